@@ -205,7 +205,8 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 	})
 	var asked backfill.Order = o.Key
 	late, early := job(1, 20, "a"), job(2, 10, "a")
-	o.Open([]*backfill.Job{late, early})
+	wait := func(jobs ...*backfill.Job) func() []*backfill.Job { return func() []*backfill.Job { return jobs } }
+	o.Open(wait(late, early))
 	for j, want := range map[*backfill.Job]float64{early: 3, late: 6, job(3, 30, "b"): 6} {
 		for range 2 {
 			key, moves := asked(j, 40)
@@ -214,7 +215,7 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 		}
 	}
 	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
-	o.Open([]*backfill.Job{late})
+	o.Open(wait(late))
 	key, _ := asked(late, 50)
 	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
 }

@@ -17,6 +17,8 @@ type Candidate struct {
 	// Room is the limit of the schedd that runs it, shared by all jobs of the schedd; nil means no
 	// limit.
 	Room *Room
+	// Count is how many such jobs there are, of those that run or were admitted earlier; 0 means one.
+	Count int
 }
 
 // Room is the maximum number of jobs that a schedd runs at once.
@@ -111,7 +113,7 @@ const slack = 1e-9
 
 func (t *throttle) take(c Candidate) {
 	for _, d := range t.of(c) {
-		d.pot.used += d.amount
+		d.pot.used += d.amount * float64(max(1, c.Count))
 	}
 }
 

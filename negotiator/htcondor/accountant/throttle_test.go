@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +133,23 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
+// counted puts jobs that are alike and come one after the other together.
+func counted(jobs []Candidate) (all []Candidate) {
+	for _, c := range jobs {
+		if last := len(all) - 1; last >= 0 && alike(all[last], c) {
+			all[last].Count++
+			continue
+		}
+		c.Count = 1
+		all = append(all, c)
+	}
+	return all
+}
+
+func alike(a, b Candidate) bool {
+	return a.Submitter == b.Submitter && a.Weight == b.Weight && slices.Equal(a.Limits, b.Limits)
+}
+
 // TestNoLimitIsExceededAndNobodyWaitsForNothing lets jobs arrive, start and end at random.
 func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 	db := database(t)
@@ -156,6 +174,7 @@ func TestNoLimitIsExceededAndNobodyWaitsForNothing(t *testing.T) {
 			}
 			verdicts := acct.Admit(limits, waiting, running, admitted)
 			require.Equal(t, verdicts, acct.Admit(limits, waiting, running, admitted), "deterministic")
+			require.Equal(t, verdicts, acct.Admit(limits, waiting, counted(running), counted(admitted)), "those that are alike")
 			in := append(append([]Candidate(nil), running...), admitted...)
 			var refused []Candidate
 			for i, v := range verdicts {

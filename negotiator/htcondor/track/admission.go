@@ -8,6 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // Accounting is who has used how much of the pool, and what that allows. The zero Accounting allows
@@ -54,7 +55,7 @@ func (c *comparison) admit(fresh []*Job) {
 // heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed,
 // nothing is known of any job until the next plan.
 func (c *comparison) heldInPlan() (all []*Job) {
-	for _, j := range c.jobs {
+	for _, j := range c.all {
 		if len(c.delta.SlotsUp) > 0 {
 			j.hopeless = nil
 		}
@@ -133,13 +134,17 @@ func (c *comparison) account(fresh []*Job) {
 		c.out.Problems = append(c.out.Problems, err.Error())
 	}
 	wants := map[string]float64{}
-	for _, j := range c.jobs {
+	var waiting tally[*observe.Spec]
+	for _, j := range c.all {
 		if j.Phase == Waiting {
-			wants[j.Group.Spec.Submitter()] += j.Group.Spec.Weight
+			waiting.add(j.Group.Spec)
 		}
 	}
 	for _, j := range fresh {
-		wants[j.Group.Spec.Submitter()] += j.Group.Spec.Weight
+		waiting.add(j.Group.Spec)
+	}
+	for spec, n := range waiting.all {
+		wants[spec.Submitter()] += float64(n) * spec.Weight
 	}
 	total := 0.0
 	for _, s := range c.slots {
@@ -156,7 +161,7 @@ func (c *comparison) account(fresh []*Job) {
 // Use returns what the running jobs of each submitter use.
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
-	for _, j := range b.jobs {
+	for _, j := range b.all {
 		if j.Phase != Running {
 			continue
 		}
@@ -190,37 +195,8 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
 		return out
 	}
-	room := func(j *Job) *accountant.Room { return c.Schedd(j.Key.Schedd).Room }
-	candidate := func(j *Job) accountant.Candidate {
-		spec := j.Group.Spec
-		one := accountant.Candidate{
-			Submitter: spec.Submitter(), Weight: spec.Weight, Limits: spec.Limited, Room: room(j),
-		}
-		if j.Phase == Waiting && c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
-			one.Room = nil
-		}
-		return one
-	}
-	var runs, admitted, asks []accountant.Candidate
-	for _, j := range c.jobs {
-		switch j.Phase {
-		case Running:
-			runs = append(runs, candidate(j))
-		case Waiting:
-			if !j.cannotRun() {
-				admitted = append(admitted, candidate(j))
-			}
-		case Unknown, Lent:
-			if j.leader == nil && j.Group.Runs() {
-				runs = append(runs, accountant.Candidate{Room: room(j)})
-			}
-		}
-	}
-	for h := range c.vacated {
-		runs = append(runs, accountant.Candidate{
-			Submitter: h.spec.Submitter(), Weight: h.spec.Weight, Limits: h.spec.Limited,
-		})
-	}
+	runs, admitted := c.charged()
+	var asks []accountant.Candidate
 	var inTurn, last []*Job
 	for _, j := range fresh {
 		if j.cannotRun() {
@@ -231,7 +207,7 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 	}
 	inTurn = slices.Concat(inTurn, held, last)
 	for _, j := range inTurn {
-		asks = append(asks, candidate(j))
+		asks = append(asks, c.chargeOf(j).candidate(1))
 	}
 	for i, verdict := range c.s.Accounting.Accountant.Admit(c.s.Accounting.Limits, asks, runs, admitted) {
 		switch j := inTurn[i]; {
@@ -263,22 +239,18 @@ func share(j *Job) accountant.Waiting {
 	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: spec.Weight, Prio: j.Group.Prio}
 }
 
-// openOrder brings the order of [Belief.FairShare], if it is in use, up to date with the jobs that
-// wait now.
+// openOrder has the order of [Belief.FairShare] brought up to date with the jobs that wait now, if it is
+// asked for keys.
 func (b *Belief) openOrder() {
 	if b.order == nil {
 		return
 	}
-	var jobs []*Job
-	for _, j := range b.jobs {
-		if j.Phase == Waiting {
-			jobs = append(jobs, j)
+	b.order.Open(func() (wait []*backfill.Job) {
+		for _, j := range b.all {
+			if j.Phase == Waiting {
+				wait = append(wait, &backfill.Job{ID: j.ID, Submit: j.Group.Submit, Position: position(j.Key)})
+			}
 		}
-	}
-	slices.SortFunc(jobs, (*Job).Compare)
-	wait := make([]*backfill.Job, len(jobs))
-	for i, j := range jobs {
-		wait[i] = &backfill.Job{ID: j.ID, Submit: j.Group.Submit, Position: position(j.Key)}
-	}
-	b.order.Open(wait)
+		return wait
+	})
 }

@@ -43,6 +43,7 @@ type Belief struct {
 	// naming guards changes of jobs, and of the jobs' IDs, against others who look for a name meanwhile.
 	naming  sync.RWMutex
 	jobs    map[observe.JobKey]*Job
+	all     []*Job // the same jobs, in no order: to walk a map of a million takes ten times as long
 	byID    map[backfill.JobID]*Job
 	lastID  backfill.JobID
 	members map[*observe.Group]*members
@@ -194,6 +195,7 @@ func (b *Belief) find(key observe.JobKey) *Job {
 		b.naming.Lock()
 		defer b.naming.Unlock()
 		b.jobs[key], b.byID[j.ID] = j, j
+		j.at, b.all = len(b.all), append(b.all, j)
 	}
 	return j
 }
@@ -209,6 +211,9 @@ func (b *Belief) drop(j *Job) {
 	defer b.naming.Unlock()
 	delete(b.byID, j.ID)
 	delete(b.jobs, j.Key)
+	last := b.all[len(b.all)-1] // takes its place
+	b.all[j.at], last.at = last, j.at
+	b.all = slices.Delete(b.all, len(b.all)-1, len(b.all))
 }
 
 // slot returns the record of a slot, to be changed, and makes it if there is none.
@@ -303,7 +308,7 @@ func (b *Belief) Waits() bool {
 // Jobs iterates over all jobs, in no order. Of a gang's procs it gives the first.
 func (b *Belief) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
-		for _, j := range b.jobs {
+		for _, j := range b.all {
 			if j.leader == nil && !yield(j) {
 				return
 			}

@@ -58,6 +58,7 @@ type Job struct {
 
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
+	at      int // its place in Belief.all
 	look    int // number of the last look at the pool that saw the job
 	stopped int // the last look that saw that it was put on hold or removed a short time before
 }

@@ -17,7 +17,8 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
-	for key, j := range c.jobs {
+	for _, j := range slices.Backward(c.all) { // whoever takes the place of one that left was here before
+		key := j.Key
 		s := c.Schedd(key.Schedd)
 		if s == nil || s.Moved {
 			c.jobLeft(j) // with its schedd

@@ -301,7 +301,7 @@ func (c *comparison) leasesEnd() {
 		return gone
 	})
 	c.tellLeases()
-	for _, j := range c.jobs {
+	for _, j := range c.all {
 		if j.Phase == Lent {
 			c.leaveOut(j, fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter()))
 		}
@@ -311,7 +311,7 @@ func (c *comparison) leasesEnd() {
 // usedClaims returns the slots on which jobs of lent claims run.
 func (c *comparison) usedClaims() map[string]bool {
 	used := map[string]bool{}
-	for _, j := range c.jobs {
+	for _, j := range c.all {
 		if (j.Phase == Lent || j.lease != nil && j.Phase == Running) && j.Group.Runs() && len(j.Group.Hosts) == 1 {
 			used[j.Group.Hosts[0]] = true
 		}
@@ -387,7 +387,7 @@ func (c *comparison) tellLeases() {
 			c.delta.Found = append(c.delta.Found, run())
 		}
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.all {
 		if j.Phase == Running && j.lease != nil {
 			tell(j.lease, j.ID, func() negotiator.Running {
 				return negotiator.Running{Job: c.described(j), Placement: c.placement(j.Places), Start: j.Start}

@@ -126,7 +126,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 // forget removes from the record what the negotiator was told: as if it knew no slots and jobs yet.
 func (b *Belief) forget() {
 	clear(b.slots)
-	for _, j := range b.jobs {
+	for _, j := range b.all {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
 	}
 	clear(b.leases)

@@ -131,7 +131,7 @@ func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.
 // busy returns the slots on which jobs are recorded as running, or claims of no known job are.
 func (b *Belief) busy() map[string]bool {
 	busy := map[string]bool{}
-	for _, j := range b.jobs {
+	for _, j := range b.all {
 		if j.Phase == Running {
 			for _, at := range j.Places {
 				busy[at.Slot] = true

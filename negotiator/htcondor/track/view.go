@@ -73,7 +73,7 @@ func (b *Belief) makeView(out []unplanned) {
 		of: b, schedds: slices.Sorted(maps.Keys(b.now.Schedds)),
 	}
 	b.due = backfill.Forever
-	for _, j := range b.jobs {
+	for _, j := range b.all {
 		switch j.Phase {
 		case Running, Lent:
 			v.Running++

@@ -1,0 +1,91 @@
+package track
+
+import (
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// charge is what jobs take of limits: what their Spec says, if it is known, and of their schedd's room, if
+// that counts.
+type charge struct {
+	spec *observe.Spec
+	room *accountant.Room
+}
+
+// chargeOf returns what a job takes of limits.
+func (c *comparison) chargeOf(j *Job) charge {
+	if j.Phase == Waiting && c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
+		return charge{spec: j.Group.Spec}
+	}
+	return charge{j.Group.Spec, c.Schedd(j.Key.Schedd).Room}
+}
+
+func (g charge) candidate(jobs int) accountant.Candidate {
+	one := accountant.Candidate{Room: g.room, Count: jobs}
+	if g.spec != nil {
+		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.spec.Weight, g.spec.Limited
+	}
+	return one
+}
+
+// charged returns what the jobs that run take of limits, and what those do that wait in the plan: one
+// entry for all that take the same, as there may be very many.
+func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
+	var running, waiting tally[charge]
+	for _, j := range c.all {
+		switch j.Phase {
+		case Running:
+			running.add(c.chargeOf(j))
+		case Waiting:
+			if !j.cannotRun() {
+				waiting.add(c.chargeOf(j))
+			}
+		case Unknown, Lent:
+			if j.leader == nil && j.Group.Runs() {
+				running.add(charge{room: c.Schedd(j.Key.Schedd).Room})
+			}
+		}
+	}
+	for h := range c.vacated {
+		running.add(charge{spec: h.spec})
+	}
+	list := func(t *tally[charge]) (all []accountant.Candidate) {
+		for what, n := range t.all {
+			all = append(all, what.candidate(n))
+		}
+		return all
+	}
+	return list(&running), list(&waiting)
+}
+
+// tally counts equal things, which mostly come one after the other.
+type tally[T comparable] struct {
+	things []T
+	counts []int
+	at     map[T]int
+	last   int
+}
+
+func (t *tally[T]) add(thing T) {
+	if len(t.things) == 0 || t.things[t.last] != thing {
+		at, known := t.at[thing]
+		if !known {
+			if t.at == nil {
+				t.at = map[T]int{}
+			}
+			at = len(t.things)
+			t.at[thing], t.things, t.counts = at, append(t.things, thing), append(t.counts, 0)
+		}
+		t.last = at
+	}
+	t.counts[t.last]++
+}
+
+// all iterates over the things and their counts, in the order in which they first came.
+func (t *tally[T]) all(yield func(T, int) bool) {
+	for i, thing := range t.things {
+		if !yield(thing, t.counts[i]) {
+			return
+		}
+	}
+}
