@@ -40,6 +40,9 @@ func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfil
 	}
 }
 
+// lasts returns the job's estimate.
+func (e *entry) lasts() backfill.Time { return e.end - e.start }
+
 // byQueue compares entries by the queue's order, byStart by planned start.
 func byQueue(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job))
@@ -50,24 +53,47 @@ func byStart(a, b entry) int {
 }
 
 // look widens the window, the starts that may be possible, by the growths since the last look: the
-// room that other jobs gave back. It reports whether the window still holds a start that is not
-// over.
-func (e *entry) look(now backfill.Time) bool {
+// room that other jobs gave back. Then it narrows the window by that of the job at index before;
+// -1 stands for none. It reports whether the window still holds a start that is not over.
+func (p *Plan) look(e *entry, before int) bool {
+	now := p.c.Now()
 	if e.start <= now {
 		return false
 	}
-	if e.noted != e.shape.noted {
-		from, to := e.shape.since(e.noted)
-		e.noted = e.shape.noted
-		if from < e.until() {
-			e.widen(from-e.Estimate+1, to)
-		}
+	if e.learn(); before >= 0 && e.from < e.to {
+		e.follow(&p.jobs[before])
 	}
 	if e.from < e.to && now < e.to {
 		return true
 	}
 	e.tried = e.noted // none of it is of any use
 	return false
+}
+
+// learn widens the window by the growths that the shape noted since the last time.
+func (e *entry) learn() {
+	if e.noted == e.shape.noted {
+		return
+	}
+	from, to := e.shape.since(e.noted)
+	e.noted = e.shape.noted
+	if from < e.until() {
+		e.widen(from-e.Estimate+1, to)
+	}
+}
+
+// follow narrows the window by that of another job, if that one is planned no later. It has the
+// same request and slot and lasts no longer, see met. So at any start before its own planned one,
+// it needs no more than this job does: where it cannot start, this job cannot either.
+func (e *entry) follow(other *entry) {
+	if other.start > e.start {
+		return
+	}
+	if other.learn(); other.from < other.to {
+		e.from = max(e.from, other.from)
+	} else {
+		e.from = max(e.from, other.start)
+	}
 }
 
 // until returns the end of the time in which room on a slot may help the job to start earlier: on a

@@ -11,11 +11,11 @@ import (
 func (p *Plan) Compress() {
 	p.refresh()
 	p.index()
-	now := p.c.Now()
 	for i := 0; i < len(p.jobs); {
 		e := &p.jobs[i]
+		before := p.before[i]
 		i++
-		if !e.look(now) {
+		if !p.look(e, before) {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
@@ -28,11 +28,11 @@ func (p *Plan) Compress() {
 // moves each to its earliest start.
 func (p *Plan) CompressOnce() {
 	p.refresh()
-	now := p.c.Now()
+	p.pass++
 	moved := p.moved[:0]
 	for i := range p.jobs {
 		e := &p.jobs[i]
-		if !e.look(now) {
+		if !p.look(e, p.met(i)) {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
@@ -84,9 +84,10 @@ func (p *Plan) Fill() {
 	now := p.c.Now()
 	for moved := true; moved; {
 		moved = false
+		p.pass++
 		for i := range p.jobs {
 			e := &p.jobs[i]
-			if e.start <= now || !e.look(now) || e.from > now {
+			if e.start <= now || !p.look(e, p.met(i)) || e.from > now {
 				continue
 			}
 			if start, at, ok := p.try(e, now+1); ok {
@@ -101,10 +102,10 @@ func (p *Plan) Fill() {
 // reservation yet. It moves each to its earliest start if that is limit or earlier.
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
-	now := p.c.Now()
+	p.pass++
 	for i := range p.position(entry{job: &job{Job: j, key: p.c.Key(j)}}) {
 		e := &p.jobs[i]
-		if !e.look(now) {
+		if !p.look(e, p.met(i)) {
 			continue
 		}
 		if start, at, ok := p.try(e, limit+1); ok {

@@ -23,9 +23,11 @@ type Plan struct {
 	jobs   []entry
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window as wide as possible
+	pass   int  // counts the passes through the jobs, see met
 
 	low, high backfill.Vector    // buffers of grow
 	left      []backfill.Vacated // buffer of follow
+	before    []int              // see index
 	moved     []int              // this and out are buffers of CompressOnce
 	out       []entry
 }
@@ -193,13 +195,17 @@ func (p *Plan) position(e entry) int {
 	return i
 }
 
-// index stores in each shape the indices of its jobs, for grow.
+// index stores in each shape the indices of its jobs, for grow, and in before, for each job, the
+// index that met returns.
 func (p *Plan) index() {
 	for _, s := range p.shapes {
 		s.listed, s.until = s.listed[:0], s.until[:0]
 	}
+	p.before = p.before[:0]
+	p.pass++
 	for i := range p.jobs {
 		e := &p.jobs[i]
+		p.before = append(p.before, p.met(i))
 		s := e.shape
 		until := e.until()
 		if n := len(s.until); n > 0 {

@@ -27,6 +27,9 @@ type shape struct {
 	// move to earlier starts.
 	listed []int
 	until  []backfill.Time
+
+	pass int   // the last pass that met a job of the shape, see met
+	met  []int // the indices of some of the jobs that it met; each lasts longer than those before it
 }
 
 const noSlot backfill.SlotID = -1
@@ -50,6 +53,30 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	s := &shape{candidates: j.Candidates, request: request, need: need, on: on}
 	p.shapes = append(p.shapes, s)
 	return s
+}
+
+// met notes that the pass comes to the job at an index, and returns the index of the last job before
+// it that has the same shape and lasts no longer; -1 if there is none. It leaves out jobs that are
+// not bound to a single slot, as [entry.follow] does not hold for them.
+func (p *Plan) met(i int) (before int) {
+	e := &p.jobs[i]
+	s := e.shape
+	if s.on == noSlot {
+		return -1
+	}
+	if s.pass != p.pass {
+		s.pass, s.met = p.pass, s.met[:0]
+	}
+	n := len(s.met)
+	for n > 0 && p.jobs[s.met[n-1]].lasts() > e.lasts() {
+		n--
+	}
+	before = -1
+	if n > 0 {
+		before = s.met[n-1]
+	}
+	s.met = append(s.met[:n], i)
+	return before
 }
 
 // growth is room that was given back on a slot, free during [from, to). The growths of a shape are
