@@ -45,11 +45,17 @@ func (e *entry) lasts() backfill.Time { return e.end - e.start }
 
 // byQueue compares entries by the queue's order, byStart by planned start.
 func byQueue(a, b entry) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job))
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	return backfill.Compare(a.Job, b.Job)
 }
 
 func byStart(a, b entry) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job))
+	if a.start != b.start {
+		return cmp.Compare(a.start, b.start)
+	}
+	return backfill.Compare(a.Job, b.Job)
 }
 
 // look widens the window, the starts that may be possible, by the growths since the last look: the
@@ -77,8 +83,8 @@ func (e *entry) learn() {
 	}
 	from, to := e.shape.since(e.noted)
 	e.noted = e.shape.noted
-	if from < e.until() {
-		e.widen(from-e.Estimate+1, to)
+	if from < to && from < e.until() {
+		e.widen(from-e.lasts()+1, to)
 	}
 }
 

@@ -22,6 +22,7 @@ func (p *Plan) Compress() {
 			i = min(i, p.move(e, start, at))
 		}
 	}
+	p.settle()
 }
 
 // CompressOnce goes once through the jobs, in the order of the starts that they had before, and
@@ -42,6 +43,7 @@ func (p *Plan) CompressOnce() {
 	}
 	p.moved = moved
 	p.resort(moved)
+	p.settle() // what a job left begins at its place, too late for those before it
 }
 
 // resort sorts a plan by start again; moved holds the ascending indices of the jobs that have

@@ -21,6 +21,9 @@ type shape struct {
 	earliest, latest []growth
 	// The last growths, at most maxLast; only if on is noSlot.
 	last []growth
+	// The first settled growths help no job any more, and fresh covers all later ones.
+	settled int
+	fresh   growth
 
 	// The indices of the jobs in the plan, ascending. Entry i of until is the end of the time in
 	// which a growth may help one of the first i+1 of them. It stays an upper bound, as jobs only
@@ -150,6 +153,10 @@ func fits(need, free backfill.Vector) bool {
 
 // note adds a growth, which is room that was given back, and drops growths that are over.
 func (s *shape) note(g growth, now backfill.Time) {
+	if s.noted == s.settled {
+		s.fresh = g
+	}
+	s.fresh.from, s.fresh.to = min(s.fresh.from, g.from), max(s.fresh.to, g.to)
 	s.noted++
 	g.number = s.noted
 	if s.on == noSlot {
@@ -175,9 +182,23 @@ func (s *shape) note(g growth, now backfill.Time) {
 	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
 }
 
+// settle tells the shapes that no growth so far can help any job to start earlier, because each job
+// that might have used it has been tried. It leaves out the shapes that are not bound to a single
+// slot.
+func (p *Plan) settle() {
+	for _, s := range p.shapes {
+		if s.on != noSlot {
+			s.settled, s.fresh = s.noted, growth{}
+		}
+	}
+}
+
 // since returns a span that covers the growths after the first noted ones, perhaps without some
-// that are over.
+// that are over or settled.
 func (s *shape) since(noted int) (from, to backfill.Time) {
+	if noted <= s.settled { // mostly: no job was tried since
+		return s.fresh.from, s.fresh.to
+	}
 	from = after(s.earliest, noted).from
 	return from, max(from, after(s.latest, noted).to)
 }
