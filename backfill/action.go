@@ -65,6 +65,9 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		next.end = now + r.job.Estimate
 		c.backfilled = append(c.backfilled, planned{run, r.job})
 	}
+	if r.placement != nil {
+		c.fromPlan++
+	}
 	c.set(j.ID, &next)
 	c.started = append(c.started, Started{
 		Job: next.job, Placement: at, Guarantee: next.guarantee,
@@ -150,8 +153,8 @@ func (c *Cycle) takeBack(id JobID, start Time, at Placement) bool {
 }
 
 // Guarantee promises a job's latest start. It can be given once, in the round in which the job
-// arrives, and only by a policy that declares guarantees. Every later decision must leave the job a
-// reservation at or before that time, unless an event lifts the guarantee.
+// enters the plan, and only by a policy that declares guarantees. Every later decision must leave
+// the job a reservation at or before that time, unless an event lifts the guarantee.
 func (c *Cycle) Guarantee(j *Job, latest Time) {
 	r := c.waitingRecord("guarantee", j.ID)
 	switch {

@@ -208,8 +208,12 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 // gave them too, a job that is then planned later than it was promised is reported as broken.
 func (c *Cycle) changePolicy(e *Event) {
 	policy, guarantees := c.s.policy, c.s.guarantees
-	c.onUndo(func() { c.s.policy, c.s.guarantees = policy, guarantees })
+	c.onUndo(func() {
+		c.s.policy, c.s.guarantees = policy, guarantees
+		c.s.listBeyond()
+	})
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
+	c.s.listBeyond()
 	c.setFreed(freedLog{}) // the new policy has to ask for a log of its own
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)

@@ -24,13 +24,15 @@ type Cycle struct {
 	applied int  // events taken
 	actions []Action
 	started []Started
-	held    []HeldJob
-	broken  []Broken
-	undo    []change
-	taken   int  // length of undo before the last call of Next
-	added   bool // the last event freed room that counts as freed by the next one, see addsRoom
-	err     error
-	given   []givenUp
+	// fromPlan counts the started jobs that had reservations.
+	fromPlan int
+	held     []HeldJob
+	broken   []Broken
+	undo     []change
+	taken    int  // length of undo before the last call of Next
+	added    bool // the last event freed room that counts as freed by the next one, see addsRoom
+	err      error
+	given    []givenUp
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned

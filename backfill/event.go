@@ -154,7 +154,7 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 }
 
 // Round is what has happened since the last round, for a policy to decide on. Its bundles,
-// candidate sets and keys hold as soon as the cycle opens, before any event is taken.
+// candidate sets, keys and planning hold as soon as the cycle opens, before any event is taken.
 type Round struct {
 	Now Time
 	// Bundles are new; their slots exist already or are added by the round's events.
@@ -163,8 +163,10 @@ type Round struct {
 	Candidates []CandidateSet
 	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
 	// wait, run or are held.
-	Keys   []JobKey
-	Events []Event
+	Keys []JobKey
+	// Planning changes how far the policy plans, if it is not nil.
+	Planning *Planning
+	Events   []Event
 }
 
 // JobKey is a job's place in the queue's order, lower first.

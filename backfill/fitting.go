@@ -155,7 +155,7 @@ func (c *Cycle) still(l *lane) bool {
 // unplanned reports whether a job waits and has no reservation.
 func (c *Cycle) unplanned(j *Job) bool {
 	r := c.s.jobs.Find(j.ID)
-	return r != nil && r.phase == waiting && r.placement == nil
+	return r != nil && r.unplanned()
 }
 
 // advance moves the first lane to its next job that fits.

@@ -115,6 +115,7 @@ type facts struct {
 	Free          [][]free // by slot
 	Use, Capacity backfill.Vector
 	Queue         []backfill.JobID
+	Beyond        int // the depth of the plan
 	NextWake      backfill.Time
 }
 
@@ -126,7 +127,7 @@ type free struct {
 
 func factsOf(s *backfill.State, from backfill.Time) facts {
 	f := facts{
-		Snapshot: s.Snapshot(), NextWake: s.NextWake(),
+		Snapshot: s.Snapshot(), NextWake: s.NextWake(), Beyond: s.BeyondDepth(),
 		Use: append(backfill.Vector{}, s.Use()...), Capacity: append(backfill.Vector{}, s.Capacity()...),
 	}
 	for _, j := range s.FirstWaiting(1 << 20) {

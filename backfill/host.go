@@ -80,7 +80,10 @@ type Host struct {
 	order Order
 	keyed bool // all jobs of the state have their keys from this order
 	moves bool // some job's key changes with time alone
-	main  Decider
+	// byJobs says that all keys are 0, as the policy needs its queue in order of jobs.
+	byJobs   bool
+	planning *Planning // nil: as the state has it
+	main     Decider
 	// fallback decides a round when the main policy's decision is refused.
 	fallback Decider
 	refused  func(Refusal)
@@ -95,7 +98,7 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 		return nil, fmt.Errorf("policy %s cannot fall back to %s: one of them gives guarantees and the other does not",
 			m.Name, f.Name)
 	}
-	if order == nil || main.Spec().IgnoresOrder {
+	if order == nil {
 		order = fixed(func(*Job) float64 { return 0 })
 	}
 	if refused == nil {
@@ -117,9 +120,32 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 	if err != nil {
 		return err
 	}
-	next.events = h.events
+	next.events, next.planning = h.events, h.planning
 	*h = *next
 	return nil
+}
+
+// Plan sets, from the next round on, how far the policy plans. Until then a host leaves that as it is
+// in the state. A policy that does not follow [Planning] plans all waiting jobs all the same.
+func (h *Host) Plan(p Planning) { h.planning = &p }
+
+// follows returns how far the policy plans, in a state that has the given planning so far.
+func (h *Host) follows(before Planning) Planning {
+	switch spec := h.main.Spec(); {
+	case !spec.Guarantees || !spec.PlanDepth:
+		return Planning{}
+	case h.planning != nil:
+		return *h.planning
+	default:
+		return before
+	}
+}
+
+// rank settles whether the keys come from the order, under the given planning.
+func (h *Host) rank(p Planning) {
+	if byJobs := h.main.Spec().IgnoresOrder && !p.Reorder; byJobs != h.byJobs {
+		h.byJobs, h.keyed, h.moves = byJobs, false, false
+	}
 }
 
 // Decide lets the policy decide one round and returns the decision. The events may come in any
@@ -135,6 +161,11 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 			r.Events = append(r.Events, h.State.unpredicted(&r)...)
 		}
 	}
+	planning := h.follows(h.State.planning)
+	if planning != h.State.planning {
+		r.Planning = &planning
+	}
+	h.rank(planning)
 	if keys := h.keys(&r); len(keys) > 0 {
 		r.Keys = append(keys, r.Keys...)
 	}
@@ -185,6 +216,9 @@ func (h *Host) keys(r *Round) []JobKey {
 
 // key returns a job's key, and notes in the host if it changes with time alone.
 func (h *Host) key(j *Job, now Time) float64 {
+	if h.byJobs {
+		return 0
+	}
 	key, moves := h.order(j, now)
 	h.moves = h.moves || moves
 	return key

@@ -26,12 +26,15 @@ type PolicySpec struct {
 	// Doc says in one sentence what the policy does, Promise what a job's owner may rely on, Source
 	// which paper or program the policy comes from.
 	Doc, Promise, Source string
-	// Guarantees declares that every waiting job always has a reservation at or
-	// before the start that it was promised at its arrival. The host refuses
-	// decisions that break this.
+	// Guarantees declares that every waiting job within the depth of the plan (see [Planning])
+	// always has a reservation at or before the start that it was promised when it entered the plan.
+	// The host refuses decisions that break this.
 	Guarantees bool
+	// PlanDepth declares that a policy with guarantees follows the state's [Planning]. Any other
+	// plans all waiting jobs, and the host tells it of no limit.
+	PlanDepth bool
 	// IgnoresOrder declares that the policy needs its queue by submit time, then queue position,
-	// whatever order is configured.
+	// whatever order is configured, unless [Planning] reorders who enters the plan.
 	IgnoresOrder bool
 	Options      []Option
 	// New creates the policy with checked options.

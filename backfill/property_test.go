@@ -34,7 +34,17 @@ func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	p.driver.Calm, p.driver.Predicted = seed%3 == 0, seed/4%2 == 0
 	p.main = &recorder{Decider: main}
 	p.host = backfilltest.NewHost(t, p.driver, p.main)
+	p.host.Plan(planningOf(seed))
 	return p
+}
+
+// planningOf returns how far policies with guarantees plan in the pool of a seed: without a limit in
+// half of the pools.
+func planningOf(seed uint64) backfill.Planning {
+	if seed%2 == 0 {
+		return backfill.Planning{}
+	}
+	return backfill.Planning{Depth: int(seed % 5), Reorder: seed%3 == 0}
 }
 
 func (p *pool) rounds(n int) {
@@ -72,7 +82,7 @@ func everyPolicy(t *testing.T, check func(*pool)) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(12) {
+			for seed := range uint64(16) {
 				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 					check(newPool(t, seed, link(t, spec.Name, nil)))
 				})
@@ -190,6 +200,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 					d.Predicted = !d.Exact && seed/4%2 == 0
 					h := newOrderedHost(t, d, main, by.Order)
+					h.Plan(planningOf(seed))
 					var decisions []backfill.Decision
 					for range 60 {
 						h.State = before(h.State)

@@ -22,9 +22,11 @@ const (
 	Waits
 	// HeldBack: the job is held, out of the queue.
 	HeldBack
+	// Unpromised: the job waits beyond the depth of the plan.
+	Unpromised
 )
 
-var whyNames = [...]string{"", "runs", "reserved", "waits", "held"}
+var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits"}
 
 func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
@@ -40,7 +42,7 @@ type Reason struct {
 	Promised bool
 	// Behind is set for Waits: the job at the head of the queue, or nil if it is this job.
 	Behind *Job
-	// Text is set for HeldBack: the reason given when the job was held.
+	// Text is set for HeldBack, as the reason given when the job was held, and for Unpromised.
 	Text string
 }
 
@@ -50,7 +52,7 @@ func (s *State) Reason(id JobID) (Reason, bool) {
 	if r == nil {
 		return Reason{}, false
 	}
-	return s.reason(r, s.earliest), true
+	return s.reason(r, s.earliest, s.ahead), true
 }
 
 // Reasons iterates over all jobs by ID, each with its reason. It searches the profile far less
@@ -61,7 +63,9 @@ func (s *State) Reasons() iter.Seq2[*Job, Reason] {
 	return func(yield func(*Job, Reason) bool) {
 		fits := s.fits()
 		earliest := func(j *Job) fit { return fits[wishOf(j)][j.Estimate] }
-		s.jobs.Scan(func(_ JobID, r *record) bool { return yield(r.job, s.reason(r, earliest)) })
+		before := s.allAhead()
+		ahead := func(r *record) int { return before[r.job] }
+		s.jobs.Scan(func(_ JobID, r *record) bool { return yield(r.job, s.reason(r, earliest, ahead)) })
 	}
 }
 
@@ -82,8 +86,12 @@ type fit struct {
 	placement Placement
 }
 
-// fits returns the earliest fit of all waiting jobs without a reservation, by wish and estimate.
+// fits returns the earliest fit of all waiting jobs without a reservation, by wish and estimate; none
+// if these jobs are beyond the depth of the plan.
 func (s *State) fits() map[wish]map[Time]fit {
+	if s.limited() {
+		return nil
+	}
 	jobs := map[wish]map[Time]*Job{} // one job of each wish and estimate
 	s.queue.order.ascend(nil, func(q queued) bool {
 		if s.jobs.Find(q.job.ID).placement == nil {
@@ -133,7 +141,9 @@ func (s *State) earliest(j *Job) (f fit) {
 	return f
 }
 
-func (s *State) reason(r *record, earliest func(*Job) fit) Reason {
+// reason makes a reason. The callbacks return where a job without a reservation fits first, and how
+// many jobs enter the plan before one beyond its depth.
+func (s *State) reason(r *record, earliest func(*Job) fit, ahead func(*record) int) Reason {
 	reason := Reason{At: r.start, Placement: r.placement, Latest: r.guarantee, Promised: r.promised}
 	switch {
 	case r.phase == running:
@@ -142,6 +152,8 @@ func (s *State) reason(r *record, earliest func(*Job) fit) Reason {
 		reason.Why, reason.Text = HeldBack, r.hold
 	case r.placement != nil:
 		reason.Why = Reserved
+	case s.limited():
+		reason.Why, reason.Text = Unpromised, noPromise(ahead(r), s.planning.Depth)
 	default:
 		reason.Why = Waits
 		f := earliest(r.job)
@@ -167,6 +179,8 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		return text
 	case HeldBack:
 		return "held: " + r.Text
+	case Unpromised:
+		return r.Text
 	default:
 		if r.Placement == nil {
 			return "waits for slots that are not there"

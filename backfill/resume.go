@@ -11,6 +11,7 @@ import (
 // returns an error, a [*JobError] if one job is the cause.
 func (h *Host) Resume(snap Snapshot) error {
 	snap.Jobs = slices.Clone(snap.Jobs)
+	h.rank(h.follows(snap.Planning))
 	for i := range snap.Jobs {
 		if j := &snap.Jobs[i]; j.Job != nil && j.Job.validate(len(snap.Resources)) == nil {
 			j.Key = h.key(j.Job, snap.Now)

@@ -6,7 +6,8 @@ import (
 )
 
 // settle returns an error if the decision breaks a rule that only the end of a round can show: no
-// planned start is left unused, and every guarantee holds or was lifted.
+// planned start is left unused, every guarantee holds or was lifted, and every job within the depth
+// of the plan has one.
 func (c *Cycle) settle() error {
 	if p, ok := c.s.planned.Min(); ok && p.at <= c.round.Now {
 		return fmt.Errorf("job %d is planned for %d and was not started", p.job.ID, p.at)
@@ -33,6 +34,9 @@ func (c *Cycle) settle() error {
 			next.promised, next.guarantee = false, 0
 			c.set(r.job.ID, &next)
 		}
+	}
+	if err := c.leftOut(); err != nil {
+		return err
 	}
 	// The order so far is that of the undo log. It begins with new keys, which a restored
 	// negotiator may not have to set.
@@ -83,8 +87,16 @@ func (c *Cycle) stillHeld() (jobs []HeldJob) {
 // broken and the planned start becomes the new one.
 func (c *Cycle) keepGuarantee(r *record) error {
 	switch {
-	case r.placement == nil:
-		return fmt.Errorf("job %d is left without a reservation, and the policy gives guarantees", r.job.ID)
+	case r.placement == nil && r.promised:
+		return fmt.Errorf("job %d is left without a reservation, and was promised to start at %d at the latest", r.job.ID,
+			r.guarantee)
+	case r.placement == nil && r.lifted == CauseNone:
+		return nil
+	case r.placement == nil: // beyond the depth; see leftOut
+		next := *r
+		next.lifted = CauseNone
+		c.set(r.job.ID, &next)
+		return nil
 	case r.lifted == CauseNone && !r.promised:
 		return fmt.Errorf("job %d was given no guarantee", r.job.ID)
 	case r.lifted == CauseNone && r.start > r.guarantee:

@@ -18,6 +18,7 @@ type Snapshot struct {
 	Revision   uint64
 	Policy     string // the active one
 	Guarantees bool
+	Planning   Planning
 	Slots      []SlotState
 	Bundles    []Bundle
 	Candidates []CandidateSet
@@ -53,7 +54,7 @@ type JobState struct {
 func (s *View) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
-		Policy: s.policy, Guarantees: s.guarantees, Wakes: slices.Clone(s.wakes),
+		Policy: s.policy, Guarantees: s.guarantees, Planning: s.planning, Wakes: slices.Clone(s.wakes),
 		KeepFreed: s.freed.keep, Freed: s.freed.parts, Bundles: append([]Bundle(nil), s.bundles...),
 		Slots: make([]SlotState, 0, len(s.slots)), Jobs: make([]JobState, 0, s.jobs.Len()),
 	}
@@ -107,7 +108,10 @@ func (e *JobError) Unwrap() error { return e.Err }
 func Restore(snap Snapshot) (*State, error) {
 	s := NewState(snap.Resources, snap.Rule)
 	s.now, s.revision, s.wakes = snap.Now, snap.Revision, slices.Clone(snap.Wakes)
-	s.policy, s.guarantees = snap.Policy, snap.Guarantees
+	s.policy, s.guarantees, s.planning = snap.Policy, snap.Guarantees, snap.Planning
+	if err := s.planning.validate(); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
 	s.profile.Forget(snap.Now)
 	for i, slot := range snap.Slots {
 		if int(slot.ID) != i {

@@ -81,6 +81,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		planned:   btree.NewBTreeGOptions(byTime, options),
 		running:   btree.NewBTreeGOptions(byTime, options),
 		held:      btree.NewBTreeGOptions(byKey, options),
+		beyond:    btree.NewBTreeGOptions(byKey, options),
 	}}
 }
 
@@ -96,7 +97,7 @@ func (s *State) Clone() *State {
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
 	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = s.jobs.Copy(), s.queue.Copy(), s.held.Copy()
-	c.planned, c.running = s.planned.Copy(), s.running.Copy()
+	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
 	return &c
 }
 
@@ -136,6 +137,7 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
 		s.queue.reserve(queued{now.key, now.job}, now.placement != nil)
 	}
+	s.followBeyond(old, now)
 	return nil
 }
 

@@ -60,6 +60,9 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 			}
 		})
 	}
+	if r.Planning != nil {
+		c.setPlanning(*r.Planning)
+	}
 	for _, k := range r.Keys {
 		next, _ := s.jobs.Get(k.Job)
 		next.key = k.Key

@@ -14,6 +14,9 @@ func (s *State) validate(r *Round) error {
 	if r.Now < s.now {
 		return fmt.Errorf("time runs backwards: the round is at %d, the state at %d", r.Now, s.now)
 	}
+	if err := r.Planning.validate(); err != nil {
+		return err
+	}
 	with, whole, err := s.with(r)
 	if err != nil {
 		return err

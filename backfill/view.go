@@ -14,6 +14,7 @@ type View struct {
 	revision   uint64
 	policy     string // the active one; "" before the first
 	guarantees bool   // whether the active policy gives guarantees
+	planning   Planning
 
 	slots      []Slot // by SlotID, up or not; see SlotUp
 	bundles    []Bundle
@@ -23,12 +24,13 @@ type View struct {
 	capacity   Vector // of the slots that are up
 	wakes      []Time // ascending
 
-	// The jobs by ID, and four sorted indexes of them. All are copied on write.
+	// The jobs by ID, and five sorted indexes of them. All are copied on write.
 	jobs    *table
 	queue   *queue                 // waiting, by the queue's order
 	planned *btree.BTreeG[planned] // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
 	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it
+	beyond  *btree.BTreeG[queued]  // see Cycle.Beyond; empty unless the active policy gives guarantees
 
 	freed freedLog // what jobs gave back recently
 }

@@ -32,6 +32,16 @@ func ConformPartitioned(t *testing.T, pools, rounds int, decider func(t *testing
 	}
 }
 
+// ConformShallow is [Conform] with plans of a small depth.
+func ConformShallow(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		conform(t, conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Textbook is conservative, pc or dc exactly as the policy's paper describes it: whenever it
-// searches, it tries every job.
+// searches, it tries every job. It follows [backfill.Planning].
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
 	// Scanned, if not nil, counts the profile's entries from now on that were read. Jobs are then
@@ -16,20 +16,17 @@ type Textbook struct {
 	Scanned *int64
 }
 
-// Decide reacts to each event in turn, then starts the jobs that are due.
+// Decide reacts to each event in turn, then lets jobs enter the plan up to its depth, starts the jobs
+// that are due, and those beyond the depth that fit.
 func (t Textbook) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		for _, j := range e.Displaced {
-			t.Place(c, j)
+			if _, promised := c.Guaranteed(j); promised || allWithin(c) {
+				t.Place(c, j)
+			}
 		}
-		if e.Kind == backfill.Submitted {
-			if t.DC {
-				t.advance(c, e.Job)
-			}
-			if t.Place(c, e.Job) {
-				start, _, _ := c.Reservation(e.Job)
-				c.Guarantee(e.Job, start)
-			}
+		if e.Kind == backfill.Submitted && allWithin(c) {
+			t.enter(c, e.Job)
 		}
 		if t.Conservative && e.Freed {
 			t.compressOnce(c)
@@ -40,9 +37,54 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 			again = t.DC && t.fill(c) || !t.DC && t.compress(c)
 		}
 	}
+	t.start(c)
+}
+
+// start lets jobs enter the plan up to its depth, and starts all that can start.
+func (t Textbook) start(c *backfill.Cycle) {
+	for _, j := range beyond(c) {
+		if depth := c.State().Planning().Depth; depth == 0 || len(c.Planned()) < depth {
+			t.enter(c, j)
+		}
+	}
 	for _, j := range c.Due() {
 		_, at, _ := c.Reservation(j)
 		c.Start(j, at)
+	}
+	for _, j := range beyond(c) {
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+		}
+	}
+}
+
+// allWithin reports whether every waiting job is within the depth of the plan, and jobs enter it in
+// the order in which they arrive.
+func allWithin(c *backfill.Cycle) bool {
+	p := c.State().Planning()
+	return !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
+}
+
+// beyond returns the waiting jobs without a reservation, in the order in which they enter the plan.
+func beyond(c *backfill.Cycle) []*backfill.Job {
+	jobs := slices.DeleteFunc(slices.Collect(c.Queue()), func(j *backfill.Job) bool {
+		_, _, planned := c.Reservation(j)
+		return planned
+	})
+	if !c.State().Planning().Reorder {
+		slices.SortFunc(jobs, backfill.Compare)
+	}
+	return jobs
+}
+
+// enter plans a job that enters the plan, and promises it the planned start.
+func (t Textbook) enter(c *backfill.Cycle, j *backfill.Job) {
+	if t.DC {
+		t.advance(c, j)
+	}
+	if t.Place(c, j) {
+		start, _, _ := c.Reservation(j)
+		c.Guarantee(j, start)
 	}
 }
 

@@ -142,6 +142,7 @@ func (r *Run) promised() {
 		}
 		return
 	}
+	r.depth()
 	for _, s := range r.decision.Started {
 		if latest, ok := r.guarantees[s.Job.ID]; ok && r.decision.Now > latest {
 			r.find(Guaranteed, s.Job, "job %d starts after its guarantee, which was %d", s.Job.ID, latest)
@@ -155,17 +156,18 @@ func (r *Run) promised() {
 	}
 }
 
-// guarantee records the guarantee of one job that does not run, and reports it if it is missing,
-// earlier than the planned start, or changed without having been reported as broken.
+// guarantee records the guarantee of one job that does not run, if it has one, and reports it if it
+// was lost, is earlier than the planned start, or changed without having been reported as broken.
 func (r *Run) guarantee(j backfill.JobState) {
-	if j.Held != "" {
+	latest, known := r.guarantees[j.Job.ID]
+	if !j.Promised {
+		if known && j.Held == "" {
+			r.find(Guaranteed, j.Job, "job %d has lost its guarantee, which was %d", j.Job.ID, latest)
+		}
 		delete(r.guarantees, j.Job.ID)
 		return
 	}
-	latest, known := r.guarantees[j.Job.ID]
 	switch {
-	case !j.Promised:
-		r.find(Guaranteed, j.Job, "job %d waits without a guarantee", j.Job.ID)
 	case j.Start > j.Guarantee:
 		r.find(Guaranteed, j.Job, "job %d is planned for %d, after its guarantee, which is %d", j.Job.ID, j.Start,
 			j.Guarantee)

@@ -153,3 +153,68 @@ func TestRenewedAndBranched(t *testing.T) {
 		}
 	}
 }
+
+// TestADepthThatIsNotKeptIsFound checks that a plan deeper than it may be, and jobs that enter it in
+// another order, are found. Both policies are conservative, but for that.
+func TestADepthThatIsNotKeptIsFound(t *testing.T) {
+	promise := func(c *backfill.Cycle, j *backfill.Job) {
+		if start, at, ok := c.Earliest(j, c.Now()); ok {
+			c.Reserve(j, start, at)
+			c.Guarantee(j, start)
+		}
+	}
+	start := func(c *backfill.Cycle) {
+		for _, j := range c.Due() {
+			_, at, _ := c.Reservation(j)
+			c.Start(j, at)
+		}
+	}
+	for name, tt := range map[string]struct {
+		text  string
+		enter func(c *backfill.Cycle, jobs []*backfill.Job)
+	}{
+		"deeper": {"jobs were planned and the plan has a depth of", func(c *backfill.Cycle, jobs []*backfill.Job) {
+			for _, j := range jobs {
+				promise(c, j)
+			}
+		}},
+		"the last first": {"which comes behind it, got one", func(c *backfill.Cycle, jobs []*backfill.Job) {
+			for _, j := range slices.Backward(jobs) {
+				if c.State().PlanHasRoom() {
+					promise(c, j)
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := conservative.Spec()
+			spec.New = func(backfill.Values) (backfill.Policy, error) {
+				return backfill.PolicyFunc(func(c *backfill.Cycle) {
+					for e, more := c.Next(); more; e, more = c.Next() {
+						for _, j := range e.Displaced {
+							if _, promised := c.Guaranteed(j); promised {
+								start, at, _ := c.Earliest(j, c.Now())
+								c.Reserve(j, start, at)
+							}
+						}
+					}
+					tt.enter(c, slices.Collect(c.Beyond()))
+					start(c)
+				}), nil
+			}
+			main, err := backfill.Link(spec, nil)
+			require.NoError(t, err)
+			found := false
+			for seed := conformance.Shallow; seed < conformance.Shallow+12; seed++ {
+				findings, err := conformance.Conform(t.Context(), seed, 60, main)
+				require.NoError(t, err)
+				for _, f := range findings {
+					require.Equal(t, conformance.Guaranteed, f.Rule)
+					require.Contains(t, f.Text, tt.text)
+					found = true
+				}
+			}
+			require.True(t, found)
+		})
+	}
+}

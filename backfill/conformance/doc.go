@@ -7,5 +7,5 @@
 // [Rule] lists the rules. Most are mandatory; some are advice, which a policy may have reasons not
 // to follow. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
 // pool by itself, for tests that compare two ways to run the same policy. A seed with [Partitioned]
-// gives a pool with bundles.
+// gives a pool with bundles, one with [Shallow] a plan of a small depth.
 package conformance

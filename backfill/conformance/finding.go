@@ -18,8 +18,8 @@ const (
 	Booked Rule = "booked"
 	// Capacity: no slot is oversubscribed, now or at any time in the plan.
 	Capacity Rule = "capacity"
-	// Guaranteed: every job starts no later than guaranteed, unless its guarantee was reported
-	// broken, with a cause. A policy that declares no guarantees gives none.
+	// Guaranteed: every job within the depth of the plan has a guarantee and starts no later, unless
+	// it was reported broken, with a cause. A policy that declares no guarantees gives none.
 	Guaranteed Rule = "guaranteed"
 	// Started: a job that is planned for now is started.
 	Started Rule = "started"

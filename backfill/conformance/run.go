@@ -64,7 +64,7 @@ type Run struct {
 }
 
 // Start creates a run of a policy on the pool of a seed. The seed decides whether the pool is full
-// of mishaps, calm, or exact: every job ends when expected. Refused decisions become findings.
+// of mishaps, calm, or exact (every job ends when expected), and whether it is [Shallow]. Refused decisions become findings.
 func Start(seed uint64, main backfill.Decider) (*Run, error) {
 	d := NewDriver(seed)
 	d.Calm, d.Exact, d.Late = seed%3 == 1, seed%3 == 2, seed%3 == 0
@@ -80,6 +80,9 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 		r.refusals++
 		r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
 	})
+	if err == nil {
+		r.Host.Plan(planning(seed))
+	}
 	return r, err
 }
 

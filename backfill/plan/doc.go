@@ -30,5 +30,6 @@
 //   - entry.go: one job, its window, and the search for an earlier start
 //   - shape.go: jobs with equal requests, the growths that may help them, and which of them may narrow
 //     the window of which
+//   - depth.go: who enters the plan, and the starts of those beyond its depth
 //   - move.go: in which order jobs are moved, in one or two functions for each policy
 package plan

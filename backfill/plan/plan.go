@@ -20,6 +20,7 @@ const (
 type Plan struct {
 	c      *backfill.Cycle
 	order  Order
+	enter  func(*Plan, *backfill.Job) // plans and promises a job that enters the plan
 	jobs   []entry
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window as wide as possible
@@ -33,8 +34,9 @@ type Plan struct {
 }
 
 // Open returns the plan for a cycle: the one that the last cycle stored with
-// [backfill.Cycle.Remember], if it was made in the same order, else a new one.
-func Open(c *backfill.Cycle, order Order) *Plan {
+// [backfill.Cycle.Remember], if it was made in the same order, else a new one. The plan calls enter
+// for each job that enters it, which is to end with [Plan.Promise].
+func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Plan {
 	p, ok := c.Memo().(*Plan)
 	if !ok || p.order != order {
 		n := len(c.Resources())
@@ -43,8 +45,8 @@ func Open(c *backfill.Cycle, order Order) *Plan {
 			high: make(backfill.Vector, n),
 		}
 	}
-	p.c = c
-	p.stale = p.stale || len(c.Round().Keys) > 0 || p.rematched()
+	p.c, p.enter = c, enter
+	p.stale = p.stale || order == ByQueue && len(c.Round().Keys) > 0 || p.rematched()
 	return p
 }
 
@@ -56,8 +58,9 @@ func (p *Plan) rematched() bool {
 }
 
 // Next takes the next event and updates the plan; it returns false after the last event. It places
-// the waiting jobs that the event left without a reservation, and notes the room that was given
-// back. It does not place a job that arrives: the policy does, with [Plan.Promise].
+// the waiting jobs that the event left without a reservation, notes the room that was given back,
+// and lets the job that arrives enter the plan, unless jobs have to wait for that until all events
+// are taken; see [backfill.Planning].
 func (p *Plan) Next() (backfill.Event, bool) {
 	e, more := p.c.Next()
 	if !more {
@@ -69,7 +72,12 @@ func (p *Plan) Next() (backfill.Event, bool) {
 		p.follow(&e)
 	}
 	for _, j := range e.Displaced {
-		p.place(j)
+		if p.entersAtOnce(j) {
+			p.place(j)
+		}
+	}
+	if e.Kind == backfill.Submitted && p.entersAtOnce(e.Job) {
+		p.enter(p, e.Job)
 	}
 	return e, true
 }
@@ -130,7 +138,7 @@ func (p *Plan) place(j *backfill.Job) {
 	}
 }
 
-// Promise reserves for a job that has arrived, at its earliest start, and makes that its guarantee.
+// Promise reserves for a job that enters the plan, at its earliest start, and makes that its guarantee.
 func (p *Plan) Promise(j *backfill.Job) {
 	p.place(j)
 	if start, _, ok := p.c.Reservation(j); ok {
@@ -138,14 +146,17 @@ func (p *Plan) Promise(j *backfill.Job) {
 	}
 }
 
-// Start starts the jobs whose planned start has come, by submit time, then queue position.
+// Start lets jobs enter the plan up to its depth. Then it starts the jobs whose planned start has
+// come, by submit time, then queue position, and those beyond the depth that fit beside all others.
 // It leaves the plan as the memo for the next cycle, so it must be called last.
 func (p *Plan) Start() {
+	p.fill()
 	due := p.c.Due()
 	for _, j := range due {
 		_, at, _ := p.c.Reservation(j)
 		p.c.Start(j, at)
 	}
+	p.startBeyond()
 	if p.stale {
 		return
 	}
@@ -175,13 +186,12 @@ func (p *Plan) refresh() {
 	}
 	clear(p.jobs)
 	p.jobs, p.shapes, p.stale = p.jobs[:0], nil, false
-	for j := range p.c.Queue() {
-		if start, at, ok := p.c.Reservation(j); ok {
-			p.jobs = append(p.jobs, p.entry(j, at, start, p.c.Now()))
-		}
+	for _, j := range p.c.Planned() {
+		start, at, _ := p.c.Reservation(j)
+		p.jobs = append(p.jobs, p.entry(j, at, start, p.c.Now()))
 	}
-	if p.order == ByStart {
-		slices.SortFunc(p.jobs, byStart)
+	if p.order == ByQueue {
+		slices.SortFunc(p.jobs, byQueue)
 	}
 }
 

@@ -26,23 +26,34 @@ func TestWindowsChangeNothing(t *testing.T) {
 					seed := 100*uint64(i) + n
 					spec, err := policies.Named(name)
 					require.NoError(t, err)
-					reference := spec
-					reference.New = func(backfill.Values) (backfill.Policy, error) {
-						return backfilltest.Textbook{Conservative: name == "conservative", DC: name == "dc"}, nil
-					}
-					want := run(t, seed, reference, order, false)
-					require.Equal(t, want, run(t, seed, spec, order, false), "seed %d", seed)
-					require.Equal(t, want, run(t, seed, spec, order, true), "seed %d: without memos", seed)
+					reference := textbook(spec)
+					planning := plannings[seed%uint64(len(plannings))]
+					want := run(t, seed, reference, order, planning, false)
+					require.Equal(t, want, run(t, seed, spec, order, planning, false), "seed %d", seed)
+					require.Equal(t, want, run(t, seed, spec, order, planning, true), "seed %d: without memos", seed)
 				}
 			})
 		}
 	}
 }
 
+// plannings are how far a policy plans in the tests; most of their pools have no limit.
+var plannings = []backfill.Planning{
+	{}, {Depth: 1}, {}, {Depth: 3}, {}, {Depth: 2, Reorder: true}, {Reorder: true}, {Depth: 5, Reorder: true},
+}
+
+// textbook returns the spec of the textbook version of conservative, pc or dc.
+func textbook(spec backfill.PolicySpec) backfill.PolicySpec {
+	book := backfilltest.Textbook{Conservative: spec.Name == "conservative", DC: spec.Name == "dc"}
+	spec.New = func(backfill.Values) (backfill.Policy, error) { return book, nil }
+	return spec
+}
+
 // run plays 100 rounds and returns for each what was started, what is planned, and how many
 // guarantees were broken. With forget, the state is replaced by a clone, which has no memo, every
 // other round.
-func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, forget bool) (told []string) {
+func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, planning backfill.Planning, forget bool,
+) (told []string) {
 	t.Helper()
 	driver := conformance.NewDriver(seed)
 	if seed%8 > 4 {
@@ -59,6 +70,7 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, forg
 	h, err := backfill.NewHost(backfill.NewState(driver.Resources(), driver.Rule()), by, main, fallback,
 		func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
+	h.Plan(planning)
 	for i := range 100 {
 		if forget && i%2 == 0 {
 			h.State = h.State.Clone()

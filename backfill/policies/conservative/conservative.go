@@ -21,6 +21,7 @@ func Spec() backfill.PolicySpec {
 		Promise:      "each job starts by the time it was told at its arrival",
 		Source:       "Mu'alem and Feitelson, IEEE TPDS 2001",
 		Guarantees:   true,
+		PlanDepth:    true,
 		IgnoresOrder: true,
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(decide), nil
@@ -29,11 +30,8 @@ func Spec() backfill.PolicySpec {
 }
 
 func decide(c *backfill.Cycle) {
-	p := plan.Open(c, plan.ByStart)
+	p := plan.Open(c, plan.ByStart, (*plan.Plan).Promise)
 	for e, more := p.Next(); more; e, more = p.Next() {
-		if e.Kind == backfill.Submitted {
-			p.Promise(e.Job)
-		}
 		if e.Freed {
 			p.CompressOnce()
 		}

@@ -25,6 +25,7 @@ func Spec() backfill.PolicySpec {
 		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
+		PlanDepth:  true,
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(decide), nil
 		},
@@ -32,11 +33,8 @@ func Spec() backfill.PolicySpec {
 }
 
 func decide(c *backfill.Cycle) {
-	p := plan.Open(c, plan.ByQueue)
+	p := plan.Open(c, plan.ByQueue, arrive)
 	for e, more := p.Next(); more; e, more = p.Next() {
-		if e.Kind == backfill.Submitted {
-			arrive(p, e.Job)
-		}
 		if e.Freed || e.Kind == backfill.Completed {
 			p.Fill()
 		}

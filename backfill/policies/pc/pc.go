@@ -24,6 +24,7 @@ func Spec() backfill.PolicySpec {
 		Promise:    "each job starts by the time it was told at its arrival",
 		Source:     "Lindsay et al., Backfilling with guarantees granted upon job submission",
 		Guarantees: true,
+		PlanDepth:  true,
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(decide), nil
 		},
@@ -31,11 +32,8 @@ func Spec() backfill.PolicySpec {
 }
 
 func decide(c *backfill.Cycle) {
-	p := plan.Open(c, plan.ByQueue)
+	p := plan.Open(c, plan.ByQueue, (*plan.Plan).Promise)
 	for e, more := p.Next(); more; e, more = p.Next() {
-		if e.Kind == backfill.Submitted {
-			p.Promise(e.Job)
-		}
 		if e.Freed {
 			p.Compress()
 		}

@@ -1,0 +1,173 @@
+package backfill
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"sort"
+	"strconv"
+)
+
+// Planning says how far ahead a policy that gives guarantees plans, and which jobs it promises
+// first. Other policies ignore it. The zero value plans all waiting jobs in the order of jobs.
+type Planning struct {
+	// Depth limits the reservations: no job enters the plan while so many waiting jobs hold one. 0
+	// means no limit.
+	Depth int
+	// Reorder lets jobs enter the plan by the queue's order, instead of the order of jobs.
+	Reorder bool
+}
+
+// validate returns an error if the depth is negative; nil changes nothing.
+func (p *Planning) validate() error {
+	if p != nil && p.Depth < 0 {
+		return fmt.Errorf("plan depth %d: must be at least 0, which means no limit", p.Depth)
+	}
+	return nil
+}
+
+// Planning returns how far the active policy plans, if it gives guarantees.
+func (v *View) Planning() Planning { return v.planning }
+
+// PlanHasRoom reports whether a job may enter the plan without exceeding its depth.
+func (v *View) PlanHasRoom() bool { return v.planning.Depth == 0 || v.planned.Len() < v.planning.Depth }
+
+// BeyondDepth returns how many waiting jobs have no reservation, under a policy that gives
+// guarantees: those beyond the depth of its plan. Under other policies it is 0.
+func (v *View) BeyondDepth() int { return v.beyond.Len() }
+
+// Beyond iterates over the waiting jobs without a reservation, in the order in which they enter the
+// plan, if the policy in charge gives guarantees; else over none. The loop may start, hold or
+// reserve for the job that it is given, but no other.
+func (c *Cycle) Beyond() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		var few [32]queued
+		at, ok := c.s.beyond.Min()
+		for first := true; ok; first = false {
+			n := 0
+			c.s.beyond.Ascend(at, func(q queued) bool {
+				if first || q.job != at.job {
+					few[n] = q
+					n++
+				}
+				return n < len(few)
+			})
+			for _, at = range few[:n] {
+				if !yield(at.job) {
+					return
+				}
+			}
+			ok = n > 0
+		}
+	}
+}
+
+// unplanned reports whether the record is that of a waiting job without a reservation.
+func (r *record) unplanned() bool { return r.in(waiting) && r.placement == nil }
+
+// entering returns the place of a job in the order in which jobs enter the plan.
+func (s *State) entering(r *record) queued {
+	if s.planning.Reorder {
+		return queued{r.key, r.job}
+	}
+	return queued{0, r.job}
+}
+
+// followBeyond updates the index of the jobs beyond the depth for a changed record.
+func (s *State) followBeyond(old, now *record) {
+	if !s.guarantees {
+		return
+	}
+	if old.unplanned() {
+		s.beyond.Delete(s.entering(old))
+	}
+	if now.unplanned() {
+		s.beyond.Set(s.entering(now))
+	}
+}
+
+// listBeyond lists the jobs beyond the depth anew, after the policy or the planning has changed.
+func (s *State) listBeyond() {
+	s.beyond.Clear()
+	if !s.guarantees {
+		return
+	}
+	s.queue.order.ascend(nil, func(q queued) bool {
+		if r := s.jobs.Find(q.job.ID); r.unplanned() {
+			s.beyond.Set(s.entering(r))
+		}
+		return true
+	})
+}
+
+// setPlanning changes how far the policy plans, for the open cycle.
+func (c *Cycle) setPlanning(p Planning) {
+	old := c.s.planning
+	set := func(p Planning) {
+		again := p.Reorder != c.s.planning.Reorder
+		if c.s.planning = p; again {
+			c.s.listBeyond()
+		}
+	}
+	c.onUndo(func() { set(old) })
+	set(p)
+}
+
+// leftOut returns an error if a job was left without a reservation although the plan had room for
+// it, before the jobs that were due started.
+func (c *Cycle) leftOut() error {
+	first, ok := c.s.beyond.Min()
+	switch planned := c.s.planned.Len() + c.fromPlan; {
+	case !ok || c.s.planning.Depth > 0 && planned >= c.s.planning.Depth:
+		return nil
+	case c.s.planning.Depth == 0:
+		return fmt.Errorf("job %d is left without a reservation, and the policy gives guarantees", first.job.ID)
+	default:
+		return fmt.Errorf("job %d is left without a reservation, and the plan has %d jobs of at most %d", first.job.ID,
+			planned, c.s.planning.Depth)
+	}
+}
+
+// limited reports whether the active policy gives guarantees, but only to the jobs within the depth
+// of the plan.
+func (s *State) limited() bool { return s.guarantees && s.planning.Depth > 0 }
+
+// ahead returns how many of the jobs beyond the depth enter the plan before the record's.
+func (s *State) ahead(r *record) int {
+	job := s.entering(r)
+	return sort.Search(s.beyond.Len(), func(i int) bool {
+		other, _ := s.beyond.GetAt(i)
+		return cmp.Or(cmp.Compare(other.key, job.key), Compare(other.job, job.job)) >= 0
+	})
+}
+
+// allAhead is ahead for all jobs beyond the depth.
+func (s *State) allAhead() map[*Job]int {
+	before := make(map[*Job]int, s.beyond.Len())
+	s.beyond.Scan(func(q queued) bool {
+		before[q.job] = len(before)
+		return true
+	})
+	return before
+}
+
+// noPromise is the reason of a job that enters the plan behind the given number of others.
+func noPromise(ahead, depth int) string {
+	jobs := "next"
+	switch {
+	case ahead == 1:
+		jobs = "1 job before it"
+	case ahead > 1:
+		jobs = thousands(ahead) + " jobs before it"
+	}
+	return fmt.Sprintf("no promise yet: %s in the plan's order, which reaches %s", jobs, thousands(depth))
+}
+
+// thousands formats a number with a comma before each three digits.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

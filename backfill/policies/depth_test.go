@@ -1,0 +1,87 @@
+package policies_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+var guaranteeing = []string{"conservative", "pc", "dc"}
+
+// TestADepthThatIsNotReachedChangesNothing checks that a plan which is deeper than the queue is ever
+// long has the same jobs, starts and promises as one without a limit.
+func TestADepthThatIsNotReachedChangesNothing(t *testing.T) {
+	for _, name := range guaranteeing {
+		spec, err := policies.Named(name)
+		require.NoError(t, err)
+		for seed := range uint64(24) {
+			want := run(t, seed, spec, "sjf", backfill.Planning{}, false)
+			require.Equal(t, want, run(t, seed, spec, "sjf", backfill.Planning{Depth: 1000}, false), "%s, seed %d", name,
+				seed)
+		}
+	}
+}
+
+// TestBeyondTheDepth checks who is promised a start, and who starts beside them, after jobs arrive
+// together at four idle cpus with a plan of a given depth. Job 1 takes three cpus until 10, job 2
+// needs all of them for 10 s; job 3 would run beyond that, job 4 would not. Job 5 is as wide as 2.
+func TestBeyondTheDepth(t *testing.T) {
+	all := started(1, 2, 3, 4, 5)
+	jobs := []a{{10, v(3)}, {10, v(4)}, {20, v(1)}, {9, v(1)}, {5, v(4)}}
+	for _, tt := range []struct {
+		name     string
+		planning backfill.Planning
+		started  []backfill.JobID
+		promised []backfill.JobID
+		planned  map[backfill.JobID]backfill.Time
+	}{
+		{"no limit", backfill.Planning{}, started(1, 4), all, map[backfill.JobID]backfill.Time{2: 10, 3: 20, 5: 40}},
+		{"deep", backfill.Planning{Depth: 5}, started(1, 4), all, map[backfill.JobID]backfill.Time{2: 10, 3: 20, 5: 40}},
+		{"two", backfill.Planning{Depth: 2}, started(1, 4), started(1, 2), map[backfill.JobID]backfill.Time{2: 10}},
+		// Nobody is promised room after job 1 has started, so job 3 takes what is idle.
+		{"one", backfill.Planning{Depth: 1}, started(1, 3), started(1), map[backfill.JobID]backfill.Time{}},
+		// By sjf it is 5, 4, 1, 2, 3: 5 starts, 4 is planned behind it, 1 and 2, too.
+		{
+			"reordered",
+			backfill.Planning{Depth: 4, Reorder: true},
+			started(5),
+			started(1, 2, 4, 5),
+			map[backfill.JobID]backfill.Time{4: 5, 1: 5, 2: 15},
+		},
+		{
+			"reordered, one",
+			backfill.Planning{Depth: 1, Reorder: true},
+			started(5),
+			started(5),
+			map[backfill.JobID]backfill.Time{},
+		},
+	} {
+		for _, policy := range guaranteeing {
+			t.Run(policy+" "+tt.name, func(t *testing.T) {
+				s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+				h := hostOrdered(t, s, policy, "sjf")
+				h.Plan(tt.planning)
+				d := arrive(t, h, 4, jobs...)
+				require.Equal(t, tt.started, slices.Sorted(slices.Values(ids(d))))
+				var promised []backfill.JobID
+				planned := map[backfill.JobID]backfill.Time{}
+				for _, j := range s.Snapshot().Jobs {
+					if start, _, ok := s.Planned(j.Job.ID); ok {
+						planned[j.Job.ID] = start
+					}
+					if j.Promised {
+						promised = append(promised, j.Job.ID)
+					}
+				}
+				require.Equal(t, tt.planned, planned)
+				require.Equal(t, tt.promised, promised)
+				require.Equal(t, s.Waiting()-len(planned), s.BeyondDepth())
+			})
+		}
+	}
+}
