@@ -26,6 +26,21 @@ func (p *Planning) validate() error {
 	return nil
 }
 
+// Follows returns an error if the policy would plan all its jobs in order of jobs, or none, although
+// something else is asked for.
+func (s PolicySpec) Follows(p Planning) error {
+	switch {
+	case p == Planning{}:
+		return nil
+	case !s.Guarantees:
+		return fmt.Errorf("policy %s gives no guarantees, so it has no plan to bound or to reorder", s.Name)
+	case !s.PlanDepth:
+		return fmt.Errorf("policy %s knows of no depth of its plan: it plans all waiting jobs as they arrive", s.Name)
+	default:
+		return nil
+	}
+}
+
 // Planning returns how far the active policy plans, if it gives guarantees.
 func (v *View) Planning() Planning { return v.planning }
 

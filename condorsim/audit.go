@@ -1,6 +1,7 @@
 package condorsim
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -12,7 +13,8 @@ import (
 // for each event.
 //
 // After each cycle the number of waiting jobs must be that of the arrived jobs that have not
-// started, and the amounts in use those that the running jobs requested. No job may start before
+// started, and the amounts in use those that the running jobs requested. If the policy gives
+// guarantees, each waiting job within the depth of the plan must have one. No job may start before
 // its submit time, start twice, take more than a slot has, or start after its guarantee unless the
 // guarantee is recorded as broken. No job may be planned to run longer than it requests, and each
 // must run as long as its workload says.
@@ -98,7 +100,7 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := a.start(r); err != nil {
 		return err
 	}
-	if err := a.compare(r.State); err != nil {
+	if err := cmp.Or(a.compare(r.State), a.promised(r)); err != nil {
 		return err
 	}
 	if a.waiting == 0 && len(a.free) == len(a.holding) {
@@ -137,6 +139,30 @@ func (a *audit) compare(s *backfill.State) error {
 		return a.violation(noJob, "%d jobs run, but %d have started and not ended", s.RunningJobs(), running)
 	case !slices.Equal(a.use, s.Use()):
 		return a.violation(noJob, "%v is in use, but the running jobs hold %v", s.Use(), a.use)
+	}
+	return nil
+}
+
+// promised checks that no job waits without a promise if the plan had room for it before the cycle's
+// starts.
+func (a *audit) promised(r *negotiator.Report) error {
+	depth, beyond := r.State.Planning().Depth, r.State.BeyondDepth()
+	if beyond == 0 {
+		return nil
+	}
+	reserved := map[backfill.JobID]bool{}
+	for _, act := range r.Decision.Actions {
+		reserved[act.Job] = reserved[act.Job] || act.Kind == backfill.ActReserve
+	}
+	planned := r.State.Waiting() - beyond
+	for _, s := range r.Decision.Started {
+		if s.Promised || reserved[s.Job.ID] {
+			planned++
+		}
+	}
+	if depth == 0 || planned < depth {
+		return a.violation(noJob, "%d jobs wait without a promise, and the plan has %d of at most %d", beyond, planned,
+			depth)
 	}
 	return nil
 }

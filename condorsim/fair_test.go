@@ -74,6 +74,10 @@ func TestFairStarts(t *testing.T) {
 				}).Draw(t, "order"))
 				require.NoError(t, err)
 				c.Order = order
+				if c.Policy.Spec().PlanDepth {
+					c.Planning.Depth = rapid.IntRange(0, 3).Draw(t, "depth")
+					c.Planning.Reorder = rapid.Bool().Draw(t, "reorder")
+				}
 				w := fromTrace(t, in, on, len(in.Jobs))
 				of := rapid.SampledFrom([]estimate.Settings{
 					{},

@@ -184,6 +184,10 @@ func CountEvents(w *Workload, c *negotiator.Config) (*EventCounter, error) {
 	if !linked {
 		return nil, errors.New("the policy runs in a process of its own; only those that are linked in can be counted")
 	}
+	if c.Planning != (backfill.Planning{}) {
+		return nil, errors.New("the textbooks plan all jobs, in the order in which they arrive; leave out the plan's " +
+			"depth and reordering")
+	}
 	counter, err := profileevents.Count(policy)
 	if err != nil {
 		return nil, err

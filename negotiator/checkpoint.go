@@ -19,6 +19,8 @@ type Checkpoint struct {
 	// Policy is the name of the active policy. Guarantees says whether it gives guarantees.
 	Policy     string
 	Guarantees bool
+	// Planning says how far it plans.
+	Planning backfill.Planning
 	// Foretold says that jobs are planned with predicted run times.
 	Foretold bool
 	// Slots are those that are up. If several slots that are down come back in one cycle, the
@@ -71,7 +73,7 @@ func (n *Negotiator) Plan() Checkpoint { return n.checkpoint(n.State().Settled()
 func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	s := n.State()
 	c := Checkpoint{
-		Now: s.Now(), Foretold: n.predictions.planned(), Bundles: slices.Clone(n.inventory.bundles),
+		Now: s.Now(), Planning: s.Planning(), Foretold: n.predictions.planned(), Bundles: slices.Clone(n.inventory.bundles),
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
@@ -131,8 +133,8 @@ func (n *Negotiator) closedTo() func(cluster int) *matchmaker.Fit {
 //
 // Run times are predicted anew. A reservation is dropped if its slots are no candidates any more,
 // or if it may contradict the new prediction. Under a policy that gives guarantees a waiting job
-// without a reservation is planned anew in the first cycle, which is due at once. Its guarantee is
-// lifted then, as the job has changed.
+// that lost its reservation is planned anew in the first cycle, which is due at once. Its guarantee
+// is lifted then, as the job has changed.
 func Restore(c Config, from Checkpoint) (*Negotiator, error) {
 	n, err := New(c)
 	if err != nil {
@@ -194,7 +196,7 @@ func (n *Negotiator) matchPatiently() ([]backfill.CandidateSet, error) {
 func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 	snap := backfill.Snapshot{
 		Resources: n.schema.Resources, Rule: n.State().Snapshot().Rule, Now: from.Now, Policy: from.Policy,
-		Guarantees: from.Guarantees, Wakes: from.Wakes,
+		Guarantees: from.Guarantees, Planning: from.Planning, Wakes: from.Wakes,
 	}
 	slots := slices.Concat(from.Slots, from.Away)
 	if err := n.inventory.checkSlots(slots, nil); err != nil {
@@ -254,13 +256,15 @@ func (n *Negotiator) restoreState(
 	if otherTimes || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
 		j.Placement, j.Start, j.End = nil, 0, 0
 	}
-	if _, unmatched := n.matchmaker.Unmatched(cluster.ID); unmatched && !from.Guarantees && s.Held == "" {
+	_, unmatched := n.matchmaker.Unmatched(cluster.ID)
+	if unmatched && !from.Guarantees && s.Held == "" {
 		n.stale = append(n.stale, s.Job.ID) // the first cycle holds it, so that it blocks no others
 	}
 	if !from.Guarantees || s.Held != "" {
 		return j, nil
 	}
 	switch {
+	case j.Placement == nil && !s.Promised && from.Planning.Depth > 0 && !unmatched: // beyond the depth
 	case j.Placement == nil:
 		n.stale = append(n.stale, s.Job.ID)
 	case !s.Promised:

@@ -138,7 +138,7 @@ func textOf(m Checkpoint) (lines []string) {
 		lines = append(lines, fmt.Sprint(s.Job.Name, s.Running, s.Held, s.Placement, s.Start, s.End,
 			s.Promised, s.Guarantee))
 	}
-	return append(lines, fmt.Sprint(m.Now, m.Policy, m.Guarantees, m.Wakes))
+	return append(lines, fmt.Sprint(m.Now, m.Policy, m.Guarantees, m.Planning, m.Wakes))
 }
 
 // settled is a checkpoint without the jobs that only wait, and without wakes.
@@ -156,15 +156,23 @@ func TestARestoredNegotiatorGoesOn(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, rapid.MakeCheck(func(r *rapid.T) {
 			order := rapid.SampledFrom([]string{"fcfs", "wfp", "expr:JobPrio ?: 0 + WaitTime"}).Draw(r, "order")
-			one, err := New(configured(t, spec.Name, order))
+			planning := backfill.Planning{
+				Depth: rapid.IntRange(0, 3).Draw(r, "depth"), Reorder: rapid.Bool().Draw(r, "reorder"),
+			}
+			config := func() Config {
+				c := configured(t, spec.Name, order)
+				c.Planning = planning
+				return c
+			}
+			one, err := New(config())
 			require.NoError(r, err)
-			other, err := New(configured(t, spec.Name, order))
+			other, err := New(config())
 			require.NoError(r, err)
 			w := &weather{slots: map[string]*Slot{}}
 			for i := range rapid.IntRange(1, 25).Draw(r, "cycles") {
 				if i > 0 && rapid.IntRange(0, 2).Draw(r, "restart") == 0 {
 					before := other.Checkpoint()
-					other = restored(t, configured(t, spec.Name, order), before)
+					other = restored(t, config(), before)
 					require.Equal(r, textOf(before), textOf(other.Checkpoint()))
 					require.Equal(r, one.NextWake(), other.NextWake())
 					require.Equal(r, waitingJobs(one), waitingJobs(other))

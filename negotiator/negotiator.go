@@ -22,6 +22,8 @@ type Config struct {
 	Order Order
 	// Policy decides each cycle; Fallback decides those in which Policy fails or is refused.
 	Policy, Fallback backfill.Decider
+	// Planning says how far a policy that gives guarantees plans; zero: all jobs, in order of jobs.
+	Planning backfill.Planning
 	// DefaultEstimate is the planned run time of jobs without an estimate; 0: [DefaultEstimate].
 	DefaultEstimate backfill.Time
 	// StartSlack lengthens every job's estimate and limit, in seconds. It covers the time between
@@ -44,11 +46,12 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Change is a request to make another policy, with its fallback, another order and other estimators
-// active.
+// Change is a request to make another policy, with its fallback, another order, planning and other
+// estimators active.
 type Change struct {
 	Order            Order
 	Policy, Fallback backfill.Decider
+	Planning         backfill.Planning
 	// Estimates are those of [Config.Estimates]. If they are another set than before, they first
 	// learn what the old set has learned.
 	Estimates *estimate.Set
@@ -124,6 +127,7 @@ func New(c Config) (*Negotiator, error) {
 	if err != nil {
 		return nil, err
 	}
+	host.Plan(c.Planning)
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
 	return &Negotiator{
 		schema:      c.Schema,
@@ -149,6 +153,7 @@ func (n *Negotiator) Change(c Change) error {
 	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err
 	}
+	n.host.Plan(c.Planning)
 	predictions.inherit(n.predictions)
 	n.priorities, n.predictions = priorities, predictions
 	return nil

@@ -26,6 +26,9 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs (the default), sjf, ljf, widest, narrowest, wfp, xfactor or " +
 		"expr:EXPRESSION.",
+	"run_plan_depth": "Most waiting jobs that conservative, pc and dc reserve for; the others start beside them. No " +
+		"limit by default.",
+	"run_reorder":    "Under conservative, pc and dc: promise starts in the queue's order, not in order of jobs.",
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",

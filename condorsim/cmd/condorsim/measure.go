@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
@@ -16,6 +17,8 @@ func (c *runCommand) check() error {
 	switch {
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
+	case c.PlanDepth < 0:
+		return fmt.Errorf("--plan-depth=%d: must be at least 1, or 0 for no limit", c.PlanDepth)
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":
@@ -60,6 +63,12 @@ func (c *runCommand) saved(err error) error {
 		if flag[1] != "" {
 			again = append(again, flag[0], fmt.Sprintf("%q", flag[1]))
 		}
+	}
+	if c.PlanDepth > 0 {
+		again = append(again, "--plan-depth", strconv.Itoa(c.PlanDepth))
+	}
+	if c.Reorder {
+		again = append(again, "--reorder")
 	}
 	again = append(again, c.words()...)
 	if c.Placement != "rank" {

@@ -47,6 +47,8 @@ type runCommand struct {
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"${run_policy_opt}" mapsep:"none"`
 	Order     string            `group:"Policy" placeholder:"NAME" help:"${run_order}"`
+	PlanDepth int               `group:"Policy" placeholder:"N" help:"${run_plan_depth}"`
+	Reorder   bool              `group:"Policy" help:"${run_reorder}"`
 	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
 
@@ -162,7 +164,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if result.Unordered {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)
 	}
-	run := report.Run{Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt, Estimates: estimates}
+	run := report.Run{
+		Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt, Estimates: estimates,
+		PlanDepth: c.PlanDepth, Reorder: c.Reorder,
+	}
 	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
 }
 
@@ -373,11 +378,17 @@ func (c *runCommand) config(ctx context.Context, resources []string,
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}
-	if name := chosen.Main.Spec().Name; c.Order != "" && chosen.Main.Spec().IgnoresOrder {
-		logger.Warn("the policy ignores the order", "policy", name, "order", c.Order)
+	planning := backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder}
+	spec := chosen.Main.Spec()
+	if err = spec.Follows(planning); err != nil {
+		chosen.Close()
+		return negotiator.Config{}, none, fmt.Errorf("--plan-depth, --reorder: %w", err)
+	}
+	if c.Order != "" && spec.IgnoresOrder && !c.Reorder {
+		logger.Warn("the policy ignores the order", "policy", spec.Name, "order", c.Order)
 	}
 	return negotiator.Config{
-		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback,
+		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback, Planning: planning,
 		Refused: cli.LogRefusals(logger),
 	}, chosen.Close, nil
 }

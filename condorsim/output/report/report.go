@@ -28,6 +28,9 @@ type Run struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options"`
+	// PlanDepth and Reorder are the policy's [backfill.Planning].
+	PlanDepth int  `json:"plan_depth,omitempty"`
+	Reorder   bool `json:"reorder,omitempty"`
 	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
 	// history was learned.
 	Estimates *Estimates `json:"estimates,omitempty"`
@@ -180,6 +183,12 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	order := ""
 	if run.Order != "" {
 		order = ", order " + run.Order
+	}
+	if run.PlanDepth > 0 {
+		order += fmt.Sprintf(", plan depth %d", run.PlanDepth)
+	}
+	if run.Reorder {
+		order += ", reordered"
 	}
 	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
 	for _, rows := range groups(run, r, extras) {
