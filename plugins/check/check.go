@@ -215,7 +215,8 @@ type checker struct {
 }
 
 // pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
-// whole, together) if the plugin knows them.
+// whole, together) if the plugin knows them, and every fourth a small plan if the policy follows
+// its depth.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -223,6 +224,8 @@ func (c *checker) pool(n int) uint64 {
 		return seed % conformance.Partitioned
 	case n%4 == 3:
 		return conformance.Partitioned + seed
+	case n%4 == 2 && c.knows&wire.PlanDepth != 0:
+		return conformance.Shallow | seed
 	default:
 		return seed
 	}

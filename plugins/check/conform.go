@@ -73,9 +73,10 @@ var remedies = []struct{ refused, do string }{
 	{
 		"left without a reservation",
 		"give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event " +
-			"lists it as Displaced",
+			"lists it as Displaced; leave out only those beyond the depth of the plan (Cycle.Beyond, " +
+			"View.PlanHasRoom)",
 	},
-	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it arrives"},
+	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it enters the plan"},
 	{
 		"does not know what is in the pool",
 		"rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol " +

@@ -111,7 +111,7 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 // with it.
 func (b *Branch) readable(s *session, tx *backfill.Transaction) error {
 	needs := wire.RoundNeeds(tx.Round())
-	if s.knows != wire.Everything && !b.inStep(s, tx) {
+	if s.knows&wire.Everything != wire.Everything && !b.inStep(s, tx) {
 		needs |= wire.StateNeeds(tx.State().Snapshot())
 	}
 	return b.lack(s, needs)

@@ -22,6 +22,49 @@ func (o older) Describe(ctx context.Context, r *policyv1.DescribeRequest) (*poli
 	return m, err
 }
 
+// A plugin whose policy says nothing of a plan's depth is given no limit, also when it takes over from
+// one that has one. Then the other takes over again.
+func TestAnOlderPluginPlansAllJobs(t *testing.T) {
+	remote := inProcess(t, Options{}, older{sdk.NewServer(named(t, "conservative"), hclog.NewNullLogger())})
+	require.EqualError(t, remote.Spec().Follows(backfill.Planning{Depth: 1}),
+		"policy conservative knows of no depth of its plan: it plans all waiting jobs as they arrive")
+	newer := inProcess(t, Options{}, sdk.NewServer(named(t, "pc"), hclog.NewNullLogger()))
+	host := newHost(t, "fcfs", newer)
+	host.Plan(backfill.Planning{Depth: 1})
+	decide := func(r backfill.Round, by string, beyond int) {
+		t.Helper()
+		d, err := host.Decide(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, by, d.By)
+		require.Equal(t, beyond, host.State.BeyondDepth())
+		require.Empty(t, host.refusals)
+	}
+	capacity := backfill.Vector{4, 1000}
+	r := backfill.Round{
+		Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+		Events: []backfill.Event{
+			{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: capacity}},
+		},
+	}
+	for id := range backfill.JobID(5) {
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+			ID: id, Nodes: 1, Request: capacity, Estimate: 10,
+		}})
+	}
+	wake := func(now backfill.Time) backfill.Round {
+		return backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Wake}}}
+	}
+	decide(r, "pc", 4)
+	decide(wake(1), "pc", 3)
+	fallback := linked(t, named(t, "conservative"))
+	require.NoError(t, host.Change(nil, remote, fallback))
+	decide(wake(2), "conservative", 0)
+	decide(wake(3), "conservative", 0)
+	require.NoError(t, host.Change(nil, newer, fallback))
+	decide(wake(4), "pc", 0) // promises stay
+	require.Equal(t, backfill.Planning{Depth: 1}, host.State.Planning())
+}
+
 // An older plugin is not sent what it would misread: while the pool contains that, the fallback
 // decides; afterwards the plugin decides again.
 func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {

@@ -72,6 +72,10 @@ const (
 	Feature_FEATURE_RUNNING Feature = 1
 	// FEATURE_BUNDLES is Job.whole, and all that is named after bundles.
 	Feature_FEATURE_BUNDLES Feature = 2
+	// FEATURE_PLAN_DEPTH is Planning. A policy that declares guarantees and this
+	// follows it. Any other is never sent one that asks for something, and plans all
+	// waiting jobs.
+	Feature_FEATURE_PLAN_DEPTH Feature = 3
 )
 
 // Enum value maps for Feature.
@@ -80,11 +84,13 @@ var (
 		0: "FEATURE_UNSPECIFIED",
 		1: "FEATURE_RUNNING",
 		2: "FEATURE_BUNDLES",
+		3: "FEATURE_PLAN_DEPTH",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
 		"FEATURE_RUNNING":     1,
 		"FEATURE_BUNDLES":     2,
+		"FEATURE_PLAN_DEPTH":  3,
 	}
 )
 
@@ -336,10 +342,12 @@ const (
 	// ACTION_KIND_RELEASE gives a reservation up. Nothing happens if there is none.
 	ActionKind_ACTION_KIND_RELEASE ActionKind = 3
 	// ACTION_KIND_GUARANTEE promises the latest start, once, in the round in which
-	// the job arrived. It is for policies that declare guarantees alone.
+	// the job arrived or entered the plan. It is for policies that declare guarantees
+	// alone.
 	//
 	// Under such a policy each waiting job has a reservation at the end of every
-	// round, at or before its guarantee. That does not bind in a round in which an
+	// round, at or before its guarantee; or, where Planning has a depth, all that have
+	// a guarantee, and as many more as the depth allows before the round's starts. That does not bind in a round in which an
 	// event queued the job again, replaced it or brought it back from being held,
 	// nor for any job that waits at an EVENT_KIND_POLICY_CHANGED. Where such a job
 	// has no guarantee at the end of the round, or a later reservation, the start of
@@ -522,10 +530,12 @@ type DescribeResponse struct {
 	// source says where the policy comes from.
 	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
 	// guarantees declares that every waiting job always has a reservation at or
-	// before the start that it was promised at its arrival. A policy that does not
-	// declare it need not know what a guarantee is.
+	// before the start that it was promised at its arrival; or, with
+	// FEATURE_PLAN_DEPTH, when it entered the plan. A policy that does not declare
+	// it need not know what a guarantee is.
 	Guarantees bool `protobuf:"varint,4,opt,name=guarantees,proto3" json:"guarantees,omitempty"`
-	// ignores_order declares that the queue is always in order of jobs.
+	// ignores_order declares that the queue is always in order of jobs; or, with
+	// FEATURE_PLAN_DEPTH, unless Planning.reorder is set.
 	IgnoresOrder bool `protobuf:"varint,5,opt,name=ignores_order,json=ignoresOrder,proto3" json:"ignores_order,omitempty"`
 	// options are what can be set.
 	Options []*Option `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
@@ -1570,7 +1580,10 @@ type Round struct {
 	// from the opening of the round.
 	Keys []*JobKey `protobuf:"bytes,4,rep,name=keys,proto3" json:"keys,omitempty"`
 	// bundles are new ones; they hold from the opening of the round.
-	Bundles       []*Bundle `protobuf:"bytes,5,rep,name=bundles,proto3" json:"bundles,omitempty"`
+	Bundles []*Bundle `protobuf:"bytes,5,rep,name=bundles,proto3" json:"bundles,omitempty"`
+	// planning is how far the policy plans from here on; it holds from the opening
+	// of the round. None: as before.
+	Planning      *Planning `protobuf:"bytes,6,opt,name=planning,proto3" json:"planning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1640,6 +1653,77 @@ func (x *Round) GetBundles() []*Bundle {
 	return nil
 }
 
+func (x *Round) GetPlanning() *Planning {
+	if x != nil {
+		return x.Planning
+	}
+	return nil
+}
+
+// Planning says how far a policy that gives guarantees plans, and whom it promises
+// a start first. All zero, it plans all waiting jobs, in order of jobs.
+//
+// The jobs that wait without a reservation are beyond the depth. They enter the plan
+// in order of jobs, or else by the queue's order: after the events of a round and
+// before its starts, as if they had arrived then, until the plan has reached its
+// depth. Then, in the same order, each of the others is to start if it fits now. A
+// job that was promised its start and queued again is planned anew at once, however
+// deep the plan is. Where all waiting jobs are within the depth and enter in order
+// of jobs, each enters with its event.
+type Planning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// depth is how many waiting jobs may hold reservations; 0: all.
+	Depth int64 `protobuf:"varint,1,opt,name=depth,proto3" json:"depth,omitempty"`
+	// reorder lets jobs enter the plan by the queue's order.
+	Reorder       bool `protobuf:"varint,2,opt,name=reorder,proto3" json:"reorder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Planning) Reset() {
+	*x = Planning{}
+	mi := &file_policy_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Planning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Planning) ProtoMessage() {}
+
+func (x *Planning) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Planning.ProtoReflect.Descriptor instead.
+func (*Planning) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Planning) GetDepth() int64 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *Planning) GetReorder() bool {
+	if x != nil {
+		return x.Reorder
+	}
+	return false
+}
+
 // Bundle is slots that jobs take whole together, such as a partition of a machine.
 // Two bundles may share slots. It never changes, nor does the capacity of its slots.
 type Bundle struct {
@@ -1656,7 +1740,7 @@ type Bundle struct {
 
 func (x *Bundle) Reset() {
 	*x = Bundle{}
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1752,7 @@ func (x *Bundle) String() string {
 func (*Bundle) ProtoMessage() {}
 
 func (x *Bundle) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1765,7 @@ func (x *Bundle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bundle.ProtoReflect.Descriptor instead.
 func (*Bundle) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{16}
+	return file_policy_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Bundle) GetId() int32 {
@@ -1718,7 +1802,7 @@ type JobKey struct {
 
 func (x *JobKey) Reset() {
 	*x = JobKey{}
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1814,7 @@ func (x *JobKey) String() string {
 func (*JobKey) ProtoMessage() {}
 
 func (x *JobKey) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1827,7 @@ func (x *JobKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobKey.ProtoReflect.Descriptor instead.
 func (*JobKey) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{17}
+	return file_policy_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *JobKey) GetJob() int64 {
@@ -1781,7 +1865,7 @@ type CandidateSet struct {
 
 func (x *CandidateSet) Reset() {
 	*x = CandidateSet{}
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1877,7 @@ func (x *CandidateSet) String() string {
 func (*CandidateSet) ProtoMessage() {}
 
 func (x *CandidateSet) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1890,7 @@ func (x *CandidateSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateSet.ProtoReflect.Descriptor instead.
 func (*CandidateSet) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{18}
+	return file_policy_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CandidateSet) GetId() int32 {
@@ -1867,7 +1951,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +1963,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +1976,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{19}
+	return file_policy_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2006,7 +2090,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2102,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2115,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{20}
+	return file_policy_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Job) GetId() int64 {
@@ -2147,7 +2231,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +2243,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +2256,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{21}
+	return file_policy_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Slot) GetId() int32 {
@@ -2209,7 +2293,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2305,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2318,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{22}
+	return file_policy_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Placement) GetSlots() []int32 {
@@ -2273,7 +2357,7 @@ type Action struct {
 
 func (x *Action) Reset() {
 	*x = Action{}
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2369,7 @@ func (x *Action) String() string {
 func (*Action) ProtoMessage() {}
 
 func (x *Action) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2382,7 @@ func (x *Action) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Action.ProtoReflect.Descriptor instead.
 func (*Action) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{23}
+	return file_policy_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Action) GetAfter() int32 {
@@ -2373,14 +2457,16 @@ type Snapshot struct {
 	// freed is what is remembered of it, the earliest first.
 	Freed []*Freed `protobuf:"bytes,12,rep,name=freed,proto3" json:"freed,omitempty"`
 	// bundles are all that the pool ever had, by ID: the first is 0.
-	Bundles       []*Bundle `protobuf:"bytes,13,rep,name=bundles,proto3" json:"bundles,omitempty"`
+	Bundles []*Bundle `protobuf:"bytes,13,rep,name=bundles,proto3" json:"bundles,omitempty"`
+	// planning is how far the policy in charge plans; none: all zero.
+	Planning      *Planning `protobuf:"bytes,14,opt,name=planning,proto3" json:"planning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2478,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2491,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{24}
+	return file_policy_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Snapshot) GetResources() []string {
@@ -2499,6 +2585,13 @@ func (x *Snapshot) GetBundles() []*Bundle {
 	return nil
 }
 
+func (x *Snapshot) GetPlanning() *Planning {
+	if x != nil {
+		return x.Planning
+	}
+	return nil
+}
+
 // Freed is what one job gave back on one slot when it ended or was taken off it.
 // It is remembered until keep_freed seconds have passed.
 type Freed struct {
@@ -2515,7 +2608,7 @@ type Freed struct {
 
 func (x *Freed) Reset() {
 	*x = Freed{}
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2620,7 @@ func (x *Freed) String() string {
 func (*Freed) ProtoMessage() {}
 
 func (x *Freed) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2633,7 @@ func (x *Freed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Freed.ProtoReflect.Descriptor instead.
 func (*Freed) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{25}
+	return file_policy_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Freed) GetAt() int64 {
@@ -2577,7 +2670,7 @@ type SlotState struct {
 
 func (x *SlotState) Reset() {
 	*x = SlotState{}
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2682,7 @@ func (x *SlotState) String() string {
 func (*SlotState) ProtoMessage() {}
 
 func (x *SlotState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2695,7 @@ func (x *SlotState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotState.ProtoReflect.Descriptor instead.
 func (*SlotState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{26}
+	return file_policy_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SlotState) GetSlot() *Slot {
@@ -2650,7 +2743,7 @@ type JobState struct {
 
 func (x *JobState) Reset() {
 	*x = JobState{}
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2755,7 @@ func (x *JobState) String() string {
 func (*JobState) ProtoMessage() {}
 
 func (x *JobState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2768,7 @@ func (x *JobState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobState.ProtoReflect.Descriptor instead.
 func (*JobState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{27}
+	return file_policy_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *JobState) GetJob() *Job {
@@ -2821,7 +2914,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"5\n" +
 	"\aFailure\x12\x16\n" +
 	"\x06branch\x18\x01 \x01(\x04R\x06branch\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xcc\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xfc\x01\n" +
 	"\x05Round\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x12R\x03now\x126\n" +
 	"\n" +
@@ -2829,7 +2922,11 @@ const file_policy_proto_rawDesc = "" +
 	"candidates\x12'\n" +
 	"\x06events\x18\x03 \x03(\v2\x0f.policyv1.EventR\x06events\x12$\n" +
 	"\x04keys\x18\x04 \x03(\v2\x10.policyv1.JobKeyR\x04keys\x12*\n" +
-	"\abundles\x18\x05 \x03(\v2\x10.policyv1.BundleR\abundles\"B\n" +
+	"\abundles\x18\x05 \x03(\v2\x10.policyv1.BundleR\abundles\x12.\n" +
+	"\bplanning\x18\x06 \x01(\v2\x12.policyv1.PlanningR\bplanning\":\n" +
+	"\bPlanning\x12\x14\n" +
+	"\x05depth\x18\x01 \x01(\x03R\x05depth\x12\x18\n" +
+	"\areorder\x18\x02 \x01(\bR\areorder\"B\n" +
 	"\x06Bundle\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2892,7 +2989,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x03job\x18\x03 \x01(\x03R\x03job\x12\x0e\n" +
 	"\x02at\x18\x04 \x01(\x12R\x02at\x121\n" +
 	"\tplacement\x18\x05 \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xce\x03\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xfe\x03\n" +
 	"\bSnapshot\x12\x1c\n" +
 	"\tresources\x18\x01 \x03(\tR\tresources\x12+\n" +
 	"\x04rule\x18\x02 \x01(\x0e2\x17.policyv1.PlacementRuleR\x04rule\x12\x10\n" +
@@ -2912,7 +3009,8 @@ const file_policy_proto_rawDesc = "" +
 	"\n" +
 	"keep_freed\x18\v \x01(\x03R\tkeepFreed\x12%\n" +
 	"\x05freed\x18\f \x03(\v2\x0f.policyv1.FreedR\x05freed\x12*\n" +
-	"\abundles\x18\r \x03(\v2\x10.policyv1.BundleR\abundles\"C\n" +
+	"\abundles\x18\r \x03(\v2\x10.policyv1.BundleR\abundles\x12.\n" +
+	"\bplanning\x18\x0e \x01(\v2\x12.policyv1.PlanningR\bplanning\"C\n" +
 	"\x05Freed\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x12R\x02at\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x16\n" +
@@ -2931,11 +3029,12 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*L\n" +
+	" \x01(\x12R\tguarantee*d\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
-	"\x0fFEATURE_BUNDLES\x10\x02*\xf4\x01\n" +
+	"\x0fFEATURE_BUNDLES\x10\x02\x12\x16\n" +
+	"\x12FEATURE_PLAN_DEPTH\x10\x03*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -2994,7 +3093,7 @@ func file_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_policy_proto_goTypes = []any{
 	(Feature)(0),             // 0: policyv1.Feature
 	(OptionType)(0),          // 1: policyv1.OptionType
@@ -3017,20 +3116,21 @@ var file_policy_proto_goTypes = []any{
 	(*OutOfStep)(nil),        // 18: policyv1.OutOfStep
 	(*Failure)(nil),          // 19: policyv1.Failure
 	(*Round)(nil),            // 20: policyv1.Round
-	(*Bundle)(nil),           // 21: policyv1.Bundle
-	(*JobKey)(nil),           // 22: policyv1.JobKey
-	(*CandidateSet)(nil),     // 23: policyv1.CandidateSet
-	(*Event)(nil),            // 24: policyv1.Event
-	(*Job)(nil),              // 25: policyv1.Job
-	(*Slot)(nil),             // 26: policyv1.Slot
-	(*Placement)(nil),        // 27: policyv1.Placement
-	(*Action)(nil),           // 28: policyv1.Action
-	(*Snapshot)(nil),         // 29: policyv1.Snapshot
-	(*Freed)(nil),            // 30: policyv1.Freed
-	(*SlotState)(nil),        // 31: policyv1.SlotState
-	(*JobState)(nil),         // 32: policyv1.JobState
-	nil,                      // 33: policyv1.Configure.OptionsEntry
-	nil,                      // 34: policyv1.Job.LabelsEntry
+	(*Planning)(nil),         // 21: policyv1.Planning
+	(*Bundle)(nil),           // 22: policyv1.Bundle
+	(*JobKey)(nil),           // 23: policyv1.JobKey
+	(*CandidateSet)(nil),     // 24: policyv1.CandidateSet
+	(*Event)(nil),            // 25: policyv1.Event
+	(*Job)(nil),              // 26: policyv1.Job
+	(*Slot)(nil),             // 27: policyv1.Slot
+	(*Placement)(nil),        // 28: policyv1.Placement
+	(*Action)(nil),           // 29: policyv1.Action
+	(*Snapshot)(nil),         // 30: policyv1.Snapshot
+	(*Freed)(nil),            // 31: policyv1.Freed
+	(*SlotState)(nil),        // 32: policyv1.SlotState
+	(*JobState)(nil),         // 33: policyv1.JobState
+	nil,                      // 34: policyv1.Configure.OptionsEntry
+	nil,                      // 35: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
 	7,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
@@ -3045,42 +3145,44 @@ var file_policy_proto_depIdxs = []int32{
 	17, // 9: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
 	18, // 10: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
 	19, // 11: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	33, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	29, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	34, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	30, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
 	16, // 14: policyv1.Decide.settled:type_name -> policyv1.Settled
 	20, // 15: policyv1.Decide.round:type_name -> policyv1.Round
 	20, // 16: policyv1.Settled.round:type_name -> policyv1.Round
-	28, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
-	28, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
-	23, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	24, // 20: policyv1.Round.events:type_name -> policyv1.Event
-	22, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
-	21, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
-	2,  // 23: policyv1.Event.kind:type_name -> policyv1.EventKind
-	25, // 24: policyv1.Event.spec:type_name -> policyv1.Job
-	26, // 25: policyv1.Event.slot:type_name -> policyv1.Slot
-	27, // 26: policyv1.Event.placement:type_name -> policyv1.Placement
-	34, // 27: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	3,  // 28: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	27, // 29: policyv1.Action.placement:type_name -> policyv1.Placement
-	4,  // 30: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	31, // 31: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	23, // 32: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	32, // 33: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	30, // 34: policyv1.Snapshot.freed:type_name -> policyv1.Freed
-	21, // 35: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
-	26, // 36: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	25, // 37: policyv1.JobState.job:type_name -> policyv1.Job
-	27, // 38: policyv1.JobState.placement:type_name -> policyv1.Placement
-	5,  // 39: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	8,  // 40: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	6,  // 41: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	9,  // 42: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	41, // [41:43] is the sub-list for method output_type
-	39, // [39:41] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	29, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
+	29, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
+	24, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
+	25, // 20: policyv1.Round.events:type_name -> policyv1.Event
+	23, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
+	22, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
+	21, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
+	2,  // 24: policyv1.Event.kind:type_name -> policyv1.EventKind
+	26, // 25: policyv1.Event.spec:type_name -> policyv1.Job
+	27, // 26: policyv1.Event.slot:type_name -> policyv1.Slot
+	28, // 27: policyv1.Event.placement:type_name -> policyv1.Placement
+	35, // 28: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	3,  // 29: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	28, // 30: policyv1.Action.placement:type_name -> policyv1.Placement
+	4,  // 31: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	32, // 32: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	24, // 33: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	33, // 34: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	31, // 35: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	22, // 36: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
+	21, // 37: policyv1.Snapshot.planning:type_name -> policyv1.Planning
+	27, // 38: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	26, // 39: policyv1.JobState.job:type_name -> policyv1.Job
+	28, // 40: policyv1.JobState.placement:type_name -> policyv1.Placement
+	5,  // 41: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	8,  // 42: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	6,  // 43: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	9,  // 44: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	43, // [43:45] is the sub-list for method output_type
+	41, // [41:43] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -3108,7 +3210,7 @@ func file_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -18,7 +18,8 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.PolicySpec {
 	return backfill.PolicySpec{
 		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(),
-		Options: each(m.GetOptions(), decodeOption),
+		PlanDepth: FeaturesOf(m)&PlanDepth != 0,
+		Options:   each(m.GetOptions(), decodeOption),
 	}
 }
 
@@ -26,6 +27,7 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.PolicySpec {
 func DecodeRound(m *policyv1.Round) backfill.Round {
 	return backfill.Round{
 		Now:        backfill.Time(m.GetNow()),
+		Planning:   decodePlanning(m.GetPlanning()),
 		Bundles:    each(m.GetBundles(), decodeBundle),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Keys: each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
@@ -60,8 +62,12 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 	if rule > profile.Spread {
 		return backfill.Snapshot{}, fmt.Errorf("snapshot: unknown placement rule %v", m.GetRule())
 	}
+	var planning backfill.Planning
+	if p := decodePlanning(m.GetPlanning()); p != nil {
+		planning = *p
+	}
 	return backfill.Snapshot{
-		Resources: m.GetResources(), Rule: rule,
+		Resources: m.GetResources(), Rule: rule, Planning: planning,
 		Now: backfill.Time(m.GetNow()), Revision: m.GetRevision(), Policy: m.GetPolicy(), Guarantees: m.GetGuarantees(),
 		Slots: each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
 			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
@@ -86,6 +92,13 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 			}
 		}),
 	}, nil
+}
+
+func decodePlanning(m *policyv1.Planning) *backfill.Planning {
+	if m == nil {
+		return nil
+	}
+	return &backfill.Planning{Depth: int(m.GetDepth()), Reorder: m.GetReorder()}
 }
 
 func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {

@@ -15,7 +15,7 @@ func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees,
 		IgnoresOrder: s.IgnoresOrder,
-		Options:      each(s.Options, encodeOption), Features: encodeFeatures(Everything),
+		Options:      each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
 	}
 }
 
@@ -23,6 +23,7 @@ func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 func EncodeRound(r backfill.Round) *policyv1.Round {
 	return &policyv1.Round{
 		Now:        int64(r.Now),
+		Planning:   encodePlanning(r.Planning),
 		Bundles:    each(r.Bundles, encodeBundle),
 		Candidates: each(r.Candidates, encodeCandidates),
 		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
@@ -56,7 +57,12 @@ func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
 
 // EncodeSnapshot encodes a whole state.
 func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
+	var planning *backfill.Planning
+	if s.Planning != (backfill.Planning{}) {
+		planning = &s.Planning
+	}
 	return &policyv1.Snapshot{
+		Planning:  encodePlanning(planning),
 		Resources: each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
 		Now: int64(s.Now), Revision: s.Revision, Policy: Text(s.Policy), Guarantees: s.Guarantees,
 		Slots: each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
@@ -77,6 +83,13 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 			return &policyv1.Freed{At: int64(f.At), Slot: int32(f.Slot), Amount: f.Amount}
 		}),
 	}
+}
+
+func encodePlanning(p *backfill.Planning) *policyv1.Planning {
+	if p == nil {
+		return nil
+	}
+	return &policyv1.Planning{Depth: int64(p.Depth), Reorder: p.Reorder}
 }
 
 func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {

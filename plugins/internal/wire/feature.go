@@ -16,8 +16,10 @@ type Features uint8
 const (
 	Running Features = 1 << policyv1.Feature_FEATURE_RUNNING
 	Bundles Features = 1 << policyv1.Feature_FEATURE_BUNDLES
-	// Everything is the set of features known to plugins built with this host's sdk.
+	// Everything is the set of features that plugins built with this host's sdk can read.
 	Everything = Running | Bundles
+	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
+	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
 
 func (f Features) String() string {
@@ -36,14 +38,22 @@ func (f Features) String() string {
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
-			f |= 1 << feature & Everything
+			f |= 1 << feature & (Everything | PlanDepth)
 		}
 	}
 	return f
 }
 
+// FeaturesFor returns the features that a policy built with this host's sdk has.
+func FeaturesFor(s backfill.PolicySpec) Features {
+	if s.PlanDepth {
+		return Everything | PlanDepth
+	}
+	return Everything
+}
+
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Everything; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= PlanDepth; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}

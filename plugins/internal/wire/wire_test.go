@@ -131,7 +131,8 @@ func TestADescriptionSurvivesTheWire(t *testing.T) {
 			Name: rapid.String().Draw(t, "name"), Doc: rapid.String().Draw(t, "doc"),
 			Promise: rapid.String().Draw(t, "promise"), Source: rapid.String().Draw(t, "source"),
 			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
-			Options: list(option()).Draw(t, "options"),
+			PlanDepth: rapid.Bool().Draw(t, "plan depth"),
+			Options:   list(option()).Draw(t, "options"),
 		}
 		require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 	})
@@ -394,6 +395,7 @@ func round() *rapid.Generator[backfill.Round] {
 			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"),
 			Candidates: list(candidates()).Draw(t, "candidates"),
 			Keys:       list(jobKey).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
+			Planning: rapid.Ptr(planning(), true).Draw(t, "planning"),
 		}
 	})
 }
@@ -406,6 +408,12 @@ func action() *rapid.Generator[backfill.Action] {
 			Job:   backfill.JobID(rapid.Int64().Draw(t, "job")), At: instant().Draw(t, "at"),
 			Placement: placement().Draw(t, "placement"), Reason: rapid.String().Draw(t, "reason"),
 		}
+	})
+}
+
+func planning() *rapid.Generator[backfill.Planning] {
+	return rapid.Custom(func(t *rapid.T) backfill.Planning {
+		return backfill.Planning{Depth: rapid.Int().Draw(t, "depth"), Reorder: rapid.Bool().Draw(t, "reorder")}
 	})
 }
 
@@ -432,6 +440,7 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 		return backfill.Snapshot{
 			Resources: list(rapid.String()).Draw(t, "resources"),
 			Rule:      profile.Rule(rapid.IntRange(0, 2).Draw(t, "rule")),
+			Planning:  planning().Draw(t, "planning"),
 			Now:       instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
 			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
 			Slots: list(slots).Draw(t, "slots"), Bundles: list(bundle()).Draw(t, "bundles"),
