@@ -36,12 +36,12 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
 	}
 	r.Matched = n.clock().Sub(began)
-	round := n.round(d, candidates)                              // 4
+	round := n.round(d, candidates) // 4
+	n.release()
 	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.report(r) // 6
-	n.release()
 	r.Took = n.clock().Sub(began)
 	return r, nil
 }
@@ -49,10 +49,14 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 // mostKept is how many entries of a buffer the next cycle uses again.
 const mostKept = 4096
 
-// release ends the use of the cycle's buffers. Those of an unusual cycle are dropped: in the first one a
-// million jobs may come at once, and the next ones have a few hundred events.
+// release ends the use of the cycle's buffers, once the host has the events. Those of an unusual cycle
+// are dropped before it decides: in the first one a million jobs may come at once, and the next ones have
+// a few hundred events.
 func (n *Negotiator) release() {
-	n.arrivals, n.events = emptied(n.arrivals), emptied(n.events)
+	n.arrivals = emptied(n.arrivals)
+	if cap(n.events) > mostKept {
+		n.events = nil
+	}
 	n.reported.Clear()
 }
 

@@ -213,7 +213,7 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 		switch j := inTurn[i]; {
 		case verdict.Admitted:
 		case j.cannotRun():
-			out[j.ID] = j.why + ", and leaves to others: " + verdict.Reason
+			out[j.ID] = j.hopeless.why + ", and leaves to others: " + verdict.Reason
 		default:
 			out[j.ID] = verdict.Reason
 		}

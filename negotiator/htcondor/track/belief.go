@@ -195,7 +195,7 @@ func (b *Belief) find(key observe.JobKey) *Job {
 		b.naming.Lock()
 		defer b.naming.Unlock()
 		b.jobs[key], b.byID[j.ID] = j, j
-		j.at, b.all = len(b.all), append(b.all, j)
+		j.at, b.all = int32(len(b.all)), append(b.all, j)
 	}
 	return j
 }

@@ -1,6 +1,9 @@
 package track
 
 import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -14,7 +17,7 @@ type charge struct {
 
 // chargeOf returns what a job takes of limits.
 func (c *comparison) chargeOf(j *Job) charge {
-	if j.Phase == Waiting && c.now.Began.Sub(j.planned) >= 2*c.s.Patience {
+	if j.Phase == Waiting && c.now.Now-j.planned >= backfill.Time(2*c.s.Patience/time.Second) {
 		return charge{spec: j.Group.Spec}
 	}
 	return charge{j.Group.Spec, c.Schedd(j.Key.Schedd).Room}

@@ -27,11 +27,12 @@ func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
 			b.foreseen = append(b.foreseen, j)
 			broken = append(broken, j.promise(p)...)
 			j.hopeless = nil
-			if p.Held != "" && p.Unknown == "" {
-				j.hopeless, j.why = j.Spec, p.Held
-			}
-			if p.Unmatched {
-				j.why = "matches no slot"
+			switch {
+			case p.Held == "" || p.Unknown != "":
+			case p.Unmatched:
+				j.hopeless = &hopeless{j.Spec, "matches no slot"}
+			default:
+				j.hopeless = &hopeless{j.Spec, p.Held}
 			}
 		}
 	}
@@ -60,5 +61,5 @@ func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
 
 // cannotRun tells whether no slot is known that can run a job.
 func (j *Job) cannotRun() bool {
-	return j.hopeless != nil && (j.hopeless == j.Group.Spec || j.hopeless.Text == j.Group.Spec.Text)
+	return j.hopeless != nil && (j.hopeless.spec == j.Group.Spec || j.hopeless.spec.Text == j.Group.Spec.Text)
 }

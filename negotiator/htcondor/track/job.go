@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -33,14 +32,13 @@ type Job struct {
 	// The rest is what the negotiator knows: what the job is planned by, whether it runs, and if so
 	// where and since when.
 	Spec   *observe.Spec
-	Phase  Phase
 	Places []Place
 	Start  backfill.Time
 
 	submit    backfill.Time
 	estimated backfill.Time // of a running job, whose ad may have been edited since
 	ahead     backfill.Time // how long its claim is idle before it begins to run, see [observe.Deferral]
-	planned   time.Time     // when the negotiator was told that the job waits
+	planned   backfill.Time // when the negotiator was told that the job waits
 
 	// lease is the one that a running job was handed over with; nil if its claim is locked to it.
 	// servedBy is a lease under which a waiting job is expected to start, at serveAt at the latest.
@@ -51,16 +49,22 @@ type Job struct {
 	promised backfill.Time
 	owed     bool
 
-	// hopeless is the Spec with which no slot could run the job in the last plan that it was in,
-	// and why that was so; nil if some could, or slots have changed since.
-	hopeless *observe.Spec
-	why      string
+	Phase Phase // beside owed: there may be a million jobs, and this is smaller
+
+	at int32 // its place in Belief.all
+
+	hopeless *hopeless // nil if some slot could run it in the last plan that it was in, or slots have changed since
 
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
-	at      int // its place in Belief.all
 	look    int // number of the last look at the pool that saw the job
 	stopped int // the last look that saw that it was put on hold or removed a short time before
+}
+
+// hopeless is the Spec with which no slot could run a job, and why that was so.
+type hopeless struct {
+	spec *observe.Spec
+	why  string
 }
 
 // Place is a number of a job's chunks on a slot.
@@ -120,7 +124,7 @@ func (j *Job) runsAt(slot string) bool {
 // job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
 func (b *Belief) report(j *Job, is Phase, ahead backfill.Time) *negotiator.Job {
 	if is == Waiting && j.Phase == Unknown {
-		j.planned = b.now.Began
+		j.planned = b.now.Now
 	}
 	if is == Waiting {
 		j.servedBy = nil
