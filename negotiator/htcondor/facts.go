@@ -53,8 +53,12 @@ func (p *Pool) Unplanned() []track.Unplanned {
 }
 
 // Find lists the jobs that users call by a name: 12.0, or 12.0@schedd where several schedds have
-// one.
-func (p *Pool) Find(name string) []backfill.JobID { return p.seen().Find(name) }
+// one. It waits while a look is compared.
+func (p *Pool) Find(name string) []backfill.JobID {
+	p.naming.Lock()
+	defer p.naming.Unlock()
+	return p.belief.Find(name)
+}
 
 // UsedBy returns the slots that a submitter's jobs use.
 func (p *Pool) UsedBy(submitter string) []track.Used { return p.seen().UsedBy(submitter) }

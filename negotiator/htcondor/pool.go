@@ -103,6 +103,7 @@ type Pool struct {
 	tuned atomic.Pointer[Tuning] // for the next look
 
 	observer   *observe.Observer
+	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
 	belief     *track.Belief
 	dispatcher *dispatch.Dispatcher
 
@@ -186,6 +187,8 @@ func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Ch
 		return negotiator.Checkpoint{}, err
 	}
 	p.first = s
+	p.naming.Lock()
+	defer p.naming.Unlock()
 	m, flying := p.belief.Restore(saved, s)
 	p.dispatcher.Restart(flying)
 	return m, nil
@@ -222,6 +225,8 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 
 // compare returns how a snapshot differs from what the negotiator was told.
 func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
+	p.naming.Lock()
+	defer p.naming.Unlock()
 	p.belief.See(s)
 	under := p.dispatcher.Judge()
 	outcome, _ := track.Diff(p.belief, s, under)
@@ -239,6 +244,8 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 	if len(leases) == 0 {
 		return negotiator.Delta{}, false
 	}
+	p.naming.Lock()
+	defer p.naming.Unlock()
 	d := p.belief.Grant(leases)
 	p.mu.Lock()
 	defer p.mu.Unlock()

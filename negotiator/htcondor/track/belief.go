@@ -5,7 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -40,8 +40,6 @@ type Belief struct {
 	// begun says that the negotiator was told of a snapshot, by [Diff].
 	begun bool
 
-	// naming guards changes of jobs, and of the jobs' IDs, against others who look for a name meanwhile.
-	naming  sync.RWMutex
 	jobs    map[observe.JobKey]*Job
 	all     []*Job // the same jobs, in no order: to walk a map of a million takes ten times as long
 	byID    map[backfill.JobID]*Job
@@ -99,14 +97,13 @@ type members struct {
 
 // New makes a Belief without jobs and slots.
 func New(s Settings) *Belief {
-	b := &Belief{
+	return &Belief{
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{}, due: backfill.Forever,
+		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
+		view: &View{}, due: backfill.Forever,
 	}
-	b.view = &View{of: b}
-	return b
 }
 
 // endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its
@@ -192,8 +189,6 @@ func (b *Belief) find(key observe.JobKey) *Job {
 	j := b.jobs[key]
 	if j == nil {
 		j = &Job{Key: key, ID: b.nextID()}
-		b.naming.Lock()
-		defer b.naming.Unlock()
 		b.jobs[key], b.byID[j.ID] = j, j
 		j.at, b.all = int32(len(b.all)), append(b.all, j)
 	}
@@ -207,8 +202,6 @@ func (b *Belief) nextID() backfill.JobID {
 
 // drop forgets a job.
 func (b *Belief) drop(j *Job) {
-	b.naming.Lock()
-	defer b.naming.Unlock()
 	delete(b.byID, j.ID)
 	delete(b.jobs, j.Key)
 	last := b.all[len(b.all)-1] // takes its place
@@ -294,6 +287,27 @@ func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 
 // Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
+
+// Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
+func (b *Belief) Find(name string) (ids []backfill.JobID) {
+	id, of, one := strings.Cut(name, "@")
+	cluster, proc, ok := observe.ParseJobID(id)
+	key := observe.JobKey{Cluster: cluster, Proc: proc}
+	if !ok || key.String() != id { // +1.00 names no job
+		return nil
+	}
+	schedds := slices.Collect(maps.Keys(b.now.Schedds))
+	if one {
+		schedds = []string{of}
+	}
+	for _, key.Schedd = range schedds {
+		if j := b.jobs[key]; j != nil {
+			ids = append(ids, j.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
 
 // Waits tells whether a job waits for something to become free.
 func (b *Belief) Waits() bool {

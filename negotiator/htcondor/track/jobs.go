@@ -284,8 +284,6 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 // renumber gives a job a new ID, since the negotiator was told that the job with the old one is
 // gone.
 func (c *comparison) renumber(j *Job) {
-	c.naming.Lock()
-	defer c.naming.Unlock()
 	delete(c.byID, j.ID)
 	j.ID = c.nextID()
 	c.byID[j.ID] = j

@@ -2,16 +2,13 @@ package track
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change, except that
-// Find knows the jobs that there are now.
+// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change.
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
@@ -20,8 +17,6 @@ type View struct {
 
 	out     []unplanned
 	running []running
-	of      *Belief
-	schedds []string // sorted
 }
 
 // running is where a job runs, or is on its way to.
@@ -70,7 +65,6 @@ func (b *Belief) View() *View { return b.view }
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
 		Unplanned: len(out), out: out, running: make([]running, 0, len(b.view.running)),
-		of: b, schedds: slices.Sorted(maps.Keys(b.now.Schedds)),
 	}
 	b.due = backfill.Forever
 	for _, j := range b.all {
@@ -98,29 +92,6 @@ func (b *Belief) makeView(out []unplanned) {
 		}
 	}
 	b.view = v
-}
-
-// Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
-func (v *View) Find(name string) (ids []backfill.JobID) {
-	id, of, one := strings.Cut(name, "@")
-	cluster, proc, ok := observe.ParseJobID(id)
-	key := observe.JobKey{Cluster: cluster, Proc: proc}
-	if !ok || key.String() != id { // +1.00 names no job
-		return nil
-	}
-	schedds := v.schedds
-	if one {
-		schedds = []string{of}
-	}
-	v.of.naming.RLock()
-	defer v.of.naming.RUnlock()
-	for _, key.Schedd = range schedds {
-		if j := v.of.jobs[key]; j != nil {
-			ids = append(ids, j.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // UsedBy returns the slots that a submitter's jobs use, one for each chunk, by name.
