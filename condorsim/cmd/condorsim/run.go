@@ -223,10 +223,10 @@ const mostPercent = 400
 func collectsFreely() bool { return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" }
 
 // collectSeldom makes garbage collection as rare as 60 MB of memory and 500 bytes for each job
-// allow. It collects once, to know what stays.
+// allow, the larger part of which the results take. It collects once, to know what stays.
 func collectSeldom(jobs int) {
 	const (
-		allowed, perJob = 40 << 20, 350 // bytes; the program and the metrics need the rest
+		allowed, perJob = 40 << 20, 260 // bytes; the program and the metrics need the rest
 		outcome         = 100           // bytes of a job's result
 		least           = 50
 	)
