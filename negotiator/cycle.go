@@ -17,7 +17,8 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 	return n.runCycle(ctx, &delta)
 }
 
-// runCycle is RunCycle. It gets the delta by address, as copies are a part of what short cycles cost.
+// runCycle is RunCycle. It gets the delta by address, as copies are a part of what short cycles
+// cost.
 func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error) {
 	began := n.clock()
 	r, matches := &n.last, n.last.Matches[:0]

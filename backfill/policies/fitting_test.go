@@ -114,8 +114,8 @@ func TestFittingChangesNothing(t *testing.T) {
 					reference.New = func(backfill.Values) (backfill.Policy, error) {
 						return eachInTurn{depth: c.depth, fill: naiveFills[c.name]}, nil
 					}
-					want := run(t, seed, reference, order, false)
-					require.Equal(t, want, run(t, seed, spec, order, n%2 == 0), "seed %d", seed)
+					want := run(t, seed, reference, order, backfill.Planning{}, false)
+					require.Equal(t, want, run(t, seed, spec, order, backfill.Planning{}, n%2 == 0), "seed %d", seed)
 				}
 			})
 		}
@@ -195,6 +195,6 @@ func TestFittingFromAnywhere(t *testing.T) {
 		spec.New = func(backfill.Values) (backfill.Policy, error) {
 			return wanderer{t, rand.New(rand.NewPCG(seed, 1))}, nil //nolint:gosec // not for secrets
 		}
-		run(t, seed, spec, []string{"fcfs", "sjf", "wfp"}[seed%3], false)
+		run(t, seed, spec, []string{"fcfs", "sjf", "wfp"}[seed%3], backfill.Planning{}, false)
 	}
 }

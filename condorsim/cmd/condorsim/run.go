@@ -111,10 +111,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer ganttOut.Discard()
-	free := collectsFreely()
-	if free {
-		debug.SetGCPercent(mostPercent) // most of what is read stays
-	}
+	collectAt(mostPercent) // most of what is read stays
 	w, err := c.load(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -132,9 +129,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	if free {
-		collectSeldom(len(w.Jobs))
-	}
+	collectSeldom(len(w.Jobs))
 
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
@@ -219,11 +214,16 @@ func machineText(w *condorsim.Workload) string {
 // mostPercent is the rarest that garbage is collected.
 const mostPercent = 400
 
-// collectsFreely reports whether the user leaves it to the program when to collect garbage.
-func collectsFreely() bool { return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" }
+// collectAt sets by how much memory may grow before garbage is collected, in percent of what stayed
+// the last time, unless GOGC or GOMEMLIMIT is set.
+func collectAt(percent int64) {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(int(percent))
+	}
+}
 
 // collectSeldom makes garbage collection as rare as 60 MB of memory and 500 bytes for each job
-// allow, the larger part of which the results take. It collects once, to know what stays.
+// allow. It collects once, to know what stays.
 func collectSeldom(jobs int) {
 	const (
 		allowed, perJob = 40 << 20, 260 // bytes; the program and the metrics need the rest
@@ -234,7 +234,7 @@ func collectSeldom(jobs int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	kept := int64(live[0].Value.Uint64()) + outcome*int64(jobs) + 1<<20
-	debug.SetGCPercent(int(min(mostPercent, max(least, 100*(allowed+perJob*int64(jobs))/kept-100))))
+	collectAt(min(mostPercent, max(least, 100*(allowed+perJob*int64(jobs))/kept-100)))
 }
 
 // createJobs creates the table of jobs; nil if none is requested. It must not be an input file.
