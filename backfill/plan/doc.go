@@ -15,10 +15,10 @@
 // duration. So it is tested once for all jobs of a [shape], which are those with equal requests.
 // The growth is noted in the shape, and each job widens its window when its turn comes.
 //
-// One job's window narrows that of another. On a single slot, let the first be planned no later than
-// the second, need the same and last no longer. At a start before the first one's planned start, the
-// second needs all that the first would: where the first cannot start, the second cannot either. So
-// of many alike jobs each searches only from where the one before it stands.
+// One job's window narrows that of another. On a single slot, let the first be planned no later
+// than the second, need the same and last no longer. At a start before the first one's planned
+// start, the second needs all that the first would: where the first cannot start, the second cannot
+// either. So of many alike jobs each searches only from where the one before it stands.
 //
 // A job that takes a bundle needs all of each slot of it: it can move only if some slot of a bundle
 // grew so that all of that slot is free.
@@ -28,8 +28,8 @@
 //
 //   - plan.go: the list of jobs, and how the cycle's events change it
 //   - entry.go: one job, its window, and the search for an earlier start
-//   - shape.go: jobs with equal requests, the growths that may help them, and which of them may narrow
-//     the window of which
+//   - shape.go: jobs with equal requests, the growths that may help them, and which of them may
+//     narrow the window of which
 //   - depth.go: who enters the plan, and the starts of those beyond its depth
 //   - move.go: in which order jobs are moved, in one or two functions for each policy
 package plan

@@ -59,21 +59,39 @@ func byStart(a, b entry) int {
 }
 
 // look widens the window, the starts that may be possible, by the growths since the last look: the
-// room that other jobs gave back. Then it narrows the window by that of the job at index before;
-// -1 stands for none. It reports whether the window still holds a start that is not over.
-func (p *Plan) look(e *entry, before int) bool {
-	now := p.c.Now()
+// room that other jobs gave back. Then it narrows the window by that of another job, see met. It
+// reports whether the window still holds a start that is not over.
+func (p *Plan) look(i int) bool {
+	e, now := &p.jobs[i], p.c.Now()
 	if e.start <= now {
 		return false
 	}
-	if e.learn(); before >= 0 && e.from < e.to {
-		e.follow(&p.jobs[before])
+	if e.learn(); e.from < e.to {
+		if other := p.ahead(i); other != nil {
+			e.follow(other)
+		}
 	}
 	if e.from < e.to && now < e.to {
 		return true
 	}
 	e.tried = e.noted // none of it is of any use
 	return false
+}
+
+// maxAhead is how many jobs ahead asks.
+const maxAhead = 8
+
+// ahead returns the entry of a job that is planned no later than the one at index i, has the same
+// request and slot, and lasts no longer; nil if it soon finds none.
+func (p *Plan) ahead(i int) *entry {
+	start, before := p.jobs[i].start, p.before[i]
+	for n := 0; n < maxAhead && before >= 0; n++ {
+		if other := &p.jobs[before]; other.start <= start {
+			return other
+		}
+		before = p.before[before]
+	}
+	return nil
 }
 
 // learn widens the window by the growths that the shape noted since the last time.
@@ -88,13 +106,10 @@ func (e *entry) learn() {
 	}
 }
 
-// follow narrows the window by that of another job, if that one is planned no later. It has the
-// same request and slot and lasts no longer, see met. So at any start before its own planned one,
-// it needs no more than this job does: where it cannot start, this job cannot either.
+// follow narrows the window by that of another job, which [Plan.ahead] found. At any start before
+// its own planned one, that job needs no more than this one does: where it cannot start, this one
+// cannot either.
 func (e *entry) follow(other *entry) {
-	if other.start > e.start {
-		return
-	}
 	if other.learn(); other.from < other.to {
 		e.from = max(e.from, other.from)
 	} else {

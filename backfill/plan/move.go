@@ -12,10 +12,9 @@ func (p *Plan) Compress() {
 	p.refresh()
 	p.index()
 	for i := 0; i < len(p.jobs); {
-		e := &p.jobs[i]
-		before := p.before[i]
+		e, may := &p.jobs[i], p.look(i)
 		i++
-		if !p.look(e, before) {
+		if !may {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
@@ -29,11 +28,11 @@ func (p *Plan) Compress() {
 // moves each to its earliest start.
 func (p *Plan) CompressOnce() {
 	p.refresh()
-	p.pass++
+	p.begin()
 	moved := p.moved[:0]
 	for i := range p.jobs {
 		e := &p.jobs[i]
-		if !p.look(e, p.met(i)) {
+		if p.met(); !p.look(i) {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
@@ -86,10 +85,10 @@ func (p *Plan) Fill() {
 	now := p.c.Now()
 	for moved := true; moved; {
 		moved = false
-		p.pass++
+		p.begin()
 		for i := range p.jobs {
 			e := &p.jobs[i]
-			if e.start <= now || !p.look(e, p.met(i)) || e.from > now {
+			if p.met(); !p.look(i) || e.from > now {
 				continue
 			}
 			if start, at, ok := p.try(e, now+1); ok {
@@ -104,10 +103,10 @@ func (p *Plan) Fill() {
 // reservation yet. It moves each to its earliest start if that is limit or earlier.
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
-	p.pass++
+	p.begin()
 	for i := range p.position(entry{job: &job{Job: j, key: p.c.Key(j)}}) {
 		e := &p.jobs[i]
-		if !p.look(e, p.met(i)) {
+		if p.met(); !p.look(i) {
 			continue
 		}
 		if start, at, ok := p.try(e, limit+1); ok {

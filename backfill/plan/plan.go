@@ -24,11 +24,11 @@ type Plan struct {
 	jobs   []entry
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window as wide as possible
-	pass   int  // counts the passes through the jobs, see met
+	pass   int  // counts the passes through the jobs, see begin
 
 	low, high backfill.Vector    // buffers of grow
 	left      []backfill.Vacated // buffer of follow
-	before    []int              // see index
+	before    []int              // see met
 	moved     []int              // this and out are buffers of CompressOnce
 	out       []entry
 }
@@ -205,17 +205,15 @@ func (p *Plan) position(e entry) int {
 	return i
 }
 
-// index stores in each shape the indices of its jobs, for grow, and in before, for each job, the
-// index that met returns.
+// index stores in each shape the indices of its jobs, for grow, and passes by all jobs, see met.
 func (p *Plan) index() {
 	for _, s := range p.shapes {
 		s.listed, s.until = s.listed[:0], s.until[:0]
 	}
-	p.before = p.before[:0]
-	p.pass++
+	p.begin()
 	for i := range p.jobs {
 		e := &p.jobs[i]
-		p.before = append(p.before, p.met(i))
+		p.met()
 		s := e.shape
 		until := e.until()
 		if n := len(s.until); n > 0 {

@@ -58,28 +58,32 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	return s
 }
 
-// met notes that the pass comes to the job at an index, and returns the index of the last job before
-// it that has the same shape and lasts no longer; -1 if there is none. It leaves out jobs that are
-// not bound to a single slot, as [entry.follow] does not hold for them.
-func (p *Plan) met(i int) (before int) {
+// begin begins a pass through the jobs, in the plan's order.
+func (p *Plan) begin() {
+	p.pass++
+	p.before = p.before[:0]
+}
+
+// met notes that the pass comes to the next job. It stores in before the index of the last job in
+// front of it that has the same shape and lasts no longer; -1 if there is none. It leaves out jobs
+// that are not bound to a single slot, as [entry.follow] does not hold for them.
+func (p *Plan) met() {
+	i, before := len(p.before), -1
 	e := &p.jobs[i]
-	s := e.shape
-	if s.on == noSlot {
-		return -1
+	if s := e.shape; s.on != noSlot {
+		if s.pass != p.pass {
+			s.pass, s.met = p.pass, s.met[:0]
+		}
+		n := len(s.met)
+		for n > 0 && p.jobs[s.met[n-1]].lasts() > e.lasts() {
+			n--
+		}
+		if n > 0 {
+			before = s.met[n-1]
+		}
+		s.met = append(s.met[:n], i)
 	}
-	if s.pass != p.pass {
-		s.pass, s.met = p.pass, s.met[:0]
-	}
-	n := len(s.met)
-	for n > 0 && p.jobs[s.met[n-1]].lasts() > e.lasts() {
-		n--
-	}
-	before = -1
-	if n > 0 {
-		before = s.met[n-1]
-	}
-	s.met = append(s.met[:n], i)
-	return before
+	p.before = append(p.before, before)
 }
 
 // growth is room that was given back on a slot, free during [from, to). The growths of a shape are
