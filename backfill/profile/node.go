@@ -131,6 +131,32 @@ func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
 	return 0, false
 }
 
+// lastBelow returns the instant of the last change before to that leaves the value below need,
+// where v is the value before the subtree's first change. It leaves out changes that others at or
+// before from follow, and returns false if no such change is left.
+func (n *node) lastBelow(v int64, from, to Time, need int64) (Time, bool) {
+	i := 0
+	for ; i < n.n && n.at[i] < to; i++ {
+		v += n.change[i]
+	}
+	for i--; i >= 0; i-- {
+		after := v
+		v -= n.change[i]
+		if n.inner == nil && after < need {
+			return n.at[i], true
+		}
+		if n.inner != nil && v+n.inner.low[i] < need {
+			if t, ok := n.inner.kids[i].lastBelow(v, from, to, need); ok {
+				return t, true
+			}
+		}
+		if n.at[i] <= from {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
 // firstAtLeast is [node.firstBelow] for the first change that leaves the value at need or more.
 func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
 	if n.inner == nil {

@@ -353,8 +353,12 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 				continue
 			}
 			free := &p.slots[id].free[k]
-			short, found := free.firstBelow(start, need)
-			if !found || short >= r.end(start) {
+			if start+1 >= limit && free.value(start) < need {
+				return 0, false
+			}
+			// No start up to the last short instant can do, as the request would last until then.
+			short, found := free.lastBelow(start, r.end(start), need)
+			if !found {
 				continue
 			}
 			if short+1 >= limit {

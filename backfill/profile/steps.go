@@ -86,6 +86,23 @@ func (s *steps) firstBelow(from Time, need int64) (Time, bool) {
 	return s.root.firstBelow(s.base, from, need)
 }
 
+// lastBelow returns an instant in the last stretch of [from, to) in which the value is less than
+// need; false if there is none.
+func (s *steps) lastBelow(from, to Time, need int64) (Time, bool) {
+	if from >= to {
+		return 0, false
+	}
+	if s.root != nil {
+		if t, ok := s.root.lastBelow(s.base, from, to, need); ok {
+			return max(t, from), true
+		}
+		if first, _ := s.root.first(); first <= from {
+			return 0, false
+		}
+	}
+	return from, s.base < need
+}
+
 // nextAtLeast returns the first instant later than from at which the value changes and is need or
 // more; false if there is none.
 func (s *steps) nextAtLeast(from Time, need int64) (Time, bool) {

@@ -100,6 +100,7 @@ func compareSteps(t require.TestingT, s *steps, a array, from, to Time, need int
 	got, found := s.firstBelow(from, need)
 	require.Equal(t, ok, found)
 	require.Equal(t, want, got)
+	compareLast(t, s, a[:min(int(to), len(a))], from, need)
 	if a[from] >= need {
 		return
 	}
@@ -107,4 +108,21 @@ func compareSteps(t require.TestingT, s *steps, a array, from, to Time, need int
 	got, found = s.nextAtLeast(from, need)
 	require.Equal(t, ok, found)
 	require.Equal(t, want, got)
+}
+
+// compareLast checks that lastBelow finds the last stretch of an array, from an instant on, that is
+// below need.
+func compareLast(t require.TestingT, s *steps, a array, from Time, need int64) {
+	got, found := s.lastBelow(from, Time(len(a)), need)
+	_, want := a.find(from, func(v int64) bool { return v < need })
+	require.Equal(t, want, found)
+	if !found {
+		return
+	}
+	require.GreaterOrEqual(t, got, from)
+	require.Less(t, a[got], need)
+	if end, ends := a.find(got, func(v int64) bool { return v >= need }); ends {
+		_, again := a.find(end, func(v int64) bool { return v < need })
+		require.False(t, again)
+	}
 }
