@@ -8,12 +8,12 @@ import (
 // Next applies the next event to the queue, the running jobs and the profile, and returns it; it
 // returns false if no event is left. An event that leaves nothing to decide, because its job is
 // held, is applied but not returned.
-func (c *Cycle) Next() (Event, bool) {
+func (c *Cycle) Next() (e Event, more bool) {
 	c.taken = len(c.undo)
 	for c.applied < len(c.round.Events) {
-		e := c.round.Events[c.applied]
+		e = c.round.Events[c.applied]
 		c.applied++
-		if c.apply(&e); !c.invisible(e) {
+		if c.apply(&e); !c.invisible(&e) {
 			return e, true
 		}
 	}
@@ -22,12 +22,11 @@ func (c *Cycle) Next() (Event, bool) {
 
 // invisible reports whether an event, already applied, leaves nothing to decide: the job that it
 // submits or changes is held, and gave no reservation back.
-func (c *Cycle) invisible(e Event) bool {
+func (c *Cycle) invisible(e *Event) bool {
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
 	}
-	r, _ := c.s.jobs.Get(e.Job.ID)
-	return r.phase == held && !e.Freed
+	return !e.Freed && c.s.jobs.Find(e.Job.ID).phase == held
 }
 
 // Vacated is a place, slots for a time, that a job had before an event and lost or gave back.
@@ -68,8 +67,7 @@ func (c *Cycle) apply(e *Event) {
 	case SlotLost:
 		c.loseSlot(e)
 	case Completed:
-		r, _ := c.s.jobs.Get(e.JobID)
-		e.Freed = r.end > c.round.Now
+		e.Freed = c.s.jobs.Find(e.JobID).end > c.round.Now
 		c.set(e.JobID, &record{})
 	case StartFailed:
 		c.failStart(e)
@@ -78,7 +76,7 @@ func (c *Cycle) apply(e *Event) {
 	case EstimateChanged:
 		c.changeEnd(e)
 	case Removed:
-		r, _ := c.s.jobs.Get(e.JobID)
+		r := c.s.jobs.Find(e.JobID)
 		e.Freed = r.placement != nil && r.end > c.round.Now
 		c.set(e.JobID, &record{})
 	case Changed:

@@ -197,7 +197,7 @@ func (s *State) sortEvents(events []Event) {
 		if a.Kind <= SlotAdded || a.Kind == SlotLost || a.Kind == SlotChanged || a.Kind == Wake {
 			return cmp.Compare(a.Slot.ID, b.Slot.ID)
 		}
-		ja, jb := s.eventJob(a), s.eventJob(b)
+		ja, jb := s.eventJob(&a), s.eventJob(&b)
 		if ja == nil || jb == nil {
 			return cmp.Compare(a.JobID, b.JobID)
 		}
@@ -219,7 +219,7 @@ func (s *State) CompareEnds(a, b JobID) int {
 }
 
 // eventJob returns the job that an event concerns, or nil if the job is unknown.
-func (s *State) eventJob(e Event) *Job {
+func (s *State) eventJob(e *Event) *Job {
 	if e.Kind == Submitted || e.Kind == Changed || e.Kind == Found {
 		return e.Job
 	}

@@ -21,7 +21,8 @@ func (c *Cycle) settle() error {
 				b.Promised)
 		}
 	}
-	for _, u := range c.undo {
+	for i := range c.undo { // keepGuarantee and set add to it what needs no check
+		u := &c.undo[i]
 		r := c.s.jobs.Find(u.job)
 		switch {
 		case u.do != nil || r == nil:

@@ -138,10 +138,8 @@ func (t *Transaction) close(d *Decision) error {
 	if t.ended != nil {
 		return t.ended
 	}
-	for c.err == nil {
-		if _, more := c.Next(); !more {
-			break
-		}
+	for c.err == nil && c.applied < len(c.round.Events) {
+		c.Next()
 	}
 	if c.err == nil {
 		c.err = c.settle()

@@ -40,8 +40,6 @@ type Job struct {
 	*negotiator.Job
 	// Run is the actual run time.
 	Run backfill.Time
-	// User owns the job; "" if unknown.
-	User string
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
 }

@@ -93,7 +93,8 @@ func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
 	if err != nil {
 		return Job{}, fmt.Errorf("job %s: %w", j.Name, err)
 	}
-	job := Job{Job: j, Run: backfill.Time(run), User: j.Labels["owner"], Cpus: request[0] * int64(j.Nodes)}
+	j.User = j.Labels["owner"]
+	job := Job{Job: j, Run: backfill.Time(run), Cpus: request[0] * int64(j.Nodes)}
 	if i := slices.Index(schema.Resources, "memory"); i >= 0 {
 		job.Memory = request[i] * int64(j.Nodes)
 	}
@@ -130,9 +131,9 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: from.Name, Submit: backfill.Time(j.Submit),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
-			Labels: from.Labels, Ad: from.Ad,
+			User: j.User, Labels: from.Labels, Ad: from.Ad,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, w.CheckChunks()
 }

@@ -64,9 +64,9 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 	j := w.Jobs[0]
 	require.Equal(t, &negotiator.Job{
 		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9,
-		Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
+		User: "7", Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
 	}, j.Job)
-	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, User: "7", Cpus: 2, Memory: 70}, j)
+	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, Cpus: 2, Memory: 70}, j)
 	require.Same(t, j.Ad, w.Jobs[1].Ad, "the same request, the same ad")
 	require.NotSame(t, j.Ad, w.Jobs[2].Ad)
 	require.Nil(t, w.Jobs[2].Labels)
@@ -144,7 +144,8 @@ func TestFromAds(t *testing.T) {
 	}
 	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
 	last := w.Jobs[3]
-	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, User: "eve", Cpus: 6, Memory: 30}, last)
+	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30}, last)
+	require.Equal(t, "eve", last.User)
 	require.EqualValues(t, 1, w.Jobs[0].Cpus, "one cpu where none is named")
 	require.Equal(t, workload.Cleaning{JobsRead: 4, JobsLeft: 4}, w.Cleaning)
 

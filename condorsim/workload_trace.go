@@ -63,9 +63,9 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-			Labels: labels[label], Ad: ad,
+			User: j.User, Labels: labels[label], Ad: ad,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), User: j.User, Cpus: j.Procs, Memory: j.Memory}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, nil
 }

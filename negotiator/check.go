@@ -68,7 +68,7 @@ func (n *Negotiator) checkReports(d *Delta) error {
 			if err := n.markReported(id); err != nil {
 				return err
 			}
-			if n.jobs[id] == nil || report.running && !n.State().IsRunning(id) {
+			if !n.State().IsRunning(id) && (report.running || n.jobs[id] == nil) {
 				return fmt.Errorf("job ID %d %s, but was not there for it", id, report.what)
 			}
 		}

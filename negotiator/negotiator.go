@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -224,4 +223,9 @@ func (n *Negotiator) leave(id backfill.JobID) {
 }
 
 // payer is the user who pays for what the job's expressions cost to evaluate.
-func (j *Job) payer() string { return cmp.Or(j.User, j.Labels["owner"]) }
+func (j *Job) payer() string {
+	if j.User != "" {
+		return j.User // without a look at the labels
+	}
+	return j.Labels["owner"]
+}

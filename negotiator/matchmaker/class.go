@@ -85,7 +85,7 @@ func (m *Matchmaker) remember(ad *classad.ClassAd) {
 // clusterAnew voids all autoclusters: their jobs may differ in an attribute to which slots refer now.
 func (m *Matchmaker) clusterAnew() {
 	clear(m.byText)
-	clear(m.byAd)
+	m.forgetAds()
 	for _, c := range m.clusters {
 		c.void, m.open = true, true
 	}

@@ -77,6 +77,8 @@ type Matchmaker struct {
 	byAd     map[*classad.ClassAd]*autocluster // a cache in front of byText
 	sets     sets                              // empty between two calls of Match
 	found    backfill.Candidates               // memory that all reuses
+	latest   *classad.ClassAd                  // the ad that find returned last, mostly the next one too
+	latestOf *autocluster                      // its autocluster
 	unused   int                               // the number of autoclusters without jobs
 	free     []int                             // IDs of autoclusters that were forgotten
 
@@ -214,7 +216,7 @@ func (m *Matchmaker) addSlot(added Slot) (newAttributes bool) {
 // first job of a kind gets a new autocluster, which has no candidates until the next Match. The
 // error is that of reading the request.
 func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, error) {
-	c, ok := m.byAd[ad]
+	c, ok := m.find(ad)
 	if !ok {
 		m.remember(ad)
 		text := describe(ad, m.significant(ad)...)
@@ -226,7 +228,7 @@ func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, err
 			c = m.newCluster(autocluster{Autocluster: Autocluster{Request: request}, ad: ad, text: text})
 		}
 		if len(m.byAd) >= maxAds {
-			clear(m.byAd)
+			m.forgetAds()
 		}
 		m.byAd[ad] = c
 	}
@@ -279,11 +281,27 @@ func (m *Matchmaker) Leave(id int, name string) {
 // Known returns what each chunk of a job requests, if a job with the very same ad was clustered
 // lately. It is cheaper than reading the ad.
 func (m *Matchmaker) Known(ad *classad.ClassAd) (request backfill.Vector, ok bool) {
-	c, ok := m.byAd[ad]
+	c, ok := m.find(ad)
 	if !ok {
 		return nil, false
 	}
 	return c.Request, true
+}
+
+// find returns the autocluster of a job with the very same ad, if one was clustered lately.
+func (m *Matchmaker) find(ad *classad.ClassAd) (*autocluster, bool) {
+	if m.latest == ad && m.latestOf != nil {
+		return m.latestOf, true
+	}
+	c, ok := m.byAd[ad]
+	m.latest, m.latestOf = ad, c
+	return c, ok
+}
+
+// forgetAds empties the cache of ads.
+func (m *Matchmaker) forgetAds() {
+	clear(m.byAd)
+	m.latest, m.latestOf = nil, nil
 }
 
 // Match brings the candidate sets of all jobs up to date, as far as the limits allow; the next Match
@@ -341,7 +359,7 @@ func (m *Matchmaker) tidy() {
 		}
 	}
 	if forget {
-		clear(m.byAd)
+		m.forgetAds()
 	}
 }
 

@@ -34,13 +34,13 @@ func finished() *condorsim.Result {
 			Slots: []*negotiator.Slot{a, b},
 			Jobs: []condorsim.Job{
 				{
-					Job: &negotiator.Job{Name: "1.0", Submit: -5, Nodes: 2, Estimate: 20},
-					Run: 10, User: `eve "the" user`,
+					Job: &negotiator.Job{Name: "1.0", Submit: -5, Nodes: 2, Estimate: 20, User: `eve "the" user`},
+					Run: 10,
 					Cpus: 6, Memory: 50,
 				},
 				{Job: &negotiator.Job{Name: "1.1", Submit: 0, Nodes: 1}, Run: 0, Cpus: 1},
 				{
-					Job: &negotiator.Job{Name: "2.0", Submit: 3, Nodes: 9, Estimate: 7}, Run: 7, User: "7",
+					Job: &negotiator.Job{Name: "2.0", Submit: 3, Nodes: 9, Estimate: 7, User: "7"}, Run: 7,
 					Cpus: 9, Memory: 9,
 				},
 			},
