@@ -117,24 +117,34 @@ func (q *queue) shape(j *Job) int32 {
 		return q.last
 	}
 	hash := j.shapeHash()
-	first, known := q.index[hash]
-	if !known {
-		first = noShape
-	}
-	for i := first; i != noShape; i = q.shapes[i].next {
-		if alike(q.shapes[i].like, j) {
-			q.last = i
-			return i
-		}
+	if i := q.find(j, hash); i != noShape {
+		q.last = i
+		return i
 	}
 	if n := len(q.free); n > 0 {
 		q.last, q.free = q.free[n-1], q.free[:n-1]
 	} else {
 		q.last, q.shapes = int32(len(q.shapes)), append(q.shapes, shape{})
 	}
-	q.shapes[q.last] = shape{like: j, next: first, least: Forever, cpus: j.Width()}
+	next := int32(noShape)
+	if first, known := q.index[hash]; known {
+		next = first
+	}
+	q.shapes[q.last] = shape{like: j, next: next, least: Forever, cpus: j.Width()}
 	q.index[hash] = q.last
 	return q.last
+}
+
+// find returns the index of a job's shape, whose hash is given; noShape if no waiting job has it.
+func (q *queue) find(j *Job, hash uint64) int32 {
+	i, known := q.index[hash]
+	if !known {
+		return noShape
+	}
+	for i != noShape && !alike(q.shapes[i].like, j) {
+		i = q.shapes[i].next
+	}
+	return i
 }
 
 // forget drops a shape that has no jobs.

@@ -62,22 +62,12 @@ func (s *State) Reason(id JobID) (Reason, bool) {
 func (s *State) Reasons() iter.Seq2[*Job, Reason] {
 	return func(yield func(*Job, Reason) bool) {
 		fits := s.fits()
-		earliest := func(j *Job) fit { return fits[wishOf(j)][j.Estimate] }
+		earliest := func(j *Job) fit { return fits[s.queue.find(j, j.shapeHash())][j.Estimate] }
 		before := s.allAhead()
 		ahead := func(r *record) int { return before[r.job] }
 		s.jobs.Scan(func(_ JobID, r *record) bool { return yield(r.job, s.reason(r, earliest, ahead)) })
 	}
 }
-
-// wish is all that decides where a waiting job fits, except its estimate. Jobs of one autocluster
-// share the vector of their request, so its address identifies it.
-type wish struct {
-	request           *int64
-	nodes, candidates int
-	whole             bool
-}
-
-func wishOf(j *Job) wish { return wish{&j.Request[0], j.Nodes, j.Candidates, j.Whole} }
 
 // fit is the earliest start that the plan leaves for a job. A nil placement means that it fits
 // nowhere.
@@ -86,53 +76,56 @@ type fit struct {
 	placement Placement
 }
 
-// fits returns the earliest fit of all waiting jobs without a reservation, by wish and estimate; none
-// if these jobs are beyond the depth of the plan.
-func (s *State) fits() map[wish]map[Time]fit {
+// fits returns the earliest fit of all waiting jobs without a reservation, by shape and estimate;
+// none if these jobs are beyond the depth of the plan.
+func (s *State) fits() []map[Time]fit {
 	if s.limited() {
 		return nil
 	}
-	jobs := map[wish]map[Time]*Job{} // one job of each wish and estimate
-	s.queue.order.ascend(nil, func(q queued) bool {
-		if s.jobs.Find(q.job.ID).placement == nil {
-			w := wishOf(q.job)
-			if jobs[w] == nil {
-				jobs[w] = map[Time]*Job{}
-			}
-			jobs[w][q.job.Estimate] = q.job
+	all := make([]map[Time]fit, len(s.queue.shapes))
+	for i := range all {
+		jobs := map[Time]*Job{} // one of each estimate
+		of := &s.queue.shapes[i].jobs
+		for next, more := of.next(nil, Forever); more; next, more = of.next(&next.queued, Forever) {
+			jobs[next.length] = next.job
 		}
-		return true
-	})
-	all := make(map[wish]map[Time]fit, len(jobs))
-	for w, jobs := range jobs {
-		fits := make(map[Time]fit, len(jobs))
-		estimates := slices.Sorted(maps.Keys(jobs))
-		ask := func(i int) { fits[estimates[i]] = s.earliest(jobs[estimates[i]]) }
-		ask(0)
-		ask(len(estimates) - 1)
-		// A longer job fits no earlier than a shorter one. So if two estimates give the same start,
-		// all estimates between them do.
-		var between func(low, high int)
-		between = func(low, high int) {
-			if high-low < 2 {
-				return
-			}
-			short, long := fits[estimates[low]], fits[estimates[high]]
-			if short.at == long.at && (short.placement == nil) == (long.placement == nil) {
-				for _, e := range estimates[low+1 : high] {
-					fits[e] = long
-				}
-				return
-			}
-			mid := (low + high) / 2
-			ask(mid)
-			between(low, mid)
-			between(mid, high)
-		}
-		between(0, len(estimates)-1)
-		all[w] = fits
+		all[i] = s.fitsOf(jobs)
 	}
 	return all
+}
+
+// fitsOf returns the earliest fits of jobs of one shape, which are given by estimate.
+func (s *State) fitsOf(jobs map[Time]*Job) map[Time]fit {
+	fits := make(map[Time]fit, len(jobs))
+	estimates := slices.Sorted(maps.Keys(jobs))
+	ask := func(i int) fit {
+		f, asked := fits[estimates[i]]
+		if !asked {
+			f = s.earliest(jobs[estimates[i]])
+			fits[estimates[i]] = f
+		}
+		return f
+	}
+	// A longer job fits no earlier than a shorter one. So if two estimates give the same start, all
+	// estimates between them do.
+	var between func(low, high int)
+	between = func(low, high int) {
+		switch short, long := ask(low), ask(high); {
+		case high-low < 2:
+		case short.at == long.at && (short.placement == nil) == (long.placement == nil):
+			for _, e := range estimates[low+1 : high] {
+				fits[e] = long
+			}
+		default:
+			middle := (low + high) / 2
+			between(low, middle)
+			between(middle, high)
+		}
+	}
+	if len(estimates) > 0 {
+		between(0, len(estimates)-1)
+	}
+	return fits
 }
 
 // earliest searches the plan for the earliest start of a job that has no reservation.

@@ -51,7 +51,7 @@ func (t Textbook) start(c *backfill.Cycle) {
 		_, at, _ := c.Reservation(j)
 		c.Start(j, at)
 	}
-	for _, j := range beyond(c) {
+	for _, j := range unplanned(c) {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 		}
@@ -67,14 +67,19 @@ func allWithin(c *backfill.Cycle) bool {
 
 // beyond returns the waiting jobs without a reservation, in the order in which they enter the plan.
 func beyond(c *backfill.Cycle) []*backfill.Job {
-	jobs := slices.DeleteFunc(slices.Collect(c.Queue()), func(j *backfill.Job) bool {
-		_, _, planned := c.Reservation(j)
-		return planned
-	})
+	jobs := unplanned(c)
 	if !c.State().Planning().Reorder {
 		slices.SortFunc(jobs, backfill.Compare)
 	}
 	return jobs
+}
+
+// unplanned returns the waiting jobs without a reservation, in the queue's order.
+func unplanned(c *backfill.Cycle) []*backfill.Job {
+	return slices.DeleteFunc(slices.Collect(c.Queue()), func(j *backfill.Job) bool {
+		_, _, planned := c.Reservation(j)
+		return planned
+	})
 }
 
 // enter plans a job that enters the plan, and promises it the planned start.

@@ -25,31 +25,13 @@ func (p *Plan) fill() {
 	}
 }
 
-// asked is all that decides whether a job fits now, but its estimate. Jobs of one autocluster share
-// the vector of their request, so its address identifies it.
-type asked struct {
-	request           *int64
-	nodes, candidates int
-	whole             bool
-}
-
-// startBeyond starts each job beyond the depth that fits now beside what runs and all reservations.
-// A start takes room only, so where a job does not fit, no job that asks for the same and runs at
-// least as long fits later in the pass.
+// startBeyond starts each job beyond the depth that fits now beside what runs and all reservations,
+// in the queue's order.
 func (p *Plan) startBeyond() {
 	if p.c.State().BeyondDepth() == 0 {
 		return
 	}
-	misfits := map[asked]backfill.Time{} // the shortest estimate of those that did not fit
-	for j := range p.c.Beyond() {
-		of := asked{&j.Request[0], j.Nodes, j.Candidates, j.Whole}
-		if shortest, tried := misfits[of]; tried && j.Estimate >= shortest {
-			continue
-		}
-		if at, fits := p.c.FitsNow(j); fits {
-			p.c.Start(j, at)
-		} else {
-			misfits[of] = j.Estimate
-		}
+	for j, at := range p.c.Fitting(nil) {
+		p.c.Start(j, at)
 	}
 }
