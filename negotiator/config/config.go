@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -32,6 +33,10 @@ type Config struct {
 	// Order is the queue's priority function, Placement the choice of slots.
 	Order     string `yaml:"order"`
 	Placement string `yaml:"placement"`
+	// PlanDepth is the most waiting jobs that a policy with guarantees promises a start; 0 means no
+	// limit. Reorder lets it promise starts in the queue's order.
+	PlanDepth int  `yaml:"plan_depth"`
+	Reorder   bool `yaml:"reorder"`
 	// Pool is "simulated" (the embedded pool), a file of slot ads, htcondor://HOST:PORT or
 	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
 	Pool     string `yaml:"pool"`
@@ -202,6 +207,7 @@ func (c Config) faults() (all []fault) {
 	check("placement", err)
 	_, err = ParseSpeed(c.Speed)
 	check("speed", err)
+	must("plan_depth", c.PlanDepth >= 0, c.PlanDepth, "must be at least 1, or 0 for no limit")
 	second := Duration(time.Second)
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
 	must("estimate_attributes", !slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes),
@@ -217,6 +223,11 @@ func (c Config) faults() (all []fault) {
 	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") &&
 		!slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
 	return slices.Concat(all, c.Estimators.faults(), c.Real.faults(), c.Plugins.faults())
+}
+
+// Planning returns how far a policy that gives guarantees plans.
+func (c Config) Planning() backfill.Planning {
+	return backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder}
 }
 
 // Schema returns how ads are read under this configuration.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // load writes the text to a file and loads it.
@@ -175,6 +177,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 func TestFaultsOfSettings(t *testing.T) {
 	for _, c := range []struct{ text, err string }{
 		{`policy: ""`, `[1:9] policy: "": must be a policy's name or a plugin's path`},
+		{"plan_depth: -1", "[1:13] plan_depth: -1: must be at least 1, or 0 for no limit"},
 		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of fcfs, `},
 		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},
 		{"speed: fast", `[1:8] speed: "fast": must be max or a number of at least 0.001`},
@@ -274,6 +277,8 @@ func TestARealPool(t *testing.T) {
 	require.False(t, Default().OnRealPool())
 	require.NoError(t, ForPool(LocalPool).Validate())
 	require.Equal(t, FairShare, ForPool(LocalPool).Order)
+	require.Equal(t, backfill.Planning{Depth: 10_000, Reorder: true}, ForPool(LocalPool).Planning())
+	require.Equal(t, backfill.Planning{}, Default().Planning())
 }
 
 // TestOddNames checks that unusual plugin names lead to their settings or to an error.

@@ -45,6 +45,7 @@ var defaultReal = Real{
 func ForPool(pool string) Config {
 	c := Default()
 	c.Pool, c.Order = pool, FairShare
+	c.PlanDepth, c.Reorder = 10_000, true
 	return c
 }
 

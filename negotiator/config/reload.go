@@ -54,6 +54,8 @@ func (c Config) Differences(from Config) (all []string) {
 		{"policy_options", options(from.Options), options(c.Options)},
 		{"fallback", cmp.Or(from.Fallback, "by default"), cmp.Or(c.Fallback, "by default")},
 		{"order", from.Order, c.Order},
+		{"plan_depth", strconv.Itoa(from.PlanDepth), strconv.Itoa(c.PlanDepth)},
+		{"reorder", strconv.FormatBool(from.Reorder), strconv.FormatBool(c.Reorder)},
 		{"estimates", cmp.Or(from.Estimates, requested), cmp.Or(c.Estimates, requested)},
 		{"estimates_order", cmp.Or(from.EstimatesOrder, byEstimates), cmp.Or(c.EstimatesOrder, byEstimates)},
 		{"estimates_backfill", cmp.Or(from.EstimatesBackfill, byEstimates), cmp.Or(c.EstimatesBackfill, byEstimates)},

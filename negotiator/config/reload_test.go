@@ -12,8 +12,8 @@ import (
 func other() Config {
 	return Config{
 		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf",
-		Placement: "pack",
-		Pool:      "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
+		Placement: "pack", PlanDepth: 5, Reorder: true,
+		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
 		DefaultEstimate: Duration(time.Second),
 		Plugins:         Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
 		Estimators: Estimators{
@@ -37,6 +37,7 @@ func TestDuring(t *testing.T) {
 	changes := taken.Differences(Default())
 	require.Equal(t, []string{
 		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: fcfs → sjf",
+		"plan_depth: 0 → 5", "reorder: false → true",
 		"estimates: requested → user", "estimates_order: as estimates → project",
 		"estimates_backfill: as estimates → combined",
 		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",

@@ -64,8 +64,12 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 		next.policy.Close()
 		return nil, err
 	}
-	switch spec := next.policy.Main.Spec(); {
-	case !spec.IgnoresOrder:
+	spec := next.policy.Main.Spec()
+	if err = spec.Follows(s.Planning()); err != nil && spec.Guarantees {
+		a.logger.Warn("the plan has no limit", "why", err)
+	}
+	switch {
+	case !spec.IgnoresOrder || spec.PlanDepth && s.Reorder:
 	case s.Order == config.FairShare:
 		a.logger.Warn("the policy serves jobs by submit time: user priorities, JobPrio and nice_user have no effect",
 			"policy", spec.Name)

@@ -278,7 +278,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Name: p.site.Name(p.command.Name), Host: p.site.Host(), Address: address,
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback,
-			Estimates:       p.estimates,
+			Planning: p.settings.Planning(), Estimates: p.estimates,
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused,
 			Changes: changes,
 		},

@@ -70,7 +70,8 @@ func (a *activator) reloadOnce(
 	past := a.policy
 	made := make(chan error, 1)
 	change := negotiator.Change{
-		Order: next.order, Policy: next.policy.Main, Fallback: next.policy.Fallback, Estimates: next.estimates,
+		Order: next.order, Policy: next.policy.Main, Fallback: next.policy.Fallback, Planning: next.settings.Planning(),
+		Estimates: next.estimates,
 		Made: func(now backfill.Time, err error) {
 			if err == nil {
 				a.activate(now, next)

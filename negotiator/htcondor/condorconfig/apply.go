@@ -91,6 +91,7 @@ func (c *Config) apply(s *config.Config) error {
 		target *bool
 	}{
 		{"BACKFILL_OBSERVE", &s.Observe},
+		{"BACKFILL_REORDER", &s.Reorder},
 		{"BACKFILL_REASONS", &s.Reasons},
 		{"BACKFILL_IN_PROCESS", &s.Plugins.InProcess},
 	} {
@@ -109,6 +110,11 @@ func (c *Config) apply(s *config.Config) error {
 			*target, err = c.Pairs(name)
 			errs = append(errs, err)
 		}
+	}
+	if _, set := c.Lookup("BACKFILL_PLAN_DEPTH"); set {
+		depth, err := c.Int("BACKFILL_PLAN_DEPTH")
+		s.PlanDepth = int(depth)
+		errs = append(errs, err)
 	}
 	if s.State == "" {
 		s.State = c.Text("BACKFILL_STATE")

@@ -27,6 +27,8 @@ BACKFILL_ESTIMATES_OPTIONS = threshold=20 user-key=JobBatchName
 BACKFILL_INTERVAL = 2 * 15
 BACKFILL_POLCY = mine
 BACKFILL_REASONS = no
+BACKFILL_PLAN_DEPTH = 2 * 500
+BACKFILL_REORDER = no
 NEGOTIATOR.BACKFILL_POLICY = conservative
 NEGOTIATOR_INTERVAL = 5
 NEGOTIATOR_SLOT_CONSTRAINT @=end
@@ -161,6 +163,7 @@ func TestSettings(t *testing.T) {
 	want.Estimates, want.EstimatesRunning, want.EstimatesOptions = "combined", "requested",
 		map[string]string{"threshold": "20", "user-key": "JobBatchName"}
 	want.Order, want.EstimateAttributes = "expr:-EstimatedRunTime", []string{"MaxRuntime", "AllowedJobDuration"}
+	want.PlanDepth, want.Reorder = 1000, false
 	want.Interval, want.Reasons, want.State = config.Duration(30*time.Second), false, "/var/spool/condor/backfill"
 	require.Equal(t, want, s)
 
@@ -175,6 +178,8 @@ func TestSettings(t *testing.T) {
 	for text, says := range map[string]string{
 		"BACKFILL_ORDER = tallest":            `unknown order "tallest"`,
 		"BACKFILL_START_SLACK = -5":           "BACKFILL_START_SLACK = -5: must be a whole number of seconds",
+		"BACKFILL_PLAN_DEPTH = -1":            "BACKFILL_PLAN_DEPTH = -1: must be a whole number from 0",
+		"BACKFILL_REORDER = maybe":            "BACKFILL_REORDER = maybe: must be true or false",
 		"BACKFILL_OBSERVE = maybe":            "BACKFILL_OBSERVE = maybe: must be true or false",
 		"NEGOTIATOR_INTERVAL = 0":             "must be at least 1",
 		"BACKFILL_CYCLE_DELAY = 0":            "BACKFILL_CYCLE_DELAY = 0s: must be at least 1",

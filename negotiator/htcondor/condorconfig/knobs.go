@@ -26,6 +26,14 @@ var knobs = []Knob{
 	{"BACKFILL_FALLBACK", Text, "", "The linked-in policy that decides where the first cannot."},
 	{"BACKFILL_ORDER", Text, "", "The queue's order: fairshare (by HTCondor's user priorities; where nothing " +
 		"is said), fcfs, sjf… or expr:EXPRESSION."},
+	{
+		"BACKFILL_PLAN_DEPTH", Whole, "10000",
+		"The most waiting jobs that conservative, pc and dc promise a start; the others start beside them. 0: all.",
+	},
+	{
+		"BACKFILL_REORDER", Bool, "true",
+		"Promise starts in the queue's order, not in the order in which jobs were submitted.",
+	},
 	{"BACKFILL_PLACEMENT", Text, "", "How slots are chosen: rank, pack or spread."},
 	{
 		"BACKFILL_ESTIMATES", Text, "",

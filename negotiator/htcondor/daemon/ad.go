@@ -41,6 +41,7 @@ type status struct {
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
 	reserved            int           // jobs with a reservation
+	beyond              int           // jobs without, as the plan does not reach them
 	planned             time.Duration // how long the last forecast took
 	problems            []string
 	cycles              []Cycle       // the last three, the newest first
@@ -98,6 +99,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
 		"BackfillSlotsDeaf": int64(s.deaf),
 		"BackfillReserved":  int64(s.reserved), "BackfillCycles": int64(s.total),
+		"BackfillBeyondDepth": int64(s.beyond),
 	} {
 		ad.SetInt(name, n)
 	}

@@ -151,6 +151,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.policy, s.order, s.guaranteed = policy, order, guarantees
 		s.problems, s.unstarted = problems, facts.Unstarted
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
+		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}
@@ -191,6 +192,15 @@ func reserved(jobs []negotiator.JobCheckpoint) (n int) {
 	return n
 }
 
+// beyond tells, in the line about a cycle, how many jobs are promised no start yet as the plan does
+// not reach them; "" if it reaches all.
+func beyond(s *backfill.State) string {
+	if n := s.BeyondDepth(); n > 0 {
+		return fmt.Sprintf(" beyond_depth=%d", n)
+	}
+	return ""
+}
+
 // mostLines bounds the lines of the log, per cycle, about jobs that cannot run.
 const mostLines = 10
 
@@ -199,9 +209,9 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	log, now := c.d.log, c.now
 	s := func(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s "+
-		"slots=%d schedds=%d submitters=%d idle=%d running=%d %s rss=%dMiB",
+		"slots=%d schedds=%d submitters=%d idle=%d running=%d %s%s rss=%dMiB",
 		now.Number, s(now.Fetch), s(now.Match), s(now.Plan), s(now.Act), s(now.Publish), s(now.Rest),
-		now.Slots, now.Schedds, now.Submitters, now.Idle+now.Unplanned, now.Running, started, rss()>>20))
+		now.Slots, now.Schedds, now.Submitters, now.Idle+now.Unplanned, now.Running, started, beyond(r.State), rss()>>20))
 	for _, m := range r.Matches {
 		what := "started"
 		if c.d.o.Observe {

@@ -71,18 +71,25 @@ func (p *forecaster) Forecast() *Forecast {
 }
 
 // make returns the forecast. A waiting job without a reservation gets the earliest place that delays no
-// reservation, in the order of the queue: an estimate, as the policy reserves nothing for it. If the plan
-// rests on requested run times and there are predictions, jobs with a reservation are expected to start
-// as early as the predicted run times allow. The state must not be used afterwards.
+// reservation, in the order of the queue: an estimate, as the policy reserves nothing for it. One beyond
+// the depth of the plan gets a reason without a start, as it is promised one before. If the plan rests on
+// requested run times and there are predictions, jobs with a reservation are expected to start as early
+// as the predicted run times allow. The state must not be used afterwards.
 func (p *forecaster) make() *Forecast {
 	s := p.state
+	beyond := s.BeyondDepth() > 0 // then all jobs without a reservation are
 	f := &Forecast{Now: s.Now(), Further: p.further, byID: make(map[backfill.JobID]int, len(p.waiting)+len(p.jobs))}
 	for i, job := range p.waiting {
 		settled := negotiator.JobCheckpoint{Job: job} // it only waits
 		if at, is := slices.BinarySearchFunc(p.jobs, job.ID, byID); is {
 			settled = p.jobs[at]
 		}
-		if f.add(settled); i > 0 && settled.Placement == nil {
+		f.add(settled)
+		switch waits := settled.Placement == nil; {
+		case waits && beyond:
+			r, _ := s.Reason(job.ID)
+			f.Jobs[i].Reason = r.Text
+		case waits && i > 0:
 			f.Jobs[i].Behind = p.waiting[0].Name
 		}
 	}
@@ -106,7 +113,9 @@ func (p *forecaster) make() *Forecast {
 		}
 		return f // every job that is planned has a reservation
 	}
-	f.fit(s)
+	if !beyond {
+		f.fit(s)
+	}
 	return f
 }
 

@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -60,35 +62,91 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, "2.0", third.Behind)
 }
 
-// TestFarBehind checks that a long queue is forecast up to a depth: what is behind is not listed, and
-// explained without a start.
-func TestFarBehind(t *testing.T) {
+// farBehind runs a cycle with a queue that is longer by so many jobs than what is foreseen. It returns
+// the forecast, the list of jobs, and what is said of the last one.
+func farBehind(t *testing.T, by int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
+	t.Helper()
 	w := newWorld()
 	first := w.begin()
-	const behind = 5
-	for id := range mostForeseen + behind {
+	for id := range mostForeseen + by {
 		first.Submitted = append(first.Submitted, w.job(backfill.JobID(3+id), 4, 10))
 	}
 	last := first.Submitted[len(first.Submitted)-1]
 	w.deltas <- first
-	o := w.options("easy")
-	o.Once = true
+	o := w.options(policy)
+	o.Once, o.Negotiator.Planning.Depth = true, depth
 	d := New(o)
 	require.NoError(t, d.Run(t.Context()))
 	plan, err := d.Plan()
 	require.NoError(t, err)
+	listed, err := d.Plans(t.Context(), "")
+	require.NoError(t, err)
+	explained, err := d.Plans(t.Context(), last.Name)
+	require.NoError(t, err)
+	return plan, listed.All(), ReadJobForecast(explained.All()[0], time.UTC).Reason
+}
+
+// TestFarBehind checks that a long queue is forecast up to a depth: what is behind is not listed, and
+// explained without a start.
+func TestFarBehind(t *testing.T) {
+	const behind = 5
+	plan, listed, why := farBehind(t, behind, "easy", 0)
 	require.Equal(t, behind, plan.Further)
 	farthest := plan.Jobs[mostForeseen]
 	require.Equal(t, backfill.JobID(mostForeseen+2), farthest.ID)
 	require.NotNil(t, farthest.Start)
 	require.Equal(t, "2.0", farthest.Behind, "the one with a reservation")
-	ads, err := d.Plans(t.Context(), "")
+	require.Len(t, listed, mostForeseen+1)
+	require.Equal(t, "waits behind more than 10000 jobs: no start is foreseen yet", why)
+}
+
+// TestFarBeyondTheDepth checks that a job that is not listed is told how far behind the plan it is.
+func TestFarBeyondTheDepth(t *testing.T) {
+	plan, listed, why := farBehind(t, 5, "conservative", 1)
+	require.Equal(t, 6, plan.Further)
+	require.Len(t, listed, mostForeseen)
+	require.Equal(t, "no promise yet: 10,005 jobs before it in the plan's order, which reaches 1", why)
+}
+
+// TestBeyondTheDepth checks what is said of jobs that the plan does not reach: a reason without a
+// start, and their number in the log, the ad and the metrics.
+func TestBeyondTheDepth(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o := w.options("conservative")
+	o.Once, o.Logger, o.Negotiator.Planning.Depth = true, logTo(log), 1
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	w.deltas <- first
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	plan, err := d.Plan()
 	require.NoError(t, err)
-	require.Len(t, ads.All(), mostForeseen+1)
-	ads, err = d.Plans(t.Context(), last.Name)
+	for id, why := range map[backfill.JobID]string{
+		2: "no promise yet: next in the plan's order, which reaches 1",
+		3: "no promise yet: 1 job before it in the plan's order, which reaches 1",
+	} {
+		j, known := plan.Find(id)
+		require.True(t, known)
+		require.Nil(t, j.Start)
+		require.Nil(t, j.Guarantee)
+		require.Equal(t, []string{"waits", why, why}, []string{j.Situation, j.Reason, j.Why(time.UTC)})
+	}
+	require.Regexp(t, `cycle 1: .* idle=2 running=1 started=1 beyond_depth=2 rss=`, log.String())
+	n, _ := d.Ad().Int("BackfillBeyondDepth")
+	require.EqualValues(t, 2, n)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics{d})
+	families, err := registry.Gather()
 	require.NoError(t, err)
-	require.Equal(t, "waits behind more than 10000 jobs: no start is foreseen yet",
-		ReadJobForecast(ads.All()[0], time.UTC).Reason)
+	jobs := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "backfill_jobs" {
+				jobs[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	require.Equal(t, map[string]float64{"idle": 2, "running": 1, "reserved": 0, "beyond_depth": 2, "unplanned": 0}, jobs)
 }
 
 // TestLeftOut checks that jobs that are left out of the plan are listed last, with their reason.

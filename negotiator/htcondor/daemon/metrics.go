@@ -22,7 +22,7 @@ var (
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
-	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, unplanned.", "situation")
+	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
 	phaseSeconds  = describes("phase_seconds", "How long each phase of the last cycle took.", "phase")
 	residentBytes = describes("resident_bytes", "Memory of the process.")
@@ -75,6 +75,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(startedLast, float64(last.Started))
 	for situation, n := range map[string]int{
 		"idle": last.Idle, "running": last.Running, "reserved": s.reserved, "unplanned": last.Unplanned,
+		"beyond_depth": s.beyond,
 	} {
 		gauge(jobsNow, float64(n), situation)
 	}

@@ -225,7 +225,11 @@ func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobF
 	d.cycle.Lock()
 	defer d.cycle.Unlock()
 	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
-	if d.n.Job(id) != nil && plan.Further > 0 {
+	r, planned := d.n.State().Reason(id)
+	switch {
+	case r.Why == backfill.Unpromised:
+		j.Reason = r.Text
+	case planned && plan.Further > 0:
 		j.Reason = fmt.Sprintf("waits behind more than %d jobs: no start is foreseen yet", mostForeseen)
 	}
 	return j
