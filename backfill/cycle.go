@@ -37,6 +37,7 @@ type Cycle struct {
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
 	void       []record // see giveWay
+	lanes      lanes    // memory that Fitting reuses
 
 	memo, remembered any // see Memo
 }

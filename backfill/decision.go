@@ -86,7 +86,7 @@ type Decision struct {
 	Now      Time
 	Revision uint64 // of the state that it led to
 	By       string // name of the policy that decided
-	// Actions are the journal. They are valid until the next cycle is opened on the state.
+	// Actions are the journal. They and Started are valid until the next cycle is opened on the state.
 	Actions []Action
 	Started []Started
 	Held    []HeldJob

@@ -22,6 +22,7 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			behind = &queued{r.key, r.job}
 		}
 		f := c.fitting(behind)
+		defer func() { c.lanes = f[:0] }()
 		var left []int32 // shapes with a job that fits and was not started
 		for len(f) > 0 {
 			l := &f[0]
@@ -44,6 +45,9 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 // sweep notes that no job fits now that is behind a place and has no reservation, but for those of
 // some shapes.
 func (c *Cycle) sweep(behind *queued, but []int32) {
+	if len(c.s.slots) == 1 {
+		return // mayFit asks the only slot, and nothing else
+	}
 	q := c.s.queue
 	for i := range q.shapes {
 		s := &q.shapes[i]
@@ -74,7 +78,7 @@ type lanes []lane
 
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
 func (c *Cycle) fitting(behind *queued) lanes {
-	var f lanes
+	f := c.lanes[:0]
 	q := c.s.queue
 	slices.Sort(q.grown)
 	q.grown = slices.Compact(q.grown)
@@ -91,6 +95,7 @@ func (c *Cycle) fitting(behind *queued) lanes {
 	for i := len(f)/2 - 1; i >= 0; i-- {
 		f.down(i)
 	}
+	c.lanes = nil // nobody else takes it while the loop goes on
 	return f
 }
 

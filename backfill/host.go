@@ -84,6 +84,7 @@ type Host struct {
 	byJobs   bool
 	planning *Planning // nil: as the state has it
 	main     Decider
+	spec     PolicySpec // of main
 	// fallback decides a round when the main policy's decision is refused.
 	fallback Decider
 	refused  func(Refusal)
@@ -107,7 +108,7 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 	if s != nil { // the caller may set the state later
 		s.memo = nil // it belongs to the previous policy, which may have the same name
 	}
-	return &Host{State: s, order: order, main: main, fallback: fallback, refused: refused}, nil
+	return &Host{State: s, order: order, main: main, spec: main.Spec(), fallback: fallback, refused: refused}, nil
 }
 
 // Change replaces the active policy, its fallback and the order from the next round on. Running and
@@ -131,8 +132,8 @@ func (h *Host) Plan(p Planning) { h.planning = &p }
 
 // follows returns how far the policy plans, in a state that has the given planning so far.
 func (h *Host) follows(before Planning) Planning {
-	switch spec := h.main.Spec(); {
-	case !spec.Guarantees || !spec.PlanDepth:
+	switch {
+	case !h.spec.Guarantees || !h.spec.PlanDepth:
 		return Planning{}
 	case h.planning != nil:
 		return *h.planning
@@ -143,7 +144,7 @@ func (h *Host) follows(before Planning) Planning {
 
 // rank settles whether the keys come from the order, under the given planning.
 func (h *Host) rank(p Planning) {
-	if byJobs := h.main.Spec().IgnoresOrder && !p.Reorder; byJobs != h.byJobs {
+	if byJobs := h.spec.IgnoresOrder && !p.Reorder; byJobs != h.byJobs {
 		h.byJobs, h.keyed, h.moves = byJobs, false, false
 	}
 }
@@ -155,7 +156,7 @@ func (h *Host) rank(p Planning) {
 // ended, or that the fallback failed too; the state is then unchanged.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	r.Events = append(h.events[:0], r.Events...) // a copy, because they are completed and sorted here
-	if spec := h.main.Spec(); h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
+	if spec := &h.spec; h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
 		if spec.Guarantees && !h.State.guarantees {
 			r.Events = append(r.Events, h.State.unpredicted(&r)...)
@@ -163,7 +164,8 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	}
 	planning := h.follows(h.State.planning)
 	if planning != h.State.planning {
-		r.Planning = &planning
+		changed := planning // on its own, as most rounds change nothing
+		r.Planning = &changed
 	}
 	h.rank(planning)
 	if keys := h.keys(&r); len(keys) > 0 {
@@ -175,7 +177,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
 			e.Key = h.key(e.Job, r.Now) // invalid jobs have no key; the round will be refused
 			if e.Kind == Found && e.End <= r.Now {
-				e.End = overrunEnd(e.Job, e.Job.runs(h.main.Spec().Guarantees), e.Start, r.Now)
+				e.End = overrunEnd(e.Job, e.Job.runs(h.spec.Guarantees), e.Start, r.Now)
 			}
 		}
 	}
@@ -242,6 +244,7 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 		return false, h.State.take(ctx, r, nothing{}, d)
 	}
 	if err = h.State.take(ctx, r, h.main, d); err == nil {
+		d.By = h.spec.Name
 		return true, nil
 	}
 	var refused *refusedError
@@ -251,10 +254,11 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if ctx.Err() != nil { // whatever error the decider returned
 		return false, errors.Join(context.Cause(ctx), err)
 	}
-	h.refused(Refusal{Now: r.Now, Policy: h.main.Spec().Name, Err: refused.err})
+	h.refused(Refusal{Now: r.Now, Policy: h.spec.Name, Err: refused.err})
 	if err = h.State.take(ctx, r, h.fallback, d); err != nil {
 		return false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
 	}
+	d.By = h.fallback.Spec().Name
 	h.State.memo = nil // the fallback's memo is not for the main policy
 	return false, nil
 }
@@ -280,7 +284,6 @@ func (s *State) take(ctx context.Context, r *Round, by Decider, d *Decision) err
 	if err = t.close(d); err != nil {
 		return &refusedError{err}
 	}
-	d.By = by.Spec().Name
 	return nil
 }
 

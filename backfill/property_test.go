@@ -71,7 +71,7 @@ func (p *pool) round() backfill.Round {
 	}
 	d, err := p.host.Decide(p.t.Context(), r)
 	require.NoError(p.t, err)
-	d.Actions = slices.Clone(d.Actions) // the slice is valid until the next round only
+	d.Actions, d.Started = slices.Clone(d.Actions), slices.Clone(d.Started) // valid until the next round
 	p.decisions = append(p.decisions, d)
 	return p.main.rounds[len(p.main.rounds)-1]
 }
@@ -207,6 +207,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 						decision, err := h.Decide(t.Context(), d.Round(h.State))
 						require.NoError(t, err)
 						decision.Actions = slices.Clone(decision.Actions) // valid until the next round only
+						decision.Started = slices.Clone(decision.Started)
 						decisions = append(decisions, decision)
 					}
 					return decisions

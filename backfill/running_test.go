@@ -237,6 +237,7 @@ func TestForgettingChangesNothing(t *testing.T) {
 					decision, err := h.Decide(t.Context(), d.Round(h.State))
 					require.NoError(rt, err)
 					decision.Actions = slices.Clone(decision.Actions)
+					decision.Started = slices.Clone(decision.Started)
 					decisions = append(decisions, decision)
 				}
 				return decisions

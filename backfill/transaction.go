@@ -41,9 +41,10 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	}
 	t.ended = nil
 	c := t.Cycle
-	actions, undo := c.actions[:0], c.undo[:0]
+	actions, started, undo, lanes := c.actions[:0], c.started[:0], c.undo[:0], c.lanes[:0]
 	*c = Cycle{}
-	c.s, c.round, c.before, c.memo, c.actions, c.undo = s, *r, s.now, s.memo, actions, undo
+	c.s, c.round, c.before, c.memo = s, *r, s.now, s.memo
+	c.actions, c.started, c.undo, c.lanes = actions, started, undo, lanes
 	s.memo, s.spare, s.open = nil, nil, true
 	s.now = r.Now
 	s.profile.AskFrom(r.Now)
@@ -158,9 +159,12 @@ func (t *Transaction) close(d *Decision) error {
 	c.s.freed.forget(c.round.Now)
 	c.classify()
 	t.end(errClosed)
-	d.Now, d.Revision, d.Started, d.Held, d.Broken = c.round.Now, c.s.revision, c.started, c.stillHeld(), c.broken
+	d.Now, d.Revision, d.Held, d.Broken = c.round.Now, c.s.revision, c.stillHeld(), c.broken
 	if d.Actions = nil; len(c.actions) > 0 {
 		d.Actions = c.actions
+	}
+	if d.Started = nil; len(c.started) > 0 {
+		d.Started = c.started
 	}
 	return nil
 }
@@ -218,7 +222,7 @@ func (t *Transaction) end(why error) {
 	c := t.Cycle
 	t.ended, c.s.open = why, false
 	c.undo, c.err = c.undo[:0], why
-	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare {
+	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare && cap(c.lanes) <= maxSpare {
 		c.s.spare = t
 	}
 }

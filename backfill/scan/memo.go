@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -18,8 +17,6 @@ type pass struct {
 	last     *backfill.Job // the last job that got a reservation
 	settled  bool          // each job with a reservation has only one candidate slot or bundle
 	sure     bool          // a new pass would make the same reservations
-
-	deep, heads Rules // for Depth and for Heads; made once, for speed
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
@@ -42,7 +39,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	}
 	slices.SortFunc(p.arrivals, c.Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
-		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true, deep: p.deep, heads: p.heads}
+		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
 		p.release()
 	}
 	return p
@@ -82,18 +79,44 @@ func single(c *backfill.Cycle, j *backfill.Job) bool {
 	return len(candidates.Slots)+len(candidates.Bundles) == 1
 }
 
-// jobs returns the jobs that the pass has to look at, in the queue's order: only the arrivals if
-// the results of the last pass still hold, else the whole queue.
-func (p *pass) jobs() iter.Seq[*backfill.Job] {
+// run looks at the jobs that the pass has to look at, in the queue's order: only at the arrivals if
+// the results of the last pass still hold, else at the queue up to the last job that gets a
+// reservation. The parameter through says whether arrivals behind that are looked at.
+func (p *pass) run(through bool) {
 	if p.kept {
-		return slices.Values(p.arrivals)
+		for _, j := range p.arrivals {
+			if !p.look(j) && !through {
+				return
+			}
+		}
+		return
 	}
-	return p.c.Queue()
+	if p.depth == 0 {
+		return
+	}
+	for j := range p.c.Queue() {
+		if !p.look(j) && p.reserved == p.depth {
+			return
+		}
+	}
+}
+
+// look starts a job if it fits now, which it reports, or reserves for it if the pass may.
+func (p *pass) look(j *backfill.Job) (started bool) {
+	if start(p.c, j) {
+		p.started()
+		return true
+	}
+	if p.reserved < p.depth {
+		p.reserve(j)
+		reserve(p.c, j)
+	}
+	return false
 }
 
 // started notes that a job was started. If a job before it has a reservation and several
 // candidates, a new pass might reserve other slots.
-func (p *pass) started(*backfill.Job) {
+func (p *pass) started() {
 	p.sure = p.sure && (p.reserved == 0 || p.settled)
 }
 

@@ -17,11 +17,7 @@
 //   - memo.go: the memo, and when it still holds
 package scan
 
-import (
-	"iter"
-
-	"github.com/condor-backfill/condor-backfill/backfill"
-)
+import "github.com/condor-backfill/condor-backfill/backfill"
 
 // Begin opens a cycle without a memo: it takes all events and releases all reservations, so that
 // the policy makes them anew.
@@ -49,25 +45,20 @@ type Rules struct {
 // starts if it fits now for all of its estimate, beside all running jobs and all other jobs'
 // reservations. If it does not fit, r.Blocked decides whether it gets a reservation at its earliest
 // start, or has its own moved there, and whether the pass continues.
-func AllocateOrReserve(c *backfill.Cycle, r Rules) { allocateOrReserve(c, c.Queue(), r) }
-
-func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules) {
-	for j := range jobs {
+func AllocateOrReserve(c *backfill.Cycle, r Rules) {
+	for j := range c.Queue() {
 		if r.Consider != nil && !r.Consider(j) {
 			continue
 		}
-		if at, fits := c.FitsNow(j); fits {
-			c.Start(j, at)
+		if start(c, j) {
 			if r.Started != nil {
 				r.Started(j)
 			}
 			continue
 		}
-		reserve, goOn := r.Blocked(j)
-		if reserve {
-			if start, at, ok := c.Earliest(j, c.Now()); ok {
-				c.Reserve(j, start, at)
-			}
+		wanted, goOn := r.Blocked(j)
+		if wanted {
+			reserve(c, j)
 		}
 		if !goOn {
 			return
@@ -75,26 +66,31 @@ func allocateOrReserve(c *backfill.Cycle, jobs iter.Seq[*backfill.Job], r Rules)
 	}
 }
 
+// start starts a job if it fits now, and reports whether it does.
+func start(c *backfill.Cycle, j *backfill.Job) bool {
+	at, fits := c.FitsNow(j)
+	if fits {
+		c.Start(j, at)
+	}
+	return fits
+}
+
+// reserve reserves for a job at its earliest start, or moves its reservation there.
+func reserve(c *backfill.Cycle, j *backfill.Job) {
+	if start, at, ok := c.Earliest(j, c.Now()); ok {
+		c.Reserve(j, start, at)
+	}
+}
+
 // Depth runs a pass over the queue that starts every job that fits now. The first depth jobs that
 // do not fit get a reservation.
 func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
-	if p.deep.Blocked == nil {
-		p.deep = Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
-			if p.reserved < p.depth {
-				p.reserve(j)
-				return true, p.kept || p.reserved < p.depth
-			}
-			return false, true
-		}}
-	}
-	if p.kept || p.depth > 0 {
-		allocateOrReserve(c, p.jobs(), p.deep)
-	}
+	p.run(true)
 	if !p.kept && p.reserved == p.depth {
 		for j, at := range c.Fitting(p.last) {
 			c.Start(j, at)
-			p.started(j)
+			p.started()
 		}
 	}
 	c.Remember(p)
@@ -106,13 +102,7 @@ func Depth(c *backfill.Cycle, depth int) {
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 	p := begin(c, 1)
 	if !p.kept || p.last == nil {
-		if p.heads.Blocked == nil {
-			p.heads = Rules{Started: p.started, Blocked: func(j *backfill.Job) (reserve, goOn bool) {
-				p.reserve(j)
-				return true, false
-			}}
-		}
-		allocateOrReserve(c, p.jobs(), p.heads)
+		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation
 	}
 	c.Remember(p)

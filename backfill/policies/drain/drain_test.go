@@ -356,7 +356,7 @@ func TestDrainIsEasy(t *testing.T) {
 			for range 80 {
 				d, err := run.Next(t.Context())
 				require.NoError(t, err)
-				d.Actions = slices.Clone(d.Actions) // they are valid only until the next round
+				d.Actions, d.Started = slices.Clone(d.Actions), slices.Clone(d.Started) // valid until the next round
 				if d.By != "" {
 					d.By = "either"
 				}

@@ -71,7 +71,7 @@ func (w *wild) round(t *testing.T) (backfill.Round, backfill.Decision) {
 	}
 	d, err := w.host.Decide(t.Context(), r)
 	require.NoError(t, err)
-	d.Actions = slices.Clone(d.Actions) // they are valid only until the next round
+	d.Actions, d.Started = slices.Clone(d.Actions), slices.Clone(d.Started) // valid until the next round
 	return r, d
 }
 
