@@ -4,10 +4,12 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -75,6 +77,28 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 		require.EqualValues(t, i, job.Position.Cluster)
 		require.True(t, classad.Match(job.Ad, w.Slots[0].Ad))
 	}
+}
+
+// TestJobsKeepTheirNamesAndLabels checks that no job gets what another is called, however many users
+// and executables there are.
+func TestJobsKeepTheirNamesAndLabels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Map(rapid.IntRange(0, 2000), strconv.Itoa)
+		text := rapid.OneOf(rapid.Just(""), number)
+		in := trace(make([]workload.Job, rapid.IntRange(1, 3000).Draw(t, "jobs"))...)
+		users, files := rapid.SliceOfN(text, 1, 9).Draw(t, "users"), rapid.SliceOfN(text, 1, 99).Draw(t, "files")
+		for i := range in.Jobs {
+			j := &in.Jobs[i]
+			j.User, j.Executable, j.Queue = users[i%len(users)], files[i*i%len(files)], users[i/7%len(users)]
+			j.ID = int64(i * i)
+		}
+		w, err := condorsim.FromTrace(in, nil)
+		require.NoError(t, err)
+		for i := range in.Jobs {
+			require.Equal(t, in.Jobs[i].Labels(), w.Jobs[i].Labels)
+			require.Equal(t, strconv.Itoa(i*i), w.Jobs[i].Name)
+		}
+	})
 }
 
 func TestFromTraceWithoutMemory(t *testing.T) {

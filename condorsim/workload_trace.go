@@ -47,27 +47,64 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
 	}
 	ads := newRequestAds(pool)
-	labels := map[[4]string]map[string]string{} // by user, group, executable and queue
+	var labels sharedLabels
+	names := numbered(t.Jobs)
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
-	for i, j := range t.Jobs {
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
 		nodes, cpus, memory := pool.Pack.Chunks(j.Procs, j.Memory)
 		ad, err := ads.get(cpus, memory, j)
 		if err != nil {
 			return nil, err
 		}
-		label := [4]string{j.User, j.Group, j.Executable, j.Queue}
-		if labels[label] == nil {
-			labels[label] = j.Labels()
-		}
 		jobs[i] = negotiator.Job{
-			ID: backfill.JobID(i), Name: strconv.FormatInt(j.ID, 10), Submit: backfill.Time(j.Submit),
+			ID: backfill.JobID(i), Name: names[i], Submit: backfill.Time(j.Submit),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-			User: j.User, Labels: labels[label], Ad: ad,
+			User: j.User, Labels: labels.of(j), Ad: ad,
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory}
 	}
 	return w, nil
+}
+
+// numbered returns the numbers of the jobs as text, all in one piece of memory.
+func numbered(jobs []workload.Job) []string {
+	var text []byte
+	ends := make([]int, len(jobs))
+	for i := range jobs {
+		text = strconv.AppendInt(text, jobs[i].ID, 10)
+		ends[i] = len(text)
+	}
+	all, names, begin := string(text), make([]string, len(jobs)), 0
+	for i, end := range ends {
+		names[i], begin = all[begin:end], end
+	}
+	return names
+}
+
+// sharedLabels keeps the labels of the latest job of each hash, as jobs that come soon after each
+// other mostly have the same. A map of all would be large where each job has an executable of its own.
+type sharedLabels [1 << 9]struct {
+	user, group, executable, queue string
+	labels                         map[string]string
+}
+
+// of returns the labels of a job, which share memory with those of others.
+func (s *sharedLabels) of(j *workload.Job) map[string]string {
+	const prime = 16777619 // of the hash FNV-1
+	hash := uint32(0)
+	for _, text := range [...]string{j.User, j.Group, j.Executable, j.Queue} {
+		for i := range len(text) {
+			hash = hash*prime ^ uint32(text[i])
+		}
+		hash *= prime
+	}
+	l := &s[hash>>23]
+	if l.labels == nil || l.user != j.User || l.group != j.Group || l.executable != j.Executable || l.queue != j.Queue {
+		l.user, l.group, l.executable, l.queue, l.labels = j.User, j.Group, j.Executable, j.Queue, j.Labels()
+	}
+	return l.labels
 }
 
 // unixStart returns the Unix time at which a trace starts, from its header; 0 if the header has
@@ -108,6 +145,8 @@ type requestAds struct {
 	whole          bool // each chunk takes a whole slot
 	owners, groups bool // expressions of the slots refer to them
 	known          map[request]*classad.ClassAd
+	last           request // that get was asked for last, mostly the next one too
+	ad             *classad.ClassAd
 }
 
 // request is what the ad of a trace's job says.
@@ -125,7 +164,7 @@ func newRequestAds(pool *pools.Description) *requestAds {
 	}
 }
 
-func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, error) {
+func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd, error) {
 	key, requirements := request{cpus: cpus, memory: memory}, memoryRequirements
 	if !r.memory { // slots may not advertise memory
 		key.memory, requirements = 0, cpuRequirements
@@ -136,7 +175,11 @@ func (r *requestAds) get(cpus, memory int64, j workload.Job) (*classad.ClassAd, 
 	if r.groups {
 		key.group = j.Group
 	}
+	if r.ad != nil && key == r.last {
+		return r.ad, nil
+	}
 	if ad, ok := r.known[key]; ok {
+		r.last, r.ad = key, ad
 		return ad, nil
 	}
 	ad := classad.New()

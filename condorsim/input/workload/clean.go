@@ -15,7 +15,8 @@ type cleaner struct {
 	lastSubmit int64                           // of the previous job line
 	highestID  int64                           // so far
 	ids        map[int64]bool                  // seen so far; nil while they ascend
-	labels     map[int64]string                // one string for each number
+	labels     []string                        // one string for each number up to mostLabels
+	rare       map[int64]string                // and for others
 	names      [len(nameKeys)]map[int64]string // the header's names for numbers
 }
 
@@ -26,9 +27,13 @@ func newCleaner(file string, opts Options) *cleaner {
 		trace:      &Trace{Name: traceName(file), Header: Header{}, Statuses: map[int64]int{}},
 		lastSubmit: math.MinInt64,
 		highestID:  math.MinInt64,
-		labels:     map[int64]string{},
+		rare:       map[int64]string{},
 	}
 }
+
+// mostLabels is the greatest number whose text is kept in a list, as users and executables are mostly
+// numbered from 1.
+const mostLabels = 1 << 16
 
 // mostExpected bounds the memory that is set aside for the jobs that the header announces: a header
 // may be wrong.
@@ -165,12 +170,19 @@ func (c *cleaner) label(kind int, number int64) string {
 	if name, named := c.names[kind][number]; named {
 		return name
 	}
-	s, known := c.labels[number]
-	if !known {
-		s = strconv.FormatInt(number, 10)
-		c.labels[number] = s
+	if number > mostLabels {
+		if c.rare[number] == "" {
+			c.rare[number] = strconv.FormatInt(number, 10)
+		}
+		return c.rare[number]
 	}
-	return s
+	if n := int(number) + 1; n > len(c.labels) {
+		c.labels = append(c.labels, make([]string, n-len(c.labels))...)
+	}
+	if c.labels[number] == "" {
+		c.labels[number] = strconv.FormatInt(number, 10)
+	}
+	return c.labels[number]
 }
 
 // finish does what needs all lines: machine size, jobs that never fit, order, load.
