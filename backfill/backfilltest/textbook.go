@@ -20,12 +20,13 @@ type Textbook struct {
 // that are due, and those beyond the depth that fit.
 func (t Textbook) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
+		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
-			if _, promised := c.Guaranteed(j); promised || allWithin(c) {
+			if _, promised := c.Guaranteed(j); promised || atOnce {
 				t.Place(c, j)
 			}
 		}
-		if e.Kind == backfill.Submitted && allWithin(c) {
+		if e.Kind == backfill.Submitted && atOnce {
 			t.enter(c, e.Job)
 		}
 		if t.Conservative && e.Freed {
@@ -58,9 +59,14 @@ func (t Textbook) start(c *backfill.Cycle) {
 	}
 }
 
-// allWithin reports whether every waiting job is within the depth of the plan, and jobs enter it in
-// the order in which they arrive.
-func allWithin(c *backfill.Cycle) bool {
+// allWithin reports whether every waiting job is within the depth of the plan, only those of the
+// event are still to enter it, and jobs enter it in the order in which they arrive.
+func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
+	for _, j := range unplanned(c) {
+		if !slices.Contains(e.Displaced, j) && (e.Kind != backfill.Submitted || e.Job != j) {
+			return false
+		}
+	}
 	p := c.State().Planning()
 	return !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
 }

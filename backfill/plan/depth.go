@@ -2,17 +2,18 @@ package plan
 
 import "github.com/condor-backfill/condor-backfill/backfill"
 
-// entersAtOnce reports whether a job without a reservation is placed as soon as its event is taken.
-// A job that was promised a start is, as a promise stays. Any other is if nobody is beyond the depth
-// of the plan and jobs enter it in the order in which events are applied. Else it enters after the
-// events, when its turn comes.
-func (p *Plan) entersAtOnce(j *backfill.Job) bool {
-	if _, promised := p.c.Guaranteed(j); promised {
-		return true
+// enterAtOnce reports whether the jobs that an event left without a reservation are placed as soon as
+// it is taken: if jobs enter the plan in the order in which events are applied, all waiting jobs are
+// within its depth, and no other job waits for its turn. Else they enter after the events. Jobs that
+// were promised a start do not wait for that, as a promise stays.
+func (p *Plan) enterAtOnce(e *backfill.Event) bool {
+	state, left := p.c.State(), len(e.Displaced)
+	if e.Kind == backfill.Submitted {
+		left++
 	}
-	state := p.c.State()
 	planning := state.Planning()
-	return !planning.Reorder && (planning.Depth == 0 || state.Waiting() <= planning.Depth)
+	return !planning.Reorder && state.BeyondDepth() <= left &&
+		(planning.Depth == 0 || state.Waiting() <= planning.Depth)
 }
 
 // fill lets jobs enter the plan until it has reached its depth.

@@ -71,12 +71,13 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	} else if !p.stale {
 		p.follow(&e)
 	}
+	atOnce := p.enterAtOnce(&e)
 	for _, j := range e.Displaced {
-		if p.entersAtOnce(j) {
+		if _, promised := p.c.Guaranteed(j); promised || atOnce {
 			p.place(j)
 		}
 	}
-	if e.Kind == backfill.Submitted && p.entersAtOnce(e.Job) {
+	if e.Kind == backfill.Submitted && atOnce {
 		p.enter(p, e.Job)
 	}
 	return e, true

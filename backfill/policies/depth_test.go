@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -85,6 +86,29 @@ func TestBeyondTheDepth(t *testing.T) {
 				require.Equal(t, tt.planned, planned)
 				require.Equal(t, tt.promised, promised)
 				require.Equal(t, s.Waiting()-len(planned), s.BeyondDepth())
+			})
+		}
+	}
+}
+
+// TestNobodyOvertakesThoseBeyondTheDepth checks that a job which arrives when there is room in the
+// plan again enters it behind the jobs that wait for that. Jobs 1 and 2 start and leave room for two
+// jobs; job 3 waited beyond the depth, job 4 comes later.
+func TestNobodyOvertakesThoseBeyondTheDepth(t *testing.T) {
+	for _, policy := range guaranteeing {
+		for _, later := range []backfill.Planning{{Depth: 2}, {}} {
+			t.Run(fmt.Sprintf("%s, then %d", policy, later.Depth), func(t *testing.T) {
+				s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+				h := hostOrdered(t, s, policy, "fcfs")
+				h.Plan(backfill.Planning{Depth: 2})
+				require.Equal(t, started(1, 2), ids(arrive(t, h, 4, a{10, v(2)}, a{10, v(2)}, a{10, v(4)})))
+				require.Equal(t, 1, s.BeyondDepth())
+				h.Plan(later)
+				_, err := h.Decide(t.Context(), arrives(1, 4, a{10, v(4)}))
+				require.NoError(t, err)
+				third, _, _ := s.Planned(3)
+				fourth, _, _ := s.Planned(4)
+				require.Equal(t, []backfill.Time{10, 20}, []backfill.Time{third, fourth})
 			})
 		}
 	}
