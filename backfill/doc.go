@@ -50,6 +50,7 @@
 //   - table.go: the records of the jobs by ID, copied on write
 //   - queue.go: the waiting jobs in the queue's order, and by what they ask for
 //   - jobtree.go: the tree that lists them
+//   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations

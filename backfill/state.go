@@ -62,12 +62,7 @@ type planned struct {
 // The rule decides which slots a job gets if it fits on several.
 func NewState(resources []string, rule profile.Rule) *State {
 	options := btree.Options{NoLocks: true}
-	byTime := func(a, b planned) bool {
-		if a.at != b.at {
-			return a.at < b.at
-		}
-		return Compare(a.job, b.job) < 0
-	}
+	byTime := func(a, b planned) bool { return a.compare(b) < 0 }
 	byKey := func(a, b queued) bool { return a.compare(&b) < 0 }
 	return &State{View: View{
 		resources: resources,
@@ -78,7 +73,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		capacity:  make(Vector, len(resources)),
 		jobs:      newTable(),
 		queue:     newQueue(),
-		planned:   btree.NewBTreeGOptions(byTime, options),
+		planned:   new(calendar),
 		running:   btree.NewBTreeGOptions(byTime, options),
 		held:      btree.NewBTreeGOptions(byKey, options),
 		beyond:    btree.NewBTreeGOptions(byKey, options),

@@ -27,7 +27,7 @@ type View struct {
 	// The jobs by ID, and five sorted indexes of them. All are copied on write.
 	jobs    *table
 	queue   *queue                 // waiting, by the queue's order
-	planned *btree.BTreeG[planned] // waiting with a place, by planned start
+	planned *calendar              // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
 	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it
 	beyond  *btree.BTreeG[queued]  // see Cycle.Beyond; empty unless the active policy gives guarantees
