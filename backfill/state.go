@@ -71,7 +71,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		profile:   profile.New(rule),
 		use:       make(Vector, len(resources)),
 		capacity:  make(Vector, len(resources)),
-		jobs:      newTable(),
+		jobs:      new(table),
 		queue:     newQueue(),
 		planned:   new(calendar),
 		running:   btree.NewBTreeGOptions(byTime, options),
@@ -91,7 +91,7 @@ func (s *State) Clone() *State {
 	c.bundles = slices.Clone(s.bundles)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
 	c.freed.parts = slices.Clone(s.freed.parts)
-	c.jobs, c.queue, c.held = s.jobs.Copy(), s.queue.Copy(), s.held.Copy()
+	c.jobs, c.queue, c.held = &table{s.jobs.Copy()}, s.queue.Copy(), s.held.Copy()
 	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
 	return &c
 }

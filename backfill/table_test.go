@@ -13,7 +13,7 @@ import (
 // entries. A change of a copy must not change the original, nor the other way round.
 func TestTableIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tables := []*table{newTable()}
+		tables := []*table{new(table)}
 		models := []map[JobID]record{{}}
 		ids := rapid.OneOf(rapid.Int64Range(0, 200), rapid.Int64Range(-70, 70), rapid.Int64())
 		t.Repeat(map[string]func(*rapid.T){
@@ -34,7 +34,7 @@ func TestTableIsAMap(t *testing.T) {
 			},
 			"copy": func(t *rapid.T) {
 				i := rapid.IntRange(0, len(tables)-1).Draw(t, "which")
-				tables, models = append(tables, tables[i].Copy()), append(models, maps.Clone(models[i]))
+				tables, models = append(tables, &table{tables[i].Copy()}), append(models, maps.Clone(models[i]))
 			},
 			"": func(t *rapid.T) {
 				for i, m := range models {

@@ -16,7 +16,7 @@ func (n *Negotiator) check(d *Delta) error {
 	if err := n.inventory.checkSlots(d.SlotsUp, d.SlotsDown); err != nil {
 		return err
 	}
-	if len(d.Bundles) > 0 && len(n.inventory.bundles) == 0 && len(n.jobs) > 0 {
+	if len(d.Bundles) > 0 && len(n.inventory.bundles) == 0 && n.jobs.Len() > 0 {
 		return errors.New("the first bundles came, and there are jobs: those would have none")
 	}
 	if err := n.inventory.checkBundles(d.Bundles, d.SlotsUp); err != nil {
@@ -38,7 +38,7 @@ func (n *Negotiator) check(d *Delta) error {
 // checkJobs refuses submitted jobs that are already known, and edited jobs that run or are unknown.
 func (n *Negotiator) checkJobs(d *Delta) error {
 	for _, job := range d.Submitted {
-		if n.jobs[job.ID] != nil || n.reported.Has(job.ID) {
+		if n.jobs.get(job.ID) != nil || n.reported.Has(job.ID) {
 			return fmt.Errorf("job %s (ID %d) was submitted twice", job.Name, job.ID)
 		}
 		if err := n.checkJob(job, d.Bundles); err != nil {
@@ -68,7 +68,7 @@ func (n *Negotiator) checkReports(d *Delta) error {
 			if err := n.markReported(id); err != nil {
 				return err
 			}
-			if !n.State().IsRunning(id) && (report.running || n.jobs[id] == nil) {
+			if !n.State().IsRunning(id) && (report.running || n.jobs.get(id) == nil) {
 				return fmt.Errorf("job ID %d %s, but was not there for it", id, report.what)
 			}
 		}
@@ -84,10 +84,10 @@ func (n *Negotiator) checkEnds(d *Delta) error {
 			return err
 		}
 		switch {
-		case n.jobs[end.Job] == nil || !n.State().IsRunning(end.Job):
+		case n.jobs.get(end.Job) == nil || !n.State().IsRunning(end.Job):
 			return fmt.Errorf("job ID %d is expected to end at %d, but does not run", end.Job, end.At)
 		case end.At <= d.Now || end.At > backfill.Forever:
-			return fmt.Errorf("job %s is expected to end at %d, and it is %d", n.jobs[end.Job].Name, end.At, d.Now)
+			return fmt.Errorf("job %s is expected to end at %d, and it is %d", n.jobs.get(end.Job).Name, end.At, d.Now)
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	closed := n.closedTo()
 	for i, j := range jobs {
 		c.Jobs[i] = JobCheckpoint{
-			Job: n.jobs[j.Job.ID], Running: j.Running, Held: j.Held,
+			Job: n.jobs.get(j.Job.ID), Running: j.Running, Held: j.Held,
 			Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
 		}
 		if j.Placement != nil {
@@ -171,7 +171,7 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	}
 	err = n.host.Resume(snap)
 	if of, ok := errors.AsType[*backfill.JobError](err); ok {
-		return fmt.Errorf("job %s: %w", n.jobs[of.Job].Name, err)
+		return fmt.Errorf("job %s: %w", n.jobs.get(of.Job).Name, err)
 	}
 	return err
 }
@@ -218,13 +218,13 @@ func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 
 // restoreJob adds a job, predicts its run times and finds its autocluster.
 func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
-	if other := n.jobs[job.ID]; other != nil {
+	if other := n.jobs.get(job.ID); other != nil {
 		return matchmaker.Autocluster{}, fmt.Errorf("its ID %d is that of job %s, too", job.ID, other.Name)
 	}
 	if err := n.checkPlannable(job, nil); err != nil {
 		return matchmaker.Autocluster{}, err
 	}
-	n.jobs[job.ID] = job
+	n.jobs.Put(job.ID).job = job
 	n.predictions.predict(job)
 	return n.autocluster(job)
 }

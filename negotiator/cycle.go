@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -79,11 +78,11 @@ func emptied[T any](buffer []T) []T {
 func (n *Negotiator) cluster(d *Delta) error {
 	n.arrivals = slices.Grow(n.arrivals[:0], len(d.Submitted)+len(d.Changed)+len(d.Found))
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
-		n.stale = slices.Sorted(maps.Keys(n.jobs))
+		n.stale = n.jobs.ids()
 	}
 	for _, id := range n.stale {
 		if n.queued(id) && n.reported.Add(id) { // else it is gone, runs, or is clustered below
-			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: n.jobs[id]})
+			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: n.jobs.get(id)})
 		}
 	}
 	n.stale = slices.DeleteFunc(n.stale, func(id backfill.JobID) bool { return !n.State().IsRunning(id) })
@@ -94,7 +93,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 		n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: job, predict: true})
 	}
 	for _, run := range d.Found {
-		known := n.jobs[run.Job.ID]
+		known := n.jobs.get(run.Job.ID)
 		n.arrivals = append(n.arrivals, arrival{
 			kind: backfill.Found, job: run.Job, placement: n.inventory.toCore(run.Placement),
 			start: run.Start, end: run.End,
@@ -154,7 +153,7 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	if a.predict {
 		n.predictions.predict(a.job)
 	}
-	n.jobs[a.job.ID] = a.job
+	n.jobs.Put(a.job.ID).job = a.job
 	e := backfill.Event{
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
 	}
@@ -183,10 +182,10 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: id})
 	}
 	for _, id := range d.StartFailed {
-		if failed := n.jobs[id]; failed.Lease != 0 {
+		if failed := n.jobs.get(id); failed.Lease != 0 {
 			again := *failed
 			again.Lease = 0 // it has no place any more
-			n.jobs[id] = &again
+			n.jobs.Put(id).job = &again
 		}
 		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
 	}
@@ -194,7 +193,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		if !n.predictions.replanned[end.Job] { // else the event of addArrival has the new end
 			e := backfill.Event{
 				Kind: backfill.EstimateChanged, JobID: end.Job,
-				End: max(n.predictions.expectedEnd(end, d.Now), n.jobs[end.Job].Lease),
+				End: max(n.predictions.expectedEnd(end, d.Now), n.jobs.get(end.Job).Lease),
 			}
 			round.Events = append(round.Events, e)
 		}
@@ -211,7 +210,7 @@ func (n *Negotiator) report(r *Report) {
 	r.Learned, r.predictions = n.predictions.learned, n.predictions
 	for i := range r.Decision.Started {
 		s := &r.Decision.Started[i]
-		r.Matches = append(r.Matches, Match{Job: n.jobs[s.Job.ID], Placement: n.inventory.fromCore(s.Placement)})
+		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})
 	}
 	r.Held = n.held(r.Decision.Held)
 	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()
@@ -223,8 +222,8 @@ func (n *Negotiator) report(r *Report) {
 // forget drops jobs that are gone.
 func (n *Negotiator) forget(ids []backfill.JobID) {
 	for _, id := range ids {
-		n.leave(id)
-		delete(n.jobs, id)
+		n.leave(n.jobs.Put(id))
+		n.jobs.Delete(id)
 		n.priorities.forget(id)
 		n.predictions.forget(id)
 	}
@@ -250,7 +249,7 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 				reason = none[id]
 			}
 		}
-		all = append(all, Held{Job: n.jobs[h.Job.ID], Reason: reason, Unmatched: unmatched})
+		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched})
 	}
 	return all
 }

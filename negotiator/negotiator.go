@@ -67,9 +67,8 @@ type Negotiator struct {
 	inventory   *inventory
 	matchmaker  *matchmaker.Matchmaker
 	host        *backfill.Host
-	jobs        map[backfill.JobID]*Job // waiting, running and held ones
-	clusters    map[backfill.JobID]int  // their autoclusters
-	priorities  *priorities             // nil: the order is not an expression
+	jobs        *jobs
+	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
@@ -114,8 +113,8 @@ func New(c Config) (*Negotiator, error) {
 	if c.StartSlack < 0 || c.StartSlack > backfill.MaxTime {
 		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(backfill.MaxTime))
 	}
-	jobs := map[backfill.JobID]*Job{}
-	order, priorities := c.Order.of(jobs, c.Schema.Resources, c.StartSlack)
+	jobs := new(jobs)
+	order, priorities := c.Order.of(jobs.get, c.Schema.Resources, c.StartSlack)
 	predictions := &predictions{
 		set: c.Estimates, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
 		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
@@ -134,7 +133,6 @@ func New(c Config) (*Negotiator, error) {
 		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching),
 		host:        host,
 		jobs:        jobs,
-		clusters:    map[backfill.JobID]int{},
 		priorities:  priorities,
 		predictions: predictions,
 		changes:     c.Changes,
@@ -147,7 +145,7 @@ func New(c Config) (*Negotiator, error) {
 // are predicted anew if the estimators change, or if only one of the two policies gives guarantees.
 // An error changes nothing.
 func (n *Negotiator) Change(c Change) error {
-	order, priorities := c.Order.of(n.jobs, n.schema.Resources, n.predictions.slack)
+	order, priorities := c.Order.of(n.jobs.get, n.schema.Resources, n.predictions.slack)
 	predictions := n.predictions.under(c.Estimates, c.Policy.Spec().Guarantees)
 	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err
@@ -162,7 +160,7 @@ func (n *Negotiator) Change(c Change) error {
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 
 // Job returns a job that waits, runs or is held; nil if there is none of that ID.
-func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs[id] }
+func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs.get(id) }
 
 // NextWake returns when the next cycle is due even if nothing happens.
 func (n *Negotiator) NextWake() backfill.Time {
@@ -175,16 +173,16 @@ func (n *Negotiator) NextWake() backfill.Time {
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
 // returns false if there is no job of that ID.
 func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
-	cluster, ok := n.clusters[id]
-	if !ok {
+	k := n.jobs.Find(id)
+	if k == nil || !k.clustered {
 		return matchmaker.Fit{}, false
 	}
-	return n.matchmaker.Fit(cluster, n.State().SlotUp), true
+	return n.matchmaker.Fit(k.cluster, n.State().SlotUp), true
 }
 
 // queued reports whether a job waits or is held: it is known and does not run.
 func (n *Negotiator) queued(id backfill.JobID) bool {
-	return n.jobs[id] != nil && !n.State().IsRunning(id)
+	return n.jobs.get(id) != nil && !n.State().IsRunning(id)
 }
 
 // addSlots adds slots and bundles, or replaces slots that come back. It reports whether all jobs
@@ -209,16 +207,17 @@ func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
 	if err != nil {
 		return c, fmt.Errorf("job %s: %w", job.Name, err)
 	}
-	n.leave(job.ID)
-	n.clusters[job.ID] = c.ID
+	k := n.jobs.Put(job.ID)
+	n.leave(k)
+	k.cluster, k.clustered = c.ID, true
 	return c, nil
 }
 
 // leave says that a known job is not of its autocluster any more.
-func (n *Negotiator) leave(id backfill.JobID) {
-	if cluster, ok := n.clusters[id]; ok {
-		n.matchmaker.Leave(cluster, n.jobs[id].payer())
-		delete(n.clusters, id)
+func (n *Negotiator) leave(k *known) {
+	if k.clustered {
+		n.matchmaker.Leave(k.cluster, k.job.payer())
+		k.clustered = false
 	}
 }
 

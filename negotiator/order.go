@@ -74,7 +74,7 @@ type priorities struct {
 	order     Order
 	resources []string
 	slack     backfill.Time // is included in the jobs' estimates
-	jobs      map[backfill.JobID]*Job
+	job       func(backfill.JobID) *Job
 	known     map[backfill.JobID]*priority
 	host      classad.Host
 	now       backfill.Time
@@ -108,12 +108,12 @@ type priority struct {
 // of returns the order as a function over a negotiator's jobs, and the cache of the expression's
 // values, which is nil if the order is no expression.
 func (o Order) of(
-	jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time,
+	job func(backfill.JobID) *Job, resources []string, slack backfill.Time,
 ) (backfill.Order, *priorities) {
 	if o.expression == nil {
 		return o.named, nil
 	}
-	p := &priorities{order: o, resources: resources, slack: slack, jobs: jobs, known: map[backfill.JobID]*priority{}}
+	p := &priorities{order: o, resources: resources, slack: slack, job: job, known: map[backfill.JobID]*priority{}}
 	p.host.Now = func() int64 {
 		p.asked = true
 		return int64(p.now)
@@ -124,7 +124,7 @@ func (o Order) of(
 // Of returns the order as a function over these jobs, in a pool with these resources, cpus first.
 // The function is not safe for concurrent use and keeps a value for each job.
 func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
-	order, _ := o.of(jobs, resources, 0)
+	order, _ := o.of(func(id backfill.JobID) *Job { return jobs[id] }, resources, 0)
 	return order
 }
 
@@ -132,8 +132,8 @@ func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Ord
 // It implements [backfill.Order].
 func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
 	known := p.known[j.ID]
-	if known == nil || known.job != p.jobs[j.ID] || known.estimate != j.Estimate {
-		known = &priority{job: p.jobs[j.ID], estimate: j.Estimate, ad: p.describe(j), at: now - 1}
+	if known == nil || known.job != p.job(j.ID) || known.estimate != j.Estimate {
+		known = &priority{job: p.job(j.ID), estimate: j.Estimate, ad: p.describe(j), at: now - 1}
 		p.known[j.ID] = known
 	}
 	if known.ad == nil {
@@ -200,7 +200,7 @@ func (p *priorities) forget(id backfill.JobID) {
 
 // describe returns a copy of a job's ad with the attributes that [OrderHelp] lists.
 func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
-	ad := p.jobs[j.ID].Ad.Clone()
+	ad := p.job(j.ID).Ad.Clone()
 	ad.SetInt("QDate", int64(j.Submit))
 	ad.Delete("CurrentTime") // so that the name means the clock
 	ad.Set("WaitTime", p.order.waitTime)

@@ -20,7 +20,7 @@ func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfi
 	order, err := OrderNamed("expr:" + expression)
 	require.NoError(tb, err)
 	job := newJob(tb, 1, 3, "QDate = 100; RequestMemory = 500; MinHosts = 2; "+more)
-	_, p := order.of(map[backfill.JobID]*Job{1: job}, twoResources().Resources, 0)
+	_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0)
 	return p, &backfill.Job{
 		ID: 1, Submit: job.Submit, Nodes: job.Nodes, Request: backfill.Vector{3, 500}, Estimate: job.Estimate,
 		Labels: job.Labels,
@@ -197,7 +197,7 @@ func TestSameAsTheCore(t *testing.T) {
 		require.NoError(t, err)
 		order, err := OrderNamed("expr:" + expression)
 		require.NoError(t, err)
-		ad := newJob(t, 1, 1, "").Ad
+		job := newJob(t, 1, 1, "")
 		rapid.Check(t, func(rt *rapid.T) {
 			j := &backfill.Job{
 				ID: 1, Submit: backfill.Time(rapid.Int64Range(0, 1<<40).Draw(rt, "submit")),
@@ -206,7 +206,7 @@ func TestSameAsTheCore(t *testing.T) {
 				Estimate: backfill.Time(rapid.Int64Range(1, 1<<40).Draw(rt, "estimate")),
 			}
 			now := backfill.Time(rapid.Int64Range(0, 1<<41).Draw(rt, "now"))
-			_, p := order.of(map[backfill.JobID]*Job{1: {Ad: ad}}, twoResources().Resources, 0)
+			_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0)
 			want, _ := core(j, now)
 			got, _ := p.key(j, now)
 			require.InDelta(rt, want, got, 0, name)

@@ -2,8 +2,6 @@ package negotiator
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -18,9 +16,9 @@ type predictions struct {
 	// guarantees says that the active policy gives guarantees. Such a policy plans with requested
 	// times; only the order of the queue uses predictions.
 	guarantees bool
-	slack      backfill.Time           // is added to all planned times
-	unknown    backfill.Time           // the requested time of jobs that request none
-	jobs       map[backfill.JobID]*Job // the negotiator's
+	slack      backfill.Time // is added to all planned times
+	unknown    backfill.Time // the requested time of jobs that request none
+	jobs       *jobs         // the negotiator's
 	known      map[backfill.JobID]*prediction
 	apart      int                     // the number of entries of known with apart set
 	anew       bool                    // the next cycle predicts the run times of all jobs anew
@@ -86,8 +84,8 @@ func (p *predictions) predictAnew() {
 	}
 	p.anew, p.known, p.apart = false, map[backfill.JobID]*prediction{}, 0
 	p.replanned = map[backfill.JobID]bool{}
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		p.predict(p.jobs[id])
+	for _, id := range p.jobs.ids() {
+		p.predict(p.jobs.get(id))
 	}
 }
 
@@ -155,7 +153,7 @@ func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	if known == nil || !p.planned() {
 		return end.At
 	}
-	if at := end.At - p.requested(p.jobs[end.Job]) + known.Running; at > now {
+	if at := end.At - p.requested(p.jobs.get(end.Job)) + known.Running; at > now {
 		return at
 	}
 	return end.At

@@ -24,7 +24,7 @@ func (n *Negotiator) learn(d *Delta) {
 		if ran < 0 {
 			continue
 		}
-		p.learn(PastRun{n.jobs[id], ran}, d.Now)
+		p.learn(PastRun{n.jobs.get(id), ran}, d.Now)
 	}
 	for _, run := range d.Taught {
 		p.learn(run, d.Now)
@@ -56,7 +56,7 @@ func (n *Negotiator) replan(d *Delta) {
 		if n.reported.Has(id) && !moved && !returns {
 			continue
 		}
-		a := arrival{kind: backfill.Changed, job: n.jobs[id], replanned: was.Job}
+		a := arrival{kind: backfill.Changed, job: n.jobs.get(id), replanned: was.Job}
 		if was.Running && !returns {
 			a.kind, a.placement, a.start, a.end = backfill.Found, was.Placement, was.Start, end
 		}

@@ -74,7 +74,7 @@ func (r *Report) Predictions() Predictions {
 		case r.State.IsRunning(id):
 			one.Predicted = known.Running
 		}
-		if one.Requested = p.requested(p.jobs[id]); one.Predicted != one.Requested {
+		if one.Requested = p.requested(p.jobs.get(id)); one.Predicted != one.Requested {
 			of[id] = one
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Report) Predictions() Predictions {
 // cycle.
 func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 	p := r.predictions
-	t := p.requested(p.jobs[id])
+	t := p.requested(p.jobs.get(id))
 	uses := estimate.Uses{Order: t, Backfill: t, Running: t}
 	if known := p.known[id]; known != nil {
 		uses = known.Uses
