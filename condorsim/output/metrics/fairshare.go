@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
@@ -90,7 +90,7 @@ func newCapped(widths []int64) *capped {
 // grows, since min(r, p) is p for every width then.
 func (c *capped) add(r float64, dt int64) {
 	c.total += dt
-	at, _ := slices.BinarySearchFunc(c.widths, r, func(p int64, r float64) int { return cmp.Compare(float64(p), r) })
+	at, _ := slices.BinarySearch(c.widths, int64(math.Ceil(r)))
 	for i := at + 1; i < len(c.time); i += i & -i {
 		c.area[i] += r * float64(dt)
 		c.time[i] += dt

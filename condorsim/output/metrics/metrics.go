@@ -22,14 +22,14 @@ type Job struct {
 	User               string
 }
 
-func (j Job) end() int64        { return j.Start + j.Run }
-func (j Job) wait() float64     { return float64(j.Start - j.Submit) }
-func (j Job) response() float64 { return float64(j.end() - j.Submit) }
-func (j Job) slowdown() float64 { return j.response() / float64(max(j.Run, 1)) }
+func (j *Job) end() int64        { return j.Start + j.Run }
+func (j *Job) wait() float64     { return float64(j.Start - j.Submit) }
+func (j *Job) response() float64 { return float64(j.end() - j.Submit) }
+func (j *Job) slowdown() float64 { return j.response() / float64(max(j.Run, 1)) }
 
 // uwait returns the wait over the estimate, the unitless wait of Tang et al., Analyzing and
 // adjusting user runtime estimates to improve job scheduling on the Blue Gene/P, IPDPS 2010.
-func (j Job) uwait() float64 { return j.wait() / float64(max(j.Estimate, 1)) }
+func (j *Job) uwait() float64 { return j.wait() / float64(max(j.Estimate, 1)) }
 
 // DefaultBound is the usual bound of bounded slowdowns, in seconds.
 const DefaultBound = 10
@@ -37,7 +37,7 @@ const DefaultBound = 10
 // boundedSlowdown returns the response over the run time, where a run time counts as at least the
 // bound, and a slowdown as at least 1 (Feitelson et al., Theory and practice in parallel job
 // scheduling, JSSPP 1997).
-func (j Job) boundedSlowdown(bound int64) float64 {
+func (j *Job) boundedSlowdown(bound int64) float64 {
 	return max(1, j.response()/float64(max(j.Run, bound)))
 }
 
@@ -132,7 +132,6 @@ func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 		m.LossOfCapacity = ratio(lost(machine, jobs, list), float64(machine.Processors)*m.Makespan)
 	})
 	all.Go(func() {
-		m.means(jobs)
 		m.waits(jobs)
 		m.responses(jobs)
 	})
@@ -146,45 +145,48 @@ func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 	return m
 }
 
-func (m *Metrics) means(jobs []Job) {
-	m.MeanWait = mean(jobs, Job.wait)
-	m.MeanResponse = mean(jobs, Job.response)
-	m.MeanSlowdown = mean(jobs, Job.slowdown)
-	m.MeanUwait = mean(jobs, Job.uwait)
-	m.MeanUwaitBelowP99 = meanBelowP99(sorted(jobs, Job.uwait))
-}
-
-// waits sets the metrics that need the waits in ascending order: means of the greatest,
-// percentiles, and the mean below the 99th percentile.
+// waits sets the metrics of the waits: means, also of the greatest and of all but these, and
+// percentiles.
 func (m *Metrics) waits(jobs []Job) {
-	waits := sorted(jobs, Job.wait)
+	waits := values(jobs, (*Job).wait)
+	m.MeanWait = mean(waits)
+	waits = sorted(waits)
 	n := len(waits)
-	m.Top5Wait = mean(waits[n-percent(n, 5):], itself)
-	m.Top1Wait = mean(waits[n-percent(n, 1):], itself)
+	m.Top5Wait = mean(waits[n-percent(n, 5):])
+	m.Top1Wait = mean(waits[n-percent(n, 1):])
 	m.MedianWait, m.P90Wait = Percentile(waits, 50), Percentile(waits, 90)
 	m.P95Wait, m.P99Wait = Percentile(waits, 95), Percentile(waits, 99)
 	m.MeanWaitBelowP99 = meanBelowP99(waits)
+
+	uwaits := values(jobs, (*Job).uwait)
+	m.MeanUwait = mean(uwaits)
+	m.MeanUwaitBelowP99 = meanBelowP99(sorted(uwaits))
 }
 
 func (m *Metrics) responses(jobs []Job) {
-	all := sorted(jobs, Job.response)
+	all := values(jobs, (*Job).response)
+	m.MeanResponse = mean(all)
+	all = sorted(all)
 	m.MedianResponse, m.P90Response = Percentile(all, 50), Percentile(all, 90)
 	m.P95Response, m.P99Response = Percentile(all, 95), Percentile(all, 99)
 }
 
 func (m *Metrics) slowdowns(jobs []Job, bound int64) {
-	bounded := func(j Job) float64 { return j.boundedSlowdown(bound) }
-	m.MeanBoundedSlowdown = mean(jobs, bounded)
-	all := sorted(jobs, bounded)
-	m.P95BoundedSlowdown = Percentile(all, 95)
-	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(all)
-	m.MeanSlowdownBelowP99 = meanBelowP99(sorted(jobs, Job.slowdown))
+	all := values(jobs, (*Job).slowdown)
+	m.MeanSlowdown = mean(all)
+	m.MeanSlowdownBelowP99 = meanBelowP99(sorted(all))
+
+	bounded := values(jobs, func(j *Job) float64 { return j.boundedSlowdown(bound) })
+	m.MeanBoundedSlowdown = mean(bounded)
+	bounded = sorted(bounded)
+	m.P95BoundedSlowdown = Percentile(bounded, 95)
+	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(bounded)
 }
 
 func (m *Metrics) widest(jobs []Job) {
 	widths := make([]int64, len(jobs))
-	for i, j := range jobs {
-		widths[i] = j.Procs
+	for i := range jobs {
+		widths[i] = jobs[i].Procs
 	}
 	slices.Sort(widths)
 	n := percent(len(jobs), 10)
@@ -195,21 +197,24 @@ func (m *Metrics) widest(jobs []Job) {
 			left--
 		}
 	}
-	var widest, ties []Job
-	for _, j := range jobs {
+	var widest, ties float64
+	tied := 0
+	for i := range jobs {
+		j := &jobs[i]
 		if j.Procs < least {
 			continue
 		}
-		ties = append(ties, j)
+		ties += j.wait()
+		tied++
 		if j.Procs > least || left > 0 {
-			widest = append(widest, j)
+			widest += j.wait()
 		}
 		if j.Procs == least {
 			left--
 		}
 	}
-	m.Widest10Wait = mean(widest, Job.wait)
-	m.Widest10WithTiesWait = mean(ties, Job.wait)
+	m.Widest10Wait = ratio(widest, float64(n))
+	m.Widest10WithTiesWait = ratio(ties, float64(tied))
 }
 
 func (m *Metrics) usage(machine Machine, jobs []Job) {
@@ -248,20 +253,26 @@ func Percentile(ascending []float64, p int) float64 {
 // meanBelowP99 returns the mean of all but the greatest ⌈n/100⌉ of n values in ascending order.
 func meanBelowP99(ascending []float64) float64 {
 	n := len(ascending)
-	return mean(ascending[:n-percent(n, 1)], itself)
+	return mean(ascending[:n-percent(n, 1)])
 }
 
-func itself(v float64) float64 { return v }
+// values returns a value of each job.
+func values(jobs []Job, value func(*Job) float64) []float64 {
+	list := make([]float64, len(jobs))
+	for i := range jobs {
+		list[i] = value(&jobs[i])
+	}
+	return list
+}
 
-// sorted returns the values of the jobs in ascending order. It is a radix sort. Digits that are the
-// same in all values need no pass, and in whole numbers most are.
-func sorted(jobs []Job, value func(Job) float64) []float64 {
+// sorted returns the values in ascending order; it may overwrite the list. It is a radix sort. Digits
+// that are the same in all values need no pass, and in whole numbers most are.
+func sorted(from []float64) []float64 {
 	const digit = 11 // bits
-	from, to := make([]float64, len(jobs)), make([]float64, len(jobs))
+	to := make([]float64, len(from))
 	var differ uint64
-	for i, j := range jobs {
-		from[i] = value(j)
-		differ |= ascending(from[i]) ^ ascending(from[0])
+	for _, v := range from {
+		differ |= ascending(v) ^ ascending(from[0])
 	}
 	var ends [1 << digit]int
 	for shift := 0; differ>>shift > 0; shift += digit {
@@ -297,11 +308,11 @@ func ascending(v float64) uint64 {
 // percent returns ⌈n·p/100⌉.
 func percent(n, p int) int { return (n*p + 99) / 100 }
 
-// mean returns the mean of a value of each element, summed up in their order; 0 without elements.
-func mean[T any](list []T, value func(T) float64) float64 {
+// mean returns the mean of a list, summed up in its order; 0 without elements.
+func mean(list []float64) float64 {
 	var sum float64
-	for _, element := range list {
-		sum += value(element)
+	for _, v := range list {
+		sum += v
 	}
 	return ratio(sum, float64(len(list)))
 }

@@ -53,7 +53,7 @@ func ComputeSeries(machine Machine, jobs []Job) Series {
 		return Series{}
 	}
 	s := Series{
-		WaitQuantiles: quantiles(sorted(jobs, Job.wait)), Accuracy: accuracies(jobs),
+		WaitQuantiles: quantiles(sorted(values(jobs, (*Job).wait))), Accuracy: accuracies(jobs),
 		Categories: categories(jobs),
 	}
 	list := events(jobs)

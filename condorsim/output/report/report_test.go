@@ -34,8 +34,8 @@ func finished() *condorsim.Result {
 			Slots: []*negotiator.Slot{a, b},
 			Jobs: []condorsim.Job{
 				{
-					Job: &negotiator.Job{Name: "1.0", Submit: -5, Nodes: 2, Estimate: 20, User: `eve "the" user`},
-					Run: 10,
+					Job:  &negotiator.Job{Name: "1.0", Submit: -5, Nodes: 2, Estimate: 20, User: `eve "the" user`},
+					Run:  10,
 					Cpus: 6, Memory: 50,
 				},
 				{Job: &negotiator.Job{Name: "1.1", Submit: 0, Nodes: 1}, Run: 0, Cpus: 1},
