@@ -49,9 +49,9 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 // mostKept is how many entries of a buffer the next cycle uses again.
 const mostKept = 4096
 
-// release ends the use of the cycle's buffers, once the host has the events. Those of an unusual cycle
-// are dropped before it decides: in the first one a million jobs may come at once, and the next ones have
-// a few hundred events.
+// release ends the use of the cycle's buffers, once the host has the events. Those of an unusual
+// cycle are dropped before it decides: in the first one a million jobs may come at once, and the
+// next ones have a few hundred events.
 func (n *Negotiator) release() {
 	n.arrivals = emptied(n.arrivals)
 	if cap(n.events) > mostKept {

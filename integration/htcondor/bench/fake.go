@@ -21,8 +21,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
-// fakePool is a collector and schedds that are fakes. Each slot runs a job. The other jobs wait, in groups
-// of those that are alike, one for each autocluster; the groups are spread over the schedds.
+// fakePool is a collector and schedds that are fakes. Each slot runs a job. The other jobs wait, in
+// groups of those that are alike, one for each autocluster; the groups are spread over the schedds.
 type fakePool struct {
 	tb        testing.TB
 	collector *fakes.Collector
@@ -128,9 +128,11 @@ func (p *fakePool) group(kind int, state string, numbers ...int) *classad.ClassA
 	}
 	return p.parse(fmt.Sprintf("User = \"user%d@test\"\nOwner = \"user%d\"\nJobUniverse = 5\nQDate = %d\nJobPrio = 0\n"+
 		"MinHosts = 1\nMaxHosts = 1\nRequestCpus = 1\nRequestMemory = %d\nRequestDisk = 1000\nEstimatedRunTime = %d\n"+
-		"Cmd = \"/home/user%d/bin/simulate\"\nRequirements = TARGET.Arch == \"X86_64\" && TARGET.OpSys == \"LINUX\" && "+
+		"Cmd = \"/home/user%d/bin/simulate\"\n"+
+		"Requirements = TARGET.Arch == \"X86_64\" && TARGET.OpSys == \"LINUX\" && "+
 		"TARGET.Memory >= RequestMemory\n%sJobCount = %d\nJobIds = \"%s\"\n",
-		kind%50, kind%50, p.began.Unix()-int64(10*kind), 4000-kind%3900, 3600*(1+kind%24), kind%50, state, len(numbers), ids))
+		kind%50, kind%50, p.began.Unix()-int64(10*kind), 4000-kind%3900, 3600*(1+kind%24), kind%50,
+		state, len(numbers), ids))
 }
 
 // publish shows the pool to whoever asks.
@@ -162,7 +164,8 @@ func (p *fakePool) publish() {
 	p.collector.SetAds("Submitter", submitters...)
 }
 
-// configure writes a configuration of HTCondor, and the program that prints it, and returns the folder.
+// configure writes a configuration of HTCondor, and the program that prints it, and returns the
+// folder.
 func (p *fakePool) configure() string {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {

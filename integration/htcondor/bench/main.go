@@ -10,11 +10,11 @@
 // which are all busy: the stock negotiator finds no match, and this one plans a start for each job.
 // Needs root, as every pool does.
 //
-// With --autoclusters the daemons are fakes, and nothing needs root or HTCondor: every slot runs a job,
-// and the queue is as long as is asked for. Then it prints our first cycle, the next ones, in which 50
-// jobs end, 50 start and 50 arrive, and the memory that the negotiator took at most.
+// With --autoclusters the daemons are fakes, and nothing needs root or HTCondor: every slot runs a
+// job, and the queue is as long as is asked for. Then it prints our first cycle, the next ones, in
+// which 50 jobs end, 50 start and 50 arrive, and the memory that the negotiator took at most.
 //
-//	go run ./integration/htcondor/bench --slots 10000 --jobs 1000000 --autoclusters 2000 --policy easy
+//	go run ./integration/htcondor/bench --slots 10000 --jobs 1000000 --autoclusters 2000
 package main
 
 import (
@@ -48,8 +48,8 @@ var cli struct {
 	Order  string `help:"Order of the queue, with --autoclusters." default:"fairshare"`
 
 	Autoclusters int    `help:"Fake schedds, with jobs in so many autoclusters."`
-	CPUProfile   string `name:"cpuprofile" placeholder:"FILE" help:"Where our negotiator's time went, with --autoclusters."`
-	MemProfile   string `name:"memprofile" placeholder:"FILE" help:"Where its memory went, with --autoclusters."`
+	CPUProfile   string `name:"cpuprofile" placeholder:"FILE" help:"Where our time went, with --autoclusters."`
+	MemProfile   string `name:"memprofile" placeholder:"FILE" help:"Where our memory went, with --autoclusters."`
 }
 
 // cycle is the cost of one cycle: seconds and MiB.
