@@ -80,6 +80,7 @@ type lanes []lane
 func (c *Cycle) fitting(behind *queued) lanes {
 	f := c.lanes[:0]
 	q := c.s.queue
+	q.list()
 	slices.Sort(q.grown)
 	q.grown = slices.Compact(q.grown)
 	for i := range q.shapes {

@@ -89,6 +89,7 @@ func TestQueueShapes(t *testing.T) {
 		jobs = append(jobs, j)
 		q.add(queued{job: j}, i%2 == 0)
 	}
+	q.list()
 	require.Len(t, q.shapes, 15)
 	for i := range q.shapes {
 		require.Equal(t, 4, q.shapes[i].jobs.size)

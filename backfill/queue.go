@@ -16,6 +16,9 @@ type queue struct {
 	free   []int32
 	owner  *owner
 	last   int32 // the shape that was searched for last, mostly the next one too
+	// joined are jobs without a reservation that joined the queue in the open cycle and are not listed by
+	// shape yet: many start before anybody asks for them by shape.
+	joined []queued
 
 	// A sweep is a pass of [Cycle.Fitting] over the queue that went to its end. If swept is set, a
 	// job without a reservation did not fit at the last sweep unless its shape is fresh. It can fit
@@ -52,7 +55,7 @@ func (q *queue) Copy() *queue {
 	c := *q
 	q.owner, c.owner = new(owner), new(owner)
 	c.shapes, c.index, c.free = slices.Clone(q.shapes), maps.Clone(q.index), slices.Clone(q.free)
-	c.grown = slices.Clone(q.grown)
+	c.grown, c.joined = slices.Clone(q.grown), slices.Clone(q.joined)
 	return &c
 }
 
@@ -76,11 +79,37 @@ func (q *queue) forgetSweep() { q.swept, q.grown = false, q.grown[:0] }
 // add lists a waiting job.
 func (q *queue) add(e queued, reserved bool) {
 	q.order.set(q.owner, listed{queued: e})
-	q.reserve(e, reserved)
+	if reserved || len(q.joined) == maxJoined {
+		q.reserve(e, reserved)
+	} else {
+		q.joined = append(q.joined, e)
+	}
+}
+
+// maxJoined bounds [queue.joined], which is searched from one end to the other.
+const maxJoined = 16
+
+// list lists by shape the jobs that are not yet.
+func (q *queue) list() {
+	joined := q.joined
+	q.joined = joined[:0]
+	for _, e := range joined {
+		q.reserve(e, false)
+	}
+}
+
+// unlisted takes a job from those that are not listed by shape, and reports whether it was one.
+func (q *queue) unlisted(j *Job) bool {
+	i := slices.IndexFunc(q.joined, func(e queued) bool { return e.job == j })
+	if i >= 0 {
+		q.joined = slices.Delete(q.joined, i, i+1)
+	}
+	return i >= 0
 }
 
 // reserve notes whether a waiting job has a reservation.
 func (q *queue) reserve(e queued, reserved bool) {
+	q.unlisted(e.job)
 	length := e.job.Estimate
 	if reserved {
 		length = Forever
@@ -92,17 +121,22 @@ func (q *queue) reserve(e queued, reserved bool) {
 
 // rekey gives a waiting job another place in the queue's order.
 func (q *queue) rekey(old, now queued, reserved bool) {
+	q.list()
 	s := &q.shapes[q.shape(now.job)]
 	fresh := s.fresh
 	s.jobs.remove(q.owner, old)
 	q.order.remove(q.owner, old)
-	q.add(now, reserved)
+	q.order.set(q.owner, listed{queued: now})
+	q.reserve(now, reserved)
 	s.fresh = fresh
 }
 
 // remove takes a job off the queue.
 func (q *queue) remove(e queued) {
 	q.order.remove(q.owner, e)
+	if q.unlisted(e.job) {
+		return
+	}
 	i := q.shape(e.job)
 	s := &q.shapes[i]
 	s.jobs.remove(q.owner, e)

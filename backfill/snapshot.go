@@ -146,6 +146,7 @@ func Restore(snap Snapshot) (*State, error) {
 			return nil, &JobError{Job: j.id(), Err: err}
 		}
 	}
+	s.queue.list()
 	s.freed = freedLog{keep: snap.KeepFreed, parts: slices.Clone(snap.Freed)}
 	if err := s.freed.validate(len(s.slots), len(s.resources)); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)

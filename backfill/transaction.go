@@ -221,6 +221,7 @@ func (t *Transaction) Rollback() {
 func (t *Transaction) end(why error) {
 	c := t.Cycle
 	t.ended, c.s.open = why, false
+	c.s.queue.list()
 	c.s.planned.merge() // between cycles, reading a state must not write to it
 	c.undo, c.err = c.undo[:0], why
 	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare && cap(c.lanes) <= maxSpare {
