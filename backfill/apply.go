@@ -42,8 +42,8 @@ type Vacated struct {
 // returned last. Call it before acting on the event.
 func (c *Cycle) Vacated(list []Vacated) []Vacated {
 	for i := range c.undo[c.taken:] {
-		old := &c.undo[c.taken+i].old
-		if old.placement == nil {
+		old := c.undo[c.taken+i].old
+		if old == nil || old.placement == nil {
 			continue
 		}
 		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase &&

@@ -29,8 +29,9 @@ type Cycle struct {
 	held     []HeldJob
 	broken   []Broken
 	undo     []change
-	taken    int  // length of undo before the last call of Next
-	added    bool // the last event freed room that counts as freed by the next one, see addsRoom
+	olds     []record // the latest old records of undo, which points to them
+	taken    int      // length of undo before the last call of Next
+	added    bool     // the last event freed room that counts as freed by the next one, see addsRoom
 	err      error
 	given    []givenUp
 	// backfilled are the jobs that were started beside reservations and are expected to run for

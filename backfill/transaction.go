@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 )
@@ -22,6 +23,9 @@ var (
 // maxSpare is the largest size of a buffer that is kept for the next round.
 const maxSpare = 4096
 
+// leastOlds is for how many old records room is made at first.
+const leastOlds = 16
+
 // Open begins a round on the state. It returns an error, and changes nothing, if another cycle is
 // open on the state, or if the round contradicts itself or the state: time runs backwards, a job
 // that does not run completes, an unknown slot is lost.
@@ -41,10 +45,11 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	}
 	t.ended = nil
 	c := t.Cycle
-	actions, started, undo, lanes := c.actions[:0], c.started[:0], c.undo[:0], c.lanes[:0]
+	actions, started, lanes := c.actions[:0], c.started[:0], c.lanes[:0]
+	undo, olds := c.undo[:0], c.olds[:0]
 	*c = Cycle{}
 	c.s, c.round, c.before, c.memo = s, *r, s.now, s.memo
-	c.actions, c.started, c.undo, c.lanes = actions, started, undo, lanes
+	c.actions, c.started, c.lanes, c.undo, c.olds = actions, started, lanes, undo, olds
 	s.memo, s.spare, s.open = nil, nil, true
 	s.now = r.Now
 	s.profile.AskFrom(r.Now)
@@ -169,11 +174,11 @@ func (t *Transaction) close(d *Decision) error {
 	return nil
 }
 
-// change is one change of the state, with what undoes it: the old record of a job, or for other
-// changes a function.
+// change is one change of the state, with what undoes it: the old record of a job, nil if there was
+// no such job, or for other changes a function.
 type change struct {
 	job JobID
-	old record
+	old *record // in Cycle.olds: a million jobs that arrive at once have none, and records are large
 	do  func()
 }
 
@@ -183,16 +188,23 @@ func (c *Cycle) set(id JobID, now *record) { _ = c.put(id, now, false) }
 
 // put is set; with mustFit, it returns an error and changes nothing if the new place is not free.
 func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
-	n := len(c.undo)
-	c.undo = append(c.undo, change{job: id})
-	old := &c.undo[n].old // filled in place, because copies of records cost much
+	n := len(c.olds)
+	if n == cap(c.olds) { // the old records so far stay where they are
+		n, c.olds = 0, make([]record, 0, min(max(2*n, leastOlds), maxSpare))
+	}
+	old := &c.olds[:n+1][n] // filled in place, because copies of records cost much
 	if err := c.s.set(id, now, mustFit, old); err != nil {
-		c.undo = c.undo[:n]
 		return err
 	}
 	if c.s.freed.keep > 0 {
 		c.recordFreed(old, now)
 	}
+	if old.job != nil {
+		c.olds = c.olds[:n+1]
+	} else {
+		old = nil
+	}
+	c.undo = append(c.undo, change{job: id, old: old})
 	return nil
 }
 
@@ -209,7 +221,7 @@ func (t *Transaction) Rollback() {
 		if u.do != nil {
 			u.do()
 		} else {
-			_ = c.s.set(u.job, &u.old, false, new(record))
+			_ = c.s.set(u.job, cmp.Or(u.old, new(record)), false, new(record))
 		}
 	}
 	c.s.now = c.before
