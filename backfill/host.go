@@ -211,6 +211,7 @@ func (h *Host) keys(r *Round) []JobKey {
 	case !h.keyed || h.moves && slices.ContainsFunc(r.Events, Event.returns):
 		h.State.jobs.Scan(func(_ JobID, r *record) bool { return ask(r.job, r.key) })
 	case h.moves:
+		keys = make([]JobKey, 0, h.State.queue.Len())
 		h.State.queue.order.ascend(nil, func(q queued) bool { return ask(q.job, q.key) })
 	}
 	return keys

@@ -69,11 +69,7 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	if r.Planning != nil {
 		c.setPlanning(*r.Planning)
 	}
-	for _, k := range r.Keys {
-		next, _ := s.jobs.Get(k.Job)
-		next.key = k.Key
-		c.set(k.Job, &next)
-	}
+	c.rekey(r.Keys)
 	if len(s.wakes) > 0 && s.wakes[0] <= r.Now {
 		old := s.wakes
 		c.onUndo(func() { s.wakes = old })
