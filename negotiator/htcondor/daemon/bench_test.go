@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // BenchmarkCycle measures a cycle with 10,000 jobs, of which one starts and another waits with a
@@ -42,5 +44,19 @@ func BenchmarkCycle(b *testing.B) {
 		again := w.job(running+10_000, 4, 100)
 		cycle(negotiator.Delta{Now: now, Completed: []backfill.JobID{running}, Submitted: []*negotiator.Job{again}})
 		running++
+	}
+}
+
+// BenchmarkFirstSave writes the saved state of a pool of 100,000 slots for the first time.
+func BenchmarkFirstSave(b *testing.B) {
+	saved := &track.SavedState{Version: track.SavedVersion}
+	for i := range 100_000 {
+		saved.Slots = append(saved.Slots, track.SavedSlot{Name: fmt.Sprintf("slot1@n%d", i), Capacity: backfill.Vector{8}})
+	}
+	for b.Loop() {
+		state, err := OpenState(b.Context(), b.TempDir(), hclog.NewNullLogger())
+		require.NoError(b, err)
+		require.NoError(b, state.Save(saved))
+		require.NoError(b, state.Close())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -224,7 +225,8 @@ func (s *State) Save(saved *track.SavedState) error {
 }
 
 // write makes the ledger, the saved state on disk, hold these records. It touches only what
-// differs.
+// differs, in order: bbolt moves all new records behind one that is put before them, which took a
+// minute for a pool of a hundred thousand slots.
 func (s *State) write(records map[string][]byte) error {
 	err := s.file.Update(func(tx *statefile.Tx) error {
 		b, err := tx.Make(ledger)
@@ -241,11 +243,15 @@ func (s *State) write(records map[string][]byte) error {
 				}
 			}
 		}
+		var differ []string
 		for key, text := range records {
-			if bytes.Equal(s.kept[key], text) {
-				continue
+			if !bytes.Equal(s.kept[key], text) {
+				differ = append(differ, key)
 			}
-			if err = b.Put(key, text); err != nil {
+		}
+		slices.Sort(differ)
+		for _, key := range differ {
+			if err = b.Put(key, records[key]); err != nil {
 				return err
 			}
 		}
