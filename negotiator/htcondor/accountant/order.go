@@ -1,17 +1,13 @@
 package accountant
 
-import (
-	"slices"
-
-	"github.com/condor-backfill/condor-backfill/backfill"
-)
+import "github.com/condor-backfill/condor-backfill/backfill"
 
 // Order makes fair share the order of a queue: its Key is a [backfill.Order]. Call Open at the
 // start of each cycle. It is not safe for concurrent use.
 type Order struct {
 	a       *Accountant
 	of      func(*backfill.Job) Waiting
-	waiting func() []*backfill.Job
+	waiting func() []Waiting
 	share   *Share // nil: not asked for since Open
 }
 
@@ -19,36 +15,26 @@ type Order struct {
 // priority of a job; Order sets the ID.
 func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
 	o := &Order{a: a, of: of}
-	o.Open(func() []*backfill.Job { return nil })
+	o.Open(func() []Waiting { return nil })
 	return o
 }
 
-// Open begins a cycle. The callback returns the waiting jobs, in any order. It is called when the first
-// key is asked for, if any is: their keys follow from the accountant's data then.
-func (o *Order) Open(waiting func() []*backfill.Job) { o.waiting, o.share = waiting, nil }
+// Open begins a cycle. The callback returns the waiting jobs, in the order of [backfill.Compare]. It
+// is called when the first key is asked for, if any is: their keys follow from the accountant's data
+// then.
+func (o *Order) Open(waiting func() []Waiting) { o.waiting, o.share = waiting, nil }
 
 // Key returns the job's key until the next Open. A job that does not wait by Open's callback counts as
 // one that has arrived since. moves is always true: the next cycle has other keys.
 func (o *Order) Key(j *backfill.Job, _ backfill.Time) (key float64, moves bool) {
 	if o.share == nil {
-		o.share = o.divide()
+		o.share = o.a.Share(o.waiting())
 	}
 	key, known := o.share.Key(j.ID)
 	if !known {
 		key = o.share.Arrive(o.describe(j))
 	}
 	return key, true
-}
-
-// divide computes the keys of the waiting jobs.
-func (o *Order) divide() *Share {
-	jobs := o.waiting()
-	slices.SortFunc(jobs, backfill.Compare)
-	waiting := make([]Waiting, len(jobs))
-	for i, j := range jobs {
-		waiting[i] = o.describe(j)
-	}
-	return o.a.Share(waiting)
 }
 
 func (o *Order) describe(j *backfill.Job) Waiting {

@@ -106,17 +106,9 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 		keys: make(map[backfill.JobID]float64, len(jobs)), queues: map[string]*queue{}, a: a,
 		nodes: map[*group]*node{}, turns: a.tree.turns(),
 	}
-	bySubmitter := map[string][]int{}
-	var submitters []string
-	for i, j := range jobs {
-		if bySubmitter[j.Submitter] == nil {
-			submitters = append(submitters, j.Submitter)
-		}
-		bySubmitter[j.Submitter] = append(bySubmitter[j.Submitter], i)
-	}
 	lists := map[*node][]placed{}
-	for _, name := range submitters {
-		q, own := s.queue(name), bySubmitter[name]
+	for _, own := range bySubmitter(jobs) {
+		q := s.queue(jobs[own[0]].Submitter)
 		slices.SortStableFunc(own, func(x, y int) int { return cmp.Compare(jobs[y].Prio, jobs[x].Prio) })
 		sum := 0.0
 		for _, i := range own {
@@ -136,6 +128,20 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 		s.keys[jobs[p.job].ID] = p.key
 	}
 	return s
+}
+
+// bySubmitter returns the indexes of each submitter's jobs, by the first ones.
+func bySubmitter(jobs []Waiting) (all [][]int) {
+	at := map[string]int{}
+	for i, j := range jobs {
+		n, known := at[j.Submitter]
+		if !known {
+			n = len(all)
+			at[j.Submitter], all = n, append(all, nil)
+		}
+		all[n] = append(all[n], i)
+	}
+	return all
 }
 
 // Key returns the key of a job; ok is false if the job was passed neither to [Accountant.Share] nor
@@ -220,15 +226,15 @@ func (s *Share) node(g *group) *node {
 	return n
 }
 
-// merge returns the jobs of a group and of all groups below it, by ascending key, and fills in the
-// lanes of these groups' nodes.
+// merge returns the jobs of a group and of all groups below it, and fills in the lanes of these
+// groups' nodes. If there are groups, the jobs are by ascending key.
 func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 	n := s.node(g)
 	list := lists[n]
-	sortPlaced(list)
 	if !n.mixed {
 		return list
 	}
+	sortPlaced(list)
 	n.own = rekey(list, n.used, n.quota)
 	for _, child := range g.children {
 		below := s.merge(child, lists)

@@ -200,13 +200,13 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 			Labels: map[string]string{"owner": owner},
 		}
 	}
-	o := NewOrder(a, func(j *backfill.Job) Waiting {
-		return Waiting{Submitter: j.Labels["owner"] + "@d", Weight: float64(j.Width())}
-	})
+	of := func(j *backfill.Job) Waiting {
+		return Waiting{ID: j.ID, Submitter: j.Labels["owner"] + "@d", Weight: float64(j.Width())}
+	}
+	o := NewOrder(a, of)
 	var asked backfill.Order = o.Key
 	late, early := job(1, 20, "a"), job(2, 10, "a")
-	wait := func(jobs ...*backfill.Job) func() []*backfill.Job { return func() []*backfill.Job { return jobs } }
-	o.Open(wait(late, early))
+	o.Open(func() []Waiting { return []Waiting{of(early), of(late)} })
 	for j, want := range map[*backfill.Job]float64{early: 3, late: 6, job(3, 30, "b"): 6} {
 		for range 2 {
 			key, moves := asked(j, 40)
@@ -215,7 +215,7 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 		}
 	}
 	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
-	o.Open(wait(late))
+	o.Open(func() []Waiting { return []Waiting{of(late)} })
 	key, _ := asked(late, 50)
 	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
 }

@@ -238,19 +238,3 @@ func share(j *Job) accountant.Waiting {
 	spec := j.Group.Spec
 	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: spec.Weight, Prio: j.Group.Prio}
 }
-
-// openOrder has the order of [Belief.FairShare] brought up to date with the jobs that wait now, if it is
-// asked for keys.
-func (b *Belief) openOrder() {
-	if b.order == nil {
-		return
-	}
-	b.order.Open(func() (wait []*backfill.Job) {
-		for _, j := range b.all {
-			if j.Phase == Waiting {
-				wait = append(wait, &backfill.Job{ID: j.ID, Submit: j.Group.Submit, Position: position(j.Key)})
-			}
-		}
-		return wait
-	})
-}

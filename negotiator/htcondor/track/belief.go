@@ -70,6 +70,7 @@ type Belief struct {
 	view  *View
 	due   backfill.Time // when the next deferred job enters the plan
 	order *accountant.Order
+	line  []*Job // those that waited when the order was last asked for keys, sorted
 }
 
 // slot is the negotiator's record of a slot.

@@ -2,6 +2,7 @@ package track
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // What a comparison costs when nothing has changed: 10,000 slots, 10,000 jobs in 100 groups.
@@ -86,4 +89,33 @@ func TestManyHosts(t *testing.T) {
 	at := belief.places(&observe.Group{Hosts: append(hosts, hosts...)}) // quadratic, it would not end
 	require.Len(t, at, len(hosts))
 	require.Equal(t, 2, at[0].Chunks)
+}
+
+// What fair share costs a cycle in which 100,000 jobs wait, and one has come.
+func BenchmarkFairShare(b *testing.B) {
+	settings, err := accountant.ParseSettings(func(string) (string, bool) { return "", false })
+	require.NoError(b, err)
+	db, err := statefile.Open(filepath.Join(b.TempDir(), "state"))
+	require.NoError(b, err)
+	defer db.Close() //nolint:errcheck // a test's
+	a, err := accountant.Open(db, settings)
+	require.NoError(b, err)
+	belief := New(Settings{Logger: hclog.NewNullLogger(), Accounting: Accounting{Accountant: a}})
+	key := belief.FairShare().Of(nil, nil)
+	arrive := func(i int64) *Job {
+		j := belief.find(observe.JobKey{Schedd: "schedd@test", Cluster: i})
+		j.Group = &observe.Group{Spec: &observe.Spec{Weight: 1}, Submit: backfill.Time(i * 7919 % 1000)}
+		j.Phase = Waiting
+		return j
+	}
+	n := int64(0)
+	for ; n < 100_000; n++ {
+		arrive(n)
+	}
+	for b.Loop() {
+		n++
+		j := arrive(n)
+		belief.openOrder()
+		key(&backfill.Job{ID: j.ID}, 0)
+	}
 }

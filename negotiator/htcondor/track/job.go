@@ -49,7 +49,8 @@ type Job struct {
 	promised backfill.Time
 	owed     bool
 
-	Phase Phase // beside owed: there may be a million jobs, and this is smaller
+	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
+	inLine bool  // it is in Belief.line
 
 	at int32 // its place in Belief.all
 
