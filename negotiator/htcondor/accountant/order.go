@@ -19,13 +19,13 @@ func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
 	return o
 }
 
-// Open begins a cycle. The callback returns the waiting jobs, in the order of [backfill.Compare]. It
-// is called when the first key is asked for, if any is: their keys follow from the accountant's data
-// then.
+// Open begins a cycle. The callback returns the waiting jobs, in the order of [backfill.Compare].
+// It is called when the first key is asked for, if any is: their keys follow from the accountant's
+// data then.
 func (o *Order) Open(waiting func() []Waiting) { o.waiting, o.share = waiting, nil }
 
-// Key returns the job's key until the next Open. A job that does not wait by Open's callback counts as
-// one that has arrived since. moves is always true: the next cycle has other keys.
+// Key returns the job's key until the next Open. A job that does not wait by Open's callback counts
+// as one that has arrived since. moves is always true: the next cycle has other keys.
 func (o *Order) Key(j *backfill.Job, _ backfill.Time) (key float64, moves bool) {
 	if o.share == nil {
 		o.share = o.a.Share(o.waiting())

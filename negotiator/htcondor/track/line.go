@@ -6,8 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// openOrder has the order of [Belief.FairShare] brought up to date with the jobs that wait now, if it
-// is asked for keys.
+// openOrder has the order of [Belief.FairShare] brought up to date with the jobs that wait now, if
+// it is asked for keys.
 func (b *Belief) openOrder() {
 	if b.order == nil {
 		return
