@@ -78,5 +78,12 @@ func TestRekey(t *testing.T) {
 		require.Equal(t, contentsOf(single), contentsOf(s))
 		s.rekey(old)
 		require.Equal(t, before, contentsOf(s))
+		if len(keys) > fewKeys && keysAtOnce*len(keys) > s.queue.Len() {
+			round, err := s.Open(Round{Keys: keys})
+			require.NoError(t, err)
+			require.Equal(t, contentsOf(single), contentsOf(s))
+			round.Rollback()
+			require.Equal(t, before, contentsOf(s))
+		}
 	})
 }

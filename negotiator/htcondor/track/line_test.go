@@ -42,7 +42,7 @@ func TestLine(t *testing.T) {
 		b.moveLine()
 		wait := slices.DeleteFunc(slices.Clone(b.all), func(j *Job) bool { return j.Phase != Waiting })
 		slices.SortFunc(wait, (*Job).Compare)
-		require.Equal(t, len(wait), len(b.line))
+		require.Len(t, b.line, len(wait))
 		for i, j := range wait {
 			require.Same(t, j, b.line[i])
 		}
