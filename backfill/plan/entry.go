@@ -9,34 +9,30 @@ import (
 
 // entry is a waiting job with its reservation and its window: the job may be able to start in
 // [from, to), or because of growths that its shape noted since the last look, and at no other time
-// before its planned start. Entries are small, because every round passes by many of them.
+// before its planned start. What a pass needs of every job comes first.
 type entry struct {
-	*job
 	shape      *shape
 	noted      int           // growths of the shape that have widened the window
 	tried      int           // growths of the shape at the last search in vain; -1: there was no search yet
 	start, end backfill.Time // planned
 	from, to   backfill.Time
-}
 
-// job holds the fields of an entry that are needed less often.
-type job struct {
 	*backfill.Job
 	key float64 // in the queue's order
 	at  backfill.Placement
 }
 
 // entry returns the entry of a job with its reservation; the job might start as early as from.
-func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) entry {
+func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfill.Time) *entry {
 	s := p.shape(j, at)
 	s.waiting++
 	tried := s.noted
 	if from < start {
 		tried = -1
 	}
-	return entry{
-		job: &job{Job: j, key: p.c.Key(j), at: at}, shape: s, noted: s.noted, tried: tried,
-		start: start, end: start + j.Estimate, from: from, to: start,
+	return &entry{
+		shape: s, noted: s.noted, tried: tried, start: start, end: start + j.Estimate, from: from, to: start,
+		Job: j, key: p.c.Key(j), at: at,
 	}
 }
 
@@ -44,38 +40,62 @@ func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfil
 func (e *entry) lasts() backfill.Time { return e.end - e.start }
 
 // byQueue compares entries by the queue's order, byStart by planned start.
-func byQueue(a, b entry) int {
+func byQueue(a, b *entry) int {
 	if a.key != b.key {
 		return cmp.Compare(a.key, b.key)
 	}
 	return backfill.Compare(a.Job, b.Job)
 }
 
-func byStart(a, b entry) int {
+func byStart(a, b *entry) int {
 	if a.start != b.start {
 		return cmp.Compare(a.start, b.start)
 	}
 	return backfill.Compare(a.Job, b.Job)
 }
 
-// look widens the window, the starts that may be possible, by the growths since the last look: the
-// room that other jobs gave back. Then it narrows the window by that of another job, see met. It
-// reports whether the window still holds a start that is not over.
-func (p *Plan) look(i int) bool {
-	e, now := &p.jobs[i], p.c.Now()
+// come is look for a pass that comes to the job at index i. Most jobs have no window. Those are not
+// met, as they would hardly narrow the windows of jobs behind them, which lack the same growths.
+func (p *Plan) come(i int) bool {
+	if !p.jobs[i].open(p.c.Now()) {
+		return false
+	}
+	p.met(i)
+	return p.narrow(i)
+}
+
+// look reports whether the job's window holds a start that is not over, after it has learned of
+// growths and was narrowed.
+func (p *Plan) look(i int) bool { return p.jobs[i].open(p.c.Now()) && p.narrow(i) }
+
+// open widens the window, the starts that may be possible, by the growths since the last look: the
+// room that other jobs gave back. It reports whether the window holds a start that is not over.
+func (e *entry) open(now backfill.Time) bool {
 	if e.start <= now {
 		return false
 	}
-	if e.learn(); e.from < e.to {
-		if other := p.ahead(i); other != nil {
-			e.follow(other)
-		}
-	}
+	e.learn()
+	return e.left(now)
+}
+
+// left reports whether the window holds a start that is not over. If it does not, what was noted so
+// far is of no use to the job.
+func (e *entry) left(now backfill.Time) bool {
 	if e.from < e.to && now < e.to {
 		return true
 	}
-	e.tried = e.noted // none of it is of any use
+	e.tried = e.noted
 	return false
+}
+
+// narrow narrows the window by that of another job, see met. It reports whether it still holds a
+// start that is not over.
+func (p *Plan) narrow(i int) bool {
+	e := p.jobs[i]
+	if other := p.ahead(i); other != nil {
+		e.follow(other)
+	}
+	return e.left(p.c.Now())
 }
 
 // maxAhead is how many jobs ahead asks.
@@ -86,7 +106,7 @@ const maxAhead = 8
 func (p *Plan) ahead(i int) *entry {
 	start, before := p.jobs[i].start, p.before[i]
 	for n := 0; n < maxAhead && before >= 0; n++ {
-		if other := &p.jobs[before]; other.start <= start {
+		if other := p.jobs[before]; other.start <= start {
 			return other
 		}
 		before = p.before[before]

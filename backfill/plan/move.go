@@ -12,7 +12,7 @@ func (p *Plan) Compress() {
 	p.refresh()
 	p.index()
 	for i := 0; i < len(p.jobs); {
-		e, may := &p.jobs[i], p.look(i)
+		e, may := p.jobs[i], p.look(i)
 		i++
 		if !may {
 			continue
@@ -31,8 +31,8 @@ func (p *Plan) CompressOnce() {
 	p.begin()
 	moved := p.moved[:0]
 	for i := range p.jobs {
-		e := &p.jobs[i]
-		if p.met(); !p.look(i) {
+		e := p.jobs[i]
+		if !p.come(i) {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
@@ -46,7 +46,8 @@ func (p *Plan) CompressOnce() {
 }
 
 // resort sorts a plan by start again; moved holds the ascending indices of the jobs that have
-// moved.
+// moved, all to earlier starts. It writes only to the part of the list from the first new place to
+// the last old one.
 func (p *Plan) resort(moved []int) {
 	if len(moved) == 0 {
 		return
@@ -55,26 +56,27 @@ func (p *Plan) resort(moved []int) {
 	for _, i := range moved {
 		out = append(out, p.jobs[i])
 	}
-	rest := p.jobs[:moved[0]]
-	for n, i := range moved {
-		next := len(p.jobs)
-		if n+1 < len(moved) {
-			next = moved[n+1]
-		}
-		rest = append(rest, p.jobs[i+1:next]...)
-	}
 	slices.SortFunc(out, byStart)
 	p.out = out
-	// Merge from the end, where there is room.
-	to := len(p.jobs) - 1
-	for i, k := len(rest)-1, len(out)-1; k >= 0; to-- {
-		if i >= 0 && byStart(p.jobs[i], out[k]) > 0 {
-			p.jobs[to] = p.jobs[i]
-			i--
-		} else {
-			p.jobs[to] = out[k]
-			k--
+	// Close the gaps that the moved jobs leave, towards the end of the list.
+	first, _ := slices.BinarySearchFunc(p.jobs[:moved[0]], out[0], byStart)
+	end := moved[len(moved)-1] + 1
+	rest := end
+	for n, i := range slices.Backward(moved) {
+		after := first
+		if n > 0 {
+			after = moved[n-1] + 1
 		}
+		rest -= i - after
+		copy(p.jobs[rest:], p.jobs[after:i])
+	}
+	// Merge from the front, where there is room now.
+	to := first
+	for _, e := range out {
+		before, _ := slices.BinarySearchFunc(p.jobs[rest:end], e, byStart)
+		to += copy(p.jobs[to:], p.jobs[rest:rest+before])
+		p.jobs[to] = e
+		to, rest = to+1, rest+before
 	}
 }
 
@@ -87,8 +89,8 @@ func (p *Plan) Fill() {
 		moved = false
 		p.begin()
 		for i := range p.jobs {
-			e := &p.jobs[i]
-			if p.met(); !p.look(i) || e.from > now {
+			e := p.jobs[i]
+			if !p.come(i) || e.from > now {
 				continue
 			}
 			if start, at, ok := p.try(e, now+1); ok {
@@ -104,9 +106,9 @@ func (p *Plan) Fill() {
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
 	p.begin()
-	for i := range p.position(entry{job: &job{Job: j, key: p.c.Key(j)}}) {
-		e := &p.jobs[i]
-		if p.met(); !p.look(i) {
+	for i := range p.position(&entry{Job: j, key: p.c.Key(j)}) {
+		e := p.jobs[i]
+		if !p.come(i) {
 			continue
 		}
 		if start, at, ok := p.try(e, limit+1); ok {

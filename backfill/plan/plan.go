@@ -21,16 +21,16 @@ type Plan struct {
 	c      *backfill.Cycle
 	order  Order
 	enter  func(*Plan, *backfill.Job) // plans and promises a job that enters the plan
-	jobs   []entry
+	jobs   []*entry
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window as wide as possible
 	pass   int  // counts the passes through the jobs, see begin
 
 	low, high backfill.Vector    // buffers of grow
 	left      []backfill.Vacated // buffer of follow
-	before    []int              // see met
+	before    []int              // by index in jobs, of those that the pass has met; see met
 	moved     []int              // this and out are buffers of CompressOnce
-	out       []entry
+	out       []*entry
 }
 
 // Open returns the plan for a cycle: the one that the last cycle stored with
@@ -110,7 +110,7 @@ func (p *Plan) follow(e *backfill.Event) {
 
 // remove takes off the list a job that lost its reservation.
 func (p *Plan) remove(left *backfill.Vacated) {
-	i := p.position(entry{job: &job{Job: left.Job, key: left.Key}, start: left.Start})
+	i := p.position(&entry{Job: left.Job, key: left.Key, start: left.Start})
 	if i < len(p.jobs) && p.jobs[i].Job == left.Job {
 		p.jobs[i].shape.waiting--
 		p.jobs = slices.Delete(p.jobs, i, i+1)
@@ -169,7 +169,7 @@ func (p *Plan) Start() {
 
 // drop removes the jobs that were started, and the shapes that no job has any more.
 func (p *Plan) drop() {
-	p.jobs = slices.DeleteFunc(p.jobs, func(e entry) bool {
+	p.jobs = slices.DeleteFunc(p.jobs, func(e *entry) bool {
 		due := e.start <= p.c.Now()
 		if due {
 			e.shape.waiting--
@@ -197,7 +197,7 @@ func (p *Plan) refresh() {
 }
 
 // position returns the index at which the plan lists the entry, or would.
-func (p *Plan) position(e entry) int {
+func (p *Plan) position(e *entry) int {
 	compare := byQueue
 	if p.order == ByStart {
 		compare = byStart
@@ -212,9 +212,8 @@ func (p *Plan) index() {
 		s.listed, s.until = s.listed[:0], s.until[:0]
 	}
 	p.begin()
-	for i := range p.jobs {
-		e := &p.jobs[i]
-		p.met()
+	for i, e := range p.jobs {
+		p.met(i)
 		s := e.shape
 		until := e.until()
 		if n := len(s.until); n > 0 {

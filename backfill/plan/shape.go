@@ -31,8 +31,14 @@ type shape struct {
 	listed []int
 	until  []backfill.Time
 
-	pass int   // the last pass that met a job of the shape, see met
-	met  []int // the indices of some of the jobs that it met; each lasts longer than those before it
+	pass int      // the last pass that met a job of the shape, see met
+	met  []metJob // some of the jobs that it met; each lasts no less than those before it
+}
+
+// metJob is a job that a pass has met.
+type metJob struct {
+	index int // in the plan
+	lasts backfill.Time
 }
 
 const noSlot backfill.SlotID = -1
@@ -61,29 +67,28 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 // begin begins a pass through the jobs, in the plan's order.
 func (p *Plan) begin() {
 	p.pass++
-	p.before = p.before[:0]
+	p.before = slices.Grow(p.before[:0], len(p.jobs))[:len(p.jobs)]
 }
 
-// met notes that the pass comes to the next job. It stores in before the index of the last job in
-// front of it that has the same shape and lasts no longer; -1 if there is none. It leaves out jobs
-// that are not bound to a single slot, as [entry.follow] does not hold for them.
-func (p *Plan) met() {
-	i, before := len(p.before), -1
-	e := &p.jobs[i]
+// met notes that the pass comes to the job at index i. It stores in before the index of the last
+// job in front of it that was met, has the same shape and lasts no longer; -1 if there is none. It
+// leaves out jobs that are not bound to a single slot, as [entry.follow] does not hold for them.
+func (p *Plan) met(i int) {
+	e, before := p.jobs[i], -1
 	if s := e.shape; s.on != noSlot {
 		if s.pass != p.pass {
 			s.pass, s.met = p.pass, s.met[:0]
 		}
-		n := len(s.met)
-		for n > 0 && p.jobs[s.met[n-1]].lasts() > e.lasts() {
+		n, lasts := len(s.met), e.lasts()
+		for n > 0 && s.met[n-1].lasts > lasts {
 			n--
 		}
 		if n > 0 {
-			before = s.met[n-1]
+			before = s.met[n-1].index
 		}
-		s.met = append(s.met[:n], i)
+		s.met = append(s.met[:n], metJob{i, lasts})
 	}
-	p.before = append(p.before, before)
+	p.before[i] = before
 }
 
 // growth is room that was given back on a slot, free during [from, to). The growths of a shape are
