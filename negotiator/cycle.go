@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -19,7 +20,10 @@ func (n *Negotiator) RunCycle(ctx context.Context, delta Delta) (*Report, error)
 // runCycle is RunCycle. It gets the delta by address, as copies are a part of what short cycles
 // cost.
 func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error) {
-	began := n.clock()
+	var began time.Time
+	if n.clock != nil {
+		began = n.clock()
+	}
 	r, matches := &n.last, n.last.Matches[:0]
 	*r = Report{}
 	r.Delta, r.Matches, r.State = *delta, matches, n.host.State
@@ -35,15 +39,23 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
 	}
-	r.Matched = n.clock().Sub(began)
+	r.Matched = n.since(began)
 	round := n.round(d, candidates) // 4
 	n.release()
 	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.report(r) // 6
-	r.Took = n.clock().Sub(began)
+	r.Took = n.since(began)
 	return r, nil
+}
+
+// since returns the time since a cycle began; 0 without a clock.
+func (n *Negotiator) since(began time.Time) time.Duration {
+	if n.clock == nil {
+		return 0
+	}
+	return n.clock().Sub(began)
 }
 
 // mostKept is how many entries of a buffer the next cycle uses again.

@@ -72,7 +72,7 @@ type Negotiator struct {
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
-	clock       func() time.Time
+	clock       func() time.Time // may be nil
 
 	// Of the cycle under way; later cycles reuse the memory, see release.
 	reported backfill.JobSet // the jobs that the delta reports
@@ -106,9 +106,6 @@ const DefaultEstimate backfill.Time = 24 * 60 * 60
 func New(c Config) (*Negotiator, error) {
 	if c.DefaultEstimate == 0 {
 		c.DefaultEstimate = DefaultEstimate
-	}
-	if c.Clock == nil {
-		c.Clock = func() time.Time { return time.Time{} }
 	}
 	if c.StartSlack < 0 || c.StartSlack > backfill.MaxTime {
 		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(backfill.MaxTime))
