@@ -118,3 +118,33 @@ func TestQueueShapes(t *testing.T) {
 		require.Equal(t, 4, c.shapes[i].jobs.size)
 	}
 }
+
+// TestAJobThatLeavesAtOnceIsInNoShape checks that jobs are listed by shape only as far as they stay, and
+// that they can be taken off the queue before and after.
+func TestAJobThatLeavesAtOnceIsInNoShape(t *testing.T) {
+	for _, stay := range []int{0, 1, maxJoined, 3 * maxJoined} {
+		q := newQueue()
+		var jobs []*Job
+		for i := range 3*maxJoined + 1 {
+			j := &Job{ID: JobID(i), Nodes: 1, Request: Vector{1 + int64(i%5)}, Estimate: Time(10 + i)}
+			jobs = append(jobs, j)
+			q.add(queued{job: j}, false)
+			if i >= stay {
+				q.remove(queued{job: j})
+			}
+		}
+		require.Equal(t, stay, q.Len())
+		c := q.Copy()
+		c.list()
+		listed := 0
+		for i := range c.shapes {
+			listed += c.shapes[i].jobs.size
+		}
+		require.Equal(t, stay, listed)
+		for _, j := range jobs[:stay] {
+			q.remove(queued{job: j})
+		}
+		require.Empty(t, q.index)
+		require.Zero(t, q.Len())
+	}
+}
