@@ -126,6 +126,9 @@ func (j *Job) runsAt(slot string) bool {
 func (b *Belief) report(j *Job, is Phase, ahead backfill.Time) *negotiator.Job {
 	if is == Waiting && j.Phase == Unknown {
 		j.planned = b.now.Now
+		if !j.owed {
+			j.promised = 0 // the plan that it comes into has no promise of it
+		}
 	}
 	if is == Waiting {
 		j.servedBy = nil

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -227,6 +228,21 @@ func TestPlanWithoutPromise(t *testing.T) {
 	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	require.EqualValues(t, begin+80, p.belief.Job(3).promised)
 	p.belief.Foresee(negotiator.Checkpoint{})
+	require.Zero(t, p.belief.Job(3).promised)
+}
+
+// A promise ends, too, with the plan that the job is left out of, whatever it is promised once it is
+// back.
+func TestPromiseEndsOutsideThePlan(t *testing.T) {
+	p := on(t, 3)
+	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
+	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	p.job(3, is("wrong", func(s *observe.Spec) { s.Wrong = errors.New("no number") }))
+	require.Contains(t, p.look(), "removed #3")
+	p.belief.Foresee(negotiator.Checkpoint{})
+	p.job(3, is("edited", func(s *observe.Spec) { s.Estimate = 7 }))
+	require.Contains(t, p.look(), "submitted 3.0=#3")
+	p.belief.Foresee(negotiator.Checkpoint{}) // it only waits
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
