@@ -198,6 +198,7 @@ func (p *Plan) settle() {
 	for _, s := range p.shapes {
 		if s.on != noSlot {
 			s.settled, s.fresh = s.noted, growth{}
+			s.earliest, s.latest = s.earliest[:0], s.latest[:0]
 		}
 	}
 }
