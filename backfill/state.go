@@ -140,6 +140,9 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 func (s *State) requeue(old, now *record) {
 	if old.job == now.job && old.phase == waiting && now.phase == waiting {
 		s.queue.rekey(queued{old.key, old.job}, queued{now.key, now.job}, now.placement != nil)
+		if old.placement != nil && now.placement == nil {
+			s.queue.reserve(queued{now.key, now.job}, false)
+		}
 		s.queueChanges += 2
 		return
 	}

@@ -221,6 +221,7 @@ func (t *Transaction) Rollback() {
 		}
 	}
 	c.s.now = c.before
+	c.s.queue.forgetSweep() // it was at the cycle's instant, and the next may be an earlier one
 	t.end(errRolledBack)
 }
 
