@@ -180,7 +180,7 @@ func (s *shape) note(g growth, now backfill.Time) {
 	for len(s.latest) > 0 && s.latest[len(s.latest)-1].to <= g.to {
 		s.latest = s.latest[:len(s.latest)-1]
 	}
-	s.latest = append(s.latest, g)
+	s.latest = coarser(append(s.latest, g))
 	for len(s.earliest) > 0 && s.earliest[len(s.earliest)-1].from >= g.from {
 		s.earliest = s.earliest[:len(s.earliest)-1]
 	}
@@ -188,7 +188,24 @@ func (s *shape) note(g growth, now backfill.Time) {
 	for over < len(s.earliest) && s.earliest[over].to <= now {
 		over++
 	}
-	s.earliest = append(slices.Delete(s.earliest, 0, over), g)
+	s.earliest = coarser(append(slices.Delete(s.earliest, 0, over), g))
+}
+
+// maxRow is how long the lists of the earliest and the latest growths may become.
+const maxRow = 128
+
+// coarser shortens a list that is too long: of the older half, each two growths become one that covers
+// both. Windows may then be wider than they need be.
+func coarser(row []growth) []growth {
+	if len(row) <= maxRow {
+		return row
+	}
+	n := 0
+	for ; 4*n < maxRow; n++ {
+		a, b := row[2*n], row[2*n+1]
+		row[n] = growth{number: b.number, from: min(a.from, b.from), to: max(a.to, b.to)}
+	}
+	return append(row[:n], row[2*n:]...)
 }
 
 // settle tells the shapes that no growth so far can help any job to start earlier, because each job

@@ -16,8 +16,15 @@ func TestSettledGrowthsAreForgotten(t *testing.T) {
 	for i := range backfill.Time(1000) {
 		s.note(growth{from: i, to: 5000 - i}, 0)
 	}
-	require.Len(t, s.earliest, 1000)
-	require.Len(t, s.latest, 1000)
+	require.LessOrEqual(t, len(s.earliest), maxRow)
+	require.LessOrEqual(t, len(s.latest), maxRow)
+	for noted := range 1000 { // the next growth begins first of those that follow, and ends last
+		from, to := s.since(noted)
+		require.LessOrEqual(t, from, backfill.Time(noted))
+		require.GreaterOrEqual(t, to, backfill.Time(5000-noted))
+	}
+	from, to := s.since(990)
+	require.Equal(t, [2]backfill.Time{990, 4010}, [2]backfill.Time{from, to}, "those that came last are exact")
 	p.settle()
 	require.Empty(t, s.earliest)
 	require.Empty(t, s.latest)
