@@ -37,6 +37,50 @@ func TestSlotsThatCanBeClaimed(t *testing.T) {
 	}
 }
 
+// A static slot whose job is being evicted refuses all jobs until that has ended, by its ad. In plans
+// it takes the jobs that it took before, and it still refuses those of whoever it refused then.
+func TestASlotThatVacates(t *testing.T) {
+	t.Parallel()
+	static := func(state, requirements string) string {
+		return strings.NewReplacer("Unclaimed", state, "PartitionableSlot = true\n", "",
+			"Requirements = true", "Requirements = "+requirements).Replace(partitionable(""))
+	}
+	for name, c := range map[string]struct {
+		before, vacating string
+		want             string
+	}{
+		"after a job":        {static("Claimed", "START\nStart = TARGET.Fast"), static("Preempting", "false"), "START"},
+		"a slot in use":      {static("Owner", "true"), static("Preempting", "false"), "false"},
+		"a slot that closes": {static("Claimed", "false"), static("Preempting", "false"), "false"},
+		"first seen like it": {static("Preempting", "false"), static("Preempting", "false"), "false"},
+		"it says otherwise":  {static("Claimed", "TARGET.Fast"), static("Preempting", "TARGET.Slow"), "TARGET.Slow"},
+		"for negotiators": {
+			static("Claimed", "true") + "NegotiatorRequirements = TARGET.Fast\n",
+			static("Preempting", "false") + "NegotiatorRequirements = TARGET.Slow\n", "TARGET.Slow",
+		},
+		"claimed":       {static("Claimed", "TARGET.Fast"), static("Claimed", "false"), "false"},
+		"partitionable": {partitionable(""), strings.Replace(partitionable(""), "Unclaimed", "Preempting", 1), "false"},
+	} {
+		o := quiet()
+		requirements := func(ad string, look int) (*negotiator.Slot, string) {
+			_, err := o.readSlot(cedar.Lines(ad), look)
+			require.NoError(t, err, name)
+			slot := o.slots["slot1@n"].Ad
+			e, _ := slot.Ad.Lookup("Requirements")
+			return slot, e.String()
+		}
+		before, first := requirements(c.before, 1)
+		meanwhile, vacating := requirements(c.vacating, 2)
+		require.Equal(t, c.want, vacating, name)
+		after, again := requirements(c.before, 3)
+		require.Equal(t, first, again, name)
+		if name == "after a job" {
+			require.Same(t, before, meanwhile, "its jobs are not matched anew, as it also keeps its START")
+			require.Same(t, before, after)
+		}
+	}
+}
+
 // A slot's NegotiatorRequirements take the place of its Requirements.
 func TestRequirementsForNegotiators(t *testing.T) {
 	t.Parallel()
