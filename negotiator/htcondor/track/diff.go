@@ -91,6 +91,7 @@ type comparison struct {
 	delta   *negotiator.Delta
 	grace   time.Duration // how long a slot may be missing
 	kept    []unplanned   // out of the plan
+	changed []change      // for the log
 	// strangers run under a lease on claims that no known job holds.
 	strangers []*Job
 }
@@ -118,6 +119,7 @@ func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
 	c.leasesEnd()
 	c.claimsDiffer()
 	c.sort()
+	c.tellChanges()
 	b.begun = true
 	b.makeView(c.kept)
 	return c.out, b

@@ -68,6 +68,7 @@ func (c *comparison) jobChanged(j *Job) {
 		c.leaveOut(j, why)
 		return
 	}
+	c.changes("job", c.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
 	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting, j.idle(c.now.Now)))
 }
 

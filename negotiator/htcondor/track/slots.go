@@ -72,6 +72,9 @@ func (c *comparison) give(name string) {
 func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 	s := c.slot(name)
 	if now := s.masking(o, c.leftOut); !s.up || s.reported != now {
+		if s.up {
+			c.changes("slot", name, s.reported.Ad, now.Ad)
+		}
 		s.up, s.reported, s.closed = true, now, false
 		c.delta.SlotsUp = append(c.delta.SlotsUp, now)
 	}
