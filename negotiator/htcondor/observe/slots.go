@@ -81,8 +81,10 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	dynamic, _ := ad.Bool("DynamicSlot")
 	partitionable, _ := ad.Bool("PartitionableSlot")
 	state, _ := ad.Text("State")
+	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
+		ad.Set("Requirements", e)
+	}
 	s.Host, s.Dynamic, s.Static = s.Name, dynamic, !partitionable && !dynamic
-	s.require(ad, state)
 	if dynamic {
 		s.Host = Parent(s.Name)
 	}
@@ -122,6 +124,11 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if s.Static && s.Claimed || !open {
 		clear(s.Free)
 	}
+	// Until its job has ended, a startd has a static slot refuse all jobs and leaves its START out
+	// of the ad. Whom the slot took before will find it free again.
+	if s.Static && state == "Preempting" && open && s.Ad != nil {
+		return false, nil
+	}
 	o.ranks.put(ad)
 	t := o.read[s.Name]
 	var needs []string
@@ -131,32 +138,6 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
 	return grew, o.makeAd(s, ad, open)
-}
-
-// require gives an ad the Requirements that count in plans. NegotiatorRequirements are for negotiators
-// alone. While the job of a static slot ends, its startd has the slot refuse all jobs and does not say
-// what START is (Preempting); whom the slot took before will find it free again.
-func (s *Slot) require(ad *classad.ClassAd, state string) {
-	e, given := ad.Lookup("NegotiatorRequirements")
-	if given {
-		ad.Set("Requirements", e)
-	}
-	if !s.Static || state != "Preempting" || s.Ad == nil {
-		return
-	}
-	if takes, known := ad.Bool("Requirements"); known && !takes && !given {
-		keep(ad, s.Ad.Ad, "Requirements")
-	}
-	if _, says := ad.Lookup("Start"); !says {
-		keep(ad, s.Ad.Ad, "Start")
-	}
-}
-
-// keep gives an ad what an earlier one said.
-func keep(ad, before *classad.ClassAd, name string) {
-	if e, given := before.Lookup(name); given {
-		ad.Set(name, e)
-	}
 }
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
