@@ -39,6 +39,8 @@ type Cycle struct {
 	backfilled []planned
 	void       []record // see giveWay
 	lanes      lanes    // memory that Fitting reuses
+	asked      int      // shapes of which a pass of Fitting has asked all slots
+	open       []SlotID // slots with a free cpu when that pass began; nil: not known
 
 	memo, remembered any // see Memo
 }

@@ -68,9 +68,9 @@ type lane struct {
 	queued
 	at     Placement
 	shape  int32
-	limit  Time // jobs of this length or longer do not fit
-	grown  bool // they fit only on slots that have grown since the last sweep
-	change int  // changes of the cycle when the job was found to fit
+	limit  Time     // jobs of this length or longer do not fit
+	on     []SlotID // jobs fit on no other slots; nil: on any, for all that is known
+	change int      // changes of the cycle when the job was found to fit
 }
 
 // lanes are a binary heap by the queue's order.
@@ -79,6 +79,7 @@ type lanes []lane
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
 func (c *Cycle) fitting(behind *queued) lanes {
 	f := c.lanes[:0]
+	c.open, c.asked = nil, 0
 	q := c.s.queue
 	q.list()
 	slices.Sort(q.grown)
@@ -100,8 +101,8 @@ func (c *Cycle) fitting(behind *queued) lanes {
 	return f
 }
 
-// mayFit reports whether the shape's shortest job would fit now, and notes in its lane if only
-// slots that have grown since the last sweep count.
+// mayFit reports whether the shape's shortest job would fit now, and notes in its lane if only some
+// slots count.
 func (c *Cycle) mayFit(s *shape, l *lane) bool {
 	r := c.s.request(s.like)
 	r.Duration = s.least
@@ -110,14 +111,53 @@ func (c *Cycle) mayFit(s *shape, l *lane) bool {
 		if s.cpus > max(0, c.s.profile.FreeOf(r.Candidates.Slots[0], 0, c.round.Now)) {
 			return false // a quick answer to most questions of a long queue
 		}
-	case n > 1 && c.s.queue.swept && !s.fresh:
-		if _, fits := c.s.profile.PlaceOn(r, c.s.queue.grown, c.round.Now); !fits || r.Nodes == 1 {
-			l.grown = true
+	case n > 1:
+		on, known := c.slotsFor(s)
+		if !known {
+			break
+		}
+		if _, fits := c.s.profile.PlaceOn(r, on, c.round.Now); !fits || r.Nodes == 1 {
+			l.on = on
 			return fits
 		}
 	}
 	_, fits := c.s.profile.Place(r, c.round.Now)
 	return fits
+}
+
+// slotsFor returns slots of which one has to take a chunk of a shape's job now if any slot does;
+// false if nothing is known of that.
+func (c *Cycle) slotsFor(s *shape) (on []SlotID, known bool) {
+	if c.s.queue.swept && !s.fresh {
+		return c.s.queue.grown, true
+	}
+	if s.like.Whole || s.like.Request[0] == 0 {
+		return nil, false
+	}
+	if c.asked++; c.asked == manyShapes {
+		c.findOpen()
+	}
+	return c.open, c.open != nil
+}
+
+// manyShapes is for how many shapes a pass asks all slots, before it lists those with a free cpu.
+const manyShapes = 16
+
+// findOpen lists the slots with a cpu that is free now. If these are more than one of eight, the
+// list is nil, as the profile then knows better where to look.
+func (c *Cycle) findOpen() {
+	open := make([]SlotID, 0, len(c.s.slots)/8)
+	for i := range c.s.slots {
+		id := SlotID(i)
+		if !c.s.SlotUp(id) || c.s.profile.FreeOf(id, 0, c.round.Now) <= 0 {
+			continue
+		}
+		if len(open) == cap(open) {
+			return
+		}
+		open = append(open, id)
+	}
+	c.open = open
 }
 
 // seek moves a lane to the shape's next job behind a place that fits; false if there is none.
@@ -137,8 +177,8 @@ func (c *Cycle) seek(l *lane, behind *queued) bool {
 
 // fits reports whether the lane's job fits, and notes where, or how long it is.
 func (c *Cycle) fits(l *lane) (fits bool) {
-	if l.grown {
-		l.at, fits = c.s.profile.PlaceOn(c.s.request(l.job), c.s.queue.grown, c.round.Now)
+	if l.on != nil {
+		l.at, fits = c.s.profile.PlaceOn(c.s.request(l.job), l.on, c.round.Now)
 	} else {
 		l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now)
 	}

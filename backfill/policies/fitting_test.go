@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/balance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 )
 
@@ -196,5 +198,58 @@ func TestFittingFromAnywhere(t *testing.T) {
 			return wanderer{t, rand.New(rand.NewPCG(seed, 1))}, nil //nolint:gosec // not for secrets
 		}
 		run(t, seed, spec, []string{"fcfs", "sjf", "wfp"}[seed%3], backfill.Planning{}, false)
+	}
+}
+
+// TestFittingOnAFullPool is [TestFittingFromAnywhere] on a pool of many slots, few of which have a
+// free cpu, with a queue of jobs that ask for different things, no cpu among them.
+func TestFittingOnAFullPool(t *testing.T) {
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // not for secrets
+		spec, err := policies.Named("easy")
+		require.NoError(t, err)
+		spec.New = func(backfill.Values) (backfill.Policy, error) { return wanderer{t, random}, nil }
+		policy, err := backfill.Link(spec, nil)
+		require.NoError(t, err)
+		by, err := backfill.OrderNamed([]string{"fcfs", "sjf"}[seed%2])
+		require.NoError(t, err)
+		s := backfill.NewState([]string{"cpus", "memory"}, profile.Rule(seed%3)) //nolint:gosec // below 3
+		h, err := backfill.NewHost(s, by, policy, policy, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+		require.NoError(t, err)
+		r := backfill.Round{Candidates: []backfill.CandidateSet{{ID: 0}, {ID: 1}}}
+		for id := range backfill.SlotID(40 + 60*(seed%2)) {
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+				ID: id, Name: fmt.Sprint("slot", id), Capacity: v(8, 32),
+			}})
+			for i := range 1 + id%2 {
+				set := &r.Candidates[i].Candidates
+				set.Slots, set.Rank = append(set.Slots, id), append(set.Rank, random.Int32N(3))
+			}
+		}
+		var ends [40][]backfill.JobID
+		for now := range backfill.Time(len(ends)) {
+			r.Now = now
+			for _, id := range ends[now] {
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
+			}
+			for i := range int64(len(r.Events)/2 + 30) {
+				id := 100_000*int64(now) + i
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+					ID: backfill.JobID(id), Submit: now, Position: backfill.QueuePosition{Cluster: id},
+					Nodes:      max(1, random.IntN(8)-3),
+					Request:    v(random.Int64N(9), 1+random.Int64N(4)),
+					Estimate:   backfill.Time(1 + random.Int64N(200)),
+					Candidates: random.IntN(2),
+				}})
+			}
+			d, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			for _, j := range d.Started {
+				if end := now + 1 + backfill.Time(random.Int64N(int64(j.Job.Estimate))); int(end) < len(ends) {
+					ends[end] = append(ends[end], j.Job.ID)
+				}
+			}
+			r = backfill.Round{}
+		}
 	}
 }
