@@ -50,6 +50,7 @@
 //   - table.go: the records of the jobs by ID, copied on write
 //   - queue.go: the waiting jobs in the queue's order, and by what they ask for
 //   - jobtree.go: the tree that lists them
+//   - rekey.go: new places in the queue's order, for many jobs at once
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
 //   - reason.go: why each job is where it is, and when it may start

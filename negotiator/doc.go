@@ -26,6 +26,7 @@
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
+//	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	forecast.go    when jobs are expected to start, by predicted run times
 //	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs

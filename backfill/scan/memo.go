@@ -108,7 +108,7 @@ func (p *pass) look(j *backfill.Job) (started bool) {
 		return true
 	}
 	if p.reserved < p.depth {
-		p.reserve(j)
+		p.blocked(j)
 		reserve(p.c, j)
 	}
 	return false
@@ -120,7 +120,7 @@ func (p *pass) started() {
 	p.sure = p.sure && (p.reserved == 0 || p.settled)
 }
 
-// reserve notes that a job which does not fit now gets a reservation.
-func (p *pass) reserve(j *backfill.Job) {
+// blocked notes that a job which does not fit now gets a reservation.
+func (p *pass) blocked(j *backfill.Job) {
 	p.reserved, p.last, p.settled = p.reserved+1, j, p.settled && single(p.c, j)
 }

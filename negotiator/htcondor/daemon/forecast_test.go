@@ -13,6 +13,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
+// once runs one cycle of a daemon, with a delta.
+func once(t *testing.T, w *world, o Options, delta negotiator.Delta) *Daemon {
+	t.Helper()
+	w.deltas <- delta
+	o.Once = true
+	d := New(o)
+	require.NoError(t, d.Run(t.Context()))
+	return d
+}
+
 // TestACluster asks for clusters: several jobs are listed, and a single one is explained.
 func TestACluster(t *testing.T) {
 	w := newWorld()
@@ -20,11 +30,7 @@ func TestACluster(t *testing.T) {
 	first := w.begin()
 	many := w.job(3, 4, 10)
 	first.Submitted = append(first.Submitted, many)
-	w.deltas <- first
-	o := w.options("conservative")
-	o.Once = true
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, w.options("conservative"), first)
 	for question, want := range map[string][]string{
 		"1": {"1.0"}, "3": {"3.0", "3.7"}, "3@a": {"3.0"}, "3@b": {"3.7"}, "3@c": nil, "33": nil, "0": nil,
 	} {
@@ -45,13 +51,9 @@ func TestACluster(t *testing.T) {
 // TestForecast checks the expected starts of jobs for which the policy reserves nothing.
 func TestForecast(t *testing.T) {
 	w := newWorld()
-	o := w.options("first-fit")
-	o.Once = true
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
-	w.deltas <- first
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, w.options("first-fit"), first)
 	plan, err := d.Plan()
 	require.NoError(t, err)
 	second, known := plan.Find(2)
@@ -72,11 +74,9 @@ func farBehind(t *testing.T, by int, policy string, depth int) (*Forecast, []*cl
 		first.Submitted = append(first.Submitted, w.job(backfill.JobID(3+id), 4, 10))
 	}
 	last := first.Submitted[len(first.Submitted)-1]
-	w.deltas <- first
 	o := w.options(policy)
-	o.Once, o.Negotiator.Planning.Depth = true, depth
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	o.Negotiator.Planning.Depth = depth
+	d := once(t, w, o, first)
 	plan, err := d.Plan()
 	require.NoError(t, err)
 	listed, err := d.Plans(t.Context(), "")
@@ -113,12 +113,10 @@ func TestFarBeyondTheDepth(t *testing.T) {
 func TestBeyondTheDepth(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
-	o.Once, o.Logger, o.Negotiator.Planning.Depth = true, logTo(log), 1
+	o.Logger, o.Negotiator.Planning.Depth = logTo(log), 1
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
-	w.deltas <- first
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, o, first)
 	plan, err := d.Plan()
 	require.NoError(t, err)
 	for id, why := range map[backfill.JobID]string{
@@ -156,11 +154,7 @@ func TestLeftOut(t *testing.T) {
 		{ID: 9, Job: "9.0", Schedd: "s", Owner: "carol", Why: "1 of 1 in use, 1 wanted: concurrency limit matlab reached"},
 	}
 	w.jobs[9] = &negotiator.Job{ID: 9, Name: "9.0"}
-	o := w.options("conservative")
-	o.Once = true
-	w.deltas <- w.begin()
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, w.options("conservative"), w.begin())
 	for question, want := range map[string][]string{"": {"2.0", "9.0"}, "9.0": {"9.0"}} {
 		ads, err := d.Plans(t.Context(), question)
 		require.NoError(t, err)
@@ -184,11 +178,7 @@ func TestMatchesNothing(t *testing.T) {
 	require.NoError(t, picky.Ad.SetExpr("Requirements", "TARGET.HasDocker"))
 	first := w.begin()
 	first.Submitted = append(first.Submitted, picky, w.job(4, 5, 10))
-	w.deltas <- first
-	o := w.options("conservative")
-	o.Once = true
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, w.options("conservative"), first)
 	for question, want := range map[string][]string{
 		"": {
 			"reserved", "cannot run in this pool: matches no slot",
@@ -225,11 +215,7 @@ func TestClosedSlots(t *testing.T) {
 	require.NoError(t, picky.Ad.SetExpr("Requirements", `TARGET.Name == "b" || TARGET.Name == "c"`))
 	first.SlotsUp = append(first.SlotsUp, &draining, &paused)
 	first.Submitted = append(first.Submitted, picky)
-	w.deltas <- first
-	o := w.options("conservative")
-	o.Once = true
-	d := New(o)
-	require.NoError(t, d.Run(t.Context()))
+	d := once(t, w, w.options("conservative"), first)
 	want := "cannot run now: of 3 slots 1 is draining, 1 is left out (starts fail there) until " +
 		time.Unix(1_700_000_000, 0).Format("15:04:05 MST")
 	for _, question := range []string{"", "3.0"} {

@@ -49,7 +49,9 @@ func TestASlotThatVacates(t *testing.T) {
 		before, vacating string
 		want             string
 	}{
-		"after a job":        {static("Claimed", "START\nStart = TARGET.Fast\nZone = 1"), static("Preempting", "false"), "START"},
+		"after a job": {
+			static("Claimed", "START\nStart = TARGET.Fast\nZone = 1"), static("Preempting", "false"), "START",
+		},
 		"a slot in use":      {static("Owner", "true"), static("Preempting", "false"), "false"},
 		"a slot that closes": {static("Claimed", "false"), static("Preempting", "false"), "false"},
 		"first seen like it": {static("Preempting", "false"), static("Preempting", "false"), "false"},
