@@ -23,6 +23,7 @@ func PromisesOf(policy string) []Promise {
 		"conservative": {TightOnOneSlot},
 		"pc":           {Tight},
 		"dc":           {Filled},
+		"slack":        {NoneFitsIdly},
 		"maui":         {NoneFits, HeadOnTime}, // with default options
 	}[policy]
 }
@@ -66,6 +67,14 @@ func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 			r.find(Promised, j.Job, "job %d could start at %d", j.Job.ID, start)
 		}
 		g.take(j, 1)
+	}
+}
+
+// NoneFitsIdly is [NoneFits] for rounds that start no job. A job that starts before its planned start
+// gives that place up, and a job that was tried before it may then fit.
+func NoneFitsIdly(r *Run) {
+	if len(r.decision.Started) == 0 {
+		NoneFits(r)
 	}
 }
 

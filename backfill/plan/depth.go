@@ -2,12 +2,32 @@ package plan
 
 import "github.com/condor-backfill/condor-backfill/backfill"
 
-// enterAtOnce reports whether the jobs that an event left without a reservation are placed as soon as
-// it is taken: if jobs enter the plan in the order in which events are applied, all waiting jobs are
-// within its depth, and no other job waits for its turn. Else they enter after the events. Jobs that
+// Enter takes all events of a cycle for a policy that keeps no [Plan]. It calls again for each job
+// that was promised a start and lost its reservation in an event, and enter for each job that enters
+// the plan; both are to reserve for the job.
+func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
+	for e, more := c.Next(); more; e, more = c.Next() {
+		atOnce := atOnce(c, &e)
+		for _, j := range e.Displaced {
+			if _, promised := c.Guaranteed(j); promised {
+				again(j)
+			} else if atOnce {
+				enter(j)
+			}
+		}
+		if e.Kind == backfill.Submitted && atOnce {
+			enter(e.Job)
+		}
+	}
+	fill(c, enter)
+}
+
+// atOnce reports whether the jobs that an event left without a reservation enter the plan as soon as
+// it is taken: if jobs enter in the order in which events are applied, all waiting jobs are within
+// the plan's depth, and no other job waits for its turn. Else they enter after the events. Jobs that
 // were promised a start do not wait for that, as a promise stays.
-func (p *Plan) enterAtOnce(e *backfill.Event) bool {
-	state, left := p.c.State(), len(e.Displaced)
+func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
+	state, left := c.State(), len(e.Displaced)
 	if e.Kind == backfill.Submitted {
 		left++
 	}
@@ -17,12 +37,12 @@ func (p *Plan) enterAtOnce(e *backfill.Event) bool {
 }
 
 // fill lets jobs enter the plan until it has reached its depth.
-func (p *Plan) fill() {
-	for j := range p.c.Beyond() {
-		if !p.c.State().PlanHasRoom() {
+func fill(c *backfill.Cycle, enter func(*backfill.Job)) {
+	for j := range c.Beyond() {
+		if !c.State().PlanHasRoom() {
 			return
 		}
-		p.enter(p, j)
+		enter(j)
 	}
 }
 

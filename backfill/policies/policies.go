@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/ibb"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/pc"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/slack"
 )
 
 // All returns the linked-in policies, sorted by name.
@@ -26,7 +27,7 @@ func All() []backfill.PolicySpec {
 	return []backfill.PolicySpec{
 		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), drain.Spec(), easy.Spec(), fcfs.Spec(),
 		firstfit.Spec(),
-		ibb.Spec(), maui.Spec(), pc.Spec(),
+		ibb.Spec(), maui.Spec(), pc.Spec(), slack.Spec(),
 	}
 }
 

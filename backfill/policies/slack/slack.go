@@ -1,0 +1,125 @@
+// Package slack is slack-based backfilling with late reservations. At its arrival a job is promised
+// a start: the earliest that conservative would give it, and a slack on top. Its reservation stands
+// there, far from now, so that the near future is open to any order: in each round every job starts
+// that fits beside what runs and all reservations but its own, in the queue's order.
+//
+// The idea of slack is that of D. Talby and D. Feitelson, Supporting priorities and improving
+// utilization of the IBM SP scheduler using slack-based backfilling, IPPS 1999. The mechanism is
+// ours: a reservation is made late and stays, where theirs weighs slacks when it schedules a job.
+package slack
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/plan"
+)
+
+// Spec describes the policy.
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: "slack",
+		Doc: "promises each job at its arrival the earliest start and a slack, and starts any job that delays no " +
+			"promise, in the queue's order",
+		Promise:    "each job starts by the time it was told at its arrival, which is its earliest start then and its slack",
+		Source:     "the idea of slack: Talby and Feitelson, IPPS 1999; the mechanism is this project's",
+		Guarantees: true,
+		PlanDepth:  true,
+		Options: []backfill.Option{
+			{
+				Name: "factor", Default: "2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
+				Doc: "the slack, as a multiple of the estimate", Check: checkFactor,
+			},
+			{
+				Name: "base", Default: "0", Type: backfill.LengthOfTime,
+				Doc: "slack that each job has besides",
+			},
+			{
+				Name: "cap", Default: "0", Type: backfill.LengthOfTime,
+				Doc: "the longest slack; 0: no limit",
+			},
+		},
+		New: func(v backfill.Values) (backfill.Policy, error) {
+			p := policy{factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap")}
+			if p.most == 0 {
+				p.most = backfill.MaxTime
+			}
+			return p, nil
+		},
+	}
+}
+
+// policy is the policy with its options.
+type policy struct {
+	factor uint64 // in millionths, so that a decimal fraction is exact
+	base   backfill.Time
+	most   backfill.Time // the cap
+}
+
+const (
+	maxFactor = 1_000_000
+	million   = 1_000_000
+)
+
+// millionths returns a factor in millionths, rounded.
+func millionths(factor float64) uint64 { return uint64(math.Round(factor * million)) }
+
+// checkFactor refuses a factor that would have to be rounded.
+func checkFactor(value string) error {
+	factor, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return err
+	}
+	if float64(millionths(factor))/million != factor {
+		return errors.New("must have at most six decimals")
+	}
+	return nil
+}
+
+// slack returns how much later than its earliest start a job is promised to start at most.
+func (p policy) slack(estimate backfill.Time) backfill.Time {
+	high, low := bits.Mul64(p.factor, uint64(estimate))
+	if high >= million {
+		return p.most
+	}
+	whole, rest := bits.Div64(high, low, million)
+	if rest > 0 {
+		whole++
+	}
+	if whole > uint64(p.most) {
+		return p.most
+	}
+	return min(p.most, p.base+backfill.Time(whole))
+}
+
+// Decide implements [backfill.Policy].
+func (p policy) Decide(c *backfill.Cycle) {
+	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
+		if start, ok := reserve(c, j, p.slack(j.Estimate)); ok {
+			c.Guarantee(j, start)
+		}
+	})
+	for j := range c.Queue() {
+		if at, fits := c.FitsNow(j); fits {
+			c.Start(j, at)
+		}
+	}
+}
+
+// reserve makes a job's reservation: at its earliest start that is the given time after the
+// earliest. A job that fits at no time is held.
+func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) (start backfill.Time, ok bool) {
+	start, at, ok := c.Earliest(j, c.Now())
+	if ok && later > 0 {
+		start, at, ok = c.Earliest(j, start+later)
+	}
+	if !ok {
+		c.Hold(j, "fits at no time that can be foreseen")
+		return 0, false
+	}
+	c.Reserve(j, start, at)
+	return start, true
+}
