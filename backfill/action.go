@@ -51,29 +51,46 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		return
 	}
 	now := c.round.Now
-	if err := c.misfit(r, at, now); err != nil {
+	was := *r // r is of the new record once that is set
+	next := was
+	next.phase, next.placement, next.lifted = running, at, CauseNone
+	next.start, next.end = now, now+was.job.runs(c.s.guarantees)
+	run := next.end
+	later := c.besideOthers(r) && run != now+was.job.Estimate
+	if later {
+		next.end = now + was.job.Estimate
+	}
+	if err := c.begin(r, &next); err != nil {
 		c.fail("start job %d: %w", j.ID, err)
 		return
 	}
-	if r.promised && c.s.guarantees && now > r.guarantee {
-		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: now, Cause: r.lifted})
+	if was.promised && c.s.guarantees && now > was.guarantee {
+		c.broken = append(c.broken, Broken{Job: was.job, Promised: was.guarantee, Now: now, Cause: was.lifted})
 	}
-	next := *r
-	next.phase, next.placement, next.lifted = running, at, CauseNone
-	next.start, next.end = now, now+r.job.runs(c.s.guarantees)
-	if run := next.end; c.besideOthers(r) && run != now+r.job.Estimate {
-		next.end = now + r.job.Estimate
-		c.backfilled = append(c.backfilled, planned{run, r.job})
+	if later {
+		c.backfilled = append(c.backfilled, planned{run, was.job})
 	}
-	if r.placement != nil {
+	if was.placement != nil {
 		c.fromPlan++
 	}
-	c.set(j.ID, &next)
 	c.started = append(c.started, Started{
 		Job: next.job, Placement: at, Guarantee: next.guarantee,
 		Promised: next.promised, key: next.key, alone: next.alone,
 	})
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
+}
+
+// begin gives a job that starts its new record. It changes nothing and returns an error if the job
+// does not fit there for its estimate.
+func (c *Cycle) begin(was, next *record) error {
+	if was.placement != nil && !was.sameSpan(next) && next.end == next.start+next.job.Estimate {
+		return c.move(next) // its old place is taken out of the profile once, to ask and to move it
+	}
+	if err := c.misfit(was, next.placement, next.start); err != nil {
+		return err
+	}
+	c.set(next.job.ID, next)
+	return nil
 }
 
 // besideOthers reports whether any job other than the record's has a reservation.

@@ -212,7 +212,8 @@ func (c *Cycle) changePolicy(e *Event) {
 	})
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
 	c.s.listBeyond()
-	c.setFreed(freedLog{}) // the new policy has to ask for a log of its own
+	c.s.queue.forgetPlanned() // until the new policy asks for them
+	c.setFreed(freedLog{})    // the new policy has to ask for a log of its own
 	for j := range c.Queue() {
 		r, _ := c.s.jobs.Get(j.ID)
 		next := r

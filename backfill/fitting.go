@@ -21,7 +21,7 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			}
 			behind = &queued{r.key, r.job}
 		}
-		f := c.fitting(behind)
+		f := c.fitting(behind, unplannedJobs)
 		defer func() { c.lanes = f[:0] }()
 		var left []int32 // shapes with a job that fits and was not started
 		for len(f) > 0 {
@@ -51,7 +51,7 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 	q := c.s.queue
 	for i := range q.shapes {
 		s := &q.shapes[i]
-		s.fresh = false
+		s.fresh, s.planned.fresh = false, true
 		if s.least != Forever && behind != nil {
 			first, _ := s.jobs.next(nil, Forever)
 			s.fresh = first.compare(behind) <= 0
@@ -63,21 +63,56 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 	q.swept, q.grown = true, q.grown[:0]
 }
 
-// lane is the jobs of a shape in a pass over the queue, at the first that fits.
+// lane is some jobs of a shape in a pass over the queue, at the first that fits.
 type lane struct {
-	queued
+	listed
 	at     Placement
 	shape  int32
+	which  laneJobs
 	limit  Time     // jobs of this length or longer do not fit
+	one    bool     // the jobs have one candidate slot: those that are shorter than limit fit
 	on     []SlotID // jobs fit on no other slots; nil: on any, for all that is known
 	change int      // changes of the cycle when the job was found to fit
+}
+
+// laneJobs says which jobs of its shape a lane lists, and by which length.
+type laneJobs uint8
+
+const (
+	unplannedJobs     laneJobs = iota // those without a reservation, by estimate
+	plannedByEstimate                 // those with a reservation, by estimate
+	plannedByStart                    // the same by planned start
+)
+
+// of returns a shape's list.
+func (w laneJobs) of(s *shape) *jobTree {
+	switch w {
+	case plannedByEstimate:
+		return &s.planned.byEstimate
+	case plannedByStart:
+		return &s.planned.byStart
+	default:
+		return &s.jobs
+	}
+}
+
+// least returns the least length in a shape's list; Forever if there is no job.
+func (w laneJobs) least(s *shape) Time {
+	switch w {
+	case plannedByEstimate:
+		return s.planned.least
+	case plannedByStart:
+		return s.planned.first
+	default:
+		return s.least
+	}
 }
 
 // lanes are a binary heap by the queue's order.
 type lanes []lane
 
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
-func (c *Cycle) fitting(behind *queued) lanes {
+func (c *Cycle) fitting(behind *queued, which ...laneJobs) lanes {
 	f := c.lanes[:0]
 	c.open, c.asked = nil, 0
 	q := c.s.queue
@@ -85,40 +120,83 @@ func (c *Cycle) fitting(behind *queued) lanes {
 	slices.Sort(q.grown)
 	q.grown = slices.Compact(q.grown)
 	for i := range q.shapes {
-		s := &q.shapes[i]
-		if s.least == Forever {
-			continue
-		}
-		l := lane{shape: int32(i), limit: Forever}
-		if c.mayFit(s, &l) && c.seek(&l, behind) {
-			f = append(f, l)
-		}
+		f = c.addLanes(f, int32(i), behind, which)
 	}
-	for i := len(f)/2 - 1; i >= 0; i-- {
-		f.down(i)
-	}
+	f.order()
 	c.lanes = nil // nobody else takes it while the loop goes on
 	return f
 }
 
-// mayFit reports whether the shape's shortest job would fit now, and notes in its lane if only some
-// slots count.
+// order makes a heap of the lanes.
+func (f lanes) order() {
+	for i := len(f)/2 - 1; i >= 0; i-- {
+		f.down(i)
+	}
+}
+
+// addLanes adds the lanes of a shape to others, in no order.
+func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs) lanes {
+	s := &c.s.queue.shapes[shape]
+	room, one := c.room(s)
+	for _, w := range which {
+		least, limit := w.least(s), Forever
+		if one {
+			limit = c.upTo(w, room)
+		}
+		if least >= limit {
+			continue
+		}
+		l := lane{shape: shape, which: w, limit: limit, one: one, change: len(c.undo)}
+		if (one || c.mayFit(s, &l)) && c.seek(&l, behind) {
+			f = append(f, l)
+		}
+	}
+	return f
+}
+
+// room returns for how long what the shape's jobs ask for is free from now on, if they have one
+// candidate slot; else one is false.
+func (c *Cycle) room(s *shape) (free Time, one bool) {
+	if s.like == nil {
+		return 0, false
+	}
+	on := c.s.candidates[s.like.Candidates].Slots
+	switch {
+	case len(on) != 1 || s.like.Whole:
+		return 0, false
+	case !c.s.SlotUp(on[0]):
+		return 0, true
+	case s.need[0] > max(0, c.s.profile.FreeOf(on[0], 0, c.round.Now)):
+		return 0, true // a quick answer to most questions of a long queue
+	default:
+		return c.s.profile.FreeUntil(on[0], s.need, c.round.Now) - c.round.Now, true
+	}
+}
+
+// upTo returns the length from which on jobs that a lane lists do not fit on their only slot, if
+// what they ask for is free there for some time.
+func (c *Cycle) upTo(w laneJobs, free Time) Time {
+	if w == plannedByStart { // from then on a job uses its own place
+		free += c.round.Now
+	}
+	return min(free, Forever-1) + 1
+}
+
+// mayFit reports whether the lane's shortest job may fit now on one of several slots, and notes in
+// it if only some of them count.
 func (c *Cycle) mayFit(s *shape, l *lane) bool {
 	r := c.s.request(s.like)
-	r.Duration = s.least
-	switch n := len(r.Candidates.Slots); {
-	case n == 1:
-		if s.cpus > max(0, c.s.profile.FreeOf(r.Candidates.Slots[0], 0, c.round.Now)) {
-			return false // a quick answer to most questions of a long queue
+	if r.Duration = l.which.least(s); l.which == plannedByStart {
+		if r.Duration -= c.round.Now; r.Duration <= 0 {
+			return true
 		}
-	case n > 1:
-		on, known := c.slotsFor(s)
-		if !known {
-			break
-		}
-		if _, fits := c.s.profile.PlaceOn(r, on, c.round.Now); !fits || r.Nodes == 1 {
-			l.on = on
-			return fits
+	}
+	if len(r.Candidates.Slots) > 1 {
+		if on, known := c.slotsFor(s, l.which); known {
+			if _, fits := c.s.profile.PlaceOn(r, on, c.round.Now); !fits || r.Nodes == 1 {
+				l.on = on
+				return fits
+			}
 		}
 	}
 	_, fits := c.s.profile.Place(r, c.round.Now)
@@ -127,8 +205,12 @@ func (c *Cycle) mayFit(s *shape, l *lane) bool {
 
 // slotsFor returns slots of which one has to take a chunk of a shape's job now if any slot does;
 // false if nothing is known of that.
-func (c *Cycle) slotsFor(s *shape) (on []SlotID, known bool) {
-	if c.s.queue.swept && !s.fresh {
+func (c *Cycle) slotsFor(s *shape, which laneJobs) (on []SlotID, known bool) {
+	fresh := s.fresh
+	if which != unplannedJobs {
+		fresh = s.planned.fresh
+	}
+	if c.s.queue.swept && !fresh {
 		return c.s.queue.grown, true
 	}
 	if s.like.Whole || s.like.Request[0] == 0 {
@@ -162,40 +244,62 @@ func (c *Cycle) findOpen() {
 
 // seek moves a lane to the shape's next job behind a place that fits; false if there is none.
 func (c *Cycle) seek(l *lane, behind *queued) bool {
-	jobs := &c.s.queue.shapes[l.shape].jobs
+	c.measure(l)
+	jobs := l.which.of(&c.s.queue.shapes[l.shape])
 	for {
 		next, ok := jobs.next(behind, l.limit)
 		if !ok {
 			return false
 		}
-		if l.queued = next.queued; c.fits(l) {
+		if l.listed = next; c.fits(l) {
 			return true
 		}
 		behind = &l.queued
 	}
 }
 
+// measure finds out again which jobs of a lane fit, if the lane knows that and something has changed.
+func (c *Cycle) measure(l *lane) {
+	if l.one && l.change != len(c.undo) {
+		room, _ := c.room(&c.s.queue.shapes[l.shape])
+		l.limit, l.change = c.upTo(l.which, room), len(c.undo)
+	}
+}
+
 // fits reports whether the lane's job fits, and notes where, or how long it is.
 func (c *Cycle) fits(l *lane) (fits bool) {
-	if l.on != nil {
+	c.measure(l)
+	l.change = len(c.undo)
+	switch {
+	case l.one && l.which != unplannedJobs:
+		l.at, fits = c.s.jobs.Find(l.job.ID).placement, l.length < l.limit
+		return fits
+	case l.which == plannedByStart:
+		return c.fitsEarly(l)
+	case l.on != nil:
 		l.at, fits = c.s.profile.PlaceOn(c.s.request(l.job), l.on, c.round.Now)
-	} else {
+	default:
 		l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now)
 	}
-	if !fits {
+	switch {
+	case !fits:
 		l.limit = l.job.Estimate
+	case l.which == plannedByEstimate: // its own place may allow it another placement
+		l.at, fits = c.FitsNow(l.job)
 	}
-	l.change = len(c.undo)
 	return fits
 }
 
-// still reports whether the lane's job waits without a reservation and fits, which it did when it
-// was found.
+// still reports whether the lane's job waits and fits, which it did when it was found, and has a
+// reservation if it had.
 func (c *Cycle) still(l *lane) bool {
 	if l.change == len(c.undo) {
 		return true
 	}
-	return c.unplanned(l.job) && c.fits(l)
+	if l.which == unplannedJobs {
+		return c.unplanned(l.job) && c.fits(l)
+	}
+	return c.plannedFor(l.job) != Forever && c.fits(l)
 }
 
 // unplanned reports whether a job waits and has no reservation.

@@ -27,6 +27,8 @@ type queue struct {
 	// then the job ends or is expected to end later.
 	swept bool
 	grown []SlotID
+
+	plans bool // the shapes list the jobs with reservations, see [plannedJobs]
 }
 
 // maxGrown is how many entries of [queue.grown] are kept before the queue forgets its last sweep.
@@ -37,10 +39,13 @@ const maxGrown = 2048
 type shape struct {
 	like  *Job // one that has or had the shape
 	jobs  jobTree
-	next  int32 // the next shape with the same hash; noShape: none
-	least Time  // the least length of a job; Forever: none
-	cpus  int64 // of all chunks
-	fresh bool  // a job may have come, or lost its reservation, since the last sweep
+	next  int32  // the next shape with the same hash; noShape: none
+	least Time   // the least length of a job; Forever: none
+	need  Vector // of all chunks
+	fresh bool   // a job may have come, or lost its reservation, since the last sweep
+
+	longest Time // no job of the shape has a longer estimate
+	planned plannedJobs
 }
 
 const noShape = -1
@@ -116,7 +121,7 @@ func (q *queue) reserve(e queued, reserved bool) {
 	}
 	s := &q.shapes[q.shape(e.job)]
 	s.jobs.set(q.owner, listed{e, length})
-	s.least, s.fresh = s.jobs.least(), s.fresh || !reserved
+	s.least, s.fresh, s.longest = s.jobs.least(), s.fresh || !reserved, max(s.longest, e.job.Estimate)
 }
 
 // rekey gives a waiting job another place in the queue's order.
@@ -164,7 +169,7 @@ func (q *queue) shape(j *Job) int32 {
 	if first, known := q.index[hash]; known {
 		next = first
 	}
-	q.shapes[q.last] = shape{like: j, next: next, least: Forever, cpus: j.Width()}
+	q.shapes[q.last] = shape{like: j, next: next, least: Forever, need: j.Total(), planned: noPlans()}
 	q.index[hash] = q.last
 	return q.last
 }
@@ -194,7 +199,7 @@ func (q *queue) forget(i int32) {
 	} else {
 		delete(q.index, hash)
 	}
-	q.shapes[i] = shape{least: Forever}
+	q.shapes[i] = shape{least: Forever, planned: noPlans()}
 	q.free = append(q.free, i)
 }
 

@@ -49,7 +49,10 @@ func (q *queue) rekeyAll(key func(*Job) float64) {
 	q.list()
 	q.order.rekey(q.owner, key)
 	for i := range q.shapes {
-		q.shapes[i].jobs.rekey(q.owner, key)
+		s := &q.shapes[i]
+		s.jobs.rekey(q.owner, key)
+		s.planned.byEstimate.rekey(q.owner, key)
+		s.planned.byStart.rekey(q.owner, key)
 	}
 }
 

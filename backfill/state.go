@@ -127,10 +127,17 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 	} else {
 		s.queue.grow(old.placement)
 	}
+	listed := s.queue.plans && !old.sameReservation(now)
+	if listed && old.reserved() {
+		s.queue.unplan(old)
+	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
 		s.requeue(old, now)
 	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
 		s.queue.reserve(queued{now.key, now.job}, now.placement != nil)
+	}
+	if listed && now.reserved() {
+		s.queue.plan(now)
 	}
 	s.followBeyond(old, now)
 	return nil

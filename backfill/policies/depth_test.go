@@ -17,7 +17,7 @@ var guaranteeing = []string{"conservative", "pc", "dc"}
 // TestADepthThatIsNotReachedChangesNothing checks that a plan which is deeper than the queue is ever
 // long has the same jobs, starts and promises as one without a limit.
 func TestADepthThatIsNotReachedChangesNothing(t *testing.T) {
-	for _, name := range guaranteeing {
+	for _, name := range append(guaranteeing, "slack") {
 		spec, err := policies.Named(name)
 		require.NoError(t, err)
 		for seed := range uint64(24) {

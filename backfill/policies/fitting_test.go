@@ -201,14 +201,21 @@ func TestFittingFromAnywhere(t *testing.T) {
 	}
 }
 
-// TestFittingOnAFullPool is [TestFittingFromAnywhere] on a pool of many slots, few of which have a
-// free cpu, with a queue of jobs that ask for different things, no cpu among them.
+// TestFittingOnAFullPool is [TestFittingFromAnywhere] on full pools.
 func TestFittingOnAFullPool(t *testing.T) {
+	fullPools(t, "easy", func(random *rand.Rand) backfill.Policy { return wanderer{t, random} })
+}
+
+// fullPools runs a policy, which is to check itself, in the place of a linked-in one on pools of
+// many slots, few of which have a free cpu, with a queue of jobs that ask for different things, no
+// cpu among them.
+func fullPools(t *testing.T, as string, with func(*rand.Rand) backfill.Policy) {
+	t.Helper()
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // not for secrets
-		spec, err := policies.Named("easy")
+		spec, err := policies.Named(as)
 		require.NoError(t, err)
-		spec.New = func(backfill.Values) (backfill.Policy, error) { return wanderer{t, random}, nil }
+		spec.New = func(backfill.Values) (backfill.Policy, error) { return with(random), nil }
 		policy, err := backfill.Link(spec, nil)
 		require.NoError(t, err)
 		by, err := backfill.OrderNamed([]string{"fcfs", "sjf"}[seed%2])

@@ -37,6 +37,47 @@ func TestWindowsChangeNothing(t *testing.T) {
 	}
 }
 
+// slacks are the options of slack in the tests, with its textbook version.
+var slacks = []struct {
+	options map[string]string
+	book    backfilltest.TextbookSlack
+}{
+	{map[string]string{"factor": "2"}, backfilltest.TextbookSlack{Factor: "2"}},
+	{map[string]string{"factor": "0"}, backfilltest.TextbookSlack{Factor: "0"}},
+	{map[string]string{"factor": "0.3"}, backfilltest.TextbookSlack{Factor: "0.3"}},
+	{map[string]string{"factor": "0", "base": "7"}, backfilltest.TextbookSlack{Factor: "0", Base: 7}},
+	{
+		map[string]string{"factor": "1.1", "base": "2", "cap": "9"},
+		backfilltest.TextbookSlack{Factor: "1.1", Base: 2, Cap: 9},
+	},
+}
+
+// TestSlackAsInTheTextbook checks that slack, which looks only at the jobs that may start, decides
+// like its textbook version, which asks each: on random pools, in several orders, with and without
+// a limit of the plan, and on a state that loses what was found before every other round.
+func TestSlackAsInTheTextbook(t *testing.T) {
+	for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "wfp"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			for n := range uint64(60) {
+				seed := 100*uint64(i) + n
+				with := slacks[n%uint64(len(slacks))]
+				spec, err := policies.Named("slack")
+				require.NoError(t, err)
+				policy, err := spec.Make(with.options)
+				require.NoError(t, err)
+				spec.New = func(backfill.Values) (backfill.Policy, error) { return policy, nil }
+				reference := spec
+				reference.New = func(backfill.Values) (backfill.Policy, error) { return with.book, nil }
+				planning := plannings[seed%uint64(len(plannings))]
+				want := run(t, seed, reference, order, planning, false)
+				require.Equal(t, want, run(t, seed, spec, order, planning, false), "seed %d", seed)
+				require.Equal(t, want, run(t, seed, spec, order, planning, true), "seed %d: without memory", seed)
+			}
+		})
+	}
+}
+
 // plannings are how far a policy plans in the tests; most of their pools have no limit.
 var plannings = []backfill.Planning{
 	{}, {Depth: 1}, {}, {Depth: 3}, {}, {Depth: 2, Reorder: true}, {Reorder: true}, {Depth: 5, Reorder: true},

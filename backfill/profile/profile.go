@@ -196,6 +196,24 @@ func (p *View) FreeOf(id SlotID, resource int, t Time) int64 {
 	return p.slots[id].free[resource].value(t)
 }
 
+// FreeUntil returns until when the slot has at least the given amounts free from an instant on: the
+// instant itself if it has less, Forever if it always has that much. Resources of which nothing is
+// needed do not count.
+func (p *View) FreeUntil(id SlotID, need Vector, from Time) Time {
+	until := Forever
+	for k, n := range need {
+		if n == 0 {
+			continue
+		}
+		if short, ok := p.slots[id].free[k].firstBelow(from, n); ok {
+			if until = min(until, short); until <= from {
+				return from
+			}
+		}
+	}
+	return until
+}
+
 // Overfull reports whether at some instant from t on more than the slot's capacity is occupied.
 func (p *View) Overfull(id SlotID, t Time) bool {
 	for k := range p.slots[id].free {

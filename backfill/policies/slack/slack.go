@@ -102,10 +102,8 @@ func (p policy) Decide(c *backfill.Cycle) {
 			c.Guarantee(j, start)
 		}
 	})
-	for j := range c.Queue() {
-		if at, fits := c.FitsNow(j); fits {
-			c.Start(j, at)
-		}
+	for j, at := range c.Startable() {
+		c.Start(j, at)
 	}
 }
 

@@ -1,0 +1,172 @@
+package backfill
+
+import "iter"
+
+// plannedJobs lists the jobs of a shape that have reservations, by estimate and by planned start. On
+// one slot a job can start now if what it asks for is free until its end or until its planned start,
+// as from then on it may use its own place. So a pass over the queue finds those that can start
+// without a look at the others.
+type plannedJobs struct {
+	byEstimate, byStart jobTree
+	least, first        Time // the least estimate and planned start; Forever: there is no job
+	fresh               bool // a job may have come, or may have been moved, since the last sweep
+}
+
+func noPlans() plannedJobs { return plannedJobs{least: Forever, first: Forever} }
+
+// anyJobs are the lanes of a pass over all waiting jobs.
+var anyJobs = []laneJobs{unplannedJobs, plannedByEstimate, plannedByStart} //nolint:gochecknoglobals // a constant
+
+// Startable iterates, in the queue's order, over the waiting jobs that fit now through their
+// estimates beside what runs and all reservations but their own, each with a placement. What it
+// costs depends on how many fit and on how many requests differ, not on how many jobs wait.
+//
+// The loop may start jobs, and nothing else. A job that starts gives its reservation up, and jobs
+// behind it in the queue may fit because of that. Jobs before it are not tried again.
+func (c *Cycle) Startable() iter.Seq2[*Job, Placement] {
+	return func(yield func(*Job, Placement) bool) {
+		c.s.listPlanned()
+		f := c.fitting(nil, anyJobs...)
+		defer func() { c.lanes = f[:0] }()
+		var last *Job         // that the loop was given
+		var left []int32      // shapes with a job that fits and was not started
+		var regained []SlotID // slots on which a job gave its place up
+		for len(f) > 0 {
+			l := f[0]
+			if l.job == last || !c.still(&f[0]) { // a job with a reservation is in two lanes
+				f = f.advance(c)
+				continue
+			}
+			last = l.job
+			was := *c.s.jobs.Find(last.ID)
+			if !yield(last, f[0].at) {
+				return
+			}
+			now := c.s.jobs.Find(last.ID)
+			switch {
+			case now.phase == waiting:
+				left = append(left, l.shape)
+			case was.placement != nil && was.start > c.round.Now:
+				regained = append(regained, slotsOf(was.placement)...)
+				f = c.again(f, &l.queued, freedFrom(&was, now))
+				continue
+			}
+			f = f.advance(c)
+		}
+		c.sweepAll(left, regained)
+	}
+}
+
+// freedFrom returns from when on room is free that a job gave up when it started before its planned
+// start: by its old record it was planned, by the new one it runs.
+func freedFrom(was, now *record) Time {
+	if len(was.placement) == 1 && now.placement.Equal(was.placement) {
+		return max(was.start, now.end)
+	}
+	return was.start
+}
+
+// again returns the lanes of a pass behind a job that it started, after the job has given up its
+// reservation: room that is free from the given instant on.
+func (c *Cycle) again(f lanes, behind *queued, freed Time) lanes {
+	q := c.s.queue
+	reaches := func(shape int32) bool { return c.round.Now+q.shapes[shape].longest > freed }
+	kept := f[:0]
+	for _, l := range f {
+		if !reaches(l.shape) && (l.compare(behind) > 0 || c.seek(&l, behind)) {
+			kept = append(kept, l)
+		}
+	}
+	for i := range q.shapes {
+		if reaches(int32(i)) {
+			kept = c.addLanes(kept, int32(i), behind, anyJobs)
+		}
+	}
+	kept.order()
+	return kept
+}
+
+// sweepAll notes that no waiting job fits now, but for jobs of some shapes, and for those that were
+// tried before a job behind them gave its place up on one of the given slots.
+func (c *Cycle) sweepAll(but []int32, regained []SlotID) {
+	if len(c.s.slots) == 1 {
+		return // mayFit asks the only slot, and nothing else
+	}
+	q := c.s.queue
+	for i := range q.shapes {
+		q.shapes[i].fresh, q.shapes[i].planned.fresh = false, false
+	}
+	for _, i := range but {
+		q.shapes[i].fresh, q.shapes[i].planned.fresh = true, true
+	}
+	if q.swept = len(regained) <= maxGrown; q.swept {
+		q.grown = append(q.grown[:0], regained...)
+	}
+}
+
+// fitsEarly reports whether the job of a lane by planned start fits, and notes where, or when it is
+// planned for.
+func (c *Cycle) fitsEarly(l *lane) (fits bool) {
+	if start, now := c.plannedFor(l.job), c.round.Now; start > now {
+		if _, may := c.s.profile.EarliestAhead(c.s.request(l.job), start, now, now+1); !may {
+			l.limit = start
+			return false
+		}
+	}
+	l.at, fits = c.FitsNow(l.job)
+	return fits
+}
+
+// plannedFor returns a job's planned start; Forever if it does not wait or has no reservation.
+func (c *Cycle) plannedFor(j *Job) Time {
+	if r := c.s.jobs.Find(j.ID); r != nil && r.reserved() {
+		return r.start
+	}
+	return Forever
+}
+
+// reserved reports whether the record is that of a waiting job with a reservation.
+func (r *record) reserved() bool { return r.in(waiting) && r.placement != nil }
+
+// listPlanned lists by shape the jobs with reservations, unless they are. From then on every change
+// of a job changes the lists.
+func (s *State) listPlanned() {
+	if s.queue.plans {
+		return
+	}
+	s.queue.plans = true
+	s.planned.Scan(func(p planned) bool {
+		s.queue.plan(s.jobs.Find(p.job.ID))
+		return true
+	})
+}
+
+// forgetPlanned drops the lists of jobs with reservations, until a policy asks for them again.
+func (q *queue) forgetPlanned() {
+	q.plans = false
+	for i := range q.shapes {
+		q.shapes[i].planned = noPlans()
+	}
+}
+
+// plan lists a waiting job that has a reservation.
+func (q *queue) plan(r *record) {
+	p, e := &q.shapes[q.shape(r.job)].planned, queued{r.key, r.job}
+	p.byEstimate.set(q.owner, listed{e, r.job.Estimate})
+	p.byStart.set(q.owner, listed{e, r.start})
+	p.least, p.first, p.fresh = min(p.least, r.job.Estimate), min(p.first, r.start), true
+}
+
+// unplan is the inverse of plan.
+func (q *queue) unplan(r *record) {
+	p, e := &q.shapes[q.shape(r.job)].planned, queued{r.key, r.job}
+	p.byEstimate.remove(q.owner, e)
+	p.byStart.remove(q.owner, e)
+	p.least, p.first = p.byEstimate.least(), p.byStart.least()
+}
+
+// sameReservation reports whether two records are listed alike among the jobs with reservations.
+func (r *record) sameReservation(o *record) bool {
+	return r.reserved() && o.reserved() && r.job == o.job && r.key == o.key && r.start == o.start &&
+		r.placement.Equal(o.placement)
+}
