@@ -78,8 +78,8 @@ type Refusal struct {
 type Host struct {
 	State *State
 	order Order
-	keyed bool // all jobs of the state have their keys from this order
-	moves bool // some job's key changes with time alone
+	keyed bool  // all jobs of the state have their keys from this order
+	moves Moves // what changes some job's key
 	// byJobs says that all keys are 0, as the policy needs its queue in order of jobs.
 	byJobs   bool
 	planning *Planning // nil: as the state has it
@@ -145,7 +145,7 @@ func (h *Host) follows(before Planning) Planning {
 // rank settles whether the keys come from the order, under the given planning.
 func (h *Host) rank(p Planning) {
 	if byJobs := h.spec.IgnoresOrder && !p.Reorder; byJobs != h.byJobs {
-		h.byJobs, h.keyed, h.moves = byJobs, false, false
+		h.byJobs, h.keyed, h.moves = byJobs, false, 0
 	}
 }
 
@@ -168,14 +168,15 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		r.Planning = &changed
 	}
 	h.rank(planning)
-	if keys := h.keys(&r); len(keys) > 0 {
+	at := Moment{Now: r.Now, Capacity: h.State.capacityAfter(r.Events)}
+	if keys := h.keys(&r, at); len(keys) > 0 {
 		r.Keys = append(keys, r.Keys...)
 	}
 	r.Events = append(r.Events, h.State.elapsed(&r)...)
 	r.Events = append(r.Events, h.State.rematched(&r)...)
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
-			e.Key = h.key(e.Job, r.Now) // invalid jobs have no key; the round will be refused
+			e.Key = h.key(e.Job, at) // invalid jobs have no key; the round will be refused
 			if e.Kind == Found && e.End <= r.Now {
 				e.End = overrunEnd(e.Job, e.Job.runs(h.spec.Guarantees), e.Start, r.Now)
 			}
@@ -197,34 +198,68 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 }
 
 // keys returns the keys that differ from those in the state when the round opens. A host's first
-// round checks all jobs, since another order may have given them their keys. Later rounds check
-// only if keys change with time, and then only jobs that wait or may come back to the queue.
-func (h *Host) keys(r *Round) []JobKey {
+// round checks all jobs, since another order may have given them their keys. If keys change with the
+// pool's capacity, a round that changes it checks all jobs, so that the keys of all are those of the
+// present capacity. If they change with time, each round checks the jobs that wait or may come back
+// to the queue.
+func (h *Host) keys(r *Round, at Moment) []JobKey {
 	var keys []JobKey
 	ask := func(j *Job, old float64) bool {
-		if key := h.key(j, r.Now); key != old {
+		if key := h.key(j, at); key != old {
 			keys = append(keys, JobKey{Job: j.ID, Key: key})
 		}
 		return true
 	}
 	switch {
-	case !h.keyed || h.moves && slices.ContainsFunc(r.Events, Event.returns):
+	case !h.keyed, h.moves&WithTime != 0 && slices.ContainsFunc(r.Events, Event.returns),
+		h.moves&WithCapacity != 0 && !slices.Equal(at.Capacity, h.State.capacity):
 		h.State.jobs.Scan(func(_ JobID, r *record) bool { return ask(r.job, r.key) })
-	case h.moves:
+	case h.moves&WithTime != 0:
 		keys = make([]JobKey, 0, h.State.queue.Len())
 		h.State.queue.order.ascend(nil, func(q queued) bool { return ask(q.job, q.key) })
 	}
 	return keys
 }
 
-// key returns a job's key, and notes in the host if it changes with time alone.
-func (h *Host) key(j *Job, now Time) float64 {
+// key returns a job's key, and notes in the host what changes it.
+func (h *Host) key(j *Job, at Moment) float64 {
 	if h.byJobs {
 		return 0
 	}
-	key, moves := h.order(j, now)
-	h.moves = h.moves || moves
+	key, moves := h.order(j, at)
+	h.moves |= moves
 	return key
+}
+
+// capacityAfter returns the capacity of the slots that are up after the events of a round, which may
+// be in any order and are not validated yet. The result must not be changed.
+func (s *State) capacityAfter(events []Event) Vector {
+	var last map[SlotID]*Event // of each slot, the one that is applied last
+	for i := range events {
+		e := &events[i]
+		if e.Kind != SlotAdded && e.Kind != SlotLost && e.Kind != SlotChanged {
+			continue
+		}
+		if last == nil {
+			last = map[SlotID]*Event{}
+		}
+		if before := last[e.Slot.ID]; before == nil || before.Kind.class() <= e.Kind.class() {
+			last[e.Slot.ID] = e
+		}
+	}
+	if last == nil {
+		return s.capacity
+	}
+	capacity := slices.Clone(s.capacity)
+	for id, e := range last {
+		if id >= 0 && int(id) < len(s.slots) && s.profile.Up(id) {
+			capacity.AddScaled(s.slots[id].Capacity, -1)
+		}
+		if e.Kind != SlotLost && len(e.Slot.Capacity) == len(capacity) {
+			capacity.AddScaled(e.Slot.Capacity, 1)
+		}
+	}
+	return capacity
 }
 
 // returns reports whether the event may bring jobs back to the queue other than the one in its

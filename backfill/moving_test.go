@@ -27,9 +27,9 @@ func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, 
 	return h
 }
 
-// TestQueueFollowsTime checks, in random pools under every order, that the queue is sorted by the
-// keys at the time of each round, and that the policy fcfs starts the first jobs of the queue.
-func TestQueueFollowsTime(t *testing.T) {
+// TestQueueFollowsTheOrder checks, in random pools under every order, that the queue is sorted by the
+// keys at the time of each round and for the slots that are up, and that the policy fcfs starts the first jobs of the queue.
+func TestQueueFollowsTheOrder(t *testing.T) {
 	for _, o := range backfill.Orders() {
 		for _, policy := range []string{"fcfs", "easy", "ibb"} {
 			t.Run(o.Name+" "+policy, func(t *testing.T) {
@@ -43,10 +43,11 @@ func TestQueueFollowsTime(t *testing.T) {
 						r.Keys = nil // the host gets the keys from the order
 						decision, err := h.Decide(t.Context(), r)
 						require.NoError(rt, err)
-						want := sortedBy(h.State.FirstWaiting(1<<20), o.Order, r.Now)
+						at := backfill.Moment{Now: r.Now, Capacity: h.State.Capacity()}
+						want := sortedBy(h.State.FirstWaiting(1<<20), o.Order, at)
 						require.Equal(rt, ids(want), ids(h.State.FirstWaiting(1<<20)))
 						if policy == "fcfs" {
-							requireFirst(rt, decision, want, o.Order)
+							requireFirst(rt, decision, want, o.Order, at)
 						}
 					}
 				})
@@ -55,25 +56,27 @@ func TestQueueFollowsTime(t *testing.T) {
 	}
 }
 
-// sortedBy returns the jobs sorted by their keys at a time, then in the order of jobs.
-func sortedBy(jobs []*backfill.Job, by backfill.Order, now backfill.Time) []*backfill.Job {
+// sortedBy returns the jobs sorted by their keys at a moment, then in the order of jobs.
+func sortedBy(jobs []*backfill.Job, by backfill.Order, at backfill.Moment) []*backfill.Job {
 	jobs = slices.Clone(jobs)
 	slices.SortFunc(jobs, func(a, b *backfill.Job) int {
-		keyA, _ := by(a, now)
-		keyB, _ := by(b, now)
+		keyA, _ := by(a, at)
+		keyB, _ := by(b, at)
 		return cmp.Or(cmp.Compare(keyA, keyB), backfill.Compare(a, b))
 	})
 	return jobs
 }
 
 // requireFirst requires that every started job was before every waiting job in the queue's order.
-func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, by backfill.Order) {
+func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, by backfill.Order,
+	at backfill.Moment,
+) {
 	var all []*backfill.Job
 	for _, s := range d.Started {
 		all = append(all, s.Job)
 	}
 	all = append(all, waiting...)
-	require.Equal(t, ids(sortedBy(all, by, d.Now)), ids(all))
+	require.Equal(t, ids(sortedBy(all, by, at)), ids(all))
 }
 
 // TestOvertaking checks that a short job overtakes a long one that came earlier when both have
@@ -106,26 +109,32 @@ func TestReturningJobsHaveNewKeys(t *testing.T) {
 	require.InDelta(t, -9, jobState(t, s, 2).Key, 0)
 }
 
-// TestAskedOnce checks that an order is asked for the key of each job once, at its arrival, and
-// again in each round only if it says that keys change with time.
+// TestAskedOnce checks that an order is asked for the key of each job once, at its arrival; again
+// in each round only if it says that keys change with time, and after a change of the pool's
+// capacity only if it says that keys change with that.
 func TestAskedOnce(t *testing.T) {
-	for _, moves := range []bool{false, true} {
+	for moves, want := range map[backfill.Moves][]int{
+		0: {3, 4, 4, 4, 4}, backfill.WithTime: {3, 6, 9, 12, 15}, backfill.WithCapacity: {3, 4, 4, 7, 7},
+	} {
 		asked := 0
-		by := func(j *backfill.Job, now backfill.Time) (float64, bool) {
+		by := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 			asked++
-			return -float64(j.Waited(now)), moves
+			return -float64(j.Waited(at.Now)), moves
 		}
 		s := newState(t, cpus(4))
 		easy := link(t, "easy", nil)
 		h, err := backfill.NewHost(s, by, easy, easy, nil)
 		require.NoError(t, err)
 		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4), job(2, 0, 50, 4))...)
-		require.Equal(t, 3, asked, "each job at its arrival")
+		require.Equal(t, want[0], asked, "each job at its arrival")
 		decide(t, h, 5, submitted(job(3, 5, 100, 4))...)
-		require.Equal(t, map[bool]int{false: 4, true: 6}[moves], asked,
-			"the new job, and the waiting ones if keys change with time")
+		require.Equal(t, want[1], asked, "the new job, and the waiting ones if keys change with time")
 		decide(t, h, 6, jobEvent(backfill.Completed, 0))
-		require.Equal(t, map[bool]int{false: 4, true: 9}[moves], asked)
+		require.Equal(t, want[2], asked)
+		decide(t, h, 7, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(1, cpus(3))})
+		require.Equal(t, want[3], asked, "also the running one, as it may come back")
+		decide(t, h, 8, backfill.Event{Kind: backfill.SlotChanged, Slot: slot(1, cpus(3))})
+		require.Equal(t, want[4], asked, "the capacity is the same")
 	}
 }
 

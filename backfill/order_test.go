@@ -22,6 +22,7 @@ func TestOrders(t *testing.T) {
 		gang(4, 1, 20, 4, 1), // as wide as job 1
 	}
 	for name, want := range map[string][]backfill.JobID{
+		"area":      {2, 3, 4, 1},
 		"fcfs":      {1, 2, 3, 4},
 		"fifo":      {1, 2, 3, 4},
 		"sjf":       {2, 4, 1, 3},
@@ -59,21 +60,92 @@ func TestMovingOrders(t *testing.T) {
 		{"xfactor", job(1, 0, 10, 3), 15, -2.5},
 		{"xfactor", job(1, 7, 10, 3), 3, -1},
 	} {
-		key, moves := order(t, tt.order)(tt.job, tt.now)
+		key, moves := order(t, tt.order)(tt.job, backfill.Moment{Now: tt.now})
 		require.InDelta(t, tt.want, key, 0, "%s at %d", tt.order, tt.now)
-		require.True(t, moves)
+		require.Equal(t, backfill.WithTime, moves)
 	}
+}
+
+// TestArea checks the keys under the order area: the largest share of a resource that the pool has
+// counts, and a job that takes a bundle whole counts with what it asks for.
+func TestArea(t *testing.T) {
+	type pool = backfill.Vector
+	whole := job(1, 0, 10, 3, 100)
+	whole.Whole = true
+	predicted := job(1, 0, 10, 3, 100)
+	predicted.Running, predicted.Limit = 5, 90
+	for _, tt := range []struct {
+		job  *backfill.Job
+		has  pool
+		want float64
+	}{
+		{job(1, 0, 10, 3), pool{8}, 3.75},
+		{gang(1, 0, 10, 4, 3), pool{8}, 15}, // more than there is now
+		{gang(1, 0, 10, 2, 3, 100), pool{8, 1600}, 7.5},
+		{gang(1, 0, 10, 2, 3, 100), pool{8, 200}, 10},
+		{gang(1, 0, 10, 2, 3, 100), pool{0, 1600}, 1.25}, // no slot with cpus is up
+		{job(1, 0, 10, 0, 100), pool{8, 0}, 0},           // nothing of what the pool has
+		{job(1, 0, 10, 3, 100), pool{0, 0}, 0},           // no slot is up
+		{job(1, 0, 10, 1, 100, 1), pool{8, 1600, 2}, 5},
+		{whole, pool{8, 1600}, 3.75},
+		{predicted, pool{8, 1600}, 3.75}, // by the estimate
+	} {
+		key, moves := order(t, "area")(tt.job, backfill.Moment{Now: 7, Capacity: tt.has})
+		require.InDelta(t, tt.want, key, 0, "%v of %v", tt.job.Total(), tt.has)
+		require.Equal(t, backfill.WithCapacity, moves)
+	}
+}
+
+// TestAreaIsExact compares the keys of area with exact fractions: as long as the products of
+// estimate and request are below 2^53, a key is the nearest number to the exact value, which is the
+// same on every machine; below 2^52, jobs that all ask for the same resource are in the exact order
+// of the products.
+func TestAreaIsExact(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		amount := rapid.Int64Range(0, 1<<20)
+		has := backfill.Vector(rapid.SliceOfN(rapid.Int64Range(0, 1<<50), 1, 3).Draw(rt, "capacity"))
+		draw := func(id backfill.JobID) *backfill.Job {
+			return gang(id, 0, backfill.Time(rapid.Int64Range(1, 1<<28).Draw(rt, "estimate")),
+				rapid.IntRange(1, 8).Draw(rt, "nodes"), rapid.SliceOfN(amount, len(has), len(has)).Draw(rt, "request")...)
+		}
+		a, b := draw(1), draw(2)
+		key := func(j *backfill.Job) float64 {
+			key, _ := order(t, "area")(j, backfill.Moment{Capacity: has})
+			return key
+		}
+		for _, j := range []*backfill.Job{a, b} {
+			exact, _ := exactArea(j, has).Float64()
+			require.InDelta(rt, exact, key(j), 0)
+		}
+		if len(has) == 1 && has[0] > 0 {
+			area := func(j *backfill.Job) int64 { return int64(j.Estimate) * j.Width() }
+			require.Equal(rt, cmp.Compare(area(a), area(b)), cmp.Compare(key(a), key(b)))
+		}
+	})
+}
+
+// exactArea returns estimate × the largest of request / capacity.
+func exactArea(j *backfill.Job, has backfill.Vector) *big.Rat {
+	share := new(big.Rat)
+	for i, amount := range j.Total() {
+		if has[i] > 0 {
+			if of := big.NewRat(amount, has[i]); of.Cmp(share) > 0 {
+				share = of
+			}
+		}
+	}
+	return share.Mul(share, new(big.Rat).SetInt64(int64(j.Estimate)))
 }
 
 // TestUnknownOrder checks that the error for an unknown order names the orders that there are, and
 // the one that is probably meant.
 func TestUnknownOrder(t *testing.T) {
-	const list = "choose one of fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
+	const list = "choose one of area, fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
 	for written, hint := range map[string]string{
 		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ",
 		"FCFS":     ", did you mean fcfs?: ",
 		"narowest": ", did you mean narrowest?: ", "x-factor": ", did you mean xfactor?: ",
-		"sfj": ", did you mean sjf?: ",
+		"sfj": ", did you mean sjf?: ", "Area": ", did you mean area?: ",
 	} {
 		_, err := backfill.OrderNamed(written)
 		require.EqualError(t, err, fmt.Sprintf("unknown order %q%s%s", written, hint, list))
@@ -86,6 +158,7 @@ func TestUnknownOrder(t *testing.T) {
 func TestKeysNearTheTruth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "now"))
+		at := backfill.Moment{Now: now}
 		draw := func(id backfill.JobID) *backfill.Job {
 			return job(id, backfill.Time(rapid.Int64Range(0, 1<<25).Draw(rt, "submit")),
 				backfill.Time(rapid.Int64Range(1, 1<<25).Draw(rt, "estimate")),
@@ -93,19 +166,19 @@ func TestKeysNearTheTruth(t *testing.T) {
 		}
 		a, b := draw(1), draw(2)
 		for _, j := range []*backfill.Job{a, b} {
-			key, _ := order(t, "wfp")(j, now)
+			key, _ := order(t, "wfp")(j, at)
 			exact, _ := exactWFP(j, now).Float64()
 			require.InEpsilon(rt, 1+exact, 1-key, 0x1p-49)
 		}
-		keyA, _ := order(t, "xfactor")(a, now)
-		keyB, _ := order(t, "xfactor")(b, now)
+		keyA, _ := order(t, "xfactor")(a, at)
+		keyB, _ := order(t, "xfactor")(b, at)
 		waited := func(j *backfill.Job) *big.Rat { return big.NewRat(int64(j.Waited(now)), int64(j.Estimate)) }
 		require.Equal(rt, waited(b).Cmp(waited(a)), cmp.Compare(keyA, keyB))
 
 		twice := *a // has waited twice as long and has twice the estimate
 		twice.Submit, twice.Estimate = now-2*a.Waited(now), 2*a.Estimate
-		same, _ := order(t, "wfp")(&twice, now)
-		key, _ := order(t, "wfp")(a, now)
+		same, _ := order(t, "wfp")(&twice, at)
+		key, _ := order(t, "wfp")(a, at)
 		require.InDelta(rt, key, same, 0)
 	})
 }
@@ -154,7 +227,7 @@ func TestQueueIsSorted(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := order(t, rapid.SampledFrom(orders).Draw(rt, "order"))
 		by := func(j *backfill.Job) float64 {
-			key, _ := asked(j, 0)
+			key, _ := asked(j, backfill.Moment{Capacity: cpus(8)})
 			return key
 		}
 		var jobs []*backfill.Job

@@ -71,6 +71,17 @@ func (s *View) Snapshot() Snapshot {
 	return snap
 }
 
+// capacity returns the summed capacity of the slots that are up, those aside that [Restore] refuses.
+func (snap *Snapshot) capacity() Vector {
+	sum := make(Vector, len(snap.Resources))
+	for i := range snap.Slots {
+		if s := &snap.Slots[i]; s.Up && len(s.Capacity) == len(sum) {
+			sum.AddScaled(s.Capacity, 1)
+		}
+	}
+	return sum
+}
+
 // Settled lists by ID the jobs that run, have a reservation or are held: what a snapshot says of all jobs
 // but those that only wait, of which there may be a million.
 func (s *View) Settled() []JobState {

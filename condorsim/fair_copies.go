@@ -211,7 +211,7 @@ func (f *fairStarts) order(by backfill.Order) backfill.Order {
 	if f.estimates == nil || by == nil {
 		return by
 	}
-	return func(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
-		return by(cmp.Or(f.ordered[j.ID], j), now)
+	return func(j *backfill.Job, at backfill.Moment) (key float64, moves backfill.Moves) {
+		return by(cmp.Or(f.ordered[j.ID], j), at)
 	}
 }

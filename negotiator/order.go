@@ -128,27 +128,29 @@ func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Ord
 	return order
 }
 
-// key returns a job's key at an instant, lower keys first, and whether it changes with time alone.
-// It implements [backfill.Order].
-func (p *priorities) key(j *backfill.Job, now backfill.Time) (key float64, moves bool) {
+// key returns a job's key at a moment, lower keys first, and whether it changes with time. It
+// implements [backfill.Order].
+func (p *priorities) key(j *backfill.Job, at backfill.Moment) (key float64, moves backfill.Moves) {
+	now := at.Now
 	known := p.known[j.ID]
 	if known == nil || known.job != p.job(j.ID) || known.estimate != j.Estimate {
 		known = &priority{job: p.job(j.ID), estimate: j.Estimate, ad: p.describe(j), at: now - 1}
 		p.known[j.ID] = known
 	}
 	if known.ad == nil {
-		return known.key, false
+		return known.key, 0
 	}
 	if known.at == now {
-		return known.key, true
+		return known.key, backfill.WithTime
 	}
 	p.now, p.asked = now, false
 	known.key, known.at = p.evaluate(known), now
 	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil
+		return known.key, 0
 	}
-	return known.key, p.asked
+	return known.key, backfill.WithTime
 }
 
 // evaluate returns the key for a job. If that takes more than [classad.FewSteps], the job comes

@@ -27,6 +27,9 @@ func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfi
 	}
 }
 
+// at is a moment for orders that do not ask for the pool's capacity.
+func at(now backfill.Time) backfill.Moment { return backfill.Moment{Now: now} }
+
 func TestExpressions(t *testing.T) {
 	last := math.Inf(1)
 	for _, tt := range []struct {
@@ -66,9 +69,9 @@ func TestExpressions(t *testing.T) {
 		{"WaitTime > 60 ? undefined : 1", -1, true},
 	} {
 		p, j := newPriorities(t, tt.expression, `Owner = "alice"; JobPrio = 4; Nice = CurrentTime - 99`)
-		key, moves := p.key(j, 130)
+		key, moves := p.key(j, at(130))
 		require.InDelta(t, keyNumber(tt.want), keyNumber(key), 0, tt.expression)
-		require.Equal(t, tt.moves, moves, tt.expression)
+		require.Equal(t, tt.moves, moves == backfill.WithTime, tt.expression)
 	}
 }
 
@@ -83,14 +86,14 @@ func keyNumber(key float64) float64 {
 // The planned values count, whatever the ad says.
 func TestAdsCannotLie(t *testing.T) {
 	p, j := newPriorities(t, "WaitTime * 1000 + Width", "WaitTime = 1000000; Width = 77; CurrentTime = 5000")
-	key, _ := p.key(j, 130)
+	key, _ := p.key(j, at(130))
 	require.InDelta(t, -30_006, key, 0)
-	key, _ = p.key(j, 90)
+	key, _ = p.key(j, at(90))
 	require.InDelta(t, -6, key, 0, "clocks that disagree")
 
 	p, j = newPriorities(t, "EstimatedRunTime", "")
 	j.Estimate = 55 // as for a job without an estimate
-	key, _ = p.key(j, 130)
+	key, _ = p.key(j, at(130))
 	require.InDelta(t, -55, key, 0)
 }
 
@@ -101,22 +104,22 @@ func TestOncePerJob(t *testing.T) {
 	clock := p.host.Now
 	p.host.Now = func() int64 { looks++; return clock() }
 	for range 3 {
-		_, _ = p.key(j, 130)
+		_, _ = p.key(j, at(130))
 	}
 	require.Equal(t, 1, looks, "once an instant")
-	_, _ = p.key(j, 131)
+	_, _ = p.key(j, at(131))
 	require.Equal(t, 2, looks)
 	changed := *j
 	changed.Estimate++
-	_, _ = p.key(&changed, 131)
+	_, _ = p.key(&changed, at(131))
 	require.Equal(t, 3, looks, "it is another job now")
 
 	p, j = newPriorities(t, "Width", "")
-	_, _ = p.key(j, 130)
+	_, _ = p.key(j, at(130))
 	require.Nil(t, p.known[1].ad, "it will not be evaluated again")
-	key, moves := p.key(j, 999)
+	key, moves := p.key(j, at(999))
 	require.InDelta(t, -6, key, 0)
-	require.False(t, moves)
+	require.Zero(t, moves)
 	p.forget(1)
 	require.Empty(t, p.known)
 	(*priorities)(nil).forget(1)
@@ -126,21 +129,21 @@ func TestOncePerJob(t *testing.T) {
 func TestUnordered(t *testing.T) {
 	p, j := newPriorities(t, "CurrentTime > 130 ? 1 : undefined", "")
 	require.False(t, p.unordered(), "nobody was asked")
-	_, _ = p.key(j, 130)
+	_, _ = p.key(j, at(130))
 	require.True(t, p.unordered())
 	p.forget(1)
 	require.True(t, p.unordered())
-	_, _ = p.key(j, 131)
+	_, _ = p.key(j, at(131))
 	require.False(t, p.unordered())
-	_, _ = p.key(j, 130)
+	_, _ = p.key(j, at(130))
 	require.False(t, p.unordered(), "it had a number once")
 	require.False(t, (*priorities)(nil).unordered())
 }
 
 func TestOrderNamed(t *testing.T) {
 	_, err := OrderNamed("tallest")
-	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of fcfs, fifo, ljf, `+
-		`narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)
+	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of area, fcfs, fifo, `+
+		`ljf, narrowest, sjf, wfp, widest, xfactor or expr:EXPRESSION`)
 	_, err = OrderNamed("expr:1 +* 2")
 	_, isSyntax := errors.AsType[*classad.SyntaxError](err)
 	require.True(t, isSyntax)
@@ -207,8 +210,8 @@ func TestSameAsTheCore(t *testing.T) {
 			}
 			now := backfill.Time(rapid.Int64Range(0, 1<<41).Draw(rt, "now"))
 			_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0)
-			want, _ := core(j, now)
-			got, _ := p.key(j, now)
+			want, _ := core(j, at(now))
+			got, _ := p.key(j, at(now))
 			require.InDelta(rt, want, got, 0, name)
 		})
 	}
@@ -224,7 +227,7 @@ func BenchmarkExpression(b *testing.B) {
 			p, j := newPriorities(b, expression, "")
 			now := backfill.Time(100)
 			for b.Loop() {
-				_, _ = p.key(j, now)
+				_, _ = p.key(j, at(now))
 				now++
 			}
 		})
@@ -233,7 +236,7 @@ func BenchmarkExpression(b *testing.B) {
 		p, j := newPriorities(b, "-EstimatedRunTime", "")
 		for b.Loop() {
 			p.forget(1)
-			_, _ = p.key(j, 100)
+			_, _ = p.key(j, at(100))
 		}
 	})
 }
@@ -242,12 +245,12 @@ func BenchmarkExpression(b *testing.B) {
 // cost the same again at the next instant.
 func TestExpensiveOrder(t *testing.T) {
 	p, j := newPriorities(t, "Costly + CurrentTime", `Costly = regexp("(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")`)
-	key, moves := p.key(j, 130)
+	key, moves := p.key(j, at(130))
 	require.True(t, math.IsInf(key, 1))
-	require.False(t, moves)
+	require.Zero(t, moves)
 	require.Nil(t, p.known[1].ad, "it will not be evaluated again")
 	require.Len(t, p.takeExpensive(), 1)
-	_, _ = p.key(j, 131)
+	_, _ = p.key(j, at(131))
 	require.Empty(t, p.takeExpensive())
 	require.Empty(t, (*priorities)(nil).takeExpensive())
 }

@@ -124,7 +124,9 @@ func (p *predictions) order(by backfill.Order) backfill.Order {
 	if p.idle() || by == nil {
 		return by
 	}
-	return func(j *backfill.Job, now backfill.Time) (key float64, moves bool) { return by(p.ordered(j), now) }
+	return func(j *backfill.Job, at backfill.Moment) (key float64, moves backfill.Moves) {
+		return by(p.ordered(j), at)
+	}
 }
 
 // ordered returns the job by which the queue is ordered: a copy with another run time, if the order

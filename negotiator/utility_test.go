@@ -34,7 +34,7 @@ func TestUtilities(t *testing.T) {
 			job.Nodes = rapid.IntRange(1, 1<<20).Draw(rt, "nodes")
 			job.Request = backfill.Vector{1, 500}
 			wait := backfill.Time(rapid.IntRange(1, 1<<26).Draw(rt, "wait"))
-			key, _ := p.key(&job, job.Submit+wait)
+			key, _ := p.key(&job, at(job.Submit+wait))
 			want := formulas[u.Name](float64(wait), float64(job.Estimate), float64(job.Nodes), float64(job.Submit))
 			require.InDelta(rt, want, -key, math.Abs(want)*2e-5+1e-12, u.Name)
 		})
@@ -48,10 +48,10 @@ func TestUtilitiesAreTheNamedOrders(t *testing.T) {
 		require.NoError(t, err)
 		p, j := newPriorities(t, Utilities()[i].Expression, "")
 		for _, now := range []backfill.Time{90, 100, 101, 130, 99_999} {
-			want, _ := named(j, now)
-			key, moves := p.key(j, now)
+			want, _ := named(j, at(now))
+			key, moves := p.key(j, at(now))
 			require.InEpsilon(t, 1-want, 1-key, 1e-14, "%s at %d", name, now)
-			require.True(t, moves)
+			require.Equal(t, backfill.WithTime, moves)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestTheBeginningOfATraceIsNoError(t *testing.T) {
 		p, j := newPriorities(t, u.Expression, "")
 		first := *j
 		first.Submit = 0
-		key, _ := p.key(&first, 0)
+		key, _ := p.key(&first, at(0))
 		require.False(t, math.IsNaN(key) || math.IsInf(key, 1), "%s: %v", u.Name, key)
 	}
 }

@@ -178,7 +178,7 @@ func TestFaultsOfSettings(t *testing.T) {
 	for _, c := range []struct{ text, err string }{
 		{`policy: ""`, `[1:9] policy: "": must be a policy's name or a plugin's path`},
 		{"plan_depth: -1", "[1:13] plan_depth: -1: must be at least 1, or 0 for no limit"},
-		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of fcfs, `},
+		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of area, fcfs, `},
 		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},
 		{"speed: fast", `[1:8] speed: "fast": must be max or a number of at least 0.001`},
 		{"speed: 0", `[1:8] speed: "0": must be max or a number of at least 0.001`},

@@ -308,11 +308,11 @@ func TestAllAtSchedulingPoints(t *testing.T) {
 // any event another job comes to the top of the queue at 5; from the next point on, the slot is
 // drained for it.
 func TestNewTopJobAtAPoint(t *testing.T) {
-	byFive := func(j *backfill.Job, now backfill.Time) (float64, bool) { // from 5 on the queue is reversed
-		if now < 5 {
-			return float64(j.ID), true
+	byFive := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) { // from 5 on the queue is reversed
+		if at.Now < 5 {
+			return float64(j.ID), backfill.WithTime
 		}
-		return -float64(j.ID), true
+		return -float64(j.ID), backfill.WithTime
 	}
 	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive,
 		link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)

@@ -25,8 +25,8 @@ func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
 func (o *Order) Open(waiting func() []Waiting) { o.waiting, o.share = waiting, nil }
 
 // Key returns the job's key until the next Open. A job that does not wait by Open's callback counts
-// as one that has arrived since. moves is always true: the next cycle has other keys.
-func (o *Order) Key(j *backfill.Job, _ backfill.Time) (key float64, moves bool) {
+// as one that has arrived since. The key always moves with time: the next cycle has other keys.
+func (o *Order) Key(j *backfill.Job, _ backfill.Moment) (key float64, moves backfill.Moves) {
 	if o.share == nil {
 		o.share = o.a.Share(o.waiting())
 	}
@@ -34,7 +34,7 @@ func (o *Order) Key(j *backfill.Job, _ backfill.Time) (key float64, moves bool) 
 	if !known {
 		key = o.share.Arrive(o.describe(j))
 	}
-	return key, true
+	return key, backfill.WithTime
 }
 
 func (o *Order) describe(j *backfill.Job) Waiting {

@@ -209,14 +209,14 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 	o.Open(func() []Waiting { return []Waiting{of(early), of(late)} })
 	for j, want := range map[*backfill.Job]float64{early: 3, late: 6, job(3, 30, "b"): 6} {
 		for range 2 {
-			key, moves := asked(j, 40)
+			key, moves := asked(j, backfill.Moment{Now: 40})
 			require.InDelta(t, want, key, 1e-9)
-			require.True(t, moves)
+			require.Equal(t, backfill.WithTime, moves)
 		}
 	}
 	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
 	o.Open(func() []Waiting { return []Waiting{of(late)} })
-	key, _ := asked(late, 50)
+	key, _ := asked(late, backfill.Moment{Now: 50})
 	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
 }
 

@@ -116,6 +116,6 @@ func BenchmarkFairShare(b *testing.B) {
 		n++
 		j := arrive(n)
 		belief.openOrder()
-		key(&backfill.Job{ID: j.ID}, 0)
+		key(&backfill.Job{ID: j.ID}, backfill.Moment{})
 	}
 }
