@@ -43,7 +43,7 @@ func table(t require.TestingT, r *condorsim.Result) string {
 // drawOrder draws an order of the queue; some orders use estimates.
 func drawOrder(t *rapid.T) negotiator.Order {
 	order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{
-		"fcfs", "sjf", "wfp",
+		"fcfs", "sjf", "wfp", "area",
 		"expr:-EstimatedRunTime",
 	}).Draw(t, "order"))
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func TestFairStarts(t *testing.T) {
 				}
 				c := link(outer, policy.Name, nil)
 				order, err := negotiator.OrderNamed(rapid.SampledFrom([]string{
-					"fcfs", "sjf", "wfp",
+					"fcfs", "sjf", "wfp", "area",
 					"expr:WaitTime * Width",
 				}).Draw(t, "order"))
 				require.NoError(t, err)

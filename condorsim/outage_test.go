@@ -542,7 +542,7 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 				outages := drawOutages(t)
 				seed := rapid.Uint64().Draw(t, "seed")
 				giveUp := rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "give up after")
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:WaitTime * Width"}).Draw(t, "order")
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "area", "expr:WaitTime * Width"}).Draw(t, "order")
 				var bytesOf [2]bytes.Buffer
 				for i := range bytesOf {
 					w := onNodes(outer, outages, in.Jobs...)

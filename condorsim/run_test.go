@@ -165,9 +165,9 @@ func TestSchedules(t *testing.T) {
 					require.NoError(t, err)
 					c := link(outer, policy.Name, nil)
 					c.Order, err = negotiator.OrderNamed([]string{
-						"fcfs", "sjf",
+						"fcfs", "sjf", "area",
 						"wfp", "expr:WaitTime * Width",
-					}[len(in.Jobs)%4])
+					}[len(in.Jobs)%5])
 					require.NoError(t, err)
 					result, err := condorsim.Run(context.Background(), w, c, nil)
 					require.NoError(t, err)

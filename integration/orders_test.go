@@ -15,6 +15,7 @@ const (
 	sjfExpression = "expr:-EstimatedRunTime"
 	wfpExpression = "expr:(1.0*WaitTime/EstimatedRunTime) * (1.0*WaitTime/EstimatedRunTime) " +
 		"* (1.0*WaitTime/EstimatedRunTime) * Width"
+	areaExpression    = "expr:-EstimatedRunTime * Width" // with cpus alone
 	xfactorExpression = "expr:1.0 * (CurrentTime - QDate + EstimatedRunTime) / EstimatedRunTime"
 )
 
@@ -44,7 +45,7 @@ func TestOrdersAsExpressions(t *testing.T) {
 	some := fmt.Sprintf("--jobs=%d", jobs)
 	different := map[string]bool{}
 	for _, c := range []struct{ named, expression string }{
-		{"sjf", sjfExpression}, {"wfp", wfpExpression}, {"xfactor", xfactorExpression},
+		{"sjf", sjfExpression}, {"wfp", wfpExpression}, {"xfactor", xfactorExpression}, {"area", areaExpression},
 	} {
 		named := schedule(t, nil, "easy", c.named, some)
 		require.Equal(t, jobs+1, strings.Count(named, "\n"))
@@ -54,11 +55,13 @@ func TestOrdersAsExpressions(t *testing.T) {
 	}
 }
 
-// TestOrdersEverywhere requires the same schedule under moving orders linked in, as a binary, and
+// TestOrdersEverywhere requires the same schedule under orders whose keys change linked in, as a binary, and
 // on any number of cores.
 func TestOrdersEverywhere(t *testing.T) {
 	for _, policy := range []string{"easy", "ibb", "fcfs"} {
-		for name, order := range map[string]string{"wfp": "wfp", "xfactor": "xfactor", "expr": wfpExpression} {
+		for name, order := range map[string]string{
+			"wfp": "wfp", "xfactor": "xfactor", "area": "area", "expr": wfpExpression,
+		} {
 			t.Run(policy+" "+name, func(t *testing.T) {
 				t.Parallel()
 				const some = "--jobs=2000"

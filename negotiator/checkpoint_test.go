@@ -155,7 +155,7 @@ func settled(m Checkpoint) Checkpoint {
 func TestARestoredNegotiatorGoesOn(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, rapid.MakeCheck(func(r *rapid.T) {
-			order := rapid.SampledFrom([]string{"fcfs", "wfp", "expr:JobPrio ?: 0 + WaitTime"}).Draw(r, "order")
+			order := rapid.SampledFrom([]string{"fcfs", "wfp", "area", "expr:JobPrio ?: 0 + WaitTime"}).Draw(r, "order")
 			planning := backfill.Planning{
 				Depth: rapid.IntRange(0, 3).Draw(r, "depth"), Reorder: rapid.Bool().Draw(r, "reorder"),
 			}

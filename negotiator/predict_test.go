@@ -278,7 +278,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 			changed := rapid.IntRange(0, 3).Draw(r, "switch") == 0
 			if changed {
 				policy = rapid.SampledFrom(names).Draw(r, "to")
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "expr:-EstimatedRunTime"}).Draw(r, "order")
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "wfp", "area", "expr:-EstimatedRunTime"}).Draw(r, "order")
 				require.NoError(r, n.Change(change(t, policy, order,
 					rapid.SampledFrom(someSettings).Draw(r, "estimators"))))
 			}

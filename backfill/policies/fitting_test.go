@@ -100,7 +100,7 @@ func TestFittingChangesNothing(t *testing.T) {
 		name  string
 		depth int
 	}{{"first-fit", 0}, {"easy", 1}, {"easy", 3}, {"ibb", 1}, {"bb", 1}, {"best-fit", 0}} {
-		for i, order := range []string{"fcfs", "sjf", "widest", "wfp"} {
+		for i, order := range []string{"fcfs", "sjf", "widest", "wfp", "area"} {
 			t.Run(c.name+" "+order, func(t *testing.T) {
 				t.Parallel()
 				for n := range uint64(24) {
@@ -197,7 +197,7 @@ func TestFittingFromAnywhere(t *testing.T) {
 		spec.New = func(backfill.Values) (backfill.Policy, error) {
 			return wanderer{t, rand.New(rand.NewPCG(seed, 1))}, nil //nolint:gosec // not for secrets
 		}
-		run(t, seed, spec, []string{"fcfs", "sjf", "wfp"}[seed%3], backfill.Planning{}, false)
+		run(t, seed, spec, []string{"fcfs", "sjf", "wfp", "area"}[seed%4], backfill.Planning{}, false)
 	}
 }
 

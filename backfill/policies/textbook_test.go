@@ -19,7 +19,7 @@ import (
 // textbook version, and like itself on a state that loses the policy's memo every other round.
 func TestWindowsChangeNothing(t *testing.T) {
 	for _, name := range []string{"conservative", "pc", "dc"} {
-		for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "narrowest"} {
+		for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "narrowest", "area"} {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Parallel()
 				for n := range uint64(24) {

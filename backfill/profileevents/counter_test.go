@@ -120,7 +120,7 @@ func TestSameCountAsScanning(t *testing.T) {
 		t.Run(name, func(outer *testing.T) {
 			var most int64
 			rapid.Check(outer, func(t *rapid.T) {
-				order := rapid.SampledFrom([]string{"fcfs", "sjf", "ljf", "widest", "narrowest", "wfp"}).Draw(t,
+				order := rapid.SampledFrom([]string{"fcfs", "sjf", "ljf", "widest", "narrowest", "wfp", "area"}).Draw(t,
 					"order")
 				most = max(most, requireSame(t, drawJobs(t), name, order))
 			})

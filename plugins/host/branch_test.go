@@ -100,7 +100,7 @@ func TestPluginsTakeTurns(t *testing.T) {
 	for range 200 {
 		for range random.IntN(3) { // perhaps twice between two rounds, or to the current policy
 			i := random.IntN(len(names))
-			order, err := backfill.OrderNamed([]string{"fcfs", "wfp", "sjf"}[random.IntN(3)])
+			order, err := backfill.OrderNamed([]string{"fcfs", "wfp", "sjf", "area"}[random.IntN(4)])
 			require.NoError(t, err)
 			fallback := func() backfill.Decider { return linked(t, policies.FallbackFor(named(t, names[i]))) }
 			require.NoError(t, want.Change(order, linked(t, named(t, names[i])), fallback()))

@@ -230,7 +230,7 @@ func named(tb testing.TB, name string) backfill.PolicySpec {
 func TestRemoteAndLinkedAgree(t *testing.T) {
 	for i, name := range names() {
 		for _, seed := range []uint64{0, 1, 2, 3, 4, partitioned, partitioned + 1, partitioned + 2} {
-			order := []string{"fcfs", "sjf", "widest", "wfp"}[(i+int(seed))%4]
+			order := []string{"fcfs", "sjf", "area", "widest", "wfp"}[(i+int(seed))%5]
 			t.Run(name, func(t *testing.T) {
 				var here, there []backfill.Snapshot
 				remote := inProcess(t, Options{},
