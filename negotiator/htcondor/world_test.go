@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,6 +50,7 @@ type world struct {
 	most           int // jobs that the schedd runs at once; 0: it does not say
 	hidden         int // that it runs and does not tell of
 	policy         string
+	order          string // "": fcfs
 	starts, broken int
 	calm           bool     // nothing may break a guarantee
 	taken          int      // matches that were taken
@@ -144,7 +146,7 @@ func (w *world) config() negotiator.Config {
 	if main.Spec().Guarantees {
 		fallback = "conservative"
 	}
-	order, err := negotiator.OrderNamed("fcfs")
+	order, err := negotiator.OrderNamed(cmp.Or(w.order, "fcfs"))
 	require.NoError(w.t, err)
 	if w.accounting.Accountant != nil {
 		order = w.pool.FairShare()
@@ -461,6 +463,7 @@ func (w *world) pass(seconds int) {
 func (w *world) check() {
 	w.t.Helper()
 	require.Empty(w.t, w.failed, w.log)
+	w.requireOrder()
 	for _, n := range w.nodes {
 		cpus, memory := n.free()
 		require.True(w.t, cpus >= 0 && memory >= 0, "%s is oversubscribed", n.name)
