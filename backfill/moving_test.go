@@ -150,9 +150,10 @@ func TestNoKeyForWhatIsNoJob(t *testing.T) {
 }
 
 // BenchmarkKeys measures a round without events, with many jobs in the queue, under an order whose
-// keys stay (sjf) and one whose keys change with time (wfp).
+// keys stay (sjf), one whose keys change with the pool's capacity, which stays (area), and one whose
+// keys change with time (wfp).
 func BenchmarkKeys(b *testing.B) {
-	for _, name := range []string{"sjf", "wfp"} {
+	for _, name := range []string{"sjf", "area", "wfp"} {
 		for _, n := range []int{100, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d waiting", name, n), func(b *testing.B) {
 				by, err := backfill.OrderNamed(name)

@@ -7,8 +7,8 @@ import (
 
 // Order is the queue's priority function; it does not depend on the policy. It returns a job's key
 // at a moment; jobs with lower keys come first. Jobs with equal keys stand in the order of
-// [Compare]. What can change the key while the job stays as it is, moves says: the host asks again
-// when that changes.
+// [Compare]. The result moves says what can change the key while the job stays as it is; when that
+// has changed, the host asks again.
 type Order func(j *Job, at Moment) (key float64, moves Moves)
 
 // Moment is what an order may know besides the job.
@@ -74,8 +74,8 @@ func fixed(key func(*Job) float64) Order {
 // area prefers jobs that take little of the pool for a short time: of the resources that the pool
 // has, it takes the one of which all chunks together ask for the largest share. A job that takes a
 // bundle whole counts with what it asks for, as in its width. If the pool has nothing, all keys are
-// 0. The share is divided last, and each operation is rounded once, which is part of the definition:
-// up to products of 2^53 the key is the number nearest to the exact one, on every machine.
+// 0. To multiply first and to round each operation once is part of the definition: while products
+// and capacities are below 2^53, the key is the number nearest to the exact one, on every machine.
 func area(j *Job, at Moment) (float64, Moves) {
 	largest := 0.0
 	for i, capacity := range at.Capacity {

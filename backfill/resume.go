@@ -7,8 +7,8 @@ import (
 
 // Resume replaces the host's state by a snapshot and continues from there. No PolicyChanged event
 // follows if the snapshot has the same policy. All keys are computed by the host's order at the
-// snapshot's Now, for its slots that are up. If [Restore] fails or a reservation has no room, Resume changes nothing and
-// returns an error, a [*JobError] if one job is the cause.
+// snapshot's Now, for its slots that are up. If [Restore] fails or a reservation has no room, Resume
+// changes nothing and returns an error, a [*JobError] if one job is the cause.
 func (h *Host) Resume(snap Snapshot) error {
 	snap.Jobs = slices.Clone(snap.Jobs)
 	h.rank(h.follows(snap.Planning))
