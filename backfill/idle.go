@@ -44,20 +44,23 @@ func (s *State) ReservedIdle() (cpus int64) {
 // position. The decision must be the last one on the state.
 func (s *State) OnReserved(d *Decision, i int) (stands bool) {
 	started := &d.Started[i]
+	before := func(j *Job, key float64) bool {
+		order := Compare(j, started.Job)
+		if !s.guarantees {
+			order = cmp.Or(cmp.Compare(key, started.key), order)
+		}
+		return order < 0
+	}
 	used := make(map[SlotID]bool, len(started.Placement))
 	for _, at := range started.Placement {
 		used[at.Slot] = true
 	}
 	stood := func(r *record) bool {
-		order := Compare(r.job, started.Job)
-		if !s.guarantees {
-			order = cmp.Or(cmp.Compare(r.key, started.key), order)
-		}
-		return order < 0 && slices.ContainsFunc(r.placement, func(at Chunks) bool { return used[at.Slot] })
+		return before(r.job, r.key) && slices.ContainsFunc(r.placement, func(at Chunks) bool { return used[at.Slot] })
 	}
 	s.planned.Scan(func(p planned) bool {
-		r, _ := s.jobs.Get(p.job.ID)
-		stands = stood(&r)
+		// Under guarantees the key does not count, and most records need not be read.
+		stands = (!s.guarantees || before(p.job, 0)) && stood(s.jobs.Find(p.job.ID))
 		return !stands
 	})
 	for n := range s.void {

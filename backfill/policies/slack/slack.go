@@ -110,10 +110,14 @@ func (p policy) Decide(c *backfill.Cycle) {
 // reserve makes a job's reservation: at its earliest start that is the given time after the
 // earliest. A job that fits at no time is held.
 func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) (start backfill.Time, ok bool) {
-	start, at, ok := c.Earliest(j, c.Now())
-	if ok && later > 0 {
-		start, at, ok = c.Earliest(j, start+later)
+	from := c.Now()
+	if later > 0 {
+		soonest, fits := c.Profile().EarliestAhead(c.Request(j), backfill.Forever, from, backfill.Forever)
+		if from = soonest + later; !fits {
+			from = c.Now()
+		}
 	}
+	start, at, ok := c.Earliest(j, from)
 	if !ok {
 		c.Hold(j, "fits at no time that can be foreseen")
 		return 0, false
