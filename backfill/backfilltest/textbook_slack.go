@@ -2,6 +2,7 @@ package backfilltest
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -12,6 +13,7 @@ type TextbookSlack struct {
 	Factor string        // of the estimate, as a decimal number
 	Base   backfill.Time // slack besides
 	Cap    backfill.Time // the longest slack; 0: no limit
+	Aging  float64
 }
 
 // Decide reacts to each event in turn, lets jobs enter the plan up to its depth, and goes once
@@ -35,11 +37,40 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 			t.enter(c, j)
 		}
 	}
+	if t.Aging > 0 {
+		t.moveAged(c)
+	}
 	for j := range c.Queue() {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 		}
 	}
+}
+
+// moveAged moves each job that has waited for long to its earliest start, in order of jobs.
+func (t TextbookSlack) moveAged(c *backfill.Cycle) {
+	jobs := c.Planned()
+	slices.SortFunc(jobs, backfill.Compare)
+	for _, j := range jobs {
+		planned, _, _ := c.Reservation(j)
+		latest, promised := c.Guaranteed(j)
+		if !promised || planned <= c.Now() || float64(c.Now()-j.Submit) < t.Aging*(1-share(c, j))*float64(latest-j.Submit) {
+			continue
+		}
+		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
+			c.Reserve(j, start, at)
+		}
+	}
+}
+
+// share returns which part of the pool a job needs, of the resource of which that is largest.
+func share(c *backfill.Cycle, j *backfill.Job) (largest float64) {
+	for k, all := range c.Capacity() {
+		if all > 0 {
+			largest = max(largest, float64(j.Total()[k])/float64(all))
+		}
+	}
+	return min(largest, 1)
 }
 
 // enter plans a job that enters the plan for its earliest start after its slack, and promises that.

@@ -50,6 +50,8 @@ var slacks = []struct {
 		map[string]string{"factor": "1.1", "base": "2", "cap": "9"},
 		backfilltest.TextbookSlack{Factor: "1.1", Base: 2, Cap: 9},
 	},
+	{map[string]string{"factor": "3", "aging": "0.5"}, backfilltest.TextbookSlack{Factor: "3", Aging: 0.5}},
+	{map[string]string{"base": "20", "aging": "1.5"}, backfilltest.TextbookSlack{Factor: "2", Base: 20, Aging: 1.5}},
 }
 
 // TestSlackAsInTheTextbook checks that slack, which looks only at the jobs that may start, decides

@@ -5,7 +5,10 @@
 //
 // The idea of slack is that of D. Talby and D. Feitelson, Supporting priorities and improving
 // utilization of the IBM SP scheduler using slack-based backfilling, IPPS 1999. The mechanism is
-// ours: a reservation is made late and stays, where theirs weighs slacks when it schedules a job.
+// ours: a reservation is made late and stays, where theirs weighs slacks whenever it schedules.
+//
+//   - slack.go: the policy and its options
+//   - aging.go: jobs that have waited long move to earlier starts, an option
 package slack
 
 import (
@@ -22,9 +25,9 @@ import (
 func Spec() backfill.PolicySpec {
 	return backfill.PolicySpec{
 		Name: "slack",
-		Doc: "promises each job at its arrival the earliest start and a slack, and starts any job that delays no " +
+		Doc: "promises each job at its arrival its earliest start and a slack, and starts any job that delays no " +
 			"promise, in the queue's order",
-		Promise:    "each job starts by the time it was told at its arrival, which is its earliest start then and its slack",
+		Promise:    "each job starts by the time it was told at its arrival, which is its earliest start then and a slack",
 		Source:     "the idea of slack: Talby and Feitelson, IPPS 1999; the mechanism is this project's",
 		Guarantees: true,
 		PlanDepth:  true,
@@ -41,9 +44,16 @@ func Spec() backfill.PolicySpec {
 				Name: "cap", Default: "0", Type: backfill.LengthOfTime,
 				Doc: "the longest slack; 0: no limit",
 			},
+			{
+				Name: "aging", Default: "0", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
+				Doc: "a job that has waited this share of its longest promised wait (wide jobs less) moves to its " +
+					"earliest start; 0: off",
+			},
 		},
 		New: func(v backfill.Values) (backfill.Policy, error) {
-			p := policy{factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap")}
+			p := policy{
+				factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap"), aging: v.Number("aging"),
+			}
 			if p.most == 0 {
 				p.most = backfill.MaxTime
 			}
@@ -57,6 +67,7 @@ type policy struct {
 	factor uint64 // in millionths, so that a decimal fraction is exact
 	base   backfill.Time
 	most   backfill.Time // the cap
+	aging  float64       // 0: off
 }
 
 const (
@@ -79,7 +90,24 @@ func checkFactor(value string) error {
 	return nil
 }
 
-// slack returns how much later than its earliest start a job is promised to start at most.
+// Decide implements [backfill.Policy].
+func (p policy) Decide(c *backfill.Cycle) {
+	var entered []*backfill.Job
+	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
+		if start, ok := reserve(c, j, p.slack(j.Estimate)); ok {
+			c.Guarantee(j, start)
+			entered = append(entered, j)
+		}
+	})
+	if p.aging > 0 {
+		p.moveAged(c, entered)
+	}
+	for j, at := range c.Startable() {
+		c.Start(j, at)
+	}
+}
+
+// slack returns how long after its earliest start a job is promised to start.
 func (p policy) slack(estimate backfill.Time) backfill.Time {
 	high, low := bits.Mul64(p.factor, uint64(estimate))
 	if high >= million {
@@ -95,26 +123,14 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 	return min(p.most, p.base+backfill.Time(whole))
 }
 
-// Decide implements [backfill.Policy].
-func (p policy) Decide(c *backfill.Cycle) {
-	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
-		if start, ok := reserve(c, j, p.slack(j.Estimate)); ok {
-			c.Guarantee(j, start)
-		}
-	})
-	for j, at := range c.Startable() {
-		c.Start(j, at)
-	}
-}
-
 // reserve makes a job's reservation: at its earliest start that is the given time after the
 // earliest. A job that fits at no time is held.
 func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) (start backfill.Time, ok bool) {
 	from := c.Now()
-	if later > 0 {
+	if later > 0 { // only the start counts, so no slots are chosen
 		soonest, fits := c.Profile().EarliestAhead(c.Request(j), backfill.Forever, from, backfill.Forever)
-		if from = soonest + later; !fits {
-			from = c.Now()
+		if fits {
+			from = soonest + later
 		}
 	}
 	start, at, ok := c.Earliest(j, from)

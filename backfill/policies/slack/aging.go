@@ -1,0 +1,93 @@
+package slack
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// ages are the waiting jobs with reservations. They are the policy's memo, so that a round looks only
+// at those that are aged.
+type ages struct {
+	young byInstant
+	aged  []*backfill.Job // in order of jobs; some may not wait any more
+}
+
+// young is a job with the instant from which on it is aged.
+type young struct {
+	at  backfill.Time
+	job *backfill.Job
+}
+
+// moveAged moves the reservations of aged jobs to their earliest starts, in order of jobs. A job is
+// aged when it has waited the option's share of the longest wait that it was promised; of a job that
+// needs a share w of the pool, 1-w times that is enough. The parameter entered lists the jobs that
+// got reservations in this round.
+func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
+	a, ok := c.Memo().(*ages)
+	unsettled := slices.ContainsFunc(c.Round().Events, unsettles)
+	if !ok || unsettled {
+		a, entered = new(ages), c.Planned()
+	}
+	if !unsettled { // else the end of the round may change what was promised
+		c.Remember(a)
+	}
+	for _, j := range entered {
+		if latest, promised := c.Guaranteed(j); promised {
+			heap.Push(&a.young, young{j.Submit + p.ageAfter(c, j, latest-j.Submit), j})
+		}
+	}
+	for len(a.young) > 0 && a.young[0].at <= c.Now() {
+		a.aged = append(a.aged, heap.Pop(&a.young).(young).job) //nolint:forcetypeassert // it holds nothing else
+	}
+	a.aged = slices.DeleteFunc(a.aged, func(j *backfill.Job) bool {
+		_, _, waits := c.Reservation(j)
+		return !waits
+	})
+	slices.SortFunc(a.aged, backfill.Compare)
+	for _, j := range a.aged {
+		planned, _, _ := c.Reservation(j)
+		if planned <= c.Now() {
+			continue
+		}
+		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
+			c.Reserve(j, start, at)
+		}
+	}
+}
+
+// ageAfter returns after which wait a job is aged if it was promised to wait no longer than longest.
+// Each operation is rounded once, so that every machine comes to the same result.
+func (p policy) ageAfter(c *backfill.Cycle, j *backfill.Job, longest backfill.Time) backfill.Time {
+	share := 0.0 // of the pool, that of the resource of which it is largest
+	for k, amount := range j.Request {
+		if all := c.Capacity()[k]; all > 0 {
+			share = max(share, float64(amount)*float64(j.Nodes)/float64(all))
+		}
+	}
+	return backfill.Time(math.Ceil(p.aging * max(0, 1-share) * float64(longest)))
+}
+
+// unsettles reports whether an event may change jobs that wait, what they were promised, or how much
+// the pool has.
+func unsettles(e backfill.Event) bool {
+	return e.Kind != backfill.Submitted && e.Kind != backfill.Completed && e.Kind != backfill.Wake
+}
+
+// byInstant is a heap of jobs, that which is aged first on top.
+type byInstant []young
+
+func (h byInstant) Len() int           { return len(h) }
+func (h byInstant) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h byInstant) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *byInstant) Push(x any)        { *h = append(*h, x.(young)) } //nolint:forcetypeassert // see above
+
+// Pop implements [heap.Interface].
+func (h *byInstant) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
