@@ -64,6 +64,7 @@
 //   - apply.go: what each event does to the state
 //   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
 //   - fitting.go: which waiting jobs fit now, without a look at all of them
+//   - startable.go: the same for jobs that have reservations
 //   - depth.go: how many waiting jobs are promised a start, and who comes next
 //   - settle.go: what is checked and completed when a round ends
 //

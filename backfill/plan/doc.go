@@ -1,5 +1,5 @@
 // Package plan is shared by the policies that plan every waiting job and move jobs to earlier
-// starts: conservative, pc and dc.
+// starts: conservative, pc and dc. With slack, which moves none, they share who enters the plan.
 //
 // Most jobs cannot move, and a [Plan] knows which without a search. A job for which a search was in
 // vain can move only after some slot has grown: room on it was given back, by a job that ended

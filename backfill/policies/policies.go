@@ -79,7 +79,7 @@ func FallbackNamed(name string, main backfill.PolicySpec) (backfill.PolicySpec, 
 		return spec, &FallbackError{err.Error()}
 	case main.Guarantees && !spec.Guarantees:
 		return spec, &FallbackError{fmt.Sprintf("%s gives guarantees, so its fallback must as well, and %s does "+
-			"not: choose conservative, dc or pc", main.Name, spec.Name)}
+			"not: choose conservative, dc, pc or slack", main.Name, spec.Name)}
 	case !main.Guarantees && spec.Guarantees:
 		return spec, &FallbackError{fmt.Sprintf("%s gives no guarantees, so its fallback must not either, and %s "+
 			"does: choose easy, or another that does not", main.Name, spec.Name)}
