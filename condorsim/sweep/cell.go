@@ -60,11 +60,15 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	case r.Unordered:
 		return done, errors.New(negotiator.UnorderedText)
 	}
-	return results.Cell{
+	done = results.Cell{
 		Key: c.key, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(),
-	}, nil
+	}
+	if p.perUser {
+		done.Users = results.UsersOf(r.Users())
+	}
+	return done, nil
 }
 
 // run simulates, and finds fair start times or counts profile events if the sweep asks for them.

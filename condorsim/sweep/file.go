@@ -17,6 +17,8 @@ type File struct {
 	FST []string `yaml:"fst"`
 	// CountEvents counts profile events.
 	CountEvents bool `yaml:"count_events"`
+	// PerUser keeps what each user got, which makes the results larger.
+	PerUser bool `yaml:"per_user"`
 
 	// The dimensions of the matrix. Without loads, estimate models or seeds, the trace is unchanged
 	// and the seed 0.

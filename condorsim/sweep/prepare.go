@@ -51,6 +51,7 @@ type Sweep struct {
 
 	fair        condorsim.Fair
 	countEvents bool
+	perUser     bool
 }
 
 // cell is one simulation to run.
@@ -75,7 +76,7 @@ type input struct {
 // Prepare finds the traces, checks the policies and makes the cells. Traces that are not found are
 // listed in Manifest.Skipped; it is an error if none is found.
 func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
-	p := &Sweep{settings: s, countEvents: f.CountEvents, fair: f.fair(), Manifest: results.Manifest{
+	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, fair: f.fair(), Manifest: results.Manifest{
 		Format: results.Format,
 		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
@@ -219,10 +220,11 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 		Jobs        int
 		FST         []string
 		CountEvents bool
+		PerUser     bool `json:",omitempty"`
 		Estimates   []string
 	}{
 		results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST,
-		f.CountEvents, estimates,
+		f.CountEvents, f.PerUser, estimates,
 	})
 	if err != nil {
 		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)

@@ -116,7 +116,7 @@ func TestInputs(t *testing.T) {
 	require.Equal(t, first(base), first(prepared(t, dir,
 		"title: other\nbaseline: easy\n"+small+"  - {policy: pc}\nloads: [1, 2]\n")))
 	for _, text := range []string{
-		"fst: [strict]\n" + small, "count_events: true\n" + small,
+		"fst: [strict]\n" + small, "count_events: true\n" + small, "per_user: true\n" + small,
 		"name: small\ntraces: [{name: a, file: a.swf, clean: none}]\nschedulers: [{policy: easy}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\nschedulers: [{policy: easy, placement: pack}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\n" +
@@ -138,6 +138,21 @@ func TestInputs(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.swf"), []byte("; MaxProcs: 4\n"), 0o600))
 	require.NotEqual(t, first(base), first(prepared(t, dir, small)), "the trace has changed")
+}
+
+// What users got is in the results if the sweep asks for it, for all users with a job.
+func TestUsersAreKeptOnRequest(t *testing.T) {
+	dir := folder(t, 50)
+	const text = "name: x\ntraces: [{name: a, file: a.swf}]\nschedulers: [{policy: easy}]\n"
+	require.Nil(t, collect(t, prepared(t, dir, text), 1)["a,easy"].Users)
+	one := collect(t, prepared(t, dir, "per_user: true\n"+text), 1)["a,easy"]
+	jobs, worst := 0, 0.0
+	for _, u := range one.Users {
+		jobs, worst = jobs+u.Jobs, max(worst, u.MeanBoundedSlowdown)
+	}
+	require.Equal(t, one.Jobs, jobs, "each job has a user")
+	require.InDelta(t, one.Metrics["users"], len(one.Users), 0)
+	require.InDelta(t, one.Metrics["worst_user_bounded_slowdown"], worst, 0)
 }
 
 func TestSkippedTraces(t *testing.T) {

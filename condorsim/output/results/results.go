@@ -27,8 +27,8 @@ type Manifest struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
-	// Paper names the paper to compare the results with: guarantees, fairness, ibb or estimates; ""
-	// for none.
+	// Paper names what to compare the results with: the papers guarantees, fairness, ibb and
+	// estimates, or slack, this project's own goals; "" for none.
 	Paper string `json:"paper,omitempty"`
 	// Baseline is the label of the scheduler that others are compared with.
 	Baseline string `json:"baseline"`
@@ -111,6 +111,24 @@ type Cell struct {
 	// Metrics are by name, as condorsim run --json names them.
 	Metrics map[string]float64 `json:"metrics"`
 	Series  metrics.Series     `json:"series"`
+	// Users are sorted by name; nil unless the sweep asks for them. Unknown users are left out.
+	Users []User `json:"users,omitempty"`
+}
+
+// User is what one user got.
+type User struct {
+	Name                string  `json:"user"`
+	Jobs                int     `json:"jobs"`
+	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
+}
+
+// UsersOf keeps of each user's measures those of [User].
+func UsersOf(all []metrics.User) []User {
+	kept := make([]User, len(all))
+	for i, u := range all {
+		kept[i] = User{Name: u.Name, Jobs: u.Jobs, MeanBoundedSlowdown: u.MeanBoundedSlowdown}
+	}
+	return kept
 }
 
 // Machine is the machine that the jobs of a cell ran on.
