@@ -1,4 +1,5 @@
-// Package papers compares results with what papers say, statement by statement.
+// Package papers compares results with what papers say, statement by statement, and with this
+// project's own goals in the same way.
 //
 // [Of] takes a folder of results, whose manifest names the paper, and returns a [Row] for each
 // statement: what the paper says, what came out here, and whether that agrees. If it does not, the
@@ -11,6 +12,7 @@
 //   - ibb.go: Liu et al., IBB: Improved K-Resource Aware Backfill Balanced Scheduling for HTCondor
 //   - estimates.go: Tang, Desai, Buettner and Lan, Analyzing and adjusting user runtime estimates
 //     to improve job scheduling on the Blue Gene/P, IPDPS 2010
+//   - slack.go: no paper, but what the policy slack is to do
 //
 // Improvements are as in the papers, (base − X) / base of the same measure.
 package papers
@@ -27,7 +29,7 @@ import (
 // Row is a statement of a paper with our verdict.
 type Row struct {
 	Statement string  `json:"statement"`
-	Paper     string  `json:"paper"` // what the paper says
+	Paper     string  `json:"paper"` // what the paper says, or what the goal is
 	Ours      string  `json:"ours"`  // what we get
 	Verdict   Verdict `json:"verdict"`
 	// Why is the likely cause of a disagreement, or what is missing.
@@ -46,7 +48,10 @@ const (
 )
 
 // Names returns the names of the papers, as in sweep files.
-func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates"} }
+func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates", "slack"} }
+
+// OwnGoals reports whether what goes by this name is no paper, but goals of this project.
+func OwnGoals(name string) bool { return name == "slack" }
 
 // Of returns the rows for a folder of results; none if it names no paper.
 func Of(f *results.Folder) ([]Row, error) {
@@ -62,6 +67,8 @@ func Of(f *results.Folder) ([]Row, error) {
 		return ibb(g), nil
 	case "estimates":
 		return estimates(f), nil
+	case "slack":
+		return slack(f), nil
 	default:
 		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
 	}

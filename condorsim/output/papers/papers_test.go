@@ -49,7 +49,7 @@ next:
 func TestNames(t *testing.T) {
 	require.Empty(t, rows(t, ""))
 	_, err := papers.Of(&results.Folder{Manifest: results.Manifest{Paper: "guarantee"}})
-	require.ErrorContains(t, err, "guarantees, fairness, ibb, estimates")
+	require.ErrorContains(t, err, "guarantees, fairness, ibb, estimates, slack")
 	for _, set := range papers.Names() {
 		for _, r := range rows(t, set) {
 			require.Equal(t, papers.Untested, r.Verdict, r.Statement)
