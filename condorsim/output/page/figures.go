@@ -15,9 +15,10 @@ import (
 
 // Figures are all charts of the study.
 type Figures struct {
-	// Improvement and Load have an entry for each of Study.Measures; nil if there is no such chart.
-	// Improvement is over the baseline; Load shows the measure against the load.
-	Improvement, Load []*chart.Figure
+	// Improvement, Load and Option have an entry for each of Study.Measures; nil if there is no such
+	// chart. Improvement is over the baseline; Load and Option show the measure against the load,
+	// and against the option of a policy in which schedulers differ.
+	Improvement, Load, Option []*chart.Figure
 	// Adjusted and Mixed have an entry for each measure, too: the effect of estimators, and of
 	// their accuracy.
 	Adjusted, Mixed []*chart.Figure
@@ -29,7 +30,7 @@ type Figures struct {
 
 // All returns the figures in the order of the report.
 func (f Figures) All() []*chart.Figure {
-	all := slices.Concat([]*chart.Figure{f.Accuracy}, f.Improvement, f.Adjusted, f.Mixed, f.Load)
+	all := slices.Concat([]*chart.Figure{f.Accuracy}, f.Improvement, f.Adjusted, f.Mixed, f.Load, f.Option)
 	for _, figures := range f.Groups {
 		all = append(all, figures...)
 	}
@@ -41,6 +42,7 @@ type drawing struct {
 	*Study
 	width     float64
 	estimates *estimated
+	option    *varied
 	drawn     []int // the schedulers that the charts of a group show
 	scope     string
 }
@@ -48,12 +50,13 @@ type drawing struct {
 // Figures draws everything, as wide as [chart.Page] or [chart.Paper].
 func (s *Study) Figures(width float64) Figures {
 	var f Figures
-	d := drawing{Study: s, width: width, estimates: s.estimated()}
+	d := drawing{Study: s, width: width, estimates: s.estimated(), option: s.varied()}
 	d.draw()
 	f.Accuracy = d.accuracy()
 	for _, m := range s.Measures {
 		f.Improvement = append(f.Improvement, d.bars(m))
 		f.Load = append(f.Load, d.overLoad(m))
+		f.Option = append(f.Option, d.overOption(m))
 		f.Adjusted = append(f.Adjusted, d.adjusted(m))
 		f.Mixed = append(f.Mixed, d.mixed(m))
 	}

@@ -19,13 +19,17 @@ var verdicts = []struct { //nolint:gochecknoglobals // a table
 	{papers.Untested, "○", "open"},
 }
 
-// paperTable compares results with what a paper says.
-func paperTable(rows []papers.Row) Table {
+// paperTable compares results with what a paper says, or with this project's own goals.
+func paperTable(rows []papers.Row, own bool) Table {
+	said := "Paper says"
+	if own {
+		said = "Goal"
+	}
 	t := Table{
-		Name: "paper", Title: "Paper says / we get", Caption: tally(rows),
+		Name: "paper", Title: said + " / we get", Caption: tally(rows),
 		Columns: []Column{
 			{Title: "Statement"},
-			{Title: "Paper says"},
+			{Title: said},
 			{Title: "We get"},
 			{Title: "Verdict"},
 			{Title: "Why"},
@@ -35,6 +39,28 @@ func paperTable(rows []papers.Row) Table {
 		t.Rows = append(t.Rows, []Value{
 			words(r.Statement), words(r.Paper), words(r.Ours), verdict(r.Verdict),
 			words(r.Why),
+		})
+	}
+	return t
+}
+
+// usersTable lists the users to whom slack did the most harm.
+func usersTable(users []papers.User) Table {
+	t := Table{
+		Name: "worst-users", Title: "The users worst off against EASY", Caption: "Mean bounded slowdowns of a user's jobs",
+		Columns: []Column{
+			{Title: "User"},
+			{Title: "Trace"},
+			{Title: "Jobs", Number: true},
+			{Title: "Under EASY", Number: true},
+			{Title: "Under slack", Number: true},
+			{Title: "Times as large", Number: true},
+		},
+	}
+	for _, u := range users {
+		t.Rows = append(t.Rows, []Value{
+			Text(u.Name), Text(u.Where), Number(float64(u.Jobs)), Number(u.EASY), Number(u.Slack),
+			Number(u.Times()),
 		})
 	}
 	return t

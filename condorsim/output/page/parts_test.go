@@ -60,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 			Verdict: v, Why: "w",
 		})
 	}
-	table := paperTable(rows)
+	table := paperTable(rows, false)
 	require.Equal(t, "5 statements. ✓ agrees: 2, ≈ partly: 1, ✗ differs: 1, ○ not tested: 1", table.Caption)
 	marks := map[string]bool{}
 	for _, row := range table.Rows {

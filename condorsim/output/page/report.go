@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/chart"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
@@ -20,6 +21,7 @@ var body = template.Must(template.New("report").Parse(asset("report.html"))) //n
 // view is the data of the report's template.
 type view struct {
 	Title, Baseline, Partial string
+	PaperTitle               string // above Extra
 	Manifest                 results.Manifest
 	Missing                  []results.Key
 	Sections                 []section
@@ -42,9 +44,9 @@ type fact struct{ Value, Label string }
 
 type measureView struct {
 	Measure
-	Improvement, Adjusted, Mixed, Load template.HTML
-	Values                             Table
-	Improvements                       *Table // nil if there is nothing to compare
+	Improvement, Adjusted, Mixed, Load, Option template.HTML
+	Values                                     Table
+	Improvements                               *Table // nil if there is nothing to compare
 }
 
 type groupView struct {
@@ -72,7 +74,12 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 		v.Sections = slices.Insert(v.Sections, 0, section{"accuracy", "Accuracy"})
 	}
 	if len(s.Extra) > 0 {
-		v.Sections = slices.Insert(v.Sections, 0, section{"paper", "Paper"})
+		v.PaperTitle = "What the paper says"
+		title := "Paper"
+		if papers.OwnGoals(s.Folder.Manifest.Paper) {
+			v.PaperTitle, title = "What the goals are", "Goals"
+		}
+		v.Sections = slices.Insert(v.Sections, 0, section{"paper", title})
 	}
 	if err := s.addMeasures(&v, figures); err != nil {
 		return err
@@ -97,6 +104,7 @@ func (s *Study) addMeasures(v *view, figures Figures) error {
 		mv := measureView{
 			Measure: m, Improvement: markup(figures.Improvement[i]),
 			Adjusted: markup(figures.Adjusted[i]), Mixed: markup(figures.Mixed[i]), Load: markup(figures.Load[i]),
+			Option: markup(figures.Option[i]),
 			Values: s.measured(m),
 		}
 		if figures.Improvement[i] != nil {

@@ -23,8 +23,8 @@ type Study struct {
 	Measures   []Measure
 	// Missing are the unfinished cells of the manifest.
 	Missing []results.Key
-	// Extra are tables besides those of measures: the comparison with a paper, if the manifest
-	// names one.
+	// Extra are tables besides those of measures: the comparison with a paper or with own goals, if
+	// the manifest names one, and what it refers to.
 	Extra []Table
 	cells map[place][]results.Cell // in the order of the manifest; one for each seed
 }
@@ -42,6 +42,9 @@ type Group struct {
 }
 
 type place struct{ group, scheduler int }
+
+// worstUsers is how many users the page lists that are worst off.
+const worstUsers = 10
 
 // NewStudy arranges a folder. The baseline is a scheduler's label; "" stands for the baseline of
 // the manifest or, if it has none, the first scheduler. A wrong baseline, a folder without a
@@ -71,7 +74,10 @@ func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		s.Extra = []Table{paperTable(rows)}
+		s.Extra = []Table{paperTable(rows, papers.OwnGoals(folder.Manifest.Paper))}
+	}
+	if worst := papers.Worst(folder, worstUsers); len(worst) > 0 {
+		s.Extra = append(s.Extra, usersTable(worst))
 	}
 	return s, nil
 }
