@@ -109,14 +109,18 @@ func TestSlackOverLoads(t *testing.T) {
 	require.Contains(t, r.Ours, "both 2 of 3 (not a at 1.5)")
 }
 
+func got(user string, jobs int, slowdown float64) results.User {
+	return results.User{Name: user, Jobs: jobs, MeanBoundedSlowdown: slowdown}
+}
+
 func TestWorstUsers(t *testing.T) {
 	cells := slacks("a", 50, 100)
 	for i := range cells {
 		switch cells[i].Policy {
 		case "easy":
-			cells[i].Users = []results.User{{"ann", 30, 2}, {"bob", 10, 3}, {"eve", 1, 1}, {"old", 9, 4}}
+			cells[i].Users = []results.User{got("ann", 30, 2), got("bob", 10, 3), got("eve", 10, 1), got("old", 9, 4)}
 		case "slack":
-			cells[i].Users = []results.User{{"ann", 30, 4}, {"bob", 10, 6.3}, {"eve", 10, 1}}
+			cells[i].Users = []results.User{got("ann", 30, 4), got("bob", 10, 6.3), got("eve", 10, 1)}
 		}
 	}
 	r := row(t, rows(t, "slack", cells...), "user")
