@@ -107,6 +107,12 @@ func TestSlackOverLoads(t *testing.T) {
 	r = row(t, all, nobodys)
 	require.Equal(t, papers.Partly, r.Verdict)
 	require.Contains(t, r.Ours, "both 2 of 3 (not a at 1.5)")
+	for i := range cells {
+		cells[i].Users = []results.User{got("ann", 1, 3)}
+	}
+	r = row(t, rows(t, "slack", cells...), "user")
+	require.Equal(t, papers.Agrees, r.Verdict)
+	require.Contains(t, r.Ours, "more for 0 of 3 users, counted at each load")
 }
 
 func got(user string, jobs int, slowdown float64) results.User {
