@@ -39,6 +39,7 @@ func slack(f *results.Folder) []Row {
 	rows := []Row{
 		s.shorter("those that promise at least the head of the queue its start", promising(), 11),
 		s.shorter("those that promise nothing", promisingNothing(), 9),
+		s.shorter("EASY in the same order, so that the policy alone counts", []scheduler{{"easy", s.slack.order}}, 9),
 	}
 	if !s.overLoads() {
 		rows = append(rows,

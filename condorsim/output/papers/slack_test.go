@@ -24,6 +24,7 @@ func slacks(trace string, slack, nothing float64) (cells []results.Cell) {
 	for _, policy := range []string{"first-fit", "best-fit"} {
 		cells = append(cells, cell(trace, policy, "fcfs", nothing, waits...))
 	}
+	cells = append(cells, cell(trace, "easy", "sjf", 70, waits...))
 	own := cell(trace, "slack", "sjf", slack, waits...)
 	own.Metrics["guarantees_given"], own.Metrics["guarantees_kept"] = 1, 1
 	own.Metrics["guarantees_broken"] = 0
@@ -33,6 +34,7 @@ func slacks(trace string, slack, nothing float64) (cells []results.Cell) {
 const (
 	theirHeads = "promise at least the head"
 	nobodys    = "promise nothing"
+	inOrder    = "EASY in the same order"
 )
 
 func TestSlack(t *testing.T) {
@@ -56,6 +58,10 @@ func TestSlack(t *testing.T) {
 	require.Equal(t, papers.Partly, r.Verdict, "five are not, three may be")
 	require.Contains(t, r.Ours, "both 7 of 12")
 	require.NotEmpty(t, r.Why)
+	r = row(t, all, inOrder)
+	require.Equal(t, "on at least 9 of 12 traces", r.Paper)
+	require.Equal(t, papers.Differs, r.Verdict, "it is below 70 on four")
+	require.Contains(t, r.Ours, "both 4 of 12")
 	r = row(t, all, "5 %")
 	require.Equal(t, papers.Agrees, r.Verdict)
 	require.Equal(t, "11 of 12 (not t2); the most is 1.11 times, t2", r.Ours)
