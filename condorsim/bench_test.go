@@ -35,7 +35,7 @@ func madeUp(jobs int) *workload.Trace {
 func BenchmarkRun(b *testing.B) {
 	for _, jobs := range []int{1_000, 5_000} {
 		trace := madeUp(jobs)
-		for _, policy := range []string{"fcfs", "easy", "conservative", "ibb", "pc", "dc"} {
+		for _, policy := range []string{"fcfs", "easy", "conservative", "ibb", "pc", "dc", "slack"} {
 			b.Run(fmt.Sprintf("%s/%d jobs", policy, jobs), func(b *testing.B) {
 				for b.Loop() {
 					w, err := condorsim.FromTrace(trace, nil)

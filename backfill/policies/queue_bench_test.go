@@ -1,9 +1,11 @@
 package policies_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +19,13 @@ type longQueue struct {
 	host    *backfill.Host
 	differ  string // in what jobs differ
 	jobs    int
-	running []backfill.JobID // by start
+	running []ending // the next to end is the first
+}
+
+// ending is a running job and when it will have run for its estimate.
+type ending struct {
+	at  backfill.Time
+	job backfill.JobID
 }
 
 // job returns the next job. They are alike, or differ in their estimates and a little in their
@@ -40,10 +48,10 @@ func (q *longQueue) job(now backfill.Time) *backfill.Job {
 }
 
 // newLongQueue fills the slots and the queue.
-func newLongQueue(b *testing.B, slots, waiting int, differ string) *longQueue {
+func newLongQueue(b *testing.B, policy string, slots, waiting int, differ string) *longQueue {
 	b.Helper()
 	q := &longQueue{differ: differ}
-	q.host = hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), "easy")
+	q.host = hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy)
 	first := backfill.Round{}
 	var set backfill.CandidateSet
 	for i := range slots {
@@ -73,56 +81,73 @@ func (q *longQueue) decide(b *testing.B, r backfill.Round) {
 	d, err := q.host.Decide(b.Context(), r)
 	require.NoError(b, err)
 	for _, s := range d.Started {
-		q.running = append(q.running, s.Job.ID)
+		e := ending{d.Now + s.Job.Estimate, s.Job.ID}
+		i, _ := slices.BinarySearchFunc(q.running, e, func(a, b ending) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job, b.job))
+		})
+		q.running = slices.Insert(q.running, i, e)
 	}
 }
 
-// next runs a cycle in which a job has ended and another has arrived.
+// next runs a cycle in which a job has ended, the one that would end first, so that none runs for
+// longer than its estimate, and another has arrived.
 func (q *longQueue) next(b *testing.B) {
 	b.Helper()
 	now := q.host.State.Now() + 1
-	ended := q.running[0]
+	ended := q.running[0].job
 	q.running = q.running[1:]
 	q.decide(b, backfill.Round{Now: now, Events: []backfill.Event{
 		{Kind: backfill.Completed, JobID: ended}, {Kind: backfill.Submitted, Job: q.job(now)},
 	}})
 }
 
-// BenchmarkQueue measures how a cycle of easy, in which a job has ended and another has arrived,
-// grows with the number of waiting jobs. These differ in nothing, in their estimates and cpus, or
-// no two ask for the same memory. "growth" reports the exponent, 1 for a cost in proportion to the
-// queue. The memory of a waiting job is reported, too.
+// BenchmarkQueue measures how a cycle, in which a job has ended and another has arrived, grows with
+// the number of waiting jobs: under easy, and under slack up to the length of its plan on a real
+// pool. The jobs differ in nothing, in their estimates and cpus, or no two ask for the same memory.
+// "growth" reports the exponent, 1 for a cost in proportion to the queue. The memory of a waiting
+// job is reported, too.
 func BenchmarkQueue(b *testing.B) {
-	for _, slots := range []int{1, 100} {
-		for _, differ := range []string{"nothing", "estimates", "memory"} {
-			if slots > 1 && differ == "memory" {
-				continue // the profile keeps bounds for each request, whether its jobs wait or not
-			}
-			var costs []float64
-			for _, waiting := range []int{1_000, 10_000, 100_000, 1_000_000} {
-				name := fmt.Sprintf("slots=%d/differ=%s/waiting=%d", slots, differ, waiting)
-				b.Run(name, func(b *testing.B) {
-					before := heap()
-					q := newLongQueue(b, slots, waiting, differ)
-					q.next(b) // so that nothing is kept of the round in which they came
-					bytes := float64(heap()-before) / float64(waiting)
-					for b.Loop() {
-						q.next(b)
-					}
-					costs = append(costs, float64(b.Elapsed())/float64(b.N))
-					b.ReportMetric(bytes, "B/job")
+	lengths := map[string][]int{"easy": {1_000, 10_000, 100_000, 1_000_000}, "slack": {100, 1_000, 10_000}}
+	for _, policy := range []string{"easy", "slack"} {
+		for _, slots := range []int{1, 100} {
+			for _, differ := range []string{"nothing", "estimates", "memory"} {
+				if slots > 1 && differ == "memory" {
+					continue // the profile keeps bounds for each request, whether its jobs wait or not
+				}
+				name := fmt.Sprintf("policy=%s/slots=%d/differ=%s", policy, slots, differ)
+				benchmarkQueue(b, name, lengths[policy], func(b *testing.B, waiting int) *longQueue {
+					b.Helper()
+					return newLongQueue(b, policy, slots, waiting, differ)
 				})
 			}
-			b.Run(fmt.Sprintf("slots=%d/differ=%s/growth", slots, differ), func(b *testing.B) {
-				if len(costs) < 2 {
-					b.Skip("needs the costs of several lengths")
-				}
-				decades := float64(len(costs) - 1)
-				b.ReportMetric(math.Log10(costs[len(costs)-1]/costs[0])/decades, "exponent")
-				b.ReportMetric(0, "ns/op")
-			})
 		}
 	}
+}
+
+func benchmarkQueue(b *testing.B, name string, lengths []int, queue func(b *testing.B, waiting int) *longQueue) {
+	b.Helper()
+	var costs []float64
+	for _, waiting := range lengths {
+		b.Run(fmt.Sprintf("%s/waiting=%d", name, waiting), func(b *testing.B) {
+			before := heap()
+			q := queue(b, waiting)
+			q.next(b) // so that nothing is kept of the round in which they came
+			bytes := float64(heap()-before) / float64(waiting)
+			for b.Loop() {
+				q.next(b)
+			}
+			costs = append(costs, float64(b.Elapsed())/float64(b.N))
+			b.ReportMetric(bytes, "B/job")
+		})
+	}
+	b.Run(name+"/growth", func(b *testing.B) {
+		if len(costs) < 2 {
+			b.Skip("needs the costs of several lengths")
+		}
+		decades := math.Log10(float64(lengths[len(lengths)-1]) / float64(lengths[0]))
+		b.ReportMetric(math.Log10(costs[len(costs)-1]/costs[0])/decades, "exponent")
+		b.ReportMetric(0, "ns/op")
+	})
 }
 
 // heap returns the number of bytes in use.
