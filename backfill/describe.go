@@ -18,8 +18,8 @@ const (
 )
 
 // Validate returns an error if the description of the policy is invalid: malformed names, texts
-// that are too long or cannot be printed, options that occur twice, empty ranges, or defaults that
-// their options do not accept.
+// that are too long or cannot be printed, an order that is not built in, options that occur twice,
+// empty ranges, or defaults that their options do not accept.
 func (s PolicySpec) Validate() error {
 	if err := checkName(s.Name); err != nil {
 		return fmt.Errorf("the policy's name %w", err)
@@ -40,6 +40,9 @@ func (s PolicySpec) validate() error {
 			return fmt.Errorf("its %s %w", text.what, err)
 		}
 	}
+	if err := s.checkOrder(); err != nil {
+		return err
+	}
 	if len(s.Options) > maxOptions {
 		return fmt.Errorf("it has %d options: must be at most %d", len(s.Options), maxOptions)
 	}
@@ -55,6 +58,20 @@ func (s PolicySpec) validate() error {
 		if err := o.validate(); err != nil {
 			return fmt.Errorf("option %s: %w", o.Name, err)
 		}
+	}
+	return nil
+}
+
+// checkOrder returns an error if the policy names an order that there is not, or that it ignores.
+func (s PolicySpec) checkOrder() error {
+	if s.Order == "" {
+		return nil
+	}
+	if _, err := OrderNamed(s.Order); err != nil {
+		return fmt.Errorf("its order: %w", err)
+	}
+	if s.IgnoresOrder {
+		return fmt.Errorf("it ignores the order, and names one, %s", s.Order)
 	}
 	return nil
 }

@@ -184,6 +184,15 @@ func TestValidate(t *testing.T) {
 			backfill.PolicySpec{Name: "try", Options: make([]backfill.Option, 101)},
 			"it has 101 options: must be at most 100",
 		},
+		{
+			backfill.PolicySpec{Name: "try", Order: "wpf"},
+			`policy try: its order: unknown order "wpf", did you mean wfp?: choose one of area, fcfs`,
+		},
+		{backfill.PolicySpec{Name: "try", Order: "expr:JobPrio"}, `its order: unknown order "expr:JobPrio"`},
+		{
+			backfill.PolicySpec{Name: "try", Order: "sjf", IgnoresOrder: true},
+			"policy try: it ignores the order, and names one, sjf",
+		},
 		{with(backfill.Option{}), "policy try: the name of an option is missing"},
 		{with(backfill.Option{Name: "a=b"}), `the name of an option "a=b" must be a word`},
 		{

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,10 @@ type PolicySpec struct {
 	// IgnoresOrder declares that the policy needs its queue by submit time, then queue position,
 	// whatever order is configured, unless [Planning] reorders who enters the plan.
 	IgnoresOrder bool
-	Options      []Option
+	// Order names the built-in order that the queue has unless another is chosen; empty: fcfs. A
+	// policy that ignores the order names none.
+	Order   string
+	Options []Option
 	// New creates the policy with checked options.
 	New func(Values) (Policy, error)
 }
@@ -44,6 +48,9 @@ type PolicySpec struct {
 // Make creates a policy with the given options, and the defaults of the others. It returns an
 // [*OptionsError] if the policy does not accept them.
 func (s PolicySpec) Make(given map[string]string) (Policy, error) {
+	if err := s.checkOrder(); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", s.Name, err)
+	}
 	values, err := ReadOptions("policy "+s.Name, s.Options, given)
 	if err != nil {
 		return nil, err
@@ -57,6 +64,10 @@ func (s PolicySpec) Make(given map[string]string) (Policy, error) {
 	}
 	return p, nil
 }
+
+// OrderUnless returns the name of the order that the queue has under the policy: the chosen one, or
+// if that is empty, the policy's own, which is fcfs if it names none.
+func (s PolicySpec) OrderUnless(chosen string) string { return cmp.Or(chosen, s.Order, "fcfs") }
 
 // OptionsError reports options that a policy, or whatever else has options, does not accept.
 type OptionsError struct{ Err error }

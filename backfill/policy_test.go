@@ -66,6 +66,34 @@ func TestSpecMake(t *testing.T) {
 	require.EqualError(t, err, `policy try has no option "depth": it has none`)
 }
 
+// TestSpecOrder checks that a policy that names no built-in order is not made, and that the order
+// that a policy names holds unless another is chosen.
+func TestSpecOrder(t *testing.T) {
+	try := func(order string) backfill.PolicySpec {
+		return backfill.PolicySpec{Name: "try", Order: order, New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(func(*backfill.Cycle) {}), nil
+		}}
+	}
+	_, err := backfill.Link(try("wpf"), nil)
+	require.ErrorContains(t, err, `policy try: its order: unknown order "wpf", did you mean wfp?: choose one of`)
+	for _, order := range backfill.Orders() {
+		_, err := backfill.Link(try(order.Name), nil)
+		require.NoError(t, err)
+		require.Equal(t, order.Name, try(order.Name).OrderUnless(""))
+		require.Equal(t, "expr:JobPrio", try(order.Name).OrderUnless("expr:JobPrio"))
+	}
+	require.Equal(t, "fcfs", try("").OrderUnless(""))
+	require.Equal(t, "sjf", try("").OrderUnless("sjf"))
+	for _, spec := range policies.All() {
+		require.NoError(t, spec.Validate())
+		want := ""
+		if spec.Name == "slack" {
+			want = "wfp"
+		}
+		require.Equal(t, want, spec.Order, spec.Name)
+	}
+}
+
 // TestCheckResources checks that a given option is refused if it names a resource that the pool
 // does not have.
 func TestCheckResources(t *testing.T) {

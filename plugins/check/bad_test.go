@@ -217,6 +217,8 @@ func serveRaw(what string) {
 	case "plain":
 		served = &slowToBegin{good}
 		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
+	case "disorder":
+		served = &disorder{good}
 	default:
 		served = &nonsense{good}
 	}
@@ -232,6 +234,13 @@ type nonsense struct{ policyv1.PolicyServiceServer }
 
 func (*nonsense) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
 	return &policyv1.DescribeResponse{Doc: "has no name"}, nil
+}
+
+// disorder names an order that there is not.
+type disorder struct{ policyv1.PolicyServiceServer }
+
+func (*disorder) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
+	return &policyv1.DescribeResponse{Name: "disorder", Doc: "has an order of its own", Order: "tallest"}, nil
 }
 
 // slowToBegin ends with its session, if the session had begun.

@@ -109,6 +109,10 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 		{own("nil"), "options", check.Failed, "policy nil: New made no policy", "New"},
 		{raw("plain"), "handshake", check.Failed, "only works unencrypted", "mtls: off"},
 		{raw("nonsense"), "describe", check.Failed, "name", ""},
+		{
+			raw("disorder"), "describe", check.Failed,
+			`policy disorder: its order: unknown order "tallest"`, "built into the host",
+		},
 		{raw("orphan"), "end", check.Failed, "after its host had vanished it still ran", ""},
 	} {
 		t.Run(c.plugin.Args[1], func(t *testing.T) {

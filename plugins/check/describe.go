@@ -65,7 +65,7 @@ func (c *checker) encryption() string {
 // describe checks the parts of the plugin's description that users are shown.
 func (c *checker) describe(ctx context.Context) (Check, error) {
 	const do = "describe the policy with a name of one word, a sentence, and options that each have a name of " +
-		"their own, a type, a fitting default and a sentence"
+		"their own, a type, a fitting default and a sentence; an order, if it names one, is built into the host"
 	p, err := c.dial(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -100,6 +100,9 @@ func (c *checker) describe(ctx context.Context) (Check, error) {
 	gives := "gives no guarantees"
 	if spec.Guarantees {
 		gives = "gives guarantees"
+	}
+	if spec.Order != "" {
+		gives += ", order " + spec.Order + " unless another is chosen"
 	}
 	return passed("policy %s, %s, %s", spec.Name, count(len(spec.Options), "option"), gives), nil
 }

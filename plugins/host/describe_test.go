@@ -41,6 +41,15 @@ func TestADescriptionIsChecked(t *testing.T) {
 			said: &policyv1.DescribeResponse{Name: "mine", Options: make([]*policyv1.Option, 1000)},
 			want: "it has 1000 options: must be at most 100",
 		},
+		{said: &policyv1.DescribeResponse{Name: "mine", Order: "wfp"}},
+		{
+			said: &policyv1.DescribeResponse{Name: "mine", Order: "tallest"},
+			want: `what it says of itself is wrong: policy mine: its order: unknown order "tallest"`,
+		},
+		{
+			said: &policyv1.DescribeResponse{Name: "mine", Order: "sjf", IgnoresOrder: true},
+			want: "it ignores the order, and names one, sjf",
+		},
 		{said: with(&policyv1.Option{
 			Name: "f", Type: policyv1.OptionType_OPTION_TYPE_NUMBER, DefaultValue: "1",
 			Low: &nan,

@@ -400,16 +400,34 @@ func TestAForeignStateIsSynced(t *testing.T) {
 }
 
 func TestAnotherPolicyAfterARestartIsRefused(t *testing.T) {
-	specs := []string{"easy", "conservative"}
-	server := &switching{}
-	server.PolicyServiceServer = sdk.NewServer(named(t, specs[0]), hclog.NewNullLogger())
-	remote := inProcess(t, Options{}, server)
-	server.PolicyServiceServer = sdk.NewServer(named(t, specs[1]), hclog.NewNullLogger())
-	err := remote.failed(t.Context(), errors.New("a crash"))
-	require.EqualError(t, err, "a crash")
-	c, err := newPool().Open(backfill.Round{})
-	require.NoError(t, err)
-	require.ErrorContains(t, remote.Decide(t.Context(), c), "it is another policy now: conservative")
+	easy, ordered, fcfs := named(t, "easy"), named(t, "easy"), named(t, "easy")
+	ordered.Order, fcfs.Order = "wfp", "fcfs"
+	for _, test := range []struct {
+		was, is backfill.PolicySpec
+		want    string // empty: it goes on
+	}{
+		{easy, named(t, "conservative"), "it is another policy now: conservative; guarantees: true"},
+		{easy, ordered, "it is another policy now: easy; guarantees: false, ignores the order: false, plan depth: " +
+			"false, order: wfp"},
+		{ordered, easy, "plan depth: false, order: fcfs"},
+		{ordered, ordered, ""},
+		{easy, fcfs, ""},
+	} {
+		server := &switching{}
+		server.PolicyServiceServer = sdk.NewServer(test.was, hclog.NewNullLogger())
+		remote := inProcess(t, Options{}, server)
+		server.PolicyServiceServer = sdk.NewServer(test.is, hclog.NewNullLogger())
+		err := remote.failed(t.Context(), errors.New("a crash"))
+		require.EqualError(t, err, "a crash")
+		c, err := newPool().Open(backfill.Round{})
+		require.NoError(t, err)
+		err = remote.Decide(t.Context(), c)
+		if test.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, test.want)
+	}
 }
 
 type switching struct{ policyv1.PolicyServiceServer }

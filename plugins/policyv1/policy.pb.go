@@ -547,7 +547,14 @@ type DescribeResponse struct {
 	// features are what the plugin understands of what came after the protocol's
 	// first release. A round or a state with another one is not put before it, since
 	// it would be misread; the fallback decides.
-	Features      []Feature `protobuf:"varint,9,rep,packed,name=features,proto3,enum=policyv1.Feature" json:"features,omitempty"`
+	Features []Feature `protobuf:"varint,9,rep,packed,name=features,proto3,enum=policyv1.Feature" json:"features,omitempty"`
+	// order names the order that the queue has unless the user chooses another: one
+	// that the host has built in, such as sjf or wfp (negotiator policies lists
+	// them). Empty: fcfs. A policy that ignores the order names none. The host
+	// refuses a plugin that names another. On a real pool user priorities count
+	// unless an order is chosen. In each round jobs come with the keys of the order in
+	// force, so the policy need not know it.
+	Order         string `protobuf:"bytes,10,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +650,13 @@ func (x *DescribeResponse) GetFeatures() []Feature {
 		return x.Features
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
 }
 
 // Option is one thing about a policy that can be set.
@@ -2846,7 +2860,7 @@ var File_policy_proto protoreflect.FileDescriptor
 const file_policy_proto_rawDesc = "" +
 	"\n" +
 	"\fpolicy.proto\x12\bpolicyv1\"\x11\n" +
-	"\x0fDescribeRequest\"\xa4\x02\n" +
+	"\x0fDescribeRequest\"\xba\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x16\n" +
@@ -2858,7 +2872,9 @@ const file_policy_proto_rawDesc = "" +
 	"\aoptions\x18\x06 \x03(\v2\x10.policyv1.OptionR\aoptions\x12\x18\n" +
 	"\apromise\x18\a \x01(\tR\apromise\x12\x18\n" +
 	"\achannel\x18\b \x01(\bR\achannel\x12-\n" +
-	"\bfeatures\x18\t \x03(\x0e2\x11.policyv1.FeatureR\bfeatures\"\xd8\x01\n" +
+	"\bfeatures\x18\t \x03(\x0e2\x11.policyv1.FeatureR\bfeatures\x12\x14\n" +
+	"\x05order\x18\n" +
+	" \x01(\tR\x05order\"\xd8\x01\n" +
 	"\x06Option\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x10\n" +

@@ -31,6 +31,7 @@ func Spec() backfill.PolicySpec {
 		Source:     "the idea of slack: Talby and Feitelson, IPPS 1999; the mechanism is this project's",
 		Guarantees: true,
 		PlanDepth:  true,
+		Order:      "wfp",
 		Options: []backfill.Option{
 			{
 				Name: "factor", Default: "2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},

@@ -14,8 +14,8 @@ import (
 func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees,
-		IgnoresOrder: s.IgnoresOrder,
-		Options:      each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
+		IgnoresOrder: s.IgnoresOrder, Order: s.Order,
+		Options: each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
 	}
 }
 

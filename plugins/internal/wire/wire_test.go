@@ -131,8 +131,8 @@ func TestADescriptionSurvivesTheWire(t *testing.T) {
 			Name: rapid.String().Draw(t, "name"), Doc: rapid.String().Draw(t, "doc"),
 			Promise: rapid.String().Draw(t, "promise"), Source: rapid.String().Draw(t, "source"),
 			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
-			PlanDepth: rapid.Bool().Draw(t, "plan depth"),
-			Options:   list(option()).Draw(t, "options"),
+			PlanDepth: rapid.Bool().Draw(t, "plan depth"), Order: rapid.String().Draw(t, "order"),
+			Options: list(option()).Draw(t, "options"),
 		}
 		require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 	})
