@@ -39,12 +39,12 @@ func formatLoad(load float64) string { return strconv.FormatFloat(load, 'g', -1,
 
 // scheduler is one scheduler of a sweep.
 type scheduler struct {
-	label, policy, order, placement string
-	options                         map[string]string
-	orderGiven                      bool
-	estimates                       estimate.Settings
-	policyPath, orderPath           string // paths in the file
-	path                            string // path of the entry
+	label, policy, placement string
+	order                    string // "": the policy's
+	options                  map[string]string
+	estimates                estimate.Settings
+	policyPath, orderPath    string // paths in the file
+	path                     string // path of the entry
 }
 
 // schedulers returns all schedulers of a file, in its order.
@@ -84,9 +84,8 @@ func (s *Scheduler) expand() []scheduler {
 			for _, estimates := range s.Estimates.expand() {
 				all = append(all, scheduler{
 					label: cmp.Or(s.Label, label+estimatesLabel(estimates)), policy: policy,
-					order: cmp.Or(order, "fcfs"), placement: s.placement(),
-					options: s.Options, orderGiven: order != "", estimates: estimates, policyPath: policyPath(i),
-					orderPath: orderPath(n),
+					order: order, placement: s.placement(), options: s.Options, estimates: estimates,
+					policyPath: policyPath(i), orderPath: orderPath(n),
 				})
 			}
 		}

@@ -79,7 +79,7 @@ type Nodes struct {
 // Scheduler is one scheduler, or all combinations of some policies, orders and estimators.
 type Scheduler struct {
 	// Label is the scheduler's name in results. By default it is the policy and, if given, the
-	// order and the estimators: pc-sjf, easy-wfp-combined.
+	// order and the estimators: pc-sjf, easy-wfp-combined. Without an order, the policy's counts.
 	Label     string            `yaml:"label"`
 	Policy    string            `yaml:"policy"`
 	Policies  []string          `yaml:"policies"`

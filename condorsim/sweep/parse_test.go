@@ -83,7 +83,7 @@ schedulers:
 	mine, last := f.schedulers()[0], f.schedulers()[5]
 	require.Equal(t, []string{"easy", "expr:-Width", "pack", "3"},
 		[]string{mine.policy, mine.order, mine.placement, mine.options["depth"]})
-	require.Equal(t, []string{"fcfs", "rank"}, []string{last.order, last.placement})
+	require.Equal(t, []string{"", "rank"}, []string{last.order, last.placement})
 	require.Equal(t, []float64{1}, f.loads())
 	require.Equal(t, []string{"given"}, f.estimateModels())
 	require.Equal(t, []uint64{0}, f.seeds())

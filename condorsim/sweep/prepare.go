@@ -47,7 +47,8 @@ func (d Deciders) close() {
 type Sweep struct {
 	Manifest results.Manifest
 	settings Settings
-	cells    []cell // as in Manifest.Cells
+	cells    []cell                         // as in Manifest.Cells
+	policies map[string]backfill.PolicySpec // by the name in the file
 
 	fair        condorsim.Fair
 	countEvents bool
@@ -85,7 +86,7 @@ func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = f.checkPolicies(ctx, s, inputs); err != nil {
+	if p.policies, err = f.checkPolicies(ctx, s, inputs); err != nil {
 		return nil, err
 	}
 	for _, in := range inputs {
@@ -179,8 +180,9 @@ func (p *Sweep) expand(f *File, in *input) error {
 				for _, s := range f.schedulers() {
 					key := results.Key{
 						ID: cellID(in.Name, s.label, load, model, seed), Trace: in.Name,
-						Scheduler: s.label, Policy: s.policy, Order: s.order, Options: s.options,
-						Load: load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
+						Scheduler: s.label, Policy: s.policy, Options: s.options,
+						Order: p.policies[s.policy].OrderUnless(s.order),
+						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
 					}
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
@@ -234,8 +236,8 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 }
 
 // checkPolicies makes each policy once for each list of resources that a pool of the sweep has, so
-// that its faults are known before anything runs.
-func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) error {
+// that its faults are known before anything runs, and returns how the policies describe themselves.
+func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (map[string]backfill.PolicySpec, error) {
 	var kinds [][]string
 	for _, in := range inputs {
 		r := in.resources()
@@ -245,6 +247,7 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) e
 	}
 	c := &checker{}
 	told := map[string]bool{}
+	specs := map[string]backfill.PolicySpec{}
 	for _, one := range f.schedulers() {
 		if told[one.policyPath] {
 			continue
@@ -256,15 +259,17 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) e
 				c.say(one.policyPath, "%v", err)
 				break
 			}
-			if one.orderGiven && deciders.Main.Spec().IgnoresOrder && !told[one.policyPath] {
+			spec := deciders.Main.Spec()
+			specs[one.policy] = spec
+			if one.order != "" && spec.IgnoresOrder && !told[one.policyPath] {
 				told[one.policyPath] = true
 				c.say(one.orderPath, "%s ignores the order: leave it out", one.policy)
 			}
-			c.estimators(one, deciders.Main.Spec(), s.Places, told)
+			c.estimators(one, spec, s.Places, told)
 			deciders.close()
 		}
 	}
-	return f.report(c.faults)
+	return specs, f.report(c.faults)
 }
 
 // resources returns the resources of the pool that the trace runs on.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -82,6 +83,56 @@ func TestCellsAreRuns(t *testing.T) {
 		require.Equal(t, trace.Cleaning, cells[id].Cleaning)
 	}
 	require.NotEqual(t, cells["a,easy"].Metrics, cells["a,easy,load=1.5"].Metrics)
+}
+
+// A scheduler without an order runs under its policy's, and the cell says so; its label does not.
+func TestAPolicysOwnOrder(t *testing.T) {
+	cells := collect(t, prepared(t, folder(t, 200), `name: orders
+traces: [{name: a, file: a.swf}]
+schedulers:
+  - {policies: [easy, slack]}
+  - {policies: [easy, slack], orders: [wfp, fcfs]}
+loads: [2]
+`), 2)
+	for label, want := range map[string]struct{ order, like, unlike string }{
+		"easy":       {"fcfs", "easy-fcfs", "easy-wfp"},
+		"slack":      {"wfp", "slack-wfp", "slack-fcfs"},
+		"slack-fcfs": {"fcfs", "slack-fcfs", "slack-wfp"},
+	} {
+		c := cells["a,"+label+",load=2"]
+		require.Equal(t, want.order, c.Order, label)
+		require.Equal(t, label, c.Scheduler)
+		require.Equal(t, cells["a,"+want.like+",load=2"].Metrics, c.Metrics, label)
+		require.NotEqual(t, cells["a,"+want.unlike+",load=2"].Metrics, c.Metrics, label)
+	}
+}
+
+// Another order of a policy makes other results, but not where a scheduler has its own.
+func TestAPolicysOrderIsAnInput(t *testing.T) {
+	dir := folder(t, 20)
+	inputs := func(order string) (all []string) {
+		f, err := Parse("sweep.yaml", []byte("name: s\ntraces: [{name: a, file: a.swf}]\n"+
+			"schedulers: [{policy: easy}, {policy: easy, order: ljf}]\n"))
+		require.NoError(t, err)
+		p, err := Prepare(t.Context(), f, Settings{
+			Places: Places{Dirs: []string{dir}}, Version: "v1",
+			Policies: func(context.Context, string, map[string]string, []string) (Deciders, error) {
+				spec := easy.Spec()
+				spec.Order = order
+				main, linkErr := backfill.Link(spec, nil)
+				return Deciders{Main: main}, linkErr
+			},
+		})
+		require.NoError(t, err)
+		for _, key := range p.Manifest.Cells {
+			all = append(all, key.Inputs)
+		}
+		return all
+	}
+	none, fcfs, sjf := inputs(""), inputs("fcfs"), inputs("sjf")
+	require.Equal(t, none, fcfs)
+	require.NotEqual(t, none[0], sjf[0])
+	require.Equal(t, none[1], sjf[1])
 }
 
 // Traces, pools and how they are read change the results as they should.

@@ -24,8 +24,8 @@ var helpTexts = cli.Texts{
 		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise.",
 	"run_placement":  "How slots are chosen: rank, pack or spread.",
 	"run_policy_opt": "Option of the policy; may be repeated.",
-	"run_order": "Order of the queue: fcfs (the default), sjf, ljf, area, widest, narrowest, wfp, xfactor or " +
-		"expr:EXPRESSION.",
+	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
+		"default the policy's, which is fcfs unless negotiator policies names another.",
 	"run_plan_depth": "Most waiting jobs that conservative, pc and dc reserve for; the others start beside them. No " +
 		"limit by default.",
 	"run_reorder":    "Under conservative, pc and dc: promise starts in the queue's order, not in order of jobs.",

@@ -116,13 +116,14 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	config, closePolicy, err := c.config(ctx, w.Schema.Resources, logger)
+	config, closePolicy, err := c.config(ctx, w, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
+	policy := config.Policy.Spec()
 	var estimates *report.Estimates
-	if config.Estimates, estimates, err = c.estimators(w, config.Policy.Spec().Guarantees); err != nil {
+	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
 	}
 	counter, err := c.counter(w, &config)
@@ -153,14 +154,14 @@ func (c *runCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err = writeGantt(ganttOut, c.title(w, config), result); err != nil {
+	if err = writeGantt(ganttOut, c.title(w, policy), result); err != nil {
 		return err
 	}
 	if result.Unordered {
 		logger.Warn(negotiator.UnorderedText, "order", c.Order)
 	}
 	run := report.Run{
-		Policy: config.Policy.Spec().Name, Order: c.order(), Options: c.PolicyOpt, Estimates: estimates,
+		Policy: policy.Name, Order: policy.OrderUnless(c.Order), Options: c.PolicyOpt, Estimates: estimates,
 		PlanDepth: c.PlanDepth, Reorder: c.Reorder,
 	}
 	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
@@ -174,11 +175,11 @@ func (c *runCommand) print(run report.Run, result *condorsim.Result, extras *rep
 	return report.Table(os.Stdout, run, result, extras)
 }
 
-// title returns the title of the Gantt chart.
-func (c *runCommand) title(w *condorsim.Workload, config negotiator.Config) string {
-	title := w.Name + " under " + config.Policy.Spec().Name
-	if c.Order != "" {
-		title += ", order " + c.Order
+// title returns the title of the Gantt chart. It names the order if the user or the policy does.
+func (c *runCommand) title(w *condorsim.Workload, policy backfill.PolicySpec) string {
+	title := w.Name + " under " + policy.Name
+	if order := cmp.Or(c.Order, policy.Order); order != "" {
+		title += ", order " + order
 	}
 	return title
 }
@@ -254,7 +255,7 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 
 // load reads the workload and the pool.
 func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
-	cli.Tell("reading %s, to run it under %s, order %s", cmp.Or(c.Workload, c.Instance), c.Policy, c.order())
+	cli.Tell("reading %s, to run it under %s", cmp.Or(c.Workload, c.Instance), c.Policy)
 	var pool *pools.Description
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
@@ -284,7 +285,6 @@ func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error
 	if err = c.learn(w); err != nil {
 		return nil, err
 	}
-	cli.Tell("running %d jobs of %s on %s", len(w.Jobs), w.Name, machineText(w))
 	return w, nil
 }
 
@@ -354,25 +354,18 @@ func abridge(ids []int64) string {
 	return text
 }
 
-// order returns the name of the queue's order.
-func (c *runCommand) order() string { return cmp.Or(c.Order, "fcfs") }
-
-// config returns the configuration with the policy and its fallback, for a pool with these
-// resources, and a function that closes the policy.
-func (c *runCommand) config(ctx context.Context, resources []string,
+// config returns the configuration with the policy and its fallback, for the workload's pool, and a
+// function that closes the policy. It tells what will run, and in which order.
+func (c *runCommand) config(ctx context.Context, w *condorsim.Workload,
 	logger hclog.Logger,
 ) (negotiator.Config, func(), error) {
 	none := func() {}
-	order, err := negotiator.OrderNamed(c.order())
-	if err != nil {
-		return negotiator.Config{}, none, err
-	}
 	rule, err := profile.ParseRule(c.Placement)
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
-		Policy: c.Policy, Options: c.PolicyOpt, Resources: resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
+		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
 		Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}, // the socket is private
 	})
 	if err != nil {
@@ -380,6 +373,12 @@ func (c *runCommand) config(ctx context.Context, resources []string,
 	}
 	planning := backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder}
 	spec := chosen.Main.Spec()
+	name := spec.OrderUnless(c.Order)
+	order, err := negotiator.OrderNamed(name)
+	if err != nil {
+		chosen.Close()
+		return negotiator.Config{}, none, err
+	}
 	if err = spec.Follows(planning); err != nil {
 		chosen.Close()
 		return negotiator.Config{}, none, fmt.Errorf("--plan-depth, --reorder: %w", err)
@@ -387,6 +386,7 @@ func (c *runCommand) config(ctx context.Context, resources []string,
 	if c.Order != "" && spec.IgnoresOrder && !c.Reorder {
 		logger.Warn("the policy ignores the order", "policy", spec.Name, "order", c.Order)
 	}
+	cli.Tell("running %d jobs of %s on %s, order %s", len(w.Jobs), w.Name, machineText(w), name)
 	return negotiator.Config{
 		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback, Planning: planning,
 		Refused: cli.LogRefusals(logger),
