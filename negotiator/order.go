@@ -25,7 +25,8 @@ const expressionPrefix = "expr:"
 // OrderHelp is the help text about orders.
 func OrderHelp() string {
 	var text strings.Builder
-	text.WriteString("Orders of the queue (--order), and which job comes first; ties fall to the earlier job:\n\n")
+	text.WriteString("Orders of the queue (--order), and which job comes first; ties fall to the earlier job. Where\n" +
+		"none is chosen, a policy has its own (negotiator policies) or fcfs, and a real pool fairshare:\n\n")
 	for _, o := range backfill.Orders() {
 		fmt.Fprintf(&text, "  %-16s %s\n", o.Name, o.Doc)
 	}

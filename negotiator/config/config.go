@@ -30,7 +30,8 @@ type Config struct {
 	// Fallback is the linked-in policy that decides when Policy fails; empty means conservative if
 	// Policy gives guarantees, else easy.
 	Fallback string `yaml:"fallback"`
-	// Order is the queue's priority function, Placement the choice of slots.
+	// Order is the queue's priority function; empty means the policy's own, on a real pool
+	// [FairShare]. Placement is the choice of slots.
 	Order     string `yaml:"order"`
 	Placement string `yaml:"placement"`
 	// PlanDepth is the most waiting jobs that a policy with guarantees promises a start; 0 means no
@@ -59,7 +60,7 @@ type Config struct {
 // Default returns the configuration without any file or flag.
 func Default() Config {
 	return Config{
-		Policy: "ibb", Order: "fcfs", Placement: profile.ByRank.String(),
+		Policy: "ibb", Placement: profile.ByRank.String(),
 		Pool: "simulated", Speed: "40",
 		Estimators:         Estimators{Estimates: requested},
 		EstimateAttributes: negotiator.DefaultSchema().Estimates,
@@ -197,11 +198,11 @@ func (c Config) faults() (all []fault) {
 			check(path, fmt.Errorf("%v: %s", value, rule))
 		}
 	}
-	_, err := negotiator.OrderNamed(c.Order)
-	if !c.OnRealPool() || c.Order != FairShare {
+	if c.Order != "" && (!c.OnRealPool() || c.Order != FairShare) {
+		_, err := negotiator.OrderNamed(c.Order)
 		check("order", err)
 	}
-	_, err = c.Collector()
+	_, err := c.Collector()
 	check("pool", err)
 	_, err = profile.ParseRule(c.Placement)
 	check("placement", err)
@@ -223,6 +224,15 @@ func (c Config) faults() (all []fault) {
 	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") &&
 		!slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
 	return slices.Concat(all, c.Estimators.faults(), c.Real.faults(), c.Plugins.faults())
+}
+
+// OrderUnder returns the name of the order that the queue has under a policy: on a real pool
+// [FairShare] unless another is chosen, as user priorities count there; else the policy's own.
+func (c Config) OrderUnder(policy backfill.PolicySpec) string {
+	if c.Order == "" && c.OnRealPool() {
+		return FairShare
+	}
+	return policy.OrderUnless(c.Order)
 }
 
 // Planning returns how far a policy that gives guarantees plans.

@@ -33,7 +33,7 @@ func TestDefault(t *testing.T) {
 		require.Equal(t, Default(), c, "%q", text)
 	}
 	d := Default()
-	require.Equal(t, []string{"ibb", "fcfs", "rank", "simulated", "40", ""},
+	require.Equal(t, []string{"ibb", "", "rank", "simulated", "40", ""},
 		[]string{d.Policy, d.Order, d.Placement, d.Pool, d.Speed, d.LogLevel})
 	require.Equal(t, "24h0m0s", d.DefaultEstimate.String())
 }
@@ -276,7 +276,15 @@ func TestARealPool(t *testing.T) {
 	}
 	require.False(t, Default().OnRealPool())
 	require.NoError(t, ForPool(LocalPool).Validate())
-	require.Equal(t, FairShare, ForPool(LocalPool).Order)
+	sjf := backfill.PolicySpec{Order: "sjf"}
+	require.Equal(t, FairShare, ForPool(LocalPool).OrderUnder(sjf), "user priorities go before the policy's order")
+	require.Equal(t, FairShare, ForPool("htcondor://cm.site").OrderUnder(backfill.PolicySpec{}))
+	require.Equal(t, "sjf", Default().OrderUnder(sjf))
+	require.Equal(t, "fcfs", Default().OrderUnder(backfill.PolicySpec{}))
+	for _, c := range []Config{Default(), ForPool(LocalPool)} {
+		c.Order = "expr:JobPrio"
+		require.Equal(t, "expr:JobPrio", c.OrderUnder(sjf))
+	}
 	require.Equal(t, backfill.Planning{Depth: 10_000, Reorder: true}, ForPool(LocalPool).Planning())
 	require.Equal(t, backfill.Planning{}, Default().Planning())
 }

@@ -44,7 +44,7 @@ var defaultReal = Real{
 // ForPool returns the default configuration for a real pool.
 func ForPool(pool string) Config {
 	c := Default()
-	c.Pool, c.Order = pool, FairShare
+	c.Pool = pool
 	c.PlanDepth, c.Reorder = 10_000, true
 	return c
 }

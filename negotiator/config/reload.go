@@ -53,7 +53,7 @@ func (c Config) Differences(from Config) (all []string) {
 		{"policy", from.Policy, c.Policy},
 		{"policy_options", options(from.Options), options(c.Options)},
 		{"fallback", cmp.Or(from.Fallback, "by default"), cmp.Or(c.Fallback, "by default")},
-		{"order", from.Order, c.Order},
+		{"order", cmp.Or(from.Order, "by default"), cmp.Or(c.Order, "by default")},
 		{"plan_depth", strconv.Itoa(from.PlanDepth), strconv.Itoa(c.PlanDepth)},
 		{"reorder", strconv.FormatBool(from.Reorder), strconv.FormatBool(c.Reorder)},
 		{"estimates", cmp.Or(from.Estimates, requested), cmp.Or(c.Estimates, requested)},

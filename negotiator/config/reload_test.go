@@ -36,7 +36,7 @@ func TestDuring(t *testing.T) {
 	}, ignored)
 	changes := taken.Differences(Default())
 	require.Equal(t, []string{
-		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: fcfs → sjf",
+		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: by default → sjf",
 		"plan_depth: 0 → 5", "reorder: false → true",
 		"estimates: requested → user", "estimates_order: as estimates → project",
 		"estimates_backfill: as estimates → combined",

@@ -35,7 +35,7 @@ type activator struct {
 
 // active is the active policy, with what goes with it.
 type active struct {
-	settings config.Config
+	settings config.Config // with the order that is in force
 	order    negotiator.Order
 	policy   *choose.Chosen
 	// guarantees says that the policy gives guarantees.
@@ -47,11 +47,8 @@ type active struct {
 
 // startPolicy starts the policy that the settings name. All its errors are caused by the input.
 func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, error) {
-	next := &active{settings: s, report: cli.LogRefusals(a.logger)}
+	next := &active{report: cli.LogRefusals(a.logger)}
 	var err error
-	if next.order, err = a.orderNamed(s.Order); err != nil {
-		return nil, err
-	}
 	next.policy, err = choose.Policy(ctx, choose.Request{
 		Policy: s.Policy, Options: s.Options, Fallback: s.Fallback, Resources: a.resources,
 		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess, Plugins: a.plugins(s.Plugins),
@@ -59,12 +56,18 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 	if err != nil {
 		return nil, a.flags.blame(err)
 	}
-	next.guarantees = next.policy.Main.Spec().Guarantees
-	if next.estimates, err = a.estimators(s, next.guarantees); err != nil {
+	spec := next.policy.Main.Spec()
+	next.guarantees = spec.Guarantees
+	chosen := s.Order
+	s.Order = s.OrderUnder(spec)
+	next.settings = s
+	if next.order, err = a.orderNamed(s.Order); err == nil {
+		next.estimates, err = a.estimators(s, next.guarantees)
+	}
+	if err != nil {
 		next.policy.Close()
 		return nil, err
 	}
-	spec := next.policy.Main.Spec()
 	if err = spec.Follows(s.Planning()); err != nil && spec.Guarantees {
 		a.logger.Warn("the plan has no limit", "why", err)
 	}
@@ -73,7 +76,7 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 	case s.Order == config.FairShare:
 		a.logger.Warn("the policy serves jobs by submit time: user priorities, JobPrio and nice_user have no effect",
 			"policy", spec.Name)
-	case a.flags.Order != nil || s.Order != config.Default().Order:
+	case a.flags.Order != nil || chosen != "" && chosen != "fcfs":
 		a.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	return next, nil

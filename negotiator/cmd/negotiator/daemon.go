@@ -212,12 +212,13 @@ func (p *process) close() {
 // run makes the daemon and everything around it, and runs it until it ends.
 func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	s := p.site.Settings
+	order := s.OrderUnder(backfill.PolicySpec{}) // on a real pool, no policy's own
 	if p.file != nil {
 		for _, line := range daemon.Banner(os.Getpid()) {
 			p.logger.Info(line)
 		}
 	}
-	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", s.Order, "estimates",
+	p.logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", order, "estimates",
 		summaryOf(s.EstimateSettings(), false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Warnings() {
 		p.logger.Warn(warning)
@@ -265,7 +266,7 @@ func (p *process) prepare(ctx context.Context) error {
 	if p.active, err = p.startPolicy(ctx, s); err != nil {
 		return cli.Bad(err)
 	}
-	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options}
+	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: p.settings.Order, Options: s.Options}
 	return nil
 }
 

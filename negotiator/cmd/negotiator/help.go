@@ -28,7 +28,8 @@ var helpTexts = cli.Texts{
 	"run_workload":   "Job ads or a trace (.swf, .swf.gz); by default 54 MPI-like jobs.",
 	"run_policy":     "Policy's name or plugin's path; ibb by default.",
 	"run_policy_opt": "Option of the policy; may be repeated.",
-	"run_order":      "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION.",
+	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
+		"default the policy's, on a real pool fairshare.",
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
 	"run_in_process": "Link the policy in instead of running it in a process of its own.",
 }

@@ -51,6 +51,7 @@ type policy struct {
 	Source     string         `json:"source"`
 	Guarantees bool           `json:"guarantees"`
 	UsesOrder  bool           `json:"uses_order"`
+	Order      string         `json:"order"` // unless another is chosen; "": fcfs
 	From       string         `json:"from"`
 	Options    []policyOption `json:"options"`
 	Error      string         `json:"error,omitempty"`
@@ -136,7 +137,7 @@ func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
 func describePolicy(s backfill.PolicySpec, from string) policy {
 	p := policy{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source,
-		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, From: from, Options: []policyOption{},
+		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Order: s.Order, From: from, Options: []policyOption{},
 	}
 	for _, o := range s.Options {
 		low, high := o.Range.Bounds()
@@ -163,6 +164,9 @@ func describe(all []policy) string {
 		queue := "by submit time; no user priority, JobPrio or nice_user"
 		if p.UsesOrder {
 			queue = "--order"
+		}
+		if p.Order != "" {
+			queue = "--order, else " + p.Order
 		}
 		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})
 		for _, o := range p.Options {

@@ -141,6 +141,37 @@ func TestSwapWhileJobsRun(t *testing.T) {
 	}
 }
 
+// TestAPolicysOrderComesWithIt: where no order is chosen, a reload takes that of the new policy.
+func TestAPolicysOrderComesWithIt(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "negotiator.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("policy: easy\n")
+	d := start(t, "--config", file, "--speed", "20", "--json")
+	for _, next := range [][2]string{
+		{"policy: slack", "policy: easy → slack, order: fcfs → wfp"},
+		{"policy: slack\norder: sjf", "order: wfp → sjf"},
+		{"policy: slack", "order: sjf → wfp"},
+		{"policy: pc", "policy: slack → pc, order: wfp → fcfs"},
+	} {
+		write(next[0] + "\n")
+		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+		require.Contains(t, d.await("reloaded: "), `changed="`+next[1]+`"`)
+	}
+	require.Zero(t, d.end(), &d.log)
+	var printed struct {
+		Policy, Order string
+		Refused       []any
+		Changes       []struct{ Policy, Order string }
+	}
+	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &printed))
+	require.Equal(t, []string{"easy", "fcfs"}, []string{printed.Policy, printed.Order})
+	require.Empty(t, printed.Refused)
+	require.Equal(t, []struct{ Policy, Order string }{
+		{"slack", "wfp"}, {"slack", "sjf"}, {"slack", "wfp"}, {"pc", "fcfs"},
+	}, printed.Changes)
+}
+
 // TestWhatCannotTakeOver: a policy that cannot become active leaves the plugin active.
 func TestWhatCannotTakeOver(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 		return nil, err
 	}
 	p.ran = report.Run{
-		Policy: p.policy.Main.Spec().Name, Order: s.Order, Options: s.Options,
+		Policy: p.policy.Main.Spec().Name, Order: p.settings.Order, Options: s.Options,
 		Estimates: summaryOf(s.EstimateSettings(), p.guarantees, p.estimates.History().Len()),
 	}
 	p.config = negotiator.Config{
@@ -227,7 +227,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		watch = view
 	} else {
 		about := []any{
-			"policy", p.ran.Policy, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed",
+			"policy", p.ran.Policy, "order", p.ran.Order, "jobs", len(p.workload.Jobs), "slots", len(p.workload.Slots), "speed",
 			p.settings.Speed,
 		}
 		if !p.estimates.Requested() {

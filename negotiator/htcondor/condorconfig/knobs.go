@@ -25,7 +25,7 @@ var knobs = []Knob{
 	},
 	{"BACKFILL_FALLBACK", Text, "", "The linked-in policy that decides where the first cannot."},
 	{"BACKFILL_ORDER", Text, "", "The queue's order: fairshare (by HTCondor's user priorities; where nothing " +
-		"is said), fcfs, sjf… or expr:EXPRESSION."},
+		"is said, whatever order the policy names), fcfs, sjf… or expr:EXPRESSION."},
 	{
 		"BACKFILL_PLAN_DEPTH", Whole, "10000",
 		"The most waiting jobs that conservative, pc and dc promise a start; the others start beside them. 0: all.",
