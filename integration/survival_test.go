@@ -15,11 +15,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
-// bad returns a policy that crashes in every tenth cycle. Between its crashes it is EASY.
+// bad returns a policy that crashes in every tenth cycle. Between its crashes it is EASY. It names
+// an order of its own.
 func bad() backfill.PolicySpec {
 	spec := easy.Spec()
 	build, cycles := spec.New, 0
-	spec.Name = "bad"
+	spec.Name, spec.Order = "bad", "wfp"
 	spec.New = func(v backfill.Values) (backfill.Policy, error) {
 		policy, err := build(v)
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
@@ -33,14 +34,15 @@ func bad() backfill.PolicySpec {
 }
 
 // TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and again: every job
-// runs as under the same policy without crashes, and no process is left.
+// runs as under the same policy without crashes, as the fallback decides under the order that the
+// crashing one named; and no process is left.
 func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "backfill-bad")
 	require.NoError(t, standIn(bad))
 	mark := "TEST_MARK=" + bad
-	run := func(policy string) (map[string]any, string) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"), "--policy", policy, "--speed",
-			"max", "--json")
+	run := func(policy ...string) (map[string]any, string) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"),
+			append([]string{"--speed", "max", "--json", "--policy"}, policy...)...)
 		var log bytes.Buffer
 		cmd.Env, cmd.Stderr = append(os.Environ(), mark), &log
 		printed, failed := cmd.Output()
@@ -50,7 +52,10 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		return summary, log.String()
 	}
 	got, log := run(bad)
-	want, _ := run("easy")
+	want, _ := run("easy", "--order", "wfp")
+	fcfs, _ := run("easy")
+	require.NotEqual(t, fcfs["metrics"], want["metrics"])
+	require.Equal(t, "wfp", got["order"])
 	require.Contains(t, log, "exit status 7")
 	require.Contains(t, log, "restarting the policy plugin")
 	require.Greater(t, strings.Count(log, "decision refused"), 3)
