@@ -76,7 +76,7 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 	case s.Order == config.FairShare:
 		a.logger.Warn("the policy serves jobs by submit time: user priorities, JobPrio and nice_user have no effect",
 			"policy", spec.Name)
-	case a.flags.Order != nil || chosen != "" && chosen != "fcfs":
+	case chosen != "" && (a.flags.Order != nil || chosen != "fcfs"):
 		a.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	return next, nil
