@@ -28,7 +28,7 @@ var knobs = []Knob{
 		"is said, whatever order the policy names), fcfs, sjf… or expr:EXPRESSION."},
 	{
 		"BACKFILL_PLAN_DEPTH", Whole, "10000",
-		"The most waiting jobs that conservative, pc and dc promise a start; the others start beside them. 0: all.",
+		"The most waiting jobs that conservative, pc, dc and slack promise a start; the others start beside them. 0: all.",
 	},
 	{
 		"BACKFILL_REORDER", Bool, "true",
