@@ -1,12 +1,20 @@
 package plan
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
 
 // Enter takes all events of a cycle for a policy that keeps no [Plan]. It calls again for each job
 // that was promised a start and lost its reservation in an event, and enter for each job that enters
-// the plan; both are to reserve for the job.
+// the plan; both are to reserve for the job. What a policy without guarantees had reserved before is
+// given up, so that those jobs enter the plan with all others.
 func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for e, more := c.Next(); more; e, more = c.Next() {
+		if e.Kind == backfill.PolicyChanged {
+			e.Displaced = giveUp(c, e.Displaced)
+		}
 		atOnce := atOnce(c, &e)
 		for _, j := range e.Displaced {
 			if _, promised := c.Guaranteed(j); promised {
@@ -20,6 +28,20 @@ func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 		}
 	}
 	fill(c, enter)
+}
+
+// giveUp releases the reservations that come with no promise. It returns their jobs and the displaced
+// ones, in order of jobs.
+func giveUp(c *backfill.Cycle, displaced []*backfill.Job) []*backfill.Job {
+	all := slices.Clone(displaced)
+	for _, j := range c.Planned() {
+		if _, promised := c.Guaranteed(j); !promised {
+			c.Release(j)
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, backfill.Compare)
+	return all
 }
 
 // atOnce reports whether the jobs that an event left without a reservation enter the plan as soon as
