@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -166,6 +167,46 @@ func TestReconfigure(t *testing.T) {
 		// It is withdrawn everywhere, and nobody answers that.
 		poll.Equal(t, 0, func() int { return len(c.Ads("Negotiator")) })
 	}
+}
+
+// TestUserPrioritiesGoBeforeAPolicysOrder: on a real pool a policy's own order counts only where it
+// is chosen.
+func TestUserPrioritiesGoBeforeAPolicysOrder(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	collector := fakes.NewCollector(t)
+	s := newSite(t, map[string]string{
+		"COLLECTOR_HOST": strings.Trim(collector.Address().String(), "<>"), "BACKFILL_POLICY": "slack",
+		"NEGOTIATOR_INTERVAL": "1", "NEGOTIATOR_UPDATE_INTERVAL": "1",
+	})
+	d := s.start()
+	require.Contains(t, d.await("starting:"), "policy=slack order=fairshare ")
+	d.await("cycle 1:")
+	published := func(order string) {
+		poll.Equal(t, order, func() string {
+			for _, ad := range collector.Ads("Negotiator") {
+				text, _ := ad.Text("BackfillOrder")
+				return text
+			}
+			return "none"
+		})
+	}
+	published("fairshare")
+	for _, next := range [][3]string{
+		{"slack", "wfp", "order: fairshare → wfp"},
+		{"slack", "", "order: wfp → fairshare"},
+		{"pc", "", "policy: slack → pc"},
+	} {
+		s.knobs["BACKFILL_POLICY"], s.knobs["BACKFILL_ORDER"] = next[0], next[1]
+		s.write()
+		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+		require.Contains(t, d.await("reloaded:"), `changed="`+next[2]+`"`)
+		published(cmp.Or(next[1], "fairshare"))
+	}
+	require.NoError(t, d.cmd.Process.Signal(os.Interrupt))
+	require.Zero(t, d.end(), &d.log)
 }
 
 // TestBadConfiguration: a wrong configuration ends the command with code 2 before it does anything,
