@@ -67,7 +67,9 @@ func (p policy) ageAfter(c *backfill.Cycle, j *backfill.Job, longest backfill.Ti
 			share = max(share, float64(amount)*float64(j.Nodes)/float64(all))
 		}
 	}
-	return backfill.Time(math.Ceil(p.aging * max(0, 1-share) * float64(longest)))
+	// One of the longest waits, multiplied by the option, may be more than an instant can hold.
+	after := math.Ceil(p.aging * max(0, 1-share) * float64(longest))
+	return backfill.Time(min(after, float64(backfill.Forever/2)))
 }
 
 // unsettles reports whether an event may change jobs that wait, what they were promised, or how much
