@@ -74,7 +74,7 @@ func TestHTCondor(t *testing.T) {
 	got, err := c.Settings("")
 	require.NoError(t, err)
 	want := config.ForPool(config.LocalPool)
-	want.State = "/spool/backfill"
+	want.State, want.Order = "/spool/backfill", config.FairShare
 	require.Equal(t, want, got)
 	example := regexp.MustCompile(`(?m)^#([A-Z]\w* = )`)
 	c = condorconfig.Parse(example.ReplaceAllString(string(text), "$1"), "")
