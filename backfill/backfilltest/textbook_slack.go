@@ -28,7 +28,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 			if _, promised := c.Guaranteed(j); promised {
 				Textbook{}.Place(c, j)
 			} else if atOnce {
-				t.enter(c, j)
+				t.reserve(c, j)
 			}
 		}
 		if e.Kind == backfill.Submitted && atOnce {
@@ -87,8 +87,16 @@ func share(c *backfill.Cycle, j *backfill.Job) (largest float64) {
 	return min(largest, 1)
 }
 
-// enter plans a job that enters the plan for its earliest start after its slack, and promises that.
+// enter plans a job that enters the plan, and promises it the planned start.
 func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
+	t.reserve(c, j)
+	if start, _, ok := c.Reservation(j); ok {
+		c.Guarantee(j, start)
+	}
+}
+
+// reserve plans a job for its earliest start after its slack.
+func (t TextbookSlack) reserve(c *backfill.Cycle, j *backfill.Job) {
 	soonest, _, ok := c.Earliest(j, c.Now())
 	if !ok {
 		c.Hold(j, "fits at no time that can be foreseen")
@@ -96,7 +104,6 @@ func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
 	}
 	start, at, _ := c.Earliest(j, soonest+t.slack(j))
 	c.Reserve(j, start, at)
-	c.Guarantee(j, start)
 }
 
 // slack returns how long after its earliest start a job is promised to start.

@@ -8,8 +8,9 @@ import (
 
 // Enter takes all events of a cycle for a policy that keeps no [Plan]. It calls again for each job
 // that was promised a start and lost its reservation in an event, and enter for each job that enters
-// the plan; both are to reserve for the job. What a policy without guarantees had reserved before is
-// given up, so that those jobs enter the plan with all others.
+// the plan; both are to reserve for the job. The reserved start becomes the job's guarantee. What a
+// policy without guarantees had reserved before is given up, so that those jobs enter the plan with
+// all others.
 func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		if e.Kind == backfill.PolicyChanged {
@@ -20,14 +21,25 @@ func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 			if _, promised := c.Guaranteed(j); promised {
 				again(j)
 			} else if atOnce {
-				enter(j)
+				enter(j) // the core makes that its guarantee
 			}
 		}
 		if e.Kind == backfill.Submitted && atOnce {
 			enter(e.Job)
+			promise(c, e.Job)
 		}
 	}
-	fill(c, enter)
+	fill(c, func(j *backfill.Job) {
+		enter(j)
+		promise(c, j)
+	})
+}
+
+// promise makes a job's planned start its guarantee, if it has one.
+func promise(c *backfill.Cycle, j *backfill.Job) {
+	if start, _, ok := c.Reservation(j); ok {
+		c.Guarantee(j, start)
+	}
 }
 
 // giveUp releases the reservations that come with no promise. It returns their jobs and the displaced

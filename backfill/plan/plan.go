@@ -142,9 +142,7 @@ func (p *Plan) place(j *backfill.Job) {
 // Promise reserves for a job that enters the plan, at its earliest start, and makes that its guarantee.
 func (p *Plan) Promise(j *backfill.Job) {
 	p.place(j)
-	if start, _, ok := p.c.Reservation(j); ok {
-		p.c.Guarantee(j, start)
-	}
+	promise(p.c, j)
 }
 
 // Start lets jobs enter the plan up to its depth. Then it starts the jobs whose planned start has

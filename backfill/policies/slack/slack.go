@@ -95,10 +95,8 @@ func checkFactor(value string) error {
 func (p policy) Decide(c *backfill.Cycle) {
 	var entered []*backfill.Job
 	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
-		if start, ok := reserve(c, j, p.slack(j.Estimate)); ok {
-			c.Guarantee(j, start)
-			entered = append(entered, j)
-		}
+		reserve(c, j, p.slack(j.Estimate))
+		entered = append(entered, j)
 	})
 	if p.aging > 0 {
 		p.moveAged(c, entered)
@@ -126,7 +124,7 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 
 // reserve makes a job's reservation: at its earliest start that is the given time after the
 // earliest. A job that fits at no time is held.
-func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) (start backfill.Time, ok bool) {
+func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	from := c.Now()
 	if later > 0 { // only the start counts, so no slots are chosen
 		soonest, fits := c.Profile().EarliestAhead(c.Request(j), backfill.Forever, from, backfill.Forever)
@@ -137,8 +135,7 @@ func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) (start bac
 	start, at, ok := c.Earliest(j, from)
 	if !ok {
 		c.Hold(j, "fits at no time that can be foreseen")
-		return 0, false
+		return
 	}
 	c.Reserve(j, start, at)
-	return start, true
 }
