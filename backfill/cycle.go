@@ -150,23 +150,9 @@ func (c *Cycle) Due() []*Job {
 	return jobs
 }
 
-// RunningJob is a job that runs.
-type RunningJob struct {
-	Job        *Job
-	Start, End Time // End is expected
-	Placement  Placement
-}
-
 // Running iterates over the running jobs by expected end, then submit time and queue position. The
 // loop must not start jobs.
-func (c *Cycle) Running() iter.Seq[RunningJob] {
-	return func(yield func(RunningJob) bool) {
-		c.s.running.Scan(func(p planned) bool {
-			r, _ := c.s.jobs.Get(p.job.ID)
-			return yield(RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement})
-		})
-	}
-}
+func (c *Cycle) Running() iter.Seq[RunningJob] { return c.s.Running() }
 
 // Reservation returns a waiting job's planned start and placement; ok is false if it has none.
 func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {

@@ -38,7 +38,7 @@ func (s *State) elapsed(r *Round) []Event {
 			rec, _ := s.jobs.Get(p.job.ID)
 			events = append(events, Event{
 				Kind: EstimateChanged, JobID: p.job.ID,
-				End: overrunEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now),
+				End: ExpectedEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now),
 			})
 		}
 		return over(p, r.Now+1)
@@ -63,7 +63,7 @@ func (s *State) unpredicted(r *Round) []Event {
 			rec := s.jobs.Find(p.job.ID)
 			events = append(events, Event{
 				Kind: EstimateChanged, JobID: p.job.ID,
-				End: overrunEnd(p.job, p.job.limit(), rec.start, r.Now),
+				End: ExpectedEnd(p.job, p.job.limit(), rec.start, r.Now),
 			})
 		}
 		return true
@@ -119,12 +119,12 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	}
 }
 
-// overrunEnd returns the new expected end of a job that has outlived its expected run time. That
-// time is doubled until the end is later than now, up to the job's limit; past the limit, the limit
-// is doubled.
-func overrunEnd(j *Job, expected, start, now Time) Time {
+// ExpectedEnd returns when a job that runs since start is expected to end, if it is expected to run
+// for the given time and has not ended by now. If it has outlived that time, the time is doubled
+// until the end is later than now, up to the job's limit; past the limit, the limit is doubled.
+func ExpectedEnd(j *Job, runs, start, now Time) Time {
 	limit := j.limit()
-	for _, step := range []Time{min(expected, limit), limit} {
+	for _, step := range []Time{max(1, min(runs, limit)), limit} {
 		for end := step; end < Forever; end *= 2 {
 			capped := end
 			if step < limit {

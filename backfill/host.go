@@ -178,7 +178,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
 			e.Key = h.key(e.Job, at) // invalid jobs have no key; the round will be refused
 			if e.Kind == Found && e.End <= r.Now {
-				e.End = overrunEnd(e.Job, e.Job.runs(h.spec.Guarantees), e.Start, r.Now)
+				e.End = ExpectedEnd(e.Job, e.Job.runs(h.spec.Guarantees), e.Start, r.Now)
 			}
 		}
 	}

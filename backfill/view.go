@@ -1,6 +1,8 @@
 package backfill
 
 import (
+	"iter"
+
 	"github.com/tidwall/btree"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
@@ -71,6 +73,24 @@ func (v *View) Held() int { return v.held.Len() }
 
 // RunningJobs returns the number of running jobs.
 func (v *View) RunningJobs() int { return v.running.Len() }
+
+// RunningJob is a job that runs.
+type RunningJob struct {
+	Job        *Job
+	Start, End Time // End is expected
+	Placement  Placement
+}
+
+// Running iterates over the running jobs by expected end, then submit time and queue position. The
+// loop must not change the state.
+func (v *View) Running() iter.Seq[RunningJob] {
+	return func(yield func(RunningJob) bool) {
+		v.running.Scan(func(p planned) bool {
+			r := v.jobs.Find(p.job.ID)
+			return yield(RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement})
+		})
+	}
+}
 
 // IsRunning reports whether the job runs.
 func (v *View) IsRunning(id JobID) bool {

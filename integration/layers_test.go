@@ -37,6 +37,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"backfill/profile", "", ""},
 	{"backfill", "backfill/profile", "backfill/..."},
 	{"backfill/balance", "backfill backfill/scan", "backfill/..."},
+	{"backfill/ahead", "backfill", "backfill/..."},
 	{"backfill/{plan,profileevents}", "backfill backfill/profile", "backfill/..."},
 	{"backfill/policies/...", "backfill backfill/{balance,plan,profile,scan}", "backfill/..."},
 	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},

@@ -1,0 +1,161 @@
+package ahead
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Rules say who decides in a play, and in which order the queue stands. They serve one goroutine at
+// a time, and one play after the other.
+type Rules struct {
+	// Order is the queue's order; nil: first come, first served.
+	Order backfill.Order
+	// Policy decides, and Fallback does where Policy is refused. If the state has another policy in
+	// charge, Policy takes over in the first round of the play.
+	Policy, Fallback backfill.Decider
+	// Planning says how far the policy plans; nil: as the state has it.
+	Planning *backfill.Planning
+	// Refused is called with each decision of Policy that is refused; may be nil.
+	Refused func(backfill.Refusal)
+}
+
+// Start is where a play begins and what is to happen in it.
+type Start struct {
+	// State is a copy for the play alone, which changes it.
+	State *backfill.State
+	// End returns when a job ends that started at the given instant: the running jobs, which are
+	// asked first, and those that start in the play. One that runs now is asked once; if its end is
+	// not later than now, it ends now.
+	End func(j *backfill.Job, started backfill.Time) backfill.Time
+	// First is decided before anything else, if it is not nil: what happens at this instant, or
+	// nothing, so that another policy or order takes over at once.
+	First *backfill.Round
+	// Arrivals are submitted at their submit times; those that are past arrive in the first round
+	// after First.
+	Arrivals []*backfill.Job
+}
+
+// Play is a copy of a schedule on its way into the future.
+type Play struct {
+	host     *backfill.Host
+	end      func(*backfill.Job, backfill.Time) backfill.Time
+	ends     *btree.BTreeG[ending]
+	first    *backfill.Round
+	arrivals []*backfill.Job // still to come, by submit time
+	events   []backfill.Event
+}
+
+// ending is when a running job ends.
+type ending struct {
+	at  backfill.Time
+	job backfill.JobID
+}
+
+// Play begins a play. The error is that of [backfill.NewHost].
+//
+// The host is the play's own, as the keys of the state may come from another order, and a host
+// checks them in its first round.
+func (r Rules) Play(from Start) (*Play, error) {
+	host, err := backfill.NewHost(from.State, r.Order, r.Policy, r.Fallback, r.Refused)
+	if err != nil {
+		return nil, err
+	}
+	if r.Planning != nil {
+		host.Plan(*r.Planning)
+	}
+	p := &Play{
+		host: host, end: from.End, first: from.First, arrivals: slices.Clone(from.Arrivals),
+		ends: btree.NewBTreeGOptions(func(a, b ending) bool {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job, b.job)) < 0
+		}, btree.Options{NoLocks: true}),
+	}
+	slices.SortStableFunc(p.arrivals, func(a, b *backfill.Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	gone := map[backfill.JobID]bool{} // those that end in the first round
+	if p.first != nil {
+		for _, e := range p.first.Events {
+			if e.Kind == backfill.Completed || e.Kind == backfill.Removed {
+				gone[e.JobID] = true
+			}
+		}
+	}
+	for run := range from.State.Running() {
+		if !gone[run.Job.ID] {
+			p.ends.Set(ending{p.end(run.Job, run.Start), run.Job.ID})
+		}
+	}
+	return p, nil
+}
+
+// State returns the schedule as it stands. It must not be changed.
+func (p *Play) State() *backfill.State { return p.host.State }
+
+// Arrive submits a job that has been due: now, in a round of its own, before anything else happens.
+func (p *Play) Arrive(j *backfill.Job) {
+	p.first = &backfill.Round{
+		Now:    p.host.State.Now(),
+		Events: []backfill.Event{{Kind: backfill.Submitted, Job: j}},
+	}
+}
+
+// Next decides the next round; more is false if nothing will happen any more. The decision holds
+// until the next round. An error of the host's, such as the context's, ends the play.
+func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err error) {
+	round, more := p.round()
+	if !more {
+		return d, false, nil
+	}
+	if d, err = p.host.Decide(ctx, round); err != nil {
+		return d, false, err
+	}
+	for i := range d.Started {
+		j := d.Started[i].Job
+		p.ends.Set(ending{max(p.end(j, d.Now), d.Now), j.ID})
+	}
+	return d, true, nil
+}
+
+// round returns what happens next: jobs end or arrive, or the schedule asks for a round. It returns
+// false if nothing will happen.
+func (p *Play) round() (r backfill.Round, more bool) {
+	if p.first != nil {
+		r, p.first = *p.first, nil
+		return r, true
+	}
+	now := p.host.State.Now()
+	r.Now = p.host.State.NextWake()
+	if e, ok := p.ends.Min(); ok {
+		r.Now = min(r.Now, e.at)
+	}
+	if len(p.arrivals) > 0 {
+		r.Now = min(r.Now, p.arrivals[0].Submit)
+	}
+	if r.Now = max(r.Now, now); r.Now >= backfill.Forever {
+		return r, false
+	}
+	p.events = p.events[:0]
+	for e, ok := p.ends.Min(); ok && e.at <= r.Now; e, ok = p.ends.Min() {
+		p.ends.PopMin()
+		p.events = append(p.events, backfill.Event{Kind: backfill.Completed, JobID: e.job})
+	}
+	for len(p.arrivals) > 0 && p.arrivals[0].Submit <= r.Now {
+		p.events = append(p.events, backfill.Event{Kind: backfill.Submitted, Job: p.arrivals[0]})
+		p.arrivals = p.arrivals[1:]
+	}
+	r.Events = p.events
+	return r, true
+}
+
+// Taken returns the ends of a future in which every job runs for as long as it is taken to, by the
+// callback. One that has already run for longer by now is taken to run for twice as long, and so on
+// up to its limit; see [backfill.ExpectedEnd].
+func Taken(now backfill.Time, runTime func(*backfill.Job) backfill.Time,
+) func(*backfill.Job, backfill.Time) backfill.Time {
+	return func(j *backfill.Job, started backfill.Time) backfill.Time {
+		return backfill.ExpectedEnd(j, runTime(j), started, now)
+	}
+}
