@@ -161,12 +161,7 @@ func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
 
 // Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
 // with equal keys stand by submit time, then queue position.
-func (c *Cycle) Key(j *Job) float64 {
-	if r := c.s.jobs.Find(j.ID); r != nil {
-		return r.key
-	}
-	return 0
-}
+func (c *Cycle) Key(j *Job) float64 { return c.s.Key(j.ID) }
 
 // Compare compares two jobs by the queue's order: the result is negative if a comes before b.
 func (c *Cycle) Compare(a, b *Job) int {

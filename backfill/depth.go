@@ -156,16 +156,6 @@ func (s *State) ahead(r *record) int {
 	})
 }
 
-// allAhead is ahead for all jobs beyond the depth.
-func (s *State) allAhead() map[*Job]int {
-	before := make(map[*Job]int, s.beyond.Len())
-	s.beyond.Scan(func(q queued) bool {
-		before[q.job] = len(before)
-		return true
-	})
-	return before
-}
-
 // noPromise is the reason of a job that enters the plan behind the given number of others.
 func noPromise(ahead, depth int) string {
 	jobs := "next"

@@ -12,12 +12,9 @@ import (
 // TestReason checks the reason, and its text, for every situation that a job can be in.
 func TestReason(t *testing.T) {
 	guaranteed, busy := planned(t), busy(t, false)
-	lost, unmatched := newState(t, cpus(4)), newState(t, cpus(4))
+	lost := newState(t, cpus(4))
 	accept(t, lost, backfill.Round{Events: submitted(job(1, 0, 10, 4))}, nil)
 	accept(t, lost, backfill.Round{Events: []backfill.Event{{Kind: backfill.SlotLost, Slot: slot(0, nil)}}}, nil)
-	accept(t, unmatched, backfill.Round{Events: submitted(job(1, 0, 10, 4), job(2, 0, 10, 1))}, nil)
-	// There is no host to add events for the jobs of the changed set, so they are not held.
-	accept(t, unmatched, backfill.Round{Candidates: []backfill.CandidateSet{{ID: 0}}}, nil)
 
 	for _, tt := range []struct {
 		name  string
@@ -48,28 +45,18 @@ func TestReason(t *testing.T) {
 		},
 		{
 			"waits at the head", busy, 2,
-			backfill.Reason{Why: backfill.Waits, At: 5, Placement: on(0, 1, 1, 1)},
-			"waits for a×1 b×1, free for it from 5",
+			backfill.Reason{Why: backfill.Waits},
+			"waits",
 		},
 		{
 			"waits behind the head", busy, 5,
-			backfill.Reason{Why: backfill.Waits, At: 5, Placement: on(0, 1), Behind: gang(2, 0, 10, 2, 2)},
-			"waits for a×1, free for it from 5, behind job no. 2",
+			backfill.Reason{Why: backfill.Waits, Behind: gang(2, 0, 10, 2, 2)},
+			"waits behind job no. 2",
 		},
 		{
 			"held for a lost slot", lost, 1,
 			backfill.Reason{Why: backfill.HeldBack, Text: backfill.ReasonNeverFits},
 			"held: fits on no slot of the pool, even an empty one",
-		},
-		{
-			"waits without candidates", unmatched, 1,
-			backfill.Reason{Why: backfill.Waits},
-			"waits for slots that are not there",
-		},
-		{
-			"waits without candidates behind another", unmatched, 2,
-			backfill.Reason{Why: backfill.Waits, Behind: job(1, 0, 10, 4)},
-			"waits for slots that are not there",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

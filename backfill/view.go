@@ -104,6 +104,15 @@ func (v *View) IsWaiting(id JobID) bool {
 	return r != nil && r.phase == waiting
 }
 
+// Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
+// with equal keys stand by submit time, then queue position.
+func (v *View) Key(id JobID) float64 {
+	if r := v.jobs.Find(id); r != nil {
+		return r.key
+	}
+	return 0
+}
+
 // Planned returns a waiting job's reservation; ok is false if it has none.
 func (v *View) Planned(id JobID) (start Time, at Placement, ok bool) {
 	r := v.jobs.Find(id)

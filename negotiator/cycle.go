@@ -219,7 +219,7 @@ func (n *Negotiator) report(r *Report) {
 	n.forget(r.Delta.Removed)
 	r.Unordered = n.priorities.unordered()
 	r.Last = n.priorities.takeExpensive()
-	r.Learned, r.predictions = n.predictions.learned, n.predictions
+	r.Learned, r.predictions, r.negotiator = n.predictions.learned, n.predictions, n
 	for i := range r.Decision.Started {
 		s := &r.Decision.Started[i]
 		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})

@@ -27,7 +27,8 @@
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
-//	forecast.go    when jobs are expected to start, by predicted run times
+//	twins.go       further deciders of the policy in charge, for plays
+//	outlook.go     a copy of the schedule, to be played ahead beside the cycles
 //	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs
 //	order.go       the queue's order by an expression; utility.go has examples

@@ -68,6 +68,9 @@ type Negotiator struct {
 	matchmaker  *matchmaker.Matchmaker
 	host        *backfill.Host
 	jobs        *jobs
+	policy      backfill.Decider
+	fallback    backfill.Decider
+	order       Order
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -130,6 +133,9 @@ func New(c Config) (*Negotiator, error) {
 		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching),
 		host:        host,
 		jobs:        jobs,
+		policy:      c.Policy,
+		fallback:    c.Fallback,
+		order:       c.Order,
 		priorities:  priorities,
 		predictions: predictions,
 		changes:     c.Changes,
@@ -149,6 +155,7 @@ func (n *Negotiator) Change(c Change) error {
 	}
 	n.host.Plan(c.Planning)
 	predictions.inherit(n.predictions)
+	n.policy, n.fallback, n.order = c.Policy, c.Fallback, c.Order
 	n.priorities, n.predictions = priorities, predictions
 	return nil
 }

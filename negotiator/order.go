@@ -13,6 +13,7 @@ import (
 // The zero Order is first come, first served.
 type Order struct {
 	named                backfill.Order
+	once                 bool // named is of one cycle, see OrderOfCycle
 	expression, waitTime *classad.Expr
 }
 
@@ -50,6 +51,10 @@ counts as 1, false as 0; jobs for which there is no number come last.
 
 // OrderBy makes an order of a function.
 func OrderBy(key backfill.Order) Order { return Order{named: key} }
+
+// OrderOfCycle makes an order of a function whose keys follow from what only the pool knows and hold
+// for one cycle, such as the users' fair share. Who looks ahead takes the last keys to stay.
+func OrderOfCycle(key backfill.Order) Order { return Order{named: key, once: true} }
 
 // OrderNamed returns the order of that name, or of the expression after "expr:". The error of a
 // wrong expression is a [*classad.SyntaxError].

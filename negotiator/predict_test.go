@@ -207,34 +207,6 @@ func TestSwitchingEstimators(t *testing.T) {
 	require.Empty(t, r.Decision.Actions, "nothing but keys could have changed")
 }
 
-func TestForecast(t *testing.T) {
-	actual := map[backfill.JobID]backfill.Time{1: 4, 2: 3, 3: 10}
-	n := predicting(t, "conservative", "fcfs", estimate.Settings{All: "accurate"}, actual)
-	r := cycle(t, n, Delta{
-		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
-		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, ""), newJob(t, 3, 1, "")},
-	})
-	expected := r.Predictions().Forecast(r.State.Clone())
-	require.EqualValues(t, 4, expected[2].Start)
-	require.EqualValues(t, 7, expected[3].Start)
-	of, known := r.Predictions().Of(2)
-	require.True(t, known)
-	require.Equal(t, Prediction{Requested: 10, Predicted: 3}, of)
-	_, known = r.Predictions().Of(3)
-	require.False(t, known)
-	r = cycle(t, n, Delta{Now: 5})
-	expected = r.Predictions().Forecast(r.State.Clone())
-	require.EqualValues(t, 8, expected[2].Start, "the first one has outlived its prediction")
-
-	n = predicting(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, actual)
-	r = cycle(t, n, Delta{
-		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
-		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
-	})
-	require.Empty(t, r.Predictions().Forecast(r.State.Clone()), "the plan itself rests on predictions")
-	require.Empty(t, new(Report).Predictions())
-}
-
 // someSettings are valid under policies that give guarantees, too.
 var someSettings = []estimate.Settings{
 	{},
@@ -265,7 +237,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 			require.NoError(r, err)
 			require.Equal(r, outcome(without, want), outcome(with, got))
 			require.Equal(r, textOf(without.Checkpoint()), textOf(with.Checkpoint()))
-			checkForecast(r, got)
+			checkOutlook(t, r, with)
 		}
 	}))
 	t.Run("switching", rapid.MakeCheck(func(r *rapid.T) {
@@ -294,7 +266,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 				reported[run.Job.ID] = true
 			}
 			checkTimes(r, n, reported)
-			checkForecast(r, report)
+			checkOutlook(t, r, n)
 			checkNoneLost(r, n, before, d)
 			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {
 				c := configured(t, policy, "fcfs")
@@ -342,7 +314,7 @@ func TestSwitchingBreaksNothing(t *testing.T) {
 				require.Empty(r, report.Decision.Broken)
 			}
 			checkTimes(r, n, nil)
-			checkForecast(r, report)
+			checkOutlook(t, r, n)
 			if _, guarantees := n.State().Policy(); !guarantees || both {
 				clear(promised)
 			}
@@ -414,25 +386,6 @@ func checkTimes(r *rapid.T, n *Negotiator, reported map[backfill.JobID]bool) {
 			require.Equal(r, s.Start+s.Job.Estimate, s.End)
 		}
 		require.LessOrEqual(r, s.Job.Estimate, job.Estimate)
-	}
-}
-
-// checkForecast: no job is expected later than planned, and under guarantees the forecast has every
-// reserved job.
-func checkForecast(r *rapid.T, report *Report) {
-	predictions := report.Predictions()
-	expected := predictions.Forecast(report.State.Clone())
-	if expected == nil {
-		return
-	}
-	for _, s := range report.State.Snapshot().Jobs {
-		if s.Placement == nil || s.Running {
-			continue
-		}
-		e, known := expected[s.Job.ID]
-		require.True(r, known)
-		require.LessOrEqual(r, e.Start, s.Start)
-		require.GreaterOrEqual(r, e.Start, report.State.Now())
 	}
 }
 

@@ -39,6 +39,7 @@ type Report struct {
 	Took, Matched time.Duration
 
 	predictions *predictions
+	negotiator  *Negotiator
 }
 
 // Held is a job that left the queue without running, and why.
@@ -55,30 +56,16 @@ type Prediction struct{ Requested, Predicted backfill.Time }
 // Predictions are the predicted run times, after a cycle, of all jobs for which they differ from
 // the requested ones. The zero value has none.
 type Predictions struct {
-	of    map[backfill.JobID]Prediction
-	slack backfill.Time
+	of         map[backfill.JobID]predicted
+	slack      backfill.Time
+	guarantees bool // of the policy in charge
 }
 
-// Predictions copies the predictions after the cycle. It must be called before the next cycle.
-func (r *Report) Predictions() Predictions {
-	p := r.predictions
-	if p == nil || len(p.known) == 0 {
-		return Predictions{}
-	}
-	of := make(map[backfill.JobID]Prediction, len(p.known))
-	for id, known := range p.known {
-		one := Prediction{Predicted: known.Backfill}
-		switch {
-		case p.guarantees: // the plan uses the requested time
-			one.Predicted = known.Order
-		case r.State.IsRunning(id):
-			one.Predicted = known.Running
-		}
-		if one.Requested = p.requested(p.jobs.get(id)); one.Predicted != one.Requested {
-			of[id] = one
-		}
-	}
-	return Predictions{of: of, slack: p.slack}
+// predicted is what is predicted of a job.
+type predicted struct {
+	estimate.Uses
+	requested backfill.Time
+	running   bool
 }
 
 // Predicted returns the run times with which a job is planned. The job must wait or run after the
@@ -97,8 +84,16 @@ func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 }
 
 // Of returns the prediction of a job; false if the job is expected to run for as long as it
-// requests.
+// requests. Under a policy that gives guarantees it is the one that the order uses, as the plan uses
+// the requested time.
 func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
-	one, known := p.of[id]
-	return one, known
+	known, is := p.of[id]
+	one := Prediction{Requested: known.requested, Predicted: known.Backfill}
+	switch {
+	case p.guarantees:
+		one.Predicted = known.Order
+	case known.running:
+		one.Predicted = known.Running
+	}
+	return one, is && one.Predicted != one.Requested
 }

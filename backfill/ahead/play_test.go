@@ -137,6 +137,7 @@ func TestBounds(t *testing.T) {
 	require.Len(t, starts(t, r, from(), ahead.Bounds{}), 3)
 	require.Len(t, starts(t, r, from(), ahead.Bounds{Rounds: 2}), 2)
 	require.Len(t, starts(t, r, from(), ahead.Bounds{Until: 10}), 1)
+	require.Len(t, starts(t, r, from(), ahead.Bounds{Jobs: 2}), 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	play, err := r.Play(from())

@@ -12,6 +12,8 @@ type Bounds struct {
 	Rounds int
 	// Until is the instant after which nothing is decided any more.
 	Until backfill.Time
+	// Jobs is of how many waiting jobs, the first in the queue, the starts are asked for.
+	Jobs int
 }
 
 // Beginning is when and where a job starts.
@@ -20,12 +22,15 @@ type Beginning struct {
 	Placement backfill.Placement
 }
 
-// Starts plays until every job that waits now, or arrives first, has started, nothing happens any
-// more, or a bound is reached. It returns the starts of these jobs; the others are missing. What
-// was found before an error is returned with it.
+// Starts plays until every job that waits now, or arrives in the first round, has started, nothing
+// happens any more, or a bound is reached. It returns the starts of these jobs; the others are
+// missing. What was found before an error is returned with it.
 func (p *Play) Starts(ctx context.Context, b Bounds) (map[backfill.JobID]Beginning, error) {
-	asked := map[backfill.JobID]bool{}
-	for _, j := range p.host.State.FirstWaiting(p.host.State.Waiting()) {
+	asked, waiting := map[backfill.JobID]bool{}, p.host.State.Waiting()
+	if b.Jobs > 0 {
+		waiting = min(waiting, b.Jobs)
+	}
+	for _, j := range p.host.State.FirstWaiting(waiting) {
 		asked[j.ID] = true
 	}
 	if p.first != nil {

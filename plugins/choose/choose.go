@@ -82,6 +82,9 @@ func Policy(ctx context.Context, r Request) (*Chosen, error) {
 			options.Logger.Debug("the plugin's connection is not encrypted: it is a socket for this user alone",
 				"plugin", r.Policy)
 		}
+		if found.linked != "" { // our own policy decides alike in this process, for plays and copies
+			options.Linked = func() (backfill.Decider, error) { return backfill.Link(spec, r.Options) }
+		}
 		remote, startErr := host.Start(ctx, found.command, options)
 		if errors.Is(startErr, goplugin.ErrChecksumsDoNotMatch) {
 			startErr = setting("checksums", "%w: the file is not the one that is meant here", startErr)

@@ -48,6 +48,9 @@ type Options struct {
 	NoChannel bool
 	// Logger receives the plugin's log and that of its supervision; nil means hclog's default.
 	Logger hclog.Logger
+	// Linked makes the same policy as a linked-in one, for [Remote.Again]; nil: Again starts another
+	// process.
+	Linked func() (backfill.Decider, error)
 }
 
 // Stats counts what happened to a plugin.
@@ -215,8 +218,11 @@ func meet(ctx context.Context, service policyv1.PolicyServiceClient,
 	return carrier, description, err
 }
 
-// Again starts the same plugin in another process.
+// Again starts the same plugin in another process, unless the policy can be linked in.
 func (r *Remote) Again(ctx context.Context) (backfill.Decider, error) {
+	if r.options.Linked != nil {
+		return r.options.Linked()
+	}
 	return newRemote(ctx, r.options, r.log, r.connect)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -94,7 +95,7 @@ type expectation struct {
 	Job       string `json:"job"`
 	Command   string `json:"command"`
 	Situation string `json:"situation"`
-	// Start is the actual, planned or earliest start; nil if there is none.
+	// Start is the actual or the expected start; nil if there is none.
 	Start *int64 `json:"start"`
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
@@ -207,9 +208,9 @@ type snapshot struct {
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
 	last  *negotiator.Report        // of the last cycle
-	// Set at the end: the predicted run times, and when jobs with a reservation start by them.
+	// Set at the end: the predicted run times, and when waiting jobs start by them.
 	predictions negotiator.Predictions
-	early       map[backfill.JobID]negotiator.Expected
+	told        told
 
 	unordered bool // the order's expression gave no job a number
 }
@@ -236,11 +237,15 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, er
 		return nil, err
 	}
 	p.warnUnordered(last.unordered)
-	if last.state != nil {
-		last.predictions = last.last.Predictions()
-		last.early = last.predictions.Forecast(last.state.Clone())
+	if last.state == nil {
+		return last, nil
 	}
-	return last, nil
+	var twins negotiator.Twins
+	defer twins.Close()
+	outlook := last.last.Outlook()
+	last.predictions = outlook.Predictions
+	last.told, err = lookAhead(ctx, &twins, outlook, ahead.Bounds{})
+	return last, err
 }
 
 // expect says when a job starts, and why not earlier.
@@ -258,23 +263,37 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	if why, held := s.held[job.ID]; held && reason.Why == backfill.HeldBack {
 		reason.Text = why
 	}
-	e.Situation = reason.Why.String()
-	e.Reason = s.state.Describe(reason, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	e.Situation, e.Reason = reason.Why.String(), p.describe(s, job.ID, reason)
 	if times, known := s.predictions.Of(job.ID); known {
 		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
 	}
-	if early, known := s.early[job.ID]; known && early.Start < reason.At {
-		e.Reason = fmt.Sprintf("reserved for %d, expected start %d on %s, guaranteed by %d", reason.At, early.Start,
-			s.state.DescribePlacement(early.Placement), reason.Latest)
-		reason.At = early.Start
-	}
-	if reason.Placement != nil {
-		start := int64(reason.At)
-		e.Start = &start
+	if begins, known := s.told[job.ID]; known {
+		e.Start = secondsOf(begins.At)
+	} else if reason.Placement != nil {
+		e.Start = secondsOf(reason.At)
 	}
 	if reason.Promised {
 		guarantee := int64(reason.Latest)
 		e.Guarantee = &guarantee
 	}
 	return e
+}
+
+// describe puts into words why a job runs or does not, and when it is expected to start.
+func (p *prepared) describe(s *snapshot, id backfill.JobID, r backfill.Reason) string {
+	text := s.state.Describe(r, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	begins, known := s.told[id]
+	expected := fmt.Sprintf("expected start %d on %s", begins.At, s.state.DescribePlacement(begins.Placement))
+	switch {
+	case !known, r.Why == backfill.Reserved && begins.At == r.At:
+		return text
+	case r.Why == backfill.Reserved && r.Promised:
+		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest)
+	case r.Why == backfill.Reserved:
+		return fmt.Sprintf("reserved for %d, %s", r.At, expected)
+	case r.Why == backfill.Unpromised:
+		return "waits, " + expected + "; " + text
+	default:
+		return text + ", " + expected
+	}
 }

@@ -59,7 +59,7 @@ func (p *process) openState(ctx context.Context) (err error) {
 	if p.accountant, err = p.state.Accountant(settings); err != nil {
 		return err
 	}
-	order := negotiator.OrderBy(func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+	order := negotiator.OrderOfCycle(func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 		return (*p.key.Load())(j, at)
 	})
 	p.fairShare = &order

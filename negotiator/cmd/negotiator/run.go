@@ -221,6 +221,9 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, p.settings.Speed)
 		view.fallbackInUse, view.news = p.fallbackInUse, p.log.Last
+		var twins negotiator.Twins
+		defer twins.Close()
+		view.look = shortly(ctx, &twins)
 		p.log.Hold() // log lines would damage the picture
 		defer p.log.Release()
 		defer view.close()

@@ -69,7 +69,8 @@ type view struct {
 	speed string
 	// fallbackInUse names the fallback of a policy that was given up; "": it was not.
 	fallbackInUse func() string
-	news          func() string       // the last entry of the log; "": none
+	news          func() string // the last entry of the log; "": none
+	look          func(*negotiator.Report) told
 	on            map[string][]string // the jobs that run on each slot
 	held          map[string]string   // why jobs are held, by label
 	ended         int
@@ -102,7 +103,8 @@ func newView(out *os.File, w *condorsim.Workload, speed string) *view {
 func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 	return &view{
 		out: out, w: w, speed: speed, fallbackInUse: func() string { return "" }, news: func() string { return "" },
-		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
+		look: func(*negotiator.Report) told { return nil },
+		on:   map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
 	}
 }
 
@@ -213,15 +215,20 @@ func (v *view) slots(s *backfill.State) string {
 	return t.Render() + "\n"
 }
 
-// queue lists the first waiting jobs with their planned starts.
+// queue lists the first waiting jobs with their expected starts, or their planned ones.
 func (v *view) queue(r *negotiator.Report) string {
 	const shown = 8
-	t := plainTable("waiting", "nodes", "cpus", "estimate", "planned for", "on")
+	t := plainTable("waiting", "nodes", "cpus", "estimate", "expected start", "on")
+	starts := v.look(r)
 	for _, j := range r.State.FirstWaiting(shown) {
 		job := v.w.Jobs[j.ID]
+		begins, known := starts[j.ID]
+		if !known {
+			begins.At, begins.Placement, known = r.State.Planned(j.ID)
+		}
 		start, where := "", ""
-		if at, place, ok := r.State.Planned(j.ID); ok {
-			start, where = fmt.Sprintf("t = %d s", at), r.State.DescribePlacement(place)
+		if known {
+			start, where = fmt.Sprintf("t = %d s", begins.At), r.State.DescribePlacement(begins.Placement)
 		}
 		t.AppendRow(table.Row{label(job.Job), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, where})
 	}

@@ -60,6 +60,7 @@ func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *co
 	var seen screens
 	v := makeView(&seen, w, "40")
 	v.size = func() (int, int) { return width, height }
+	v.look = shortly(t.Context(), new(negotiator.Twins))
 	result, err := condorsim.Run(t.Context(), w, link(t), nil, v)
 	require.NoError(t, err)
 	return seen, result
@@ -275,7 +276,7 @@ func TestExplain(t *testing.T) {
 		{-1, "1.0", "to come", "will be submitted at 0", nil, nil},
 		{0, "1.0", "runs", "runs since 0 on s×1", int64(0), nil},
 		{0, "1.1", "reserved", "reserved, expected start 10 on s×1", int64(10), nil},
-		{0, "1.2", "waits", "waits for s×1, free for it from 20, behind job 1.1", int64(20), nil},
+		{0, "1.2", "waits", "waits behind job 1.1, expected start 20 on s×1", int64(20), nil},
 		{0, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
 		{0, "1.5", "held", "held: matches no slot: true on none of 1: TARGET.Big", nil, nil},
 		{0, "1.4", "to come", "will be submitted at 8", nil, nil},

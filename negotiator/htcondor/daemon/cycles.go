@@ -168,20 +168,6 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	return c.soft.Err()
 }
 
-// forecaster returns what will make the forecast of this cycle's plan.
-func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
-	jobs := c.checkpoint.Jobs
-	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
-	f := &forecaster{
-		state: r.State.Clone(), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
-		further: r.State.Waiting() - len(head), predictions: r.Predictions(),
-	}
-	for i, j := range head {
-		f.waiting[i] = c.d.n.Job(j.ID)
-	}
-	return f
-}
-
 // reserved counts the jobs that have a reservation.
 func reserved(jobs []negotiator.JobCheckpoint) (n int) {
 	for _, j := range jobs {

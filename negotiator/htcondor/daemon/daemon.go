@@ -134,6 +134,9 @@ type Daemon struct {
 	askedOf   sync.Mutex                 // guards asked
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	newCycle  chan struct{}              // signals that a forecast is to be made
+	twins     negotiator.Twins           // decide in plays
+	playing   atomic.Pointer[context.CancelCauseFunc]
+	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
 
 	tryAgain time.Duration // the pause while another negotiator is at work

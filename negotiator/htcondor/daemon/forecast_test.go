@@ -108,8 +108,8 @@ func TestFarBeyondTheDepth(t *testing.T) {
 	require.Equal(t, "no promise yet: 10,005 jobs before it in the plan's order, which reaches 1", why)
 }
 
-// TestBeyondTheDepth checks what is said of jobs that the plan does not reach: a reason without a
-// start, and their number in the log, the ad and the metrics.
+// TestBeyondTheDepth checks what is said of jobs that the plan does not reach: a start without a
+// promise, and their number in the log, the ad and the metrics.
 func TestBeyondTheDepth(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
@@ -119,15 +119,20 @@ func TestBeyondTheDepth(t *testing.T) {
 	d := once(t, w, o, first)
 	plan, err := d.Plan()
 	require.NoError(t, err)
-	for id, why := range map[backfill.JobID]string{
-		2: "no promise yet: next in the plan's order, which reaches 1",
-		3: "no promise yet: 1 job before it in the plan's order, which reaches 1",
+	for id, want := range map[backfill.JobID]struct {
+		start int64
+		why   string
+	}{
+		2: {1100, "no promise yet: next in the plan's order, which reaches 1"},
+		3: {1150, "no promise yet: 1 job before it in the plan's order, which reaches 1"},
 	} {
 		j, known := plan.Find(id)
 		require.True(t, known)
-		require.Nil(t, j.Start)
+		require.Equal(t, want.start, *j.Start)
 		require.Nil(t, j.Guarantee)
-		require.Equal(t, []string{"waits", why, why}, []string{j.Situation, j.Reason, j.Why(time.UTC)})
+		read := ReadJobForecast(j.Ad(plan.Now), time.UTC)
+		require.Equal(t, []string{"waits", want.why}, []string{read.Situation, read.Why(time.UTC)})
+		require.Regexp(t, "^waits, expected start .* on slot1@a; "+want.why+"$", read.Reason)
 	}
 	require.Regexp(t, `cycle 1: .* idle=2 running=1 started=1 beyond_depth=2 rss=`, log.String())
 	n, _ := d.Ad().Int("BackfillBeyondDepth")

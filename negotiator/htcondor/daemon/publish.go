@@ -40,6 +40,12 @@ func signalTo(c chan<- struct{}) {
 // foresee makes forecasts beside the cycles, until the context ends. If a forecast takes longer
 // than a cycle, it skips cycles.
 func (d *Daemon) foresee(ctx context.Context) {
+	defer d.twins.Close()
+	defer context.AfterFunc(ctx, func() {
+		if play := d.playing.Load(); play != nil && !d.o.Once { // --once prints what is foreseen
+			(*play)(context.Cause(ctx))
+		}
+	})()
 	for {
 		select {
 		case <-ctx.Done():

@@ -227,7 +227,7 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 func (b *Belief) FairShare() negotiator.Order {
 	b.order = accountant.NewOrder(b.s.Accounting.Accountant,
 		func(j *backfill.Job) accountant.Waiting { return share(b.byID[j.ID]) })
-	return negotiator.OrderBy(b.order.Key)
+	return negotiator.OrderOfCycle(b.order.Key)
 }
 
 // share returns what a waiting job counts for in its submitter's share of the pool.

@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// JobPlanType is the MyType of ads with start times.
+const JobPlanType = "JobPlan"
+
+// Ad returns the forecast as an ad, for clients.
+func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
+	ad := classad.New()
+	ad.SetString("MyType", JobPlanType)
+	ad.SetString("Name", j.Job)
+	ad.SetInt("ServerTime", int64(now))
+	for name, text := range map[string]string{
+		"ScheddName": j.Schedd, "Owner": j.Owner, "Situation": j.Situation,
+		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason, "Unpromised": j.Unpromised,
+	} {
+		if text != "" {
+			ad.SetString(name, text)
+		}
+	}
+	if j.Start != nil {
+		ad.SetInt("ExpectedStart", *j.Start)
+	}
+	if j.Guarantee != nil {
+		ad.SetInt("Guarantee", *j.Guarantee)
+	}
+	if j.Reserved != nil {
+		ad.SetInt("ReservedStart", *j.Reserved)
+	}
+	if j.Predicted != nil {
+		ad.SetInt("RequestedRunTime", *j.Requested)
+		ad.SetInt("PredictedRunTime", *j.Predicted)
+	}
+	return ad
+}
+
+// ReadJobForecast reads an ad that Ad made. The reason is worded anew, with times in the given time
+// zone.
+func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
+	text := func(name string) string {
+		v, _ := ad.Text(name)
+		return v
+	}
+	number := func(name string) *int64 {
+		if v, ok := ad.Int(name); ok {
+			return &v
+		}
+		return nil
+	}
+	j := JobForecast{
+		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"),
+		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"), Unpromised: text("Unpromised"),
+		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
+		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
+	}
+	now, _ := ad.Int("ServerTime")
+	j.Reason = j.describe(backfill.Time(now), zone)
+	return j
+}
