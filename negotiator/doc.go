@@ -28,6 +28,7 @@
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	twins.go       further deciders of the policy in charge, for plays
+//	futures.go     the range of starts, if run times are drawn from past ones
 //	outlook.go     a copy of the schedule, to be played ahead beside the cycles
 //	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs

@@ -5,6 +5,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // Outlook is a copy of the schedule between two cycles, with all that is needed to play it ahead
@@ -22,6 +23,7 @@ type Outlook struct {
 	jobs             map[backfill.JobID]*Job // by ID, if the order is an expression
 	resources        []string
 	unlike           map[backfill.JobID]unlike
+	past             *estimate.Records // nil: nothing is learned
 }
 
 // unlike is a running job that does not end when its start and its planned run time say.
@@ -39,7 +41,11 @@ func (n *Negotiator) Outlook() *Outlook {
 	s := n.State()
 	o := &Outlook{
 		Predictions: n.predictions.copy(s), now: s.Now(), state: s.Clone(),
-		policy: n.policy, fallback: n.fallback, order: n.order, resources: n.schema.Resources, unlike: map[backfill.JobID]unlike{},
+		policy: n.policy, fallback: n.fallback, order: n.order, resources: n.schema.Resources,
+		unlike: map[backfill.JobID]unlike{},
+	}
+	if n.predictions.set != nil {
+		o.past = n.predictions.set.Records()
 	}
 	if o.order.expression != nil {
 		o.jobs = make(map[backfill.JobID]*Job, n.jobs.Len())

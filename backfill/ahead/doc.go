@@ -12,9 +12,11 @@
 //	starts, err := play.Starts(ctx, ahead.Bounds{Rounds: 100_000})
 //
 // A play is a function of its arguments: it has no clock and no randomness. It ends early if the
-// context does, or at the caller's [Bounds].
+// context does, or at the caller's [Bounds]. [Futures] are many plays from one state, which differ
+// in what the caller draws, and tell a range of starts.
 //
 // Files:
 //   - play.go: a play, round by round
 //   - starts.go: when the waiting jobs start in a play
+//   - futures.go: when they start in several plays, as a range
 package ahead

@@ -22,6 +22,7 @@
 //   - spec.go: the estimators by name, their options and the help about them
 //   - accuracy.go: the estimators user, project and combined; ratios in exact arithmetic
 //   - ranked.go: percentiles of ratios
+//   - spread.go: how the run times of jobs are spread, for whoever draws them
 //   - lasttwo.go: the estimator tsafrir
 //   - file.go: estimates from a file
 //   - history.go: the jobs that ended, which estimators learn from

@@ -44,6 +44,7 @@ type Set struct {
 	// order, backfill and running are indexes of the list estimators.
 	order, backfill, running int
 	requested                bool // all three uses have the estimator requested
+	records                  records
 }
 
 // learner is an estimator's memory of the jobs in the history, which it learns one by one.
@@ -66,7 +67,7 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 	if h == nil {
 		h = NewHistory(0)
 	}
-	set := &Set{history: h, requested: true}
+	set := &Set{history: h, requested: true, records: newRecords(o)}
 	makes := maker{set: set, options: o, open: open}
 	index := map[spec]int{}
 	for i, use := range []*int{&set.order, &set.backfill, &set.running} {
@@ -105,7 +106,8 @@ func (s *Set) Estimate(j *Job) Uses {
 // estimators learn from it. Jobs must be reported in the order of their ends; a job that is
 // reported late counts as having ended with the one before it.
 func (s *Set) Learn(e Ended) {
-	if s.history.add(e) {
+	if dropped, was := s.history.add(e); was {
+		s.records.forget(&dropped)
 		for _, l := range s.learners {
 			l.forget()
 		}
@@ -114,6 +116,7 @@ func (s *Set) Learn(e Ended) {
 }
 
 func (s *Set) teach(e *Ended) {
+	s.records.learn(e)
 	for _, l := range s.learners {
 		l.learn(e)
 	}

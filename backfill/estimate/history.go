@@ -43,19 +43,19 @@ func (h *History) All() iter.Seq[Ended] {
 // must be added in the order of their ends.
 func (h *History) Add(e Ended) { h.add(e) }
 
-// add appends a job, and reports whether the oldest job was dropped to make room.
-func (h *History) add(e Ended) (dropped bool) {
+// add appends a job. It returns the oldest job if that was dropped to make room.
+func (h *History) add(e Ended) (dropped Ended, was bool) {
 	e.Actual = 0 // Ran says it
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
 		e.At = max(e.At, h.ended.at(n-1).At)
 	}
-	if dropped = n >= cmp.Or(h.bound, DefaultBound); dropped {
-		h.ended.pop()
+	if was = n >= cmp.Or(h.bound, DefaultBound); was {
+		dropped = h.ended.pop()
 	}
 	h.ended.push(e)
-	return dropped
+	return dropped, was
 }
 
 // line is a job as a line of the history's file.

@@ -1,0 +1,225 @@
+package estimate
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Records are what is known of past run times at one instant: the last jobs of each user and
+// project, and of all. They never change, and cost little to take, whatever estimators are chosen.
+// All methods may be called concurrently.
+type Records struct {
+	labels [groups][]string
+	last   [groups]map[key][]ratio
+
+	mu    sync.Mutex
+	known map[class]*Spread // what was asked for already
+}
+
+// Spread is how the run times of jobs that are alike are spread, as shares of their requests.
+type Spread struct {
+	points []point // by ratio
+	whose  string
+}
+
+// point is a share of a request, and the weight of it and of all that are smaller.
+type point struct {
+	ratio
+	upTo uint64
+}
+
+// The groups of jobs that a spread is made of, from the jobs most alike to all.
+const (
+	ofUser = iota
+	ofProject
+	ofAll
+	groups
+)
+
+// Of each group the last jobs count, as users change what they do; and of the user's those that
+// request the same as the job once more, as they are often the same program. What is less alike
+// counts as much as so many jobs that are more alike: the next group makes up for what a group does
+// not know.
+const (
+	lastOfGroup = 32
+	lastAlike   = 32
+	counts      = 3
+)
+
+// class is what a spread depends on.
+type class struct {
+	user, project key
+	requested     backfill.Time
+}
+
+// records keep the last jobs of each group, in the order of their ends.
+type records struct {
+	labels [groups][]string
+	of     [groups]map[key]*record
+}
+
+// record is a group of jobs.
+type record struct {
+	jobs int     // in the history
+	last []ratio // the last of them; only ever appended to, as snapshots share the memory
+}
+
+func newRecords(o options) records {
+	r := records{labels: [groups][]string{ofUser: o.userKeys, ofProject: o.projectKeys}}
+	for g := range r.of {
+		r.of[g] = map[key]*record{}
+	}
+	return r
+}
+
+// keysOf returns the job's groups; false: it is in none of that kind.
+func keysOf(j *Job, labels *[groups][]string) (keys [groups]key, is [groups]bool) {
+	for g := range groups {
+		keys[g], is[g] = keyOf(j, labels[g])
+	}
+	keys[ofAll], is[ofAll] = key{unestimated: j.Unestimated}, true
+	return keys, is
+}
+
+func (r *records) learn(e *Ended) {
+	keys, is := keysOf(&e.Job, &r.labels)
+	for g, k := range keys {
+		if !is[g] {
+			continue
+		}
+		known := r.of[g][k]
+		if known == nil {
+			known = &record{}
+			r.of[g][k] = known
+		}
+		known.jobs++
+		if len(known.last) == lastOfGroup+lastAlike {
+			known.last = known.last[1:]
+		}
+		known.last = append(known.last, accuracyOf(e))
+	}
+}
+
+// forget drops the oldest job of the history.
+func (r *records) forget(e *Ended) {
+	keys, is := keysOf(&e.Job, &r.labels)
+	for g, k := range keys {
+		if !is[g] {
+			continue
+		}
+		known := r.of[g][k]
+		if known.jobs == len(known.last) {
+			known.last = known.last[1:]
+		}
+		if known.jobs--; known.jobs == 0 {
+			delete(r.of[g], k)
+		}
+	}
+}
+
+// Records returns what is known of past run times now.
+func (s *Set) Records() *Records {
+	r := &Records{labels: s.records.labels, known: map[class]*Spread{}}
+	for g, all := range s.records.of {
+		r.last[g] = make(map[key][]ratio, len(all))
+		for k, known := range all {
+			r.last[g][k] = known.last
+		}
+	}
+	return r
+}
+
+// Spread returns how the run times of jobs like this one are spread. It is empty if nothing is
+// known.
+func (r *Records) Spread(j *Job) *Spread {
+	keys, _ := keysOf(j, &r.labels)
+	is := class{user: keys[ofUser], project: keys[ofProject], requested: j.Requested}
+	is.user.unestimated = j.Unestimated
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.known[is]
+	if known == nil {
+		known = r.spread(&keys, j.Requested)
+		r.known[is] = known
+	}
+	return known
+}
+
+// spread makes a spread of the groups, each of which counts for what those before it do not know.
+func (r *Records) spread(keys *[groups]key, requested backfill.Time) *Spread {
+	s := &Spread{whose: keys[ofUser].value}
+	rest := uint64(1) << 40
+	add := func(jobs []ratio, last bool) {
+		n := uint64(len(jobs))
+		if n == 0 {
+			return
+		}
+		each := rest / (n + counts)
+		if last {
+			each = rest / n
+		}
+		for _, r := range jobs {
+			s.points = append(s.points, point{r, each})
+		}
+		rest -= n * each
+	}
+	user := r.last[ofUser][keys[ofUser]]
+	var alike []ratio
+	for _, past := range slices.Backward(user) {
+		if past.requested == uint64(requested) && len(alike) < lastAlike {
+			alike = append(alike, past)
+		}
+	}
+	add(alike, false)
+	for g, jobs := range [groups][]ratio{user, r.last[ofProject][keys[ofProject]], r.last[ofAll][keys[ofAll]]} {
+		add(jobs[max(0, len(jobs)-lastOfGroup):], g == ofAll)
+	}
+	slices.SortFunc(s.points, func(a, b point) int {
+		switch {
+		case a.less(b.ratio):
+			return -1
+		case b.less(a.ratio):
+			return 1
+		default:
+			return 0
+		}
+	})
+	var sum uint64
+	for i := range s.points {
+		sum += s.points[i].upTo
+		s.points[i].upTo = sum
+	}
+	return s
+}
+
+// Empty reports that nothing is known.
+func (s *Spread) Empty() bool { return len(s.points) == 0 }
+
+// Whose returns the user whose jobs they are; "" if the job names none.
+func (s *Spread) Whose() string { return s.whose }
+
+// Draw maps a number, any of those of 64 bits as likely as another, to the run time of a job that
+// has run for so long, 0 if it has not started. The larger the number, the longer the run time. It
+// is longer than what the job has run, and at most the request; so for a job that has run longer than
+// all that are known, or than its request, it is the request.
+func (s *Spread) Draw(number uint64, requested, so backfill.Time) backfill.Time {
+	run := func(i int) backfill.Time { return max(1, s.points[i].of(requested)) }
+	n := len(s.points)
+	first := 0
+	if so > 0 {
+		first = sort.Search(n, func(i int) bool { return run(i) > so })
+	}
+	if first == n {
+		return requested
+	}
+	below := uint64(0)
+	if first > 0 {
+		below = s.points[first-1].upTo
+	}
+	at, _ := bits.Mul64(number, s.points[n-1].upTo-below)
+	return run(first + sort.Search(n-1-first, func(i int) bool { return s.points[first+i].upTo-below > at }))
+}
