@@ -38,7 +38,7 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 	if err != nil || !guarantees {
 		return ranges, err
 	}
-	for _, j := range o.State().Snapshot().Jobs {
+	for _, j := range o.State().Settled() {
 		if r, told := ranges[j.Job.ID]; told && j.Promised {
 			latest := j.Guarantee
 			ranges[j.Job.ID] = ahead.Range{Low: min(r.Low, latest), Mid: min(r.Mid, latest), High: min(r.High, latest)}
@@ -46,6 +46,9 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 	}
 	return ranges, nil
 }
+
+// Learned reports whether anything is known of past run times: without, all futures are the same.
+func (o *Outlook) Learned() bool { return o.past != nil && o.past.Len() > 0 }
 
 // drawn are the run times of one future.
 type drawn struct {

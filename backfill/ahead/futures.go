@@ -81,7 +81,7 @@ func (f Futures) starts(ctx context.Context, rules Rules, from Start, b Bounds) 
 		asked[id] = true
 	}
 	if f.Of == nil {
-		for _, j := range from.State.FirstWaiting(from.State.Waiting()) {
+		for _, j := range from.State.FirstWaiting(b.first(from.State.Waiting())) {
 			asked[j.ID] = true
 		}
 	}

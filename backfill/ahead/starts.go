@@ -16,6 +16,14 @@ type Bounds struct {
 	Jobs int
 }
 
+// first returns of how many of the waiting jobs the starts are asked for.
+func (b Bounds) first(waiting int) int {
+	if b.Jobs > 0 {
+		return min(waiting, b.Jobs)
+	}
+	return waiting
+}
+
 // Beginning is when and where a job starts.
 type Beginning struct {
 	At        backfill.Time
@@ -26,11 +34,8 @@ type Beginning struct {
 // happens any more, or a bound is reached. It returns the starts of these jobs; the others are
 // missing. What was found before an error is returned with it.
 func (p *Play) Starts(ctx context.Context, b Bounds) (map[backfill.JobID]Beginning, error) {
-	asked, waiting := map[backfill.JobID]bool{}, p.host.State.Waiting()
-	if b.Jobs > 0 {
-		waiting = min(waiting, b.Jobs)
-	}
-	for _, j := range p.host.State.FirstWaiting(waiting) {
+	asked := map[backfill.JobID]bool{}
+	for _, j := range p.host.State.FirstWaiting(b.first(p.host.State.Waiting())) {
 		asked[j.ID] = true
 	}
 	if p.first != nil {

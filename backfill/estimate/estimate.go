@@ -44,6 +44,7 @@ type Set struct {
 	// order, backfill and running are indexes of the list estimators.
 	order, backfill, running int
 	requested                bool // all three uses have the estimator requested
+	knows                    bool // one of them has an estimator that knows the actual run times
 	records                  records
 }
 
@@ -82,6 +83,7 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 		}
 		*use = index[named]
 		set.requested = set.requested && named.name == requested
+		set.knows = set.knows || named.kind().oracle
 	}
 	for i := range h.ended.len() {
 		set.teach(h.ended.at(i))

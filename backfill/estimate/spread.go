@@ -16,6 +16,8 @@ type Records struct {
 	labels [groups][]string
 	last   [groups]map[key][]ratio
 
+	ended int // of how many jobs something is known
+
 	mu    sync.Mutex
 	known map[class]*Spread // what was asked for already
 }
@@ -121,9 +123,13 @@ func (r *records) forget(e *Ended) {
 	}
 }
 
-// Records returns what is known of past run times now.
+// Records returns what is known of past run times now. It is nothing if an estimator knows the actual
+// run times, as what it predicts is not as uncertain as what users request.
 func (s *Set) Records() *Records {
-	r := &Records{labels: s.records.labels, known: map[class]*Spread{}}
+	if s.knows {
+		return &Records{labels: s.records.labels, known: map[class]*Spread{}}
+	}
+	r := &Records{labels: s.records.labels, ended: s.history.Len(), known: map[class]*Spread{}}
 	for g, all := range s.records.of {
 		r.last[g] = make(map[key][]ratio, len(all))
 		for k, known := range all {
@@ -132,6 +138,9 @@ func (s *Set) Records() *Records {
 	}
 	return r
 }
+
+// Len returns of how many jobs something is known.
+func (r *Records) Len() int { return r.ended }
 
 // Spread returns how the run times of jobs like this one are spread. It is empty if nothing is
 // known.

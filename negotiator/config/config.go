@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -38,6 +39,9 @@ type Config struct {
 	// limit. Reorder lets it promise starts in the queue's order.
 	PlanDepth int  `yaml:"plan_depth"`
 	Reorder   bool `yaml:"reorder"`
+	// Futures is in how many futures a start is looked for, to tell its range; 1: only in the one in
+	// which all jobs run for as long as they are taken to.
+	Futures int `yaml:"futures"`
 	// Pool is "simulated" (the embedded pool), a file of slot ads, htcondor://HOST:PORT or
 	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
 	Pool     string `yaml:"pool"`
@@ -57,10 +61,13 @@ type Config struct {
 	LogLevel string `yaml:"log_level"`
 }
 
+// MostFutures is the largest number of futures: more tell nothing new.
+const MostFutures = 1000
+
 // Default returns the configuration without any file or flag.
 func Default() Config {
 	return Config{
-		Policy: "ibb", Placement: profile.ByRank.String(),
+		Policy: "ibb", Placement: profile.ByRank.String(), Futures: ahead.DefaultFutures,
 		Pool: "simulated", Speed: "40",
 		Estimators:         Estimators{Estimates: requested},
 		EstimateAttributes: negotiator.DefaultSchema().Estimates,
@@ -208,6 +215,8 @@ func (c Config) faults() (all []fault) {
 	check("placement", err)
 	_, err = ParseSpeed(c.Speed)
 	check("speed", err)
+	must("futures", c.Futures >= 1 && c.Futures <= MostFutures, c.Futures,
+		fmt.Sprintf("must be from 1, without ranges, to %d", MostFutures))
 	must("plan_depth", c.PlanDepth >= 0, c.PlanDepth, "must be at least 1, or 0 for no limit")
 	second := Duration(time.Second)
 	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")

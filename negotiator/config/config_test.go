@@ -56,6 +56,7 @@ estimates_running: requested
 estimates_options: {threshold: 5, user-key: "JobBatchName owner"}
 history: past.swf
 default_estimate: 90m
+futures: 8
 plugins:
   dirs: [/opt/a, b]
   in_process: true
@@ -89,7 +90,7 @@ fallback: first-fit
 		sum[i] = []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}[i%8]
 	}
 	require.Equal(t, Config{
-		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf",
+		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Futures: 8,
 		Placement: "spread",
 		Pool:      "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"},
 		DefaultEstimate: Duration(90 * time.Minute),
@@ -177,6 +178,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 func TestFaultsOfSettings(t *testing.T) {
 	for _, c := range []struct{ text, err string }{
 		{`policy: ""`, `[1:9] policy: "": must be a policy's name or a plugin's path`},
+		{"futures: 0", "[1:10] futures: 0: must be from 1, without ranges, to 1000"},
+		{"futures: 1001", "[1:10] futures: 1001: must be from 1, without ranges, to 1000"},
 		{"plan_depth: -1", "[1:13] plan_depth: -1: must be at least 1, or 0 for no limit"},
 		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of area, fcfs, `},
 		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},

@@ -63,6 +63,7 @@ func (c Config) Differences(from Config) (all []string) {
 		{"estimates_options", options(from.EstimatesOptions), options(c.EstimatesOptions)},
 		{"interval", from.Interval.String(), c.Interval.String()},
 		{"cycle_delay", from.CycleDelay.String(), c.CycleDelay.String()},
+		{"futures", strconv.Itoa(from.Futures), strconv.Itoa(c.Futures)},
 		{"reasons", strconv.FormatBool(from.Reasons), strconv.FormatBool(c.Reasons)},
 		{"log_level", cmp.Or(from.LogLevel, "by default"), cmp.Or(c.LogLevel, "by default")},
 	} {

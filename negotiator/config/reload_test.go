@@ -12,7 +12,7 @@ import (
 func other() Config {
 	return Config{
 		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf",
-		Placement: "pack", PlanDepth: 5, Reorder: true,
+		Placement: "pack", PlanDepth: 5, Reorder: true, Futures: 1,
 		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
 		DefaultEstimate: Duration(time.Second),
 		Plugins:         Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
@@ -41,7 +41,7 @@ func TestDuring(t *testing.T) {
 		"estimates: requested → user", "estimates_order: as estimates → project",
 		"estimates_backfill: as estimates → combined",
 		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
-		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "reasons: true → false",
+		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "futures: 32 → 1", "reasons: true → false",
 		"log_level: by default → debug", "plugins",
 	}, changes)
 	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+

@@ -237,6 +237,7 @@ func (e explained) write(out *strings.Builder, zone *time.Location) {
 		line("started", moment(e.Start, zone))
 	} else {
 		line("expected start", moment(e.Start, zone))
+		line("80 % range", e.Span(zone))
 	}
 	line("guaranteed by", moment(e.Guarantee, zone))
 	if e.Reserved != nil {
@@ -332,12 +333,12 @@ func printPlans(all []daemon.JobForecast, limit int, asJSON bool) error {
 	if asJSON {
 		return printJSON(shown)
 	}
-	t := plainTable("job", "owner", "expected start", "guaranteed by", "slots", "reason")
+	t := plainTable("job", "owner", "expected start", "80 % range", "guaranteed by", "slots", "reason")
 	zone := time.Local
 	for _, j := range shown {
 		t.AppendRow(table.Row{
 			backfill.Printable(j.Job, longest), backfill.Printable(j.Owner, longest), moment(j.Start, zone),
-			moment(j.Guarantee, zone), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(zone), longest),
+			j.Span(zone), moment(j.Guarantee, zone), backfill.Printable(j.Slots, longest), backfill.Printable(j.Why(zone), longest),
 		})
 	}
 	_, err := os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 // explainCommand is negotiator explain.
@@ -26,7 +28,9 @@ type explainCommand struct {
 
 // atFlag makes a question one about a simulation.
 type atFlag struct {
-	At *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
+	At      *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
+	Futures int    `group:"Or look into a simulation, of what all flags below say" placeholder:"N" help:"${futures}"`
+	Seed    uint64 `name:"futures-seed" group:"Or look into a simulation, of what all flags below say" default:"1" help:"${futures_seed}"`
 }
 
 // Help is shown below the usage.
@@ -50,6 +54,23 @@ type startTimesCommand struct {
 	JSON  bool   `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
 	atFlag
 	poolFlags
+}
+
+// futures says in which futures of a simulation starts are looked for.
+func (f atFlag) futures(s config.Config) negotiator.FuturesOptions {
+	return negotiator.FuturesOptions{Futures: ahead.Futures{Count: cmp.Or(f.Futures, s.Futures)}, Seed: f.Seed}
+}
+
+// check returns an error if the flags cannot be meant: ask says that a real pool is asked.
+func (f atFlag) check(ask bool) error {
+	switch {
+	case f.Futures < 0 || f.Futures > config.MostFutures:
+		return fmt.Errorf("--futures %d: must be from 1, without ranges, to %d", f.Futures, config.MostFutures)
+	case ask && f.Futures != 0:
+		return errors.New("--futures is of a simulation (--at T); for a pool BACKFILL_FUTURES says it")
+	default:
+		return nil
+	}
 }
 
 // Help is shown below the usage.
@@ -100,17 +121,25 @@ type expectation struct {
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
 	Reason    string `json:"reason"`
+	// P10, P50 and P90: of ten futures the job starts by then in one, in five, in nine; nil if they
+	// are not known. P50 is the expected start.
+	P10 *int64 `json:"p10,omitempty"`
+	P50 *int64 `json:"p50,omitempty"`
+	P90 *int64 `json:"p90,omitempty"`
 	// Requested and Predicted are run times; nil if the job is expected to run for as long as it
 	// requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`
 	Predicted *int64 `json:"predicted_seconds,omitempty"`
+
+	why   string // the reason without the start
+	where string // on which slots it starts
 }
 
 // Run explains one job.
 func (c *explainCommand) Run(ctx context.Context) error {
 	switch ask, err := c.asksPool(c.At); {
-	case err != nil:
-		return cli.Bad(err)
+	case cmp.Or(err, c.check(ask)) != nil:
+		return cli.Bad(cmp.Or(err, c.check(ask)))
 	case ask:
 		return c.askExplain(ctx)
 	}
@@ -123,7 +152,7 @@ func (c *explainCommand) Run(ctx context.Context) error {
 	if job == nil {
 		return cli.Bad(fmt.Errorf("there is no job %s in %s", c.Job, p.workload.Name))
 	}
-	state, err := p.stateAt(ctx, backfill.Time(*c.At))
+	state, err := p.stateAt(ctx, backfill.Time(*c.At), c.futures(p.settings))
 	if err != nil {
 		return err
 	}
@@ -142,8 +171,8 @@ func (c *explainCommand) Run(ctx context.Context) error {
 // Run lists the waiting jobs.
 func (c *startTimesCommand) Run(ctx context.Context) error {
 	switch ask, err := c.asksPool(c.At); {
-	case err != nil:
-		return cli.Bad(err)
+	case cmp.Or(err, c.check(ask)) != nil:
+		return cli.Bad(cmp.Or(err, c.check(ask)))
 	case ask:
 		return c.askStartTimes(ctx)
 	}
@@ -152,7 +181,7 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer p.policy.Close()
-	last, err := p.stateAt(ctx, backfill.Time(*c.At))
+	last, err := p.stateAt(ctx, backfill.Time(*c.At), c.futures(p.settings))
 	if err != nil {
 		return err
 	}
@@ -169,7 +198,7 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 	if c.JSON {
 		return printJSON(shown)
 	}
-	t := plainTable("waiting", "command", "start", "guarantee", "reason")
+	t := plainTable("waiting", "command", "expected start", "80 % range", "guaranteed by", "slots", "reason")
 	text := func(n *int64) any {
 		if n == nil {
 			return ""
@@ -177,7 +206,11 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return *n
 	}
 	for _, e := range shown {
-		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), text(e.Guarantee), e.Reason})
+		in := ""
+		if e.P10 != nil {
+			in = span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*e.P90)})
+		}
+		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), in, text(e.Guarantee), e.where, e.why})
 	}
 	_, err = os.Stdout.WriteString(t.Render() + "\n" + more(len(all)-len(shown)))
 	return err
@@ -211,6 +244,7 @@ type snapshot struct {
 	// Set at the end: the predicted run times, and when waiting jobs start by them.
 	predictions negotiator.Predictions
 	told        told
+	ranges      map[backfill.JobID]ahead.Range
 
 	unordered bool // the order's expression gave no job a number
 }
@@ -225,7 +259,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 }
 
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
-func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, error) {
+func (p *prepared) stateAt(ctx context.Context, at backfill.Time, f negotiator.FuturesOptions) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
 	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {
 		if t > at {
@@ -244,7 +278,11 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time) (*snapshot, er
 	defer twins.Close()
 	outlook := last.last.Outlook()
 	last.predictions = outlook.Predictions
-	last.told, err = lookAhead(ctx, &twins, outlook, ahead.Bounds{})
+	if last.told, err = lookAhead(ctx, &twins, outlook, ahead.Bounds{}); err != nil || !outlook.Learned() || f.Count < 2 {
+		return last, err
+	}
+	last.ranges, err = outlook.Futures(ctx, f, func() (ahead.Rules, func(), error) { return twins.Rules(ctx, outlook) },
+		ahead.Bounds{})
 	return last, err
 }
 
@@ -264,10 +302,16 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 		reason.Text = why
 	}
 	e.Situation, e.Reason = reason.Why.String(), p.describe(s, job.ID, reason)
+	e.why, e.where = why(reason, p.name), s.state.DescribePlacement(reason.Placement)
+	if begins, known := s.told[job.ID]; known {
+		e.where = s.state.DescribePlacement(begins.Placement)
+	}
 	if times, known := s.predictions.Of(job.ID); known {
 		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
 	}
-	if begins, known := s.told[job.ID]; known {
+	if r, known := s.ranges[job.ID]; known && r.Mid < backfill.Forever {
+		e.Start, e.P10, e.P50, e.P90 = secondsOf(r.Mid), secondsOf(r.Low), secondsOf(r.Mid), secondsOf(r.High)
+	} else if begins, known := s.told[job.ID]; known {
 		e.Start = secondsOf(begins.At)
 	} else if reason.Placement != nil {
 		e.Start = secondsOf(reason.At)
@@ -279,13 +323,35 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 	return e
 }
 
+// name is what users call a job.
+func (p *prepared) name(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name }
+
+// why is the reason for a table that has columns for start and slots.
+func why(r backfill.Reason, name func(*backfill.Job) string) string {
+	switch {
+	case r.Why == backfill.Reserved:
+		return fmt.Sprintf("reserved for %d", r.At)
+	case r.Behind != nil:
+		return "behind job " + name(r.Behind)
+	case r.Text != "":
+		return r.Text
+	default:
+		return r.Why.String()
+	}
+}
+
 // describe puts into words why a job runs or does not, and when it is expected to start.
 func (p *prepared) describe(s *snapshot, id backfill.JobID, r backfill.Reason) string {
-	text := s.state.Describe(r, func(j *backfill.Job) string { return p.workload.Jobs[j.ID].Name })
+	text := s.state.Describe(r, p.name)
 	begins, known := s.told[id]
-	expected := fmt.Sprintf("expected start %d on %s", begins.At, s.state.DescribePlacement(begins.Placement))
+	expected := fmt.Sprintf("expected start %d", begins.At)
+	in, ranged := s.ranges[id]
+	if ranged = ranged && in.Mid < backfill.Forever; ranged {
+		expected = fmt.Sprintf("expected start %s (80 %%), most likely %d,", span(in), in.Mid)
+	}
+	expected += " on " + s.state.DescribePlacement(begins.Placement)
 	switch {
-	case !known, r.Why == backfill.Reserved && begins.At == r.At:
+	case !known, r.Why == backfill.Reserved && begins.At == r.At && !ranged:
 		return text
 	case r.Why == backfill.Reserved && r.Promised:
 		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest)
@@ -296,4 +362,12 @@ func (p *prepared) describe(s *snapshot, id backfill.JobID, r backfill.Reason) s
 	default:
 		return text + ", " + expected
 	}
+}
+
+// span is a range as text.
+func span(r ahead.Range) string {
+	if r.High >= backfill.Forever {
+		return fmt.Sprintf("%d or later", r.Low)
+	}
+	return fmt.Sprintf("%d–%d", r.Low, r.High)
 }

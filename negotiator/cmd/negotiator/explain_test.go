@@ -29,7 +29,7 @@ func toldAndCome(t *testing.T, policy, estimates string) (told, came map[backfil
 		return negotiator.Config{Policy: main, Fallback: fallback, Estimates: set}
 	}
 	p := &prepared{workload: w, config: with()}
-	at, err := p.stateAt(t.Context(), 60)
+	at, err := p.stateAt(t.Context(), 60, negotiator.FuturesOptions{})
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, with(), nil)
 	require.NoError(t, err)

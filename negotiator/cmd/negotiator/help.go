@@ -18,10 +18,13 @@ var helpTexts = cli.Texts{
 	"estimates_history":       "A trace or job ads to learn run times from beforehand.",
 	"estimates_estimate_attr": "Job attributes that may hold the run time in seconds, the first counts.",
 	"ask_at":                  "Simulated second at which to look; without it, the pool's negotiator is asked.",
-	"command_policies":        "List the policies, linked in and plugins, with their options, and the orders.",
-	"check_seed":              "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",
-	"check_mtls":              "auto, or off: do not encrypt what is said to the plugin.",
-	"check_log_level":         "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
+	"futures": "In how many futures starts are looked for, to tell the range of each; 1: no ranges. Default: the " +
+		"configuration's, 32.",
+	"futures_seed":     "Seed of the run times that are drawn for these futures.",
+	"command_policies": "List the policies, linked in and plugins, with their options, and the orders.",
+	"check_seed":       "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",
+	"check_mtls":       "auto, or off: do not encrypt what is said to the plugin.",
+	"check_log_level":  "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
 	"run_pool": "Slot ads or a description of a pool, as condorsim run takes them, or simulated: the " +
 		"built-in four nodes; a real pool is htcondor://HOST:PORT, or htcondor: that of this " +
 		"machine's HTCondor.",

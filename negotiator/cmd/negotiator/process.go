@@ -143,7 +143,7 @@ func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
 			MatchExprs: exprs, Lease: lease,
 			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
 		},
-		Reasons: s.Reasons, UpdateEvery: update,
+		Reasons: s.Reasons, Futures: s.Futures, UpdateEvery: update,
 		OtherSlotConstraint: c.Text("BACKFILL_OTHER_SLOT_CONSTRAINT"),
 	}
 }

@@ -285,7 +285,7 @@ func TestExplain(t *testing.T) {
 		{99, "1.4", "ended", "has ended", nil, nil},
 		{99, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
 	} {
-		state, err := p.stateAt(t.Context(), c.at)
+		state, err := p.stateAt(t.Context(), c.at, negotiator.FuturesOptions{})
 		require.NoError(t, err)
 		e := p.expect(state, findJob(w, c.job))
 		require.Equal(t, []string{c.job, c.where, c.says}, []string{e.Job, e.Situation, e.Reason})

@@ -111,10 +111,14 @@ func (c *Config) apply(s *config.Config) error {
 			errs = append(errs, err)
 		}
 	}
-	if _, set := c.Lookup("BACKFILL_PLAN_DEPTH"); set {
-		depth, err := c.Int("BACKFILL_PLAN_DEPTH")
-		s.PlanDepth = int(depth)
-		errs = append(errs, err)
+	for name, target := range map[string]*int{
+		"BACKFILL_PLAN_DEPTH": &s.PlanDepth, "BACKFILL_FUTURES": &s.Futures,
+	} {
+		if _, set := c.Lookup(name); set {
+			n, err := c.Int(name)
+			*target = int(n)
+			errs = append(errs, err)
+		}
 	}
 	if s.State == "" {
 		s.State = c.Text("BACKFILL_STATE")

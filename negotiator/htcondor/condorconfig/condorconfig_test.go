@@ -28,6 +28,7 @@ BACKFILL_INTERVAL = 2 * 15
 BACKFILL_POLCY = mine
 BACKFILL_REASONS = no
 BACKFILL_PLAN_DEPTH = 2 * 500
+BACKFILL_FUTURES = 16
 BACKFILL_REORDER = no
 NEGOTIATOR.BACKFILL_POLICY = conservative
 NEGOTIATOR_INTERVAL = 5
@@ -163,7 +164,7 @@ func TestSettings(t *testing.T) {
 	want.Estimates, want.EstimatesRunning, want.EstimatesOptions = "combined", "requested",
 		map[string]string{"threshold": "20", "user-key": "JobBatchName"}
 	want.Order, want.EstimateAttributes = "expr:-EstimatedRunTime", []string{"MaxRuntime", "AllowedJobDuration"}
-	want.PlanDepth, want.Reorder = 1000, false
+	want.PlanDepth, want.Reorder, want.Futures = 1000, false, 16
 	want.Interval, want.Reasons, want.State = config.Duration(30*time.Second), false, "/var/spool/condor/backfill"
 	require.Equal(t, want, s)
 
@@ -179,6 +180,7 @@ func TestSettings(t *testing.T) {
 		"BACKFILL_ORDER = tallest":            `unknown order "tallest"`,
 		"BACKFILL_START_SLACK = -5":           "BACKFILL_START_SLACK = -5: must be a whole number of seconds",
 		"BACKFILL_PLAN_DEPTH = -1":            "BACKFILL_PLAN_DEPTH = -1: must be a whole number from 0",
+		"BACKFILL_FUTURES = 0":                "BACKFILL_FUTURES: 0: must be from 1, without ranges, to 1000",
 		"BACKFILL_REORDER = maybe":            "BACKFILL_REORDER = maybe: must be true or false",
 		"BACKFILL_OBSERVE = maybe":            "BACKFILL_OBSERVE = maybe: must be true or false",
 		"NEGOTIATOR_INTERVAL = 0":             "must be at least 1",

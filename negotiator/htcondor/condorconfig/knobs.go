@@ -81,6 +81,10 @@ var knobs = []Knob{
 		"For how long a claim may serve more jobs of its user than the one it is given for; 0: each claim is for one job.",
 	},
 	{"BACKFILL_STATE", Text, "$(SPOOL)/backfill", "The folder where guarantees and usage outlive the process."},
+	{
+		"BACKFILL_FUTURES", Whole, "32",
+		"In how many futures starts are looked for, with run times drawn from past ones, to tell their range. 1: none.",
+	},
 	{"BACKFILL_REASONS", Bool, "true", "Tell schedds why jobs wait, which condor_q -better-analyze shows."},
 	{"BACKFILL_RESOURCES", List, "", "The resources that jobs request, Cpus first."},
 	{"BACKFILL_HTTP", Text, "", "HOST:PORT where metrics and start times are told; none where nothing is said."},

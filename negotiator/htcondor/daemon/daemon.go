@@ -81,6 +81,8 @@ type Tuning struct {
 	htcondor.Tuning
 	// Reasons says that users are told why their jobs wait.
 	Reasons bool
+	// Futures is how many futures are played to tell the range of starts; 1 or less: none.
+	Futures int
 	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
 	// which is also the maximum.
 	UpdateEvery time.Duration

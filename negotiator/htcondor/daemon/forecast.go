@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,13 @@ type JobForecast struct {
 	Schedd    string         `json:"schedd,omitempty"`
 	Owner     string         `json:"owner,omitempty"`
 	Situation string         `json:"situation"` // runs, reserved, waits, held
-	// Start is the actual or expected start; nil if there is none.
+	// Start is the actual or expected start; nil if there is none. Of ten futures the job starts
+	// before P10 in one, before P50, the expected start, in five, and before P90 in nine; nil if they
+	// are not known.
 	Start *int64 `json:"start"`
+	P10   *int64 `json:"p10,omitempty"`
+	P50   *int64 `json:"p50,omitempty"`
+	P90   *int64 `json:"p90,omitempty"`
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
 	// Reserved is the start of the reservation, if the job is expected to start at another time.
@@ -126,7 +132,7 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	if j.Reserved != nil {
 		text += " for " + at(j.Reserved)
 	}
-	text += fmt.Sprintf(", expected start %s on %s", at(j.Start), j.Slots)
+	text += fmt.Sprintf(", expected start %s on %s", j.when(now, zone), j.Slots)
 	if j.Behind != "" {
 		text += ", behind job " + j.Behind
 	}
@@ -137,6 +143,57 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 		text += "; " + j.Unpromised
 	}
 	return text
+}
+
+// when puts the expected start into words, with its range.
+func (j JobForecast) when(now backfill.Time, zone *time.Location) string {
+	most := zoned(backfill.Time(*j.Start), now, zone)
+	switch {
+	case j.P10 == nil || j.P90 == nil:
+		return most
+	case backfill.Time(*j.P90) >= backfill.Forever:
+		return fmt.Sprintf("%s or later (80 %%), most likely %s,", zoned(backfill.Time(*j.P10), now, zone), most)
+	}
+	return fmt.Sprintf("%s–%s (80 %%), most likely %s,", clock(backfill.Time(*j.P10), now, zone),
+		zoned(backfill.Time(*j.P90), now, zone), most)
+}
+
+// Span returns the range in which the job starts in eight of ten futures, in the given zone; "" if it
+// is not known.
+func (j JobForecast) Span(zone *time.Location) string {
+	if j.P10 == nil || j.P90 == nil {
+		return ""
+	}
+	from, to := time.Unix(*j.P10, 0).In(zone), time.Unix(*j.P90, 0).In(zone)
+	switch {
+	case backfill.Time(*j.P90) >= backfill.Forever:
+		return from.Format(time.DateTime) + " or later"
+	case from.Format(time.DateOnly) == to.Format(time.DateOnly):
+		return from.Format(time.TimeOnly) + "–" + to.Format(time.TimeOnly)
+	default:
+		return from.Format(time.DateTime) + "–" + to.Format(time.DateTime)
+	}
+}
+
+// with returns a copy of the forecast that tells the ranges of starts, and as the expected start the
+// middle of the futures. A job without a middle, as it did not start in half of them, is told no
+// range.
+func (p *Forecast) with(ranges map[backfill.JobID]ahead.Range) *Forecast {
+	told := *p
+	told.Jobs = slices.Clone(p.Jobs)
+	for i := range told.Jobs {
+		j := &told.Jobs[i]
+		r, known := ranges[j.ID]
+		if !known || r.Mid >= backfill.Forever || j.Start == nil {
+			continue
+		}
+		if j.Reserved == nil && j.Situation == backfill.Reserved.String() && int64(r.Mid) != *j.Start {
+			j.Reserved = j.Start
+		}
+		j.Start, j.P10, j.P50, j.P90 = seconds(r.Mid), seconds(r.Low), seconds(r.Mid), seconds(r.High)
+		j.Reason = j.describe(p.Now, time.Local)
+	}
+	return &told
 }
 
 // Why returns the reason for a table that has columns for start, guarantee and slots. Times are in

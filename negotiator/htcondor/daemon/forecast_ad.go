@@ -24,14 +24,13 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 			ad.SetString(name, text)
 		}
 	}
-	if j.Start != nil {
-		ad.SetInt("ExpectedStart", *j.Start)
-	}
-	if j.Guarantee != nil {
-		ad.SetInt("Guarantee", *j.Guarantee)
-	}
-	if j.Reserved != nil {
-		ad.SetInt("ReservedStart", *j.Reserved)
+	for name, t := range map[string]*int64{
+		"ExpectedStart": j.Start, "ExpectedStartP10": j.P10, "ExpectedStartP50": j.P50, "ExpectedStartP90": j.P90,
+		"Guarantee": j.Guarantee, "ReservedStart": j.Reserved,
+	} {
+		if t != nil {
+			ad.SetInt(name, *t)
+		}
 	}
 	if j.Predicted != nil {
 		ad.SetInt("RequestedRunTime", *j.Requested)
@@ -56,6 +55,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 	j := JobForecast{
 		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"),
 		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"), Unpromised: text("Unpromised"),
+		P10: number("ExpectedStartP10"), P50: number("ExpectedStartP50"), P90: number("ExpectedStartP90"),
 		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
 	}

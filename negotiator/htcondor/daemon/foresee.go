@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -32,20 +33,31 @@ type forecaster struct {
 	jobs    []negotiator.JobCheckpoint // of those that run, have a reservation or are held, by ID
 	waiting []*negotiator.Job          // the first in the queue
 	further int                        // how many wait behind them
-	// play plays the outlook ahead and returns the starts that it finds.
-	play func(*negotiator.Outlook) map[backfill.JobID]ahead.Beginning
+	player  player
 
-	once     sync.Once
-	forecast *Forecast
+	first, widened sync.Once
+	best           atomic.Pointer[Forecast] // the best so far
 }
 
-// Forecast returns the forecast, which the first call makes.
+// Forecast returns the best forecast so far. The first call makes it, without ranges.
 func (p *forecaster) Forecast() *Forecast {
-	p.once.Do(func() {
-		p.forecast = p.make()
-		p.outlook, p.jobs, p.waiting, p.play = nil, nil, nil, nil
+	p.first.Do(func() {
+		p.best.Store(p.make())
+		p.jobs, p.waiting = nil, nil
 	})
-	return p.forecast
+	return p.best.Load()
+}
+
+// Widen returns the forecast with the ranges of starts, which the first call finds.
+func (p *forecaster) Widen() *Forecast {
+	told := p.Forecast()
+	p.widened.Do(func() {
+		if ranges := p.player.ranges(p.outlook); len(ranges) > 0 {
+			p.best.Store(told.with(ranges))
+		}
+		p.outlook, p.player = nil, player{}
+	})
+	return p.best.Load()
 }
 
 // make returns the forecast: the schedule as it is, and of waiting jobs the starts that are played.
@@ -73,7 +85,7 @@ func (p *forecaster) make() *Forecast {
 			f.add(c)
 		}
 	}
-	starts := p.play(p.outlook)
+	starts := p.player.starts(p.outlook)
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
 		if times, predicted := p.outlook.Of(j.ID); predicted {
@@ -94,7 +106,7 @@ func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
 	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
 	f := &forecaster{
 		outlook: r.Outlook(), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
-		further: r.State.Waiting() - len(head), play: c.d.play(len(head)),
+		further: r.State.Waiting() - len(head), player: c.d.player(len(head)),
 	}
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)
@@ -105,40 +117,73 @@ func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
 // errNewer ends the play of a schedule that is not the newest any more.
 var errNewer = errors.New("there is a newer plan")
 
-// play returns a function that plays a schedule ahead, until the first jobs of the queue have
-// started. The play ends, with what it has found, when play is called for a newer schedule.
-func (d *Daemon) play(jobs int) func(*negotiator.Outlook) map[backfill.JobID]ahead.Beginning {
+// player plays a schedule ahead for the daemon, as long as the context lasts.
+type player struct {
+	d    *Daemon
+	ctx  context.Context
+	jobs int // the first jobs of the queue, whose starts are asked for
+}
+
+// player returns the player of the newest schedule; that of an older one ends, with what it has found.
+func (d *Daemon) player(jobs int) player {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	if older := d.playing.Swap(&cancel); older != nil {
 		(*older)(errNewer)
 	}
-	return func(o *negotiator.Outlook) map[backfill.JobID]ahead.Beginning {
-		ctx, done := context.WithTimeout(ctx, playPatience)
-		defer done()
-		starts, err := d.lookAhead(ctx, o, jobs)
-		if err != nil && ctx.Err() == nil && d.mute.CompareAndSwap(false, true) {
-			d.log.Warn(cannotLookText, "error", err)
-		}
-		return starts
-	}
+	return player{d, ctx, jobs}
 }
 
-// lookAhead plays a schedule ahead, until that many jobs of the queue have started. A decision of the policy that is refused ends the play, as its
-// starts would be the fallback's.
-func (d *Daemon) lookAhead(
-	ctx context.Context, o *negotiator.Outlook, jobs int,
-) (map[backfill.JobID]ahead.Beginning, error) {
-	rules, done, err := d.twins.Rules(ctx, o)
-	if err != nil {
-		return nil, err
+// starts plays the future in which all jobs run for as long as they are taken to.
+func (p player) starts(o *negotiator.Outlook) (starts map[backfill.JobID]ahead.Beginning) {
+	p.play(o, func(ctx context.Context, rules func() (ahead.Rules, func(), error)) error {
+		ours, done, err := rules()
+		if err != nil {
+			return err
+		}
+		defer done()
+		play, err := ours.Play(o.Start())
+		if err != nil {
+			return err
+		}
+		starts, err = play.Starts(ctx, ahead.Bounds{Rounds: mostRounds, Jobs: p.jobs})
+		return err
+	})
+	return starts
+}
+
+// ranges plays several futures; nil if none are wanted or they take too long.
+func (p player) ranges(o *negotiator.Outlook) (ranges map[backfill.JobID]ahead.Range) {
+	futures := p.d.tuned.Load().Futures
+	if futures < 2 || !o.Learned() {
+		return nil
 	}
+	p.play(o, func(ctx context.Context, rules func() (ahead.Rules, func(), error)) (err error) {
+		ranges, err = o.Futures(ctx, negotiator.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: seed}, rules,
+			ahead.Bounds{Rounds: mostRounds, Jobs: p.jobs})
+		return err
+	})
+	return ranges
+}
+
+// seed is that of all futures, so that what is told does not change from cycle to cycle by chance.
+const seed = 1
+
+// play calls the function with the rules in charge. A decision of the policy that is refused ends
+// it, as the starts would be the fallback's.
+func (p player) play(o *negotiator.Outlook,
+	how func(context.Context, func() (ahead.Rules, func(), error)) error,
+) {
+	ctx, done := context.WithTimeout(p.ctx, playPatience)
 	defer done()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
-	rules.Refused = func(r backfill.Refusal) { refuse(r.Err) }
-	play, err := rules.Play(o.Start())
-	if err != nil {
-		return nil, err
+	err := how(ctx, func() (ahead.Rules, func(), error) {
+		rules, given, err := p.d.twins.Rules(ctx, o)
+		rules.Refused = func(r backfill.Refusal) { refuse(r.Err) }
+		return rules, given, err
+	})
+	ended := p.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+	if err != nil && !ended && p.d.mute.CompareAndSwap(false, true) {
+		p.d.log.Warn(cannotLookText, "error", err)
 	}
-	return play.Starts(ctx, ahead.Bounds{Rounds: mostRounds, Jobs: jobs})
 }

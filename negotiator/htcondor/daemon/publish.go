@@ -53,7 +53,7 @@ func (d *Daemon) foresee(ctx context.Context) {
 		case <-d.newCycle:
 		}
 		before := time.Now()
-		d.forecast.Store(d.lastCycle.Load().Forecast())
+		d.forecast.Store(d.lastCycle.Load().Widen())
 		took := time.Since(before)
 		d.log.Debug("start times are known", "took", took)
 		d.change(func(s *status) { s.planned = took })
@@ -162,6 +162,9 @@ func (d *Daemon) Plan() (*Forecast, error) {
 	p := d.lastCycle.Load()
 	if p == nil {
 		return nil, ErrNoPlan
+	}
+	if d.o.Once { // nobody asks again later
+		return p.Widen(), nil
 	}
 	return p.Forecast(), nil
 }

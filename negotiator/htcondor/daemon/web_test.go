@@ -46,8 +46,8 @@ func (d *Daemon) replan(now backfill.Time, jobs int) {
 			Start: seconds(now), Slots: "slot1@n2.pool.test", Reason: "reserved for <tomorrow> & later",
 		})
 	}
-	f := &forecaster{forecast: plan}
-	f.once.Do(func() {})
+	f := new(forecaster)
+	f.first.Do(func() { f.best.Store(plan) })
 	d.lastCycle.Store(f)
 	d.forgetAnswers()
 }
