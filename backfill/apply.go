@@ -201,29 +201,49 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 	c.held = append(c.held, HeldJob{Job: r.job, Reason: ReasonNeverFits})
 }
 
-// changePolicy makes another policy the active one and lifts all guarantees. If the new policy
-// gives guarantees, each waiting job gets a place and a guarantee in this round. If the old policy
-// gave them too, a job that is then planned later than it was promised is reported as broken.
+// changePolicy makes another policy the active one, and settles what becomes of the plan so far. It
+// leaves without a reservation, in order of jobs, those whom the new policy is to plan. Room may be in a
+// plan that goes on: another policy would have left none, so it counts as freed.
 func (c *Cycle) changePolicy(e *Event) {
-	policy, guarantees := c.s.policy, c.s.guarantees
+	policy, gave := c.s.policy, c.s.guarantees
 	c.onUndo(func() {
-		c.s.policy, c.s.guarantees = policy, guarantees
+		c.s.policy, c.s.guarantees = policy, gave
 		c.s.listBeyond()
 	})
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
 	c.s.listBeyond()
 	c.s.queue.forgetPlanned() // until the new policy asks for them
 	c.setFreed(freedLog{})    // the new policy has to ask for a log of its own
+	e.Freed = e.Guarantees && c.s.planned.Len() > 0
 	for j := range c.Queue() {
-		r, _ := c.s.jobs.Get(j.ID)
-		next := r
-		next.promised, next.lifted = r.promised && guarantees && e.Guarantees, c.lift(CausePolicyChanged)
-		c.set(j.ID, &next)
-		if r.placement == nil {
+		if gave || e.Guarantees {
+			c.inherit(j, gave)
+		}
+		if c.s.jobs.Find(j.ID).placement == nil {
 			e.Displaced = append(e.Displaced, j)
 		}
 	}
 	slices.SortFunc(e.Displaced, Compare)
+}
+
+// inherit settles what the policy that takes over has of a waiting job from the one before it, of which
+// gave says whether it gave guarantees. Between two that do, a reservation and its promise stay. A
+// reservation of one that does not is no promise: it is given up, and the job is to be promised a start
+// as at its arrival. If the new policy gives none, the promise is lifted and the reservation stays.
+func (c *Cycle) inherit(j *Job, gave bool) {
+	next, _ := c.s.jobs.Get(j.ID)
+	switch {
+	case !c.s.guarantees && !next.promised, gave && c.s.guarantees && next.placement != nil:
+		return
+	case !c.s.guarantees:
+		next.promised, next.guarantee = false, 0
+		c.lifted++
+	case !gave:
+		next.promised, next.guarantee = false, 0
+		next.placement, next.start, next.end = nil, 0, 0
+	}
+	next.lifted = c.lift(CausePolicyChanged)
+	c.set(j.ID, &next)
 }
 
 // loseSlot takes a slot out of the pool: jobs that run on it go back to the queue, and reservations

@@ -33,6 +33,7 @@ func variants() (all []variant) {
 			"reservationdepth": "2",
 		}, "fcfs"},
 		variant{"conservative", nil, "ljf"},
+		variant{"slack", map[string]string{"factor": "0.5", "base": "3", "aging": "0.5"}, "sjf"},
 	)
 }
 
@@ -48,7 +49,7 @@ func (v variant) deciders(t *testing.T) (by backfill.Order, main, fallback backf
 // rule of package conformance is broken.
 func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
-	for seed := range uint64(30) {
+	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		of := all[random.IntN(len(all))]
 		start := func() *conformance.Run {
@@ -56,6 +57,7 @@ func TestChangesOnTheWay(t *testing.T) {
 			run, err := conformance.Start(seed, main)
 			require.NoError(t, err)
 			require.NoError(t, run.Host.Change(by, main, fallback))
+			run.Host.Plan(planningOf(seed))
 			return run
 		}
 		changed, renewed := start(), start()
@@ -69,6 +71,7 @@ func TestChangesOnTheWay(t *testing.T) {
 				var err error
 				renewed.Host, err = backfill.NewHost(renewed.Host.State, by, main, fallback, never)
 				require.NoError(t, err)
+				renewed.Host.Plan(planningOf(seed))
 			}
 			want, err := renewed.Next(t.Context())
 			require.NoError(t, err)
@@ -117,23 +120,20 @@ func TestABrokenInheritanceIsRefused(t *testing.T) {
 	require.EqualValues(t, 10, start)
 }
 
-// TestAnotherGuaranteeMayBreakOne replaces conservative by pc, which gives guarantees too, and lets
-// it plan job 3 later than promised. The decision is accepted; it reports the broken guarantee,
-// with the change of policy as the cause.
-func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
+// TestAnInheritedPromiseBinds replaces conservative by pc, which gives guarantees too, and lets it plan
+// job 3 later than promised. The decision is refused, and the fallback keeps the promise.
+func TestAnInheritedPromiseBinds(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
-	h, err := backfill.NewHost(s, order(t, "fcfs"), conservative, conservative, nil)
+	var refusals []backfill.Refusal
+	h, err := backfill.NewHost(s, order(t, "fcfs"), conservative, conservative,
+		func(r backfill.Refusal) { refusals = append(refusals, r) })
 	require.NoError(t, err)
 	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 10, 4), job(3, 0, 10, 4))...)
 
-	other := link(t, "pc", nil)
-	late := &recorder{Decider: other, act: func(c *backfill.Cycle) error {
-		taken := 0
-		for _, more := c.Next(); more; _, more = c.Next() {
-			taken++
-		}
-		require.Positive(t, taken)
+	late := &recorder{Decider: link(t, "pc", nil), act: func(c *backfill.Cycle) error {
+		events := drain(c)
+		require.Equal(t, effect{backfill.PolicyChanged, true, nil}, effects(events)[0])
 		_, at, _ := c.Reservation(job(3, 0, 10, 4))
 		c.Release(job(3, 0, 10, 4))
 		c.Reserve(job(3, 0, 10, 4), 30, at)
@@ -141,10 +141,94 @@ func TestAnotherGuaranteeMayBreakOne(t *testing.T) {
 	}}
 	require.NoError(t, h.Change(nil, late, conservative))
 	d := decide(t, h, 1, backfill.Event{Kind: backfill.Wake})
-	require.Len(t, d.Broken, 1)
-	require.Equal(t, backfill.Broken{Job: d.Broken[0].Job, Promised: 20, Now: 30, Cause: backfill.CausePolicyChanged},
-		d.Broken[0])
-	require.EqualValues(t, 3, d.Broken[0].Job.ID)
+	require.Len(t, refusals, 1)
+	require.ErrorContains(t, refusals[0].Err, "job 3 is planned for 30, but was promised to start at 20 at the latest")
+	require.Empty(t, d.Broken)
+	require.EqualValues(t, 20, jobState(t, s, 3).Start)
+	require.EqualValues(t, 20, jobState(t, s, 3).Guarantee)
+}
+
+// TestWhatIsInherited checks what a change of policy leaves of the plan, before the new policy acts, and
+// that taking it back restores all. Job 1 runs. Job 3 comes first in the queue, and is the one that a
+// policy without guarantees reserves for. Job 2 is beyond the depth of the plan of the other.
+func TestWhatIsInherited(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		from, to bool
+		want     effect
+		planned  []backfill.JobID
+		promised []backfill.JobID
+		lifted   int
+		err      string
+	}{
+		{
+			"both promise", true, true, effect{backfill.PolicyChanged, true, started(2, 4)},
+			started(3), started(3), 0, "job 2 is left without a reservation, and the plan has 1 jobs of at most 2",
+		},
+		{
+			"the new one promises", false, true, effect{backfill.PolicyChanged, true, started(2, 3, 4)},
+			nil, nil, 0, "job 2 is left without a reservation, and the plan has 0 jobs of at most 2",
+		},
+		{
+			"the old one promised", true, false, effect{backfill.PolicyChanged, false, started(2, 4)},
+			started(3), nil, 1, "",
+		},
+		{
+			"none promises", false, false, effect{backfill.PolicyChanged, false, started(2, 4)},
+			started(3), nil, 0, "",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newState(t, cpus(4))
+			one, two, three, four := job(1, 0, 10, 4), job(2, 0, 10, 4), job(3, 0, 10, 4), job(4, 1, 10, 4)
+			arrivals := submitted(one, two, three, four)
+			arrivals[1].Key, arrivals[3].Key = 7, 3
+			accept(t, s, backfill.Round{
+				Planning: &backfill.Planning{Depth: 2}, Events: append([]backfill.Event{policyChanged(tt.from)}, arrivals...),
+			}, func(c *backfill.Cycle) {
+				c.Start(one, on(0, 1))
+				c.Reserve(three, 10, on(0, 1))
+				if tt.from {
+					c.Guarantee(three, 12)
+					c.Reserve(two, 20, on(0, 1))
+					c.Guarantee(two, 20)
+				}
+			})
+			if tt.from { // job 2 leaves the plan by an edit, and the plan is shallower by then
+				accept(t, s, backfill.Round{Planning: &backfill.Planning{Depth: 1}, Events: []backfill.Event{
+					jobEvent(backfill.Removed, 2),
+				}}, nil)
+				back := submitted(two)
+				back[0].Key = 7
+				accept(t, s, backfill.Round{Events: back}, nil)
+			}
+			before := factsOf(s, 0)
+			c, err := s.Open(backfill.Round{
+				Now: 1, Planning: &backfill.Planning{Depth: 2}, Events: []backfill.Event{policyChanged(tt.to)},
+			})
+			require.NoError(t, err)
+			require.Equal(t, []effect{tt.want}, effects(drain(c.Cycle)))
+			require.Equal(t, tt.planned, ids(c.Planned()))
+			var promised []backfill.JobID
+			for _, j := range []*backfill.Job{two, three, four} {
+				if latest, ok := c.Guaranteed(j); ok {
+					promised = append(promised, j.ID)
+					require.EqualValues(t, 12, latest)
+				}
+			}
+			require.Equal(t, tt.promised, promised)
+			if tt.err == "" {
+				d, closed := c.Close()
+				require.NoError(t, closed)
+				require.Equal(t, tt.lifted, d.Lifted)
+				require.Empty(t, d.Broken)
+				return
+			}
+			_, err = c.Close()
+			require.EqualError(t, err, tt.err)
+			require.Equal(t, before, factsOf(s, 0))
+		})
+	}
 }
 
 // TestARefusedChange checks that a refused change of policy changes nothing.

@@ -28,6 +28,7 @@ type Cycle struct {
 	fromPlan int
 	held     []HeldJob
 	broken   []Broken
+	lifted   int // see Decision.Lifted
 	undo     []change
 	olds     []record // the latest old records of undo, which points to them
 	taken    int      // length of undo before the last call of Next

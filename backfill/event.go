@@ -79,11 +79,15 @@ type Event struct {
 	// Freed says that the event gave back resources which had been planned for:
 	// an early completion, a removal, a new slot, a reservation that is void or not
 	// needed any more. Of events in a row that bring slots or only let them grow, the
-	// last counts as the one that gave back the room of them all.
+	// last counts as the one that gave back the room of them all. A plan that a policy
+	// with guarantees takes over counts as well, as it may have room that this one leaves
+	// nowhere.
 	Freed bool
 	// Displaced are the waiting jobs that the event leaves without a reservation, by the start that
-	// was planned for them, then submit time and queue position. A policy that gives guarantees
-	// plans them anew in this order.
+	// was planned for them, then submit time and queue position; for PolicyChanged, by the latter
+	// alone. A policy that gives guarantees plans them anew in this order. At PolicyChanged they are
+	// those that it has promised nothing yet, and they may as well enter its plan once all events are
+	// taken.
 	Displaced []*Job
 }
 

@@ -161,6 +161,7 @@ func (t *Transaction) close(d *Decision) error {
 	c.classify()
 	t.end(errClosed)
 	d.Now, d.Revision, d.Held, d.Broken = c.round.Now, c.s.revision, c.stillHeld(), c.broken
+	d.Lifted = c.lifted
 	if d.Actions = nil; len(c.actions) > 0 {
 		d.Actions = c.actions
 	}

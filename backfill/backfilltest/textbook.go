@@ -60,7 +60,8 @@ func (t Textbook) start(c *backfill.Cycle) {
 }
 
 // allWithin reports whether every waiting job is within the depth of the plan, only those of the
-// event are still to enter it, and jobs enter it in the order in which they arrive.
+// event are still to enter it, and jobs enter it in the order in which they arrive. When a policy takes
+// over, jobs enter after the events.
 func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
 	for _, j := range unplanned(c) {
 		if !slices.Contains(e.Displaced, j) && (e.Kind != backfill.Submitted || e.Job != j) {
@@ -68,7 +69,7 @@ func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
 		}
 	}
 	p := c.State().Planning()
-	return !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
+	return e.Kind != backfill.PolicyChanged && !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
 }
 
 // beyond returns the waiting jobs without a reservation, in the order in which they enter the plan.

@@ -20,9 +20,6 @@ type TextbookSlack struct {
 // through the queue.
 func (t TextbookSlack) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
-		if e.Kind == backfill.PolicyChanged {
-			t.takeOver(c, &e)
-		}
 		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
 			if _, promised := c.Guaranteed(j); promised {
@@ -48,17 +45,6 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 			c.Start(j, at)
 		}
 	}
-}
-
-// takeOver gives up the reservations without a promise: they are none of slack's.
-func (t TextbookSlack) takeOver(c *backfill.Cycle, e *backfill.Event) {
-	for _, j := range c.Planned() {
-		if _, promised := c.Guaranteed(j); !promised {
-			c.Release(j)
-			e.Displaced = append(e.Displaced, j)
-		}
-	}
-	slices.SortFunc(e.Displaced, backfill.Compare)
 }
 
 // moveAged moves each job that has waited for long to its earliest start, in order of jobs.

@@ -130,7 +130,7 @@ func (r *Run) capacity() {
 // that contradict it.
 func (r *Run) promised() {
 	for _, b := range r.decision.Broken {
-		if b.Cause == backfill.CauseNone || b.Cause != backfill.CausePolicyChanged && r.Driver.calm() {
+		if b.Cause == backfill.CauseNone || r.Driver.calm() {
 			r.find(Guaranteed, b.Job, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
 		}
 		r.guarantees[b.Job.ID] = b.Now

@@ -1,21 +1,12 @@
 package plan
 
-import (
-	"slices"
-
-	"github.com/condor-backfill/condor-backfill/backfill"
-)
+import "github.com/condor-backfill/condor-backfill/backfill"
 
 // Enter takes all events of a cycle for a policy that keeps no [Plan]. It calls again for each job
 // that was promised a start and lost its reservation in an event, and enter for each job that enters
-// the plan; both are to reserve for the job. The reserved start becomes the job's guarantee. What a
-// policy without guarantees had reserved before is given up, so that those jobs enter the plan with
-// all others.
+// the plan; both are to reserve for the job. The reserved start becomes the job's guarantee.
 func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for e, more := c.Next(); more; e, more = c.Next() {
-		if e.Kind == backfill.PolicyChanged {
-			e.Displaced = giveUp(c, e.Displaced)
-		}
 		atOnce := atOnce(c, &e)
 		for _, j := range e.Displaced {
 			if _, promised := c.Guaranteed(j); promised {
@@ -42,31 +33,18 @@ func promise(c *backfill.Cycle, j *backfill.Job) {
 	}
 }
 
-// giveUp releases the reservations that come with no promise. It returns their jobs and the displaced
-// ones, in order of jobs.
-func giveUp(c *backfill.Cycle, displaced []*backfill.Job) []*backfill.Job {
-	all := slices.Clone(displaced)
-	for _, j := range c.Planned() {
-		if _, promised := c.Guaranteed(j); !promised {
-			c.Release(j)
-			all = append(all, j)
-		}
-	}
-	slices.SortFunc(all, backfill.Compare)
-	return all
-}
-
 // atOnce reports whether the jobs that an event left without a reservation enter the plan as soon as
 // it is taken: if jobs enter in the order in which events are applied, all waiting jobs are within
-// the plan's depth, and no other job waits for its turn. Else they enter after the events. Jobs that
-// were promised a start do not wait for that, as a promise stays.
+// the plan's depth, and no other job waits for its turn. Else, and when the policy takes over, they
+// enter after the events: by then all is known that the round changes about them. Jobs that were
+// promised a start do not wait for that, as a promise stays.
 func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
 	state, left := c.State(), len(e.Displaced)
 	if e.Kind == backfill.Submitted {
 		left++
 	}
 	planning := state.Planning()
-	return !planning.Reorder && state.BeyondDepth() <= left &&
+	return e.Kind != backfill.PolicyChanged && !planning.Reorder && state.BeyondDepth() <= left &&
 		(planning.Depth == 0 || state.Waiting() <= planning.Depth)
 }
 
