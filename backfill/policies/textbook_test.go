@@ -92,51 +92,69 @@ func textbook(spec backfill.PolicySpec) backfill.PolicySpec {
 	return spec
 }
 
-// run plays 100 rounds and returns for each what was started, what is planned, and how many
-// guarantees were broken. With forget, the state is replaced by a clone, which has no memo, every
-// other round.
+// run plays 100 rounds under a policy and tells of them, see play.
 func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, planning backfill.Planning, forget bool,
 ) (told []string) {
 	t.Helper()
+	driver := poolOf(seed)
+	h := hosting(t, backfill.NewState(driver.Resources(), driver.Rule()), spec, order, planning)
+	for i := range 100 {
+		told = append(told, play(t, h, driver, forget && i%2 == 0))
+	}
+	return told
+}
+
+// poolOf returns the pool of a seed: half of them are calm, and some have bundles.
+func poolOf(seed uint64) *conformance.Driver {
 	driver := conformance.NewDriver(seed)
 	if seed%8 > 4 {
 		driver = conformance.NewDriver(conformance.Partitioned + seed)
 	}
 	driver.Calm = seed%2 == 0
 	driver.Late = seed%4 == 1
+	return driver
+}
+
+// hosting returns a host with the policy on the state; a refusal fails the test.
+func hosting(t *testing.T, s *backfill.State, spec backfill.PolicySpec, order string, planning backfill.Planning,
+) *backfill.Host {
+	t.Helper()
 	main, err := backfill.Link(spec, nil)
 	require.NoError(t, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(t, err)
 	by, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState(driver.Resources(), driver.Rule()), by, main, fallback,
-		func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	h.Plan(planning)
-	for i := range 100 {
-		if forget && i%2 == 0 {
-			h.State = h.State.Clone()
-		}
-		d, err := h.Decide(t.Context(), driver.Round(h.State))
-		require.NoError(t, err)
-		var text strings.Builder
-		fmt.Fprint(&text, d.Now)
-		for _, s := range d.Started {
-			fmt.Fprintf(&text, " start %d on %v", s.Job.ID, s.Placement)
-			if s.Promised && len(d.Broken) == 0 {
-				require.LessOrEqual(t, d.Now, s.Guarantee)
-			}
-		}
-		for _, j := range h.State.Snapshot().Jobs {
-			if start, at, ok := h.State.Planned(j.Job.ID); ok {
-				fmt.Fprintf(&text, " plan %d at %d on %v by %d", j.Job.ID, start, at, j.Guarantee)
-			}
-		}
-		fmt.Fprintf(&text, " broken %d", len(d.Broken))
-		told = append(told, text.String())
+	return h
+}
+
+// play plays a round and tells what was started, what is planned, and how many guarantees were broken.
+// With forget, the state is first replaced by a clone, which has no memo.
+func play(t *testing.T, h *backfill.Host, driver *conformance.Driver, forget bool) string {
+	t.Helper()
+	if forget {
+		h.State = h.State.Clone()
 	}
-	return told
+	d, err := h.Decide(t.Context(), driver.Round(h.State))
+	require.NoError(t, err)
+	var text strings.Builder
+	fmt.Fprint(&text, d.Now)
+	for _, s := range d.Started {
+		fmt.Fprintf(&text, " start %d on %v", s.Job.ID, s.Placement)
+		if s.Promised && len(d.Broken) == 0 {
+			require.LessOrEqual(t, d.Now, s.Guarantee)
+		}
+	}
+	for _, j := range h.State.Snapshot().Jobs {
+		if start, at, ok := h.State.Planned(j.Job.ID); ok {
+			fmt.Fprintf(&text, " plan %d at %d on %v by %d", j.Job.ID, start, at, j.Guarantee)
+		}
+	}
+	fmt.Fprintf(&text, " broken %d", len(d.Broken))
+	return text.String()
 }
 
 // TestSlotsComeTogether checks that slots which come at one instant are all there before any job
