@@ -202,8 +202,8 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 }
 
 // changePolicy makes another policy the active one, and settles what becomes of the plan so far. It
-// leaves without a reservation, in order of jobs, those whom the new policy is to plan. Room may be in a
-// plan that goes on: another policy would have left none, so it counts as freed.
+// lists as displaced, in order of jobs, those without a reservation. A plan that goes on counts as
+// freed, as it may have room that the new policy would not leave.
 func (c *Cycle) changePolicy(e *Event) {
 	policy, gave := c.s.policy, c.s.guarantees
 	c.onUndo(func() {
@@ -216,9 +216,7 @@ func (c *Cycle) changePolicy(e *Event) {
 	c.setFreed(freedLog{})    // the new policy has to ask for a log of its own
 	e.Freed = e.Guarantees && c.s.planned.Len() > 0
 	for j := range c.Queue() {
-		if gave || e.Guarantees {
-			c.inherit(j, gave)
-		}
+		c.inherit(j, gave)
 		if c.s.jobs.Find(j.ID).placement == nil {
 			e.Displaced = append(e.Displaced, j)
 		}
@@ -226,21 +224,23 @@ func (c *Cycle) changePolicy(e *Event) {
 	slices.SortFunc(e.Displaced, Compare)
 }
 
-// inherit settles what the policy that takes over has of a waiting job from the one before it, of which
-// gave says whether it gave guarantees. Between two that do, a reservation and its promise stay. A
-// reservation of one that does not is no promise: it is given up, and the job is to be promised a start
-// as at its arrival. If the new policy gives none, the promise is lifted and the reservation stays.
+// inherit settles what the policy that takes over has of a waiting job from the one before it, of
+// which gave says whether it gave guarantees. Between two that do, a reservation and its promise
+// stay. A reservation of one that does not is no promise: it is given up, and the job is to be
+// promised a start as at its arrival. If the new policy gives none, the promise is lifted and the
+// reservation stays.
 func (c *Cycle) inherit(j *Job, gave bool) {
 	next, _ := c.s.jobs.Get(j.ID)
 	switch {
-	case !c.s.guarantees && !next.promised, gave && c.s.guarantees && next.placement != nil:
-		return
-	case !c.s.guarantees:
+	case !c.s.guarantees && next.promised:
 		next.promised, next.guarantee = false, 0
 		c.lifted++
-	case !gave:
+	case c.s.guarantees && !gave:
 		next.promised, next.guarantee = false, 0
 		next.placement, next.start, next.end = nil, 0, 0
+	case c.s.guarantees && next.placement == nil: // beyond the depth
+	default:
+		return
 	}
 	next.lifted = c.lift(CausePolicyChanged)
 	c.set(j.ID, &next)

@@ -120,8 +120,8 @@ func TestABrokenInheritanceIsRefused(t *testing.T) {
 	require.EqualValues(t, 10, start)
 }
 
-// TestAnInheritedPromiseBinds replaces conservative by pc, which gives guarantees too, and lets it plan
-// job 3 later than promised. The decision is refused, and the fallback keeps the promise.
+// TestAnInheritedPromiseBinds replaces conservative by pc, which gives guarantees too, and lets it
+// plan job 3 later than promised. The decision is refused, and the fallback keeps the promise.
 func TestAnInheritedPromiseBinds(t *testing.T) {
 	s := newState(t, cpus(4))
 	conservative := link(t, "conservative", nil)
@@ -148,9 +148,10 @@ func TestAnInheritedPromiseBinds(t *testing.T) {
 	require.EqualValues(t, 20, jobState(t, s, 3).Guarantee)
 }
 
-// TestWhatIsInherited checks what a change of policy leaves of the plan, before the new policy acts, and
-// that taking it back restores all. Job 1 runs. Job 3 comes first in the queue, and is the one that a
-// policy without guarantees reserves for. Job 2 is beyond the depth of the plan of the other.
+// TestWhatIsInherited checks what a change of policy leaves of the plan, before the new policy
+// acts, and that taking it back restores all. Job 1 runs. Job 3 comes first in the queue, and is
+// the one that a policy without guarantees reserves for. Job 2 is beyond the depth of the plan of
+// the other.
 func TestWhatIsInherited(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

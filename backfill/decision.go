@@ -91,7 +91,7 @@ type Decision struct {
 	Started []Started
 	Held    []HeldJob
 	Broken  []Broken // by submit time, then queue position
-	// Lifted is how many waiting jobs lost their guarantee, as the round's [PolicyChanged] brought a
-	// policy that gives none. They are not broken: nobody is promised anything any more.
+	// Lifted is how many waiting jobs lost their guarantee, as the round's [PolicyChanged] brought
+	// a policy that gives none. They are not broken: nobody is promised anything any more.
 	Lifted int
 }

@@ -85,9 +85,9 @@ type Event struct {
 	Freed bool
 	// Displaced are the waiting jobs that the event leaves without a reservation, by the start that
 	// was planned for them, then submit time and queue position; for PolicyChanged, by the latter
-	// alone. A policy that gives guarantees plans them anew in this order. At PolicyChanged they are
-	// those that it has promised nothing yet, and they may as well enter its plan once all events are
-	// taken.
+	// alone. A policy that gives guarantees plans them anew in this order. At PolicyChanged they
+	// are those that it has promised nothing yet, and they may as well enter its plan once all
+	// events are taken.
 	Displaced []*Job
 }
 

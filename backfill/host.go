@@ -112,10 +112,11 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 }
 
 // Change replaces the active policy, its fallback and the order from the next round on. Running and
-// waiting jobs and reservations stay. If the name of the policy changes, or whether it gives
-// guarantees, a PolicyChanged event announces it; a policy of the same name has to keep the
-// existing guarantees. The keys of all jobs are computed again. The errors are those of [NewHost];
-// nothing changes then.
+// waiting jobs stay. If the name of the policy changes, or whether it gives guarantees, a
+// PolicyChanged event announces it. Between two policies that give guarantees, reservations and
+// guarantees are carried over. One that gives none lifts all, see [Decision.Lifted]; if one that
+// does follows it, each waiting job is promised a start in order of jobs, as at its arrival. The
+// keys of all jobs are computed again. The errors are those of [NewHost]; nothing changes then.
 func (h *Host) Change(order Order, main, fallback Decider) error {
 	next, err := NewHost(h.State, order, main, fallback, h.refused)
 	if err != nil {

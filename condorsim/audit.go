@@ -14,10 +14,10 @@ import (
 //
 // After each cycle the number of waiting jobs must be that of the arrived jobs that have not
 // started, and the amounts in use those that the running jobs requested. If the policy gives
-// guarantees, each waiting job within the depth of the plan must have one. No job may start before
-// its submit time, start twice, take more than a slot has, or start after its guarantee unless the
-// guarantee is recorded as broken. No job may be planned to run longer than it requests, and each
-// must run as long as its workload says.
+// guarantees, each waiting job within the depth of the plan must have one, and no change to that
+// policy may have lifted one. No job may start before its submit time, start twice, take more than
+// a slot has, or start after its guarantee unless the guarantee is recorded as broken. No job may
+// be planned to run longer than it requests, and each must run as long as its workload says.
 //
 // In the end no job may be lost. The integral of the number of waiting jobs must be the sum of the
 // waits (Little's law), and the integral of each resource in use must be the sum of what the jobs
@@ -143,9 +143,13 @@ func (a *audit) compare(s *backfill.State) error {
 	return nil
 }
 
-// promised checks that no job waits without a promise if the plan had room for it before the cycle's
-// starts.
+// promised checks that a policy with guarantees lifted none, and that no job waits without one if
+// the plan had room for it before the cycle's starts.
 func (a *audit) promised(r *negotiator.Report) error {
+	name, guarantees := r.State.Policy()
+	if n := r.Decision.Lifted; n > 0 && guarantees {
+		return a.violation(noJob, "%d promises were lifted, and policy %s gives them", n, name)
+	}
 	depth, beyond := r.State.Planning().Depth, r.State.BeyondDepth()
 	if beyond == 0 {
 		return nil

@@ -77,7 +77,7 @@ func (a *audit) start(r *negotiator.Report) error {
 			return a.violation(id, "started before it was submitted, at %d", a.w.Jobs[id].Submit)
 		case a.index[id] >= 0:
 			return a.violation(id, "started a second time")
-		case !o.Promised || a.broken[id]:
+		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0:
 		case a.now > o.Guarantee:
 			return a.violation(id, "started, but was promised to start by %d, and that is not recorded as broken",
 				o.Guarantee)

@@ -76,7 +76,7 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 		}
 	}
 	now := report.Delta.Now
-	r.withdraw(report.State)
+	r.inherit(report.State)
 	r.ReservedIdle += float64(r.reserved) * float64(now-r.last)
 	r.reserved, r.last = report.State.ReservedIdle(), now
 	for _, id := range report.Delta.Completed {
@@ -135,10 +135,20 @@ func (r *Result) started(report *negotiator.Report) {
 	}
 }
 
-// withdraw drops the promises to waiting jobs if a policy without guarantees has become active.
-func (r *Result) withdraw(s *backfill.State) {
+// inherit drops the promises to waiting jobs if a policy without guarantees has become active.
+// After such a one, it records what the next one promises to the jobs that it finds.
+func (r *Result) inherit(s *backfill.State) {
 	_, promises := s.Policy()
-	if r.promises && !promises {
+	switch {
+	case promises == r.promises:
+		return
+	case promises:
+		for _, j := range s.Settled() {
+			if j.Promised && !j.Running {
+				r.promise(j.Job.ID, j.Guarantee)
+			}
+		}
+	default:
 		for i := range r.Outcomes {
 			if o := &r.Outcomes[i]; !o.Started {
 				o.Promised, o.Guarantee = false, 0

@@ -47,6 +47,55 @@ func TestChange(t *testing.T) {
 	require.Nil(t, n.priorities)
 }
 
+// TestLiftedPromises: promises are carried over to another policy that gives them, also by a
+// checkpoint. The report counts them when one takes over that gives none.
+func TestLiftedPromises(t *testing.T) {
+	config := func(policy string) Config {
+		return Config{Schema: twoResources(), Policy: linked(t, policy), Fallback: linked(t, policy)}
+	}
+	n, err := New(config("slack"))
+	require.NoError(t, err)
+	d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}}
+	for i := range 4 {
+		d.Submitted = append(d.Submitted, newJob(t, i, 1, ""))
+	}
+	cycle(t, n, d)
+	promised := func() (latest []backfill.Time) {
+		for _, j := range n.Checkpoint().Jobs {
+			if j.Promised && !j.Running {
+				latest = append(latest, j.Guarantee)
+			}
+		}
+		return latest
+	}
+	want := promised()
+	require.Len(t, want, 3)
+	change := func(policy, lifted string) {
+		t.Helper()
+		require.NoError(t, n.Change(Change{Policy: linked(t, policy), Fallback: linked(t, policy)}))
+		r := cycle(t, n, Delta{Now: n.State().Now() + 1})
+		require.Empty(t, r.Decision.Broken)
+		require.Equal(t, lifted, r.Lifted())
+	}
+	change("pc", "")
+	require.Equal(t, want, promised())
+	n, err = Restore(config("conservative"), n.Checkpoint())
+	require.NoError(t, err)
+	r := cycle(t, n, Delta{Now: 3})
+	require.Empty(t, r.Lifted())
+	require.Empty(t, r.Decision.Broken)
+	require.Equal(t, want, promised())
+	change("easy", "promises lifted: 3, as the policy easy gives none")
+	require.Empty(t, promised())
+	change("fcfs", "")
+	change("conservative", "")
+	require.Equal(t, []backfill.Time{10, 20, 30}, promised())
+	n, err = Restore(config("easy"), n.Checkpoint())
+	require.NoError(t, err)
+	r = cycle(t, n, Delta{Now: 7})
+	require.Equal(t, "promises lifted: 3, as the policy easy gives none", r.Lifted())
+}
+
 // TestRunTakesChanges: Run makes each change just before a cycle, and none after the last cycle.
 func TestRunTakesChanges(t *testing.T) {
 	changes := make(chan Change, 3)

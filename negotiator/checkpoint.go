@@ -127,7 +127,7 @@ func (n *Negotiator) closedTo() func(cluster int) *matchmaker.Fit {
 }
 
 // Restore makes a negotiator that continues from a checkpoint: running jobs, the queue,
-// reservations and guarantees stay, unless the configured policy is another one or differs in
+// reservations and guarantees stay, unless the configured policy differs from the one before in
 // giving guarantees. What has happened since comes with the first delta. A checkpoint that no
 // negotiator can have left is an error, which names the job, slot or bundle concerned.
 //

@@ -144,7 +144,7 @@ func New(c Config) (*Negotiator, error) {
 }
 
 // Change makes another policy active from the next cycle on. What runs and waits stays as it is,
-// and so do guarantees if the policy's name stays the same; see [backfill.Host.Change]. Run times
+// and so do guarantees if both policies give them; see [backfill.Host.Change]. Run times
 // are predicted anew if the estimators change, or if only one of the two policies gives guarantees.
 // An error changes nothing.
 func (n *Negotiator) Change(c Change) error {

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -40,6 +41,16 @@ type Report struct {
 
 	predictions *predictions
 	negotiator  *Negotiator
+}
+
+// Lifted tells that the cycle lifted promises, as the policy that took over gives none; "" if it
+// did not.
+func (r *Report) Lifted() string {
+	if r.Decision.Lifted == 0 {
+		return ""
+	}
+	policy, _ := r.State.Policy()
+	return fmt.Sprintf("promises lifted: %d, as the policy %s gives none", r.Decision.Lifted, policy)
 }
 
 // Held is a job that left the queue without running, and why.

@@ -60,8 +60,8 @@ func (t Textbook) start(c *backfill.Cycle) {
 }
 
 // allWithin reports whether every waiting job is within the depth of the plan, only those of the
-// event are still to enter it, and jobs enter it in the order in which they arrive. When a policy takes
-// over, jobs enter after the events.
+// event are still to enter it, and jobs enter it in the order in which they arrive. When a policy
+// takes over, jobs enter after the events.
 func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
 	for _, j := range unplanned(c) {
 		if !slices.Contains(e.Displaced, j) && (e.Kind != backfill.Submitted || e.Job != j) {

@@ -3,8 +3,8 @@ package plan
 import "github.com/condor-backfill/condor-backfill/backfill"
 
 // Enter takes all events of a cycle for a policy that keeps no [Plan]. It calls again for each job
-// that was promised a start and lost its reservation in an event, and enter for each job that enters
-// the plan; both are to reserve for the job. The reserved start becomes the job's guarantee.
+// that was promised a start and lost its reservation in an event, and enter for each job that
+// enters the plan; both are to reserve for the job. The reserved start becomes the job's guarantee.
 func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		atOnce := atOnce(c, &e)
@@ -33,11 +33,11 @@ func promise(c *backfill.Cycle, j *backfill.Job) {
 	}
 }
 
-// atOnce reports whether the jobs that an event left without a reservation enter the plan as soon as
-// it is taken: if jobs enter in the order in which events are applied, all waiting jobs are within
-// the plan's depth, and no other job waits for its turn. Else, and when the policy takes over, they
-// enter after the events: by then all is known that the round changes about them. Jobs that were
-// promised a start do not wait for that, as a promise stays.
+// atOnce reports whether the jobs that an event left without a reservation enter the plan as soon
+// as it is taken: if jobs enter in the order in which events are applied, all waiting jobs are
+// within the plan's depth, and no other job waits for its turn. Else, and when the policy takes
+// over, they enter after the events: by then all is known that the round changes about them. Jobs
+// that were promised a start do not wait for that, as a promise stays.
 func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
 	state, left := c.State(), len(e.Displaced)
 	if e.Kind == backfill.Submitted {

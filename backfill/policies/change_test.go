@@ -14,9 +14,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestAPolicyTakesOver checks what each policy that gives guarantees goes on from. Four cpus are busy
-// until 10; jobs 2, 3 and 4 need all of them, for 20, 10 and 5 s. Under easy, the last of them is first
-// in the queue and the only one with a reservation; the others are promised a start in order of jobs.
+// TestAPolicyTakesOver checks what each policy that gives guarantees goes on from. Four cpus are
+// busy until 10; jobs 2, 3 and 4 need all of them, for 20, 10 and 5 s. Under easy, the last of them
+// is first in the queue and the only one with a reservation; the others are promised a start in
+// order of jobs.
 func TestAPolicyTakesOver(t *testing.T) {
 	type step struct {
 		policy   string
@@ -25,7 +26,8 @@ func TestAPolicyTakesOver(t *testing.T) {
 		promised plan
 		lifted   int
 	}
-	// With a slack of its own length, job 2 could start at 10 and is promised 30; the others fit before.
+	// With a slack of its own length, job 2 could start at 10 and is promised 30; the others fit
+	// before.
 	conserved, slackened, compressed := plan{0, 10, 30, 40}, plan{0, 30, 20, 15}, plan{0, 25, 15, 10}
 	easy := step{"easy", backfill.Planning{}, plan{0, 0, 0, 10}, plan{0, 0, 0, 0}, 0}
 	lifting := easy
@@ -47,7 +49,8 @@ func TestAPolicyTakesOver(t *testing.T) {
 			lifting,
 			{"slack", backfill.Planning{}, slackened, slackened, 0},
 		},
-		// A plan with late starts is compressed at once, as each policy does; dc fills what is idle now.
+		// A plan with late starts is compressed at once, as each policy does; dc fills what is idle
+		// now.
 		{
 			{"slack", backfill.Planning{}, slackened, slackened, 0},
 			{"dc", backfill.Planning{}, slackened, slackened, 0},
@@ -150,8 +153,8 @@ func newSwapped(t *rapid.T) *swapped {
 	return &swapped{t, d, nil}
 }
 
-// choose makes one of the policies take over the state, or the state of a new pool, under a random order
-// and a random depth of its plan.
+// choose makes one of the policies take over the state, or the state of a new pool, under a random
+// order and a random depth of its plan.
 func (s *swapped) choose(among []choice) {
 	chosen := rapid.SampledFrom(among).Draw(s.T, "policy")
 	state := backfill.NewState(s.driver.Resources(), s.driver.Rule())
@@ -179,8 +182,8 @@ func (s *swapped) hostOf(state *backfill.State, of choice, by backfill.Order) *b
 	return h
 }
 
-// decide decides a round, and checks that all promises to waiting jobs are lifted if a policy without
-// guarantees takes over, and none otherwise.
+// decide decides a round, and checks that all promises to waiting jobs are lifted if a policy
+// without guarantees takes over, and none otherwise.
 func (s *swapped) decide(r backfill.Round) backfill.Decision {
 	_, promises := s.host.State.Policy()
 	promised := 0
@@ -199,8 +202,9 @@ func (s *swapped) decide(r backfill.Round) backfill.Decision {
 	return d
 }
 
-// TestNoChangeBreaksAPromise checks, on random pools in which jobs end in time and no slot is lost, that
-// no promise is broken, lifted or moved, however often one policy with guarantees follows another.
+// TestNoChangeBreaksAPromise checks, on random pools in which jobs end in time and no slot is lost,
+// that no promise is broken, lifted or moved, however often one policy with guarantees follows
+// another.
 func TestNoChangeBreaksAPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSwapped(t)
@@ -262,9 +266,9 @@ func (s *swapped) carries() {
 	tx.Rollback()
 }
 
-// TestPromisedAsAtArrival checks that a policy with guarantees which follows one without promises each
-// waiting job what it would promise if all of them arrived now, in order of jobs, beside what runs. Other
-// policies, also with guarantees, decided before.
+// TestPromisedAsAtArrival checks that a policy with guarantees which follows one without promises
+// each waiting job what it would promise if all of them arrived now, in order of jobs, beside what
+// runs. Other policies, also with guarantees, decided before.
 func TestPromisedAsAtArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSwapped(t)
@@ -319,9 +323,9 @@ func tell(d backfill.Decision, s *backfill.State) (told []string) {
 	return told
 }
 
-// TestChangesAsInTheTextbook checks that each policy goes on from the plan of another as its textbook
-// version does, and as itself on a state that loses the memo every other round: what it remembers of
-// jobs that cannot move holds for reservations which it did not make itself.
+// TestChangesAsInTheTextbook checks that each policy goes on from the plan of another as its
+// textbook version does, and as itself on a state that loses the memo every other round: what it
+// remembers of jobs that cannot move holds for reservations which it did not make itself.
 func TestChangesAsInTheTextbook(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {

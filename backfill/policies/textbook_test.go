@@ -131,8 +131,8 @@ func hosting(t *testing.T, s *backfill.State, spec backfill.PolicySpec, order st
 	return h
 }
 
-// play plays a round and tells what was started, what is planned, and how many guarantees were broken.
-// With forget, the state is first replaced by a clone, which has no memo.
+// play plays a round and tells what was started, what is planned, and how many guarantees were
+// broken. With forget, the state is first replaced by a clone, which has no memo.
 func play(t *testing.T, h *backfill.Host, driver *conformance.Driver, forget bool) string {
 	t.Helper()
 	if forget {

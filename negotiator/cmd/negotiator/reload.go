@@ -145,6 +145,16 @@ func (a *activator) activate(now backfill.Time, next *active) {
 	a.logger.SetLevel(level)
 }
 
+// logLifted logs how many promises the policy that took over has lifted.
+type logLifted struct{ logger hclog.Logger }
+
+func (l logLifted) Cycle(r *negotiator.Report) error {
+	if lifted := r.Lifted(); lifted != "" {
+		l.logger.Warn(lifted, "t", r.Delta.Now)
+	}
+	return nil
+}
+
 // level is the log level of the settings.
 func (a *activator) level() hclog.Level {
 	return hclog.LevelFromString(cmp.Or(a.settings.LogLevel, a.logLevel()))

@@ -153,12 +153,15 @@ func TestAPolicysOrderComesWithIt(t *testing.T) {
 		{"policy: slack\norder: sjf", "order: wfp → sjf"},
 		{"policy: slack", "order: sjf → wfp"},
 		{"policy: pc", "policy: slack → pc, order: wfp → fcfs"},
+		{"policy: easy", "policy: pc → easy"},
 	} {
 		write(next[0] + "\n")
 		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
 		require.Contains(t, d.await("reloaded: "), `changed="`+next[1]+`"`)
 	}
+	d.await("promises lifted: ")
 	require.Zero(t, d.end(), &d.log)
+	require.Equal(t, 1, strings.Count(d.log.String(), "promises lifted: "), "slack's were carried over to pc")
 	var printed struct {
 		Policy, Order string
 		Refused       []any
@@ -168,7 +171,7 @@ func TestAPolicysOrderComesWithIt(t *testing.T) {
 	require.Equal(t, []string{"easy", "fcfs"}, []string{printed.Policy, printed.Order})
 	require.Empty(t, printed.Refused)
 	require.Equal(t, []struct{ Policy, Order string }{
-		{"slack", "wfp"}, {"slack", "sjf"}, {"slack", "wfp"}, {"pc", "fcfs"},
+		{"slack", "wfp"}, {"slack", "sjf"}, {"slack", "wfp"}, {"pc", "fcfs"}, {"easy", "fcfs"},
 	}, printed.Changes)
 }
 

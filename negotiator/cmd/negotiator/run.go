@@ -238,7 +238,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		}
 		p.logger.Info("scheduling", about...)
 	}
-	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch)
+	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch, logLifted{p.logger})
 }
 
 // warnUnordered warns if the order's expression gave no job a number, so that it ordered nothing.

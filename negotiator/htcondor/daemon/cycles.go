@@ -209,6 +209,9 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		log.Warn("a guarantee is broken", "job", name, "promised", clock(promised, r.Delta.Now, time.Local),
 			"now", clock(now, r.Delta.Now, time.Local), "cause", cause)
 	}
+	if lifted := r.Lifted(); lifted != "" {
+		log.Warn(lifted)
+	}
 	for _, b := range c.lost {
 		broken(b.Job, b.Promised, b.Now, "lease")
 	}

@@ -165,6 +165,21 @@ func TestBroken(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
+// TestLifted checks that the log says how many promises were lifted when a policy takes over that
+// gives none.
+func TestLifted(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o, easy := w.options("conservative"), w.options("easy").Negotiator
+	changes := make(chan negotiator.Change, 1)
+	o.Negotiator.Changes, o.Logger = changes, logTo(log)
+	run(t, o)
+	w.deltas <- w.begin()
+	poll.Contains(t, "cycle 1: ", log.String)
+	changes <- negotiator.Change{Policy: easy.Policy, Fallback: easy.Fallback}
+	w.deltas <- negotiator.Delta{Now: 1001}
+	poll.Contains(t, "promises lifted: 1, as the policy easy gives none", log.String)
+}
+
 // TestClockPutBack checks that the daemon starts again if the clock was put back by an hour.
 func TestClockPutBack(t *testing.T) {
 	w, log := newWorld(), &buffer{}
