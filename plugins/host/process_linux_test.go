@@ -25,6 +25,16 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(before, 0), syscall.ESRCH, "nothing is left of it")
 }
 
+// TestAPluginIgnoresAHangup: a signal by the name of the host's program reaches its plugins, too,
+// and asks only the host to reload.
+func TestAPluginIgnoresAHangup(t *testing.T) {
+	remote := child(t, "easy", Options{})
+	before := remote.Stats().PID
+	taken := func(int) bool { return true } // a signal that is ignored never gets there
+	require.Empty(t, runThroughTrouble(t, remote, 0, func() { send(t, before, syscall.SIGHUP, taken) }))
+	require.Equal(t, before, remote.Stats().PID)
+}
+
 // A socket's path may have about a hundred letters and no more.
 func TestATemporaryDirectoryMayBeFarAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("far", 30))

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-plugin"
@@ -28,8 +30,11 @@ import (
 // with it. Started by hand, the program prints that it is a plugin and exits with status 1; it also
 // does so if the spec is invalid.
 //
-// What the policy prints, or logs with [Logger], appears in the host's log.
+// What the policy prints, or logs with [Logger], appears in the host's log. The process ignores
+// SIGHUP, which is for the host: a plugin that is a part of the host has its name, and a signal by
+// name reaches both.
 func Serve(spec backfill.PolicySpec) {
+	signal.Ignore(syscall.SIGHUP)
 	if err := servable(spec); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "this policy cannot be served: %v\n", err)
 		os.Exit(1)
