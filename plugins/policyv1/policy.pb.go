@@ -220,8 +220,11 @@ const (
 	// EVENT_KIND_UNSPECIFIED is refused.
 	EventKind_EVENT_KIND_UNSPECIFIED EventKind = 0
 	// EVENT_KIND_POLICY_CHANGED: another policy decides from here on; this one, if
-	// it is the first event of all. Reservations stay, guarantees are lifted, and
-	// Snapshot.keep_freed becomes 0.
+	// it is the first event of all. If both it and the policy before give guarantees,
+	// reservations and guarantees stay. If it gives none, reservations stay, and the
+	// guarantees of jobs that wait are lifted. If only it gives them, reservations
+	// are void, and all jobs that wait are to be promised a start. Snapshot.keep_freed
+	// becomes 0.
 	EventKind_EVENT_KIND_POLICY_CHANGED EventKind = 1
 	// EVENT_KIND_SLOT_ADDED: a slot came up, new or one that was lost. It is also
 	// all that EVENT_KIND_SLOT_CHANGED is.
