@@ -17,6 +17,7 @@
 //
 // Files:
 //   - play.go: a play, round by round
+//   - ends.go: when the running jobs end
 //   - starts.go: when the waiting jobs start in a play
 //   - futures.go: when they start in several plays, as a range
 package ahead

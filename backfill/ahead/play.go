@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tidwall/btree"
-
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
@@ -26,7 +24,7 @@ type Rules struct {
 
 // Start is where a play begins and what is to happen in it.
 type Start struct {
-	// State is a copy for the play alone, which changes it.
+	// State is a copy for the play alone, which changes it; nil: the play begins with [Play.Again].
 	State *backfill.State
 	// End returns when a job ends that started at the given instant: the running jobs, which are
 	// asked first, and those that start in the play. One that runs now is asked once; if its end is
@@ -44,16 +42,10 @@ type Start struct {
 type Play struct {
 	host     *backfill.Host
 	end      func(*backfill.Job, backfill.Time) backfill.Time
-	ends     *btree.BTreeG[ending]
+	ends     endings // of the running jobs
 	first    *backfill.Round
 	arrivals []*backfill.Job // still to come, by submit time
 	events   []backfill.Event
-}
-
-// ending is when a running job ends.
-type ending struct {
-	at  backfill.Time
-	job backfill.JobID
 }
 
 // Play begins a play. The error is that of [backfill.NewHost].
@@ -68,13 +60,26 @@ func (r Rules) Play(from Start) (*Play, error) {
 	if r.Planning != nil {
 		host.Plan(*r.Planning)
 	}
-	p := &Play{
-		host: host, end: from.End, first: from.First, arrivals: slices.Clone(from.Arrivals),
-		ends: btree.NewBTreeGOptions(func(a, b ending) bool {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job, b.job)) < 0
-		}, btree.Options{NoLocks: true}),
+	p := &Play{host: host}
+	if from.State != nil {
+		p.begin(from)
 	}
+	return p, nil
+}
+
+// Again ends the play and begins another one under the same rules, in the same memory. The keys of
+// the state must come from the rules' order, as those of a copy of a schedule under these rules do:
+// only what changes them with time is asked again, which is much faster if the order is slow.
+func (p *Play) Again(from Start) {
+	p.host.State = from.State
+	p.begin(from)
+}
+
+// begin notes what is to happen in the play.
+func (p *Play) begin(from Start) {
+	p.end, p.first, p.arrivals = from.End, from.First, slices.Clone(from.Arrivals)
 	slices.SortStableFunc(p.arrivals, func(a, b *backfill.Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	p.ends = p.ends[:0]
 	gone := map[backfill.JobID]bool{} // those that end in the first round
 	if p.first != nil {
 		for _, e := range p.first.Events {
@@ -85,10 +90,10 @@ func (r Rules) Play(from Start) (*Play, error) {
 	}
 	for run := range from.State.Running() {
 		if !gone[run.Job.ID] {
-			p.ends.Set(ending{p.end(run.Job, run.Start), run.Job.ID})
+			p.ends = append(p.ends, ending{p.end(run.Job, run.Start), run.Job.ID})
 		}
 	}
-	return p, nil
+	p.ends.order()
 }
 
 // State returns the schedule as it stands. It must not be changed.
@@ -114,9 +119,24 @@ func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err er
 	}
 	for i := range d.Started {
 		j := d.Started[i].Job
-		p.ends.Set(ending{max(p.end(j, d.Now), d.Now), j.ID})
+		p.ends.push(ending{max(p.end(j, d.Now), d.Now), j.ID})
 	}
 	return d, true, nil
+}
+
+// Instant returns when the next round is: [backfill.Forever] if nothing will happen any more.
+func (p *Play) Instant() backfill.Time {
+	if p.first != nil {
+		return p.first.Now
+	}
+	at := p.host.State.NextWake()
+	if len(p.ends) > 0 {
+		at = min(at, p.ends[0].at)
+	}
+	if len(p.arrivals) > 0 {
+		at = min(at, p.arrivals[0].Submit)
+	}
+	return max(at, p.host.State.Now())
 }
 
 // round returns what happens next: jobs end or arrive, or the schedule asks for a round. It returns
@@ -126,21 +146,12 @@ func (p *Play) round() (r backfill.Round, more bool) {
 		r, p.first = *p.first, nil
 		return r, true
 	}
-	now := p.host.State.Now()
-	r.Now = p.host.State.NextWake()
-	if e, ok := p.ends.Min(); ok {
-		r.Now = min(r.Now, e.at)
-	}
-	if len(p.arrivals) > 0 {
-		r.Now = min(r.Now, p.arrivals[0].Submit)
-	}
-	if r.Now = max(r.Now, now); r.Now >= backfill.Forever {
+	if r.Now = p.Instant(); r.Now >= backfill.Forever {
 		return r, false
 	}
 	p.events = p.events[:0]
-	for e, ok := p.ends.Min(); ok && e.at <= r.Now; e, ok = p.ends.Min() {
-		p.ends.PopMin()
-		p.events = append(p.events, backfill.Event{Kind: backfill.Completed, JobID: e.job})
+	for len(p.ends) > 0 && p.ends[0].at <= r.Now {
+		p.events = append(p.events, backfill.Event{Kind: backfill.Completed, JobID: p.ends.pop().job})
 	}
 	for len(p.arrivals) > 0 && p.arrivals[0].Submit <= r.Now {
 		p.events = append(p.events, backfill.Event{Kind: backfill.Submitted, Job: p.arrivals[0]})

@@ -23,6 +23,8 @@ func TestPlayedStartsCome(t *testing.T) {
 		require.NoError(t, err)
 		came := map[backfill.JobID]backfill.Time{}
 		var told []map[backfill.JobID]ahead.Beginning
+		again, err := r.Play(ahead.Start{})
+		require.NoError(t, err)
 		for {
 			d, more, err := play.Next(t.Context())
 			require.NoError(t, err)
@@ -42,6 +44,10 @@ func TestPlayedStartsCome(t *testing.T) {
 			starts, err := copied.Starts(t.Context(), ahead.Bounds{})
 			require.NoError(t, err)
 			told = append(told, starts)
+			again.Again(ahead.Start{State: play.State().Clone(), End: p.end, Arrivals: p.jobs[arrived:]})
+			starts, err = again.Starts(t.Context(), ahead.Bounds{})
+			require.NoError(t, err)
+			require.Equal(t, told[len(told)-1], starts, "in a play again")
 			if arrived == len(p.jobs) {
 				next.State, next.End = play.State().Clone(), ahead.Taken(d.Now, p.run)
 				copied, err = other.Play(next)
@@ -75,7 +81,7 @@ func one(estimates ...backfill.Time) pool {
 }
 
 // begun returns the state of the pool after its first round, in which all jobs arrive.
-func begun(t *testing.T, p pool, r ahead.Rules) *backfill.State {
+func begun(t testing.TB, p pool, r ahead.Rules) *backfill.State {
 	t.Helper()
 	first := p.begin()
 	for _, j := range p.jobs {
@@ -138,6 +144,7 @@ func TestBounds(t *testing.T) {
 	require.Len(t, starts(t, r, from(), ahead.Bounds{Rounds: 2}), 2)
 	require.Len(t, starts(t, r, from(), ahead.Bounds{Until: 10}), 1)
 	require.Len(t, starts(t, r, from(), ahead.Bounds{Jobs: 2}), 2)
+	require.Len(t, starts(t, r, from(), ahead.Bounds{Until: 19}), 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	play, err := r.Play(from())

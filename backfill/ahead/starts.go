@@ -60,7 +60,7 @@ func (p *Play) Starts(ctx context.Context, b Bounds) (map[backfill.JobID]Beginni
 // Until plays until the callback, which sees each decision, says that it is enough, nothing happens
 // any more, or a bound is reached.
 func (p *Play) Until(ctx context.Context, b Bounds, enough func(*backfill.Decision) bool) error {
-	for n := 0; b.Rounds == 0 || n < b.Rounds; n++ {
+	for n := 0; (b.Rounds == 0 || n < b.Rounds) && (b.Until == 0 || p.Instant() <= b.Until); n++ {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -68,7 +68,7 @@ func (p *Play) Until(ctx context.Context, b Bounds, enough func(*backfill.Decisi
 		if err != nil {
 			return err
 		}
-		if !more || enough(&d) || b.Until != 0 && d.Now >= b.Until {
+		if !more || enough(&d) {
 			return nil
 		}
 	}
