@@ -5,7 +5,7 @@
 // time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go). [Run] puts a negotiator in front of the pool and returns the [Result]: what became
-// of every job. [RunFair] also finds fair start times, in copies of the simulation.
+// of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead.
 //
 // Every run is audited: the audit keeps its own books and compares them with what the negotiator
 // reports. A contradiction is a [Violation], which can be saved as a case to run again.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -104,9 +105,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)
 	}
-	const ahead = 16 // copies queued for each worker
+	const queued = 16 // copies for each worker
 	f := &fairStarts{
-		Decider: main, w: w, fair: fair, copies: make(chan *fairCopy, ahead*fair.Workers),
+		Decider: main, w: w, fair: fair, copies: make(chan *fairCopy, queued*fair.Workers),
 		waiting: map[backfill.JobID][]*fairCopy{},
 		strict:  slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
 		relaxed: slices.Repeat([]backfill.Time{unknown}, len(w.Jobs)),
@@ -117,9 +118,10 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	return f, f.work(ctx, fail, c, main, fallback)
 }
 
-// work starts the workers, which run copies of the simulation. Each has a [backfill.Host] and a
-// policy of its own. work returns an error if it cannot make these. Later errors of workers, and
-// decisions of the policy that a host refuses, go to fail, which ends the simulation.
+// work starts the workers, which play copies of the simulation. Each has policies of its own, and one
+// play after the other, as the keys of all copies come from the same order. work returns an error if
+// it cannot make these. Later errors of workers, and decisions of the policy that are refused, go to
+// fail, which ends the simulation.
 func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c negotiator.Config,
 	main, fallback backfill.Repeatable,
 ) error {
@@ -127,7 +129,6 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 	for _, j := range f.w.Jobs {
 		jobs[j.ID] = j.Job
 	}
-	hosts := make([]*backfill.Host, f.fair.Workers)
 	var deciders []backfill.Decider
 	f.close = func() {
 		for _, d := range deciders {
@@ -136,43 +137,42 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 			}
 		}
 	}
+	again := func(p backfill.Repeatable) (backfill.Decider, error) {
+		d, err := p.Again(ctx)
+		if err == nil {
+			deciders = append(deciders, d)
+		}
+		return d, err
+	}
 	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
 		fail(fmt.Errorf("fair start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
 	}
-	for i := range hosts {
-		ours, err := main.Again(ctx)
+	plays := make([]*ahead.Play, f.fair.Workers)
+	for i := range plays {
+		rules := ahead.Rules{Order: f.order(c.Order.Of(jobs, f.w.Schema.Resources)), Refused: refused}
+		var err error
+		if rules.Policy, err = again(main); err == nil {
+			rules.Fallback, err = again(fallback)
+		}
 		if err == nil {
-			deciders = append(deciders, ours)
-			order := f.order(c.Order.Of(jobs, f.w.Schema.Resources))
-			hosts[i], err = hostOfCopies(ctx, ours, fallback, order, refused)
+			plays[i], err = rules.Play(ahead.Start{})
 		}
 		if err != nil {
 			f.close()
 			return err
 		}
 	}
-	for _, host := range hosts {
+	for _, play := range plays {
 		f.working.Go(func() {
 			for copied := range f.copies {
-				if err := f.follow(ctx, host, copied); err != nil {
-					fail(fmt.Errorf("fair start times, in the copy of the simulation at %d: %w", copied.now, err))
+				now := copied.from.State.Now()
+				if err := f.follow(ctx, play, copied); err != nil {
+					fail(fmt.Errorf("fair start times, in the copy of the simulation at %d: %w", now, err))
 				}
 			}
 		})
 	}
 	return nil
-}
-
-// hostOfCopies returns a host that decides the rounds of copies; the caller sets its state. A
-// refused decision is reported to refused.
-func hostOfCopies(ctx context.Context, main backfill.Decider, fallback backfill.Repeatable, order backfill.Order,
-	refused func(backfill.Refusal),
-) (*backfill.Host, error) {
-	second, err := fallback.Again(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return backfill.NewHost(nil, order, main, second, refused)
 }
 
 // settle sets the fair start times that needed no copy, strict ones to the job's own start and

@@ -6,18 +6,15 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 )
 
 // fairCopy is a copy of the simulation in which no more jobs arrive, except the one in the field
 // late, if set: it arrives as soon as no job waits.
 type fairCopy struct {
-	state      *backfill.State
-	now        backfill.Time
-	events     []backfill.Event // of this instant, not yet decided
-	ends       endings          // of the running jobs
-	last, late fairJob          // the jobs whose starts are to be found
-	arrived    bool             // late arrived
-	awaits     int              // number of caps not known yet
+	from       ahead.Start
+	last, late fairJob // the jobs whose starts are to be found
+	awaits     int     // number of caps not known yet
 }
 
 // fairJob is a job whose start is to be found in a copy; a start at the cap or later is taken as
@@ -45,22 +42,14 @@ func (f *fairStarts) Decide(ctx context.Context, tx *backfill.Transaction) error
 			copied.late = fairJob{e.Job, backfill.Forever}
 		}
 		if copied.last.Job != nil || copied.late.Job != nil {
-			f.fill(&copied, tx, before)
+			copied.from = ahead.Start{State: tx.State().Clone(), End: f.end}
+			if k > 0 {
+				copied.from.First = &backfill.Round{Now: tx.Now(), Events: slices.Clone(before)}
+			}
 			f.hand(&copied)
 		}
 	}
 	return f.Decider.Decide(ctx, tx)
-}
-
-// fill copies the simulation as it is just before an event of the round; before holds the earlier
-// events of that round.
-func (f *fairStarts) fill(copied *fairCopy, tx *backfill.Transaction, before []backfill.Event) {
-	copied.state, copied.now, copied.events = tx.State().Clone(), tx.Now(), slices.Clone(before)
-	for r := range tx.Running() {
-		if end := f.end(r.Job, r.Start); end > copied.now { // jobs that end now are among the events
-			copied.ends.push(ending{at: end, job: r.Job.ID})
-		}
-	}
 }
 
 // These bound the copies that wait for their caps, and so their memory: a copy takes about 500
@@ -122,33 +111,23 @@ func (f *fairStarts) end(j *backfill.Job, start backfill.Time) backfill.Time {
 	return start + f.w.Jobs[j.ID].runs()
 }
 
-// follow runs a copy of the simulation on the host until each fair start that is computed on this
-// copy is known or cannot come before its cap, and stores it or the cap. It returns the host's
-// error.
-func (f *fairStarts) follow(ctx context.Context, host *backfill.Host, copied *fairCopy) error {
-	host.State = copied.state
-	round := backfill.Round{Now: copied.now, Events: copied.events}
-	if len(round.Events) == 0 {
-		round = f.next(copied)
-	}
-	for f.wanted(copied, round.Now) {
-		d, err := host.Decide(ctx, round)
+// follow plays a copy of the simulation until each fair start that is computed on this copy is known
+// or cannot come before its cap, and stores it or the cap.
+func (f *fairStarts) follow(ctx context.Context, play *ahead.Play, copied *fairCopy) error {
+	play.Again(copied.from)
+	arrives := copied.late.Job
+	for f.wanted(copied, play.Instant()) {
+		d, _, err := play.Next(ctx)
 		if err != nil {
 			return err
 		}
 		for _, s := range d.Started {
-			copied.ends.push(ending{at: f.end(s.Job, d.Now), job: s.Job.ID})
 			f.record(copied, s.Job, d.Now)
 		}
-		if copied.late.Job != nil && !copied.arrived && host.State.Waiting() == 0 {
-			copied.arrived = true
-			round = backfill.Round{
-				Now:    d.Now,
-				Events: []backfill.Event{{Kind: backfill.Submitted, Job: copied.late.Job}},
-			}
-			continue
+		if arrives != nil && play.State().Waiting() == 0 {
+			play.Arrive(arrives)
+			arrives = nil
 		}
-		round = f.next(copied)
 	}
 	return nil
 }
@@ -172,21 +151,6 @@ func (f *fairStarts) record(copied *fairCopy, j *backfill.Job, start backfill.Ti
 	case copied.late.Job:
 		f.relaxed[j.ID], copied.late.Job = start, nil
 	}
-}
-
-// next returns the next round of a copy, when a job ends or the policy wants to be called. Its time
-// is [backfill.Forever] if there is none.
-func (f *fairStarts) next(copied *fairCopy) backfill.Round {
-	r := backfill.Round{Now: copied.state.NextWake(), Events: copied.events[:0]}
-	if len(copied.ends) > 0 {
-		r.Now = min(r.Now, copied.ends[0].at)
-	}
-	for len(copied.ends) > 0 && copied.ends[0].at <= r.Now {
-		ended := copied.ends.pop().job
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: ended})
-	}
-	copied.events = r.Events
-	return r
 }
 
 // keepOrderTime notes for the copies the run time with which the order ranks an arriving job, since
