@@ -20,6 +20,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 // asksPool reports whether to ask the negotiator of a real pool; else the question is about an
@@ -47,33 +48,47 @@ func (c *poolFlags) asksPool(at *int64) (bool, error) {
 // findNegotiator finds this project's negotiator in the pool: one that makes matches, else one that
 // only observes.
 func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, error) {
-	var none client.Negotiator
+	ad, secure, err := c.negotiatorAd(ctx)
+	if err != nil {
+		return client.Negotiator{}, err
+	}
+	text, _ := ad.Text("MyAddress")
+	address, err := cedar.ParseAddress(text)
+	if err != nil {
+		return client.Negotiator{}, fmt.Errorf("the negotiator's address: %w", err)
+	}
+	return client.Negotiator{Security: secure, Address: address}, nil
+}
+
+// negotiatorAd returns the ad of that negotiator, with the given attributes besides the usual ones,
+// and who asks.
+func (c *poolFlags) negotiatorAd(ctx context.Context, more ...string) (*classad.ClassAd, *security.Client, error) {
 	site := daemon.Site{Config: condorconfig.Parse("", "")}
 	var err error
 	if *c.Pool == config.LocalPool {
 		if site.Config, err = condorconfig.Read(ctx, condorconfig.Source{}); err != nil {
-			return none, cli.Bad(fmt.Errorf("%w; at a time of a simulation, look with --at T", err))
+			return nil, nil, cli.Bad(fmt.Errorf("%w; at a time of a simulation, look with --at T", err))
 		}
 		c.htcondor.Store(site.Config)
 	}
 	if site.Settings, err = c.settings(); err != nil {
-		return none, cli.Bad(err)
+		return nil, nil, cli.Bad(err)
 	}
 	if err = site.ReadSecrets(); err != nil {
-		return none, cli.Bad(err)
+		return nil, nil, cli.Bad(err)
 	}
 	secure, err := site.Client()
 	if err != nil {
-		return none, cli.Bad(err)
+		return nil, nil, cli.Bad(err)
 	}
 	secure.Name = "TOOL"
 	addresses, err := site.Collectors()
 	if err != nil {
-		return none, cli.Bad(err)
+		return nil, nil, cli.Bad(err)
 	}
 	collector := client.Collector{Security: secure, Addresses: addresses, Locate: c.locateCollector}
 	var ads []*classad.ClassAd
-	attributes := []string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}
+	attributes := append([]string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}, more...)
 	err = collector.Query(ctx, []client.AdType{
 		{Name: client.NegotiatorType, Projection: attributes},
 		{Name: client.ObserverType, Projection: attributes},
@@ -84,25 +99,20 @@ func (c *poolFlags) findNegotiator(ctx context.Context) (client.Negotiator, erro
 			return wrong
 		})
 	if err != nil {
-		return none, fmt.Errorf("find the pool's negotiator: %w", err)
+		return nil, nil, fmt.Errorf("find the pool's negotiator: %w", err)
 	}
 	all := len(ads)
 	ads = slices.DeleteFunc(ads, func(ad *classad.ClassAd) bool { _, ours := ad.Text("BackfillPolicy"); return !ours })
 	switch {
 	case all == 0:
-		return none, errors.New("the collector knows of no negotiator: is it running? condor_status " +
+		return nil, nil, errors.New("the collector knows of no negotiator: is it running? condor_status " +
 			"-negotiator lists them")
 	case len(ads) == 0:
-		return none, errors.New("the pool's negotiator is HTCondor's own, which knows no start times; " +
+		return nil, nil, errors.New("the pool's negotiator is HTCondor's own, which knows no start times; " +
 			"an administrator can try this one beside it, with negotiator --observe")
 	}
 	slices.SortStableFunc(ads, func(a, b *classad.ClassAd) int { return observes(a) - observes(b) })
-	text, _ := ads[0].Text("MyAddress")
-	address, err := cedar.ParseAddress(text)
-	if err != nil {
-		return none, fmt.Errorf("the negotiator's address: %w", err)
-	}
-	return client.Negotiator{Security: secure, Address: address}, nil
+	return ads[0], secure, nil
 }
 
 // locateCollector returns the address that this machine's collector has written down, by HTCondor's
@@ -295,6 +305,9 @@ func moment(unix *int64, zone *time.Location) string {
 
 // askStartTimes lists the waiting jobs of a real pool.
 func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
+	if c.Accuracy {
+		return c.askAccuracy(ctx)
+	}
 	n, err := c.findNegotiator(ctx)
 	if err != nil {
 		return err
@@ -312,6 +325,32 @@ func (c *startTimesCommand) askStartTimes(ctx context.Context) error {
 		all[i] = daemon.ReadJobForecast(ad, time.Local)
 	}
 	return printPlans(all, c.Limit, c.JSON)
+}
+
+// askAccuracy tells how true the start times of a real pool were.
+func (c *startTimesCommand) askAccuracy(ctx context.Context) error {
+	ad, _, err := c.negotiatorAd(ctx, daemon.AccuracyAttributes()...)
+	if err != nil {
+		return err
+	}
+	all := daemon.ReadAccuracy(ad)
+	if c.JSON {
+		return printJSON(all)
+	}
+	t := plainTable("told", "jobs", "median error", "p90 error", "in the 80 % range")
+	seconds := func(n int64) string { return (time.Duration(n) * time.Second).String() }
+	for _, m := range all {
+		row := table.Row{m.Told, m.Jobs, "", "", ""}
+		if m.Jobs > 0 {
+			row[2], row[3] = seconds(m.Median), seconds(m.P90)
+		}
+		if m.Ranged > 0 {
+			row[4] = fmt.Sprintf("%.0f %% of %d", 100*m.Within, m.Ranged)
+		}
+		t.AppendRow(row)
+	}
+	_, err = os.Stdout.WriteString(t.Render() + "\n")
+	return err
 }
 
 // silent adds to an error why a negotiator may not answer although the collector has its ad.

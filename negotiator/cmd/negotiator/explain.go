@@ -51,7 +51,9 @@ Orders and estimators: negotiator run --help.`
 type startTimesCommand struct {
 	Owner string `group:"Ask a running negotiator" help:"List this user's jobs alone."`
 	Limit int    `group:"Ask a running negotiator" placeholder:"N" help:"List the first N jobs of the queue."`
-	JSON  bool   `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
+
+	Accuracy bool `group:"Ask a running negotiator" help:"Tell how true the start times were of jobs that have started."`
+	JSON     bool `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
 	atFlag
 	poolFlags
 }
@@ -80,6 +82,7 @@ func (*startTimesCommand) Help() string {
 Examples:
   negotiator start-times
   negotiator start-times --owner alice --limit 20
+  negotiator start-times --accuracy
   negotiator start-times --json
   negotiator start-times --pool htcondor://cm.site:9618 --token condor.token
   negotiator start-times --at 60 --policy conservative
@@ -175,6 +178,9 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return cli.Bad(cmp.Or(err, c.check(ask)))
 	case ask:
 		return c.askStartTimes(ctx)
+	case c.Accuracy:
+		return cli.Bad(errors.New("--accuracy is what a running negotiator has seen; of a simulation, condorsim run " +
+			"--eta tells it"))
 	}
 	p, err := c.prepare(ctx, "warn")
 	if err != nil {

@@ -124,6 +124,9 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	c.keep(r.Learned)
 	d, now, jobs := c.d, &c.now, c.checkpoint.Jobs
 	d.lastCycle.Store(c.forecaster(r))
+	if !d.o.Observe { // else nothing was started
+		d.accuracy.follow(r)
+	}
 	d.forgetAnswers()
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched

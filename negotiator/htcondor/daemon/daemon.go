@@ -138,6 +138,7 @@ type Daemon struct {
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	twins     negotiator.Twins           // decide in plays
 	playing   atomic.Pointer[context.CancelCauseFunc]
+	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
 

@@ -26,6 +26,9 @@ var (
 	startedLast   = describes("started", "Jobs that the last cycle started.")
 	phaseSeconds  = describes("phase_seconds", "How long each phase of the last cycle took.", "phase")
 	residentBytes = describes("resident_bytes", "Memory of the process.")
+	startsTold    = describes("starts", "Jobs that started, the last 1,000, by when they were told a start.", "told")
+	startError    = describes("start_error_seconds", "Errors of expected starts, by when they were told.", "told", "quantile")
+	startWithin   = describes("start_within_range", "Share of the jobs that started in the range told.", "told")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -33,7 +36,7 @@ var (
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
-		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped,
+		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 	} {
 		c <- desc
 	}
@@ -67,6 +70,16 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 		stopped = 1
 	}
 	gauge(isStopped, stopped)
+	for _, told := range m.d.accuracy.measure() {
+		gauge(startsTold, float64(told.Jobs), told.Told)
+		if told.Jobs > 0 {
+			gauge(startError, float64(told.Median), told.Told, "0.5")
+			gauge(startError, float64(told.P90), told.Told, "0.9")
+		}
+		if told.Ranged > 0 {
+			gauge(startWithin, told.Within, told.Told)
+		}
+	}
 	if len(s.cycles) == 0 {
 		return
 	}

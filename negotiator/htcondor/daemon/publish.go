@@ -53,7 +53,9 @@ func (d *Daemon) foresee(ctx context.Context) {
 		case <-d.newCycle:
 		}
 		before := time.Now()
-		d.forecast.Store(d.lastCycle.Load().Widen())
+		told := d.lastCycle.Load().Widen()
+		d.forecast.Store(told)
+		d.accuracy.tell(told)
 		took := time.Since(before)
 		d.log.Debug("start times are known", "took", took)
 		d.change(func(s *status) { s.planned = took })
@@ -102,14 +104,21 @@ func (d *Daemon) sealed() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.status.sequence++
-	return d.status.ad(time.Now())
+	return d.ad()
+}
+
+// ad returns the Negotiator ad. The status must be locked.
+func (d *Daemon) ad() *classad.ClassAd {
+	ad := d.status.ad(time.Now())
+	d.accuracy.describe(ad)
+	return ad
 }
 
 // Ad returns the current Negotiator ad.
 func (d *Daemon) Ad() *classad.ClassAd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.status.ad(time.Now())
+	return d.ad()
 }
 
 // withdraw removes our ad from the collector, if it was ever sent.

@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// accuracy keeps the record of how true start times were: what each job was told first, and when it
+// came to the head of the queue, and when it then started. It is of this process alone.
+type accuracy struct {
+	mu   sync.Mutex
+	told [whens]map[backfill.JobID]toldStart // jobs that wait
+	came [whens][]cameStart                  // the last of those that started, oldest first
+}
+
+// When a start was told.
+const (
+	atArrival = iota
+	atHead
+	whens
+)
+
+// whenNames are parts of attributes and the labels of metrics.
+var whenNames = [whens]struct{ attribute, label string }{{"AtArrival", "arrival"}, {"AtHead", "head"}}
+
+// toldStart is what was told of a start: its middle and, if ranged, its range.
+type toldStart struct {
+	low, mid, high backfill.Time
+	ranged         bool
+}
+
+// cameStart is a start that came.
+type cameStart struct {
+	off    backfill.Time // by how much it was told wrong, earlier or later
+	ranged bool          // a range was told
+	within bool          // it came within the range
+}
+
+const (
+	mostCame = 1000             // starts that came, of each kind
+	mostTold = 4 * mostForeseen // jobs that were told something
+)
+
+// tell records what a forecast tells the jobs that have been told nothing yet, and the first in the
+// queue.
+func (a *accuracy) tell(f *Forecast) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for when := range a.told {
+		if a.told[when] == nil {
+			a.told[when] = map[backfill.JobID]toldStart{}
+		}
+	}
+	for i, j := range f.Jobs {
+		if j.Start == nil || j.Situation != backfill.Reserved.String() && j.Situation != backfill.Waits.String() {
+			continue
+		}
+		told := toldStart{mid: backfill.Time(*j.Start)}
+		if j.P10 != nil && j.P90 != nil {
+			told.low, told.high, told.ranged = backfill.Time(*j.P10), backfill.Time(*j.P90), true
+		}
+		for when := range a.told {
+			if _, known := a.told[when][j.ID]; !known && (when == atArrival || i == 0) && len(a.told[when]) < mostTold {
+				a.told[when][j.ID] = told
+			}
+		}
+	}
+}
+
+// follow records the jobs that a cycle started, and forgets those that wait no more.
+func (a *accuracy) follow(r *negotiator.Report) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for when := range a.told {
+		for _, m := range r.Matches {
+			told, known := a.told[when][m.Job.ID]
+			if !known {
+				continue
+			}
+			now := r.Delta.Now
+			a.came[when] = append(a.came[when], cameStart{
+				off: max(now-told.mid, told.mid-now), ranged: told.ranged, within: told.low <= now && now <= told.high,
+			})
+			if n := len(a.came[when]); n > mostCame {
+				a.came[when] = slices.Delete(a.came[when], 0, n-mostCame)
+			}
+		}
+		for id := range a.told[when] {
+			if !r.State.IsWaiting(id) {
+				delete(a.told[when], id)
+			}
+		}
+	}
+}
+
+// Accuracy says how true the start times were that were told.
+type Accuracy struct {
+	Told string `json:"told"` // when: at the job's arrival, or at the head of the queue
+	// Jobs is how many have started, the last 1,000 at most, and Ranged how many of them were told a
+	// range.
+	Jobs   int64 `json:"jobs"`
+	Ranged int64 `json:"told_a_range"`
+	// Median and P90 are of the errors of the expected starts, in seconds, earlier or later.
+	Median int64 `json:"median_error_seconds"`
+	P90    int64 `json:"p90_error_seconds"`
+	// Within is the share of the jobs that were told a range and started in it.
+	Within float64 `json:"within_range"`
+}
+
+// measure returns how true the start times were, by when they were told.
+func (a *accuracy) measure() (all [whens]Accuracy) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for when := range all {
+		m, errors := &all[when], make([]backfill.Time, len(a.came[when]))
+		m.Told, m.Jobs = whenNames[when].label, int64(len(errors))
+		within := 0
+		for i, c := range a.came[when] {
+			errors[i] = c.off
+			if c.ranged {
+				m.Ranged++
+			}
+			if c.ranged && c.within {
+				within++
+			}
+		}
+		if len(errors) > 0 {
+			slices.Sort(errors)
+			rank := func(percent int) int64 { return int64(errors[(percent*len(errors)+99)/100-1]) }
+			m.Median, m.P90 = rank(50), rank(90)
+		}
+		m.Within = float64(within) / float64(max(m.Ranged, 1))
+	}
+	return all
+}
+
+// describe adds the record to the Negotiator ad.
+func (a *accuracy) describe(ad *classad.ClassAd) {
+	for when, m := range a.measure() {
+		name := "BackfillStarts" + whenNames[when].attribute
+		ad.SetInt(name, m.Jobs)
+		ad.SetInt(name+"Ranged", m.Ranged)
+		ad.SetInt(name+"MedianError", m.Median)
+		ad.SetInt(name+"P90Error", m.P90)
+		ad.SetReal(name+"WithinRange", m.Within)
+	}
+}
+
+// AccuracyAttributes are the attributes of the Negotiator ad that ReadAccuracy reads.
+func AccuracyAttributes() (names []string) {
+	ad := classad.New()
+	new(accuracy).describe(ad)
+	for name := range ad.All() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// ReadAccuracy reads the record from a Negotiator ad.
+func ReadAccuracy(ad *classad.ClassAd) (all []Accuracy) {
+	for _, when := range whenNames {
+		name, m := "BackfillStarts"+when.attribute, Accuracy{Told: when.label}
+		m.Jobs, _ = ad.Int(name)
+		m.Ranged, _ = ad.Int(name + "Ranged")
+		m.Median, _ = ad.Int(name + "MedianError")
+		m.P90, _ = ad.Int(name + "P90Error")
+		m.Within, _ = ad.Real(name + "WithinRange")
+		all = append(all, m)
+	}
+	return all
+}
