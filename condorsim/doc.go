@@ -5,7 +5,9 @@
 // time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go). [Run] puts a negotiator in front of the pool and returns the [Result]: what became
-// of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead.
+// of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead,
+// and [RunEta] tells jobs when they will start, and says how true it was (eta.go; eta_fits.go has what
+// it is compared with, eta_measures.go the errors).
 //
 // Every run is audited: the audit keeps its own books and compares them with what the negotiator
 // reports. A contradiction is a [Violation], which can be saved as a case to run again.

@@ -70,10 +70,21 @@ func (j Job) requested() (t backfill.Time, unestimated bool) {
 func (w *Workload) Estimators(s estimate.Settings, guarantees bool,
 	open func(name string) (io.ReadCloser, error),
 ) (*estimate.Set, error) {
+	set, err := w.set(s, guarantees, open)
+	if err != nil || set.Requested() {
+		return nil, err // nothing to predict
+	}
+	return set, nil
+}
+
+// set is Estimators, but never nil without an error.
+func (w *Workload) set(s estimate.Settings, guarantees bool,
+	open func(name string) (io.ReadCloser, error),
+) (*estimate.Set, error) {
 	h := estimate.NewHistory(len(w.History) + len(w.Jobs)) // no job is forgotten
 	set, err := estimate.New(s, h, guarantees, true, open)
-	if err != nil || set.Requested() {
-		return nil, err // nothing to learn
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range w.History {
 		set.Learn(e)

@@ -70,6 +70,7 @@ func (r *Result) Measured() metrics.Measures {
 		})
 	}
 	list = append(list, r.predictions()...)
+	list = append(list, r.Eta.measures(r.Outcomes)...)
 	return append(list, r.Extra...)
 }
 

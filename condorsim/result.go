@@ -54,6 +54,8 @@ type Result struct {
 	// StrictFST and RelaxedFST are the fair start times by job, if [RunFair] was asked for them.
 	// They mean nothing for jobs that never ran.
 	StrictFST, RelaxedFST []backfill.Time
+	// Eta is what jobs were told about their starts; nil unless [RunEta] was asked for it.
+	Eta *EtaResult
 	// Predictions are the run times that the started jobs were planned with, by job. It is nil if
 	// all were planned with their requested times. See [Result.Predicted].
 	Predictions []estimate.Uses

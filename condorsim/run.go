@@ -55,6 +55,11 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range sinks {
+		if s, watches := s.(interface{ watch(*negotiator.Negotiator) }); watches {
+			s.watch(n)
+		}
+	}
 	books := newAudit(w, r.Outcomes, r.unknown, c.StartSlack)
 	all := append([]negotiator.Sink{books, r}, sinks...)
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {

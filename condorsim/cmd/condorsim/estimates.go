@@ -32,8 +32,10 @@ func (f *estimateFlags) settings() estimate.Settings {
 	}
 }
 
-// check returns an error for settings that are wrong under any policy.
-func (f *estimateFlags) check() error {
+// check returns an error for settings that are wrong under any policy. The parameter told says that
+// jobs are told their starts, which rest on what is known of past run times whatever estimators are
+// chosen.
+func (f *estimateFlags) check(told bool) error {
 	if !(f.HistoryShare >= 0 && f.HistoryShare < 1) { // also refuses NaN
 		return fmt.Errorf("--history-share=%v: must be from 0 to less than 1, as something must be left to run",
 			f.HistoryShare)
@@ -44,7 +46,7 @@ func (f *estimateFlags) check() error {
 	if err := estimate.CheckOptions(f.EstimatesOpt, f.settings()); err != nil {
 		return err
 	}
-	if f.History != "" && !f.settings().Learns() {
+	if f.History != "" && !told && !f.settings().Learns() {
 		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out",
 			f.History, estimate.Learners())
 	}

@@ -29,10 +29,13 @@ func (f *fstFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// simulate runs the workload, and finds fair start times if requested.
+// simulate runs the workload, and finds fair start times or tells start times if requested.
 func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config negotiator.Config,
 	sinks ...negotiator.Sink,
 ) (*condorsim.Result, error) {
+	if c.Eta != 0 {
+		return c.simulateEta(ctx, w, config, sinks...)
+	}
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
 	}

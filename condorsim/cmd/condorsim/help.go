@@ -32,6 +32,8 @@ var helpTexts = cli.Texts{
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",
+	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +
+		"that are played ahead, and say how true it was.",
 	"run_bound":        "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
 	"run_count_events": "Count the profile events that textbook versions of conservative, pc or dc would scan.",
 	"run_predictions":  "With --jobs-out: add columns with the run times that each job was planned with.",
@@ -39,7 +41,7 @@ var helpTexts = cli.Texts{
 		"formulas; otherwise these have an apostrophe before them.",
 	"run_gantt": "Write a Gantt chart of the jobs, an HTML page that stands alone.",
 	"run_timing": "Say how long it took, reading included, and how long the policy's decisions took (not with " +
-		"--fst).",
+		"--fst and --eta).",
 	"run_dump_dir": "Where a case is saved that shows an error of the simulator itself; the working folder by " +
 		"default.",
 	"run_log_level":     "What is logged, to standard error.",

@@ -27,8 +27,10 @@ func (c *runCommand) check() error {
 		return errors.New("--raw-names is about the table of jobs; say with --jobs-out where it goes")
 	case c.CountEvents && c.Fst != (fstFlag{}):
 		return errors.New("--fst and --count-events: ask for one at a time")
+	case c.Eta != 0 && (c.CountEvents || c.Fst != (fstFlag{})):
+		return errors.New("--eta, --fst and --count-events: ask for one at a time")
 	default:
-		return c.estimateFlags.check()
+		return c.estimateFlags.check(c.Eta != 0)
 	}
 }
 

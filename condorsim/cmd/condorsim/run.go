@@ -55,6 +55,7 @@ type runCommand struct {
 	estimateFlags
 
 	Fst         fstFlag `group:"Metrics" placeholder:"KINDS" help:"${run_fst}"`
+	Eta         etaFlag `group:"Metrics" placeholder:"N" help:"${run_eta}"`
 	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"${run_bound}"`
 	CountEvents bool    `group:"Metrics" help:"${run_count_events}"`
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`

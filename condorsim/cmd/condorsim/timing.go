@@ -18,9 +18,10 @@ type timed struct {
 }
 
 // timed wraps the configured policy so that its decisions are timed; nil if not requested. With
-// fair start times decisions are not timed, as other work runs at the same time.
+// fair start times, or starts that are told, decisions are not timed, as other work runs at the same
+// time.
 func (c *runCommand) timed(config *negotiator.Config) *timed {
-	if !c.Timing || c.Fst != (fstFlag{}) {
+	if !c.Timing || c.Fst != (fstFlag{}) || c.Eta != 0 {
 		return nil
 	}
 	t := &timed{Decider: config.Policy, clock: time.Now}

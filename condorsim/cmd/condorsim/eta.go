@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// etaFlag says how many jobs are told their starts; 0: none.
+type etaFlag int
+
+// Decode reads the number, which may be missing.
+func (f *etaFlag) Decode(ctx *kong.DecodeContext) error {
+	*f = condorsim.DefaultEtaJobs
+	token := ctx.Scan.Peek()
+	text, is := token.Value.(string)
+	if !is || !token.IsValue() {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q: must be a number of jobs, at least 1", text)
+	}
+	ctx.Scan.Pop()
+	*f = etaFlag(n)
+	return nil
+}
+
+// simulateEta runs the workload and tells jobs their starts on the way.
+func (c *runCommand) simulateEta(ctx context.Context, w *condorsim.Workload, config negotiator.Config,
+	sinks ...negotiator.Sink,
+) (*condorsim.Result, error) {
+	if len(w.Outages) > 0 {
+		return nil, cli.Bad(errors.New("--eta: start times are told as of a pool in which nothing fails"))
+	}
+	return condorsim.RunEta(ctx, w, config, condorsim.Eta{
+		Jobs: int(c.Eta), Seed: c.Seed, Estimates: c.settings(),
+		Open: func(name string) (io.ReadCloser, error) { return os.Open(name) },
+	}, sinks...)
+}

@@ -1,0 +1,284 @@
+package condorsim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Eta says how [RunEta] finds out how true the start times are that waiting jobs are told.
+type Eta struct {
+	// Jobs is how many jobs are told one, evenly over those that do not start in their round of
+	// arrival; 0: [DefaultEtaJobs].
+	Jobs int
+	// Futures is how many futures are played for a range; 0: [ahead.DefaultFutures]. Seed determines
+	// what is drawn in them.
+	Futures int
+	Seed    uint64
+	// Workers is how many jobs are told their starts at a time; 0: as many as there are processors.
+	// The results do not depend on it.
+	Workers int
+	// Estimates are the estimators, which take the place of those of the configuration. Open opens
+	// the files that they name; may be nil.
+	Estimates estimate.Settings
+	Open      func(name string) (io.ReadCloser, error)
+}
+
+// DefaultEtaJobs is how many jobs are told their starts by default.
+const DefaultEtaJobs = 1000
+
+// Told is what a waiting job was told about its start at an instant.
+type Told struct {
+	Job backfill.JobID
+	At  backfill.Time
+	// Range is when it starts in the futures.
+	Range ahead.Range
+	// Fit is where the schedule of that instant has it: its reservation, or its earliest fit beside
+	// those before it. It is [backfill.Forever] if it has no place there.
+	Fit backfill.Time
+}
+
+// EtaResult is what a sample of jobs was told, by job: at the arrival, and when it became the head
+// of the queue. A job that has nobody before it when it arrives is in both.
+type EtaResult struct{ Arrival, Head []Told }
+
+// RunEta is [Run] without a pace that also tells jobs when they will start, as they would be told
+// on a real pool: from a copy of the schedule that is played ahead. What comes of the jobs is the
+// same as without.
+//
+// The workload is run twice: first to learn which jobs wait. The policies must be
+// [backfill.Repeatable], and the workload must have no outages.
+func RunEta(ctx context.Context, w *Workload, c negotiator.Config, eta Eta, sinks ...negotiator.Sink) (*Result, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	t, err := newTeller(w, c, eta)
+	if err != nil {
+		return nil, err
+	}
+	sample, err := t.sample(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Estimates, err = w.set(eta.Estimates, c.Policy.Spec().Guarantees, eta.Open); err != nil {
+		return nil, err
+	}
+	if err = t.work(ctx, fail, sample); err != nil {
+		return nil, err
+	}
+	r, err := Run(ctx, w, c, nil, append([]negotiator.Sink{t}, sinks...)...)
+	if err != nil {
+		fail(err)
+	}
+	close(t.asked)
+	t.working.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause // the error of a play, or the caller's
+	}
+	byJob := func(a, b Told) int { return int(a.Job - b.Job) }
+	slices.SortFunc(t.told.Arrival, byJob)
+	slices.SortFunc(t.told.Head, byJob)
+	r.Eta = &t.told
+	return r, nil
+}
+
+// teller is the sink that tells the jobs of a sample when they will start.
+type teller struct {
+	eta            Eta
+	w              *Workload
+	main, fallback backfill.Repeatable
+	n              *negotiator.Negotiator
+
+	arriving, rising map[backfill.JobID]bool // the jobs still to be told, at their arrival and as heads
+	asked            chan question
+	working          sync.WaitGroup
+
+	mu   sync.Mutex
+	told EtaResult
+}
+
+// question is a copy of the schedule, and the jobs that are told now when they will start in it.
+type question struct {
+	outlook *negotiator.Outlook
+	arrived []backfill.JobID
+	head    []backfill.JobID // one at most
+}
+
+func newTeller(w *Workload, c negotiator.Config, eta Eta) (*teller, error) {
+	main, ok := c.Policy.(backfill.Repeatable)
+	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
+	if !ok || !fallbackOK {
+		return nil, errors.New("start times are told from many copies of the simulation at once, and there cannot be " +
+			"more than one of this policy")
+	}
+	if len(w.Outages) > 0 {
+		return nil, errors.New("start times are told as of a pool in which nothing fails: leave its failures and " +
+			"drains out")
+	}
+	if eta.Jobs <= 0 {
+		eta.Jobs = DefaultEtaJobs
+	}
+	if eta.Workers <= 0 {
+		eta.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &teller{eta: eta, w: w, main: main, fallback: fallback, asked: make(chan question, eta.Workers)}, nil
+}
+
+// sample runs the workload once, and chooses of the jobs that do not start in their round of arrival
+// every k-th.
+func (t *teller) sample(ctx context.Context, c negotiator.Config) (map[backfill.JobID]bool, error) {
+	ours, second, done, err := t.deciders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c.Policy, c.Fallback = ours, second
+	if c.Estimates, err = t.w.set(t.eta.Estimates, ours.Spec().Guarantees, t.eta.Open); err != nil {
+		return nil, err
+	}
+	c.Refused = nil // the run that counts reports it
+	var waited waiters
+	if _, err = Run(ctx, t.w, c, nil, &waited); err != nil {
+		return nil, err
+	}
+	chosen := map[backfill.JobID]bool{}
+	slices.Sort(waited)
+	for i := range min(t.eta.Jobs, len(waited)) {
+		chosen[waited[i*len(waited)/min(t.eta.Jobs, len(waited))]] = true
+	}
+	return chosen, nil
+}
+
+// waiters are the jobs that do not start in their round of arrival.
+type waiters []backfill.JobID
+
+// Cycle notes who of those that arrive has to wait.
+func (s *waiters) Cycle(r *negotiator.Report) error {
+	for _, j := range r.Delta.Submitted {
+		if r.State.IsWaiting(j.ID) {
+			*s = append(*s, j.ID)
+		}
+	}
+	return nil
+}
+
+// deciders makes deciders for one goroutine, and a function that closes them.
+func (t *teller) deciders(ctx context.Context) (ours, second backfill.Decider, done func(), err error) {
+	if ours, err = t.main.Again(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	done = func() {
+		for _, d := range []backfill.Decider{ours, second} {
+			if d, closes := d.(interface{ Close() }); closes {
+				d.Close()
+			}
+		}
+	}
+	if second, err = t.fallback.Again(ctx); err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return ours, second, done, nil
+}
+
+// work starts the workers, which tell the jobs their starts. Errors go to fail, which ends the
+// simulation.
+func (t *teller) work(ctx context.Context, fail context.CancelCauseFunc, sample map[backfill.JobID]bool) error {
+	t.arriving, t.rising = map[backfill.JobID]bool{}, map[backfill.JobID]bool{}
+	for id := range sample {
+		t.arriving[id], t.rising[id] = true, true
+	}
+	for range t.eta.Workers {
+		ours, second, done, err := t.deciders(ctx)
+		if err != nil {
+			close(t.asked)
+			t.working.Wait()
+			return err
+		}
+		t.working.Go(func() {
+			defer done()
+			for q := range t.asked {
+				if ctx.Err() != nil {
+					continue
+				}
+				if err := t.tell(ctx, q, ours, second, fail); err != nil {
+					fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", q.outlook.Now(), err))
+				}
+			}
+		})
+	}
+	return nil
+}
+
+// watch is called with the negotiator before the first cycle.
+func (t *teller) watch(n *negotiator.Negotiator) { t.n = n }
+
+// Cycle hands a copy of the schedule to the workers if a job of the sample has arrived, or has become
+// the head of the queue.
+func (t *teller) Cycle(r *negotiator.Report) error {
+	var q question
+	for _, j := range r.Delta.Submitted {
+		if t.arriving[j.ID] && r.State.IsWaiting(j.ID) {
+			delete(t.arriving, j.ID)
+			q.arrived = append(q.arrived, j.ID)
+		}
+	}
+	for _, j := range r.State.FirstWaiting(1) {
+		if t.rising[j.ID] && !t.arriving[j.ID] {
+			delete(t.rising, j.ID)
+			q.head = append(q.head, j.ID)
+		}
+	}
+	if len(q.arrived)+len(q.head) > 0 {
+		q.outlook = t.n.Outlook()
+		t.asked <- q
+	}
+	return nil
+}
+
+// tell plays a copy ahead, and notes what its jobs are told.
+func (t *teller) tell(ctx context.Context, q question, ours, second backfill.Decider, fail context.CancelCauseFunc) error {
+	of := append(slices.Clone(q.arrived), q.head...)
+	rules := func() (ahead.Rules, func(), error) {
+		made := q.outlook.Rules(ours, second)
+		made.Refused = func(r backfill.Refusal) { // a start by the fallback would not be the policy's
+			fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
+		}
+		return made, nil, nil
+	}
+	ranges, err := q.outlook.Futures(ctx, negotiator.FuturesOptions{
+		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: of}, Seed: t.eta.Seed,
+	}, rules, ahead.Bounds{})
+	if err != nil {
+		return err
+	}
+	fits := fitsOf(q.outlook, of)
+	told := func(ids []backfill.JobID) (list []Told) {
+		for _, id := range ids {
+			one := Told{Job: id, At: q.outlook.Now(), Range: ahead.Range{
+				Low: backfill.Forever, Mid: backfill.Forever, High: backfill.Forever,
+			}, Fit: backfill.Forever}
+			if r, starts := ranges[id]; starts {
+				one.Range = r
+			}
+			if at, fits := fits[id]; fits {
+				one.Fit = at
+			}
+			list = append(list, one)
+		}
+		return list
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told.Arrival = append(t.told.Arrival, told(q.arrived)...)
+	t.told.Head = append(t.told.Head, told(q.head)...)
+	return nil
+}
