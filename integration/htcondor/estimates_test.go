@@ -72,9 +72,9 @@ func TestEstimatorsAreSwitched(t *testing.T) {
 }
 
 // estimators returns lines of configuration.
-func estimators(policy, name string) string {
+func estimators(policy, name string) string { // starts as predicted, not drawn
 	return fmt.Sprintf("BACKFILL_ORDER = fcfs\nBACKFILL_POLICY = %s\nBACKFILL_ESTIMATES = %s\n"+
-		"BACKFILL_ESTIMATES_OPTIONS = threshold=2", policy, name)
+		"BACKFILL_ESTIMATES_OPTIONS = threshold=2\nBACKFILL_FUTURES = 1", policy, name)
 }
 
 // reconfigure replaces lines of a pool's configuration and waits until the negotiator logs the

@@ -123,6 +123,9 @@ func runMixture(t *testing.T, policy, order string, lots int) mixture {
 			}
 		}
 	}
+	told := pool.As("alice", "negotiator", "start-times", "--accuracy")
+	require.Regexp(t, `(?m)^ arrival +[1-9]`, told)
+	t.Logf("how true start times were under %s:\n%s", policy, told)
 	m := examine(t, pool.Audit(), ids, naps, promised)
 	require.Equal(t, policy == "slack", len(m.early) > 0, "slack alone promises starts")
 	return m
