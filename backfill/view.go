@@ -56,6 +56,9 @@ func (v *View) Slots() []Slot { return v.slots }
 // SlotUp reports whether the slot is in the pool now.
 func (v *View) SlotUp(id SlotID) bool { return v.profile.Up(id) }
 
+// CandidateSets returns what the candidate sets hold, by ID.
+func (v *View) CandidateSets() []*Candidates { return v.candidates }
+
 // Free returns what is free on a slot at t, according to the plan.
 func (v *View) Free(id SlotID, t Time) Vector { return v.profile.Free(id, t) }
 

@@ -54,6 +54,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
 	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
+	{"negotiator/whatif", "classad backfill/... negotiator", ""},
 	{"negotiator/cli", "backfill", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},

@@ -29,6 +29,7 @@
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	twins.go       further deciders of the policy in charge, for plays
 //	futures.go     the range of starts, if run times are drawn from past ones
+//	suppose.go     what is not so: further jobs and slots, other policies and estimators
 //	outlook.go     a copy of the schedule, to be played ahead beside the cycles
 //	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs

@@ -15,6 +15,8 @@ type FuturesOptions struct {
 	ahead.Futures
 	// Seed determines what is drawn.
 	Seed uint64
+	// First begins each play, as in [ahead.Start]; may be nil.
+	First *backfill.Round
 }
 
 // Futures plays several futures, in each of which the run times are drawn from what is known of
@@ -33,7 +35,9 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 		return ours, done, err
 	}, func(i int) ahead.Start {
 		d := drawn{o: o, seed: options.Seed, future: uint64(i)}
-		return o.StartWith(d.runTime)
+		start := o.StartWith(d.runTime)
+		start.First = options.First
+		return start
 	}, b)
 	if err != nil || !guarantees {
 		return ranges, err

@@ -20,7 +20,8 @@ type Outlook struct {
 
 	policy, fallback backfill.Decider // in charge; used by no play
 	order            Order
-	jobs             map[backfill.JobID]*Job // by ID, if the order is an expression
+	jobs             map[backfill.JobID]*Job    // by ID, if the order is an expression
+	keys             map[backfill.JobID]float64 // of jobs that are only supposed, if an order holds for one cycle
 	resources        []string
 	unlike           map[backfill.JobID]unlike
 	past             *estimate.Records // nil: nothing is learned
@@ -139,7 +140,12 @@ func (o *Outlook) Rules(policy, fallback backfill.Decider) ahead.Rules {
 func (o *Outlook) Order(by Order) backfill.Order {
 	if by.once {
 		last := o.State()
-		return func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) { return last.Key(j.ID), 0 }
+		return func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
+			if key, supposed := o.keys[j.ID]; supposed {
+				return key, 0
+			}
+			return last.Key(j.ID), 0
+		}
 	}
 	order, _ := by.of(func(id backfill.JobID) *Job { return o.jobs[id] }, o.resources, o.slack)
 	return o.ordered(order)

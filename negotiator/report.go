@@ -53,6 +53,9 @@ func (r *Report) Lifted() string {
 	return fmt.Sprintf("promises lifted: %d, as the policy %s gives none", r.Decision.Lifted, policy)
 }
 
+// Negotiator returns the negotiator, for who looks at it between this cycle and the next.
+func (r *Report) Negotiator() *Negotiator { return r.negotiator }
+
 // Held is a job that left the queue without running, and why.
 type Held struct {
 	Job    *Job

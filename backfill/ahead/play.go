@@ -36,6 +36,9 @@ type Start struct {
 	// Arrivals are submitted at their submit times; those that are past arrive in the first round
 	// after First.
 	Arrivals []*backfill.Job
+	// Later are rounds at later instants, in this order: what else happens then, to slots or
+	// candidate sets. Each is one round with the ends and arrivals of its instant.
+	Later []backfill.Round
 }
 
 // Play is a copy of a schedule on its way into the future.
@@ -45,6 +48,7 @@ type Play struct {
 	ends     endings // of the running jobs
 	first    *backfill.Round
 	arrivals []*backfill.Job // still to come, by submit time
+	later    []backfill.Round
 	events   []backfill.Event
 }
 
@@ -77,7 +81,7 @@ func (p *Play) Again(from Start) {
 
 // begin notes what is to happen in the play.
 func (p *Play) begin(from Start) {
-	p.end, p.first, p.arrivals = from.End, from.First, slices.Clone(from.Arrivals)
+	p.end, p.first, p.arrivals, p.later = from.End, from.First, slices.Clone(from.Arrivals), from.Later
 	slices.SortStableFunc(p.arrivals, func(a, b *backfill.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	p.ends = p.ends[:0]
 	gone := map[backfill.JobID]bool{} // those that end in the first round
@@ -136,6 +140,9 @@ func (p *Play) Instant() backfill.Time {
 	if len(p.arrivals) > 0 {
 		at = min(at, p.arrivals[0].Submit)
 	}
+	if len(p.later) > 0 {
+		at = min(at, p.later[0].Now)
+	}
 	return max(at, p.host.State.Now())
 }
 
@@ -156,6 +163,11 @@ func (p *Play) round() (r backfill.Round, more bool) {
 	for len(p.arrivals) > 0 && p.arrivals[0].Submit <= r.Now {
 		p.events = append(p.events, backfill.Event{Kind: backfill.Submitted, Job: p.arrivals[0]})
 		p.arrivals = p.arrivals[1:]
+	}
+	if len(p.later) > 0 && p.later[0].Now <= r.Now {
+		r.Candidates = p.later[0].Candidates
+		p.events = append(p.events, p.later[0].Events...)
+		p.later = p.later[1:]
 	}
 	r.Events = p.events
 	return r, true

@@ -2,7 +2,6 @@ package matchmaker
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -91,16 +90,16 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 // whose slots are all up. It evaluates the jobs' Requirements once for each class, and takes no more
 // steps than [Limits].Cluster.
 func (m *Matchmaker) Fit(id int, isUp func(backfill.SlotID) bool) Fit {
-	left := m.limits.Cluster
-	if left == 0 {
-		left = math.MaxInt64
-	}
+	left := m.mostOfOne()
 	return m.fit(id, isUp, &left)
 }
 
 // fit does what Fit does, in as many steps as are left.
-func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) (fit Fit) {
-	c := m.clusters[id]
+func (m *Matchmaker) fit(id int, isUp func(backfill.SlotID) bool, left *int64) Fit {
+	return m.fitOf(m.clusters[id], isUp, left)
+}
+
+func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left *int64) (fit Fit) {
 	var clauses []*classad.Expr
 	if requirements, ok := c.ad.Lookup("Requirements"); ok {
 		clauses = requirements.Clauses()

@@ -17,7 +17,8 @@
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves;
 // class.go which jobs are alike; view.go which slots are alike; usual.go the job by which slots are
-// judged; fit.go why a job matches few slots or none.
+// judged; fit.go why a job matches few slots or none; suit.go candidates of jobs, and for slots, that
+// are only asked about.
 package matchmaker
 
 import (

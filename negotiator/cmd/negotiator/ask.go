@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // asksPool reports whether to ask the negotiator of a real pool; else the question is about an
@@ -391,4 +393,30 @@ func (c *runCommand) printPlan(d *daemon.Daemon) error {
 		return err
 	}
 	return printPlans(plan.Jobs, 0, c.JSON)
+}
+
+// askWhatIf asks the negotiator of a real pool.
+func (c *poolFlags) askWhatIf(ctx context.Context, q whatif.Question) (*whatif.Answer, error) {
+	n, err := c.findNegotiator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := n.WhatIf(ctx, string(text))
+	switch {
+	case err != nil:
+		return nil, silent(err)
+	case reply.Bad != "":
+		return nil, cli.Bad(errors.New(reply.Bad))
+	case reply.Failed != "":
+		return nil, errors.New(reply.Failed)
+	}
+	a := &whatif.Answer{}
+	if err = json.Unmarshal([]byte(reply.Answer), a); err != nil {
+		return nil, fmt.Errorf("the negotiator's answer: %w", err)
+	}
+	return a, nil
 }

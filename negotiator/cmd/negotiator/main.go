@@ -34,6 +34,7 @@ standing alone.
   negotiator --pool htcondor://cm.site:9618 --token condor.token --once
   negotiator explain 12.0
   negotiator start-times --owner alice --limit 20
+  negotiator what-if --cpus 16 --memory 64GiB --time 2h
 
 While it runs, kill -HUP or condor_reconfig has it read its configuration anew and start
 the policy anew.
@@ -45,6 +46,7 @@ type commands struct {
 	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start."`
+	WhatIf     whatIfCommand     `cmd:"" help:"${command_what_if}"`
 	Policies   policiesCommand   `cmd:"" help:"${command_policies}"`
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`

@@ -9,11 +9,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// queryNegotiator is the command that queries a negotiator for ads; the type of ads with start
-// times is our own extension.
+// queryNegotiator is the command that queries a negotiator for ads; the types of ads with start
+// times, and with answers to what-ifs, are our own extension.
 const (
 	queryNegotiator = 50
 	jobPlan         = "JobPlan"
+	whatIf          = "WhatIf"
 )
 
 // Negotiator is one of our negotiators, which knows when jobs will start.
@@ -53,4 +54,39 @@ func (n Negotiator) plans(ctx context.Context, requirements, job string) (plans 
 		return nil, fmt.Errorf("ask the negotiator at %v for start times: %w", n.Address, err)
 	}
 	return plans, nil
+}
+
+// Reply is a reply to a what-if: one of its texts is set.
+type Reply struct {
+	// Answer is the answer as JSON.
+	Answer string
+	// Bad is why the question has no answer, and Failed why it could not be answered.
+	Bad, Failed string
+}
+
+// WhatIf asks what would be if something were otherwise. The question is JSON.
+func (n Negotiator) WhatIf(ctx context.Context, question string) (reply Reply, err error) {
+	ad := classad.New()
+	ad.SetString("MyType", "Query")
+	ad.SetString("TargetType", whatIf)
+	ad.SetBool("Requirements", true)
+	ad.SetString("Question", question)
+	replies := 0
+	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
+		got, wrong := l.Ad()
+		if wrong == nil {
+			replies++
+			reply.Answer, _ = got.Text("Answer")
+			reply.Bad, _ = got.Text("BadQuestion")
+			reply.Failed, _ = got.Text("Failed")
+		}
+		return wrong
+	})
+	switch {
+	case err != nil:
+		err = fmt.Errorf("ask the negotiator at %v what if: %w", n.Address, err)
+	case replies != 1 || reply == Reply{}:
+		err = fmt.Errorf("ask the negotiator at %v what if: it does not know how to answer: it is of an earlier version", n.Address)
+	}
+	return reply, err
 }

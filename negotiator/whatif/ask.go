@@ -1,0 +1,112 @@
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Schedule is a schedule that can be asked about.
+type Schedule struct {
+	// Look calls the callback with the negotiator, between two of its cycles, and returns its error.
+	Look func(func(*negotiator.Negotiator) error) error
+	// Twins decide for the policy in charge.
+	Twins *negotiator.Twins
+	// Order is the name of the order in charge.
+	Order string
+	// Complete adds to a job's ad what the pool reads from it; may be nil.
+	Complete func(*classad.ClassAd)
+	// Rounds is how many rounds a question may take in all its plays; 0: [DefaultRounds].
+	Rounds int
+}
+
+// DefaultRounds is how many rounds a question may take by default: some seconds with thousands of
+// jobs.
+const DefaultRounds = 200_000
+
+// asking is a question on its way to an answer.
+type asking struct {
+	*Schedule
+	q      Question
+	left   int // rounds
+	answer *Answer
+	// cut is why a play ended early; "": none did.
+	cut string
+}
+
+// Answer answers a question. A [*BadQuestion] has no answer. If the context ends, it is answered as
+// far as it goes.
+func (s *Schedule) Answer(ctx context.Context, q Question) (*Answer, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	a := &asking{Schedule: s, q: q, left: cmp.Or(s.Rounds, DefaultRounds), answer: &Answer{}}
+	var err error
+	if q.Job != nil {
+		err = a.aboutJob(ctx)
+	} else {
+		err = a.aboutChange(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.answer, nil
+}
+
+// plan is a play to be made.
+type plan struct {
+	rules ahead.Rules
+	start ahead.Start
+}
+
+// play plays a plan until the callback has seen enough. If it ends early, a.cut says why.
+func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decision) bool) error {
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	var refused error
+	p.rules.Refused = func(r backfill.Refusal) {
+		refused = r.Err
+		refuse(r.Err)
+	}
+	play, err := p.rules.Play(p.start)
+	if err != nil {
+		return err
+	}
+	if a.left <= 0 {
+		a.cut = "it would take too many rounds"
+		return nil
+	}
+	over, rounds := false, 0
+	err = play.Until(ctx, ahead.Bounds{Rounds: a.left}, func(d *backfill.Decision) bool {
+		rounds++
+		over = enough(d)
+		return over
+	})
+	a.left -= rounds
+	switch {
+	case refused != nil:
+		a.cut = fmt.Sprintf("policy %s was refused a decision: %v", p.rules.Policy.Spec().Name, refused)
+	case ctx.Err() != nil:
+		a.cut = "it would take too long"
+	case err != nil:
+		return err
+	case !over && a.left <= 0:
+		a.cut = "it would take too many rounds"
+	}
+	return nil
+}
+
+// present puts into words what is in charge.
+func (a *asking) present(o *negotiator.Outlook) string {
+	policy, _ := o.State().Policy()
+	return inWords(policy, cmp.Or(a.Order, "fcfs"))
+}
+
+func inWords(policy, order string) string { return fmt.Sprintf("%s, order %s", policy, order) }
+
+func seconds(t backfill.Time) *int64 { return new(int64(t)) }
