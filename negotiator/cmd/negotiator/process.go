@@ -160,8 +160,9 @@ func (p *process) lookup(knob string) (string, bool) {
 func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
 	commands := &server.Negotiator{
-		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, Accountant: p.accountant,
-		Resources: p.daemon.Resources, Reconfig: reconfigure,
+		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, WhatIf: p.daemon.WhatIf,
+		Accountant: p.accountant,
+		Resources:  p.daemon.Resources, Reconfig: reconfigure,
 		Off: func(server.Stop) { p.daemon.Off() },
 	}
 	if p.command.htcondor.Load() != nil {

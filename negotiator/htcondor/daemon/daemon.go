@@ -137,6 +137,7 @@ type Daemon struct {
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	twins     negotiator.Twins           // decide in plays
+	asking    negotiator.Twins           // decide in plays for what-ifs
 	playing   atomic.Pointer[context.CancelCauseFunc]
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead

@@ -41,6 +41,7 @@ func signalTo(c chan<- struct{}) {
 // than a cycle, it skips cycles.
 func (d *Daemon) foresee(ctx context.Context) {
 	defer d.twins.Close()
+	defer d.asking.Close()
 	defer context.AfterFunc(ctx, func() {
 		if play := d.playing.Load(); play != nil && !d.o.Once { // --once prints what is foreseen
 			(*play)(context.Cause(ctx))

@@ -179,10 +179,7 @@ type turns struct {
 
 // take waits for a host's turn. The caller ends it with done.
 func (t *turns) take(ctx context.Context, host netip.Prefix) (done func(), err error) {
-	t.begin.Do(func() {
-		t.busy = map[netip.Prefix]chan struct{}{}
-		t.all = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	})
+	t.prepare()
 	defer waits(ctx)()
 	for {
 		before := t.enter(host)
@@ -195,6 +192,18 @@ func (t *turns) take(ctx context.Context, host netip.Prefix) (done func(), err e
 			return nil, context.Cause(ctx)
 		}
 	}
+	return t.share(ctx, host)
+}
+
+func (t *turns) prepare() {
+	t.begin.Do(func() {
+		t.busy = map[netip.Prefix]chan struct{}{}
+		t.all = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	})
+}
+
+// share waits until not too many hosts have their turns. It ends the host's turn if the context ends.
+func (t *turns) share(ctx context.Context, host netip.Prefix) (done func(), err error) {
 	select {
 	case t.all <- struct{}{}:
 		return func() { <-t.all; t.leave(host) }, nil

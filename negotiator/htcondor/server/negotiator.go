@@ -75,6 +75,8 @@ type Negotiator struct {
 	// Plans returns ads with the start times of all waiting jobs or, for one job ("12.0",
 	// "12.0@schedd"), with all that is known about it.
 	Plans func(ctx context.Context, job string) (*Ads, error)
+	// WhatIf answers a question, in an ad that clients of package client read.
+	WhatIf func(ctx context.Context, question string) *classad.ClassAd
 	// Resources returns the slots that a submitter uses, as attributes numbered from 1: Name1,
 	// StartTime1.
 	Resources func(submitter string) *classad.ClassAd
@@ -87,7 +89,8 @@ type Negotiator struct {
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
-	turns turns
+	turns     turns // of queries
+	questions turns // of what-ifs
 }
 
 // Handlers returns the handlers by command number.
@@ -106,7 +109,7 @@ func (n *Negotiator) Handlers() map[int]Handler {
 		all.add(60006, "DC_OFF_FAST", security.ByHandshake, done(func() { n.Off(Fast) }), security.Administrator)
 		all.add(60015, "DC_OFF_PEACEFUL", security.ByHandshake, done(func() { n.Off(Peaceful) }), security.Administrator)
 	}
-	if n.Ad != nil || n.Plans != nil {
+	if n.Ad != nil || n.Plans != nil || n.WhatIf != nil {
 		all.add(50, "QUERY_NEGOTIATOR_ADS", security.ByPayload, n.query, security.Read)
 	}
 	if n.Resources != nil {
@@ -136,19 +139,24 @@ func done(do func()) Serve {
 	}
 }
 
-// query answers queries for the Negotiator ad and for plans.
+// query answers queries for the Negotiator ad and for plans, and what-ifs.
 func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	q, err := ReadQuery(call)
 	if err != nil {
 		return err
 	}
 	ads := NewAds()
-	if types := q.Types(); len(types) == 1 && types[0] == JobPlan {
-		if ads, err = n.plans(ctx, call.Peer, q); err != nil {
-			return err
-		}
-	} else if n.Ad != nil {
+	switch types := q.Types(); {
+	case len(types) == 1 && types[0] == JobPlan:
+		ads, err = n.plans(ctx, call.Peer, q)
+	case len(types) == 1 && types[0] == WhatIf:
+		q.Requirements = nil // there is one answer
+		ads, err = n.whatIf(ctx, call.Peer, q)
+	case n.Ad != nil:
 		ads = NewAds(n.Ad())
+	}
+	if err != nil {
+		return err
 	}
 	return n.answer(ctx, call, q, ads)
 }

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// whatIfPatience is how long a question may take: then it is answered as far as it was found out. What
+// it costs the cycles is the time to copy the schedule and to match one job or slot.
+const whatIfPatience = 10 * time.Second
+
+// WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad has
+// the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that are
+// linked in, or a twin of the one in charge: no question starts what a path names.
+func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
+	ctx, done := context.WithTimeout(ctx, whatIfPatience)
+	defer done()
+	ad := classad.New()
+	q, err := whatif.Read(question)
+	if err == nil {
+		var a *whatif.Answer
+		_, order := d.o.Policy()
+		s := whatif.Schedule{Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete}
+		if a, err = s.Answer(ctx, q); err == nil {
+			var text []byte
+			if text, err = json.Marshal(a); err == nil {
+				ad.SetString("Answer", string(text))
+				return ad
+			}
+		}
+	}
+	if _, bad := errors.AsType[*whatif.BadQuestion](err); bad {
+		ad.SetString("BadQuestion", err.Error())
+	} else {
+		ad.SetString("Failed", err.Error())
+	}
+	return ad
+}
+
+// look calls the callback between two cycles.
+func (d *Daemon) look(look func(*negotiator.Negotiator) error) error {
+	d.cycle.Lock()
+	defer d.cycle.Unlock()
+	if d.n == nil || d.lastCycle.Load() == nil {
+		return ErrNoPlan
+	}
+	return look(d.n)
+}
+
+// complete adds to a job's ad what is not in the ads of users: that it takes one claim.
+func (d *Daemon) complete(ad *classad.ClassAd) {
+	if slices.Contains(d.o.Negotiator.Schema.Resources, observe.Claims) {
+		ad.SetInt("Request"+negotiator.Attribute(observe.Claims), 1)
+	}
+}

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// TestWhatIf asks a daemon about a job and another policy. Job 1 runs until 1100 on all cpus; job 2 is
+// behind it.
+func TestWhatIf(t *testing.T) {
+	w := newWorld()
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	d := once(t, w, w.options("conservative"), first)
+	before, err := d.Plan()
+	require.NoError(t, err)
+	was := d.n.State().Snapshot()
+	ask := func(question string) (a whatif.Answer) {
+		ad := d.WhatIf(t.Context(), question)
+		text, answered := ad.Text("Answer")
+		require.True(t, answered, "%v", ad)
+		require.NoError(t, json.Unmarshal([]byte(text), &a))
+		return a
+	}
+	a := ask(`{"job": {"ad": "RequestCpus = 4\nRequirements = true\nOwner = \"bob\"", "seconds": 30}}`)
+	require.EqualValues(t, 1160, *a.Job.Start, "behind all others")
+	require.EqualValues(t, 1160, *a.Job.Promised)
+	require.Equal(t, "slot1@a", a.Job.Slots)
+	require.Equal(t, "conservative, order fcfs", a.Present)
+
+	a = ask(`{"policy": "easy", "order": "sjf"}`)
+	require.Equal(t, 2, a.Change.Promises)
+	require.Equal(t, 2, a.Change.Lifted)
+	require.Equal(t, []int{1, 1, 0}, []int{a.Change.Earlier, a.Change.Later, a.Change.Same})
+	require.Equal(t, "2.0", a.Change.Broken[0].Job)
+	require.EqualValues(t, 1110, *a.Change.Broken[0].After)
+
+	after, err := d.Plan()
+	require.NoError(t, err)
+	require.Same(t, before, after)
+	require.Equal(t, was, d.n.State().Snapshot(), "nothing is touched")
+
+	for question, why := range map[string]string{
+		`{`:                        "the question cannot be read",
+		`{"colour": 1}`:            "the question cannot be read",
+		`{} {}`:                    "there is more behind it",
+		`{}`:                       "nothing is asked",
+		`{"policy": "../../evil"}`: "must be a name",
+		`{"policy": "evil"}`:       `no policy "evil" is linked in`,
+		`{"order": "expr:1"}`:      "must be a name",
+		`{"order": "fairshare"}`:   "unknown order",
+		`{"without": ["nowhere"]}`: "there is no slot or machine nowhere",
+		`{"job": {"ad": "RequestCpus = 9\nRequirements = true"}}`:               "cannot run in this pool",
+		`{"job": {"ad": "Requirements = false"}}`:                               "matches no slot",
+		`{"job": {"ad": "RequestCpus = -1"}}`:                                   "RequestCpus is -1",
+		`{"job": {"ad": "a"}}`:                                                  "the job's ad cannot be read",
+		`{"job": {"ad": "", "seconds": -3}}`:                                    "a run time of -3 s",
+		`{"drain": [{"slot": "slot1@a", "from": 1, "for": 1}]}`:                 "is over",
+		`{"with": [{"count": 1, "amounts": {"cpus": -1}}]}`:                     "-1 cpus",
+		`{"with": [{"count": 2000000000, "amounts": {}}]}`:                      "must be from 1 to",
+		`{"policy": "easy", "without": ["` + strings.Repeat("x", 1<<17) + `"]}`: "a question of",
+	} {
+		said, bad := d.WhatIf(t.Context(), question).Text("BadQuestion")
+		require.True(t, bad, question)
+		require.Contains(t, said, why, question)
+	}
+}
+
+// TestWhatIfBeforeTheFirstCycle: there is nothing to answer about.
+func TestWhatIfBeforeTheFirstCycle(t *testing.T) {
+	d := New(newWorld().options("easy"))
+	said, failed := d.WhatIf(t.Context(), `{"policy": "easy"}`).Text("Failed")
+	require.True(t, failed)
+	require.Equal(t, ErrNoPlan.Error(), said)
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// WhatIf is the TargetType of questions about what would be if something were otherwise, which use the
+// command of queries for Negotiator ads. The question is the attribute Question; it is answered by one
+// ad.
+const WhatIf = "WhatIf"
+
+// busyText is what a host is told that asks while a question of its is under way.
+const busyText = "busy: a question from your machine is being answered; ask again when it is"
+
+// whatIf answers a question. A host has one at a time, and a second one is refused at once. Those of
+// other hosts wait for their turn, since all of them together use half of the processors; none is
+// given up for another.
+func (n *Negotiator) whatIf(ctx context.Context, peer security.Peer, q Query) (*Ads, error) {
+	if n.WhatIf == nil {
+		return nil, errors.New("nobody answers questions here")
+	}
+	question, _ := q.Ad.Text("Question")
+	done, busy, err := n.questions.try(ctx, hostOf(peer))
+	switch {
+	case busy:
+		ad := classad.New()
+		ad.SetString("Failed", busyText)
+		return NewAds(ad), nil
+	case err != nil:
+		return nil, err
+	}
+	defer done()
+	return NewAds(n.WhatIf(ctx, question)), nil
+}
+
+// try is take for a host that does not wait for its own turn: busy says that one is under way.
+func (t *turns) try(ctx context.Context, host netip.Prefix) (done func(), busy bool, err error) {
+	t.prepare()
+	if t.enter(host) != nil {
+		return nil, true, nil
+	}
+	defer waits(ctx)()
+	done, err = t.share(ctx, host)
+	return done, false, err
+}
