@@ -114,7 +114,7 @@ var arrows = []struct{ of, may, tests string }{
 		"condorsim/output/{papers,results}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
-	{"integration/...", "", "backfill/... plugins/... configs integration/..."},
+	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
 }
 
 // walls says which other packages a package must not import, those of the standard library

@@ -42,6 +42,7 @@ func (o *Outlook) Arrival(c Newcomer) *backfill.Round {
 func (n *Negotiator) Suppose(ctx context.Context, job *Job) (*Outlook, Newcomer, error) {
 	o, c, job := n.Outlook(), Newcomer{}, new(*job)
 	job.ID, job.Submit = supposed, o.now
+	job.Position = backfill.QueuePosition{Queue: "\U0010FFFF"} // behind all that came in this second
 	if err := n.checkPlannable(job, nil); err != nil {
 		return nil, c, err
 	}
