@@ -41,7 +41,9 @@ func describeAnswer(a *whatif.Answer, zone *time.Location) string {
 
 // say adds a sentence.
 func (p *printed) say(sentence string) {
-	p.WriteString(text.WrapSoft(backfill.Printable(sentence, longest), 79) + "\n")
+	for line := range strings.SplitSeq(text.WrapSoft(backfill.Printable(sentence, longest), 79), "\n") {
+		p.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
 }
 
 // instant formats an instant, without the day if it is today's; nil: never.
