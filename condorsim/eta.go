@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -71,15 +72,14 @@ func RunEta(ctx context.Context, w *Workload, c negotiator.Config, eta Eta, sink
 	if c.Estimates, err = w.set(eta.Estimates, c.Policy.Spec().Guarantees, eta.Open); err != nil {
 		return nil, err
 	}
-	if err = t.work(ctx, fail, sample); err != nil {
-		return nil, err
-	}
+	t.work(ctx, fail, sample)
 	r, err := Run(ctx, w, c, nil, append([]negotiator.Sink{t}, sinks...)...)
 	if err != nil {
 		fail(err)
 	}
 	close(t.asked)
 	t.working.Wait()
+	t.twins.Close()
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause // the error of a play, or the caller's
 	}
@@ -96,6 +96,7 @@ type teller struct {
 	w              *Workload
 	main, fallback backfill.Repeatable
 	n              *negotiator.Negotiator
+	twins          negotiator.Twins // decide in the plays
 
 	arriving, rising map[backfill.JobID]bool // the jobs still to be told, at their arrival and as heads
 	asked            chan question
@@ -135,11 +136,16 @@ func newTeller(w *Workload, c negotiator.Config, eta Eta) (*teller, error) {
 // sample runs the workload once, and chooses of the jobs that do not start in their round of arrival
 // every k-th.
 func (t *teller) sample(ctx context.Context, c negotiator.Config) (map[backfill.JobID]bool, error) {
-	ours, second, done, err := t.deciders(ctx)
+	ours, err := t.main.Again(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer closeDecider(ours)
+	second, err := t.fallback.Again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDecider(second)
 	c.Policy, c.Fallback = ours, second
 	if c.Estimates, err = t.w.set(t.eta.Estimates, ours.Spec().Guarantees, t.eta.Open); err != nil {
 		return nil, err
@@ -170,52 +176,28 @@ func (s *waiters) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// deciders makes deciders for one goroutine, and a function that closes them.
-func (t *teller) deciders(ctx context.Context) (ours, second backfill.Decider, done func(), err error) {
-	if ours, err = t.main.Again(ctx); err != nil {
-		return nil, nil, nil, err
+func closeDecider(d backfill.Decider) {
+	if d, closes := d.(interface{ Close() }); closes {
+		d.Close()
 	}
-	done = func() {
-		for _, d := range []backfill.Decider{ours, second} {
-			if d, closes := d.(interface{ Close() }); closes {
-				d.Close()
-			}
-		}
-	}
-	if second, err = t.fallback.Again(ctx); err != nil {
-		done()
-		return nil, nil, nil, err
-	}
-	return ours, second, done, nil
 }
 
 // work starts the workers, which tell the jobs their starts. Errors go to fail, which ends the
 // simulation.
-func (t *teller) work(ctx context.Context, fail context.CancelCauseFunc, sample map[backfill.JobID]bool) error {
-	t.arriving, t.rising = map[backfill.JobID]bool{}, map[backfill.JobID]bool{}
-	for id := range sample {
-		t.arriving[id], t.rising[id] = true, true
-	}
+func (t *teller) work(ctx context.Context, fail context.CancelCauseFunc, sample map[backfill.JobID]bool) {
+	t.arriving, t.rising = sample, maps.Clone(sample)
 	for range t.eta.Workers {
-		ours, second, done, err := t.deciders(ctx)
-		if err != nil {
-			close(t.asked)
-			t.working.Wait()
-			return err
-		}
 		t.working.Go(func() {
-			defer done()
 			for q := range t.asked {
 				if ctx.Err() != nil {
 					continue
 				}
-				if err := t.tell(ctx, q, ours, second, fail); err != nil {
+				if err := t.tell(ctx, q, fail); err != nil {
 					fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", q.outlook.Now(), err))
 				}
 			}
 		})
 	}
-	return nil
 }
 
 // watch is called with the negotiator before the first cycle.
@@ -245,14 +227,14 @@ func (t *teller) Cycle(r *negotiator.Report) error {
 }
 
 // tell plays a copy ahead, and notes what its jobs are told.
-func (t *teller) tell(ctx context.Context, q question, ours, second backfill.Decider, fail context.CancelCauseFunc) error {
+func (t *teller) tell(ctx context.Context, q question, fail context.CancelCauseFunc) error {
 	of := append(slices.Clone(q.arrived), q.head...)
 	rules := func() (ahead.Rules, func(), error) {
-		made := q.outlook.Rules(ours, second)
+		made, done, err := t.twins.Rules(ctx, q.outlook)
 		made.Refused = func(r backfill.Refusal) { // a start by the fallback would not be the policy's
 			fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
 		}
-		return made, nil, nil
+		return made, done, err
 	}
 	ranges, err := q.outlook.Futures(ctx, negotiator.FuturesOptions{
 		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: of}, Seed: t.eta.Seed,

@@ -18,7 +18,7 @@ func (e *EtaResult) measures(outcomes []Outcome) (list metrics.Measures) {
 		told        []Told
 	}{{"eta_", "at arrival", e.Arrival}, {"eta_head_", "at the head", e.Head}} {
 		var mid, fit, width []float64
-		within := 0
+		within, before := 0, 0
 		off := func(told, start backfill.Time) float64 { return float64(max(told, start) - min(told, start)) }
 		for _, one := range when.told {
 			o := outcomes[one.Job]
@@ -27,7 +27,10 @@ func (e *EtaResult) measures(outcomes []Outcome) (list metrics.Measures) {
 			}
 			mid, fit = append(mid, off(one.Range.Mid, o.Start)), append(fit, off(one.Fit, o.Start))
 			width = append(width, float64(one.Range.High-one.Range.Low))
-			if one.Range.Low <= o.Start && o.Start <= one.Range.High {
+			switch {
+			case o.Start < one.Range.Low:
+				before++
+			case o.Start <= one.Range.High:
 				within++
 			}
 		}
@@ -40,7 +43,9 @@ func (e *EtaResult) measures(outcomes []Outcome) (list metrics.Measures) {
 		measure("jobs", "told a start", metrics.Count, float64(len(mid)))
 		measure("error_median", "median error, told", metrics.Seconds, percentile(mid, 50))
 		measure("error_p90", "p90 error, told", metrics.Seconds, percentile(mid, 90))
-		measure("within_80", "started within the range told", metrics.Share, float64(within)/float64(max(1, len(mid))))
+		share := func(of int) float64 { return float64(of) / float64(max(1, len(mid))) }
+		measure("within_80", "started within the range told", metrics.Share, share(within))
+		measure("before_80", "started before the range told", metrics.Share, share(before))
 		measure("range_median", "median range, told", metrics.Seconds, percentile(width, 50))
 		measure("fit_error_median", "median error, earliest fit", metrics.Seconds, percentile(fit, 50))
 		measure("fit_error_p90", "p90 error, earliest fit", metrics.Seconds, percentile(fit, 90))

@@ -178,6 +178,9 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 			e.End = n.predictions.expectedEnd(End{Job: was.ID, At: e.End}, round.Now)
 		}
 	}
+	if e.Kind == backfill.Submitted {
+		n.arrive(a.job, e.Job)
+	}
 	if e.Kind == backfill.Found {
 		e.End = max(cmp.Or(e.End, e.Start+runs(e.Job)), a.job.Lease)
 	}

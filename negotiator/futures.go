@@ -17,14 +17,17 @@ type FuturesOptions struct {
 	Seed uint64
 	// First begins each play, as in [ahead.Start]; may be nil.
 	First *backfill.Round
+	// Alone says that nobody else comes. Otherwise those come again who came in the last days, if at
+	// least 500 are known.
+	Alone bool
 }
 
 // Futures plays several futures, in each of which the run times are drawn from what is known of
-// past ones, and returns the range of starts of each waiting job; jobs that start in no future are
-// missing. Without anything known jobs run for as long as they are taken to, so all futures are the
-// same. A guarantee bounds the range, if the rules' policy gives any. What is drawn for a job
-// depends on the seed, the number of the future and the job's ID alone. The callback rules is that
-// of [ahead.Futures.Ranges].
+// past ones, and others arrive as they did in the last days. It returns the range of starts of each
+// waiting job; jobs that start in no future are missing. Without anything known jobs run for as long
+// as they are taken to, and nobody arrives, so all futures are the same. A guarantee bounds the
+// range, if the rules' policy gives any. What is drawn depends on the seed, the number of the future
+// and the user's name or the job's ID alone. The callback rules is that of [ahead.Futures.Ranges].
 func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 	rules func() (ahead.Rules, func(), error), b ahead.Bounds,
 ) (map[backfill.JobID]ahead.Range, error) {
@@ -37,6 +40,9 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 		d := drawn{o: o, seed: options.Seed, future: uint64(i)}
 		start := o.StartWith(d.runTime)
 		start.First = options.First
+		if !options.Alone {
+			start.Arrivals = d.again()
+		}
 		return start
 	}, b)
 	if err != nil || !guarantees {
@@ -60,19 +66,16 @@ type drawn struct {
 	seed, future uint64
 }
 
-// alike is in how many of a hundred cases a job runs for as long as the user's other jobs do,
-// relative to what is known of them. Jobs of one user are often the same program with the same
-// fault, so they end early together.
-const alike = 50
-
 // What is drawn, apart from everything else that is drawn.
 const (
 	ofJob uint64 = iota
 	ofUser
-	whether
+	ofDays
 )
 
-// runTime draws how long a job runs in all that has run for so long.
+// runTime draws how long a job runs in all that has run for so long. The jobs of a user have the same
+// number in a future: they are often the same program with the same fault, so they end early
+// together.
 func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 	o := d.o
 	if o.past == nil {
@@ -83,8 +86,10 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 	if spread.Empty() {
 		return o.RunTime(j)
 	}
-	number := d.number(ofJob, uint64(j.ID))
-	if whose := spread.Whose(); whose != "" && d.number(whether, uint64(j.ID))%100 < alike {
+	var number uint64
+	if whose := spread.Whose(); whose == "" {
+		number = d.number(ofJob, uint64(j.ID))
+	} else {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(whose))
 		number = d.number(ofUser, h.Sum64())
@@ -96,7 +101,7 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 func (d *drawn) number(what, of uint64) uint64 {
 	const apart = 0x9e3779b97f4a7c15 // seeds that follow each other are far apart
 	var r rand.PCG
-	r.Seed(d.seed+apart*(d.future*4+what+1), of)
+	r.Seed(d.seed+apart*(d.future*8+what+1), of)
 	r.Uint64()
 	return r.Uint64()
 }

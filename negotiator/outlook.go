@@ -25,6 +25,7 @@ type Outlook struct {
 	resources        []string
 	unlike           map[backfill.JobID]unlike
 	past             *estimate.Records // nil: nothing is learned
+	come             []*backfill.Job   // who may come once more, by submit time
 }
 
 // unlike is a running job that does not end when its start and its planned run time say.
@@ -54,6 +55,7 @@ func (n *Negotiator) Outlook() *Outlook {
 			o.jobs[id] = n.jobs.get(id)
 		}
 	}
+	o.come = o.comers(n.arrived)
 	for run := range s.Running() {
 		if u := o.unlikeOthers(run, n.jobs.get(run.Job.ID)); u != (unlike{}) {
 			o.unlike[run.Job.ID] = u
@@ -140,9 +142,17 @@ func (o *Outlook) Rules(policy, fallback backfill.Decider) ahead.Rules {
 func (o *Outlook) Order(by Order) backfill.Order {
 	if by.once {
 		last := o.State()
+		const enough = 10_000
+		keys := map[string]float64{} // of the owners who have jobs in the queue
+		for _, j := range last.FirstWaiting(enough) {
+			keys[j.Labels["owner"]] = last.Key(j.ID)
+		}
 		return func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
 			if key, supposed := o.keys[j.ID]; supposed {
 				return key, 0
+			}
+			if j.ID >= firstAgain {
+				return keys[j.Labels["owner"]], 0
 			}
 			return last.Key(j.ID), 0
 		}
@@ -175,9 +185,6 @@ func (p Predictions) ordered(by backfill.Order) backfill.Order {
 // copy copies the predictions of all jobs.
 func (p *predictions) copy(s *backfill.State) Predictions {
 	made := Predictions{slack: p.slack, guarantees: p.guarantees}
-	if len(p.known) == 0 {
-		return made
-	}
 	made.of = make(map[backfill.JobID]predicted, len(p.known))
 	for id, known := range p.known {
 		made.of[id] = predicted{

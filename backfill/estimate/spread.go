@@ -47,9 +47,9 @@ const (
 // counts as much as so many jobs that are more alike: the next group makes up for what a group does
 // not know.
 const (
-	lastOfGroup = 32
-	lastAlike   = 32
-	counts      = 3
+	lastOfGroup = 64
+	lastAlike   = 16
+	counts      = 40
 )
 
 // class is what a spread depends on.

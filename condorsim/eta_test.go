@@ -1,0 +1,126 @@
+package condorsim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+)
+
+// together is jobs that arrive at once on a machine of 4 processors and run for as long as they
+// request.
+func together(jobs int) *workload.Trace {
+	trace := &workload.Trace{Name: "together", Machine: workload.Machine{Processors: 4}}
+	for i := range jobs {
+		run := int64(10 + 7*i%30)
+		trace.Jobs = append(trace.Jobs, workload.Job{
+			ID: int64(i + 1), User: fmt.Sprint(i % 3), Procs: int64(1 + i%3), Run: run, Estimate: run,
+		})
+	}
+	return trace
+}
+
+// TestEtaIsTrue: with accurate estimates and no later arrivals, what jobs are told comes true.
+func TestEtaIsTrue(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "fcfs", "slack"} {
+		w, err := condorsim.FromTrace(together(30), nil)
+		require.NoError(t, err)
+		r, err := condorsim.RunEta(t.Context(), w, link(t, policy, nil), condorsim.Eta{})
+		require.NoError(t, err)
+		require.Greater(t, len(r.Eta.Arrival), 20, policy)
+		for _, told := range append(r.Eta.Arrival, r.Eta.Head...) {
+			start := r.Outcomes[told.Job].Start
+			require.Equal(t, ahead.Range{Low: start, Mid: start, High: start}, told.Range, "%s, job %d", policy, told.Job)
+		}
+		m := r.Measures()
+		require.Zero(t, m["eta_error_p90"], policy)
+		require.InDelta(t, 1, m["eta_within_80"], 0, policy)
+		require.InDelta(t, 1, m["eta_head_within_80"], 0, policy)
+		require.InDelta(t, len(r.Eta.Arrival), m["eta_jobs"], 0, policy)
+	}
+}
+
+// TestEta: what is told does not depend on the number of workers, and changes nothing of the run. Of
+// the jobs that wait every k-th is told.
+func TestEta(t *testing.T) {
+	in := together(120)
+	for i := range in.Jobs {
+		in.Jobs[i].Submit = int64(i * 5)
+		in.Jobs[i].Run = 1 + int64(i*i%40)
+		in.Jobs[i].Estimate = 40
+	}
+	for _, policy := range []string{"easy", "conservative"} {
+		w, err := condorsim.FromTrace(in, nil)
+		require.NoError(t, err)
+		settings := estimate.Settings{All: "user", Options: map[string]string{"threshold": "2"}}
+		run := func(workers, jobs int) *condorsim.Result {
+			r, err := condorsim.RunEta(t.Context(), w, link(t, policy, nil), condorsim.Eta{
+				Jobs: jobs, Seed: 3, Futures: 10, Workers: workers, Estimates: settings,
+			})
+			require.NoError(t, err)
+			return r
+		}
+		one, four := run(1, 20), run(4, 20)
+		require.Equal(t, one.Eta, four.Eta)
+		require.Len(t, one.Eta.Arrival, 20)
+		all := run(2, 1000).Eta.Arrival
+		for i, told := range one.Eta.Arrival {
+			require.Equal(t, all[i*len(all)/20], told)
+			require.LessOrEqual(t, told.Range.Low, told.Range.Mid)
+			require.LessOrEqual(t, told.Range.Mid, told.Range.High)
+			require.GreaterOrEqual(t, told.Range.Low, told.At)
+		}
+		c := link(t, policy, nil)
+		c.Estimates, err = w.Estimators(settings, c.Policy.Spec().Guarantees, nil)
+		require.NoError(t, err)
+		plain, err := condorsim.Run(t.Context(), w, c, nil)
+		require.NoError(t, err)
+		require.Equal(t, plain.Outcomes, one.Outcomes)
+	}
+}
+
+// once is a policy of which there is only one.
+type once struct{ backfill.Decider }
+
+// TestEtaRefuses refuses what cannot be told.
+func TestEtaRefuses(t *testing.T) {
+	w, err := condorsim.FromTrace(together(5), nil)
+	require.NoError(t, err)
+	c := link(t, "easy", nil)
+	c.Policy = once{c.Policy}
+	_, err = condorsim.RunEta(t.Context(), w, c, condorsim.Eta{})
+	require.ErrorContains(t, err, "there cannot be more than one of this policy")
+	_, err = condorsim.RunEta(t.Context(), w, link(t, "easy", nil), condorsim.Eta{Estimates: estimate.Settings{All: "usr"}})
+	require.ErrorContains(t, err, `unknown estimator "usr"`)
+	w.Outages = []pools.Outage{{}}
+	_, err = condorsim.RunEta(t.Context(), w, link(t, "easy", nil), condorsim.Eta{})
+	require.ErrorContains(t, err, "nothing fails")
+}
+
+// TestEtaFits: what starts are compared with is a job's reservation or earliest fit at that instant.
+func TestEtaFits(t *testing.T) {
+	in := &workload.Trace{Name: "fits", Machine: workload.Machine{Processors: 1}}
+	for i, estimate := range []int64{100, 10, 20} {
+		in.Jobs = append(in.Jobs, workload.Job{
+			ID: int64(i + 1), Submit: int64(i), Procs: 1, Run: 5, Estimate: estimate, User: "1",
+		})
+	}
+	for _, policy := range []string{"easy", "conservative"} {
+		w, err := condorsim.FromTrace(in, nil)
+		require.NoError(t, err)
+		r, err := condorsim.RunEta(t.Context(), w, link(t, policy, nil), condorsim.Eta{})
+		require.NoError(t, err)
+		var fits []string
+		for _, told := range append(r.Eta.Arrival, r.Eta.Head...) {
+			fits = append(fits, fmt.Sprint(told.Job, told.At, told.Fit))
+		}
+		require.Equal(t, []string{"1 1 100", "2 2 110", "1 1 100", "2 5 15"}, fits, policy)
+	}
+}
