@@ -95,6 +95,14 @@ func (v *View) Running() iter.Seq[RunningJob] {
 	}
 }
 
+// Job returns a job that runs, waits or is held; nil if there is none of that ID.
+func (v *View) Job(id JobID) *Job {
+	if r := v.jobs.Find(id); r != nil {
+		return r.job
+	}
+	return nil
+}
+
 // IsRunning reports whether the job runs.
 func (v *View) IsRunning(id JobID) bool {
 	r := v.jobs.Find(id)

@@ -29,6 +29,7 @@
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	twins.go       further deciders of the policy in charge, for plays
 //	arrivals.go    who comes in a future, from those that came in the last days
+//	taking.go      what a play begins with if another policy takes over in it, or jobs come again
 //	futures.go     the range of starts, if run times are drawn from past ones
 //	suppose.go     what is not so: further jobs and slots, other policies and estimators
 //	outlook.go     a copy of the schedule, to be played ahead beside the cycles

@@ -102,10 +102,14 @@ func (o *Outlook) State() *backfill.State {
 // RunTime returns for how long a job is taken to run in all: for the predicted time under a policy
 // that plans with requested times, else for as long as it is planned to.
 func (o *Outlook) RunTime(j *backfill.Job) backfill.Time {
-	if known, predicted := o.of[j.ID]; predicted && o.guarantees {
+	switch known, predicted := o.of[j.ID]; {
+	case !predicted:
+		return o.planned(j)
+	case o.guarantees:
 		return known.Order + o.slack
+	default:
+		return known.Running + o.slack // also in a play in which a policy plans it otherwise
 	}
-	return o.planned(j)
 }
 
 // Start returns where a play begins in which every job runs for as long as it is taken to.

@@ -97,6 +97,22 @@ func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 	return uses
 }
 
+// Expect returns a job that waits, runs or is held after the cycle, as plays take one that may come
+// again; false if there is none.
+func (r *Report) Expect(id backfill.JobID) (e Expected, ok bool) {
+	p := r.predictions
+	e.Ad, e.Job = p.jobs.get(id), r.State.Job(id)
+	if e.Ad == nil || e.Job == nil {
+		return e, false
+	}
+	e.Requested = p.requested(e.Ad)
+	e.Uses = estimate.Uses{Order: e.Requested, Backfill: e.Requested, Running: e.Requested}
+	if known := p.known[id]; known != nil {
+		e.Uses = known.Uses
+	}
+	return e, true
+}
+
 // Of returns the prediction of a job; false if the job is expected to run for as long as it
 // requests. Under a policy that gives guarantees it is the one that the order uses, as the plan uses
 // the requested time.
