@@ -55,6 +55,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
 	{"negotiator/whatif", "classad backfill/... negotiator", ""},
+	{"negotiator/auto", "classad backfill/... negotiator", ""},
 	{"negotiator/cli", "backfill", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
@@ -99,7 +100,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/packed", "", ""},
 	{
 		"condorsim", "classad backfill/... negotiator condorsim/input/... condorsim/output/{metrics,wholefile}",
-		"condorsim/output/report",
+		"condorsim/output/report negotiator/auto",
 	},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
 	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,spreadsheet,wholefile}", ""},
@@ -109,8 +110,8 @@ var arrows = []struct{ of, may, tests string }{
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/wholefile", ""},
-	{"condorsim/output/...", "classad backfill/... negotiator condorsim condorsim/{input,output}/...", ""},
-	{"condorsim/sweep", "classad backfill/... negotiator negotiator/strictyaml condorsim condorsim/input/... " +
+	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},

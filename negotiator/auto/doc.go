@@ -1,0 +1,28 @@
+// Package auto lets a pool choose its own policy. A portfolio of policies, each with an order, is
+// played ahead from the schedule as it stands, and the best by an objective is put in charge. The
+// idea is that of a digital twin beside the scheduler, as in SchedTwin (arXiv 2512.18894).
+//
+// What is played ahead are the running and the waiting jobs, and the jobs of the last day, which
+// come again a day later: without arrivals, whatever serves short jobs first looks best, as nobody
+// sees what it costs those who come later. All run for as long as past jobs of their users suggest.
+//
+//	chooser, err := auto.New(map[string]string{"every": "3600"}, 2)
+//	chooser.TakeCharge(&config)
+//	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
+//
+// A [Chooser] is a sink of the cycles. After a cycle in which a choice is due it plays, and hands a
+// change over to the next cycle. Nothing here has a clock or is random: the same cycles get the same
+// choices, for any number of workers.
+//
+// Files:
+//   - candidate.go: a policy with its order, and the portfolio
+//   - choice.go: what was chosen, and how it is told
+//   - chooser.go: when to choose, and whether to change
+//   - measure.go: what a candidate is expected to give
+//   - memory.go: what the candidates were expected to give before
+//   - objective.go: an expression that says which is best
+//   - options.go: what can be set
+//   - play.go: plays the candidates ahead
+//   - record.go: who arrived lately, and how long they ran
+//   - summary.go: how often it chose, and who was in charge
+package auto

@@ -1,0 +1,58 @@
+package auto
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Measures say what a candidate is expected to give: means over the jobs that wait, with their waits
+// so far, and over those that arrive in a play.
+type Measures struct {
+	Jobs                int     `json:"jobs"`
+	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
+	MeanWait            float64 `json:"mean_wait"`
+	// Top5Wait is the mean of the greatest 5 % of the waits.
+	Top5Wait float64 `json:"top5_wait"`
+	// Makespan is the time from now until the last of the jobs ends.
+	Makespan float64 `json:"makespan"`
+}
+
+// bound is what a run time counts as at least in a bounded slowdown, in seconds.
+const bound = 10
+
+// tally collects what becomes of the jobs of a play.
+type tally struct {
+	waits    []float64
+	slowdown float64
+	last     backfill.Time
+}
+
+// add adds a job that starts at the given instant and runs for the given time.
+func (t *tally) add(j *backfill.Job, start, runs backfill.Time) {
+	wait := float64(max(0, start-j.Submit))
+	t.waits = append(t.waits, wait)
+	t.slowdown += max(1, (wait+float64(runs))/float64(max(runs, bound)))
+	t.last = max(t.last, start+runs)
+}
+
+// measures returns the measures; now is when the play began.
+func (t *tally) measures(now backfill.Time) Measures {
+	n := len(t.waits)
+	if n == 0 {
+		return Measures{}
+	}
+	slices.Sort(t.waits)
+	const share = 20 // 5 %, rounded up
+	return Measures{
+		Jobs: n, MeanBoundedSlowdown: t.slowdown / float64(n), MeanWait: mean(t.waits),
+		Top5Wait: mean(t.waits[n-(n+share-1)/share:]), Makespan: float64(max(0, t.last-now)),
+	}
+}
+
+func mean(of []float64) (sum float64) {
+	for _, x := range of {
+		sum += x
+	}
+	return sum / float64(len(of))
+}

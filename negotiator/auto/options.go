@@ -1,0 +1,72 @@
+package auto
+
+import "github.com/condor-backfill/condor-backfill/backfill"
+
+// Name is how users ask for a pool that chooses its own policy, where they would name a policy.
+const Name = "auto"
+
+// Options are what can be set, where a policy has its options.
+func Options() []backfill.Option {
+	const year = 366 * 24 * 60 * 60
+	return []backfill.Option{
+		{
+			Name: "portfolio", Default: Usual, Type: backfill.List,
+			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE; the first is in charge first",
+		},
+		{
+			Name: "objective", Default: UsualObjective, Type: backfill.Text,
+			Doc: "ClassAd expression, the least wins: MY is a candidate's measures Jobs, MeanBoundedSlowdown, MeanWait, " +
+				"Top5Wait and Makespan, TARGET those of the one in charge",
+		},
+		{
+			Name: "every", Default: "3600", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 1, High: year},
+			Doc: "least time between two choices",
+		},
+		{
+			Name: "least", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Doc: "least time between two changes",
+		},
+		{
+			Name: "gain", Default: "0.1", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
+			Doc: "by which share the best must be better than the one in charge",
+		},
+		{
+			Name: "lift", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
+			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not",
+		},
+		{
+			Name: "work", Default: "0.1", Type: backfill.Number, Range: backfill.AtLeast(0),
+			Doc: "by which share the queue's work must have changed since the last choice",
+		},
+		{
+			Name: "window", Default: "86400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Doc: "jobs that arrived within this time come again in plays; 0: none do",
+		},
+		{
+			Name: "again", Default: "150", Type: backfill.WholeNumber, Range: backfill.Range{Low: 0, High: 1_000_000},
+			Doc: "how many of them come again at most: the last ones",
+		},
+		{
+			Name: "memory", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Doc: "time in which what was expected before loses half of its weight; 0: only the last choice counts",
+		},
+		{
+			Name: "guarantees", Default: "false", Type: backfill.Flag,
+			Doc: "leave out candidates that give no guarantees, so that no promise is ever lifted by a change",
+		},
+	}
+}
+
+// Spec describes auto in the form of a policy, for lists of policies and checks of options. It cannot
+// be created as one.
+func Spec() backfill.PolicySpec {
+	return backfill.PolicySpec{
+		Name: Name,
+		Doc: "plays a portfolio of policies and orders ahead, from the schedule as it stands, and puts the best in " +
+			"charge",
+		Promise:      "that of the policy in charge; with guarantees=true, each job starts by the time it was told",
+		Source:       "a digital twin beside the scheduler: SchedTwin, arXiv 2512.18894; the mechanism is this project's",
+		IgnoresOrder: true,
+		Options:      Options(),
+	}
+}

@@ -1,0 +1,176 @@
+package auto
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// record knows who arrived lately and how long each job ran or is taken to run.
+type record struct {
+	window  backfill.Time // for how long arrivals are remembered
+	most    int           // how many are remembered at most
+	past    *estimate.Set // predicts run times, apart from the estimators that jobs are planned with
+	known   map[backfill.JobID]*arrived
+	arrived []*arrived // of the window, in the order in which they came
+}
+
+// arrived is a job that waits, runs or is in the window.
+type arrived struct {
+	negotiator.Expected
+	runs  backfill.Time // for how long it ran, or is taken to
+	began backfill.Time // since when it runs; below 0: it does not
+	ended bool
+}
+
+// remembered is how many completed jobs the predictions rest on.
+const remembered = 50_000
+
+func newRecord(window backfill.Time, most int) (*record, error) {
+	past, err := estimate.New(estimate.Settings{All: "combined"}, estimate.NewHistory(remembered), false, false, nil)
+	return &record{window: window, most: most, past: past, known: map[backfill.JobID]*arrived{}}, err
+}
+
+// see takes in what a cycle reports.
+func (r *record) see(of *negotiator.Report) {
+	d := &of.Delta
+	for _, id := range d.Completed {
+		a := r.known[id]
+		if delete(r.known, id); a == nil {
+			continue
+		}
+		ran, said := d.Ran[id]
+		if !said && a.began >= 0 {
+			ran, said = d.Now-a.began, true
+		}
+		if said && ran >= 0 {
+			a.runs, a.ended = max(1, ran), true
+			r.past.Learn(estimate.Ended{Job: a.describe(), Ran: ran, At: d.Now})
+		}
+	}
+	for _, id := range d.Removed {
+		delete(r.known, id)
+	}
+	for _, j := range d.Submitted {
+		if a := r.take(of, j.ID); a != nil && r.window > 0 {
+			r.arrived = append(r.arrived, a)
+		}
+	}
+	for _, j := range d.Changed {
+		r.take(of, j.ID)
+	}
+	for _, run := range d.Found {
+		if a := r.take(of, run.Job.ID); a != nil {
+			a.began = run.Start
+		}
+	}
+	for i := range of.Decision.Started {
+		if a := r.known[of.Decision.Started[i].Job.ID]; a != nil {
+			a.began = d.Now
+		}
+	}
+	old := 0
+	for old < len(r.arrived) && (len(r.arrived)-old > r.most || r.arrived[old].Job.Submit <= d.Now-r.window) {
+		old++
+	}
+	clear(r.arrived[:old])
+	r.arrived = r.arrived[old:]
+}
+
+// take notes a job as it is after a cycle; nil if it is gone.
+func (r *record) take(of *negotiator.Report, id backfill.JobID) *arrived {
+	e, ok := of.Expect(id)
+	if !ok {
+		delete(r.known, id)
+		return nil
+	}
+	a := r.known[id]
+	if a == nil {
+		a = &arrived{began: -1}
+		r.known[id] = a
+	}
+	a.Expected = e
+	asked := a.describe()
+	a.runs = r.past.Estimate(&asked).Order
+	return a
+}
+
+// draw returns a run time drawn from what is known of past jobs like this one, given that it has run
+// until now. It is the same draw in every play: what a prediction, one number, does not show is that some
+// of those who request a day end at once, and have waited in vain.
+func (a *arrived) draw(past *estimate.Records, now backfill.Time) backfill.Time {
+	asked := a.describe()
+	spread := past.Spread(&asked)
+	if spread.Empty() {
+		return a.runs
+	}
+	so := backfill.Time(0)
+	if a.began >= 0 {
+		so = now - a.began
+	}
+	return spread.Draw(scattered(uint64(a.Ad.ID)), a.Requested, so)
+}
+
+// scattered maps consecutive numbers to such as are evenly spread over all, and apart from each other.
+// It is the finalizer of SplitMix64.
+func scattered(n uint64) uint64 {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
+// describe returns the job in the form that estimators take.
+func (a *arrived) describe() estimate.Job {
+	return estimate.Job{
+		Name: a.Ad.Name, Requested: a.Requested, Unestimated: a.Ad.Estimate == 0, Labels: a.Ad.Labels,
+	}
+}
+
+// runTime returns how long a job is taken to run.
+func (r *record) runTime(j *backfill.Job) backfill.Time {
+	if a := r.known[j.ID]; a != nil {
+		return a.runs
+	}
+	return j.Estimate
+}
+
+// work returns the cpu seconds that the waiting jobs are taken to need.
+func (r *record) work(s *backfill.State) (sum float64) {
+	for _, j := range s.FirstWaiting(s.Waiting()) {
+		sum += float64(j.Width()) * float64(r.runTime(j))
+	}
+	return sum
+}
+
+// firstAgain is the ID of the first of the jobs that come again, above those of a pool.
+const firstAgain backfill.JobID = 1 << 50
+
+// future returns what is to be played: the schedule after a cycle, and the window's jobs again.
+// They come at the intervals at which they came, beginning now.
+func (r *record) future(of *negotiator.Report) Future {
+	now := of.Delta.Now
+	runs := make(map[backfill.JobID]backfill.Time, len(r.known)+len(r.arrived))
+	past := r.past.Records()
+	for id, a := range r.known {
+		runs[id] = a.draw(past, now)
+	}
+	f := Future{Rounds: mostRounds, runs: runs}
+	again := make([]negotiator.Expected, 0, len(r.arrived))
+	var span backfill.Time
+	if len(r.arrived) > 0 {
+		span = min(r.window, now-r.arrived[0].Job.Submit+1)
+	}
+	for i, a := range r.arrived {
+		j := *a.Job
+		j.ID, j.Submit = firstAgain+backfill.JobID(i), j.Submit+span
+		e := a.Expected
+		e.Job = &j
+		again, f.Arrivals = append(again, e), append(f.Arrivals, &j)
+		if runs[j.ID] = a.runs; !a.ended {
+			runs[j.ID] = a.draw(past, now)
+		}
+	}
+	f.Outlook = of.Outlook().Expecting(again)
+	return f
+}
