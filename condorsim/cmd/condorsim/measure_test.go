@@ -43,7 +43,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 			EstimatesOpt: map[string]string{"window": "60"}, History: "a b.swf",
 		},
 	}
-	config, closePolicy, err := c.config(t.Context(), w, hclog.NewNullLogger())
+	config, closePolicy, err := c.config(t.Context(), w, nil, hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer closePolicy()
 	_, err = condorsim.Run(t.Context(), w, config, nil, meddling{w})

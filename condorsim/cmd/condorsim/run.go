@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
@@ -102,6 +103,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return cli.Bad(err)
 	}
+	chooser, err := c.chooser(logger)
+	if err != nil {
+		return cli.Bad(err)
+	}
 	jobsOut, err := c.createJobs()
 	if err != nil {
 		return cli.Bad(err)
@@ -117,12 +122,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	config, closePolicy, err := c.config(ctx, w, logger)
+	config, closePolicy, err := c.config(ctx, w, chooser, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
 	policy := config.Policy.Spec()
+	if chooser != nil {
+		policy = chooser.Spec()
+	}
 	var estimates *report.Estimates
 	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
@@ -135,7 +143,12 @@ func (c *runCommand) Run(ctx context.Context) error {
 
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
-	result, err := c.simulate(ctx, w, config, &progress{bar: bar, total: int64(len(w.Jobs))})
+	sinks := []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}}
+	if chooser != nil {
+		chooser.Use(config.Estimates)
+		sinks = append(sinks, chooser)
+	}
+	result, err := c.simulate(ctx, w, config, sinks...)
 	bar.Done()
 	if err != nil {
 		return c.saved(err)
@@ -164,6 +177,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 	run := report.Run{
 		Policy: policy.Name, Order: policy.OrderUnless(c.Order), Options: c.PolicyOpt, Estimates: estimates,
 		PlanDepth: c.PlanDepth, Reorder: c.Reorder,
+	}
+	if chooser != nil {
+		run.Order, run.Auto = "", chooser.Summary()
 	}
 	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
 }
@@ -357,13 +373,16 @@ func abridge(ids []int64) string {
 
 // config returns the configuration with the policy and its fallback, for the workload's pool, and a
 // function that closes the policy. It tells what will run, and in which order.
-func (c *runCommand) config(ctx context.Context, w *condorsim.Workload,
+func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser *auto.Chooser,
 	logger hclog.Logger,
 ) (negotiator.Config, func(), error) {
 	none := func() {}
 	rule, err := profile.ParseRule(c.Placement)
 	if err != nil {
 		return negotiator.Config{}, none, err
+	}
+	if chooser != nil {
+		return c.automatic(w, rule, chooser, logger), none, nil
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
 		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,

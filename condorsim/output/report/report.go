@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 )
 
 // longest is how many letters are shown of a text that comes from another process.
@@ -34,6 +35,8 @@ type Run struct {
 	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
 	// history was learned.
 	Estimates *Estimates `json:"estimates,omitempty"`
+	// Auto says what came of it that the pool chose its own policy; nil: it did not.
+	Auto *auto.Summary `json:"auto,omitempty"`
 	// Changes are the later changes of policy, order or estimators.
 	Changes []Change `json:"changes,omitempty"`
 }
@@ -239,6 +242,13 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", strconv.Itoa(n)})
 	}
 	rows = append(rows, run.Estimates.rows()...)
+	if run.Auto != nil {
+		rows = append(rows, [2]string{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
+			run.Auto.Changes)})
+		for _, one := range run.Auto.Most(mostShares) {
+			rows = append(rows, [2]string{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
+		}
+	}
 	before := run.Estimates
 	for _, c := range run.Changes {
 		under := "then under " + backfill.Printable(c.Policy, longest) + ", order " + c.Order
@@ -250,6 +260,9 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	}
 	return rows
 }
+
+// mostShares is how many policies are shown that were in charge.
+const mostShares = 5
 
 // measured returns the rows of the measures that people want to see: of waits, of the machine's
 // use, and the rest.

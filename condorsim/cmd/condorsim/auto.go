@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// chooser returns what chooses the policy if the user asks for auto, else nil. It logs each choice.
+func (c *runCommand) chooser(logger hclog.Logger) (*auto.Chooser, error) {
+	if c.Policy != auto.Name {
+		return nil, nil //nolint:nilnil // nil is a policy that stays
+	}
+	switch {
+	case c.Order != "":
+		return nil, errors.New("--order: auto chooses the order with the policy; name orders in --policy-opt portfolio")
+	case c.Plugin || len(c.PluginDir) > 0:
+		return nil, errors.New("--plugin, --plugin-dir: auto plays policies ahead, and only those that are linked in")
+	case c.Fst != (fstFlag{}) || c.CountEvents:
+		return nil, errors.New("--fst, --count-events: these are found for one policy, and auto changes it")
+	}
+	chooser, err := auto.New(c.PolicyOpt, runtime.GOMAXPROCS(0))
+	if err == nil {
+		chooser.Chosen = func(made *auto.Choice) { made.Log(logger.Info) }
+	}
+	return chooser, err
+}
+
+// automatic returns the configuration of a pool that chooses its own policy.
+func (c *runCommand) automatic(w *condorsim.Workload, rule profile.Rule, chooser *auto.Chooser,
+	logger hclog.Logger,
+) negotiator.Config {
+	cli.Tell("running %d jobs of %s on %s, policy and order chosen on the way", len(w.Jobs), w.Name, machineText(w))
+	config := negotiator.Config{
+		Placement: rule, Planning: backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder},
+		Refused: cli.LogRefusals(logger),
+	}
+	chooser.TakeCharge(&config)
+	return config
+}
