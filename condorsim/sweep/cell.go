@@ -24,34 +24,39 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 			err = fmt.Errorf("internal error: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	order, err := negotiator.OrderNamed(c.key.Order)
-	if err != nil {
-		return done, err
-	}
 	rule, err := profile.ParseRule(c.scheduler.placement)
 	if err != nil {
 		return done, err
 	}
-	deciders, err := p.settings.Policies(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)
+	deciders, err := p.settings.deciders(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)
 	if err != nil {
 		return done, err
 	}
 	defer deciders.close()
-	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.Main.Spec().Guarantees,
+	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.spec().Guarantees,
 		p.settings.Places.open)
 	if err != nil {
 		return done, err
 	}
 	var refused error
-	r, err := p.run(ctx, w, negotiator.Config{
-		Placement: rule, Order: order, Policy: deciders.Main, Fallback: deciders.Fallback, Estimates: estimates,
+	config := negotiator.Config{
+		Placement: rule, Policy: deciders.Main, Fallback: deciders.Fallback, Estimates: estimates,
 		Refused: func(r backfill.Refusal) {
 			if refused == nil {
 				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w",
 					r.Now, r.Err)
 			}
 		},
-	}, sink)
+	}
+	sinks := []negotiator.Sink{sink}
+	if chooser := deciders.chooser; chooser != nil {
+		chooser.TakeCharge(&config)
+		chooser.Use(estimates)
+		sinks = append(sinks, chooser)
+	} else if config.Order, err = negotiator.OrderNamed(c.key.Order); err != nil {
+		return done, err
+	}
+	r, err := p.run(ctx, w, config, sinks...)
 	switch {
 	case err != nil:
 		return done, err
@@ -65,6 +70,10 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(),
 	}
+	if deciders.chooser != nil {
+		chosen := deciders.chooser.Summary()
+		done.Metrics["choices"], done.Metrics["changes"] = float64(chosen.Choices), float64(chosen.Changes)
+	}
 	if p.perUser {
 		done.Users = results.UsersOf(r.Users())
 	}
@@ -73,19 +82,19 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 
 // run simulates, and finds fair start times or counts profile events if the sweep asks for them.
 func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config,
-	sink negotiator.Sink,
+	sinks ...negotiator.Sink,
 ) (*condorsim.Result, error) {
 	if p.fair.Strict || p.fair.Relaxed {
-		return condorsim.RunFair(ctx, w, c, p.fair, sink)
+		return condorsim.RunFair(ctx, w, c, p.fair, sinks...)
 	}
 	if !p.countEvents {
-		return condorsim.Run(ctx, w, c, nil, sink)
+		return condorsim.Run(ctx, w, c, nil, sinks...)
 	}
 	counter, err := condorsim.CountEvents(w, &c)
 	if err != nil {
 		return nil, err
 	}
-	r, err := condorsim.Run(ctx, w, c, nil, sink)
+	r, err := condorsim.Run(ctx, w, c, nil, sinks...)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 )
 
 // Settings are what a sweep depends on besides its file.
@@ -35,6 +36,27 @@ type Settings struct {
 type Deciders struct {
 	Main, Fallback backfill.Decider
 	Close          func() // may be nil
+
+	chooser *auto.Chooser // of a pool that chooses its own policy; instead of all others
+}
+
+// deciders makes a policy and its fallback, or what chooses them on the way.
+func (s Settings) deciders(ctx context.Context, policy string, options map[string]string,
+	resources []string,
+) (d Deciders, err error) {
+	if policy == auto.Name {
+		d.chooser, err = auto.New(options, 1) // there are as many cells at a time as there are cores
+		return d, err
+	}
+	return s.Policies(ctx, policy, options, resources)
+}
+
+// spec describes the policy.
+func (d Deciders) spec() backfill.PolicySpec {
+	if d.chooser != nil {
+		return d.chooser.Spec()
+	}
+	return d.Main.Spec()
 }
 
 func (d Deciders) close() {
@@ -184,6 +206,9 @@ func (p *Sweep) expand(f *File, in *input) error {
 						Order: p.policies[s.policy].OrderUnless(s.order),
 						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
 					}
+					if s.policy == auto.Name {
+						key.Order = "" // it is chosen, too
+					}
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
 						return err
@@ -253,13 +278,17 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (
 			continue
 		}
 		for _, resources := range kinds {
-			deciders, err := s.Policies(ctx, one.policy, one.options, resources)
+			deciders, err := s.deciders(ctx, one.policy, one.options, resources)
 			if err != nil {
 				told[one.policyPath] = true
 				c.say(one.policyPath, "%v", err)
 				break
 			}
-			spec := deciders.Main.Spec()
+			spec := deciders.spec()
+			if deciders.chooser != nil && (f.CountEvents || len(f.FST) > 0) && !told[one.policyPath] {
+				told[one.policyPath] = true
+				c.say(one.policyPath, "profile events and fair start times are those of one policy, and auto changes it")
+			}
 			specs[one.policy] = spec
 			if one.order != "" && spec.IgnoresOrder && !told[one.policyPath] {
 				told[one.policyPath] = true

@@ -26,8 +26,9 @@ type Candidate struct {
 // guarantees reports whether the candidate's policy gives guarantees.
 func (c *Candidate) guarantees() bool { return c.Policy.Spec().Guarantees }
 
-// Usual is the default portfolio: four policies, each in four orders.
-const Usual = "slack:sjf slack:wfp slack:xfactor slack:fcfs easy:sjf easy:wfp easy:xfactor easy:fcfs " +
+// Usual is the default portfolio: four policies, each in four orders. The first did best on the whole
+// over twelve traces.
+const Usual = "slack:xfactor slack:sjf slack:wfp slack:fcfs easy:sjf easy:wfp easy:xfactor easy:fcfs " +
 	"dc:sjf dc:wfp dc:xfactor dc:fcfs pc:sjf pc:wfp pc:xfactor pc:fcfs"
 
 // Portfolio reads candidates from how users write them. With guarantees, those that give none are

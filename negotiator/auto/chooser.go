@@ -87,7 +87,8 @@ func (c *Chooser) TakeCharge(of *negotiator.Config) {
 // Use says which estimators the pool has, which stay in use; nil: none.
 func (c *Chooser) Use(estimates *estimate.Set) { c.estimates = estimates }
 
-// Cycle takes in what a cycle reports, and chooses if that is due.
+// Cycle takes in what a cycle reports, and chooses if that is due. When nobody waits any more, the first
+// candidate takes over again.
 func (c *Chooser) Cycle(r *negotiator.Report) error {
 	c.record.see(r)
 	now := r.Delta.Now
@@ -96,6 +97,10 @@ func (c *Chooser) Cycle(r *negotiator.Report) error {
 	}
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
+	if r.State.Waiting() == 0 && c.inCharge != 0 {
+		c.change(0, now) // nobody loses a promise, and what served the last jobs of a rush may not serve the next
+		return nil
+	}
 	if !c.due(r) {
 		return nil
 	}
@@ -164,7 +169,7 @@ func (c *Chooser) settle(made Choice, waiting int) {
 		made.Why = fmt.Sprintf("the last change was %d s ago", made.Now-c.changed)
 	default:
 		made.Why, made.Chosen = fmt.Sprintf("%.4g instead of %.4g", best, is), made.Best
-		c.change(&made)
+		c.change(made.Best, made.Now)
 	}
 	if c.Chosen != nil {
 		c.Chosen(&made)
@@ -172,9 +177,9 @@ func (c *Chooser) settle(made Choice, waiting int) {
 }
 
 // change hands a change over to the next cycle.
-func (c *Chooser) change(made *Choice) {
-	to := &c.candidates[made.Chosen]
-	c.inCharge, c.changed = made.Chosen, made.Now
+func (c *Chooser) change(which int, now backfill.Time) {
+	to := &c.candidates[which]
+	c.inCharge, c.changed = which, now
 	c.made++
 	c.changes <- negotiator.Change{
 		Order: to.Order, Policy: to.Policy, Fallback: to.Fallback, Planning: c.planning, Estimates: c.estimates,

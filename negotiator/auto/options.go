@@ -11,7 +11,8 @@ func Options() []backfill.Option {
 	return []backfill.Option{
 		{
 			Name: "portfolio", Default: Usual, Type: backfill.List,
-			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE; the first is in charge first",
+			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE; the first is in charge " +
+				"when nobody waits",
 		},
 		{
 			Name: "objective", Default: UsualObjective, Type: backfill.Text,

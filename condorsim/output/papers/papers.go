@@ -13,6 +13,7 @@
 //   - estimates.go: Tang, Desai, Buettner and Lan, Analyzing and adjusting user runtime estimates
 //     to improve job scheduling on the Blue Gene/P, IPDPS 2010
 //   - slack.go: no paper, but what the policy slack is to do
+//   - auto.go: no paper, but what a pool that chooses its own policy is to do
 //
 // Improvements are as in the papers, (base − X) / base of the same measure.
 package papers
@@ -48,10 +49,10 @@ const (
 )
 
 // Names returns the names of the papers, as in sweep files.
-func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates", "slack"} }
+func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates", "slack", "auto"} }
 
 // OwnGoals reports whether what goes by this name is no paper, but goals of this project.
-func OwnGoals(name string) bool { return name == "slack" }
+func OwnGoals(name string) bool { return name == "slack" || name == autoPolicy }
 
 // Of returns the rows for a folder of results; none if it names no paper.
 func Of(f *results.Folder) ([]Row, error) {
@@ -69,6 +70,8 @@ func Of(f *results.Folder) ([]Row, error) {
 		return estimates(f), nil
 	case "slack":
 		return slack(f), nil
+	case autoPolicy:
+		return auto(f), nil
 	default:
 		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
 	}
