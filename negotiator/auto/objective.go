@@ -22,7 +22,7 @@ func newObjective(text string) (o objective, err error) {
 	}
 	some := Measures{Jobs: 100, MeanBoundedSlowdown: 2, MeanWait: 60, Top5Wait: 600, Makespan: 3600}
 	if _, err = o.value(some, some); err != nil {
-		return o, fmt.Errorf("%w: use the measures that negotiator policies auto lists, such as MeanBoundedSlowdown", err)
+		return o, fmt.Errorf("%w: the measures are Jobs, MeanBoundedSlowdown, MeanWait, Top5Wait, Makespan", err)
 	}
 	return o, nil
 }

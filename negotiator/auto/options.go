@@ -1,6 +1,11 @@
 package auto
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
 
 // Name is how users ask for a pool that chooses its own policy, where they would name a policy.
 const Name = "auto"
@@ -70,4 +75,14 @@ func Spec() backfill.PolicySpec {
 		IgnoresOrder: true,
 		Options:      Options(),
 	}
+}
+
+// Help is the help text about auto.
+func Help() string {
+	var text strings.Builder
+	text.WriteString("The policy auto " + Spec().Doc + ".\nIts options (--policy-opt):\n\n")
+	for _, o := range Options() {
+		fmt.Fprintf(&text, "  %-10s %s; default: %s\n", o.Name, o.Doc, o.Default)
+	}
+	return text.String()
 }

@@ -45,7 +45,7 @@ type runCommand struct {
 	Pool      string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
 
-	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name or plugin's path."`
+	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name, plugin's path, or auto."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"${run_policy_opt}" mapsep:"none"`
 	Order     string            `group:"Policy" placeholder:"NAME" help:"${run_order}"`
 	PlanDepth int               `group:"Policy" placeholder:"N" help:"${run_plan_depth}"`
@@ -90,6 +90,7 @@ The settings S001 to S111 of Tang et al., in which actual run times take the pla
   S110  --estimates-order accurate --estimates-backfill accurate
   S111  --estimates accurate
 
+` + auto.Help() + `
 Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
 --json). If the policy was given up, the results are the fallback's: the exit code is 1 then.
 
