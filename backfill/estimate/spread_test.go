@@ -54,7 +54,7 @@ func TestSpread(t *testing.T) {
 	require.Equal(t, map[backfill.Time]int{1: 100}, draw("ann", 1, 0), "no job runs for 0 s")
 	set.Learn(estimate.Ended{Job: job("bob", 100), Ran: 70})
 	require.Greater(t, draw("bob", 50, 0)[35], 33, "the user's own jobs count most")
-	require.Less(t, draw("ann", 100, 0)[70], 20)
+	require.Less(t, draw("ann", 100, 0)[70], draw("bob", 50, 0)[35])
 	set.Learn(estimate.Ended{Job: job("bob", 50), Ran: 50})
 	require.Greater(t, draw("bob", 50, 0)[50], draw("bob", 60, 0)[60], "and those that request the same even more")
 }
