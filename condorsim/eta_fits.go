@@ -57,7 +57,8 @@ func foreseen(o *negotiator.Outlook, s *backfill.State) map[backfill.JobID]backf
 		case j.Running:
 			if predicted {
 				if end := endOf(j, known, s.Now()); end < j.End {
-					round.Events = append(round.Events, backfill.Event{Kind: backfill.EstimateChanged, JobID: j.Job.ID, End: end})
+					e := backfill.Event{Kind: backfill.EstimateChanged, JobID: j.Job.ID, End: end}
+					round.Events = append(round.Events, e)
 				}
 			}
 		case j.Placement != nil:

@@ -165,7 +165,8 @@ func BenchmarkFutures(b *testing.B) {
 			defer twins.Close()
 			for b.Loop() {
 				o := n.Outlook()
-				got, err := o.Futures(b.Context(), FuturesOptions{Futures: ahead.Futures{Count: count}}, func() (ahead.Rules, func(), error) {
+				options := FuturesOptions{Futures: ahead.Futures{Count: count}}
+				got, err := o.Futures(b.Context(), options, func() (ahead.Rules, func(), error) {
 					return twins.Rules(b.Context(), o)
 				}, ahead.Bounds{})
 				require.NoError(b, err)

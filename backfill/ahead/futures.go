@@ -75,7 +75,8 @@ func (f Futures) Ranges(ctx context.Context, rules func() (Rules, func(), error)
 }
 
 // starts plays one future, and returns when the jobs start.
-func (f Futures) starts(ctx context.Context, rules Rules, from Start, b Bounds) (map[backfill.JobID]backfill.Time, error) {
+func (f Futures) starts(ctx context.Context, rules Rules, from Start, b Bounds,
+) (map[backfill.JobID]backfill.Time, error) {
 	asked := map[backfill.JobID]bool{}
 	for _, id := range f.Of {
 		asked[id] = true
