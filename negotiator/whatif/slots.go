@@ -169,7 +169,10 @@ func find(s *backfill.State, name string) (map[backfill.SlotID]bool, error) {
 	found := map[backfill.SlotID]bool{}
 	for _, slot := range s.Slots() {
 		_, machine, _ := strings.Cut(slot.Name, "@")
-		host, _, _ := strings.Cut(machine, ".")
+		host := machine
+		if i := strings.IndexAny(machine, ".@"); i >= 0 { // a startd has a name of its own: slot1@n1@node7.site
+			host = machine[:i]
+		}
 		if name != "" && s.SlotUp(slot.ID) && (slot.Name == name || machine == name || host == name) {
 			found[slot.ID] = true
 		}
