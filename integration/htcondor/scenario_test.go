@@ -131,7 +131,7 @@ func (p *ourPool) checkLog(t *testing.T) {
 // jobPlan is the output of negotiator start-times and explain about a job.
 type jobPlan struct {
 	Job, Situation, Slots, Behind, Reason string
-	Start, Guarantee                      *int64
+	Start, Guarantee, P10, P50, P90       *int64
 	Requested                             *int64 `json:"requested_seconds"`
 	Predicted                             *int64 `json:"predicted_seconds"`
 	Clauses                               []struct {
@@ -139,6 +139,9 @@ type jobPlan struct {
 		Unmet int
 	}
 }
+
+// ranged reports whether the plan tells the range of the start.
+func (p jobPlan) ranged() bool { return p.P10 != nil && p.P50 != nil && p.P90 != nil }
 
 // startTimes returns the plans of waiting jobs, by job.
 func (p *ourPool) startTimes(t *testing.T) map[string]jobPlan {

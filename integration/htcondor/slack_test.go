@@ -3,6 +3,7 @@ package htcondor_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,7 +108,7 @@ func runMixture(t *testing.T, policy, order string, lots int) mixture {
 	pool.Wait("the negotiator", time.Minute, func() bool { return len(pool.Ads("-negotiator")) == 1 })
 	var ids []pooltest.JobID
 	var naps []nap
-	promised := map[string]int64{}
+	promised, ranged := map[string]int64{}, ""
 	begin := time.Now()
 	for lot := 0; lot < lots || !pool.allDone(ids); time.Sleep(time.Second) {
 		require.Less(t, time.Since(begin), 8*time.Minute, "some jobs starve")
@@ -117,12 +118,17 @@ func runMixture(t *testing.T, policy, order string, lots int) mixture {
 			require.Len(t, ids, len(naps))
 			lot++
 		}
-		for job, plan := range pool.startTimes(t) {
+		plans := pool.startTimes(t)
+		if ranged == "" && slices.ContainsFunc(slices.Collect(maps.Values(plans)), jobPlan.ranged) {
+			ranged = pool.As("alice", "negotiator", "start-times")
+		}
+		for job, plan := range plans {
 			if _, known := promised[job]; !known && plan.Guarantee != nil {
 				promised[job] = *plan.Guarantee // what it is told first holds to the end
 			}
 		}
 	}
+	t.Logf("the first start times with ranges under %s:\n%s", policy, ranged)
 	told := pool.As("alice", "negotiator", "start-times", "--accuracy")
 	require.Regexp(t, `(?m)^ arrival +[1-9]`, told)
 	t.Logf("how true start times were under %s:\n%s", policy, told)

@@ -25,9 +25,9 @@ type JobAnswer struct {
 	// foreseen. Low, Mid and High are starts that come in one, five and nine of ten futures whose run
 	// times are drawn from past ones; nil: nothing is known of those.
 	Start *int64 `json:"start"`
-	Low   *int64 `json:"start_low,omitempty"`
-	Mid   *int64 `json:"start_mid,omitempty"`
-	High  *int64 `json:"start_high,omitempty"`
+	Low   *int64 `json:"p10,omitempty"`
+	Mid   *int64 `json:"p50,omitempty"`
+	High  *int64 `json:"p90,omitempty"`
 	// Promised is the latest start that it would be promised.
 	Promised *int64 `json:"promised,omitempty"`
 	Slots    string `json:"slots,omitempty"`

@@ -126,9 +126,12 @@ func (p *printed) job(j *whatif.JobAnswer) {
 			fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
 		}
 	}
-	line("would start", p.begins(j.Start))
 	if j.Low != nil {
-		line("range", fmt.Sprintf("%s to %s, half by %s", p.instant(j.Low), p.instant(j.High), p.instant(j.Mid)))
+		line("would start", p.begins(j.Mid))
+		line("80 % range", fmt.Sprintf("%s to %s", p.instant(j.Low), p.instant(j.High)))
+		line("as planned", p.instant(j.Start)+", if all run for as long as they are taken to")
+	} else {
+		line("would start", p.begins(j.Start))
 	}
 	if j.Promised != nil {
 		line("promised by", p.instant(j.Promised))
