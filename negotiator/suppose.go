@@ -111,8 +111,9 @@ func (o *Outlook) Under(guarantees bool, set *estimate.Set) (*Outlook, *backfill
 		}
 		e := backfill.Event{Kind: backfill.Changed, Job: &now}
 		if was.Running {
+			u := o.unlike[now.ID]
 			e.Kind, e.Placement, e.Start = backfill.Found, was.Placement, was.Start
-			e.End = max(was.Start+runs(&now), o.unlike[now.ID].lease)
+			e.End = max(cmp.Or(u.end, cmp.Or(u.began, was.Start)+runs(&now)), u.lease)
 		}
 		first.Events = append(first.Events, e)
 	}

@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"cmp"
 	"maps"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -47,53 +46,14 @@ func (o *Outlook) Expecting(jobs []Expected) *Outlook {
 }
 
 // Taking changes where a play begins: another policy takes over at once, as in a [Change] with the
-// same estimators. If only one of the two policies gives guarantees, jobs are planned with other run
-// times from then on. Arrivals are planned as the new policy plans them.
+// same estimators; see Under. Arrivals are planned as the new policy plans them.
 func (o *Outlook) Taking(from ahead.Start, guarantees bool) ahead.Start {
-	from.First = &backfill.Round{Now: o.now}
 	for i, j := range from.Arrivals {
-		from.Arrivals[i] = o.plannedUnder(j, guarantees)
-	}
-	if guarantees == o.guarantees || len(o.of) == 0 {
-		return from
-	}
-	for _, was := range from.State.Snapshot().Jobs {
-		e := backfill.Event{Kind: backfill.Changed, Job: o.plannedUnder(was.Job, guarantees)}
-		if e.Job == was.Job {
-			continue
+		if known, is := o.of[j.ID]; is {
+			planned := o.replanned(j, known, !guarantees)
+			from.Arrivals[i] = &planned
 		}
-		if was.Running {
-			u := o.unlike[was.Job.ID]
-			e.Kind, e.Placement, e.Start = backfill.Found, was.Placement, was.Start
-			began := was.Start
-			if u.began != 0 {
-				began = u.began
-			}
-			e.End = max(cmp.Or(u.end, began+runs(e.Job)), u.lease)
-		}
-		from.First.Events = append(from.First.Events, e)
 	}
+	_, from.First = o.Under(guarantees, nil)
 	return from
-}
-
-// plannedUnder returns a job as a policy plans it that gives guarantees, or gives none: the job
-// itself if that is how it is planned already.
-func (o *Outlook) plannedUnder(j *backfill.Job, guarantees bool) *backfill.Job {
-	known, predicted := o.of[j.ID]
-	if !predicted {
-		return j
-	}
-	planned := *j
-	planned.Limit = cmp.Or(j.Limit, known.requested+o.slack)
-	planned.Estimate, planned.Running = known.requested+o.slack, 0
-	if !guarantees && (known.Backfill != known.requested || known.Running != known.requested) {
-		planned.Estimate = known.Backfill + o.slack
-		if known.Running != known.Backfill {
-			planned.Running = known.Running + o.slack
-		}
-	}
-	if planned.Estimate == j.Estimate && planned.Running == j.Running {
-		return j
-	}
-	return &planned
 }
