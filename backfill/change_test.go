@@ -163,19 +163,23 @@ func TestWhatIsInherited(t *testing.T) {
 		err      string
 	}{
 		{
-			"both promise", true, true, effect{backfill.PolicyChanged, true, started(2, 4)},
+			"both promise", true, true,
+			effect{backfill.PolicyChanged, true, started(2, 4)},
 			started(3), started(3), 0, "job 2 is left without a reservation, and the plan has 1 jobs of at most 2",
 		},
 		{
-			"the new one promises", false, true, effect{backfill.PolicyChanged, true, started(2, 3, 4)},
+			"the new one promises", false, true,
+			effect{backfill.PolicyChanged, true, started(2, 3, 4)},
 			nil, nil, 0, "job 2 is left without a reservation, and the plan has 0 jobs of at most 2",
 		},
 		{
-			"the old one promised", true, false, effect{backfill.PolicyChanged, false, started(2, 4)},
+			"the old one promised", true, false,
+			effect{backfill.PolicyChanged, false, started(2, 4)},
 			started(3), nil, 1, "",
 		},
 		{
-			"none promises", false, false, effect{backfill.PolicyChanged, false, started(2, 4)},
+			"none promises", false, false,
+			effect{backfill.PolicyChanged, false, started(2, 4)},
 			started(3), nil, 0, "",
 		},
 	} {

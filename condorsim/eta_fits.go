@@ -49,10 +49,10 @@ func foreseen(o *negotiator.Outlook, s *backfill.State) map[backfill.JobID]backf
 	found := map[backfill.JobID]backfill.Time{}
 	round := backfill.Round{Now: s.Now()}
 	var waiting []backfill.JobState
-	any := false
+	foretold := false
 	for _, j := range s.Snapshot().Jobs {
 		known, predicted := o.Of(j.Job.ID)
-		any = any || predicted
+		foretold = foretold || predicted
 		switch {
 		case j.Running:
 			if predicted {
@@ -72,7 +72,7 @@ func foreseen(o *negotiator.Outlook, s *backfill.State) map[backfill.JobID]backf
 			round.Events = append(round.Events, backfill.Event{Kind: backfill.Changed, Job: j.Job, Key: j.Key})
 		}
 	}
-	if !any {
+	if !foretold {
 		return found
 	}
 	slices.SortFunc(waiting, func(a, b backfill.JobState) int {

@@ -2,6 +2,7 @@ package condorsim_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ func together(jobs int) *workload.Trace {
 	for i := range jobs {
 		run := int64(10 + 7*i%30)
 		trace.Jobs = append(trace.Jobs, workload.Job{
-			ID: int64(i + 1), User: fmt.Sprint(i % 3), Procs: int64(1 + i%3), Run: run, Estimate: run,
+			ID: int64(i + 1), User: strconv.Itoa(i % 3), Procs: int64(1 + i%3), Run: run, Estimate: run,
 		})
 	}
 	return trace
@@ -61,10 +62,10 @@ func TestEta(t *testing.T) {
 		require.NoError(t, err)
 		settings := estimate.Settings{All: "user", Options: map[string]string{"threshold": "2"}}
 		run := func(workers, jobs int) *condorsim.Result {
-			r, err := condorsim.RunEta(t.Context(), w, link(t, policy, nil), condorsim.Eta{
+			r, failed := condorsim.RunEta(t.Context(), w, link(t, policy, nil), condorsim.Eta{
 				Jobs: jobs, Seed: 3, Futures: 10, Workers: workers, Estimates: settings,
 			})
-			require.NoError(t, err)
+			require.NoError(t, failed)
 			return r
 		}
 		one, four := run(1, 20), run(4, 20)

@@ -25,17 +25,14 @@ type arrived struct {
 	job       *backfill.Job
 	requested backfill.Time
 	uses      *estimate.Uses // nil: as requested
-	of        *Job           // nil, unless the order is an expression
+	of        *Job
 }
 
 // arrive notes a job that comes, as planned.
 func (n *Negotiator) arrive(job *Job, planned *backfill.Job) {
-	a := arrived{job: planned, requested: n.predictions.requested(job)}
+	a := arrived{job: planned, requested: n.predictions.requested(job), of: job}
 	if known := n.predictions.known[job.ID]; known != nil {
 		a.uses = &known.Uses
-	}
-	if n.order.expression != nil {
-		a.of = job
 	}
 	if len(n.arrived) == mostArrivals {
 		n.arrived = n.arrived[1:]
@@ -57,7 +54,7 @@ func (o *Outlook) comers(known []arrived) []*backfill.Job {
 		if a.uses != nil {
 			o.of[copied.ID] = predicted{Uses: *a.uses, requested: a.requested}
 		}
-		if a.of != nil {
+		if o.jobs != nil { // the order is an expression, and sees the job's ad
 			o.jobs[copied.ID] = a.of
 		}
 	}

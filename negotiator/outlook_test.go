@@ -137,3 +137,28 @@ func checkOutlook(tb testing.TB, r *rapid.T, n *Negotiator) {
 		require.GreaterOrEqual(r, start, n.State().Now(), "job %d", s.Job.ID)
 	}
 }
+
+// TestArrivalsUnderAnotherOrder: those that came under one kind of order may come again under another,
+// which sees their ads or does not.
+func TestArrivalsUnderAnotherOrder(t *testing.T) {
+	for _, orders := range [][2]string{{"expr:-EstimatedRunTime", "fcfs"}, {"fcfs", "expr:-EstimatedRunTime"}} {
+		n := predicting(t, "easy", orders[0], estimate.Settings{}, nil)
+		d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}}
+		for id := range leastArrivals + 1 {
+			d.Submitted = append(d.Submitted, newJob(t, id, 1, ""))
+		}
+		cycle(t, n, d)
+		cycle(t, n, Delta{Now: 10, Completed: []backfill.JobID{0}})
+		require.NoError(t, n.Change(change(t, "easy", orders[1], estimate.Settings{})))
+		cycle(t, n, Delta{Now: 11})
+		o, c := n.Outlook(), configured(t, "easy", "fcfs")
+		require.NotEmpty(t, o.come)
+		ranges, err := o.Futures(t.Context(), FuturesOptions{Futures: ahead.Futures{Count: 2}, Seed: 1},
+			func() (ahead.Rules, func(), error) {
+				main, err := again(t.Context(), c.Policy)
+				return o.Rules(main, c.Fallback), nil, err
+			}, ahead.Bounds{Rounds: 50})
+		require.NoError(t, err)
+		require.NotEmpty(t, ranges)
+	}
+}

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -186,7 +187,7 @@ func (n *Negotiator) Enlarge(like string, amounts map[string]int64, count int) (
 	id, known := n.inventory.ids[like]
 	switch {
 	case len(n.inventory.bundles) > 0:
-		return f, fmt.Errorf("the pool is partitioned: it cannot get further slots")
+		return f, errors.New("the pool is partitioned: it cannot get further slots")
 	case !known:
 		return f, fmt.Errorf("there is no slot %s", like)
 	}

@@ -44,8 +44,12 @@ func TestRanges(t *testing.T) {
 	}{
 		{"all", ahead.Futures{}, ahead.Bounds{}, all},
 		{"on one processor", ahead.Futures{Workers: 1}, ahead.Bounds{}, all},
-		{"on more than there are futures", ahead.Futures{Count: 2, Workers: 4}, ahead.Bounds{},
-			map[backfill.JobID]ahead.Range{1: {1, 1, 2}, 2: {10, 10, 11}}},
+		{
+			"on more than there are futures",
+			ahead.Futures{Count: 2, Workers: 4},
+			ahead.Bounds{},
+			map[backfill.JobID]ahead.Range{1: {1, 1, 2}, 2: {10, 10, 11}},
+		},
 		{"of one job", ahead.Futures{Of: []backfill.JobID{1}}, ahead.Bounds{}, map[backfill.JobID]ahead.Range{1: all[1]}},
 		{"of none", ahead.Futures{Of: []backfill.JobID{}}, ahead.Bounds{}, map[backfill.JobID]ahead.Range{}},
 		{"of one that runs", ahead.Futures{Of: []backfill.JobID{0}}, ahead.Bounds{}, map[backfill.JobID]ahead.Range{}},

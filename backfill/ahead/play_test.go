@@ -81,16 +81,16 @@ func one(estimates ...backfill.Time) pool {
 }
 
 // begun returns the state of the pool after its first round, in which all jobs arrive.
-func begun(t testing.TB, p pool, r ahead.Rules) *backfill.State {
-	t.Helper()
+func begun(tb testing.TB, p pool, r ahead.Rules) *backfill.State {
+	tb.Helper()
 	first := p.begin()
 	for _, j := range p.jobs {
 		first.Events = append(first.Events, backfill.Event{Kind: backfill.Submitted, Job: j})
 	}
 	play, err := r.Play(ahead.Start{State: empty(), End: p.end, First: first})
-	require.NoError(t, err)
-	_, _, err = play.Next(t.Context())
-	require.NoError(t, err)
+	require.NoError(tb, err)
+	_, _, err = play.Next(tb.Context())
+	require.NoError(tb, err)
 	return play.State()
 }
 

@@ -3,6 +3,7 @@ package policies_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,11 +71,11 @@ func TestAPolicyTakesOver(t *testing.T) {
 			{"slack", backfill.Planning{}, plan{0, 30, 10, 25}, plan{0, 30, 10, 25}, 0},
 		},
 	} {
-		name := ""
+		var name strings.Builder
 		for _, s := range tt {
-			name += fmt.Sprint(s.policy, s.planning, " ")
+			fmt.Fprint(&name, s.policy, s.planning, " ")
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(name.String(), func(t *testing.T) {
 			s := backfill.NewState([]string{"cpus"}, profile.ByRank)
 			for i, step := range tt {
 				options := map[string]string{}
@@ -86,7 +87,7 @@ func TestAPolicyTakesOver(t *testing.T) {
 				var d backfill.Decision
 				var err error
 				if i == 0 {
-					d = arrive(t, h, 4, a{1, v(4)})
+					arrive(t, h, 4, a{1, v(4)})
 					d, err = h.Decide(t.Context(), backfill.Round{Events: []backfill.Event{
 						{Kind: backfill.EstimateChanged, JobID: 1, End: 10},
 						submission(2, 0, a{20, v(4)}), submission(3, 0, a{10, v(4)}), submission(4, 0, a{5, v(4)}),
@@ -254,7 +255,7 @@ func (s *swapped) carries() {
 	require.NoError(s, err)
 	e, more := tx.Next()
 	require.True(s, more)
-	require.Equal(s, tx.State().BeyondDepth(), len(e.Displaced))
+	require.Len(s, e.Displaced, tx.State().BeyondDepth())
 	for _, j := range s.host.State.Snapshot().Jobs {
 		start, at, planned := tx.State().Planned(j.Job.ID)
 		require.Equal(s, j.Placement != nil && !j.Running, planned)

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,16 +76,16 @@ func TestSettle(t *testing.T) {
 		{"of values below 0, the least", map[string]string{"gain": "0.5"}, []float64{-10, -16, -7}, 0, 1, 1},
 		{"it lifts promises", map[string]string{"portfolio": "slack easy dc"}, []float64{10, 6, 7}, 0, 1, 0},
 		{
-			"it lifts promises and is worth it", map[string]string{"portfolio": "slack easy dc"},
-			[]float64{10, 4, 7}, 0, 1, 1,
+			"it lifts promises and is worth it",
+			map[string]string{"portfolio": "slack easy dc"},
+			[]float64{10, 4, 7},
+			0, 1, 1,
 		},
 		{"too early", map[string]string{"least": "100"}, []float64{10, 4, 7}, 99, 1, 0},
 		{"late enough", map[string]string{"least": "100"}, []float64{10, 4, 7}, 100, 1, 1},
 	} {
 		options := map[string]string{"portfolio": "easy slack dc", "gain": "0.02"}
-		for name, value := range tt.options {
-			options[name] = value
-		}
+		maps.Copy(options, tt.options)
 		c, err := New(options, 1)
 		require.NoError(t, err)
 		if tt.now > 0 {

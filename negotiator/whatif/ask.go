@@ -23,6 +23,9 @@ type Schedule struct {
 	Complete func(*classad.ClassAd)
 	// Rounds is how many rounds a question may take in all its plays; 0: [DefaultRounds].
 	Rounds int
+	// Jobs is of how many waiting jobs may be asked at most; 0: of any number. The plan of a long
+	// queue may take long in a single round, in which nothing looks at the clock.
+	Jobs int
 }
 
 // DefaultRounds is how many rounds a question may take by default: some seconds with thousands of
@@ -66,6 +69,9 @@ type plan struct {
 
 // play plays a plan until the callback has seen enough. If it ends early, a.cut says why.
 func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decision) bool) error {
+	if waiting := p.start.State.Waiting(); a.Jobs > 0 && waiting > a.Jobs {
+		return badly("%d jobs wait: nothing can be asked about a queue of more than %d", waiting, a.Jobs)
+	}
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	var refused error

@@ -122,8 +122,8 @@ func (a *asking) inWords(o *negotiator.Outlook) string {
 func (a *asking) otherRules(o *negotiator.Outlook, past []estimate.Ended) (other otherRules, err error) {
 	name, guarantees := o.State().Policy()
 	if a.q.Policy != "" && (a.q.Policy != name || a.q.Options != nil) {
-		spec, err := policies.Named(a.q.Policy)
-		if err != nil {
+		spec, unknown := policies.Named(a.q.Policy)
+		if unknown != nil {
 			return other, badly("no policy %q is linked in, and it is not the one in charge", a.q.Policy)
 		}
 		if other.policy, err = backfill.Link(spec, a.q.Options); err != nil {

@@ -57,6 +57,9 @@ func (a *asking) compare(o *negotiator.Outlook, before, after map[backfill.JobID
 			continue
 		}
 		m := moving{job: j.Job, before: at(before, j.Job.ID), after: at(after, j.Job.ID)}
+		if a.cut != "" && max(m.before, m.after) >= backfill.Forever {
+			continue // a play ended before it came to this job
+		}
 		if j.Promised {
 			if c.Promises++; m.after > j.Guarantee {
 				m.promised = &j.Guarantee

@@ -37,9 +37,9 @@ func (a *asking) aboutJob(ctx context.Context) error {
 	}
 	q := asked{asking: a}
 	err = a.Look(func(n *negotiator.Negotiator) error {
-		job, err := n.ReadSupposed("asked", ad)
-		if err != nil {
-			return badly("the job: %w", err)
+		job, wrong := n.ReadSupposed("asked", ad)
+		if wrong != nil {
+			return badly("the job: %w", wrong)
 		}
 		if a.q.Job.Seconds > 0 {
 			job.Estimate = backfill.Time(a.q.Job.Seconds)
@@ -130,7 +130,7 @@ func (a *asked) spread(ctx context.Context, job *JobAnswer) error {
 	if a.begun.At <= a.o.Now() {
 		return nil
 	}
-	rounds := a.left / (2 * ahead.DefaultFutures)
+	rounds := max(1, a.left/(2*ahead.DefaultFutures))
 	id := a.c.Job.ID
 	ranges, err := a.o.Futures(ctx, negotiator.FuturesOptions{
 		Futures: ahead.Futures{Workers: 1, Of: []backfill.JobID{id}}, First: a.o.Arrival(a.c),

@@ -66,6 +66,7 @@ const (
 	longestQuestion = 64 << 10
 	mostSlots       = 10_000 // that come
 	mostNames       = 1000   // of slots that go
+	mostDrains      = 20     // each of them changes what jobs may use at two instants
 )
 
 // Read reads a question as JSON, from a stranger.
@@ -99,6 +100,8 @@ func (q *Question) Validate() error {
 		return badly("a run time of %d s: must be from 1 to %d", q.Job.Seconds, int64(backfill.MaxTime))
 	case len(q.Without)+len(q.Drain) > mostNames:
 		return badly("%d names of slots: at most %d are allowed", len(q.Without)+len(q.Drain), mostNames)
+	case len(q.Drain) > mostDrains:
+		return badly("%d drains: at most %d are allowed", len(q.Drain), mostDrains)
 	}
 	for _, name := range []string{q.Policy, q.Order, q.Estimates} {
 		if strings.ContainsAny(name, "/\\:. \n") {

@@ -14,7 +14,6 @@ import (
 type otherSlots struct {
 	events []backfill.Event // at once
 	sets   []*backfill.Candidates
-	first  []*backfill.Candidates // the sets from now on
 	closed []closing
 	notes  []string
 }

@@ -3,6 +3,7 @@ package whatif_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +80,7 @@ func (p *pool) ask(t require.TestingT, q whatif.Question) *whatif.Answer {
 // small is a pool of two machines with two cpus each. Job 1 runs on the first until 100, job 2 on the
 // second until 40; job 3 waits for both until 100, and job 4 for a cpu behind it.
 func small(t *testing.T, policy string) *pool {
+	t.Helper()
 	p := newPool(t, policy, nil)
 	wide := p.job(t, 3, 2, 50)
 	wide.Nodes = 2
@@ -136,13 +138,15 @@ func TestOtherSlots(t *testing.T) {
 	p := small(t, "conservative")
 	starts := func(q whatif.Question) (text string, c *whatif.ChangeAnswer) {
 		c = p.ask(t, q).Change
+		var moves strings.Builder
 		for _, m := range c.Moves {
-			if after := "never"; m.After == nil {
-				text += m.Job + " " + after + "; "
+			if m.After == nil {
+				moves.WriteString(m.Job + " never; ")
 			} else {
-				text += fmt.Sprintf("%s %d; ", m.Job, *m.After)
+				fmt.Fprintf(&moves, "%s %d; ", m.Job, *m.After)
 			}
 		}
+		text = moves.String()
 		return text, c
 	}
 	moves, c := starts(whatif.Question{Without: []string{"b"}})

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -45,4 +46,21 @@ func (c *runCommand) automatic(w *condorsim.Workload, rule profile.Rule, chooser
 	}
 	chooser.TakeCharge(&config)
 	return config
+}
+
+// chosenBy returns the description of what decides: the policy, or auto if that chooses it.
+func chosenBy(chooser *auto.Chooser, policy backfill.PolicySpec) backfill.PolicySpec {
+	if chooser == nil {
+		return policy
+	}
+	return chooser.Spec()
+}
+
+// choosing adds the chooser, if there is one, to those that see each cycle.
+func choosing(chooser *auto.Chooser, estimates *estimate.Set, sinks []negotiator.Sink) []negotiator.Sink {
+	if chooser == nil {
+		return sinks
+	}
+	chooser.Use(estimates)
+	return append(sinks, chooser)
 }

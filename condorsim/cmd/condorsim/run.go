@@ -21,6 +21,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -108,16 +109,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	jobsOut, err := c.createJobs()
+	out, err := c.create()
 	if err != nil {
 		return cli.Bad(err)
 	}
-	defer jobsOut.Discard()
-	ganttOut, err := c.createGantt(jobsOut.File())
-	if err != nil {
-		return cli.Bad(err)
-	}
-	defer ganttOut.Discard()
+	defer out.discard()
 	collectAt(mostPercent) // most of what is read stays
 	w, err := c.load(logger)
 	if err != nil {
@@ -128,10 +124,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer closePolicy()
-	policy := config.Policy.Spec()
-	if chooser != nil {
-		policy = chooser.Spec()
-	}
+	policy := chosenBy(chooser, config.Policy.Spec())
 	var estimates *report.Estimates
 	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
@@ -145,11 +138,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
 	sinks := []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}}
-	if chooser != nil {
-		chooser.Use(config.Estimates)
-		sinks = append(sinks, chooser)
-	}
-	result, err := c.simulate(ctx, w, config, sinks...)
+	result, err := c.simulate(ctx, w, config, choosing(chooser, config.Estimates, sinks)...)
 	bar.Done()
 	if err != nil {
 		return c.saved(err)
@@ -164,12 +153,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if c.Timing {
 		extras.Timing = timing.summary(time.Since(began))
 	}
-	if jobsOut != nil {
-		if err = jobsOut.Write(result); err != nil {
-			return err
-		}
-	}
-	if err = writeGantt(ganttOut, c.title(w, policy), result); err != nil {
+	if err = out.write(c.title(w, policy), result); err != nil {
 		return err
 	}
 	if result.Unordered {
@@ -254,6 +238,39 @@ func collectSeldom(jobs int) {
 	metrics.Read(live)
 	kept := int64(live[0].Value.Uint64()) + outcome*int64(jobs) + 1<<20
 	collectAt(min(mostPercent, max(least, 100*(allowed+perJob*int64(jobs))/kept-100)))
+}
+
+// outputs are the files that a run writes; nil: not wanted.
+type outputs struct {
+	jobs  *report.JobsFile
+	gantt *wholefile.File
+}
+
+// create makes the files that are wanted, before the run.
+func (c *runCommand) create() (out outputs, err error) {
+	if out.jobs, err = c.createJobs(); err != nil {
+		return out, err
+	}
+	if out.gantt, err = c.createGantt(out.jobs.File()); err != nil {
+		out.jobs.Discard()
+	}
+	return out, err
+}
+
+// discard removes the files that were not written.
+func (o outputs) discard() {
+	o.jobs.Discard()
+	o.gantt.Discard()
+}
+
+// write fills the files.
+func (o outputs) write(title string, result *condorsim.Result) error {
+	if o.jobs != nil {
+		if err := o.jobs.Write(result); err != nil {
+			return err
+		}
+	}
+	return writeGantt(o.gantt, title, result)
 }
 
 // createJobs creates the table of jobs; nil if none is requested. It must not be an input file.

@@ -214,7 +214,7 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 	for _, e := range shown {
 		in := ""
 		if e.P10 != nil {
-			in = span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*e.P90)})
+			in = span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*cmp.Or(e.P90, secondsOf(backfill.Forever)))})
 		}
 		t.AppendRow(table.Row{e.Job, e.Command, text(e.Start), in, text(e.Guarantee), e.where, e.why})
 	}
@@ -316,7 +316,10 @@ func (p *prepared) expect(s *snapshot, job *negotiator.Job) expectation {
 		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
 	}
 	if r, known := s.ranges[job.ID]; known && r.Mid < backfill.Forever {
-		e.Start, e.P10, e.P50, e.P90 = secondsOf(r.Mid), secondsOf(r.Low), secondsOf(r.Mid), secondsOf(r.High)
+		e.Start, e.P10, e.P50 = secondsOf(r.Mid), secondsOf(r.Low), secondsOf(r.Mid)
+		if r.High < backfill.Forever {
+			e.P90 = secondsOf(r.High)
+		}
 	} else if begins, known := s.told[job.ID]; known {
 		e.Start = secondsOf(begins.At)
 	} else if reason.Placement != nil {

@@ -46,7 +46,8 @@ type whatIfCommand struct {
 // Help is shown below the usage.
 func (*whatIfCommand) Help() string {
 	return `Nothing is touched: each answer compares plans made on a copy of the schedule. In both
-every job runs for as long as it is taken to, and nobody else arrives.
+every job runs for as long as it is taken to, and nobody else arrives; a range also counts those
+who may arrive.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
 
 Examples:

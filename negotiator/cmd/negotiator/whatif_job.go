@@ -40,8 +40,11 @@ func (f *jobFlags) job() (*whatif.Job, error) {
 		}
 	}
 	for _, flag := range []struct{ name, attribute, text string }{
-		{"cpus", "RequestCpus", f.Cpus}, {"memory", "RequestMemory", f.Memory}, {"disk", "RequestDisk", f.Disk},
-		{"gpus", "RequestGpus", f.Gpus}, {"chunks", "MinHosts", f.Chunks},
+		{"cpus", "RequestCpus", f.Cpus},
+		{"memory", "RequestMemory", f.Memory},
+		{"disk", "RequestDisk", f.Disk},
+		{"gpus", "RequestGpus", f.Gpus},
+		{"chunks", "MinHosts", f.Chunks},
 	} {
 		if flag.text == "" {
 			continue

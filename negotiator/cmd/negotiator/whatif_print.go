@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func (p *printed) instant(t *int64) string {
 	case t == nil:
 		return "never"
 	case p.zone == nil:
-		return fmt.Sprint(*t)
+		return strconv.FormatInt(*t, 10)
 	}
 	at, now := time.Unix(*t, 0).In(p.zone), time.Unix(p.a.Now, 0).In(p.zone)
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -123,7 +124,7 @@ func (p *printed) job(j *whatif.JobAnswer) {
 	p.say(fmt.Sprintf("A job of %s (%s):", size(j.Chunks, j.Request, j.Seconds), p.a.Present))
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
+			_, _ = fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
 		}
 	}
 	if j.Low != nil {
@@ -166,12 +167,12 @@ func (p *printed) job(j *whatif.JobAnswer) {
 func (p *printed) change(c *whatif.ChangeAnswer) {
 	p.say("Present: " + p.a.Present)
 	p.say("What if: " + p.a.Asked)
-	fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
+	_, _ = fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
 	if c.Never > 0 {
-		fmt.Fprintf(p, "; %d would not start", c.Never)
+		_, _ = fmt.Fprintf(p, "; %d would not start", c.Never)
 	}
 	if c.Anew > 0 {
-		fmt.Fprintf(p, "; %d that cannot would", c.Anew)
+		_, _ = fmt.Fprintf(p, "; %d that cannot would", c.Anew)
 	}
 	p.WriteString("\n\n")
 	t := plainTable(fmt.Sprintf("%d jobs", c.Present.Jobs), "present", "what if", "change")
@@ -235,11 +236,11 @@ func short(name string) string { return text.Trim(backfill.Printable(name, longe
 func (p *printed) broken(all []whatif.Broken) {
 	if len(all) == 0 {
 		if p.a.Change != nil && p.a.Change.Promises > 0 {
-			fmt.Fprintf(p, "\nOf %d promises none would be broken.\n", p.a.Change.Promises)
+			_, _ = fmt.Fprintf(p, "\nOf %d promises none would be broken.\n", p.a.Change.Promises)
 		}
 		return
 	}
-	fmt.Fprintf(p, "\nPROMISES THAT WOULD BE BROKEN: %d\n", len(all))
+	_, _ = fmt.Fprintf(p, "\nPROMISES THAT WOULD BE BROKEN: %d\n", len(all))
 	t := plainTable("job", "owner", "promised by", "present", "what if", "late by")
 	for _, b := range all {
 		late := ""

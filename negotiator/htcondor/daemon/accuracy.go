@@ -60,8 +60,11 @@ func (a *accuracy) tell(f *Forecast) {
 			continue
 		}
 		told := toldStart{mid: backfill.Time(*j.Start)}
-		if j.P10 != nil && j.P90 != nil {
-			told.low, told.high, told.ranged = backfill.Time(*j.P10), backfill.Time(*j.P90), true
+		if j.P10 != nil {
+			told.low, told.high, told.ranged = backfill.Time(*j.P10), backfill.Forever, true
+		}
+		if j.P90 != nil {
+			told.high = backfill.Time(*j.P90)
 		}
 		for when := range a.told {
 			if _, known := a.told[when][j.ID]; !known && (when == atArrival || i == 0) && len(a.told[when]) < mostTold {

@@ -34,7 +34,7 @@ type JobForecast struct {
 	Situation string         `json:"situation"` // runs, reserved, waits, held
 	// Start is the actual or expected start; nil if there is none. Of ten futures the job starts
 	// before P10 in one, before P50, the expected start, in five, and before P90 in nine; nil if they
-	// are not known.
+	// are not known, P90 also if it is beyond what was played.
 	Start *int64 `json:"start"`
 	P10   *int64 `json:"p10,omitempty"`
 	P50   *int64 `json:"p50,omitempty"`
@@ -149,9 +149,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 func (j JobForecast) when(now backfill.Time, zone *time.Location) string {
 	most := zoned(backfill.Time(*j.Start), now, zone)
 	switch {
-	case j.P10 == nil || j.P90 == nil:
+	case j.P10 == nil:
 		return most
-	case backfill.Time(*j.P90) >= backfill.Forever:
+	case j.P90 == nil:
 		return fmt.Sprintf("%s or later (80 %%), most likely %s,", zoned(backfill.Time(*j.P10), now, zone), most)
 	}
 	return fmt.Sprintf("%s–%s (80 %%), most likely %s,", clock(backfill.Time(*j.P10), now, zone),
@@ -161,13 +161,14 @@ func (j JobForecast) when(now backfill.Time, zone *time.Location) string {
 // Span returns the range in which the job starts in eight of ten futures, in the given zone; "" if it
 // is not known.
 func (j JobForecast) Span(zone *time.Location) string {
-	if j.P10 == nil || j.P90 == nil {
+	if j.P10 == nil {
 		return ""
 	}
-	from, to := time.Unix(*j.P10, 0).In(zone), time.Unix(*j.P90, 0).In(zone)
-	switch {
-	case backfill.Time(*j.P90) >= backfill.Forever:
+	from := time.Unix(*j.P10, 0).In(zone)
+	if j.P90 == nil {
 		return from.Format(time.DateTime) + " or later"
+	}
+	switch to := time.Unix(*j.P90, 0).In(zone); {
 	case from.Format(time.DateOnly) == to.Format(time.DateOnly):
 		return from.Format(time.TimeOnly) + "–" + to.Format(time.TimeOnly)
 	default:
@@ -190,7 +191,10 @@ func (p *Forecast) with(ranges map[backfill.JobID]ahead.Range) *Forecast {
 		if j.Reserved == nil && j.Situation == backfill.Reserved.String() && int64(r.Mid) != *j.Start {
 			j.Reserved = j.Start
 		}
-		j.Start, j.P10, j.P50, j.P90 = seconds(r.Mid), seconds(r.Low), seconds(r.Mid), seconds(r.High)
+		j.Start, j.P10, j.P50, j.P90 = seconds(r.Mid), seconds(r.Low), seconds(r.Mid), nil
+		if r.High < backfill.Forever {
+			j.P90 = seconds(r.High)
+		}
 		j.Reason = j.describe(p.Now, time.Local)
 	}
 	return &told

@@ -17,6 +17,9 @@ import (
 // it costs the cycles is the time to copy the schedule and to match one job or slot.
 const whatIfPatience = 10 * time.Second
 
+// whatIfJobs is how long a queue may be that is asked about.
+const whatIfJobs = 5000
+
 // WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad has
 // the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that are
 // linked in, or a twin of the one in charge: no question starts what a path names.
@@ -25,10 +28,14 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	defer done()
 	ad := classad.New()
 	q, err := whatif.Read(question)
+	if err == nil && q.Options != nil {
+		err = &whatif.BadQuestion{Err: errors.New("options of policies can be asked about in simulations only: " +
+			"some make a plan as expensive as they like")}
+	}
 	if err == nil {
 		var a *whatif.Answer
 		_, order := d.o.Policy()
-		s := whatif.Schedule{Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete}
+		s := whatif.Schedule{Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs}
 		if a, err = s.Answer(ctx, q); err == nil {
 			var text []byte
 			if text, err = json.Marshal(a); err == nil {
