@@ -155,17 +155,35 @@ func TestNegotiatorKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	var jobs []pooltest.JobID
 	submit := func(user string, count int) {
+		var all []string
 		for range count {
 			seconds := 1 + random.IntN(6)
-			jobs = append(jobs, pool.Submit(user,
-				sleep(seconds, 1+random.IntN(4), 1, estimate+strconv.Itoa(seconds+2)))...)
+			all = append(all, sleep(seconds, 1+random.IntN(4), 1, estimate+strconv.Itoa(seconds+2)))
+		}
+		jobs = append(jobs, pool.Submit(user, strings.Join(all, "\n"))...)
+	}
+	// loaded returns the plans of waiting jobs, enough of them to last until the next negotiator answers,
+	// also on a machine that is slow.
+	loaded := func() map[string]jobPlan {
+		const enough = 12
+		for {
+			plans, promised := pool.startTimes(t), 0
+			for _, plan := range plans {
+				if plan.Guarantee != nil {
+					promised++
+				}
+			}
+			if promised >= enough {
+				return plans
+			}
+			submit("bob", enough-promised)
+			pool.cycles(t, 1)
 		}
 	}
 	submit("alice", 12)
 	pool.WaitDone(time.Minute, jobs[0])
 	for range 5 {
-		submit("bob", 3)
-		promised := pool.startTimes(t)
+		promised := loaded()
 		used := pool.usage(t)
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
 		pool.Kill("negotiator")
