@@ -165,8 +165,8 @@ func TestNegotiatorKilled(t *testing.T) {
 	// loaded returns the plans of waiting jobs, enough of them to last until the next negotiator answers,
 	// also on a machine that is slow.
 	loaded := func() map[string]jobPlan {
-		const enough = 12
-		for {
+		const enough, more = 5, 12
+		for range 10 {
 			plans, promised := pool.startTimes(t), 0
 			for _, plan := range plans {
 				if plan.Guarantee != nil {
@@ -176,9 +176,11 @@ func TestNegotiatorKilled(t *testing.T) {
 			if promised >= enough {
 				return plans
 			}
-			submit("bob", enough-promised)
+			submit("bob", more)
 			pool.cycles(t, 1)
 		}
+		require.Fail(t, "jobs end faster than they are submitted")
+		return nil
 	}
 	submit("alice", 12)
 	pool.WaitDone(time.Minute, jobs[0])
