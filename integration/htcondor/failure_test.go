@@ -165,7 +165,7 @@ func TestNegotiatorKilled(t *testing.T) {
 	// loaded returns the plans of waiting jobs, enough of them to last until the next negotiator answers,
 	// also on a machine that is slow.
 	loaded := func() map[string]jobPlan {
-		const enough, more = 5, 12
+		const enough, more = 12, 12
 		for range 10 {
 			plans, promised := pool.startTimes(t), 0
 			for _, plan := range plans {
