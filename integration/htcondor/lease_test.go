@@ -39,12 +39,13 @@ func TestClaimsAreLentEverywhere(t *testing.T) {
 	}
 }
 
-// shortJobs runs 120 jobs of a second on 16 cores.
+// shortJobs runs 120 jobs of a second on 16 cores. On a busy machine each takes seconds more, and
+// the delays of a row of jobs add up: so promises have more slack than in other tests.
 func shortJobs(t *testing.T, policy string, settings ...string) {
 	t.Helper()
-	pool := ours(t, settings, lends, "BACKFILL_POLICY = "+policy)
+	pool := ours(t, settings, lends, "BACKFILL_POLICY = "+policy, "BACKFILL_START_SLACK = 40")
 	jobs := pool.Submit("alice", sleep(1, 1, 120, estimate+"3"))
-	pool.WaitDone(75*time.Second, jobs...)
+	pool.WaitDone(2*time.Minute, jobs...)
 	runs := pool.checkLeases(t)
 	t.Logf("%s, %s: 120 jobs in %.0f s from the first start to the last end; %d of them needed a match", policy,
 		strings.Join(settings, " "), runs.Runs[len(runs.Runs)-1].End.Sub(runs.Runs[0].Start).Seconds(), len(pool.matched()))
