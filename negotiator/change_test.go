@@ -125,3 +125,28 @@ func TestRunTakesChanges(t *testing.T) {
 	name, _ := n.State().Policy()
 	require.Equal(t, "fcfs", name)
 }
+
+// TestChangeNext: a change that is asked for between two cycles is made before the next one, unless a
+// newer one comes through the channel.
+func TestChangeNext(t *testing.T) {
+	changes := make(chan Change, 1)
+	n, err := New(Config{Schema: twoResources(), Policy: linked(t, "easy"), Fallback: linked(t, "easy"), Changes: changes})
+	require.NoError(t, err)
+	change := func(policy, fallback string) Change {
+		return Change{Policy: linked(t, policy), Fallback: linked(t, fallback)}
+	}
+	step := func(now backfill.Time) string {
+		require.NoError(t, Step(t.Context(), n, nil, Delta{Now: now}))
+		name, _ := n.State().Policy()
+		return name
+	}
+	n.ChangeNext(change("fcfs", "easy"))
+	require.Equal(t, "fcfs", step(1))
+	n.ChangeNext(change("bb", "easy"))
+	changes <- change("conservative", "conservative")
+	require.Equal(t, "conservative", step(2), "it is newer")
+	require.Equal(t, "conservative", step(3), "the older one is not made later")
+	n.ChangeNext(change("dc", "dc"))
+	changes <- change("conservative", "easy")
+	require.Equal(t, "dc", step(4), "the newer one cannot be made")
+}

@@ -39,7 +39,8 @@ type Config struct {
 	Matching matchmaker.Limits
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
-	// Changes brings the changes that [Run] and [Step] make before a cycle; may be nil.
+	// Changes brings the changes that [Run] and [Step] make before a cycle; may be nil. See also
+	// [Negotiator.ChangeNext].
 	Changes <-chan Change
 	// Clock measures how long cycles take, and nothing else; may be nil.
 	Clock func() time.Time
@@ -76,6 +77,7 @@ type Negotiator struct {
 	arrived     []arrived        // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
+	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
 
 	// Of the cycle under way; later cycles reuse the memory, see release.

@@ -57,17 +57,32 @@ func step(ctx context.Context, n *Negotiator, pool Actor, delta *Delta, sinks []
 	return nil
 }
 
+// ChangeNext asks for a change that [Run] and [Step] make before the next cycle, unless one comes
+// through [Config.Changes] by then and can be made: that one is newer. It must be called between two
+// cycles.
+func (n *Negotiator) ChangeNext(c Change) { n.asked = &c }
+
 // takeChange makes the change that is waiting, if there is one. It returns false if there is none
 // or it failed.
 func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
+	asked := n.asked
+	n.asked = nil
 	select {
 	case c := <-n.changes:
-		err := n.Change(c)
-		if c.Made != nil {
-			c.Made(now, err)
-		}
-		return err == nil
+		made = n.make(c, now)
 	default:
-		return false
 	}
+	if !made && asked != nil {
+		made = n.make(*asked, now)
+	}
+	return made
+}
+
+// make makes a change before a cycle, and reports whether it could be made.
+func (n *Negotiator) make(c Change, now backfill.Time) bool {
+	err := n.Change(c)
+	if c.Made != nil {
+		c.Made(now, err)
+	}
+	return err == nil
 }

@@ -88,24 +88,34 @@ func (o *Outlook) admit(job *Job, s *backfill.State) {
 // of the play to name. Estimators that need more than a job's labels are not for this.
 func (o *Outlook) Under(guarantees bool, set *estimate.Set) (*Outlook, *backfill.Round) {
 	first := &backfill.Round{Now: o.now}
-	if guarantees == o.guarantees && set == nil || len(o.of) == 0 && set == nil {
-		next := o.with(Predictions{of: o.of, slack: o.slack, guarantees: guarantees})
-		return next, first
-	}
-	next := o.with(Predictions{of: map[backfill.JobID]predicted{}, slack: o.slack, guarantees: guarantees})
-	for _, was := range o.State().Snapshot().Jobs {
-		known, is := o.of[was.Job.ID]
-		if set != nil {
-			known = predicted{requested: o.requested(was.Job), running: was.Running}
+	of := o.of
+	switch {
+	case set != nil:
+		of = map[backfill.JobID]predicted{}
+		for _, was := range o.State().Snapshot().Jobs {
+			known := predicted{requested: o.requested(was.Job), running: was.Running}
 			known.Uses = set.Estimate(&estimate.Job{
 				Requested: known.requested, Unestimated: was.Job.Unestimated, Labels: was.Job.Labels,
 			})
-			r := known.requested
-			is = known.Uses != estimate.Uses{Order: r, Backfill: r, Running: r}
+			if r := known.requested; known.Uses != (estimate.Uses{Order: r, Backfill: r, Running: r}) {
+				of[was.Job.ID] = known
+			}
 		}
-		if is {
-			next.of[was.Job.ID] = known
-		}
+		first.Events = o.replan(o.State(), of, guarantees)
+	case guarantees != o.guarantees:
+		first.Events = o.replan(o.State(), of, guarantees)
+	}
+	return o.with(Predictions{of: of, slack: o.slack, guarantees: guarantees}), first
+}
+
+// replan returns the events with which a policy takes over a state: jobs that are planned with other
+// run times under it, with the given predictions.
+func (o *Outlook) replan(s *backfill.State, of map[backfill.JobID]predicted, guarantees bool) (all []backfill.Event) {
+	if len(of) == 0 && len(o.of) == 0 {
+		return nil // all jobs are planned with what they request
+	}
+	for _, was := range s.Snapshot().Jobs {
+		known, is := of[was.Job.ID]
 		now := o.replanned(was.Job, known, is && !guarantees)
 		if now.Estimate == was.Job.Estimate && now.Running == was.Job.Running && now.Limit == was.Job.Limit {
 			continue
@@ -116,9 +126,9 @@ func (o *Outlook) Under(guarantees bool, set *estimate.Set) (*Outlook, *backfill
 			e.Kind, e.Placement, e.Start = backfill.Found, was.Placement, was.Start
 			e.End = max(cmp.Or(u.end, cmp.Or(u.began, was.Start)+runs(&now)), u.lease)
 		}
-		first.Events = append(first.Events, e)
+		all = append(all, e)
 	}
-	return next, first
+	return all
 }
 
 // replanned returns a job with the run times with which it is planned, by a prediction or, if that

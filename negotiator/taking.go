@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -45,15 +46,17 @@ func (o *Outlook) Expecting(jobs []Expected) *Outlook {
 	return next
 }
 
-// Taking changes where a play begins: another policy takes over at once, as in a [Change] with the
-// same estimators; see Under. Arrivals are planned as the new policy plans them.
+// Taking changes where a play begins, or goes on with the state of another play of this outlook:
+// another policy takes over at once, as in a [Change] with the same estimators; see Under. Arrivals
+// are planned as the new policy plans them.
 func (o *Outlook) Taking(from ahead.Start, guarantees bool) ahead.Start {
+	from.Arrivals = slices.Clone(from.Arrivals)
 	for i, j := range from.Arrivals {
 		if known, is := o.of[j.ID]; is {
 			planned := o.replanned(j, known, !guarantees)
 			from.Arrivals[i] = &planned
 		}
 	}
-	_, from.First = o.Under(guarantees, nil)
+	from.First = &backfill.Round{Now: from.State.Now(), Events: o.replan(from.State, o.of, guarantees)}
 	return from
 }

@@ -51,7 +51,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	sinks := []negotiator.Sink{sink}
 	if chooser := deciders.chooser; chooser != nil {
 		chooser.TakeCharge(&config)
-		chooser.Use(estimates)
+		chooser.Use(config.Planning, estimates)
 		sinks = append(sinks, chooser)
 	} else if config.Order, err = negotiator.OrderNamed(c.key.Order); err != nil {
 		return done, err

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 func TestPortfolio(t *testing.T) {
@@ -26,10 +27,11 @@ func TestPortfolio(t *testing.T) {
 
 	usual, err := New(nil, 1)
 	require.NoError(t, err)
-	require.Len(t, usual.candidates, 16)
+	require.Len(t, usual.candidates, 4)
+	require.False(t, usual.Spec().Guarantees)
 	usual, err = New(map[string]string{"guarantees": "true"}, 1)
 	require.NoError(t, err)
-	require.Len(t, usual.candidates, 12)
+	require.Len(t, usual.candidates, 3)
 	require.True(t, usual.Spec().Guarantees)
 }
 
@@ -59,54 +61,69 @@ func TestFaults(t *testing.T) {
 	require.ErrorContains(t, err, "no candidate gives guarantees")
 }
 
-// TestSettle says when the best takes over.
+// TestSettle says who is in charge after a choice. The base is slack.
 func TestSettle(t *testing.T) {
+	const never = -backfill.Forever
 	for _, tt := range []struct {
-		name    string
-		options map[string]string
-		values  []float64
-		now     backfill.Time
-		best    int
-		chosen  int
+		name     string
+		options  map[string]string
+		inCharge int
+		slowdown []float64
+		changed  backfill.Time
+		chosen   int
+		why      string
 	}{
-		{"better", nil, []float64{10, 5, 7}, 0, 1, 1},
-		{"the same", nil, []float64{5, 5, 7}, 0, 0, 0},
-		{"a little better", map[string]string{"gain": "0.5"}, []float64{10, 6, 7}, 0, 1, 0},
-		{"better by more than the gain", map[string]string{"gain": "0.5"}, []float64{10, 4, 7}, 0, 1, 1},
-		{"of values below 0, the least", map[string]string{"gain": "0.5"}, []float64{-10, -16, -7}, 0, 1, 1},
-		{"it lifts promises", map[string]string{"portfolio": "slack easy dc"}, []float64{10, 6, 7}, 0, 1, 0},
-		{
-			"it lifts promises and is worth it",
-			map[string]string{"portfolio": "slack easy dc"},
-			[]float64{10, 4, 7},
-			0, 1, 1,
-		},
-		{"too early", map[string]string{"least": "100"}, []float64{10, 4, 7}, 99, 1, 0},
-		{"late enough", map[string]string{"least": "100"}, []float64{10, 4, 7}, 100, 1, 1},
+		{"better", nil, 0, []float64{10, 9, 8}, never, 2, "8 instead of 10"},
+		{"the same", nil, 0, []float64{5, 5, 7}, never, 0, "no other"},
+		{"better, but not by the gain", map[string]string{"gain": "0.5"}, 0, []float64{10, 6, 7}, never, 0, "no other"},
+		{"stays", nil, 2, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
+		{"the base again", nil, 2, []float64{10, 12, 9.95}, never, 0, "no other"},
+		{"the objective is below 0", map[string]string{"objective": "-MeanWait"}, 0, []float64{10, 8, 12}, never, 2, "-12 instead"},
+		{"it lifts promises, the next does not", nil, 0, []float64{10, 8, 9}, never, 2, "9 instead of 10"},
+		{"it lifts promises and is worth it", nil, 0, []float64{10, 4, 9}, never, 1, "4 instead of 10"},
+		{"none are left to lift", nil, 1, []float64{10, 8, 9}, never, 1, "8 instead of 10"},
+		{"too early", map[string]string{"least": "100"}, 0, []float64{10, 9, 8}, 50, 0, "50 s ago"},
+		{"too early to go back", map[string]string{"least": "100"}, 2, []float64{10, 12, 11}, 50, 2, "50 s ago"},
+		{"late enough", map[string]string{"least": "50"}, 0, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
+		{"no value", map[string]string{"objective": "MeanWait / (MeanWait == 10 ? 0 : 1)"}, 2, []float64{9, 10, 5}, never, 2, "easy: "},
 	} {
-		options := map[string]string{"portfolio": "easy slack dc", "gain": "0.02"}
+		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
 		maps.Copy(options, tt.options)
 		c, err := New(options, 1)
 		require.NoError(t, err)
-		if tt.now > 0 {
-			c.changed = 0
+		c.inCharge, c.changed = tt.inCharge, tt.changed
+		made := Choice{Now: 100, Names: c.names()}
+		for _, s := range tt.slowdown {
+			made.Expected = append(made.Expected, Measures{Jobs: 1, MeanWait: s})
 		}
-		told := 0
-		c.Chosen = func(made *Choice) {
-			told++
-			require.Equal(t, tt.chosen, made.Chosen, tt.name)
-			require.NotEmpty(t, made.Why)
-		}
-		c.settle(Choice{Now: tt.now, Best: tt.best, Values: tt.values, Names: []string{"easy", "slack", "dc"}}, 3)
-		require.Equal(t, 1, told)
-		select {
-		case change := <-c.changes:
+		change := c.settle(&made)
+		require.Contains(t, made.Why, tt.why, tt.name)
+		require.Equal(t, tt.chosen, made.Chosen, tt.name)
+		require.Equal(t, c.candidates[tt.chosen].Name, c.InCharge().Name, tt.name)
+		require.Equal(t, tt.chosen != tt.inCharge, change != nil, tt.name)
+		if change != nil {
 			require.Equal(t, c.candidates[tt.chosen].Policy, change.Policy, tt.name)
-			require.NotZero(t, tt.chosen, tt.name)
-		default:
-			require.Zero(t, tt.chosen, tt.name)
 		}
+		require.Same(t, &made, c.Last(), tt.name)
 	}
+}
+
+// TestDue says when a choice is due.
+func TestDue(t *testing.T) {
+	c, err := New(map[string]string{"every": "600", "portfolio": "slack:sjf slack:fcfs"}, 1)
+	require.NoError(t, err)
+	r := busy(t, c, 10, 60)
+	at := func(now backfill.Time) bool {
+		r.Delta = negotiator.Delta{Now: now}
+		return c.See(r) != nil
+	}
+	now := r.Delta.Now
+	require.True(t, at(now), "the first")
+	require.False(t, at(now+599))
+	require.False(t, at(now+600), "the queue's work is the same")
+	c.lastWork /= 2
+	require.True(t, at(now+600), "it has changed")
+	require.False(t, at(now+1199))
 }
 
 // TestMeasures measures three jobs: waits of 0 s, 90 s and 200 s.
@@ -121,16 +138,6 @@ func TestMeasures(t *testing.T) {
 	require.Equal(t, Measures{}, new(tally).measures(5))
 }
 
-func TestMemory(t *testing.T) {
-	none := memory{}
-	one := []Measures{{Jobs: 1, MeanWait: 10}}
-	require.Equal(t, one, none.remember(5, one))
-	m := memory{half: 100}
-	require.InDelta(t, 10, m.remember(0, one)[0].MeanWait, 1e-9)
-	later := m.remember(100, []Measures{{Jobs: 2, MeanWait: 50}})
-	require.InDelta(t, (0.5*10+2*50)/2.5, later[0].MeanWait, 1e-9, "half of what was, and two jobs")
-}
-
 // TestPlay: plays say the same for any number of workers, change nothing, and end with the context.
 func TestPlay(t *testing.T) {
 	c, err := New(nil, 1)
@@ -138,17 +145,20 @@ func TestPlay(t *testing.T) {
 	r := busy(t, c, 10, 60)
 	before := r.State.Snapshot()
 	f := c.record.future(r)
+	f.Head = 3600
 	require.NotEmpty(t, f.Arrivals)
 	one, err := Play(t.Context(), f, c.candidates, 1)
 	require.NoError(t, err)
-	require.Len(t, one, 16)
+	require.Len(t, one, len(c.candidates))
 	for i, m := range one {
 		require.Equal(t, r.State.Waiting()+len(f.Arrivals), m.Jobs, c.candidates[i].Name)
 		require.GreaterOrEqual(t, m.MeanBoundedSlowdown, 1.0)
 		require.GreaterOrEqual(t, m.Top5Wait, m.MeanWait)
 	}
 	for _, workers := range []int{2, 7, 40} {
-		more, err := Play(t.Context(), c.record.future(r), c.candidates, workers)
+		again := c.record.future(r)
+		again.Head = f.Head
+		more, err := Play(t.Context(), again, c.candidates, workers)
 		require.NoError(t, err)
 		require.Equal(t, one, more)
 	}
@@ -163,21 +173,24 @@ func TestScattered(t *testing.T) {
 	})
 }
 
-// BenchmarkChoose is one choice among the candidates that give guarantees, with 1,000 waiting jobs on
-// 100 slots, two at a time.
+// BenchmarkChoose is one choice, with 1,000 waiting jobs on 100 slots, two candidates at a time.
 func BenchmarkChoose(b *testing.B) {
-	for _, portfolio := range []struct{ name, guarantees string }{{"12 with guarantees", "true"}, {"16", "false"}} {
+	for _, portfolio := range []struct{ name, of string }{
+		{"4 candidates", Usual},
+		{"12 candidates", "slack:xfactor slack:sjf slack:wfp slack:fcfs easy:xfactor easy:sjf easy:wfp easy:fcfs " +
+			"slack:xfactor:factor=1 slack:sjf:factor=1 slack:wfp:factor=1 slack:fcfs:factor=1"},
+		{"dc and pc, too", Usual + " dc:sjf dc:wfp dc:xfactor dc:fcfs pc:sjf pc:wfp pc:xfactor pc:fcfs"},
+	} {
 		b.Run(portfolio.name, func(b *testing.B) {
-			c, err := New(map[string]string{"guarantees": portfolio.guarantees}, 2)
+			c, err := New(map[string]string{"portfolio": portfolio.of}, 2)
 			require.NoError(b, err)
 			r := busy(b, c, 100, 1000)
-			var f Future
 			for b.Loop() {
-				f = c.record.future(r)
-				_, err = c.choose(b.Context(), f)
+				c.last = -backfill.Forever
+				f := c.See(r)
+				_, err = c.Choose(b.Context(), f)
 				require.NoError(b, err)
 			}
-			b.ReportMetric(float64(len(f.Arrivals)), "arrivals")
 		})
 	}
 }

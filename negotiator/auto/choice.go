@@ -11,15 +11,17 @@ import (
 type Choice struct {
 	Now     backfill.Time
 	Waiting int
-	// Expected are the measures of the candidates, and Values their objectives.
+	// Expected are the measures of the candidates, and Values their objectives; nil if nothing was
+	// played, as nobody waits, or the objective had no value.
 	Names    []string
 	Expected []Measures
 	Values   []float64
-	// InCharge, Best and Chosen are indexes: of the candidate in charge before, of the best, and of the
-	// one in charge from then on.
-	InCharge, Best, Chosen int
-	// Why says why the one in charge was changed, or not.
-	Why string
+	// InCharge and Chosen are indexes: of the candidate in charge before, and from then on.
+	InCharge, Chosen int
+	// Why says why the one in charge was changed, or not; if the objective had no value, that is
+	// Wrong as well.
+	Why   string
+	Wrong error
 }
 
 // Changed reports whether another candidate is put in charge.
@@ -37,10 +39,14 @@ func (c *Choice) Text() string {
 	return text.String()
 }
 
-// Log passes a choice to a log's method, as one line.
-func (c *Choice) Log(line func(text string, about ...any)) {
-	text := "policy stays"
-	if c.Changed() {
+// Log passes a choice to a log, as one line: to the first of its methods, or to the second if the
+// objective had no value.
+func (c *Choice) Log(info, warn func(text string, about ...any)) {
+	line, text := info, "policy stays"
+	switch {
+	case c.Wrong != nil:
+		line = warn
+	case c.Changed():
 		text = "policy changed"
 	}
 	line(text, "t", c.Now, "policy", c.Names[c.Chosen], "why", c.Why, "waiting", c.Waiting, "expected", c.Text())

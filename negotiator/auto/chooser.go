@@ -6,39 +6,41 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Chooser chooses the policy of a pool. It is a sink of its cycles, for one goroutine.
+// Chooser chooses the policy of a pool. It may be a sink of the pool's cycles, which then wait while
+// it chooses; or See is called after each cycle, and Choose beside the cycles.
 type Chooser struct {
 	// Chosen is called with each choice; may be nil.
 	Chosen func(*Choice)
 
-	candidates []Candidate
+	candidates []Candidate // the first is the base
 	objective  objective
 	workers    int
 
-	every, least backfill.Time
-	gain, lift   float64
-	work         float64
+	every, least, horizon backfill.Time
+	gain, lift, work      float64
 
 	record    *record
-	memory    memory
-	changes   chan negotiator.Change
 	estimates *estimate.Set // those of the pool
 	planning  backfill.Planning
-	inCharge  int
-	last      backfill.Time   // of the last choice
-	lastWork  float64         // cpu seconds in the queue then
-	changed   backfill.Time   // of the last change
-	since     backfill.Time   // since when the one in charge is in the shares
-	charge    []backfill.Time // for how long each candidate was in charge
-	made      int             // changes
-	choices   int
-	begun     bool
+
+	mu       sync.Mutex // guards what follows
+	inCharge int
+	last     backfill.Time   // of the last choice
+	lastWork float64         // cpu seconds in the queue then
+	changed  backfill.Time   // of the last change
+	since    backfill.Time   // since when the one in charge is in the shares
+	charge   []backfill.Time // for how long each candidate was in charge
+	made     int             // changes
+	choices  int
+	begun    bool
+	told     *Choice // the last one
 }
 
 // New makes a chooser with the given options; see [Options]. Any error is caused by them. It plays on
@@ -49,9 +51,9 @@ func New(given map[string]string, workers int) (*Chooser, error) {
 		return nil, err
 	}
 	c := &Chooser{
-		workers: workers, every: v.Time("every"), least: v.Time("least"), gain: v.Number("gain"),
-		lift: v.Number("lift"), work: v.Number("work"),
-		changes: make(chan negotiator.Change, 1), last: -backfill.Forever, changed: -backfill.Forever,
+		workers: workers, every: v.Time("every"), least: v.Time("least"), horizon: v.Time("horizon"),
+		gain: v.Number("gain"), lift: v.Number("lift"), work: v.Number("work"),
+		last: -backfill.Forever, changed: -backfill.Forever,
 	}
 	if c.candidates, err = Portfolio(v.List("portfolio"), v.Flag("guarantees")); err != nil {
 		return nil, wrong("portfolio", err)
@@ -59,7 +61,6 @@ func New(given map[string]string, workers int) (*Chooser, error) {
 	if c.objective, err = newObjective(v.Text("objective")); err != nil {
 		return nil, wrong("objective", err)
 	}
-	c.memory.half = v.Time("memory")
 	c.charge = make([]backfill.Time, len(c.candidates))
 	c.record, err = newRecord(v.Time("window"), v.Int("again"))
 	return c, err
@@ -76,48 +77,86 @@ func (c *Chooser) Spec() backfill.PolicySpec {
 	return spec
 }
 
-// TakeCharge sets policy, fallback and order of a configuration to those of the first candidate, and
-// from where it takes changes. Its planning stays in use.
+// Base returns the candidate that is in charge at first.
+func (c *Chooser) Base() *Candidate { return &c.candidates[0] }
+
+// TakeCharge sets policy, fallback and order of a configuration to those of the base.
 func (c *Chooser) TakeCharge(of *negotiator.Config) {
-	first := &c.candidates[0]
-	of.Policy, of.Fallback, of.Order, of.Changes = first.Policy, first.Fallback, first.Order, c.changes
-	c.planning = of.Planning
+	base := c.Base()
+	of.Policy, of.Fallback, of.Order = base.Policy, base.Fallback, base.Order
 }
 
-// Use says which estimators the pool has, which stay in use; nil: none.
-func (c *Chooser) Use(estimates *estimate.Set) { c.estimates = estimates }
+// Use says which planning and estimators the pool has, which stay in use; nil: no estimators.
+func (c *Chooser) Use(planning backfill.Planning, estimates *estimate.Set) {
+	c.planning, c.estimates = planning, estimates
+}
 
-// Cycle takes in what a cycle reports, and chooses if that is due. When nobody waits any more, the first
-// candidate takes over again.
+// Restart forgets the jobs that it has seen, but not how long they ran, and puts the base in charge:
+// the pool's negotiator has been made anew. It must be called between two cycles.
+func (c *Chooser) Restart() {
+	c.record.restart()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inCharge, c.last, c.lastWork, c.changed, c.begun = 0, -backfill.Forever, 0, -backfill.Forever, false
+}
+
+// InCharge returns the candidate in charge.
+func (c *Chooser) InCharge() *Candidate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &c.candidates[c.inCharge]
+}
+
+// Last returns the last choice; nil if there was none.
+func (c *Chooser) Last() *Choice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.told
+}
+
+// Cycle takes in what a cycle reports, and chooses at once if that is due. The change, if there is
+// one, is made before the next cycle.
 func (c *Chooser) Cycle(r *negotiator.Report) error {
+	due := c.See(r)
+	if due == nil {
+		return nil
+	}
+	change, err := c.Choose(context.Background(), due)
+	if change != nil {
+		r.Negotiator().ChangeNext(*change)
+	}
+	return err
+}
+
+// See takes in what a cycle reports. It returns what there is to choose from if a choice is due,
+// else nil.
+func (c *Chooser) See(r *negotiator.Report) *Future {
 	c.record.see(r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := r.Delta.Now
 	if !c.begun {
 		c.begun, c.since = true, now
 	}
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
-	if r.State.Waiting() == 0 && c.inCharge != 0 {
-		c.change(0, now) // nobody loses a promise, and what served the last jobs of a rush may not serve the next
-		return nil
-	}
 	if !c.due(r) {
 		return nil
 	}
-	made, err := c.choose(context.Background(), c.record.future(r))
-	if err != nil {
-		return fmt.Errorf("choose a policy at %d: %w", now, err)
-	}
-	c.settle(made, r.State.Waiting())
-	return nil
+	f := c.record.future(r)
+	f.Head, f.Horizon = c.every, c.horizon
+	return &f
 }
 
-// due reports whether a choice is due after a cycle: if there is a choice whom to serve next, the last
-// one is long ago, and the queue's work has changed since.
+// due reports whether a choice is due after a cycle. The base takes over again when nobody waits, at
+// once. Else the last choice must be long ago, and the queue's work have changed since.
 func (c *Chooser) due(r *negotiator.Report) bool {
 	now := r.Delta.Now
-	const few = 2
-	if now-c.last < c.every || r.State.Waiting() < few {
+	const few = 2 // there must be a choice whom to serve next
+	switch waiting := r.State.Waiting(); {
+	case waiting == 0:
+		return c.inCharge != 0
+	case now-c.last < c.every || waiting < few:
 		return false
 	}
 	work := c.record.work(r.State)
@@ -128,60 +167,85 @@ func (c *Chooser) due(r *negotiator.Report) bool {
 	return true
 }
 
-// choose plays the candidates ahead and finds the best. The one in charge stays among equals, and else
-// the first of them wins.
-func (c *Chooser) choose(ctx context.Context, f Future) (made Choice, err error) {
-	made = Choice{Now: f.Outlook.Now(), InCharge: c.inCharge, Best: c.inCharge, Chosen: c.inCharge}
-	if made.Expected, err = Play(ctx, f, c.candidates, c.workers); err != nil {
-		return made, err
-	}
-	averages := c.memory.remember(made.Now, made.Expected)
-	for i, m := range averages {
-		value, err := c.objective.value(m, averages[c.inCharge])
-		if err != nil {
-			return made, fmt.Errorf("%s: %w", c.candidates[i].Name, err)
-		}
-		made.Names, made.Values = append(made.Names, c.candidates[i].Name), append(made.Values, value)
-	}
-	for i, value := range made.Values {
-		if value < made.Values[made.Best] {
-			made.Best = i
+// Choose plays the candidates ahead and finds the best. It returns the change that puts another
+// candidate in charge, which the caller is to make; nil if the one in charge stays. It may run beside
+// See, but only once at a time. An objective that has no value leaves the one in charge, and the
+// choice says so; an error is the context's or that of a play.
+func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, error) {
+	made := Choice{Now: f.Outlook.Now(), Waiting: f.waiting, Names: c.names()}
+	if f.waiting > 0 {
+		var err error
+		if made.Expected, err = Play(ctx, *f, c.candidates, c.workers); err != nil {
+			return nil, fmt.Errorf("choose a policy: %w", err)
 		}
 	}
-	return made, nil
-}
-
-// settle decides what follows from a choice, and hands the change over to the next cycle.
-func (c *Chooser) settle(made Choice, waiting int) {
-	made.Waiting = waiting
-	c.choices++
-	best, is := made.Values[made.Best], made.Values[made.InCharge]
-	gain := c.gain
-	if c.candidates[made.InCharge].guarantees() && !c.candidates[made.Best].guarantees() {
-		gain = max(gain, c.lift)
-	}
-	switch {
-	case made.Best == made.InCharge:
-		made.Why = "the one in charge is the best"
-	case best > is-gain*math.Abs(is):
-		made.Why = fmt.Sprintf("the best is not better by %g", gain)
-	case made.Now-c.changed < c.least:
-		made.Why = fmt.Sprintf("the last change was %d s ago", made.Now-c.changed)
-	default:
-		made.Why, made.Chosen = fmt.Sprintf("%.4g instead of %.4g", best, is), made.Best
-		c.change(made.Best, made.Now)
-	}
+	change := c.settle(&made)
 	if c.Chosen != nil {
 		c.Chosen(&made)
 	}
+	return change, nil
 }
 
-// change hands a change over to the next cycle.
-func (c *Chooser) change(which int, now backfill.Time) {
+func (c *Chooser) names() (names []string) {
+	for _, o := range c.candidates {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// settle decides what follows from what the candidates are expected to give: the best is in charge
+// if it is better than the base, else the base is.
+func (c *Chooser) settle(made *Choice) *negotiator.Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.choices++
+	c.told = made
+	made.InCharge, made.Chosen = c.inCharge, c.inCharge
+	if made.Expected == nil {
+		made.Why = "nobody waits"
+		return c.put(made, 0)
+	}
+	for i, m := range made.Expected {
+		value, err := c.objective.value(m, made.Expected[0])
+		if err != nil {
+			made.Values, made.Wrong = nil, fmt.Errorf("%s: %w", made.Names[i], err)
+			made.Why = made.Wrong.Error()
+			return nil
+		}
+		made.Values = append(made.Values, value)
+	}
+	for _, i := range ranked(made.Values) {
+		gain := c.gain
+		if c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees() {
+			gain = max(gain, c.lift)
+		}
+		value, base := made.Values[i], made.Values[0]
+		switch {
+		case i == 0:
+			made.Why = "no other is better by the gain"
+		case value <= base-gain*math.Abs(base) && value < base:
+			made.Why = fmt.Sprintf("%.4g instead of %.4g", value, base)
+		default:
+			continue
+		}
+		if i != c.inCharge && made.Now-c.changed < c.least {
+			made.Why = fmt.Sprintf("the last change was %d s ago", made.Now-c.changed)
+			return nil
+		}
+		return c.put(made, i)
+	}
+	return nil
+}
+
+// put puts a candidate in charge, and returns the change to be made; nil if it is in charge.
+func (c *Chooser) put(made *Choice, which int) *negotiator.Change {
+	if made.Chosen = which; which == c.inCharge {
+		return nil
+	}
 	to := &c.candidates[which]
-	c.inCharge, c.changed = which, now
+	c.inCharge, c.changed = which, made.Now
 	c.made++
-	c.changes <- negotiator.Change{
+	return &negotiator.Change{
 		Order: to.Order, Policy: to.Policy, Fallback: to.Fallback, Planning: c.planning, Estimates: c.estimates,
 	}
 }

@@ -6,20 +6,25 @@
 // come again a day later: without arrivals, whatever serves short jobs first looks best, as nobody
 // sees what it costs those who come later. All run for as long as past jobs of their users suggest.
 //
+// Each candidate is played for as long as it would be in charge; then the first of the portfolio,
+// the base, goes on. So what is compared is what the next hour brings under another policy, and a
+// wrong choice costs little: it is made anew soon. This is a rollout (Bertsekas, Tsitsiklis and Wu,
+// "Rollout algorithms for combinatorial optimization", Journal of Heuristics 3, 1997).
+//
 //	chooser, err := auto.New(map[string]string{"every": "3600"}, 2)
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
 //
-// A [Chooser] is a sink of the cycles. After a cycle in which a choice is due it plays, and hands a
-// change over to the next cycle. Nothing here has a clock or is random: the same cycles get the same
-// choices, for any number of workers.
+// A [Chooser] is a sink of the cycles: after a cycle in which a choice is due it plays, and hands a
+// change over to the next cycle. A daemon calls [Chooser.See] after each cycle instead, and plays
+// beside the cycles. Nothing here has a clock or is random: the same cycles get the same choices, for
+// any number of workers.
 //
 // Files:
 //   - candidate.go: a policy with its order, and the portfolio
 //   - choice.go: what was chosen, and how it is told
 //   - chooser.go: when to choose, and whether to change
 //   - measure.go: what a candidate is expected to give
-//   - memory.go: what the candidates were expected to give before
 //   - objective.go: an expression that says which is best
 //   - options.go: what can be set
 //   - play.go: plays the candidates ahead

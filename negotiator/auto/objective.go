@@ -8,11 +8,11 @@ import (
 )
 
 // objective says which candidate is best: the one with the least value of an expression, in which
-// MY is the candidate's measures and TARGET those of the one in charge.
+// MY is the candidate's measures and TARGET those of the base.
 type objective struct{ expr *classad.Expr }
 
 // UsualObjective is the default objective: the mean bounded slowdown, which counts more if the
-// greatest waits grow by more than a quarter.
+// greatest waits are longer than the base's by more than a quarter.
 const UsualObjective = "MeanBoundedSlowdown * max({1.0, MY.Top5Wait / (1.25 * TARGET.Top5Wait + 3600)})"
 
 // newObjective reads an objective, and tries it.
@@ -27,9 +27,9 @@ func newObjective(text string) (o objective, err error) {
 	return o, nil
 }
 
-// value returns the objective of a candidate beside the one in charge.
-func (o objective) value(of, inCharge Measures) (float64, error) {
-	v := o.expr.Eval(classad.Scope{My: of.ad(), Target: inCharge.ad(), MaxSteps: classad.FewSteps})
+// value returns the objective of a candidate beside the base.
+func (o objective) value(of, base Measures) (float64, error) {
+	v := o.expr.Eval(classad.Scope{My: of.ad(), Target: base.ad(), MaxSteps: classad.FewSteps})
 	if n, ok := v.Number(); ok && !math.IsNaN(n) {
 		return n, nil
 	}

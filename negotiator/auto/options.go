@@ -16,29 +16,33 @@ func Options() []backfill.Option {
 	return []backfill.Option{
 		{
 			Name: "portfolio", Default: Usual, Type: backfill.List,
-			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE; the first is in charge " +
-				"when nobody waits",
+			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE; the first is the base: it is " +
+				"in charge unless another one is better",
 		},
 		{
 			Name: "objective", Default: UsualObjective, Type: backfill.Text,
 			Doc: "ClassAd expression, the least wins: MY is a candidate's measures Jobs, MeanBoundedSlowdown, MeanWait, " +
-				"Top5Wait and Makespan, TARGET those of the one in charge",
+				"Top5Wait and Makespan, TARGET those of the base",
 		},
 		{
 			Name: "every", Default: "3600", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 1, High: year},
-			Doc: "least time between two choices",
+			Doc: "least time between two choices, for which a candidate is played before the base goes on",
 		},
 		{
 			Name: "least", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
 			Doc: "least time between two changes",
 		},
 		{
-			Name: "gain", Default: "0.1", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
-			Doc: "by which share the best must be better than the one in charge",
+			Name: "gain", Default: "0.01", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
+			Doc: "by which share another one must be better than the base",
 		},
 		{
 			Name: "lift", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
 			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not",
+		},
+		{
+			Name: "horizon", Default: "14400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Doc: "how long is played in all: who has not started by then counts as if he did; 0: to the end",
 		},
 		{
 			Name: "work", Default: "0.1", Type: backfill.Number, Range: backfill.AtLeast(0),
@@ -51,10 +55,6 @@ func Options() []backfill.Option {
 		{
 			Name: "again", Default: "150", Type: backfill.WholeNumber, Range: backfill.Range{Low: 0, High: 1_000_000},
 			Doc: "how many of them come again at most: the last ones",
-		},
-		{
-			Name: "memory", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
-			Doc: "time in which what was expected before loses half of its weight; 0: only the last choice counts",
 		},
 		{
 			Name: "guarantees", Default: "false", Type: backfill.Flag,

@@ -16,17 +16,20 @@ type Future struct {
 	Outlook *negotiator.Outlook
 	// Arrivals are submitted at their submit times; the outlook expects them.
 	Arrivals []*backfill.Job
-	// Rounds bounds each play; 0: no bound.
-	Rounds int
+	// Head is for how long a candidate is played before the base goes on, and Horizon for how long in
+	// all; who has not started by then counts as if he did. 0: to the end.
+	Head, Horizon backfill.Time
 
-	runs map[backfill.JobID]backfill.Time // for how long jobs are taken to run
+	waiting int
+	runs    map[backfill.JobID]backfill.Time // for how long jobs are taken to run
+	grain   backfill.Time                    // ends of jobs fall on its multiples
 }
 
-// mostRounds bounds a play: it takes some seconds at most.
+// mostRounds bounds each part of a play: it takes some seconds at most.
 const mostRounds = 100_000
 
 // runTime returns how long a job is taken to run.
-func (f Future) runTime(j *backfill.Job) backfill.Time {
+func (f *Future) runTime(j *backfill.Job) backfill.Time {
 	if t, known := f.runs[j.ID]; known {
 		return t
 	}
@@ -49,7 +52,7 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 		working.Go(func() {
 			for i := range next {
 				var err error
-				if found[i], err = f.play(ctx, &candidates[i]); err != nil {
+				if found[i], err = f.play(ctx, &candidates[i], &candidates[0]); err != nil {
 					fail(fmt.Errorf("play %s ahead: %w", candidates[i].Name, err))
 					return
 				}
@@ -63,46 +66,96 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 	return found, nil
 }
 
-// play plays one candidate ahead.
-func (f Future) play(ctx context.Context, c *Candidate) (m Measures, err error) {
+// play plays one candidate ahead, and then the base.
+func (f *Future) play(ctx context.Context, c, base *Candidate) (m Measures, err error) {
+	now := f.Outlook.Now()
+	start := f.Outlook.StartWith(func(j *backfill.Job, _ backfill.Time) backfill.Time { return f.runTime(j) })
+	start.End = f.coarse(start.End)
+	start.Arrivals = f.Arrivals
+	start = f.Outlook.Taking(start, c.guarantees())
+	r := &run{Future: f, starts: map[backfill.JobID]backfill.Time{}, last: now}
+	r.jobs = slices.Concat(start.State.FirstWaiting(start.State.Waiting()), f.Arrivals)
+	end := backfill.Time(0)
+	if f.Horizon > 0 {
+		end = now + f.Horizon
+	}
+	head := end
+	if c != base && f.Head > 0 && (f.Head < f.Horizon || f.Horizon == 0) {
+		head = now + f.Head
+	}
+	if err = r.under(ctx, c, start, head); err != nil {
+		return m, err
+	}
+	if head != end && !r.over() {
+		start.State = r.state
+		start.Arrivals = slices.DeleteFunc(slices.Clone(f.Arrivals), func(j *backfill.Job) bool { return j.Submit <= r.last })
+		if err = r.under(ctx, base, f.Outlook.Taking(start, base.guarantees()), end); err != nil {
+			return m, err
+		}
+	}
+	return r.measures(max(r.last, end)), nil
+}
+
+// coarse wraps the ends of jobs, so that they fall on multiples of the grain, a little earlier: many
+// jobs end at once then, and there are fewer rounds to play.
+func (f *Future) coarse(end func(*backfill.Job, backfill.Time) backfill.Time,
+) func(*backfill.Job, backfill.Time) backfill.Time {
+	return func(j *backfill.Job, started backfill.Time) backfill.Time {
+		at := end(j, started)
+		if grid := at - at%max(1, f.grain); grid > max(started, f.Outlook.Now()) {
+			return grid
+		}
+		return at
+	}
+}
+
+// run is a play in progress.
+type run struct {
+	*Future
+	jobs   []*backfill.Job // whose starts are looked for
+	starts map[backfill.JobID]backfill.Time
+	held   int
+	last   backfill.Time // when the last round was
+	state  *backfill.State
+}
+
+// over reports whether all jobs have started.
+func (r *run) over() bool { return len(r.starts)+r.held >= len(r.jobs) }
+
+// under plays on under a candidate until the given instant; 0: to the end.
+func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until backfill.Time) error {
 	policy, err := c.Policy.Again(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
 	fallback, err := c.Fallback.Again(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
-	start := f.Outlook.StartWith(func(j *backfill.Job, _ backfill.Time) backfill.Time { return f.runTime(j) })
-	start.Arrivals = slices.Clone(f.Arrivals)
-	start = f.Outlook.Taking(start, c.guarantees())
-	waiting := start.State.FirstWaiting(start.State.Waiting())
-	rules := ahead.Rules{Order: f.Outlook.Order(c.Order), Policy: policy, Fallback: fallback}
-	play, err := rules.Play(start)
+	rules := ahead.Rules{Order: r.Outlook.Order(c.Order), Policy: policy, Fallback: fallback}
+	play, err := rules.Play(from)
 	if err != nil {
-		return m, err
+		return err
 	}
-	starts := make(map[backfill.JobID]backfill.Time, len(waiting)+len(f.Arrivals))
-	held, last := 0, f.Outlook.Now()
-	err = play.Until(ctx, ahead.Bounds{Rounds: f.Rounds}, func(d *backfill.Decision) bool {
+	r.state = play.State()
+	return play.Until(ctx, ahead.Bounds{Rounds: mostRounds, Until: until}, func(d *backfill.Decision) bool {
 		for i := range d.Started {
-			starts[d.Started[i].Job.ID] = d.Now
+			r.starts[d.Started[i].Job.ID] = d.Now
 		}
-		held, last = held+len(d.Held), d.Now
-		return len(starts)+held >= len(waiting)+len(f.Arrivals)
+		r.held, r.last = r.held+len(d.Held), d.Now
+		return r.over()
 	})
-	if err != nil {
-		return m, err
-	}
+}
+
+// measures returns the measures; who has not started counts as if he did at the end.
+func (r *run) measures(end backfill.Time) Measures {
 	var seen tally
-	for _, jobs := range [][]*backfill.Job{waiting, f.Arrivals} {
-		for _, j := range jobs {
-			at, started := starts[j.ID]
-			if !started {
-				at = max(last, j.Submit)
-			}
-			seen.add(j, at, f.runTime(j))
+	for _, j := range r.jobs {
+		at, started := r.starts[j.ID]
+		if !started {
+			at = max(end, j.Submit)
 		}
+		seen.add(j, at, r.runTime(j))
 	}
-	return seen.measures(f.Outlook.Now()), nil
+	return seen.measures(r.Outlook.Now())
 }

@@ -31,6 +31,9 @@ func newRecord(window backfill.Time, most int) (*record, error) {
 	return &record{window: window, most: most, past: past, known: map[backfill.JobID]*arrived{}}, err
 }
 
+// restart forgets all jobs, whose IDs others may have from now on.
+func (r *record) restart() { r.known, r.arrived = map[backfill.JobID]*arrived{}, nil }
+
 // see takes in what a cycle reports.
 func (r *record) see(of *negotiator.Report) {
 	d := &of.Delta
@@ -155,7 +158,7 @@ func (r *record) future(of *negotiator.Report) Future {
 	for id, a := range r.known {
 		runs[id] = a.draw(past, now)
 	}
-	f := Future{Rounds: mostRounds, runs: runs}
+	f := Future{waiting: of.State.Waiting(), runs: runs}
 	again := make([]negotiator.Expected, 0, len(r.arrived))
 	var span backfill.Time
 	if len(r.arrived) > 0 {
@@ -171,6 +174,17 @@ func (r *record) future(of *negotiator.Report) Future {
 			runs[j.ID] = a.draw(past, now)
 		}
 	}
+	f.grain = grain(runs)
 	f.Outlook = of.Outlook().Expecting(again)
 	return f
+}
+
+// grain returns the multiples on which jobs end in plays: a small part of the mean run time.
+func grain(runs map[backfill.JobID]backfill.Time) backfill.Time {
+	const part = 32
+	var all float64
+	for _, t := range runs {
+		all += float64(t)
+	}
+	return backfill.Time(all / float64(part*max(1, len(runs))))
 }

@@ -23,6 +23,8 @@ func (s *Summary) Most(n int) []Share { return s.Shares[:min(n, len(s.Shares))] 
 
 // Summary sums up what was chosen so far.
 func (c *Chooser) Summary() *Summary {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := &Summary{Choices: c.choices, Changes: c.made}
 	var all float64
 	for _, t := range c.charge {

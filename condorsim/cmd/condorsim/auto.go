@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -30,7 +29,7 @@ func (c *runCommand) chooser(logger hclog.Logger) (*auto.Chooser, error) {
 	}
 	chooser, err := auto.New(c.PolicyOpt, runtime.GOMAXPROCS(0))
 	if err == nil {
-		chooser.Chosen = func(made *auto.Choice) { made.Log(logger.Info) }
+		chooser.Chosen = func(made *auto.Choice) { made.Log(logger.Info, logger.Warn) }
 	}
 	return chooser, err
 }
@@ -57,10 +56,10 @@ func chosenBy(chooser *auto.Chooser, policy backfill.PolicySpec) backfill.Policy
 }
 
 // choosing adds the chooser, if there is one, to those that see each cycle.
-func choosing(chooser *auto.Chooser, estimates *estimate.Set, sinks []negotiator.Sink) []negotiator.Sink {
+func choosing(chooser *auto.Chooser, c negotiator.Config, sinks []negotiator.Sink) []negotiator.Sink {
 	if chooser == nil {
 		return sinks
 	}
-	chooser.Use(estimates)
+	chooser.Use(c.Planning, c.Estimates)
 	return append(sinks, chooser)
 }

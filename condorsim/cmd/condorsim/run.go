@@ -138,7 +138,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
 	sinks := []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}}
-	result, err := c.simulate(ctx, w, config, choosing(chooser, config.Estimates, sinks)...)
+	result, err := c.simulate(ctx, w, config, choosing(chooser, config, sinks)...)
 	bar.Done()
 	if err != nil {
 		return c.saved(err)

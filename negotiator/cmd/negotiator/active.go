@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
@@ -37,7 +40,8 @@ type activator struct {
 type active struct {
 	settings config.Config // with the order that is in force
 	order    negotiator.Order
-	policy   *choose.Chosen
+	policy   *choose.Chosen // of a chooser, its base
+	chooser  *auto.Chooser  // nil: the policy is not chosen
 	// guarantees says that the policy gives guarantees.
 	guarantees bool
 	estimates  *estimate.Set
@@ -47,6 +51,9 @@ type active struct {
 
 // startPolicy starts the policy that the settings name. All its errors are caused by the input.
 func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, error) {
+	if s.Policy == auto.Name {
+		return a.startChooser(s)
+	}
 	next := &active{report: cli.LogRefusals(a.logger)}
 	var err error
 	next.policy, err = choose.Policy(ctx, choose.Request{
@@ -80,6 +87,75 @@ func (a *activator) startPolicy(ctx context.Context, s config.Config) (*active, 
 		a.logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	return next, nil
+}
+
+// startChooser starts what chooses the policy and the order.
+func (a *activator) startChooser(s config.Config) (*active, error) {
+	own := func(setting string) error {
+		return fmt.Errorf("%s: policy %s chooses it with the policy; policy_options portfolio says from what",
+			setting, auto.Name)
+	}
+	switch {
+	case s.Order != "":
+		return nil, a.flags.locate(own(s.Order), a.flags.Order != nil, "order")
+	case s.Fallback != "":
+		return nil, a.flags.locate(own(s.Fallback), false, "fallback")
+	}
+	workers := runtime.GOMAXPROCS(0)
+	if s.OnRealPool() { // a core is for the cycles
+		workers = max(1, workers-1)
+		a.logger.Warn("the order is chosen with the policy: user priorities, JobPrio and nice_user have no effect",
+			"policy", auto.Name)
+	}
+	chooser, err := auto.New(s.Options, workers)
+	if err != nil {
+		return nil, a.flags.blame(err)
+	}
+	chooser.Chosen = func(made *auto.Choice) { made.Log(a.logger.Info, a.logger.Warn) }
+	base := chooser.Base()
+	next := &active{
+		report: cli.LogRefusals(a.logger), settings: s, chooser: chooser, order: base.Order,
+		policy:     &choose.Chosen{Main: base.Policy, Fallback: base.Fallback},
+		guarantees: chooser.Spec().Guarantees,
+	}
+	if next.estimates, err = a.estimators(s, next.guarantees); err != nil {
+		return nil, err
+	}
+	chooser.Use(s.Planning(), next.estimates)
+	return next, nil
+}
+
+// Cycle has the chooser, if there is one, see a cycle of a simulation, and choose.
+func (a *activator) Cycle(r *negotiator.Report) error {
+	if a.chooser == nil {
+		return nil
+	}
+	return a.chooser.Cycle(r)
+}
+
+// inCharge names the policy and the order that are in charge.
+func (a *active) inCharge() (policy, order string) {
+	if a.chooser != nil {
+		is := a.chooser.InCharge()
+		return is.Policy.Spec().Name, is.OrderName
+	}
+	return a.policy.Main.Spec().Name, a.settings.Order
+}
+
+// change asks for the policy, at first the base of a chooser, and all that goes with it.
+func (a *active) change() negotiator.Change {
+	return negotiator.Change{
+		Order: a.order, Policy: a.policy.Main, Fallback: a.policy.Fallback, Planning: a.settings.Planning(),
+		Estimates: a.estimates,
+	}
+}
+
+// asked is what the user called the policy, and the order that goes with it; "" if that is chosen.
+func (a *active) asked() (policy, order string) {
+	if a.chooser != nil {
+		return auto.Name, ""
+	}
+	return a.policy.Main.Spec().Name, a.settings.Order
 }
 
 // orderNamed returns the queue's order of that name; on a real pool the name may be fairshare.

@@ -139,7 +139,9 @@ type explained struct {
 	SlotsClosed   []closed        `json:"slots_closed,omitempty"`
 	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
 	Clauses       []clause        `json:"clauses"`
-	paused        int64           // how many there are; SlotsPaused are the first of them
+	// Policy is who is in charge; nil if the pool's policy is not chosen.
+	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
+	paused int64                // how many there are; SlotsPaused are the first of them
 }
 
 // closed counts slots that would match the job if they were not closed for a while, and says why
@@ -170,6 +172,7 @@ func readExplained(ad *classad.ClassAd) explained {
 	}
 	e.SlotsPaused = daemon.ReadPaused(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
+	e.Policy = daemon.ReadPolicyChoice(ad)
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -257,6 +260,9 @@ func (e explained) write(out *strings.Builder, zone *time.Location) {
 	}
 	line("on", e.Slots)
 	line("behind", e.Behind)
+	if e.Policy != nil {
+		line("policy", e.Policy.Tell(zone))
+	}
 	if e.Predicted != nil {
 		line("run time", fmt.Sprintf("%d s requested, %d s expected", *e.Requested, *e.Predicted))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
@@ -266,7 +267,8 @@ func (p *process) prepare(ctx context.Context) error {
 	if p.active, err = p.startPolicy(ctx, s); err != nil {
 		return cli.Bad(err)
 	}
-	p.ran = report.Run{Policy: p.policy.Main.Spec().Name, Order: p.settings.Order, Options: s.Options}
+	name, order := p.asked()
+	p.ran = report.Run{Policy: name, Order: order, Options: s.Options}
 	return nil
 }
 
@@ -283,7 +285,9 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.refused,
 			Changes: changes,
 		},
-		Policy:    func() (string, string) { return p.policy.Main.Spec().Name, p.settings.Order },
+		Policy:    func() (string, string) { return p.inCharge() },
+		InForce:   func() negotiator.Change { return p.change() },
+		Chooser:   func() *auto.Chooser { return p.chooser },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },
 		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure),
 		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },

@@ -272,7 +272,7 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time, f negotiator.F
 			return errReached
 		}
 		return nil
-	}, last)
+	}, last, p)
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}

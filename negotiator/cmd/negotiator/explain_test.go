@@ -28,7 +28,7 @@ func toldAndCome(t *testing.T, policy, estimates string) (told, came map[backfil
 		require.NoError(t, err)
 		return negotiator.Config{Policy: main, Fallback: fallback, Estimates: set}
 	}
-	p := &prepared{workload: w, config: with()}
+	p := &prepared{activator: activator{active: &active{}}, workload: w, config: with()}
 	at, err := p.stateAt(t.Context(), 60, negotiator.FuturesOptions{})
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, with(), nil)

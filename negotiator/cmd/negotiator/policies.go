@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
@@ -100,6 +101,10 @@ func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
 	}
 	var all []policy
 	for _, name := range c.Policy {
+		if name == auto.Name {
+			all = append(all, describePolicy(auto.Spec(), linkedIn))
+			continue
+		}
 		request.Policy = name
 		spec, path, err := choose.Describe(ctx, request)
 		if err != nil {
@@ -110,7 +115,7 @@ func (c *policiesCommand) find(ctx context.Context) ([]policy, error) {
 	if len(c.Policy) > 0 {
 		return all, nil
 	}
-	for _, spec := range policies.All() {
+	for _, spec := range append(policies.All(), auto.Spec()) {
 		all = append(all, describePolicy(spec, linkedIn))
 	}
 	paths, err := host.List(c.PluginDir)

@@ -69,15 +69,12 @@ func (a *activator) reloadOnce(
 	}
 	past := a.policy
 	made := make(chan error, 1)
-	change := negotiator.Change{
-		Order: next.order, Policy: next.policy.Main, Fallback: next.policy.Fallback, Planning: next.settings.Planning(),
-		Estimates: next.estimates,
-		Made: func(now backfill.Time, err error) {
-			if err == nil {
-				a.activate(now, next)
-			}
-			made <- err
-		},
+	change := next.change()
+	change.Made = func(now backfill.Time, err error) {
+		if err == nil {
+			a.activate(now, next)
+		}
+		made <- err
 	}
 	select {
 	case changes <- change:
@@ -89,7 +86,8 @@ func (a *activator) reloadOnce(
 	case <-signals:
 		again = true
 	case <-ctx.Done():
-		a.logger.Warn(stays+": the run ended before the next cycle", "policy", next.policy.Main.Spec().Name)
+		name, _ := next.asked()
+		a.logger.Warn(stays+": the run ended before the next cycle", "policy", name)
 	}
 	next.policy.Close()
 	return again
@@ -116,8 +114,9 @@ func (a *activator) startConfigured(ctx context.Context) (*active, error) {
 // activate makes the next policy the active one, between two cycles.
 func (a *activator) activate(now backfill.Time, next *active) {
 	changed := strings.Join(next.settings.Differences(a.settings), ", ")
+	name, order := next.asked()
 	is := report.Change{
-		At: now, Policy: next.policy.Main.Spec().Name, Order: next.settings.Order,
+		At: now, Policy: name, Order: order,
 		Options: next.settings.Options, Estimates: summaryOf(next.settings.EstimateSettings(), next.guarantees, 0),
 	}
 	was := report.Change{

@@ -126,6 +126,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 	p.warnUnordered(result.Unordered)
+	if p.chooser != nil {
+		p.ran.Auto = p.chooser.Summary()
+	}
 	if c.JSON {
 		return report.JSON(os.Stdout, p.ran, result, nil)
 	}
@@ -170,8 +173,9 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	if p.active, err = p.startPolicy(ctx, s); err != nil {
 		return nil, err
 	}
+	name, order := p.asked()
 	p.ran = report.Run{
-		Policy: p.policy.Main.Spec().Name, Order: p.settings.Order, Options: s.Options,
+		Policy: name, Order: order, Options: s.Options,
 		Estimates: summaryOf(s.EstimateSettings(), p.guarantees, p.estimates.History().Len()),
 	}
 	p.config = negotiator.Config{
@@ -238,7 +242,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		}
 		p.logger.Info("scheduling", about...)
 	}
-	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch, logLifted{p.logger})
+	return condorsim.Run(ctx, p.workload, p.config, scaled(p.speed), watch, logLifted{p.logger}, p)
 }
 
 // warnUnordered warns if the order's expression gave no job a number, so that it ordered nothing.

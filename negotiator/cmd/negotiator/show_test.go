@@ -267,7 +267,7 @@ func TestExplain(t *testing.T) {
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"),
 		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")))
 	require.NoError(t, err)
-	p := &prepared{workload: w, config: link(t)}
+	p := &prepared{activator: activator{active: &active{}}, workload: w, config: link(t)}
 	for _, c := range []struct {
 		at                backfill.Time
 		job, where, says  string

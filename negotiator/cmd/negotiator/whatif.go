@@ -115,7 +115,7 @@ func (c *poolFlags) simulateWhatIf(ctx context.Context, at backfill.Time, q what
 			return errReached
 		}
 		return nil
-	}, lastOf{&last})
+	}, lastOf{&last}, p)
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}

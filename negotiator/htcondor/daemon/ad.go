@@ -33,6 +33,7 @@ type status struct {
 	started, configured time.Time
 	slots               string // the slot constraint
 	policy, order       string
+	choice              *choice // nil: the policy is not chosen
 	observe             bool
 	stopped             string // why nothing is matched; "" if matches are made
 	guaranteed          bool
@@ -85,6 +86,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	if s.slots != "" {
 		ad.SetString("BackfillSlotConstraint", s.slots)
 	}
+	s.choice.describe(ad)
 	ad.SetBool("BackfillObserve", s.observe)
 	ad.SetBool("BackfillGuarantees", s.guaranteed)
 	broken := 0

@@ -99,6 +99,7 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 	defer c.d.began.Store(nil)
 	c.checkpoint = nil
 	c.cpu = cpu()
+	c.d.takeChosen()
 	return negotiator.Step(ctx, c.d.n, c, delta, c)
 }
 
@@ -128,6 +129,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		d.accuracy.follow(r)
 	}
 	d.forgetAnswers()
+	d.see(r)
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Unplanned += r.Unmatched
@@ -144,6 +146,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 	now.CPU = cpu() - c.cpu
 	policy, order := d.o.Policy()
 	_, guarantees := r.State.Policy()
+	choices := d.choices()
 	d.change(func(s *status) {
 		s.total++
 		now.Number = s.total
@@ -151,7 +154,7 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
 		s.busy += now.End.Sub(now.Began)
-		s.policy, s.order, s.guaranteed = policy, order, guarantees
+		s.policy, s.order, s.guaranteed, s.choice = policy, order, guarantees, choices
 		s.problems, s.unstarted = problems, facts.Unstarted
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
 		s.beyond = r.State.BeyondDepth()

@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -100,8 +101,12 @@ type Options struct {
 	Name, Host, Address string
 	// Negotiator is the core's configuration. Its Refused and Clock are set here.
 	Negotiator negotiator.Config
-	// Policy names the active policy and order.
-	Policy func() (policy, order string)
+	// Policy names the active policy and order, and InForce returns what a negotiator that is made
+	// anew gets instead of what Negotiator says, as policy and order may have changed; nil: nothing.
+	Policy  func() (policy, order string)
+	InForce func() negotiator.Change
+	// Chooser chooses the policy; it returns nil, or is nil, if that is not chosen.
+	Chooser func() *auto.Chooser
 	// NewPool makes a pool that has not been looked at.
 	NewPool   func() Pool
 	Collector Collector
@@ -136,6 +141,8 @@ type Daemon struct {
 	askedOf   sync.Mutex                 // guards asked
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	newCycle  chan struct{}              // signals that a forecast is to be made
+	due       chan dueChoice             // of the policy
+	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
 	twins     negotiator.Twins           // decide in plays
 	asking    negotiator.Twins           // decide in plays for what-ifs
 	playing   atomic.Pointer[context.CancelCauseFunc]
@@ -166,7 +173,7 @@ func New(o Options) *Daemon {
 	now := time.Now()
 	d := &Daemon{
 		o: o, log: o.Logger, tryAgain: 5 * time.Second,
-		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1),
+		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
@@ -175,6 +182,9 @@ func New(o Options) *Daemon {
 	}
 	if o.Sessions == nil {
 		d.status.sessions = func() int { return 0 }
+	}
+	if o.Chooser == nil {
+		d.o.Chooser = func() *auto.Chooser { return nil }
 	}
 	if o.Observe {
 		d.status.name = observeName + o.Host
@@ -223,6 +233,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	helpers.Go(func() { d.publish(helping) })
 	helpers.Go(func() { d.foresee(helping) })
+	helpers.Go(func() { d.choose(helping) })
 	err = d.schedule(ctx, hard)
 	if cause := context.Cause(ctx); ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, context.Canceled) {
@@ -377,7 +388,7 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 			"at", time.Unix(int64(saved.Now), 0).Format(time.DateTime), "policy", saved.Policy,
 			"jobs_then", len(saved.Jobs))
 	}
-	n, err := negotiator.Restore(d.o.Negotiator, checkpoint)
+	n, err := negotiator.Restore(d.inForce(), checkpoint)
 	if err == nil || saved == nil {
 		return n, err
 	}
@@ -385,6 +396,19 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 		return nil, err
 	}
 	return nil, errAgain
+}
+
+// inForce returns the configuration of a negotiator that is made now.
+func (d *Daemon) inForce() negotiator.Config {
+	if chooser := d.o.Chooser(); chooser != nil {
+		chooser.Restart()
+	}
+	c := d.o.Negotiator
+	if d.o.InForce != nil {
+		is := d.o.InForce()
+		c.Order, c.Policy, c.Fallback, c.Planning, c.Estimates = is.Order, is.Policy, is.Fallback, is.Planning, is.Estimates
+	}
+	return c
 }
 
 // errAgain says that a new pool must be opened, from the state as it is saved now.

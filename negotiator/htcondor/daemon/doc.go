@@ -19,6 +19,7 @@
 // negotiators; publish.go and ad.go the ads that are published, and answers to clients; forecast.go
 // start times, foresee.go how they are found, accuracy.go how true they were, forecast_ad.go how they
 // are sent, answers.go what is made of them for all clients, whatif.go questions about what is not so;
+// choose.go how the policy is chosen beside the cycles;
 // web.go HTTP, metrics.go metrics;
 // state.go and learned.go what survives, in a state file (package statefile); master.go
 // condor_master, and what it passes on; setup.go and secrets_linux.go the Site; process.go the

@@ -29,6 +29,10 @@ var (
 	startsTold    = describes("starts", "Jobs that started, the last 1,000, by when they were told a start.", "told")
 	startError    = describes("start_error_seconds", "Errors of expected starts, by when they were told.", "told", "quantile")
 	startWithin   = describes("start_within_range", "Share of the jobs that started in the range told.", "told")
+	choicesTotal  = describes("policy_choices_total", "Choices of the policy since the start.")
+	changesTotal  = describes("policy_changes_total", "Changes of the policy by choice.")
+	inCharge      = describes("policy_in_charge", "Share of the time in which a candidate was in charge.", "candidate")
+	expected      = describes("policy_expected", "Objective of a candidate, by the last choice.", "candidate")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -37,6 +41,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
+		choicesTotal, changesTotal, inCharge, expected,
 	} {
 		c <- desc
 	}
@@ -78,6 +83,18 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 		}
 		if told.Ranged > 0 {
 			gauge(startWithin, told.Within, told.Told)
+		}
+	}
+	if s.choice != nil {
+		count(choicesTotal, s.choice.Choices)
+		count(changesTotal, s.choice.Changes)
+		for _, share := range s.choice.Shares {
+			gauge(inCharge, share.Of, share.Name)
+		}
+		if made := s.choice.last; made != nil {
+			for i, value := range made.Values {
+				gauge(expected, value, made.Names[i])
+			}
 		}
 	}
 	if len(s.cycles) == 0 {

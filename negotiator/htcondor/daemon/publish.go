@@ -325,6 +325,7 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
 	}
 	ad := j.Ad(now)
+	d.choices().describe(ad)
 	ad.SetInt("SlotsInPool", int64(fit.Slots))
 	ad.SetInt("SlotsMatching", int64(fit.Matching))
 	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
