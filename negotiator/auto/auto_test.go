@@ -186,7 +186,7 @@ func BenchmarkChoose(b *testing.B) {
 			require.NoError(b, err)
 			r := busy(b, c, 100, 1000)
 			for b.Loop() {
-				c.last = -backfill.Forever
+				c.last, c.lastWork = -backfill.Forever, 0
 				f := c.See(r)
 				_, err = c.Choose(b.Context(), f)
 				require.NoError(b, err)
