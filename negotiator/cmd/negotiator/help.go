@@ -37,7 +37,7 @@ var helpTexts = cli.Texts{
 		"built-in four nodes; a real pool is htcondor://HOST:PORT, or htcondor: that of this " +
 		"machine's HTCondor.",
 	"run_workload":   "Job ads or a trace (.swf, .swf.gz); by default 54 MPI-like jobs.",
-	"run_policy":     "Policy's name or plugin's path; ibb by default.",
+	"run_policy":     "Policy's name, plugin's path, or auto, which chooses; ibb by default.",
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
 		"default the policy's, on a real pool fairshare.",

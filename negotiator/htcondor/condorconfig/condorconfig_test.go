@@ -126,6 +126,9 @@ func TestValues(t *testing.T) {
 		{"1 day", sizes, int64(0), "X = 1 day: must be a size such as 10 Mb"},
 		{"99999999999 Tb", sizes, int64(0), "must be a size"},
 		{"a", pairs, map[string]string(nil), "X = a: must be NAME=VALUE"},
+		{`a=1,b="x y, z"  c= d=e=f,`, pairs, map[string]string{"a": "1", "b": "x y, z", "c": "", "d": "e=f"}, ""},
+		{`a=1 b="x y`, pairs, map[string]string(nil), `X = b="x y: must be NAME=VALUE`},
+		{`a="1"b=2`, pairs, map[string]string(nil), `X = a="1"b=2: must be NAME=VALUE`},
 	} {
 		got, err := tt.read(Parse("X = "+tt.value, ""), "X")
 		if tt.err != "" {

@@ -18,10 +18,10 @@ type Knob struct {
 func Knobs() []Knob { return knobs }
 
 var knobs = []Knob{
-	{"BACKFILL_POLICY", Text, "", "The policy's name, or a plugin's path. ibb where nothing is said."},
+	{"BACKFILL_POLICY", Text, "", "The policy's name, a plugin's path, or auto, which chooses. ibb where nothing is said."},
 	{
 		"BACKFILL_POLICY_OPTIONS", Pairs, "",
-		"Options of the policy, NAME=VALUE NAME=VALUE; negotiator policies lists them.",
+		"Options of the policy, NAME=VALUE NAME=\"A VALUE\"; negotiator policies lists them.",
 	},
 	{"BACKFILL_FALLBACK", Text, "", "The linked-in policy that decides where the first cannot."},
 	{"BACKFILL_ORDER", Text, "", "The queue's order: fairshare (by HTCondor's user priorities; where nothing " +

@@ -59,15 +59,21 @@ func split(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 }
 
-// Pairs returns the value of a knob that lists NAME=VALUE, separated by commas or blanks.
+// pair matches the first of several NAME=VALUE, of which a value with commas or blanks is in quotes.
+var pair = regexp.MustCompile(`^[, \t\n]*([^,= \t\n"]+)=(?:"([^"]*)"|([^, \t\n"]*))([, \t\n]+|$)`)
+
+// Pairs returns the value of a knob that lists NAME=VALUE, separated by commas or blanks. A value that
+// has some itself is in double quotes.
 func (c *Config) Pairs(name string) (map[string]string, error) {
 	all := map[string]string{}
-	for _, pair := range c.List(name) {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, &Error{name, pair, "NAME=VALUE, several of them separated by blanks"}
+	for rest := strings.TrimSpace(c.Text(name)); rest != ""; {
+		found := pair.FindStringSubmatch(rest)
+		if found == nil {
+			return nil, &Error{
+				name, rest, `NAME=VALUE, several of them separated by blanks, or NAME="VALUE" if the value has blanks or commas`,
+			}
 		}
-		all[key] = value
+		all[found[1]], rest = found[2]+found[3], rest[len(found[0]):]
 	}
 	return all, nil
 }
