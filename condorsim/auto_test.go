@@ -1,10 +1,14 @@
 package condorsim_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -72,4 +76,44 @@ func TestAuto(t *testing.T) {
 		require.True(t, o.Promised, "job %d", i)
 		require.LessOrEqual(t, o.Start, o.Guarantee, "job %d", i)
 	}
+}
+
+// TestAutoLiftsNoPromise: whatever is chosen among policies that give guarantees, and whenever, each
+// job starts by the time that it was promised first.
+func TestAutoLiftsNoPromise(t *testing.T) {
+	members := []string{"slack:sjf", "slack:fcfs", "slack:wfp:factor=0", "dc:sjf", "dc:fcfs", "pc:xfactor", "conservative"}
+	changes := 0
+	rapid.Check(t, func(inner *rapid.T) {
+		in := drawTrace(inner)
+		w := fromTrace(inner, in, nil, len(in.Jobs))
+		portfolio := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 2, 4, rapid.ID[string]).Draw(inner, "portfolio")
+		chooser, err := auto.New(map[string]string{
+			"portfolio": strings.Join(portfolio, " "), "guarantees": "true", "gain": "0", "work": "0",
+			"every":   strconv.Itoa(rapid.IntRange(1, 40).Draw(inner, "every")),
+			"horizon": strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "horizon")),
+			"window":  strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "window")),
+		}, 1)
+		require.NoError(inner, err)
+		config := link(t, "easy", nil)
+		chooser.TakeCharge(&config)
+		if rapid.Bool().Draw(inner, "estimates") {
+			config.Estimates, err = w.Estimators(estimate.Settings{All: "combined"}, true, nil)
+			require.NoError(inner, err)
+		}
+		chooser.Use(config.Planning, config.Estimates)
+		lifted := 0
+		result, err := condorsim.Run(t.Context(), w, config, nil, chooser, reports(func(r *negotiator.Report) {
+			lifted += r.Decision.Lifted
+		}))
+		require.NoError(inner, err)
+		require.Empty(inner, result.Refusals)
+		require.Zero(inner, lifted)
+		require.Zero(inner, result.Broken)
+		for i, o := range result.Outcomes {
+			require.Equal(inner, o.Held == "", o.Promised, "job %d", i)
+			require.LessOrEqual(inner, o.Start, o.Guarantee, "job %d", i)
+		}
+		changes += chooser.Summary().Changes
+	})
+	require.Positive(t, changes)
 }
