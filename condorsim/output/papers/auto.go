@@ -102,5 +102,5 @@ func (c chosen) holds(statement string, of12 int, is func(times float64) bool) R
 		r.Verdict = Differs
 	}
 	r.Ours = fmt.Sprintf("%v; the most is %.2f times, %s", t, c.times[worst], c.where[worst])
-	return r.because("a play sees one future of the run times and of who arrives, and rushes differ from the day before")
+	return r.because("an hour ahead shows little of what makes a member better all the time, and single results are chancy")
 }
