@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -114,15 +113,9 @@ type question struct {
 }
 
 func newTeller(w *Workload, c negotiator.Config, eta Eta) (*teller, error) {
-	main, ok := c.Policy.(backfill.Repeatable)
-	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
-	if !ok || !fallbackOK {
-		return nil, errors.New("start times are told from many copies of the simulation at once, and there cannot be " +
-			"more than one of this policy")
-	}
-	if len(w.Outages) > 0 {
-		return nil, errors.New("start times are told as of a pool in which nothing fails: leave its failures and " +
-			"drains out")
+	main, fallback, err := copyable(w, c, "start times")
+	if err != nil {
+		return nil, err
 	}
 	if eta.Jobs <= 0 {
 		eta.Jobs = DefaultEtaJobs

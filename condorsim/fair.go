@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -92,15 +91,9 @@ const unknown = -backfill.Forever
 func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workload, c negotiator.Config,
 	fair Fair,
 ) (*fairStarts, error) {
-	main, ok := c.Policy.(backfill.Repeatable)
-	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
-	if !ok || !fallbackOK {
-		return nil, errors.New("fair start times are found in many copies of the simulation at once, and there " +
-			"cannot be more than one of this policy")
-	}
-	if len(w.Outages) > 0 {
-		return nil, errors.New("fair start times are those of a pool in which nothing fails: leave its failures " +
-			"and drains out")
+	main, fallback, err := copyable(w, c, "fair start times")
+	if err != nil {
+		return nil, err
 	}
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)
@@ -116,6 +109,21 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 		f.estimates, f.ordered = c.Estimates, make([]*backfill.Job, len(w.Jobs))
 	}
 	return f, f.work(ctx, fail, c, main, fallback)
+}
+
+// copyable returns the policies of a simulation of which many copies are played at once, to find what
+// is named. It returns an error if there cannot be copies.
+func copyable(w *Workload, c negotiator.Config, what string) (main, fallback backfill.Repeatable, err error) {
+	main, ok := c.Policy.(backfill.Repeatable)
+	fallback, fallbackOK := c.Fallback.(backfill.Repeatable)
+	switch {
+	case !ok || !fallbackOK:
+		err = fmt.Errorf("%s are found in many copies of the simulation at once, and there cannot be more than one "+
+			"of this policy", what)
+	case len(w.Outages) > 0:
+		err = fmt.Errorf("%s are those of a pool in which nothing fails: leave its failures and drains out", what)
+	}
+	return main, fallback, err
 }
 
 // work starts the workers, which play copies of the simulation. Each has policies of its own, and one

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -20,8 +21,8 @@ type SimulatedPool struct {
 	up   bool // the slots have been announced
 	next int  // the next job to submit
 	now  backfill.Time
-	ends endings
-	done int // number of jobs that ended or were given up
+	ends ahead.Endings // a run is told by how often its job had lost a slot
+	done int           // number of jobs that ended or were given up
 
 	outages *outages         // nil: no slot ever fails
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
@@ -70,9 +71,9 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		return negotiator.Delta{Now: now, SlotsUp: p.w.Slots, Bundles: p.w.Bundles}, nil
 	}
 	d := negotiator.Delta{Now: now, Completed: p.completed[:0], Submitted: p.submitted[:0]}
-	for len(p.ends) > 0 && p.ends[0].at <= now {
-		if ended := p.ends.pop(); !p.stale(ended) {
-			d.Completed = append(d.Completed, ended.job)
+	for len(p.ends) > 0 && p.ends[0].At <= now {
+		if ended := p.ends.Pop(); !p.stale(ended) {
+			d.Completed = append(d.Completed, ended.Job)
 		}
 	}
 	p.done += len(d.Completed)
@@ -98,10 +99,10 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 		now = min(now, p.w.Jobs[p.next].Submit)
 	}
 	for len(p.ends) > 0 && p.stale(p.ends[0]) {
-		p.ends.pop()
+		p.ends.Pop()
 	}
 	if len(p.ends) > 0 {
-		now = min(now, p.ends[0].at)
+		now = min(now, p.ends[0].At)
 	}
 	if p.outages != nil && p.done < len(p.w.Jobs) {
 		idle := now >= backfill.Forever
@@ -111,7 +112,9 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 }
 
 // stale reports whether an ending is void because the job lost its slot during that run.
-func (p *SimulatedPool) stale(e ending) bool { return p.losses != nil && p.losses[e.job] != e.losses }
+func (p *SimulatedPool) stale(e ahead.Ending) bool {
+	return p.losses != nil && p.losses[e.Job] != e.Run
+}
 
 // turn applies the outages of this instant and adds to the delta the slots that change and the jobs
 // that are given up. Jobs that complete at the same instant do not lose their slots.
@@ -133,55 +136,12 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 // Act starts the matched jobs.
 func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
-		e := ending{at: p.now + p.w.Jobs[m.Job.ID].runs(), job: m.Job.ID}
+		e := ahead.Ending{At: p.now + p.w.Jobs[m.Job.ID].runs(), Job: m.Job.ID}
 		if p.outages != nil {
 			p.outages.start(m.Job.ID, m.Placement)
-			e.losses = p.losses[m.Job.ID]
+			e.Run = p.losses[m.Job.ID]
 		}
-		p.ends.push(e)
+		p.ends.Push(e)
 	}
 	return nil
-}
-
-// ending is the planned end of a running job.
-type ending struct {
-	at     backfill.Time
-	job    backfill.JobID
-	losses int32 // of the job when this run began
-}
-
-// endings is a binary heap by time. Ties need no order, since the cycle sorts the events of an
-// instant.
-type endings []ending
-
-func (e *endings) push(x ending) {
-	*e = append(*e, x)
-	s := *e
-	i := len(s) - 1
-	for ; i > 0 && x.at < s[(i-1)/2].at; i = (i - 1) / 2 {
-		s[i] = s[(i-1)/2]
-	}
-	s[i] = x
-}
-
-func (e *endings) pop() ending {
-	n := len(*e) - 1
-	s, last := (*e)[:n], (*e)[n]
-	*e = s
-	if n == 0 {
-		return last
-	}
-	first, i := s[0], 0
-	for {
-		least := 2*i + 1
-		if least+1 < n && s[least+1].at < s[least].at {
-			least++
-		}
-		if least >= n || last.at <= s[least].at {
-			break
-		}
-		s[i], i = s[least], least
-	}
-	s[i] = last
-	return first
 }

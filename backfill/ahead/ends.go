@@ -2,34 +2,38 @@ package ahead
 
 import "github.com/condor-backfill/condor-backfill/backfill"
 
-// ending is when a running job ends.
-type ending struct {
-	at  backfill.Time
-	job backfill.JobID
+// Ending is when a running job ends.
+type Ending struct {
+	At  backfill.Time
+	Job backfill.JobID
+	// Run tells the runs of one job apart, if its owner starts jobs again that have not ended.
+	Run int32
 }
 
-// endings is a binary heap by time, as a play often begins with many and soon ends. Ties need no
-// order, since the host sorts the events of a round.
-type endings []ending
+// Endings is a binary heap by time, as a play often begins with many and soon ends; the first is the
+// next one. Ties need no order, since whoever decides a round sorts its events.
+type Endings []Ending
 
 // order makes a heap of what was appended in any order.
-func (e endings) order() {
+func (e Endings) order() {
 	for i := len(e)/2 - 1; i >= 0; i-- {
 		e.down(i)
 	}
 }
 
-func (e *endings) push(x ending) {
+// Push adds an ending.
+func (e *Endings) Push(x Ending) {
 	*e = append(*e, x)
 	s := *e
 	i := len(s) - 1
-	for ; i > 0 && x.at < s[(i-1)/2].at; i = (i - 1) / 2 {
+	for ; i > 0 && x.At < s[(i-1)/2].At; i = (i - 1) / 2 {
 		s[i] = s[(i-1)/2]
 	}
 	s[i] = x
 }
 
-func (e *endings) pop() ending {
+// Pop removes and returns the next ending.
+func (e *Endings) Pop() Ending {
 	s := *e
 	first, n := s[0], len(s)-1
 	s[0] = s[n]
@@ -39,17 +43,17 @@ func (e *endings) pop() ending {
 }
 
 // down moves an ending to its place among those below it.
-func (e endings) down(i int) {
+func (e Endings) down(i int) {
 	if i >= len(e) {
 		return
 	}
 	x := e[i]
 	for {
 		least := 2*i + 1
-		if least+1 < len(e) && e[least+1].at < e[least].at {
+		if least+1 < len(e) && e[least+1].At < e[least].At {
 			least++
 		}
-		if least >= len(e) || x.at <= e[least].at {
+		if least >= len(e) || x.At <= e[least].At {
 			break
 		}
 		e[i], i = e[least], least

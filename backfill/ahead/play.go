@@ -45,7 +45,7 @@ type Start struct {
 type Play struct {
 	host     *backfill.Host
 	end      func(*backfill.Job, backfill.Time) backfill.Time
-	ends     endings // of the running jobs
+	ends     Endings // of the running jobs
 	first    *backfill.Round
 	arrivals []*backfill.Job // still to come, by submit time
 	later    []backfill.Round
@@ -94,7 +94,7 @@ func (p *Play) begin(from Start) {
 	}
 	for run := range from.State.Running() {
 		if !gone[run.Job.ID] {
-			p.ends = append(p.ends, ending{p.end(run.Job, run.Start), run.Job.ID})
+			p.ends = append(p.ends, Ending{At: p.end(run.Job, run.Start), Job: run.Job.ID})
 		}
 	}
 	p.ends.order()
@@ -123,7 +123,7 @@ func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err er
 	}
 	for i := range d.Started {
 		j := d.Started[i].Job
-		p.ends.push(ending{max(p.end(j, d.Now), d.Now), j.ID})
+		p.ends.Push(Ending{At: max(p.end(j, d.Now), d.Now), Job: j.ID})
 	}
 	return d, true, nil
 }
@@ -135,7 +135,7 @@ func (p *Play) Instant() backfill.Time {
 	}
 	at := p.host.State.NextWake()
 	if len(p.ends) > 0 {
-		at = min(at, p.ends[0].at)
+		at = min(at, p.ends[0].At)
 	}
 	if len(p.arrivals) > 0 {
 		at = min(at, p.arrivals[0].Submit)
@@ -157,8 +157,8 @@ func (p *Play) round() (r backfill.Round, more bool) {
 		return r, false
 	}
 	p.events = p.events[:0]
-	for len(p.ends) > 0 && p.ends[0].at <= r.Now {
-		p.events = append(p.events, backfill.Event{Kind: backfill.Completed, JobID: p.ends.pop().job})
+	for len(p.ends) > 0 && p.ends[0].At <= r.Now {
+		p.events = append(p.events, backfill.Event{Kind: backfill.Completed, JobID: p.ends.Pop().Job})
 	}
 	for len(p.arrivals) > 0 && p.arrivals[0].Submit <= r.Now {
 		p.events = append(p.events, backfill.Event{Kind: backfill.Submitted, Job: p.arrivals[0]})
