@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // Question is what is asked. Either Job is set, or at least one of the others.
@@ -85,6 +87,12 @@ func Read(text string) (q Question, err error) {
 	return q, badly("the question cannot be read: %w", err)
 }
 
+// Estimators are the names of those that can be asked about. The others need a file, or the run times
+// that only a simulation knows.
+func Estimators() []string {
+	return slices.DeleteFunc(estimate.Names(false), func(usage string) bool { return strings.Contains(usage, ":") })
+}
+
 // Validate refuses a question that has no answer in any pool.
 func (q *Question) Validate() error {
 	change := q.Policy != "" || q.Options != nil || q.Order != "" || q.Estimates != "" ||
@@ -103,7 +111,11 @@ func (q *Question) Validate() error {
 	case len(q.Drain) > mostDrains:
 		return badly("%d drains: at most %d are allowed", len(q.Drain), mostDrains)
 	}
-	for _, name := range []string{q.Policy, q.Order, q.Estimates} {
+	if q.Estimates != "" && !slices.Contains(Estimators(), q.Estimates) {
+		return badly("estimator %q: must be one of %s", backfill.Printable(q.Estimates, 100),
+			strings.Join(Estimators(), ", "))
+	}
+	for _, name := range []string{q.Policy, q.Order} {
 		if strings.ContainsAny(name, "/\\:. \n") {
 			return badly("%q: must be a name", backfill.Printable(name, 100))
 		}

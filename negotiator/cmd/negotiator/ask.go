@@ -37,6 +37,8 @@ func (c *poolFlags) asksPool(at *int64) (bool, error) {
 		return false, errors.New("--at is a time of a simulation; on a real pool the negotiator tells what is so now")
 	case onReal:
 		return true, nil
+	case at != nil && *at < 0:
+		return false, fmt.Errorf("--at %d: must be a second of the simulation, from 0 on", *at)
 	case at != nil:
 		return false, nil
 	case c.Pool != nil || c.Workload != nil || c.Config != "":

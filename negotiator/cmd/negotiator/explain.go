@@ -29,7 +29,7 @@ type explainCommand struct {
 // atFlag makes a question one about a simulation.
 type atFlag struct {
 	At      *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
-	Futures int    `group:"Or look into a simulation, of what all flags below say" placeholder:"N" help:"${futures}"`
+	Futures *int   `group:"Or look into a simulation, of what all flags below say" placeholder:"N" help:"${futures}"`
 	Seed    uint64 `name:"futures-seed" group:"Or look into a simulation, of what all flags below say" default:"1" help:"${futures_seed}"`
 }
 
@@ -60,15 +60,17 @@ type startTimesCommand struct {
 
 // futures says in which futures of a simulation starts are looked for.
 func (f atFlag) futures(s config.Config) negotiator.FuturesOptions {
-	return negotiator.FuturesOptions{Futures: ahead.Futures{Count: cmp.Or(f.Futures, s.Futures)}, Seed: f.Seed}
+	return negotiator.FuturesOptions{Futures: ahead.Futures{Count: *cmp.Or(f.Futures, &s.Futures)}, Seed: f.Seed}
 }
 
 // check returns an error if the flags cannot be meant: ask says that a real pool is asked.
 func (f atFlag) check(ask bool) error {
 	switch {
-	case f.Futures < 0 || f.Futures > config.MostFutures:
-		return fmt.Errorf("--futures %d: must be from 1, without ranges, to %d", f.Futures, config.MostFutures)
-	case ask && f.Futures != 0:
+	case f.Futures == nil:
+		return nil
+	case *f.Futures < 1 || *f.Futures > config.MostFutures:
+		return fmt.Errorf("--futures %d: must be from 1, without ranges, to %d", *f.Futures, config.MostFutures)
+	case ask:
 		return errors.New("--futures is of a simulation (--at T); for a pool BACKFILL_FUTURES says it")
 	default:
 		return nil

@@ -1,6 +1,11 @@
 package main
 
-import "github.com/condor-backfill/condor-backfill/negotiator/cli"
+import (
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
 
 // helpTexts are the help texts that are too long for a field's tag. The tag names its text:
 // help:"${run_order}" is that of negotiator run --order.
@@ -24,10 +29,10 @@ var helpTexts = cli.Texts{
 	"command_policies":  "List the policies, linked in and plugins, with their options, and the orders.",
 	"command_what_if":   "Say when a job would start, or what another policy or other slots would do.",
 	"what_if_policy":    "Another policy: one that is linked in, or the one in charge.",
-	"what_if_estimates": "Another estimator of run times, by name.",
+	"what_if_estimates": "Another estimator of run times: " + strings.Join(whatif.Estimators(), ", ") + ".",
 	"what_if_without":   "A slot, or a machine with all its slots, that takes no more jobs; may be repeated.",
 	"what_if_with":      "More slots: amounts, how many (count), and the slot that they are like (like).",
-	"what_if_drain":     "A slot or a machine on which no job starts for a time; may be repeated.",
+	"what_if_drain":     "A slot or a machine on which no job starts for the time --for; may be repeated.",
 	"what_if_from":      "When to drain: 18:00, +2h; in a simulation a second. Now by default.",
 	"what_if_under":     "The policy in charge, linked in; ibb by default.",
 	"check_seed":        "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",

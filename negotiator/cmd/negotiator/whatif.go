@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,9 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	flags := &poolFlags{Config: c.Config, Pool: c.Pool, Workload: c.Workload, Policy: c.Under, Order: c.UnderOrder}
 	flags.Token = c.Token
 	onReal, err := flags.asksPool(c.At)
+	if err == nil && onReal {
+		err = c.checkPool()
+	}
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -99,6 +103,20 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	}
 	_, err = os.Stdout.WriteString(describeAnswer(a, zone))
 	return err
+}
+
+// checkPool refuses the flags that say what is simulated, if a pool is asked: it has its own.
+func (c *whatIfCommand) checkPool() error {
+	for _, flag := range []struct {
+		name  string
+		value *string
+	}{{"workload", c.Workload}, {"under", c.Under}, {"under-order", c.UnderOrder}} {
+		if flag.value != nil {
+			return fmt.Errorf("--%s is of a simulation (--at T); a pool is asked about its own queue, policy and order",
+				flag.name)
+		}
+	}
+	return nil
 }
 
 // simulateWhatIf answers about a simulation at an instant.
@@ -165,6 +183,9 @@ func (c *whatIfCommand) question(now backfill.Time, zone *time.Location) (q what
 	if err != nil {
 		return q, fmt.Errorf("--from %s: %w", c.From, err)
 	}
+	if c.For == "" {
+		return q, errors.New("--drain: say with --for how long, such as --for 4h")
+	}
 	length, err := readSpan(c.For)
 	if err != nil {
 		return q, fmt.Errorf("--for %s: %w", c.For, err)
@@ -178,11 +199,14 @@ func (c *whatIfCommand) question(now backfill.Time, zone *time.Location) (q what
 // readSlots reads further slots, such as cpus=64,memory=256GiB,count=4.
 func readSlots(text string) (s whatif.Slots, err error) {
 	s = whatif.Slots{Count: 1, Amounts: map[string]int64{}}
+	var said []string
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		switch {
 		case !ok:
 			err = fmt.Errorf("%q: must be such as cpus=64", part)
+		case slices.Contains(said, name):
+			err = fmt.Errorf("%s: may be said once", name)
 		case name == "like":
 			s.Like = value
 		case name == "count":
@@ -193,6 +217,7 @@ func readSlots(text string) (s whatif.Slots, err error) {
 		if err != nil {
 			return s, fmt.Errorf("--with %s: %w", text, err)
 		}
+		said = append(said, name)
 	}
 	return s, nil
 }
@@ -201,6 +226,7 @@ func readSlots(text string) (s whatif.Slots, err error) {
 var amountText = regexp.MustCompile(`(?i)^([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(?:i?B)?)?$`)
 
 // readAmount reads an amount of a resource: memory in MiB and disk in KiB, unless a unit says otherwise.
+// A part of one of these counts as a whole; of all else there are no parts.
 func readAmount(resource, text string) (int64, error) {
 	parts := amountText.FindStringSubmatch(text)
 	if parts == nil {
@@ -215,6 +241,8 @@ func readAmount(resource, text string) (int64, error) {
 		return 0, err
 	case unit != "" && !sized:
 		return 0, fmt.Errorf("%s %q: must be a number without a unit", resource, text)
+	case n != math.Trunc(n) && !sized:
+		return 0, fmt.Errorf("%s %q: must be a whole number", resource, text)
 	case unit != "":
 		n *= math.Pow(1024, float64(strings.Index("KMGT", unit)-shift))
 	}
