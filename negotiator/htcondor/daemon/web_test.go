@@ -236,8 +236,10 @@ func TestBusyClientsLetOthersIn(t *testing.T) {
 				}
 				stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 				busy.Go(func() {
-					for err := error(nil); err == nil; { // until it is closed
-						_, err = conn.Write(requests)
+					for {
+						if _, closed := conn.Write(requests); closed != nil {
+							return
+						}
 					}
 				})
 				_, _ = io.Copy(counter{&served}, conn)
