@@ -13,8 +13,9 @@ import (
 
 // Schedule is a schedule that can be asked about.
 type Schedule struct {
-	// Look calls the callback with the negotiator, between two of its cycles, and returns its error.
-	Look func(func(*negotiator.Negotiator) error) error
+	// Look calls the callback with the negotiator, between two of its cycles, and returns its error. If
+	// the context ends before it is called, the error is why.
+	Look func(context.Context, func(*negotiator.Negotiator) error) error
 	// Twins decide for the policy in charge.
 	Twins *negotiator.Twins
 	// Order is the name of the order in charge.

@@ -26,7 +26,7 @@ func (a *asking) aboutChange(ctx context.Context) error {
 	var o *negotiator.Outlook
 	var slots *otherSlots
 	var past []estimate.Ended
-	err := a.Look(func(n *negotiator.Negotiator) (err error) {
+	err := a.Look(ctx, func(n *negotiator.Negotiator) (err error) {
 		o = n.Outlook()
 		if a.q.Estimates != "" {
 			past = slices.Collect(n.Learned())
@@ -79,14 +79,14 @@ func (a *asking) aboutChange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.tell(o, truth, before, after, guarantees, slots.notes)
+	return a.tell(ctx, o, truth, before, after, guarantees, slots.notes)
 }
 
 // tell fills in the answer.
-func (a *asking) tell(o, truth *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time,
+func (a *asking) tell(ctx context.Context, o, truth *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time,
 	guarantees bool, notes []string,
 ) error {
-	c := a.compare(truth, before, after)
+	c := a.compare(ctx, truth, before, after)
 	if !guarantees {
 		c.Lifted = c.Promises
 	}

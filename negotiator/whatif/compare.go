@@ -48,7 +48,8 @@ func (a *asking) starts(ctx context.Context, p plan, look func(*backfill.Decisio
 const mostMoves = 1000
 
 // compare compares the starts of jobs in two plays of an outlook.
-func (a *asking) compare(o *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time) *ChangeAnswer {
+func (a *asking) compare(ctx context.Context, o *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time,
+) *ChangeAnswer {
 	c := &ChangeAnswer{Moves: []Move{}, Broken: []Broken{}}
 	var both []*backfill.Job
 	var moved []moving
@@ -87,7 +88,7 @@ func (a *asking) compare(o *negotiator.Outlook, before, after map[backfill.JobID
 	slices.SortFunc(moved, func(a, b moving) int {
 		return cmp.Or(cmp.Compare(b.by(), a.by()), backfill.Compare(a.job, b.job))
 	})
-	a.list(c, moved)
+	a.list(ctx, c, moved)
 	c.Present, c.Changed = totals(o, both, before), totals(o, both, after)
 	c.Cut = a.cut
 	return c
@@ -110,13 +111,13 @@ func at(starts map[backfill.JobID]backfill.Time, id backfill.JobID) backfill.Tim
 	return backfill.Forever
 }
 
-// list adds the jobs that move to an answer, by name.
-func (a *asking) list(c *ChangeAnswer, moved []moving) {
+// list adds the jobs that move to an answer, by name; by number if there is no time to look.
+func (a *asking) list(ctx context.Context, c *ChangeAnswer, moved []moving) {
 	names := make([]string, len(moved))
 	for i, m := range moved {
 		names[i] = fmt.Sprintf("%d.%d", m.job.Position.Cluster, m.job.Position.Proc)
 	}
-	_ = a.Look(func(n *negotiator.Negotiator) error {
+	_ = a.Look(ctx, func(n *negotiator.Negotiator) error {
 		for i, m := range moved {
 			if job := n.Job(m.job.ID); job != nil { // else it has gone meanwhile
 				names[i] = job.Name

@@ -36,7 +36,7 @@ func (a *asking) aboutJob(ctx context.Context) error {
 		ad.SetInt("MinHosts", chunks) // as in the parallel universe
 	}
 	q := asked{asking: a}
-	err = a.Look(func(n *negotiator.Negotiator) error {
+	err = a.Look(ctx, func(n *negotiator.Negotiator) error {
 		job, wrong := n.ReadSupposed("asked", ad)
 		if wrong != nil {
 			return badly("the job: %w", wrong)
@@ -115,7 +115,7 @@ func (a *asked) expect(ctx context.Context, job *JobAnswer) error {
 	if err != nil {
 		return err
 	}
-	c := a.compare(a.o, before, after)
+	c := a.compare(ctx, a.o, before, after)
 	job.Broken = c.Broken
 	job.Delayed = c.Later + c.Never
 	if !begins {

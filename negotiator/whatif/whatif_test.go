@@ -63,7 +63,7 @@ func (p *pool) cycle(t require.TestingT, d negotiator.Delta) {
 
 func (p *pool) schedule() *whatif.Schedule {
 	return &whatif.Schedule{
-		Look:  func(look func(*negotiator.Negotiator) error) error { return look(p.n) },
+		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(p.n) },
 		Twins: &p.twins,
 	}
 }

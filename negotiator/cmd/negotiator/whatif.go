@@ -143,7 +143,7 @@ func (c *poolFlags) simulateWhatIf(ctx context.Context, at backfill.Time, q what
 	var twins negotiator.Twins
 	defer twins.Close()
 	s := whatif.Schedule{
-		Look:  func(look func(*negotiator.Negotiator) error) error { return look(last) },
+		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },
 		Twins: &twins, Order: p.settings.Order, Rounds: math.MaxInt32,
 	}
 	return s.Answer(ctx, q)

@@ -132,7 +132,7 @@ type Daemon struct {
 	o   Options
 	log hclog.Logger
 
-	cycle     sync.Mutex                // guards n; held during a cycle
+	cycle     lock                      // guards n; held during a cycle
 	began     atomic.Pointer[time.Time] // when the cycle under way began; nil between two cycles
 	n         *negotiator.Negotiator
 	pool      atomic.Pointer[Pool]
@@ -163,6 +163,31 @@ type Daemon struct {
 	stop        context.CancelCauseFunc
 }
 
+// lock is a mutex for which one may wait as long as a context lasts. It has room for its holder.
+type lock chan struct{}
+
+// Lock waits for the lock.
+func (l lock) Lock() { l <- struct{}{} }
+
+// Unlock gives it back.
+func (l lock) Unlock() { <-l }
+
+// within waits for the lock until the context ends, whose cause it then returns. A lock that is free is
+// taken even then.
+func (l lock) within(ctx context.Context) error {
+	select {
+	case l <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 const defaultUpdate = 5 * time.Minute
 
 // New makes a daemon that does nothing yet.
@@ -172,7 +197,7 @@ func New(o Options) *Daemon {
 	}
 	now := time.Now()
 	d := &Daemon{
-		o: o, log: o.Logger, tryAgain: 5 * time.Second,
+		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1),
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
 	d.tuned.Store(&o.Tuning)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,9 +53,11 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	return ad
 }
 
-// look calls the callback between two cycles.
-func (d *Daemon) look(look func(*negotiator.Negotiator) error) error {
-	d.cycle.Lock()
+// look calls the callback between two cycles. It waits for the cycle under way until the context ends.
+func (d *Daemon) look(ctx context.Context, look func(*negotiator.Negotiator) error) error {
+	if err := d.cycle.within(ctx); err != nil {
+		return fmt.Errorf("a cycle is under way, and goes on for longer than a question may take: %w", err)
+	}
 	defer d.cycle.Unlock()
 	if d.n == nil || d.lastCycle.Load() == nil {
 		return ErrNoPlan

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -77,4 +79,25 @@ func TestWhatIfBeforeTheFirstCycle(t *testing.T) {
 	said, failed := d.WhatIf(t.Context(), `{"policy": "easy"}`).Text("Failed")
 	require.True(t, failed)
 	require.Equal(t, ErrNoPlan.Error(), said)
+}
+
+// TestWhatIfDuringALongCycle: a question does not wait for the cycle under way when its time is over,
+// or its client has gone.
+func TestWhatIfDuringALongCycle(t *testing.T) {
+	w := newWorld()
+	d := once(t, w, w.options("easy"), w.begin())
+	d.cycle.Lock()
+	for _, question := range []string{
+		`{"policy": "conservative"}`,
+		`{"job": {"ad": "RequestCpus = 1\nRequirements = true", "seconds": 30}}`,
+	} {
+		ctx, hangUp := context.WithCancelCause(t.Context())
+		hangUp(errors.New("it has hung up"))
+		said, failed := d.WhatIf(ctx, question).Text("Failed")
+		require.True(t, failed)
+		require.Equal(t, "a cycle is under way, and goes on for longer than a question may take: it has hung up", said)
+	}
+	d.cycle.Unlock()
+	_, answered := d.WhatIf(t.Context(), `{"policy": "conservative"}`).Text("Answer")
+	require.True(t, answered)
 }
