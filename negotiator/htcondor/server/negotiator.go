@@ -151,7 +151,7 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 		ads, err = n.plans(ctx, call.Peer, q)
 	case len(types) == 1 && types[0] == WhatIf:
 		q.Requirements = nil // there is one answer
-		ads, err = n.whatIf(ctx, call.Peer, q)
+		ads, err = n.whatIf(ctx, call, q)
 	case n.Ad != nil:
 		ads = NewAds(n.Ad())
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
@@ -19,13 +21,15 @@ const busyText = "busy: a question from your machine is being answered; ask agai
 
 // whatIf answers a question. A host has one at a time, and a second one is refused at once. Those of
 // other hosts wait for their turn, since all of them together use half of the processors; none is
-// given up for another.
-func (n *Negotiator) whatIf(ctx context.Context, peer security.Peer, q Query) (*Ads, error) {
+// given up for another. One whose client hangs up is.
+func (n *Negotiator) whatIf(ctx context.Context, call *security.Call, q Query) (*Ads, error) {
 	if n.WhatIf == nil {
 		return nil, errors.New("nobody answers questions here")
 	}
+	ctx, stop := whileHeard(ctx, call.Stream)
+	defer stop()
 	question, _ := q.Ad.Text("Question")
-	done, busy, err := n.questions.try(ctx, hostOf(peer))
+	done, busy, err := n.questions.try(ctx, hostOf(call.Peer))
 	switch {
 	case busy:
 		ad := classad.New()
@@ -36,6 +40,25 @@ func (n *Negotiator) whatIf(ctx context.Context, peer security.Peer, q Query) (*
 	}
 	defer done()
 	return NewAds(n.WhatIf(ctx, question)), nil
+}
+
+// whileHeard returns a context that ends soon after the client has hung up; stop ends it before.
+func whileHeard(ctx context.Context, s *cedar.Stream) (heard context.Context, stop func()) {
+	const pause = 100 * time.Millisecond
+	heard, end := context.WithCancelCause(ctx)
+	go func() {
+		for {
+			if err := interest(heard, s)(); err != nil {
+				end(err)
+				return
+			}
+			select {
+			case <-heard.Done():
+			case <-time.After(pause):
+			}
+		}
+	}()
+	return heard, func() { end(nil) }
 }
 
 // try is take for a host that does not wait for its own turn: busy says that one is under way.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
@@ -49,6 +50,40 @@ func TestOneQuestionAtATime(t *testing.T) {
 	reply, err = asked.WhatIf(t.Context(), "third")
 	require.NoError(t, err)
 	require.Equal(t, "yes, third", reply.Answer)
+}
+
+// TestAQuestionEndsWithItsClient: a question whose client has hung up is given up, and its machine may
+// ask the next one.
+func TestAQuestionEndsWithItsClient(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	n := &server.Negotiator{WhatIf: func(ctx context.Context, question string) *classad.ClassAd {
+		if question == "long" {
+			close(begun)
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+		}
+		ad := classad.New()
+		ad.SetString("Answer", "yes, "+question)
+		return ad
+	}}
+	a := listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})
+	asked := client.Negotiator{Security: as("worker"), Address: a}
+	ctx, hangUp := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := asked.WhatIf(ctx, "long")
+		failed <- err
+	}()
+	<-begun
+	hangUp()
+	require.Error(t, <-failed)
+	require.ErrorContains(t, <-ended, "the client does not wait for the answer")
+	reply := poll.Until(t, "the next answer", func() (client.Reply, bool) {
+		reply, err := asked.WhatIf(t.Context(), "short")
+		require.NoError(t, err)
+		return reply, reply.Answer != ""
+	})
+	require.Equal(t, "yes, short", reply.Answer)
 }
 
 // TestNobodyAnswers: a daemon without answers refuses questions.
