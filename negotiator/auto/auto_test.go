@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"errors"
 	"maps"
 	"testing"
 
@@ -44,7 +45,8 @@ func TestFaults(t *testing.T) {
 		{"portfolio", "slack:sjf:factor", "NAME=VALUE"},
 		{"portfolio", "slack:sjf:fctor=1", "did you mean factor"},
 		{"portfolio", "slack:sjf slack:sjf", "is there twice"},
-		{"portfolio", "easy:expr:JobPrio", "unknown order"},
+		{"portfolio", "easy:expr:JobPrio", "an order that is an expression cannot be a candidate's"},
+		{"portfolio", "slack:sjf:factor=2:factor=3", "option factor is there twice"},
 		{"objective", "MeanWait +", "no expression"},
 		{"objective", "MeanWiat", "undefined, which is no number"},
 		{"objective", "\"MeanWait\"", "which is no number"},
@@ -77,6 +79,21 @@ func TestSettle(t *testing.T) {
 		{"the same", nil, 0, []float64{5, 5, 7}, never, 0, "no other"},
 		{"better, but not by the gain", map[string]string{"gain": "0.5"}, 0, []float64{10, 6, 7}, never, 0, "no other"},
 		{"stays", nil, 2, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
+		{"the base would lift promises", map[string]string{"portfolio": "easy slack dc"}, 1, []float64{7, 10, 12}, never, 1, "would lift"},
+		{
+			"the base would lift promises and is worth it",
+			map[string]string{"portfolio": "easy slack dc"},
+			1,
+			[]float64{5, 10, 12},
+			never, 0, "5 instead of 10",
+		},
+		{
+			"the base would lift promises, another not",
+			map[string]string{"portfolio": "easy slack dc"},
+			1,
+			[]float64{7, 10, 6},
+			never, 2, "6 instead of 7",
+		},
 		{"the base again", nil, 2, []float64{10, 12, 9.95}, never, 0, "no other"},
 		{"the objective is below 0", map[string]string{"objective": "-MeanWait"}, 0, []float64{10, 8, 12}, never, 2, "-12 instead"},
 		{"it lifts promises, the next does not", nil, 0, []float64{10, 8, 9}, never, 2, "9 instead of 10"},
@@ -85,6 +102,7 @@ func TestSettle(t *testing.T) {
 		{"too early", map[string]string{"least": "100"}, 0, []float64{10, 9, 8}, 50, 0, "50 s ago"},
 		{"too early to go back", map[string]string{"least": "100"}, 2, []float64{10, 12, 11}, 50, 2, "50 s ago"},
 		{"late enough", map[string]string{"least": "50"}, 0, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
+		{"infinite", map[string]string{"objective": "MeanWait == 9 ? real(\"INF\") : MeanWait"}, 2, []float64{9, 10, 5}, never, 2, "no number"},
 		{"no value", map[string]string{"objective": "MeanWait / (MeanWait == 10 ? 0 : 1)"}, 2, []float64{9, 10, 5}, never, 2, "easy: "},
 	} {
 		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
@@ -106,6 +124,45 @@ func TestSettle(t *testing.T) {
 		}
 		require.Same(t, &made, c.Last(), tt.name)
 	}
+}
+
+// TestAFailedChange: if a change cannot be made, whoever was in charge still is, and that is told.
+func TestAFailedChange(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1)
+	require.NoError(t, err)
+	change := c.settle(&Choice{Names: c.names(), Expected: []Measures{
+		{Jobs: 1, MeanBoundedSlowdown: 2}, {Jobs: 1, MeanBoundedSlowdown: 1},
+	}})
+	require.Equal(t, "slack:fcfs", c.InCharge().Name)
+	change.Made(5, nil)
+	require.Equal(t, "slack:fcfs", c.InCharge().Name)
+	change.Made(5, errors.New("they do not go together"))
+	require.Equal(t, "slack:sjf", c.InCharge().Name)
+	require.Equal(t, "they do not go together", c.Last().Why)
+}
+
+// TestRestart: a chooser that starts again knows the jobs that its pool had before, and what was
+// chosen before does not stand.
+func TestRestart(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1)
+	require.NoError(t, err)
+	r := busy(t, c, 10, 60)
+	r.Delta = negotiator.Delta{Now: r.Delta.Now}
+	f := c.See(r)
+	require.True(t, c.Stands(f))
+	c.inCharge = 1
+	c.Restart()
+	require.False(t, c.Stands(f))
+	change, err := c.Choose(t.Context(), f)
+	require.NoError(t, err)
+	require.Nil(t, change)
+	require.Nil(t, c.Last())
+	require.Equal(t, "slack:sjf", c.InCharge().Name)
+	require.Empty(t, c.record.known)
+	again := c.See(r)
+	require.NotNil(t, again)
+	require.Len(t, c.record.known, r.State.Waiting()+r.State.RunningJobs())
+	require.True(t, c.Stands(again))
 }
 
 // TestDue says when a choice is due.

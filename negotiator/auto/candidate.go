@@ -27,7 +27,7 @@ type Candidate struct {
 func (c *Candidate) guarantees() bool { return c.Policy.Spec().Guarantees }
 
 // Usual is the default portfolio. The first, its base, did best on the whole over twelve traces.
-const Usual = "slack:xfactor slack:sjf slack:wfp easy:sjf"
+const Usual = "slack:xfactor,slack:sjf,slack:wfp,easy:sjf"
 
 // Portfolio reads candidates from how users write them. With guarantees, those that give none are
 // left out.
@@ -66,7 +66,9 @@ func read(text string) (Candidate, error) {
 	if len(parts) > 1 {
 		c.OrderName = parts[1]
 	}
-	c.OrderName = spec.OrderUnless(c.OrderName)
+	if c.OrderName = spec.OrderUnless(c.OrderName); c.OrderName == "expr" {
+		return c, errors.New("an order that is an expression cannot be a candidate's: name one, such as sjf")
+	}
 	if c.Order, err = negotiator.OrderNamed(c.OrderName); err != nil {
 		return c, err
 	}
@@ -77,6 +79,9 @@ func read(text string) (Candidate, error) {
 		name, value, is := strings.Cut(option, "=")
 		if !is {
 			return c, fmt.Errorf("%q: an option is written as NAME=VALUE", option)
+		}
+		if _, again := c.Options[name]; again {
+			return c, fmt.Errorf("option %s is there twice", name)
 		}
 		c.Options[name] = value
 	}

@@ -41,6 +41,8 @@ type Chooser struct {
 	choices  int
 	begun    bool
 	told     *Choice // the last one
+	lifted   int     // promises that changes have lifted
+	restarts int
 }
 
 // New makes a chooser with the given options; see [Options]. Any error is caused by them. It plays on
@@ -91,13 +93,23 @@ func (c *Chooser) Use(planning backfill.Planning, estimates *estimate.Set) {
 	c.planning, c.estimates = planning, estimates
 }
 
-// Restart forgets the jobs that it has seen, but not how long they ran, and puts the base in charge:
-// the pool's negotiator has been made anew. It must be called between two cycles.
+// Restart puts the base in charge and forgets all jobs, but not how long they ran: the pool's
+// negotiator has been made anew. What was chosen before does not stand any more. It must be called
+// between two cycles.
 func (c *Chooser) Restart() {
 	c.record.restart()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inCharge, c.last, c.lastWork, c.changed, c.begun = 0, -backfill.Forever, 0, -backfill.Forever, false
+	c.restarts++
+}
+
+// Stands reports whether what was chosen from a future may be put in force: there was no restart
+// since.
+func (c *Chooser) Stands(f *Future) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return f.restarts == c.restarts
 }
 
 // InCharge returns the candidate in charge.
@@ -131,20 +143,22 @@ func (c *Chooser) Cycle(r *negotiator.Report) error {
 // See takes in what a cycle reports. It returns what there is to choose from if a choice is due,
 // else nil.
 func (c *Chooser) See(r *negotiator.Report) *Future {
-	c.record.see(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := r.Delta.Now
 	if !c.begun {
 		c.begun, c.since = true, now
+		c.record.begin(r)
 	}
+	c.record.see(r)
+	c.lifted += r.Decision.Lifted
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
 	if !c.due(r) {
 		return nil
 	}
 	f := c.record.future(r)
-	f.Head, f.Horizon = c.every, c.horizon
+	f.Head, f.Horizon, f.restarts = c.every, c.horizon, c.restarts
 	return &f
 }
 
@@ -176,8 +190,14 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 	if f.waiting > 0 {
 		var err error
 		if made.Expected, err = Play(ctx, *f, c.candidates, c.workers); err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.lastWork = 0 // the next one is due even if the queue stays as it is
 			return nil, fmt.Errorf("choose a policy: %w", err)
 		}
+	}
+	if !c.Stands(f) {
+		return nil, nil //nolint:nilnil // nothing is chosen
 	}
 	change := c.settle(&made)
 	if c.Chosen != nil {
@@ -214,17 +234,21 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 		}
 		made.Values = append(made.Values, value)
 	}
+	made.Why = "each better one would lift promises"
 	for _, i := range ranked(made.Values) {
-		gain := c.gain
-		if c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees() {
+		lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
+		value, than, gain := made.Values[i], made.Values[0], c.gain // the base's
+		if i == 0 {
+			than = made.Values[c.inCharge]
+		}
+		if lifts {
 			gain = max(gain, c.lift)
 		}
-		value, base := made.Values[i], made.Values[0]
 		switch {
-		case i == 0:
+		case i == 0 && !lifts:
 			made.Why = "no other is better by the gain"
-		case value <= base-gain*math.Abs(base) && value < base:
-			made.Why = fmt.Sprintf("%.4g instead of %.4g", value, base)
+		case value < than && value <= than-gain*math.Abs(than):
+			made.Why = fmt.Sprintf("%.4g instead of %.4g", value, than)
 		default:
 			continue
 		}
@@ -242,11 +266,20 @@ func (c *Chooser) put(made *Choice, which int) *negotiator.Change {
 	if made.Chosen = which; which == c.inCharge {
 		return nil
 	}
-	to := &c.candidates[which]
+	to, before := &c.candidates[which], c.inCharge
 	c.inCharge, c.changed = which, made.Now
 	c.made++
 	return &negotiator.Change{
 		Order: to.Order, Policy: to.Policy, Fallback: to.Fallback, Planning: c.planning, Estimates: c.estimates,
+		Made: func(_ backfill.Time, err error) {
+			if err == nil {
+				return
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.inCharge = before
+			c.told = &Choice{Now: made.Now, Names: made.Names, InCharge: before, Chosen: before, Why: err.Error(), Wrong: err}
+		},
 	}
 }
 

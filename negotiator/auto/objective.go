@@ -30,7 +30,7 @@ func newObjective(text string) (o objective, err error) {
 // value returns the objective of a candidate beside the base.
 func (o objective) value(of, base Measures) (float64, error) {
 	v := o.expr.Eval(classad.Scope{My: of.ad(), Target: base.ad(), MaxSteps: classad.FewSteps})
-	if n, ok := v.Number(); ok && !math.IsNaN(n) {
+	if n, ok := v.Number(); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n, nil
 	}
 	return 0, fmt.Errorf("the objective gives %v, which is no number", v)

@@ -30,7 +30,7 @@ func Options() []backfill.Option {
 		},
 		{
 			Name: "least", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
-			Doc: "least time between two changes",
+			Doc: "least time between two changes; when nobody waits, the base takes over all the same",
 		},
 		{
 			Name: "gain", Default: "0.01", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
@@ -38,7 +38,8 @@ func Options() []backfill.Option {
 		},
 		{
 			Name: "lift", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
-			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not",
+			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not; " +
+				"a base that lifts some must be better than the one in charge",
 		},
 		{
 			Name: "horizon", Default: "14400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},

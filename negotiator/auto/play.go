@@ -20,9 +20,9 @@ type Future struct {
 	// all; who has not started by then counts as if he did. 0: to the end.
 	Head, Horizon backfill.Time
 
-	waiting int
-	runs    map[backfill.JobID]backfill.Time // for how long jobs are taken to run
-	grain   backfill.Time                    // ends of jobs fall on its multiples
+	waiting, restarts int
+	runs              map[backfill.JobID]backfill.Time // for how long jobs are taken to run
+	grain             backfill.Time                    // ends of jobs fall on its multiples
 }
 
 // mostRounds bounds each part of a play: it takes some seconds at most.

@@ -34,6 +34,22 @@ func newRecord(window backfill.Time, most int) (*record, error) {
 // restart forgets all jobs, whose IDs others may have from now on.
 func (r *record) restart() { r.known, r.arrived = map[backfill.JobID]*arrived{}, nil }
 
+// begin takes in what there was before the first cycle that is reported: the jobs of the pool, and how
+// long former ones ran.
+func (r *record) begin(of *negotiator.Report) {
+	for ended := range of.Negotiator().Learned() {
+		r.past.Learn(ended)
+	}
+	for _, j := range of.State.FirstWaiting(of.State.Waiting()) {
+		r.take(of, j.ID)
+	}
+	for run := range of.State.Running() {
+		if a := r.take(of, run.Job.ID); a != nil {
+			a.began = run.Start
+		}
+	}
+}
+
 // see takes in what a cycle reports.
 func (r *record) see(of *negotiator.Report) {
 	d := &of.Delta
@@ -156,6 +172,9 @@ func (r *record) future(of *negotiator.Report) Future {
 	runs := make(map[backfill.JobID]backfill.Time, len(r.known)+len(r.arrived))
 	past := r.past.Records()
 	for id, a := range r.known {
+		if !of.State.IsRunning(id) {
+			a.began = -1 // it may have lost its slot
+		}
 		runs[id] = a.draw(past, now)
 	}
 	f := Future{waiting: of.State.Waiting(), runs: runs}

@@ -9,6 +9,7 @@ import (
 type Summary struct {
 	Choices int     `json:"choices"`
 	Changes int     `json:"changes"`
+	Lifted  int     `json:"lifted"` // promises, by changes to candidates that give none
 	Shares  []Share `json:"shares"`
 }
 
@@ -25,7 +26,7 @@ func (s *Summary) Most(n int) []Share { return s.Shares[:min(n, len(s.Shares))] 
 func (c *Chooser) Summary() *Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &Summary{Choices: c.choices, Changes: c.made}
+	s := &Summary{Choices: c.choices, Changes: c.made, Lifted: c.lifted}
 	var all float64
 	for _, t := range c.charge {
 		all += float64(t)

@@ -245,6 +245,9 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	if run.Auto != nil {
 		rows = append(rows, [2]string{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
 			run.Auto.Changes)})
+		if n := run.Auto.Lifted; n > 0 {
+			rows = append(rows, [2]string{"promises lifted by changes", strconv.Itoa(n)})
+		}
 		for _, one := range run.Auto.Most(mostShares) {
 			rows = append(rows, [2]string{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
 		}

@@ -111,7 +111,7 @@ func (p *Pool) reserve() {
 				continue
 			}
 			p.t.Logf("deleting %s, which a dead process left", p.Dir)
-			p.script(time.Minute, "stop", p.Dir)
+			p.script(3*time.Minute, "stop", p.Dir)
 			if err = os.RemoveAll(p.Dir); err != nil { // also one that was deleted in part
 				p.t.Fatalf("delete an old pool: %v", err)
 			}
@@ -164,7 +164,7 @@ func (p *Pool) Up(settings ...string) {
 		p.t.Fatalf("pool: %v", err)
 	}
 	nodes, schedds := max(1, p.number("NODES")), max(1, p.number("SCHEDDS"))
-	p.Wait("all daemons to report", time.Minute, func() bool {
+	p.Wait("all daemons to report", 3*time.Minute, func() bool {
 		select {
 		case <-p.ended:
 			log, _ := os.ReadFile(p.Dir + "/pool.log")
@@ -186,7 +186,7 @@ func (p *Pool) Up(settings ...string) {
 // at the end of its test is not audited.
 func (p *Pool) Down() {
 	p.t.Helper()
-	p.script(time.Minute, "stop", p.Dir)
+	p.script(3*time.Minute, "stop", p.Dir)
 	<-p.ended
 	p.process = nil
 }
@@ -195,7 +195,7 @@ func (p *Pool) Down() {
 func (p *Pool) Config(settings ...string) {
 	p.t.Helper()
 	p.remember(settings)
-	p.script(time.Minute, append([]string{"config", p.Dir}, settings...)...)
+	p.script(3*time.Minute, append([]string{"config", p.Dir}, settings...)...)
 }
 
 // Kill sends SIGKILL to a daemon: collector, negotiator, schedd, s2, startd, n1, shadow, starter.
@@ -208,7 +208,7 @@ func (p *Pool) Kill(daemon string) {
 // Signal sends a signal to a daemon, such as SIGSTOP and SIGCONT.
 func (p *Pool) Signal(daemon string, signal syscall.Signal) {
 	p.t.Helper()
-	p.script(time.Minute, "kill", p.Dir, daemon, strconv.Itoa(int(signal)))
+	p.script(3*time.Minute, "kill", p.Dir, daemon, strconv.Itoa(int(signal)))
 }
 
 // Install copies a program into the pool and returns its path there, for NEGOTIATOR=.

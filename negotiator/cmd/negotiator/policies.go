@@ -170,7 +170,10 @@ func describe(all []policy) string {
 		if p.UsesOrder {
 			queue = "--order"
 		}
-		if p.Order != "" {
+		switch {
+		case p.Name == auto.Name:
+			queue = "the order that is chosen; no user priority, JobPrio or nice_user"
+		case p.Order != "":
 			queue = "--order, else " + p.Order
 		}
 		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})

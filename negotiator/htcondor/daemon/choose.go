@@ -21,8 +21,8 @@ type dueChoice struct {
 
 // chosen is a change that a chooser asks for.
 type chosen struct {
-	chooser *auto.Chooser
-	change  negotiator.Change
+	dueChoice
+	change negotiator.Change
 }
 
 // see has the chooser, if the pool has one, see a cycle. A choice that is due is made beside the
@@ -62,14 +62,14 @@ func (d *Daemon) chooseOnce(ctx context.Context, due dueChoice) {
 		d.log.Warn("the policy stays: no other one could be played ahead; with fewer candidates it may go",
 			"error", err)
 	case change != nil:
-		d.chosen.Store(&chosen{due.chooser, *change})
+		d.chosen.Store(&chosen{due, *change})
 	}
 }
 
 // takeChosen hands the negotiator the change that was chosen since the last cycle, if its chooser
-// is still the pool's.
+// is still the pool's, and has not started again.
 func (d *Daemon) takeChosen() {
-	if c := d.chosen.Swap(nil); c != nil && c.chooser == d.o.Chooser() {
+	if c := d.chosen.Swap(nil); c != nil && c.chooser == d.o.Chooser() && c.chooser.Stands(c.from) {
 		d.n.ChangeNext(c.change)
 	}
 }

@@ -68,7 +68,8 @@ func TestThePolicyIsChosen(t *testing.T) {
 	require.Nil(t, ReadPolicyChoice(New(w.options("easy")).Ad()), "its policy is not chosen")
 }
 
-// TestALateChoiceIsDropped: what a chooser has chosen does not count once it has been replaced.
+// TestALateChoiceIsDropped: what a chooser has chosen does not count once it has been replaced, or
+// the negotiator has been made anew.
 func TestALateChoiceIsDropped(t *testing.T) {
 	w := newWorld()
 	o, now := w.options("easy"), chooserOf(t)
@@ -85,10 +86,15 @@ func TestALateChoiceIsDropped(t *testing.T) {
 		name, _ := d.n.State().Policy()
 		return name
 	}
-	d.chosen.Store(&chosen{chooserOf(t), change})
+	d.chosen.Store(&chosen{dueChoice{chooserOf(t), &auto.Future{}}, change})
 	require.Equal(t, "easy", step(1))
-	d.chosen.Store(&chosen{now, change})
+	late := &chosen{dueChoice{now, &auto.Future{}}, change}
+	d.chosen.Store(late)
 	require.Equal(t, "conservative", step(2))
+	d.n, err = negotiator.New(d.inForce())
+	require.NoError(t, err)
+	d.chosen.Store(late)
+	require.Equal(t, "easy", step(3), "the negotiator was made anew")
 }
 
 // TestWhatIsInForceStays: a negotiator that is made anew, as the clock was put back, gets the policy
