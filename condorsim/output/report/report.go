@@ -254,7 +254,10 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	}
 	before := run.Estimates
 	for _, c := range run.Changes {
-		under := "then under " + backfill.Printable(c.Policy, longest) + ", order " + c.Order
+		under := "then under " + backfill.Printable(c.Policy, longest)
+		if c.Order != "" { // else it is chosen with the policy
+			under += ", order " + c.Order
+		}
 		if before != nil || c.Estimates != nil {
 			under += ", estimates " + c.Estimates.String()
 		}
