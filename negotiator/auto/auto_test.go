@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -79,7 +80,13 @@ func TestSettle(t *testing.T) {
 		{"the same", nil, 0, []float64{5, 5, 7}, never, 0, "no other"},
 		{"better, but not by the gain", map[string]string{"gain": "0.5"}, 0, []float64{10, 6, 7}, never, 0, "no other"},
 		{"stays", nil, 2, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
-		{"the base would lift promises", map[string]string{"portfolio": "easy slack dc"}, 1, []float64{7, 10, 12}, never, 1, "would lift"},
+		{
+			"the base would lift promises",
+			map[string]string{"portfolio": "easy slack dc"},
+			1,
+			[]float64{7, 10, 12},
+			never, 1, "would lift",
+		},
 		{
 			"the base would lift promises and is worth it",
 			map[string]string{"portfolio": "easy slack dc"},
@@ -95,15 +102,33 @@ func TestSettle(t *testing.T) {
 			never, 2, "6 instead of 7",
 		},
 		{"the base again", nil, 2, []float64{10, 12, 9.95}, never, 0, "no other"},
-		{"the objective is below 0", map[string]string{"objective": "-MeanWait"}, 0, []float64{10, 8, 12}, never, 2, "-12 instead"},
+		{
+			"the objective is below 0",
+			map[string]string{"objective": "-MeanWait"},
+			0,
+			[]float64{10, 8, 12},
+			never, 2, "-12 instead",
+		},
 		{"it lifts promises, the next does not", nil, 0, []float64{10, 8, 9}, never, 2, "9 instead of 10"},
 		{"it lifts promises and is worth it", nil, 0, []float64{10, 4, 9}, never, 1, "4 instead of 10"},
 		{"none are left to lift", nil, 1, []float64{10, 8, 9}, never, 1, "8 instead of 10"},
 		{"too early", map[string]string{"least": "100"}, 0, []float64{10, 9, 8}, 50, 0, "50 s ago"},
 		{"too early to go back", map[string]string{"least": "100"}, 2, []float64{10, 12, 11}, 50, 2, "50 s ago"},
 		{"late enough", map[string]string{"least": "50"}, 0, []float64{10, 9, 8}, 50, 2, "8 instead of 10"},
-		{"infinite", map[string]string{"objective": "MeanWait == 9 ? real(\"INF\") : MeanWait"}, 2, []float64{9, 10, 5}, never, 2, "no number"},
-		{"no value", map[string]string{"objective": "MeanWait / (MeanWait == 10 ? 0 : 1)"}, 2, []float64{9, 10, 5}, never, 2, "easy: "},
+		{
+			"infinite",
+			map[string]string{"objective": "MeanWait == 9 ? real(\"INF\") : MeanWait"},
+			2,
+			[]float64{9, 10, 5},
+			never, 2, "no number",
+		},
+		{
+			"no value",
+			map[string]string{"objective": "MeanWait / (MeanWait == 10 ? 0 : 1)"},
+			2,
+			[]float64{9, 10, 5},
+			never, 2, "easy: ",
+		},
 	} {
 		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
 		maps.Copy(options, tt.options)
@@ -141,12 +166,16 @@ func TestAFailedChange(t *testing.T) {
 	require.Equal(t, "they do not go together", c.Last().Why)
 }
 
-// TestRestart: a chooser that starts again knows the jobs that its pool had before, and what was
-// chosen before does not stand.
+// TestRestart: a chooser that starts, again or for the first time, knows the jobs that its pool had
+// before and how long former ones ran, each once. What was chosen before does not stand.
 func TestRestart(t *testing.T) {
 	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1)
 	require.NoError(t, err)
-	r := busy(t, c, 10, 60)
+	set, err := estimate.New(estimate.Settings{All: "combined"}, estimate.NewHistory(0), true, false, nil)
+	require.NoError(t, err)
+	r := busyWith(t, c, set, 10, 60)
+	ended := set.History().Len()
+	require.Positive(t, ended)
 	r.Delta = negotiator.Delta{Now: r.Delta.Now}
 	f := c.See(r)
 	require.True(t, c.Stands(f))
@@ -163,6 +192,12 @@ func TestRestart(t *testing.T) {
 	require.NotNil(t, again)
 	require.Len(t, c.record.known, r.State.Waiting()+r.State.RunningJobs())
 	require.True(t, c.Stands(again))
+	require.Equal(t, ended, c.record.past.History().Len())
+	other, err := New(nil, 1)
+	require.NoError(t, err)
+	require.NotNil(t, other.See(r))
+	require.Len(t, other.record.known, len(c.record.known))
+	require.Equal(t, ended, other.record.past.History().Len())
 }
 
 // TestDue says when a choice is due.

@@ -237,12 +237,12 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 	made.Why = "each better one would lift promises"
 	for _, i := range ranked(made.Values) {
 		lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
-		value, than, gain := made.Values[i], made.Values[0], c.gain // the base's
-		if i == 0 {
-			than = made.Values[c.inCharge]
-		}
+		value, than, gain := made.Values[i], made.Values[0], c.gain
 		if lifts {
 			gain = max(gain, c.lift)
+		}
+		if i == 0 { // the base needs no gain, unless it lifts promises of the one in charge
+			than = made.Values[c.inCharge]
 		}
 		switch {
 		case i == 0 && !lifts:

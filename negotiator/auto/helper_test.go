@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -16,8 +17,14 @@ import (
 // to ten times of what they need, after a day in which jobs came and ended.
 func busy(tb testing.TB, c *Chooser, slots, waiting int) *negotiator.Report {
 	tb.Helper()
+	return busyWith(tb, c, nil, slots, waiting)
+}
+
+// busyWith is such a pool with estimators; nil: none.
+func busyWith(tb testing.TB, c *Chooser, estimates *estimate.Set, slots, waiting int) *negotiator.Report {
+	tb.Helper()
 	schema := negotiator.DefaultSchema()
-	config := negotiator.Config{Schema: schema}
+	config := negotiator.Config{Schema: schema, Estimates: estimates}
 	c.TakeCharge(&config)
 	n, err := negotiator.New(config)
 	require.NoError(tb, err)

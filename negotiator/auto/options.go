@@ -43,7 +43,7 @@ func Options() []backfill.Option {
 		},
 		{
 			Name: "horizon", Default: "14400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
-			Doc: "how long is played in all: who has not started by then counts as if he did; 0: to the end",
+			Doc: "how long is played in all: a job that waits longer counts as if it started then; 0: to the end",
 		},
 		{
 			Name: "work", Default: "0.1", Type: backfill.Number, Range: backfill.AtLeast(0),

@@ -17,7 +17,7 @@ type Future struct {
 	// Arrivals are submitted at their submit times; the outlook expects them.
 	Arrivals []*backfill.Job
 	// Head is for how long a candidate is played before the base goes on, and Horizon for how long in
-	// all; who has not started by then counts as if he did. 0: to the end.
+	// all: a job that waits longer counts as if it started then. 0: to the end.
 	Head, Horizon backfill.Time
 
 	waiting, restarts int
@@ -147,7 +147,7 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 	})
 }
 
-// measures returns the measures; who has not started counts as if he did at the end.
+// measures returns the measures; a job that has not started counts as if it did at the end.
 func (r *run) measures(end backfill.Time) Measures {
 	var seen tally
 	for _, j := range r.jobs {

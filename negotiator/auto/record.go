@@ -34,11 +34,13 @@ func newRecord(window backfill.Time, most int) (*record, error) {
 // restart forgets all jobs, whose IDs others may have from now on.
 func (r *record) restart() { r.known, r.arrived = map[backfill.JobID]*arrived{}, nil }
 
-// begin takes in what there was before the first cycle that is reported: the jobs of the pool, and how
-// long former ones ran.
+// begin takes in what there was before the first cycle that is reported: the jobs of the pool and, unless
+// the record has runs of its own, how long former ones ran.
 func (r *record) begin(of *negotiator.Report) {
-	for ended := range of.Negotiator().Learned() {
-		r.past.Learn(ended)
+	if r.past.History().Len() == 0 {
+		for ended := range of.Negotiator().Learned() {
+			r.past.Learn(ended)
+		}
 	}
 	for _, j := range of.State.FirstWaiting(of.State.Waiting()) {
 		r.take(of, j.ID)

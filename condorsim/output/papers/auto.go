@@ -102,5 +102,6 @@ func (c chosen) holds(statement string, of12 int, is func(times float64) bool) R
 		r.Verdict = Differs
 	}
 	r.Ours = fmt.Sprintf("%v; the most is %.2f times, %s", t, c.times[worst], c.where[worst])
-	return r.because("an hour ahead shows little of what makes a member better all the time, and single results are chancy")
+	return r.because("an hour ahead shows little of what makes a member better all the time, " +
+		"and single results are chancy")
 }

@@ -91,7 +91,8 @@ func TestALateChoiceIsDropped(t *testing.T) {
 	late := &chosen{dueChoice{now, &auto.Future{}}, change}
 	d.chosen.Store(late)
 	require.Equal(t, "conservative", step(2))
-	d.n, err = negotiator.New(d.inForce())
+	now.Restart()
+	d.n, err = negotiator.New(o.Negotiator)
 	require.NoError(t, err)
 	d.chosen.Store(late)
 	require.Equal(t, "easy", step(3), "the negotiator was made anew")

@@ -413,6 +413,9 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 			"at", time.Unix(int64(saved.Now), 0).Format(time.DateTime), "policy", saved.Policy,
 			"jobs_then", len(saved.Jobs))
 	}
+	if chooser := d.o.Chooser(); chooser != nil {
+		chooser.Restart()
+	}
 	n, err := negotiator.Restore(d.inForce(), checkpoint)
 	if err == nil || saved == nil {
 		return n, err
@@ -425,9 +428,6 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 
 // inForce returns the configuration of a negotiator that is made now.
 func (d *Daemon) inForce() negotiator.Config {
-	if chooser := d.o.Chooser(); chooser != nil {
-		chooser.Restart()
-	}
 	c := d.o.Negotiator
 	if d.o.InForce != nil {
 		is := d.o.InForce()
