@@ -240,15 +240,18 @@ func wideAmongSmall(t *testing.T, pool *pooltest.Pool,
 	jobs := pool.Submit("alice", strings.Replace(sleep(12, 1, 16, estimate), "arguments = 12",
 		"seconds = $(Process) * 3 / 4\narguments = $INT(seconds)", 1))
 	var wide []pooltest.JobID
-	for second := range 50 {
-		time.Sleep(time.Until(begin.Add(time.Duration(second) * time.Second)))
-		jobs = append(jobs, pool.Submit("alice", sleep(12, 1, 1+second%3/2, estimate))...)
-		if second == 3 {
+	const seconds = 50
+	for sent := 0; sent < seconds; {
+		// One job a second, also where one submission takes seconds: else the nodes are not busy.
+		due := max(1, min(seconds, int(time.Since(begin).Seconds())+1)-sent)
+		jobs = append(jobs, pool.Submit("alice", sleep(12, 1+sent%3/2, due, estimate))...)
+		if sent += due; sent > 3 && wide == nil {
 			wide = pool.Submit("alice", sleep(5, 8, 1, "+EstimatedRunTime = 10"))
 		}
-		if second >= 3 {
+		if wide != nil {
 			watch(wide[0])
 		}
+		time.Sleep(time.Until(begin.Add(time.Duration(sent) * time.Second)))
 	}
 	pool.WaitDone(3*time.Minute, append(jobs, wide...)...)
 	audit := pool.Audit()
