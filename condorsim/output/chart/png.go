@@ -5,33 +5,30 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"math"
 	"strconv"
+	"sync"
 
-	xfont "golang.org/x/image/font"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 )
 
 // sharpness is how many dots of a PNG a CSS pixel is wide and high: 320 dots per inch on paper.
 const sharpness = 3
 
-// pngCanvas draws shapes as dots. Package vg measures in points, which stand for CSS pixels here;
-// its y grows upwards.
-type pngCanvas struct {
-	*vgimg.Canvas
-	fonts  *font.Cache
-	height float64
-}
+// pngCanvas draws shapes as dots. Its lengths are CSS pixels.
+type pngCanvas struct{ *gg.Context }
 
 // WritePNG writes the figure as an image on white.
 func (f *Figure) WritePNG(out io.Writer) error {
-	c := pngCanvas{
-		Canvas: vgimg.NewWith(vgimg.UseWH(vg.Length(f.Width), vg.Length(f.Height)), vgimg.UseDPI(72*sharpness),
-			vgimg.UseBackgroundColor(color.White)),
-		fonts: font.NewCache(liberation.Collection()), height: f.Height,
-	}
+	c := pngCanvas{gg.NewContext(dots(f.Width), dots(f.Height))}
+	c.SetColor(color.White)
+	c.Clear()
+	c.Scale(sharpness, sharpness)
 	for _, s := range f.shapes {
 		s.png(&c)
 	}
@@ -42,9 +39,8 @@ func (f *Figure) WritePNG(out io.Writer) error {
 	return nil
 }
 
-func (c *pngCanvas) at(p point) vg.Point {
-	return vg.Point{X: vg.Length(p.x), Y: vg.Length(c.height - p.y)}
-}
+// dots returns a length in dots.
+func dots(length float64) int { return int(math.Round(length * sharpness)) }
 
 // ink sets the colour for what is drawn next.
 func (c *pngCanvas) ink(i Ink, opacity float64) {
@@ -58,59 +54,108 @@ func (c *pngCanvas) ink(i Ink, opacity float64) {
 
 func (r rect) png(c *pngCanvas) {
 	c.ink(r.ink, r.opacity)
-	var path vg.Path
-	path.Move(c.at(point{r.x, r.y}))
-	path.Line(c.at(point{r.x + r.w, r.y}))
-	path.Line(c.at(point{r.x + r.w, r.y + r.h}))
-	path.Line(c.at(point{r.x, r.y + r.h}))
-	path.Close()
-	c.Fill(path)
+	c.DrawRectangle(r.x, r.y, r.w, r.h)
+	c.Fill()
 }
 
 func (l curve) png(c *pngCanvas) {
-	if len(l.points) == 0 {
-		return
-	}
 	c.ink(l.ink, 0)
-	c.SetLineWidth(vg.Length(l.width))
-	c.SetLineDash(nil, 0)
+	c.SetLineWidth(l.width * sharpness) // widths and dashes are not scaled with the canvas
+	c.SetLineCapButt()
+	c.SetDash()
 	if l.dashed {
-		c.SetLineDash([]vg.Length{6, 3}, 0)
+		c.SetDash(6*sharpness, 3*sharpness)
 	}
-	var path vg.Path
-	path.Move(c.at(l.points[0]))
-	for _, p := range l.points[1:] {
-		path.Line(c.at(p))
+	for _, p := range l.points {
+		c.LineTo(p.x, p.y)
 	}
-	c.Stroke(path)
+	c.Stroke()
 }
 
 func (l label) png(c *pngCanvas) {
 	c.ink(l.ink, 0)
-	style := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(l.size)}
-	if l.bold {
-		style.Weight = xfont.WeightBold
-	}
-	face := c.fonts.Lookup(style, style.Size)
-	shift := -face.Width(l.text) * vg.Length(l.anchor) / 2
+	c.Push()
+	c.Translate(l.at.x, l.at.y)
 	if l.upright {
-		c.Push()
-		c.Translate(c.at(l.at))
-		c.Rotate(quarter)
-		c.FillString(face, vg.Point{X: shift}, l.text)
-		c.Pop()
-		return
+		c.Rotate(-math.Pi / 2)
 	}
-	at := c.at(l.at)
-	at.X += shift
-	c.FillString(face, at, l.text)
+	regular, bold := faces()
+	t := typesetter{face: regular, size: fixed.Int26_6(l.size * 64)}
+	if l.bold {
+		t.face = bold
+	}
+	t.write(c, l.text, float64(l.anchor)/2)
+	c.Pop()
+	c.Fill()
 }
-
-// quarter is a turn to the left, in radians.
-const quarter = 3.14159265358979 / 2
 
 func (k key) png(c *pngCanvas) {
 	for _, s := range k.parts() {
 		s.png(c)
+	}
+}
+
+// faces returns the typeface of files, regular and bold.
+//
+//nolint:gochecknoglobals // parsed once
+var faces = sync.OnceValues(func() (regular, bold *sfnt.Font) {
+	parsed := func(data []byte) *sfnt.Font {
+		f, err := sfnt.Parse(data)
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		return f
+	}
+	return parsed(liberationsansregular.TTF), parsed(liberationsansbold.TTF)
+})
+
+// typesetter draws the outlines of letters: they stay sharp when they are turned.
+type typesetter struct {
+	face   *sfnt.Font
+	size   fixed.Int26_6
+	buffer sfnt.Buffer
+}
+
+// write adds the outline of a line of text to the path. The given share of its width is left of the
+// origin.
+func (t *typesetter) write(c *pngCanvas, text string, before float64) {
+	var letters []sfnt.GlyphIndex
+	for _, r := range text {
+		letter, _ := t.face.GlyphIndex(&t.buffer, r) // what the typeface lacks is drawn as a box
+		letters = append(letters, letter)
+	}
+	width := 0.0
+	for _, letter := range letters {
+		width += t.advance(letter)
+	}
+	x := -width * before
+	for _, letter := range letters {
+		t.outline(c, letter, x)
+		x += t.advance(letter)
+	}
+}
+
+func (t *typesetter) advance(letter sfnt.GlyphIndex) float64 {
+	width, _ := t.face.GlyphAdvance(&t.buffer, letter, t.size, font.HintingNone) // there is such a letter
+	return float64(width) / 64
+}
+
+func (t *typesetter) outline(c *pngCanvas, letter sfnt.GlyphIndex, x float64) {
+	segments, _ := t.face.LoadGlyph(&t.buffer, letter, t.size, nil) // as above
+	at := func(p fixed.Point26_6) (float64, float64) { return x + float64(p.X)/64, float64(p.Y) / 64 }
+	for _, s := range segments {
+		x1, y1 := at(s.Args[0])
+		x2, y2 := at(s.Args[1])
+		x3, y3 := at(s.Args[2])
+		switch s.Op {
+		case sfnt.SegmentOpMoveTo:
+			c.MoveTo(x1, y1)
+		case sfnt.SegmentOpLineTo:
+			c.LineTo(x1, y1)
+		case sfnt.SegmentOpQuadTo:
+			c.QuadraticTo(x1, y1, x2, y2)
+		case sfnt.SegmentOpCubeTo:
+			c.CubicTo(x1, y1, x2, y2, x3, y3)
+		}
 	}
 }

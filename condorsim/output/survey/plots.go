@@ -2,35 +2,28 @@ package survey
 
 import (
 	"fmt"
-	"image/color"
-	"io"
 	"os"
 	"path/filepath"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
+	"github.com/condor-backfill/condor-backfill/condorsim/output/chart"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
-const accuracyFile = "accuracy.svg"
+const accuracy = "accuracy"
 
-// chart is a bar chart.
-type chart struct {
-	file, title, x string
-	bins           []Bin
+// histogram is what a chart shows.
+type histogram struct {
+	name, title string
+	bins        []Bin
 }
 
-func (s *Survey) charts() []chart {
-	return []chart{
-		{"widths.svg", s.Trace + ": processors of a job", "processors", s.Widths.Bins},
-		{"run-times.svg", s.Trace + ": run time of a job", "run time", s.RunTimes.Bins},
-		{accuracyFile, s.Trace + ": accuracy of estimates", "R = run time / estimate", s.Estimates.R.Bins},
-		{"memory.svg", s.Trace + ": memory per processor", "memory per processor", s.Memory.PerCPU.Bins},
-		{"arrivals.svg", s.Trace + ": submissions by the hour of the day", "hour" + s.zone(), s.Arrivals},
+func (s *Survey) histograms() []histogram {
+	return []histogram{
+		{"widths", "processors of a job", s.Widths.Bins},
+		{"run-times", "run time of a job", s.RunTimes.Bins},
+		{accuracy, "accuracy of estimates (R = run time / estimate)", s.Estimates.R.Bins},
+		{"memory", "memory per processor", s.Memory.PerCPU.Bins},
+		{"arrivals", "submissions by the hour of the day" + s.zone(), s.Arrivals},
 	}
 }
 
@@ -42,12 +35,12 @@ func (s *Survey) Plots(folder string) ([]string, error) {
 		return nil, fmt.Errorf("draw the survey: %w", err)
 	}
 	var files []string
-	for _, c := range s.charts() {
-		if len(c.bins) == 0 || s.Jobs == 0 || c.file == accuracyFile && !s.Estimates.known(s.Cleaning) {
+	for _, h := range s.histograms() {
+		if len(h.bins) == 0 || s.Jobs == 0 || h.name == accuracy && !s.Estimates.known(s.Cleaning) {
 			continue
 		}
-		path := filepath.Join(folder, c.file)
-		if err := c.draw(path); err != nil {
+		path := filepath.Join(folder, h.name+".svg")
+		if err := wholefile.Write("the chart", path, h.figure(s.Trace).WriteSVG); err != nil {
 			return files, fmt.Errorf("draw the survey: %w", err)
 		}
 		files = append(files, path)
@@ -55,45 +48,19 @@ func (s *Survey) Plots(folder string) ([]string, error) {
 	return files, nil
 }
 
-// draw writes the chart.
-func (c chart) draw(path string) error {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.x, "%"
-	p.Title.Padding, p.Legend.Top = vg.Points(6), true
-	jobs, work := make(plotter.Values, len(c.bins)), make(plotter.Values, len(c.bins))
-	labels := make([]string, len(c.bins))
-	allJobs, allWork := 0.0, 0.0
-	for i, b := range c.bins {
-		jobs[i], work[i], labels[i] = float64(b.Jobs), b.Work, b.Label
-		allJobs, allWork = allJobs+jobs[i], allWork+work[i]
+// figure draws the shares of jobs and of work in each bin.
+func (h histogram) figure(trace string) *chart.Figure {
+	g := chart.Grouped{
+		Name: h.name, Title: trace + ": " + h.title, Alt: "The shares of jobs and of work in each group.",
+		Series: []string{"jobs", "work"}, Unit: chart.Percent, Skip: -1, Low: -1, High: 1,
 	}
-	const width, height = 18 * vg.Centimeter, 9 * vg.Centimeter
-	thick := width * 0.75 / vg.Length(2*len(c.bins))
-	for i, series := range []struct {
-		name   string
-		values plotter.Values
-		sum    float64
-		color  color.Color
-	}{
-		{"jobs", jobs, allJobs, color.RGBA{0x3b, 0x6e, 0xa5, 0xff}},
-		{"work", work, allWork, color.RGBA{0xe0, 0x8e, 0x45, 0xff}},
-	} {
-		for k := range series.values {
-			series.values[k] *= 100 / max(series.sum, 1)
-		}
-		bars, err := plotter.NewBarChart(series.values, thick)
-		if err != nil {
-			return err
-		}
-		bars.Color, bars.LineStyle.Width, bars.Offset = series.color, 0, thick*vg.Length(2*i-1)/2
-		p.Add(bars)
-		p.Legend.Add(series.name, bars)
+	jobs, work := 0, 0.0
+	for _, b := range h.bins {
+		jobs, work = jobs+b.Jobs, work+b.Work
 	}
-	p.NominalX(labels...)
-	canvas := vgsvg.New(width, height)
-	p.Draw(draw.New(canvas))
-	return wholefile.Write("the chart", path, func(out io.Writer) error {
-		_, err := canvas.WriteTo(out)
-		return err
-	})
+	for _, b := range h.bins {
+		g.Groups = append(g.Groups, b.Label)
+		g.Values = append(g.Values, []float64{float64(b.Jobs) / float64(max(jobs, 1)), b.Work / max(work, 1)})
+	}
+	return chart.Bars(g)
 }
