@@ -3,7 +3,7 @@ GOLANGCI_LINT = v2.15.0
 BUF = v1.75.0
 PROTOC_GEN_GO = v1.36.12
 PROTOC_GEN_GO_GRPC = v1.6.2
-PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20240319094008-0393e58bdf10
+PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20250313105119-ba97887b0a25
 
 # Tools are kept by version outside the tree, where every checkout finds them.
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/condor-backfill
