@@ -64,5 +64,7 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	}
 	require.Contains(t, out.String(), "mean wait")
 	require.NotContains(t, out.String(), "decisions refused")
+	all, _ := requirements(t, filepath.Join(home, "backfill-narrow"))
+	require.ElementsMatch(t, append([]string{module}, needed...), all)
 	t.Log(out.String())
 }

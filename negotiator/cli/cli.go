@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/hashicorp/go-hclog"
-	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -160,7 +160,7 @@ func Shown(text string) string {
 
 // IsTerminal reports whether the file is a terminal that can be drawn on.
 func IsTerminal(f *os.File) bool {
-	return isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // LogLevels are the valid log levels.
