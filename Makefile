@@ -11,7 +11,7 @@ TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/condor-backfill
 LINT = $(TOOLS)/golangci-lint-$(GOLANGCI_LINT)-$(shell go env GOVERSION)
 PROTO = $(TOOLS)/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)-$(PROTOC_GEN_GO_VTPROTO)
 
-# TEST runs tests: go test, or bin/retry, which tries once more what failed.
+# TEST runs tests: go test, or bin/retry-tests, which tries once more what failed.
 TEST ?= go test
 FUZZTIME ?= 10s
 PKG ?= ./negotiator/... ./plugins/...
@@ -44,8 +44,8 @@ POOL = TestPool|TestClaimsAreLent|TestJobs|TestHeldJobs|TestNegotiatorKilled|Tes
 pool: ## does it work on a real HTCondor pool? what matters most (4 minutes; as root, on Debian)
 	$(TEST) ./integration/htcondor/... -count=1 -timeout 15m -parallel 3 -run '^($(POOL))$$' -pool
 
-slowest: bin/retry ## which twenty tests are the slowest?
-	bin/retry -slowest 20 ./... -count=1
+slowest: bin/retry-tests ## which twenty tests are the slowest?
+	bin/retry-tests -slowest 20 ./... -count=1
 
 lint: $(LINT) ## is it written as we write? vet and all linters, and a tidy go.mod (a minute)
 	go mod tidy -diff
@@ -58,7 +58,7 @@ fuzz: ## which input breaks it? each fuzz target for FUZZTIME; what is found bec
 	.ci/fuzz $(FUZZTIME)
 
 stress: ## which test loses a race? the tests of PKG with delays before statements, chosen by SEED
-	go run ./integration/stress -seed $(SEED) -race $(PKG)
+	go run ./integration/stress-tests -seed $(SEED) -race $(PKG)
 
 soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (an hour with 60s; HOSTILE=1h besieges for an hour more)
 	.ci/soak $(FUZZTIME)
@@ -77,8 +77,8 @@ tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 ci: ## may it land? what continuous integration runs (eight minutes with empty caches)
 	bash .ci/run
 
-bin/retry: $(wildcard integration/retry/*.go)
-	go build -o $@ ./integration/retry
+bin/retry-tests: $(wildcard integration/retry-tests/*.go)
+	go build -o $@ ./integration/retry-tests
 
 # Each is made in a folder of its own, and whoever comes second keeps what is there.
 $(LINT):

@@ -1,7 +1,7 @@
-// Command retry runs go test, and then runs each failed test once more, alone.
+// Command retry-tests runs go test, and then runs each failed test once more, alone.
 //
-//	go run ./integration/retry ./...
-//	go run ./integration/retry -logs /tmp/logs ./negotiator/... -race -skip Verdict
+//	go run ./integration/retry-tests ./...
+//	go run ./integration/retry-tests -logs /tmp/logs ./negotiator/... -race -skip Verdict
 //
 // It prints what go test prints. A test that passes the second time is flaky: it is not a failure,
 // but the output of both tries is kept in the folder of logs, and the last lines say so:
@@ -43,14 +43,14 @@ func main() {
 
 func (r *runner) run(ctx context.Context, args []string) int {
 	errs := r.errs
-	flags := flag.NewFlagSet("retry", flag.ContinueOnError)
+	flags := flag.NewFlagSet("retry-tests", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	flags.Usage = func() {
 		_, _ = fmt.Fprint(errs, "usage: retry [-logs DIR] [-most N] [-slowest N] PACKAGES… [FLAGS OF GO TEST…]\n\n"+
 			"Runs go test, and once more, alone, each test that failed. Exit code 0: passed, perhaps\n"+
 			"only then; 1: failed; 2: wrong call; 130: interrupted.\n\n")
 		flags.PrintDefaults()
-		_, _ = fmt.Fprint(errs, "\nexample:\n  go run ./integration/retry -slowest 20 ./plugins/... -race\n")
+		_, _ = fmt.Fprint(errs, "\nexample:\n  go run ./integration/retry-tests -slowest 20 ./plugins/... -race\n")
 	}
 	flags.StringVar(&r.logs, "logs", "", "folder for the lists and what flaky tests printed; by default a new one")
 	flags.IntVar(&r.most, "most", 3, "so many flaky tests are no failure, with those that are in the list already")
@@ -71,7 +71,7 @@ func (r *runner) run(ctx context.Context, args []string) int {
 	}
 	err := r.makeLogs()
 	if err != nil {
-		_, _ = fmt.Fprintln(errs, "retry: folder of logs:", err)
+		_, _ = fmt.Fprintln(errs, "retry-tests: folder of logs:", err)
 		return 2
 	}
 	err = r.all(ctx)
@@ -80,7 +80,7 @@ func (r *runner) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		return 130
 	case err != nil:
-		_, _ = fmt.Fprintln(errs, "retry:", err)
+		_, _ = fmt.Fprintln(errs, "retry-tests:", err)
 		return 1
 	}
 	return 0

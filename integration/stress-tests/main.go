@@ -1,6 +1,6 @@
-// Command stress searches for tests that lose races. It runs go test with delays at some statements
-// of the project's own code, programs and tests alike; a seed determines which ones and for how
-// long. If a test then fails, it waited too briefly or for the wrong thing, or the program did. On
+// Command stress-tests searches for tests that lose races. It runs go test with delays at some
+// statements of the project's own code, programs and tests alike; a seed determines which ones and
+// for how long. If a test then fails, it waited too briefly or for the wrong thing, or the program did. On
 // Linux the delays do not advance the fake clocks of testing/synctest.
 package main
 
@@ -24,7 +24,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/condor-backfill/condor-backfill/integration/stress/delay"
+	"github.com/condor-backfill/condor-backfill/integration/stress-tests/delay"
 )
 
 const (
@@ -33,12 +33,12 @@ const (
 	failed   = 1
 	badInput = 2
 
-	usage = `Usage: stress [-seed N] [-every N] [-in REGEXP] PACKAGES... [FLAGS OF GO TEST...]
+	usage = `Usage: stress-tests [-seed N] [-every N] [-in REGEXP] PACKAGES... [FLAGS OF GO TEST...]
 
 Runs go test with delays of 5 to 65 ms at some statements, to find tests that lose races.
 
-  go run ./integration/stress ./plugins/... -race
-  go run ./integration/stress -seed 7 ./plugins/host -run TestLife
+  go run ./integration/stress-tests ./plugins/... -race
+  go run ./integration/stress-tests -seed 7 ./plugins/host -run TestLife
 
 The exit code is 0 if all tests passed, 1 if one failed, 2 for bad input.
 
@@ -60,9 +60,9 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) (code int) {
-	report := func(format string, about ...any) { _, _ = fmt.Fprintf(errs, "stress: "+format+"\n", about...) }
+	report := func(format string, about ...any) { _, _ = fmt.Fprintf(errs, "stress-tests: "+format+"\n", about...) }
 	var o options
-	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
+	flags := flag.NewFlagSet("stress-tests", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	flags.Usage = func() { _, _ = io.WriteString(errs, usage); flags.PrintDefaults() }
 	flags.Uint64Var(&o.seed, "seed", 0, "what the delays follow from; another one each time if it is not given")
@@ -113,7 +113,7 @@ func (o *options) packages() []string {
 // command returns the command line that repeats this run.
 func (o *options) command() string {
 	words := []string{
-		"go run ./integration/stress", "-seed", strconv.FormatUint(o.seed, 10), "-every",
+		"go run ./integration/stress-tests", "-seed", strconv.FormatUint(o.seed, 10), "-every",
 		strconv.FormatUint(o.every, 10),
 	}
 	if o.in != "" {

@@ -50,7 +50,7 @@ end:
 	const want = `//go:build linux
 
 // Package sample is one.
-package sample; import _delay "github.com/condor-backfill/condor-backfill/integration/stress/delay" // has a remark
+package sample; import _delay "github.com/condor-backfill/condor-backfill/integration/stress-tests/delay" // has a remark
 
 import "fmt"
 
@@ -154,7 +154,7 @@ func TestFindsATestThatLosesARace(t *testing.T) {
 		}
 		require.Equal(t, failed, code, printed)
 		require.Contains(t, printed, "racy_test.go:20: the goroutine has not counted")
-		require.Contains(t, printed, "to repeat it: go run ./integration/stress "+strings.Join(arguments, " "))
+		require.Contains(t, printed, "to repeat it: go run ./integration/stress-tests "+strings.Join(arguments, " "))
 		code, printed = stress(t, arguments...)
 		require.Equal(t, failed, code, printed)
 		return
@@ -170,5 +170,5 @@ func TestBadInput(t *testing.T) {
 	}
 	code, printed := stress(t, "-h")
 	require.Zero(t, code)
-	require.Contains(t, printed, "go run ./integration/stress ./plugins/... -race")
+	require.Contains(t, printed, "go run ./integration/stress-tests ./plugins/... -race")
 }

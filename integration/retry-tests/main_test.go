@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const moody = "github.com/condor-backfill/condor-backfill/integration/retry/testdata/moody"
+const moody = "github.com/condor-backfill/condor-backfill/integration/retry-tests/testdata/moody"
 
 // call runs the command on a package of testdata whose tests fail as mood says. They are built
 // once, not by each go test.
@@ -123,7 +123,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{
 			name: "cannot be built", args: []string{"./testdata/broken", "./testdata/moody"}, mood: "A", code: 1,
 			failed: 1, red: "cannot be built, or has a data race:\n" +
-				"  github.com/condor-backfill/condor-backfill/integration/retry/testdata/broken\n",
+				"  github.com/condor-backfill/condor-backfill/integration/retry-tests/testdata/broken\n",
 			flaky: []string{".TestA"}, tried: []string{".TestA"},
 		},
 		{name: "a data race", mood: "race", code: 1, failed: 1, red: "has a data race:\n  " + moody + ".TestC\n"},

@@ -1,10 +1,10 @@
-// Command bench measures a negotiator's cycle on a large pool: a real collector full of fake slots,
-// and a real schedd with jobs in 20 autoclusters. It prints the phases of the stock negotiator
+// Command negotiator-bench measures a negotiator's cycle on a large pool: a real collector full of
+// fake slots, and a real schedd with jobs in 20 autoclusters. It prints the phases of the stock negotiator
 // beside those of this project's, which runs alternately with the stock one on the same pool,
 // plans, and matches nothing (--observe).
 //
-//	go run ./integration/htcondor/bench --slots 10000 --jobs 10000 --cycles 5
-//	go run ./integration/htcondor/bench --slots 10000 --jobs 10000 --busy
+//	go run ./integration/htcondor/negotiator-bench --slots 10000 --jobs 10000 --cycles 5
+//	go run ./integration/htcondor/negotiator-bench --slots 10000 --jobs 10000 --busy
 //
 // The jobs match no slot, so that no cycle changes anything; with --busy they match all slots,
 // which are all busy: the stock negotiator finds no match, and this one plans a start for each job.
@@ -14,7 +14,7 @@
 // job, and the queue is as long as is asked for. Then it prints our first cycle, the next ones, in
 // which 50 jobs end, 50 start and 50 arrive, and the memory that the negotiator took at most.
 //
-//	go run ./integration/htcondor/bench --slots 10000 --jobs 1000000 --autoclusters 2000
+//	go run ./integration/htcondor/negotiator-bench --slots 10000 --jobs 1000000 --autoclusters 2000
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 // delayPackage is the package of the inserted calls. Files import it under a name that nobody else
 // uses.
 const (
-	delayPackage = module + "/integration/stress/delay"
+	delayPackage = module + "/integration/stress-tests/delay"
 	delayName    = "_delay"
 )
 
