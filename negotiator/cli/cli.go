@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -75,7 +76,7 @@ func Main(name, description string, grammar any, args []string, options ...kong.
 	if err != nil {
 		return report(os.Stderr, name, err)
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(joined(args))
 	if err != nil {
 		err = Bad(fmt.Errorf("%w; see %s --help", err, asked(name, err)))
 		return report(os.Stderr, name, errors.Join(err, measured.end()))
@@ -90,6 +91,25 @@ func Main(name, description string, grammar any, args []string, options ...kong.
 		return command.Run()
 	})
 	return report(os.Stderr, name, errors.Join(err, measured.end()))
+}
+
+// joined joins flags and the negative numbers behind them: --cpus -5 becomes --cpus=-5. The parser
+// takes a lone -5 for a flag; joined, the command says which numbers it allows.
+func joined(args []string) (all []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return append(all, args[i:]...)
+		}
+		last := len(all) - 1
+		_, err := strconv.ParseFloat(arg, 64)
+		if err == nil && strings.HasPrefix(arg, "-") && last >= 0 && strings.HasPrefix(all[last], "--") &&
+			!strings.Contains(all[last], "=") {
+			all[last] += "=" + arg
+			continue
+		}
+		all = append(all, arg)
+	}
+	return all
 }
 
 // asked returns the command, such as "negotiator explain", as far as the parser had recognized it

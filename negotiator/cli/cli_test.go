@@ -78,6 +78,21 @@ func TestMainParses(t *testing.T) {
 	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
 }
 
+func TestJoined(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"", ""},
+		{"run --cpus -5 x", "run --cpus=-5 x"},
+		{"--load -.5 --cpus -1e3", "--load=-.5 --cpus=-1e3"},
+		{"--cpus 5 -p -5", "--cpus 5 -p -5"},
+		{"--cpus=4 -5", "--cpus=4 -5"},
+		{"-5 --out -", "-5 --out -"},
+		{"--json --cpus", "--json --cpus"},
+		{"--cpus -- --load -5", "--cpus -- --load -5"},
+	} {
+		require.Equal(t, c.want, strings.Join(joined(strings.Fields(c.args)), " "))
+	}
+}
+
 // A command without a context is abandoned at the first interrupt, one with a context at the
 // second.
 func TestUntilInterrupted(t *testing.T) {

@@ -53,8 +53,8 @@ var helpTexts = cli.Texts{
 	"model_from":        "Leave out jobs submitted before this second of the trace.",
 	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +
 		"round values) or tsafrir:LONGEST.",
-	"model_memory_model": "Memory: used or requested (the field to read), per-cpu:MIB, or lognormal:MEDIAN:SIGMA " +
-		"(MiB per processor).",
+	"model_memory_model": "Memory: used or requested (the field to read first), given (as used), per-cpu:MIB, or " +
+		"lognormal:MEDIAN:SIGMA (MiB per processor). The machine must have memory, see --memory.",
 	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
 		".json or SWF, and the compression, .gz, .xz or .zst.",

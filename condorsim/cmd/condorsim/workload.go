@@ -60,32 +60,19 @@ func (f modelFlags) changes() bool {
 
 // options returns the options for reading a trace.
 func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options {
-	opts := workload.Options{
+	return workload.Options{
 		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField),
-		Overrun: workload.Overrun(f.Overrun),
-		CPUs:    m.Cpus, Memory: m.Memory,
+		MemoryModel: workload.MemoryModel(memoryModel), Overrun: workload.Overrun(f.Overrun),
+		CPUs: m.Cpus, Memory: m.Memory,
 	}
-	if isField(memoryModel) {
-		opts.MemoryField = workload.MemoryField(memoryModel)
-	}
-	return opts
-}
-
-// isField reports whether a memory model is a field of the trace.
-func isField(memoryModel string) bool {
-	return memoryModel == string(workload.MemoryUsed) || memoryModel == string(workload.MemoryRequested)
 }
 
 // transform returns the changes that the flags ask for, with a load and a number of jobs to keep.
 func (f modelFlags) transform(load float64, jobs int) workload.Transform {
-	x := workload.Transform{
+	return workload.Transform{
 		From: f.From, Until: f.Until, Max: jobs, Widths: f.ScaleWidths, Load: load,
-		Estimates: workload.EstimateModel(f.EstimateModel), Seed: f.Seed,
+		Memory: workload.MemoryModel(f.MemoryModel), Estimates: workload.EstimateModel(f.EstimateModel), Seed: f.Seed,
 	}
-	if !isField(f.MemoryModel) {
-		x.Memory = workload.MemoryModel(f.MemoryModel)
-	}
-	return x
 }
 
 // openTrace reads a trace, with a progress bar, and changes it. If no file has that name, it takes

@@ -52,6 +52,10 @@ func (f generateFlags) run(g generator, fallback string, load float64) error {
 		return cli.Bad(err)
 	}
 	trace.Machine.Memory = f.Memory
+	if workload.MemoryModel(f.MemoryModel).IsField() {
+		return cli.Bad(fmt.Errorf("--memory-model %s: there is no trace yet whose memory could be read; give "+
+			"per-cpu:MIB or lognormal:MEDIAN:SIGMA", f.MemoryModel))
+	}
 	x := workload.Transform{
 		Estimates: workload.EstimateModel(f.EstimateModel),
 		Memory:    workload.MemoryModel(f.MemoryModel), Seed: f.Seed,

@@ -33,7 +33,9 @@ Examples:
 
 // Run prints the survey.
 func (c *infoCommand) Run() error {
-	trace, err := openTrace(c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(0, 0))
+	o := c.options(c.machineFlags, c.MemoryModel)
+	o.KeepRecorded = true
+	trace, err := openTrace(c.Trace, o, c.transform(0, 0))
 	if err != nil {
 		return cli.Bad(err)
 	}

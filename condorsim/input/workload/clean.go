@@ -81,7 +81,7 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0),
+		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]),
 	})
@@ -142,7 +142,7 @@ func (c *cleaner) times(run, requested int64) (newRun, estimate int64) {
 // and requested in field 10.
 func (c *cleaner) memory(rec *record, procs int64) int64 {
 	kb := firstPositive(rec[6], rec[9])
-	if c.opts.MemoryField == MemoryRequested {
+	if c.opts.MemoryModel == MemoryRequested {
 		kb = firstPositive(rec[9], rec[6])
 	}
 	if kb <= 0 {
@@ -152,6 +152,14 @@ func (c *cleaner) memory(rec *record, procs int64) int64 {
 		return math.MaxInt64 // more than any machine has
 	}
 	return (kb*procs + 1023) / 1024
+}
+
+// recorded keeps the memory of a job as recorded, if the options ask for it.
+func (c *cleaner) recorded(used, requested int64) *RecordedMemory {
+	if !c.opts.KeepRecorded {
+		return nil
+	}
+	return &RecordedMemory{Used: max(used, 0), Requested: max(requested, 0)}
 }
 
 func firstPositive(a, b int64) int64 {
@@ -202,6 +210,9 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Machine = machine
+	if machine.Memory == 0 && c.opts.MemoryModel.IsField() {
+		return nil, c.opts.MemoryModel.without(c.file)
+	}
 	if machine.Memory == 0 { // memory is no resource
 		for i := range c.trace.Jobs {
 			c.trace.Jobs[i].Memory = 0
@@ -262,6 +273,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
 		j.Run, j.Estimate = c.times(j.Run, j.Estimate)
+		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)))
 		if opts.Memory == 0 {
 			j.Memory = 0
 		}

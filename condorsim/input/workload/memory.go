@@ -8,17 +8,24 @@ import (
 	"strings"
 )
 
-// MemoryModel says how much memory jobs need, for traces that do not say. It is one of
+// MemoryModel says how much memory jobs need. It is one of
 //
 //	given                    the trace's memory; so is ""
+//	used, requested          the trace's memory; [Options] say which field comes first
 //	per-cpu:MIB              the same for each processor
 //	lognormal:MEDIAN:SIGMA   drawn for each job: MiB per processor, log-normal with
 //	                         this median and this standard deviation of the logarithm
 //
 // There is no published model. This project uses a log-normal one, as memory per processor has a
 // long tail in the logs that record it. A job needs whole MiB, at least one and at most what the
-// machine has. The machine must have memory.
+// machine has. The machine must have memory, unless the model is given.
 type MemoryModel string
+
+// The fields of a trace as models. The other field is used where the first is not positive.
+const (
+	MemoryUsed      MemoryModel = "used"      // field 7
+	MemoryRequested MemoryModel = "requested" // field 10
+)
 
 // memoryModel is a parsed MemoryModel.
 type memoryModel struct {
@@ -26,7 +33,10 @@ type memoryModel struct {
 	sigma  float64
 }
 
-func (m MemoryModel) given() bool  { return m == "" || m == "given" }
+// IsField reports whether the model is a field of the trace.
+func (m MemoryModel) IsField() bool { return m == MemoryUsed || m == MemoryRequested }
+
+func (m MemoryModel) given() bool  { return m == "" || m == "given" || m.IsField() }
 func (m MemoryModel) random() bool { return strings.HasPrefix(string(m), "lognormal") }
 
 func (m MemoryModel) validate() error {
@@ -51,8 +61,8 @@ func (m MemoryModel) parse() (memoryModel, error) {
 			return memoryModel{perCPU: mib, sigma: s}, nil
 		}
 	}
-	return memoryModel{}, fmt.Errorf("memory model %q: must be given, per-cpu:MIB (from 1 to 1e9) or "+
-		"lognormal:MEDIAN:SIGMA (SIGMA from 0 to 10)", string(m))
+	return memoryModel{}, fmt.Errorf("memory model %q: must be used, requested, given (as used), "+
+		"per-cpu:MIB (from 1 to 1e9) or lognormal:MEDIAN:SIGMA (SIGMA from 0 to 10)", string(m))
 }
 
 // numberWithin parses a number from low to high; it returns false for any other text.
@@ -69,8 +79,7 @@ func (t *Trace) remodelMemory(m MemoryModel, random *rand.Rand) error {
 		return err
 	}
 	if t.Machine.Memory == 0 {
-		return fmt.Errorf("memory model %q: the machine of %s has no memory; say how much it has with --memory",
-			string(m), t.Name)
+		return m.without(t.Name)
 	}
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
@@ -81,6 +90,12 @@ func (t *Trace) remodelMemory(m MemoryModel, random *rand.Rand) error {
 		j.Memory = wholeMiB(perCPU*float64(j.Procs), t.Machine)
 	}
 	return nil
+}
+
+// without returns the error for a model of memory where the trace's machine has none.
+func (m MemoryModel) without(trace string) error {
+	return fmt.Errorf("memory model %q: the machine of %s has no memory, so no job would need any; "+
+		"say how much it has with --memory MIB", string(m), trace)
 }
 
 // wholeMiB rounds an amount to whole MiB, at least 1 and at most what the machine has.

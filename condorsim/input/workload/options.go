@@ -28,15 +28,6 @@ const (
 	ProcsRequested ProcsField = "requested" // field 8
 )
 
-// MemoryField says which field has a job's memory. The other one is used where it is not positive.
-type MemoryField string
-
-// The values of MemoryField; "" is MemoryUsed.
-const (
-	MemoryUsed      MemoryField = "used"      // field 7
-	MemoryRequested MemoryField = "requested" // field 10
-)
-
 // Overrun says what happens to a job that ran longer than its estimate.
 type Overrun string
 
@@ -48,9 +39,12 @@ const (
 
 // Options say how to read a trace. The zero value reads it as the studies do.
 type Options struct {
-	Clean       Clean
-	ProcsField  ProcsField
-	MemoryField MemoryField
+	Clean      Clean
+	ProcsField ProcsField
+	// MemoryModel says which field is read first for a job's memory: requested, or used for any
+	// other model, which Transform checks. A field that is asked for by name is an error if the
+	// machine has no memory.
+	MemoryModel MemoryModel
 	Overrun     Overrun
 	CPUs        int64 // processors of the machine; 0: as the header says
 	// Memory is MiB of the whole machine; 0: memory is no resource, unless the trace was written by
@@ -58,6 +52,8 @@ type Options struct {
 	Memory int64
 	Load   float64 // see Transform, which has more such settings
 	Max    int
+	// KeepRecorded keeps each job's memory as recorded, for a survey.
+	KeepRecorded bool
 
 	// Progress, if not nil, is called by Open while it reads the file, with the bytes read so far,
 	// as stored on disk, and the file's size.
@@ -77,7 +73,6 @@ func (o Options) Validate() error {
 		quoted(o.Clean), "papers, partial, cancelled or none")
 	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "procs-field",
 		quoted(o.ProcsField), "allocated or requested")
-	check(oneOf(o.MemoryField, MemoryUsed, MemoryRequested), "memory-model", quoted(o.MemoryField), "used or requested")
 	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "overrun", quoted(o.Overrun), "raise or kill")
 	check(0 <= o.CPUs && o.CPUs <= maxNumber, "cpus", o.CPUs,
 		"0 (as the header says) or a number of processors up to 1e12")

@@ -435,7 +435,10 @@ func TestOptions(t *testing.T) {
 		_, err := workload.ReadSWF(strings.NewReader(""), "trace.swf", c.opts)
 		require.ErrorContains(t, err, c.want)
 	}
-	err := workload.Options{Max: -1, CPUs: -2}.Validate()
+	_, err := workload.ReadSWF(strings.NewReader(synthetic(1)), "trace.swf",
+		workload.Options{MemoryModel: workload.MemoryRequested})
+	require.ErrorContains(t, err, `memory model "requested": the machine of trace.swf has no memory`)
+	err = workload.Options{Max: -1, CPUs: -2}.Validate()
 	require.ErrorContains(t, err, "jobs: -1")
 	require.ErrorContains(t, err, "cpus: -2")
 }

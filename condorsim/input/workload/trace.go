@@ -18,11 +18,17 @@ type Job struct {
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
+	// Recorded is the memory of the file, whatever the machine has; nil unless
+	// [Options.KeepRecorded] asks for it.
+	Recorded *RecordedMemory
 
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
 	User, Group, Executable, Queue string
 }
+
+// RecordedMemory is what a file says of a job's memory, in KB per processor; 0: nothing.
+type RecordedMemory struct{ Used, Requested int64 }
 
 // Labels returns the owner and other labels of the job under the names that job ads use. The queue
 // is the qos, since it says what service the job gets.

@@ -120,7 +120,7 @@ func TestTransformErrors(t *testing.T) {
 		{workload.Transform{Estimates: "tsafrir:60"}, `estimate model "tsafrir:60"`},
 		{workload.Transform{Estimates: "tsafrir:"}, `estimate model "tsafrir:"`},
 		{workload.Transform{Estimates: "tsafrir:3600.5"}, `estimate model "tsafrir:3600.5"`},
-		{workload.Transform{Memory: "much"}, `memory model "much": must be given, per-cpu:MIB`},
+		{workload.Transform{Memory: "much"}, `memory model "much": must be used, requested, given (as used), per-cpu:MIB`},
 		{workload.Transform{Memory: "per-cpu:inf"}, `memory model "per-cpu:inf"`},
 		{workload.Transform{Memory: "lognormal:5"}, `memory model "lognormal:5"`},
 		{workload.Transform{Memory: "lognormal:5:nan"}, `memory model "lognormal:5:nan"`},
@@ -133,8 +133,8 @@ func TestTransformErrors(t *testing.T) {
 	trace := toy()
 	trace.Machine.Memory = 0
 	_, err := trace.Transform(workload.Transform{Memory: "per-cpu:1"})
-	require.EqualError(t, err, `memory model "per-cpu:1": the machine of toy has no memory; say how much it has `+
-		`with --memory`)
+	require.EqualError(t, err, `memory model "per-cpu:1": the machine of toy has no memory, so no job would need any; `+
+		`say how much it has with --memory MIB`)
 	trace.Jobs[3].Run = 3601
 	_, err = trace.Transform(workload.Transform{Estimates: "tsafrir:3600"})
 	require.EqualError(t, err, "estimate model tsafrir:3600: job 4 of toy ran for 3601 s; allow estimates "+

@@ -43,6 +43,13 @@ func (s *sample) add(value, work float64) {
 	s.bins[i].Work += work
 }
 
+// addKB adds an amount of memory; 0 is unknown.
+func (s *sample) addKB(kb int64, work float64) {
+	if kb > 0 {
+		s.add(float64(kb)/1024, work)
+	}
+}
+
 // numbers sums up the sample. It leaves out empty classes at either end.
 func (s *sample) numbers() Numbers {
 	n := len(s.values)

@@ -99,6 +99,16 @@ type Memory struct {
 	PerCPU Numbers `json:"per_cpu"` // MiB
 	// Load is work over capacity, as for processors.
 	Load float64 `json:"load"`
+	// Used and Requested are what the trace records, also if the machine has no memory and the
+	// jobs need none.
+	Used      Recorded `json:"recorded_used"`
+	Requested Recorded `json:"recorded_requested"`
+}
+
+// Recorded is one of the fields in which a trace records memory. Job ads have requests only.
+type Recorded struct {
+	Jobs   int     `json:"jobs"`    // with a value
+	PerCPU Numbers `json:"per_cpu"` // MiB
 }
 
 // Users are the owners of the jobs.
@@ -123,7 +133,8 @@ const (
 	topEstimates = 20
 )
 
-// Of makes the survey of a trace.
+// Of makes the survey of a trace. What is recorded of memory is missing unless the trace was read
+// with [workload.Options.KeepRecorded].
 func Of(t *workload.Trace) *Survey {
 	s := &Survey{
 		Trace: t.Name, Machine: Machine{t.Machine.Processors, t.Machine.Memory}, Cleaning: t.Cleaning,
@@ -175,6 +186,7 @@ func meaning(status int64) string {
 func (s *Survey) count(t *workload.Trace) {
 	widths, runs, rs, memory := newSample(widthBounds(t.Machine.Processors)), newSample(runBounds()),
 		newSample(rBounds()), newSample(memoryBounds())
+	used, requested := newSample(memoryBounds()), newSample(memoryBounds())
 	users, queues, estimates := map[string]*Name{}, map[string]*Name{}, map[int64]int{}
 	memoryWork := 0.0
 	for _, j := range t.Jobs {
@@ -186,6 +198,10 @@ func (s *Survey) count(t *workload.Trace) {
 		if j.Memory > 0 {
 			memory.add(float64(j.Memory)/float64(j.Procs), work)
 			memoryWork += float64(j.Memory) * float64(j.Run)
+		}
+		if j.Recorded != nil {
+			used.addKB(j.Recorded.Used, work)
+			requested.addKB(j.Recorded.Requested, work)
 		}
 		if j.Estimate == max(j.Run, 1) {
 			s.Estimates.Exact++
@@ -200,6 +216,8 @@ func (s *Survey) count(t *workload.Trace) {
 	}
 	s.Widths, s.RunTimes, s.Estimates.R = widths.numbers(), runs.numbers(), rs.numbers()
 	s.Memory.Jobs, s.Memory.PerCPU = len(memory.values), memory.numbers()
+	s.Memory.Used = Recorded{len(used.values), used.numbers()}
+	s.Memory.Requested = Recorded{len(requested.values), requested.numbers()}
 	s.Estimates.Unknown, s.Estimates.Distinct, s.Estimates.Popular = t.Cleaning.EstimateUnknown, len(estimates),
 		mostPopular(estimates)
 	s.Users.Known = len(users)

@@ -42,7 +42,7 @@ const small = `; Version: 2.2
 
 func read(t *testing.T, text string) *workload.Trace {
 	t.Helper()
-	trace, err := workload.ReadSWF(strings.NewReader(text), "small.swf", workload.Options{Memory: 100})
+	trace, err := workload.ReadSWF(strings.NewReader(text), "small.swf", workload.Options{Memory: 100, KeepRecorded: true})
 	require.NoError(t, err)
 	return trace
 }
@@ -85,6 +85,22 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, 2, s.Users.Known)
 	require.Equal(t, "7", s.Users.Top[0].Name)
 	require.Equal(t, "express", s.Queues[0].Says)
+}
+
+// What a trace records of memory is told also if the machine has none.
+func TestRecordedMemory(t *testing.T) {
+	text := strings.Replace(small, "12 100 -1 0 7", "12 100 8192 0 7", 1)
+	trace, err := workload.ReadSWF(strings.NewReader(text), "small.swf", workload.Options{KeepRecorded: true})
+	require.NoError(t, err)
+	s := survey.Of(trace)
+	require.Zero(t, s.Memory.Jobs)
+	require.Equal(t, 3, s.Memory.Used.Jobs)
+	require.Equal(t, 1, s.Memory.Requested.Jobs)
+	require.InDelta(t, 8, s.Memory.Requested.PerCPU.Median, 0)
+	var table strings.Builder
+	require.NoError(t, s.Table(&table))
+	require.Contains(t, table.String(), "not given (--memory), so memory does not count")
+	require.Regexp(t, `jobs with requested memory +│ +1, 20\.0 % `, table.String())
 }
 
 // TestBins requires that each job is once in each distribution.

@@ -101,8 +101,11 @@ func (s *Survey) printSummary(p *printer) {
 		t.AppendRow(table.Row{what, fmt.Sprintf(format, args...)})
 	}
 	row("processors of the machine", "%d", s.Machine.Processors)
-	if s.Machine.Memory > 0 {
+	switch {
+	case s.Machine.Memory > 0:
 		row("memory of the machine", "%d MiB", s.Machine.Memory)
+	case s.Memory.Used.Jobs+s.Memory.Requested.Jobs > 0:
+		row("memory of the machine", "not given (--memory), so memory does not count")
 	}
 	row("job lines", "%d", s.Cleaning.JobsRead)
 	for _, status := range s.Statuses {
@@ -146,6 +149,17 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 		if s.Estimates.known(s.Cleaning) {
 			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
 			row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
+		}
+	}
+	for _, field := range []struct {
+		name string
+		Recorded
+	}{{"used", s.Memory.Used}, {"requested", s.Memory.Requested}} {
+		if field.Jobs > 0 {
+			m := field.PerCPU
+			row("jobs with "+field.name+" memory", "%d, %s", field.Jobs, percent(field.Jobs, s.Jobs))
+			row("  MiB per processor: median, mean, 90 %, 99 %, most", "%.0f, %.0f, %.0f, %.0f, %.0f", m.Median, m.Mean,
+				m.P90, m.P99, m.Most)
 		}
 	}
 	if s.Memory.Jobs > 0 {
