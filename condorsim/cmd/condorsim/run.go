@@ -62,7 +62,7 @@ type runCommand struct {
 	CountEvents bool    `group:"Metrics" help:"${run_count_events}"`
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
 
-	JobsOut     string `group:"Output" placeholder:"FILE" help:"Write a row for each job, as CSV."`
+	JobsOut     string `group:"Output" placeholder:"FILE" help:"${run_jobs_out}"`
 	Predictions bool   `group:"Output" help:"${run_predictions}"`
 	RawNames    bool   `group:"Output" help:"${run_raw_names}"`
 	Gantt       string `group:"Output" placeholder:"FILE" help:"${run_gantt}"`

@@ -1,43 +1,60 @@
 package report
 
 import (
-	"encoding/csv"
+	"errors"
+	"fmt"
 	"io"
+	"iter"
+	"os"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
-
-// columns are the columns of the table of jobs. Fair start times follow them if they were
-// requested.
-var columns = []string{
-	"id", "submit", "start", "end", "guarantee", "nodes", "cpus", "memory", "estimate", "run",
-	"user", "how", "slots",
-}
 
 // JobsFile writes the table of jobs to a file, whole or not at all.
 type JobsFile struct {
 	// Predictions adds columns with the run times that the jobs were planned with.
 	Predictions bool
-	// RawNames writes names as they are. Otherwise those that a spreadsheet would take for formulas
-	// have an apostrophe before them: names of jobs, users and slots are other people's texts.
+	// RawNames writes names into CSV as they are. Otherwise those that a spreadsheet would take for
+	// formulas have an apostrophe before them: names of jobs, users and slots are other people's
+	// texts.
 	RawNames bool
 
 	file *wholefile.File
+	path string
 }
 
-// CreateJobs begins the file of the table. It is called before the simulation, so that a wrong path
-// is reported early.
+const parquetEnd = ".parquet"
+
+// jobsEnds are the ends of file names that say how the table of jobs is written.
+func jobsEnds() []string { return []string{".csv", ".csv.gz", ".csv.zst", parquetEnd} }
+
+// CreateJobs begins the file of the table, in the format that the end of its name says: .csv,
+// .csv.gz, .csv.zst or .parquet. Devices and pipes get CSV. It is called before the simulation, so
+// that a wrong path is reported early.
 func CreateJobs(path string) (*JobsFile, error) {
 	file, err := wholefile.Create("the table of jobs", path)
 	if err != nil {
 		return nil, err
 	}
-	return &JobsFile{file: file}, nil
+	ends := func(end string) bool { return strings.HasSuffix(path, end) }
+	if !isStream(path) && !slices.ContainsFunc(jobsEnds(), ends) {
+		file.Discard()
+		return nil, fmt.Errorf("write the table of jobs to %s: its format is not known; end the name with one of %s",
+			path, strings.Join(jobsEnds(), ", "))
+	}
+	return &JobsFile{file: file, path: path}, nil
+}
+
+// isStream reports whether there is a device or pipe at a path, whose name says nothing.
+func isStream(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // File returns the file being written; nil if j is nil.
@@ -50,7 +67,16 @@ func (j *JobsFile) File() *wholefile.File {
 
 // Write writes the table and puts the file in its place.
 func (j *JobsFile) Write(r *condorsim.Result) error {
-	return j.file.Fill(func(out io.Writer) error { return j.rows(out, r) })
+	return j.file.Fill(func(out io.Writer) error {
+		if strings.HasSuffix(j.path, parquetEnd) {
+			return spreadsheet.WriteParquet(out, j.columns(r), jobs(r))
+		}
+		text, err := packed.NewWriter(out, j.path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(j.csv(text, r), text.Close())
+	})
 }
 
 // Discard removes the unfinished file if the table was not written.
@@ -62,66 +88,98 @@ func (j *JobsFile) Discard() {
 
 // WriteJobs writes a row of comma-separated values for each job, in the order of the workload.
 // Columns of what never happened, and of unknown users and requested times, are empty.
-func WriteJobs(out io.Writer, r *condorsim.Result) error { return (&JobsFile{}).rows(out, r) }
+func WriteJobs(out io.Writer, r *condorsim.Result) error { return (&JobsFile{}).csv(out, r) }
 
-func (j *JobsFile) rows(out io.Writer, r *condorsim.Result) error {
+func (j *JobsFile) csv(out io.Writer, r *condorsim.Result) error {
 	name := spreadsheet.Quote
 	if j.RawNames {
 		name = func(text string) string { return text }
 	}
-	rows := csv.NewWriter(out)
-	header := slices.Clone(columns)
-	var fair [][]backfill.Time
-	if r.StrictFST != nil {
-		header, fair = append(header, "strict_fst"), append(fair, r.StrictFST)
-	}
-	if r.RelaxedFST != nil {
-		header, fair = append(header, "relaxed_fst"), append(fair, r.RelaxedFST)
-	}
-	predicted := len(header)
-	if j.Predictions {
-		header = append(header, "estimate_order", "estimate_backfill", "estimate_running")
-	}
-	if err := rows.Write(header); err != nil {
-		return err
-	}
-	row := make([]string, len(header))
-	for i := range r.Outcomes {
-		o := &r.Outcomes[i]
-		fillRow(row, r.Workload.Jobs[i], o, name)
-		for k, starts := range fair {
-			row[len(columns)+k] = when(o.Started, starts[i])
-		}
-		if j.Predictions {
-			uses := r.Predicted(backfill.JobID(i))
-			for k, t := range []backfill.Time{uses.Order, uses.Backfill, uses.Running} {
-				row[predicted+k] = when(o.Started, t)
-			}
-		}
-		if err := rows.Write(row); err != nil {
-			return err
-		}
-	}
-	rows.Flush()
-	return rows.Error()
+	return spreadsheet.WriteCSV(out, j.columns(r), jobs(r), name)
 }
 
-func fillRow(row []string, j condorsim.Job, o *condorsim.Outcome, name func(string) string) {
-	how := ""
-	if o.Started {
-		how = o.How.String()
+// jobRow is a job and what became of it.
+type jobRow struct {
+	*condorsim.Outcome
+	job condorsim.Job
+	id  backfill.JobID
+}
+
+// jobs returns the rows of the table.
+func jobs(r *condorsim.Result) iter.Seq[jobRow] {
+	return func(yield func(jobRow) bool) {
+		for i := range r.Outcomes {
+			if !yield(jobRow{&r.Outcomes[i], r.Workload.Jobs[i], backfill.JobID(i)}) {
+				return
+			}
+		}
 	}
-	copy(row, []string{
-		name(j.Name), when(true, j.Submit), when(o.Started, o.Start), when(o.Ended, o.End), when(o.Promised, o.Guarantee),
-		strconv.Itoa(j.Nodes), strconv.FormatInt(j.Cpus, 10), strconv.FormatInt(j.Memory, 10),
-		when(j.Estimate > 0, j.Estimate), when(true, j.Run), name(j.User), how, name(o.Placement.String()),
+}
+
+type jobColumn = spreadsheet.Column[jobRow]
+
+// number returns a column of whole numbers.
+func number(name string, value func(jobRow) int64) jobColumn {
+	return spreadsheet.ColumnOf(name, value)
+}
+
+// when returns a column of times, which are missing of what never happened.
+func when(name string, value func(jobRow) (backfill.Time, bool)) jobColumn {
+	return spreadsheet.OptionalColumnOf(name, func(row jobRow) (int64, bool) {
+		t, happened := value(row)
+		return int64(t), happened
 	})
 }
 
-// when writes a time, or nothing if it never happened.
-func when(happened bool, t backfill.Time) string {
-	if !happened {
-		return ""
+// label returns a column of texts.
+func label(name string, value func(jobRow) string) jobColumn {
+	return spreadsheet.ColumnOf(name, value)
+}
+
+// columns returns the columns of the table. Fair start times and predictions are there if they were
+// requested.
+func (j *JobsFile) columns(r *condorsim.Result) []jobColumn {
+	all := []jobColumn{
+		label("id", func(row jobRow) string { return row.job.Name }),
+		number("submit", func(row jobRow) int64 { return int64(row.job.Submit) }),
+		when("start", func(row jobRow) (backfill.Time, bool) { return row.Start, row.Started }),
+		when("end", func(row jobRow) (backfill.Time, bool) { return row.End, row.Ended }),
+		when("guarantee", func(row jobRow) (backfill.Time, bool) { return row.Guarantee, row.Promised }),
+		number("nodes", func(row jobRow) int64 { return int64(row.job.Nodes) }),
+		number("cpus", func(row jobRow) int64 { return row.job.Cpus }),
+		number("memory", func(row jobRow) int64 { return row.job.Memory }),
+		when("estimate", func(row jobRow) (backfill.Time, bool) { return row.job.Estimate, row.job.Estimate > 0 }),
+		number("run", func(row jobRow) int64 { return int64(row.job.Run) }),
+		label("user", func(row jobRow) string { return row.job.User }),
+		label("how", func(row jobRow) string {
+			if !row.Started {
+				return ""
+			}
+			return row.How.String()
+		}),
+		label("slots", func(row jobRow) string { return row.Placement.String() }),
 	}
-	return strconv.FormatInt(int64(t), 10)
+	for _, fair := range []struct {
+		name   string
+		starts []backfill.Time
+	}{{"strict_fst", r.StrictFST}, {"relaxed_fst", r.RelaxedFST}} {
+		if fair.starts != nil {
+			all = append(all, when(fair.name, func(row jobRow) (backfill.Time, bool) {
+				return fair.starts[row.id], row.Started
+			}))
+		}
+	}
+	if j.Predictions {
+		for _, use := range []struct {
+			name string
+			of   func(row jobRow) backfill.Time
+		}{
+			{"estimate_order", func(row jobRow) backfill.Time { return r.Predicted(row.id).Order }},
+			{"estimate_backfill", func(row jobRow) backfill.Time { return r.Predicted(row.id).Backfill }},
+			{"estimate_running", func(row jobRow) backfill.Time { return r.Predicted(row.id).Running }},
+		} {
+			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.of(row), row.Started }))
+		}
+	}
+	return all
 }

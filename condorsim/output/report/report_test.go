@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -294,6 +297,40 @@ func TestJobsFile(t *testing.T) {
 	require.Equal(t, []string{"jobs.csv"}, names(t, dir), "no other file is left")
 }
 
+// The end of the name says the format; the rows are the same.
+func TestFormatsOfTheTableOfJobs(t *testing.T) {
+	dir := t.TempDir()
+	for _, end := range []string{".csv", ".csv.gz", ".csv.zst"} {
+		path := filepath.Join(dir, "jobs"+end)
+		require.NoError(t, write(path))
+		packedText := content(t, path)
+		require.Equal(t, end == ".csv", packedText == rows(t), end)
+		text, err := packed.NewReader(strings.NewReader(packedText))
+		require.NoError(t, err)
+		plain, err := io.ReadAll(text)
+		require.NoError(t, err)
+		require.Equal(t, rows(t), string(plain), end)
+	}
+	path := filepath.Join(dir, "jobs.parquet")
+	require.NoError(t, write(path))
+	type job struct {
+		ID    string `parquet:"id"`
+		Start *int64 `parquet:"start"`
+		Cpus  int64  `parquet:"cpus"`
+		User  string `parquet:"user"`
+	}
+	got, err := parquet.ReadFile[job](path)
+	require.NoError(t, err)
+	require.Equal(t, []job{{"1.0", new(int64(5)), 6, `eve "the" user`}, {"1.1", new(int64(2)), 1, ""}, {"2.0", nil, 9, "7"}},
+		got)
+	for _, wrong := range []string{"jobs", "jobs.json", "jobs.csv.xz", "csv"} {
+		_, err = report.CreateJobs(filepath.Join(dir, wrong))
+		require.ErrorContains(t, err, wrong+": its format is not known; end the name with one of .csv, .csv.gz, "+
+			".csv.zst, .parquet")
+	}
+	require.Len(t, names(t, dir), 4)
+}
+
 func TestAJobsFileThatIsNotWanted(t *testing.T) {
 	dir := t.TempDir()
 	file, err := report.CreateJobs(filepath.Join(dir, "jobs.csv"))
@@ -372,7 +409,7 @@ func TestErrorsOfAJobsFile(t *testing.T) {
 		require.ErrorIs(t, write(filepath.Join(dir, "folder", "jobs.csv")), os.ErrPermission)
 	})
 	t.Run("its place is taken", func(t *testing.T) {
-		path := filepath.Join(dir, "taken")
+		path := filepath.Join(dir, "taken.csv")
 		file, err := report.CreateJobs(path)
 		require.NoError(t, err)
 		require.NoError(t, os.Mkdir(path, 0o755))
@@ -380,7 +417,7 @@ func TestErrorsOfAJobsFile(t *testing.T) {
 		require.ErrorContains(t, err, "write the table of jobs to "+path+": ")
 		require.NotContains(t, err.Error(), "/.")
 		file.Discard()
-		require.Equal(t, []string{"file", "folder", "taken"}, names(t, dir))
+		require.Equal(t, []string{"file", "folder", "taken.csv"}, names(t, dir))
 	})
 	t.Run("no room", func(t *testing.T) {
 		if _, err := os.Stat("/dev/full"); err != nil {

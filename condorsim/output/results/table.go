@@ -1,17 +1,14 @@
 package results
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
@@ -27,44 +24,33 @@ type format struct {
 	write     func(io.Writer, *Folder) error
 }
 
-// column is a column of a table of cells. Its values are all string, int64, uint64 or float64, or
-// nil if a cell has none.
-type column struct {
-	name  string
-	kind  reflect.Type
-	value func(*Cell) any
-}
-
-func columnOf[T any](name string, value func(*Cell) T) column {
-	return column{name: name, kind: reflect.TypeFor[T](), value: func(c *Cell) any { return value(c) }}
-}
+// column is a column of a table of cells.
+type column = spreadsheet.Column[*Cell]
 
 // columns returns the columns that identify the cell, those of its machine, and then the metrics:
 // those of [metrics.Metrics] in its order, then others by name.
 func (f *Folder) columns() []column {
 	all := []column{
-		columnOf("trace", func(c *Cell) string { return c.Trace }),
-		columnOf("scheduler", func(c *Cell) string { return c.Scheduler }),
-		columnOf("policy", func(c *Cell) string { return c.Policy }),
-		columnOf("order", func(c *Cell) string { return c.Order }),
-		columnOf("options", func(c *Cell) string { return OptionsText(c.Options) }),
-		columnOf("estimates", func(c *Cell) string { return c.Estimates.String() }),
-		columnOf("load", func(c *Cell) float64 { return c.Load }),
-		columnOf("estimate_model", func(c *Cell) string { return c.EstimateModel }),
-		columnOf("seed", func(c *Cell) uint64 { return c.Seed }),
-		columnOf("jobs", func(c *Cell) int64 { return int64(c.Jobs) }),
-		columnOf("held", func(c *Cell) int64 { return int64(c.Held) }),
-		columnOf("slots", func(c *Cell) int64 { return int64(c.Machine.Slots) }),
-		columnOf("cpus", func(c *Cell) int64 { return c.Machine.Cpus }),
-		columnOf("memory", func(c *Cell) int64 { return c.Machine.Memory }),
+		spreadsheet.ColumnOf("trace", func(c *Cell) string { return c.Trace }),
+		spreadsheet.ColumnOf("scheduler", func(c *Cell) string { return c.Scheduler }),
+		spreadsheet.ColumnOf("policy", func(c *Cell) string { return c.Policy }),
+		spreadsheet.ColumnOf("order", func(c *Cell) string { return c.Order }),
+		spreadsheet.ColumnOf("options", func(c *Cell) string { return OptionsText(c.Options) }),
+		spreadsheet.ColumnOf("estimates", func(c *Cell) string { return c.Estimates.String() }),
+		spreadsheet.ColumnOf("load", func(c *Cell) float64 { return c.Load }),
+		spreadsheet.ColumnOf("estimate_model", func(c *Cell) string { return c.EstimateModel }),
+		spreadsheet.ColumnOf("seed", func(c *Cell) uint64 { return c.Seed }),
+		spreadsheet.ColumnOf("jobs", func(c *Cell) int64 { return int64(c.Jobs) }),
+		spreadsheet.ColumnOf("held", func(c *Cell) int64 { return int64(c.Held) }),
+		spreadsheet.ColumnOf("slots", func(c *Cell) int64 { return int64(c.Machine.Slots) }),
+		spreadsheet.ColumnOf("cpus", func(c *Cell) int64 { return c.Machine.Cpus }),
+		spreadsheet.ColumnOf("memory", func(c *Cell) int64 { return c.Machine.Memory }),
 	}
 	for _, name := range f.metricNames() {
-		all = append(all, column{name: name, kind: reflect.TypeFor[float64](), value: func(c *Cell) any {
-			if v, ok := c.Metrics[name]; ok {
-				return v
-			}
-			return nil
-		}})
+		all = append(all, spreadsheet.OptionalColumnOf(name, func(c *Cell) (float64, bool) {
+			v, ok := c.Metrics[name]
+			return v, ok
+		}))
 	}
 	return all
 }
@@ -96,37 +82,21 @@ func OptionsText(options map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
+// rows returns the cells in order.
+func (f *Folder) rows() iter.Seq[*Cell] {
+	return func(yield func(*Cell) bool) {
+		for i := range f.Cells {
+			if !yield(&f.Cells[i]) {
+				return
+			}
+		}
+	}
+}
+
 // WriteCSV writes comma-separated values. Numbers are exact; missing values are empty; names that a
 // spreadsheet would take for formulas have an apostrophe before them.
 func WriteCSV(out io.Writer, f *Folder) error {
-	columns := f.columns()
-	rows := csv.NewWriter(out)
-	row := make([]string, len(columns))
-	for i, c := range columns {
-		row[i] = c.name
-	}
-	if err := rows.Write(row); err != nil {
-		return err
-	}
-	for n := range f.Cells {
-		for i, c := range columns {
-			switch v := c.value(&f.Cells[n]).(type) {
-			case nil:
-				row[i] = ""
-			case float64:
-				row[i] = strconv.FormatFloat(v, 'f', -1, 64)
-			case string:
-				row[i] = spreadsheet.Quote(v)
-			default:
-				row[i] = fmt.Sprint(v)
-			}
-		}
-		if err := rows.Write(row); err != nil {
-			return err
-		}
-	}
-	rows.Flush()
-	return rows.Error()
+	return spreadsheet.WriteCSV(out, f.columns(), f.rows(), spreadsheet.Quote)
 }
 
 // orderedRow is a row as a JSON object, in the order of the columns.
@@ -139,14 +109,14 @@ type orderedRow struct {
 func (r orderedRow) MarshalJSON() ([]byte, error) {
 	text := []byte{'{'}
 	for i, c := range r.columns {
-		value, err := json.Marshal(c.value(r.cell))
+		value, err := json.Marshal(c.Value(r.cell))
 		if err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", c.name, r.cell.ID, err)
+			return nil, fmt.Errorf("%s of %s: %w", c.Name, r.cell.ID, err)
 		}
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(strconv.AppendQuote(text, c.name), ':')
+		text = append(strconv.AppendQuote(text, c.Name), ':')
 		text = append(text, value...)
 	}
 	return append(text, '}'), nil
@@ -182,40 +152,5 @@ func WriteJSON(out io.Writer, f *Folder) error {
 
 // WriteParquet writes a Parquet file with the columns of [WriteCSV]. Metrics may be missing.
 func WriteParquet(out io.Writer, f *Folder) error {
-	columns := f.columns()
-	// A struct keeps the order of the columns; the library's groups sort them.
-	fields := make([]reflect.StructField, len(columns))
-	for i, c := range columns {
-		kind := c.kind
-		if kind == reflect.TypeFor[float64]() {
-			kind = reflect.PointerTo(kind)
-		}
-		fields[i] = reflect.StructField{
-			Name: "C" + strconv.Itoa(i), Type: kind,
-			Tag: reflect.StructTag(`parquet:` + strconv.Quote(c.name)),
-		}
-	}
-	row := reflect.StructOf(fields)
-	rows := parquet.NewGenericWriter[any](out, parquet.SchemaOf(reflect.New(row).Elem().Interface()),
-		parquet.Compression(&parquet.Zstd))
-	for n := range f.Cells {
-		v := reflect.New(row).Elem()
-		for i, c := range columns {
-			value := c.value(&f.Cells[n])
-			switch number := value.(type) {
-			case nil:
-			case float64:
-				v.Field(i).Set(reflect.ValueOf(&number))
-			default:
-				v.Field(i).Set(reflect.ValueOf(value))
-			}
-		}
-		if _, err := rows.Write([]any{v.Interface()}); err != nil {
-			return fmt.Errorf("write a Parquet row: %w", err)
-		}
-	}
-	if err := rows.Close(); err != nil {
-		return fmt.Errorf("write the Parquet file: %w", err)
-	}
-	return nil
+	return spreadsheet.WriteParquet(out, f.columns(), f.rows())
 }

@@ -1,4 +1,5 @@
-// Package spreadsheet makes names safe in tables that people open as spreadsheets.
+// Package spreadsheet writes tables as CSV and Parquet from a list of columns ([Column]), and makes
+// names safe in tables that people open as spreadsheets ([Quote]).
 package spreadsheet
 
 import (
