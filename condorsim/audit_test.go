@@ -101,7 +101,7 @@ func TestAWrongPool(t *testing.T) {
 
 			path, err := violation.Save(t.TempDir())
 			require.NoError(t, err)
-			instance, err := workload.ReadInstance(path)
+			instance, err := workload.OpenInstance(path)
 			require.NoError(t, err)
 			require.Len(t, instance.Trace.Jobs, c.jobs)
 			require.Equal(t, workload.Machine{Processors: 8, Memory: 1000}, instance.Trace.Machine)

@@ -43,7 +43,7 @@ func TestExamples(t *testing.T) {
 		t.Skip("skipped: the instances with expected schedules; shared/sim-examples is not here")
 	}
 	for _, file := range files {
-		instance, err := workload.ReadInstance(file)
+		instance, err := workload.OpenInstance(file)
 		require.NoError(t, err)
 		for policy := range instance.Expected {
 			name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + policy

@@ -27,7 +27,7 @@ func TestFairStartsOfExamples(t *testing.T) {
 		t.Skip("skipped: the instances with expected fair start times; shared/sim-examples is not here")
 	}
 	for _, file := range files {
-		instance, err := workload.ReadInstance(file)
+		instance, err := workload.OpenInstance(file)
 		require.NoError(t, err)
 		for policy, expected := range instance.Expected {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+policy, func(t *testing.T) {

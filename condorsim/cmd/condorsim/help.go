@@ -13,10 +13,13 @@ var helpTexts = cli.Texts{
 	"estimates_history_share": "Learn from the first F (0 to 1) of the jobs, and do not run these.",
 	"report_baseline":         "Scheduler that the others are compared with; by default what the sweep says.",
 	"report_charts":           "Also write each chart to DIR/charts, as svg, png or both; none: neither.",
-	"run_workload": "Trace in the Standard Workload Format, or job ads as condor_history -long, -json or -xml prints" +
-		" them, plain, .gz, .xz or .zst; or the name of a trace that is built in, such as lublin-128.",
-	"run_load":          "Scale the load: times between submissions are divided by F.",
-	"run_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",
+	"run_file":                "What to run: a trace, job ads or an instance, or - for standard input.",
+	"run_workload": "The same as FILE: a trace in the Standard Workload Format, job ads as condor_history -long, -json " +
+		"or -xml prints them, or an instance; plain, .gz, .xz or .zst; or the name of a trace that is built in, such " +
+		"as lublin-128.",
+	"run_instance":        "The same for a small JSON instance, whatever its text begins with.",
+	"run_load":            "Scale the load: times between submissions are divided by F.",
+	"trace_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",
 	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
 		"had at one time.",
 	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",
@@ -59,11 +62,7 @@ var helpTexts = cli.Texts{
 	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
 		".json or SWF, and the compression, .gz, .xz or .zst.",
-	"merge_load": "Scale the load of the merged trace: times between submissions are divided by F.",
-	"convert_from": "What to read: SWF, a JSON instance, or job ads as condor_history -long, -json or -xml prints " +
-		"them; plain, .gz, .xz or .zst.",
-	"convert_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are " +
-		"tried in turn.",
+	"merge_load":              "Scale the load of the merged trace: times between submissions are divided by F.",
 	"generate_estimate_model": "Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST.",
 	"generate_memory_model": "Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by " +
 		"default none is needed.",
@@ -74,6 +73,6 @@ var helpTexts = cli.Texts{
 		"process, less comes in bursts.",
 	"simple_run_median": "Median of the run times, which are log-normal; 1800 by default.",
 	"simple_zipf":       "Users have jobs by Zipf's law with this exponent, 1.2 by default.",
-	"info_trace": "Trace in the Standard Workload Format, plain, .gz, .xz or .zst, or the name of one that is " +
-		"built in.",
+	"trace": "What to read: a trace in the Standard Workload Format, job ads or an instance, plain, .gz, .xz or .zst; " +
+		"- for standard input; or the name of a trace that is built in.",
 }

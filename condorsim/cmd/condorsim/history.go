@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,20 +14,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
-
-// holdsAds reports whether a workload is a file of job ads. It is false without an error if there
-// is no such file.
-func holdsAds(name string) (bool, error) {
-	file, err := openFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // reading the trace gives the error
-	}
-	if err != nil {
-		return false, fmt.Errorf("read the workload: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return history.IsAds(file), nil
-}
 
 // history reads the job ads of the workload, for the pool or, without one, for a machine of the
 // history's size; see [history.History.Trace].
@@ -49,7 +34,7 @@ func (c *runCommand) history(pool *pools.Description, logger hclog.Logger) (*con
 	if len(c.EstimateAttr) > 0 {
 		o.Schema.Estimates = c.EstimateAttr
 	}
-	h, err := history.Read(file, c.Workload, o)
+	h, err := history.Read(file, shown(c.Workload), o)
 	if err != nil {
 		return nil, err
 	}

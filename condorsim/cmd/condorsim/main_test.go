@@ -99,7 +99,12 @@ func TestExitCodes(t *testing.T) {
 		{"--workload small.swf --per-user", 2, "--per-user is a part of the JSON object; add --json"},
 		{"--workload small.swf --policy maui --count-events", 2, "--count-events: policy maui keeps no profile"},
 		{"--workload small.swf --policy dc --count-events --jobs 2", 0, ""},
-		{"", 2, "--workload=FILE or --instance=FILE"},
+		{"", 2, "name what to run: FILE, --workload FILE or --instance FILE; condorsim workload formats describes"},
+		{"small.swf --workload small.swf", 2, "small.swf and small.swf: name what to run once"},
+		{"small.swf", 0, ""},
+		{"instance.json", 0, ""},
+		{"--workload instance.json", 0, ""},
+		{"instance.json --jobs 2", 2, "an instance is taken as it is"},
 	} {
 		cmd, stdout, stderr := launched(t, strings.Fields(c.args)...)
 		require.Equal(t, c.code, code(t, cmd.Run()), "%s: %s", c.args, stderr)

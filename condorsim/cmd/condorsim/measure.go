@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +13,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// check returns an error for invalid flags about measuring and estimates.
+// check returns an error for invalid flags about what to run, measuring and estimates.
 func (c *runCommand) check() error {
+	named := cmp.Or(c.Workload, c.Instance)
 	switch {
+	case c.File != "" && named != "":
+		return fmt.Errorf("%s and %s: name what to run once", c.File, named)
+	case c.File == "" && named == "":
+		return errors.New("name what to run: FILE, --workload FILE or --instance FILE; condorsim workload formats " +
+			"describes what is read, and lublin-128 is built in")
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:

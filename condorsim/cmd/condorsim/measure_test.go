@@ -54,7 +54,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 		"please report it with the case that was saved, which shows it again: condorsim run --instance "+path+
 		` --policy easy --policy-opt depth="2" --order "expr:WaitTime * 2" --estimates "mix:0.5" --estimates-running `+
 		`"requested" --history "a b.swf" --estimates-opt window="60"`)
-	instance, readErr := workload.ReadInstance(path)
+	instance, readErr := workload.OpenInstance(path)
 	require.NoError(t, readErr)
 	require.Equal(t, []workload.Job{{ID: 7, Run: 6, Estimate: 9, Procs: 2}}, instance.Trace.Jobs)
 	files, readErr := os.ReadDir(c.DumpDir)

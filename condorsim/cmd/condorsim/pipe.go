@@ -16,10 +16,24 @@ type pipe struct {
 // pipes are the opened pipes, by name.
 var pipes sync.Map //nolint:gochecknoglobals // a process has but one standard input
 
-// openPipe opens a pipe from its beginning; nil if the name is not a pipe's.
+// standardInput is the name that stands for standard input.
+const standardInput = "-"
+
+// shown returns the name of a file as people know it.
+func shown(name string) string {
+	if name == standardInput {
+		return "standard input"
+	}
+	return name
+}
+
+// openPipe opens a pipe, or standard input for "-", from its beginning; nil if the name is neither's.
 func openPipe(name string) (fs.File, error) {
 	if p, known := pipes.Load(name); known {
 		return &pipeReader{pipe: p.(*pipe)}, nil //nolint:forcetypeassert // nothing else is stored
+	}
+	if name == standardInput {
+		return keep(name, os.Stdin), nil
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return nil, nil // opening it as a file gives the error
@@ -28,9 +42,14 @@ func openPipe(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return keep(name, file), nil
+}
+
+// keep makes a pipe of a file and remembers it.
+func keep(name string, file *os.File) *pipeReader {
 	p := &pipe{file: file}
 	pipes.Store(name, p)
-	return &pipeReader{pipe: p}, nil
+	return &pipeReader{pipe: p}
 }
 
 // pipeReader reads a pipe from its beginning.

@@ -31,15 +31,15 @@ import (
 
 // runCommand is condorsim run.
 type runCommand struct {
-	Workload string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"${run_workload}"`
-	Instance string  `group:"Workload" xor:"workload" required:"" placeholder:"FILE" help:"Small JSON instance."`
+	File string `arg:"" optional:"" help:"${run_file}"`
+
+	Workload string  `group:"Workload" xor:"workload" placeholder:"FILE" help:"${run_workload}"`
+	Instance string  `group:"Workload" xor:"workload" placeholder:"FILE" help:"${run_instance}"`
 	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
 	Load     float64 `group:"Workload" placeholder:"F" help:"${run_load}"`
 
 	traceFlags
 	modelFlags
-
-	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"${run_estimate_attr}"`
 
 	Cpus      int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
 	Memory    int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
@@ -76,8 +76,12 @@ type runCommand struct {
 
 // Help is shown below the flags.
 func (*runCommand) Help() string {
-	return `Examples:
-  condorsim run --workload lublin-128
+	return `What to run is named once: as FILE, with --workload, or with --instance. What it holds is seen by how
+it begins, whatever its name; condorsim workload formats describes what is read.
+
+Examples:
+  condorsim run lublin-128
+  xzcat trace.swf.xz | condorsim run - --policy easy
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
   condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
@@ -105,6 +109,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return cli.Bad(err)
 	}
+	c.Workload = cmp.Or(c.Workload, c.File)
 	chooser, err := c.chooser(logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -290,27 +295,30 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 
 // load reads the workload and the pool.
 func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
-	cli.Tell("reading %s, to run it under %s", cmp.Or(c.Workload, c.Instance), c.Policy)
+	cli.Tell("reading %s, to run it under %s", shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
 	var pool *pools.Description
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
 			return nil, err
 		}
 	}
-	ads := false
+	format := workload.FormatInstance
 	if c.Workload != "" {
-		if ads, err = holdsAds(c.Workload); err != nil {
+		if format, err = formatOf(c.Workload); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case ads && c.ProcsField != "allocated":
-		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", c.Workload)
-	case ads:
+	case format == workload.FormatAds && c.ProcsField != "allocated":
+		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", shown(c.Workload))
+	case format == workload.FormatAds:
 		w, err = c.history(pool, logger)
 	case len(c.EstimateAttr) > 0 && c.History == "":
 		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
 	default:
+		if format == workload.FormatInstance {
+			c.Workload, c.Instance = "", cmp.Or(c.Instance, c.Workload)
+		}
 		w, err = c.fromTrace(pool, logger)
 	}
 	if err != nil {
@@ -341,13 +349,9 @@ func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workl
 			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
 				"that change a trace say how it is read; an instance is taken as it is")
 		}
-		instance, err := workload.ReadInstance(c.Instance)
-		if err != nil {
-			return nil, err
-		}
-		return instance.Trace, nil
+		return readInstance(c.Instance)
 	}
-	trace, err := openTrace(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
+	trace, err := c.open(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +378,7 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 			abridge(trace.Cleaning.TooMuchMemoryIDs))
 	}
 	if len(trace.Jobs) == 0 {
-		return errors.New(c.Workload + ": no job is left to be run; --clean none keeps more")
+		return errors.New(shown(c.Workload) + ": no job is left to be run; --clean none keeps more")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
@@ -27,6 +28,7 @@ type workloadCommand struct {
 	Merge    mergeCommand    `cmd:"" help:"Make one trace of several."`
 	Generate generateCommand `cmd:"" help:"Make up a trace."`
 	Convert  convertCommand  `cmd:"" help:"Convert between formats and compressions."`
+	Formats  formatsCommand  `cmd:"" help:"Describe the formats that are read."`
 }
 
 // traceFlags say how to read the lines of a trace.
@@ -34,6 +36,8 @@ type traceFlags struct {
 	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"${trace_clean}"`
 	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"${trace_procs_field}"`
 	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"${trace_overrun}"`
+
+	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"${trace_estimate_attr}"`
 }
 
 // machineFlags give the machine that a trace runs on.
@@ -75,18 +79,24 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	}
 }
 
-// openTrace reads a trace, with a progress bar, and changes it. If no file has that name, it takes
-// the built-in trace of the name.
-func openTrace(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
+// open reads a trace, with a progress bar, or job ads or an instance as a trace, and changes it. If
+// no file has that name, it takes the built-in trace of the name.
+func (f traceFlags) open(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
-	bar := cli.NewProgress("reading")
-	defer bar.Done()
-	opts.Progress = bar.Update
-	trace, err := readTrace(file, opts)
-	if errors.Is(err, fs.ErrNotExist) {
-		trace, err = readBuiltIn(file, opts, err)
+	format, err := formatOf(file)
+	if err != nil {
+		return nil, err
+	}
+	var trace *workload.Trace
+	switch format {
+	case workload.FormatAds:
+		trace, err = f.readAds(file, opts)
+	case workload.FormatInstance:
+		trace, err = readInstance(file)
+	default:
+		trace, err = readTrace(file, opts)
 	}
 	if err != nil || x.IsZero() {
 		return trace, err
@@ -94,14 +104,62 @@ func openTrace(file string, opts workload.Options, x workload.Transform) (*workl
 	return trace.Transform(x)
 }
 
+// formatOf says what a file of jobs holds, by how it begins. If it cannot be read, reading it as a
+// trace gives the error.
+func formatOf(name string) (workload.Format, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return workload.FormatSWF, nil
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, stop, err := workload.Text(file)
+	if err != nil {
+		return workload.FormatSWF, nil
+	}
+	defer stop()
+	return workload.Recognise(text, shown(name))
+}
+
+// readAds reads job ads as a trace.
+func (f traceFlags) readAds(name string, opts workload.Options) (*workload.Trace, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the workload: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return history.ReadTrace(file, shown(name), f.EstimateAttr, opts)
+}
+
+// readInstance reads an instance (a small JSON workload) as a trace.
+func readInstance(name string) (*workload.Trace, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read instance: %w; check the path", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	instance, err := workload.ReadInstance(file, shown(name))
+	if err != nil {
+		return nil, err
+	}
+	return instance.Trace, nil
+}
+
+// readTrace reads a trace in SWF, with a progress bar.
 func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
+	bar := cli.NewProgress("reading")
+	defer bar.Done()
+	opts.Progress = bar.Update
 	if pipe, err := openPipe(name); err != nil || pipe != nil {
 		if err != nil {
 			return nil, fmt.Errorf("read trace: %w", err)
 		}
-		return workload.ReadSWF(pipe, name, opts)
+		return workload.ReadSWF(pipe, shown(name), opts)
 	}
-	return workload.Open(name, opts)
+	trace, err := workload.Open(name, opts)
+	if errors.Is(err, fs.ErrNotExist) {
+		return readBuiltIn(name, opts, err)
+	}
+	return trace, err
 }
 
 const (

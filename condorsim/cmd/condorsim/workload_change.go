@@ -10,7 +10,7 @@ import (
 
 // cleanCommand is condorsim workload clean.
 type cleanCommand struct {
-	Trace string `arg:"" help:"Trace in the Standard Workload Format, or the name of one that is built in."`
+	Trace string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
 	outFlags
@@ -33,7 +33,7 @@ func (c *cleanCommand) Run() error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := openTrace(c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
+	trace, err := c.open(c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -42,7 +42,7 @@ func (c *cleanCommand) Run() error {
 
 // scaleCommand is condorsim workload scale.
 type scaleCommand struct {
-	Trace string `arg:"" help:"Trace in the Standard Workload Format, or the name of one that is built in."`
+	Trace string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
 	modelFlags
@@ -69,7 +69,7 @@ func (c *scaleCommand) Run() error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := openTrace(c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(c.Load, c.Jobs))
+	trace, err := c.open(c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(c.Load, c.Jobs))
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -115,7 +115,7 @@ func (c *mergeCommand) Run() error {
 	traces := make([]*workload.Trace, len(c.Traces))
 	names := make([]string, len(c.Traces))
 	for i, file := range c.Traces {
-		if traces[i], err = openTrace(file, c.options(c.machineFlags, c.MemoryModel),
+		if traces[i], err = c.open(file, c.options(c.machineFlags, c.MemoryModel),
 			workload.Transform{}); err != nil {
 			return cli.Bad(err)
 		}

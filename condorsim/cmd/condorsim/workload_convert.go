@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -14,8 +11,7 @@ import (
 
 // convertCommand is condorsim workload convert.
 type convertCommand struct {
-	From         string   `arg:"" help:"${convert_from}"`
-	EstimateAttr []string `placeholder:"NAME" help:"${convert_estimate_attr}"`
+	From string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
 	outFlags
@@ -56,36 +52,16 @@ func (c *convertCommand) Run() error {
 // read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
 func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
-	begin, err := firstLetter(c.From)
-	ads, adsErr := holdsAds(c.From)
-	switch {
-	case adsErr != nil:
-		return nil, adsErr
-	case ads && begin != '{':
-		return c.history()
-	case err == nil && begin == '{':
-		instance, instanceErr := workload.ReadInstance(c.From)
-		if instanceErr != nil {
-			return nil, instanceErr
-		}
-		return instance.Trace, nil
-	case out.isInstance(): // also if it cannot be read: its reader gives the error
-		return openTrace(c.From, c.options(c.machineFlags, ""), workload.Transform{})
-	default:
-		const large = 1 << 20 // checks the lines for a machine that holds any job
-		_, err = openTrace(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
-		return nil, err
-	}
-}
-
-// history reads job ads as a trace.
-func (c *convertCommand) history() (*workload.Trace, error) {
-	file, err := openFile(c.From)
+	format, err := formatOf(c.From)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
-	return history.ReadTrace(file, c.From, c.EstimateAttr, c.options(c.machineFlags, ""))
+	if format == workload.FormatSWF && !out.isInstance() {
+		const large = 1 << 20 // checks the lines for a machine that holds any job
+		_, err = c.open(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
+		return nil, err
+	}
+	return c.open(c.From, c.options(c.machineFlags, ""), workload.Transform{})
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.
@@ -97,31 +73,11 @@ func (c *convertCommand) repack(out *outFile) error {
 	defer file.Close() //nolint:errcheck // only read
 	text, err := packed.NewReader(file)
 	if err != nil {
-		return cli.Bad(fmt.Errorf("%s: %w", c.From, err))
+		return cli.Bad(fmt.Errorf("%s: %w", shown(c.From), err))
 	}
 	defer text.Close() //nolint:errcheck // only read
 	return out.put(func(w io.Writer) error {
 		_, copyErr := io.Copy(w, text)
 		return copyErr
 	}, madeTrace{Out: out.name}, "every line as it was")
-}
-
-// firstLetter returns the first byte of a text that is not blank.
-func firstLetter(name string) (byte, error) {
-	file, err := openFile(name)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, err := packed.NewReader(file)
-	if err != nil {
-		return 0, err
-	}
-	defer text.Close() //nolint:errcheck // only read
-	letters := bufio.NewReader(text)
-	for {
-		if b, err := letters.ReadByte(); err != nil || !strings.ContainsRune(" \t\r\n", rune(b)) {
-			return b, err
-		}
-	}
 }

@@ -11,7 +11,7 @@ import (
 
 // infoCommand is condorsim workload info.
 type infoCommand struct {
-	Trace string `arg:"" help:"${info_trace}"`
+	Trace string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
 	modelFlags
@@ -35,7 +35,7 @@ Examples:
 func (c *infoCommand) Run() error {
 	o := c.options(c.machineFlags, c.MemoryModel)
 	o.KeepRecorded = true
-	trace, err := openTrace(c.Trace, o, c.transform(0, 0))
+	trace, err := c.open(c.Trace, o, c.transform(0, 0))
 	if err != nil {
 		return cli.Bad(err)
 	}

@@ -65,12 +65,23 @@ func TestBuiltInTraces(t *testing.T) {
 	}
 	for _, name := range builtIn() {
 		require.True(t, made[name], "the README says how %s is made", name)
-		trace, err := openTrace(name, workload.Options{}, workload.Transform{})
+		trace, err := traceFlags{}.open(name, workload.Options{}, workload.Transform{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")
 	}
 	require.Len(t, builtIn(), len(made))
+}
+
+// The instance in the description of formats can be run.
+func TestFormatsHaveAnInstance(t *testing.T) {
+	_, text, found := strings.Cut(formats, "\n{\n")
+	require.True(t, found)
+	text, _, found = strings.Cut(text, "\n}\n")
+	require.True(t, found)
+	instance, err := workload.ReadInstance(strings.NewReader("{"+text+"}"), "formats")
+	require.NoError(t, err)
+	require.Len(t, instance.Trace.Jobs, 2)
 }
 
 func TestAFileComesBeforeABuiltInTrace(t *testing.T) {

@@ -42,7 +42,11 @@ func ReadEnded(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, erro
 		return nil, fmt.Errorf("read the past: %s: %w", name, err)
 	}
 	defer stop()
-	if adsAhead(text) {
+	format, err := workload.Recognise(text, name)
+	if err != nil {
+		return nil, err
+	}
+	if format == workload.FormatAds {
 		return readEndedAds(text, name, o)
 	}
 	t, err := workload.ReadSWF(text, name, workload.Options{CPUs: anyMachine})

@@ -19,13 +19,10 @@
 package history
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,6 +84,9 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		return nil, fmt.Errorf("read the history: %s: %w", name, err)
 	}
 	defer stop()
+	if _, err = workload.Recognise(text, name); err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
 	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o)}
 	for ad, err := range classad.ReadAds(text, name) {
 		if err != nil {
@@ -143,27 +143,6 @@ func ReadTrace(r io.Reader, name string, estimates []string, o workload.Options)
 		return nil, err
 	}
 	return h.Trace(o)
-}
-
-// adsBegin matches the beginning of a file of ads: an attribute, a bracket of any form, or what
-// HTCondor prints above and between ads.
-var adsBegin = regexp.MustCompile(`^(\*\*\*|-- |#|//|[\[{<]|[A-Za-z_][\w.]*\s*=)`)
-
-// IsAds reports whether a file, compressed or not, holds ads, by how it begins. It is false for a
-// file that cannot be read.
-func IsAds(r io.Reader) bool {
-	text, stop, err := workload.Text(r)
-	if err != nil {
-		return false
-	}
-	defer stop()
-	return adsAhead(text)
-}
-
-// adsAhead reports whether a text that is yet to be read holds ads.
-func adsAhead(text *bufio.Reader) bool {
-	head, _ := text.Peek(1 << 12) // the end of a short file is no error
-	return adsBegin.Match(bytes.TrimLeft(head, " \t\r\n"))
 }
 
 // key identifies a job. The submit time is part of it, since a schedd may begin again with

@@ -240,22 +240,10 @@ func TestForms(t *testing.T) {
 	require.NoError(t, w.Close())
 	forms["gzip"] = packed.String()
 	for name, form := range forms {
-		require.True(t, history.IsAds(strings.NewReader(form)), name)
 		got, err := history.Read(strings.NewReader(form), "folder/test.ads",
 			history.Options{Schema: negotiator.DefaultSchema()})
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
-	}
-}
-
-func TestIsAds(t *testing.T) {
-	for text, want := range map[string]bool{
-		"": false, "\n": false, "; MaxProcs: 4\n1 0 -1": false, "1 0 -1 60": false, "-1 0": false, "hello": false,
-		"ClusterId = 1\n": true, "  a=1": true, "*** Offset = 0": true,
-		"\n-- Schedd: a.example.org : <192.0.2.1:9618?...\n": true,
-		"{\"ClusterId\": 1}": true, "[ClusterId = 1]": true, "<?xml version=\"1.0\"?>": true, "# a comment\n": true,
-	} {
-		require.Equal(t, want, history.IsAds(strings.NewReader(text)), text)
 	}
 }
 

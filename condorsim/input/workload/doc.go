@@ -11,8 +11,9 @@
 //   - [Trace.Transform] cuts and scales a trace and models estimates ([EstimateModel]) and memory
 //     ([MemoryModel]); [Merge] makes one trace of several.
 //   - [Trace.WriteSWF] and [Trace.WriteInstance] write what the readers read.
-//   - [ReadInstance] reads a JSON [Instance]: a trace of some dozen jobs and, per policy, the
+//   - [OpenInstance] and [ReadInstance] read a JSON [Instance]: a trace of some dozen jobs and, per policy, the
 //     results a scheduler must reach.
+//   - [Recognise] says what a text holds, and what it looks like if that is not read.
 //   - [Error] says where a file is wrong: file, line, field, and what to do.
 //
 // Package generate, below, makes up traces; package packed compresses.

@@ -53,16 +53,21 @@ type instanceJob struct {
 // maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
 const maxInstance = 64 << 20
 
-// ReadInstance reads an [Instance] from a JSON file, which may be compressed. Unknown keys and
-// values that no scheduler can work with are faults, returned as *Error, with the line if JSON
-// gives one. Jobs are sorted by submit time, and expected results with them. Jobs larger than the
-// machine are kept: a simulation puts them on hold.
-func ReadInstance(path string) (*Instance, error) {
-	from, err := os.Open(path)
+// OpenInstance reads the instance in the file path; see ReadInstance.
+func OpenInstance(path string) (*Instance, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
 	}
-	defer from.Close() //nolint:errcheck // only read
+	defer file.Close() //nolint:errcheck // only read
+	return ReadInstance(file, path)
+}
+
+// ReadInstance reads an [Instance] from JSON, which may be compressed. Unknown keys and values that
+// no scheduler can work with are faults, returned as *Error, with the path, and the line if JSON
+// gives one. Jobs are sorted by submit time, and expected results with them. Jobs larger than the
+// machine are kept: a simulation puts them on hold.
+func ReadInstance(from io.Reader, path string) (*Instance, error) {
 	unpacked, err := packed.NewReader(from)
 	if err != nil {
 		return nil, unreadable(path, 0, err)
@@ -137,7 +142,7 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 	offset = min(offset, int64(len(text)))
 	return &Error{
 		File: path, Line: 1 + bytes.Count(text[:offset], []byte("\n")),
-		Problem: err.Error(), Hint: "see the format of instances", Err: err,
+		Problem: err.Error(), Hint: "condorsim workload formats describes instances", Err: err,
 	}
 }
 

@@ -17,7 +17,7 @@ func readInstance(t *testing.T, text string) (*workload.Instance, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "i.json")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return workload.ReadInstance(path)
+	return workload.OpenInstance(path)
 }
 
 func TestReadInstance(t *testing.T) {
@@ -92,7 +92,7 @@ func TestReadInstanceErrors(t *testing.T) {
 			require.ErrorAs(t, err, &fault)
 		})
 	}
-	_, err := workload.ReadInstance(filepath.Join(t.TempDir(), "none.json"))
+	_, err := workload.OpenInstance(filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -104,7 +104,7 @@ func TestReadAllExamples(t *testing.T) {
 	}
 	require.Len(t, paths, 15)
 	for _, path := range paths {
-		instance, err := workload.ReadInstance(path)
+		instance, err := workload.OpenInstance(path)
 		require.NoError(t, err)
 		require.Zero(t, instance.Trace.Cleaning.OutOfOrder)
 		require.Len(t, instance.Expected, 17, path)
@@ -168,6 +168,6 @@ func TestInstanceThatIsTooLong(t *testing.T) {
 	}
 	require.NoError(t, unpacked.Close())
 	require.NoError(t, file.Close())
-	_, err = workload.ReadInstance(path)
+	_, err = workload.OpenInstance(path)
 	require.EqualError(t, err, path+": the instance is longer than 64 MiB; give it as a trace in SWF")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"syscall"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
@@ -59,6 +60,9 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	}
 	defer file.Close() //nolint:errcheck // only read
 	text := bufio.NewReaderSize(file, maxLine)
+	if err = noSWF(text, name); err != nil {
+		return nil, err
+	}
 	for line := 1; err == nil; line++ {
 		var s []byte
 		s, err = text.ReadSlice('\n')
@@ -110,6 +114,9 @@ func unreadable(name string, line int, err error) error {
 	case errors.Is(err, bufio.ErrBufferFull):
 		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
 		fault.Hint = "this is no SWF file"
+	case errors.Is(err, syscall.EISDIR):
+		fault.Problem = "is a directory"
+		fault.Hint = "give a file"
 	case errors.As(err, &truncated):
 		fault.Problem = err.Error()
 		fault.Hint = "fetch it again"
