@@ -30,8 +30,17 @@ func (r *Result) Series() metrics.Series {
 }
 
 // Measured returns the numbers of [Result.Measures] with labels and units, in the order in which
-// they are printed. It leaves out what does not apply, such as guarantees where none were given.
+// they are printed. It leaves out what does not apply, such as guarantees where none were given, and
+// means and shares where no job ran to its end.
 func (r *Result) Measured() metrics.Measures {
+	list := r.allMeasured()
+	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {
+		return list
+	}
+	return slices.DeleteFunc(list, func(m metrics.Measure) bool { return m.Value == 0 && m.Unit != metrics.Count })
+}
+
+func (r *Result) allMeasured() metrics.Measures {
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
 	list = append(list, r.starts()...)

@@ -17,7 +17,8 @@ import (
 )
 
 // SlotsFromAds makes slots of the ads of a file, as classad.ReadAds yields them. A name that two
-// slots share and a file without slots are errors. Errors give file and line.
+// slots share and a file without slots are errors. Errors give file and line. An ad without
+// Requirements accepts every job that it has room for.
 func SlotsFromAds(file string, schema negotiator.Schema,
 	ads iter.Seq2[*classad.ClassAd, error],
 ) ([]*negotiator.Slot, error) {
@@ -27,6 +28,7 @@ func SlotsFromAds(file string, schema negotiator.Schema,
 		if err != nil {
 			return nil, err
 		}
+		negotiator.RequireNothing(ad)
 		slot, err := schema.SlotFromAd(ad)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
@@ -44,7 +46,8 @@ func SlotsFromAds(file string, schema negotiator.Schema,
 }
 
 // FromAds makes a workload of the job ads of a file, for a pool of slots. RemoteWallClockTime, as
-// in HTCondor's history, is the actual run time. Errors give file and line.
+// in HTCondor's history, is the actual run time. Errors give file and line. An ad without
+// Requirements may use every slot that has room.
 func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 	ads iter.Seq2[*classad.ClassAd, error],
 ) (*Workload, error) {
@@ -80,6 +83,7 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 }
 
 func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
+	negotiator.RequireNothing(ad)
 	j, err := schema.JobFromAd(0, ad)
 	if err != nil {
 		return Job{}, err

@@ -121,6 +121,15 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	return slot, nil
 }
 
+// RequireNothing gives an ad without Requirements such that are always true. HTCondor's own tools
+// always write some, and an ad without matches nothing; but ads that people write for simulations, or
+// print with a choice of attributes, mostly have none.
+func RequireNothing(ad *classad.ClassAd) {
+	if _, given := ad.Lookup("Requirements"); !given {
+		ad.SetBool("Requirements", true)
+	}
+}
+
 // JobFromAd reads a job. The caller chooses the ID. ClusterId and ProcId name the job and order the
 // jobs that were submitted in the same second. An ad without these or QDate is an error.
 func (s Schema) JobFromAd(id backfill.JobID, ad *classad.ClassAd) (*Job, error) {

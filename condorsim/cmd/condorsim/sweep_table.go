@@ -68,7 +68,11 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 // metric adds a column for a metric and, if there is a baseline, one for the gain over it.
 func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 	t.add(name, true, func(c *results.Cell) string {
-		return strconv.FormatFloat(c.Metrics[metric], 'f', decimals, 64) + unit
+		v, known := c.Metrics[metric]
+		if !known {
+			return "no job ran"
+		}
+		return strconv.FormatFloat(v, 'f', decimals, 64) + unit
 	})
 	if t.folder.Manifest.Baseline != "" {
 		t.add("gain over "+t.folder.Manifest.Baseline, true, func(c *results.Cell) string { return t.gain(c, metric) })
@@ -79,10 +83,11 @@ func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
 // itself, and where there is none or it is 0.
 func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	base := t.baseline[sharedBy(c.Key)]
-	if base == nil || base == c || base.Metrics[metric] == 0 {
+	v, known := c.Metrics[metric]
+	if base == nil || base == c || base.Metrics[metric] == 0 || !known {
 		return ""
 	}
-	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-c.Metrics[metric])/base.Metrics[metric])
+	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-v)/base.Metrics[metric])
 }
 
 // write prints the table of a sweep's results, or nothing if none of its simulations is finished.

@@ -68,10 +68,13 @@ func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 	if cli.IsTerminal(os.Stderr) {
 		return
 	}
-	what := fmt.Sprintf("mean wait %.1f s, mean bounded slowdown %.2f", cell.Metrics["mean_wait"],
-		cell.Metrics["mean_bounded_slowdown"])
-	if err != nil {
+	wait, ran := cell.Metrics["mean_wait"]
+	what := fmt.Sprintf("mean wait %.1f s, mean bounded slowdown %.2f", wait, cell.Metrics["mean_bounded_slowdown"])
+	switch {
+	case err != nil:
 		what = "FAILED"
+	case !ran:
+		what = "no job ran"
 	}
 	v.line("%*d/%d %s: %s", len(strconv.Itoa(v.cells)), v.done, v.cells, key.ID, what)
 }

@@ -16,6 +16,7 @@
 //	JobStatus              4 counts; see workload.Clean for the others
 //	JobUniverse            scheduler, local and grid jobs need no slot
 //	Owner, AcctGroup…      labels
+//	Requirements           for --pool; without any, a job may use every slot that has room
 package history
 
 import (

@@ -63,6 +63,7 @@ func (s *shared) labels(ad *classad.ClassAd) map[string]string {
 // reduced ads are equal. Requests become numbers, since the attributes that their expressions refer
 // to (MemoryUsage…) differ from job to job.
 func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vector) *classad.ClassAd {
+	negotiator.RequireNothing(ad)
 	names := map[string]bool{}
 	for i, resource := range resources {
 		ad.SetInt("Request"+resource, chunk[i])

@@ -12,7 +12,8 @@ import (
 // that are not slots to plan with: dynamic slots, since they are parts of a partitionable slot
 // whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of several
 // ads with one name, the one with the latest LastHeardFrom counts. A file without slots is an
-// error. Errors give file and line.
+// error. Errors give file and line. An ad without Requirements accepts every job that it has room
+// for.
 func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) (*Description, error) {
 	p := &Description{Schema: schema}
 	index := map[string]int{} // by name, the index in p.Slots
@@ -24,6 +25,7 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		if !p.LeftOut.wants(ad) {
 			continue
 		}
+		negotiator.RequireNothing(ad)
 		slot, err := schema.SlotFromAd(ad)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)

@@ -92,8 +92,8 @@ type summary struct {
 	Held     int               `json:"held,omitempty"` // jobs that could never run, left out of the means
 	Machine  machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
-	Bound    int64             `json:"bound,omitempty"` // of bounded slowdowns, unless it is the usual one
-	Metrics  metrics.Measures  `json:"metrics"`
+	Bound    int64             `json:"bound,omitempty"`     // of bounded slowdowns, unless it is the usual one
+	Metrics  metrics.Measures  `json:"metrics"`             // only counts, if no job ran
 	BrokenBy map[string]int    `json:"broken_by,omitempty"` // broken guarantees by cause
 	Refused  []refused         `json:"refused,omitempty"`   // decisions, by policy
 	Users    []metrics.User    `json:"users,omitempty"`
@@ -200,7 +200,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		}
 		t.AppendSeparator()
 	}
-	if _, err := io.WriteString(out, t.Render()+"\n"+whyHeld(r)+whyRefused(r)); err != nil {
+	if _, err := io.WriteString(out, t.Render()+"\n"+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
@@ -325,6 +325,15 @@ func format(m metrics.Measure) string {
 	default:
 		return decimals(m.Value, 2)
 	}
+}
+
+// whyNothing says that no job ran, so that nobody looks for the means.
+func whyNothing(r *condorsim.Result) string {
+	if len(r.Ran()) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %d of %d jobs are held\n", r.Held(),
+		len(r.Outcomes))
 }
 
 // whyHeld lists held jobs, a line each, but not all of them if there are many.

@@ -126,7 +126,8 @@ func TestJSONOfNothing(t *testing.T) {
 	r.Workload.Jobs, r.Outcomes, r.Cycles = nil, nil, 0
 	var out strings.Builder
 	require.NoError(t, report.JSON(&out, report.Run{}, r, nil))
-	require.Contains(t, out.String(), `"mean_wait": 0`)
+	require.NotContains(t, out.String(), `"mean_wait"`)
+	require.Contains(t, out.String(), `"cycles": 0`)
 	out.Reset()
 	require.NoError(t, report.WriteJobs(&out, r))
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the header")
@@ -244,6 +245,21 @@ func TestJSONOfRefusals(t *testing.T) {
 		"policy": "mine", "count": 4.0, "at": 7.0,
 		"reason": strings.Repeat("x", 300) + "…", "given_up": false,
 	}}, told.Refused)
+}
+
+// Where no job ran there are no means, which would look like those of a perfect schedule.
+func TestNothingRan(t *testing.T) {
+	r := finished()
+	r.Workload.Jobs, r.Outcomes = r.Workload.Jobs[2:], r.Outcomes[2:]
+	var out strings.Builder
+	require.NoError(t, report.Table(&out, report.Run{}, r, nil))
+	require.Contains(t, out.String(), "\nno job ran to its end, so there is nothing to measure: 1 of 1 jobs are held\n"+
+		"held: 2.0 fits nowhere\n")
+	require.NotRegexp(t, "mean |median|utilisation|makespan", out.String())
+	out.Reset()
+	require.NoError(t, report.JSON(&out, report.Run{}, r, nil))
+	require.NotRegexp(t, `mean_|share_|utilisation`, out.String())
+	require.Contains(t, out.String(), `"lost_core_seconds": 30.5`)
 }
 
 func TestTableOfManyHeldJobs(t *testing.T) {
