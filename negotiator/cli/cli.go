@@ -183,6 +183,10 @@ func IsTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
+// HasColours reports whether the file is a terminal in colour whose user wants it so
+// (https://no-color.org).
+func HasColours(f *os.File) bool { return IsTerminal(f) && os.Getenv("NO_COLOR") == "" }
+
 // LogLevels are the valid log levels.
 const LogLevels = "trace,debug,info,warn,error,off"
 

@@ -71,7 +71,7 @@ func (c *poolFlags) negotiatorAd(ctx context.Context, more ...string) (*classad.
 	var err error
 	if *c.Pool == config.LocalPool {
 		if site.Config, err = condorconfig.Read(ctx, condorconfig.Source{}); err != nil {
-			return nil, nil, cli.Bad(fmt.Errorf("%w; at a time of a simulation, look with --at T", err))
+			return nil, nil, cli.Bad(noLocalPool(err))
 		}
 		c.htcondor.Store(site.Config)
 	}
@@ -117,6 +117,17 @@ func (c *poolFlags) negotiatorAd(ctx context.Context, more ...string) (*classad.
 	}
 	slices.SortStableFunc(ads, func(a, b *classad.ClassAd) int { return observes(a) - observes(b) })
 	return ads[0], secure, nil
+}
+
+// noLocalPool says what to give where this machine's own pool cannot be asked.
+func noLocalPool(err error) error {
+	if !errors.Is(err, condorconfig.ErrNone) {
+		return err
+	}
+	return fmt.Errorf("whom to ask is not said. Of a simulated pool, also of one that runs in another terminal, ask "+
+		"about a second T of its time, with the same --policy, --pool and --workload: --at T. Of a real pool: --pool "+
+		"htcondor://HOST:PORT; or on a machine of the pool, whose %s is in the PATH, without any flag",
+		condorconfig.Program)
 }
 
 // locateCollector returns the address that this machine's collector has written down, by HTCondor's

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -171,7 +172,12 @@ func (p *process) configure(ctx context.Context) (err error) {
 		pool = *c.Pool
 	}
 	if pool == config.LocalPool || pool == "" {
-		if p.site.Config, err = condorconfig.Read(ctx, condorconfig.Source{LocalName: c.LocalName}); err != nil {
+		p.site.Config, err = condorconfig.Read(ctx, condorconfig.Source{LocalName: c.LocalName})
+		if errors.Is(err, condorconfig.ErrNone) {
+			return fmt.Errorf("%w. A simulated pool has no --http, --state, --token, --observe, --once, --name, "+
+				"--local-name and -t: leave them out", err)
+		}
+		if err != nil {
 			return err
 		}
 		c.htcondor.Store(p.site.Config)

@@ -228,9 +228,17 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 		var twins negotiator.Twins
 		defer twins.Close()
 		view.look = shortly(ctx, &twins)
+		view.policy = func() string {
+			width, _ := view.room()
+			return p.aboutPolicy(width)
+		}
 		p.log.Hold() // log lines would damage the picture
 		defer p.log.Release()
 		defer view.close()
+		running, quit := context.WithCancel(ctx)
+		defer quit()
+		ctx = running
+		defer view.interact(ctx, quit)()
 		watch = view
 	} else {
 		about := []any{

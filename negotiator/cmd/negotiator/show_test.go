@@ -173,7 +173,7 @@ func TestBar(t *testing.T) {
 		0: "░░░░", 0.1: "░░░░", 0.13: "█░░░", 0.5: "██░░",
 		1: "████", 7: "████",
 	} {
-		require.Equal(t, want, bar(share, 4), share)
+		require.Equal(t, want, new(view).bar(share, 4), share)
 	}
 }
 
