@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
@@ -56,8 +57,8 @@ func newResultsTable(f *results.Folder) *resultsTable {
 	}
 	t.add("scheduler", false, func(c *results.Cell) string { return c.Scheduler })
 	t.add("jobs", true, func(c *results.Cell) string { return strconv.Itoa(c.Jobs - c.Held) })
-	t.metric("mean wait", "mean_wait", 1, " s")
-	t.metric("bounded slowdown", "mean_bounded_slowdown", 2, "")
+	t.metric("mean wait", "mean_wait", func(v float64) string { return metrics.Duration(v, 1) })
+	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return fmt.Sprintf("%.2f", v) })
 	return t
 }
 
@@ -65,14 +66,15 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 	t.columns = append(t.columns, resultsColumn{name, number, value})
 }
 
-// metric adds a column for a metric and, if there is a baseline, one for the gain over it.
-func (t *resultsTable) metric(name, metric string, decimals int, unit string) {
+// metric adds a column for a metric, as write writes it, and, if there is a baseline, one for the gain
+// over it.
+func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 	t.add(name, true, func(c *results.Cell) string {
 		v, known := c.Metrics[metric]
 		if !known {
 			return "no job ran"
 		}
-		return strconv.FormatFloat(v, 'f', decimals, 64) + unit
+		return write(v)
 	})
 	if t.folder.Manifest.Baseline != "" {
 		t.add("gain over "+t.folder.Manifest.Baseline, true, func(c *results.Cell) string { return t.gain(c, metric) })

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -69,7 +70,8 @@ func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 		return
 	}
 	wait, ran := cell.Metrics["mean_wait"]
-	what := fmt.Sprintf("mean wait %.1f s, mean bounded slowdown %.2f", wait, cell.Metrics["mean_bounded_slowdown"])
+	what := fmt.Sprintf("mean wait %s, mean bounded slowdown %.2f", metrics.Duration(wait, 1),
+		cell.Metrics["mean_bounded_slowdown"])
 	switch {
 	case err != nil:
 		what = "FAILED"

@@ -10,6 +10,7 @@
 //     for tables and CSV files.
 //   - [ComputeSeries] condenses the schedule for charts: [Series].
 //   - [ByUser] returns what each user got.
+//   - [Duration] and [Spoken] write times for people.
 //
 // Terms: the wait of a job is its start less its submit time, the response its end less its submit
 // time. A slowdown is a response over a run time. The order of jobs is by submit time, then by

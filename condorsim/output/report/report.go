@@ -310,9 +310,9 @@ func format(m metrics.Measure) string {
 	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
 	switch m.Unit {
 	case metrics.Seconds:
-		return decimals(m.Value, 1) + " s"
+		return metrics.Duration(m.Value, 1)
 	case metrics.WholeSeconds:
-		return decimals(m.Value, 0) + " s"
+		return metrics.Duration(m.Value, 0)
 	case metrics.CPUSeconds:
 		if m.Value >= 1e6 {
 			return decimals(m.Value/3600, 0) + " cpu h"

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // printer prints until the first error, which it keeps.
@@ -131,7 +132,7 @@ func (s *Survey) printSummary(p *printer) {
 	if s.Starts != "" {
 		row("starts", "%s", s.Starts)
 	}
-	row("from first to last submission", "%s", duration(float64(s.Span)))
+	row("from first to last submission", "%s", metrics.Duration(float64(s.Span), 0))
 	row("offered load", "%.3f", s.Load)
 	s.summariseJobs(row)
 	row("users", "%d", s.Users.Known)
@@ -144,8 +145,8 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 		row("processors: median, mean, 90 %, 99 %, most", "%g, %.1f, %g, %g, %g", s.Widths.Median, s.Widths.Mean,
 			s.Widths.P90, s.Widths.P99, s.Widths.Most)
 		r := s.RunTimes
-		row("run time: median, mean, 90 %, 99 %, longest", "%s, %s, %s, %s, %s", duration(r.Median), duration(r.Mean),
-			duration(r.P90), duration(r.P99), duration(r.Most))
+		row("run time: median, mean, 90 %, 99 %, longest", "%s, %s, %s, %s, %s", metrics.Spoken(r.Median),
+			metrics.Spoken(r.Mean), metrics.Spoken(r.P90), metrics.Spoken(r.P99), metrics.Spoken(r.Most))
 		if s.Estimates.known(s.Cleaning) {
 			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
 			row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
@@ -174,19 +175,6 @@ const longest = 1000
 
 func percent(part, of int) string {
 	return strconv.FormatFloat(100*float64(part)/float64(max(of, 1)), 'f', 1, 64) + " %"
-}
-
-// duration writes a time in the largest suitable unit.
-func duration(seconds float64) string {
-	for _, unit := range []struct {
-		seconds float64
-		name    string
-	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
-		if seconds >= 2*unit.seconds {
-			return strconv.FormatFloat(seconds/unit.seconds, 'f', 1, 64) + " " + unit.name
-		}
-	}
-	return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"
 }
 
 // bars prints a table of classes: their jobs, with a bar, and their share of the work.
@@ -234,7 +222,7 @@ func (s *Survey) printPopular(p *printer) {
 	sum := 0
 	for _, e := range s.Estimates.Popular {
 		sum += e.Jobs
-		t.AppendRow(table.Row{duration(float64(e.Seconds)), e.Jobs, percent(e.Jobs, s.Jobs)})
+		t.AppendRow(table.Row{metrics.Spoken(float64(e.Seconds)), e.Jobs, percent(e.Jobs, s.Jobs)})
 	}
 	p.print("\nMost popular estimates, " + percent(sum, s.Jobs) + " of the jobs together\n" + t.Render() + "\n")
 }
