@@ -13,6 +13,7 @@ import (
 const description = `Replays workloads on a simulated pool, with the negotiator's own code.
 
 Examples:
+  condorsim run lublin-128
   condorsim run --workload KTH-SP2-1996-2.swf.gz --policy easy
   condorsim run --workload trace.swf --policy easy --order wfp
   condorsim run --workload trace.swf --policy easy --order 'expr:WaitTime * Width'

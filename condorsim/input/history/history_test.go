@@ -240,6 +240,12 @@ func TestForms(t *testing.T) {
 	require.NoError(t, w.Close())
 	forms["gzip"] = packed.String()
 	for name, form := range forms {
+		text, stop, err := workload.Text(strings.NewReader(form))
+		require.NoError(t, err, name)
+		format, err := workload.Recognise(text, name)
+		require.NoError(t, err, name)
+		require.Equal(t, workload.FormatAds, format, name)
+		stop()
 		got, err := history.Read(strings.NewReader(form), "folder/test.ads",
 			history.Options{Schema: negotiator.DefaultSchema()})
 		require.NoError(t, err, name)
