@@ -128,6 +128,28 @@ func TestOverview(t *testing.T) {
 		waits, 1e-9, "Little's law")
 }
 
+// However wide the window, the overview tells how many jobs wait at once at most.
+func TestTheLongestQueue(t *testing.T) {
+	r := simulated(t, 500, "conservative")
+	most := 0
+	for _, at := range r.Outcomes {
+		waiting := 0
+		for i, j := range r.Workload.Jobs {
+			if j.Submit <= at.Start-1 && at.Start-1 < r.Outcomes[i].Start {
+				waiting++
+			}
+		}
+		most = max(most, waiting)
+	}
+	require.Greater(t, most, 10)
+	for _, width := range []int64{700, 1400} {
+		p := opened(t, r, pagetest.View{Width: width, Height: 900})
+		require.Contains(t, pagetest.Eval[string](p, "overview.says().join()"), fmt.Sprintf("at most %d ", most))
+		require.InDelta(t, most, pagetest.Eval[float64](p, "Math.max(...overview.most)"), 0, "and it is drawn")
+		require.True(t, pagetest.Eval[bool](p, "overview.most.every((most, x) => most > overview.queue[x] - 1e-9)"))
+	}
+}
+
 func TestChoosingAJob(t *testing.T) {
 	r := simulated(t, 500, "conservative")
 	p := opened(t, r, pagetest.View{Width: 1400, Height: 900, Dark: true})

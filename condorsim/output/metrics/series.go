@@ -18,8 +18,10 @@ type Series struct {
 	Step  int64 `json:"step"`
 	// Utilisation is the mean share of the processors in use in each bin, 0 to 1.
 	Utilisation []float64 `json:"utilisation"`
-	// Queue is the mean number of waiting jobs in each bin.
-	Queue []float64 `json:"queue"`
+	// Queue is the mean number of waiting jobs in each bin. QueueMax is how many wait at once at most:
+	// a mean tells too little of a bin of days. Older results lack it.
+	Queue    []float64 `json:"queue"`
+	QueueMax []float64 `json:"queue_max,omitempty"`
 	// Accuracy counts the jobs by the accuracy of their estimates, R = run time over estimate, in
 	// 100 equal bins: bin i is for R above i/100 up to (i+1)/100. R = 0 is in the first bin, R > 1
 	// in the last.
@@ -61,13 +63,14 @@ func ComputeSeries(machine Machine, jobs []Job) Series {
 	length := list[len(list)-1].time - s.Begin
 	s.Step = max(1, (length+maxBins-1)/maxBins)
 	bins := (length + s.Step - 1) / s.Step
-	s.Utilisation, s.Queue = make([]float64, bins), make([]float64, bins)
+	s.Utilisation, s.Queue, s.QueueMax = make([]float64, bins), make([]float64, bins), make([]float64, bins)
 	loads(jobs, list, func(from, to int64, l load) {
 		for from < to {
 			bin := (from - s.Begin) / s.Step
 			end := min(to, s.Begin+(bin+1)*s.Step)
 			s.Utilisation[bin] += float64(l.inUse) * float64(end-from)
 			s.Queue[bin] += float64(l.waiting) * float64(end-from)
+			s.QueueMax[bin] = max(s.QueueMax[bin], float64(l.waiting))
 			from = end
 		}
 	})

@@ -17,7 +17,7 @@ func TestSeriesOfNothing(t *testing.T) {
 	accuracy := make([]int, 100)
 	accuracy[0] = 1
 	require.Equal(t, metrics.Series{
-		WaitQuantiles: []float64{0}, Begin: 7, Step: 1, Utilisation: []float64{}, Queue: []float64{},
+		WaitQuantiles: []float64{0}, Begin: 7, Step: 1, Utilisation: []float64{}, Queue: []float64{}, QueueMax: []float64{},
 		Accuracy:   accuracy,
 		Categories: []metrics.Category{{Width: "2-4", Length: "<1m", Jobs: 1, MeanBoundedSlowdown: 1}},
 	}, one)
@@ -35,6 +35,7 @@ func TestSeriesByHand(t *testing.T) {
 	require.Equal(t, []float64{0.5, 0.5, 0.75, 0.5}, s.Utilisation[:4])
 	require.InDelta(t, 0.25, s.Utilisation[499], 0, "the last bin reaches a second beyond the end")
 	require.Equal(t, []float64{0, 0.5, 0.5, 0}, s.Queue[:4])
+	require.Equal(t, []float64{0, 1, 1, 0}, s.QueueMax[:4])
 	require.Equal(t, []float64{0, 2}, s.WaitQuantiles)
 }
 
@@ -45,9 +46,11 @@ func TestSeriesAgainstDefinition(t *testing.T) {
 		s := metrics.ComputeSeries(metrics.Machine{Processors: 300}, jobs)
 		require.LessOrEqual(t, len(s.Queue), 500)
 		require.Len(t, s.Utilisation, len(s.Queue))
+		require.Len(t, s.QueueMax, len(s.Queue))
 		for bin := range s.Queue {
-			var waiting, inUse int64
+			var waiting, inUse, most int64
 			for now := s.Begin + int64(bin)*s.Step; now < s.Begin+int64(bin+1)*s.Step; now++ {
+				before := waiting
 				for _, j := range jobs {
 					if j.Submit <= now && now < j.Start {
 						waiting++
@@ -56,7 +59,9 @@ func TestSeriesAgainstDefinition(t *testing.T) {
 						inUse += j.Procs
 					}
 				}
+				most = max(most, waiting-before)
 			}
+			require.InDelta(t, float64(most), s.QueueMax[bin], 0)
 			require.InDelta(t, float64(waiting)/float64(s.Step), s.Queue[bin], 1e-12)
 			require.InDelta(t, float64(inUse)/float64(300*s.Step), s.Utilisation[bin], 1e-12)
 		}

@@ -241,10 +241,14 @@ func (s drawing) details(group int) []*chart.Figure {
 	}
 	figures := []*chart.Figure{
 		s.waits(group, cells),
-		s.overTime(group, "utilisation", "Utilisation over time", chart.Percent, "cpus in use", cells,
-			func(c metrics.Series) []float64 { return c.Utilisation }),
-		s.overTime(group, "queue", "Queue length over time", chart.Number, "waiting jobs", cells,
-			func(c metrics.Series) []float64 { return c.Queue }),
+		s.lined(group, "utilisation", "Utilisation over time", overSpans,
+			s.overTime("", chart.Percent, "cpus in use", cells,
+				func(c metrics.Series) []float64 { return c.Utilisation })),
+		s.lined(group, "queue", "Queue length over time", overSpans,
+			s.overTime("At most, in each span of time", chart.Number, "jobs waiting at once", cells,
+				func(c metrics.Series) []float64 { return c.QueueMax }),
+			s.overTime("Mean of each span", chart.Number, "jobs waiting", cells,
+				func(c metrics.Series) []float64 { return c.Queue })),
 		s.starts(group),
 	}
 	figures = append(figures, s.classes(group)...)
@@ -257,9 +261,15 @@ func (s drawing) details(group int) []*chart.Figure {
 	return slices.DeleteFunc(figures, func(f *chart.Figure) bool { return f == nil })
 }
 
-// lined draws a chart of one panel for a group; nil if no curve has a point.
-func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart.Figure {
-	if !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 }) {
+// overSpans says in words what the charts over time show.
+const overSpans = "A curve for each scheduler, over a few hundred spans of time."
+
+// lined draws a chart of a group, of the panels in which a curve has a point; nil if there are none.
+func (s drawing) lined(group int, name, title, alt string, panels ...chart.Panel) *chart.Figure {
+	panels = slices.DeleteFunc(panels, func(p chart.Panel) bool {
+		return !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 })
+	})
+	if len(panels) == 0 {
 		return nil
 	}
 	g := s.Groups[group]
@@ -268,7 +278,7 @@ func (s drawing) lined(group int, name, title, alt string, p chart.Panel) *chart
 	}
 	return chart.Lines(chart.Lined{
 		Name: name + "-" + g.ID, Title: title + ": " + g.Label, Alt: alt, Scope: s.scope, Note: s.partial(),
-		Width: s.width, Series: s.names(), Panels: []chart.Panel{p}, PerRow: 1, Height: 250,
+		Width: s.width, Series: s.names(), Panels: panels, PerRow: 2, Height: 250,
 	})
 }
 
@@ -297,11 +307,11 @@ func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 		})
 }
 
-// overTime draws, for each scheduler, the values of bins of time against the time since the first
-// bin. The callback returns the bins of a cell.
-func (s drawing) overTime(group int, name, title string, unit chart.Unit, upIs string, cells []metrics.Series,
+// overTime returns a panel that has, for each scheduler, the values of bins of time against the time
+// since the first bin. The callback returns the bins of a cell.
+func (s drawing) overTime(title string, unit chart.Unit, upIs string, cells []metrics.Series,
 	of func(metrics.Series) []float64,
-) *chart.Figure {
+) chart.Panel {
 	curves := make([][]chart.Point, len(cells))
 	var begin int64 = math.MaxInt64
 	for _, c := range cells {
@@ -321,8 +331,8 @@ func (s drawing) overTime(group int, name, title string, unit chart.Unit, upIs s
 	if unit == chart.Percent {
 		up = chart.Axis{Unit: unit, Max: max(1, high)}
 	}
-	return s.lined(group, name, title, "A curve for each scheduler, means over short spans.", chart.Panel{
-		Across: chart.Axis{Unit: chart.Seconds, Max: last}, Up: up, AcrossIs: "time since the first submission",
-		UpIs: upIs, Curves: curves,
-	})
+	return chart.Panel{
+		Title: title, Across: chart.Axis{Unit: chart.Seconds, Max: last}, Up: up,
+		AcrossIs: "time since the first submission", UpIs: upIs, Curves: curves,
+	}
 }

@@ -69,7 +69,7 @@ func tiny() *results.Folder {
 			Metrics: map[string]float64{"mean_wait": wait, "utilisation": use, "cycles": 9},
 			Series: metrics.Series{
 				WaitQuantiles: []float64{0, 0, wait, 2 * wait}, Begin: 5, Step: 10, Utilisation: []float64{0.5, use},
-				Queue: []float64{1, 0.25},
+				Queue: []float64{1, 0.25}, QueueMax: []float64{3, 1},
 				Categories: []metrics.Category{{
 					Width: "1", Length: "<10m", Jobs: 3, MeanWait: wait,
 					MeanBoundedSlowdown: 1.5,
@@ -336,6 +336,31 @@ func TestWrite(t *testing.T) {
 	require.ErrorContains(t, err, "make a folder for the charts")
 }
 
+// The chart of the queue tells how many jobs wait at once, and the mean; older results have only the
+// mean.
+func TestTheQueueAtOnceAndOnAverage(t *testing.T) {
+	f := tiny()
+	queue := func() string {
+		for _, figure := range ofTiny(t, f).Figures(chart.Page).All() {
+			if strings.HasPrefix(figure.Name, "queue-") {
+				return figure.SVG()
+			}
+		}
+		return ""
+	}
+	svg := queue()
+	has(t, svg, ">At most, in each span of time<")
+	has(t, svg, `data-up="linear number 0 3"`)
+	has(t, svg, ">Mean of each span<")
+	has(t, svg, `data-up="linear number 0 1"`)
+	for i := range f.Cells {
+		f.Cells[i].Series.QueueMax = nil
+	}
+	svg = queue()
+	lacks(t, svg, "At most")
+	has(t, svg, ">Mean of each span<")
+}
+
 // Parts that are not chosen are packed.
 func TestTheSizeOfABigReport(t *testing.T) {
 	f := tiny()
@@ -348,6 +373,7 @@ func TestTheSizeOfABigReport(t *testing.T) {
 	for i := range 500 {
 		model.Series.Utilisation = append(model.Series.Utilisation, float64(i*i%97)/97)
 		model.Series.Queue = append(model.Series.Queue, float64(i*i%89))
+		model.Series.QueueMax = append(model.Series.QueueMax, float64(i*i%83))
 	}
 	for trace := range 11 {
 		for scheduler := range 12 {

@@ -6,9 +6,24 @@ class Overview {
     this.painter = painter;
     this.canvas = document.getElementById("overview");
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
+    this.count();
+  }
+  // Counts the jobs that wait, from each instant on at which the number changes.
+  count() {
+    const came = Float64Array.from(ran, (job) => jobs.submit[job]).sort();
+    const left = Float64Array.from(ran, (job) => jobs.start[job]).sort();
+    this.changes = [];
+    this.longest = 0;
+    for (let a = 0, b = 0; b < left.length;) {
+      const time = Math.min(came[a] ?? Infinity, left[b]);
+      while (came[a] === time) a++;
+      while (left[b] === time) b++;
+      this.changes.push([time, a - b]);
+      this.longest = Math.max(this.longest, a - b);
+    }
   }
   // Means in each of n stretches: the use of the cpus, and the number of jobs that
-  // wait. A job adds to the first and the last stretch by hand, to those between
+  // wait, of which most is the greatest in the stretch. For the means a job adds to the first and the last stretch by hand, to those between
   // by a difference.
   measure(n) {
     const { t0, t1 } = this.view.limits, length = (t1 - t0) / n;
@@ -32,7 +47,11 @@ class Overview {
     };
     this.use = sum((job) => jobs.cpus[job] / lanesInAll, jobs.start, jobs.end);
     this.queue = sum(() => 1, jobs.submit, jobs.start);
-    this.longest = Math.max(1, ...this.queue);
+    this.most = new Float64Array(n);
+    this.changes.forEach(([from, waiting], i) => {
+      const to = i + 1 < this.changes.length ? this.changes[i + 1][0] : from;
+      for (let bin = Math.floor((from - t0) / length); bin < (to - t0) / length; bin++) this.most[bin] = Math.max(this.most[bin], waiting);
+    });
   }
   draw() {
     const box = this.canvas.getBoundingClientRect(), ratio = devicePixelRatio || 1;
@@ -45,11 +64,14 @@ class Overview {
     c.fillStyle = this.painter.palette[0];
     c.globalAlpha = 0.35;
     for (let x = 0; x < w; x++) c.fillRect(x, h - this.use[x] * (h - 4), 1, this.use[x] * (h - 4));
+    const height = (waiting) => h - 1 - waiting / Math.max(1, this.longest) * (h - 6);
+    c.fillStyle = this.painter.palette[1];
+    for (let x = 0; x < w; x++) c.fillRect(x, height(this.most[x]), 1, height(this.queue[x]) - height(this.most[x]));
     c.globalAlpha = 1;
     c.strokeStyle = this.painter.palette[1];
     c.lineWidth = 1.3;
     c.beginPath();
-    for (let x = 0; x < w; x++) c.lineTo(x + 0.5, h - 1 - this.queue[x] / this.longest * (h - 6));
+    for (let x = 0; x < w; x++) c.lineTo(x + 0.5, height(this.queue[x]));
     c.stroke();
     const a = this.x(this.view.t0), b = this.x(this.view.t1);
     c.fillStyle = ink.card;
@@ -61,9 +83,8 @@ class Overview {
     c.lineWidth = 2;
     c.strokeRect(a + 1, 1, Math.max(b - a - 2, 3), h - 2);
     c.font = "11px system-ui, sans-serif";
-    const text = [["cpus in use", this.painter.palette[0]], ["queue, up to " + Math.round(this.longest), this.painter.palette[1]]];
     let x = 8;
-    for (const [words, colour] of text) {
+    for (const [words, colour] of this.says()) {
       c.fillStyle = ink.card;
       c.globalAlpha = 0.85;
       c.fillRect(x - 3, 4, c.measureText(words).width + 6, 15);
@@ -72,6 +93,10 @@ class Overview {
       c.fillText(words, x, 15);
       x += c.measureText(words).width + 14;
     }
+  }
+  // Says what is drawn, with the colour of each.
+  says() {
+    return [["cpus in use", this.painter.palette[0]], ["jobs waiting: at most " + this.longest + " (pale), on average (line)", this.painter.palette[1]]];
   }
   x(t) { const { t0, t1 } = this.view.limits; return (t - t0) / (t1 - t0) * this.width; }
   time(x) { const { t0, t1 } = this.view.limits; return t0 + x / this.width * (t1 - t0); }

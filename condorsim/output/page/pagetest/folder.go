@@ -158,7 +158,7 @@ func (m Matrix) series(r *condorsim.Result) metrics.Series {
 	slices.Sort(waits)
 	s := metrics.Series{
 		Begin: begin, Step: (last-begin)/int64(m.Bins) + 1, Utilisation: make([]float64, m.Bins),
-		Queue: make([]float64, m.Bins),
+		Queue: make([]float64, m.Bins), QueueMax: make([]float64, m.Bins),
 	}
 	for i := range m.Quantiles {
 		s.WaitQuantiles = append(s.WaitQuantiles, waits[(i+1)*len(waits)/m.Quantiles-1])
@@ -171,9 +171,24 @@ func (m Matrix) series(r *condorsim.Result) metrics.Series {
 	for _, j := range jobs {
 		spread(s.Utilisation, j.Start, j.Start+j.Run, float64(j.Procs)/cpus)
 		spread(s.Queue, j.Submit, j.Start, 1)
+		i := (j.Submit - begin) / s.Step
+		s.QueueMax[i] = max(s.QueueMax[i], waiting(jobs, j.Submit))
+	}
+	for i := range s.QueueMax {
+		s.QueueMax[i] = max(s.QueueMax[i], waiting(jobs, begin+int64(i)*s.Step))
 	}
 	s.Categories = categories(jobs)
 	return s
+}
+
+// waiting returns how many jobs wait at an instant.
+func waiting(jobs []metrics.Job, at int64) (n float64) {
+	for _, j := range jobs {
+		if j.Submit <= at && at < j.Start {
+			n++
+		}
+	}
+	return n
 }
 
 func categories(jobs []metrics.Job) []metrics.Category {
