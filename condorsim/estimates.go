@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -21,7 +23,11 @@ func (w *Workload) LearnFrom(share float64) {
 	}
 	first := w.Jobs[n].Submit
 	ended := make([]estimate.Ended, n)
+	w.Drops = slices.Clip(w.Drops) // other workloads of the trace share them
 	for i, j := range w.Jobs[:n] {
+		if id, err := strconv.ParseInt(j.Name, 10, 64); err == nil {
+			w.Drops = append(w.Drops, workload.Drop{ID: id, Why: workload.WhyLearned})
+		}
 		ended[i] = estimate.Ended{Job: j.asked(), Ran: j.runs(), At: min(j.Submit+j.runs(), first)}
 	}
 	w.Jobs = w.Jobs[n:]

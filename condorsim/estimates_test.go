@@ -217,6 +217,7 @@ func TestLearnFrom(t *testing.T) {
 		require.EqualValues(t, i, w.Jobs[i].ID)
 	}
 	require.Equal(t, []any{2, 3}, []any{w.Cleaning.Learned, w.Cleaning.JobsLeft})
+	require.Equal(t, []int64{1, 2}, workload.Dropped(w.Drops, workload.WhyLearned))
 	first := estimate.Ended{
 		Job: estimate.Job{Name: "1", Requested: 600, Labels: map[string]string{"owner": "ann"}},
 		Ran: 500, At: 30,

@@ -23,8 +23,10 @@ type Workload struct {
 	// History is the jobs that ended before the simulation begins, by their ends. Estimators learn
 	// from it.
 	History []estimate.Ended
-	// Cleaning counts the jobs of a trace that were left out.
+	// Cleaning counts the jobs of a trace that were left out. Drops names those whose names are
+	// numbers.
 	Cleaning workload.Cleaning
+	Drops    []workload.Drop
 
 	// Outages are the failures and drains of slots, and Seed determines the random ones. A job that
 	// loses its slot more often than GiveUpAfter (if 0, [pools.DefaultGiveUpAfter]) is held.

@@ -118,6 +118,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		if err != nil {
 			return nil, err
 		}
+		w.Drops = nil // the names of ads are no numbers
 		for i, j := range t.Jobs {
 			from := &h.Jobs[j.ID-1]
 			w.Jobs[i].Name, w.Jobs[i].Labels = from.Name, from.Labels

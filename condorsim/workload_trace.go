@@ -44,7 +44,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
+		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
 	}
 	ads := newRequestAds(pool)
 	var labels sharedLabels

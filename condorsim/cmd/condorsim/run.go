@@ -371,11 +371,11 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
 	if n := trace.Cleaning.TooWide; n > 0 {
 		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs",
-			abridge(trace.Cleaning.TooWideIDs))
+			abridge(workload.Dropped(trace.Drops, workload.WhyTooWide)))
 	}
 	if n := trace.Cleaning.TooMuchMemory; n > 0 {
 		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
-			abridge(trace.Cleaning.TooMuchMemoryIDs))
+			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
 	}
 	if len(trace.Jobs) == 0 {
 		return errors.New(shown(c.Workload) + ": no job is left to be run; --clean none keeps more")

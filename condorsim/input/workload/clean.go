@@ -55,16 +55,16 @@ func (c *cleaner) record(rec *record) *Error {
 	procs := c.processors(rec)
 	switch {
 	case c.drops(CleanPartial) && 2 <= status && status <= 4:
-		count.Partial++
+		c.trace.drop(&count.Partial, id, WhyPartial)
 		return nil
 	case c.drops(CleanCancelled) && status == 5 && run <= 0:
-		count.Cancelled++
+		c.trace.drop(&count.Cancelled, id, WhyCancelled)
 		return nil
 	case run < 0:
-		count.NegativeRun++
+		c.trace.drop(&count.NegativeRun, id, WhyNegativeRun)
 		return nil
 	case procs <= 0:
-		count.NoProcessors++
+		c.trace.drop(&count.NoProcessors, id, WhyNoProcessors)
 		return nil
 	}
 	partial := 2 <= status && status <= 4 // the parts of a job share its number
@@ -218,7 +218,7 @@ func (c *cleaner) finish() (*Trace, error) {
 			c.trace.Jobs[i].Memory = 0
 		}
 	}
-	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, func(j Job) bool { return count.neverFits(j, machine) })
+	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, c.trace.neverFits)
 	if count.OutOfOrder > 0 {
 		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
@@ -245,15 +245,13 @@ func (c *cleaner) machineMemory() int64 {
 	return c.trace.Header.Number(keyMemory)
 }
 
-// neverFits reports whether a job is larger than the machine, and counts it.
-func (count *Cleaning) neverFits(j Job, m Machine) bool {
+// neverFits reports whether a job is larger than the machine, and counts it as dropped.
+func (t *Trace) neverFits(j Job) bool {
 	switch {
-	case j.Procs > m.Processors:
-		count.TooWide++
-		count.TooWideIDs = append(count.TooWideIDs, j.ID)
-	case j.Memory > m.Memory:
-		count.TooMuchMemory++
-		count.TooMuchMemoryIDs = append(count.TooMuchMemoryIDs, j.ID)
+	case j.Procs > t.Machine.Processors:
+		t.drop(&t.Cleaning.TooWide, j.ID, WhyTooWide)
+	case j.Memory > t.Machine.Memory:
+		t.drop(&t.Cleaning.TooMuchMemory, j.ID, WhyTooMuchMemory)
 	default:
 		return false
 	}

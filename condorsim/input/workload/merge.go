@@ -37,7 +37,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 			j.Submit -= t.Jobs[0].Submit
 			j.User, j.Group, j.Executable, j.Queue = prefixed(j.User), prefixed(j.Group), prefixed(j.Executable),
 				prefixed(j.Queue)
-			if !merged.Cleaning.neverFits(j, merged.Machine) {
+			if !merged.neverFits(j) {
 				merged.Jobs = append(merged.Jobs, j)
 			}
 		}
@@ -47,6 +47,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 		merged.Jobs[i].ID = int64(i) + 1
 	}
 	merged.Cleaning.JobsLeft = len(merged.Jobs)
+	merged.Drops = nil // their numbers are now those of other jobs
 	return merged
 }
 
@@ -100,6 +101,4 @@ func (count *Cleaning) add(c Cleaning) {
 	} {
 		*sum.to += sum.more
 	}
-	count.TooWideIDs = append(count.TooWideIDs, c.TooWideIDs...)
-	count.TooMuchMemoryIDs = append(count.TooMuchMemoryIDs, c.TooMuchMemoryIDs...)
 }

@@ -35,6 +35,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, workload.Machine{Processors: 9, Memory: 50}, small.Machine)
 	require.Equal(t, 2, small.Cleaning.TooWide)
 	require.Equal(t, 1, small.Cleaning.TooMuchMemory)
+	require.Empty(t, small.Drops, "its jobs have other numbers")
 	require.Len(t, small.Jobs, 3)
 	require.Empty(t, workload.Merge("nothing", workload.Machine{}).Jobs)
 }

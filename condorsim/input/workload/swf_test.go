@@ -145,7 +145,7 @@ func TestRules(t *testing.T) {
 			&workload.Job{Run: 9, Estimate: 10, Procs: 64},
 			count{},
 		},
-		{"too wide", line(1, 0, 9, 65, 8, 10, 1), workload.Options{}, nil, count{TooWide: 1, TooWideIDs: []int64{1}}},
+		{"too wide", line(1, 0, 9, 65, 8, 10, 1), workload.Options{}, nil, count{TooWide: 1}},
 		{
 			"wider machine", line(1, 0, 9, 65, 8, 10, 1),
 			workload.Options{CPUs: 65},
@@ -192,13 +192,13 @@ func TestRules(t *testing.T) {
 			"too much memory", "1 0 -1 9 3 -1 1025 8 10 5000 1 7 -1 3 -1 -1 -1 -1\n",
 			workload.Options{Memory: 3},
 			nil,
-			count{TooMuchMemory: 1, TooMuchMemoryIDs: []int64{1}},
+			count{TooMuchMemory: 1},
 		},
 		{
 			"memory beyond counting", "1 0 -1 9 60000 -1 1000000000000 8 10 5000 1 7 -1 3 -1 -1 -1 -1\n",
 			workload.Options{Memory: 3, CPUs: 60000},
 			nil,
-			count{TooMuchMemory: 1, TooMuchMemoryIDs: []int64{1}},
+			count{TooMuchMemory: 1},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,6 +212,13 @@ func TestRules(t *testing.T) {
 				require.Equal(t, []workload.Job{*c.want}, trace.Jobs)
 			}
 			require.Equal(t, c.is, trace.Cleaning)
+			if c.want == nil {
+				why := trace.Cleaning.Dropped()
+				require.Len(t, why, 1)
+				require.Equal(t, []workload.Drop{{ID: 1, Why: why[0].Why}}, trace.Drops)
+			} else {
+				require.Empty(t, trace.Drops)
+			}
 		})
 	}
 }
@@ -523,6 +530,7 @@ func FuzzReadSWF(f *testing.F) {
 			return
 		}
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsLeft)
+		require.Len(t, trace.Drops, trace.Cleaning.JobsRead-trace.Cleaning.JobsLeft)
 		for i, j := range trace.Jobs {
 			require.True(t, 1 <= j.Procs && j.Procs <= 64 && 0 <= j.Memory && j.Memory <= 1000, "%+v", j)
 			require.True(t, j.Run >= 0 && j.Estimate >= 1 && j.Estimate >= j.Run, "%+v", j)

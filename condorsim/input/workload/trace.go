@@ -56,6 +56,7 @@ type Trace struct {
 	Machine  Machine
 	Jobs     []Job         // in order of jobs: by submit time, equal ones as in the file
 	Cleaning Cleaning      // what was dropped and changed
+	Drops    []Drop        // the dropped jobs that have a number of their own: not those of merged traces
 	Header   Header        // of the file
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
@@ -92,11 +93,41 @@ type Cleaning struct {
 	OutOfOrder      int `json:"out_of_order"`          // job lines submitted before the previous job line
 
 	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
+}
 
-	// TooWideIDs and TooMuchMemoryIDs are the jobs that were dropped because they can never run on
-	// the machine, in the order of the file, for a log.
-	TooWideIDs       []int64 `json:"-"`
-	TooMuchMemoryIDs []int64 `json:"-"`
+// Why jobs of a trace were dropped.
+const (
+	WhyPartial       = "partial executions"
+	WhyCancelled     = "cancelled before the start"
+	WhyNegativeRun   = "run time unknown"
+	WhyNoProcessors  = "no processors"
+	WhyTooWide       = "wider than the machine"
+	WhyTooMuchMemory = "more memory than the machine"
+	WhyCutOut        = "outside of the time asked for"
+	WhyBeyondMax     = "beyond the number asked for"
+	WhyLearned       = "learned from, not run"
+)
+
+// Drop is a job that was dropped, and why, as in [Omission].
+type Drop struct {
+	ID  int64
+	Why string
+}
+
+// Dropped returns the numbers of the jobs that were dropped for a reason.
+func Dropped(drops []Drop, why string) (ids []int64) {
+	for _, d := range drops {
+		if d.Why == why {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// drop counts a job that is dropped, and notes its number.
+func (t *Trace) drop(count *int, id int64, why string) {
+	*count++
+	t.Drops = append(t.Drops, Drop{id, why})
 }
 
 // Omission is why a number of job lines were dropped.
@@ -108,20 +139,20 @@ type Omission struct {
 // Dropped lists what was dropped, in the order of the rules.
 func (count Cleaning) Dropped() []Omission {
 	all := []Omission{
-		{"partial executions", count.Partial},
-		{"cancelled before the start", count.Cancelled},
-		{"run time unknown", count.NegativeRun},
-		{"no processors", count.NoProcessors},
+		{WhyPartial, count.Partial},
+		{WhyCancelled, count.Cancelled},
+		{WhyNegativeRun, count.NegativeRun},
+		{WhyNoProcessors, count.NoProcessors},
 		{"ads that tell too little", count.Unreadable},
 		{"scheduler, local and grid universe", count.NotOnSlots},
 		{"removed while they ran", count.Removed},
 		{"still in a queue", count.Unfinished},
 		{"older ads of a job", count.Repeated},
-		{"wider than the machine", count.TooWide},
-		{"more memory than the machine", count.TooMuchMemory},
-		{"outside of the time asked for", count.CutOut},
-		{"beyond the number asked for", count.BeyondMax},
-		{"learned from, not run", count.Learned},
+		{WhyTooWide, count.TooWide},
+		{WhyTooMuchMemory, count.TooMuchMemory},
+		{WhyCutOut, count.CutOut},
+		{WhyBeyondMax, count.BeyondMax},
+		{WhyLearned, count.Learned},
 	}
 	return slices.DeleteFunc(all, func(o Omission) bool { return o.Jobs == 0 })
 }

@@ -92,6 +92,7 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 	changed.Jobs = slices.Clone(t.Jobs)
 	changed.Header = maps.Clone(t.Header)
 	changed.Statuses = maps.Clone(t.Statuses)
+	changed.Drops = slices.Clone(t.Drops)
 	if note := x.String(); note != "" {
 		if changed.Header == nil {
 			changed.Header = Header{}
@@ -115,13 +116,18 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 func (t *Trace) cut(from, until int64, limit int) {
 	count := &t.Cleaning
 	if from > 0 || until > 0 {
-		before := len(t.Jobs)
-		t.Jobs = slices.DeleteFunc(t.Jobs,
-			func(j Job) bool { return j.Submit < from || until > 0 && j.Submit >= until })
-		count.CutOut += before - len(t.Jobs)
+		t.Jobs = slices.DeleteFunc(t.Jobs, func(j Job) bool {
+			out := j.Submit < from || until > 0 && j.Submit >= until
+			if out {
+				t.drop(&count.CutOut, j.ID, WhyCutOut)
+			}
+			return out
+		})
 	}
 	if limit > 0 && limit < len(t.Jobs) {
-		count.BeyondMax += len(t.Jobs) - limit
+		for _, j := range t.Jobs[limit:] {
+			t.drop(&count.BeyondMax, j.ID, WhyBeyondMax)
+		}
 		t.Jobs = t.Jobs[:limit:limit]
 	}
 	count.JobsLeft = len(t.Jobs)

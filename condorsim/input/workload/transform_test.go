@@ -79,6 +79,7 @@ func TestTransform(t *testing.T) {
 			require.Equal(t, c.want, column(changed, c.of))
 			require.Equal(t, len(changed.Jobs), changed.Cleaning.JobsLeft)
 			require.Equal(t, 4, changed.Cleaning.JobsLeft+changed.Cleaning.CutOut+changed.Cleaning.BeyondMax)
+			require.Len(t, changed.Drops, changed.Cleaning.CutOut+changed.Cleaning.BeyondMax)
 			require.Equal(t, c.note == "", c.x.IsZero() || c.note == "")
 			if c.note == "" {
 				require.Equal(t, trace, changed)

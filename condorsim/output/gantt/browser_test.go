@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -187,7 +188,15 @@ func TestChoosingAJob(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	p := opened(t, simulated(t, 2000, "conservative"), pagetest.View{Width: 1400, Height: 900})
+	r := simulated(t, 2000, "conservative")
+	r.Workload.Cleaning.Partial, r.Workload.Cleaning.Learned = 3, 4
+	for _, id := range []int64{5000, 5000, 4000} {
+		r.Workload.Drops = append(r.Workload.Drops, workload.Drop{ID: id, Why: workload.WhyPartial})
+	}
+	for id := range int64(4) {
+		r.Workload.Drops = append(r.Workload.Drops, workload.Drop{ID: 3003 - id, Why: workload.WhyLearned})
+	}
+	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "1234"+kb.Enter))
 	s := seen(p)
 	require.Equal(t, "Job 1234", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
@@ -195,7 +204,19 @@ func TestSearch(t *testing.T) {
 	require.LessOrEqual(t, s.T0, when[0], "the job is in sight")
 	require.GreaterOrEqual(t, s.T1, when[1])
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "9"+kb.Enter))
-	require.Equal(t, "no job 12349", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#found"))))
+	require.Equal(t, "the trace has no job 12349", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#found"))))
+	for name, want := range map[string]string{
+		"2999": "the trace has no job 2999", "3000": "cleaning dropped job 3000: learned from, not run",
+		"3003": "cleaning dropped job 3003: learned from, not run", "3004": "the trace has no job 3004",
+		"4000": "cleaning dropped job 4000: partial executions", "4001": "the trace has no job 4001",
+		"5000": "cleaning dropped job 5000: partial executions", "05000": "the trace has no job 05000", "5": "",
+	} {
+		p.Do(chromedp.SetValue(chromedp.CSS("#query"), name), chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
+		settle(p)
+		require.Equal(t, want, pagetest.Eval[string](p, "document.getElementById('found').textContent"))
+	}
+	require.Equal(t, "no job x here; cleaning dropped 9 that are not listed",
+		pagetest.Eval[string](p, "encoded.unlisted = 9, whyMissing('x')"))
 }
 
 func TestColoursAndThemes(t *testing.T) {

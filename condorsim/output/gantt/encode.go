@@ -7,11 +7,12 @@ import (
 	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// data is the JSON that the page's scripts get. Each of Columns is a list of zigzag varints, in
-// base64, with one number for each job, in the order of the workload; the column lanes has two for
+// data is the JSON that the page's scripts get. Lists of numbers are zigzag varints, in base64. Each
+// of Columns has one number for each job, in the order of the workload; the column lanes has two for
 // each piece.
 type data struct {
 	Title string `json:"title"`
@@ -35,6 +36,18 @@ type data struct {
 	// The keys are indices of jobs. They are no columns, since few jobs have an entry.
 	Held     map[int]string   `json:"held"`
 	Requeued map[int][2]int64 `json:"requeued"`
+	// Dropped are the jobs of the trace that the simulation does not have; Unlisted is how many
+	// others there are, whose names are not known.
+	Dropped  []droppedData `json:"dropped"`
+	Unlisted int           `json:"unlisted"`
+}
+
+// droppedData are the jobs that were dropped for a reason. Ranges has two numbers for each range of
+// their numbers: how much greater its first is than the last before (at first, than 0), and how many
+// follow that first.
+type droppedData struct {
+	Why    string `json:"why"`
+	Ranges string `json:"ranges"`
 }
 
 type slotData struct {
@@ -47,6 +60,9 @@ type column []byte
 
 func (c *column) put(v int64) { *c = binary.AppendVarint(*c, v) }
 
+// text returns the list as the page has it.
+func (c *column) text() string { return base64.StdEncoding.EncodeToString(*c) }
+
 // encode turns a simulation, with the lanes that pack found, into columns. Times are stored as
 // differences, to the job before or to other times of the job, since small numbers take less room.
 func encode(r *condorsim.Result, packed [][]piece) data {
@@ -55,9 +71,10 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 	d := data{
 		Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs),
 		Columns: map[string]string{}, Users: []string{}, Hows: []string{}, Held: map[int]string{},
-		Requeued: map[int][2]int64{},
+		Requeued: map[int][2]int64{}, Dropped: []droppedData{},
 	}
 	d.addSlots(w)
+	d.addDropped(w)
 	names := []string{"submit", "wait", "run", "rest", "cpus", "memory", "promise", "how", "user", "pieces", "lanes"}
 	if d.Partitions != nil {
 		names = append(names, "partition")
@@ -83,7 +100,7 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 		d.putRun(columns, j, o, packed[i])
 	}
 	for _, name := range names {
-		d.Columns[name] = base64.StdEncoding.EncodeToString(*columns[name])
+		d.Columns[name] = columns[name].text()
 	}
 	d.identify(w.Jobs)
 	return d
@@ -133,6 +150,30 @@ func (d *data) addSlots(w *condorsim.Workload) {
 	}
 }
 
+// addDropped lists the jobs that were dropped before the simulation, by reason.
+func (d *data) addDropped(w *condorsim.Workload) {
+	for _, reason := range w.Cleaning.Dropped() {
+		ids := workload.Dropped(w.Drops, reason.Why)
+		d.Unlisted += reason.Jobs - len(ids)
+		slices.Sort(ids)
+		ids = slices.Compact(ids) // parts of a job share its number
+		var ranges column
+		var last int64
+		for len(ids) > 0 {
+			n := 1
+			for n < len(ids) && ids[n] == ids[0]+int64(n) {
+				n++
+			}
+			ranges.put(ids[0] - last)
+			ranges.put(int64(n - 1))
+			last, ids = ids[n-1], ids[n:]
+		}
+		if len(ranges) > 0 {
+			d.Dropped = append(d.Dropped, droppedData{reason.Why, ranges.text()})
+		}
+	}
+}
+
 // putPartition adds the partition that a job ran on, if the machine has partitions.
 func (d *data) putPartition(columns map[string]*column, at negotiator.Placement) {
 	if c := columns["partition"]; c != nil && len(at) > 0 {
@@ -157,7 +198,7 @@ func (d *data) identify(jobs []condorsim.Job) {
 		ids.put(id - last)
 		last = id
 	}
-	d.Columns["ids"] = base64.StdEncoding.EncodeToString(ids)
+	d.Columns["ids"] = ids.text()
 }
 
 // index returns the index of a text in a list, and appends it if it is missing.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/gantt"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 )
@@ -101,6 +102,19 @@ func TestJobsWithNamesAndWithoutARun(t *testing.T) {
 	require.Zero(t, column("pieces")[1])
 	require.Equal(t, "held", data.Hows[column("how")[1]])
 	require.Equal(t, int64(-1), column("promise")[0], "easy promises nothing")
+}
+
+// However many jobs in a row were dropped, they take little room.
+func TestDroppedJobsAreRanges(t *testing.T) {
+	r := simulated(t, 3, "easy")
+	before := len(made(t, "x", r))
+	r.Workload.Cleaning.BeyondMax, r.Workload.Cleaning.Removed = 100_000, 7
+	for id := range int64(100_000) {
+		r.Workload.Drops = append(r.Workload.Drops, workload.Drop{ID: 4 + id, Why: workload.WhyBeyondMax})
+	}
+	html := made(t, "x", r)
+	require.Less(t, len(html), before+100)
+	require.Contains(t, html, `"unlisted":7`)
 }
 
 func TestThePageIsTheSameTwiceAndSmall(t *testing.T) {

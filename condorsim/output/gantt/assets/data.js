@@ -1,8 +1,8 @@
 // Reads the jobs: columns of zigzag varints in base64, see encode.go.
 const encoded = JSON.parse(document.getElementById("data").textContent);
 
-function column(name) {
-  const bytes = atob(encoded.columns[name]);
+function numbers(text) {
+  const bytes = atob(text);
   const values = [];
   for (let i = 0; i < bytes.length;) {
     let value = 0, factor = 1, byte;
@@ -15,6 +15,7 @@ function column(name) {
   }
   return values;
 }
+const column = (name) => numbers(encoded.columns[name]);
 
 // The jobs, a column each; times are seconds of the trace. A job that never ran
 // has no start (NaN), one without a guarantee no promise.
@@ -46,6 +47,22 @@ const jobs = (() => {
     partition: encoded.partitions && column("partition"),
   };
 })();
+
+// Says why there is no job of a name: cleaning dropped it, or there never was one.
+function whyMissing(name) {
+  const id = String(Number(name)) === name ? Number(name) : NaN;
+  for (const { why, ranges } of encoded.dropped) {
+    let last = 0;
+    const list = numbers(ranges);
+    for (let i = 0; i < list.length; i += 2) {
+      const first = last + list[i];
+      last = first + list[i + 1];
+      if (first <= id && id <= last) return "cleaning dropped job " + name + ": " + why;
+    }
+  }
+  if (!encoded.unlisted) return "the trace has no job " + name;
+  return "no job " + name + " here; cleaning dropped " + encoded.unlisted + " that are not listed";
+}
 
 const lanesInAll = encoded.slots.reduce((sum, slot) => sum + slot.cpus, 0);
 

@@ -143,7 +143,7 @@ document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const query = document.getElementById("query").value.trim();
   const job = jobs.names.indexOf(query);
-  document.getElementById("found").textContent = job >= 0 || !query ? "" : "no job " + query;
+  document.getElementById("found").textContent = job >= 0 || !query ? "" : whyMissing(query);
   if (job < 0) return;
   choose(job);
   if (!Number.isNaN(jobs.start[job])) view.reveal(job);

@@ -50,7 +50,9 @@ class Overview {
     this.most = new Float64Array(n);
     this.changes.forEach(([from, waiting], i) => {
       const to = i + 1 < this.changes.length ? this.changes[i + 1][0] : from;
-      for (let bin = Math.floor((from - t0) / length); bin < (to - t0) / length; bin++) this.most[bin] = Math.max(this.most[bin], waiting);
+      for (let bin = Math.floor((from - t0) / length); bin < (to - t0) / length; bin++) {
+        this.most[bin] = Math.max(this.most[bin], waiting);
+      }
     });
   }
   draw() {
@@ -66,7 +68,10 @@ class Overview {
     for (let x = 0; x < w; x++) c.fillRect(x, h - this.use[x] * (h - 4), 1, this.use[x] * (h - 4));
     const height = (waiting) => h - 1 - waiting / Math.max(1, this.longest) * (h - 6);
     c.fillStyle = this.painter.palette[1];
-    for (let x = 0; x < w; x++) c.fillRect(x, height(this.most[x]), 1, height(this.queue[x]) - height(this.most[x]));
+    for (let x = 0; x < w; x++) {
+      const top = height(this.most[x]);
+      c.fillRect(x, top, 1, height(this.queue[x]) - top);
+    }
     c.globalAlpha = 1;
     c.strokeStyle = this.painter.palette[1];
     c.lineWidth = 1.3;
@@ -96,7 +101,8 @@ class Overview {
   }
   // Says what is drawn, with the colour of each.
   says() {
-    return [["cpus in use", this.painter.palette[0]], ["jobs waiting: at most " + this.longest + " (pale), on average (line)", this.painter.palette[1]]];
+    const [use, queue] = this.painter.palette;
+    return [["cpus in use", use], ["jobs waiting: at most " + this.longest + " (pale), on average (line)", queue]];
   }
   x(t) { const { t0, t1 } = this.view.limits; return (t - t0) / (t1 - t0) * this.width; }
   time(x) { const { t0, t1 } = this.view.limits; return t0 + x / this.width * (t1 - t0); }
