@@ -9,5 +9,5 @@
 //     which the job is drawn. The simulator only counts cpus.
 //   - encode.go encodes the jobs as columns of small numbers, about 25 bytes a job.
 //   - assets/*.js decode the columns (data.js), keep the visible part (view.js), draw it (draw.js,
-//     overview.js) and react to the reader (panel.js, main.js).
+//     shade.js, overview.js) and react to the reader (panel.js, main.js).
 package gantt

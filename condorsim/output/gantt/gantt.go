@@ -47,7 +47,7 @@ func (c *Chart) Write(out io.Writer) error {
 		return fmt.Errorf("make the page: %w", err)
 	}
 	var script strings.Builder
-	for _, name := range []string{"data", "view", "draw", "overview", "panel", "main"} {
+	for _, name := range []string{"data", "view", "shade", "draw", "overview", "panel", "main"} {
 		script.WriteString(asset(name + ".js"))
 	}
 	return page.Shell{

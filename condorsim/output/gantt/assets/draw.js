@@ -5,6 +5,7 @@ class Painter {
     this.base = document.getElementById("base");
     this.over = document.getElementById("over");
     this.colourBy = "user";
+    this.shades = new Shades();
     this.theme();
   }
   theme() {
@@ -21,6 +22,7 @@ class Painter {
     const classes = { user: byUser, width: byWidth, how: byHow, wait: byWait }[by]();
     const palette = [...this.palette, this.ink.soft];
     this.legend = classes.names.map((name, i) => ({ name, colour: palette[Math.min(i, palette.length - 1)] }));
+    this.classes = classes.of;
     this.colours = classes.of.map((c) => this.legend[c].colour);
     this.onColour = Object.fromEntries(palette.map((colour) => [colour, readable(colour)]));
   }
@@ -51,32 +53,28 @@ class Painter {
     const c = this.context(this.base), v = this.view;
     this.grid(c);
     this.clip(c);
-    // A job narrower than a dot is drawn only where no other has coloured the
-    // dot: however many there are, no dot is drawn much more than once.
-    const painted = new Int32Array(Math.ceil(v.height) + 2).fill(-1);
+    this.shades.clear(v.width, v.height);
     this.drawn = 0;
     running.each(v.t0, v.t1, (job) => {
       const x = v.x(jobs.start[job]), width = v.x(jobs.end[job]) - x;
-      c.fillStyle = this.colours[job];
       for (let p = jobs.first[job]; p < jobs.first[job + 1]; p++) {
         const lane = jobs.lane[p];
         while (p + 1 < jobs.first[job + 1] && jobs.lane[p + 1] === jobs.lane[p] + jobs.lanes[p]) p++; // on neighbouring slots
         const y = v.y(lane), height = v.y(jobs.lane[p] + jobs.lanes[p]) - y;
         if (y > v.height || y + height < v.top) continue;
-        if (width < 1) {
-          const dot = Math.floor(x), from = Math.max(0, Math.floor(y)), to = Math.min(painted.length - 1, Math.floor(y + height - 0.01));
-          if (painted[from] === dot && painted[to] === dot && painted[(from + to) >> 1] === dot) continue;
-          painted.fill(dot, from, to + 1);
-          c.fillRect(dot, y, 1, Math.max(height, 0.6));
-        } else {
-          c.fillRect(x, y, width > 4 ? width - 0.7 : width, height > 3 ? height - 0.7 : Math.max(height, 0.6));
-        }
-        this.drawn++;
-        if (width > 34 && height > 12) this.name(c, job, x, y, width, height);
+        if (width < 1 || height < 1) this.shades.add(this.classes[job], x, y, width, height);
+        else this.box(c, job, x, y, width, height);
       }
     });
+    this.shades.draw(c, this.legend.map((entry) => entry.colour));
     this.slotLines(c);
     c.restore();
+  }
+  box(c, job, x, y, width, height) {
+    c.fillStyle = this.colours[job];
+    c.fillRect(x, y, width > 4 ? width - 0.7 : width, height > 3 ? height - 0.7 : height);
+    this.drawn++;
+    if (width > 34 && height > 12) this.name(c, job, x, y, width, height);
   }
   name(c, job, x, y, width, height) {
     const left = Math.max(x, this.view.left) + 4, room = x + width - left - 4;
@@ -84,7 +82,6 @@ class Painter {
     if (c.measureText(name).width > room) return;
     c.fillStyle = this.onColour[this.colours[job]];
     c.fillText(name, left, y + Math.min(height / 2 + 4, 18));
-    c.fillStyle = this.colours[job];
   }
   grid(c) {
     const v = this.view;
