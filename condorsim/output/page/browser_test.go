@@ -2,8 +2,11 @@ package page_test
 
 import (
 	"bytes"
+	"fmt"
+	"image/png"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +170,74 @@ func TestLegendAndReadingOff(t *testing.T) {
 	reads(`#details .chosen figure .plot`, 0.999, `(?s)^wait [\d.]+ h\n.*easy: 100 %`)
 	reads(`#details .chosen figure .plot`, 0.002, `(?s)^wait 0(.0\d+)? s\n.*easy: [\d.]+ %`)
 	reads(`#details .chosen figure:nth-of-type(2) .plot`, 0.5, `(?s)^time since`)
+}
+
+// The table of all cells shows a few columns at first, and the reader chooses others; its names and its
+// header stay where they are when it scrolls.
+func TestColumnsOfAllCells(t *testing.T) {
+	p := opened(t, folder(t), pagetest.View{Width: 700, Height: 900})
+	columns := func() []string {
+		return pagetest.Eval[[]string](p, `[...document.querySelectorAll("#cells thead th")].filter(e => `+
+			`e.offsetParent).map(e => e.querySelector("button").textContent)`)
+	}
+	some := columns()
+	require.Contains(t, some, "Scheduler")
+	require.Contains(t, some, "Mean wait")
+	require.Less(t, len(some), 12)
+	said := func() string {
+		return pagetest.Eval[string](p, `document.querySelector(".columns summary").textContent`)
+	}
+	all := pagetest.Eval[int](p, `document.querySelectorAll("#cells thead th").length`)
+	require.Equal(t, fmt.Sprintf("Columns: %d of %d shown", len(some), all), said())
+	press := func(text string) {
+		pagetest.Eval[bool](p, `([...document.querySelectorAll(".columns button, .columns input")].find(e => `+
+			`(e.textContent || e.parentElement.textContent) === "`+text+`").click(), true)`)
+	}
+	press("Mean wait")
+	require.NotContains(t, columns(), "Mean wait")
+	require.Zero(t, pagetest.Eval[int](p, `[...document.querySelectorAll("#cells tbody tr")].filter(r => `+
+		`[...r.cells].filter(c => c.offsetParent).length !== `+strconv.Itoa(len(some)-1)+`).length`),
+		"rows have the columns of the header")
+	press("None")
+	require.Equal(t, []string{"Cell"}, columns())
+	press("As at first")
+	require.Equal(t, some, columns())
+	press("All")
+	require.Len(t, columns(), all)
+	p.Shot("report-columns", false)
+	stays := pagetest.Eval[[]float64](p, `(() => {
+		const box = document.querySelector("#cells .scroll"), head = box.querySelector("th");
+		const name = box.querySelector("tbody tr:last-child th"), at = box.getBoundingClientRect();
+		box.style.maxHeight = "6rem";
+		box.scrollTo(3000, 30);
+		return [box.scrollLeft, box.scrollTop, head.getBoundingClientRect().left - at.left,
+			head.getBoundingClientRect().top - at.top, name.getBoundingClientRect().left - at.left,
+			document.documentElement.scrollWidth] })()`)
+	require.Equal(t, []float64{3000, 30, 0, 0, 0, 700}, stays)
+}
+
+// What is wider than its box is shaded at the edge beyond which there is more.
+func TestScrollCues(t *testing.T) {
+	for _, dark := range []bool{false, true} {
+		p := opened(t, folder(t), pagetest.View{Width: 700, Height: 900, Dark: dark})
+		edges := func(left int) (shaded [2]bool) {
+			at := pagetest.Eval[[]float64](p, fmt.Sprintf(`(() => {
+				const e = document.querySelector("#details .chosen figure");
+				e.scrollIntoView({block: "center"});
+				e.scrollLeft = %d;
+				const b = e.getBoundingClientRect(); return [b.left + 4, b.right - 4, b.top + b.height / 2] })()`, left))
+			shot, err := png.Decode(bytes.NewReader(pagetest.Ask(p, chromedp.CaptureScreenshot())))
+			require.NoError(t, err)
+			colour := func(x float64) string { return fmt.Sprint(shot.At(int(x), int(at[2]))) }
+			card := pagetest.Eval[[]int](p, `getComputedStyle(document.querySelector("figure")).backgroundColor`+
+				`.match(/\d+/g).map(Number)`)
+			plain := fmt.Sprintf("{%d %d %d 255}", card[0], card[1], card[2])
+			return [2]bool{colour(at[0]) != plain, colour(at[1]) != plain}
+		}
+		require.Equal(t, [2]bool{false, true}, edges(0))
+		require.Equal(t, [2]bool{true, true}, edges(50))
+		require.Equal(t, [2]bool{true, false}, edges(9999))
+	}
 }
 
 func TestThemes(t *testing.T) {

@@ -66,7 +66,7 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 			{"cells", "All cells"},
 			{"run", "What was run"},
 		},
-		Facts: s.facts(), Extra: s.Extra, All: s.all(), Traces: s.traces(), Schedulers: s.Schedulers,
+		Facts: s.facts(), Extra: s.Extra, All: s.few(), Traces: s.traces(), Schedulers: s.Schedulers,
 		Seeds: s.seeds(),
 	}
 	if figures.Accuracy != nil {
@@ -93,7 +93,7 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 	}
 	return Shell{
 		Title: s.title(), Style: asset("report.css"),
-		Script: asset("choose.js") + asset("tables.js") + asset("charts.js"),
+		Script: asset("choose.js") + asset("tables.js") + asset("columns.js") + asset("charts.js"),
 		Body:   text,
 	}.Write(out)
 }

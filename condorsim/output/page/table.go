@@ -25,6 +25,7 @@ type Table struct {
 type Column struct {
 	Title, Unit string
 	Number      bool // aligned to the right, sorted by size
+	First       bool // shown at first, where readers choose among many columns
 }
 
 // Value is an entry of a table.
