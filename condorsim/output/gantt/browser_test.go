@@ -151,6 +151,30 @@ func TestTheLongestQueue(t *testing.T) {
 	}
 }
 
+// What is written on the canvases beside the jobs can be read in both themes.
+func TestTextOnCanvases(t *testing.T) {
+	for _, dark := range []bool{false, true} {
+		p := opened(t, simulated(t, 50, "easy"), pagetest.View{Width: 700, Height: 900, Dark: dark})
+		worst := pagetest.Eval[float64](p, `(() => {
+			const linear = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+			const light = (colour) => [1, 3, 5].map((i) => linear(parseInt(colour.slice(i, i + 2), 16)))
+				.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+			const proto = CanvasRenderingContext2D.prototype, { fillText } = proto, ratios = [];
+			const probe = document.createElement("canvas").getContext("2d");
+			probe.fillStyle = painter.ink.card;
+			proto.fillText = function (...all) {
+				const two = [light(this.fillStyle), light(probe.fillStyle)].sort((a, b) => b - a);
+				ratios.push((two[0] + 0.05) / (two[1] + 0.05));
+				fillText.apply(this, all);
+			};
+			overview.draw();
+			painter.grid(painter.context(painter.base));
+			proto.fillText = fillText;
+			return ratios.length > 5 ? Math.min(...ratios) : 0 })()`)
+		require.GreaterOrEqual(t, worst, 4.5)
+	}
+}
+
 func TestChoosingAJob(t *testing.T) {
 	r := simulated(t, 500, "conservative")
 	p := opened(t, r, pagetest.View{Width: 1400, Height: 900, Dark: true})

@@ -90,13 +90,16 @@ class Overview {
     c.font = "11px system-ui, sans-serif";
     let x = 8;
     for (const [words, colour] of this.says()) {
+      const width = 14 + c.measureText(words).width;
       c.fillStyle = ink.card;
       c.globalAlpha = 0.85;
-      c.fillRect(x - 3, 4, c.measureText(words).width + 6, 15);
+      c.fillRect(x - 3, 4, width + 6, 15);
       c.globalAlpha = 1;
       c.fillStyle = colour;
-      c.fillText(words, x, 15);
-      x += c.measureText(words).width + 14;
+      c.fillRect(x, 7, 9, 9);
+      c.fillStyle = ink.ink;
+      c.fillText(words, x + 14, 15);
+      x += width + 14;
     }
   }
   // Says what is drawn, with the colour of each.
