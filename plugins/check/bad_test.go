@@ -52,6 +52,7 @@ func bad() []backfill.PolicySpec {
 			}
 			return true
 		}),
+		before(easy.Spec(), "always-panics", func(*backfill.Cycle) bool { panic("in every round") }),
 		before(easy.Spec(), "crashes", func(c *backfill.Cycle) bool {
 			if waiting(c) == 5 {
 				go panic("these are the last words")

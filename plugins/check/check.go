@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,12 +44,14 @@ type Options struct {
 // Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. A warning is advice, which the plugin's author may have reasons not to follow.
+// The verdicts. A warning is advice, which the plugin's author may have reasons not to follow. A
+// check is inconclusive if the fallback decided some of the rounds that it rests on.
 const (
-	Passed  Verdict = "passed"
-	Warning Verdict = "warning"
-	Failed  Verdict = "failed"
-	Skipped Verdict = "skipped"
+	Passed       Verdict = "passed"
+	Warning      Verdict = "warning"
+	Failed       Verdict = "failed"
+	Inconclusive Verdict = "inconclusive"
+	Skipped      Verdict = "skipped"
 )
 
 // Check is one check with its result.
@@ -76,7 +79,7 @@ type Report struct {
 	Checks  []Check   `json:"checks"`
 	Latency []Latency `json:"latency"`
 	Resync  *Resync   `json:"resync,omitempty"`
-	Passed  bool      `json:"passed"` // nothing failed and nothing was skipped
+	Passed  bool      `json:"passed"` // every check passed, perhaps with a warning
 }
 
 // Failed returns the number of failed checks.
@@ -145,7 +148,7 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 		c.report.Checks = append(c.report.Checks, check)
 	}
 	c.report.Passed = !slices.ContainsFunc(c.report.Checks,
-		func(k Check) bool { return k.Verdict == Failed || k.Verdict == Skipped })
+		func(k Check) bool { return k.Verdict != Passed && k.Verdict != Warning })
 	return c.report, nil
 }
 
@@ -155,14 +158,47 @@ type step struct {
 	do   func(context.Context) (Check, error)
 }
 
-// try runs a check. If an earlier check has failed, a check that cannot run is skipped and the
-// verdict stands; this may happen when a mistake of the core also stops the fallback.
+// try runs a check. A check that passed is inconclusive if rounds were decided by the fallback. If
+// an earlier check has failed, a check that cannot run is skipped and the verdict stands; this may
+// happen when a mistake of the core also stops the fallback.
 func (c *checker) try(ctx context.Context, s step) (Check, error) {
+	c.played = played{}
 	check, err := s.do(ctx)
-	if err != nil && ctx.Err() == nil && c.report.Failed() > 0 {
+	switch {
+	case err != nil && ctx.Err() == nil && c.report.Failed() > 0:
 		return skipped("it could not be tried: " + c.plain(err)), nil
+	case err == nil && check.Verdict == Passed && c.played.lost > 0:
+		return c.inconclusive(), nil
 	}
 	return check, err
+}
+
+// played counts the rounds that a check rests on.
+type played struct {
+	rounds, lost int    // lost: decided by the fallback, since the policy's own decision did not count
+	why          string // of the first that was lost
+}
+
+// count adds rounds, of which some were lost; why is the reason of the first.
+func (p *played) count(rounds, lost int, why string) {
+	p.rounds += rounds
+	if p.lost += lost; lost > 0 {
+		p.why = cmp.Or(p.why, why)
+	}
+}
+
+// inconclusive returns a check whose rounds were not all decided by the policy. What there is to do
+// belongs to the check that failed for the same reason, if there is one.
+func (c *checker) inconclusive() Check {
+	check := Check{
+		Verdict: Inconclusive,
+		Seen: fmt.Sprintf("the fallback decided %d of %s, so that this says nothing about the policy: %s", c.played.lost,
+			count(c.played.rounds, "round"), c.nameless(c.played.why)),
+	}
+	if c.report.Failed() == 0 {
+		check.Do, check.Log = "let the policy decide every round itself, and check again", c.tail.last()
+	}
+	return check
 }
 
 // scale is the amount of testing.
@@ -208,6 +244,7 @@ type checker struct {
 	// stop is the reason why no further checks make sense; empty if they do.
 	stop    string
 	advised Check
+	played  played // in the current check
 	// journal holds the decisions in each of the compared pools, by the pool's seed; incomparable
 	// is the reason why decisions cannot be compared, empty if they can.
 	journal      map[uint64][]string
@@ -261,4 +298,9 @@ func (k Check) at(seed uint64) Check {
 func (c *checker) plain(err error) string {
 	text := strings.TrimPrefix(err.Error(), "start "+c.command.Path+": ")
 	return strings.TrimPrefix(text, "policy plugin "+c.spec.Name+": ")
+}
+
+// nameless returns the text of a finding without the policy's name.
+func (c *checker) nameless(text string) string {
+	return strings.Replace(text, "policy plugin "+c.spec.Name+": ", "", 1)
 }

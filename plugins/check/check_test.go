@@ -96,6 +96,7 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 		{own("idles"), "advice", check.Warning, "waits for good", ""},
 		{own("starves"), "advice", check.Warning, "waits for good", ""},
 		{own("panics"), "conformance", check.Failed, "panicked: on purpose", ""},
+		{own("always-panics"), "conformance", check.Failed, "panicked: in every round", "mend the panic"},
 		{own("crashes"), "conformance", check.Failed, "the session broke", ""},
 		{own("hangs"), "conformance", check.Failed, "no decision within 3s", ""},
 		{own("slow"), "latency", check.Failed, "with 1 slot and 1000 waiting jobs: no decision within 3s", ""},
@@ -129,8 +130,8 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 				require.Equal(t, i+1, k.Number)
 				require.NotEmpty(t, k.Seen)
 				if k.Name != c.check {
-					require.Contains(t, []check.Verdict{check.Passed, check.Skipped}, k.Verdict, "%s: %s",
-						k.Name, k.Seen)
+					require.Contains(t, []check.Verdict{check.Passed, check.Skipped, check.Inconclusive}, k.Verdict,
+						"%s: %s", k.Name, k.Seen)
 					continue
 				}
 				require.Equal(t, c.verdict, k.Verdict, k.Seen)
@@ -142,6 +143,25 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What the fallback decides says nothing about the policy.
+func TestTheFallbacksDecisionsProveNothing(t *testing.T) {
+	t.Parallel()
+	for _, k := range checked(t, self(t, "always-panics"), check.Options{NoMTLS: true}).Checks {
+		switch k.Name {
+		case "handshake", "describe", "options", "end": // they rest on no decision
+			require.Equal(t, check.Passed, k.Verdict, "%s: %s", k.Name, k.Seen)
+		case "conformance":
+			require.Equal(t, check.Failed, k.Verdict, k.Seen)
+		case "advice":
+			require.Equal(t, check.Inconclusive, k.Verdict, k.Seen)
+			require.Contains(t, k.Seen, "a decision did not count in 3 of 3 pools")
+		default:
+			require.Equal(t, check.Inconclusive, k.Verdict, "%s: %s", k.Name, k.Seen)
+			require.Regexp(t, `the fallback decided [1-9]\d* of \d+ rounds.*panicked: in every round`, k.Seen, k.Name)
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 				forks++
 			}
 			for _, w := range alive {
-				if unlike, err = w.step(ctx); err != nil || unlike != "" {
+				if unlike, err = w.step(ctx, c.next); err != nil || unlike != "" {
 					return errors.Join(err, errDiffers)
 				}
 			}
@@ -200,7 +200,9 @@ func fork(run *conformance.Run, seed uint64, main, fresh *host.Remote) (*whatIf,
 
 // step lets both processes decide the next two rounds of the what-if and describes the difference;
 // "" if there is none.
-func (w *whatIf) step(ctx context.Context) (string, error) {
+func (w *whatIf) step(ctx context.Context, next func(context.Context, *conformance.Run) (string, error)) (string,
+	error,
+) {
 	for range 2 {
 		got, err := next(ctx, w.run)
 		if err != nil {

@@ -20,7 +20,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	defer remote.Close()
 	var broken []conformance.Finding
 	advice := map[conformance.Rule][]conformance.Finding{}
-	pools := 0
+	pools, refused := 0, 0
 	for i := range c.scale.pools {
 		c.progress(float64(i) / float64(c.scale.pools))
 		findings, err := conformance.Conform(ctx, c.pool(i), c.scale.rounds, remote)
@@ -31,15 +31,17 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 		for _, f := range findings {
 			if f.Rule.Advice() {
 				advice[f.Rule] = append(advice[f.Rule], f)
-			} else {
-				broken = append(broken, f)
+				continue
+			}
+			if broken = append(broken, f); f.Rule == conformance.Accepted {
+				refused++
 			}
 		}
 		if len(broken) >= enough || remote.Stats().Failures > 0 {
 			break
 		}
 	}
-	c.advised = advised(advice, pools)
+	c.advised = advised(advice, refused, pools)
 	if len(broken) == 0 {
 		return passed("%d random pools of %d rounds: every decision is possible, nothing is oversubscribed, every "+
 			"guarantee is kept", pools, c.scale.rounds), nil
@@ -49,7 +51,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	if more := len(broken) - 1; more > 0 {
 		check.Seen += fmt.Sprintf(" (and in %d more of %d pools)", more, pools)
 	}
-	check.Seen = strings.Replace(check.Seen, "policy plugin "+c.spec.Name+": ", "", 1)
+	check.Seen = c.nameless(check.Seen)
 	switch {
 	case remote.Stats().Failures > 0:
 		check.Do = "make the policy answer every round within the deadline: it must not exit, hang or break the " +
@@ -105,8 +107,8 @@ func remedy(f conformance.Finding) string {
 }
 
 // advised returns the check about recommendations: a warning about the first one that the policy
-// does not follow, if there is one.
-func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check {
+// does not follow, if there is one. Some pools ended early, because a decision was refused.
+func advised(found map[conformance.Rule][]conformance.Finding, refused, pools int) Check {
 	for _, advice := range []struct {
 		rule conformance.Rule
 		do   string
@@ -122,6 +124,10 @@ func advised(found map[conformance.Rule][]conformance.Finding, pools int) Check 
 				Seen: fmt.Sprintf("%s (in %d of %d pools)", at[0], len(at), pools),
 			}.at(at[0].Seed)
 		}
+	}
+	if refused > 0 {
+		return Check{Verdict: Inconclusive, Seen: fmt.Sprintf("a decision did not count in %d of %s, and the pool ended "+
+			"there: this says nothing about the policy", refused, count(pools, "pool"))}
 	}
 	return passed("no job at the head of the queue is left waiting while it fits, and in the end every job has run")
 }

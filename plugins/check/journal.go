@@ -11,16 +11,28 @@ import (
 
 // next returns the policy's next decision as text. Decisions that are refused all have the same
 // text, since their content does not matter.
-func next(ctx context.Context, run *conformance.Run) (string, error) {
+func (c *checker) next(ctx context.Context, run *conformance.Run) (string, error) {
 	refusals := run.Refusals()
 	d, err := run.Next(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case run.Refusals() > refusals:
+	}
+	lost := run.Refusals() - refusals
+	c.played.count(1, lost, refusal(run))
+	if lost > 0 {
 		return "no decision that counts", nil
 	}
 	return journal(d), nil
+}
+
+// refusal describes the first decision of a run that was refused; "" if there is none.
+func refusal(run *conformance.Run) string {
+	for _, f := range run.Findings() {
+		if f.Rule == conformance.Accepted {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 func journal(d backfill.Decision) string {
@@ -98,7 +110,7 @@ func (c *checker) record(ctx context.Context, seed uint64, main backfill.Decider
 		if err = before(run, round); err != nil {
 			return nil, err
 		}
-		text, err := next(ctx, run)
+		text, err := c.next(ctx, run)
 		if err != nil {
 			return nil, err
 		}

@@ -83,6 +83,8 @@ func (c *checker) latency(ctx context.Context) (Check, error) {
 				late, missed = jobs, fmt.Sprintf("with %s and %d waiting jobs: %s; longer queues were left out",
 					count(slots, "slot"), jobs, c.plain(refused))
 				continue
+			case c.played.lost > 0:
+				return c.inconclusive(), nil
 			}
 			c.report.Latency = append(c.report.Latency, row)
 			if row.P50 >= slowest.P50 {
@@ -121,21 +123,27 @@ func micro(us float64) string {
 func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (row Latency, refused, err error) {
 	failures := main.Stats().Failures
 	b, err := newBusy(c.options.Seed, slots, jobs, main, func(r backfill.Refusal) {
-		if main.Stats().Failures > failures { // otherwise the conformance check reports it
+		if main.Stats().Failures > failures {
 			refused = r.Err
+		} else { // the time of a decision that does not count says nothing
+			c.played.count(0, 1, r.Err.Error())
 		}
 	})
 	if err != nil {
 		return row, nil, err
 	}
+	round := func() error {
+		c.played.count(1, 0, "")
+		return b.round(ctx)
+	}
 	var took []time.Duration
 	var all time.Duration
 	var before int64
-	for round := 0; len(took) < c.scale.samples && (all < c.scale.budget || len(took) < 5); round++ {
-		if err = b.round(ctx); err != nil || refused != nil {
+	for begun := false; len(took) < c.scale.samples && (all < c.scale.budget || len(took) < 5); begun = true {
+		if err = round(); err != nil || refused != nil {
 			return row, refused, err
 		}
-		if all += main.took; round > 0 {
+		if all += main.took; begun {
 			took = append(took, main.took)
 		} else { // the plugin takes over the state
 			before = main.traffic()
@@ -153,7 +161,7 @@ func (c *checker) measure(ctx context.Context, main *timed, slots, jobs int) (ro
 		return row, nil, err
 	}
 	before = main.traffic()
-	if err = b.round(ctx); err != nil || refused != nil {
+	if err = round(); err != nil || refused != nil {
 		return row, refused, err
 	}
 	c.report.Resync = &Resync{Slots: slots, Jobs: jobs, Took: us(main.took), Bytes: main.traffic() - before}

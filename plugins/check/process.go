@@ -24,11 +24,12 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		return Check{}, err
 	}
 	killed, own, lost := false, false, 0
-	back := 0 // rounds since it is back
+	back, before := 0, 0 // rounds since it is back, and refusals until then
 	var down, up time.Time
 	for range 10 * c.scale.rounds {
 		if !killed && run.Rounds() >= c.scale.rounds/2 {
 			killed, lost, down = true, run.Refusals(), c.options.Clock()
+			c.played.count(run.Rounds(), lost, refusal(run))
 			kill(remote.Stats().PID)
 		}
 		d, err := run.Next(ctx)
@@ -43,7 +44,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		// A policy whose decisions did not count before need not give a valid one now.
 		if remote.Stats().Starts > 1 && remote.Stats().PID != 0 && (decided || !own) {
 			if back++; back == 1 {
-				up, lost = c.options.Clock(), run.Refusals()-lost
+				up, before, lost = c.options.Clock(), run.Refusals(), run.Refusals()-lost
 			}
 			if back > c.scale.rounds/4 {
 				break
@@ -62,6 +63,7 @@ func (c *checker) restart(ctx context.Context) (Check, error) {
 		check.Log = c.tail.last()
 		return check, nil
 	}
+	c.played.count(back, run.Refusals()-before, refusal(run))
 	return passed("killed in the middle of a pool: %s decided by the fallback, back with the whole state after %s",
 		count(lost, "round"), up.Sub(down).Round(time.Millisecond)), nil
 }

@@ -145,7 +145,7 @@ func verdict(r *check.Report, again func(seed *uint64) string) string {
 	if r.Policy != "" {
 		_, _ = fmt.Fprintf(&b, "%s: policy %s: %s\n\n", filepath.Base(r.Plugin), r.Policy, r.Doc)
 	}
-	t := wrappedTable([]int{2, 11, 7, 67}, "", "check", "verdict", "what was seen")
+	t := wrappedTable([]int{2, 11, 12, 62}, "", "check", "verdict", "what was seen")
 	t.Style().Options.SeparateRows = false
 	for _, k := range r.Checks {
 		t.AppendRow(table.Row{k.Number, k.Name, k.Verdict, k.Seen})
@@ -215,6 +215,9 @@ func sum(r *check.Report) string {
 	}
 	if r.Passed {
 		return fmt.Sprintf("%s: all %d checks passed%s", name, len(r.Checks), warnings)
+	}
+	if n := counts[check.Inconclusive]; n > 0 {
+		warnings += fmt.Sprintf(", %d were inconclusive", n)
 	}
 	if n := counts[check.Skipped]; n > 0 {
 		warnings += fmt.Sprintf(", %d were skipped", n)
