@@ -41,8 +41,7 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 	}
 	// Use the checkout in place: in a folder that differs in every run, all of it would be compiled
 	// anew. The complete check, of larger pools, runs in .ci/run.
-	told := strings.NewReplacer("(cd condor-backfill ", "(cd '"+checkout+"' ", "=../condor-backfill\n",
-		"='"+checkout+"'\n",
+	told := strings.NewReplacer("(cd condor-backfill ", "(cd '"+checkout+"' ", "../condor-backfill", "'"+checkout+"'",
 		"plugin check ./", "plugin check --quick ./").Replace(script.String())
 	shell := exec.CommandContext(t.Context(), "bash", "-c", told)
 	shell.Dir = home
@@ -63,6 +62,7 @@ func TestTheReadmeLeadsToAPolicy(t *testing.T) {
 		require.NotZero(t, info.ModTime().Unix(), "the README does not have %s installed", command)
 	}
 	require.Contains(t, out.String(), "mean wait")
+	require.Contains(t, out.String(), "backfill-lean: all 11 checks passed")
 	require.NotContains(t, out.String(), "decisions refused")
 	all, _ := requirements(t, filepath.Join(home, "backfill-narrow"))
 	require.ElementsMatch(t, append([]string{module}, needed...), all)
