@@ -50,6 +50,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"plugins/host", "backfill plugins/{internal/wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
 	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1}", "backfill/..."},
 	{"plugins/choose", "backfill/... plugins/host", "plugins/serve"},
+	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
 	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
@@ -116,6 +117,10 @@ var arrows = []struct{ of, may, tests string }{
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
+	{
+		"integration", "", "backfill/... plugins/... negotiator negotiator/whatif condorsim " +
+			"condorsim/input/{pools,workload} configs integration/...",
+	},
 }
 
 // walls says which other packages a package must not import, those of the standard library
