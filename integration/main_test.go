@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -15,8 +14,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
@@ -36,23 +33,11 @@ var binaries string //nolint:gochecknoglobals // set by TestMain before any test
 //nolint:gochecknoglobals // never changed
 var goFlags = "GOFLAGS=" + os.Getenv("GOFLAGS") + " -buildvcs=false -ldflags=-s"
 
-// standIns returns the policies that the tests' executable serves under the name of a plugin, and a
-// bad one. Linking each plugin would take longer than most tests; TestEveryPolicyIsAPlugin compares
-// their mains.
-func standIns() []backfill.PolicySpec { return append(policies.All(), bad()) }
-
-// linkedPlugin is the plugin whose real binary is used.
-const linkedPlugin = "easy"
-
+// Under the name of a plugin the tests' executable serves a bad policy.
 func TestMain(m *testing.M) {
-	if name, plugin := strings.CutPrefix(filepath.Base(os.Args[0]), host.Prefix); plugin {
-		for _, spec := range standIns() {
-			if spec.Name == name {
-				sdk.Serve(spec)
-				os.Exit(0)
-			}
-		}
-		os.Exit(fail(fmt.Errorf("there is no policy %s", name)))
+	if strings.HasPrefix(filepath.Base(os.Args[0]), host.Prefix) {
+		sdk.Serve(bad())
+		os.Exit(0)
 	}
 	os.Exit(run(m))
 }
@@ -69,17 +54,12 @@ func run(m *testing.M) int {
 	if err = os.Mkdir(pluginDir(), 0o755); err != nil {
 		return fail(err)
 	}
-	commands := []string{"/classad/cmd/classad", "/condorsim/cmd/condorsim", "/negotiator/cmd/negotiator"}
-	if err = errors.Join(build(dir, commands...),
-		build(pluginDir(), "/plugins/"+host.Prefix+linkedPlugin)); err != nil {
+	if err = build(dir, "/classad/cmd/classad", "/condorsim/cmd/condorsim", "/negotiator/cmd/negotiator",
+		"/plugins/cmd/policy-plugins"); err != nil {
 		return fail(err)
 	}
-	for _, spec := range policies.All() {
-		if spec.Name != linkedPlugin {
-			if err = standIn(filepath.Join(pluginDir(), host.Prefix+spec.Name)); err != nil {
-				return fail(err)
-			}
-		}
+	if err = exec.Command(filepath.Join(dir, "policy-plugins"), "link", pluginDir()).Run(); err != nil {
+		return fail(fmt.Errorf("link the plugins: %w", err))
 	}
 	return m.Run()
 }
@@ -112,47 +92,12 @@ func TestTheCacheKnowsEverySource(t *testing.T) {
 	}))
 }
 
-// standIn puts the tests' executable where a plugin is looked for. It is a separate file, because
-// links to a plugin are resolved before it is started.
-func standIn(path string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	if os.Link(self, path) == nil {
-		return nil
-	}
-	text, err := os.ReadFile(self) // for another file system
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o755) //nolint:gosec // it is executed
-}
-
 func fail(err error) int {
 	_, _ = os.Stderr.WriteString(err.Error() + "\n")
 	return 1
 }
 
 func pluginDir() string { return filepath.Join(binaries, "plugins") }
-
-// TestEveryPolicyIsAPlugin checks that every policy has a main that differs from the linked
-// plugin's only in the name.
-func TestEveryPolicyIsAPlugin(t *testing.T) {
-	main := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "plugins", host.Prefix+name, "main.go"))
-		require.NoError(t, err)
-		return string(text)
-	}
-	for _, spec := range policies.All() {
-		folder := strings.ReplaceAll(spec.Name, "-", "")
-		want := strings.ReplaceAll(main(linkedPlugin), "policies/"+linkedPlugin, "policies/"+folder)
-		want = strings.ReplaceAll(want, linkedPlugin+".Spec", folder+".Spec")
-		want = strings.ReplaceAll(want, host.Prefix+linkedPlugin, host.Prefix+spec.Name)
-		require.Equal(t, strings.ReplaceAll(want, "the "+linkedPlugin+" policy", "the "+spec.Name+" policy"),
-			main(spec.Name))
-	}
-}
 
 // TestScripts runs the command lines of testdata/script, one folder each. In them $PLUGINS is the
 // folder of the policy plugins, and

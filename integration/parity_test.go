@@ -124,7 +124,7 @@ func TestBinariesPassTheCheck(t *testing.T) {
 			t.Parallel()
 			mtls := "off" // it takes as long as the rest
 			switch spec.Name {
-			case linkedPlugin:
+			case "easy":
 				mtls = "auto"
 			case "conservative", "maui": // one with guarantees, one whose options add to the state
 			default:

@@ -38,7 +38,9 @@ func bad() backfill.PolicySpec {
 // crashing one named; and no process is left.
 func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "backfill-bad")
-	require.NoError(t, standIn(bad))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, bad))
 	mark := "TEST_MARK=" + bad
 	run := func(policy ...string) (map[string]any, string) {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "negotiator"),

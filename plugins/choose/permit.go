@@ -17,6 +17,7 @@ import (
 // executable.
 type executable struct {
 	command host.Command
+	path    string // by which the file was found, perhaps a link
 	linked  string // the name of a linked-in policy, else ""
 }
 
@@ -36,7 +37,7 @@ func setting(table, format string, args ...any) error {
 
 // permit returns the command for a file, or an error if it may not be started.
 func (r Request) permit(path string) (*executable, error) {
-	p := &executable{command: host.Command{Path: path}}
+	p := &executable{command: host.Command{Path: path}, path: path}
 	if r.Allow != nil && !slices.ContainsFunc(r.Allow, func(key string) bool { return r.means(key, p) }) {
 		return nil, setting("allow", "%s may not be started, since it is not named here; if it may, add "+
 			"the line \"- %s\"", path, path)
@@ -50,7 +51,7 @@ func (r Request) permit(path string) (*executable, error) {
 		return p, nil
 	}
 	// Start and restart the file that was checked, wherever a link leads by then.
-	p.command.Name = filepath.Base(path)
+	p.command.Name, p.command.As = filepath.Base(path), path
 	if p.command.Path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, fmt.Errorf("find the file behind %s: %w", path, err)
 	}
@@ -68,21 +69,31 @@ func (r Request) options(p *executable) (host.Options, error) {
 	return options, err
 }
 
-// one returns an executable's entry in a table of [Plugins]; found is false if it has none. Two
-// entries for the same file are an error.
+// one returns an executable's entry in a table of [Plugins]; found is false if it has none. Of
+// several entries for the same file, which may be several plugins by its links, the one by which it
+// was found counts; if that does not decide, it is an error.
 func one[T any](r Request, table string, of map[string]T, p *executable) (value T, found bool, err error) {
-	var by string
+	var keys, named []string
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		if !r.means(key, p) {
 			continue
 		}
-		if found {
-			return value, false, setting(table, "%s and %s are the same file, %s: give it once", by, key,
-				p.command.Path)
+		keys = append(keys, key)
+		if _, path, _, _ := r.find(key); path == p.path {
+			named = append(named, key)
 		}
-		value, found, by = of[key], true, key
 	}
-	return value, found, nil
+	if len(named) > 0 {
+		keys = named
+	}
+	switch len(keys) {
+	case 0:
+		return value, false, nil
+	case 1:
+		return of[keys[0]], true, nil
+	}
+	return value, false, setting(table, "%s and %s are the same file, %s: give it once", keys[0], keys[1],
+		p.command.Path)
 }
 
 // find returns the file that a key of [Plugins] stands for, and the key as a policy's name: without

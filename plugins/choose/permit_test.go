@@ -180,6 +180,8 @@ func TestTheSumCountsAtEveryStart(t *testing.T) {
 func TestOptionsOfOne(t *testing.T) {
 	dir := t.TempDir()
 	mine := plugin(t, filepath.Join(dir, "backfill-mine"), "easy")
+	other := filepath.Join(dir, "backfill-other")
+	require.NoError(t, os.Symlink(mine, other))
 	all, some := host.Options{Restarts: 1}, host.Options{Restarts: 2}
 	for _, c := range []struct {
 		name string
@@ -191,6 +193,18 @@ func TestOptionsOfOne(t *testing.T) {
 		{"by name", map[string]host.Options{"mine": some}, executable{command: host.Command{Path: mine}}, 2},
 		{"by path", map[string]host.Options{mine: some, "ibb": all}, executable{command: host.Command{Path: mine}}, 2},
 		{"another", map[string]host.Options{"ibb": some}, executable{command: host.Command{Path: mine}}, 1},
+		{
+			"by the link, of two to one file",
+			map[string]host.Options{"mine": all, "other": some},
+			executable{command: host.Command{Path: mine}, path: other},
+			2,
+		},
+		{
+			"by the file's other name alone",
+			map[string]host.Options{"mine": some},
+			executable{command: host.Command{Path: mine}, path: other},
+			2,
+		},
 		{"linked in", map[string]host.Options{"ibb": some}, executable{linked: "ibb"}, 2},
 		{"linked in, by the file's name", map[string]host.Options{"backfill-ibb": some}, executable{linked: "ibb"}, 2},
 		{"linked in, another", map[string]host.Options{"mine": some, "easy": some}, executable{linked: "ibb"}, 1},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,23 +12,33 @@ import (
 )
 
 // TestABinaryAgrees compares a real binary with the linked-in policy over every kind of connection.
-// The mains of other policies are alike, so the tests' executable serves those.
+// It is called by a link, and then by its file, which must have a sum, under the name of the link.
 func TestABinaryAgrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
 	}
 	const name = "conservative"
 	dir := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", dir,
-		"../"+Prefix+name).CombinedOutput()
+	binary := filepath.Join(dir, "policy-plugins")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", binary,
+		"../cmd/policy-plugins").CombinedOutput()
 	require.NoError(t, err, string(out))
+	out, err = exec.CommandContext(t.Context(), binary, "link", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	text, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	sum := sha256.Sum256(text)
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, options := range []Options{{}, {NoChannel: true}, {NoChannel: true, NoMTLS: true}} {
 		t.Run(fmt.Sprintf("no channel %t, no mTLS %t", options.NoChannel, options.NoMTLS), func(t *testing.T) {
 			path, found, failure := Find(name, []string{dir})
 			require.NoError(t, failure)
 			require.True(t, found)
-			remote := started(t, Command{Path: path}, options)
+			command := Command{Path: path}
+			if options.NoMTLS {
+				command = Command{Path: binary, As: path, SHA256: sum[:]}
+			}
+			remote := started(t, command, options)
 			runBeside(t, 9, 100, newHost(t, "sjf", linked(t, named(t, name))), newHost(t, "sjf", remote))
 		})
 	}

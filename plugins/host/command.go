@@ -25,6 +25,9 @@ type Command struct {
 	// the environment.
 	Path      string
 	Args, Env []string
+	// As is the name by which the executable is called, its argument 0; empty means Path. One program
+	// may be several plugins, under the names of links to it.
+	As string
 	// Name is the plugin's name in the log; empty means the base name of Path.
 	Name string
 	// SHA256 is the sum that the executable must have; nil accepts any.
@@ -48,6 +51,7 @@ func Self(policy string) (Command, error) {
 // meanwhile: the process inherits it, open.
 func (c Command) prepare() (cmd *exec.Cmd, release func(), err error) {
 	cmd, release = exec.Command(c.Path, c.Args...), func() {}
+	cmd.Args[0] = cmp.Or(c.As, c.Path)
 	if c.SHA256 == nil {
 		return cmd, release, nil
 	}
