@@ -23,8 +23,8 @@ class Overview {
     }
   }
   // Means in each of n stretches: the use of the cpus, and the number of jobs that
-  // wait, of which most is the greatest in the stretch. For the means a job adds to the first and the last stretch by hand, to those between
-  // by a difference.
+  // wait, with the most at once. For a mean, a job adds to the first and the last
+  // stretch by hand, to those between by a difference.
   measure(n) {
     const { t0, t1 } = this.view.limits, length = (t1 - t0) / n;
     const sum = (weight, from, to) => {
