@@ -27,6 +27,7 @@ package configs
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
 // The paths of some of the files.
@@ -39,6 +40,23 @@ const (
 
 //go:embed negotiator.yaml htcondor/*.conf pools/*.ads pools/*.yaml workloads/*.ads workloads/*.swf.gz sweeps/*.yaml
 var files embed.FS
+
+// TracePath returns the path of the synthetic trace of that name, such as lublin-128.
+func TracePath(name string) string { return tracesBegin + name + tracesEnd }
+
+const (
+	tracesBegin = "workloads/"
+	tracesEnd   = ".swf.gz"
+)
+
+// Traces returns the names of the synthetic traces.
+func Traces() []string {
+	names, _ := fs.Glob(files, TracePath("*")) // the pattern is valid
+	for i, path := range names {
+		names[i] = strings.TrimSuffix(strings.TrimPrefix(path, tracesBegin), tracesEnd)
+	}
+	return names
+}
 
 // Files returns the embedded files, for reading only. Opening a path that is named in this package
 // never fails.

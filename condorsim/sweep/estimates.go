@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -145,7 +144,7 @@ func (c *checker) past(path string, t *Trace, schedulers []estimate.Settings) {
 func (p Places) open(name string) (io.ReadCloser, error) {
 	file, found := p.find(name)
 	if !found {
-		return nil, errors.New(name + " is not there; looked in " + p.looked())
+		return nil, p.absent(name)
 	}
 	return file.open()
 }

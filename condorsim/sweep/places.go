@@ -17,6 +17,9 @@ type Places struct {
 	Dirs []string
 	// BuiltIn has files that are part of the program; they are searched last. It may be nil.
 	BuiltIn fs.FS
+	// TracePath returns under which path BuiltIn would have the trace of a name; nil: traces have
+	// no names.
+	TracePath func(name string) string
 }
 
 // located is a file that was found.
@@ -26,9 +29,29 @@ type located struct {
 	within fs.FS // nil: on disk
 }
 
-// find looks for a file by its name, in the folders and then among the built-in files, and reports
-// whether it is there. An absolute path is used as it is.
+// find looks for a file by its name, in the folders and then among the built-in files, which may
+// be a trace of that name, and reports whether it is there. An absolute path is used as it is.
 func (p Places) find(name string) (located, bool) {
+	if file, found := p.onDisk(name); found {
+		return file, true
+	}
+	if p.BuiltIn == nil || !fs.ValidPath(name) {
+		return located{}, false
+	}
+	paths := []string{name}
+	if p.TracePath != nil {
+		paths = append(paths, p.TracePath(name))
+	}
+	for _, path := range paths {
+		if info, err := fs.Stat(p.BuiltIn, path); err == nil && !info.IsDir() {
+			return located{name: name, path: path, within: p.BuiltIn}, true
+		}
+	}
+	return located{}, false
+}
+
+// onDisk is find without the built-in files.
+func (p Places) onDisk(name string) (located, bool) {
 	paths := make([]string, 0, len(p.Dirs))
 	for _, dir := range p.Dirs {
 		paths = append(paths, filepath.Join(dir, name))
@@ -41,12 +64,29 @@ func (p Places) find(name string) (located, bool) {
 			return located{name: name, path: path}, true
 		}
 	}
-	if p.BuiltIn != nil && fs.ValidPath(name) {
-		if info, err := fs.Stat(p.BuiltIn, name); err == nil && !info.IsDir() {
-			return located{name: name, path: name, within: p.BuiltIn}, true
-		}
-	}
 	return located{}, false
+}
+
+// executable returns the path by which to start a policy that is named by its executable, which is
+// looked for like any other file of a sweep. Another policy's name it returns as it is.
+func (p Places) executable(policy string) (string, error) {
+	if filepath.Base(policy) == policy {
+		return policy, nil
+	}
+	file, found := p.onDisk(policy)
+	switch {
+	case !found:
+		return "", p.absent(policy)
+	case filepath.Base(file.path) == file.path: // of this folder; without one it would be a policy's name
+		return "." + string(filepath.Separator) + file.path, nil
+	default:
+		return file.path, nil
+	}
+}
+
+// absent is the error for a file that is in none of the places.
+func (p Places) absent(name string) error {
+	return fmt.Errorf("%s is not there; looked in %s", name, p.looked())
 }
 
 // looked names the folders in which files are looked for, for an error.

@@ -22,7 +22,8 @@ import (
 // Settings are what a sweep depends on besides its file.
 type Settings struct {
 	Places Places
-	// Policies makes a policy and its fallback for a pool with these resources.
+	// Policies makes a policy and its fallback for a pool with these resources. An executable is
+	// given by a path that is right for this process.
 	Policies func(ctx context.Context, policy string, options map[string]string, resources []string) (Deciders, error)
 	// Jobs limits each trace to its first jobs; 0: all.
 	Jobs int
@@ -46,6 +47,9 @@ func (s Settings) deciders(ctx context.Context, policy string, options map[strin
 ) (d Deciders, err error) {
 	if policy == auto.Name {
 		d.chooser, err = auto.New(options, 1) // there are as many cells at a time as there are cores
+		return d, err
+	}
+	if policy, err = s.Places.executable(policy); err != nil {
 		return d, err
 	}
 	return s.Policies(ctx, policy, options, resources)
@@ -226,7 +230,8 @@ func (p *Sweep) expand(f *File, in *input) error {
 func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string, error) {
 	plugin := ""
 	if filepath.Base(s.policy) != s.policy { // an executable, which may change
-		sum, err := located{path: s.policy}.digest()
+		file, _ := p.settings.Places.onDisk(s.policy) // it was found when it was checked
+		sum, err := file.digest()
 		if err != nil {
 			return "", err
 		}

@@ -29,7 +29,9 @@ type Runner struct {
 // Failure is a cell that could not be run.
 type Failure struct {
 	Key results.Key
-	Err error
+	// Policy is the policy's name, or the path of its executable from the working directory.
+	Policy string
+	Err    error
 }
 
 // Run runs the cells with these indices of Manifest.Cells. Save, Finished and Progress are called
@@ -64,7 +66,9 @@ func (p *Sweep) Run(ctx context.Context, cells []int, r Runner) ([]Failure, erro
 	var failures []Failure
 	for i, err := range s.failed {
 		if err != nil {
-			failures = append(failures, Failure{p.cells[i].key, err})
+			key := p.cells[i].key
+			policy, _ := p.settings.Places.executable(key.Policy) // it was found when it was checked
+			failures = append(failures, Failure{key, policy, err})
 		}
 	}
 	return failures, context.Cause(ctx)

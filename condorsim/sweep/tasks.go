@@ -70,7 +70,7 @@ func (in *input) size() int64 {
 // and 40 of a plain one.
 func (t *task) guessedJobs() int64 {
 	in, perJob := t.of.input, int64(40)
-	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].name)) {
+	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].path)) {
 		perJob = 10
 	}
 	n := t.size / perJob

@@ -53,8 +53,9 @@ Examples:
   condorsim sweep guarantees --traces ~/traces --only 'KTH-SP2,*' --list
   condorsim sweep mine.yaml --out mine && condorsim sweep mine.yaml --out mine --json
 
-The files of traces are looked for in --traces, beside the sweep's file, and here. Traces that are
-not there are left out, which is said, and stands in the results.
+Every file that a sweep names (traces, pools, job ads, histories, plugins) is looked for in
+--traces, beside the sweep's file, and here; all but plugins may also be built in, as the trace
+lublin-128. Traces that are not there are left out, which is said, and stands in the results.
 
 The folder of results has a file for each finished simulation (cells/*.json). The same command goes
 on where it was interrupted, and only runs what is new or has changed: the sweep's file, a trace, or
@@ -133,7 +134,9 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 		return nil, err
 	}
 	return sweep.Prepare(ctx, file, sweep.Settings{
-		Places:   sweep.Places{Dirs: append(append([]string(nil), c.Traces...), beside...), BuiltIn: configs.Files()},
+		Places: sweep.Places{
+			Dirs: append(append([]string(nil), c.Traces...), beside...), BuiltIn: configs.Files(), TracePath: configs.TracePath,
+		},
 		Policies: makePolicies(logger), Jobs: c.Jobs, Version: version, Command: c.command(),
 	})
 }

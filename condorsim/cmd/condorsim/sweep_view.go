@@ -118,7 +118,7 @@ func (v *sweepView) failed(failures []sweep.Failure) error {
 		if why := f.Err.Error(); !told[why] { // the cells of a trace often fail for one reason
 			told[why] = true
 			again := runCommand{
-				Policy: f.Key.Policy, PolicyOpt: f.Key.Options, Order: f.Key.Order,
+				Policy: f.Policy, PolicyOpt: f.Key.Options, Order: f.Key.Order,
 				Placement: "rank", DumpDir: ".",
 			}
 			v.line("  %v", again.saved(f.Err))

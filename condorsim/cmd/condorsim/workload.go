@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,24 +161,19 @@ func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
 	return trace, err
 }
 
-const (
-	builtInFolder = "workloads"
-	builtInEnd    = ".swf.gz"
-)
-
 // readBuiltIn reads the built-in trace of that name. If there is none, it returns the error
 // missing, which says that there is no such file either, with the names of the built-in traces.
 func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
 	file, err := openBuiltIn(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(builtIn(), ", "))
+		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(configs.Traces(), ", "))
 	}
 	defer file.Close() //nolint:errcheck // only read
 	return workload.ReadSWF(file, name, opts)
 }
 
 func openBuiltIn(name string) (fs.File, error) {
-	return configs.Files().Open(path.Join(builtInFolder, name+builtInEnd))
+	return configs.Files().Open(configs.TracePath(name))
 }
 
 // openFile opens a file or pipe; if there is none of that name, a built-in trace.
@@ -194,15 +188,6 @@ func openFile(name string) (fs.File, error) {
 		}
 	}
 	return file, err
-}
-
-// builtIn returns the names of the built-in traces.
-func builtIn() []string {
-	files, _ := fs.Glob(configs.Files(), path.Join(builtInFolder, "*"+builtInEnd)) // the pattern is valid
-	for i, file := range files {
-		files[i] = strings.TrimSuffix(path.Base(file), builtInEnd)
-	}
-	return files
 }
 
 // outFlags say where to write a trace.

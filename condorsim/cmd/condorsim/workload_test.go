@@ -61,16 +61,16 @@ func TestBuiltInTraces(t *testing.T) {
 		name := args[len(args)-1]
 		require.Equal(t, unpacked(t, configs.Files(), "workloads/"+name),
 			unpacked(t, os.DirFS(cmd.Dir), name), lines.Text())
-		made[strings.TrimSuffix(name, builtInEnd)] = true
+		made[strings.TrimSuffix(name, ".swf.gz")] = true
 	}
-	for _, name := range builtIn() {
+	for _, name := range configs.Traces() {
 		require.True(t, made[name], "the README says how %s is made", name)
 		trace, err := traceFlags{}.open(name, workload.Options{}, workload.Transform{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")
 	}
-	require.Len(t, builtIn(), len(made))
+	require.Len(t, configs.Traces(), len(made))
 }
 
 // The instance in the description of formats can be run.
