@@ -29,6 +29,9 @@ func (r *Result) Series() metrics.Series {
 		r.Ran())
 }
 
+// Weeks returns the sums from which the intervals of means are computed.
+func (r *Result) Weeks() metrics.Weeks { return metrics.ComputeWeeks(r.Ran()) }
+
 // Measured returns the numbers of [Result.Measures] with labels and units, in the order in which
 // they are printed. It leaves out what does not apply, such as guarantees where none were given, and
 // means and shares where no job ran to its end.

@@ -68,7 +68,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	done = results.Cell{
 		Key: c.key, Jobs: len(w.Jobs), Held: r.Held(),
 		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
-		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(),
+		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(), Weeks: r.Weeks(),
 	}
 	if deciders.chooser != nil {
 		chosen := deciders.chooser.Summary()

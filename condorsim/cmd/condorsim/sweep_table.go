@@ -18,6 +18,8 @@ type resultsTable struct {
 	folder   *results.Folder
 	baseline map[shared]*results.Cell // by what compared cells have in common
 	columns  []resultsColumn
+	// intervals says that a value was written with its interval.
+	intervals bool
 }
 
 type resultsColumn struct {
@@ -74,7 +76,12 @@ func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 		if !known {
 			return "no job ran"
 		}
-		return write(v)
+		text := write(v)
+		if half, ok := c.Weeks.HalfWidth(metric); ok {
+			t.intervals = true
+			text += " ± " + write(half)
+		}
+		return text
 	})
 	if t.folder.Manifest.Baseline != "" {
 		t.add("gain over "+t.folder.Manifest.Baseline, true, func(c *results.Cell) string { return t.gain(c, metric) })
@@ -123,7 +130,11 @@ func (t *resultsTable) write(out io.Writer) error {
 		}
 		w.AppendRow(row)
 	}
-	if _, err := io.WriteString(out, w.Render()+"\n"); err != nil {
+	rendered := w.Render() + "\n"
+	if t.intervals {
+		rendered += "± is half the 95 % interval, from the weeks in which jobs were submitted.\n"
+	}
+	if _, err := io.WriteString(out, rendered); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -154,11 +155,81 @@ func TestTheReportNeedsNothingElse(t *testing.T) {
 	has(t, text, "# &lt;as they are&gt;")
 }
 
-func TestValuesAndTheBest(t *testing.T) {
+// spread gives a cell's mean wait an interval: its weeks' waits are off the mean by so much.
+func spread(c *results.Cell, off float64) {
+	for i := range int64(4) {
+		c.Weeks = append(c.Weeks, metrics.Week{Week: i, Jobs: 1, Wait: c.Metrics["mean_wait"] + off*float64(2*(i%2)-1)})
+	}
+}
+
+// named returns the tables by name.
+func named(s *page.Study) map[string]page.Table {
 	tables := map[string]page.Table{}
-	for _, table := range ofTiny(t, tiny()).Tables() {
+	for _, table := range s.Tables() {
 		tables[table.Name] = table
 	}
+	return tables
+}
+
+// The best is marked only if its interval overlaps no other's. Here intervals reach 18.37 s from
+// the mean for each 10 s: 3.182446 times 10·√(4/3)/√4.
+func TestTheBestIsApart(t *testing.T) {
+	const less, more = 10, 17 // the means are 50 s apart, and 18.4 + 31.2 is just below that
+	for _, c := range []struct {
+		off  [3]float64
+		best bool
+	}{{[3]float64{less, less, less}, true}, {[3]float64{less, less, more}, true}, {[3]float64{less, less, more + 1}, false}} {
+		f := tiny()
+		for i := range f.Cells {
+			spread(&f.Cells[i], c.off[i])
+		}
+		table := named(ofTiny(t, f))["mean_wait"]
+		require.Contains(t, table.Caption, "★ is the lowest of the row, unless its interval overlaps another one")
+		require.Equal(t, c.best, table.Rows[0][3].Best, "%v", c)
+		require.False(t, table.Rows[0][1].Best || table.Rows[0][2].Best)
+	}
+	f := tiny()
+	spread(&f.Cells[1], 1)
+	spread(&f.Cells[2], 1)
+	table := named(ofTiny(t, f))["mean_wait"]
+	require.False(t, table.Rows[0][3].Best, "one of the others has no interval")
+	require.Equal(t, "50\u202f±\u202f1.84", table.Rows[0][3].Cell())
+	var out bytes.Buffer
+	require.NoError(t, table.CSV(&out))
+	require.Regexp(t, `^Trace,easy \[s\],fcfs \[s\],dc \[s\],fcfs half width \[s\],dc half width \[s\]
+t,100,400,50,1\.8373\d*,1\.8373\d*
+$`, out.String())
+}
+
+// Four seeds that differ make an interval of every measure; seeds that change nothing do not.
+func TestIntervalsOverSeeds(t *testing.T) {
+	ofSeeds := func(step float64) page.Table {
+		f := tiny()
+		for seed := range uint64(4) {
+			for i, c := range f.Cells[:3] {
+				if seed == 0 {
+					continue
+				}
+				c.ID, c.Seed = c.ID+strconv.FormatUint(seed, 10), 7+seed
+				c.Metrics = map[string]float64{
+					"mean_wait":   c.Metrics["mean_wait"] + step*float64(i+1),
+					"utilisation": c.Metrics["utilisation"] + step/100*float64(seed),
+				}
+				c.Metrics["cycles"] = 9
+				f.Cells, f.Manifest.Cells = append(f.Cells, c), append(f.Manifest.Cells, c.Key)
+			}
+		}
+		return named(ofTiny(t, f))["utilisation"]
+	}
+	// The steps are 0 to 3 %; the squares are 5, and 3.182446·√(5/12) is 2.0542.
+	require.Equal(t, "51.50\u202f±\u202f2.05", ofSeeds(1).Rows[0][1].Cell())
+	require.Contains(t, ofSeeds(1).Caption, "mean over 4 seeds, ± half the 95 % interval; ★ is the highest")
+	require.Equal(t, "50", ofSeeds(0).Rows[0][1].Cell())
+	require.Contains(t, ofSeeds(0).Caption, "no value is marked as the best")
+}
+
+func TestValues(t *testing.T) {
+	tables := named(ofTiny(t, tiny()))
 	row := func(name string) (texts []string, best []bool) {
 		for _, v := range tables[name].Rows[0] {
 			texts, best = append(texts, v.Text), append(best, v.Best)
@@ -167,12 +238,9 @@ func TestValuesAndTheBest(t *testing.T) {
 	}
 	texts, best := row("mean_wait")
 	require.Equal(t, []string{"t", "100", "400", "50"}, texts)
-	require.Equal(t, []bool{false, false, false, true}, best, "less is better")
-	texts, best = row("utilisation")
+	require.Equal(t, []bool{false, false, false, false}, best, "older results have no intervals")
+	texts, _ = row("utilisation")
 	require.Equal(t, []string{"t", "50", "40", "50"}, texts, "in per cent")
-	require.Equal(t, []bool{false, true, false, true}, best, "more is better, and both are the best")
-	_, best = row("cycles")
-	require.Equal(t, []bool{false, false, false, false}, best, "neither is better")
 	texts, _ = row("mean_wait-improvement")
 	require.Equal(t, []string{"t", "0", "-300", "50"}, texts)
 	texts, _ = row("utilisation-improvement")

@@ -37,6 +37,19 @@ type Value struct {
 	// Mark is the kind of a verdict: good, partly, bad or open; "" for none.
 	Mark   string
 	number float64
+	half   *float64 // half the width of the 95 % interval; nil: there is none
+}
+
+// within gives a number half the width of its interval.
+func (v Value) within(half float64) Value {
+	v.half = &half
+	v.Show += "\u202f±\u202f" + shown(half)
+	return v
+}
+
+// apart reports whether both numbers have intervals and these do not overlap.
+func (v Value) apart(other Value) bool {
+	return v.half != nil && other.half != nil && math.Abs(v.number-other.number) > *v.half+*other.half
 }
 
 // Text returns the entry for a text.
@@ -102,22 +115,37 @@ func shown(v float64) string {
 }
 
 // CSV writes the table as comma-separated values, with the units in the header. Texts that a
-// spreadsheet would take for formulas have an apostrophe before them.
+// spreadsheet would take for formulas have an apostrophe before them. Half the widths of intervals
+// are columns of their own, after all others.
 func (t Table) CSV(out io.Writer) error {
 	rows := csv.NewWriter(out)
-	line := make([]string, len(t.Columns))
+	var header, halves []string
+	var with []int // columns that have intervals
 	for i, c := range t.Columns {
-		line[i] = spreadsheet.Quote(c.Title)
+		unit := ""
 		if c.Unit != "" {
-			line[i] += " [" + c.Unit + "]"
+			unit = " [" + c.Unit + "]"
+		}
+		header = append(header, spreadsheet.Quote(c.Title)+unit)
+		if slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[i].half != nil }) {
+			with = append(with, i)
+			halves = append(halves, spreadsheet.Quote(c.Title)+" half width"+unit)
 		}
 	}
-	if err := rows.Write(line); err != nil {
+	if err := rows.Write(append(header, halves...)); err != nil {
 		return err
 	}
 	for _, row := range t.Rows {
-		for i, v := range row {
-			line[i] = spreadsheet.Quote(v.Text)
+		var line []string
+		for _, v := range row {
+			line = append(line, spreadsheet.Quote(v.Text))
+		}
+		for _, i := range with {
+			half := ""
+			if row[i].half != nil {
+				half = number(*row[i].half)
+			}
+			line = append(line, half)
 		}
 		if err := rows.Write(line); err != nil {
 			return err
@@ -169,32 +197,60 @@ func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 	return t
 }
 
-// measured returns the table of a measure, with the best of each row marked.
+// measured returns the table of a measure, with the values' intervals. The best of a row is marked
+// if its interval overlaps no other one.
 func (s *Study) measured(m Measure) Table {
-	t := s.matrix(m.unit(), func(group, scheduler int) Value { return Number(m.scaled(s.value(m, group, scheduler))) })
+	intervals := false
+	t := s.matrix(m.unit(), func(group, scheduler int) Value {
+		v := Number(m.scaled(s.value(m, group, scheduler)))
+		if half, ok := s.halfWidth(m, group, scheduler); ok {
+			intervals = true
+			v = v.within(m.scaled(half))
+		}
+		return v
+	})
 	t.Name, t.Title = fileName(m.Name), m.Label
 	t.Caption = "As simulated" + s.meanOverSeeds()
+	if intervals {
+		t.Caption += ", ± half the 95 % interval"
+	}
 	if m.Better == Neither {
 		return t
 	}
-	t.Caption += "; ★ is the best of the row, the " + [...]string{"", "lowest", "highest"}[m.Better]
+	if !intervals {
+		t.Caption += "; no value is marked as the best, as none has an interval: that takes four seeds that differ, or " +
+			"of a mean over jobs four weeks of them"
+		return t
+	}
+	t.Caption += "; ★ is the " + [...]string{"", "lowest", "highest"}[m.Better] +
+		" of the row, unless its interval overlaps another one"
 	for _, row := range t.Rows {
-		own := row[len(row)-len(s.Schedulers):]
-		best, differ := math.NaN(), false
-		for _, v := range own {
-			if math.IsNaN(v.number) {
-				continue
-			}
-			differ = differ || !math.IsNaN(best) && v.number != best
-			if math.IsNaN(best) || m.compare(v.number, best) < 0 {
-				best = v.number
-			}
-		}
-		for i := range own {
-			own[i].Best = differ && own[i].number == best
-		}
+		markBest(m, row[len(row)-len(s.Schedulers):])
 	}
 	return t
+}
+
+// markBest marks the best of the values if it is apart from each of the others that are there.
+func markBest(m Measure, values []Value) {
+	best := -1
+	for i, v := range values {
+		if !math.IsNaN(v.number) && (best < 0 || m.compare(v.number, values[best].number) < 0) {
+			best = i
+		}
+	}
+	others := 0
+	for i, v := range values {
+		if i == best || math.IsNaN(v.number) {
+			continue
+		}
+		if !v.apart(values[best]) {
+			return
+		}
+		others++
+	}
+	if others > 0 {
+		values[best].Best = true
+	}
 }
 
 // improvements returns the table of improvements over the baseline.

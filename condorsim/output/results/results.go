@@ -111,6 +111,8 @@ type Cell struct {
 	// Metrics are by name, as condorsim run --json names them.
 	Metrics map[string]float64 `json:"metrics"`
 	Series  metrics.Series     `json:"series"`
+	// Weeks are what intervals of means are computed from; older results have none.
+	Weeks metrics.Weeks `json:"weeks,omitempty"`
 	// Users are sorted by name; nil unless the sweep asks for them. Unknown users are left out.
 	Users []User `json:"users,omitempty"`
 }

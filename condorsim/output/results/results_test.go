@@ -15,6 +15,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // key returns the key of a trace's cell.
@@ -186,9 +188,7 @@ func folder() *Folder {
 func TestNamesThatAreFormulas(t *testing.T) {
 	f := folder()
 	f.Cells[0].Trace = "=1+1"
-	var out bytes.Buffer
-	require.NoError(t, WriteCSV(&out, f))
-	require.Contains(t, out.String(), "\n'=1+1,easy,")
+	require.Contains(t, written(t, f), "\n'=1+1,easy,")
 }
 
 func TestCSV(t *testing.T) {
@@ -210,6 +210,24 @@ func TestCSV(t *testing.T) {
 			"18446744073709551615", "3", "1", "2", "8", "64", "0", "", "", "0.0000001",
 		},
 	}, rows)
+}
+
+// The half widths come last, of means that have them.
+func TestHalfWidths(t *testing.T) {
+	f := folder()
+	require.NotContains(t, written(t, f), "half_width", "older results have no weeks")
+	f.Cells[0].Weeks = metrics.Weeks{{Jobs: 1}, {Week: 1, Jobs: 1}, {Week: 2, Jobs: 1}, {Week: 5, Jobs: 1, Wait: 4}}
+	text := written(t, f)
+	require.Contains(t, text, ",strict_unfairness,mean_wait_half_width\n")
+	require.Contains(t, text, ",12,,3.182446")
+	require.Contains(t, text, ",0.0000001,\n")
+}
+
+func written(t *testing.T, f *Folder) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, WriteCSV(&out, f))
+	return out.String()
 }
 
 func TestJSON(t *testing.T) {

@@ -28,7 +28,8 @@ type format struct {
 type column = spreadsheet.Column[*Cell]
 
 // columns returns the columns that identify the cell, those of its machine, and then the metrics:
-// those of [metrics.Metrics] in its order, then others by name.
+// those of [metrics.Metrics] in its order, then others by name. The half widths of the means'
+// intervals are last.
 func (f *Folder) columns() []column {
 	all := []column{
 		spreadsheet.ColumnOf("trace", func(c *Cell) string { return c.Trace }),
@@ -46,11 +47,18 @@ func (f *Folder) columns() []column {
 		spreadsheet.ColumnOf("cpus", func(c *Cell) int64 { return c.Machine.Cpus }),
 		spreadsheet.ColumnOf("memory", func(c *Cell) int64 { return c.Machine.Memory }),
 	}
-	for _, name := range f.metricNames() {
+	names := f.metricNames()
+	for _, name := range names {
 		all = append(all, spreadsheet.OptionalColumnOf(name, func(c *Cell) (float64, bool) {
 			v, ok := c.Metrics[name]
 			return v, ok
 		}))
+	}
+	for _, name := range names {
+		half := func(c *Cell) (float64, bool) { return c.Weeks.HalfWidth(name) }
+		if slices.ContainsFunc(f.Cells, func(c Cell) bool { _, ok := half(&c); return ok }) {
+			all = append(all, spreadsheet.OptionalColumnOf(name+"_half_width", half))
+		}
 	}
 	return all
 }
