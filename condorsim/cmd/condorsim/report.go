@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -79,10 +80,45 @@ func (c *reportCommand) Run() error {
 		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells",
 			len(folder.Cells), "of", len(folder.Manifest.Cells))
 	}
-	return c.print(written{
+	if err = c.print(written{
 		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells),
 		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
-	})
+	}); err != nil || c.JSON {
+		return err
+	}
+	return printMeans(study)
+}
+
+// printMeans prints the two means that studies compare first, as the page shows them.
+func printMeans(study *page.Study) error {
+	for _, from := range study.Tables() {
+		if from.Name != "mean_wait" && from.Name != "mean_bounded_slowdown" {
+			continue
+		}
+		t := table.NewWriter()
+		t.SetStyle(table.StyleLight)
+		t.Style().Format.Header = text.FormatDefault
+		var header table.Row
+		for _, column := range from.Columns {
+			header = append(header, column.Title)
+		}
+		t.AppendHeader(header)
+		for _, values := range from.Rows {
+			var row table.Row
+			for _, v := range values {
+				star := ""
+				if v.Best {
+					star = "★ "
+				}
+				row = append(row, star+v.Cell())
+			}
+			t.AppendRow(row)
+		}
+		if _, err := fmt.Fprintf(os.Stdout, "%s\n%s\n%s\n", from.Title, t.Render(), from.Caption); err != nil {
+			return fmt.Errorf("print the means: %w", err)
+		}
+	}
+	return nil
 }
 
 // create creates the report's file, which must not be one of the results.
