@@ -48,7 +48,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"plugins/policyv1", "", ""},
 	{"plugins/internal/wire", "backfill backfill/profile plugins/policyv1", ""},
 	{"plugins/host", "backfill plugins/{internal/wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
-	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1}", "backfill/..."},
+	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1} version", "backfill/..."},
 	{"plugins/choose", "backfill/... plugins/host", "plugins/serve"},
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
@@ -57,7 +57,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
 	{"negotiator/whatif", "classad backfill/... negotiator", ""},
 	{"negotiator/auto", "classad backfill/... negotiator", ""},
-	{"negotiator/cli", "backfill", ""},
+	{"negotiator/cli", "backfill grammar", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
 
@@ -115,6 +115,8 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
+	{"version", "", ""},
+	{"grammar", "version", ""},
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
 	{

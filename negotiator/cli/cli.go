@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/grammar"
 )
 
 // Exit codes of every command.
@@ -63,16 +64,18 @@ func Code(err error) int {
 // grace is how long an interrupted command may take to end in order.
 const grace = 10 * time.Second
 
-// Main parses the arguments into the grammar, runs the command that they name, and returns the exit
+// Main parses the arguments into the commands, runs the command that they name, and returns the exit
 // code. The options are for the parser, such as [Texts].
 //
 // A command that must end in order takes a context.Context, which ends at the first interrupt; the
 // command then has ten seconds, or until the second interrupt. For other commands Main returns at
 // the first interrupt, so that the process ends.
-func Main(name, description string, grammar any, args []string, options ...kong.Option) int {
+func Main(name, description string, commands any, args []string, options ...kong.Option) int {
 	var measured measuring
-	parser, err := kong.New(grammar, append(options, kong.Name(name), kong.Description(description), kong.Bind(&measured),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))...)
+	parser, err := kong.New(commands, append([]kong.Option{
+		grammar.Common(), kong.Name(name), kong.Description(description), kong.Bind(&measured),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	}, options...)...)
 	if err != nil {
 		return report(os.Stderr, name, err)
 	}

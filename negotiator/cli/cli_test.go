@@ -54,8 +54,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// grammar is a command line for tests.
-type grammar struct {
+// someCommands is a command line for tests.
+type someCommands struct {
 	Do struct {
 		run
 		Flag int
@@ -73,7 +73,7 @@ func (run) Run(ctx context.Context, result *error) error {
 
 func TestMainParses(t *testing.T) {
 	for _, args := range [][]string{{}, {"do", "--nonsense"}, {"do", "--flag=x"}, {"other"}, {"do", "more"}} {
-		require.Equal(t, BadInput, Main("prog", "", &grammar{}, args), "%q", args)
+		require.Equal(t, BadInput, Main("prog", "", &someCommands{}, args), "%q", args)
 	}
 	require.Equal(t, Failed, Main("prog", "", 1, nil), "no grammar at all")
 }

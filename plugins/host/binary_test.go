@@ -46,6 +46,10 @@ func TestABinaryAgrees(t *testing.T) {
 	out, err = byHand.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "This binary is a plugin")
+	out, err = exec.CommandContext(t.Context(), filepath.Join(dir, Prefix+name), "--version").Output()
+	require.NoError(t, err)
+	require.Regexp(t, `^backfill-conservative \S.*\n  commit   .*\n  date     .*\n  go       go1.*\n  plugins  policyv1\n$`,
+		string(out))
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, left, "the sockets and their directories are removed")

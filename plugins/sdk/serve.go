@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -24,11 +25,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/version"
 )
 
 // Serve serves the policy to the host that started this process, and returns when the host is done
-// with it. Started by hand, the program prints that it is a plugin and exits with status 1; it also
-// does so if the spec is invalid.
+// with it. Started by hand, the program prints that it is a plugin and exits with status 1, or prints
+// its version if --version is its argument. It also exits with status 1 if the spec is invalid.
 //
 // What the policy prints, or logs with [Logger], appears in the host's log. The process ignores
 // SIGHUP, which is for the host: a plugin that is a part of the host has its name, and a signal by
@@ -40,6 +42,10 @@ func Serve(spec backfill.PolicySpec) {
 		os.Exit(1)
 	}
 	if key := wire.Handshake().MagicCookieKey; os.Getenv(key) == "" {
+		if len(os.Args) == 2 && os.Args[1] == "--version" {
+			_, _ = os.Stdout.WriteString(version.Text(filepath.Base(os.Args[0]), policyv1.Name()))
+			os.Exit(0)
+		}
 		_, _ = fmt.Fprintf(os.Stderr, "This is the scheduling policy %s. To try it: negotiator plugin check %s\n",
 			spec.Name, os.Args[0])
 	}

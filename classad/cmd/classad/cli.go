@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/grammar"
 )
 
 // The exit codes.
@@ -58,7 +59,7 @@ var errNo = errors.New("no")
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var commands cli
 	helped := false
-	parser, err := kong.New(&commands, kong.Name("classad"), kong.Description(description),
+	parser, err := kong.New(&commands, grammar.Common(), kong.Name("classad"), kong.Description(description),
 		kong.Vars{"bench_folder": benchFolder},
 		kong.Writers(out, errs), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))

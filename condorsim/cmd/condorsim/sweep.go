@@ -25,6 +25,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
+	"github.com/condor-backfill/condor-backfill/version"
 )
 
 // sweepCommand is condorsim sweep.
@@ -129,7 +130,7 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 	if err != nil {
 		return nil, err
 	}
-	version, err := programVersion()
+	version, err := version.ID()
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,10 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/grammar"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
@@ -54,5 +56,6 @@ type commands struct {
 
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
-	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited()), helpTexts))
+	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited()), helpTexts,
+		grammar.Speaks(policyv1.Name())))
 }
