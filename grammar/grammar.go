@@ -1,4 +1,5 @@
-// Package grammar is the part of the command line that all commands of the project share: --version.
+// Package grammar is the part of the command line that all commands of the project share: --version,
+// completion, man.
 package grammar
 
 import (
@@ -9,11 +10,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/version"
 )
 
-// Common adds to a grammar what every command has: --version. A command that speaks a protocol with
-// plugins also has the option [Speaks].
+// Common adds to a grammar what every command has: --version, and the commands completion and man. A
+// command that speaks a protocol with plugins also has the option [Speaks], and one with flags whose
+// values have names, [Values].
 func Common() kong.Option {
 	return kong.OptionFunc(func(k *kong.Kong) error {
-		if err := kong.Bind(Speaks("")).Apply(k); err != nil {
+		if err := kong.Bind(Speaks(""), Values(nil)).Apply(k); err != nil {
 			return err
 		}
 		return kong.Embed(&common{}).Apply(k)
@@ -23,6 +25,10 @@ func Common() kong.Option {
 // common is the part of the grammar that all commands share.
 type common struct {
 	Version versionFlag `help:"Print the version, the commit and the Go that this was built with, and exit."`
+
+	Completion completionCommand `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
+	Man        manCommand        `cmd:"" help:"Print the page of the manual."`
+	Complete   completeCommand   `cmd:"" hidden:""`
 }
 
 // Speaks is the name of the protocol that a command speaks with plugins.

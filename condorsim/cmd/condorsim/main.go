@@ -7,6 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
@@ -48,7 +49,7 @@ type commands struct {
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
 	code := cli.Main("condorsim", description, &commands{}, os.Args[1:], helpTexts,
-		grammar.Speaks(policyv1.Name()))
+		grammar.Speaks(policyv1.Name()), cli.Values(policies.All(), auto.Name))
 	wholefile.Abandon() // an interrupted command may still be writing
 	os.Exit(code)
 }

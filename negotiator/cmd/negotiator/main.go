@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
@@ -57,5 +58,5 @@ type commands struct {
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
 	os.Exit(cli.Main("negotiator", description, &commands{}, stock(os.Args[1:], daemon.Inherited()), helpTexts,
-		grammar.Speaks(policyv1.Name())))
+		grammar.Speaks(policyv1.Name()), cli.Values(policies.All(), auto.Name)))
 }
