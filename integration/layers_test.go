@@ -45,10 +45,10 @@ var arrows = []struct{ of, may, tests string }{
 	{"backfill/backfilltest", "backfill backfill/conformance", "backfill/..."},
 
 	{"plugins/...", "backfill/... plugins/...", ""},
-	{"plugins/policyv1", "", ""},
+	{"plugins/{policyv1,version}", "", ""},
 	{"plugins/internal/wire", "backfill backfill/profile plugins/policyv1", ""},
 	{"plugins/host", "backfill plugins/{internal/wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
-	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1} version", "backfill/..."},
+	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1,version}", "backfill/..."},
 	{"plugins/choose", "backfill/... plugins/host", "plugins/serve"},
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
@@ -57,7 +57,8 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
 	{"negotiator/whatif", "classad backfill/... negotiator", ""},
 	{"negotiator/auto", "classad backfill/... negotiator", ""},
-	{"negotiator/cli", "backfill grammar", ""},
+	{"negotiator/cli", "backfill negotiator/cli/grammar", ""},
+	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
 
@@ -115,8 +116,6 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
-	{"version", "", ""},
-	{"grammar", "version", ""},
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
 	{
@@ -191,6 +190,21 @@ func TestLayers(t *testing.T) {
 			isNamed := func(path string) bool { return matches(pattern, path) }
 			require.True(t, slices.ContainsFunc(packages, isNamed), "no package is left for the row of %s", pattern)
 		}
+	}
+}
+
+// TestInstalledCommands requires that the README names every command that go install ./... installs,
+// so that nobody finds a program of unknown origin in the path.
+func TestInstalledCommands(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, module+"/...").Output()
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	_, commands, _ := strings.Cut(string(readme), "## What there is")
+	commands, _, _ = strings.Cut(commands, "\nA policy is a Go function")
+	require.NotEmpty(t, strings.Fields(string(out)))
+	for path := range strings.FieldsSeq(string(out)) {
+		require.Contains(t, commands, "`"+filepath.Base(path)+"`")
 	}
 }
 

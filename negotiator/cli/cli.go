@@ -18,7 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
 // Exit codes of every command.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
 // Values are the names that a shell offers for --policy and --order: of these policies and more, and

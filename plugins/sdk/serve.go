@@ -25,7 +25,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
-	"github.com/condor-backfill/condor-backfill/version"
+	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
 // Serve serves the policy to the host that started this process, and returns when the host is done

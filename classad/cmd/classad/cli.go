@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
 // The exit codes.

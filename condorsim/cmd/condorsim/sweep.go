@@ -25,7 +25,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
-	"github.com/condor-backfill/condor-backfill/version"
+	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
 // sweepCommand is condorsim sweep.

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/condor-backfill/condor-backfill/version"
+	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
 // Common adds to a grammar what every command has: --version, and the commands completion and man. A
