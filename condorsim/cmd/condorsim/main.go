@@ -6,9 +6,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
-	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )

@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
