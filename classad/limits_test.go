@@ -153,6 +153,29 @@ func TestMaxSteps(t *testing.T) {
 }
 
 // Everything that evaluates in a scope keeps to its steps.
+// TestStepsRunOutAnywhere: wherever an evaluation is when its steps run out, its value is error.
+func TestStepsRunOutAnywhere(t *testing.T) {
+	ad, err := classad.Parse(`[ a = 1; l = { [ a = 1 ], [ b = 2 ] }; inner = [ c = 3 ] ]`)
+	require.NoError(t, err)
+	for _, text := range []string{
+		"countMatches(a, l)", "countMatches(nowhere, l)", "evalInEachContext(inner.nowhere, l)",
+		"evalInEachContext(.nowhere, l)", "evalInEachContext(MY.a + TARGET.b, l)", "sum(l.a) + parent.a",
+	} {
+		e, err := classad.ParseExpr(text)
+		require.NoError(t, err)
+		enough := 0
+		for steps := 1; steps < 200; steps++ {
+			scope := classad.Scope{My: ad, Target: ad, MaxSteps: steps}
+			if e.Fails(scope) {
+				require.Equal(t, classad.Error, e.Eval(scope).Kind(), "%s with %d steps", text, steps)
+				continue
+			}
+			enough++
+		}
+		require.Positive(t, enough, text)
+	}
+}
+
 func TestMaxStepsOfMatchesItemsAndExplanations(t *testing.T) {
 	ad := sums(t)
 	require.NoError(t, ad.SetExpr("Requirements", "TARGET.x3 == 1000"))

@@ -65,7 +65,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	var told bytes.Buffer
 	view := &sweepView{out: &told}
 	key := results.Key{ID: "a,easy", Policy: "easy", Order: "fcfs"}
-	require.EqualError(t, view.failed([]sweep.Failure{{Key: key, Err: err}}),
+	require.EqualError(t, view.failed([]sweep.Failure{{Key: key, Policy: key.Policy, Err: err}}),
 		"1 cell failed, see above; the others are finished")
 	require.Contains(t, told.String(), "condorsim run --instance condorsim-error-a-trace-at-5.json --policy easy")
 	require.FileExists(t, "condorsim-error-a-trace-at-5.json")

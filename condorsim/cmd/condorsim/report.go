@@ -99,10 +99,17 @@ func printMeans(study *page.Study) error {
 		t.SetStyle(table.StyleLight)
 		t.Style().Format.Header = text.FormatDefault
 		var header table.Row
-		for _, column := range from.Columns {
+		var alignment []table.ColumnConfig
+		for i, column := range from.Columns {
 			header = append(header, column.Title)
+			align := text.AlignLeft
+			if column.Number {
+				align = text.AlignRight
+			}
+			alignment = append(alignment, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
 		}
 		t.AppendHeader(header)
+		t.SetColumnConfigs(alignment)
 		for _, values := range from.Rows {
 			var row table.Row
 			for _, v := range values {
@@ -114,11 +121,19 @@ func printMeans(study *page.Study) error {
 			}
 			t.AppendRow(row)
 		}
-		if _, err := fmt.Fprintf(os.Stdout, "%s\n%s\n%s\n", from.Title, t.Render(), from.Caption); err != nil {
+		if _, err := fmt.Fprintf(os.Stdout, "\n%s\n%s\n%s\n", heading(from), t.Render(), from.Caption); err != nil {
 			return fmt.Errorf("print the means: %w", err)
 		}
 	}
 	return nil
+}
+
+// heading is the title of a table of one measure, with its unit.
+func heading(t page.Table) string {
+	if unit := t.Columns[len(t.Columns)-1].Unit; unit != "" {
+		return t.Title + ", in " + unit
+	}
+	return t.Title
 }
 
 // create creates the report's file, which must not be one of the results.
