@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,8 +30,8 @@ import (
 )
 
 // Serve serves the policy to the host that started this process, and returns when the host is done
-// with it. Started by hand, the program prints that it is a plugin and exits with status 1, or prints
-// its version if --version is its argument. It also exits with status 1 if the spec is invalid.
+// with it. Started by hand, the program prints that it is a plugin and exits with status 1, or answers
+// --help and --version. It also exits with status 1 if the spec is invalid.
 //
 // What the policy prints, or logs with [Logger], appears in the host's log. The process ignores
 // SIGHUP, which is for the host: a plugin that is a part of the host has its name, and a signal by
@@ -42,9 +43,8 @@ func Serve(spec backfill.PolicySpec) {
 		os.Exit(1)
 	}
 	if key := wire.Handshake().MagicCookieKey; os.Getenv(key) == "" {
-		if len(os.Args) == 2 && os.Args[1] == "--version" {
-			_, _ = os.Stdout.WriteString(version.Text(filepath.Base(os.Args[0]), policyv1.Name()))
-			os.Exit(0)
+		if len(os.Args) == 2 {
+			answer(spec, os.Args[1])
 		}
 		_, _ = fmt.Fprintf(os.Stderr, "This is the scheduling policy %s. To try it: negotiator plugin check %s\n",
 			spec.Name, os.Args[0])
@@ -128,3 +128,28 @@ func (*endWithHost) HandleRPC(context.Context, stats.RPCStats)                  
 func (*endWithHost) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 func (*endWithHost) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// answer prints what a flag of a program that was started by hand asks for, and exits. Other flags
+// have no answer.
+func answer(spec backfill.PolicySpec, flag string) {
+	path := os.Args[0]
+	var text strings.Builder
+	switch flag {
+	case "--version":
+		text.WriteString(version.Text(filepath.Base(path), policyv1.Name()))
+	case "--help", "-h":
+		_, _ = fmt.Fprintf(&text, "%s is the scheduling policy %s: %s\n\nIt is a plugin, for negotiator and condorsim:\n"+
+			"  negotiator plugin check %[4]s\n  negotiator --policy %[4]s\n  condorsim run lublin-128 --policy %[4]s\n",
+			filepath.Base(path), spec.Name, spec.Doc, path)
+		for i, o := range spec.Options {
+			if i == 0 {
+				text.WriteString("\nOptions, for --policy-opt:\n")
+			}
+			_, _ = fmt.Fprintf(&text, "  %s  %s; %s by default\n", o.Name, o.Doc, o.Default)
+		}
+	default:
+		return
+	}
+	_, _ = os.Stdout.WriteString(text.String())
+	os.Exit(0)
+}

@@ -125,7 +125,7 @@ func noLocalPool(err error) error {
 		return err
 	}
 	return fmt.Errorf("whom to ask is not said. Of a simulated pool, also of one that runs in another terminal, ask "+
-		"about a second T of its time, with the same --policy, --pool and --workload: --at T. Of a real pool: --pool "+
+		"about a second T of its time, with its --pool, --workload and policy: --at T. Of a real pool: --pool "+
 		"htcondor://HOST:PORT; or on a machine of the pool, whose %s is in the PATH, without any flag",
 		condorconfig.Program)
 }

@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
+
+// errBackground says that another process has the terminal.
+var errBackground = errors.New("this process is not in the foreground of its terminal")
 
 const (
 	keysHint = "q quit   p policy   ? help"
@@ -48,33 +53,46 @@ func (v *view) heed(keys io.Reader, quit func()) {
 	}
 }
 
-// interact has the view heed keys if standard input is a terminal in whose foreground this process
-// is. It returns a function that gives the terminal back. After a stop (Ctrl-Z) it begins again.
+// interact has the view heed keys if standard input is a terminal, and leave the terminal while
+// another process has it: after Ctrl-Z, and in the background. It returns a function that ends this.
 func (v *view) interact(ctx context.Context, quit func()) (end func()) {
-	in := os.Stdin
-	if !cli.IsTerminal(in) {
+	if !cli.IsTerminal(os.Stdin) || len(goesOn) == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	continued := make(chan os.Signal, 1)
+	stopped, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(stopped, stops...)
 	signal.Notify(continued, goesOn...)
-	ended := make(chan struct{})
-	reading := false
+	signal.Ignore(intrude...) // else who tidies up in the background is stopped
+	v.mu.Lock()
+	v.again = func() { // a shell tells nobody who was running that it is in the foreground now
+		select {
+		case continued <- nil:
+		default:
+		}
+	}
+	v.mu.Unlock()
+	var reading atomic.Bool
 	begin := func() func() {
-		restore, err := readKeys(in)
-		if err != nil { // in the background, say: there are no keys then
+		restore, err := readKeys(os.Stdin)
+		if err != nil {
+			v.leave(errors.Is(err, errBackground))
 			return func() {}
 		}
-		if !reading {
-			reading = true
-			go v.heed(in, quit)
+		if reading.CompareAndSwap(false, true) {
+			go func() {
+				defer reading.Store(false) // in the background nothing can be read
+				v.heed(os.Stdin, quit)
+			}()
 		}
+		v.mu.Lock()
+		v.hint = v.in(faint, keysHint)
+		v.mu.Unlock()
+		v.leave(false)
 		return restore
 	}
 	restore := begin()
-	if reading {
-		v.hint = v.in(faint, keysHint)
-	}
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
@@ -82,14 +100,17 @@ func (v *view) interact(ctx context.Context, quit func()) (end func()) {
 			case <-ctx.Done():
 				restore()
 				return
-			case <-continued: // the shell has changed the terminal meanwhile
+			case <-stopped:
+				v.leave(true)
 				restore()
+				stop()
+			case <-continued: // the shell may have changed the terminal meanwhile
 				restore = begin()
-				v.open()
 			}
 		}
 	}()
 	return func() {
+		signal.Stop(stopped)
 		signal.Stop(continued)
 		cancel()
 		<-ended

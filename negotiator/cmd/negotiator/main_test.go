@@ -85,7 +85,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--policy-opt", "x"}, 2, "policy-opt"},
 		{[]string{"--pool", "/dev/null"}, 2, "read the pool: /dev/null: there is no slot in it"},
 		{[]string{"--workload", "/dev/null"}, 2, "read the workload: /dev/null: there is no job in it"},
-		{[]string{"explain", "1.0"}, 2, "at a time of a simulation, look with --at T"},
+		{[]string{"explain", "1.0"}, 2, "with its --pool, --workload and policy: --at T"},
 		{[]string{"explain", "x", "--at", "1"}, 2, "there is no job x in npb54"},
 		{[]string{"more"}, 2, "unexpected argument more"},
 	} {

@@ -44,6 +44,8 @@ type view struct {
 	mu      sync.Mutex // what is below, and writing; keys come between cycles
 	screens map[screen]string
 	showing screen
+	away    bool   // on the main screen, where nothing is drawn
+	again   func() // called instead: it may be time to come back
 	hint    string // what the keys do; "": there are none
 }
 
@@ -78,6 +80,7 @@ const (
 
 func newView(out *os.File, w *condorsim.Workload, speed string) *view {
 	v := makeView(out, w, speed)
+	v.away = true
 	v.coloured = cli.HasColours(out)
 	v.size = func() (int, int) {
 		width, height, err := term.GetSize(int(out.Fd()))
@@ -86,7 +89,7 @@ func newView(out *os.File, w *condorsim.Workload, speed string) *view {
 		}
 		return width, height
 	}
-	v.open()
+	v.leave(false)
 	return v
 }
 
@@ -96,15 +99,29 @@ func makeView(out io.Writer, w *condorsim.Workload, speed string) *view {
 		out: out, w: w, speed: speed, fallbackInUse: func() string { return "" }, news: func() string { return "" },
 		look: func(*negotiator.Report) told { return nil }, policy: func() string { return "" },
 		on: map[string][]string{}, held: map[string]string{}, size: func() (int, int) { return 80, 24 },
-		screens: map[screen]string{theKeys: keysHelp},
+		screens: map[screen]string{theKeys: keysHelp}, again: func() {},
 	}
 }
 
-// open goes to the alternate screen. If the terminal is gone, Cycle returns the error.
-func (v *view) open() { _, _ = io.WriteString(v.out, otherScreen) }
+// leave goes to the main screen, and draws nothing there; or back to the alternate one, and draws.
+// If the terminal is gone, Cycle returns the error.
+func (v *view) leave(away bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.away == away {
+		return
+	}
+	v.away = away
+	if away {
+		_, _ = io.WriteString(v.out, backAgain)
+		return
+	}
+	_, _ = io.WriteString(v.out, otherScreen)
+	_ = v.refresh()
+}
 
 // close returns to the main screen.
-func (v *view) close() { _, _ = io.WriteString(v.out, backAgain) }
+func (v *view) close() { v.leave(true) }
 
 // Cycle draws the pool as a cycle left it.
 func (v *view) Cycle(r *negotiator.Report) error {
@@ -129,6 +146,10 @@ func (v *view) show(s screen) {
 
 // refresh writes the screen that is shown. The lock must be held.
 func (v *view) refresh() error {
+	if v.away {
+		v.again()
+		return nil
+	}
 	_, err := io.WriteString(v.out, v.fit(v.screens[v.showing]))
 	return err
 }

@@ -14,10 +14,10 @@ import (
 
 // linkCommand is policy-plugins link.
 type linkCommand struct {
-	Dir string `arg:"" help:"Directory in which plugins are searched (--plugin-dir, plugins.dirs)."`
+	Dir string `arg:"" help:"Directory in which plugins are searched (--plugin-dir, plugins.dirs); it is made if it is not there."`
 }
 
-// Run makes the links. If one cannot be made because of what is there, none is.
+// Run makes the links, and the directory if it is not there. If one cannot be made because of what is there, none is.
 func (l *linkCommand) Run() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -29,6 +29,9 @@ func (l *linkCommand) Run() error {
 	missing, err := missingLinks(self, l.Dir)
 	if err != nil {
 		return cli.Bad(err)
+	}
+	if err = os.MkdirAll(l.Dir, 0o755); err != nil {
+		return err
 	}
 	for _, path := range missing {
 		if err = os.Symlink(self, path); err != nil {
@@ -44,10 +47,10 @@ func (l *linkCommand) Run() error {
 // directory cannot hold them, or if something else has the name of one.
 func missingLinks(self, dir string) (missing []string, err error) {
 	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%w; make the directory first", err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	if !info.IsDir() {
+	if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory: give the one in which plugins are searched", dir)
 	}
 	for _, spec := range policies.All() {
