@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -116,6 +117,19 @@ func TestAWrongPool(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAPolicyThatStartsNobody is to blame, not the simulator.
+func TestAPolicyThatStartsNobody(t *testing.T) {
+	idle, err := backfill.Link(backfill.PolicySpec{
+		Name: "idle", Doc: "starts nobody", New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(scan.Begin), nil
+		},
+	}, nil)
+	require.NoError(t, err)
+	_, err = condorsim.Run(t.Context(), busy(t), negotiator.Config{Policy: idle, Fallback: idle}, nil)
+	require.EqualError(t, err, "policy idle left 5 jobs waiting for good: nothing runs any more, and it started "+
+		"neither job 1, the first of them, nor another")
 }
 
 // renumbered maps a fault's IDs of the whole workload to those of the case, which starts with

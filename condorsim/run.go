@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -65,11 +66,25 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
 	}
+	if err = leftWaiting(w, n.State()); err != nil {
+		return nil, err
+	}
 	if err = books.close(); err != nil {
 		return nil, err
 	}
 	r.Work = books.done
 	return r, nil
+}
+
+// leftWaiting returns an error if jobs still wait though none runs any more: nothing will happen
+// after which the policy could start them.
+func leftWaiting(w *Workload, s *backfill.State) error {
+	if s.Waiting() == 0 || s.RunningJobs() > 0 {
+		return nil
+	}
+	policy, _ := s.Policy()
+	return fmt.Errorf("policy %s left %d jobs waiting for good: nothing runs any more, and it started neither job %s, "+
+		"the first of them, nor another", policy, s.Waiting(), w.Jobs[s.FirstWaiting(1)[0].ID].Name)
 }
 
 // Cycle records in the result what happened in a cycle.
