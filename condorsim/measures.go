@@ -33,8 +33,8 @@ func (r *Result) Series() metrics.Series {
 func (r *Result) Weeks() metrics.Weeks { return metrics.ComputeWeeks(r.Ran()) }
 
 // Measured returns the numbers of [Result.Measures] with labels and units, in the order in which
-// they are printed. It leaves out what does not apply, such as guarantees where none were given, and
-// means and shares where no job ran to its end.
+// they are printed. It leaves out what does not apply, such as guarantees where none were given,
+// and means and shares where no job ran to its end.
 func (r *Result) Measured() metrics.Measures {
 	list := r.allMeasured()
 	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {

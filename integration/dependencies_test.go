@@ -61,7 +61,8 @@ func TestEachDependencyIsExplained(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "DECISIONS.md"))
 	require.NoError(t, err)
 	var told []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|[^|]+\\|[^|]+\\| \\d{4}-\\d{2} \\|$").FindAllSubmatch(text, -1) {
+	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|[^|]+\\|[^|]+\\| \\d{4}-\\d{2} \\|$")
+	for _, row := range row.FindAllSubmatch(text, -1) {
 		told = append(told, string(row[1]))
 	}
 	_, direct := requirements(t, "..")

@@ -193,8 +193,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestInstalledCommands requires that the README names every command that go install ./... installs,
-// so that nobody finds a program of unknown origin in the path.
+// TestInstalledCommands requires that the README names every command that go install ./...
+// installs, so that nobody finds a program of unknown origin in the path.
 func TestInstalledCommands(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, module+"/...").Output()
 	require.NoError(t, err)

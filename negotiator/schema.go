@@ -122,8 +122,8 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 }
 
 // RequireNothing gives an ad without Requirements such that are always true. HTCondor's own tools
-// always write some, and an ad without matches nothing; but ads that people write for simulations, or
-// print with a choice of attributes, mostly have none.
+// always write some, and an ad without matches nothing; but ads that people write for simulations,
+// or print with a choice of attributes, mostly have none.
 func RequireNothing(ad *classad.ClassAd) {
 	if _, given := ad.Lookup("Requirements"); !given {
 		ad.SetBool("Requirements", true)

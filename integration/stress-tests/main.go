@@ -1,7 +1,7 @@
 // Command stress-tests searches for tests that lose races. It runs go test with delays at some
 // statements of the project's own code, programs and tests alike; a seed determines which ones and
-// for how long. If a test then fails, it waited too briefly or for the wrong thing, or the program did. On
-// Linux the delays do not advance the fake clocks of testing/synctest.
+// for how long. If a test then fails, it waited too briefly or for the wrong thing, or the program
+// did. On Linux the delays do not advance the fake clocks of testing/synctest.
 package main
 
 import (

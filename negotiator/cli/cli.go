@@ -64,8 +64,8 @@ func Code(err error) int {
 // grace is how long an interrupted command may take to end in order.
 const grace = 10 * time.Second
 
-// Main parses the arguments into the commands, runs the command that they name, and returns the exit
-// code. The options are for the parser, such as [Texts].
+// Main parses the arguments into the commands, runs the command that they name, and returns the
+// exit code. The options are for the parser, such as [Texts].
 //
 // A command that must end in order takes a context.Context, which ends at the first interrupt; the
 // command then has ten seconds, or until the second interrupt. For other commands Main returns at

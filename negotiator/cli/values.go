@@ -7,8 +7,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
-// Values are the names that a shell offers for --policy and --order: of these policies and more, and
-// of all orders.
+// Values are the names that a shell offers for --policy and --order: of these policies and more,
+// and of all orders.
 func Values(specs []backfill.PolicySpec, more ...string) grammar.Values {
 	names, orders := slices.Clone(more), []string(nil)
 	for _, spec := range specs {

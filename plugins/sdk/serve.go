@@ -30,8 +30,8 @@ import (
 )
 
 // Serve serves the policy to the host that started this process, and returns when the host is done
-// with it. Started by hand, the program prints that it is a plugin and exits with status 1, or answers
-// --help and --version. It also exits with status 1 if the spec is invalid.
+// with it. Started by hand, the program prints that it is a plugin and exits with status 1, or
+// answers --help and --version. It also exits with status 1 if the spec is invalid.
 //
 // What the policy prints, or logs with [Logger], appears in the host's log. The process ignores
 // SIGHUP, which is for the host: a plugin that is a part of the host has its name, and a signal by

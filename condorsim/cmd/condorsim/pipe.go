@@ -27,7 +27,8 @@ func shown(name string) string {
 	return name
 }
 
-// openPipe opens a pipe, or standard input for "-", from its beginning; nil if the name is neither's.
+// openPipe opens a pipe, or standard input for "-", from its beginning; nil if the name is
+// neither's.
 func openPipe(name string) (fs.File, error) {
 	if p, known := pipes.Load(name); known {
 		return &pipeReader{pipe: p.(*pipe)}, nil //nolint:forcetypeassert // nothing else is stored

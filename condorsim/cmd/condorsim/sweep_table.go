@@ -68,8 +68,8 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 	t.columns = append(t.columns, resultsColumn{name, number, value})
 }
 
-// metric adds a column for a metric, as write writes it, and, if there is a baseline, one for the gain
-// over it.
+// metric adds a column for a metric, as write writes it, and, if there is a baseline, one for the
+// gain over it.
 func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 	t.add(name, true, func(c *results.Cell) string {
 		v, known := c.Metrics[metric]

@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// data is the JSON that the page's scripts get. Lists of numbers are zigzag varints, in base64. Each
-// of Columns has one number for each job, in the order of the workload; the column lanes has two for
-// each piece.
+// data is the JSON that the page's scripts get. Lists of numbers are zigzag varints, in base64.
+// Each of Columns has one number for each job, in the order of the workload; the column lanes has
+// two for each piece.
 type data struct {
 	Title string `json:"title"`
 	// Begin and End are the first submission and the last end, in seconds of the trace; UnixStart
@@ -43,8 +43,8 @@ type data struct {
 }
 
 // droppedData are the jobs that were dropped for a reason. Ranges has two numbers for each range of
-// their numbers: how much greater its first is than the last before (at first, than 0), and how many
-// follow that first.
+// their numbers: how much greater its first is than the last before (at first, than 0), and how
+// many follow that first.
 type droppedData struct {
 	Why    string `json:"why"`
 	Ranges string `json:"ranges"`

@@ -22,8 +22,8 @@ func Spoken(seconds float64) string {
 	return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"
 }
 
-// Duration writes a time for people in seconds, with so many decimals, and from two hours on also as
-// they say it, such as 62,293,404 s (721 d).
+// Duration writes a time for people in seconds, with so many decimals, and from two hours on also
+// as they say it, such as 62,293,404 s (721 d).
 func Duration(seconds float64, decimals int) string {
 	const long = 2 * 3600
 	text := grouped(strconv.FormatFloat(seconds, 'f', decimals, 64)) + " s"

@@ -24,8 +24,8 @@ type Week struct {
 // Weeks are the weeks of a schedule, in their order. They say how far its means are due to chance.
 type Weeks []Week
 
-// ComputeWeeks sums up the jobs of each week, which must be as for [Compute], with the usual bound of
-// slowdowns.
+// ComputeWeeks sums up the jobs of each week, which must be as for [Compute], with the usual bound
+// of slowdowns.
 func ComputeWeeks(jobs []Job) Weeks {
 	const week = 7 * 24 * 3600
 	var all Weeks

@@ -51,7 +51,8 @@ func TestWeeksMakeUpTheMeans(t *testing.T) {
 
 // The numbers of these examples were worked out by hand.
 func TestHalfWidth(t *testing.T) {
-	// The mean is 5, the squares are 9 + 1 + 1 + 9, and Student's t of 3 degrees of freedom is 3.182446.
+	// The mean is 5, the squares are 9 + 1 + 1 + 9, and Student's t of 3 degrees of freedom is
+	// 3.182446.
 	half, ok := metrics.HalfWidth([]float64{2, 4, 6, 8})
 	require.True(t, ok)
 	require.InDelta(t, 3.182446*math.Sqrt(20.0/12), half, 1e-5)

@@ -172,8 +172,8 @@ func TestLegendAndReadingOff(t *testing.T) {
 	reads(`#details .chosen figure:nth-of-type(2) .plot`, 0.5, `(?s)^time since`)
 }
 
-// The table of all cells shows a few columns at first, and the reader chooses others; its names and its
-// header stay where they are when it scrolls.
+// The table of all cells shows a few columns at first, and the reader chooses others; its names and
+// its header stay where they are when it scrolls.
 func TestColumnsOfAllCells(t *testing.T) {
 	p := opened(t, folder(t), pagetest.View{Width: 700, Height: 900})
 	columns := func() []string {

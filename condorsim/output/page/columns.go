@@ -2,8 +2,9 @@ package page
 
 import "slices"
 
-// few returns the table of all cells for the page, which shows a few of its columns at first: what a
-// cell is, and the measures that are asked for most. With every metric the table is ten screens wide.
+// few returns the table of all cells for the page, which shows a few of its columns at first: what
+// a cell is, and the measures that are asked for most. With every metric the table is ten screens
+// wide.
 func (s *Study) few() Table {
 	t := s.all()
 	first := []string{"Cell", "State", "Trace", "Scheduler", "Load", "Seed", "Jobs"}

@@ -264,7 +264,8 @@ func (s drawing) details(group int) []*chart.Figure {
 // overSpans says in words what the charts over time show.
 const overSpans = "A curve for each scheduler, over a few hundred spans of time."
 
-// lined draws a chart of a group, of the panels in which a curve has a point; nil if there are none.
+// lined draws a chart of a group, of the panels in which a curve has a point; nil if there are
+// none.
 func (s drawing) lined(group int, name, title, alt string, panels ...chart.Panel) *chart.Figure {
 	panels = slices.DeleteFunc(panels, func(p chart.Panel) bool {
 		return !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 })
@@ -307,8 +308,8 @@ func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 		})
 }
 
-// overTime returns a panel that has, for each scheduler, the values of bins of time against the time
-// since the first bin. The callback returns the bins of a cell.
+// overTime returns a panel that has, for each scheduler, the values of bins of time against the
+// time since the first bin. The callback returns the bins of a cell.
 func (s drawing) overTime(title string, unit chart.Unit, upIs string, cells []metrics.Series,
 	of func(metrics.Series) []float64,
 ) chart.Panel {

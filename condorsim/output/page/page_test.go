@@ -404,8 +404,8 @@ func TestWrite(t *testing.T) {
 	require.ErrorContains(t, err, "make a folder for the charts")
 }
 
-// The chart of the queue tells how many jobs wait at once, and the mean; older results have only the
-// mean.
+// The chart of the queue tells how many jobs wait at once, and the mean; older results have only
+// the mean.
 func TestTheQueueAtOnceAndOnAverage(t *testing.T) {
 	f := tiny()
 	queue := func() string {

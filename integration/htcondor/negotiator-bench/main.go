@@ -1,7 +1,7 @@
 // Command negotiator-bench measures a negotiator's cycle on a large pool: a real collector full of
-// fake slots, and a real schedd with jobs in 20 autoclusters. It prints the phases of the stock negotiator
-// beside those of this project's, which runs alternately with the stock one on the same pool,
-// plans, and matches nothing (--observe).
+// fake slots, and a real schedd with jobs in 20 autoclusters. It prints the phases of the stock
+// negotiator beside those of this project's, which runs alternately with the stock one on the same
+// pool, plans, and matches nothing (--observe).
 //
 //	go run ./integration/htcondor/negotiator-bench --slots 10000 --jobs 10000 --cycles 5
 //	go run ./integration/htcondor/negotiator-bench --slots 10000 --jobs 10000 --busy

@@ -1,5 +1,5 @@
-// Package grammar is the part of the command line that all commands of the project share: --version,
-// completion, man.
+// Package grammar is the part of the command line that all commands of the project share:
+// --version, completion, man.
 package grammar
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
-// Common adds to a grammar what every command has: --version, and the commands completion and man. A
-// command that speaks a protocol with plugins also has the option [Speaks], and one with flags whose
-// values have names, [Values].
+// Common adds to a grammar what every command has: --version, and the commands completion and man.
+// A command that speaks a protocol with plugins also has the option [Speaks], and one with flags
+// whose values have names, [Values].
 func Common() kong.Option {
 	return kong.OptionFunc(func(k *kong.Kong) error {
 		if err := kong.Bind(Speaks(""), Values(nil)).Apply(k); err != nil {
@@ -39,7 +39,8 @@ func (s Speaks) Apply(k *kong.Kong) error { return kong.Bind(s).Apply(k) }
 
 type versionFlag bool
 
-// BeforeReset prints the version before anything else is checked, such as arguments that are missing.
+// BeforeReset prints the version before anything else is checked, such as arguments that are
+// missing.
 func (versionFlag) BeforeReset(k *kong.Kong, protocol Speaks) error {
 	_, err := io.WriteString(k.Stdout, version.Text(k.Model.Name, string(protocol)))
 	k.Exit(0)

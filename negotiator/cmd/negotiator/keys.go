@@ -54,7 +54,8 @@ func (v *view) heed(keys io.Reader, quit func()) {
 }
 
 // interact has the view heed keys if standard input is a terminal, and leave the terminal while
-// another process has it: after Ctrl-Z, and in the background. It returns a function that ends this.
+// another process has it: after Ctrl-Z, and in the background. It returns a function that ends
+// this.
 func (v *view) interact(ctx context.Context, quit func()) (end func()) {
 	if !cli.IsTerminal(os.Stdin) || len(goesOn) == 0 {
 		return func() {}

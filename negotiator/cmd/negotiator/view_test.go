@@ -14,8 +14,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 )
 
-// TestTheViewFillsTheTerminal: whatever its size and whatever there is to show, no line is too long,
-// there are not too many, and what is shown and what is said to be hidden is all that there is.
+// TestTheViewFillsTheTerminal: whatever its size and whatever there is to show, no line is too
+// long, there are not too many, and what is shown and what is said to be hidden is all that there
+// is.
 func TestTheViewFillsTheTerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var ads strings.Builder

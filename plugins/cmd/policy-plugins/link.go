@@ -14,10 +14,11 @@ import (
 
 // linkCommand is policy-plugins link.
 type linkCommand struct {
-	Dir string `arg:"" help:"Directory in which plugins are searched (--plugin-dir, plugins.dirs); it is made if it is not there."`
+	Dir string `arg:"" help:"Directory in which plugins are searched (--plugin-dir); made if it is not there."`
 }
 
-// Run makes the links, and the directory if it is not there. If one cannot be made because of what is there, none is.
+// Run makes the links, and the directory if it is not there. If one link cannot be made because of
+// what is there, none is.
 func (l *linkCommand) Run() error {
 	self, err := os.Executable()
 	if err != nil {
