@@ -349,7 +349,11 @@ func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workl
 			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
 				"that change a trace say how it is read; an instance is taken as it is")
 		}
-		return readInstance(c.Instance)
+		trace, err := readInstance(c.Instance)
+		if err == nil && len(trace.Jobs) == 0 {
+			err = fmt.Errorf("%s: there is no job in it", shown(c.Instance))
+		}
+		return trace, err
 	}
 	trace, err := c.open(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
 	if err != nil {
@@ -378,7 +382,8 @@ func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
 			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
 	}
 	if len(trace.Jobs) == 0 {
-		return errors.New(shown(c.Workload) + ": no job is left to be run; --clean none keeps more")
+		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
+			"workload formats describes what is read", shown(c.Workload), trace.Cleaning.JobsRead)
 	}
 	return nil
 }

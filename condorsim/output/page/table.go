@@ -213,6 +213,9 @@ func (s *Study) measured(m Measure) Table {
 	t.Caption = "As simulated" + s.meanOverSeeds()
 	if intervals {
 		t.Caption += ", ± half the 95 % interval"
+		if s.meanOverSeeds() == "" {
+			t.Caption += " that follows from the weeks in which jobs were submitted"
+		}
 	}
 	if m.Better == Neither {
 		return t

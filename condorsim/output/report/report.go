@@ -90,6 +90,7 @@ type summary struct {
 	Run
 	Jobs     int               `json:"jobs"`
 	Held     int               `json:"held,omitempty"` // jobs that could never run, left out of the means
+	Why      map[string]int    `json:"held_because,omitempty"`
 	Machine  machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
 	Bound    int64             `json:"bound,omitempty"`     // of bounded slowdowns, unless it is the usual one
@@ -164,7 +165,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
-		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(),
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(), Why: reasons(r),
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
@@ -334,6 +335,17 @@ func whyNothing(r *condorsim.Result) string {
 	}
 	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %d of %d jobs are held\n", r.Held(),
 		len(r.Outcomes))
+}
+
+// reasons counts the held jobs by why they are held.
+func reasons(r *condorsim.Result) map[string]int {
+	count := map[string]int{}
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			count[o.Held]++
+		}
+	}
+	return count
 }
 
 // whyHeld lists held jobs, a line each, but not all of them if there are many.
