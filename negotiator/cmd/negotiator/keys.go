@@ -104,8 +104,10 @@ func (v *view) interact(ctx context.Context, quit func()) (end func()) {
 			case <-stopped:
 				v.leave(true)
 				restore()
+				restore = func() {} // the terminal is the shell's until it is begun with anew
 				stop()
 			case <-continued: // the shell may have changed the terminal meanwhile
+				restore()
 				restore = begin()
 			}
 		}
