@@ -14,13 +14,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // pool is a negotiator that is asked about.
 type pool struct {
 	n      *negotiator.Negotiator
-	twins  negotiator.Twins
+	twins  outlook.Twins
 	schema negotiator.Schema
 }
 
