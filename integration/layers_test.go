@@ -53,10 +53,11 @@ var arrows = []struct{ of, may, tests string }{
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
-	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
+	{"negotiator", "classad backfill/... negotiator/matchmaker", "negotiator/outlook"},
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
-	{"negotiator/whatif", "classad backfill/... negotiator", ""},
-	{"negotiator/auto", "classad backfill/... negotiator", ""},
+	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
+	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
+	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/cli", "backfill negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
@@ -101,7 +102,8 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
-		"condorsim", "classad backfill/... negotiator condorsim/input/... condorsim/output/{metrics,wholefile}",
+		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
+			"condorsim/output/{metrics,wholefile}",
 		"condorsim/output/report negotiator/auto",
 	},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
@@ -138,7 +140,7 @@ var walls = []struct{ of, never, why string }{
 		"what changed follows from belief, snapshot and time alone",
 	},
 	{
-		"negotiator negotiator/{cli,config,matchmaker} condorsim/...",
+		"negotiator negotiator/{cli,config,matchmaker,outlook} condorsim/...",
 		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
 		"only commands know plugins and HTTP",
 	},
@@ -150,7 +152,7 @@ var walls = []struct{ of, never, why string }{
 
 // clockless are the packages that take the time as an argument and never read a clock or wait.
 // Commands may.
-const clockless = "backfill/... negotiator negotiator/{config,matchmaker,strictyaml} " +
+const clockless = "backfill/... negotiator negotiator/{config,matchmaker,outlook,strictyaml} " +
 	"negotiator/htcondor/track condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
@@ -226,6 +228,8 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/matchmaker", imports: "negotiator"},
 		{of: "negotiator", imports: "plugins/host"},
 		{of: "negotiator", test: "condorsim"},
+		{of: "negotiator", imports: "negotiator/outlook"},
+		{of: "negotiator/outlook", imports: "negotiator/whatif"},
 		{of: "negotiator/made-up", imports: "condorsim/input/history"},
 		{of: "negotiator/htcondor/cedar", imports: "negotiator/htcondor/security"},
 		{of: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},

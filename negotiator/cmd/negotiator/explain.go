@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // explainCommand is negotiator explain.
@@ -59,8 +60,8 @@ type startTimesCommand struct {
 }
 
 // futures says in which futures of a simulation starts are looked for.
-func (f atFlag) futures(s config.Config) negotiator.FuturesOptions {
-	return negotiator.FuturesOptions{Futures: ahead.Futures{Count: *cmp.Or(f.Futures, &s.Futures)}, Seed: f.Seed}
+func (f atFlag) futures(s config.Config) outlook.FuturesOptions {
+	return outlook.FuturesOptions{Futures: ahead.Futures{Count: *cmp.Or(f.Futures, &s.Futures)}, Seed: f.Seed}
 }
 
 // check returns an error if the flags cannot be meant: ask says that a real pool is asked.
@@ -250,7 +251,7 @@ type snapshot struct {
 	held  map[backfill.JobID]string // why jobs are held
 	last  *negotiator.Report        // of the last cycle
 	// Set at the end: the predicted run times, and when waiting jobs start by them.
-	predictions negotiator.Predictions
+	predictions outlook.Predictions
 	told        told
 	ranges      map[backfill.JobID]ahead.Range
 
@@ -267,7 +268,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 }
 
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
-func (p *prepared) stateAt(ctx context.Context, at backfill.Time, f negotiator.FuturesOptions) (*snapshot, error) {
+func (p *prepared) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
 	_, err := condorsim.Run(ctx, p.workload, p.config, func(_ context.Context, t backfill.Time) error {
 		if t > at {
@@ -282,15 +283,14 @@ func (p *prepared) stateAt(ctx context.Context, at backfill.Time, f negotiator.F
 	if last.state == nil {
 		return last, nil
 	}
-	var twins negotiator.Twins
+	var twins outlook.Twins
 	defer twins.Close()
-	outlook := last.last.Outlook()
-	last.predictions = outlook.Predictions
-	if last.told, err = lookAhead(ctx, &twins, outlook, ahead.Bounds{}); err != nil || !outlook.Learned() || f.Count < 2 {
+	future := outlook.New(last.last.Negotiator())
+	last.predictions = future.Predictions
+	if last.told, err = lookAhead(ctx, &twins, future, ahead.Bounds{}); err != nil || !future.Learned() || f.Count < 2 {
 		return last, err
 	}
-	last.ranges, err = outlook.Futures(ctx, f, func() (ahead.Rules, func(), error) { return twins.Rules(ctx, outlook) },
-		ahead.Bounds{})
+	last.ranges, err = twins.Ranges(ctx, future, f, ahead.Bounds{}, nil)
 	return last, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // toldAndCome returns what the 43 jobs are told that wait at t = 60 in the built-in workload, when all
@@ -29,7 +30,7 @@ func toldAndCome(t *testing.T, policy, estimates string) (told, came map[backfil
 		return negotiator.Config{Policy: main, Fallback: fallback, Estimates: set}
 	}
 	p := &prepared{activator: activator{active: &active{}}, workload: w, config: with()}
-	at, err := p.stateAt(t.Context(), 60, negotiator.FuturesOptions{})
+	at, err := p.stateAt(t.Context(), 60, outlook.FuturesOptions{})
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, with(), nil)
 	require.NoError(t, err)

@@ -123,7 +123,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 		}
 	}
 	pool := htcondor.New(settings)
-	key := pool.FairShare().Of(nil, nil)
+	key := pool.FairShare().Of(nil, nil, 0)
 	p.key.Store(&key)
 	return pool
 }

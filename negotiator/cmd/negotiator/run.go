@@ -29,6 +29,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // poolFlags set what is scheduled and how. A flag that is not given leaves the setting as it is
@@ -225,7 +226,7 @@ func (p *prepared) show(ctx context.Context) (*condorsim.Result, error) {
 	if cli.IsTerminal(os.Stdout) && !math.IsInf(p.speed, 0) {
 		view := newView(os.Stdout, p.workload, p.settings.Speed)
 		view.fallbackInUse, view.news = p.fallbackInUse, p.log.Last
-		var twins negotiator.Twins
+		var twins outlook.Twins
 		defer twins.Close()
 		view.look = shortly(ctx, &twins)
 		view.policy = func() string {

@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // link is the policy easy, linked in.
@@ -60,7 +61,7 @@ func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *co
 	var seen screens
 	v := makeView(&seen, w, "40")
 	v.size = func() (int, int) { return width, height }
-	v.look = shortly(t.Context(), new(negotiator.Twins))
+	v.look = shortly(t.Context(), new(outlook.Twins))
 	result, err := condorsim.Run(t.Context(), w, link(t), nil, v)
 	require.NoError(t, err)
 	return seen, result
@@ -285,7 +286,7 @@ func TestExplain(t *testing.T) {
 		{99, "1.4", "ended", "has ended", nil, nil},
 		{99, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
 	} {
-		state, err := p.stateAt(t.Context(), c.at, negotiator.FuturesOptions{})
+		state, err := p.stateAt(t.Context(), c.at, outlook.FuturesOptions{})
 		require.NoError(t, err)
 		e := p.expect(state, findJob(w, c.job))
 		require.Equal(t, []string{c.job, c.where, c.says}, []string{e.Job, e.Situation, e.Reason})

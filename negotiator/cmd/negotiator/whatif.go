@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -140,7 +141,7 @@ func (c *poolFlags) simulateWhatIf(ctx context.Context, at backfill.Time, q what
 	if last == nil {
 		return nil, cli.Bad(fmt.Errorf("nothing has happened by second %d of the simulation", at))
 	}
-	var twins negotiator.Twins
+	var twins outlook.Twins
 	defer twins.Close()
 	s := whatif.Schedule{
 		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },

@@ -23,6 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // Pool is a real pool: an [*htcondor.Pool].
@@ -143,8 +144,8 @@ type Daemon struct {
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	due       chan dueChoice             // of the policy
 	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
-	twins     negotiator.Twins           // decide in plays
-	asking    negotiator.Twins           // decide in plays for what-ifs
+	twins     outlook.Twins              // decide in plays
+	asking    outlook.Twins              // decide in plays for what-ifs
 	playing   atomic.Pointer[context.CancelCauseFunc]
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead

@@ -1,4 +1,4 @@
-package negotiator
+package outlook
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 		start := o.StartWith(d.runTime)
 		start.First = options.First
 		if !options.Alone {
-			start.Arrivals = d.again()
+			start.Arrivals = o.again(d.number(ofDays, 0))
 		}
 		return start
 	}, b)
@@ -81,7 +81,7 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 	if o.past == nil {
 		return o.RunTime(j)
 	}
-	requested := o.requested(j)
+	requested := o.Requested(j)
 	spread := o.past.Spread(&estimate.Job{Requested: requested, Unestimated: j.Unestimated, Labels: j.Labels})
 	if spread.Empty() {
 		return o.RunTime(j)
@@ -98,18 +98,10 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 }
 
 // number draws a number for a job or a user.
-func (d *drawn) number(what, of uint64) uint64 {
+func (d *drawn) number(what, whose uint64) uint64 {
 	const apart = 0x9e3779b97f4a7c15 // seeds that follow each other are far apart
 	var r rand.PCG
-	r.Seed(d.seed+apart*(d.future*8+what+1), of)
+	r.Seed(d.seed+apart*(d.future*8+what+1), whose)
 	r.Uint64()
 	return r.Uint64()
-}
-
-// requested returns what a job requests.
-func (o *Outlook) requested(j *backfill.Job) backfill.Time {
-	if known, predicted := o.of[j.ID]; predicted {
-		return known.requested
-	}
-	return max(1, j.Estimate-o.slack)
 }

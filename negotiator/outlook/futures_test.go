@@ -1,4 +1,4 @@
-package negotiator
+package outlook
 
 import (
 	"context"
@@ -10,32 +10,36 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // learned is a negotiator under a policy with estimators that predict nothing, but have learned that
-// jobs of 10 s run for 1 to 10 s. One job runs, and others wait for its slot.
-func learned(tb testing.TB, policy, order string) *Negotiator {
+// jobs of 10 s run for 1 to 10 s. One job runs, with a lease until the given instant (0: none), and others
+// wait for its slot.
+func learned(tb testing.TB, policy string, lease backfill.Time) *negotiator.Negotiator {
 	tb.Helper()
-	c := configured(tb, policy, order)
+	c := configured(tb, policy, "fcfs")
 	c.StartSlack, c.Estimates = 0, estimators(tb, policy, estimate.Settings{})
-	n, err := New(c)
+	n, err := negotiator.New(c)
 	require.NoError(tb, err)
 	for ran := range backfill.Time(10) {
 		c.Estimates.Learn(estimate.Ended{Job: estimate.Job{Requested: 10}, Ran: ran + 1})
 	}
-	cycle(tb, n, Delta{
-		SlotsUp:   []*Slot{newSlot(tb, "a", 1, "")},
-		Submitted: []*Job{newJob(tb, 1, 1, ""), newJob(tb, 2, 1, ""), newJob(tb, 3, 1, "")},
+	runs := newJob(tb, 1, 1, "")
+	runs.Lease = lease
+	cycle(tb, n, negotiator.Delta{
+		SlotsUp:   []*negotiator.Slot{newSlot(tb, "a", 1, "")},
+		Submitted: []*negotiator.Job{runs, newJob(tb, 2, 1, ""), newJob(tb, 3, 1, "")},
 	})
 	return n
 }
 
 // ranges plays futures of a negotiator's outlook under its own policy.
-func ranges(tb testing.TB, n *Negotiator, options FuturesOptions) map[backfill.JobID]ahead.Range {
+func ranges(tb testing.TB, n *negotiator.Negotiator, options FuturesOptions) map[backfill.JobID]ahead.Range {
 	tb.Helper()
 	var twins Twins
 	defer twins.Close()
-	o := n.Outlook()
+	o := New(n)
 	got, err := o.Futures(context.Background(), options, func() (ahead.Rules, func(), error) {
 		return twins.Rules(context.Background(), o)
 	}, ahead.Bounds{})
@@ -46,7 +50,7 @@ func ranges(tb testing.TB, n *Negotiator, options FuturesOptions) map[backfill.J
 // TestFutures draws run times from what is known, for any number of workers the same.
 func TestFutures(t *testing.T) {
 	for _, policy := range []string{"easy", "conservative"} {
-		n := learned(t, policy, "fcfs")
+		n := learned(t, policy, 0)
 		one := ranges(t, n, FuturesOptions{Futures: ahead.Futures{Workers: 1}, Seed: 5})
 		require.Equal(t, one, ranges(t, n, FuturesOptions{Futures: ahead.Futures{Workers: 4}, Seed: 5}))
 		require.NotEqual(t, one, ranges(t, n, FuturesOptions{Seed: 6}))
@@ -57,7 +61,7 @@ func TestFutures(t *testing.T) {
 			require.Less(t, r.Mid, r.High)
 			require.LessOrEqual(t, r.High, latest)
 		}
-		cycle(t, n, Delta{Now: 9})
+		cycle(t, n, negotiator.Delta{Now: 9})
 		require.Equal(t, ahead.Range{Low: 10, Mid: 10, High: 10}, ranges(t, n, FuturesOptions{})[2],
 			"it has run for 9 s, and is killed after 10")
 	}
@@ -65,10 +69,10 @@ func TestFutures(t *testing.T) {
 
 // TestFuturesWithoutPast: without anything known all futures are the one that is told.
 func TestFuturesWithoutPast(t *testing.T) {
-	n := newNegotiator(t)
-	cycle(t, n, Delta{
-		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
-		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
+	n := predicting(t, "easy", "fcfs", estimate.Settings{}, nil)
+	cycle(t, n, negotiator.Delta{
+		SlotsUp:   []*negotiator.Slot{newSlot(t, "a", 1, "")},
+		Submitted: []*negotiator.Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
 	})
 	require.Equal(t, map[backfill.JobID]ahead.Range{2: {Low: 10, Mid: 10, High: 10}}, ranges(t, n, FuturesOptions{}))
 }
@@ -76,15 +80,11 @@ func TestFuturesWithoutPast(t *testing.T) {
 // TestGuaranteesBoundRanges: a job that was promised a start is told no later one, even if a job that
 // runs has a lease for longer than it runs.
 func TestGuaranteesBoundRanges(t *testing.T) {
-	n := learned(t, "conservative", "fcfs")
-	lent := *n.jobs.get(1)
-	lent.Lease = 50
-	n.jobs.Put(1).job = &lent
+	n := learned(t, "conservative", 50)
 	require.Equal(t, map[backfill.JobID]ahead.Range{
 		2: {Low: 10, Mid: 10, High: 10}, 3: {Low: 20, Mid: 20, High: 20},
 	}, ranges(t, n, FuturesOptions{}))
-	n = learned(t, "easy", "fcfs")
-	n.jobs.Put(1).job = &lent
+	n = learned(t, "easy", 50)
 	require.Equal(t, ahead.Range{Low: 50, Mid: 50, High: 50}, ranges(t, n, FuturesOptions{})[2])
 }
 
@@ -100,29 +100,29 @@ func TestOthersArriveAgain(t *testing.T) {
 	}} {
 		c := configured(t, "easy", "fcfs")
 		var err error
-		c.Order, err = OrderNamed(tt.order)
+		c.Order, err = negotiator.OrderNamed(tt.order)
 		require.NoError(t, err)
 		c.StartSlack = 0
-		n, err := New(c)
+		n, err := negotiator.New(c)
 		require.NoError(t, err)
-		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 1, "")}})
+		cycle(t, n, negotiator.Delta{SlotsUp: []*negotiator.Slot{newSlot(t, "a", 1, "")}})
 		const yesterday = 1_000_000
 		id := 10
 		for i := range tt.came - 3 { // a job of 5 s every 5 s
 			j := newJob(t, id, 1, "EstimatedRunTime = 5")
 			id++
 			j.Submit = yesterday + backfill.Time(5*i)
-			cycle(t, n, Delta{Now: j.Submit, Submitted: []*Job{j}})
-			cycle(t, n, Delta{Now: j.Submit + 5, Completed: []backfill.JobID{j.ID}})
+			cycle(t, n, negotiator.Delta{Now: j.Submit, Submitted: []*negotiator.Job{j}})
+			cycle(t, n, negotiator.Delta{Now: j.Submit + 5, Completed: []backfill.JobID{j.ID}})
 		}
 		now := backfill.Time(yesterday + day)
-		var waiting []*Job
+		var waiting []*negotiator.Job
 		for i := range 3 {
 			j := newJob(t, i+1, 1, "")
 			j.Submit = now
 			waiting = append(waiting, j)
 		}
-		cycle(t, n, Delta{Now: now, Submitted: waiting})
+		cycle(t, n, negotiator.Delta{Now: now, Submitted: waiting})
 		alone := ranges(t, n, FuturesOptions{Alone: true})
 		require.Equal(t, now+20, alone[3].High, tt.order)
 		last := ranges(t, n, FuturesOptions{})[3].High
@@ -141,7 +141,7 @@ func BenchmarkFutures(b *testing.B) {
 		b.Run(fmt.Sprintf("%s/%d", policy, count), func(b *testing.B) {
 			c := configured(b, policy, "fcfs")
 			c.Estimates = estimators(b, policy, estimate.Settings{All: "combined"})
-			n, err := New(c)
+			n, err := negotiator.New(c)
 			require.NoError(b, err)
 			label := func(i int) map[string]string { return map[string]string{"owner": fmt.Sprint("user", i%20)} }
 			for i := range backfill.Time(2000) {
@@ -150,7 +150,7 @@ func BenchmarkFutures(b *testing.B) {
 					Job: estimate.Job{Requested: requested, Labels: label(int(i))}, Ran: 1 + requested*(i%17)/17, At: i,
 				})
 			}
-			var d Delta
+			var d negotiator.Delta
 			for i := range 100 {
 				d.SlotsUp = append(d.SlotsUp, newSlot(b, fmt.Sprint("slot", i), 1, ""))
 			}
@@ -164,7 +164,7 @@ func BenchmarkFutures(b *testing.B) {
 			var twins Twins
 			defer twins.Close()
 			for b.Loop() {
-				o := n.Outlook()
+				o := New(n)
 				options := FuturesOptions{Futures: ahead.Futures{Count: count}}
 				got, err := o.Futures(b.Context(), options, func() (ahead.Rules, func(), error) {
 					return twins.Rules(b.Context(), o)

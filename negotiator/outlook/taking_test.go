@@ -1,4 +1,4 @@
-package negotiator
+package outlook
 
 import (
 	"testing"
@@ -8,10 +8,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // waits returns the starts of a play under a policy.
-func waits(t *testing.T, o *Outlook, c Config, start ahead.Start) map[backfill.JobID]backfill.Time {
+func waits(t *testing.T, o *Outlook, c negotiator.Config, start ahead.Start) map[backfill.JobID]backfill.Time {
 	t.Helper()
 	play, err := ahead.Rules{Order: o.Order(c.Order), Policy: c.Policy, Fallback: c.Fallback}.Play(start)
 	require.NoError(t, err)
@@ -34,9 +35,9 @@ func TestOutlookTaking(t *testing.T) {
 				with := configured(t, from, "fcfs")
 				with.StartSlack, with.Estimates = 0, estimators(t, "easy", estimate.Settings{All: "accurate"})
 				with.Actual = func(id backfill.JobID) backfill.Time { return actual[id] }
-				n, err := New(with)
+				n, err := negotiator.New(with)
 				require.NoError(t, err)
-				d := Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}}
+				d := negotiator.Delta{SlotsUp: []*negotiator.Slot{newSlot(t, "a", 2, "")}}
 				for id, cpus := range []int{1: 1, 2: 2, 3: 1, 4: 2, 5: 1} {
 					if id > 0 {
 						d.Submitted = append(d.Submitted, newJob(t, id, cpus, ""))
@@ -44,13 +45,13 @@ func TestOutlookTaking(t *testing.T) {
 				}
 				cycle(t, n, d)
 				c := configured(t, to, order)
-				before := n.Outlook()
+				before := New(n)
 				played := waits(t, before, c, before.Taking(before.Start(), c.Policy.Spec().Guarantees))
-				require.NoError(t, n.Change(Change{
-					Order: c.Order, Policy: c.Policy, Fallback: c.Fallback, Estimates: n.predictions.set,
+				require.NoError(t, n.Change(negotiator.Change{
+					Order: c.Order, Policy: c.Policy, Fallback: c.Fallback, Estimates: with.Estimates,
 				}))
-				r := cycle(t, n, Delta{Now: 0})
-				after := n.Outlook()
+				r := cycle(t, n, negotiator.Delta{Now: 0})
+				after := New(n)
 				came := waits(t, after, c, after.Start())
 				for _, m := range r.Matches {
 					came[m.Job.ID] = 0
@@ -65,11 +66,11 @@ func TestOutlookTaking(t *testing.T) {
 // the policy plans it with and the order sees.
 func TestOutlookExpecting(t *testing.T) {
 	n := predicting(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, map[backfill.JobID]backfill.Time{1: 8, 2: 7, 3: 2})
-	cycle(t, n, Delta{
-		SlotsUp:   []*Slot{newSlot(t, "a", 1, "")},
-		Submitted: []*Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
+	cycle(t, n, negotiator.Delta{
+		SlotsUp:   []*negotiator.Slot{newSlot(t, "a", 1, "")},
+		Submitted: []*negotiator.Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, "")},
 	})
-	r := cycle(t, n, Delta{Now: 1, Submitted: []*Job{newJob(t, 3, 1, "")}})
+	r := cycle(t, n, negotiator.Delta{Now: 1, Submitted: []*negotiator.Job{newJob(t, 3, 1, "")}})
 	again, known := r.Expect(3)
 	require.True(t, known)
 	_, known = r.Expect(9)
@@ -81,7 +82,7 @@ func TestOutlookExpecting(t *testing.T) {
 	for _, order := range []string{"sjf"} {
 		for _, policy := range []string{"easy", "conservative"} {
 			c := configured(t, policy, order)
-			o := r.Outlook().Expecting([]Expected{again})
+			o := New(r.Negotiator()).Expecting([]negotiator.Expected{again})
 			start := o.Start()
 			start.Arrivals = []*backfill.Job{again.Job}
 			start = o.Taking(start, c.Policy.Spec().Guarantees)

@@ -1,4 +1,4 @@
-package negotiator
+package outlook
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // zero value has none. Its methods may be called concurrently.
 type Twins struct {
 	mu   sync.Mutex
-	of   backfill.Decider // the policy whose twins are free
+	last backfill.Decider // the policy whose twins are free
 	free []twin
 }
 
@@ -33,6 +33,35 @@ func (t *Twins) Rules(ctx context.Context, o *Outlook) (rules ahead.Rules, done 
 	return o.Rules(one.policy, one.fallback), func() { t.give(o.policy, one) }, nil
 }
 
+// Starts plays the outlook ahead under the policy in charge, and returns when waiting jobs start, as
+// [ahead.Play.Starts] does. The callback gets each decision that is refused; it may be nil.
+func (t *Twins) Starts(ctx context.Context, o *Outlook, b ahead.Bounds, refused func(backfill.Refusal),
+) (map[backfill.JobID]ahead.Beginning, error) {
+	rules, done, err := t.Rules(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	rules.Refused = refused
+	play, err := rules.Play(o.Start())
+	if err != nil {
+		return nil, err
+	}
+	return play.Starts(ctx, b)
+}
+
+// Ranges plays futures of the outlook under the policy in charge, as [Outlook.Futures] does. The
+// callback is that of Starts.
+func (t *Twins) Ranges(ctx context.Context, o *Outlook, options FuturesOptions, b ahead.Bounds,
+	refused func(backfill.Refusal),
+) (map[backfill.JobID]ahead.Range, error) {
+	return o.Futures(ctx, options, func() (ahead.Rules, func(), error) {
+		rules, done, err := t.Rules(ctx, o)
+		rules.Refused = refused
+		return rules, done, err
+	}, b)
+}
+
 // Close ends the twins that are free, and their processes.
 func (t *Twins) Close() {
 	t.mu.Lock()
@@ -44,16 +73,16 @@ func (t *Twins) end() {
 	for _, one := range t.free {
 		one.close()
 	}
-	t.free, t.of = nil, nil
+	t.free, t.last = nil, nil
 }
 
 // take returns a free twin of the policy; those of other policies end.
-func (t *Twins) take(of backfill.Decider) (one twin, known bool) {
+func (t *Twins) take(policy backfill.Decider) (one twin, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of != of {
+	if t.last != policy {
 		t.end()
-		t.of = of
+		t.last = policy
 	}
 	if n := len(t.free); n > 0 {
 		one, t.free = t.free[n-1], t.free[:n-1]
@@ -63,10 +92,10 @@ func (t *Twins) take(of backfill.Decider) (one twin, known bool) {
 }
 
 // give keeps a twin for the next play, if the policy is the last that was asked for.
-func (t *Twins) give(of backfill.Decider, one twin) {
+func (t *Twins) give(policy backfill.Decider, one twin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of == of {
+	if t.last == policy {
 		t.free = append(t.free, one)
 	} else {
 		one.close()
