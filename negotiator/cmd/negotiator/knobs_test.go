@@ -79,7 +79,7 @@ func readKnobs(t *testing.T) (read []string) {
 func sources(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
-	for _, folder := range []string{".", "../../htcondor"} {
+	for _, folder := range []string{"../../process", "../../htcondor"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
 				filepath.Base(path) == "knobs.go" {
