@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -171,7 +170,7 @@ func (a *activator) plugins(s config.Plugins) choose.Plugins {
 	options := func(r config.Running) host.Options {
 		const never = -1
 		return host.Options{
-			StartTimeout: time.Duration(r.StartTimeout), Deadline: time.Duration(r.Deadline), Memory: int64(r.Memory),
+			StartTimeout: r.StartTimeout, Deadline: r.Deadline, Memory: int64(r.Memory),
 			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: a.logger,
 			Processes: cmp.Or(int(r.Processes), never), Environment: r.Environment,
 		}

@@ -299,7 +299,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
 		Parent:   p.site.Inherited.Parent,
 		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.command.Once,
-		Tuning: tuning(p.site.Config, s), Logger: p.logger,
+		Tuning: tuning(s), Logger: p.logger,
 	})
 }
 
@@ -343,4 +343,4 @@ func (p *process) serve(
 	return err
 }
 
-func seconds(d config.Duration) backfill.Time { return backfill.Time(time.Duration(d) / time.Second) }
+func seconds(d time.Duration) backfill.Time { return backfill.Time(d / time.Second) }
