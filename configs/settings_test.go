@@ -139,7 +139,7 @@ func comment(text *strings.Builder, indent string, s config.Setting, more string
 		all += " Only a restart changes it."
 	}
 	line := indent + "#"
-	for _, word := range strings.Fields(all) {
+	for word := range strings.FieldsSeq(all) {
 		if len(line)+1+len(word) > 96 {
 			text.WriteString(line + "\n")
 			line = indent + "#"

@@ -1,58 +1,79 @@
 package config
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// other returns a configuration that differs from the default in everything.
-func other() Config {
-	return Config{
-		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf",
-		Placement: "pack", PlanDepth: 5, Reorder: true,
-		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
-		DefaultEstimate: time.Second,
-		Plugins:         Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
-		Estimators: Estimators{
-			Estimates: "user", EstimatesOrder: "project", EstimatesBackfill: "combined", EstimatesRunning: "tsafrir",
-			EstimatesOptions: map[string]string{"threshold": "5"}, History: "h",
-		},
-		Real: Real{Observe: true, State: "s", HTTP: ":1", StartSlack: 0, Token: "t"},
-		Tuning: Tuning{
-			Look: Look{
-				SlotConstraint: "a", JobConstraint: "b", SubmitterConstraint: "c",
-				Ranks: Ranks{PreJobRank: "d", PostJobRank: "e"}, ShutdownThreshold: time.Second, Interval: time.Second,
-			},
-			Handover: Handover{MatchExprs: "f", Lease: time.Second},
-			Pace:     Pace{CycleDelay: time.Minute},
-			Telling:  Telling{Reasons: false, Futures: 1, UpdateEvery: time.Second, OtherSlotConstraint: "g"},
-		},
+// another returns a value other than the given one, of the same kind.
+func another(value any) any {
+	switch value := value.(type) {
+	case bool:
+		return !value
+	case string:
+		return value + "x"
+	case time.Duration:
+		return value + time.Second
+	case []string:
+		return append([]string{"x"}, value...)
+	case map[string]string:
+		return map[string]string{"depth": "2", "a": "b"}
+	case map[string]Running:
+		return map[string]Running{"x": {}}
+	case map[string]Checksum:
+		return map[string]Checksum{"x": {}}
+	case int:
+		return value + 1
+	case Count:
+		return value + 1
+	case Size:
+		return value + 1
+	default:
+		panic(fmt.Sprintf("another %T?", value))
 	}
 }
 
-// TestDuring checks for each setting whether it can change while a negotiator runs.
+// other returns a configuration that differs from the default in everything.
+func other() Config {
+	c := Default()
+	for _, s := range Settings() {
+		if s.Target != nil {
+			s.reset(&c, another(s.Default))
+		}
+	}
+	return c
+}
+
+// TestDuring takes up what can change while a negotiator runs, and names the rest.
 func TestDuring(t *testing.T) {
 	taken, ignored := other().During(Default())
-	require.Equal(t, []string{
+	changes := taken.Differences(Default())
+	var restart []string
+	reload := 1 // plugins are one
+	for _, s := range Settings() {
+		switch {
+		case s.Restart:
+			restart = append(restart, s.Name())
+		case s.Target != nil && !strings.HasPrefix(s.Key, pluginKey):
+			reload++
+		}
+	}
+	require.Equal(t, restart, ignored)
+	require.Subset(t, ignored, []string{
 		"history", "pool", "workload", "speed", "placement", "estimate_attributes", "default_estimate",
 		"resources", "observe", "state", "http", "start_slack", "token",
-	}, ignored)
-	changes := taken.Differences(Default())
-	require.Equal(t, []string{
-		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: by default → sjf",
-		"plan_depth: 0 → 5", "reorder: false → true", "futures: 32 → 1",
-		"estimates: requested → user", "estimates_order: as estimates → project",
-		"estimates_backfill: as estimates → combined",
-		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
-		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "BACKFILL_LEASE_TIME: 20m0s → 1s", "reasons: true → false",
-		"BACKFILL_OTHER_SLOT_CONSTRAINT: none → g", "NEGOTIATOR_SLOT_CONSTRAINT: none → a",
-		"NEGOTIATOR_JOB_CONSTRAINT: none → b", "NEGOTIATOR_SUBMITTER_CONSTRAINT: none → c",
-		"NEGOTIATOR_PRE_JOB_RANK: none → d", "NEGOTIATOR_POST_JOB_RANK: none → e",
-		"NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD: 0s → 1s", "NEGOTIATOR_MATCH_EXPRS: none → f",
-		"NEGOTIATOR_UPDATE_INTERVAL: 5m0s → 1s", "log_level: by default → debug", "plugins",
-	}, changes)
+	})
+	require.Len(t, changes, reload)
+	require.Subset(t, changes, []string{
+		"policy: ibb → ibbx", "policy_options: none → a=b depth=2", "fallback: by default → x", "order: by default → x",
+		"plan_depth: 0 → 1", "reorder: false → true", "estimates: requested → requestedx",
+		"estimates_order: as estimates → x", "interval: 1m0s → 1m1s", "BACKFILL_LEASE_TIME: 20m0s → 20m1s",
+		"NEGOTIATOR_SLOT_CONSTRAINT: none → x", "log_level: by default → x", "plugins",
+	})
 	back, ignored := Default().During(taken)
 	require.Empty(t, ignored)
 	require.Equal(t, Default(), back)

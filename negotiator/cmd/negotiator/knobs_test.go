@@ -70,11 +70,11 @@ func readKnobs(t *testing.T) (read []string) {
 	require.NoError(t, err)
 
 	code := sources(t)
-	for _, s := range config.Settings() { // one that is another knob's value by default is read as well
-		code += `"` + strings.Trim(s.KnobDefault, "$()") + `"`
+	byDefault := func(name string) bool { // a setting has its value by default
+		return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.KnobDefault == "$("+name+")" })
 	}
 	for _, k := range condorconfig.Knobs() {
-		named := k.Target != nil || strings.Contains(code, `"`+k.Knob+`"`)
+		named := k.Target != nil || byDefault(k.Knob) || strings.Contains(code, `"`+k.Knob+`"`)
 		if named && !strings.HasPrefix(k.Knob, "BACKFILL_") {
 			read = append(read, k.Knob)
 		}

@@ -181,7 +181,7 @@ func (c *poolFlags) prepare(ctx context.Context, logLevel string) (*prepared, er
 	p.config = negotiator.Config{
 		Placement: rule, Order: p.order, Policy: p.policy.Main, Fallback: p.policy.Fallback, Estimates: p.estimates,
 		Planning: s.Planning(), Actual: p.actual,
-		DefaultEstimate: backfill.Time(time.Duration(s.DefaultEstimate) / time.Second), Clock: time.Now,
+		DefaultEstimate: seconds(s.DefaultEstimate), Clock: time.Now,
 		Refused: p.refused,
 	}
 	return p, nil
