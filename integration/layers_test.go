@@ -93,7 +93,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",
-		"classad/... backfill negotiator negotiator/htcondor/{accountant,cedar,client,security}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{accountant,cedar,client,security}",
 		"negotiator/htcondor/fakes",
 	},
 	{
@@ -102,11 +102,11 @@ var arrows = []struct{ of, may, tests string }{
 	},
 	{
 		"negotiator/htcondor/dispatch",
-		"classad/... backfill negotiator negotiator/htcondor/{cedar,client,observe,security,track}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,client,observe,security,track}",
 		"negotiator/htcondor/{accountant,fakes}",
 	},
 	{
-		"negotiator/htcondor", "classad backfill negotiator " +
+		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
 			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},

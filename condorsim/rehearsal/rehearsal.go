@@ -77,7 +77,7 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 }
 
 func defaultEstimate(s config.Config) backfill.Time {
-	return backfill.Time(time.Duration(s.DefaultEstimate) / time.Second)
+	return backfill.Time(s.DefaultEstimate / time.Second)
 }
 
 // Ran says what was run so far.

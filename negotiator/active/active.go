@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -202,7 +201,7 @@ func (a *Activator) plugins(s config.Plugins) choose.Plugins {
 	options := func(r config.Running) host.Options {
 		const never = -1
 		return host.Options{
-			StartTimeout: time.Duration(r.StartTimeout), Deadline: time.Duration(r.Deadline), Memory: int64(r.Memory),
+			StartTimeout: r.StartTimeout, Deadline: r.Deadline, Memory: int64(r.Memory),
 			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: a.Logger,
 			Processes: cmp.Or(int(r.Processes), never), Environment: r.Environment,
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -129,22 +128,9 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 }
 
 // tuning returns the settings that can change while the daemon runs.
-func tuning(c *condorconfig.Config, s config.Config) daemon.Tuning {
-	update, _ := c.Seconds("NEGOTIATOR_UPDATE_INTERVAL") // it was checked before
-	exprs, _ := c.MatchExprs()                           // they were, too
-	lease, _ := c.Seconds("BACKFILL_LEASE_TIME")
+func tuning(s config.Config) daemon.Tuning {
 	return daemon.Tuning{
-		Tuning: htcondor.Tuning{
-			SlotConstraint: c.Text("NEGOTIATOR_SLOT_CONSTRAINT"), JobConstraint: c.Text("NEGOTIATOR_JOB_CONSTRAINT"),
-			SubmitterConstraint: c.Text("NEGOTIATOR_SUBMITTER_CONSTRAINT"), ShutdownThreshold: c.ShutdownThreshold(),
-			Ranks: observe.Ranks{
-				PreJobRank: c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), PostJobRank: c.JobRank("NEGOTIATOR_POST_JOB_RANK"),
-			},
-			MatchExprs: exprs, Lease: lease,
-			Interval: time.Duration(s.Interval), CycleDelay: time.Duration(s.CycleDelay),
-		},
-		Reasons: s.Reasons, Futures: s.Futures, UpdateEvery: update,
-		OtherSlotConstraint: c.Text("BACKFILL_OTHER_SLOT_CONSTRAINT"),
+		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling,
 	}
 }
 
@@ -231,7 +217,7 @@ func (p *process) reread(ctx context.Context) error {
 	if was == nil {
 		s, err := p.Source.Read()
 		if err == nil {
-			p.daemon.Configure(tuning(p.site.Config, s))
+			p.daemon.Configure(tuning(s))
 		}
 		return err
 	}
@@ -277,7 +263,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 	p.collector.Relocate(collectors)
 	p.limits.Reread()
 	p.reopenLogs(next)
-	p.daemon.Configure(tuning(next, s))
+	p.daemon.Configure(tuning(s))
 	for _, warning := range next.Warnings() {
 		p.Logger.Warn(warning)
 	}

@@ -235,7 +235,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
 		Parent:   p.site.Inherited.Parent,
 		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once,
-		Tuning: tuning(p.site.Config, s), Logger: p.Logger,
+		Tuning: tuning(s), Logger: p.Logger,
 	})
 }
 
@@ -288,4 +288,4 @@ func (p *process) plan() error {
 	return p.options.Plan(plan.Jobs)
 }
 
-func seconds(d config.Duration) backfill.Time { return backfill.Time(time.Duration(d) / time.Second) }
+func seconds(d time.Duration) backfill.Time { return backfill.Time(d / time.Second) }

@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -81,16 +82,7 @@ type Collector interface {
 // Tuning is what can change while a daemon runs.
 type Tuning struct {
 	htcondor.Tuning
-	// Reasons says that users are told why their jobs wait.
-	Reasons bool
-	// Futures is how many futures are played to tell the range of starts; 1 or less: none.
-	Futures int
-	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
-	// which is also the maximum.
-	UpdateEvery time.Duration
-	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
-	// is not known.
-	OtherSlotConstraint string
+	config.Telling
 }
 
 // Options are the parts and settings of a daemon.
