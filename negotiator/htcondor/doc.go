@@ -32,7 +32,7 @@
 //  4. [dispatch.Dispatcher.Judge] (dispatch/dispatch.go) reads which matches the schedds have been
 //     told of since, which starts have failed already (early.go), and chooses the slots that get no
 //     jobs for a while, since starts failed there (suspects.go). The result is a [track.Dispatched].
-//  5. [track.Diff] (track/diff.go) compares slots (track/slots.go) and jobs (track/jobs.go),
+//  5. [track.Belief.Diff] (track/diff.go) compares slots (track/slots.go) and jobs (track/jobs.go),
 //     charges the accountant, admits new jobs to the plan (track/admission.go), and compares the
 //     claims that belong to no known job (track/claims.go). The result is a [track.Outcome] with
 //     the [negotiator.Delta]. [dispatch.Dispatcher.Settle] learns from it what became of the

@@ -229,7 +229,7 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	defer p.naming.Unlock()
 	p.belief.See(s)
 	under := p.dispatcher.Judge()
-	outcome, _ := track.Diff(p.belief, s, under)
+	outcome := p.belief.Diff(under)
 	p.dispatcher.Settle(outcome)
 	p.observer.Forget(outcome.Dropped)
 	p.publish(s, outcome.Problems)

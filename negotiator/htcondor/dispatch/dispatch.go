@@ -163,9 +163,9 @@ func (d *Dispatcher) Status(schedd string) Status {
 	return s
 }
 
-// Judge returns the matches under way, for [track.Diff]; call it after [track.Belief.See]. First it
-// takes in what schedds were told meanwhile, forgets what is out of date, and decides which slots
-// are left out for a while because starts failed there.
+// Judge returns the matches under way, for [track.Belief.Diff]; call it after [track.Belief.See].
+// First it takes in what schedds were told meanwhile, forgets what is out of date, and decides which
+// slots are left out for a while because starts failed there.
 func (d *Dispatcher) Judge() track.Dispatched {
 	s := d.belief.Snapshot()
 	maps.DeleteFunc(d.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*d.s.Patience })
@@ -193,7 +193,8 @@ func (d *Dispatcher) Flights() map[backfill.JobID]track.Flight {
 	return flights
 }
 
-// Settle takes in what became of the flights, the matches under way, as [track.Diff] found it.
+// Settle takes in what became of the flights, the matches under way, as [track.Belief.Diff] found
+// it.
 func (d *Dispatcher) Settle(o track.Outcome) {
 	for _, id := range o.Arrived {
 		if f := d.flights[id]; f.job.Spec.Parallel {

@@ -77,7 +77,7 @@ func (d *desk) look(changes ...func(s *observe.Snapshot)) track.Outcome {
 	}
 	d.snapshot = &next
 	d.belief.See(&next)
-	out, _ := track.Diff(d.belief, &next, d.Judge())
+	out := d.belief.Diff(d.Judge())
 	d.Settle(out)
 	return out
 }

@@ -59,8 +59,8 @@ func (d *Dispatcher) isLeftOut(slot string, j *track.Job, now time.Time) bool {
 }
 
 // blameSlots leaves slots out on which starts have failed, as the last look at the pool showed. It
-// ends no flight: [track.Diff] does. A job that ran and came back to the queue is no failed start:
-// users can make a job come back.
+// ends no flight: [track.Belief.Diff] does. A job that ran and came back to the queue is no failed
+// start: users can make a job come back.
 func (d *Dispatcher) blameSlots() {
 	d.forgetSuspects()
 	if d.s.Observe {

@@ -31,13 +31,13 @@ type Settings struct {
 }
 
 // Belief is the negotiator's record of a real pool: which jobs there are, which of them wait or run
-// and where, and which slots are up. [Diff] is the only function that compares it with the pool.
+// and where, and which slots are up. Only [Belief.Diff] compares it with the pool.
 // One goroutine at a time may use it.
 type Belief struct {
 	s   Settings
 	log hclog.Logger
 	now *observe.Snapshot // the last that was taken in
-	// begun says that the negotiator was told of a snapshot, by [Diff].
+	// begun says that the negotiator was told of a snapshot, by [Belief.Diff].
 	begun bool
 
 	jobs    map[observe.JobKey]*Job
@@ -64,7 +64,7 @@ type Belief struct {
 	loose   []*holder
 	// foreseen are the jobs of the last plan, see Foresee.
 	foreseen []*Job
-	// dropped are slots of the last snapshot that [Diff] has given up as gone.
+	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 
 	view  *View
@@ -112,7 +112,7 @@ func New(s Settings) *Belief {
 const endedKept = 15 * time.Minute
 
 // See takes in which jobs and slots a snapshot shows. What the negotiator was told of them, such as
-// that a job runs, stays as it is until [Diff] compares the two.
+// that a job runs, stays as it is until [Belief.Diff] compares the two.
 func (b *Belief) See(s *observe.Snapshot) {
 	if b.now == s {
 		return

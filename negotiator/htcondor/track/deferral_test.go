@@ -94,7 +94,8 @@ func TestDeferredIsLonger(t *testing.T) {
 	p.job(2, deferred(160), is("without", func(s *observe.Spec) { s.Estimate = 0 }))
 	p.job(3, deferred(170))
 	require.Equal(t, backfill.Forever, p.belief.Due())
-	out, _ := Diff(p.belief, p.snapshot(), p.under)
+	p.belief.See(p.snapshot())
+	out := p.belief.Diff(p.under)
 	require.Len(t, out.Delta.Submitted, 2)
 	limited, without := out.Delta.Submitted[0], out.Delta.Submitted[1]
 	require.Equal(t, []backfill.Time{750, 850}, []backfill.Time{limited.Estimate, limited.Limit})

@@ -1,10 +1,10 @@
 // Package track keeps the [Belief], the negotiator's record of a real pool, and compares it with
 // what was seen.
 //
-// [Diff] compares a Belief with a snapshot of the pool, given the matches under way. It returns the
-// differences as a [negotiator.Delta], and the belief as it is once they were reported. It reads no
-// clock and asks no daemon. Three rules keep the belief right although news of a real pool is late
-// and incomplete:
+// [Belief.See] takes a snapshot of the pool in. [Belief.Diff] compares it with what the negotiator was
+// told, given the matches under way, and returns the differences as a [negotiator.Delta]. It reads
+// no clock and asks no daemon. Three rules keep the belief right although news of a real pool is
+// late and incomplete:
 //
 //   - The queue is right about jobs, the slot about what is free. A job runs when its schedd says
 //     so, not when it was matched.

@@ -57,6 +57,6 @@ func present(m observe.Member) bool { return !m.Group.OnHold() }
 func (c *comparison) isPart(j *Job) {
 	c.withdraw(j)
 	if !j.leader.Group.Runs() {
-		c.leaveOut(j, "is a part of gang "+c.Name(j.leader))
+		c.leaveOut(j, "is a part of gang "+c.b.Name(j.leader))
 	}
 }

@@ -58,7 +58,7 @@ const unseen = 5 * time.Second
 // what it plans meanwhile could be in their way: until when places are kept, and which jobs leave the
 // plan.
 func (b *Belief) Grant(granted []Lease) negotiator.Delta {
-	c := &comparison{Belief: b}
+	c := &comparison{b: b}
 	c.delta = &c.out.Delta
 	c.delta.Now = b.now.Now
 	for _, g := range granted {
@@ -93,13 +93,13 @@ func (c *comparison) awaitsLease(j *Job) bool {
 	if l == nil {
 		return false
 	}
-	if c.leases[l.LeaseOf] == l && c.now.Now <= j.serveAt {
+	if c.b.leases[l.LeaseOf] == l && c.b.now.Now <= j.serveAt {
 		return true
 	}
 	if j.Phase == Unknown {
 		j.owed = j.Spec == j.Group.Spec || j.Spec.Text == j.Group.Spec.Text // it was not edited
-		c.log.Info("a job did not start under a lease by the time that was expected; it is planned again",
-			"job", c.Name(j), "slot", l.Slot, "expected", time.Unix(int64(j.serveAt), 0).Format(time.TimeOnly))
+		c.b.log.Info("a job did not start under a lease by the time that was expected; it is planned again",
+			"job", c.b.Name(j), "slot", l.Slot, "expected", time.Unix(int64(j.serveAt), 0).Format(time.TimeOnly))
 	}
 	j.servedBy = nil
 	return false
@@ -117,12 +117,12 @@ func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 // usesLease handles a job that runs under a lease, unless it is the holder of its claim. It returns
 // false if the job runs like any other.
 func (c *comparison) usesLease(j *Job, at []Place) bool {
-	l := c.leaseFor(j, at)
+	l := c.b.leaseFor(j, at)
 	if l == nil {
 		return false
 	}
 	claim := j.Group.Hosts[0]
-	h, inPlace := c.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
+	h, inPlace := c.b.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
 	switch another := h != nil && h.job.ID != j.ID; {
 	case another && h.lease == l: // even if it was about to get a claim of its own
 		c.lent(j, h)
@@ -140,7 +140,7 @@ func (c *comparison) usesLease(j *Job, at []Place) bool {
 
 // hold makes a running job the holder of its claim.
 func (c *comparison) hold(j *Job, claim string) {
-	h := c.holders[claim]
+	h := c.b.holders[claim]
 	if h != nil && h.job.ID == j.ID {
 		h.start = j.Start
 		return
@@ -148,8 +148,8 @@ func (c *comparison) hold(j *Job, claim string) {
 	if h != nil {
 		c.letGo(h) // its claim is gone: the slot has a new one
 	}
-	c.holders[claim] = &holder{
-		lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, slot: claim, since: c.now.Began,
+	c.b.holders[claim] = &holder{
+		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, slot: claim, since: c.b.now.Began,
 	}
 }
 
@@ -182,8 +182,8 @@ func (c *comparison) lent(j *Job, h *holder) {
 func (c *comparison) strangersSettle() (again []*Job) {
 	slices.SortFunc(c.strangers, (*Job).Compare)
 	for _, j := range c.strangers {
-		at := c.places(j.Group)
-		l, claim := c.leaseFor(j, at), j.Group.Hosts[0]
+		at := c.b.places(j.Group)
+		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
 		h := c.looseHolder(l)
 		if h == nil {
 			if displaced := c.displacedBy(l); displaced != nil {
@@ -194,17 +194,17 @@ func (c *comparison) strangersSettle() (again []*Job) {
 		if h == nil {
 			c.over(j)
 			c.unhold(j)
-			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.now.Now), c.now.Now)
+			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.b.now.Now), c.b.now.Now)
 			c.delta.Found = append(c.delta.Found,
-				negotiator.Running{Job: c.report(j, Running, j.idle(j.Start)), Placement: c.placement(at), Start: j.Start})
+				negotiator.Running{Job: c.b.report(j, Running, j.idle(j.Start)), Placement: c.b.placement(at), Start: j.Start})
 			c.hold(j, claim)
 			continue
 		}
-		if old := c.holders[claim]; old != nil && old != h {
+		if old := c.b.holders[claim]; old != nil && old != h {
 			c.letGo(old)
 		}
 		h.slot = claim
-		c.holders[claim] = h
+		c.b.holders[claim] = h
 		c.lent(j, h)
 	}
 	return again
@@ -213,12 +213,12 @@ func (c *comparison) strangersSettle() (again []*Job) {
 // looseHolder takes out a holder of a lease whose claim's slot is not known yet; nil if there is
 // none.
 func (c *comparison) looseHolder(l *lease) *holder {
-	i := slices.IndexFunc(c.loose, func(h *holder) bool { return h.lease == l })
+	i := slices.IndexFunc(c.b.loose, func(h *holder) bool { return h.lease == l })
 	if i < 0 {
 		return nil
 	}
-	h := c.loose[i]
-	c.loose = slices.Delete(c.loose, i, i+1)
+	h := c.b.loose[i]
+	c.b.loose = slices.Delete(c.b.loose, i, i+1)
 	return h
 }
 
@@ -226,8 +226,8 @@ func (c *comparison) looseHolder(l *lease) *holder {
 // is none.
 func (c *comparison) displacedBy(l *lease) (first *Job) {
 	for id := range c.flights {
-		j := c.byID[id]
-		if j == nil || j.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.now.Number) {
+		j := c.b.byID[id]
+		if j == nil || j.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.b.now.Number) {
 			continue
 		}
 		if first == nil || j.Compare(first) < 0 {
@@ -240,7 +240,7 @@ func (c *comparison) displacedBy(l *lease) (first *Job) {
 // takeOver makes a holder of the place of a job that did not start. The job waits again, under
 // another ID.
 func (c *comparison) takeOver(j *Job) *holder {
-	h := &holder{lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, since: c.now.Began}
+	h := &holder{lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began}
 	c.over(j)
 	j.Phase, j.Places, j.lease = Unknown, nil, nil
 	return h
@@ -248,10 +248,10 @@ func (c *comparison) takeOver(j *Job) *holder {
 
 // letGo ends a holder: its claim is gone.
 func (c *comparison) letGo(h *holder) {
-	if c.holders[h.slot] == h {
-		delete(c.holders, h.slot)
+	if c.b.holders[h.slot] == h {
+		delete(c.b.holders, h.slot)
 	}
-	if j := c.byID[h.job.ID]; j != nil && j.Phase == Running {
+	if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 		j.lease = nil // it goes on to its end
 		return
 	}
@@ -262,19 +262,19 @@ func (c *comparison) letGo(h *holder) {
 // holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
 // returns false if the place is free.
 func (c *comparison) holds(j *Job) bool {
-	if j.lease == nil || c.leases[j.lease.LeaseOf] != j.lease {
+	if j.lease == nil || c.b.leases[j.lease.LeaseOf] != j.lease {
 		return false
 	}
-	for _, h := range c.holders {
+	for _, h := range c.b.holders {
 		if h.job.ID == j.ID {
 			return true
 		}
 	}
-	i, _ := slices.BinarySearchFunc(c.loose, j.ID, func(h *holder, id backfill.JobID) int {
+	i, _ := slices.BinarySearchFunc(c.b.loose, j.ID, func(h *holder, id backfill.JobID) int {
 		return cmp.Compare(h.job.ID, id)
 	})
-	c.loose = slices.Insert(c.loose, i, &holder{
-		lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, since: c.now.Began,
+	c.b.loose = slices.Insert(c.b.loose, i, &holder{
+		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began,
 	})
 	return true
 }
@@ -283,25 +283,25 @@ func (c *comparison) holds(j *Job) bool {
 // are kept, and forgets leases that nobody uses. Call it when all else was compared: a job must not be
 // reported twice.
 func (c *comparison) leasesEnd() {
-	if len(c.leases) == 0 {
+	if len(c.b.leases) == 0 {
 		return
 	}
 	used := c.usedClaims()
 	c.bindLoose(used)
-	for _, name := range slices.Sorted(maps.Keys(c.holders)) {
-		if h := c.holders[name]; !used[name] && c.claimGone(h) {
+	for _, name := range slices.Sorted(maps.Keys(c.b.holders)) {
+		if h := c.b.holders[name]; !used[name] && c.claimGone(h) {
 			c.letGo(h)
 		}
 	}
-	c.loose = slices.DeleteFunc(c.loose, func(h *holder) bool {
-		gone := c.now.Began.Sub(h.since) >= unseen
+	c.b.loose = slices.DeleteFunc(c.b.loose, func(h *holder) bool {
+		gone := c.b.now.Began.Sub(h.since) >= unseen
 		if gone {
 			c.letGo(h)
 		}
 		return gone
 	})
 	c.tellLeases()
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if j.Phase == Lent {
 			c.leaveOut(j, fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter()))
 		}
@@ -311,7 +311,7 @@ func (c *comparison) leasesEnd() {
 // usedClaims returns the slots on which jobs of lent claims run.
 func (c *comparison) usedClaims() map[string]bool {
 	used := map[string]bool{}
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if (j.Phase == Lent || j.lease != nil && j.Phase == Running) && j.Group.Runs() && len(j.Group.Hosts) == 1 {
 			used[j.Group.Hosts[0]] = true
 		}
@@ -322,27 +322,27 @@ func (c *comparison) usedClaims() map[string]bool {
 // bindLoose finds the claims of holders whose slots were not seen before: those of the same lease
 // that have no holder.
 func (c *comparison) bindLoose(used map[string]bool) {
-	if len(c.loose) == 0 {
+	if len(c.b.loose) == 0 {
 		return
 	}
 	var free []*observe.Slot
-	for name, o := range c.observed {
-		if o.Claimed && o.Missing.IsZero() && c.holders[name] == nil && !used[name] {
+	for name, o := range c.b.observed {
+		if o.Claimed && o.Missing.IsZero() && c.b.holders[name] == nil && !used[name] {
 			free = append(free, o)
 		}
 	}
 	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range free {
-		i := slices.IndexFunc(c.loose, func(h *holder) bool {
+		i := slices.IndexFunc(c.b.loose, func(h *holder) bool {
 			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
 		})
 		if i < 0 {
 			continue
 		}
-		h := c.loose[i]
-		c.loose = slices.Delete(c.loose, i, i+1)
+		h := c.b.loose[i]
+		c.b.loose = slices.Delete(c.b.loose, i, i+1)
 		h.slot = o.Name
-		c.holders[o.Name] = h
+		c.b.holders[o.Name] = h
 	}
 }
 
@@ -351,10 +351,10 @@ const clockSkew = 5
 
 // claimGone tells whether a holder's claim is gone, on which no job is known to run.
 func (c *comparison) claimGone(h *holder) bool {
-	o, host := c.Slot(h.slot), c.Slot(h.lease.Slot)
+	o, host := c.b.Slot(h.slot), c.b.Slot(h.lease.Slot)
 	switch {
 	case o == nil:
-		return c.now.Began.Sub(h.since) >= unseen
+		return c.b.now.Began.Sub(h.since) >= unseen
 	case !o.Missing.IsZero():
 		// If nothing was heard of the startd at all, its claims may go on.
 		return host == nil || host.Missing.IsZero() || c.longGone(host)
@@ -381,35 +381,35 @@ func (c *comparison) tellLeases() {
 		using[l] = true
 		switch {
 		case l.told >= l.until || found[id] >= l.until:
-		case reported[id] || !c.Up(l.Slot):
+		case reported[id] || !c.b.Up(l.Slot):
 			late[l] = true
 		default:
 			c.delta.Found = append(c.delta.Found, run())
 		}
 	}
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if j.Phase == Running && j.lease != nil {
 			tell(j.lease, j.ID, func() negotiator.Running {
-				return negotiator.Running{Job: c.described(j), Placement: c.placement(j.Places), Start: j.Start}
+				return negotiator.Running{Job: c.b.described(j), Placement: c.b.placement(j.Places), Start: j.Start}
 			})
 		}
 	}
-	for _, h := range slices.Concat(slices.Collect(maps.Values(c.holders)), c.loose) {
-		if j := c.byID[h.job.ID]; j != nil && j.Phase == Running {
+	for _, h := range slices.Concat(slices.Collect(maps.Values(c.b.holders)), c.b.loose) {
+		if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 			continue // told above
 		}
 		tell(h.lease, h.job.ID, func() negotiator.Running {
 			kept := *h.job
 			kept.Lease, h.job = h.lease.until, &kept
 			return negotiator.Running{
-				Job: h.job, Placement: c.placement([]Place{{Slot: h.lease.Slot, Chunks: 1}}), Start: h.start,
+				Job: h.job, Placement: c.b.placement([]Place{{Slot: h.lease.Slot, Chunks: 1}}), Start: h.start,
 			}
 		})
 	}
-	for of, l := range c.leases {
+	for of, l := range c.b.leases {
 		switch {
 		case !using[l]:
-			delete(c.leases, of)
+			delete(c.b.leases, of)
 		case !late[l]:
 			l.told = l.until
 		}
@@ -474,7 +474,7 @@ func awaiting(j *Job) string {
 // unhold says that a job stands for no claim any more: it does not run there.
 func (c *comparison) unhold(j *Job) {
 	if j.lease != nil {
-		maps.DeleteFunc(c.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })
+		maps.DeleteFunc(c.b.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })
 		j.lease = nil
 	}
 }

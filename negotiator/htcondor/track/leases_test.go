@@ -256,7 +256,8 @@ func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	require.Equal(t, 2, p.belief.Use()[""].Slots)
 	taught := func() []negotiator.PastRun {
 		p.now = p.now.Add(5 * time.Second)
-		out, _ := Diff(p.belief, p.snapshot(), p.under)
+		p.belief.See(p.snapshot())
+		out := p.belief.Diff(p.under)
 		require.Equal(t, 2, p.belief.Use()[""].Slots)
 		return out.Delta.Taught
 	}
@@ -291,7 +292,8 @@ func TestLeaseOutlivesNegotiator(t *testing.T) {
 	p.belief = newPool(t).belief
 	s := p.snapshot()
 	p.belief.Restore(saved, s)
-	out, _ := Diff(p.belief, s, p.under)
+	p.belief.See(s)
+	out := p.belief.Diff(p.under)
 	require.Len(t, out.Delta.Found, 2)
 	for _, f := range out.Delta.Found {
 		require.EqualValues(t, begin+900, f.Job.Lease, f.Job.Name)

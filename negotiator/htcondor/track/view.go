@@ -8,7 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change.
+// View is what others may ask about a [Belief], as the last [Belief.Diff] left it. It does not change.
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
@@ -40,7 +40,7 @@ type Unplanned struct {
 	Runs bool
 }
 
-// unplanned is a job that is not planned with, as [Diff] found it. There may be very many of them
+// unplanned is a job that is not planned with, as [Belief.Diff] found it. There may be very many of them
 // each time, and users seldom ask, so it is described only then.
 type unplanned struct {
 	id    backfill.JobID
@@ -59,7 +59,7 @@ func (u unplanned) describe() Unplanned {
 	}
 }
 
-// View returns the view that the last [Diff] made.
+// View returns the view that the last [Belief.Diff] made.
 func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
