@@ -42,14 +42,12 @@
 //     step back for another negotiator (daemon/rival.go, without), it waits until that one is gone
 //     and begins anew, too; without condor_master, and before its first cycle has ended, it ends
 //     with an error instead.
-//  6. The daemon takes its lock (daemon/cycles.go, step) and calls [negotiator.Step]
-//     (negotiator/run.go). There the negotiator decides (RunCycle, negotiator/cycle.go). If there
-//     are matches, Step hands them to the daemon's Act (daemon/cycles.go), which saves the
-//     negotiator's promises before anybody hears of them (track/saved.go, daemon/state.go), and
-//     calls [Pool.Act] (pool.go), step 7. Then Step gives its report to the daemon's Cycle
-//     (daemon/cycles.go), which saves the promises if Act did not, and publishes the report. Whoever
-//     saves them shows the plan to [Pool.Foresee] as well: how long claims can be lent, which jobs
-//     no slot can run, and what was promised (track/foresee.go).
+//  6. The daemon takes its lock (daemon/cycles.go, step), and goes through four phases. It has the
+//     negotiator decide ([negotiator.Decide], negotiator/run.go; RunCycle, negotiator/cycle.go), and
+//     shows the plan to [Pool.TakePlan]: how long claims can be lent, which jobs no slot can run, and
+//     what was promised (track/plan.go). It persists the plan, before anybody hears of a promise
+//     (track/saved.go, daemon/state.go). It acts: if there are matches, it calls [Pool.Act]
+//     (pool.go), step 7. And it publishes the report.
 //  7. For each match, [track.Belief.Start] notes where the job is to run, and
 //     [dispatch.Dispatcher.Start] makes a flight: a job on its way to its slots. Then
 //     [dispatch.Dispatcher.HandOver] tells schedds which claims of gangs have ended (gangs.go),

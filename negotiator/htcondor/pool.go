@@ -254,11 +254,11 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 	return d, true
 }
 
-// Foresee takes in the plan that the matches of the next Act belong to. It returns the guarantees
+// TakePlan takes in the plan that the matches of the next Act belong to. It returns the guarantees
 // that leases have broken.
-func (p *Pool) Foresee(plan negotiator.Checkpoint) []track.Broken {
-	p.dispatcher.Foresee(plan)
-	return p.belief.Foresee(plan)
+func (p *Pool) TakePlan(plan negotiator.Checkpoint) []track.Broken {
+	p.dispatcher.TakePlan(plan)
+	return p.belief.TakePlan(plan)
 }
 
 // Act hands the matches over to the schedds. What cannot be handed over now is tried again while

@@ -438,7 +438,7 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 			w.promised[j.Job.Name] = j.Guarantee
 		}
 	}
-	w.pool.Foresee(plan)
+	w.pool.TakePlan(plan)
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
 	return report
 }

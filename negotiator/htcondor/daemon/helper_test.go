@@ -133,7 +133,7 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	return m, nil
 }
 
-func (w *world) Foresee(negotiator.Checkpoint) (broken []track.Broken) {
+func (w *world) TakePlan(negotiator.Checkpoint) (broken []track.Broken) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	broken, w.lost = w.lost, nil

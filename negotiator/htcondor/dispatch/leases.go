@@ -42,9 +42,9 @@ type reservation struct {
 	start, end backfill.Time
 }
 
-// Foresee takes in the plan, from which follows how long slots can be lent. Call it before
+// TakePlan takes in the plan, from which follows how long slots can be lent. Call it before
 // HandOver.
-func (d *Dispatcher) Foresee(plan negotiator.Checkpoint) {
+func (d *Dispatcher) TakePlan(plan negotiator.Checkpoint) {
 	clear(d.planned)
 	clear(d.settled)
 	d.guarantees = plan.Guarantees

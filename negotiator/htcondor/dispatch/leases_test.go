@@ -160,7 +160,7 @@ func TestLendings(t *testing.T) {
 			for n, start := range c.reserved {
 				reserved[waiting[n]] = start
 			}
-			d.Foresee(d.plan(c.guarantees, reserved))
+			d.TakePlan(d.plan(c.guarantees, reserved))
 			start, claims := c.start, c.claims
 			if start == "" {
 				start = heeds

@@ -62,8 +62,8 @@ type Belief struct {
 	leases  map[LeaseOf]*lease
 	holders map[string]*holder
 	loose   []*holder
-	// foreseen are the jobs of the last plan, see Foresee.
-	foreseen []*Job
+	// inPlan are the jobs of the last plan, see TakePlan.
+	inPlan []*Job
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 

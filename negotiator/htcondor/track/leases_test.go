@@ -203,7 +203,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := on(t, 3)
-			require.Empty(t, p.belief.Foresee(plan(promised(80))))
+			require.Empty(t, p.belief.TakePlan(plan(promised(80))))
 			p.lease("a", 900, map[backfill.JobID]backfill.Time{3: begin + 60}, 1, 2)
 			p.now = p.now.Add(61 * time.Second)
 			if c.edited {
@@ -214,7 +214,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 			require.Contains(t, p.look(), "submitted 3.0=#3")
 			var broken []Broken
 			for _, j := range c.plans {
-				broken = append(broken, p.belief.Foresee(plan(j))...)
+				broken = append(broken, p.belief.TakePlan(plan(j))...)
 			}
 			require.Equal(t, c.want, broken)
 		})
@@ -225,9 +225,9 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 func TestPlanWithoutPromise(t *testing.T) {
 	p := on(t, 3)
 	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
-	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	require.EqualValues(t, begin+80, p.belief.Job(3).promised)
-	p.belief.Foresee(negotiator.Checkpoint{})
+	p.belief.TakePlan(negotiator.Checkpoint{})
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
@@ -236,13 +236,13 @@ func TestPlanWithoutPromise(t *testing.T) {
 func TestPromiseEndsOutsideThePlan(t *testing.T) {
 	p := on(t, 3)
 	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
-	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	p.job(3, is("wrong", func(s *observe.Spec) { s.Wrong = errors.New("no number") }))
 	require.Contains(t, p.look(), "removed #3")
-	p.belief.Foresee(negotiator.Checkpoint{})
+	p.belief.TakePlan(negotiator.Checkpoint{})
 	p.job(3, is("edited", func(s *observe.Spec) { s.Estimate = 7 }))
 	require.Contains(t, p.look(), "submitted 3.0=#3")
-	p.belief.Foresee(negotiator.Checkpoint{}) // it only waits
+	p.belief.TakePlan(negotiator.Checkpoint{}) // it only waits
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
