@@ -86,13 +86,17 @@ var arrows = []struct{ of, may, tests string }{
 		"negotiator/htcondor/statefile",
 	},
 	{
+		"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{observe,track}",
+		"negotiator/htcondor/accountant",
+	},
+	{
 		"negotiator/htcondor/dispatch",
-		"classad/... backfill negotiator negotiator/htcondor/{cedar,client,observe,security,track}",
-		"negotiator/htcondor/{accountant,fakes}",
+		"classad/... backfill negotiator negotiator/htcondor/{cedar,claims,client,observe,security}",
+		"negotiator/htcondor/{fakes,track}",
 	},
 	{
 		"negotiator/htcondor", "classad backfill negotiator " +
-			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
+			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
@@ -134,8 +138,8 @@ var walls = []struct{ of, never, why string }{
 		"decisions are not random",
 	},
 	{
-		"negotiator/htcondor/track", "context sync/... os/... net/... math/rand/... crypto/rand",
-		"what changed follows from belief, snapshot and time alone",
+		"negotiator/htcondor/{claims,track}", "context sync/... os/... net/... math/rand/... crypto/rand",
+		"what changed and what follows from it depend on belief, snapshot and time alone",
 	},
 	{
 		"negotiator negotiator/{cli,config,matchmaker} condorsim/...",
@@ -151,7 +155,7 @@ var walls = []struct{ of, never, why string }{
 // clockless are the packages that take the time as an argument and never read a clock or wait.
 // Commands may.
 const clockless = "backfill/... negotiator negotiator/{config,matchmaker,strictyaml} " +
-	"negotiator/htcondor/track condorsim/..."
+	"negotiator/htcondor/{claims,track} condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
 const clocks = "Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker"
@@ -243,6 +247,12 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
 		{of: "negotiator/htcondor/track", imports: "net"},
 		{of: "negotiator/htcondor/track", imports: "math/rand/v2"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/claims"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/dispatch"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/claims", imports: "context"},
+		{of: "negotiator/htcondor/claims", imports: "sync"},
+		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/track"},
 		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
 		{of: "condorsim", imports: "condorsim/sweep"},
 		{of: "condorsim", imports: "plugins/choose"},

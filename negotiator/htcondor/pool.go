@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -105,6 +106,7 @@ type Pool struct {
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
 	belief     *track.Belief
+	claims     *claims.State
 	dispatcher *dispatch.Dispatcher
 
 	first    *observe.Snapshot // taken by Open, until Fetch reports it
@@ -137,22 +139,24 @@ func New(s Settings) *Pool {
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
 		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
 	})
+	state := claims.New(claims.Settings{
+		Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe, Patience: s.Patience, Logger: s.Logger,
+	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
 		observer: observe.New(observe.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
 			Patience: s.Patience, Extra: s.Extra, Logger: s.Logger, Clock: s.Clock,
 		}),
-		belief: belief,
+		belief: belief, claims: state,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
-			StartSlack: s.StartSlack, Observe: s.Observe,
 			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
-		}, belief),
+		}, state),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
 	p.dispatcher.AddToMatches(s.MatchExprs)
-	p.dispatcher.Lend(s.Lease)
+	p.lend(s.Lease)
 	return p
 }
 
@@ -189,9 +193,8 @@ func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Ch
 	p.first = s
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	m, flying := p.belief.Restore(saved, s)
-	p.dispatcher.Restart(flying)
-	return m, nil
+	p.dispatcher.Look(s)
+	return p.claims.Restore(p.now(), saved, s), nil
 }
 
 // Saved puts a negotiator's checkpoint into a form that outlives the process.
@@ -227,10 +230,8 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	p.belief.See(s)
-	under := p.dispatcher.Judge()
-	outcome := p.belief.Diff(under)
-	p.dispatcher.Settle(outcome)
+	p.dispatcher.Look(s)
+	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)
 	p.publish(s, outcome.Problems)
 	p.endWatch(outcome.Delta)
@@ -240,13 +241,12 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 // granted returns what the negotiator must be told of leases that were just granted, without another
 // look at the pool; false if there are none.
 func (p *Pool) granted() (negotiator.Delta, bool) {
-	leases := p.dispatcher.TakeLeases()
-	if len(leases) == 0 {
-		return negotiator.Delta{}, false
-	}
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	d := p.belief.Grant(leases)
+	d, granted := p.claims.TellLeases()
+	if !granted {
+		return d, false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.view = p.belief.View()
@@ -257,18 +257,13 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 // TakePlan takes in the plan that the matches of the next Act belong to. It returns the guarantees
 // that leases have broken.
 func (p *Pool) TakePlan(plan negotiator.Checkpoint) []track.Broken {
-	p.dispatcher.TakePlan(plan)
-	return p.belief.TakePlan(plan)
+	return p.claims.TakePlan(plan)
 }
 
 // Act hands the matches over to the schedds. What cannot be handed over now is tried again while
 // Fetch waits; what became of a match shows in what Fetch returns later.
 func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
-	for _, m := range matches {
-		if j := p.belief.Start(m); j != nil {
-			p.dispatcher.Start(j)
-		}
-	}
+	p.claims.Start(p.now(), matches)
 	if !p.s.Observe {
 		p.dispatcher.HandOver(ctx)
 	}
@@ -293,10 +288,10 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 		second := p.last.Ended.Add(-time.Duration(p.last.Ended.Nanosecond()))
 		due = earlier(due, second.Add(time.Duration(in)*time.Second))
 	}
-	if p.dispatcher.GangsFly() {
+	if p.claims.GangsFly() {
 		due = p.looked
 	}
-	if d := p.dispatcher.Deadline(); !d.IsZero() {
+	if d := p.claims.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
 	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
@@ -314,7 +309,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 			return ctx.Err()
 		}
 		next := due
-		if p.dispatcher.Unsent() || p.dispatcher.InDoubt() {
+		if p.claims.Unsent() || p.claims.InDoubt() {
 			next = earlier(next, now.Add(retry))
 		}
 		if p.watching {
@@ -330,10 +325,10 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		case <-timer.C:
 		}
 		timer.Stop()
-		if p.dispatcher.Unsent() {
+		if p.claims.Unsent() {
 			p.dispatcher.HandOver(ctx)
 		}
-		if p.dispatcher.Granted() {
+		if p.claims.Granted() {
 			return ctx.Err()
 		}
 		woken = p.dispatcher.AskStartds(ctx) || p.freed(ctx) || woken
@@ -357,9 +352,15 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
-	p.dispatcher.Hold(t.Hold)
+	p.dispatcher.WaitAtMost(t.Hold)
 	p.dispatcher.AddToMatches(t.MatchExprs)
-	p.dispatcher.Lend(t.Lease)
+	p.lend(t.Lease)
+}
+
+// lend sets for how long a claim is lent at most.
+func (p *Pool) lend(most time.Duration) {
+	p.claims.Lend(most)
+	p.dispatcher.Lend(most > 0)
 }
 
 // look looks at the pool once.

@@ -16,7 +16,8 @@
 // Files, in the order of Diff: belief.go the [Belief], and how it takes a snapshot in; diff.go the
 // comparison and its [Outcome]; slots.go slots; jobs.go jobs, job.go one of them; admission.go
 // which new jobs are planned with, charge.go what the others take of limits, deferral.go jobs with a
-// time of their own, gangs.go gangs of several procs; leases.go claims that are lent; claims.go claims
-// of no known job; changes.go what the log says of changed ads; plan.go what the plan says; view.go
-// what others may ask; saved.go what survives a restart.
+// time of their own, gangs.go gangs of several procs; leases.go claims that are lent, holders.go the
+// jobs that stand for them; foreign.go claims of no known job; changes.go what the log says of
+// changed ads; plan.go what the plan says; view.go what others may ask; saved.go what survives a
+// restart.
 package track
