@@ -396,7 +396,7 @@ func (p *Pool) lookPatiently(ctx context.Context) (*observe.Snapshot, error) {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), ctx.Err())
 		}
-		if denied, is := errors.AsType[*security.DeniedError](err); is {
+		if denied, ok := errors.AsType[*security.DeniedError](err); ok {
 			err = fmt.Errorf("%w: run as root or as HTCondor's user, or have ALLOW_NEGOTIATOR of the collector list %s",
 				err, denied.User)
 		}

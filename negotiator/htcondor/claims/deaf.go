@@ -39,16 +39,16 @@ func (c *State) noteDeaf(slots map[string]*observe.Spec, q queue) {
 	}
 	told := len(c.deaf) > 0
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
-		is := slots[name]
-		like, _ := q.like(is)
-		if like.jobs <= many || is.Estimate+c.s.StartSlack > backfill.Time(c.lease/time.Second) {
+		spec := slots[name]
+		like, _ := q.like(spec)
+		if like.jobs <= many || spec.Estimate+c.s.StartSlack > backfill.Time(c.lease/time.Second) {
 			continue
 		}
 		if c.deaf[name] = true; !told {
 			c.log.Warn("START of a slot does not heed leases, so each of many short jobs there waits for a match of its own: "+
 				"add the line of the guide's section Leases to the startds' configuration, after all others about START, "+
 				"and run condor_reconfig there; or set BACKFILL_LEASE_TIME = 0, if that is how it should be",
-				"slot", name, "submitter", is.Submitter(), "waiting", like.jobs)
+				"slot", name, "submitter", spec.Submitter(), "waiting", like.jobs)
 			told = true
 		}
 	}

@@ -33,15 +33,15 @@ const (
 )
 
 // lend returns how a slot is lent for flights that are alike; nil if it is not.
-func (c *State) lend(of track.LeaseOf, flights []*flight, o *Offer, q queue) *lending {
-	is, now := flights[0].job.Spec, c.belief.Snapshot().Now
+func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue) *lending {
+	spec, now := flights[0].job.Spec, c.belief.Snapshot().Now
 	longest := backfill.Time(0)
 	for _, f := range flights {
 		longest = max(longest, f.job.Spec.Estimate)
 	}
 	place, most := longest+c.s.StartSlack, backfill.Time(c.lease/time.Second)
-	like, others := q.like(is)
-	switch fills := len(o.Claims) < len(flights) && !c.single[of.Slot]; {
+	like, others := q.like(spec)
+	switch fills := len(o.Claims) < len(flights) && !c.single[key.Slot]; {
 	case like.jobs == 0 && !fills:
 		return nil
 	case like.jobs == 0:
@@ -51,18 +51,18 @@ func (c *State) lend(of track.LeaseOf, flights []*flight, o *Offer, q queue) *le
 	default: // until all that is alike is done, if each takes as long as it may
 		most = min(most, backfill.Time((like.jobs+len(flights)-1)/len(flights)+1)*place)
 	}
-	wanted, before := now+max(most, place)+filling, c.granted(of)
+	wanted, before := now+max(most, place)+filling, c.granted(key)
 	until, served := c.undisturbed(o.Ad, flights, like, wanted, before)
 	if until < before || until <= now+place+skew {
 		return nil
 	}
-	l := &lending{Lease: track.Lease{LeaseOf: of, Until: until, Served: served}}
+	l := &lending{Lease: track.Lease{LeaseKey: key, Until: until, Served: served}}
 	for _, f := range flights {
 		l.Jobs = append(l.Jobs, f.job.ID)
 	}
 	l.ad = o.Ad.Clone()
 	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(min(wanted, until), flights)); err != nil {
-		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", of.Slot, "error", err)
+		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", key.Slot, "error", err)
 		return nil
 	}
 	return l
@@ -77,12 +77,12 @@ func (c *State) undisturbed(
 	slot *classad.ClassAd, flights []*flight, like waiting, wanted, before backfill.Time,
 ) (backfill.Time, map[backfill.JobID]backfill.Time) {
 	var mine []reservation
-	is, name, until := flights[0].job.Spec, flights[0].rest[0].Slot, max(wanted, before)
-	suits := c.suits(slot, is)
+	spec, name, until := flights[0].job.Spec, flights[0].rest[0].Slot, max(wanted, before)
+	suits := c.suits(slot, spec)
 	for _, r := range c.planned[name] {
 		j := c.belief.Job(r.job)
 		switch {
-		case j == nil || !alike(is, j.Group.Spec) || j.Group.Deferral.Time > 0,
+		case j == nil || !alike(spec, j.Group.Spec) || j.Group.Deferral.Time > 0,
 			c.guarantees && (like.least != like.most || !suits(j.Group.Spec)):
 			until = min(until, r.start)
 		case c.guarantees:
@@ -136,7 +136,7 @@ func (c *State) asPlanned(planned []reservation, flights []*flight) backfill.Tim
 
 // suits returns a function that tells whether a lent claim meets the Requirements of a Spec: they
 // may be true of a partitionable slot, and not of the part of it that the first job requested.
-func (c *State) suits(slot *classad.ClassAd, is *observe.Spec) func(*observe.Spec) bool {
+func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.Spec) bool {
 	part, known := slot.Clone(), map[*observe.Spec]bool{}
 	if whole, _ := slot.Bool("PartitionableSlot"); whole {
 		part.SetBool("PartitionableSlot", false)
@@ -144,7 +144,7 @@ func (c *State) suits(slot *classad.ClassAd, is *observe.Spec) func(*observe.Spe
 		part.SetString("SlotType", "Dynamic")
 		for i, resource := range c.s.Schema.Resources {
 			if resource != observe.Claims {
-				part.SetInt(negotiator.Attribute(resource), is.Request[i])
+				part.SetInt(negotiator.Attribute(resource), spec.Request[i])
 			}
 		}
 	}
@@ -159,10 +159,10 @@ func (c *State) suits(slot *classad.ClassAd, is *observe.Spec) func(*observe.Spe
 }
 
 // granted returns until when a lease was granted before; 0 if it was not.
-func (c *State) granted(of track.LeaseOf) backfill.Time {
-	until := c.belief.Lease(of)
+func (c *State) granted(key track.LeaseKey) backfill.Time {
+	until := c.belief.Lease(key)
 	for _, g := range c.leases {
-		if g.LeaseOf == of {
+		if g.LeaseKey == key {
 			until = max(until, g.Until)
 		}
 	}
@@ -173,7 +173,7 @@ func (c *State) granted(of track.LeaseOf) backfill.Time {
 // which are alike: it ends before the lease does, and it is like them. What is left of a partitionable
 // slot is for the flights alone.
 func (c *State) leaseText(until backfill.Time, flights []*flight) string {
-	is, estimate := flights[0].job.Spec, "undefined"
+	spec, estimate := flights[0].job.Spec, "undefined"
 	for _, name := range slices.Backward(c.s.Schema.Estimates) {
 		estimate = fmt.Sprintf("ifThenElse((TARGET.%s > 0) =?= true, TARGET.%s, %s)", name, name, estimate)
 	}
@@ -184,7 +184,7 @@ func (c *State) leaseText(until backfill.Time, flights []*flight) string {
 		`(TARGET.ConcurrencyLimits =?= undefined || TARGET.ConcurrencyLimits == "")`,
 	}
 	for i, resource := range c.s.Schema.Resources {
-		request, amount := "TARGET.Request"+negotiator.Attribute(resource), is.Request[i]
+		request, amount := "TARGET.Request"+negotiator.Attribute(resource), spec.Request[i]
 		switch {
 		case resource == observe.Claims:
 		case amount == 0:

@@ -89,20 +89,20 @@ func (c *State) lendings(flights []*flight, offers map[string]*Offer) map[*fligh
 	if c.lease == 0 {
 		return nil
 	}
-	groups, deaf := map[track.LeaseOf][]*flight{}, map[string]*observe.Spec{}
+	groups, deaf := map[track.LeaseKey][]*flight{}, map[string]*observe.Spec{}
 	for _, f := range flights {
 		if !c.lendable(f) {
 			continue
 		}
-		of := leaseOf(f)
-		o, group := offers[of.Slot], groups[of]
+		key := leaseKey(f)
+		o, group := offers[key.Slot], groups[key]
 		switch {
 		case o == nil || !o.Open:
 		case !lends(o.Ad):
-			deaf[of.Slot] = f.job.Spec
+			deaf[key.Slot] = f.job.Spec
 		case len(group) == 0 || alike(group[0].job.Spec, f.job.Spec):
-			groups[of] = append(group, f)
-			delete(c.deaf, of.Slot)
+			groups[key] = append(group, f)
+			delete(c.deaf, key.Slot)
 		}
 	}
 	if len(groups)+len(deaf) == 0 {
@@ -110,8 +110,8 @@ func (c *State) lendings(flights []*flight, offers map[string]*Offer) map[*fligh
 	}
 	lent, waits := map[*flight]*lending{}, c.countWaiting()
 	c.noteDeaf(deaf, waits)
-	for of, group := range groups {
-		if l := c.lend(of, group, offers[of.Slot], waits); l != nil {
+	for key, group := range groups {
+		if l := c.lend(key, group, offers[key.Slot], waits); l != nil {
 			for _, f := range group {
 				lent[f] = l
 			}
@@ -171,10 +171,10 @@ func (c *State) countWaiting() queue {
 
 // like returns the jobs that can take the place of one with this Spec, and whether any others wait
 // for whatever becomes free.
-func (q queue) like(is *observe.Spec) (like waiting, others bool) {
+func (q queue) like(spec *observe.Spec) (like waiting, others bool) {
 	for s, w := range q {
 		switch {
-		case !alike(is, s):
+		case !alike(spec, s):
 			others = others || w.open > 0
 		case like.jobs == 0:
 			like = *w
@@ -202,8 +202,8 @@ func (c *State) stopRiding() {
 		if f.rides.IsZero() || began.Sub(f.rides) < riding {
 			continue
 		}
-		if of := leaseOf(f); c.belief.Lent(of) < 2 {
-			c.single[of.Slot] = true
+		if key := leaseKey(f); c.belief.Lent(key) < 2 {
+			c.single[key.Slot] = true
 		}
 		f.rides = time.Time{}
 	}
@@ -212,7 +212,7 @@ func (c *State) stopRiding() {
 // Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill it.
 func (c *State) Single(slot string) bool { return c.single[slot] }
 
-// leaseOf names the lease under which a flight's job may start.
-func leaseOf(f *flight) track.LeaseOf {
-	return track.LeaseOf{Slot: f.rest[0].Slot, Schedd: f.job.Key.Schedd, Submitter: f.job.Submitter()}
+// leaseKey names the lease under which a flight's job may start.
+func leaseKey(f *flight) track.LeaseKey {
+	return track.LeaseKey{Slot: f.rest[0].Slot, Schedd: f.job.Key.Schedd, Submitter: f.job.Submitter()}
 }

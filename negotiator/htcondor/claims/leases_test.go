@@ -265,9 +265,9 @@ func TestLeaseText(t *testing.T) {
 		target, err := classad.ParseOld("ClusterId = 7\nProcId = 0\nRequestCpus = 2\nRequestMemory = 512\nFirst = 900\n" + job)
 		require.NoError(t, err)
 		v := classad.Scope{My: my, Target: target}.Attr("Lease")
-		is, known := v.Bool()
+		lets, known := v.Bool()
 		require.True(t, known, "%v: a START that is not known lets a job in", v)
-		return is
+		return lets
 	}
 	for job, want := range map[string]bool{
 		"": true, "First = 958": true, "First = 959": false, // 9000 + 958 + the slack of 40 + a skew of 2

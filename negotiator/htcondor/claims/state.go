@@ -109,11 +109,11 @@ func (c *State) judge(s *observe.Snapshot) track.Dispatched {
 	maps.DeleteFunc(c.telling, func(name string, _ []Grant) bool { return s.Schedds[name] == nil })
 	c.judgeEarly()
 	c.blameSlots()
-	under := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}}
+	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}}
 	for _, p := range c.Paused() {
-		under.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
+		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
 	}
-	return under
+	return dispatched
 }
 
 // Flights returns the flights: the jobs that were started and that no look at the pool has seen to

@@ -39,23 +39,23 @@ type Pause struct {
 // [track.Everybody] if these are several schedds or the pool's only one, and nil if the slot is not
 // left out.
 func (c *State) leftOut(slot string, now time.Time) *string {
-	var of *string
+	var closedTo *string
 	for schedd, s := range c.suspects[slot] {
 		if !now.Before(s.until) {
 			continue
 		}
-		if of != nil || len(c.belief.Snapshot().Schedds) == 1 {
+		if closedTo != nil || len(c.belief.Snapshot().Schedds) == 1 {
 			schedd = track.Everybody
 		}
-		of = &schedd
+		closedTo = &schedd
 	}
-	return of
+	return closedTo
 }
 
 // isLeftOut tells whether a slot is left out for a job now.
 func (c *State) isLeftOut(slot string, j *track.Job, now time.Time) bool {
-	of := c.leftOut(slot, now)
-	return of != nil && (*of == track.Everybody || *of == j.Key.Schedd)
+	closedTo := c.leftOut(slot, now)
+	return closedTo != nil && (*closedTo == track.Everybody || *closedTo == j.Key.Schedd)
 }
 
 // blameSlots leaves slots out on which starts have failed, as the last look at the pool showed. It
@@ -123,7 +123,7 @@ func (c *State) culprits(f *flight) []string {
 // blame is the slot that a submitter's last failed start was on.
 type blame struct {
 	slot string
-	by   backfill.JobID
+	job  backfill.JobID
 	at   time.Time
 }
 
@@ -141,7 +141,7 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	// out, or a gang those of one start: otherwise one user could close the pool to the others.
 	who := schedd + "\n" + f.job.Submitter()
 	last := c.blamed[who]
-	sameStart := began.Equal(last.at) && last.by == f.job.ID
+	sameStart := began.Equal(last.at) && last.job == f.job.ID
 	if last.slot != slot && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
 		return
 	}
@@ -228,8 +228,8 @@ func (c *State) Suspects() (all []Pause) {
 	now := c.belief.Snapshot().Began
 	for _, slot := range slices.Sorted(maps.Keys(c.suspects)) {
 		one := Pause{Slot: slot}
-		if of := c.leftOut(slot, now); of != nil {
-			one.Schedd = *of
+		if closedTo := c.leftOut(slot, now); closedTo != nil {
+			one.Schedd = *closedTo
 		}
 		for _, s := range c.suspects[slot] {
 			one.Failures = max(one.Failures, s.failures)

@@ -108,17 +108,17 @@ func (c *comparison) unwelcome(j *Job) string {
 // jobs of one submitter trade places so that those with the larger JobPrio come first.
 func lineUp(jobs []*Job) {
 	slices.SortFunc(jobs, (*Job).Compare)
-	of := map[string][]*Job{}
+	bySubmitter := map[string][]*Job{}
 	for _, j := range jobs {
 		name := j.Group.Spec.Submitter()
-		of[name] = append(of[name], j)
+		bySubmitter[name] = append(bySubmitter[name], j)
 	}
-	for _, mine := range of {
+	for _, mine := range bySubmitter {
 		slices.SortStableFunc(mine, func(a, b *Job) int { return cmp.Compare(b.Group.Prio, a.Group.Prio) })
 	}
 	for i, j := range jobs {
 		name := j.Group.Spec.Submitter()
-		jobs[i], of[name] = of[name][0], of[name][1:]
+		jobs[i], bySubmitter[name] = bySubmitter[name][0], bySubmitter[name][1:]
 	}
 }
 

@@ -59,7 +59,7 @@ type Belief struct {
 	lost map[string]*observe.Slot
 	// leases are those that are in use. holders are the jobs that stand for the claims that are lent,
 	// by the claims' slots, and loose those whose claims' slots are not known yet, by job ID.
-	leases  map[LeaseOf]*lease
+	leases  map[LeaseKey]*lease
 	holders map[string]*holder
 	loose   []*holder
 	// inPlan are the jobs of the last plan, see TakePlan.
@@ -102,7 +102,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
+		leases: map[LeaseKey]*lease{}, holders: map[string]*holder{},
 		view: &View{}, due: backfill.Forever,
 	}
 }
@@ -143,13 +143,13 @@ func (b *Belief) See(s *observe.Snapshot) {
 // seen. A slot whose ad cannot be used stays there with the ad that was made for it, under which
 // the negotiator knows it.
 func (b *Belief) seeLost() {
-	for name, was := range b.lost {
+	for name, saved := range b.lost {
 		o := b.now.Slots[name]
 		switch {
 		case o == nil:
 		case o.Ad == nil && !o.Dynamic:
 			c := *o
-			c.Ad = was.Ad
+			c.Ad = saved.Ad
 			b.lost[name] = &c
 		default:
 			delete(b.lost, name)
@@ -291,7 +291,7 @@ func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
 // Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
 func (b *Belief) Find(name string) (ids []backfill.JobID) {
-	id, of, one := strings.Cut(name, "@")
+	id, schedd, one := strings.Cut(name, "@")
 	cluster, proc, ok := observe.ParseJobID(id)
 	key := observe.JobKey{Cluster: cluster, Proc: proc}
 	if !ok || key.String() != id { // +1.00 names no job
@@ -299,7 +299,7 @@ func (b *Belief) Find(name string) (ids []backfill.JobID) {
 	}
 	schedds := slices.Collect(maps.Keys(b.now.Schedds))
 	if one {
-		schedds = []string{of}
+		schedds = []string{schedd}
 	}
 	for _, key.Schedd = range schedds {
 		if j := b.jobs[key]; j != nil {

@@ -178,7 +178,7 @@ func (c *comparison) letGo(h *holder) {
 // holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
 // returns false if the place is free.
 func (c *comparison) holds(j *Job) bool {
-	if j.lease == nil || c.b.leases[j.lease.LeaseOf] != j.lease {
+	if j.lease == nil || c.b.leases[j.lease.LeaseKey] != j.lease {
 		return false
 	}
 	for _, h := range c.b.holders {
@@ -295,8 +295,8 @@ func (b *Belief) vacated(yield func(h *holder) bool) {
 }
 
 // Lent counts the claims that are lent under a lease.
-func (b *Belief) Lent(of LeaseOf) (n int) {
-	l := b.leases[of]
+func (b *Belief) Lent(key LeaseKey) (n int) {
+	l := b.leases[key]
 	for _, h := range b.holders {
 		if h.lease == l {
 			n++

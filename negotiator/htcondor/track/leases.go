@@ -11,13 +11,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// LeaseOf names a lease: a submitter's jobs in a schedd's queue may use the slot's claims one after
+// LeaseKey names a lease: a submitter's jobs in a schedd's queue may use the slot's claims one after
 // the other, in the schedd's order, and so what is left of a partitionable slot.
-type LeaseOf struct{ Slot, Schedd, Submitter string }
+type LeaseKey struct{ Slot, Schedd, Submitter string }
 
 // Lease is a lease that was granted, or granted anew for longer.
 type Lease struct {
-	LeaseOf
+	LeaseKey
 	// Until is when the lease ends: all jobs that use it have ended before.
 	Until backfill.Time
 	// Jobs are the flights that were handed over with it.
@@ -29,7 +29,7 @@ type Lease struct {
 
 // lease is the record of a lease.
 type lease struct {
-	LeaseOf
+	LeaseKey
 	until backfill.Time
 	// told is the end that the negotiator was told of.
 	told backfill.Time
@@ -43,10 +43,10 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 	c.delta = &c.out.Delta
 	c.delta.Now = b.now.Now
 	for _, g := range granted {
-		l := b.leases[g.LeaseOf]
+		l := b.leases[g.LeaseKey]
 		if l == nil {
-			l = &lease{LeaseOf: g.LeaseOf}
-			b.leases[g.LeaseOf] = l
+			l = &lease{LeaseKey: g.LeaseKey}
+			b.leases[g.LeaseKey] = l
 		}
 		l.until = max(l.until, g.Until)
 		for _, id := range g.Jobs {
@@ -54,10 +54,10 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 				j.lease = l
 			}
 		}
-		for id, by := range g.Served {
+		for id, start := range g.Served {
 			if j := b.byID[id]; j != nil && j.Phase == Waiting {
 				c.delta.Removed = append(c.delta.Removed, id)
-				j.Phase, j.servedBy, j.serveAt = Unknown, l, by
+				j.Phase, j.servedBy, j.serveAt = Unknown, l, start
 				c.leaveOut(j, awaiting(j))
 			}
 		}
@@ -74,7 +74,7 @@ func (c *comparison) awaitsLease(j *Job) bool {
 	if l == nil {
 		return false
 	}
-	if c.b.leases[l.LeaseOf] == l && c.b.now.Now <= j.serveAt {
+	if c.b.leases[l.LeaseKey] == l && c.b.now.Now <= j.serveAt {
 		return true
 	}
 	if j.Phase == Unknown {
@@ -92,7 +92,7 @@ func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 	if len(b.leases) == 0 || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
 		return nil
 	}
-	return b.leases[LeaseOf{at[0].Slot, j.Key.Schedd, j.Submitter()}]
+	return b.leases[LeaseKey{at[0].Slot, j.Key.Schedd, j.Submitter()}]
 }
 
 // tellLeases reports until when the places of holders, and of jobs on their way, are kept, where that
@@ -132,10 +132,10 @@ func (c *comparison) tellLeases() {
 			}
 		})
 	}
-	for of, l := range c.b.leases {
+	for key, l := range c.b.leases {
 		switch {
 		case !using[l]:
-			delete(c.b.leases, of)
+			delete(c.b.leases, key)
 		case !late[l]:
 			l.told = l.until
 		}
@@ -165,8 +165,8 @@ func (c *comparison) reported() map[backfill.JobID]bool {
 }
 
 // Lease returns until when a lease is granted; 0 if there is none.
-func (b *Belief) Lease(of LeaseOf) backfill.Time {
-	if l := b.leases[of]; l != nil {
+func (b *Belief) Lease(key LeaseKey) backfill.Time {
+	if l := b.leases[key]; l != nil {
 		return l.until
 	}
 	return 0
@@ -179,8 +179,8 @@ func awaiting(j *Job) string {
 
 // saveLeases returns the leases in a form that outlives the process.
 func (b *Belief) saveLeases() (saved []SavedLease) {
-	for of, l := range b.leases {
-		saved = append(saved, SavedLease{of.Slot, of.Schedd, of.Submitter, l.until})
+	for key, l := range b.leases {
+		saved = append(saved, SavedLease{key.Slot, key.Schedd, key.Submitter, l.until})
 	}
 	slices.SortFunc(saved, func(x, y SavedLease) int {
 		return cmp.Or(cmp.Compare(x.Slot, y.Slot), cmp.Compare(x.Schedd, y.Schedd), cmp.Compare(x.Submitter, y.Submitter))
@@ -190,10 +190,10 @@ func (b *Belief) saveLeases() (saved []SavedLease) {
 
 // restoreLeases takes in the leases of an earlier negotiator that have not ended.
 func (b *Belief) restoreLeases(saved []SavedLease) {
-	for _, was := range saved {
-		if of := (LeaseOf{was.Slot, was.Schedd, was.Submitter}); b.Up(was.Slot) && b.now.Now < was.Until &&
-			was.Until <= 2*backfill.MaxTime {
-			b.leases[of] = &lease{LeaseOf: of, until: was.Until}
+	for _, former := range saved {
+		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.Up(former.Slot) && b.now.Now < former.Until &&
+			former.Until <= 2*backfill.MaxTime {
+			b.leases[key] = &lease{LeaseKey: key, until: former.Until}
 		}
 	}
 }

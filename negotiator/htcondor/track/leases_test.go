@@ -16,7 +16,7 @@ import (
 // seconds after the first look.
 func (p *pool) lease(slot string, until int64, served map[backfill.JobID]backfill.Time, jobs ...backfill.JobID) {
 	p.granted = p.belief.Grant([]Lease{{
-		LeaseOf: LeaseOf{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Jobs: jobs, Served: served,
+		LeaseKey: LeaseKey{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Jobs: jobs, Served: served,
 	}})
 }
 
@@ -161,7 +161,7 @@ func TestLeaseEnds(t *testing.T) {
 	p.lease("a", 1200, nil)
 	require.Equal(t, []backfill.Time{1200, 1200}, ends())
 	require.Empty(t, p.look(), "it was told")
-	require.EqualValues(t, begin+1200, p.belief.Lease(LeaseOf{Slot: "slot1@a", Schedd: "s"}))
+	require.EqualValues(t, begin+1200, p.belief.Lease(LeaseKey{Slot: "slot1@a", Schedd: "s"}))
 }
 
 // Jobs that a lease is expected to serve leave the plan, and come back if it does not.

@@ -42,20 +42,20 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 // promise notes what the plan promises to a job. It returns the guarantee that the job had before it
 // left the plan for a lease, if that is broken.
 func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
-	by := p.Guarantee
+	latest := p.Guarantee
 	switch {
 	case p.Running:
-		by = p.Start
+		latest = p.Start
 	case !p.Promised:
-		by = 0
+		latest = 0
 	}
-	if j.owed && by == 0 {
+	if j.owed && latest == 0 {
 		return nil // it may be promised something in another plan
 	}
-	if j.owed && j.promised > 0 && by > j.promised {
-		broken = []Broken{{p.Job.Name, j.promised, by}}
+	if j.owed && j.promised > 0 && latest > j.promised {
+		broken = []Broken{{p.Job.Name, j.promised, latest}}
 	}
-	j.promised, j.owed = by, false
+	j.promised, j.owed = latest, false
 	return broken
 }
 
