@@ -68,7 +68,6 @@ type Belief struct {
 	dropped map[string]bool
 
 	view  *View
-	due   backfill.Time // when the next deferred job enters the plan
 	order *accountant.Order
 	line  []*Job // those that waited when the order was last asked for keys, sorted
 }
@@ -103,7 +102,7 @@ func New(s Settings) *Belief {
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		leases: map[LeaseKey]*lease{}, holders: map[string]*holder{},
-		view: &View{}, due: backfill.Forever,
+		view: &View{Due: backfill.Forever},
 	}
 }
 

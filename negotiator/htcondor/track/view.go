@@ -14,6 +14,9 @@ type View struct {
 	Idle, Running, Unplanned int
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
+	// Due is when the next job with a time of its own enters the plan; [backfill.Forever] if there is
+	// none.
+	Due backfill.Time
 
 	out     []unplanned
 	running []running
@@ -64,9 +67,8 @@ func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), out: out, running: make([]running, 0, len(b.view.running)),
+		Unplanned: len(out), Due: backfill.Forever, out: out, running: make([]running, 0, len(b.view.running)),
 	}
-	b.due = backfill.Forever
 	for _, j := range b.all {
 		switch j.Phase {
 		case Running, Lent:
@@ -79,7 +81,7 @@ func (b *Belief) makeView(out []unplanned) {
 			v.Idle++
 		case Unknown:
 			if j.Group.Deferral.Time > 0 && b.begins(j) > b.now.Now {
-				b.due = min(b.due, b.begins(j))
+				v.Due = min(v.Due, b.begins(j))
 			}
 		}
 	}
