@@ -80,8 +80,7 @@
 //   - order.go: the orders of the queue
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan, balance and plan, what
-// the policies share; profileevents, how many entries of a profile each policy would scan by its
-// paper; conformance, the rules for every policy; backfilltest, tests that a policy's own tests
-// call. Beside it: estimate, how long jobs are expected to run; ahead, who will start when if the
-// state goes on.
+// the policies share; conformance, the rules for every policy; backfilltest, tests that a policy's own
+// tests call. Beside it: estimate, how long jobs are expected to run; ahead, who will start when if
+// the state goes on.
 package backfill

@@ -107,8 +107,8 @@ func TestAuthorsMeetOneType(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, recipes)
 	for _, path := range recipes {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text, readErr := os.ReadFile(path)
+		require.NoError(t, readErr)
 		require.NotContains(t, string(text), ".Fast()", path)
 	}
 	guide, err := os.ReadFile("../plugins/README.md")

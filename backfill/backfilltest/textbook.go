@@ -12,7 +12,7 @@ import (
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
 	// Scanned, if not nil, counts the profile's entries from now on that were read. Jobs are then
-	// placed with the naive array profile, which works for one slot only; see package profileevents.
+	// placed with the naive array profile, which works for one slot only; see condorsim/profileevents.
 	Scanned *int64
 }
 
