@@ -38,7 +38,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"backfill", "backfill/profile", "backfill/..."},
 	{"backfill/balance", "backfill backfill/scan", "backfill/..."},
 	{"backfill/ahead", "backfill", "backfill/..."},
-	{"backfill/{plan,profileevents}", "backfill backfill/profile", "backfill/..."},
+	{"backfill/plan", "backfill backfill/profile", "backfill/..."},
 	{"backfill/policies/...", "backfill backfill/{balance,plan,profile,scan}", "backfill/..."},
 	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},
 	{"backfill/conformance", "backfill backfill/{policies,profile}", "backfill/..."},
@@ -121,9 +121,10 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/packed", "", ""},
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
-			"condorsim/output/{metrics,wholefile}",
+			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/report negotiator/auto",
 	},
+	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
 	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
@@ -154,7 +155,7 @@ var walls = []struct{ of, never, why string }{
 	{"backfill/...", "time os/... net/... math/rand crypto/rand log/... google.golang.org/grpc/... " +
 		"github.com/hashicorp/go-plugin/...", "the core knows nothing of clocks, files, networks and processes"},
 	{
-		"backfill backfill/{balance,estimate,plan,policies/...,profile,profileevents,scan}", "math/rand/v2",
+		"backfill backfill/{balance,estimate,plan,policies/...,profile,scan}", "math/rand/v2",
 		"decisions are not random",
 	},
 	{
@@ -296,8 +297,9 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "configs", imports: "negotiator"},
 		{of: "integration/poll", imports: "backfill"},
 		{of: "made-up", imports: "backfill"},
-		{of: "backfill/profileevents", imports: "time"},
-		{of: "backfill/profileevents", imports: "math/rand/v2"},
+		{of: "backfill/plan", imports: "time"},
+		{of: "backfill/plan", imports: "math/rand/v2"},
+		{of: "condorsim/profileevents", imports: "negotiator"},
 		{of: "backfill/made-up", imports: "os/exec"},
 		{of: "backfill/estimate", imports: "net/http"},
 		{of: "backfill/conformance", imports: "testing"},
