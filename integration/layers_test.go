@@ -97,7 +97,11 @@ var arrows = []struct{ of, may, tests string }{
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},
-	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", "condorsim"},
+	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
+	{
+		"condorsim/input/formats", "backfill backfill/estimate negotiator condorsim/input/{history,workload/...}",
+		"classad condorsim",
+	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
@@ -249,6 +253,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "condorsim/input/pools", imports: "condorsim"},
 		{of: "condorsim/input/pools", test: "condorsim"},
 		{of: "condorsim/input/workload", imports: "condorsim/output/results"},
+		{of: "condorsim/input/history", imports: "condorsim/input/formats"},
 		{of: "condorsim/output/results", imports: "condorsim"},
 		{of: "condorsim/output/metrics", test: "condorsim"},
 		{of: "condorsim/output/made-up", imports: "plugins/host"},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 )
 
@@ -67,7 +67,7 @@ func (c *runCommand) learn(w *condorsim.Workload) error {
 		return fmt.Errorf("--history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := history.ReadEnded(file, c.History, history.EndedOptions{EstimateAttributes: c.EstimateAttr})
+	ended, err := formats.ReadEnded(file, c.History, formats.EndedOptions{EstimateAttributes: c.EstimateAttr})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("--history %s: no job in it ran to its end, so there is nothing to learn", c.History)
 	}

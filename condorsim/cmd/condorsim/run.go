@@ -3,13 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -18,8 +16,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -291,111 +287,6 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 		file.Predictions, file.RawNames = c.Predictions, c.RawNames
 	}
 	return file, err
-}
-
-// load reads the workload and the pool.
-func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
-	cli.Tell("reading %s, to run it under %s", shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
-	var pool *pools.Description
-	if c.Pool != "" {
-		if pool, err = readPool(c.Pool, logger); err != nil {
-			return nil, err
-		}
-	}
-	format := workload.FormatInstance
-	if c.Workload != "" {
-		if format, err = formatOf(c.Workload); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case format == workload.FormatAds && c.ProcsField != "allocated":
-		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", shown(c.Workload))
-	case format == workload.FormatAds:
-		w, err = c.history(pool, logger)
-	case len(c.EstimateAttr) > 0 && c.History == "":
-		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
-	default:
-		if format == workload.FormatInstance {
-			c.Workload, c.Instance = "", cmp.Or(c.Instance, c.Workload)
-		}
-		w, err = c.fromTrace(pool, logger)
-	}
-	if err != nil {
-		return nil, err
-	}
-	w.Seed = c.Seed
-	if err = c.learn(w); err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-func (c *runCommand) fromTrace(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
-	trace, err := c.trace(pool, logger)
-	if err != nil {
-		return nil, err
-	}
-	if pool != nil {
-		return condorsim.OnPool(trace, pool)
-	}
-	return condorsim.FromTrace(trace, nil)
-}
-
-func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workload.Trace, error) {
-	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" ||
-			c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
-			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
-				"that change a trace say how it is read; an instance is taken as it is")
-		}
-		trace, err := readInstance(c.Instance)
-		if err == nil && len(trace.Jobs) == 0 {
-			err = fmt.Errorf("%s: there is no job in it", shown(c.Instance))
-		}
-		return trace, err
-	}
-	trace, err := c.open(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
-	if err != nil {
-		return nil, err
-	}
-	return trace, c.tell(trace, logger)
-}
-
-// readOptions returns how to read a trace. With a pool, the pool decides which jobs are too large,
-// and whether memory counts.
-func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
-	bounds := pool.Bounds()
-	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
-	return c.options(m, c.MemoryModel)
-}
-
-// tell logs what was read, and returns an error if there is no job.
-func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
-	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
-	if n := trace.Cleaning.TooWide; n > 0 {
-		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs",
-			abridge(workload.Dropped(trace.Drops, workload.WhyTooWide)))
-	}
-	if n := trace.Cleaning.TooMuchMemory; n > 0 {
-		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
-			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
-	}
-	if len(trace.Jobs) == 0 {
-		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
-			"workload formats describes what is read", shown(c.Workload), trace.Cleaning.JobsRead)
-	}
-	return nil
-}
-
-// abridge lists the first 20 numbers, and says how many more there are.
-func abridge(ids []int64) string {
-	const most = 20
-	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
-	if len(ids) > most {
-		text += fmt.Sprintf(" and %d more", len(ids)-most)
-	}
-	return text
 }
 
 // config returns the configuration with the policy and its fallback, for the workload's pool, and a

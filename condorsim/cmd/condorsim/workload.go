@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
@@ -78,98 +79,79 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	}
 }
 
-// open reads a trace, with a progress bar, or job ads or an instance as a trace, and changes it. If
-// no file has that name, it takes the built-in trace of the name.
+// open reads the jobs of a file as a trace, and changes it.
 func (f traceFlags) open(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(file)
+	in, err := openJobs(file)
 	if err != nil {
 		return nil, err
 	}
-	var trace *workload.Trace
-	switch format {
-	case workload.FormatAds:
-		trace, err = f.readAds(file, opts)
-	case workload.FormatInstance:
-		trace, err = readInstance(file)
+	defer in.close()
+	jobs, err := in.Read(f.withAds(opts))
+	if err != nil {
+		return nil, err
+	}
+	if x.IsZero() {
+		return jobs.Trace, nil
+	}
+	return jobs.Transform(x)
+}
+
+// withAds adds to the options how to read job ads.
+func (f traceFlags) withAds(opts workload.Options) formats.Options {
+	return formats.Options{Options: opts, Ads: history.Options{Estimates: f.EstimateAttr}}
+}
+
+// jobsFile is a file of jobs that is open for reading, with a progress bar.
+type jobsFile struct {
+	*formats.Source
+	file fs.File
+	bar  *cli.Progress
+}
+
+// openJobs opens a file of jobs in any format that is read; if no file has that name, the built-in
+// trace of the name.
+func openJobs(name string) (*jobsFile, error) {
+	file, err := openFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read trace: %w; check the path, or name one that is built in: %s", err,
+			strings.Join(configs.Traces(), ", "))
+	case err != nil:
+		return nil, fmt.Errorf("read trace: %w; check the path", err)
 	default:
-		trace, err = readTrace(file, opts)
+		return newJobsFile(file, name, formats.Open)
 	}
-	if err != nil || x.IsZero() {
-		return trace, err
-	}
-	return trace.Transform(x)
 }
 
-// formatOf says what a file of jobs holds, by how it begins. If it cannot be read, reading it as a
-// trace gives the error.
-func formatOf(name string) (workload.Format, error) {
-	file, err := openFile(name)
-	if err != nil {
-		return workload.FormatSWF, nil
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, stop, err := workload.Text(file)
-	if err != nil {
-		return workload.FormatSWF, nil
-	}
-	defer stop()
-	return workload.Recognise(text, shown(name))
-}
-
-// readAds reads job ads as a trace.
-func (f traceFlags) readAds(name string, opts workload.Options) (*workload.Trace, error) {
-	file, err := openFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the workload: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return history.ReadTrace(file, shown(name), f.EstimateAttr, opts)
-}
-
-// readInstance reads an instance (a small JSON workload) as a trace.
-func readInstance(name string) (*workload.Trace, error) {
+// openInstance opens a file that holds an instance, whatever it begins with.
+func openInstance(name string) (*jobsFile, error) {
 	file, err := openFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
 	}
-	defer file.Close() //nolint:errcheck // only read
-	instance, err := workload.ReadInstance(file, shown(name))
-	if err != nil {
+	return newJobsFile(file, name, formats.Instance.Open)
+}
+
+func newJobsFile(file fs.File, name string, open func(io.Reader, string) (*formats.Source, error)) (*jobsFile, error) {
+	in := &jobsFile{file: file, bar: cli.NewProgress("reading")}
+	var err error
+	if in.Source, err = open(formats.WithProgress(file, in.bar.Update), shown(name)); err != nil {
+		in.close()
 		return nil, err
 	}
-	return instance.Trace, nil
+	return in, nil
 }
 
-// readTrace reads a trace in SWF, with a progress bar.
-func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
-	bar := cli.NewProgress("reading")
-	defer bar.Done()
-	opts.Progress = bar.Update
-	if pipe, err := openPipe(name); err != nil || pipe != nil {
-		if err != nil {
-			return nil, fmt.Errorf("read trace: %w", err)
-		}
-		return workload.ReadSWF(pipe, shown(name), opts)
+// close ends reading.
+func (in *jobsFile) close() {
+	if in.Source != nil {
+		in.Close()
 	}
-	trace, err := workload.Open(name, opts)
-	if errors.Is(err, fs.ErrNotExist) {
-		return readBuiltIn(name, opts, err)
-	}
-	return trace, err
-}
-
-// readBuiltIn reads the built-in trace of that name. If there is none, it returns the error
-// missing, which says that there is no such file either, with the names of the built-in traces.
-func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
-	file, err := openBuiltIn(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(configs.Traces(), ", "))
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return workload.ReadSWF(file, name, opts)
+	_ = in.file.Close() // it was only read
+	in.bar.Done()
 }
 
 func openBuiltIn(name string) (fs.File, error) {
@@ -247,18 +229,8 @@ func (o *outFile) write(trace *workload.Trace) error {
 	if len(trace.Jobs) == 0 {
 		return cli.Bad(fmt.Errorf("no job of %s is left to be written", trace.Name))
 	}
-	encode := trace.WriteSWF
-	if o.isInstance() {
-		encode = trace.WriteInstance
-	}
+	encode := func(to io.Writer) error { return formats.Named(o.name).Write(trace, to) }
 	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
-}
-
-// isInstance reports whether the trace is to be written as an instance (a small JSON workload) and
-// not as SWF: the name ends with .json, before that of a compression.
-func (o *outFile) isInstance() bool {
-	_, plain := packed.ByName(o.name)
-	return strings.HasSuffix(plain, ".json")
 }
 
 // put writes what the function encode writes, compressed as the end of the file's name says, and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -52,16 +53,25 @@ func (c *convertCommand) Run() error {
 // read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
 func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
-	format, err := formatOf(c.From)
+	opts := c.options(c.machineFlags, "")
+	in, err := openJobs(c.From)
 	if err != nil {
 		return nil, err
 	}
-	if format == workload.FormatSWF && !out.isInstance() {
+	defer in.close()
+	copied := in.Format == formats.SWF && formats.Named(out.name) == formats.SWF
+	if copied {
 		const large = 1 << 20 // checks the lines for a machine that holds any job
-		_, err = c.open(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
+		opts = workload.Options{Clean: workload.CleanNone, CPUs: large}
+	}
+	if err = opts.Validate(); err != nil {
 		return nil, err
 	}
-	return c.open(c.From, c.options(c.machineFlags, ""), workload.Transform{})
+	jobs, err := in.Read(c.withAds(opts))
+	if err != nil || copied {
+		return nil, err
+	}
+	return jobs.Trace, nil
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.

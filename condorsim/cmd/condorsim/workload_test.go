@@ -73,17 +73,6 @@ func TestBuiltInTraces(t *testing.T) {
 	require.Len(t, configs.Traces(), len(made))
 }
 
-// The instance in the description of formats can be run.
-func TestFormatsHaveAnInstance(t *testing.T) {
-	_, text, found := strings.Cut(formats, "\n{\n")
-	require.True(t, found)
-	text, _, found = strings.Cut(text, "\n}\n")
-	require.True(t, found)
-	instance, err := workload.ReadInstance(strings.NewReader("{"+text+"}"), "formats")
-	require.NoError(t, err)
-	require.Len(t, instance.Trace.Jobs, 2)
-}
-
 func TestAFileComesBeforeABuiltInTrace(t *testing.T) {
 	cmd := command(t, "workload", "info", "lublin-128", "--json")
 	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "lublin-128"),

@@ -11,7 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
@@ -135,7 +135,7 @@ func (a *activator) past(s config.Config, until backfill.Time) ([]estimate.Ended
 	if err == nil {
 		defer file.Close() //nolint:errcheck // only read
 		var ended []estimate.Ended
-		ended, err = history.ReadEnded(file, s.History, history.EndedOptions{
+		ended, err = formats.ReadEnded(file, s.History, formats.EndedOptions{
 			Until: until, EstimateAttributes: s.EstimateAttributes, DefaultEstimate: seconds(s.DefaultEstimate),
 		})
 		if err == nil {
