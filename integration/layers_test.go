@@ -115,6 +115,7 @@ var arrows = []struct{ of, may, tests string }{
 		"condorsim/output/page", "condorsim/output/{chart,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
+	{"condorsim/output/console", "condorsim/output/{metrics,page,results}", ""},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/console"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
@@ -86,54 +86,7 @@ func (c *reportCommand) Run() error {
 	}); err != nil || c.JSON {
 		return err
 	}
-	return printMeans(study)
-}
-
-// printMeans prints the two means that studies compare first, as the page shows them.
-func printMeans(study *page.Study) error {
-	for _, from := range study.Tables() {
-		if from.Name != "mean_wait" && from.Name != "mean_bounded_slowdown" {
-			continue
-		}
-		t := table.NewWriter()
-		t.SetStyle(table.StyleLight)
-		t.Style().Format.Header = text.FormatDefault
-		var header table.Row
-		var alignment []table.ColumnConfig
-		for i, column := range from.Columns {
-			header = append(header, column.Title)
-			align := text.AlignLeft
-			if column.Number {
-				align = text.AlignRight
-			}
-			alignment = append(alignment, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
-		}
-		t.AppendHeader(header)
-		t.SetColumnConfigs(alignment)
-		for _, values := range from.Rows {
-			var row table.Row
-			for _, v := range values {
-				star := ""
-				if v.Best {
-					star = "★ "
-				}
-				row = append(row, star+v.Cell())
-			}
-			t.AppendRow(row)
-		}
-		if _, err := fmt.Fprintf(os.Stdout, "\n%s\n%s\n%s\n", heading(from), t.Render(), from.Caption); err != nil {
-			return fmt.Errorf("print the means: %w", err)
-		}
-	}
-	return nil
-}
-
-// heading is the title of a table of one measure, with its unit.
-func heading(t page.Table) string {
-	if unit := t.Columns[len(t.Columns)-1].Unit; unit != "" {
-		return t.Title + ", in " + unit
-	}
-	return t.Title
+	return console.Means(os.Stdout, study)
 }
 
 // create creates the report's file, which must not be one of the results.

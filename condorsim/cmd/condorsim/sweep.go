@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/console"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
@@ -282,5 +283,5 @@ func (c *sweepCommand) print(done *results.Folder) error {
 	if c.JSON {
 		return results.WriteJSON(os.Stdout, done)
 	}
-	return newResultsTable(done).write(os.Stdout)
+	return console.Results(os.Stdout, done)
 }
