@@ -54,7 +54,7 @@ func (f *estimateFlags) check(told bool) error {
 }
 
 // learn gives the workload the history that its estimators learn from.
-func (c *runCommand) learn(w *condorsim.Workload) error {
+func (c *runCommand) learn(p *process, w *condorsim.Workload) error {
 	if c.HistoryShare > 0 && c.Instance != "" {
 		return errors.New("--history-share: an instance is taken as it is; give what to learn from with --history")
 	}
@@ -62,7 +62,7 @@ func (c *runCommand) learn(w *condorsim.Workload) error {
 	if c.History == "" {
 		return nil
 	}
-	file, err := openFile(c.History)
+	file, err := p.files.Open(c.History)
 	if err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}

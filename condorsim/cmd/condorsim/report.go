@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,7 +49,7 @@ type written struct {
 }
 
 // Run makes the report.
-func (c *reportCommand) Run() error {
+func (c *reportCommand) Run(p *process) error {
 	formats, err := c.formats()
 	if err != nil {
 		return cli.Bad(err)
@@ -77,16 +78,16 @@ func (c *reportCommand) Run() error {
 		return err
 	}
 	if !folder.Complete() {
-		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells",
+		cli.Logger("condorsim", "warn", p.errs).Warn("the results are partial, and the report says so", "cells",
 			len(folder.Cells), "of", len(folder.Manifest.Cells))
 	}
-	if err = c.print(written{
+	if err = c.print(p.out, written{
 		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells),
 		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
 	}); err != nil || c.JSON {
 		return err
 	}
-	return console.Means(os.Stdout, study)
+	return console.Means(p.out, study)
 }
 
 // create creates the report's file, which must not be one of the results.
@@ -122,9 +123,9 @@ func (c *reportCommand) formats() ([]string, error) {
 	return formats, nil
 }
 
-func (c *reportCommand) print(w written) error {
+func (c *reportCommand) print(out io.Writer, w written) error {
 	if c.JSON {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(w); err != nil {
 			return fmt.Errorf("print what was written: %w", err)
@@ -140,7 +141,7 @@ func (c *reportCommand) print(w written) error {
 		{"charts", fmt.Sprintf("%d in %s", w.Charts, filepath.Join(c.Folder, "charts"))},
 		{"tables", fmt.Sprintf("%d in %s", w.Tables, filepath.Join(c.Folder, "tables"))},
 	})
-	if _, err := os.Stdout.WriteString(t.Render() + "\n"); err != nil {
+	if _, err := io.WriteString(out, t.Render()+"\n"); err != nil {
 		return fmt.Errorf("print what was written: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -99,9 +100,9 @@ Decisions that did not count, and that the fallback took instead, are in the sum
 }
 
 // Run simulates and prints.
-func (c *runCommand) Run(ctx context.Context) error {
+func (c *runCommand) Run(ctx context.Context, p *process) error {
 	began := time.Now()
-	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	if err := c.check(); err != nil {
 		return cli.Bad(err)
 	}
@@ -116,7 +117,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	defer out.discard()
 	collectAt(mostPercent) // most of what is read stays
-	w, err := c.load(logger)
+	w, err := c.load(p, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -167,15 +168,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
 	}
-	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
+	return cmp.Or(c.print(p.out, run, result, extras), ownResults(result, config.Fallback))
 }
 
 // print prints the summary.
-func (c *runCommand) print(run report.Run, result *condorsim.Result, extras *report.Extras) error {
+func (c *runCommand) print(out io.Writer, run report.Run, result *condorsim.Result, extras *report.Extras) error {
 	if c.JSON {
-		return report.JSON(os.Stdout, run, result, extras)
+		return report.JSON(out, run, result, extras)
 	}
-	return report.Table(os.Stdout, run, result, extras)
+	return report.Table(out, run, result, extras)
 }
 
 // title returns the title of the Gantt chart. It names the order if the user or the policy does.

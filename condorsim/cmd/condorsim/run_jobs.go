@@ -17,27 +17,27 @@ import (
 )
 
 // load reads the workload and the pool.
-func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
-	cli.Tell("reading %s, to run it under %s", shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
+func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workload, err error) {
+	cli.Tell("reading %s, to run it under %s", formats.Shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
 	var pool *pools.Description
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
 			return nil, err
 		}
 	}
-	if w, err = c.jobs(pool, logger); err != nil {
+	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err
 	}
 	w.Seed = c.Seed
-	if err = c.learn(w); err != nil {
+	if err = c.learn(p, w); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
 // jobs reads the jobs, for the pool or, without one, for a machine of their own.
-func (c *runCommand) jobs(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
-	in, err := c.openJobs()
+func (c *runCommand) jobs(p *process, pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
+	in, err := c.openJobs(p)
 	if err != nil {
 		return nil, err
 	}
@@ -69,18 +69,18 @@ func (c *runCommand) jobs(pool *pools.Description, logger hclog.Logger) (*condor
 }
 
 // openJobs opens what is to be run.
-func (c *runCommand) openJobs() (*jobsFile, error) {
+func (c *runCommand) openJobs(p *process) (*jobsFile, error) {
 	if c.Instance != "" {
-		return openInstance(c.Instance)
+		return p.openInstance(c.Instance)
 	}
-	return openJobs(c.Workload)
+	return p.openJobs(c.Workload)
 }
 
 // suits returns an error for flags that have no meaning for jobs in that format.
 func (c *runCommand) suits(format *formats.Format, pool bool) error {
 	switch {
 	case format == formats.Ads && c.ProcsField != "allocated":
-		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", shown(c.Workload))
+		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(c.Workload))
 	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel != ""):
 		return errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what " +
 			"each job asks for")
@@ -137,7 +137,7 @@ func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
 func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger hclog.Logger) error {
 	if format == formats.Instance {
 		if len(trace.Jobs) == 0 {
-			return fmt.Errorf("%s: there is no job in it", shown(c.Instance))
+			return fmt.Errorf("%s: there is no job in it", formats.Shown(c.Instance))
 		}
 		return nil
 	}
@@ -152,7 +152,7 @@ func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger 
 	}
 	if len(trace.Jobs) == 0 {
 		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
-			"workload formats describes what is read", shown(c.Workload), trace.Cleaning.JobsRead)
+			"workload formats describes what is read", formats.Shown(c.Workload), trace.Cleaning.JobsRead)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -67,11 +68,11 @@ simulation; as long as some are missing, they are called results-incomplete.
 }
 
 // Run sweeps and prints.
-func (c *sweepCommand) Run(ctx context.Context) error {
+func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	if c.Jobs < 0 || c.Parallel < 0 {
 		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
 	}
-	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	plan, err := c.plan(ctx, logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -80,10 +81,10 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	if out == "" {
 		out = plan.Manifest.Name
 	}
-	say := &sweepView{out: os.Stderr}
+	say := &sweepView{out: p.errs}
 	say.skipped(plan.Manifest.Skipped)
 	if c.List {
-		return c.list(plan, out)
+		return c.list(p.out, plan, out)
 	}
 	folder, err := results.Open(out)
 	if err != nil {
@@ -113,7 +114,7 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = c.print(done); err != nil {
+	if err = c.print(p.out, done); err != nil {
 		return err
 	}
 	say.results(done)
@@ -279,9 +280,9 @@ func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, f
 }
 
 // print prints the results of the finished cells.
-func (c *sweepCommand) print(done *results.Folder) error {
+func (c *sweepCommand) print(out io.Writer, done *results.Folder) error {
 	if c.JSON {
-		return results.WriteJSON(os.Stdout, done)
+		return results.WriteJSON(out, done)
 	}
-	return console.Results(os.Stdout, done)
+	return console.Results(out, done)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,11 +79,13 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 }
 
 // open reads the jobs of a file as a trace, and changes it.
-func (f traceFlags) open(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
+func (f traceFlags) open(p *process, file string, opts workload.Options,
+	x workload.Transform,
+) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
-	in, err := openJobs(file)
+	in, err := p.openJobs(file)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +114,8 @@ type jobsFile struct {
 
 // openJobs opens a file of jobs in any format that is read; if no file has that name, the built-in
 // trace of the name.
-func openJobs(name string) (*jobsFile, error) {
-	file, err := openFile(name)
+func (p *process) openJobs(name string) (*jobsFile, error) {
+	file, err := p.files.Open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read trace: %w; check the path, or name one that is built in: %s", err,
@@ -127,8 +128,8 @@ func openJobs(name string) (*jobsFile, error) {
 }
 
 // openInstance opens a file that holds an instance, whatever it begins with.
-func openInstance(name string) (*jobsFile, error) {
-	file, err := openFile(name)
+func (p *process) openInstance(name string) (*jobsFile, error) {
+	file, err := p.files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
 	}
@@ -138,7 +139,7 @@ func openInstance(name string) (*jobsFile, error) {
 func newJobsFile(file fs.File, name string, open func(io.Reader, string) (*formats.Source, error)) (*jobsFile, error) {
 	in := &jobsFile{file: file, bar: cli.NewProgress("reading")}
 	var err error
-	if in.Source, err = open(formats.WithProgress(file, in.bar.Update), shown(name)); err != nil {
+	if in.Source, err = open(formats.WithProgress(file, in.bar.Update), formats.Shown(name)); err != nil {
 		in.close()
 		return nil, err
 	}
@@ -154,24 +155,6 @@ func (in *jobsFile) close() {
 	in.bar.Done()
 }
 
-func openBuiltIn(name string) (fs.File, error) {
-	return configs.Files().Open(configs.TracePath(name))
-}
-
-// openFile opens a file or pipe; if there is none of that name, a built-in trace.
-func openFile(name string) (fs.File, error) {
-	if pipe, err := openPipe(name); err != nil || pipe != nil {
-		return pipe, err
-	}
-	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
-			return part, nil
-		}
-	}
-	return file, err
-}
-
 // outFlags say where to write a trace.
 type outFlags struct {
 	Out  string `short:"o" default:"-" placeholder:"FILE" help:"${out_out}"`
@@ -183,6 +166,8 @@ type outFile struct {
 	name string // "-": standard output
 	file *wholefile.File
 	json bool
+
+	*process
 }
 
 // madeTrace is the summary of a written trace.
@@ -194,20 +179,20 @@ type madeTrace struct {
 }
 
 // create opens the output, so that a wrong name is refused before the trace is read.
-func (f outFlags) create() (*outFile, error) {
+func (f outFlags) create(p *process) (*outFile, error) {
 	if f.Out == "-" {
 		if f.JSON {
 			return nil, errors.New("--json: the trace itself goes to standard output; say with --out " +
 				"where else it goes")
 		}
-		return &outFile{name: f.Out}, nil
+		return &outFile{name: f.Out, process: p}, nil
 	}
 	if end := filepath.Ext(f.Out); slices.Contains([]string{".bz2", ".zip", ".7z", ".lz4", ".br", ".Z"}, end) {
 		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, "+
 			"or with none of these", f.Out, end)
 	}
 	file, err := wholefile.Create("the trace", f.Out)
-	return &outFile{f.Out, file, f.JSON}, err
+	return &outFile{f.Out, file, f.JSON, p}, err
 }
 
 // discard removes the file if it is unfinished.
@@ -222,7 +207,7 @@ func (o *outFile) write(trace *workload.Trace) error {
 	}
 	for _, left := range trace.Cleaning.Dropped() {
 		made.Dropped[left.Why] = left.Jobs
-		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
+		if _, err := fmt.Fprintf(o.errs, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
 			return err
 		}
 	}
@@ -237,7 +222,7 @@ func (o *outFile) write(trace *workload.Trace) error {
 // prints a summary. On standard output the trace is neither compressed nor followed by a summary.
 func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
 	if o.file == nil {
-		return encode(os.Stdout)
+		return encode(o.out)
 	}
 	pack, err := packed.NewWriter(o.file, o.name)
 	if err != nil {
@@ -250,10 +235,10 @@ func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string)
 		return err
 	}
 	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(o.out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(made)
 	}
-	_, err = fmt.Printf("%s: %s\n", o.name, what)
+	_, err = fmt.Fprintf(o.out, "%s: %s\n", o.name, what)
 	return err
 }

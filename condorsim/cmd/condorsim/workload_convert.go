@@ -34,27 +34,27 @@ Examples:
 }
 
 // Run converts.
-func (c *convertCommand) Run() error {
-	out, err := c.create()
+func (c *convertCommand) Run(p *process) error {
+	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.read(out)
+	trace, err := c.read(p, out)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	if trace == nil {
-		return c.repack(out)
+		return c.repack(p, out)
 	}
 	return out.write(trace)
 }
 
 // read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
-func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
+func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error) {
 	opts := c.options(c.machineFlags, "")
-	in, err := openJobs(c.From)
+	in, err := p.openJobs(c.From)
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +75,15 @@ func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.
-func (c *convertCommand) repack(out *outFile) error {
-	file, err := openFile(c.From)
+func (c *convertCommand) repack(p *process, out *outFile) error {
+	file, err := p.files.Open(c.From)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer file.Close() //nolint:errcheck // only read
 	text, err := packed.NewReader(file)
 	if err != nil {
-		return cli.Bad(fmt.Errorf("%s: %w", shown(c.From), err))
+		return cli.Bad(fmt.Errorf("%s: %w", formats.Shown(c.From), err))
 	}
 	defer text.Close() //nolint:errcheck // only read
 	return out.put(func(w io.Writer) error {

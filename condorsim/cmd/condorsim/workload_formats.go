@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"io"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 )
@@ -10,7 +10,7 @@ import (
 type formatsCommand struct{}
 
 // Run prints the description.
-func (*formatsCommand) Run() error {
-	_, err := fmt.Print(formats.Describe())
+func (*formatsCommand) Run(p *process) error {
+	_, err := io.WriteString(p.out, formats.Describe())
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/configs"
@@ -65,12 +66,19 @@ func TestBuiltInTraces(t *testing.T) {
 	}
 	for _, name := range configs.Traces() {
 		require.True(t, made[name], "the README says how %s is made", name)
-		trace, err := traceFlags{}.open(name, workload.Options{}, workload.Transform{})
+		trace, err := traceFlags{}.open(own(t), name, workload.Options{}, workload.Transform{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")
 	}
 	require.Len(t, configs.Traces(), len(made))
+}
+
+// own returns a process without standard input.
+func own(t *testing.T) *process {
+	t.Helper()
+	files := &formats.Files{BuiltIn: configs.Files(), TracePath: configs.TracePath}
+	return &process{files: files, out: t.Output(), errs: t.Output()}
 }
 
 func TestAFileComesBeforeABuiltInTrace(t *testing.T) {

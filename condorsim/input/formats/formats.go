@@ -2,9 +2,10 @@
 // jobs of a file goes through it: it decompresses a file once, recognises its format by how the text
 // begins, whatever the file's name, and calls the format's reader.
 //
-// A format is a [Format] in a file of its own, and a line in [All]. What a format does not say of a
-// job, [workload.Options] and the rules of package workload settle.
+// A format is a [Format] in a file of its own, and a line in [All]. A reader makes a trace of its jobs
+// with [workload.Collect], which settles what the format leaves open.
 //
+//   - [Files] opens files by their names.
 //   - [Open] recognises a file, [Source.Read] reads it; [Read] and [ReadFile] do both.
 //   - [ReadEnded] reads jobs that ended, for estimators to learn from.
 //   - [Named] chooses the format to write a trace in.
