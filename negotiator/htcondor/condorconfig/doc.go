@@ -8,5 +8,5 @@
 // with our own configuration (package config). [Permissions] are the ALLOW_ lists.
 //
 // Files: condorconfig.go reading; value.go kinds of values; knobs.go the table; unheeded.go what has no
-// effect; apply.go; permission.go and host.go.
+// effect; apply.go; permission.go and host.go; ranks.go, matchexprs.go and shutdown.go single knobs.
 package condorconfig
