@@ -116,7 +116,11 @@ var arrows = []struct{ of, may, tests string }{
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},
-	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", "condorsim"},
+	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
+	{
+		"condorsim/input/formats", "backfill backfill/estimate negotiator condorsim/input/{history,workload/...}",
+		"classad condorsim",
+	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
@@ -132,6 +136,7 @@ var arrows = []struct{ of, may, tests string }{
 		"condorsim/output/page", "condorsim/output/{chart,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
+	{"condorsim/output/console", "condorsim/output/{metrics,page,results}", ""},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{
@@ -291,6 +296,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "condorsim/input/pools", imports: "condorsim"},
 		{of: "condorsim/input/pools", test: "condorsim"},
 		{of: "condorsim/input/workload", imports: "condorsim/output/results"},
+		{of: "condorsim/input/history", imports: "condorsim/input/formats"},
 		{of: "condorsim/output/results", imports: "condorsim"},
 		{of: "condorsim/output/metrics", test: "condorsim"},
 		{of: "condorsim/output/made-up", imports: "plugins/host"},

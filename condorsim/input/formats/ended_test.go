@@ -1,4 +1,4 @@
-package history_test
+package formats_test
 
 import (
 	"bytes"
@@ -14,8 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -40,7 +39,7 @@ func TestEndedInTraces(t *testing.T) {
 		{Job: estimate.Job{Name: "6", Requested: 60}, Ran: 60, At: 150},
 		{Job: estimate.Job{Name: "3", Requested: 500, Labels: owner("8")}, Ran: 500, At: 520},
 	}
-	got, err := history.ReadEnded(strings.NewReader(endedTrace), "a.swf", history.EndedOptions{Until: 520})
+	got, err := formats.ReadEnded(strings.NewReader(endedTrace), "a.swf", formats.EndedOptions{Until: 520})
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
@@ -48,7 +47,7 @@ func TestEndedInTraces(t *testing.T) {
 	writer := gzip.NewWriter(&packed)
 	_, _ = writer.Write([]byte(endedTrace))
 	require.NoError(t, writer.Close())
-	got, err = history.ReadEnded(&packed, "a.swf.gz", history.EndedOptions{Until: 20})
+	got, err = formats.ReadEnded(&packed, "a.swf.gz", formats.EndedOptions{Until: 20})
 	require.NoError(t, err)
 	for i := range want {
 		want[i].At -= 500
@@ -87,7 +86,7 @@ Owner = "bob"
 
 func TestEndedInAds(t *testing.T) {
 	ann, bob := map[string]string{"owner": "ann", "project": "physics"}, map[string]string{"owner": "bob"}
-	got, err := history.ReadEnded(strings.NewReader(endedAds), "a.ads", history.EndedOptions{Until: 500})
+	got, err := formats.ReadEnded(strings.NewReader(endedAds), "a.ads", formats.EndedOptions{Until: 500})
 	require.NoError(t, err)
 	require.Equal(t, []estimate.Ended{
 		{
@@ -102,8 +101,8 @@ func TestEndedInAds(t *testing.T) {
 		break
 	}
 
-	got, err = history.ReadEnded(strings.NewReader(endedAds), "a.ads",
-		history.EndedOptions{EstimateAttributes: []string{"MaxRuntime"}, DefaultEstimate: 7})
+	got, err = formats.ReadEnded(strings.NewReader(endedAds), "a.ads",
+		formats.EndedOptions{EstimateAttributes: []string{"MaxRuntime"}, DefaultEstimate: 7})
 	require.NoError(t, err)
 	require.Equal(t, []estimate.Ended{
 		{Job: estimate.Job{Name: "2.0", Requested: 80, Labels: bob}, Ran: 70, At: -230},
@@ -119,7 +118,7 @@ func TestEndedInWrongFiles(t *testing.T) {
 		"; MaxProcs: 4\n":        "past: has no job line",
 		"\x1f\x8b\x08 truncated": "past: ",
 	} {
-		_, err := history.ReadEnded(strings.NewReader(text), "past", history.EndedOptions{})
+		_, err := formats.ReadEnded(strings.NewReader(text), "past", formats.EndedOptions{})
 		require.ErrorContains(t, err, want, "%q", text)
 	}
 }
@@ -132,11 +131,11 @@ func TestEndedOnBlueHorizon(t *testing.T) {
 		t.Skipf("the trace is not there: %v", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := history.ReadEnded(file, name, history.EndedOptions{})
+	ended, err := formats.ReadEnded(file, name, formats.EndedOptions{})
 	require.NoError(t, err)
-	read, err := workload.Open(name, workload.Options{})
+	read, err := formats.ReadFile(name, formats.Options{})
 	require.NoError(t, err)
-	simulated, err := condorsim.FromTrace(read, nil)
+	simulated, err := condorsim.FromTrace(read.Trace, nil)
 	require.NoError(t, err)
 	require.Len(t, ended, len(simulated.Jobs))
 	byName := map[string]*estimate.Ended{}

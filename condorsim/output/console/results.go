@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -23,9 +22,8 @@ type resultsTable struct {
 }
 
 type resultsColumn struct {
-	name   string
-	number bool // aligned to the right
-	value  func(*results.Cell) string
+	heading
+	value func(*results.Cell) string
 }
 
 // shared is what two cells must have in common to be compared with each other.
@@ -36,6 +34,9 @@ type shared struct {
 }
 
 func sharedBy(k results.Key) shared { return shared{k.Trace, k.EstimateModel, k.Load, k.Seed} }
+
+// Results prints the table of a sweep's results, or nothing if none of its simulations is finished.
+func Results(out io.Writer, f *results.Folder) error { return newResultsTable(f).write(out) }
 
 func newResultsTable(f *results.Folder) *resultsTable {
 	t := &resultsTable{folder: f, baseline: map[shared]*results.Cell{}}
@@ -65,7 +66,7 @@ func newResultsTable(f *results.Folder) *resultsTable {
 }
 
 func (t *resultsTable) add(name string, number bool, value func(*results.Cell) string) {
-	t.columns = append(t.columns, resultsColumn{name, number, value})
+	t.columns = append(t.columns, resultsColumn{heading{name, number}, value})
 }
 
 // metric adds a column for a metric, as write writes it, and, if there is a baseline, one for the
@@ -99,26 +100,15 @@ func (t *resultsTable) gain(c *results.Cell, metric string) string {
 	return fmt.Sprintf("%+.1f %%", 100*(base.Metrics[metric]-v)/base.Metrics[metric])
 }
 
-// write prints the table of a sweep's results, or nothing if none of its simulations is finished.
 func (t *resultsTable) write(out io.Writer) error {
 	if len(t.folder.Cells) == 0 {
 		return nil
 	}
-	w := table.NewWriter()
-	w.SetStyle(table.StyleLight)
-	w.Style().Format.Header = text.FormatDefault
-	var header table.Row
-	var alignment []table.ColumnConfig
+	headings := make([]heading, len(t.columns))
 	for i, column := range t.columns {
-		header = append(header, column.name)
-		align := text.AlignLeft
-		if column.number {
-			align = text.AlignRight
-		}
-		alignment = append(alignment, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+		headings[i] = column.heading
 	}
-	w.AppendHeader(header)
-	w.SetColumnConfigs(alignment)
+	w := newTable(headings)
 	for i := range t.folder.Cells {
 		c := &t.folder.Cells[i]
 		if i > 0 && c.Trace != t.folder.Cells[i-1].Trace {

@@ -1,14 +1,14 @@
-package history
+package formats
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -31,29 +31,24 @@ type EndedOptions struct {
 // that ran has fitted its machine.
 const anyMachine = 1_000_000_000_000
 
-// ReadEnded reads jobs that ended, for estimators to learn from before a run. The file is a trace
-// or job ads, compressed or not. The result is in the order of the ends, as [estimate.Set.Learn]
-// takes it. A job ended at its submit time, plus its wait if recorded, plus its run time; its
-// labels are those that simulator and negotiator give it. Jobs that did not complete, and others
-// that [workload.CleanPapers] drops, are left out. Errors give the file by name, and the line.
+// ReadEnded reads jobs that ended, for estimators to learn from before a run. The file is in any
+// format that is read, compressed or not. The result is in the order of the ends, as
+// [estimate.Set.Learn] takes it. A job ended at its submit time, plus its wait if recorded, plus its
+// run time; its labels are those that simulator and negotiator give it. Jobs that did not complete,
+// and others that [workload.CleanPapers] drops, are left out. Errors give the file by name, and the
+// line.
 func ReadEnded(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, error) {
-	text, stop, err := workload.Text(r)
-	if err != nil {
-		return nil, fmt.Errorf("read the past: %s: %w", name, err)
-	}
-	defer stop()
-	format, err := workload.Recognise(text, name)
-	if err != nil {
+	jobs, err := Read(r, name, Options{
+		Options: workload.Options{CPUs: anyMachine}, Ads: history.Options{Estimates: o.EstimateAttributes},
+	})
+	switch {
+	case err != nil:
 		return nil, err
+	case jobs.History != nil:
+		return endedOfAds(jobs.History, o), nil
+	default:
+		return endedOf(jobs.Trace, o.Until), nil
 	}
-	if format == workload.FormatAds {
-		return readEndedAds(text, name, o)
-	}
-	t, err := workload.ReadSWF(text, name, workload.Options{CPUs: anyMachine})
-	if err != nil {
-		return nil, err
-	}
-	return endedOf(t, o.Until), nil
 }
 
 // endedOf returns a trace's jobs as ended jobs, in the order of their ends, and shifted so that the
@@ -73,15 +68,9 @@ func endedOf(t *workload.Trace, until backfill.Time) []estimate.Ended {
 	return inOrder(ended, until)
 }
 
-func readEndedAds(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, error) {
-	schema := negotiator.DefaultSchema()
-	if len(o.EstimateAttributes) > 0 {
-		schema.Estimates = o.EstimateAttributes
-	}
-	h, err := Read(r, name, Options{Schema: schema})
-	if err != nil {
-		return nil, err
-	}
+// endedOfAds does the same for the jobs of ads. Their estimates are as given, and not raised to run
+// times.
+func endedOfAds(h *history.History, o EndedOptions) []estimate.Ended {
 	ended := make([]estimate.Ended, len(h.Jobs))
 	for i := range h.Jobs {
 		j := &h.Jobs[i]
@@ -92,7 +81,7 @@ func readEndedAds(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, e
 			ended[i].Requested = cmp.Or(o.DefaultEstimate, negotiator.DefaultEstimate)
 		}
 	}
-	return inOrder(ended, o.Until), nil
+	return inOrder(ended, o.Until)
 }
 
 func endedJob(j *workload.Job) (e estimate.Ended) {
