@@ -18,7 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -172,7 +172,7 @@ func TestSchedules(t *testing.T) {
 					result, err := condorsim.Run(context.Background(), w, c, nil)
 					require.NoError(t, err)
 					checkSchedule(t, result)
-					require.NoError(t, report.WriteJobs(&bytesOf[i], result))
+					require.NoError(t, jobtable.Write(&bytesOf[i], result))
 				}
 				require.Equal(t, bytesOf[0].String(), bytesOf[1].String())
 			})

@@ -102,15 +102,23 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/packed", "", ""},
 	{
 		"condorsim", "classad backfill/... negotiator condorsim/input/... condorsim/output/{metrics,wholefile}",
-		"condorsim/output/report negotiator/auto",
+		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
-	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,spreadsheet,wholefile}", ""},
+	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
+	{
+		"condorsim/output/jobtable",
+		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "negotiator",
+	},
+	{"condorsim/output/results", "condorsim/input/workload " +
+		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{
-		"condorsim/output/page", "condorsim/output/{chart,metrics,papers,results,spreadsheet,wholefile}",
+		"condorsim/output/page", "condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
+	{"condorsim/output/report", "backfill condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
+		"negotiator"},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
@@ -141,6 +149,10 @@ var walls = []struct{ of, never, why string }{
 		"negotiator negotiator/{cli,config,matchmaker} condorsim/...",
 		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
 		"only commands know plugins and HTTP",
+	},
+	{
+		"condorsim condorsim/input/{history,pools,workload} condorsim/output/{metrics,report,wholefile}",
+		"github.com/parquet-go/... gonum.org/...", "every negotiator would be built with them, for nothing",
 	},
 	{
 		"backfill/conformance plugins/check", "testing github.com/stretchr/testify/...",
