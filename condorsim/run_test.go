@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -146,6 +147,8 @@ func drawTrace(t *rapid.T) *workload.Trace {
 	}
 	return trace(jobs...)
 }
+
+func init() { thorough.Properties(25) }
 
 // No job is lost, none starts early or twice, no slot ever holds more than it has, and the same
 // input gives the same bytes.

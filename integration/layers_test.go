@@ -25,8 +25,8 @@ const module = "github.com/condor-backfill/condor-backfill"
 // arrows says which of our packages a package may import, and which its tests may import as well.
 // Paths are relative to the module. "x/..." is x and everything below it, "x/{a,b}" is x/a and x/b.
 // If several rows name a package, the one with the longest pattern counts. Every package may import
-// itself, and every test may import integration/poll. Commands (package main) may import anything.
-// What a package may import indirectly follows, as each import obeys its own row.
+// itself, and every test may import integration/{poll,thorough}. Commands (package main) may
+// import anything. What a package may import indirectly follows, as each import obeys its own row.
 var arrows = []struct{ of, may, tests string }{
 	{"classad/...", "", ""},
 	{"classad/parser", "classad/ast", ""},
@@ -266,6 +266,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "condorsim/output/made-up", imports: "plugins/host"},
 		{of: "configs", imports: "negotiator"},
 		{of: "integration/poll", imports: "backfill"},
+		{of: "integration/thorough", imports: "backfill"},
 		{of: "made-up", imports: "backfill"},
 		{of: "backfill/profileevents", imports: "time"},
 		{of: "backfill/profileevents", imports: "math/rand/v2"},
@@ -289,7 +290,7 @@ func TestLayersAreHeld(t *testing.T) {
 	fine := pkg{
 		ImportPath:  module + "/backfill/policies/made-up",
 		Imports:     []string{"math", module + "/backfill/scan"},
-		TestImports: []string{"time", module + "/backfill/conformance", module + "/integration/poll"},
+		TestImports: []string{"time", module + "/backfill/conformance", module + "/integration/poll", module + "/integration/thorough"},
 	}
 	require.Empty(t, broken(fine))
 }
@@ -325,7 +326,7 @@ func broken(p pkg) (found []string) {
 		}
 	}
 	check(p.Imports, "", may)
-	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/poll")
+	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/{poll,thorough}")
 	for _, wall := range walls {
 		for _, imported := range p.Imports {
 			if matches(wall.of, of) && matches(wall.never, imported) {
