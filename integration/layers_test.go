@@ -117,8 +117,10 @@ var arrows = []struct{ of, may, tests string }{
 		"condorsim/output/page", "condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
-	{"condorsim/output/report", "backfill condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
-		"negotiator"},
+	{
+		"condorsim/output/report", "backfill condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
+		"negotiator",
+	},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
