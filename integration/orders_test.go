@@ -40,7 +40,7 @@ func schedule(t *testing.T, env []string, policy, order string, args ...string) 
 // TestOrdersAsExpressions runs the start of a trace, with -thorough all of it, under orders of the
 // core and under the same orders as expressions, and requires the same row for every job.
 func TestOrdersAsExpressions(t *testing.T) {
-	jobs := thorough.Cases(3000, 28_489)
+	jobs := thorough.Cases(2000, 28_489)
 	some := fmt.Sprintf("--jobs=%d", jobs)
 	different := map[string]bool{}
 	for _, c := range []struct{ named, expression string }{

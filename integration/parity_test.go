@@ -124,8 +124,9 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 	}
 }
 
-// TestBinariesPassTheCheck runs negotiator plugin check on policy binaries of each kind, with
-// -thorough on all.
+// TestBinariesPassTheCheck runs negotiator plugin check on the binary of a policy with guarantees,
+// with -thorough on all of them. Others are checked in script/plugin_check, encrypted, and in
+// package check.
 func TestBinariesPassTheCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -134,14 +135,11 @@ func TestBinariesPassTheCheck(t *testing.T) {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			mtls := "off" // it takes as long as the rest
-			switch spec.Name {
-			case "easy":
+			if spec.Name == "easy" {
 				mtls = "auto"
-			case "conservative", "maui": // one with guarantees, one whose options add to the state
-			default:
-				if !thorough.On() {
-					t.Skip("skipped: one of each kind is enough, but for -thorough")
-				}
+			}
+			if spec.Name != "conservative" && !thorough.On() {
+				t.Skip("skipped: one is enough, but for -thorough")
 			}
 			out := command(t, "negotiator", "plugin", "check", "--quick", "--mtls", mtls, "--plugin-dir",
 				pluginDir(), spec.Name)
