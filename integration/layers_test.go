@@ -179,7 +179,7 @@ type pkg struct {
 
 // TestLayers checks the imports of every package and its tests against the arrows and walls.
 func TestLayers(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestImports,XTestImports",
+	out, err := exec.Command("go", "list", "-tags=browser", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestImports,XTestImports",
 		module+"/...").Output()
 	require.NoError(t, err)
 	decoder := json.NewDecoder(strings.NewReader(string(out)))
