@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // variant is a policy with options and an order.
@@ -49,7 +50,7 @@ func (v variant) deciders(t *testing.T) (by backfill.Order, main, fallback backf
 // rule of package conformance is broken.
 func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
-	for seed := range uint64(60) {
+	for seed := range thorough.Cases[uint64](20, 60) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		of := all[random.IntN(len(all))]
 		start := func() *conformance.Run {

@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // pool is a random pool under a policy. It records the rounds and the decisions.
@@ -76,13 +77,15 @@ func (p *pool) round() backfill.Round {
 	return p.main.rounds[len(p.main.rounds)-1]
 }
 
+func init() { thorough.Properties(25) }
+
 // everyPolicy calls check for random pools under each of the policies.
 func everyPolicy(t *testing.T, check func(*pool)) {
 	t.Helper()
-	for _, spec := range policies.All() {
+	for turn, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(16) {
+			for seed := range thorough.Share(turn, 4, 16) {
 				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 					check(newPool(t, seed, link(t, spec.Name, nil)))
 				})
@@ -187,10 +190,10 @@ func bundled(s *backfill.State, id backfill.SlotID) bool {
 // depends on the seed; the keys of some orders change with time.
 func TestSameSeedSameDecisions(t *testing.T) {
 	orders := backfill.Orders()
-	for _, spec := range policies.All() {
+	for turn, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(12) {
+			for seed := range thorough.Share(turn, 3, 12) {
 				by := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
 					d := conformance.NewDriver(seed)

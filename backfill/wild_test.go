@@ -11,16 +11,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // TestWildRounds adds to the driver's rounds ends that move in either direction, and several slots
 // that go, come and change at once. It checks that no decision is refused, that no reservation lies
 // where there is no room, and that a state restored from its snapshot is the same.
 func TestWildRounds(t *testing.T) {
-	for _, spec := range policies.All() {
+	for turn, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(20) {
+			for seed := range thorough.Share(turn, 5, 20) {
 				t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
 					p := newPool(t, seed, link(t, spec.Name, nil))
 					p.driver.Calm = true // the test adds its own mishaps
@@ -166,7 +167,7 @@ func TestHostilePolicy(t *testing.T) {
 			t.Parallel()
 			name := map[bool]string{true: "conservative", false: "easy"}[guarantees]
 			accepted, refused := 0, 0
-			for seed := range uint64(30) {
+			for seed := range thorough.Cases[uint64](12, 30) {
 				p := newPool(t, seed, link(t, name, nil))
 				p.driver.Calm = true
 				random := rand.New(rand.NewPCG(seed, 3))

@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -36,7 +36,7 @@ func estimated(tb testing.TB, t require.TestingT, w *condorsim.Workload, c negot
 // table returns the table of jobs as text.
 func table(t require.TestingT, r *condorsim.Result) string {
 	var out bytes.Buffer
-	require.NoError(t, report.WriteJobs(&out, r))
+	require.NoError(t, jobtable.Write(&out, r))
 	return out.String()
 }
 

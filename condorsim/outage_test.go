@@ -16,7 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -558,7 +558,7 @@ func TestNoJobIsLostWhateverFails(t *testing.T) {
 					require.NoError(t, err)
 					require.Zero(t, result.Refusals)
 					requireAccounted(t, m, result)
-					require.NoError(t, report.WriteJobs(&bytesOf[i], result))
+					require.NoError(t, jobtable.Write(&bytesOf[i], result))
 				}
 				require.Equal(t, bytesOf[0].String(), bytesOf[1].String())
 			})

@@ -18,7 +18,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -147,6 +148,8 @@ func drawTrace(t *rapid.T) *workload.Trace {
 	return trace(jobs...)
 }
 
+func init() { thorough.Properties(25) }
+
 // No job is lost, none starts early or twice, no slot ever holds more than it has, and the same
 // input gives the same bytes.
 func TestSchedules(t *testing.T) {
@@ -172,7 +175,7 @@ func TestSchedules(t *testing.T) {
 					result, err := condorsim.Run(context.Background(), w, c, nil)
 					require.NoError(t, err)
 					checkSchedule(t, result)
-					require.NoError(t, report.WriteJobs(&bytesOf[i], result))
+					require.NoError(t, jobtable.Write(&bytesOf[i], result))
 				}
 				require.Equal(t, bytesOf[0].String(), bytesOf[1].String())
 			})

@@ -25,8 +25,8 @@ const module = "github.com/condor-backfill/condor-backfill"
 // arrows says which of our packages a package may import, and which its tests may import as well.
 // Paths are relative to the module. "x/..." is x and everything below it, "x/{a,b}" is x/a and x/b.
 // If several rows name a package, the one with the longest pattern counts. Every package may import
-// itself, and every test may import integration/poll. Commands (package main) may import anything.
-// What a package may import indirectly follows, as each import obeys its own row.
+// itself, and every test may import integration/{poll,thorough}. Commands (package main) may
+// import anything. What a package may import indirectly follows, as each import obeys its own row.
 var arrows = []struct{ of, may, tests string }{
 	{"classad/...", "", ""},
 	{"classad/parser", "classad/ast", ""},
@@ -126,17 +126,27 @@ var arrows = []struct{ of, may, tests string }{
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
 			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
-		"condorsim/output/report negotiator/auto",
+		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
-	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,spreadsheet,wholefile}", ""},
+	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
+	{
+		"condorsim/output/jobtable",
+		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "negotiator",
+	},
+	{"condorsim/output/results", "condorsim/input/workload " +
+		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{
-		"condorsim/output/page", "condorsim/output/{chart,metrics,papers,results,spreadsheet,wholefile}",
+		"condorsim/output/page", "condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
-	{"condorsim/output/console", "condorsim/output/{metrics,page,results}", ""},
+	{"condorsim/output/console", "condorsim/output/{intervals,metrics,page,results}", ""},
+	{
+		"condorsim/output/report", "backfill backfill/estimate condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
+		"negotiator",
+	},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{
@@ -173,6 +183,10 @@ var walls = []struct{ of, never, why string }{
 		"plugins/host alone speaks to plugins, and the daemon alone HTTP",
 	},
 	{
+		"condorsim condorsim/input/{history,pools,workload} condorsim/output/{metrics,report,wholefile}",
+		"github.com/parquet-go/... gonum.org/...", "every negotiator would be built with them, for nothing",
+	},
+	{
 		"backfill/conformance plugins/check", "testing github.com/stretchr/testify/...",
 		"findings are values; backfilltest makes failed tests of them",
 	},
@@ -196,7 +210,7 @@ type pkg struct {
 
 // TestLayers checks the imports of every package and its tests against the arrows and walls.
 func TestLayers(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestImports,XTestImports",
+	out, err := exec.Command("go", "list", "-tags=browser", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestImports,XTestImports",
 		module+"/...").Output()
 	require.NoError(t, err)
 	decoder := json.NewDecoder(strings.NewReader(string(out)))
@@ -302,6 +316,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "condorsim/output/made-up", imports: "plugins/host"},
 		{of: "configs", imports: "negotiator"},
 		{of: "integration/poll", imports: "backfill"},
+		{of: "integration/thorough", imports: "backfill"},
 		{of: "made-up", imports: "backfill"},
 		{of: "backfill/plan", imports: "time"},
 		{of: "backfill/plan", imports: "math/rand/v2"},
@@ -326,7 +341,7 @@ func TestLayersAreHeld(t *testing.T) {
 	fine := pkg{
 		ImportPath:  module + "/backfill/policies/made-up",
 		Imports:     []string{"math", module + "/backfill/scan"},
-		TestImports: []string{"time", module + "/backfill/conformance", module + "/integration/poll"},
+		TestImports: []string{"time", module + "/backfill/conformance", module + "/integration/poll", module + "/integration/thorough"},
 	}
 	require.Empty(t, broken(fine))
 }
@@ -362,7 +377,7 @@ func broken(p pkg) (found []string) {
 		}
 	}
 	check(p.Imports, "", may)
-	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/poll")
+	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/{poll,thorough}")
 	for _, wall := range walls {
 		for _, imported := range p.Imports {
 			if matches(wall.of, of) && matches(wall.never, imported) {

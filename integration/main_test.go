@@ -18,11 +18,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// thorough is for what takes long and fails where something cheaper fails as well, nearly always.
-//
-//nolint:gochecknoglobals // a flag of the test binary
-var thorough = flag.Bool("thorough", false, "try every policy where one of each kind stands for all")
-
 // binaries is the folder with every binary of the project.
 var binaries string //nolint:gochecknoglobals // set by TestMain before any test
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // The named orders, written as expressions.
@@ -38,10 +40,7 @@ func schedule(t *testing.T, env []string, policy, order string, args ...string) 
 // TestOrdersAsExpressions runs the start of a trace, with -thorough all of it, under orders of the
 // core and under the same orders as expressions, and requires the same row for every job.
 func TestOrdersAsExpressions(t *testing.T) {
-	jobs := 6000
-	if *thorough {
-		jobs = 28_489
-	}
+	jobs := thorough.Cases(2000, 28_489)
 	some := fmt.Sprintf("--jobs=%d", jobs)
 	different := map[string]bool{}
 	for _, c := range []struct{ named, expression string }{
@@ -58,13 +57,13 @@ func TestOrdersAsExpressions(t *testing.T) {
 // TestOrdersEverywhere requires the same schedule under orders whose keys change linked in, as a binary, and
 // on any number of cores.
 func TestOrdersEverywhere(t *testing.T) {
-	for _, policy := range []string{"easy", "ibb", "fcfs"} {
+	for _, policy := range []string{"easy", "ibb", "fcfs"}[:thorough.Cases(2, 3)] {
 		for name, order := range map[string]string{
 			"wfp": "wfp", "xfactor": "xfactor", "area": "area", "expr": wfpExpression,
 		} {
 			t.Run(policy+" "+name, func(t *testing.T) {
 				t.Parallel()
-				const some = "--jobs=2000"
+				some := fmt.Sprintf("--jobs=%d", thorough.Cases(1000, 2000))
 				linked := schedule(t, nil, policy, order, some)
 				require.Equal(t, linked, schedule(t, nil, policy, order, some, "--plugin-dir", pluginDir()))
 				for _, cores := range []string{"1", "8"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // TestLinkedPolicies checks that every linked-in policy keeps the rules of package conformance and
@@ -18,14 +19,14 @@ func TestLinkedPolicies(t *testing.T) {
 	for _, spec := range policies.All() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			conform(t, spec, nil, 18)
+			conform(t, spec, nil, thorough.Cases(6, 18))
 		})
 	}
 }
 
 // TestEasyDepth checks that easy with several reservations keeps the rules and easy's promises.
 func TestEasyDepth(t *testing.T) {
-	conform(t, easy.Spec(), map[string]string{"depth": "3"}, 12)
+	conform(t, easy.Spec(), map[string]string{"depth": "3"}, thorough.Cases(6, 12))
 }
 
 func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, pools int) {

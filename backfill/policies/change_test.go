@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // TestAPolicyTakesOver checks what each policy that gives guarantees goes on from. Four cpus are
@@ -329,7 +330,7 @@ func tell(d backfill.Decision, s *backfill.State) (told []string) {
 // remembers of jobs that cannot move holds for reservations which it did not make itself.
 func TestChangesAsInTheTextbook(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range thorough.Cases[uint64](10, 40) {
 		changing := func(book, forget bool) (told []string) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			driver := poolOf(seed)

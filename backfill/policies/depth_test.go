@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 var guaranteeing = []string{"conservative", "pc", "dc"}
@@ -17,10 +18,10 @@ var guaranteeing = []string{"conservative", "pc", "dc"}
 // TestADepthThatIsNotReachedChangesNothing checks that a plan which is deeper than the queue is ever
 // long has the same jobs, starts and promises as one without a limit.
 func TestADepthThatIsNotReachedChangesNothing(t *testing.T) {
-	for _, name := range append(guaranteeing, "slack") {
+	for turn, name := range append(guaranteeing, "slack") {
 		spec, err := policies.Named(name)
 		require.NoError(t, err)
-		for seed := range uint64(24) {
+		for seed := range thorough.Share(turn, 6, 24) {
 			want := run(t, seed, spec, "sjf", backfill.Planning{}, false)
 			require.Equal(t, want, run(t, seed, spec, "sjf", backfill.Planning{Depth: 1000}, false), "%s, seed %d", name,
 				seed)

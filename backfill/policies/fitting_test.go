@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // eachInTurn is a policy that asks for every waiting job, one after the other, whether it fits.
@@ -96,14 +97,14 @@ var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
 // TestFittingChangesNothing checks that a pass which looks only at the jobs that may fit decides
 // like one that asks for each in turn, on random pools and in several orders.
 func TestFittingChangesNothing(t *testing.T) {
-	for _, c := range []struct {
+	for turn, c := range []struct {
 		name  string
 		depth int
 	}{{"first-fit", 0}, {"easy", 1}, {"easy", 3}, {"ibb", 1}, {"bb", 1}, {"best-fit", 0}} {
 		for i, order := range []string{"fcfs", "sjf", "widest", "wfp", "area"} {
 			t.Run(c.name+" "+order, func(t *testing.T) {
 				t.Parallel()
-				for n := range uint64(24) {
+				for n := range thorough.Share(turn+i, 4, 24) {
 					seed := 1000 + 100*uint64(i) + n
 					spec, err := policies.Named(c.name)
 					require.NoError(t, err)
@@ -191,7 +192,7 @@ func (w wanderer) pass(c *backfill.Cycle) {
 // TestFittingFromAnywhere checks what [backfill.Fast.Fitting] says, whatever was done with it
 // before.
 func TestFittingFromAnywhere(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range thorough.Cases[uint64](48, 200) {
 		spec, err := policies.Named("easy")
 		require.NoError(t, err)
 		spec.New = func(backfill.Values) (backfill.Policy, error) {
@@ -211,7 +212,7 @@ func TestFittingOnAFullPool(t *testing.T) {
 // cpu among them.
 func fullPools(t *testing.T, as string, with func(*rand.Rand) backfill.Policy) {
 	t.Helper()
-	for seed := range uint64(6) {
+	for seed := range thorough.Cases[uint64](3, 6) {
 		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // not for secrets
 		spec, err := policies.Named(as)
 		require.NoError(t, err)

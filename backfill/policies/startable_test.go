@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // planner is a policy with guarantees that plans jobs for random times, goes over the jobs that can
@@ -81,7 +82,7 @@ func (p planner) pass(c *backfill.Cycle) {
 // TestStartable checks what [backfill.Fast.Startable] says, whatever was done with it before, on
 // small pools of all kinds.
 func TestStartable(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range thorough.Cases[uint64](60, 300) {
 		spec, err := policies.Named("slack")
 		require.NoError(t, err)
 		spec.New = func(backfill.Values) (backfill.Policy, error) {

@@ -12,17 +12,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // TestWindowsChangeNothing checks that the windows of starts, to which package plan limits its
 // searches, change no decision. On random pools and in several orders, each policy decides like its
 // textbook version, and like itself on a state that loses the policy's memo every other round.
 func TestWindowsChangeNothing(t *testing.T) {
-	for _, name := range []string{"conservative", "pc", "dc"} {
+	for turn, name := range []string{"conservative", "pc", "dc"} {
 		for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "narrowest", "area"} {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Parallel()
-				for n := range uint64(24) {
+				for n := range thorough.Share(turn+i, 4, 24) {
 					seed := 100*uint64(i) + n
 					spec, err := policies.Named(name)
 					require.NoError(t, err)
@@ -61,7 +62,7 @@ func TestSlackAsInTheTextbook(t *testing.T) {
 	for i, order := range []string{"fcfs", "sjf", "ljf", "widest", "wfp"} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
-			for n := range uint64(60) {
+			for n := range thorough.Share(i, 14, 60) {
 				seed := 100*uint64(i) + n
 				with := slacks[n%uint64(len(slacks))]
 				spec, err := policies.Named("slack")

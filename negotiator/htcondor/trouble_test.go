@@ -13,7 +13,7 @@ import (
 )
 
 // worlds is the number of random worlds of each kind to try.
-var worlds = flag.Uint64("worlds", 3, "how many random worlds of each kind to try")
+var worlds = flag.Uint64("worlds", 1, "how many random worlds of each kind to try")
 
 // mixed is a pool with a slot of each kind.
 func mixed() []*node {

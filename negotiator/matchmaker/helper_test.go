@@ -10,7 +10,10 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
+
+func init() { thorough.Properties(40) }
 
 // ad reads one ad in the line form; semicolons stand for ends of lines.
 func ad(tb testing.TB, text string) *classad.ClassAd {

@@ -38,7 +38,8 @@ type Options struct {
 	// Progress is called with the check in progress and the fraction of all that is done, up to 1.
 	Progress func(check string, done float64)
 
-	scale *scale // of tests
+	scale *scale   // of tests
+	only  []string // names of the checks to run, in tests
 }
 
 // Verdict is the result of a check.
@@ -126,6 +127,9 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 		{"restart", c.restart},
 		{"end", c.end},
 		{"latency", c.latency},
+	}
+	if options.only != nil {
+		steps = slices.DeleteFunc(steps, func(s step) bool { return !slices.Contains(options.only, s.name) })
 	}
 	for i, s := range steps {
 		c.progress = func(part float64) {

@@ -10,6 +10,12 @@ func (o Options) Small() Options {
 	return o
 }
 
+// Only leaves out all checks but those named.
+func (o Options) Only(names ...string) Options {
+	o.only = names
+	return o
+}
+
 // After returns the result of a check that could not run, after one with a verdict.
 func After(ctx context.Context, before Verdict, err error) (Check, error) {
 	c := &checker{report: &Report{Checks: []Check{{Verdict: before}}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/maui"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // settings are sets of options. Each of them exercises another part of the policy.
@@ -101,7 +102,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(10) {
+			for seed := range thorough.Cases[uint64](5, 10) {
 				w := newWild(t, seed, maui.Spec(), opt)
 				here := map[id]bool{}
 				for range 80 {
@@ -144,7 +145,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 // are within their hard limits. Other owners are not checked, because jobs that were found running
 // may be over a limit.
 func TestHardLimitsHold(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range thorough.Cases[uint64](10, 30) {
 		w := newWild(t, seed, maui.Spec(), settings["limits"])
 		for range 80 {
 			_, d := w.round(t)
@@ -179,7 +180,7 @@ func TestHardLimitsHold(t *testing.T) {
 // reservation.
 func TestReservationsAreRespected(t *testing.T) {
 	for _, name := range []string{"highest", "highest, greedy", "highest, none"} {
-		for seed := uint64(0); seed < 40; seed += 2 {
+		for seed := uint64(0); seed < thorough.Cases[uint64](12, 40); seed += 2 {
 			w := newWild(t, seed, maui.Spec(), settings[name])
 			w.Predicted = false
 			planned := map[id]backfill.Time{}
@@ -205,7 +206,7 @@ func TestReservationsAreRespected(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"default", "bestfit", "greedy", "none", "chunking", "lists"} {
-		for seed := uint64(0); seed < 40; seed += 2 {
+		for seed := uint64(0); seed < thorough.Cases[uint64](12, 40); seed += 2 {
 			w := newWild(t, seed, maui.Spec(), settings[name])
 			w.Predicted = false
 			var first id
@@ -237,7 +238,7 @@ func TestDeterminism(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(6) {
+			for seed := range thorough.Cases[uint64](4, 6) {
 				run := func(spec backfill.PolicySpec, restored bool) (all []backfill.Decision) {
 					w := newWild(t, seed, spec, opt)
 					for range 80 {
@@ -289,7 +290,7 @@ func TestSameAsOthers(t *testing.T) {
 		t.Run(fmt.Sprint(tt.other, tt.mauis), func(t *testing.T) {
 			other, err := policies.Named(tt.other)
 			require.NoError(t, err)
-			for seed := range uint64(30) {
+			for seed := range thorough.Cases[uint64](10, 30) {
 				run := func(spec backfill.PolicySpec, opt options) (told []string) {
 					w := newWild(t, seed, spec, opt)
 					for range 100 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // drawSite draws the other options of a site. It returns all of them, for the model and for the
@@ -65,6 +66,8 @@ func drawSite(t *rapid.T, s site) (site, options) {
 	}
 	return s, opt
 }
+
+func init() { thorough.Properties(30) }
 
 // TestModel checks that the policy decides every round as the model does, for random jobs on random
 // pools under random options.

@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -244,7 +245,7 @@ func collectSeldom(jobs int) {
 
 // outputs are the files that a run writes; nil: not wanted.
 type outputs struct {
-	jobs  *report.JobsFile
+	jobs  *jobtable.File
 	gantt *wholefile.File
 }
 
@@ -276,14 +277,14 @@ func (o outputs) write(title string, result *condorsim.Result) error {
 }
 
 // createJobs creates the table of jobs; nil if none is requested. It must not be an input file.
-func (c *runCommand) createJobs() (*report.JobsFile, error) {
+func (c *runCommand) createJobs() (*jobtable.File, error) {
 	if c.JobsOut == "" {
 		return nil, nil //nolint:nilnil // nil is a table that is not wanted
 	}
 	if err := c.isNoInput("--jobs-out", c.JobsOut); err != nil {
 		return nil, err
 	}
-	file, err := report.CreateJobs(c.JobsOut)
+	file, err := jobtable.Create(c.JobsOut)
 	if err == nil {
 		file.Predictions, file.RawNames = c.Predictions, c.RawNames
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
@@ -78,7 +79,7 @@ func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 			return "no job ran"
 		}
 		text := write(v)
-		if half, ok := c.Weeks.HalfWidth(metric); ok {
+		if half, ok := intervals.OfMean(c.Weeks, metric); ok {
 			t.intervals = true
 			text += " ± " + write(half)
 		}

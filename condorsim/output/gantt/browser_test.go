@@ -1,3 +1,5 @@
+//go:build browser
+
 package gantt_test
 
 import (
@@ -20,6 +22,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
+
+func TestMain(m *testing.M) { os.Exit(pagetest.Main(m)) }
 
 // opened opens the chart of a simulation in a browser.
 func opened(t *testing.T, r *condorsim.Result, v pagetest.View) *pagetest.Page {

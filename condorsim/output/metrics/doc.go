@@ -10,8 +10,8 @@
 //     for tables and CSV files.
 //   - [ComputeSeries] condenses the schedule for charts: [Series].
 //   - [ByUser] returns what each user got.
-//   - [ComputeWeeks] sums the jobs up by the week of their submission, and [Weeks.HalfWidth] and
-//     [HalfWidth] say how far a mean is due to chance.
+//   - [ComputeWeeks] sums the jobs up by the week of their submission. Package intervals takes such
+//     sums and says how far a mean is due to chance.
 //   - [Duration] and [Spoken] write times for people.
 //
 // Terms: the wait of a job is its start less its submit time, the response its end less its submit

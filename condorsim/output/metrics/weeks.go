@@ -2,10 +2,7 @@ package metrics
 
 import (
 	"cmp"
-	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Week has the sums over the jobs that were submitted in one week.
@@ -21,7 +18,8 @@ type Week struct {
 	BoundedSlowdown float64 `json:"bounded_slowdown"`
 }
 
-// Weeks are the weeks of a schedule, in their order. They say how far its means are due to chance.
+// Weeks are the weeks of a schedule, in their order. Package intervals finds how far its means are due
+// to chance by them.
 type Weeks []Week
 
 // ComputeWeeks sums up the jobs of each week, which must be as for [Compute], with the usual bound
@@ -52,8 +50,9 @@ func (w *Week) add(other Week) {
 	w.BoundedSlowdown += other.BoundedSlowdown
 }
 
-// sum returns the sum that a mean is computed from, and whether there is one.
-func (w *Week) sum(mean string) (float64, bool) {
+// Sum returns the sum that a mean is computed from, and whether there is one. The mean is named as in
+// [Metrics].
+func (w *Week) Sum(mean string) (float64, bool) {
 	switch mean {
 	case "mean_wait":
 		return w.Wait, true
@@ -83,73 +82,4 @@ func Pooled(schedules ...Weeks) Weeks {
 		pooled = append(pooled, w)
 	}
 	return pooled
-}
-
-// The least number of batches that an interval is made of, and the greatest: with more, batches
-// would be shorter and so depend more on each other, and the interval would hardly be narrower
-// (Schmeiser, Batch size effects in the analysis of simulation output, Operations Research 1982).
-const (
-	minBatches = 4
-	maxBatches = 30
-)
-
-// HalfWidth returns half the width of the 95 % interval of a mean by batch means, where a batch is
-// one week or several that follow each other; false if there are fewer than 4 weeks, or if the
-// weeks have no sums of it. The mean is named as in [Metrics].
-func (w Weeks) HalfWidth(mean string) (float64, bool) {
-	size := (len(w) + maxBatches - 1) / maxBatches
-	var batches []batch
-	for i := range w {
-		sum, known := w[i].sum(mean)
-		if !known {
-			return 0, false
-		}
-		if i%size == 0 {
-			batches = append(batches, batch{})
-		}
-		last := &batches[len(batches)-1]
-		last.sum += sum
-		last.size += float64(w[i].Jobs)
-	}
-	return halfWidth(batches)
-}
-
-// HalfWidth returns half the width of the 95 % interval of the mean of independent values; false if
-// they are fewer than 4.
-func HalfWidth(values []float64) (float64, bool) {
-	batches := make([]batch, len(values))
-	for i, v := range values {
-		batches[i] = batch{sum: v, size: 1}
-	}
-	return halfWidth(batches)
-}
-
-// batch is a part of the jobs.
-type batch struct{ sum, size float64 }
-
-// halfWidth returns half the width of the 95 % interval of the mean over all batches together: that
-// of the ratio of two sums, as batches differ in size (Law, Simulation Modeling and Analysis,
-// section 9.5.3: batch means, and ratios in the regenerative method). With k equal batches it is
-// Student's t with k−1 degrees of freedom times the standard error of their means.
-func halfWidth(batches []batch) (float64, bool) {
-	k := float64(len(batches))
-	if k < minBatches {
-		return 0, false
-	}
-	var all batch
-	for _, b := range batches {
-		all.sum += b.sum
-		all.size += b.size
-	}
-	if !(all.size > 0) { // damaged results may say so
-		return 0, false
-	}
-	mean, squares := all.sum/all.size, 0.0
-	for _, b := range batches {
-		off := b.sum - mean*b.size
-		squares += off * off
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(0.975)
-	half := t * math.Sqrt(k/(k-1)*squares) / all.size
-	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }

@@ -1,9 +1,12 @@
+//go:build browser
+
 package page_test
 
 import (
 	"bytes"
 	"fmt"
 	"image/png"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -20,6 +23,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
+
+func TestMain(m *testing.M) { os.Exit(pagetest.Main(m)) }
 
 // opened opens the report of a folder in a browser.
 func opened(t *testing.T, dir string, v pagetest.View) *pagetest.Page {

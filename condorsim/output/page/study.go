@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -196,11 +197,11 @@ func (s *Study) halfWidth(m Measure, group, scheduler int) (float64, bool) {
 		drawn = drawn || !maps.Equal(c.Metrics, cells[0].Metrics)
 	}
 	if drawn {
-		if half, ok := metrics.HalfWidth(values); ok {
+		if half, ok := intervals.OfValues(values); ok {
 			return half, true
 		}
 	}
-	return metrics.Pooled(weeks...).HalfWidth(m.Name)
+	return intervals.OfMean(metrics.Pooled(weeks...), m.Name)
 }
 
 // improvement returns by how much a scheduler is better than the baseline in a group, as a share;

@@ -1,5 +1,5 @@
-// Package report prints the results of a simulation: a summary table for people ([Table]), one JSON
-// object for programs ([JSON]), and a row per job ([WriteJobs]).
+// Package report sums up a simulation: in a table for people ([Table]), in one JSON object for programs
+// ([JSON]).
 package report
 
 import (

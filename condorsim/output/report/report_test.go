@@ -1,24 +1,19 @@
 package report_test
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -77,32 +72,6 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got)
 }
 
-func TestJobs(t *testing.T) {
-	var out strings.Builder
-	require.NoError(t, report.WriteJobs(&out, finished()))
-	golden(t, "jobs.csv", out.String())
-}
-
-// A spreadsheet runs what begins like a formula; names are other people's texts.
-func TestNamesThatAreFormulas(t *testing.T) {
-	const formula = "=cmd|' /C calc'!A0"
-	r := finished()
-	r.Workload.Jobs[0].User, r.Workload.Slots[0].Name = formula, "@n1"
-	path := filepath.Join(t.TempDir(), "jobs.csv")
-	for _, raw := range []bool{false, true} {
-		file, err := report.CreateJobs(path)
-		require.NoError(t, err)
-		file.RawNames = raw
-		require.NoError(t, file.Write(r))
-		rows, err := csv.NewReader(strings.NewReader(content(t, path))).ReadAll()
-		require.NoError(t, err)
-		mark := map[bool]string{false: "'"}[raw]
-		require.Equal(t, "-5", rows[1][1], "a number")
-		require.Equal(t, mark+formula, rows[1][10])
-		require.Equal(t, mark+"@n1×1", rows[2][12])
-	}
-}
-
 func TestJSON(t *testing.T) {
 	var out strings.Builder
 	run := report.Run{Policy: "easy", Order: "fcfs", Options: map[string]string{"depth": "2"}}
@@ -128,9 +97,6 @@ func TestJSONOfNothing(t *testing.T) {
 	require.NoError(t, report.JSON(&out, report.Run{}, r, nil))
 	require.NotContains(t, out.String(), `"mean_wait"`)
 	require.Contains(t, out.String(), `"cycles": 0`)
-	out.Reset()
-	require.NoError(t, report.WriteJobs(&out, r))
-	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the header")
 }
 
 // full is a device without room.
@@ -142,7 +108,6 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestErrorsOfTheWriter(t *testing.T) {
 	require.ErrorIs(t, report.JSON(full{}, report.Run{}, finished(), nil), errFull)
-	require.ErrorIs(t, report.WriteJobs(full{}, finished()), errFull)
 	require.ErrorIs(t, report.Table(full{}, report.Run{}, finished(), nil), errFull)
 }
 
@@ -273,184 +238,4 @@ func TestTableOfManyHeldJobs(t *testing.T) {
 	require.Regexp(t, `jobs held \(left out of the means\) +│ +12 `, out.String())
 	require.Equal(t, 10, strings.Count(out.String(), "held: 2.0 fits nowhere\n"))
 	require.True(t, strings.HasSuffix(out.String(), "\nheld: 2 more\n"))
-}
-
-// write writes the table of jobs to a file.
-func write(path string) error {
-	file, err := report.CreateJobs(path)
-	if err != nil {
-		return err
-	}
-	defer file.Discard()
-	return file.Write(finished())
-}
-
-// rows returns the expected table of jobs.
-func rows(t *testing.T) string {
-	t.Helper()
-	var want strings.Builder
-	require.NoError(t, report.WriteJobs(&want, finished()))
-	return want.String()
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
-}
-
-func TestJobsFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "jobs.csv")
-	const before = "something longer than a table of jobs could ever be…\n"
-	require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
-	file, err := report.CreateJobs(path)
-	require.NoError(t, err)
-	require.Equal(t, before, content(t, path), "until the table is whole")
-	require.NoError(t, file.Write(finished()))
-	file.Discard()
-	require.Equal(t, rows(t), content(t, path))
-	require.Equal(t, []string{"jobs.csv"}, names(t, dir), "no other file is left")
-}
-
-// The end of the name says the format; the rows are the same.
-func TestFormatsOfTheTableOfJobs(t *testing.T) {
-	dir := t.TempDir()
-	for _, end := range []string{".csv", ".csv.gz", ".csv.zst"} {
-		path := filepath.Join(dir, "jobs"+end)
-		require.NoError(t, write(path))
-		packedText := content(t, path)
-		require.Equal(t, end == ".csv", packedText == rows(t), end)
-		text, err := packed.NewReader(strings.NewReader(packedText))
-		require.NoError(t, err)
-		plain, err := io.ReadAll(text)
-		require.NoError(t, err)
-		require.Equal(t, rows(t), string(plain), end)
-	}
-	path := filepath.Join(dir, "jobs.parquet")
-	require.NoError(t, write(path))
-	type job struct {
-		ID    string `parquet:"id"`
-		Start *int64 `parquet:"start"`
-		Cpus  int64  `parquet:"cpus"`
-		User  string `parquet:"user"`
-	}
-	got, err := parquet.ReadFile[job](path)
-	require.NoError(t, err)
-	require.Equal(t, []job{{"1.0", new(int64(5)), 6, `eve "the" user`}, {"1.1", new(int64(2)), 1, ""}, {"2.0", nil, 9, "7"}},
-		got)
-	for _, wrong := range []string{"jobs", "jobs.json", "jobs.csv.xz", "csv"} {
-		_, err = report.CreateJobs(filepath.Join(dir, wrong))
-		require.ErrorContains(t, err, wrong+": its format is not known; end the name with one of .csv, .csv.gz, "+
-			".csv.zst, .parquet")
-	}
-	require.Len(t, names(t, dir), 4)
-}
-
-func TestAJobsFileThatIsNotWanted(t *testing.T) {
-	dir := t.TempDir()
-	file, err := report.CreateJobs(filepath.Join(dir, "jobs.csv"))
-	require.NoError(t, err)
-	file.Discard()
-	require.Empty(t, names(t, dir))
-	(*report.JobsFile)(nil).Discard()
-}
-
-func TestJobsFileKeepsTheUmask(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "jobs.csv")
-	plain, err := os.Create(path + ".plain")
-	require.NoError(t, err)
-	require.NoError(t, plain.Close())
-	require.NoError(t, write(path))
-	want, err := os.Stat(path + ".plain")
-	require.NoError(t, err)
-	got, err := os.Stat(path)
-	require.NoError(t, err)
-	require.Equal(t, want.Mode(), got.Mode())
-}
-
-func TestJobsFileBehindALink(t *testing.T) {
-	for _, there := range []bool{true, false} {
-		dir := t.TempDir()
-		link, target := filepath.Join(dir, "link.csv"), filepath.Join(dir, "folder", "target.csv")
-		require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
-		require.NoError(t, os.Symlink(filepath.Join("folder", "target.csv"), link))
-		if there {
-			require.NoError(t, os.WriteFile(target, nil, 0o600))
-		}
-		require.NoError(t, write(link))
-		info, err := os.Lstat(link)
-		require.NoError(t, err)
-		require.NotZero(t, info.Mode()&os.ModeSymlink, "target is there: %v", there)
-		require.Equal(t, rows(t), content(t, target))
-		require.Equal(t, []string{"target.csv"}, names(t, filepath.Join(dir, "folder")))
-	}
-}
-
-func TestJobsFileThatIsAPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe")
-	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	read := make(chan string)
-	go func() {
-		text, _ := os.ReadFile(path) // a missing file fails the comparison
-		read <- string(text)
-	}()
-	require.NoError(t, write(path))
-	require.Equal(t, rows(t), <-read)
-	info, err := os.Lstat(path)
-	require.NoError(t, err)
-	require.NotZero(t, info.Mode()&os.ModeNamedPipe)
-}
-
-func TestErrorsOfAJobsFile(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	for _, path := range []string{"missing/jobs.csv", "missing/", "folder", "folder/", "file/jobs.csv", "file/", ""} {
-		t.Run(path, func(t *testing.T) {
-			full := dir + "/" + path
-			_, err := report.CreateJobs(full)
-			require.ErrorContains(t, err, "write the table of jobs")
-			require.ErrorContains(t, err, full)
-			require.NotContains(t, err.Error(), "/.", "the file asked for, not the one beside it")
-			require.Equal(t, []string{"file", "folder"}, names(t, dir))
-			require.Empty(t, names(t, filepath.Join(dir, "folder")))
-		})
-	}
-	t.Run("unwritable", func(t *testing.T) {
-		if os.Geteuid() == 0 {
-			t.Skip("skipped: nothing is unwritable for root")
-		}
-		require.NoError(t, os.Chmod(filepath.Join(dir, "folder"), 0o500)) //nolint:gosec // a folder
-		require.ErrorIs(t, write(filepath.Join(dir, "folder", "jobs.csv")), os.ErrPermission)
-	})
-	t.Run("its place is taken", func(t *testing.T) {
-		path := filepath.Join(dir, "taken.csv")
-		file, err := report.CreateJobs(path)
-		require.NoError(t, err)
-		require.NoError(t, os.Mkdir(path, 0o755))
-		err = file.Write(finished())
-		require.ErrorContains(t, err, "write the table of jobs to "+path+": ")
-		require.NotContains(t, err.Error(), "/.")
-		file.Discard()
-		require.Equal(t, []string{"file", "folder", "taken.csv"}, names(t, dir))
-	})
-	t.Run("no room", func(t *testing.T) {
-		if _, err := os.Stat("/dev/full"); err != nil {
-			t.Skip("skipped: there is no /dev/full")
-		}
-		require.ErrorContains(t, write("/dev/full"), "write the table of jobs to /dev/full: no space left on device")
-	})
-}
-
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	var all []string
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-	return all
 }

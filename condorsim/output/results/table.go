@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 )
@@ -55,7 +56,7 @@ func (f *Folder) columns() []column {
 		}))
 	}
 	for _, name := range names {
-		half := func(c *Cell) (float64, bool) { return c.Weeks.HalfWidth(name) }
+		half := func(c *Cell) (float64, bool) { return intervals.OfMean(c.Weeks, name) }
 		if slices.ContainsFunc(f.Cells, func(c Cell) bool { _, ok := half(&c); return ok }) {
 			all = append(all, spreadsheet.OptionalColumnOf(name+"_half_width", half))
 		}

@@ -55,7 +55,7 @@ func NewCollector(tb testing.TB) *Collector {
 // as lines.
 func (c *Collector) Set(adType string, ads ...string) {
 	c.t.Helper()
-	c.SetAds(adType, parse(c.t, ads)...)
+	c.SetAds(adType, c.parse(ads)...)
 }
 
 // SetAds is Set with parsed ads.

@@ -28,6 +28,7 @@ type Daemon struct {
 
 	mu     sync.Mutex
 	before func(ctx context.Context, command int) error
+	parser classad.Parser
 	stop   func()
 }
 
@@ -125,12 +126,16 @@ func Client() *security.Client {
 	}
 }
 
-func parse(tb testing.TB, texts []string) []*classad.ClassAd {
-	tb.Helper()
+// parse parses ads. The daemon's parser remembers what they have in common with those before, as worlds
+// publish nearly the same ads again and again.
+func (d *Daemon) parse(texts []string) []*classad.ClassAd {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	ads := make([]*classad.ClassAd, len(texts))
 	for i, text := range texts {
-		ad, err := classad.ParseOld(text)
-		require.NoError(tb, err, text)
+		ad, err := d.parser.ParseOld(text)
+		require.NoError(d.t, err, text)
 		ads[i] = ad
 	}
 	return ads

@@ -61,7 +61,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 // SetJobs replaces the queue by these jobs, given as lines.
 func (s *Schedd) SetJobs(jobs ...string) {
 	s.t.Helper()
-	s.SetJobAds(parse(s.t, jobs)...)
+	s.SetJobAds(s.parse(jobs)...)
 }
 
 // SetJobAds is SetJobs with parsed ads.

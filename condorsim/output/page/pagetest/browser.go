@@ -1,3 +1,5 @@
+//go:build browser
+
 package pagetest
 
 import (
@@ -30,28 +32,52 @@ type Page struct {
 	context.Context
 }
 
-// Open opens a file in its own browser, and skips the test if there is no browser. The test fails
+// started is the browser of all pages, as a context for chromedp; nil: there is none.
+var started context.Context //nolint:gochecknoglobals // set by Main before any test
+
+// Main runs the tests of a package, with one browser for all of them: to start one takes longer than
+// most tests. It returns the exit code.
+func Main(m *testing.M) int {
+	path := browser()
+	if path == "" {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "browser-")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	//nolint:gocritic // the array is copied, as it has no room
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+	)
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	ctx, cancel := chromedp.NewContext(allocated)
+	defer cancel()
+	if err = chromedp.Do(ctx); err != nil {
+		return fail(err)
+	}
+	started = ctx
+	return m.Run()
+}
+
+func fail(err error) int {
+	_, _ = os.Stderr.WriteString(err.Error() + "\n")
+	return 1
+}
+
+// Open opens a file in a tab of its own, and skips the test if there is no browser. The test fails
 // if the page logs an error or requests anything but itself.
 func Open(tb testing.TB, file string, v View) *Page {
 	tb.Helper()
-	if testing.Short() {
-		tb.Skip("skipped: starts a browser")
-	}
-	path := browser()
-	if path == "" {
+	if started == nil {
 		tb.Skip("skipped: no Chromium is installed")
 	}
-	//nolint:gocritic // the array is copied, as it has no room
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(tb.TempDir()),
-		chromedp.WindowSize(int(v.Width), int(v.Height)),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-	)
-	allocated, stop := chromedp.NewExecAllocator(tb.Context(), options...)
-	tb.Cleanup(stop)
 	absolute, err := filepath.Abs(file)
 	require.NoError(tb, err)
-	ctx, cancel := chromedp.NewContext(allocated, chromedp.WithListener(watch(tb, "file://"+absolute)))
+	ctx, cancel := chromedp.NewContext(started, chromedp.WithListener(watch(tb, "file://"+absolute)))
 	tb.Cleanup(cancel)
 	scheme := "light"
 	if v.Dark {

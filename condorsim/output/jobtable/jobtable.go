@@ -1,4 +1,6 @@
-package report
+// Package jobtable writes what became of the jobs of a simulation, a row for each: CSV for people and
+// spreadsheets, Parquet for programs.
+package jobtable
 
 import (
 	"errors"
@@ -16,8 +18,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
-// JobsFile writes the table of jobs to a file, whole or not at all.
-type JobsFile struct {
+// File writes the table of jobs to a file, whole or not at all.
+type File struct {
 	// Predictions adds columns with the run times that the jobs were planned with.
 	Predictions bool
 	// RawNames writes names into CSV as they are. Otherwise those that a spreadsheet would take for
@@ -31,24 +33,24 @@ type JobsFile struct {
 
 const parquetEnd = ".parquet"
 
-// jobsEnds are the ends of file names that say how the table of jobs is written.
-func jobsEnds() []string { return []string{".csv", ".csv.gz", ".csv.zst", parquetEnd} }
+// ends are the ends of file names that say how the table of jobs is written.
+func ends() []string { return []string{".csv", ".csv.gz", ".csv.zst", parquetEnd} }
 
-// CreateJobs begins the file of the table, in the format that the end of its name says: .csv,
+// Create begins the file of the table, in the format that the end of its name says: .csv,
 // .csv.gz, .csv.zst or .parquet. Devices and pipes get CSV. It is called before the simulation, so
 // that a wrong path is reported early.
-func CreateJobs(path string) (*JobsFile, error) {
+func Create(path string) (*File, error) {
 	file, err := wholefile.Create("the table of jobs", path)
 	if err != nil {
 		return nil, err
 	}
-	ends := func(end string) bool { return strings.HasSuffix(path, end) }
-	if !isStream(path) && !slices.ContainsFunc(jobsEnds(), ends) {
+	ended := func(end string) bool { return strings.HasSuffix(path, end) }
+	if !isStream(path) && !slices.ContainsFunc(ends(), ended) {
 		file.Discard()
 		return nil, fmt.Errorf("write the table of jobs to %s: its format is not known; end the name with one of %s",
-			path, strings.Join(jobsEnds(), ", "))
+			path, strings.Join(ends(), ", "))
 	}
-	return &JobsFile{file: file, path: path}, nil
+	return &File{file: file, path: path}, nil
 }
 
 // isStream reports whether there is a device or pipe at a path, whose name says nothing.
@@ -58,7 +60,7 @@ func isStream(path string) bool {
 }
 
 // File returns the file being written; nil if j is nil.
-func (j *JobsFile) File() *wholefile.File {
+func (j *File) File() *wholefile.File {
 	if j == nil {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (j *JobsFile) File() *wholefile.File {
 }
 
 // Write writes the table and puts the file in its place.
-func (j *JobsFile) Write(r *condorsim.Result) error {
+func (j *File) Write(r *condorsim.Result) error {
 	return j.file.Fill(func(out io.Writer) error {
 		if strings.HasSuffix(j.path, parquetEnd) {
 			return spreadsheet.WriteParquet(out, j.columns(r), jobs(r))
@@ -80,17 +82,17 @@ func (j *JobsFile) Write(r *condorsim.Result) error {
 }
 
 // Discard removes the unfinished file if the table was not written.
-func (j *JobsFile) Discard() {
+func (j *File) Discard() {
 	if j != nil {
 		j.file.Discard()
 	}
 }
 
-// WriteJobs writes a row of comma-separated values for each job, in the order of the workload.
+// Write writes a row of comma-separated values for each job, in the order of the workload.
 // Columns of what never happened, and of unknown users and requested times, are empty.
-func WriteJobs(out io.Writer, r *condorsim.Result) error { return (&JobsFile{}).csv(out, r) }
+func Write(out io.Writer, r *condorsim.Result) error { return (&File{}).csv(out, r) }
 
-func (j *JobsFile) csv(out io.Writer, r *condorsim.Result) error {
+func (j *File) csv(out io.Writer, r *condorsim.Result) error {
 	name := spreadsheet.Quote
 	if j.RawNames {
 		name = func(text string) string { return text }
@@ -138,7 +140,7 @@ func label(name string, value func(jobRow) string) jobColumn {
 
 // columns returns the columns of the table. Fair start times and predictions are there if they were
 // requested.
-func (j *JobsFile) columns(r *condorsim.Result) []jobColumn {
+func (j *File) columns(r *condorsim.Result) []jobColumn {
 	all := []jobColumn{
 		label("id", func(row jobRow) string { return row.job.Name }),
 		number("submit", func(row jobRow) int64 { return int64(row.job.Submit) }),
