@@ -27,7 +27,7 @@ help: ## which target answers which question, and how long it takes
 build: ## does it compile? every binary, into bin/ (a minute the first time, then seconds)
 	go build -o bin/ ./...
 
-test: ## does it work? all tests, as in the README (six minutes the first time, then one)
+test: ## does it work? all tests, as in the README (four minutes the first time, then one)
 	$(TEST) ./...
 
 # What is left out computes the same again, or starts many processes: make soak has all under the
