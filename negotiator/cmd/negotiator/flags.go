@@ -14,40 +14,40 @@ import (
 type poolFlags struct {
 	Config string `placeholder:"FILE" help:"Configuration file (YAML); flags come after it."`
 
-	Pool     *string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
-	Workload *string `group:"Pool" placeholder:"FILE" help:"${run_workload}"`
-	Speed    *string `group:"Pool" placeholder:"X" help:"Simulated seconds in a second, or max."`
+	Pool     *string `group:"Pool" placeholder:"FILE" help:"${set_pool}"`
+	Workload *string `group:"Pool" placeholder:"FILE" help:"${set_workload}"`
+	Speed    *string `group:"Pool" placeholder:"X" help:"${set_speed}"`
 
-	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"${run_policy}"`
+	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"${set_policy}"`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"${run_policy_opt}"`
-	Order     *string           `group:"Policy" placeholder:"NAME" help:"${run_order}"`
-	Placement *string           `group:"Policy" placeholder:"RULE" help:"How slots are chosen: rank, pack or spread."`
+	Order     *string           `group:"Policy" placeholder:"NAME" help:"${set_order}"`
+	Placement *string           `group:"Policy" placeholder:"RULE" help:"${set_placement}"`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
-	InProcess bool              `group:"Policy" help:"${run_in_process}"`
+	InProcess bool              `group:"Policy" help:"${set_plugins.in_process}"`
 
 	estimateFlags
 	realFlags
 
-	LogLevel *string `group:"Output" placeholder:"LEVEL" help:"trace, debug, info, warn, error or off."`
+	LogLevel *string `group:"Output" placeholder:"LEVEL" help:"${set_log_level}"`
 }
 
 // estimateFlags set the run times that jobs are planned with.
 type estimateFlags struct {
-	Estimates         *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_all}"`
-	EstimatesOrder    *string           `group:"Estimates" placeholder:"NAME" help:"Another one for the queue's order."`
-	EstimatesBackfill *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_backfill}"`
-	EstimatesRunning  *string           `group:"Estimates" placeholder:"NAME" help:"${estimates_running}"`
+	Estimates         *string           `group:"Estimates" placeholder:"NAME" help:"${set_estimates}"`
+	EstimatesOrder    *string           `group:"Estimates" placeholder:"NAME" help:"${set_estimates_order}"`
+	EstimatesBackfill *string           `group:"Estimates" placeholder:"NAME" help:"${set_estimates_backfill}"`
+	EstimatesRunning  *string           `group:"Estimates" placeholder:"NAME" help:"${set_estimates_running}"`
 	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"${estimates_opt}"`
-	History           *string           `group:"Estimates" placeholder:"FILE" help:"${estimates_history}"`
-	EstimateAttr      []string          `group:"Estimates" placeholder:"ATTR" help:"${estimates_estimate_attr}"`
+	History           *string           `group:"Estimates" placeholder:"FILE" help:"${set_history}"`
+	EstimateAttr      []string          `group:"Estimates" placeholder:"ATTR" help:"${set_estimate_attributes}"`
 }
 
 // realFlags are settings for real pools.
 type realFlags struct {
-	Token   *string `group:"Real pool" placeholder:"FILE" help:"${real_token}"`
-	State   *string `group:"Real pool" placeholder:"DIR" help:"Where guarantees and usage outlive the process."`
-	HTTP    *string `group:"Real pool" name:"http" placeholder:"ADDR" help:"Tell metrics and start times at HOST:PORT."`
-	Observe bool    `group:"Real pool" help:"${real_observe}"`
+	Token   *string `group:"Real pool" placeholder:"FILE" help:"${set_token}"`
+	State   *string `group:"Real pool" placeholder:"DIR" help:"${set_state}"`
+	HTTP    *string `group:"Real pool" name:"http" placeholder:"ADDR" help:"${set_http}"`
+	Observe bool    `group:"Real pool" help:"${set_observe}"`
 }
 
 // Help is shown below the flags.
