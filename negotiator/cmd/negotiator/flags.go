@@ -58,38 +58,33 @@ func (c *poolFlags) source() *source.Settings {
 	return &source.Settings{File: c.Config, Pool: c.Pool, Flags: c}
 }
 
-// strings are the flags that set one text, with the key of the setting and where it is.
-func (c *poolFlags) strings(s *config.Config) []stringFlag {
-	return []stringFlag{
-		{"pool", c.Pool, &s.Pool},
-		{"workload", c.Workload, &s.Workload},
-		{"speed", c.Speed, &s.Speed},
-		{"policy", c.Policy, &s.Policy},
-		{"order", c.Order, &s.Order},
-		{"placement", c.Placement, &s.Placement},
-		{"estimates", c.Estimates, &s.Estimates},
-		{"estimates_order", c.EstimatesOrder, &s.EstimatesOrder},
-		{"estimates_backfill", c.EstimatesBackfill, &s.EstimatesBackfill},
-		{"estimates_running", c.EstimatesRunning, &s.EstimatesRunning},
-		{"history", c.History, &s.History},
-		{"log_level", c.LogLevel, &s.LogLevel},
-		{"state", c.State, &s.State},
-		{"http", c.HTTP, &s.HTTP},
-		{"token", c.Token, &s.Token},
+// strings are the values of the flags that set one text, by the key of the setting; nil where a flag is
+// not given.
+func (c *poolFlags) strings() map[string]*string {
+	return map[string]*string{
+		"pool":               c.Pool,
+		"workload":           c.Workload,
+		"speed":              c.Speed,
+		"policy":             c.Policy,
+		"order":              c.Order,
+		"placement":          c.Placement,
+		"estimates":          c.Estimates,
+		"estimates_order":    c.EstimatesOrder,
+		"estimates_backfill": c.EstimatesBackfill,
+		"estimates_running":  c.EstimatesRunning,
+		"history":            c.History,
+		"log_level":          c.LogLevel,
+		"state":              c.State,
+		"http":               c.HTTP,
+		"token":              c.Token,
 	}
-}
-
-// stringFlag is a flag that sets one text; the value is nil if it is not given.
-type stringFlag struct {
-	key           string
-	value, target *string
 }
 
 // Over overrides settings with the flags.
 func (c *poolFlags) Over(s *config.Config) {
-	for _, flag := range c.strings(s) {
-		if flag.value != nil {
-			*flag.target = *flag.value
+	for key, value := range c.strings() {
+		if value != nil {
+			*config.Named(key).Target(s).(*string) = *value
 		}
 	}
 	if c.PolicyOpt != nil {
@@ -114,7 +109,5 @@ func (c *poolFlags) Given(key string) bool {
 	case "estimates_options":
 		return c.EstimatesOpt != nil
 	}
-	return slices.ContainsFunc(c.strings(new(config.Config)), func(flag stringFlag) bool {
-		return flag.key == key && flag.value != nil
-	})
+	return c.strings()[key] != nil
 }
