@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
@@ -61,11 +62,13 @@ func readPool(s config.Config) (*pools.Description, error) {
 func readWorkload(s config.Config, pool *pools.Description) (*condorsim.Workload, error) {
 	if hasExtension(s.Workload, ".swf", ".swf.gz") {
 		bounds := pool.Bounds()
-		trace, err := workload.Open(s.Workload, workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory})
+		read, err := formats.ReadFile(s.Workload, formats.Options{
+			Options: workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory},
+		})
 		if err != nil {
 			return nil, fmt.Errorf("read the workload: %w", err)
 		}
-		return condorsim.OnPool(trace, pool)
+		return condorsim.OnPool(read.Trace, pool)
 	}
 	var w *condorsim.Workload
 	err := readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {

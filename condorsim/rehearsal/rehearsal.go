@@ -10,7 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/active"
@@ -109,7 +109,7 @@ func (p *Rehearsal) learnFrom(s config.Config) error {
 
 // ReadEnded reads the jobs of a trace or of job ads that have ended.
 func ReadEnded(file io.Reader, name string, until backfill.Time, s config.Config) ([]estimate.Ended, error) {
-	return history.ReadEnded(file, name, history.EndedOptions{
+	return formats.ReadEnded(file, name, formats.EndedOptions{
 		Until: until, EstimateAttributes: s.EstimateAttributes, DefaultEstimate: defaultEstimate(s),
 	})
 }

@@ -56,8 +56,8 @@ type Trace struct {
 	EstimatesOptions map[string]string `yaml:"estimates_options"`
 }
 
-// Source is a trace's file and how to read it, as the flags of condorsim run. In a merged trace,
-// the whole gives what its parts leave out.
+// Source is a file of jobs, in any format that is read, and how to read it, as the flags of
+// condorsim run. In a merged trace, the whole gives what its parts leave out.
 type Source struct {
 	File       string `yaml:"file"`
 	CPUs       int64  `yaml:"cpus"`

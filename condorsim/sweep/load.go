@@ -2,13 +2,14 @@ package sweep
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -68,12 +69,36 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // only read
-	trace, err := workload.ReadSWF(in, file.path, s.options(machine))
-	cut := workload.Transform{Until: s.Until, Max: s.Max}
-	if err != nil || cut.IsZero() {
-		return trace, err
+	source, err := formats.Open(in, file.path)
+	if err != nil {
+		return nil, err
 	}
-	return trace.Transform(cut)
+	defer source.Close()
+	if err = s.suits(source.Format); err != nil {
+		return nil, fmt.Errorf("%s: %w", file.path, err)
+	}
+	jobs, err := source.Read(formats.Options{Options: s.options(machine)})
+	if err != nil {
+		return nil, err
+	}
+	cut := workload.Transform{Until: s.Until, Max: s.Max}
+	if cut.IsZero() {
+		return jobs.Trace, nil
+	}
+	return jobs.Transform(cut)
+}
+
+// suits returns an error if the source says how to read what a file of that format does not leave
+// open.
+func (s Source) suits(f *formats.Format) error {
+	switch {
+	case f == formats.Ads && s.ProcsField != "":
+		return errors.New("procs_field says how a trace is read; the file holds job ads")
+	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
+		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
+	default:
+		return nil
+	}
 }
 
 // workload makes the workload of a cell: the jobs with a load and an estimate model, on the pool. t
@@ -103,7 +128,7 @@ func (in *input) readHistory() ([]estimate.Ended, error) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := history.ReadEnded(file, in.history.path, history.EndedOptions{})
+	ended, err := formats.ReadEnded(file, in.history.path, formats.EndedOptions{})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("the history %s: no job in it ran to its end, so there is nothing to learn", in.history.path)
 	}

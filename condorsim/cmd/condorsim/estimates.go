@@ -10,7 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 )
 
@@ -54,7 +54,7 @@ func (f *estimateFlags) check(told bool) error {
 }
 
 // learn gives the workload the history that its estimators learn from.
-func (c *runCommand) learn(w *condorsim.Workload) error {
+func (c *runCommand) learn(p *process, w *condorsim.Workload) error {
 	if c.HistoryShare > 0 && c.Instance != "" {
 		return errors.New("--history-share: an instance is taken as it is; give what to learn from with --history")
 	}
@@ -62,12 +62,12 @@ func (c *runCommand) learn(w *condorsim.Workload) error {
 	if c.History == "" {
 		return nil
 	}
-	file, err := openFile(c.History)
+	file, err := p.files.Open(c.History)
 	if err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := history.ReadEnded(file, c.History, history.EndedOptions{EstimateAttributes: c.EstimateAttr})
+	ended, err := formats.ReadEnded(file, c.History, formats.EndedOptions{EstimateAttributes: c.EstimateAttr})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("--history %s: no job in it ran to its end, so there is nothing to learn", c.History)
 	}

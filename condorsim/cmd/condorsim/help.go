@@ -1,6 +1,10 @@
 package main
 
-import "github.com/condor-backfill/condor-backfill/negotiator/cli"
+import (
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
 
 // helpTexts are the help texts that are too long for a field's tag. The tag refers to them by name:
 // help:"${run_workload}" is the text of condorsim run --workload.
@@ -13,10 +17,9 @@ var helpTexts = cli.Texts{
 	"estimates_history_share": "Learn from the first F (0 to 1) of the jobs, and do not run these.",
 	"report_baseline":         "Scheduler that the others are compared with; by default what the sweep says.",
 	"report_charts":           "Also write each chart to DIR/charts, as svg, png or both; none: neither.",
-	"run_file":                "What to run: a trace, job ads or an instance, or - for standard input.",
-	"run_workload": "The same as FILE: a trace in the Standard Workload Format, job ads as condor_history -long, -json " +
-		"or -xml prints them, or an instance; plain, .gz, .xz or .zst; or the name of a trace that is built in, such " +
-		"as lublin-128.",
+	"run_file":                "What to run: " + formats.Holdings() + ", or - for standard input.",
+	"run_workload": "The same as FILE: plain, .gz, .xz or .zst; or the name of a trace that is built in, such as " +
+		"lublin-128. condorsim workload formats describes what is read.",
 	"run_instance":        "The same for a small JSON instance, whatever its text begins with.",
 	"run_load":            "Scale the load: times between submissions are divided by F.",
 	"trace_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",
@@ -29,9 +32,10 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
-	"run_plan_depth": "Most waiting jobs that conservative, pc, dc and slack reserve for; the others start beside " +
-		"them. No limit by default.",
-	"run_reorder":    "Under conservative, pc, dc and slack: promise starts in the queue's order, not in order of jobs.",
+	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +
+		"beside them. No limit by default.",
+	"run_reorder": "Under " + policies.Guaranteeing("and") + ": promise starts in the queue's order, not in order of " +
+		"jobs.",
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",
@@ -73,6 +77,6 @@ var helpTexts = cli.Texts{
 		"process, less comes in bursts.",
 	"simple_run_median": "Median of the run times, which are log-normal; 1800 by default.",
 	"simple_zipf":       "Users have jobs by Zipf's law with this exponent, 1.2 by default.",
-	"trace": "What to read: a trace in the Standard Workload Format, job ads or an instance, plain, .gz, .xz or .zst; " +
+	"trace": "What to read: " + formats.Holdings() + ", plain, .gz, .xz or .zst; " +
 		"- for standard input; or the name of a trace that is built in.",
 }

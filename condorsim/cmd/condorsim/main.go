@@ -2,10 +2,15 @@
 package main
 
 import (
+	"io"
 	"os"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
+	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
@@ -48,8 +53,19 @@ type commands struct {
 
 func main() {
 	serve.IfChild(os.Args[1:], policies.All())
-	code := cli.Main("condorsim", description, &commands{}, os.Args[1:], helpTexts,
-		grammar.Speaks(policyv1.Name()), cli.Values(policies.All(), auto.Name))
-	wholefile.Abandon() // an interrupted command may still be writing
-	os.Exit(code)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// process is what a command has of its process.
+type process struct {
+	files     *formats.Files
+	out, errs io.Writer
+}
+
+// run runs a command line and returns its exit code.
+func run(args []string, in *os.File, out, errs io.Writer) int {
+	defer wholefile.Abandon() // an interrupted command may still be writing
+	files := &formats.Files{Stdin: in, BuiltIn: configs.Files(), TracePath: configs.TracePath}
+	return cli.Main("condorsim", description, &commands{}, args, helpTexts, kong.Writers(out, errs),
+		kong.Bind(&process{files, out, errs}), grammar.Speaks(policyv1.Name()), cli.Values(policies.All(), auto.Name))
 }

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/console"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
@@ -48,7 +49,7 @@ type written struct {
 }
 
 // Run makes the report.
-func (c *reportCommand) Run() error {
+func (c *reportCommand) Run(p *process) error {
 	formats, err := c.formats()
 	if err != nil {
 		return cli.Bad(err)
@@ -77,63 +78,16 @@ func (c *reportCommand) Run() error {
 		return err
 	}
 	if !folder.Complete() {
-		cli.Logger("condorsim", "warn", os.Stderr).Warn("the results are partial, and the report says so", "cells",
+		cli.Logger("condorsim", "warn", p.errs).Warn("the results are partial, and the report says so", "cells",
 			len(folder.Cells), "of", len(folder.Manifest.Cells))
 	}
-	if err = c.print(written{
+	if err = c.print(p.out, written{
 		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells),
 		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
 	}); err != nil || c.JSON {
 		return err
 	}
-	return printMeans(study)
-}
-
-// printMeans prints the two means that studies compare first, as the page shows them.
-func printMeans(study *page.Study) error {
-	for _, from := range study.Tables() {
-		if from.Name != "mean_wait" && from.Name != "mean_bounded_slowdown" {
-			continue
-		}
-		t := table.NewWriter()
-		t.SetStyle(table.StyleLight)
-		t.Style().Format.Header = text.FormatDefault
-		var header table.Row
-		var alignment []table.ColumnConfig
-		for i, column := range from.Columns {
-			header = append(header, column.Title)
-			align := text.AlignLeft
-			if column.Number {
-				align = text.AlignRight
-			}
-			alignment = append(alignment, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
-		}
-		t.AppendHeader(header)
-		t.SetColumnConfigs(alignment)
-		for _, values := range from.Rows {
-			var row table.Row
-			for _, v := range values {
-				star := ""
-				if v.Best {
-					star = "★ "
-				}
-				row = append(row, star+v.Cell())
-			}
-			t.AppendRow(row)
-		}
-		if _, err := fmt.Fprintf(os.Stdout, "\n%s\n%s\n%s\n", heading(from), t.Render(), from.Caption); err != nil {
-			return fmt.Errorf("print the means: %w", err)
-		}
-	}
-	return nil
-}
-
-// heading is the title of a table of one measure, with its unit.
-func heading(t page.Table) string {
-	if unit := t.Columns[len(t.Columns)-1].Unit; unit != "" {
-		return t.Title + ", in " + unit
-	}
-	return t.Title
+	return console.Means(p.out, study)
 }
 
 // create creates the report's file, which must not be one of the results.
@@ -169,9 +123,9 @@ func (c *reportCommand) formats() ([]string, error) {
 	return formats, nil
 }
 
-func (c *reportCommand) print(w written) error {
+func (c *reportCommand) print(out io.Writer, w written) error {
 	if c.JSON {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(w); err != nil {
 			return fmt.Errorf("print what was written: %w", err)
@@ -187,7 +141,7 @@ func (c *reportCommand) print(w written) error {
 		{"charts", fmt.Sprintf("%d in %s", w.Charts, filepath.Join(c.Folder, "charts"))},
 		{"tables", fmt.Sprintf("%d in %s", w.Tables, filepath.Join(c.Folder, "tables"))},
 	})
-	if _, err := os.Stdout.WriteString(t.Render() + "\n"); err != nil {
+	if _, err := io.WriteString(out, t.Render()+"\n"); err != nil {
 		return fmt.Errorf("print what was written: %w", err)
 	}
 	return nil

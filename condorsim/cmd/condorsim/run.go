@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -18,8 +17,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -103,9 +100,9 @@ Decisions that did not count, and that the fallback took instead, are in the sum
 }
 
 // Run simulates and prints.
-func (c *runCommand) Run(ctx context.Context) error {
+func (c *runCommand) Run(ctx context.Context, p *process) error {
 	began := time.Now()
-	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	if err := c.check(); err != nil {
 		return cli.Bad(err)
 	}
@@ -120,7 +117,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	}
 	defer out.discard()
 	collectAt(mostPercent) // most of what is read stays
-	w, err := c.load(logger)
+	w, err := c.load(p, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -171,15 +168,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
 	}
-	return cmp.Or(c.print(run, result, extras), ownResults(result, config.Fallback))
+	return cmp.Or(c.print(p.out, run, result, extras), ownResults(result, config.Fallback))
 }
 
 // print prints the summary.
-func (c *runCommand) print(run report.Run, result *condorsim.Result, extras *report.Extras) error {
+func (c *runCommand) print(out io.Writer, run report.Run, result *condorsim.Result, extras *report.Extras) error {
 	if c.JSON {
-		return report.JSON(os.Stdout, run, result, extras)
+		return report.JSON(out, run, result, extras)
 	}
-	return report.Table(os.Stdout, run, result, extras)
+	return report.Table(out, run, result, extras)
 }
 
 // title returns the title of the Gantt chart. It names the order if the user or the policy does.
@@ -291,111 +288,6 @@ func (c *runCommand) createJobs() (*report.JobsFile, error) {
 		file.Predictions, file.RawNames = c.Predictions, c.RawNames
 	}
 	return file, err
-}
-
-// load reads the workload and the pool.
-func (c *runCommand) load(logger hclog.Logger) (w *condorsim.Workload, err error) {
-	cli.Tell("reading %s, to run it under %s", shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
-	var pool *pools.Description
-	if c.Pool != "" {
-		if pool, err = readPool(c.Pool, logger); err != nil {
-			return nil, err
-		}
-	}
-	format := workload.FormatInstance
-	if c.Workload != "" {
-		if format, err = formatOf(c.Workload); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case format == workload.FormatAds && c.ProcsField != "allocated":
-		return nil, fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", shown(c.Workload))
-	case format == workload.FormatAds:
-		w, err = c.history(pool, logger)
-	case len(c.EstimateAttr) > 0 && c.History == "":
-		return nil, errors.New("--estimate-attr says how job ads are read; the workload holds none")
-	default:
-		if format == workload.FormatInstance {
-			c.Workload, c.Instance = "", cmp.Or(c.Instance, c.Workload)
-		}
-		w, err = c.fromTrace(pool, logger)
-	}
-	if err != nil {
-		return nil, err
-	}
-	w.Seed = c.Seed
-	if err = c.learn(w); err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-func (c *runCommand) fromTrace(pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
-	trace, err := c.trace(pool, logger)
-	if err != nil {
-		return nil, err
-	}
-	if pool != nil {
-		return condorsim.OnPool(trace, pool)
-	}
-	return condorsim.FromTrace(trace, nil)
-}
-
-func (c *runCommand) trace(pool *pools.Description, logger hclog.Logger) (*workload.Trace, error) {
-	if c.Instance != "" {
-		if c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 || c.Clean != "papers" ||
-			c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes() {
-			return nil, errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
-				"that change a trace say how it is read; an instance is taken as it is")
-		}
-		trace, err := readInstance(c.Instance)
-		if err == nil && len(trace.Jobs) == 0 {
-			err = fmt.Errorf("%s: there is no job in it", shown(c.Instance))
-		}
-		return trace, err
-	}
-	trace, err := c.open(c.Workload, c.readOptions(pool), c.transform(c.Load, c.Jobs))
-	if err != nil {
-		return nil, err
-	}
-	return trace, c.tell(trace, logger)
-}
-
-// readOptions returns how to read a trace. With a pool, the pool decides which jobs are too large,
-// and whether memory counts.
-func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
-	bounds := pool.Bounds()
-	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
-	return c.options(m, c.MemoryModel)
-}
-
-// tell logs what was read, and returns an error if there is no job.
-func (c *runCommand) tell(trace *workload.Trace, logger hclog.Logger) error {
-	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
-	if n := trace.Cleaning.TooWide; n > 0 {
-		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs",
-			abridge(workload.Dropped(trace.Drops, workload.WhyTooWide)))
-	}
-	if n := trace.Cleaning.TooMuchMemory; n > 0 {
-		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
-			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
-	}
-	if len(trace.Jobs) == 0 {
-		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
-			"workload formats describes what is read", shown(c.Workload), trace.Cleaning.JobsRead)
-	}
-	return nil
-}
-
-// abridge lists the first 20 numbers, and says how many more there are.
-func abridge(ids []int64) string {
-	const most = 20
-	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
-	if len(ids) > most {
-		text += fmt.Sprintf(" and %d more", len(ids)-most)
-	}
-	return text
 }
 
 // config returns the configuration with the policy and its fallback, for the workload's pool, and a

@@ -4,25 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-	"path"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/console"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
-	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 	"github.com/condor-backfill/condor-backfill/plugins/version"
@@ -47,7 +43,7 @@ type sweepCommand struct {
 
 // Help is shown below the flags.
 func (*sweepCommand) Help() string {
-	return `Sweeps that are built in: ` + strings.Join(builtInSweeps(), ", ") + `.
+	return `Sweeps that are built in: ` + strings.Join(sweep.BuiltIn(configs.Files()), ", ") + `.
 
 Examples:
   condorsim sweep guarantees --traces ~/traces
@@ -66,11 +62,11 @@ simulation; as long as some are missing, they are called results-incomplete.
 }
 
 // Run sweeps and prints.
-func (c *sweepCommand) Run(ctx context.Context) error {
+func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	if c.Jobs < 0 || c.Parallel < 0 {
 		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
 	}
-	logger := cli.Logger("condorsim", c.LogLevel, os.Stderr)
+	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	plan, err := c.plan(ctx, logger)
 	if err != nil {
 		return cli.Bad(err)
@@ -79,10 +75,10 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	if out == "" {
 		out = plan.Manifest.Name
 	}
-	say := &sweepView{out: os.Stderr}
+	say := &sweepView{out: p.errs}
 	say.skipped(plan.Manifest.Skipped)
 	if c.List {
-		return c.list(plan, out)
+		return c.list(p.out, plan, out)
 	}
 	folder, err := results.Open(out)
 	if err != nil {
@@ -112,7 +108,7 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = c.print(done); err != nil {
+	if err = c.print(p.out, done); err != nil {
 		return err
 	}
 	say.results(done)
@@ -122,7 +118,7 @@ func (c *sweepCommand) Run(ctx context.Context) error {
 // plan reads the sweep's file, finds the files that it names and makes the cells, which are its
 // simulations.
 func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sweep, error) {
-	text, beside, err := c.read()
+	text, beside, err := sweep.ReadFile(c.File, configs.Files())
 	if err != nil {
 		return nil, err
 	}
@@ -140,43 +136,6 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 		},
 		Policies: makePolicies(logger), Jobs: c.Jobs, Version: version, Command: c.command(),
 	})
-}
-
-// read reads the text of the sweep's file, or of a built-in sweep, and returns it with the folders
-// beside those of --traces in which its traces may be.
-func (c *sweepCommand) read() (text []byte, beside []string, err error) {
-	text, err = strictyaml.ReadFile(c.File)
-	if err == nil {
-		if dir := filepath.Dir(c.File); dir != "." {
-			beside = append(beside, dir)
-		}
-		return text, append(beside, "."), nil
-	}
-	name := strings.TrimSuffix(c.File, ".yaml")
-	info, statErr := os.Stat(c.File)
-	results := statErr == nil && info.IsDir() // a folder of results may have a built-in sweep's name
-	if !results && !errors.Is(err, fs.ErrNotExist) || path.Base(name) != name {
-		return nil, nil, fmt.Errorf("read the sweep: %w", err)
-	}
-	text, builtInErr := fs.ReadFile(configs.Files(), path.Join("sweeps", name+".yaml"))
-	if builtInErr != nil {
-		known := builtInSweeps()
-		return nil, nil, fmt.Errorf("read the sweep: %w, and none of that name is built in%s (there are %s)", err,
-			backfill.DidYouMean(name, known), strings.Join(known, ", "))
-	}
-	return text, []string{"."}, nil
-}
-
-func builtInSweeps() []string {
-	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
-	if err != nil {
-		return nil // the pattern is valid
-	}
-	for i, p := range paths {
-		paths[i] = strings.TrimSuffix(path.Base(p), ".yaml")
-	}
-	slices.Sort(paths)
-	return paths
 }
 
 // command returns a command that repeats the sweep; it leaves out the output folder and the number
@@ -278,9 +237,9 @@ func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, f
 }
 
 // print prints the results of the finished cells.
-func (c *sweepCommand) print(done *results.Folder) error {
+func (c *sweepCommand) print(out io.Writer, done *results.Folder) error {
 	if c.JSON {
-		return results.WriteJSON(os.Stdout, done)
+		return results.WriteJSON(out, done)
 	}
-	return newResultsTable(done).write(os.Stdout)
+	return console.Results(out, done)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
@@ -11,7 +11,7 @@ import (
 )
 
 // list prints the cells (simulations of the sweep) and whether they are finished.
-func (c *sweepCommand) list(plan *sweep.Sweep, out string) error {
+func (c *sweepCommand) list(w io.Writer, plan *sweep.Sweep, out string) error {
 	state := plan.Split(out)
 	todo := map[int]bool{}
 	for _, i := range state.Todo {
@@ -30,7 +30,7 @@ func (c *sweepCommand) list(plan *sweep.Sweep, out string) error {
 		list = append(list, listed{plan.Manifest.Cells[i], !todo[i] && !c.Fresh})
 	}
 	if c.JSON {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", " ")
 		return encoder.Encode(struct {
 			Name    string              `json:"name"`
@@ -45,7 +45,7 @@ func (c *sweepCommand) list(plan *sweep.Sweep, out string) error {
 		if l.Finished {
 			state = "finished"
 		}
-		if _, err = fmt.Fprintf(os.Stdout, "%-8s %s\n", state, l.ID); err != nil {
+		if _, err = fmt.Fprintf(w, "%-8s %s\n", state, l.ID); err != nil {
 			return fmt.Errorf("print the list: %w", err)
 		}
 	}

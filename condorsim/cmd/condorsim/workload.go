@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
@@ -78,116 +78,81 @@ func (f modelFlags) transform(load float64, jobs int) workload.Transform {
 	}
 }
 
-// open reads a trace, with a progress bar, or job ads or an instance as a trace, and changes it. If
-// no file has that name, it takes the built-in trace of the name.
-func (f traceFlags) open(file string, opts workload.Options, x workload.Transform) (*workload.Trace, error) {
+// open reads the jobs of a file as a trace, and changes it.
+func (f traceFlags) open(p *process, file string, opts workload.Options,
+	x workload.Transform,
+) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(file)
+	in, err := p.openJobs(file)
 	if err != nil {
 		return nil, err
 	}
-	var trace *workload.Trace
-	switch format {
-	case workload.FormatAds:
-		trace, err = f.readAds(file, opts)
-	case workload.FormatInstance:
-		trace, err = readInstance(file)
+	defer in.close()
+	jobs, err := in.Read(f.withAds(opts))
+	if err != nil {
+		return nil, err
+	}
+	if x.IsZero() {
+		return jobs.Trace, nil
+	}
+	return jobs.Transform(x)
+}
+
+// withAds adds to the options how to read job ads.
+func (f traceFlags) withAds(opts workload.Options) formats.Options {
+	return formats.Options{Options: opts, Ads: history.Options{Estimates: f.EstimateAttr}}
+}
+
+// jobsFile is a file of jobs that is open for reading, with a progress bar.
+type jobsFile struct {
+	*formats.Source
+	file fs.File
+	bar  *cli.Progress
+}
+
+// openJobs opens a file of jobs in any format that is read; if no file has that name, the built-in
+// trace of the name.
+func (p *process) openJobs(name string) (*jobsFile, error) {
+	file, err := p.files.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read trace: %w; check the path, or name one that is built in: %s", err,
+			strings.Join(configs.Traces(), ", "))
+	case err != nil:
+		return nil, fmt.Errorf("read trace: %w; check the path", err)
 	default:
-		trace, err = readTrace(file, opts)
+		return newJobsFile(file, name, formats.Open)
 	}
-	if err != nil || x.IsZero() {
-		return trace, err
-	}
-	return trace.Transform(x)
 }
 
-// formatOf says what a file of jobs holds, by how it begins. If it cannot be read, reading it as a
-// trace gives the error.
-func formatOf(name string) (workload.Format, error) {
-	file, err := openFile(name)
-	if err != nil {
-		return workload.FormatSWF, nil
-	}
-	defer file.Close() //nolint:errcheck // only read
-	text, stop, err := workload.Text(file)
-	if err != nil {
-		return workload.FormatSWF, nil
-	}
-	defer stop()
-	return workload.Recognise(text, shown(name))
-}
-
-// readAds reads job ads as a trace.
-func (f traceFlags) readAds(name string, opts workload.Options) (*workload.Trace, error) {
-	file, err := openFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the workload: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return history.ReadTrace(file, shown(name), f.EstimateAttr, opts)
-}
-
-// readInstance reads an instance (a small JSON workload) as a trace.
-func readInstance(name string) (*workload.Trace, error) {
-	file, err := openFile(name)
+// openInstance opens a file that holds an instance, whatever it begins with.
+func (p *process) openInstance(name string) (*jobsFile, error) {
+	file, err := p.files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
 	}
-	defer file.Close() //nolint:errcheck // only read
-	instance, err := workload.ReadInstance(file, shown(name))
-	if err != nil {
+	return newJobsFile(file, name, formats.Instance.Open)
+}
+
+func newJobsFile(file fs.File, name string, open func(io.Reader, string) (*formats.Source, error)) (*jobsFile, error) {
+	in := &jobsFile{file: file, bar: cli.NewProgress("reading")}
+	var err error
+	if in.Source, err = open(formats.WithProgress(file, in.bar.Update), formats.Shown(name)); err != nil {
+		in.close()
 		return nil, err
 	}
-	return instance.Trace, nil
+	return in, nil
 }
 
-// readTrace reads a trace in SWF, with a progress bar.
-func readTrace(name string, opts workload.Options) (*workload.Trace, error) {
-	bar := cli.NewProgress("reading")
-	defer bar.Done()
-	opts.Progress = bar.Update
-	if pipe, err := openPipe(name); err != nil || pipe != nil {
-		if err != nil {
-			return nil, fmt.Errorf("read trace: %w", err)
-		}
-		return workload.ReadSWF(pipe, shown(name), opts)
+// close ends reading.
+func (in *jobsFile) close() {
+	if in.Source != nil {
+		in.Close()
 	}
-	trace, err := workload.Open(name, opts)
-	if errors.Is(err, fs.ErrNotExist) {
-		return readBuiltIn(name, opts, err)
-	}
-	return trace, err
-}
-
-// readBuiltIn reads the built-in trace of that name. If there is none, it returns the error
-// missing, which says that there is no such file either, with the names of the built-in traces.
-func readBuiltIn(name string, opts workload.Options, missing error) (*workload.Trace, error) {
-	file, err := openBuiltIn(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w, or name one that is built in: %s", missing, strings.Join(configs.Traces(), ", "))
-	}
-	defer file.Close() //nolint:errcheck // only read
-	return workload.ReadSWF(file, name, opts)
-}
-
-func openBuiltIn(name string) (fs.File, error) {
-	return configs.Files().Open(configs.TracePath(name))
-}
-
-// openFile opens a file or pipe; if there is none of that name, a built-in trace.
-func openFile(name string) (fs.File, error) {
-	if pipe, err := openPipe(name); err != nil || pipe != nil {
-		return pipe, err
-	}
-	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if part, builtInErr := openBuiltIn(name); builtInErr == nil {
-			return part, nil
-		}
-	}
-	return file, err
+	_ = in.file.Close() // it was only read
+	in.bar.Done()
 }
 
 // outFlags say where to write a trace.
@@ -201,6 +166,8 @@ type outFile struct {
 	name string // "-": standard output
 	file *wholefile.File
 	json bool
+
+	*process
 }
 
 // madeTrace is the summary of a written trace.
@@ -212,20 +179,20 @@ type madeTrace struct {
 }
 
 // create opens the output, so that a wrong name is refused before the trace is read.
-func (f outFlags) create() (*outFile, error) {
+func (f outFlags) create(p *process) (*outFile, error) {
 	if f.Out == "-" {
 		if f.JSON {
 			return nil, errors.New("--json: the trace itself goes to standard output; say with --out " +
 				"where else it goes")
 		}
-		return &outFile{name: f.Out}, nil
+		return &outFile{name: f.Out, process: p}, nil
 	}
 	if end := filepath.Ext(f.Out); slices.Contains([]string{".bz2", ".zip", ".7z", ".lz4", ".br", ".Z"}, end) {
 		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, "+
 			"or with none of these", f.Out, end)
 	}
 	file, err := wholefile.Create("the trace", f.Out)
-	return &outFile{f.Out, file, f.JSON}, err
+	return &outFile{f.Out, file, f.JSON, p}, err
 }
 
 // discard removes the file if it is unfinished.
@@ -240,32 +207,22 @@ func (o *outFile) write(trace *workload.Trace) error {
 	}
 	for _, left := range trace.Cleaning.Dropped() {
 		made.Dropped[left.Why] = left.Jobs
-		if _, err := fmt.Fprintf(os.Stderr, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
+		if _, err := fmt.Fprintf(o.errs, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
 			return err
 		}
 	}
 	if len(trace.Jobs) == 0 {
 		return cli.Bad(fmt.Errorf("no job of %s is left to be written", trace.Name))
 	}
-	encode := trace.WriteSWF
-	if o.isInstance() {
-		encode = trace.WriteInstance
-	}
+	encode := func(to io.Writer) error { return formats.Named(o.name).Write(trace, to) }
 	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
-}
-
-// isInstance reports whether the trace is to be written as an instance (a small JSON workload) and
-// not as SWF: the name ends with .json, before that of a compression.
-func (o *outFile) isInstance() bool {
-	_, plain := packed.ByName(o.name)
-	return strings.HasSuffix(plain, ".json")
 }
 
 // put writes what the function encode writes, compressed as the end of the file's name says, and
 // prints a summary. On standard output the trace is neither compressed nor followed by a summary.
 func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
 	if o.file == nil {
-		return encode(os.Stdout)
+		return encode(o.out)
 	}
 	pack, err := packed.NewWriter(o.file, o.name)
 	if err != nil {
@@ -278,10 +235,10 @@ func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string)
 		return err
 	}
 	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(o.out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(made)
 	}
-	_, err = fmt.Printf("%s: %s\n", o.name, what)
+	_, err = fmt.Fprintf(o.out, "%s: %s\n", o.name, what)
 	return err
 }

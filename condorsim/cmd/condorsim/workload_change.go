@@ -27,13 +27,13 @@ Examples:
 }
 
 // Run cleans.
-func (c *cleanCommand) Run() error {
-	out, err := c.create()
+func (c *cleanCommand) Run(p *process) error {
+	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.open(c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
+	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -63,13 +63,13 @@ Examples:
 }
 
 // Run transforms.
-func (c *scaleCommand) Run() error {
-	out, err := c.create()
+func (c *scaleCommand) Run(p *process) error {
+	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.open(c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(c.Load, c.Jobs))
+	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(c.Load, c.Jobs))
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -99,7 +99,7 @@ Examples:
 }
 
 // Run merges.
-func (c *mergeCommand) Run() error {
+func (c *mergeCommand) Run(p *process) error {
 	if len(c.Traces) < 2 {
 		return cli.Bad(errors.New("name two traces or more to be merged"))
 	}
@@ -107,7 +107,7 @@ func (c *mergeCommand) Run() error {
 	if err := x.Validate(); err != nil {
 		return cli.Bad(err)
 	}
-	out, err := c.create()
+	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -115,7 +115,7 @@ func (c *mergeCommand) Run() error {
 	traces := make([]*workload.Trace, len(c.Traces))
 	names := make([]string, len(c.Traces))
 	for i, file := range c.Traces {
-		if traces[i], err = c.open(file, c.options(c.machineFlags, c.MemoryModel),
+		if traces[i], err = c.open(p, file, c.options(c.machineFlags, c.MemoryModel),
 			workload.Transform{}); err != nil {
 			return cli.Bad(err)
 		}

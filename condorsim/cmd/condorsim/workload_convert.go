@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -33,47 +34,56 @@ Examples:
 }
 
 // Run converts.
-func (c *convertCommand) Run() error {
-	out, err := c.create()
+func (c *convertCommand) Run(p *process) error {
+	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.read(out)
+	trace, err := c.read(p, out)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	if trace == nil {
-		return c.repack(out)
+		return c.repack(p, out)
 	}
 	return out.write(trace)
 }
 
 // read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
-func (c *convertCommand) read(out *outFile) (*workload.Trace, error) {
-	format, err := formatOf(c.From)
+func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error) {
+	opts := c.options(c.machineFlags, "")
+	in, err := p.openJobs(c.From)
 	if err != nil {
 		return nil, err
 	}
-	if format == workload.FormatSWF && !out.isInstance() {
+	defer in.close()
+	copied := in.Format == formats.SWF && formats.Named(out.name) == formats.SWF
+	if copied {
 		const large = 1 << 20 // checks the lines for a machine that holds any job
-		_, err = c.open(c.From, workload.Options{Clean: workload.CleanNone, CPUs: large}, workload.Transform{})
+		opts = workload.Options{Clean: workload.CleanNone, CPUs: large}
+	}
+	if err = opts.Validate(); err != nil {
 		return nil, err
 	}
-	return c.open(c.From, c.options(c.machineFlags, ""), workload.Transform{})
+	jobs, err := in.Read(c.withAds(opts))
+	if err != nil || copied {
+		return nil, err
+	}
+	return jobs.Trace, nil
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.
-func (c *convertCommand) repack(out *outFile) error {
-	file, err := openFile(c.From)
+func (c *convertCommand) repack(p *process, out *outFile) error {
+	file, err := p.files.Open(c.From)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	defer file.Close() //nolint:errcheck // only read
 	text, err := packed.NewReader(file)
 	if err != nil {
-		return cli.Bad(fmt.Errorf("%s: %w", shown(c.From), err))
+		return cli.Bad(fmt.Errorf("%s: %w", formats.Shown(c.From), err))
 	}
 	defer text.Close() //nolint:errcheck // only read
 	return out.put(func(w io.Writer) error {

@@ -36,13 +36,13 @@ type generator interface {
 
 // run generates and writes a trace, named after the output file, or fallback on standard output.
 // load is the load to scale it to; 0: unchanged.
-func (f generateFlags) run(g generator, fallback string, load float64) error {
+func (f generateFlags) run(p *process, g generator, fallback string, load float64) error {
 	name := fallback
 	if f.Out != "-" {
 		_, plain := packed.ByName(filepath.Base(f.Out))
 		name = strings.TrimSuffix(plain, filepath.Ext(plain))
 	}
-	out, err := f.create()
+	out, err := f.create(p)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -96,9 +96,9 @@ Examples:
 }
 
 // Run generates.
-func (c *lublinCommand) Run() error {
+func (c *lublinCommand) Run(p *process) error {
 	g := generate.Lublin{Jobs: c.Jobs, Processors: c.Cpus, Kind: generate.Kind(c.Kind), Seed: c.Seed}
-	return c.run(g, "lublin", c.TargetLoad)
+	return c.run(p, g, "lublin", c.TargetLoad)
 }
 
 // simpleCommand is condorsim workload generate simple.
@@ -126,12 +126,12 @@ Examples:
 }
 
 // Run generates.
-func (c *simpleCommand) Run() error {
+func (c *simpleCommand) Run(p *process) error {
 	g := generate.Simple{
 		Jobs: c.Jobs, Processors: c.Cpus, Memory: c.Memory, Seed: c.Seed, Load: c.TargetLoad, Shape: c.Shape,
 		Widths: generate.Widths(c.Widths), Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma,
 		RunLongest: c.RunLongest,
 		Users:      c.Users, ZipfExponent: c.Zipf,
 	}
-	return c.run(g, "simple", 0)
+	return c.run(p, g, "simple", 0)
 }

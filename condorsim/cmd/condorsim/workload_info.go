@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -32,20 +31,20 @@ Examples:
 }
 
 // Run prints the survey.
-func (c *infoCommand) Run() error {
+func (c *infoCommand) Run(p *process) error {
 	o := c.options(c.machineFlags, c.MemoryModel)
 	o.KeepRecorded = true
-	trace, err := c.open(c.Trace, o, c.transform(0, 0))
+	trace, err := c.open(p, c.Trace, o, c.transform(0, 0))
 	if err != nil {
 		return cli.Bad(err)
 	}
 	found := survey.Of(trace)
 	if c.JSON {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(p.out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(found)
 	} else {
-		err = found.Table(os.Stdout)
+		err = found.Table(p.out)
 	}
 	if err != nil || c.Plots == "" {
 		return err
@@ -55,7 +54,7 @@ func (c *infoCommand) Run() error {
 		return cli.Bad(err)
 	}
 	for _, file := range files {
-		if _, err = fmt.Fprintln(os.Stderr, "drew", file); err != nil {
+		if _, err = fmt.Fprintln(p.errs, "drew", file); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/configs"
@@ -65,7 +66,7 @@ func TestBuiltInTraces(t *testing.T) {
 	}
 	for _, name := range configs.Traces() {
 		require.True(t, made[name], "the README says how %s is made", name)
-		trace, err := traceFlags{}.open(name, workload.Options{}, workload.Transform{})
+		trace, err := traceFlags{}.open(own(t), name, workload.Options{}, workload.Transform{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")
@@ -73,15 +74,11 @@ func TestBuiltInTraces(t *testing.T) {
 	require.Len(t, configs.Traces(), len(made))
 }
 
-// The instance in the description of formats can be run.
-func TestFormatsHaveAnInstance(t *testing.T) {
-	_, text, found := strings.Cut(formats, "\n{\n")
-	require.True(t, found)
-	text, _, found = strings.Cut(text, "\n}\n")
-	require.True(t, found)
-	instance, err := workload.ReadInstance(strings.NewReader("{"+text+"}"), "formats")
-	require.NoError(t, err)
-	require.Len(t, instance.Trace.Jobs, 2)
+// own returns a process without standard input.
+func own(t *testing.T) *process {
+	t.Helper()
+	files := &formats.Files{BuiltIn: configs.Files(), TracePath: configs.TracePath}
+	return &process{files: files, out: t.Output(), errs: t.Output()}
 }
 
 func TestAFileComesBeforeABuiltInTrace(t *testing.T) {

@@ -3,8 +3,7 @@
 //
 // [Read] reads the ads one at a time and keeps a few hundred bytes of each job. It drops and counts
 // what does not belong in a workload: one unusable ad must not cost a year of history. Only text
-// that is no ad is an error, which gives its place. [ReadEnded] reads the jobs that ended, from ads
-// or from a trace, for estimators to learn from.
+// that is no ad is an error, which gives its place.
 //
 // How attributes are used:
 //
@@ -43,8 +42,11 @@ type Options struct {
 	// dropped without an estimate.
 	Clean workload.Clean
 	// Schema names the attributes that may hold the estimate, in seconds, and the resources that
-	// jobs request.
+	// jobs request. Without resources it is the default schema.
 	Schema negotiator.Schema
+	// Estimates, if there are any, are used instead of the schema's: of these attributes, the first
+	// that is a positive number in a job's ad counts.
+	Estimates []string
 	// Asked are the job attributes that slots or the queue's order refer to, besides Requirements,
 	// Rank and requests; see [Job.Ad].
 	Asked []string
@@ -80,13 +82,16 @@ type History struct {
 // Read reads job ads in any form that classad.ReadAds accepts, compressed or not. It is an error if
 // the text is not ads or has no job.
 func Read(r io.Reader, name string, o Options) (*History, error) {
-	text, stop, err := workload.Text(r)
+	text, err := workload.Text(r, name)
 	if err != nil {
-		return nil, fmt.Errorf("read the history: %s: %w", name, err)
-	}
-	defer stop()
-	if _, err = workload.Recognise(text, name); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	defer text.Close() //nolint:errcheck // only read
+	if len(o.Schema.Resources) == 0 {
+		o.Schema = negotiator.DefaultSchema()
+	}
+	if len(o.Estimates) > 0 {
+		o.Schema.Estimates = o.Estimates
 	}
 	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o)}
 	for ad, err := range classad.ReadAds(text, name) {
@@ -129,21 +134,6 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 		t.Name = strings.TrimSuffix(t.Name, ext)
 	}
 	return t, nil
-}
-
-// ReadTrace reads job ads as a trace of one machine; see [History.Trace]. The list estimates has
-// the names of the attributes that may hold the estimate: the first that is a positive number in a
-// job's ad counts. If the list is empty, it is that of the default schema.
-func ReadTrace(r io.Reader, name string, estimates []string, o workload.Options) (*workload.Trace, error) {
-	schema := negotiator.DefaultSchema()
-	if len(estimates) > 0 {
-		schema.Estimates = estimates
-	}
-	h, err := Read(r, name, Options{Clean: o.Clean, Schema: schema})
-	if err != nil {
-		return nil, err
-	}
-	return h.Trace(o)
 }
 
 // key identifies a job. The submit time is part of it, since a schedd may begin again with

@@ -240,12 +240,6 @@ func TestForms(t *testing.T) {
 	require.NoError(t, w.Close())
 	forms["gzip"] = packed.String()
 	for name, form := range forms {
-		text, stop, err := workload.Text(strings.NewReader(form))
-		require.NoError(t, err, name)
-		format, err := workload.Recognise(text, name)
-		require.NoError(t, err, name)
-		require.Equal(t, workload.FormatAds, format, name)
-		stop()
 		got, err := history.Read(strings.NewReader(form), "folder/test.ads",
 			history.Options{Schema: negotiator.DefaultSchema()})
 		require.NoError(t, err, name)
@@ -294,11 +288,10 @@ func TestTrace(t *testing.T) {
 	_, err = read(t, history.Options{}, done(1, "")).Trace(workload.Options{})
 	require.ErrorContains(t, err, "folder/test.ads: no ad says when its job started, so nothing is known of the "+
 		"machine; give its processors with --cpus, or slots with --pool")
-	trace, err = history.ReadTrace(strings.NewReader(strings.ReplaceAll(done(1, "MaxRuntime = 99"), ";", "\n")),
-		"a.long", []string{"MaxRuntime"}, workload.Options{CPUs: 2})
+	trace, err = read(t, history.Options{Estimates: []string{"MaxRuntime"}}, done(1, "MaxRuntime = 99")).
+		Trace(workload.Options{CPUs: 2})
 	require.NoError(t, err)
 	require.EqualValues(t, 99, trace.Jobs[0].Estimate)
-	require.Equal(t, "a", trace.Name)
 }
 
 // A job may take 500 bytes, however large its ad is.

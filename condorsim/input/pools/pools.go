@@ -26,6 +26,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -132,11 +133,12 @@ func Open(path string) (*Description, error) {
 
 // Read reads the description of a pool. Errors give file and line.
 func Read(r io.Reader, name string) (*Description, error) {
-	text, stop, err := workload.Text(r)
+	unpacked, err := packed.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
 	}
-	defer stop()
+	defer unpacked.Close() //nolint:errcheck // only read
+	text := bufio.NewReader(unpacked)
 	yaml, err := isYAML(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)

@@ -13,7 +13,6 @@
 //   - [Trace.WriteSWF] and [Trace.WriteInstance] write what the readers read.
 //   - [OpenInstance] and [ReadInstance] read a JSON [Instance]: a trace of some dozen jobs and, per
 //     policy, the results a scheduler must reach.
-//   - [Recognise] says what a text holds, and what it looks like if that is not read.
 //   - [Error] says where a file is wrong: file, line, field, and what to do.
 //
 // Package generate, below, makes up traces; package packed compresses.

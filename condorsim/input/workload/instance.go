@@ -12,8 +12,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
 
 // Instance is a small workload and the results that schedulers must reach.
@@ -68,9 +66,9 @@ func OpenInstance(path string) (*Instance, error) {
 // gives one. Jobs are sorted by submit time, and expected results with them. Jobs larger than the
 // machine are kept: a simulation puts them on hold.
 func ReadInstance(from io.Reader, path string) (*Instance, error) {
-	unpacked, err := packed.NewReader(from)
+	unpacked, err := Text(from, path)
 	if err != nil {
-		return nil, unreadable(path, 0, err)
+		return nil, err
 	}
 	defer unpacked.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(unpacked, maxInstance+1))

@@ -54,10 +54,6 @@ type Options struct {
 	Max    int
 	// KeepRecorded keeps each job's memory as recorded, for a survey.
 	KeepRecorded bool
-
-	// Progress, if not nil, is called by Open while it reads the file, with the bytes read so far,
-	// as stored on disk, and the file's size.
-	Progress func(done, total int64)
 }
 
 // Validate returns an error with setting (as on the command line), value and rule of everything

@@ -25,21 +25,14 @@ const (
 // record has the fields of one job line; field n of the format is record[n-1].
 type record [numFields]int64
 
-// Open reads the trace in the file path; see ReadSWF.
+// Open reads the trace in the file path; see [ReadSWF].
 func Open(path string, opts Options) (*Trace, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read trace: %w; check the path", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	if opts.Progress == nil {
-		return ReadSWF(file, path, opts)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read trace: %w", err)
-	}
-	return ReadSWF(&progressReader{from: file, total: info.Size(), report: opts.Progress}, path, opts)
+	defer file.Close() //nolint:errcheck // only read
+	return ReadSWF(file, path, opts)
 }
 
 // ReadSWF reads, cleans and sorts a trace in the Standard Workload Format. The text may be
@@ -54,15 +47,12 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		return nil, err
 	}
 	c := newCleaner(name, opts)
-	file, err := packed.NewReader(r)
+	file, err := Text(r, name)
 	if err != nil {
-		return nil, unreadable(name, 0, err)
+		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
 	text := bufio.NewReaderSize(file, maxLine)
-	if err = noSWF(text, name); err != nil {
-		return nil, err
-	}
 	for line := 1; err == nil; line++ {
 		var s []byte
 		s, err = text.ReadSlice('\n')
@@ -245,29 +235,12 @@ func parseNumber(s []byte) (int64, string) {
 	return value, ""
 }
 
-// progressReader reports how much of a file has been read.
-type progressReader struct {
-	from        io.Reader
-	done, total int64
-	report      func(done, total int64)
-}
-
-// Read reads and reports.
-func (p *progressReader) Read(b []byte) (int, error) {
-	n, err := p.from.Read(b)
-	if n > 0 {
-		p.done += int64(n)
-		p.report(p.done, p.total)
-	}
-	return n, err
-}
-
-// Text returns the text of r, decompressed if needed. Another goroutine decompresses ahead until
-// stop is called.
-func Text(r io.Reader) (text *bufio.Reader, stop func(), err error) {
-	unpacked, err := packed.NewReader(r)
+// Text returns the text of a file of jobs, decompressed if it is not yet, to be closed. The name is
+// used in errors, which are of type *Error.
+func Text(r io.Reader, name string) (*packed.Reader, error) {
+	text, err := packed.NewReader(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, unreadable(name, 0, err)
 	}
-	return bufio.NewReader(unpacked), func() { _ = unpacked.Close() }, nil // only read
+	return text, nil
 }

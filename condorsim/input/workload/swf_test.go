@@ -459,15 +459,9 @@ func TestOpen(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))
-		var last, total int64
-		trace, err := workload.Open(path, workload.Options{Progress: func(d, n int64) {
-			require.Greater(t, d, last)
-			last, total = d, n
-		}})
+		trace, err := workload.Open(path, workload.Options{})
 		require.NoError(t, err)
 		require.Len(t, trace.Jobs, 2000)
-		require.Equal(t, int64(len(content)), last, "everything was read")
-		require.Equal(t, int64(len(content)), total)
 	}
 	_, err := workload.Open(filepath.Join(t.TempDir(), "none.swf"), workload.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)

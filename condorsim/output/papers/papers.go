@@ -48,33 +48,62 @@ const (
 	Untested Verdict = "not tested" // results are missing
 )
 
+// study is a paper, or a list of goals of this project, that results are compared with.
+type study struct {
+	name string // as in sweep files
+	own  bool   // it is no paper
+	rows func(*results.Folder) []Row
+}
+
+// studies lists them all.
+func studies() []study {
+	return []study{
+		{"guarantees", false, onGrid(guarantees)},
+		{"fairness", false, onGrid(fairness)},
+		{"ibb", false, onGrid(ibb)},
+		{"estimates", false, estimates},
+		{"slack", true, slack},
+		{autoPolicy, true, auto},
+	}
+}
+
+// onGrid gives a study its results as a grid.
+func onGrid(rows func(*grid) []Row) func(*results.Folder) []Row {
+	return func(f *results.Folder) []Row { return rows(newGrid(f.Cells)) }
+}
+
 // Names returns the names of the papers, as in sweep files.
-func Names() []string { return []string{"guarantees", "fairness", "ibb", "estimates", "slack", "auto"} }
+func Names() (names []string) {
+	for _, s := range studies() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// named returns the study of that name; a study without a name if there is none.
+func named(name string) study {
+	for _, s := range studies() {
+		if s.name == name {
+			return s
+		}
+	}
+	return study{}
+}
 
 // OwnGoals reports whether what goes by this name is no paper, but goals of this project.
-func OwnGoals(name string) bool { return name == "slack" || name == autoPolicy }
+func OwnGoals(name string) bool { return named(name).own }
 
 // Of returns the rows for a folder of results; none if it names no paper.
 func Of(f *results.Folder) ([]Row, error) {
-	g := newGrid(f.Cells)
-	switch f.Manifest.Paper {
-	case "":
+	paper := f.Manifest.Paper
+	if paper == "" {
 		return nil, nil
-	case "guarantees":
-		return guarantees(g), nil
-	case "fairness":
-		return fairness(g), nil
-	case "ibb":
-		return ibb(g), nil
-	case "estimates":
-		return estimates(f), nil
-	case "slack":
-		return slack(f), nil
-	case autoPolicy:
-		return auto(f), nil
-	default:
-		return nil, fmt.Errorf("unknown paper %q: choose one of %s", f.Manifest.Paper, strings.Join(Names(), ", "))
 	}
+	s := named(paper)
+	if s.rows == nil {
+		return nil, fmt.Errorf("unknown paper %q: choose one of %s", paper, strings.Join(Names(), ", "))
+	}
+	return s.rows(f), nil
 }
 
 // scheduler is a policy and its order.

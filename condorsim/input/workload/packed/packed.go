@@ -62,7 +62,7 @@ func (e *TruncatedError) Error() string { return fmt.Sprintf("the %s file is tru
 // Reader reads the uncompressed text of a file.
 type Reader struct {
 	Format Format
-	text   io.Reader
+	text   *bufio.Reader
 	stop   func()
 }
 
@@ -70,8 +70,12 @@ type Reader struct {
 const readAhead = 64 << 10
 
 // NewReader detects the format by how r begins. It decompresses ahead on another goroutine until
-// Close. If the file is cut off, NewReader or Read returns a *TruncatedError.
+// Close. If the file is cut off, NewReader or Read returns a *TruncatedError. A [Reader] is returned
+// as it is: its text is decompressed already.
 func NewReader(r io.Reader) (*Reader, error) {
+	if opened, ok := r.(*Reader); ok {
+		return opened, nil
+	}
 	file := bufio.NewReaderSize(r, readAhead)
 	begin, err := file.Peek(6) // length of the longest magic
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -154,6 +158,13 @@ func (p *Reader) Read(b []byte) (int, error) {
 		err = p.fault(err)
 	}
 	return n, err
+}
+
+// Peek returns up to n bytes of the text, at most 4096, which are still to be read. It returns no
+// error: the next Read does.
+func (p *Reader) Peek(n int) []byte {
+	begin, _ := p.text.Peek(n)
+	return begin
 }
 
 // Close stops reading and waits until the file is no longer used.

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// load reads the workload and the pool.
+func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workload, err error) {
+	cli.Tell("reading %s, to run it under %s", formats.Shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
+	var pool *pools.Description
+	if c.Pool != "" {
+		if pool, err = readPool(c.Pool, logger); err != nil {
+			return nil, err
+		}
+	}
+	if w, err = c.jobs(p, pool, logger); err != nil {
+		return nil, err
+	}
+	w.Seed = c.Seed
+	if err = c.learn(p, w); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// jobs reads the jobs, for the pool or, without one, for a machine of their own.
+func (c *runCommand) jobs(p *process, pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
+	in, err := c.openJobs(p)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	if in.Format == formats.Instance {
+		c.Workload, c.Instance = "", cmp.Or(c.Instance, c.Workload)
+	}
+	if err = c.suits(in.Format, pool != nil); err != nil {
+		return nil, err
+	}
+	jobs, err := c.read(in.Source, pool)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.tell(jobs.Trace, in.Format, logger); err != nil {
+		return nil, err
+	}
+	switch {
+	case jobs.History != nil:
+		if pool == nil {
+			logger.Info("the machine", "processors", jobs.Machine.Processors, "most in use at one time", jobs.History.Peak)
+		}
+		return condorsim.FromHistory(jobs.History, jobs.Trace, pool)
+	case pool != nil:
+		return condorsim.OnPool(jobs.Trace, pool)
+	default:
+		return condorsim.FromTrace(jobs.Trace, nil)
+	}
+}
+
+// openJobs opens what is to be run.
+func (c *runCommand) openJobs(p *process) (*jobsFile, error) {
+	if c.Instance != "" {
+		return p.openInstance(c.Instance)
+	}
+	return p.openJobs(c.Workload)
+}
+
+// suits returns an error for flags that have no meaning for jobs in that format.
+func (c *runCommand) suits(format *formats.Format, pool bool) error {
+	switch {
+	case format == formats.Ads && c.ProcsField != "allocated":
+		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(c.Workload))
+	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel != ""):
+		return errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what " +
+			"each job asks for")
+	case format != formats.Ads && len(c.EstimateAttr) > 0 && c.History == "":
+		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 ||
+		c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes()):
+		return errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
+			"that change a trace say how it is read; an instance is taken as it is")
+	default:
+		return nil
+	}
+}
+
+// read reads the jobs and changes them as the flags say.
+func (c *runCommand) read(in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
+	opts, x := c.withAds(c.readOptions(pool)), c.transform(c.Load, c.Jobs)
+	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
+		return nil, err
+	}
+	if pool != nil {
+		opts.Ads.Schema, opts.Ads.WithAds, opts.Ads.Asked = pool.Schema, true, append(pool.Asked(), c.asked()...)
+	}
+	jobs, err := in.Read(opts)
+	if err == nil && !x.IsZero() {
+		jobs.Trace, err = jobs.Transform(x)
+	}
+	return jobs, err
+}
+
+// asked returns the attributes of jobs that the order's expression refers to.
+func (c *runCommand) asked() []string {
+	text, is := strings.CutPrefix(c.Order, "expr:")
+	if !is {
+		return nil
+	}
+	expression, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil // making the order gives the error
+	}
+	_, names, _ := expression.Refs(classad.New())
+	return names
+}
+
+// readOptions returns how to read a trace. With a pool, the pool decides which jobs are too large,
+// and whether memory counts.
+func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
+	bounds := pool.Bounds()
+	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
+	return c.options(m, c.MemoryModel)
+}
+
+// tell logs what was read, and returns an error if there is no job.
+func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger hclog.Logger) error {
+	if format == formats.Instance {
+		if len(trace.Jobs) == 0 {
+			return fmt.Errorf("%s: there is no job in it", formats.Shown(c.Instance))
+		}
+		return nil
+	}
+	logger.Info("read", "trace", trace.Name, "jobs", trace.Cleaning.JobsLeft, "of", trace.Cleaning.JobsRead)
+	if n := trace.Cleaning.TooWide; n > 0 {
+		logger.Warn("dropped jobs that are wider than the machine", "count", n, "jobs",
+			abridge(workload.Dropped(trace.Drops, workload.WhyTooWide)))
+	}
+	if n := trace.Cleaning.TooMuchMemory; n > 0 {
+		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
+			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
+	}
+	if len(trace.Jobs) == 0 {
+		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
+			"workload formats describes what is read", formats.Shown(c.Workload), trace.Cleaning.JobsRead)
+	}
+	return nil
+}
+
+// abridge lists the first 20 numbers, and says how many more there are.
+func abridge(ids []int64) string {
+	const most = 20
+	text := strings.Trim(fmt.Sprint(ids[:min(most, len(ids))]), "[]")
+	if len(ids) > most {
+		text += fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return text
+}

@@ -1,0 +1,32 @@
+package formats
+
+import (
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+// Ads is job ads of HTCondor. A text is recognised by an attribute, by a bracket of any form, or by
+// what HTCondor prints above and between ads.
+var Ads = &Format{
+	Holds:      "job ads",
+	Recognises: begins(`^(\*\*\*|-- |#|//|[\[{<]|[A-Za-z_][\w.]*\s*=)`),
+	Read:       readAds,
+	Description: `Job ads of HTCondor
+  What condor_history and condor_q print with -long, -json, -jsonl or -xml, and history files.
+  ClusterId, ProcId, QDate and RemoteWallClockTime are needed; --estimate-attr names the attribute with
+  the requested time.
+`,
+}
+
+func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
+	o.Ads.Clean = o.Clean
+	h, err := history.Read(text, name, o.Ads)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := h.Trace(o.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{trace, h}, nil
+}

@@ -1,0 +1,189 @@
+// Package formats has the one list of the formats in which files hold jobs. Everything that reads
+// jobs of a file goes through it: it decompresses a file once, recognises its format by how the text
+// begins, whatever the file's name, and calls the format's reader.
+//
+// A format is a [Format] in a file of its own, and a line in [All]. A reader makes a trace of its jobs
+// with [workload.Collect], which settles what the format leaves open.
+//
+//   - [Files] opens files by their names.
+//   - [Open] recognises a file, [Source.Read] reads it; [Read] and [ReadFile] do both.
+//   - [ReadEnded] reads jobs that ended, for estimators to learn from.
+//   - [Named] chooses the format to write a trace in.
+//   - [Describe] is the text of condorsim workload formats.
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+// Format is a way in which files hold jobs.
+type Format struct {
+	// Holds is what a file in the format holds, as errors say it: "job ads".
+	Holds string
+	// Recognises reports whether a text may be in the format, by how it begins. The head has no
+	// blanks before it, and ends anywhere.
+	Recognises func(head []byte) bool
+	// Read reads a text. If it is nil, the format is recognised and not read; Instead says what to
+	// do. Errors name the file, and the line if it is known.
+	Read    func(text *packed.Reader, name string, o Options) (*Jobs, error)
+	Instead string
+	// Description explains a format that is read: a title, and lines below it.
+	Description string
+	// Write, if not nil, writes a trace into a file whose name ends with Extension, before that of a
+	// compression.
+	Write     func(t *workload.Trace, to io.Writer) error
+	Extension string
+}
+
+// All lists the formats: general ones first, since of those that recognise a text the last counts.
+// The first takes what no other one recognises; its reader says what is wrong. It is also the one
+// that is written unless another is asked for.
+func All() []*Format {
+	return []*Format{SWF, Ads, Instance, csv, queue, pbs, slurm, batsim}
+}
+
+// Options say how to read jobs.
+type Options struct {
+	workload.Options
+	// Ads say how job ads are read. Their Clean is that of the trace.
+	Ads history.Options
+}
+
+// Jobs is what was read.
+type Jobs struct {
+	*workload.Trace
+	// History has the ads of the jobs, with numbers that Trace refers to; nil unless the file held
+	// job ads.
+	History *history.History
+}
+
+// Source is a file of jobs that is open for reading.
+type Source struct {
+	Format *Format
+	text   *packed.Reader
+	name   string
+}
+
+// Open opens a file, compressed or not, and recognises its format. It returns a *[workload.Error]
+// for a format that is known and not read. The name is used in errors and, without folder and
+// extensions, for the trace.
+func Open(r io.Reader, name string) (*Source, error) {
+	text, err := workload.Text(r, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{recognised(text.Peek(1 << 12)), text, name}
+	if s.Format.Read == nil {
+		s.Close()
+		return nil, &workload.Error{
+			File: name, Problem: "looks like " + s.Format.Holds + ", which is not read", Hint: s.Format.Instead,
+		}
+	}
+	return s, nil
+}
+
+// Open opens a file that is in the format, whatever it begins with; see the function [Open].
+func (f *Format) Open(r io.Reader, name string) (*Source, error) {
+	text, err := workload.Text(r, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{f, text, name}, nil
+}
+
+// Read reads the jobs.
+func (s *Source) Read(o Options) (*Jobs, error) { return s.Format.Read(s.text, s.name, o) }
+
+// Close ends reading. The file stays open.
+func (s *Source) Close() { _ = s.text.Close() } // it was only read
+
+// Read reads the jobs of a file in any format; see [Open].
+func Read(r io.Reader, name string, o Options) (*Jobs, error) {
+	s, err := Open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Read(o)
+}
+
+// ReadFile reads the jobs of the file of that name.
+func ReadFile(path string, o Options) (*Jobs, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w; check the path", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return Read(file, path, o)
+}
+
+// recognised returns the format of a text that begins with head.
+func recognised(head []byte) *Format {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	all := All()
+	for _, f := range slices.Backward(all) {
+		if f.Recognises(head) {
+			return f
+		}
+	}
+	return all[0]
+}
+
+// begins returns a function that reports whether a text matches one of some expressions.
+func begins(expressions ...string) func(head []byte) bool {
+	expression := regexp.MustCompile(strings.Join(expressions, "|"))
+	return expression.Match
+}
+
+// Named returns the format in which a trace is written into a file of that name: the first one that
+// is written unless the name ends with the extension of another.
+func Named(file string) *Format {
+	_, plain := packed.ByName(file)
+	all := All()
+	for _, f := range all {
+		if f.Write != nil && strings.HasSuffix(plain, f.Extension) {
+			return f
+		}
+	}
+	return all[0]
+}
+
+// Holdings lists what files in the formats that are read hold, as part of a sentence: "a trace in the
+// Standard Workload Format, job ads or an instance".
+func Holdings() string {
+	var list []string
+	for _, f := range All() {
+		if f.Read != nil {
+			list = append(list, f.Holds)
+		}
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// Describe describes the formats, for users who have nothing but the command.
+func Describe() string {
+	var read, known strings.Builder
+	for _, f := range All() {
+		if f.Read != nil {
+			read.WriteString("\n" + f.Description)
+		} else {
+			fmt.Fprintf(&known, "  %s\n", f.Holds)
+		}
+	}
+	return "What a file holds is seen by how it begins, whatever its name. It may be compressed with gzip, xz or\n" +
+		"zstd, and - is standard input.\n" + read.String() + `
+Recognised, and not read. Make SWF of it: a line for each job that ended, with the numbers above, sorted
+by submit time.
+` + known.String()
+}

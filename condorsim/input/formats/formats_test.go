@@ -1,0 +1,155 @@
+package formats_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+func TestRecognise(t *testing.T) {
+	for _, c := range []struct {
+		format *formats.Format
+		texts  []string
+	}{
+		{formats.SWF, []string{
+			"", "\n", "; MaxProcs: 4\n1 0 -1", "1 0 -1 60", "-1 0", "hello", "; a, b, c, d | e | f | g\n1 0",
+			"; JobID User\n1 0",
+			"1 0 0 5 1 {7,7,7,7,7}", "1 0 0 5 1 a|b|c|d", "1 0 0 JobID x",
+		}},
+		{formats.Ads, []string{
+			"ClusterId = 1\n", "  a=1", "*** Offset = 0", "\n-- Schedd: a.example.org : <192.0.2.1:9618?...\nJobs = 1",
+			`{"ClusterId": 1}`, "[ClusterId = 1]", "[\n{\"ClusterId\": 1,\n\"Args\": \"a,b,c,d\"}]",
+			`<?xml version="1.0"?>`, "# a comment\n", "JobID = 7\n", "A = \"x|y|z|\"\n", `{"Args": "x|y|z|"}`, "Args = \"a,b,c,d,e\"\n",
+		}},
+		{formats.Instance, []string{
+			`{"processors": 4, "jobs": []}`, "{\n \"name\": \"x\",\n \"jobs\": [", `{"expected": {}}`,
+		}},
+	} {
+		for _, text := range c.texts {
+			source, err := formats.Open(strings.NewReader(text), "x")
+			require.NoError(t, err, text)
+			require.Equal(t, c.format.Holds, source.Format.Holds, text)
+			source.Close()
+		}
+	}
+}
+
+func TestFormatsThatAreNotRead(t *testing.T) {
+	const toSWF = ", which is not read; convert it to SWF, which condorsim workload formats describes"
+	const slurm = "x: looks like the accounting of Slurm, as sacct prints it" + toSWF
+	for text, want := range map[string]string{
+		`{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0}], "profiles": {}}`: "x: looks like a workload of Batsim" + toSWF,
+		"{\n \"jobs\": [\n  {\"id\": \"1\", \"subtime\": 0":                  "x: looks like a workload of Batsim" + toSWF,
+		"JobID|JobName|State\n1|a|COMPLETED\n":                               slurm,
+		"User|JobIDRaw|Elapsed|\n":                                           slurm,
+		"JobID           JobName  Partition\n------- ---------- -----\n":     slurm,
+		"       JobID\n------------\n":                                       slurm,
+		"17|bash|COMPLETED|0:0\n":                                            slurm,
+		"04/01/2013 00:00:22;E;12345.server;user=eve\n":                      "x: looks like the accounting log of PBS or Torque" + toSWF,
+		"id,submit,start,end,run\n1,0,0,5,5\n":                               "x: looks like comma-separated values" + toSWF,
+		" ID     OWNER          SUBMITTED   RUN_TIME     ST COMPLETED CMD\n": "x: looks like the table that condor_history " +
+			"and condor_q print for people, which is not read; print ads: with -long, -json or -xml",
+		"-- Schedd: a : <192.0.2.1:9618?... @ 01/01\nOWNER BATCH_NAME\n": "x: looks like the table that condor_history " +
+			"and condor_q print for people, which is not read; print ads: with -long, -json or -xml",
+	} {
+		_, err := formats.Read(strings.NewReader(text), "x", formats.Options{})
+		require.EqualError(t, err, want)
+		_, err = formats.ReadEnded(strings.NewReader(text), "x", formats.EndedOptions{})
+		require.EqualError(t, err, want)
+	}
+}
+
+// The reports of progress ascend to the size of the file as it is stored.
+func TestProgress(t *testing.T) {
+	trace := "; MaxProcs: 4\n" + strings.Repeat("1 0 -1 60 2 -1 -1 2 100 -1 3 7 -1 -1 -1 -1 -1 -1\n", 2000)
+	for _, name := range []string{"plain.swf", "packed.swf.gz", "packed.swf.xz", "packed.swf.zst"} {
+		var stored bytes.Buffer
+		w, err := packed.NewWriter(&stored, name)
+		require.NoError(t, err)
+		_, err = io.WriteString(w, trace)
+		require.NoError(t, errors.Join(err, w.Close()))
+		folder := fstest.MapFS{name: &fstest.MapFile{Data: stored.Bytes()}}
+		file, err := folder.Open(name)
+		require.NoError(t, err)
+		var last, size int64
+		jobs, err := formats.Read(formats.WithProgress(file, func(done, total int64) {
+			require.Greater(t, done, last)
+			last, size = done, total
+		}), name, formats.Options{Options: workload.Options{Clean: workload.CleanCancelled}})
+		require.NoError(t, err)
+		require.Equal(t, 2000, jobs.Cleaning.JobsRead)
+		require.EqualValues(t, stored.Len(), last)
+		require.EqualValues(t, stored.Len(), size)
+	}
+}
+
+// Every format that is read can be told from the others and explains itself, and what is written is
+// read back.
+func TestFormats(t *testing.T) {
+	described := formats.Describe()
+	jobs, err := formats.Read(strings.NewReader("; MaxProcs: 4\n1 5 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n"),
+		"a.swf", formats.Options{})
+	require.NoError(t, err)
+	for _, f := range formats.All() {
+		if f.Read == nil {
+			require.NotEmpty(t, f.Instead, f.Holds)
+			require.Contains(t, described, "\n  "+f.Holds+"\n")
+			continue
+		}
+		require.Contains(t, described, "\n\n"+f.Description)
+		require.Contains(t, formats.Holdings(), f.Holds)
+		if f.Write == nil {
+			continue
+		}
+		for _, name := range []string{"a" + f.Extension, "a" + f.Extension + ".gz"} {
+			require.Same(t, f, formats.Named(name))
+		}
+		var text bytes.Buffer
+		require.NoError(t, f.Write(jobs.Trace, &text))
+		source, err := formats.Open(&text, "a"+f.Extension)
+		require.NoError(t, err)
+		require.Same(t, f, source.Format)
+		again, err := source.Read(formats.Options{})
+		require.NoError(t, err)
+		source.Close()
+		require.Equal(t, jobs.Jobs, again.Jobs)
+	}
+	require.Same(t, formats.SWF, formats.Named("a.txt"))
+}
+
+// The instance in the description can be run.
+func TestTheDescriptionHasAnInstance(t *testing.T) {
+	_, text, found := strings.Cut(formats.Describe(), "\n{\n")
+	require.True(t, found)
+	text, _, found = strings.Cut(text, "\n}\n")
+	require.True(t, found)
+	jobs, err := formats.Read(strings.NewReader("{"+text+"}"), "formats", formats.Options{})
+	require.NoError(t, err)
+	require.Len(t, jobs.Jobs, 2)
+}
+
+// Job ads become a trace, and keep their ads beside it.
+func TestAds(t *testing.T) {
+	const ad = "ClusterId = 3\nProcId = 1\nQDate = 1000\nJobStartDate = 1003\nRemoteWallClockTime = 60\n" +
+		"RequestCpus = 2\nMaxRuntime = 99\n"
+	jobs, err := formats.Read(strings.NewReader(ad), "folder/a.long", formats.Options{
+		Ads: history.Options{Estimates: []string{"MaxRuntime"}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "a", jobs.Name)
+	require.EqualValues(t, 99, jobs.Jobs[0].Estimate)
+	require.Equal(t, "3.1", jobs.History.Jobs[0].Name)
+	jobs, err = formats.Read(strings.NewReader(ad), "a.ads", formats.Options{Options: workload.Options{CPUs: 1}})
+	require.NoError(t, err)
+	require.Equal(t, 1, jobs.Cleaning.TooWide)
+}

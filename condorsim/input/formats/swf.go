@@ -1,0 +1,38 @@
+package formats
+
+import (
+	"io"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+)
+
+// SWF is the Standard Workload Format. Any text may be meant as SWF, even an empty one.
+var SWF = &Format{
+	Holds:      "a trace in the Standard Workload Format",
+	Recognises: func([]byte) bool { return true },
+	Read: func(text *packed.Reader, name string, o Options) (*Jobs, error) {
+		trace, err := workload.ReadSWF(text, name, o.Options)
+		if err != nil {
+			return nil, err
+		}
+		return &Jobs{Trace: trace}, nil
+	},
+	Write:     func(t *workload.Trace, to io.Writer) error { return t.WriteSWF(to) },
+	Extension: ".swf",
+	Description: `SWF, the Standard Workload Format (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html)
+  Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine.
+  Each other line is a job, 18 numbers with blanks between them; -1 is unknown:
+
+   1 job number             7 used memory, KB per processor        13 group
+   2 submit time, s         8 requested processors                 14 executable
+   3 wait time, s           9 requested time, s                    15 queue
+   4 run time, s           10 requested memory, KB per processor   16 partition
+   5 allocated processors  11 status: 1 completed, 0 failed,       17 preceding job
+   6 average CPU time, s      5 cancelled                          18 think time, s
+                           12 user
+
+  ; MaxProcs: 4
+  1 0 -1 60 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
+`,
+}

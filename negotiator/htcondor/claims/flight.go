@@ -1,0 +1,208 @@
+package claims
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// flight is a job on its way to its slots: the negotiator has started it, and no look at the pool
+// has seen it run.
+type flight struct {
+	job *track.Job
+	// rest are the places that were not handed to the job's schedd yet, and why is the reason.
+	rest []track.Place
+	why  string
+	// full says that its schedd runs, or was told to run, as many jobs as it may.
+	full bool
+	// claims are the claim ids that were handed over; secrets.
+	claims []string
+	// telling says that its schedd is being told of its matches in the background.
+	telling bool
+	// since is when the job was started. moved is when the flight last made progress: when it
+	// began, when a claim was handed over for it, or when it waited because another flight was
+	// served.
+	since, moved time.Time
+	// rides is when its schedd was given the slot for another job, and may start this one on the
+	// rest of it; zero if it needs a claim of its own.
+	rides time.Time
+	// shadows is how many shadows its job had had before. gone is when its claims were found to be
+	// over; zero if they were not. failed is how its start has failed, as the last look showed.
+	shadows int64
+	gone    time.Time
+	failed  failure
+}
+
+// sent tells whether the claims for all chunks of the flight's job were handed over.
+func (f *flight) sent() bool { return len(f.rest) == 0 }
+
+// handed tells whether a claim for the flight was handed over, or may be at this moment.
+func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
+
+// giveUp ends the flight of a job whose start has failed. Claims that were handed over for it and
+// are still advertised were not used, and may be handed out again, unless they are known to be over.
+func (c *State) giveUp(id backfill.JobID) {
+	f := c.flights[id]
+	if f.sent() {
+		c.failures[f.job.Key] = c.belief.Snapshot().Began
+	}
+	if f.failed == none {
+		for _, claim := range f.claims {
+			delete(c.used, claim)
+		}
+	}
+	delete(c.flights, id)
+}
+
+// unspared is for how long a claim may be on its way that was handed over for a job that has ended or
+// runs elsewhere.
+const unspared = 5 * time.Second
+
+// spare has the claims of a flight that is over handed out again soon, if they are still advertised:
+// the job did not need them.
+func (c *State) spare(f *flight) {
+	if f.job.Group.Spec.Parallel {
+		return // what becomes of a gang's claims is known otherwise
+	}
+	for _, claim := range f.claims {
+		if u, used := c.used[claim]; used {
+			u.at = u.at.Add(unspared - 2*c.s.Patience)
+			c.used[claim] = u
+		}
+	}
+}
+
+// patience returns how long a flight, a job under way, may stand still: longer for a gang, a job of
+// several chunks, because its schedd collects all slots and then waits until the collector shows
+// them.
+func (c *State) patience(f *flight) time.Duration {
+	if f.job.Group.Spec.Parallel {
+		return 2 * c.s.Patience
+	}
+	return c.s.Patience
+}
+
+// overdue tells whether a flight, a job under way, had stood still for too long when its schedd's
+// queue was last read.
+func (c *State) overdue(f *flight) bool {
+	s := c.belief.Schedd(f.job.Key.Schedd)
+	return s != nil && !f.telling && s.Since.Sub(f.moved) >= c.patience(f)
+}
+
+// incomplete returns the flights, jobs under way, that were not wholly handed over, by when they
+// began, then by job key.
+func (c *State) incomplete() []*flight {
+	var all []*flight
+	for _, f := range c.flights {
+		if !f.sent() {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b *flight) int {
+		return cmp.Or(a.since.Compare(b.since), a.job.Key.Compare(b.job.Key))
+	})
+	return all
+}
+
+// Ready are flights, jobs under way, that can be handed over now.
+type Ready []*flight
+
+// Slots names the slots that the flights still need.
+func (r Ready) Slots() map[string]bool {
+	names := map[string]bool{}
+	for _, f := range r {
+		for _, at := range f.rest {
+			names[at.Slot] = true
+		}
+	}
+	return names
+}
+
+// Fail notes why none of the flights can be handed over.
+func (r Ready) Fail(err error) {
+	for _, f := range r {
+		f.why = err.Error()
+	}
+}
+
+// Ready returns the flights, jobs under way, that can be handed over now. In the other flights it
+// notes why they cannot be.
+func (c *State) Ready(now time.Time) (flights Ready) {
+	c.now = now
+	waiting := c.incomplete()
+	if len(waiting) == 0 {
+		return nil
+	}
+	in := c.inRooms()
+	for _, f := range waiting {
+		why := c.unready(f, f.job.Submitter())
+		if why == "" {
+			why = c.letIn(f, in)
+		}
+		if why != "" {
+			f.why = why
+			continue
+		}
+		flights = append(flights, f)
+	}
+	return flights
+}
+
+// unready returns why the schedd of a flight, a job under way, cannot be told of its match now; ""
+// if it can.
+func (c *State) unready(f *flight, submitter string) string {
+	s := c.belief.Schedd(f.job.Key.Schedd)
+	if s == nil {
+		return "its schedd is gone"
+	}
+	known, advertised := s.Submitters[submitter]
+	gang := f.job.Group.Spec.Parallel
+	switch {
+	case !f.rides.IsZero():
+		return f.why
+	case c.telling[s.Name] != nil:
+		return "its schedd is being told of other matches"
+	case s.Failed != nil:
+		return "its schedd does not answer: " + s.Failed.Error()
+	case s.Late:
+		return "its schedd has not answered yet"
+	case known.Excluded:
+		return "NEGOTIATOR_SUBMITTER_CONSTRAINT is not true of its submitter " + submitter
+	case gang && (!advertised || known.Idle == 0):
+		return "its schedd does not ask for a gang's slots now"
+	case !advertised:
+		return "its schedd has not advertised the submitter " + submitter
+	case gang:
+		return c.wouldLose(f)
+	}
+	return ""
+}
+
+// inRooms counts, by schedd, the jobs that a schedd is known to run or was told to run.
+func (c *State) inRooms() map[string]int {
+	in := map[string]int{}
+	for j := range c.belief.Jobs() {
+		f := c.flights[j.ID]
+		if f != nil && f.handed() || f == nil && j.Group.Runs() {
+			in[j.Key.Schedd]++
+		}
+	}
+	return in
+}
+
+// letIn returns why the schedd of a flight, a job under way, may run no more jobs; "" if it may.
+// The map in is that of inRooms; letIn adds the flight to it if there is room.
+func (c *State) letIn(f *flight, in map[string]int) (why string) {
+	s := c.belief.Schedd(f.job.Key.Schedd)
+	f.full = s.Room != nil && !f.handed() && in[s.Name] >= s.Room.Jobs
+	if f.full {
+		return s.Room.Full()
+	}
+	if !f.handed() {
+		in[s.Name]++
+	}
+	return ""
+}

@@ -1,0 +1,120 @@
+package claims
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// TestInLine says that a gang waits until its schedd has started another one, and has counted
+// since.
+func TestInLine(t *testing.T) {
+	d := newDesk(t, "a", "b", "c", "d")
+	one, two := d.submit(1, specOf(t, 2, "true")), d.submit(2, specOf(t, 2, "true"))
+	first, second := d.start(one, "a", "b"), d.start(two, "c", "d")
+	require.Empty(t, d.mustWait(second, false))
+	first.claims = []string{"a claim"}
+	d.now = d.now.Add(time.Second)
+	require.Equal(t, "its schedd is collecting the slots of another gang", d.mustWait(second, false))
+	require.Equal(t, d.now, second.moved, "it gets on")
+	d.schedd.Counted = 5
+	d.edit(1, func(g *observe.Group) { g.Status, g.Started = observe.Running, 5 })
+	d.look() // where it runs is not known yet
+	require.Equal(t, "its schedd has just started another gang", d.mustWait(second, false))
+	d.schedd.Counted = 6
+	d.look()
+	moved := second.moved
+	d.now = d.now.Add(time.Second)
+	require.Empty(t, d.mustWait(second, false))
+	require.Equal(t, moved, second.moved)
+	require.Equal(t, "its schedd is given another gang first", d.mustWait(second, true))
+}
+
+// TestGangsFly says that looks follow each other closely while a schedd that answers collects a
+// gang's slots, or has to count before the next one goes; and not for longer.
+func TestGangsFly(t *testing.T) {
+	dead, rest := errors.New("it is dead"), []track.Place{{Slot: "a", Chunks: 1}}
+	for name, c := range map[string]struct {
+		s       observe.Schedd
+		gang    backfill.Time // when the last gang of the schedd began
+		claims  []string
+		rest    []track.Place
+		single  bool // the job is no gang
+		observe bool
+		want    bool
+	}{
+		"collecting":                 {want: true},
+		"collecting the rest":        {claims: []string{"a claim"}, rest: rest, want: true},
+		"does not answer":            {s: observe.Schedd{Failed: dead}},
+		"has not answered yet":       {s: observe.Schedd{Late: true}},
+		"nothing handed over":        {rest: rest},
+		"has to count":               {s: observe.Schedd{Counted: 5}, gang: 5, rest: rest, want: true},
+		"has counted":                {s: observe.Schedd{Counted: 6}, gang: 5, rest: rest},
+		"dead before it does":        {s: observe.Schedd{Counted: 5, Failed: dead}, gang: 5, rest: rest},
+		"no gang":                    {single: true},
+		"no gang, and has to count":  {s: observe.Schedd{Counted: 5}, gang: 5, rest: rest, single: true},
+		"another negotiator matches": {observe: true},
+		"its schedd is gone":         {s: observe.Schedd{Name: "z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a")
+			if *d.schedd = c.s; c.s.Name == "" {
+				d.schedd.Name = "s"
+			}
+			d.look()
+			d.s.Observe = c.observe
+			d.started["s"] = c.gang
+			nodes := 2
+			if c.single {
+				nodes = 1
+			}
+			j := &track.Job{
+				ID: 1, Key: observe.JobKey{Schedd: "s", Cluster: 1},
+				Group: &observe.Group{Spec: specOf(t, nodes, "true"), Status: observe.Idle},
+			}
+			d.flights[1] = &flight{job: j, claims: c.claims, rest: c.rest}
+			require.Equal(t, c.want, d.GangsFly())
+		})
+	}
+}
+
+// TestOutOfLine says that a gang's slots are not claimed while its schedd would give them to
+// another gang, which is before it in the queue and fits on them.
+func TestOutOfLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		rival string // its Requirements
+		prio  int64
+		flies bool
+		until backfill.Time // the other is deferred
+		waits bool
+	}{
+		"the other is deferred":       {rival: "true", prio: 1, until: 1_800_000_000},
+		"the other fits":              {rival: "true", prio: 1, waits: true},
+		"the other is behind it":      {rival: "true", prio: -1},
+		"the other fits elsewhere":    {rival: `TARGET.Name == "c"`, prio: 1},
+		"the other has claims itself": {rival: "true", prio: 1, flies: true},
+		"slots are told apart":        {rival: "TARGET.ClusterId == 2", prio: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b", "c", "d")
+			one, two := d.submit(1, specOf(t, 2, "true")), d.submit(2, specOf(t, 2, c.rival))
+			d.edit(2, func(g *observe.Group) { g.Prio, g.Deferral.Time = c.prio, c.until })
+			d.look()
+			f := d.start(one, "a", "b")
+			if c.flies {
+				d.start(two, "c", "d").rest = nil
+			}
+			why := d.wouldLose(f)
+			require.Equal(t, c.waits, why != "")
+			if c.waits {
+				require.Contains(t, why, "its schedd would start gang 2.0 in its place")
+			}
+		})
+	}
+}

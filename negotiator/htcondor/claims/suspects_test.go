@@ -1,0 +1,244 @@
+package claims
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// claimed shows that a claim of a job began on a slot a second ago.
+func (d *desk) claimed(slot string, of observe.JobKey) {
+	d.slot(slot, func(s *observe.Slot) { s.ClaimBegan, s.ClaimBeganFor = d.now.Add(time.Second), of })
+}
+
+// slot changes a slot of the last snapshot, which nobody else has.
+func (d *desk) slot(name string, change func(s *observe.Slot)) { change(d.snapshot.Slots[name]) }
+
+// TestCulprits says which slots can be why a start failed: of a gang's, those on which no claim
+// came about, if on others one did; and none that refused a claim because it was stale.
+func TestCulprits(t *testing.T) {
+	stranger := observe.JobKey{Schedd: "other", Cluster: 7}
+	for name, c := range map[string]struct {
+		slots  []string
+		change func(d *desk, f *flight)
+		want   []string
+	}{
+		"a job's": {slots: []string{"a"}, want: []string{"a"}},
+		"a job's, which began there": {
+			slots: []string{"a"}, change: func(d *desk, f *flight) { d.claimed("a", f.job.Key) }, want: []string{"a"},
+		},
+		"taken by an unknown job": {
+			slots: []string{"a"}, change: func(d *desk, _ *flight) { d.claimed("a", stranger) },
+		},
+		"claimed, nobody says for whom": {
+			slots: []string{"a"}, change: func(d *desk, _ *flight) { d.claimed("a", observe.JobKey{}) },
+			want: []string{"a"},
+		},
+		"taken before": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+			d.claimed("a", stranger)
+			f.since = d.now.Add(time.Second)
+		}, want: []string{"a"}},
+		"restarted": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
+			d.slot("a", func(s *observe.Slot) { s.Restarted = d.now.Add(time.Second) })
+		}},
+		"missing": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
+			d.slot("a", func(s *observe.Slot) { s.Missing = d.now })
+		}},
+		"gone":   {slots: []string{"a"}, change: func(d *desk, _ *flight) { delete(d.snapshot.Slots, "a") }},
+		"a gang": {slots: []string{"a", "b"}},
+		"a gang that has a claim": {
+			slots: []string{"a", "b"}, change: func(d *desk, f *flight) { d.claimed("a", f.job.Key) },
+			want: []string{"b"},
+		},
+		"a gang that has all claims": {slots: []string{"a", "b"}, change: func(d *desk, f *flight) {
+			d.claimed("a", f.job.Key)
+			d.claimed("b", f.job.Key)
+		}},
+		"a gang, and another took a slot": {slots: []string{"a", "b", "c"}, change: func(d *desk, f *flight) {
+			d.claimed("a", f.job.Key)
+			d.claimed("b", stranger)
+		}, want: []string{"c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b", "c")
+			f := d.start(d.submit(1, specOf(t, len(c.slots), "true")), c.slots...)
+			if c.change != nil {
+				c.change(d, f)
+			}
+			require.Equal(t, c.want, d.culprits(f))
+		})
+	}
+}
+
+// fail has a start of a job on a slot fail, and gives what is left out.
+func (d *desk) fail(id backfill.JobID, slot string) []Pause {
+	d.t.Helper()
+	d.start(id, slot)
+	return d.overdue()
+}
+
+// overdue has the only flight be overdue at a look.
+func (d *desk) overdue() []Pause {
+	d.t.Helper()
+	for _, f := range d.flights {
+		f.claims, f.rest = []string{"a claim"}, nil
+	}
+	d.now = d.now.Add(d.s.Patience)
+	out := d.look()
+	require.Len(d.t, out.Failed, 1)
+	require.Equal(d.t, 1, out.Unstarted)
+	return d.Paused()
+}
+
+// TestPausesGrow says that a slot is left out for longer after each failure in a row, up to a
+// limit, and is cleared by a start that comes off well.
+func TestPausesGrow(t *testing.T) {
+	d := newDesk(t, "a", "b", "c")
+	id := d.submit(1, specOf(t, 1, "true"))
+	for i, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
+		paused := d.fail(id, "a")
+		until := d.now.Add(pause * time.Second)
+		require.Equal(t, []Pause{{Slot: "a", Failures: i + 1, Until: until}}, paused)
+		require.Equal(t, until, d.Deadline())
+		d.now = until
+		d.look()
+		require.Empty(t, d.Paused())
+		require.Len(t, d.Suspects(), 1)
+	}
+	d.start(id, "a")
+	d.edit(1, func(g *observe.Group) { g.Status, g.Hosts, g.Started = observe.Running, []string{"a"}, d.snapshot.Now })
+	d.look()
+	require.Len(t, d.Suspects(), 1, "it has only begun")
+	d.now = d.now.Add(d.s.Patience)
+	d.look()
+	require.Empty(t, d.Suspects())
+	require.Contains(t, d.out.String(), "a slot is not doubted any more")
+}
+
+// TestSuspectsAreForgotten says when a failure does not count any more.
+func TestSuspectsAreForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		after  time.Duration
+		change func(s *observe.Snapshot)
+		kept   bool
+	}{
+		"a short time ago": {after: time.Minute, kept: true},
+		"an hour ago":      {after: time.Hour + firstPause, kept: true},
+		"long ago":         {after: time.Hour + firstPause + time.Second},
+		"its startd restarted": {after: time.Second, change: func(s *observe.Snapshot) {
+			a := *s.Slots["a"]
+			a.Restarted = s.Began
+			s.Slots["a"] = &a
+		}},
+		"the slot is gone":   {after: time.Second, change: func(s *observe.Snapshot) { delete(s.Slots, "a") }},
+		"the schedd is gone": {after: time.Second, change: func(s *observe.Snapshot) { delete(s.Schedds, "s") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b", "c")
+			require.Len(t, d.fail(d.submit(1, specOf(t, 1, "true")), "a"), 1)
+			d.now = d.now.Add(c.after)
+			if c.change == nil {
+				d.look()
+			} else {
+				d.look(c.change)
+			}
+			require.Equal(t, c.kept, len(d.Suspects()) == 1)
+		})
+	}
+}
+
+// TestLeftOutFor says for whom a slot is left out: for the schedd whose starts failed, or for
+// everybody if there are several, or only one in the pool.
+func TestLeftOutFor(t *testing.T) {
+	of := func(name string) *string { return &name }
+	for name, c := range map[string]struct {
+		suspects map[string]time.Duration // until, by schedd
+		schedds  []string
+		want     *string
+	}{
+		"nobody": {schedds: []string{"s", "z"}},
+		"the only schedd": {
+			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s"}, want: of(track.Everybody),
+		},
+		"one schedd": {
+			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s", "z"}, want: of("s"),
+		},
+		"two schedds": {
+			suspects: map[string]time.Duration{"s": 1, "z": 1}, schedds: []string{"s", "z"},
+			want: of(track.Everybody),
+		},
+		"one, and one before": {
+			suspects: map[string]time.Duration{"s": 1, "z": 0}, schedds: []string{"s", "z"}, want: of("s"),
+		},
+		"the pause has ended":   {suspects: map[string]time.Duration{"s": 0}, schedds: []string{"s"}},
+		"both pauses are ended": {suspects: map[string]time.Duration{"s": 0, "z": 0}, schedds: []string{"s", "z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a")
+			d.look(func(s *observe.Snapshot) {
+				for _, name := range c.schedds {
+					s.Schedds[name] = &observe.Schedd{Name: name, Read: true}
+				}
+			})
+			d.suspects["a"] = map[string]*suspect{}
+			for schedd, until := range c.suspects {
+				d.suspects["a"][schedd] = &suspect{until: d.now.Add(until)}
+			}
+			require.Equal(t, c.want, d.leftOut("a", d.now))
+			j := &track.Job{Key: observe.JobKey{Schedd: "s"}}
+			require.Equal(t, c.want != nil, d.isLeftOut("a", j, d.now))
+		})
+	}
+}
+
+// TestBlame says when a failed start is held against its slot.
+func TestBlame(t *testing.T) {
+	t.Run("most of the pool is not left out", func(t *testing.T) {
+		d := newDesk(t, "a")
+		require.Empty(t, d.fail(d.submit(1, specOf(t, 1, "true")), "a"))
+	})
+	t.Run("a submitter's jobs blame one slot at a time", func(t *testing.T) {
+		d := newDesk(t, "a", "b", "c", "d")
+		id := d.submit(1, specOf(t, 1, "true"))
+		require.Len(t, d.fail(id, "a"), 1)
+		d.now = d.now.Add(10 * time.Second)
+		d.look()
+		require.Empty(t, d.fail(id, "b"))
+		require.Len(t, d.fail(id, "b"), 1, "the last blame is as old as twice the patience")
+		require.Len(t, d.Suspects(), 2)
+	})
+	t.Run("a schedd that is full starts nothing", func(t *testing.T) {
+		d := newDesk(t, "a", "b", "c")
+		id := d.submit(1, specOf(t, 1, "true"))
+		d.schedd.Full = true
+		require.Empty(t, d.fail(id, "a"))
+	})
+	t.Run("what was not handed over blames nobody", func(t *testing.T) {
+		d := newDesk(t, "a", "b", "c")
+		d.start(d.submit(1, specOf(t, 1, "true")), "a")
+		d.now = d.now.Add(d.s.Patience)
+		require.Equal(t, 1, d.look().Unstarted)
+		require.Empty(t, d.Suspects())
+	})
+	t.Run("a queue that is not read tells nothing", func(t *testing.T) {
+		d := newDesk(t, "a", "b", "c")
+		d.start(d.submit(1, specOf(t, 1, "true")), "a").claims = []string{"a claim"}
+		d.schedd.Read = false
+		d.now = d.now.Add(time.Hour)
+		require.Zero(t, d.look().Unstarted)
+		require.Empty(t, d.Suspects())
+	})
+	t.Run("who only observes blames nobody", func(t *testing.T) {
+		d := newDesk(t, "a", "b", "c")
+		d.s.Observe = true
+		d.start(d.submit(1, specOf(t, 1, "true")), "a").claims = []string{"a claim"}
+		d.now = d.now.Add(d.s.Patience)
+		d.look()
+		require.Empty(t, d.Suspects())
+	})
+}

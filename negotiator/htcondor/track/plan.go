@@ -1,0 +1,65 @@
+package track
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Broken is a guarantee that a lease has broken: the job left the plan, since it was expected to
+// start under the lease, and did not. The negotiator does not know of such a guarantee any more.
+type Broken struct {
+	Job           string
+	Promised, Now backfill.Time // the latest starts, as they were promised before and after
+}
+
+// TakePlan takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
+// returns the guarantees that leases have broken. Jobs that only wait need not be in the plan.
+func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
+	for _, j := range b.inPlan {
+		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
+			j.hopeless = nil
+			j.promise(negotiator.JobCheckpoint{})
+		}
+	}
+	b.inPlan = b.inPlan[:0]
+	for _, p := range plan.Jobs {
+		if j := b.byID[p.Job.ID]; j != nil {
+			b.inPlan = append(b.inPlan, j)
+			broken = append(broken, j.promise(p)...)
+			j.hopeless = nil
+			switch {
+			case p.Held == "" || p.Unknown != "":
+			case p.Unmatched:
+				j.hopeless = &hopeless{j.Spec, "matches no slot"}
+			default:
+				j.hopeless = &hopeless{j.Spec, p.Held}
+			}
+		}
+	}
+	return broken
+}
+
+// promise notes what the plan promises to a job. It returns the guarantee that the job had before it
+// left the plan for a lease, if that is broken.
+func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
+	latest := p.Guarantee
+	switch {
+	case p.Running:
+		latest = p.Start
+	case !p.Promised:
+		latest = 0
+	}
+	if j.owed && latest == 0 {
+		return nil // it may be promised something in another plan
+	}
+	if j.owed && j.promised > 0 && latest > j.promised {
+		broken = []Broken{{p.Job.Name, j.promised, latest}}
+	}
+	j.promised, j.owed = latest, false
+	return broken
+}
+
+// cannotRun tells whether no slot is known that can run a job.
+func (j *Job) cannotRun() bool {
+	return j.hopeless != nil && (j.hopeless.spec == j.Group.Spec || j.hopeless.spec.Text == j.Group.Spec.Text)
+}
