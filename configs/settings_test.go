@@ -96,7 +96,7 @@ func inHTCondor() string {
 			if s.KnobDefault != "" {
 				fmt.Fprintf(&text, "%s = %s\n", s.Knob, s.KnobDefault)
 			} else {
-				fmt.Fprintf(&text, "#%s = %s\n", s.Knob, s.KnobText())
+				fmt.Fprintf(&text, "#%s = %s\n", s.Knob, config.KnobText(s.Example))
 			}
 		}
 	}

@@ -73,9 +73,9 @@ func set[T any](at func(*Config) *T, value T, s Setting) Setting {
 	s.reset = func(c *Config, value any) { *at(c) = value.(T) }
 	s.Kind = cmp.Or(s.Kind, kindOf(value))
 	if s.Knob != "" && s.KnobDefault == "" {
-		s.KnobDefault = knobText(value)
+		s.KnobDefault = KnobText(value)
 		if s.OnReal != nil {
-			s.KnobDefault = knobText(s.OnReal)
+			s.KnobDefault = KnobText(s.OnReal)
 		}
 	}
 	return s
@@ -98,9 +98,11 @@ func kindOf(value any) Kind {
 	}
 }
 
-// knobText writes a value as HTCondor's configuration has it.
-func knobText(value any) string {
+// KnobText writes a value as HTCondor's configuration has it; "" for none.
+func KnobText(value any) string {
 	switch value := value.(type) {
+	case nil:
+		return ""
 	case []string:
 		return strings.Join(value, ", ")
 	case map[string]string:
@@ -110,14 +112,6 @@ func knobText(value any) string {
 	default:
 		return fmt.Sprint(value)
 	}
-}
-
-// KnobText writes the example as HTCondor's configuration has it; "" if there is none.
-func (s Setting) KnobText() string {
-	if s.Example == nil {
-		return ""
-	}
-	return knobText(s.Example)
 }
 
 // Name is the key in the YAML file, else the knob.

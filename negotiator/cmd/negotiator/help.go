@@ -9,28 +9,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
-// setting returns the help of a flag that sets what a key of the configuration file sets.
-func setting(key string) string {
-	s := config.Named(key)
-	if reflect.ValueOf(s.Default).IsZero() {
-		return s.Doc
-	}
-	return s.Doc + " Default: " + config.YAMLText(s.Default) + "."
-}
-
 // helpTexts are the help texts that are too long for a field's tag. The tag names its text:
-// help:"${run_order}" is that of negotiator run --order.
-var helpTexts = cli.Texts{
-	"real_token":              setting("token"),
-	"real_observe":            setting("observe"),
-	"real_local_name":         "Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB.",
-	"estimates_all":           setting("estimates"),
-	"estimates_backfill":      setting("estimates_backfill"),
-	"estimates_running":       setting("estimates_running"),
-	"estimates_opt":           "Option of the estimators, such as threshold=20; may be repeated.",
-	"estimates_history":       setting("history"),
-	"estimates_estimate_attr": setting("estimate_attributes"),
-	"ask_at":                  "Simulated second at which to look; without it, the pool's negotiator is asked.",
+// help:"${futures}" is that of --futures, and help:"${set_order}" what the table of settings says of
+// order.
+var helpTexts = withSettings(cli.Texts{
+	"real_local_name": "Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB.",
+	"estimates_opt":   "Option of the estimators, such as threshold=20; may be repeated.",
+	"ask_at":          "Simulated second at which to look; without it, the pool's negotiator is asked.",
 	"futures": "In how many futures starts are looked for, to tell the range of each; 1: no ranges. Default: the " +
 		"configuration's, 32.",
 	"futures_seed":      "Seed of the run times that are drawn for these futures.",
@@ -46,11 +31,18 @@ var helpTexts = cli.Texts{
 	"check_seed":        "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",
 	"check_mtls":        "auto, or off: do not encrypt what is said to the plugin.",
 	"check_log_level":   "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
-	"run_pool":          setting("pool"),
-	"run_workload":      setting("workload"),
-	"run_policy":        setting("policy"),
 	"run_policy_opt":    "Option of the policy; may be repeated.",
-	"run_order":         setting("order"),
 	"run_plugin_dir":    "Where to look for backfill-NAME first; may be repeated.",
-	"run_in_process":    setting("plugins.in_process"),
+})
+
+// withSettings adds the help of flags that set what a key of the configuration file sets.
+func withSettings(texts cli.Texts) cli.Texts {
+	for _, s := range config.Settings() {
+		text := s.Doc
+		if s.Key != "" && !reflect.ValueOf(s.Default).IsZero() {
+			text += " Default: " + config.KnobText(s.Default) + "."
+		}
+		texts["set_"+s.Key] = text
+	}
+	return texts
 }

@@ -27,12 +27,12 @@ type whatIfCommand struct {
 	For       string            `group:"Other slots" placeholder:"TIME" help:"How long to drain, such as 4h."`
 
 	JSON  bool    `group:"Where to ask" name:"json" help:"Print the answer as one JSON object."`
-	Pool  *string `group:"Where to ask" placeholder:"FILE" help:"${run_pool}"`
-	Token *string `group:"Where to ask" placeholder:"FILE" help:"${real_token}"`
+	Pool  *string `group:"Where to ask" placeholder:"FILE" help:"${set_pool}"`
+	Token *string `group:"Where to ask" placeholder:"FILE" help:"${set_token}"`
 
 	Config     string  `group:"Or look into a simulation" placeholder:"FILE" help:"Configuration file (YAML)."`
 	At         *int64  `group:"Or look into a simulation" placeholder:"T" help:"${ask_at}"`
-	Workload   *string `group:"Or look into a simulation" placeholder:"FILE" help:"${run_workload}"`
+	Workload   *string `group:"Or look into a simulation" placeholder:"FILE" help:"${set_workload}"`
 	Under      *string `group:"Or look into a simulation" placeholder:"NAME" help:"${what_if_under}"`
 	UnderOrder *string `group:"Or look into a simulation" placeholder:"NAME" help:"The order in charge."`
 }

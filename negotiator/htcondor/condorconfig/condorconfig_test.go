@@ -209,7 +209,7 @@ func TestTable(t *testing.T) {
 		if s.Knob == "" || s.Target == nil || s.Knob == shutdownThreshold {
 			continue
 		}
-		text := map[string]any{s.KnobText(): s.Example}
+		text := map[string]any{config.KnobText(s.Example): s.Example}
 		if s.KnobDefault != "" && !strings.HasPrefix(s.KnobDefault, "$(") && s.Default != "" {
 			text[s.KnobDefault] = cmp.Or(s.OnReal, s.Default)
 		}
