@@ -80,7 +80,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
 		})
 	}
-	saved.Leases = b.saveLeases()
+	saved.Leases = b.lending.save()
 	return saved
 }
 
@@ -129,9 +129,7 @@ func (b *Belief) forget() {
 	for _, j := range b.all {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
 	}
-	clear(b.leases)
-	clear(b.holders)
-	b.loose = nil
+	b.lending = newLending()
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
