@@ -12,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -291,7 +292,7 @@ func TestWait(t *testing.T) {
 // served.
 func TestFloodOfWakeups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
+		p := New(Settings{Tuning: Tuning{Pace: config.Pace{CycleDelay: 2 * time.Second}}})
 		for range 3 {
 			p.looked = p.now()
 			<-time.After(time.Minute) //nolint:forbidigo // the cycle, in the bubble's time
@@ -319,7 +320,9 @@ func TestTune(t *testing.T) {
 	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
 	theirs := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"b\""})
 	wide := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
-	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`, SlotConstraint: `Name == "slot1@n1"`, Interval: 7 * time.Second})
+	w.pool.Tune(Tuning{Look: config.Look{
+		JobConstraint: `Team =?= "a"`, SlotConstraint: `Name == "slot1@n1"`, Interval: 7 * time.Second,
+	}})
 	w.pass(14)
 	require.Equal(t, 1, ours.runs)
 	require.Zero(t, theirs.runs, "it is left out")
@@ -403,7 +406,7 @@ func TestANewConstraintTeachesNothing(t *testing.T) {
 		w.submit(&sleeper{cpus: 1, seconds: 60, estimate: 100, extra: fmt.Sprintf("\nTeam = %q", team)})
 	}
 	w.pass(20)
-	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`})
+	w.pool.Tune(Tuning{Look: config.Look{JobConstraint: `Team =?= "a"`}})
 	stays, leaves := w.pool.Find("1.0")[0], w.pool.Find("2.0")[0]
 	foreign, ran := false, map[backfill.JobID]backfill.Time{}
 	for range 12 {

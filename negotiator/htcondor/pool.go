@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -58,40 +59,24 @@ type Settings struct {
 
 // Tuning is what can change while a pool is scheduled.
 type Tuning struct {
-	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
-	SlotConstraint, JobConstraint string
-	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
-	SubmitterConstraint string
-	// Ranks are how the pool ranks its slots for each job.
-	observe.Ranks
-	// ShutdownThreshold closes the slots whose startds will have ended in that time.
-	ShutdownThreshold time.Duration
-	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
-	// EXPRESSION; "" for none.
-	MatchExprs string
-	// Lease is for how long a claim may be used for more jobs of its submitter than the one that it
-	// is given for; 0: every claim is for one job.
-	Lease time.Duration
-	// Interval is the longest time between two looks at the pool; 0: a minute. CycleDelay is the
-	// shortest time between the end of a cycle and the next look, whoever asks for one; 0: a
-	// second.
-	Interval, CycleDelay time.Duration
+	config.Look
+	config.Handover
+	config.Pace
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
 }
 
+// orDefault puts the usual intervals where none are given.
 func (t Tuning) orDefault() Tuning {
 	t.Interval, t.CycleDelay = cmp.Or(t.Interval, time.Minute), cmp.Or(t.CycleDelay, time.Second)
 	t.Hold = cmp.Or(t.Hold, 5*time.Second)
 	return t
 }
 
-func (t Tuning) scope() observe.Scope {
-	return observe.Scope{
-		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint,
-		SubmitterConstraint: t.SubmitterConstraint, Ranks: t.Ranks,
-		ShutdownThreshold: t.ShutdownThreshold, Interval: t.Interval, Hold: t.Hold,
-	}
+func (t Tuning) scope() observe.Scope { return observe.Scope{Look: t.Look, Hold: t.Hold} }
+
+func (t Tuning) handover() dispatch.Tuning {
+	return dispatch.Tuning{Handover: t.Handover, Hold: t.Hold}
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
@@ -151,12 +136,11 @@ func New(s Settings) *Pool {
 		belief: belief, claims: state,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
-			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
+			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
 		}, state),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
-	p.dispatcher.AddToMatches(s.MatchExprs)
-	p.lend(s.Lease)
+	p.tuneClaims(s.Tuning)
 	return p
 }
 
@@ -352,15 +336,13 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
-	p.dispatcher.WaitAtMost(t.Hold)
-	p.dispatcher.AddToMatches(t.MatchExprs)
-	p.lend(t.Lease)
+	p.tuneClaims(t)
 }
 
-// lend sets for how long a claim is lent at most.
-func (p *Pool) lend(most time.Duration) {
-	p.claims.Lend(most)
-	p.dispatcher.Lend(most > 0)
+// tuneClaims changes how matches are handed over, and for how long claims are lent.
+func (p *Pool) tuneClaims(t Tuning) {
+	p.claims.Lend(t.Lease)
+	p.dispatcher.Tune(t.handover())
 }
 
 // look looks at the pool once.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -23,12 +24,19 @@ type Settings struct {
 	Collector *client.Collector
 	Security  *security.Client
 	Schema    negotiator.Schema
-	// Patience is how long the collector or a schedd may take, and Hold how long a cycle waits for
-	// schedds that are slow.
-	Patience, Hold time.Duration
-	Logger         hclog.Logger
-	Notes          Notes
-	Clock          func() time.Time
+	// Patience is how long the collector or a schedd may take.
+	Patience time.Duration
+	Tuning
+	Logger hclog.Logger
+	Notes  Notes
+	Clock  func() time.Time
+}
+
+// Tuning is what can change while matches are handed over.
+type Tuning struct {
+	config.Handover
+	// Hold is how long a cycle waits for schedds that are slow.
+	Hold time.Duration
 }
 
 // Dispatcher carries what a [claims.State] gives it to the daemons, and returns to it what came of
@@ -41,7 +49,6 @@ type Dispatcher struct {
 	schedds map[string]*observe.Schedd // as the last look at the pool saw them
 	lines   map[string]*line           // by schedd
 	added   *classad.ClassAd           // to the ad of each matched slot
-	lends   bool                       // claims may be lent
 
 	rejected int // reasons for waiting that schedds were told since the start
 }
@@ -83,11 +90,11 @@ func (d *Dispatcher) line(schedd string) *line {
 	return l
 }
 
-// WaitAtMost changes how long a cycle waits for schedds that are slow.
-func (d *Dispatcher) WaitAtMost(hold time.Duration) { d.s.Hold = hold }
-
-// Lend says whether claims may be lent, for which schedds must tell jobs of different length apart.
-func (d *Dispatcher) Lend(lends bool) { d.lends = lends }
+// Tune changes how matches are handed over, from the next one on.
+func (d *Dispatcher) Tune(t Tuning) {
+	d.s.Tuning = t
+	d.AddToMatches(t.MatchExprs)
+}
 
 // AddToMatches sets the attributes that are added to the ad of each matched slot: lines of NAME =
 // EXPRESSION, or "" for none. They count when the job's Requirements are evaluated for the match. A

@@ -52,7 +52,7 @@ func newDesk(tb testing.TB, slots ...string) *desk {
 	}
 	d.belief = track.New(track.Settings{Schema: schema, Patience: patience, Logger: log})
 	d.Dispatcher = New(Settings{
-		Schema: schema, Patience: patience, Hold: time.Hour, Logger: log, Clock: func() time.Time { return d.at },
+		Schema: schema, Patience: patience, Tuning: Tuning{Hold: time.Hour}, Logger: log, Clock: func() time.Time { return d.at },
 	}, claims.New(claims.Settings{Schema: schema, Patience: patience, Logger: log}, d.belief))
 	d.look()
 	return d

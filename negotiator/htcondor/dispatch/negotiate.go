@@ -103,7 +103,7 @@ func (d *Dispatcher) conversation(schedd string) conversation {
 			significant = append(significant, "Request"+negotiator.Attribute(resource))
 		}
 	}
-	if d.lends {
+	if d.s.Lease > 0 { // then schedds must tell jobs of different length apart
 		significant = append(significant, d.s.Schema.Estimates...)
 	}
 	return conversation{
