@@ -17,9 +17,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// TestAnyEvents plays any events, and says what holds after each: no claim is given to two jobs that
-// are on their way, a schedd is told to run no more jobs than it has room for, and a slot gives no
-// more than it offers. In the end no job is on its way any more.
+// TestAnyEvents plays any events, and says what holds after each: no claim is given to two jobs
+// that are on their way, a schedd is told to run no more jobs than it has room for, and a slot
+// gives no more than it offers. In the end no job is on its way any more.
 func TestAnyEvents(t *testing.T) {
 	const room, cpus = 5, 2
 	slots := []string{"a", "b", "c", "d"}

@@ -50,9 +50,9 @@ func (c *State) judgeEarly() {
 	}
 }
 
-// mayFailEarly tells whether a flight, a job under way, may be given up before it is overdue. It may
-// not if the job has failed a short time ago, or starts fail on its slot: such failures must take
-// time. Of a gang, a job of several chunks, the schedd collects slots for as long as it takes.
+// mayFailEarly tells whether a flight, a job under way, may be given up before it is overdue. It
+// may not if the job has failed a short time ago, or starts fail on its slot: such failures must
+// take time. Of a gang, a job of several chunks, the schedd collects slots for as long as it takes.
 func (c *State) mayFailEarly(f *flight) bool {
 	if !f.sent() || f.telling || len(f.claims) == 0 || f.job.Group.Spec.Parallel {
 		return false
@@ -101,8 +101,8 @@ func (c *State) Doubts() (all []Doubt) {
 	return all
 }
 
-// Over notes that all claims of a start are over, as a startd said that was asked at a time. The next
-// look at the pool tells whether the start has failed.
+// Over notes that all claims of a start are over, as a startd said that was asked at a time. The
+// next look at the pool tells whether the start has failed.
 func (c *State) Over(asked time.Time, d Doubt) { d.flight.gone = asked }
 
 // forgetFailures forgets the failed starts of long ago, and those of jobs that are gone.

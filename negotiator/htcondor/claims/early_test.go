@@ -78,8 +78,8 @@ func TestFailsEarly(t *testing.T) {
 	}
 }
 
-// TestRefusalsTakeTime says that the first claim that a slot refuses is soon followed by another, and
-// that a job or a slot with several failures has to wait.
+// TestRefusalsTakeTime says that the first claim that a slot refuses is soon followed by another,
+// and that a job or a slot with several failures has to wait.
 func TestRefusalsTakeTime(t *testing.T) {
 	d := newDesk(t, "a", "b", "c", "d")
 	first := d.submit(1, specOf(t, 1, "true"))

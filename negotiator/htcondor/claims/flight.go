@@ -43,7 +43,8 @@ func (f *flight) sent() bool { return len(f.rest) == 0 }
 func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
 // giveUp ends the flight of a job whose start has failed. Claims that were handed over for it and
-// are still advertised were not used, and may be handed out again, unless they are known to be over.
+// are still advertised were not used, and may be handed out again, unless they are known to be
+// over.
 func (c *State) giveUp(id backfill.JobID) {
 	f := c.flights[id]
 	if f.sent() {
@@ -57,12 +58,12 @@ func (c *State) giveUp(id backfill.JobID) {
 	delete(c.flights, id)
 }
 
-// unspared is for how long a claim may be on its way that was handed over for a job that has ended or
-// runs elsewhere.
+// unspared is for how long a claim may be on its way that was handed over for a job that has ended
+// or runs elsewhere.
 const unspared = 5 * time.Second
 
-// spare has the claims of a flight that is over handed out again soon, if they are still advertised:
-// the job did not need them.
+// spare has the claims of a flight that is over handed out again soon, if they are still
+// advertised: the job did not need them.
 func (c *State) spare(f *flight) {
 	if f.job.Group.Spec.Parallel {
 		return // what becomes of a gang's claims is known otherwise

@@ -226,8 +226,8 @@ func TestGrant(t *testing.T) {
 	require.Equal(t, "slot b has no claim to give yet", why)
 }
 
-// TestGrantToProcs says that the claims of a gang of several procs are for its procs in turn, also if
-// they come in instalments.
+// TestGrantToProcs says that the claims of a gang of several procs are for its procs in turn, also
+// if they come in instalments.
 func TestGrantToProcs(t *testing.T) {
 	d := newDesk(t, "a")
 	spec := specOf(t, 2, "true")
@@ -253,7 +253,8 @@ func TestGrantToProcs(t *testing.T) {
 	require.True(t, f.sent())
 }
 
-// TestLeaveUsed says that a slot does not offer what it has given already, although its ad is older.
+// TestLeaveUsed says that a slot does not offer what it has given already, although its ad is
+// older.
 func TestLeaveUsed(t *testing.T) {
 	d := newDesk(t, "a")
 	d.used["used"] = use{slot: "a", request: backfill.Vector{2, 256, 1}, at: d.now}

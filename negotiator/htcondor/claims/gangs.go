@@ -61,8 +61,8 @@ func (c *State) Leftovers(now time.Time) map[string][]*Leftover {
 	return ended
 }
 
-// Released takes in of which gangs, jobs of several chunks, a schedd was told that their claims have
-// ended.
+// Released takes in of which gangs, jobs of several chunks, a schedd was told that their claims
+// have ended.
 func (c *State) Released(gangs []*Leftover) {
 	c.leftover = slices.DeleteFunc(c.leftover, func(l *Leftover) bool { return slices.Contains(gangs, l) })
 }

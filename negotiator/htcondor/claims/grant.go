@@ -77,10 +77,10 @@ func (g Grant) MarshalText() ([]byte, error) { return fmt.Append(nil, g), nil }
 // Grants are grants to send, by schedd and submitter.
 type Grants map[string]map[string][]Grant
 
-// Grant takes claims for the flights, the jobs under way, out of what the slots offer, by the slots'
-// names. In a flight that gets none it notes why. If a slot that a flight waits for serves another
-// flight now, the time that the first may stand still begins anew. The schedds count as being told
-// from now on, until [State.Told].
+// Grant takes claims for the flights, the jobs under way, out of what the slots offer, by the
+// slots' names. In a flight that gets none it notes why. If a slot that a flight waits for serves
+// another flight now, the time that the first may stand still begins anew. The schedds count as
+// being told from now on, until [State.Told].
 func (c *State) Grant(now time.Time, ready Ready, offers map[string]*Offer) Grants {
 	c.now = now
 	for _, o := range offers {
@@ -149,8 +149,9 @@ func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
 }
 
 // grant takes what is left to hand over of a flight out of the offers, lent if l is not nil, or
-// returns why it cannot: all of the resources must be free. If a slot advertises fewer claim ids than chunks, some chunks
-// are granted now, and the others when the slot has new ids, which it makes as the first are used.
+// returns why it cannot: all of the resources must be free. If a slot advertises fewer claim ids
+// than chunks, some chunks are granted now, and the others when the slot has new ids, which it
+// makes as the first are used.
 func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants []Grant, why string) {
 	j := f.job
 	for _, at := range f.rest {

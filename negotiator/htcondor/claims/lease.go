@@ -14,9 +14,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// leaseAttribute is the attribute of a match by which a claim is lent. The schedd evaluates the START
-// of the claim's slot for each further job that it considers for the claim, and START refers to the
-// attribute. The startd itself never has it.
+// leaseAttribute is the attribute of a match by which a claim is lent. The schedd evaluates the
+// START of the claim's slot for each further job that it considers for the claim, and START refers
+// to the attribute. The startd itself never has it.
 const leaseAttribute = "NegotiatorMatchExprBackfillLease"
 
 // In seconds.
@@ -169,9 +169,9 @@ func (c *State) granted(key track.LeaseKey) backfill.Time {
 	return until
 }
 
-// leaseText returns an expression that is true of a job that may use a claim lent for these flights,
-// which are alike: it ends before the lease does, and it is like them. What is left of a partitionable
-// slot is for the flights alone.
+// leaseText returns an expression that is true of a job that may use a claim lent for these
+// flights, which are alike: it ends before the lease does, and it is like them. What is left of a
+// partitionable slot is for the flights alone.
 func (c *State) leaseText(until backfill.Time, flights []*flight) string {
 	spec, estimate := flights[0].job.Spec, "undefined"
 	for _, name := range slices.Backward(c.s.Schema.Estimates) {
@@ -199,8 +199,8 @@ func (c *State) leaseText(until backfill.Time, flights []*flight) string {
 	return "(" + strings.Join(terms, " && ") + ") =?= true"
 }
 
-// areOf returns an expression that is true of the jobs of flights. Procs that follow each other are one
-// term, so that it is short.
+// areOf returns an expression that is true of the jobs of flights. Procs that follow each other are
+// one term, so that it is short.
 func areOf(flights []*flight) string {
 	keys := make([]observe.JobKey, len(flights))
 	for i, f := range flights {

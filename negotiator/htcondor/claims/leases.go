@@ -20,8 +20,8 @@ type reservation struct {
 	start, end backfill.Time
 }
 
-// TakePlan takes in the plan that the matches of the next [State.Start] belong to. From it follows how
-// long slots can be lent. It returns the guarantees that leases have broken.
+// TakePlan takes in the plan that the matches of the next [State.Start] belong to. From it follows
+// how long slots can be lent. It returns the guarantees that leases have broken.
 func (c *State) TakePlan(plan negotiator.Checkpoint) []track.Broken {
 	c.reserve(plan)
 	return c.belief.TakePlan(plan)
@@ -59,8 +59,9 @@ func (c *State) Lend(most time.Duration) {
 	}
 }
 
-// TellLeases takes the leases in that were granted since the last call. It returns what the negotiator
-// must be told of them before anything else, see [track.Belief.Grant]; false if there are none.
+// TellLeases takes the leases in that were granted since the last call. It returns what the
+// negotiator must be told of them before anything else, see [track.Belief.Grant]; false if there
+// are none.
 func (c *State) TellLeases() (negotiator.Delta, bool) {
 	if len(c.leases) == 0 {
 		return negotiator.Delta{}, false
@@ -194,8 +195,8 @@ func (c *State) ride(f *flight) {
 }
 
 // stopRiding lets flights have claims of their own that the last look should have seen to run, on
-// slots that were lent. If their schedd has filled nothing there, CLAIM_PARTITIONABLE_LEFTOVERS must be
-// off, and nothing rides there again.
+// slots that were lent. If their schedd has filled nothing there, CLAIM_PARTITIONABLE_LEFTOVERS
+// must be off, and nothing rides there again.
 func (c *State) stopRiding() {
 	began := c.belief.Snapshot().Began
 	for _, f := range c.flights {
@@ -209,7 +210,8 @@ func (c *State) stopRiding() {
 	}
 }
 
-// Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill it.
+// Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill
+// it.
 func (c *State) Single(slot string) bool { return c.single[slot] }
 
 // leaseKey names the lease under which a flight's job may start.

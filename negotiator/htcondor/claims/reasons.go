@@ -29,9 +29,9 @@ type Reason struct {
 }
 
 // Reasons returns, by schedd and submitter, why jobs wait, as far as it is new and for a bounded
-// number of jobs: first the waiting ones among ids, with the reason that the callback why gives, then
-// those that are left out of the plan. Schedds that are mute are told nothing. All that is returned
-// counts as told.
+// number of jobs: first the waiting ones among ids, with the reason that the callback why gives,
+// then those that are left out of the plan. Schedds that are mute are told nothing. All that is
+// returned counts as told.
 func (c *State) Reasons(
 	now time.Time, ids []backfill.JobID, why func(backfill.JobID) string, mute func(schedd string) bool,
 ) map[string]map[string][]Reason {

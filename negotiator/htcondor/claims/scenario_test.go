@@ -181,8 +181,11 @@ func (s *story) text(d negotiator.Delta) string {
 	}
 	var parts []string
 	for _, list := range []struct{ what, text string }{
-		{"submitted", strings.Join(submitted, " ")}, {"completed", s.jobs(d.Completed)},
-		{"removed", s.jobs(d.Removed)}, {"start failed", s.jobs(d.StartFailed)}, {"found", strings.Join(found, " ")},
+		{"submitted", strings.Join(submitted, " ")},
+		{"completed", s.jobs(d.Completed)},
+		{"removed", s.jobs(d.Removed)},
+		{"start failed", s.jobs(d.StartFailed)},
+		{"found", strings.Join(found, " ")},
 	} {
 		if list.text != "" {
 			parts = append(parts, list.what+" "+list.text)

@@ -26,8 +26,8 @@ type Settings struct {
 	Logger   hclog.Logger
 }
 
-// State is what a negotiator has on its way. It keeps the [track.Belief], the negotiator's record of
-// the pool, up to date with the snapshots that it sees. One goroutine at a time may use a State.
+// State is what a negotiator has on its way. It keeps the [track.Belief], the negotiator's record
+// of the pool, up to date with the snapshots that it sees. One goroutine at a time may use a State.
 type State struct {
 	s      Settings
 	log    hclog.Logger
@@ -90,9 +90,9 @@ func (c *State) Counts() Counts {
 // Slots counts the slots of the pool, see [track.Belief.Slots].
 func (c *State) Slots() int { return c.belief.Slots() }
 
-// See takes in a look at the pool. It finds which starts have failed and which slots are left out for
-// that, compares the look with what the negotiator was told, and learns from the outcome what became
-// of the flights, the matches under way.
+// See takes in a look at the pool. It finds which starts have failed and which slots are left out
+// for that, compares the look with what the negotiator was told, and learns from the outcome what
+// became of the flights, the matches under way.
 func (c *State) See(now time.Time, s *observe.Snapshot) track.Outcome {
 	c.now = now
 	c.belief.See(s)
@@ -101,8 +101,8 @@ func (c *State) See(now time.Time, s *observe.Snapshot) track.Outcome {
 	return out
 }
 
-// judge returns the matches under way, for [track.Belief.Diff]. First it forgets what is out of date,
-// and decides which slots are left out for a while because starts failed there.
+// judge returns the matches under way, for [track.Belief.Diff]. First it forgets what is out of
+// date, and decides which slots are left out for a while because starts failed there.
 func (c *State) judge(s *observe.Snapshot) track.Dispatched {
 	maps.DeleteFunc(c.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*c.s.Patience })
 	maps.DeleteFunc(c.started, func(name string, _ backfill.Time) bool { return s.Schedds[name] == nil })
@@ -164,10 +164,10 @@ func (c *State) settle(o track.Outcome) {
 	}
 }
 
-// Restore makes the checkpoint from which a negotiator goes on, of what a former one left and what a
-// snapshot still shows, see [track.Belief.Restore]. It replaces all flights, the jobs under way, by
-// the jobs that the former negotiator started and may have handed over. To hand them over again does
-// no harm.
+// Restore makes the checkpoint from which a negotiator goes on, of what a former one left and what
+// a snapshot still shows, see [track.Belief.Restore]. It replaces all flights, the jobs under way,
+// by the jobs that the former negotiator started and may have handed over. To hand them over again
+// does no harm.
 func (c *State) Restore(now time.Time, saved *track.SavedState, s *observe.Snapshot) negotiator.Checkpoint {
 	c.now = now
 	checkpoint, flying := c.belief.Restore(saved, s)

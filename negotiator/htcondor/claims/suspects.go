@@ -12,8 +12,9 @@ import (
 
 // A slot on which starts fail is a suspect, and left out for a while, so that jobs go where they
 // can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
-// the schedd whose starts failed. The pause grows with each failure; the first claim that is refused
-// brings none. A successful start there clears the slot, and so does a restart of its startd.
+// the schedd whose starts failed. The pause grows with each failure; the first claim that is
+// refused brings none. A successful start there clears the slot, and so does a restart of its
+// startd.
 const (
 	firstPause   = 5 * time.Second
 	longPause    = 5 * time.Minute

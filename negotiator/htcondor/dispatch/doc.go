@@ -2,10 +2,10 @@
 // gives it to the daemons, and returns to it what came of that.
 //
 // To hand a match over, it asks the collector what the match's slots offer, and gives the claim ids
-// that the state grants to the jobs' schedds, with the slots' ads. No cycle waits for a schedd that is
-// slow: it is told in the background.
+// that the state grants to the jobs' schedds, with the slots' ads. No cycle waits for a schedd that
+// is slow: it is told in the background.
 //
-// Files, in the order of handing over: dispatch.go the [Dispatcher]; release.go which claims of gangs
-// have ended; offers.go what slots have to give; negotiate.go telling the schedds; startds.go what
-// became of claims; explain.go reasons for users; notes.go lines about matches and reasons.
+// Files, in the order of handing over: dispatch.go the [Dispatcher]; release.go which claims of
+// gangs have ended; offers.go what slots have to give; negotiate.go telling the schedds; startds.go
+// what became of claims; explain.go reasons for users; notes.go lines about matches and reasons.
 package dispatch

@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
-// TestExplain says that jobs which wait or are kept out of the plan are told why, once, and not while
-// their schedd counts as slow.
+// TestExplain says that jobs which wait or are kept out of the plan are told why, once, and not
+// while their schedd counts as slow.
 func TestExplain(t *testing.T) {
 	d := newDesk(t, "a")
 	s := fakes.NewSchedd(t, "s")

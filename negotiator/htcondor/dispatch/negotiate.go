@@ -135,7 +135,9 @@ func (c *conversation) begin(
 // match tells the schedd of matches, and returns those that were sent. A match at which the
 // connection broke may have arrived, and counts as sent. After an error with one submitter, match
 // goes on with the next over a new connection; it stops if it cannot connect.
-func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claims.Grant) (sent []claims.Grant, failed error) {
+func (c *conversation) match(
+	ctx context.Context, bySubmitter map[string][]claims.Grant,
+) (sent []claims.Grant, failed error) {
 	var n *client.Negotiation
 	hangUp := func() {
 		if n != nil {
@@ -169,8 +171,8 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claim
 	return sent, failed
 }
 
-// reject tells the schedd why jobs wait, and returns the reasons that it told. It stops at the first
-// error.
+// reject tells the schedd why jobs wait, and returns the reasons that it told. It stops at the
+// first error.
 func (c *conversation) reject(
 	ctx context.Context, bySubmitter map[string][]claims.Reason,
 ) (told []claims.Reason, err error) {

@@ -45,7 +45,9 @@ type released struct {
 // releaseAt tells one schedd to release the claims of gangs, jobs of several chunks, that have
 // ended; it leaves out a gang if a startd still advertises one of its claims. It stops at the first
 // error.
-func releaseAt(ctx context.Context, collector *client.Collector, to client.Schedd, gangs []*claims.Leftover) (r released) {
+func releaseAt(
+	ctx context.Context, collector *client.Collector, to client.Schedd, gangs []*claims.Leftover,
+) (r released) {
 	var ids []string
 	for _, l := range gangs {
 		for _, claim := range l.Claims {

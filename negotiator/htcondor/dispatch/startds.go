@@ -57,7 +57,8 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 	return found
 }
 
-// startdClaims are the claims of a slot and its dynamic slots as its startd advertises them; secrets.
+// startdClaims are the claims of a slot and its dynamic slots as its startd advertises them;
+// secrets.
 type startdClaims struct {
 	address       string
 	partitionable bool

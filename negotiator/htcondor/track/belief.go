@@ -56,12 +56,8 @@ type Belief struct {
 	slots map[string]*slot
 	// lost are slots of an earlier negotiator's saved state that no look at the pool has seen yet,
 	// or only with an ad that cannot be used.
-	lost map[string]*observe.Slot
-	// leases are those that are in use. holders are the jobs that stand for the claims that are lent,
-	// by the claims' slots, and loose those whose claims' slots are not known yet, by job ID.
-	leases  map[LeaseKey]*lease
-	holders map[string]*holder
-	loose   []*holder
+	lost    map[string]*observe.Slot
+	lending lending // which claims are lent
 	// inPlan are the jobs of the last plan, see TakePlan.
 	inPlan []*Job
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
@@ -101,8 +97,8 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		leases: map[LeaseKey]*lease{}, holders: map[string]*holder{},
-		view: &View{Due: backfill.Forever},
+		lending: newLending(),
+		view:    &View{Due: backfill.Forever},
 	}
 }
 

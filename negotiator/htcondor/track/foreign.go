@@ -91,7 +91,7 @@ func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 // slot is missing, the claim's job is recorded as running there, or it has ended and the slot's ad
 // has not changed since.
 func (b *Belief) known(o *observe.Slot) bool {
-	if !o.Claimed || !o.Missing.IsZero() || b.holders[o.Name] != nil {
+	if !o.Claimed || !o.Missing.IsZero() || b.lending.holders[o.Name] != nil {
 		return true
 	}
 	j := b.jobs[o.Runs]

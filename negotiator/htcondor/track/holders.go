@@ -7,25 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
-
-// holder is a job that stands in the plan for a claim that is lent: the first that the claim was
-// given to. It stays when the job has ended, for as long as the claim is there, whatever other jobs
-// use the claim meanwhile. So nobody else is planned onto the claim's place, and the plan does not
-// change each time a short job ends.
-type holder struct {
-	lease *lease
-	job   *negotiator.Job // as it was reported last
-	spec  *observe.Spec
-	start backfill.Time
-	// slot is the claim's own slot, a dynamic or a static one; "": it was not seen yet.
-	slot string
-	// since is when the holder's job was first seen to run, or to be over.
-	since time.Time
-}
 
 // unseen is for how long a claim may have no slot in the collector, whose ads are late.
 const unseen = 5 * time.Second
@@ -38,7 +22,7 @@ func (c *comparison) usesLease(j *Job, at []Place) bool {
 		return false
 	}
 	claim := j.Group.Hosts[0]
-	h, inPlace := c.b.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
+	h, inPlace := c.b.lending.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
 	switch another := h != nil && h.job.ID != j.ID; {
 	case another && h.lease == l: // even if it was about to get a claim of its own
 		c.lent(j, h)
@@ -56,7 +40,7 @@ func (c *comparison) usesLease(j *Job, at []Place) bool {
 
 // hold makes a running job the holder of its claim.
 func (c *comparison) hold(j *Job, claim string) {
-	h := c.b.holders[claim]
+	h := c.b.lending.holders[claim]
 	if h != nil && h.job.ID == j.ID {
 		h.start = j.Start
 		return
@@ -64,9 +48,12 @@ func (c *comparison) hold(j *Job, claim string) {
 	if h != nil {
 		c.letGo(h) // its claim is gone: the slot has a new one
 	}
-	c.b.holders[claim] = &holder{
-		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, slot: claim, since: c.b.now.Began,
-	}
+	c.b.lending.bind(c.holderOf(j), claim)
+}
+
+// holderOf makes a holder of a job's place.
+func (c *comparison) holderOf(j *Job) *holder {
+	return &holder{lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began}
 }
 
 // lent notes that a job runs on a claim in the place of its holder: it is not in the plan.
@@ -100,7 +87,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 	for _, j := range c.strangers {
 		at := c.b.places(j.Group)
 		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.looseHolder(l)
+		h := c.b.lending.take(func(h *holder) bool { return h.lease == l })
 		if h == nil {
 			if displaced := c.displacedBy(l); displaced != nil {
 				h = c.takeOver(displaced)
@@ -116,26 +103,13 @@ func (c *comparison) strangersSettle() (again []*Job) {
 			c.hold(j, claim)
 			continue
 		}
-		if old := c.b.holders[claim]; old != nil && old != h {
+		if old := c.b.lending.holders[claim]; old != nil && old != h {
 			c.letGo(old)
 		}
-		h.slot = claim
-		c.b.holders[claim] = h
+		c.b.lending.bind(h, claim)
 		c.lent(j, h)
 	}
 	return again
-}
-
-// looseHolder takes out a holder of a lease whose claim's slot is not known yet; nil if there is
-// none.
-func (c *comparison) looseHolder(l *lease) *holder {
-	i := slices.IndexFunc(c.b.loose, func(h *holder) bool { return h.lease == l })
-	if i < 0 {
-		return nil
-	}
-	h := c.b.loose[i]
-	c.b.loose = slices.Delete(c.b.loose, i, i+1)
-	return h
 }
 
 // displacedBy returns the first job that was to start under a lease and does not run; nil if there
@@ -156,7 +130,7 @@ func (c *comparison) displacedBy(l *lease) (first *Job) {
 // takeOver makes a holder of the place of a job that did not start. The job waits again, under
 // another ID.
 func (c *comparison) takeOver(j *Job) *holder {
-	h := &holder{lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began}
+	h := c.holderOf(j)
 	c.over(j)
 	j.Phase, j.Places, j.lease = Unknown, nil, nil
 	return h
@@ -164,9 +138,7 @@ func (c *comparison) takeOver(j *Job) *holder {
 
 // letGo ends a holder: its claim is gone.
 func (c *comparison) letGo(h *holder) {
-	if c.b.holders[h.slot] == h {
-		delete(c.b.holders, h.slot)
-	}
+	c.b.lending.release(h)
 	if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 		j.lease = nil // it goes on to its end
 		return
@@ -178,38 +150,31 @@ func (c *comparison) letGo(h *holder) {
 // holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
 // returns false if the place is free.
 func (c *comparison) holds(j *Job) bool {
-	if j.lease == nil || c.b.leases[j.lease.LeaseKey] != j.lease {
+	if !c.b.lending.inUse(j.lease) {
 		return false
 	}
-	for _, h := range c.b.holders {
-		if h.job.ID == j.ID {
-			return true
-		}
+	if !c.b.lending.holds(j.ID) {
+		c.b.lending.keep(c.holderOf(j))
 	}
-	i, _ := slices.BinarySearchFunc(c.b.loose, j.ID, func(h *holder, id backfill.JobID) int {
-		return cmp.Compare(h.job.ID, id)
-	})
-	c.b.loose = slices.Insert(c.b.loose, i, &holder{
-		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began,
-	})
 	return true
 }
 
-// leasesEnd lets holders go whose claims are gone, tells the negotiator until when the others' places
-// are kept, and forgets leases that nobody uses. Call it when all else was compared: a job must not be
-// reported twice.
+// leasesEnd lets holders go whose claims are gone, tells the negotiator until when the others'
+// places are kept, and forgets leases that nobody uses. Call it when all else was compared: a job
+// must not be reported twice.
 func (c *comparison) leasesEnd() {
-	if len(c.b.leases) == 0 {
+	record := &c.b.lending
+	if len(record.leases) == 0 {
 		return
 	}
 	used := c.usedClaims()
 	c.bindLoose(used)
-	for _, name := range slices.Sorted(maps.Keys(c.b.holders)) {
-		if h := c.b.holders[name]; !used[name] && c.claimGone(h) {
+	for _, name := range slices.Sorted(maps.Keys(record.holders)) {
+		if h := record.holders[name]; !used[name] && c.claimGone(h) {
 			c.letGo(h)
 		}
 	}
-	c.b.loose = slices.DeleteFunc(c.b.loose, func(h *holder) bool {
+	record.loose = slices.DeleteFunc(record.loose, func(h *holder) bool {
 		gone := c.b.now.Began.Sub(h.since) >= unseen
 		if gone {
 			c.letGo(h)
@@ -238,27 +203,23 @@ func (c *comparison) usedClaims() map[string]bool {
 // bindLoose finds the claims of holders whose slots were not seen before: those of the same lease
 // that have no holder.
 func (c *comparison) bindLoose(used map[string]bool) {
-	if len(c.b.loose) == 0 {
+	if len(c.b.lending.loose) == 0 {
 		return
 	}
 	var free []*observe.Slot
 	for name, o := range c.b.observed {
-		if o.Claimed && o.Missing.IsZero() && c.b.holders[name] == nil && !used[name] {
+		if o.Claimed && o.Missing.IsZero() && c.b.lending.holders[name] == nil && !used[name] {
 			free = append(free, o)
 		}
 	}
 	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range free {
-		i := slices.IndexFunc(c.b.loose, func(h *holder) bool {
+		h := c.b.lending.take(func(h *holder) bool {
 			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
 		})
-		if i < 0 {
-			continue
+		if h != nil {
+			c.b.lending.bind(h, o.Name)
 		}
-		h := c.b.loose[i]
-		c.b.loose = slices.Delete(c.b.loose, i, i+1)
-		h.slot = o.Name
-		c.b.holders[o.Name] = h
 	}
 }
 
@@ -279,15 +240,9 @@ func (c *comparison) claimGone(h *holder) bool {
 	}
 }
 
-// claimedBy tells whether a holder's claim can be in this user's name: a startd names the user or the
-// submitter.
-func (h *holder) claimedBy(name string) bool {
-	return name == h.spec.User() || name == h.lease.Submitter
-}
-
 // vacated iterates over the holders whose jobs have ended, in no order.
 func (b *Belief) vacated(yield func(h *holder) bool) {
-	for _, h := range slices.Concat(slices.Collect(maps.Values(b.holders)), b.loose) {
+	for _, h := range b.lending.all() {
 		if j := b.byID[h.job.ID]; (j == nil || j.Phase != Running) && !yield(h) {
 			return
 		}
@@ -296,8 +251,8 @@ func (b *Belief) vacated(yield func(h *holder) bool) {
 
 // Lent counts the claims that are lent under a lease.
 func (b *Belief) Lent(key LeaseKey) (n int) {
-	l := b.leases[key]
-	for _, h := range b.holders {
+	l := b.lending.leases[key]
+	for _, h := range b.lending.holders {
 		if h.lease == l {
 			n++
 		}
@@ -308,7 +263,7 @@ func (b *Belief) Lent(key LeaseKey) (n int) {
 // unhold says that a job stands for no claim any more: it does not run there.
 func (c *comparison) unhold(j *Job) {
 	if j.lease != nil {
-		maps.DeleteFunc(c.b.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })
+		c.b.lending.releaseJob(j.ID)
 		j.lease = nil
 	}
 }

@@ -1,9 +1,7 @@
 package track
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -27,14 +25,6 @@ type Lease struct {
 	Served map[backfill.JobID]backfill.Time
 }
 
-// lease is the record of a lease.
-type lease struct {
-	LeaseKey
-	until backfill.Time
-	// told is the end that the negotiator was told of.
-	told backfill.Time
-}
-
 // Grant takes leases in. It returns what the negotiator must be told before anything else happens, or
 // what it plans meanwhile could be in their way: until when places are kept, and which jobs leave the
 // plan.
@@ -43,12 +33,7 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 	c.delta = &c.out.Delta
 	c.delta.Now = b.now.Now
 	for _, g := range granted {
-		l := b.leases[g.LeaseKey]
-		if l == nil {
-			l = &lease{LeaseKey: g.LeaseKey}
-			b.leases[g.LeaseKey] = l
-		}
-		l.until = max(l.until, g.Until)
+		l := b.lending.extend(g.LeaseKey, g.Until)
 		for _, id := range g.Jobs {
 			if j := b.byID[id]; j != nil && j.Phase == Running {
 				j.lease = l
@@ -74,7 +59,7 @@ func (c *comparison) awaitsLease(j *Job) bool {
 	if l == nil {
 		return false
 	}
-	if c.b.leases[l.LeaseKey] == l && c.b.now.Now <= j.serveAt {
+	if c.b.lending.inUse(l) && c.b.now.Now <= j.serveAt {
 		return true
 	}
 	if j.Phase == Unknown {
@@ -89,10 +74,10 @@ func (c *comparison) awaitsLease(j *Job) bool {
 // leaseFor returns the lease that covers a job where it runs; nil if there is none.
 func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 	spec := j.Group.Spec
-	if len(b.leases) == 0 || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
+	if len(b.lending.leases) == 0 || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
 		return nil
 	}
-	return b.leases[LeaseKey{at[0].Slot, j.Key.Schedd, j.Submitter()}]
+	return b.lending.leases[LeaseKey{at[0].Slot, j.Key.Schedd, j.Submitter()}]
 }
 
 // tellLeases reports until when the places of holders, and of jobs on their way, are kept, where that
@@ -120,7 +105,7 @@ func (c *comparison) tellLeases() {
 			})
 		}
 	}
-	for _, h := range slices.Concat(slices.Collect(maps.Values(c.b.holders)), c.b.loose) {
+	for _, h := range c.b.lending.all() {
 		if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 			continue // told above
 		}
@@ -132,10 +117,10 @@ func (c *comparison) tellLeases() {
 			}
 		})
 	}
-	for key, l := range c.b.leases {
+	for key, l := range c.b.lending.leases {
 		switch {
 		case !using[l]:
-			delete(c.b.leases, key)
+			delete(c.b.lending.leases, key)
 		case !late[l]:
 			l.told = l.until
 		}
@@ -166,7 +151,7 @@ func (c *comparison) reported() map[backfill.JobID]bool {
 
 // Lease returns until when a lease is granted; 0 if there is none.
 func (b *Belief) Lease(key LeaseKey) backfill.Time {
-	if l := b.leases[key]; l != nil {
+	if l := b.lending.leases[key]; l != nil {
 		return l.until
 	}
 	return 0
@@ -177,23 +162,12 @@ func awaiting(j *Job) string {
 	return fmt.Sprintf("is to start on a claim that slot %s has lent to %s", j.servedBy.Slot, j.servedBy.Submitter)
 }
 
-// saveLeases returns the leases in a form that outlives the process.
-func (b *Belief) saveLeases() (saved []SavedLease) {
-	for key, l := range b.leases {
-		saved = append(saved, SavedLease{key.Slot, key.Schedd, key.Submitter, l.until})
-	}
-	slices.SortFunc(saved, func(x, y SavedLease) int {
-		return cmp.Or(cmp.Compare(x.Slot, y.Slot), cmp.Compare(x.Schedd, y.Schedd), cmp.Compare(x.Submitter, y.Submitter))
-	})
-	return saved
-}
-
 // restoreLeases takes in the leases of an earlier negotiator that have not ended.
 func (b *Belief) restoreLeases(saved []SavedLease) {
 	for _, former := range saved {
 		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.Up(former.Slot) && b.now.Now < former.Until &&
 			former.Until <= 2*backfill.MaxTime {
-			b.leases[key] = &lease{LeaseKey: key, until: former.Until}
+			b.lending.extend(key, former.Until)
 		}
 	}
 }

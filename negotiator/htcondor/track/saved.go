@@ -80,7 +80,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
 		})
 	}
-	saved.Leases = b.saveLeases()
+	saved.Leases = b.lending.save()
 	return saved
 }
 
@@ -100,17 +100,17 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 		Now: max(0, min(saved.Now, s.Now)), Policy: saved.Policy, Guarantees: saved.Guarantees,
 		Foretold: saved.Foretold,
 	}
-	for _, was := range saved.Slots {
-		if slot := b.restoreSlot(was); slot != nil {
+	for _, former := range saved.Slots {
+		if slot := b.restoreSlot(former); slot != nil {
 			m.Slots = append(m.Slots, slot)
 		}
 	}
 	b.restoreLeases(saved.Leases)
 	var flying []*Job
-	for _, was := range saved.Jobs {
-		c, ok := b.restoreJob(was)
+	for _, former := range saved.Jobs {
+		c, ok := b.restoreJob(former)
 		if !ok {
-			c, ok = b.restoreGone(was)
+			c, ok = b.restoreGone(former)
 		}
 		if !ok {
 			continue
@@ -129,134 +129,132 @@ func (b *Belief) forget() {
 	for _, j := range b.all {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
 	}
-	clear(b.leases)
-	clear(b.holders)
-	b.loose = nil
+	b.lending = newLending()
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
 // restoreSlot returns a slot as it was; nil if it cannot have been a slot, was restored already, or
 // has no ad to match with now: it is dynamic, or its ad cannot be used. A slot that is not there
 // any more counts as missing from now on.
-func (b *Belief) restoreSlot(was SavedSlot) *negotiator.Slot {
+func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount }
-	if len(was.Capacity) != len(b.s.Schema.Resources) || was.Name == "" || slices.ContainsFunc(was.Capacity, outside) {
+	if len(former.Capacity) != len(b.s.Schema.Resources) || former.Name == "" || slices.ContainsFunc(former.Capacity, outside) {
 		return nil
 	}
-	o := b.Slot(was.Name)
+	o := b.Slot(former.Name)
 	if o == nil {
 		ad := classad.New()
-		ad.SetString("Name", was.Name)
+		ad.SetString("Name", former.Name)
 		ad.SetBool("Requirements", false)
 		o = &observe.Slot{
-			Name: was.Name, Host: was.Name, Missing: b.now.Began, Static: true,
-			Ad: &negotiator.Slot{Name: was.Name, Capacity: was.Capacity, Ad: ad}, Free: make(backfill.Vector,
-				len(was.Capacity)),
+			Name: former.Name, Host: former.Name, Missing: b.now.Began, Static: true,
+			Ad: &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, Ad: ad}, Free: make(backfill.Vector,
+				len(former.Capacity)),
 		}
-		b.lost[was.Name] = o
+		b.lost[former.Name] = o
 	}
-	if o.Ad == nil || b.Up(was.Name) {
+	if o.Ad == nil || b.Up(former.Name) {
 		return nil // it is a dynamic slot now, or named twice
 	}
-	s := b.slot(was.Name)
+	s := b.slot(former.Name)
 	s.reported, s.up = o.Ad, true
-	if !slices.Equal(o.Ad.Capacity, was.Capacity) {
-		s.reported = &negotiator.Slot{Name: was.Name, Capacity: was.Capacity, Ad: o.Ad.Ad}
+	if !slices.Equal(o.Ad.Capacity, former.Capacity) {
+		s.reported = &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, Ad: o.Ad.Ad}
 	}
 	return s.reported
 }
 
 // restoreJob returns a job as it stood. ok is false if the job is not in its queue any more or has
 // changed, or if its slots are gone and it has no promise to keep.
-func (b *Belief) restoreJob(was SavedJob) (c negotiator.JobCheckpoint, ok bool) {
-	j := b.jobs[was.key()]
-	if j == nil || j.Group == nil || j.Phase != Unknown || !was.canBe(b.now.Now) || j.Group.Submit != was.Submit {
+func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
+	j := b.jobs[former.key()]
+	if j == nil || j.Group == nil || j.Phase != Unknown || !former.canBe(b.now.Now) || j.Group.Submit != former.Submit {
 		return c, false
 	}
-	of := j.Group.Spec
-	if of.Wrong != nil || of.Nodes != was.Nodes || !slices.Equal(of.Request,
-		was.Request) || of.Estimate != was.Estimate {
+	spec := j.Group.Spec
+	if spec.Wrong != nil || spec.Nodes != former.Nodes || !slices.Equal(spec.Request,
+		former.Request) || spec.Estimate != former.Estimate {
 		return c, false
 	}
-	c = was.checkpoint()
-	c.Placement, ok = b.relocate(was)
+	c = former.checkpoint()
+	c.Placement, ok = b.relocate(former)
 	switch {
-	case ok && was.Running:
-		c.Job = b.report(j, Running, was.Ahead)
-		j.Places, j.Start, j.lease = was.Places, was.Start, b.leaseFor(j, was.Places)
+	case ok && former.Running:
+		c.Job = b.report(j, Running, former.Ahead)
+		j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places)
 	case ok:
-		c.Job = b.report(j, Waiting, was.Ahead)
-	case was.Promised && !was.Running: // it keeps its promise, and is placed anew
+		c.Job = b.report(j, Waiting, former.Ahead)
+	case former.Promised && !former.Running: // it keeps its promise, and is placed anew
 		c.Placement, c.Start, c.End = nil, 0, 0
-		c.Job, ok = b.report(j, Waiting, was.Ahead), true
+		c.Job, ok = b.report(j, Waiting, former.Ahead), true
 	}
 	return c, ok
 }
 
-func (was SavedJob) key() observe.JobKey {
-	return observe.JobKey{Schedd: was.Schedd, Cluster: was.Cluster, Proc: was.Proc}
+func (former SavedJob) key() observe.JobKey {
+	return observe.JobKey{Schedd: former.Schedd, Cluster: former.Cluster, Proc: former.Proc}
 }
 
-func (was SavedJob) checkpoint() negotiator.JobCheckpoint {
+func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
 	return negotiator.JobCheckpoint{
-		Running: was.Running, Start: was.Start, End: was.End, Promised: was.Promised, Guarantee: was.Guarantee,
+		Running: former.Running, Start: former.Start, End: former.End, Promised: former.Promised, Guarantee: former.Guarantee,
 	}
 }
 
 // canBe tells whether the times of a saved job are ones that a negotiator can have saved.
-func (was SavedJob) canBe(now backfill.Time) bool {
+func (former SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
-	started := !was.Running || was.Start <= now
-	return started && was.Start >= 0 && was.Start < was.End && was.End <= most &&
-		was.Guarantee >= 0 && was.Guarantee <= most && was.Estimate >= 0 && was.Estimate <= most &&
-		was.Ahead >= 0 && was.Ahead <= most
+	started := !former.Running || former.Start <= now
+	return started && former.Start >= 0 && former.Start < former.End && former.End <= most &&
+		former.Guarantee >= 0 && former.Guarantee <= most && former.Estimate >= 0 && former.Estimate <= most &&
+		former.Ahead >= 0 && former.Ahead <= most
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second
 // result is false if some of the slots are gone, or if the Places do not hold exactly the job's
 // chunks.
-func (b *Belief) relocate(was SavedJob) (negotiator.Placement, bool) {
+func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 	var at negotiator.Placement
 	chunks := 0
-	for i, x := range was.Places {
+	for i, x := range former.Places {
 		o := b.Slot(x.Slot)
-		twice := slices.ContainsFunc(was.Places[:i], func(o Place) bool { return o.Slot == x.Slot })
-		if twice || x.Chunks < 1 || x.Chunks > was.Nodes-chunks || o == nil || !b.Up(x.Slot) ||
-			!was.Running && !o.Missing.IsZero() {
+		twice := slices.ContainsFunc(former.Places[:i], func(o Place) bool { return o.Slot == x.Slot })
+		if twice || x.Chunks < 1 || x.Chunks > former.Nodes-chunks || o == nil || !b.Up(x.Slot) ||
+			!former.Running && !o.Missing.IsZero() {
 			return nil, false
 		}
 		chunks += x.Chunks
 		at = append(at, negotiator.Chunks{Slot: b.slots[x.Slot].reported, Count: x.Chunks})
 	}
-	return at, chunks == was.Nodes
+	return at, chunks == former.Nodes
 }
 
 // restoreGone returns a job that had a place and is not in its queue any more, or not as it was; ok
 // is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so that
 // others move up.
-func (b *Belief) restoreGone(was SavedJob) (c negotiator.JobCheckpoint, ok bool) {
-	if len(was.Request) != len(b.s.Schema.Resources) || was.Nodes < 1 || was.Request.Zero() || !was.canBe(b.now.Now) {
+func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
+	if len(former.Request) != len(b.s.Schema.Resources) || former.Nodes < 1 || former.Request.Zero() || !former.canBe(b.now.Now) {
 		return c, false
 	}
-	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(was.Nodes) }
+	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(former.Nodes) }
 	missing := func(at Place) bool { return !b.Slot(at.Slot).Missing.IsZero() }
-	at, ok := b.relocate(was)
-	if !ok || slices.ContainsFunc(was.Request, outside) || slices.ContainsFunc(was.Places, missing) {
+	at, ok := b.relocate(former)
+	if !ok || slices.ContainsFunc(former.Request, outside) || slices.ContainsFunc(former.Places, missing) {
 		return c, false
 	}
 	ad := classad.New()
 	for i, resource := range b.s.Schema.Resources {
-		ad.SetInt("Request"+negotiator.Attribute(resource), was.Request[i])
+		ad.SetInt("Request"+negotiator.Attribute(resource), former.Request[i])
 	}
 	ad.SetBool("Requirements", true)
-	c = was.checkpoint()
+	c = former.checkpoint()
 	c.Placement = at
 	c.Job = &negotiator.Job{
-		ID: b.nextID(), Name: was.key().String() + " as it was", Submit: was.Submit, Nodes: was.Nodes,
-		Estimate: was.Estimate + was.Ahead, Ad: ad,
-		Position: backfill.QueuePosition{Queue: "left " + was.Schedd, Cluster: was.Cluster, Proc: was.Proc},
+		ID: b.nextID(), Name: former.key().String() + " as it was", Submit: former.Submit, Nodes: former.Nodes,
+		Estimate: former.Estimate + former.Ahead, Ad: ad,
+		Position: backfill.QueuePosition{Queue: "left " + former.Schedd, Cluster: former.Cluster, Proc: former.Proc},
 	}
-	if was.Running {
+	if former.Running {
 		b.goneEnded = append(b.goneEnded, c.Job.ID)
 	} else {
 		b.goneRemoved = append(b.goneRemoved, c.Job.ID)

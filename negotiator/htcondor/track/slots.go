@@ -37,7 +37,7 @@ func (c *comparison) slotsDiffer() {
 		switch {
 		case o.Ad == nil: // a dynamic slot
 			if s := c.b.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) &&
-				c.b.holders[name] == nil {
+				c.b.lending.holders[name] == nil {
 				c.reportDown(name)
 				c.give(name)
 			}

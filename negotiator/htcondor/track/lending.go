@@ -1,0 +1,132 @@
+package track
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// lending records which claims are lent, and who stands for them in the plan.
+type lending struct {
+	leases map[LeaseKey]*lease // those that are in use
+	// holders are the jobs that stand for the claims, by the claims' slots, and loose those whose
+	// claims' slots are not known yet, by job ID.
+	holders map[string]*holder
+	loose   []*holder
+}
+
+// lease is the record of a lease.
+type lease struct {
+	LeaseKey
+	until backfill.Time
+	// told is the end that the negotiator was told of.
+	told backfill.Time
+}
+
+// holder is a job that stands in the plan for a claim that is lent: the first that the claim was
+// given to. It stays when the job has ended, for as long as the claim is there, whatever other jobs
+// use the claim meanwhile. So nobody else is planned onto the claim's place, and the plan does not
+// change each time a short job ends.
+type holder struct {
+	lease *lease
+	job   *negotiator.Job // as it was reported last
+	spec  *observe.Spec
+	start backfill.Time
+	// slot is the claim's own slot, a dynamic or a static one; "": it was not seen yet.
+	slot string
+	// since is when the holder's job was first seen to run, or to be over.
+	since time.Time
+}
+
+// claimedBy tells whether a holder's claim can be in this user's name: a startd names the user or
+// the submitter.
+func (h *holder) claimedBy(name string) bool {
+	return name == h.spec.User() || name == h.lease.Submitter
+}
+
+func newLending() lending {
+	return lending{leases: map[LeaseKey]*lease{}, holders: map[string]*holder{}}
+}
+
+// extend makes a lease last until a time, at least.
+func (l *lending) extend(key LeaseKey, until backfill.Time) *lease {
+	one := l.leases[key]
+	if one == nil {
+		one = &lease{LeaseKey: key}
+		l.leases[key] = one
+	}
+	one.until = max(one.until, until)
+	return one
+}
+
+// inUse tells whether a lease is not forgotten; nil is none.
+func (l *lending) inUse(one *lease) bool { return one != nil && l.leases[one.LeaseKey] == one }
+
+// all returns the holders, in no order.
+func (l *lending) all() []*holder {
+	return slices.Concat(slices.Collect(maps.Values(l.holders)), l.loose)
+}
+
+// holds tells whether a job stands for a claim whose slot is known.
+func (l *lending) holds(id backfill.JobID) bool {
+	for _, h := range l.holders {
+		if h.job.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// bind makes a holder stand for the claim of a slot.
+func (l *lending) bind(h *holder, slot string) {
+	h.slot = slot
+	l.holders[slot] = h
+}
+
+// keep adds a holder whose claim's slot is not known yet.
+func (l *lending) keep(h *holder) {
+	i, _ := slices.BinarySearchFunc(l.loose, h.job.ID, func(o *holder, id backfill.JobID) int {
+		return cmp.Compare(o.job.ID, id)
+	})
+	l.loose = slices.Insert(l.loose, i, h)
+}
+
+// take takes out the first holder whose claim's slot is not known yet and that fits; nil if there
+// is none.
+func (l *lending) take(fits func(*holder) bool) *holder {
+	i := slices.IndexFunc(l.loose, fits)
+	if i < 0 {
+		return nil
+	}
+	h := l.loose[i]
+	l.loose = slices.Delete(l.loose, i, i+1)
+	return h
+}
+
+// release has a holder stand for its slot's claim no more.
+func (l *lending) release(h *holder) {
+	if l.holders[h.slot] == h {
+		delete(l.holders, h.slot)
+	}
+}
+
+// releaseJob has a job stand for no claim any more.
+func (l *lending) releaseJob(id backfill.JobID) {
+	maps.DeleteFunc(l.holders, func(_ string, h *holder) bool { return h.job.ID == id })
+}
+
+// save returns the leases in a form that outlives the process.
+func (l *lending) save() (saved []SavedLease) {
+	for key, one := range l.leases {
+		saved = append(saved, SavedLease{key.Slot, key.Schedd, key.Submitter, one.until})
+	}
+	slices.SortFunc(saved, func(x, y SavedLease) int {
+		return cmp.Or(cmp.Compare(x.Slot, y.Slot), cmp.Compare(x.Schedd, y.Schedd), cmp.Compare(x.Submitter, y.Submitter))
+	})
+	return saved
+}
