@@ -305,21 +305,21 @@ func TestActions(t *testing.T) {
 		c.Reserve(two, 20, on(1, 2))      // the same again: no entry
 		c.Reserve(two, 8, on(0, 1, 1, 1)) // replaces the earlier reservation
 		c.Reserve(four, 18, on(1, 1))
-		require.Equal(t, []backfill.JobID{2, 4}, ids(c.Planned()))
+		require.Equal(t, []backfill.JobID{2, 4}, ids(c.Fast().Planned()))
 		c.Start(five, on(1, 1)) // ends at 16, before job 4's reservation begins
 		c.Release(four)
 		c.Hold(two, "enough")
 		c.Wake(30)
 		c.Wake(30) // no entry
 		c.Wake(25)
-		require.Empty(t, c.Planned())
+		require.Empty(t, c.Fast().Planned())
 
 		var running []backfill.JobID
 		for r := range c.Running() { // by expected end
 			running = append(running, r.Job.ID)
 		}
 		require.Equal(t, []backfill.JobID{5, 1}, running)
-		require.Equal(t, cpus(3), c.Use())
+		require.Equal(t, cpus(3), c.State().Use())
 		require.Equal(t, cpus(12), c.Capacity())
 	})
 	require.Equal(t, []backfill.Action{

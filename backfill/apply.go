@@ -5,21 +5,6 @@ import (
 	"slices"
 )
 
-// Next applies the next event to the queue, the running jobs and the profile, and returns it; it
-// returns false if no event is left. An event that leaves nothing to decide, because its job is
-// held, is applied but not returned.
-func (c *Cycle) Next() (e Event, more bool) {
-	c.taken = len(c.undo)
-	for c.applied < len(c.round.Events) {
-		e = c.round.Events[c.applied]
-		c.applied++
-		if c.apply(&e); !c.invisible(&e) {
-			return e, true
-		}
-	}
-	return Event{}, false
-}
-
 // invisible reports whether an event, already applied, leaves nothing to decide: the job that it
 // submits or changes is held, and gave no reservation back.
 func (c *Cycle) invisible(e *Event) bool {
@@ -27,35 +12,6 @@ func (c *Cycle) invisible(e *Event) bool {
 		return false
 	}
 	return !e.Freed && c.s.jobs.Find(e.Job.ID).phase == held
-}
-
-// Vacated is a place, slots for a time, that a job had before an event and lost or gave back.
-type Vacated struct {
-	Job        *Job
-	Key        float64 // in the queue's order
-	Start, End Time
-	Placement  Placement
-	Planned    bool // the job did not run there: it was a reservation
-}
-
-// Vacated appends to the list the places that jobs lost or gave back by the event that [Cycle.Next]
-// returned last. Call it before acting on the event.
-func (c *Cycle) Vacated(list []Vacated) []Vacated {
-	for i := range c.undo[c.taken:] {
-		old := c.undo[c.taken+i].old
-		if old == nil || old.placement == nil {
-			continue
-		}
-		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase &&
-			now.start <= max(old.start, c.round.Now) && now.covers(old) {
-			continue
-		}
-		list = append(list, Vacated{
-			Job: old.job, Key: old.key, Start: old.start, End: old.end,
-			Placement: old.placement, Planned: old.phase == waiting,
-		})
-	}
-	return list
 }
 
 func (c *Cycle) apply(e *Event) {
@@ -143,7 +99,7 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 func (c *Cycle) holdOutgrown(slot SlotID) {
 	for j := range c.Queue() {
 		r := c.s.jobs.Find(j.ID)
-		if r.placement != nil || !c.s.profile.MayUse(c.s.request(j), slot) {
+		if r.placement != nil || !c.s.profile.MayUse(c.s.Request(j), slot) {
 			continue // it has a place, so it fits; or it could not use the slot anyway
 		}
 		next := *r
@@ -158,7 +114,7 @@ func (c *Cycle) holdOutgrown(slot SlotID) {
 func (c *Cycle) returnHeld() (returned []planned) {
 	c.s.held.Scan(func(q queued) bool {
 		r, _ := c.s.jobs.Get(q.job.ID)
-		if r.hold == ReasonNeverFits && c.s.profile.EverFits(c.s.request(r.job)) {
+		if r.hold == ReasonNeverFits && c.s.profile.EverFits(c.s.Request(r.job)) {
 			returned = append(returned, planned{c.round.Now, r.job})
 		}
 		return true
@@ -194,7 +150,7 @@ func (c *Cycle) change(e *Event) {
 // the job does not block others. The caller sets the record. The job's guarantee ends with the
 // round, unless another event of the round brings the job back.
 func (c *Cycle) holdIfItNeverFits(r *record) {
-	if c.s.profile.EverFits(c.s.request(r.job)) {
+	if c.s.profile.EverFits(c.s.Request(r.job)) {
 		return
 	}
 	r.phase, r.hold, r.lifted = held, ReasonNeverFits, CauseNone
@@ -384,7 +340,7 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	}
 	for i := range out {
 		r := &out[i]
-		if r.start >= c.round.Now && c.s.profile.Fits(c.s.request(r.job), r.placement, r.start) {
+		if r.start >= c.round.Now && c.s.profile.Fits(c.s.Request(r.job), r.placement, r.start) {
 			c.set(r.job.ID, r)
 		} else {
 			void = append(void, planned{r.start, r.job})

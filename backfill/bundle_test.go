@@ -251,7 +251,7 @@ func TestWhatAWholeJobGivesBack(t *testing.T) {
 	s := newMachine(t)
 	pair := whole(1, 10, 1)
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(pair)}, func(c *backfill.Cycle) {
-		c.KeepFreed(100)
+		c.Fast().KeepFreed(100)
 		c.Start(pair, on(0, 1, 1, 1, 4, 1))
 	})
 	require.Equal(t, backfill.Vector{1024, 2049}, s.Holds(pair, on(0, 1, 1, 1, 4, 1)))
@@ -261,7 +261,7 @@ func TestWhatAWholeJobGivesBack(t *testing.T) {
 				{At: 5, Slot: 0, Amount: backfill.Vector{512, 1024}},
 				{At: 5, Slot: 1, Amount: backfill.Vector{512, 1024}},
 				{At: 5, Slot: 4, Amount: backfill.Vector{0, 1}},
-			}, c.Freed())
+			}, c.Fast().Freed())
 		})
 	require.Equal(t, backfill.Vector{0, 0}, s.Use())
 }

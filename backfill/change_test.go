@@ -104,7 +104,7 @@ func TestABrokenInheritanceIsRefused(t *testing.T) {
 	require.EqualValues(t, 10, start)
 
 	rebuilt := &recorder{Decider: conservative, act: func(c *backfill.Cycle) error {
-		for _, e := range c.Round().Events {
+		for _, e := range c.Fast().Round().Events {
 			require.NotEqual(t, backfill.PolicyChanged, e.Kind)
 		}
 		_, at, _ := c.Reservation(job(2, 0, 10, 4))
@@ -213,10 +213,10 @@ func TestWhatIsInherited(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.Equal(t, []effect{tt.want}, effects(drain(c.Cycle)))
-			require.Equal(t, tt.planned, ids(c.Planned()))
+			require.Equal(t, tt.planned, ids(c.Fast().Planned()))
 			var promised []backfill.JobID
 			for _, j := range []*backfill.Job{two, three, four} {
-				if latest, ok := c.Guaranteed(j); ok {
+				if latest, ok := c.State().Guaranteed(j.ID); ok {
 					promised = append(promised, j.ID)
 					require.EqualValues(t, 12, latest)
 				}
@@ -256,8 +256,8 @@ func TestNobodyTakesOverAMemo(t *testing.T) {
 	var memos []any
 	remember := func(memo any) func(c *backfill.Cycle) error {
 		return func(c *backfill.Cycle) error {
-			memos = append(memos, c.Memo())
-			c.Remember(memo)
+			memos = append(memos, c.Fast().Memo())
+			c.Fast().Remember(memo)
 			return nil
 		}
 	}

@@ -1,18 +1,18 @@
 package backfill
 
 import (
-	"cmp"
-	"fmt"
 	"iter"
 	"slices"
-
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// Cycle is one round of scheduling: the state as the last accepted decision left it, the events
-// since then, which [Cycle.Next] applies one by one, and the actions with which a policy answers.
-// Until the policy takes its event, a job that completes now still holds its place, and a job that
-// arrives now is absent.
+// Cycle is one round of scheduling, and all that most policies need: the state as the last accepted
+// decision left it, the events since then, which [Cycle.Next] applies one by one, and the actions
+// with which a policy answers. Until the policy takes its event, a job that completes now still holds
+// its place, and a job that arrives now is absent.
+//
+// A policy takes the events, asks about the jobs of [Cycle.Queue], and acts: with [Cycle.Start] and
+// [Cycle.Reserve] in most cases. The details of the state are in [Cycle.State]; what only makes a
+// policy faster is in [Cycle.Fast].
 //
 // Each action is checked when it is called. The first impossible one makes the cycle fail: it and
 // all later actions do nothing, and [Transaction.Close] refuses the whole decision. A cycle must
@@ -39,38 +39,30 @@ type Cycle struct {
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
 	void       []record // see giveWay
-	lanes      lanes    // memory that Fitting reuses
+	lanes      lanes    // memory that Fast.Fitting reuses
 	asked      int      // shapes of which a pass of Fitting has asked all slots
 	open       []SlotID // slots with a free cpu when that pass began; nil: not known
 
-	memo, remembered any // see Memo
+	memo, remembered any // see Fast.Memo
 }
 
 // Now returns the instant of the cycle.
 func (c *Cycle) Now() Time { return c.round.Now }
 
-// Round returns the round that the cycle was opened with.
-func (c *Cycle) Round() Round { return c.round }
-
-// State returns the state that the cycle is open on, for reading.
-func (c *Cycle) State() *View { return &c.s.View }
-
-// Resources returns the names of the pool's resources, cpus first.
-func (c *Cycle) Resources() []string { return c.s.resources }
-
-// Use returns what the running jobs hold, summed over the slots. The result must not be changed.
-func (c *Cycle) Use() Vector { return c.s.use }
-
-// Capacity returns the summed capacity of the slots that are up. The result must not be changed.
-func (c *Cycle) Capacity() Vector { return c.s.capacity }
-
-// Profile returns what is free when, beside running jobs and reservations. Only the cycle's events
-// and actions change it; clone it to try other plans.
-func (c *Cycle) Profile() *profile.View { return &c.s.profile.View }
-
-// Request returns what the profile is asked for on behalf of the job: its chunks, estimate and
-// candidates.
-func (c *Cycle) Request(j *Job) profile.Request { return c.s.request(j) }
+// Next applies the next event to the queue, the running jobs and the profile, and returns it; it
+// returns false if no event is left. An event that leaves nothing to decide, because its job is
+// held, is applied but not returned.
+func (c *Cycle) Next() (e Event, more bool) {
+	c.taken = len(c.undo)
+	for c.applied < len(c.round.Events) {
+		e = c.round.Events[c.applied]
+		c.applied++
+		if c.apply(&e); !c.invisible(&e) {
+			return e, true
+		}
+	}
+	return Event{}, false
+}
 
 // Queue iterates over the waiting jobs in the queue's order. The loop may start jobs, hold them and
 // reserve for them.
@@ -84,17 +76,243 @@ func (c *Cycle) Queue() iter.Seq[*Job] {
 	}
 }
 
-// Behind iterates over the waiting jobs that come after j in the queue's order; over none if there
-// is no job j.
-func (c *Cycle) Behind(j *Job) iter.Seq[*Job] {
-	return func(yield func(*Job) bool) {
-		r, ok := c.s.jobs.Get(j.ID)
-		if !ok {
-			return
+// Running iterates over the running jobs by expected end, then submit time and queue position. The
+// loop must not start jobs.
+func (c *Cycle) Running() iter.Seq[RunningJob] { return c.s.Running() }
+
+// Reservation returns a waiting job's planned start and placement; ok is false if it has none.
+func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
+	return c.s.Planned(j.ID)
+}
+
+// Due lists the jobs whose planned start has come, by submit time, then queue position.
+func (c *Cycle) Due() []*Job {
+	var jobs []*Job
+	c.s.planned.Scan(func(p planned) bool {
+		if p.at <= c.round.Now {
+			jobs = append(jobs, p.job)
 		}
-		c.walk(queued{r.key, r.job}, yield)
+		return p.at <= c.round.Now
+	})
+	slices.SortFunc(jobs, Compare)
+	return jobs
+}
+
+// Capacity returns the summed capacity of the slots that are up. The result must not be changed.
+func (c *Cycle) Capacity() Vector { return c.s.capacity }
+
+// FitsNow returns a placement where the job fits from now through its estimate, beside all running
+// jobs and all other reservations; ok is false if there is none.
+func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil || r.phase != waiting || r.placement == nil {
+		return c.s.profile.Place(c.s.Request(j), c.round.Now)
+	}
+	if r.start == c.round.Now {
+		return r.placement, true
+	}
+	if _, ok = c.s.profile.EarliestAhead(c.s.Request(r.job), r.start, c.round.Now, min(r.start, c.round.Now+1)); !ok {
+		return nil, false
+	}
+	c.without(r, func() { at, ok = c.s.profile.Place(c.s.Request(r.job), c.round.Now) })
+	return at, ok
+}
+
+// Earliest returns the earliest start of the job that is not before notBefore, and its placement
+// then, as if the job had no reservation. If the job has one that is not before notBefore, and no
+// start is earlier, Earliest returns the reservation, with the same slots. ok is false if the job
+// fits at no time.
+func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
+	r := c.s.jobs.Find(j.ID)
+	if r == nil || r.phase != waiting || r.placement == nil {
+		return c.s.profile.EarliestFit(c.s.Request(j), notBefore)
+	}
+	if r.start < notBefore {
+		c.without(r, func() { start, at, ok = c.s.profile.EarliestFit(c.s.Request(r.job), notBefore) })
+		return start, at, ok
+	}
+	request := c.s.Request(r.job)
+	from, ok := c.s.profile.EarliestAhead(request, r.start, notBefore, r.start)
+	switch {
+	case !ok: // the usual case, found without touching the profile
+		return r.start, r.placement, true
+	case from+request.Duration <= r.start: // its own place is not in the way
+		at, ok = c.s.profile.Place(request, from)
+		return from, at, ok
+	}
+	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(request, from, r.start) })
+	if !ok {
+		return r.start, r.placement, true
+	}
+	return start, at, true
+}
+
+// Start starts a waiting job now, at the placement. The job must fit there from now through its
+// estimate, beside all running jobs and all reservations but its own; else the cycle fails (see
+// [Cycle]). All events must have been taken, because a later one could take the room away.
+//
+// The job is then expected to run for [Job.Running]. If other jobs have reservations, it still
+// occupies its place for its whole estimate until the cycle ends; then for its expected run, and
+// reservations in the way of that become void.
+func (c *Cycle) Start(j *Job, at Placement) {
+	r := c.waitingRecord("start", j.ID)
+	if r == nil {
+		return
+	}
+	if left := len(c.round.Events) - c.applied; left > 0 {
+		c.fail("start job %d: %d events of the round have not been taken", j.ID, left)
+		return
+	}
+	now := c.round.Now
+	was := *r // r is of the new record once that is set
+	next := was
+	next.phase, next.placement, next.lifted = running, at, CauseNone
+	next.start, next.end = now, now+was.job.runs(c.s.guarantees)
+	run := next.end
+	later := c.besideOthers(r) && run != now+was.job.Estimate
+	if later {
+		next.end = now + was.job.Estimate
+	}
+	if err := c.begin(r, &next); err != nil {
+		c.fail("start job %d: %w", j.ID, err)
+		return
+	}
+	if was.promised && c.s.guarantees && now > was.guarantee {
+		c.broken = append(c.broken, Broken{Job: was.job, Promised: was.guarantee, Now: now, Cause: was.lifted})
+	}
+	if later {
+		c.backfilled = append(c.backfilled, planned{run, was.job})
+	}
+	if was.placement != nil {
+		c.fromPlan++
+	}
+	c.started = append(c.started, Started{
+		Job: next.job, Placement: at, Guarantee: next.guarantee,
+		Promised: next.promised, key: next.key, alone: next.alone,
+	})
+	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
+}
+
+// Reserve plans a waiting job's start, now or later, or moves its reservation. The job must fit at
+// the placement from the planned start through its estimate; else the cycle fails (see [Cycle]). A
+// job that is planned for now must also be started in the same cycle.
+func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
+	r := c.waitingRecord("reserve for", j.ID)
+	if r == nil {
+		return
+	}
+	if start < c.round.Now || start > Forever {
+		c.fail("reserve for job %d: the start at %d is not between now (%d) and the end of time", j.ID, start,
+			c.round.Now)
+		return
+	}
+	if r.placement != nil && r.start == start && r.placement.Equal(at) {
+		return
+	}
+	next := *r
+	next.placement, next.start, next.end = at, start, start+r.job.Estimate
+	if err := c.move(&next); err != nil {
+		c.fail("reserve for job %d: %w", j.ID, err)
+		return
+	}
+	if len(c.given) == 0 || !c.takeBack(j.ID, start, at) {
+		c.log(Action{Kind: ActReserve, Job: j.ID, At: start, Placement: at})
 	}
 }
+
+// Release gives up a job's reservation. It does nothing if the job has none.
+func (c *Cycle) Release(j *Job) {
+	r := c.waitingRecord("release", j.ID)
+	if r == nil || r.placement == nil {
+		return
+	}
+	c.given = append(c.given, givenUp{job: j.ID, action: len(c.actions), start: r.start, at: r.placement})
+	next := *r
+	next.placement, next.start, next.end = nil, 0, 0
+	c.set(j.ID, &next)
+	c.log(Action{Kind: ActRelease, Job: j.ID})
+}
+
+// Hold takes a waiting job out of the queue; the reason, which must not be empty, is for its owner.
+// Only a change of the job brings it back. A job with a guarantee cannot be held, unless an event
+// of this round lifted the guarantee.
+func (c *Cycle) Hold(j *Job, reason string) {
+	r := c.waitingRecord("hold", j.ID)
+	if r == nil {
+		return
+	}
+	reason = Printable(reason, maxText)
+	if reason == "" {
+		c.fail("hold job %d: its owner is given no reason", j.ID)
+		return
+	}
+	if c.s.guarantees && r.promised && r.lifted == CauseNone {
+		c.fail("hold job %d: it was promised to start at %d at the latest", j.ID, r.guarantee)
+		return
+	}
+	c.held = append(c.held, HeldJob{Job: r.job, Reason: reason})
+	next := *r // with its promise, which ends with the round
+	next.phase, next.hold, next.lifted = held, reason, CauseNone
+	next.placement, next.start, next.end = nil, 0, 0
+	c.set(j.ID, &next)
+	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
+}
+
+// Wake asks the host for a cycle at the given time, which must be later than now, even if nothing
+// happens until then. For planned starts and expected ends the host opens cycles by itself.
+func (c *Cycle) Wake(at Time) {
+	if c.err != nil {
+		return
+	}
+	if at <= c.round.Now {
+		c.fail("wake at %d: it is %d already", at, c.round.Now)
+		return
+	}
+	i, found := slices.BinarySearch(c.s.wakes, at)
+	switch {
+	case found:
+		return
+	case len(c.s.wakes) >= maxWakes:
+		c.fail("wake at %d: the policy has asked for %d other times already", at, maxWakes)
+		return
+	}
+	old := c.s.wakes
+	c.onUndo(func() {
+		_ = slices.Delete(c.s.wakes, i, i+1) // the new list may share its memory with the old one
+		c.s.wakes = old
+	})
+	c.s.wakes = slices.Insert(old, i, at)
+	c.log(Action{Kind: ActWake, At: at})
+}
+
+// Guarantee promises a job's latest start. It can be given once, in the round in which the job
+// enters the plan, and only by a policy that declares guarantees. Every later decision must leave
+// the job a reservation at or before that time, unless an event lifts the guarantee.
+func (c *Cycle) Guarantee(j *Job, latest Time) {
+	r := c.waitingRecord("guarantee", j.ID)
+	switch {
+	case r == nil:
+	case !c.s.guarantees:
+		c.fail("guarantee for job %d: the policy in charge gives none", j.ID)
+	case r.promised:
+		c.fail("guarantee for job %d: it was promised to start at %d at the latest, and a promise stands", j.ID,
+			r.guarantee)
+	case latest < c.round.Now:
+		c.fail("guarantee for job %d: %d is in the past", j.ID, latest)
+	default:
+		next := *r
+		next.promised, next.guarantee, next.lifted = true, latest, CauseNone
+		c.set(j.ID, &next)
+		c.log(Action{Kind: ActGuarantee, Job: j.ID, At: latest})
+	}
+}
+
+// State returns the state that the cycle is open on, for reading: its slots and bundles, what is free
+// when, and all that is known of the jobs.
+func (c *Cycle) State() *View { return &c.s.View }
+
+// Fast returns what a policy needs only in order to be fast, where many jobs wait.
+func (c *Cycle) Fast() Fast { return Fast{c} }
 
 // walk yields the jobs behind an entry of the queue, even if that entry has left the queue. It
 // reads a few entries ahead, and reads them again if any job but the one just yielded joined or
@@ -125,157 +343,4 @@ func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 			return
 		}
 	}
-}
-
-// Planned lists the jobs that have a reservation, by planned start, then submit time and queue
-// position.
-func (c *Cycle) Planned() []*Job {
-	jobs := make([]*Job, 0, c.s.planned.Len())
-	c.s.planned.Scan(func(p planned) bool {
-		jobs = append(jobs, p.job)
-		return true
-	})
-	return jobs
-}
-
-// Due lists the jobs whose planned start has come, by submit time, then queue position.
-func (c *Cycle) Due() []*Job {
-	var jobs []*Job
-	c.s.planned.Scan(func(p planned) bool {
-		if p.at <= c.round.Now {
-			jobs = append(jobs, p.job)
-		}
-		return p.at <= c.round.Now
-	})
-	slices.SortFunc(jobs, Compare)
-	return jobs
-}
-
-// Running iterates over the running jobs by expected end, then submit time and queue position. The
-// loop must not start jobs.
-func (c *Cycle) Running() iter.Seq[RunningJob] { return c.s.Running() }
-
-// Reservation returns a waiting job's planned start and placement; ok is false if it has none.
-func (c *Cycle) Reservation(j *Job) (start Time, at Placement, ok bool) {
-	return c.s.Planned(j.ID)
-}
-
-// Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
-// with equal keys stand by submit time, then queue position.
-func (c *Cycle) Key(j *Job) float64 { return c.s.Key(j.ID) }
-
-// Compare compares two jobs by the queue's order: the result is negative if a comes before b.
-func (c *Cycle) Compare(a, b *Job) int {
-	return cmp.Or(cmp.Compare(c.Key(a), c.Key(b)), Compare(a, b))
-}
-
-// Guaranteed returns the latest start that the job was promised; ok is false if it has no
-// guarantee.
-func (c *Cycle) Guaranteed(j *Job) (latest Time, ok bool) {
-	r := c.s.jobs.Find(j.ID)
-	if r == nil || !r.promised {
-		return 0, false
-	}
-	return r.guarantee, true
-}
-
-// Earliest returns the earliest start of the job that is not before notBefore, and its placement
-// then, as if the job had no reservation. If the job has one that is not before notBefore, and no
-// start is earlier, Earliest returns the reservation, with the same slots. ok is false if the job
-// fits at no time.
-func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
-	r := c.s.jobs.Find(j.ID)
-	if r == nil || r.phase != waiting || r.placement == nil {
-		return c.s.profile.EarliestFit(c.s.request(j), notBefore)
-	}
-	if r.start < notBefore {
-		c.without(r, func() { start, at, ok = c.s.profile.EarliestFit(c.s.request(r.job), notBefore) })
-		return start, at, ok
-	}
-	request := c.s.request(r.job)
-	from, ok := c.s.profile.EarliestAhead(request, r.start, notBefore, r.start)
-	switch {
-	case !ok: // the usual case, found without touching the profile
-		return r.start, r.placement, true
-	case from+request.Duration <= r.start: // its own place is not in the way
-		at, ok = c.s.profile.Place(request, from)
-		return from, at, ok
-	}
-	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(request, from, r.start) })
-	if !ok {
-		return r.start, r.placement, true
-	}
-	return start, at, true
-}
-
-// FitsNow returns a placement where the job fits from now through its estimate, beside all running
-// jobs and all other reservations; ok is false if there is none.
-func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
-	r := c.s.jobs.Find(j.ID)
-	if r == nil || r.phase != waiting || r.placement == nil {
-		return c.s.profile.Place(c.s.request(j), c.round.Now)
-	}
-	if r.start == c.round.Now {
-		return r.placement, true
-	}
-	if _, ok = c.s.profile.EarliestAhead(c.s.request(r.job), r.start, c.round.Now, min(r.start, c.round.Now+1)); !ok {
-		return nil, false
-	}
-	c.without(r, func() { at, ok = c.s.profile.Place(c.s.request(r.job), c.round.Now) })
-	return at, ok
-}
-
-// without calls the callback while the job's own place, if it has one, is taken out of the profile.
-func (c *Cycle) without(r *record, ask func()) {
-	if r.placement == nil {
-		ask()
-		return
-	}
-	c.s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
-	ask()
-	c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
-}
-
-// fail records the first error of the cycle. Later actions then do nothing, and the decision is
-// refused.
-func (c *Cycle) fail(format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf(format, args...)
-	}
-}
-
-// Memo returns the value that the policy gave to [Cycle.Remember] with the last decision on this
-// very state. It is nil if another decider decided since, if the state is a clone, if that decision
-// was refused, or if it started, beside reservations, a job whose expected run time is not its
-// estimate. A memo only saves work: without it, the policy must decide the same.
-func (c *Cycle) Memo() any { return c.memo }
-
-// Remember stores a value for [Cycle.Memo] in the next cycle, which says when it is lost.
-func (c *Cycle) Remember(memo any) { c.remembered = memo }
-
-// EarliestBefore returns the earliest start of the job that is not before notBefore and is before
-// limit, and its placement then, as if the job had no reservation; ok is false if there is none.
-func (c *Cycle) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
-	r := c.s.jobs.Find(j.ID)
-	if r == nil {
-		return 0, nil, false
-	}
-	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.request(r.job), notBefore, limit) })
-	return start, at, ok
-}
-
-// PlaceAt chooses a placement where the job fits from the given start through its estimate, as if
-// it had no reservation; ok is false if there is none.
-func (c *Cycle) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
-	r := c.s.jobs.Find(j.ID)
-	if r == nil {
-		return nil, false
-	}
-	ask := func() { at, ok = c.s.profile.Place(c.s.request(r.job), start) }
-	if start+j.Estimate <= r.start { // its own place is not in the way
-		ask()
-	} else {
-		c.without(r, ask)
-	}
-	return at, ok
 }

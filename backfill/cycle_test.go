@@ -226,17 +226,17 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 		submitted(job(6, 8, 5, 1))...)})
 	require.NoError(t, err)
 	require.Equal(t, backfill.Time(8), c.Now())
-	require.Len(t, c.Round().Events, 2)
-	require.Equal(t, []string{"cpus"}, c.Resources())
+	require.Len(t, c.Fast().Round().Events, 2)
+	require.Equal(t, []string{"cpus"}, c.State().Resources())
 	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle), "the arriving job is not there yet")
-	require.Equal(t, cpus(2), c.Use(), "the completed job still holds its place")
-	require.Equal(t, cpus(2), c.Profile().Free(0, 8))
+	require.Equal(t, cpus(2), c.State().Use(), "the completed job still holds its place")
+	require.Equal(t, cpus(2), c.State().Profile().Free(0, 8))
 
 	e, more := c.Next()
 	require.True(t, more)
 	require.Equal(t, backfill.Completed, e.Kind)
-	require.Equal(t, cpus(0), c.Use())
-	require.Equal(t, cpus(4), c.State().Free(0, 8))
+	require.Equal(t, cpus(0), c.State().Use())
+	require.Equal(t, cpus(4), c.State().Profile().Free(0, 8))
 	require.Equal(t, []backfill.JobID{2, 4, 5}, queueIDs(c.Cycle))
 
 	_, more = c.Next()
@@ -246,17 +246,17 @@ func TestOpeningShowsTheLastDecision(t *testing.T) {
 	require.False(t, more)
 
 	var behind []backfill.JobID
-	for j := range c.Behind(s.FirstWaiting(2)[1]) {
+	for j := range c.Fast().Behind(s.FirstWaiting(2)[1]) {
 		behind = append(behind, j.ID)
 		if j.ID == 5 {
 			c.Start(j, on(0, 1)) // must not disturb the loop
 		}
 	}
-	for range c.Behind(job(99, 0, 1, 1)) {
+	for range c.Fast().Behind(job(99, 0, 1, 1)) {
 		require.Fail(t, "no job is behind an unknown job")
 	}
 	require.Equal(t, []backfill.JobID{5, 6}, behind)
-	_, promised := c.Guaranteed(job(4, 0, 10, 4))
+	_, promised := c.State().Guaranteed(4)
 	require.False(t, promised)
 	c.Rollback()
 }
@@ -723,7 +723,7 @@ func TestClosedCycleIsOver(t *testing.T) {
 func TestBehindLeavesTheJobItselfOut(t *testing.T) {
 	s := busy(t, false)
 	accept(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) {
-		for j := range c.Behind(job(4, 0, 10, 4)) {
+		for j := range c.Fast().Behind(job(4, 0, 10, 4)) {
 			require.NotEqual(t, backfill.JobID(4), j.ID)
 		}
 	})

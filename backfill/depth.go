@@ -54,7 +54,8 @@ func (v *View) BeyondDepth() int { return v.beyond.Len() }
 // Beyond iterates over the waiting jobs without a reservation, in the order in which they enter the
 // plan, if the policy in charge gives guarantees; else over none. The loop may start, hold or
 // reserve for the job that it is given, but no other.
-func (c *Cycle) Beyond() iter.Seq[*Job] {
+func (f Fast) Beyond() iter.Seq[*Job] {
+	c := f.c
 	return func(yield func(*Job) bool) {
 		var few [32]queued
 		at, ok := c.s.beyond.Min()

@@ -11,7 +11,7 @@ import (
 )
 
 // beyondIDs lists the jobs beyond the depth, in the order in which they enter the plan.
-func beyondIDs(c *backfill.Cycle) []backfill.JobID { return ids(slices.Collect(c.Beyond())) }
+func beyondIDs(c *backfill.Cycle) []backfill.JobID { return ids(slices.Collect(c.Fast().Beyond())) }
 
 // promise reserves for a job at its earliest start and guarantees that.
 func promise(c *backfill.Cycle, j *backfill.Job) {
@@ -138,7 +138,7 @@ func TestWhoEntersNext(t *testing.T) {
 
 	c, err := s.Open(backfill.Round{})
 	require.NoError(t, err)
-	for j := range c.Beyond() {
+	for j := range c.Fast().Beyond() {
 		if j.ID != 2 {
 			c.Hold(j, "not now")
 		}
@@ -165,7 +165,7 @@ func TestManyBeyondTheDepth(t *testing.T) {
 	drain(c.Cycle)
 	require.Equal(t, all, beyondIDs(c.Cycle))
 	var met []backfill.JobID
-	for j := range c.Beyond() {
+	for j := range c.Fast().Beyond() {
 		if met = append(met, j.ID); j.ID%3 > 0 {
 			promise(c.Cycle, j)
 		}

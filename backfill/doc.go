@@ -4,9 +4,10 @@
 // The [State] holds everything: slots, jobs, reservations, guarantees, and the availability profile
 // (package profile) that follows from them. A [Policy] decides from the state alone. Each round of
 // events opens a [Cycle] on the state; the policy takes the events one by one with [Cycle.Next],
-// reads, and acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Guarantee],
-// [Cycle.Hold], [Cycle.Wake], [Cycle.KeepFreed]. The [Action]s that it took, in their order, are
-// the journal; the host accepts it as the [Decision], or refuses it as a whole.
+// reads, and acts: [Cycle.Start], [Cycle.Reserve], [Cycle.Release], [Cycle.Hold], [Cycle.Wake],
+// [Cycle.Guarantee]. The [Action]s that it took, in their order, are the journal; the host accepts it
+// as the [Decision], or refuses it as a whole. Most policies need nothing else. [Fast] is for those
+// that must be fast, and [View] for those that look at the state closely.
 //
 // A whole policy, first come first served:
 //
@@ -40,7 +41,7 @@
 //   - limits.go: how large amounts, times and numbers from outside may be
 //   - job.go: jobs, and the order of jobs
 //   - event.go: rounds, their events, and the order in which events are applied
-//   - action.go: what a policy can do; each action is checked as it is taken
+//   - action.go: the actions of a policy as data, and their checks
 //   - decision.go: an accepted round: the journal, the starts, broken guarantees
 //   - bundle.go: sets of slots that one job takes whole
 //
@@ -62,7 +63,8 @@
 //   - validate.go: which rounds are refused because they contradict themselves or the state
 //   - jobset.go: sets of the jobs of a round
 //   - apply.go: what each event does to the state
-//   - cycle.go: what a policy reads, and what it remembers from one cycle to the next
+//   - cycle.go: what a policy asks and does
+//   - fast.go: what makes a policy faster: shorter questions, and a memory from one cycle to the next
 //   - fitting.go: which waiting jobs fit now, without a look at all of them
 //   - startable.go: the same for jobs that have reservations
 //   - depth.go: how many waiting jobs are promised a start, and who comes next
@@ -78,8 +80,7 @@
 //   - order.go: the orders of the queue
 //
 // Below it: profile, what is free when; policies/NAME, the policies; scan, balance and plan, what
-// the policies share; profileevents, how many entries of a profile each policy would scan by its
-// paper; conformance, the rules for every policy; backfilltest, tests that a policy's own tests
-// call. Beside it: estimate, how long jobs are expected to run; ahead, who will start when if the
-// state goes on.
+// the policies share; conformance, the rules for every policy; backfilltest, tests that a policy's own
+// tests call. Beside it: estimate, how long jobs are expected to run; ahead, who will start when if
+// the state goes on.
 package backfill

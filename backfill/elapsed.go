@@ -105,7 +105,7 @@ func (s *State) rematched(r *Round) []Event {
 // moves reports whether a job's new candidate set makes its reservation impossible, holds it
 // because it fits nowhere any more, or brings it back to the queue because it fits again.
 func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
-	request := s.request(r.job)
+	request := s.Request(r.job)
 	request.Candidates = set
 	switch {
 	case r.phase == running:

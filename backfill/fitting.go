@@ -11,7 +11,8 @@ import (
 //
 // The loop may start jobs and reserve for them. It must not give resources back: what did not fit
 // once is not tried again.
-func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
+func (f Fast) Fitting(j *Job) iter.Seq2[*Job, Placement] {
+	c := f.c
 	return func(yield func(*Job, Placement) bool) {
 		var behind *queued
 		if j != nil {
@@ -21,13 +22,13 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			}
 			behind = &queued{r.key, r.job}
 		}
-		f := c.fitting(behind, unplannedJobs)
-		defer func() { c.lanes = f[:0] }()
+		fitting := c.fitting(behind, unplannedJobs)
+		defer func() { c.lanes = fitting[:0] }()
 		var left []int32 // shapes with a job that fits and was not started
-		for len(f) > 0 {
-			l := &f[0]
+		for len(fitting) > 0 {
+			l := &fitting[0]
 			if !c.still(l) {
-				f = f.advance(c)
+				fitting = fitting.advance(c)
 				continue
 			}
 			if !yield(l.job, l.at) {
@@ -36,7 +37,7 @@ func (c *Cycle) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			if c.unplanned(l.job) {
 				left = append(left, l.shape)
 			}
-			f = f.advance(c)
+			fitting = fitting.advance(c)
 		}
 		c.sweep(behind, left)
 	}
@@ -185,7 +186,7 @@ func (c *Cycle) upTo(w laneJobs, free Time) Time {
 // mayFit reports whether the lane's shortest job may fit now on one of several slots, and notes in
 // it if only some of them count.
 func (c *Cycle) mayFit(s *shape, l *lane) bool {
-	r := c.s.request(s.like)
+	r := c.s.Request(s.like)
 	if r.Duration = l.which.least(s); l.which == plannedByStart {
 		if r.Duration -= c.round.Now; r.Duration <= 0 {
 			return true
@@ -277,9 +278,9 @@ func (c *Cycle) fits(l *lane) (fits bool) {
 	case l.which == plannedByStart:
 		return c.fitsEarly(l)
 	case l.on != nil:
-		l.at, fits = c.s.profile.PlaceOn(c.s.request(l.job), l.on, c.round.Now)
+		l.at, fits = c.s.profile.PlaceOn(c.s.Request(l.job), l.on, c.round.Now)
 	default:
-		l.at, fits = c.s.profile.Place(c.s.request(l.job), c.round.Now)
+		l.at, fits = c.s.profile.Place(c.s.Request(l.job), c.round.Now)
 	}
 	switch {
 	case !fits:

@@ -213,7 +213,7 @@ func TestFoundElsewhereIsFreed(t *testing.T) {
 	s := newState(t, cpus(2), cpus(2))
 	one := job(1, 0, 10, 1)
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(one)}, func(c *backfill.Cycle) {
-		c.KeepFreed(100)
+		c.Fast().KeepFreed(100)
 		c.Start(one, on(0, 1))
 	})
 	accept(t, s, backfill.Round{Now: 2, Events: []backfill.Event{found(one, on(0, 1), 1, 20)}}, nil)

@@ -13,7 +13,7 @@ type Freed struct {
 }
 
 // freedLog lists what jobs gave back recently. It stays empty and costs nothing unless a policy
-// asked for it with [Cycle.KeepFreed].
+// asked for it with [Fast.KeepFreed].
 type freedLog struct {
 	keep  Time // how long each part is remembered; 0: not at all
 	parts []Freed
@@ -22,7 +22,8 @@ type freedLog struct {
 // KeepFreed asks the state to log what running jobs give back from now on, each part for the given
 // number of seconds; 0 deletes the log and stops. The setting holds until another policy takes
 // over.
-func (c *Cycle) KeepFreed(keep Time) {
+func (f Fast) KeepFreed(keep Time) {
+	c := f.c
 	switch {
 	case c.err != nil || keep == c.s.freed.keep:
 		return
@@ -38,8 +39,8 @@ func (c *Cycle) KeepFreed(keep Time) {
 }
 
 // Freed lists the parts that jobs gave back and that are still in the log, oldest first. Other jobs
-// may have taken them since. The list must not be changed. See [Cycle.KeepFreed].
-func (c *Cycle) Freed() []Freed { return c.s.freed.since(c.round.Now) }
+// may have taken them since. The list must not be changed. See [Fast.KeepFreed].
+func (f Fast) Freed() []Freed { return f.c.s.freed.since(f.c.round.Now) }
 
 // setFreed replaces the log; a rollback restores the old one.
 func (c *Cycle) setFreed(log freedLog) {

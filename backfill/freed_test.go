@@ -12,7 +12,7 @@ import (
 // waiting job that fits now.
 func keepFreed(keep backfill.Time) func(*backfill.Cycle) {
 	return func(c *backfill.Cycle) {
-		c.KeepFreed(keep)
+		c.Fast().KeepFreed(keep)
 		startAll(c)
 	}
 }
@@ -31,7 +31,7 @@ func freedAt(t *testing.T, s *backfill.State, now backfill.Time) []backfill.Free
 	c, err := s.Open(backfill.Round{Now: now})
 	require.NoError(t, err)
 	defer c.Rollback()
-	return append([]backfill.Freed{}, c.Freed()...)
+	return append([]backfill.Freed{}, c.Fast().Freed()...)
 }
 
 // TestFreed checks that room is recorded as freed for five seconds after each event by which a job
@@ -124,7 +124,7 @@ func TestFreedOnRequest(t *testing.T) {
 	require.Zero(t, clone.Snapshot().KeepFreed)
 
 	for _, bad := range []backfill.Time{-1, 1<<40 + 1} {
-		_, err := attempt(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) { c.KeepFreed(bad) })
+		_, err := attempt(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) { c.Fast().KeepFreed(bad) })
 		require.ErrorContains(t, err, "must be from 0 to")
 	}
 }

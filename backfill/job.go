@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // JobID identifies a job for as long as the host knows the job. The host chooses it, in no
@@ -129,13 +127,4 @@ func (j *Job) validate(resources int) error {
 		return fmt.Errorf("job %d: asks for nothing: some amount must be at least 1", j.ID)
 	}
 	return nil
-}
-
-// request returns what the profile is asked for on behalf of the job: its chunks, estimate and
-// candidates.
-func (s *State) request(j *Job) profile.Request {
-	return profile.Request{
-		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
-		Candidates: s.candidates[j.Candidates],
-	}
 }

@@ -150,7 +150,7 @@ func TestCloneIsIndependent(t *testing.T) {
 					{Kind: backfill.SlotChanged, Slot: smaller(clone, j.Request)},
 				}, submitted(j)...),
 			}, func(c *backfill.Cycle) {
-				for _, planned := range c.Planned() {
+				for _, planned := range c.Fast().Planned() {
 					c.Release(planned)
 				}
 				for waiting := range c.Queue() {

@@ -8,7 +8,7 @@ import (
 // queue is the waiting jobs in the queue's order, and once more by shape. Jobs of a shape have
 // equal requests and candidates and differ in their estimates alone. So whether any of them fits
 // now is known from the shortest, and of those that are longer than one that does not fit none
-// does: a pass over the queue looks only at jobs that may fit (see [Cycle.Fitting]).
+// does: a pass over the queue looks only at jobs that may fit (see [Fast.Fitting]).
 type queue struct {
 	order  jobTree
 	shapes []shape          // those without jobs are free for others
@@ -20,7 +20,7 @@ type queue struct {
 	// shape yet: many start before anybody asks for them by shape.
 	joined []queued
 
-	// A sweep is a pass of [Cycle.Fitting] over the queue that went to its end. If swept is set, a
+	// A sweep is a pass of [Fast.Fitting] over the queue that went to its end. If swept is set, a
 	// job without a reservation did not fit at the last sweep unless its shape is fresh. It can fit
 	// now only with a chunk on one of the slots in grown, where a job or a reservation was since:
 	// what is free changes with time only when a job is expected to end or a reservation is due, and

@@ -43,7 +43,7 @@ func (s *State) checkPlan() (err error) {
 	}
 	s.planned.Scan(func(p planned) bool {
 		r := s.jobs.Find(p.job.ID)
-		request := s.request(r.job)
+		request := s.Request(r.job)
 		if r.start < s.now || s.profile.Covers(request, r.placement) && !slices.ContainsFunc(r.placement, isOverfull) {
 			return true
 		}

@@ -23,23 +23,24 @@ var anyJobs = []laneJobs{unplannedJobs, plannedByEstimate, plannedByStart} //nol
 //
 // The loop may start jobs, and nothing else. A job that starts gives its reservation up, and jobs
 // behind it in the queue may fit because of that. Jobs before it are not tried again.
-func (c *Cycle) Startable() iter.Seq2[*Job, Placement] {
+func (f Fast) Startable() iter.Seq2[*Job, Placement] {
+	c := f.c
 	return func(yield func(*Job, Placement) bool) {
 		c.s.listPlanned()
-		f := c.fitting(nil, anyJobs...)
-		defer func() { c.lanes = f[:0] }()
+		fitting := c.fitting(nil, anyJobs...)
+		defer func() { c.lanes = fitting[:0] }()
 		var last *Job         // that the loop was given
 		var left []int32      // shapes with a job that fits and was not started
 		var regained []SlotID // slots on which a job gave its place up
-		for len(f) > 0 {
-			l := f[0]
-			if l.job == last || !c.still(&f[0]) { // a job with a reservation is in two lanes
-				f = f.advance(c)
+		for len(fitting) > 0 {
+			l := fitting[0]
+			if l.job == last || !c.still(&fitting[0]) { // a job with a reservation is in two lanes
+				fitting = fitting.advance(c)
 				continue
 			}
 			last = l.job
 			was := *c.s.jobs.Find(last.ID)
-			if !yield(last, f[0].at) {
+			if !yield(last, fitting[0].at) {
 				return
 			}
 			now := c.s.jobs.Find(last.ID)
@@ -48,10 +49,10 @@ func (c *Cycle) Startable() iter.Seq2[*Job, Placement] {
 				left = append(left, l.shape)
 			case was.placement != nil && was.start > c.round.Now:
 				regained = append(regained, slotsOf(was.placement)...)
-				f = c.again(f, &l.queued, freedFrom(&was, now))
+				fitting = c.again(fitting, &l.queued, freedFrom(&was, now))
 				continue
 			}
-			f = f.advance(c)
+			fitting = fitting.advance(c)
 		}
 		c.sweepAll(left, regained)
 	}
@@ -108,7 +109,7 @@ func (c *Cycle) sweepAll(but []int32, regained []SlotID) {
 // planned for.
 func (c *Cycle) fitsEarly(l *lane) (fits bool) {
 	if start, now := c.plannedFor(l.job), c.round.Now; start > now {
-		if _, may := c.s.profile.EarliestAhead(c.s.request(l.job), start, now, now+1); !may {
+		if _, may := c.s.profile.EarliestAhead(c.s.Request(l.job), start, now, now+1); !may {
 			l.limit = start
 			return false
 		}

@@ -16,7 +16,7 @@ import (
 type State struct {
 	View
 
-	memo any      // of the policy, of this very state; see Cycle.Memo
+	memo any      // of the policy, of this very state; see Fast.Memo
 	void []record // reservations that the last round's starts made void, as they were; see giveWay
 
 	queueChanges int // counts the jobs that joined or left the queue
@@ -113,6 +113,36 @@ func (s *State) NextWake() Time {
 	return next
 }
 
+// Policy returns the name of the active policy and whether it gives guarantees. The name is ""
+// until a policy has decided.
+func (s *State) Policy() (name string, guarantees bool) { return s.policy, s.guarantees }
+
+// CandidateSets returns what the candidate sets hold, by ID.
+func (s *State) CandidateSets() []*Candidates { return s.candidates }
+
+// Free returns what is free on a slot at t, according to the plan.
+func (s *State) Free(id SlotID, t Time) Vector { return s.profile.Free(id, t) }
+
+// Held returns the number of held jobs: neither running nor in the queue.
+func (s *State) Held() int { return s.held.Len() }
+
+// RunningJobs returns the number of running jobs.
+func (s *State) RunningJobs() int { return s.running.Len() }
+
+// IsWaiting reports whether the job is in the queue.
+func (s *State) IsWaiting(id JobID) bool {
+	r := s.jobs.Find(id)
+	return r != nil && r.phase == waiting
+}
+
+// Job returns a job that runs, waits or is held; nil if there is none of that ID.
+func (s *State) Job(id JobID) *Job {
+	if r := s.jobs.Find(id); r != nil {
+		return r.job
+	}
+	return nil
+}
+
 // set replaces the record of a job, and updates every index, the profile and the use; a record
 // without a job removes the job. The old record is stored in old; every change of a job goes
 // through here, so setting that again undoes it. With mustFit, set returns an error and changes
@@ -176,7 +206,7 @@ func (s *State) replan(old, now *record, mustFit bool) error {
 		s.unplan(old)
 	}
 	if mustFit {
-		if err := s.profile.Misfit(s.request(now.job), now.placement, now.start); err != nil {
+		if err := s.profile.Misfit(s.Request(now.job), now.placement, now.start); err != nil {
 			if old.placement != nil {
 				s.plan(old)
 			}

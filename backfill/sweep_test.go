@@ -8,10 +8,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// fittingIDs lists the jobs that fit now, as [backfill.Cycle.Fitting] says.
+// fittingIDs lists the jobs that fit now, as [backfill.Fast.Fitting] says.
 func fittingIDs(c *backfill.Cycle) []backfill.JobID {
 	var found []backfill.JobID
-	for j := range c.Fitting(nil) {
+	for j := range c.Fast().Fitting(nil) {
 		found = append(found, j.ID)
 	}
 	return found
@@ -47,7 +47,7 @@ func TestAReservationLostWithANewKey(t *testing.T) {
 	require.NoError(t, err)
 	drain(c.Cycle)
 	want, _ := c.FitsNow(planned)
-	for j, at := range c.Fitting(nil) {
+	for j, at := range c.Fast().Fitting(nil) {
 		require.Equal(t, planned, j)
 		require.Equal(t, want, at)
 	}

@@ -82,6 +82,9 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 // State returns the state that the transaction is open on.
 func (t *Transaction) State() *State { return t.s }
 
+// Round returns the round that the transaction was opened with.
+func (t *Transaction) Round() Round { return t.round }
+
 // Replay repeats the actions of a journal, each after as many events as its After says. It stops at
 // the first impossible one and returns the error.
 func (t *Transaction) Replay(actions []Action) error {
@@ -119,7 +122,7 @@ func (c *Cycle) replay(a Action) {
 	case ActWake:
 		c.Wake(a.At)
 	case ActKeepFreed:
-		c.KeepFreed(a.At)
+		c.Fast().KeepFreed(a.At)
 	default:
 		c.fail("unknown action %d", a.Kind)
 	}

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"iter"
 
 	"github.com/tidwall/btree"
@@ -32,7 +33,7 @@ type View struct {
 	planned *calendar              // waiting with a place, by planned start
 	running *btree.BTreeG[planned] // by expected end
 	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it
-	beyond  *btree.BTreeG[queued]  // see Cycle.Beyond; empty unless the active policy gives guarantees
+	beyond  *btree.BTreeG[queued]  // see Fast.Beyond; empty unless the active policy gives guarantees
 
 	freed freedLog // what jobs gave back recently
 }
@@ -43,10 +44,6 @@ func (v *View) Now() Time { return v.now }
 // Revision returns how many decisions led to this state.
 func (v *View) Revision() uint64 { return v.revision }
 
-// Policy returns the name of the active policy and whether it gives guarantees. The name is ""
-// until a policy has decided.
-func (v *View) Policy() (name string, guarantees bool) { return v.policy, v.guarantees }
-
 // Resources returns the names of the pool's resources, cpus first.
 func (v *View) Resources() []string { return v.resources }
 
@@ -56,12 +53,6 @@ func (v *View) Slots() []Slot { return v.slots }
 // SlotUp reports whether the slot is in the pool now.
 func (v *View) SlotUp(id SlotID) bool { return v.profile.Up(id) }
 
-// CandidateSets returns what the candidate sets hold, by ID.
-func (v *View) CandidateSets() []*Candidates { return v.candidates }
-
-// Free returns what is free on a slot at t, according to the plan.
-func (v *View) Free(id SlotID, t Time) Vector { return v.profile.Free(id, t) }
-
 // Use returns how much of each resource the running jobs use. The result must not be changed.
 func (v *View) Use() Vector { return v.use }
 
@@ -70,12 +61,6 @@ func (v *View) Capacity() Vector { return v.capacity }
 
 // Waiting returns the number of jobs in the queue.
 func (v *View) Waiting() int { return v.queue.Len() }
-
-// Held returns the number of held jobs: neither running nor in the queue.
-func (v *View) Held() int { return v.held.Len() }
-
-// RunningJobs returns the number of running jobs.
-func (v *View) RunningJobs() int { return v.running.Len() }
 
 // RunningJob is a job that runs.
 type RunningJob struct {
@@ -95,24 +80,10 @@ func (v *View) Running() iter.Seq[RunningJob] {
 	}
 }
 
-// Job returns a job that runs, waits or is held; nil if there is none of that ID.
-func (v *View) Job(id JobID) *Job {
-	if r := v.jobs.Find(id); r != nil {
-		return r.job
-	}
-	return nil
-}
-
 // IsRunning reports whether the job runs.
 func (v *View) IsRunning(id JobID) bool {
 	r := v.jobs.Find(id)
 	return r != nil && r.phase == running
-}
-
-// IsWaiting reports whether the job is in the queue.
-func (v *View) IsWaiting(id JobID) bool {
-	r := v.jobs.Find(id)
-	return r != nil && r.phase == waiting
 }
 
 // Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
@@ -131,4 +102,31 @@ func (v *View) Planned(id JobID) (start Time, at Placement, ok bool) {
 		return 0, nil, false
 	}
 	return r.start, r.placement, true
+}
+
+// Compare compares two jobs by the queue's order: the result is negative if a comes before b.
+func (v *View) Compare(a, b *Job) int {
+	return cmp.Or(cmp.Compare(v.Key(a.ID), v.Key(b.ID)), Compare(a, b))
+}
+
+// Guaranteed returns the latest start that a job was promised; ok is false if it has no guarantee.
+func (v *View) Guaranteed(id JobID) (latest Time, ok bool) {
+	r := v.jobs.Find(id)
+	if r == nil || !r.promised {
+		return 0, false
+	}
+	return r.guarantee, true
+}
+
+// Profile returns what is free when, beside running jobs and reservations. Only the cycle's events
+// and actions change it; clone it to try other plans.
+func (v *View) Profile() *profile.View { return &v.profile.View }
+
+// Request returns what the profile is asked for on behalf of the job: its chunks, estimate and
+// candidates.
+func (v *View) Request(j *Job) profile.Request {
+	return profile.Request{
+		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
+		Candidates: v.candidates[j.Candidates],
+	}
 }

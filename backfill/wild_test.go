@@ -263,7 +263,7 @@ func hostile(random *rand.Rand, c *backfill.Cycle) {
 			}
 		}
 		if start, _, ok := c.Reservation(j); ok {
-			if _, promised := c.Guaranteed(j); !promised {
+			if _, promised := c.State().Guaranteed(j.ID); !promised {
 				c.Guarantee(j, start)
 			}
 		}

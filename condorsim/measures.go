@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profileevents"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/profileevents"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 

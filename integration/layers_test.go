@@ -38,7 +38,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"backfill", "backfill/profile", "backfill/..."},
 	{"backfill/balance", "backfill backfill/scan", "backfill/..."},
 	{"backfill/ahead", "backfill", "backfill/..."},
-	{"backfill/{plan,profileevents}", "backfill backfill/profile", "backfill/..."},
+	{"backfill/plan", "backfill backfill/profile", "backfill/..."},
 	{"backfill/policies/...", "backfill backfill/{balance,plan,profile,scan}", "backfill/..."},
 	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},
 	{"backfill/conformance", "backfill backfill/{policies,profile}", "backfill/..."},
@@ -101,13 +101,17 @@ var arrows = []struct{ of, may, tests string }{
 		"negotiator/htcondor/statefile",
 	},
 	{
+		"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{observe,track}",
+		"negotiator/htcondor/accountant",
+	},
+	{
 		"negotiator/htcondor/dispatch",
-		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,client,observe,security,track}",
-		"negotiator/htcondor/{accountant,fakes}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,claims,client,observe,security}",
+		"negotiator/htcondor/{fakes,track}",
 	},
 	{
 		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
-			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
+			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
@@ -121,9 +125,10 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/packed", "", ""},
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
-			"condorsim/output/{metrics,wholefile}",
+			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/report negotiator/auto",
 	},
+	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
 	{"condorsim/output/results", "condorsim/input/workload condorsim/output/{metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
@@ -155,12 +160,12 @@ var walls = []struct{ of, never, why string }{
 	{"backfill/...", "time os/... net/... math/rand crypto/rand log/... google.golang.org/grpc/... " +
 		"github.com/hashicorp/go-plugin/...", "the core knows nothing of clocks, files, networks and processes"},
 	{
-		"backfill backfill/{balance,estimate,plan,policies/...,profile,profileevents,scan}", "math/rand/v2",
+		"backfill backfill/{balance,estimate,plan,policies/...,profile,scan}", "math/rand/v2",
 		"decisions are not random",
 	},
 	{
-		"negotiator/htcondor/track", "context sync/... os/... net/... math/rand/... crypto/rand",
-		"what changed follows from belief, snapshot and time alone",
+		"negotiator/htcondor/{claims,track}", "context sync/... os/... net/... math/rand/... crypto/rand",
+		"what changed and what follows from it depend on belief, snapshot and time alone",
 	},
 	{
 		"negotiator negotiator/{active,ask,catalogue,cli,config,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
@@ -177,7 +182,7 @@ var walls = []struct{ of, never, why string }{
 // Commands may.
 const clockless = "backfill/... negotiator " +
 	"negotiator/{active,ask,catalogue,config,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
-	"negotiator/htcondor/track condorsim/..."
+	"negotiator/htcondor/{claims,track} condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
 const clocks = "Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker"
@@ -279,6 +284,12 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
 		{of: "negotiator/htcondor/track", imports: "net"},
 		{of: "negotiator/htcondor/track", imports: "math/rand/v2"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/claims"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/dispatch"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/claims", imports: "context"},
+		{of: "negotiator/htcondor/claims", imports: "sync"},
+		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/track"},
 		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
 		{of: "condorsim", imports: "condorsim/sweep"},
 		{of: "condorsim", imports: "plugins/choose"},
@@ -292,8 +303,9 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "configs", imports: "negotiator"},
 		{of: "integration/poll", imports: "backfill"},
 		{of: "made-up", imports: "backfill"},
-		{of: "backfill/profileevents", imports: "time"},
-		{of: "backfill/profileevents", imports: "math/rand/v2"},
+		{of: "backfill/plan", imports: "time"},
+		{of: "backfill/plan", imports: "math/rand/v2"},
+		{of: "condorsim/profileevents", imports: "negotiator"},
 		{of: "backfill/made-up", imports: "os/exec"},
 		{of: "backfill/estimate", imports: "net/http"},
 		{of: "backfill/conformance", imports: "testing"},

@@ -12,7 +12,7 @@ import (
 type Textbook struct {
 	Conservative, DC bool // pc if neither is set
 	// Scanned, if not nil, counts the profile's entries from now on that were read. Jobs are then
-	// placed with the naive array profile, which works for one slot only; see package profileevents.
+	// placed with the naive array profile, which works for one slot only; see condorsim/profileevents.
 	Scanned *int64
 }
 
@@ -22,7 +22,7 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
-			if _, promised := c.Guaranteed(j); promised || atOnce {
+			if _, promised := c.State().Guaranteed(j.ID); promised || atOnce {
 				t.Place(c, j)
 			}
 		}
@@ -44,7 +44,7 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 // start lets jobs enter the plan up to its depth, and starts all that can start.
 func (t Textbook) start(c *backfill.Cycle) {
 	for _, j := range beyond(c) {
-		if depth := c.State().Planning().Depth; depth == 0 || len(c.Planned()) < depth {
+		if depth := c.State().Planning().Depth; depth == 0 || len(c.Fast().Planned()) < depth {
 			t.enter(c, j)
 		}
 	}
@@ -116,7 +116,7 @@ func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 // before. It leaves out jobs whose planned start was missed: each of them has an event of its own,
 // still to come.
 func (t Textbook) compressOnce(c *backfill.Cycle) {
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		if planned, _, _ := c.Reservation(j); planned >= c.Now() {
 			t.Place(c, j)
 		}
@@ -230,7 +230,7 @@ func arrayProfile(c *backfill.Cycle, but *backfill.Job) (all []change) {
 	for r := range c.Running() {
 		add(r.Job, r.Start, r.End)
 	}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		start, _, _ := c.Reservation(j)
 		add(j, start, start+j.Estimate)
 	}

@@ -22,7 +22,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
-			if _, promised := c.Guaranteed(j); promised {
+			if _, promised := c.State().Guaranteed(j.ID); promised {
 				Textbook{}.Place(c, j)
 			} else if atOnce {
 				t.reserve(c, j)
@@ -33,7 +33,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 		}
 	}
 	for _, j := range beyond(c) {
-		if depth := c.State().Planning().Depth; depth == 0 || len(c.Planned()) < depth {
+		if depth := c.State().Planning().Depth; depth == 0 || len(c.Fast().Planned()) < depth {
 			t.enter(c, j)
 		}
 	}
@@ -49,11 +49,11 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 
 // moveAged moves each job that has waited for long to its earliest start, in order of jobs.
 func (t TextbookSlack) moveAged(c *backfill.Cycle) {
-	jobs := c.Planned()
+	jobs := c.Fast().Planned()
 	slices.SortFunc(jobs, backfill.Compare)
 	for _, j := range jobs {
 		planned, _, _ := c.Reservation(j)
-		latest, promised := c.Guaranteed(j)
+		latest, promised := c.State().Guaranteed(j.ID)
 		if !promised || planned <= c.Now() || float64(c.Now()-j.Submit) < t.Aging*(1-share(c, j))*float64(latest-j.Submit) {
 			continue
 		}

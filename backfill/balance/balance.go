@@ -24,7 +24,7 @@ type Scale struct {
 // pool does not have, and resources without capacity.
 func NewScale(c *backfill.Cycle, resources []string) Scale {
 	s := Scale{whole: big.NewInt(1)}
-	for i, name := range c.Resources() {
+	for i, name := range c.State().Resources() {
 		if slices.Contains(resources, name) && c.Capacity()[i] > 0 {
 			s.index = append(s.index, i)
 			s.whole.Mul(s.whole, big.NewInt(c.Capacity()[i]))

@@ -28,7 +28,7 @@ func bad() map[conformance.Rule]backfill.PolicySpec {
 		good, err := build(v)
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
 			good.Decide(c)
-			for _, j := range c.Planned() {
+			for _, j := range c.Fast().Planned() {
 				start, at, _ := c.Reservation(j)
 				c.Reserve(j, start+1000, at)
 			}
@@ -192,13 +192,13 @@ func TestADepthThatIsNotKeptIsFound(t *testing.T) {
 				return backfill.PolicyFunc(func(c *backfill.Cycle) {
 					for e, more := c.Next(); more; e, more = c.Next() {
 						for _, j := range e.Displaced {
-							if _, promised := c.Guaranteed(j); promised {
+							if _, promised := c.State().Guaranteed(j.ID); promised {
 								start, at, _ := c.Earliest(j, c.Now())
 								c.Reserve(j, start, at)
 							}
 						}
 					}
-					tt.enter(c, slices.Collect(c.Beyond()))
+					tt.enter(c, slices.Collect(c.Fast().Beyond()))
 					start(c)
 				}), nil
 			}

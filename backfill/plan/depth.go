@@ -9,7 +9,7 @@ func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for e, more := c.Next(); more; e, more = c.Next() {
 		atOnce := atOnce(c, &e)
 		for _, j := range e.Displaced {
-			if _, promised := c.Guaranteed(j); promised {
+			if _, promised := c.State().Guaranteed(j.ID); promised {
 				again(j)
 			} else if atOnce {
 				enter(j) // the core makes that its guarantee
@@ -50,7 +50,7 @@ func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
 
 // fill lets jobs enter the plan until it has reached its depth.
 func fill(c *backfill.Cycle, enter func(*backfill.Job)) {
-	for j := range c.Beyond() {
+	for j := range c.Fast().Beyond() {
 		if !c.State().PlanHasRoom() {
 			return
 		}
@@ -64,7 +64,7 @@ func (p *Plan) startBeyond() {
 	if p.c.State().BeyondDepth() == 0 {
 		return
 	}
-	for j, at := range p.c.Fitting(nil) {
+	for j, at := range p.c.Fast().Fitting(nil) {
 		p.c.Start(j, at)
 	}
 }

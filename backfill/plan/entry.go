@@ -32,7 +32,7 @@ func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfil
 	}
 	return &entry{
 		shape: s, noted: s.noted, tried: tried, start: start, end: start + j.Estimate, from: from, to: start,
-		Job: j, key: p.c.Key(j), at: at,
+		Job: j, key: p.c.State().Key(j.ID), at: at,
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 	} else {
 		request := e.shape.request
 		request.Duration = e.Estimate
-		start, ok = p.c.Profile().EarliestAhead(request, e.start, e.from, limit)
+		start, ok = p.c.State().Profile().EarliestAhead(request, e.start, e.from, limit)
 		at = e.at // on a single slot the placement is always the same
 	}
 	if e.from = limit; ok {
@@ -193,7 +193,7 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 				return 0, nil, false
 			}
 			if e.Nodes == 1 && !e.Whole { // the one chunk fits there
-				at, ok := p.c.PlaceAt(e.Job, from)
+				at, ok := p.c.Fast().PlaceAt(e.Job, from)
 				return from, at, ok
 			}
 		}
@@ -202,11 +202,11 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 		request := e.shape.request
 		request.Duration = e.Estimate
 		var ok bool
-		if from, ok = p.c.Profile().EarliestAhead(request, e.start, from, limit); !ok {
+		if from, ok = p.c.State().Profile().EarliestAhead(request, e.start, from, limit); !ok {
 			return 0, nil, false
 		}
 	}
-	return p.c.EarliestBefore(e.Job, from, limit)
+	return p.c.Fast().EarliestBefore(e.Job, from, limit)
 }
 
 // earliestOn returns the first start before limit at which a chunk of the job can run on one of the
@@ -228,7 +228,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 			until = e.start // from then on a chunk uses the job's own place
 		}
 		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
-		if start, ok := p.c.Profile().EarliestAhead(request, until, from, limit); ok {
+		if start, ok := p.c.State().Profile().EarliestAhead(request, until, from, limit); ok {
 			limit = start
 		}
 	}

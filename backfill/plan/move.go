@@ -106,7 +106,7 @@ func (p *Plan) Fill() {
 func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 	p.refresh()
 	p.begin()
-	for i := range p.position(&entry{Job: j, key: p.c.Key(j)}) {
+	for i := range p.position(&entry{Job: j, key: p.c.State().Key(j.ID)}) {
 		e := p.jobs[i]
 		if !p.come(i) {
 			continue

@@ -34,25 +34,25 @@ type Plan struct {
 }
 
 // Open returns the plan for a cycle: the one that the last cycle stored with
-// [backfill.Cycle.Remember], if it was made in the same order, else a new one. The plan calls enter
+// [backfill.Fast.Remember], if it was made in the same order, else a new one. The plan calls enter
 // for each job that enters it, which is to end with [Plan.Promise].
 func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Plan {
-	p, ok := c.Memo().(*Plan)
+	p, ok := c.Fast().Memo().(*Plan)
 	if !ok || p.order != order {
-		n := len(c.Resources())
+		n := len(c.State().Resources())
 		p = &Plan{
 			order: order, stale: c.State().Waiting() > 0, low: make(backfill.Vector, n),
 			high: make(backfill.Vector, n),
 		}
 	}
 	p.c, p.enter = c, enter
-	p.stale = p.stale || order == ByQueue && len(c.Round().Keys) > 0 || p.rematched()
+	p.stale = p.stale || order == ByQueue && len(c.Fast().Round().Keys) > 0 || p.rematched()
 	return p
 }
 
 // rematched reports whether the candidates of a waiting job have changed.
 func (p *Plan) rematched() bool {
-	return slices.ContainsFunc(p.c.Round().Candidates, func(set backfill.CandidateSet) bool {
+	return slices.ContainsFunc(p.c.Fast().Round().Candidates, func(set backfill.CandidateSet) bool {
 		return slices.ContainsFunc(p.shapes, func(s *shape) bool { return s.candidates == set.ID })
 	})
 }
@@ -73,7 +73,7 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	}
 	atOnce := atOnce(p.c, &e)
 	for _, j := range e.Displaced {
-		if _, promised := p.c.Guaranteed(j); promised || atOnce {
+		if _, promised := p.c.State().Guaranteed(j.ID); promised || atOnce {
 			p.place(j)
 		}
 	}
@@ -87,7 +87,7 @@ func (p *Plan) Next() (backfill.Event, bool) {
 // event gave back.
 func (p *Plan) follow(e *backfill.Event) {
 	now := p.c.Now()
-	left := p.c.Vacated(p.left[:0])
+	left := p.c.Fast().Vacated(p.left[:0])
 	p.left = left
 	for i := range left {
 		if left[i].Planned {
@@ -162,7 +162,7 @@ func (p *Plan) Start() {
 	if len(due) > 0 {
 		p.drop()
 	}
-	p.c.Remember(p)
+	p.c.Fast().Remember(p)
 }
 
 // drop removes the jobs that were started, and the shapes that no job has any more.
@@ -185,7 +185,7 @@ func (p *Plan) refresh() {
 	}
 	clear(p.jobs)
 	p.jobs, p.shapes, p.stale = p.jobs[:0], nil, false
-	for _, j := range p.c.Planned() {
+	for _, j := range p.c.Fast().Planned() {
 		start, at, _ := p.c.Reservation(j)
 		p.jobs = append(p.jobs, p.entry(j, at, start, p.c.Now()))
 	}

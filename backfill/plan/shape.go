@@ -46,7 +46,7 @@ const noSlot backfill.SlotID = -1
 // shape returns the [shape], which jobs with equal requests share, of a job with its placement. It
 // makes the shape if there is none.
 func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
-	request, need, on := p.c.Request(j), j.Total(), noSlot
+	request, need, on := p.c.State().Request(j), j.Total(), noSlot
 	if j.Whole {
 		need = nil
 	}
@@ -108,7 +108,7 @@ func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time
 		return first
 	}
 	// low is the least that was free there before, high the most that is free now.
-	p.c.Profile().Bounds(at.Slot, from, to, p.low, p.high)
+	p.c.State().Profile().Bounds(at.Slot, from, to, p.low, p.high)
 	if by != nil {
 		p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
 	} else {
@@ -141,7 +141,7 @@ func (s *shape) first(from backfill.Time, limit int) int {
 func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 	if s.request.Whole {
 		all := p.c.State().Slots()[slot].Capacity
-		return fits(all, p.high) && !fits(all, p.low) && p.c.Profile().MayUse(s.request, slot)
+		return fits(all, p.high) && !fits(all, p.low) && p.c.State().Profile().MayUse(s.request, slot)
 	}
 	if s.on != noSlot {
 		return s.on == slot && fits(s.need, p.high) && !fits(s.need, p.low)

@@ -48,9 +48,9 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
 	"ibb": func(c *backfill.Cycle, pivot *backfill.Job) {
 		scale := balance.NewScale(c, []string{"cpus", "memory"})
-		before := scale.Of(c.Use())
-		for j := range c.Behind(pivot) {
-			if at, fits := c.FitsNow(j); fits && !scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
+		before := scale.Of(c.State().Use())
+		for j := range c.Fast().Behind(pivot) {
+			if at, fits := c.FitsNow(j); fits && !scale.Worsens(c.State().Use(), c.State().Holds(j, at), 1, before) {
 				c.Start(j, at)
 			}
 		}
@@ -61,12 +61,12 @@ var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
 			var best *backfill.Job
 			var where backfill.Placement
 			var score balance.Utilisation
-			for j := range c.Behind(pivot) {
+			for j := range c.Fast().Behind(pivot) {
 				at, fits := c.FitsNow(j)
 				if !fits {
 					continue
 				}
-				x := scale.With(c.Use(), c.State().Holds(j, at), 1)
+				x := scale.With(c.State().Use(), c.State().Holds(j, at), 1)
 				if best == nil || x.CompareScore(score) < 0 {
 					best, where, score = j, at, x
 				}
@@ -79,7 +79,7 @@ var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
 	},
 	"best-fit": func(c *backfill.Cycle, pivot *backfill.Job) {
 		var fitting []*backfill.Job
-		for j := range c.Behind(pivot) {
+		for j := range c.Fast().Behind(pivot) {
 			if _, fits := c.FitsNow(j); fits {
 				fitting = append(fitting, j)
 			}
@@ -135,7 +135,7 @@ func (w wanderer) Decide(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
 	}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		if start, at, _ := c.Reservation(j); start == c.Now() {
 			c.Start(j, at)
 		} else if w.random.IntN(3) == 0 {
@@ -157,7 +157,7 @@ func (w wanderer) pass(c *backfill.Cycle) {
 	jobs, inTurn := c.Queue(), backfill.Placement(nil)
 	for j := range c.Queue() {
 		if w.random.IntN(20) == 0 {
-			from, jobs = j, c.Behind(j)
+			from, jobs = j, c.Fast().Behind(j)
 		}
 	}
 	next, stop := iter.Pull(func(yield func(*backfill.Job) bool) {
@@ -171,7 +171,7 @@ func (w wanderer) pass(c *backfill.Cycle) {
 		}
 	})
 	defer stop()
-	for j, at := range c.Fitting(from) {
+	for j, at := range c.Fast().Fitting(from) {
 		want, ok := next()
 		require.True(w.t, ok, "job %d does not fit", j.ID)
 		require.Equal(w.t, want.ID, j.ID)
@@ -188,7 +188,7 @@ func (w wanderer) pass(c *backfill.Cycle) {
 	require.False(w.t, ok, "job %v fits", want)
 }
 
-// TestFittingFromAnywhere checks what [backfill.Cycle.Fitting] says, whatever was done with it
+// TestFittingFromAnywhere checks what [backfill.Fast.Fitting] says, whatever was done with it
 // before.
 func TestFittingFromAnywhere(t *testing.T) {
 	for seed := range uint64(200) {

@@ -52,6 +52,19 @@ func Named(name string) (backfill.PolicySpec, error) {
 		name, backfill.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
+// Guaranteeing lists the names of the linked-in policies that give guarantees, with a word such as
+// "and" before the last.
+func Guaranteeing(word string) string {
+	var names []string
+	for _, s := range All() {
+		if s.Guarantees {
+			names = append(names, s.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}
+
 // FallbackFor returns the default fallback of a policy, which decides when the policy fails:
 // conservative if the policy gives guarantees, else easy.
 func FallbackFor(s backfill.PolicySpec) backfill.PolicySpec {
@@ -79,7 +92,7 @@ func FallbackNamed(name string, main backfill.PolicySpec) (backfill.PolicySpec, 
 		return spec, &FallbackError{err.Error()}
 	case main.Guarantees && !spec.Guarantees:
 		return spec, &FallbackError{fmt.Sprintf("%s gives guarantees, so its fallback must as well, and %s does "+
-			"not: choose conservative, dc, pc or slack", main.Name, spec.Name)}
+			"not: choose %s", main.Name, spec.Name, Guaranteeing("or"))}
 	case !main.Guarantees && spec.Guarantees:
 		return spec, &FallbackError{fmt.Sprintf("%s gives no guarantees, so its fallback must not either, and %s "+
 			"does: choose easy, or another that does not", main.Name, spec.Name)}

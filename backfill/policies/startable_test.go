@@ -22,7 +22,7 @@ func (p planner) Decide(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
 	}
-	for j := range c.Beyond() {
+	for j := range c.Fast().Beyond() {
 		later := backfill.Time(p.random.Int64N(60))
 		start, at, ok := c.Earliest(j, c.Now()+later)
 		if !ok {
@@ -30,14 +30,14 @@ func (p planner) Decide(c *backfill.Cycle) {
 			continue
 		}
 		c.Reserve(j, start, at)
-		if _, promised := c.Guaranteed(j); !promised {
+		if _, promised := c.State().Guaranteed(j.ID); !promised {
 			c.Guarantee(j, start)
 		}
 	}
 	for range p.random.IntN(3) {
 		p.pass(c)
 	}
-	for _, j := range c.Planned() { // some move to earlier starts
+	for _, j := range c.Fast().Planned() { // some move to earlier starts
 		if planned, _, _ := c.Reservation(j); planned > c.Now() && p.random.IntN(6) == 0 {
 			if start, at, ok := c.Earliest(j, c.Now()+1); ok {
 				c.Reserve(j, start, at)
@@ -61,7 +61,7 @@ func (p planner) pass(c *backfill.Cycle) {
 		}
 	})
 	defer stop()
-	for j, at := range c.Startable() {
+	for j, at := range c.Fast().Startable() {
 		want, ok := next()
 		require.True(p.t, ok, "job %d cannot start", j.ID)
 		require.Equal(p.t, want.ID, j.ID)
@@ -78,7 +78,7 @@ func (p planner) pass(c *backfill.Cycle) {
 	require.False(p.t, ok, "job %v can start", want)
 }
 
-// TestStartable checks what [backfill.Cycle.Startable] says, whatever was done with it before, on
+// TestStartable checks what [backfill.Fast.Startable] says, whatever was done with it before, on
 // small pools of all kinds.
 func TestStartable(t *testing.T) {
 	for seed := range uint64(300) {

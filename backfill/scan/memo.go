@@ -22,7 +22,7 @@ type pass struct {
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
 // pass still hold, it releases the reservations, and the pass makes them anew.
 func begin(c *backfill.Cycle, depth int) *pass {
-	p, ok := c.Memo().(*pass)
+	p, ok := c.Fast().Memo().(*pass)
 	if !ok {
 		p = new(pass)
 	}
@@ -37,7 +37,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 			only = false
 		}
 	}
-	slices.SortFunc(p.arrivals, c.Compare)
+	slices.SortFunc(p.arrivals, c.State().Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
 		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
 		p.release()
@@ -48,10 +48,10 @@ func begin(c *backfill.Cycle, depth int) *pass {
 // holds reports whether the results of the last pass still hold if nothing happened but arrivals:
 // all jobs that arrived must stand in the queue behind all jobs that have a reservation.
 func (p *pass) holds(depth int) bool {
-	round := p.c.Round()
+	round := p.c.Fast().Round()
 	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
 		len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
-		(p.last == nil || len(p.arrivals) == 0 || p.c.Compare(p.last, p.arrivals[0]) < 0)
+		(p.last == nil || len(p.arrivals) == 0 || p.c.State().Compare(p.last, p.arrivals[0]) < 0)
 }
 
 // release releases all reservations, with one exception, for speed: if the pass makes any, the only
@@ -59,7 +59,7 @@ func (p *pass) holds(depth int) bool {
 // and the pass may move it. Until then no job is started, and the job's place does not depend on its
 // reservation.
 func (p *pass) release() {
-	planned := p.c.Planned()
+	planned := p.c.Fast().Planned()
 	if p.depth > 0 && len(planned) == 1 && single(p.c, planned[0]) {
 		for first := range p.c.Queue() {
 			if first == planned[0] {
@@ -75,7 +75,7 @@ func (p *pass) release() {
 
 // single reports whether the job has only one candidate slot or bundle.
 func single(c *backfill.Cycle, j *backfill.Job) bool {
-	candidates := c.Request(j).Candidates
+	candidates := c.State().Request(j).Candidates
 	return len(candidates.Slots)+len(candidates.Bundles) == 1
 }
 

@@ -4,7 +4,7 @@
 //
 // fcfs, first-fit, easy, drain and the beginning of maui, bb and ibb use one loop,
 // [AllocateOrReserve], with different [Rules]. Once no further reservation is to be made, first-fit,
-// easy and drain start whatever fits, and bb and ibb choose among that: [backfill.Cycle.Fitting]
+// easy and drain start whatever fits, and bb and ibb choose among that: [backfill.Fast.Fitting]
 // knows it without a look at every job. maui has windows of its own.
 //
 // A pass of [Heads] or [Depth] leaves a memo for the next cycle, which saves work: no job that the
@@ -25,7 +25,7 @@ func Begin(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
 	}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		c.Release(j)
 	}
 }
@@ -88,12 +88,12 @@ func Depth(c *backfill.Cycle, depth int) {
 	p := begin(c, depth)
 	p.run(true)
 	if !p.kept && p.reserved == p.depth {
-		for j, at := range c.Fitting(p.last) {
+		for j, at := range c.Fast().Fitting(p.last) {
 			c.Start(j, at)
 			p.started()
 		}
 	}
-	c.Remember(p)
+	c.Fast().Remember(p)
 }
 
 // Heads runs a pass that starts jobs from the head of the queue as long as they fit now. The first
@@ -105,6 +105,6 @@ func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation
 	}
-	c.Remember(p)
+	c.Fast().Remember(p)
 	return p.last
 }

@@ -188,7 +188,7 @@ func replans() backfill.PolicySpec {
 		good, err := build(v)
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
 			good.Decide(c)
-			for _, j := range c.Planned() {
+			for _, j := range c.Fast().Planned() {
 				start, at, _ := c.Reservation(j)
 				c.Reserve(j, start+1000, at)
 			}

@@ -75,7 +75,7 @@ var remedies = []struct{ refused, do string }{
 	{
 		"left without a reservation",
 		"give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event " +
-			"lists it as Displaced; leave out only those beyond the depth of the plan (Cycle.Beyond, " +
+			"lists it as Displaced; leave out only those beyond the depth of the plan (Fast.Beyond, " +
 			"View.PlanHasRoom)",
 	},
 	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it enters the plan"},

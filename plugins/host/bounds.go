@@ -23,12 +23,12 @@ const (
 func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 	if len(journal) > fewActions {
 		// A policy may move each job after each event.
-		events := len(c.Round().Events)
+		events := len(c.Fast().Round().Events)
 		if most := fewActions + 4*(1+events)*(count(c.Queue())+count(c.Running())+events); len(journal) > most {
 			return fmt.Errorf("the decision has %d actions, more than %d", len(journal), most)
 		}
 	}
-	slots, wakes := len(c.State().Slots())+len(c.Round().Events), 0
+	slots, wakes := len(c.State().Slots())+len(c.Fast().Round().Events), 0
 	for _, a := range journal {
 		if a.GetKind() == policyv1.ActionKind_ACTION_KIND_WAKE {
 			wakes++

@@ -29,7 +29,7 @@ func talking() backfill.PolicySpec {
 		log := sdk.Logger()
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
 			policy.Decide(c)
-			if !isTrouble(c.Round()) {
+			if !isTrouble(c.Fast().Round()) {
 				return
 			}
 			log.Trace("looked", "at", 1<<60)

@@ -78,7 +78,7 @@ func failing(name string, fail func(*backfill.Cycle)) backfill.PolicySpec {
 		policy, err := build(v)
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
 			policy.Decide(c)
-			if isTrouble(c.Round()) {
+			if isTrouble(c.Fast().Round()) {
 				fail(c)
 			}
 		}), err

@@ -39,8 +39,8 @@ func lowest(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) (
 	best *backfill.Job, where backfill.Placement,
 ) {
 	var score balance.Utilisation
-	for j, at := range c.Fitting(pivot) {
-		if x := scale.With(c.Use(), c.State().Holds(j, at), 1); best == nil || x.CompareScore(score) < 0 {
+	for j, at := range c.Fast().Fitting(pivot) {
+		if x := scale.With(c.State().Use(), c.State().Holds(j, at), 1); best == nil || x.CompareScore(score) < 0 {
 			best, where, score = j, at, x
 		}
 	}

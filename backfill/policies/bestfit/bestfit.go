@@ -48,7 +48,7 @@ func decide(c *backfill.Cycle) {
 		return
 	}
 	var fitting []*backfill.Job // behind the pivot
-	for j := range c.Fitting(pivot) {
+	for j := range c.Fast().Fitting(pivot) {
 		fitting = append(fitting, j)
 	}
 	slices.SortStableFunc(fitting, func(a, b *backfill.Job) int { return cmp.Compare(b.Width(), a.Width()) })

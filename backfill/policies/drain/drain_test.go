@@ -33,7 +33,7 @@ func decideByTheBook(c *backfill.Cycle) {
 	for _, more := c.Next(); more; {
 		_, more = c.Next()
 	}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		c.Release(j)
 	}
 	b := byTheBook{c}
@@ -43,7 +43,7 @@ func decideByTheBook(c *backfill.Cycle) {
 			return b.frees(id) <= c.Now() && (drained < 0 || j.Estimate <= window || !b.conflict(id, drained) &&
 				id != drained)
 		}
-		idle := slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles),
+		idle := slices.DeleteFunc(slices.Clone(c.State().Request(j).Candidates.Bundles),
 			func(id backfill.BundleID) bool { return !free(id) })
 		if len(idle) > 0 {
 			c.Start(j, b.all(b.least(idle, free)))
@@ -53,14 +53,14 @@ func decideByTheBook(c *backfill.Cycle) {
 			continue
 		}
 		first := backfill.Forever
-		for _, id := range c.Request(j).Candidates.Bundles {
+		for _, id := range c.State().Request(j).Candidates.Bundles {
 			first = min(first, b.frees(id))
 		}
 		if first == backfill.Forever {
 			continue
 		}
 		freed := func(id backfill.BundleID) bool { return b.frees(id) <= first }
-		drained = b.least(slices.DeleteFunc(slices.Clone(c.Request(j).Candidates.Bundles),
+		drained = b.least(slices.DeleteFunc(slices.Clone(c.State().Request(j).Candidates.Bundles),
 			func(id backfill.BundleID) bool { return !freed(id) }), freed)
 		window = first - c.Now()
 		c.Reserve(j, first, b.all(drained))

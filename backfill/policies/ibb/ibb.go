@@ -24,9 +24,9 @@ func Spec() backfill.PolicySpec {
 
 // fill backfills jobs behind the pivot, in the queue's order, that fit now and keep the balance.
 func fill(c *backfill.Cycle, pivot *backfill.Job, scale balance.Scale) {
-	before := scale.Of(c.Use())
-	for j, at := range c.Fitting(pivot) {
-		if !scale.Worsens(c.Use(), c.State().Holds(j, at), 1, before) {
+	before := scale.Of(c.State().Use())
+	for j, at := range c.Fast().Fitting(pivot) {
+		if !scale.Worsens(c.State().Use(), c.State().Holds(j, at), 1, before) {
 			c.Start(j, at)
 		}
 	}

@@ -25,7 +25,7 @@ type kept struct {
 // open makes the state remember what running jobs give back for the chunk duration, and returns
 // what is kept in this cycle.
 func (h chunking) open(c *backfill.Cycle) kept {
-	c.KeepFreed(h.duration)
+	c.Fast().KeepFreed(h.duration)
 	return kept{chunking: h, c: c}
 }
 
@@ -56,7 +56,7 @@ func (i *iteration) place(j *backfill.Job) (backfill.Placement, bool) {
 		return i.c.FitsNow(j)
 	}
 	k.look()
-	at, fits := k.beside.Place(i.c.Request(j), i.c.Now())
+	at, fits := k.beside.Place(i.c.State().Request(j), i.c.Now())
 	if !fits && i.fits(j) {
 		i.c.Wake(k.until)
 	}
@@ -71,17 +71,17 @@ func (k *kept) look() {
 		return
 	}
 	now := k.c.Now()
-	k.beside, k.until = k.c.Profile().Clone(), backfill.Forever
+	k.beside, k.until = k.c.State().Profile().Clone(), backfill.Forever
 	freed := map[backfill.SlotID]backfill.Vector{}
-	for _, f := range k.c.Freed() {
+	for _, f := range k.c.Fast().Freed() {
 		if freed[f.Slot] == nil {
 			freed[f.Slot] = make(backfill.Vector, len(f.Amount))
 		}
 		freed[f.Slot].AddScaled(f.Amount, 1)
 	}
-	for _, f := range k.c.Freed() {
+	for _, f := range k.c.Fast().Freed() {
 		sum := freed[f.Slot]
-		for n, idle := range k.c.Profile().Free(f.Slot, now) {
+		for n, idle := range k.c.State().Profile().Free(f.Slot, now) {
 			sum[n] = max(0, min(sum[n], idle))
 		}
 		if sum.Zero() { // nothing of it is left, or the slot was handled before

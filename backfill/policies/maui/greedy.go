@@ -33,7 +33,7 @@ func (i *iteration) bestOf(jobs []*backfill.Job, l level, m metric, tries int) [
 	if len(jobs) == 0 {
 		return nil
 	}
-	s := &search{i: i, l: l, jobs: jobs, free: i.c.Profile().Clone(), tries: tries}
+	s := &search{i: i, l: l, jobs: jobs, free: i.c.State().Profile().Clone(), tries: tries}
 	s.worth, s.rest = make([]amount, len(jobs)), make([]amount, len(jobs)+1)
 	most := int64(0)
 	for n, j := range slices.Backward(jobs) {
@@ -75,7 +75,7 @@ func (s *search) with(n int) bool {
 	if !s.i.use.allow(j, s.l) {
 		return false
 	}
-	request := c.Request(j)
+	request := c.State().Request(j)
 	at, fits := s.free.Place(request, c.Now())
 	if !fits {
 		return false
@@ -95,7 +95,7 @@ func (s *search) with(n int) bool {
 func idleCPUs(c *backfill.Cycle) (n int64) {
 	for _, slot := range c.State().Slots() {
 		if c.State().SlotUp(slot.ID) {
-			n += max(0, c.Profile().Free(slot.ID, c.Now())[0])
+			n += max(0, c.State().Profile().Free(slot.ID, c.Now())[0])
 		}
 	}
 	return n

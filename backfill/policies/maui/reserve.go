@@ -40,7 +40,7 @@ func (i *iteration) takesRoom(j *backfill.Job) bool {
 // another policy made the reservations, all are released and the result is nil.
 func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	claims := map[backfill.JobID]bool{}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		claims[j.ID] = true
 	}
 	changed := false
@@ -56,7 +56,7 @@ func keepReservations(c *backfill.Cycle) map[backfill.JobID]bool {
 	if !changed {
 		return claims
 	}
-	for _, j := range c.Planned() {
+	for _, j := range c.Fast().Planned() {
 		c.Release(j)
 	}
 	return nil

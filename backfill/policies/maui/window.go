@@ -33,7 +33,7 @@ func (w window) of(jobs []*backfill.Job) []*backfill.Job {
 func windows(c *backfill.Cycle) iter.Seq[window] {
 	return func(yield func(window) bool) {
 		var w window
-		for _, j := range c.Planned() {
+		for _, j := range c.Fast().Planned() {
 			start, at, _ := c.Reservation(j)
 			within := start - c.Now()
 			if within == w.within || !takesIdle(c, start, at) {
@@ -51,14 +51,14 @@ func windows(c *backfill.Cycle) iter.Seq[window] {
 // its slots, less of some resource is free at start than at any time from now until then. A slot
 // without a free cpu is not idle and does not count.
 func takesIdle(c *backfill.Cycle, start backfill.Time, at backfill.Placement) bool {
-	n := len(c.Resources())
+	n := len(c.State().Resources())
 	idle, most := make(backfill.Vector, n), make(backfill.Vector, n)
 	for _, chunks := range at {
-		c.Profile().Bounds(chunks.Slot, c.Now(), start, idle, most)
+		c.State().Profile().Bounds(chunks.Slot, c.Now(), start, idle, most)
 		if idle[0] <= 0 {
 			continue
 		}
-		for k, left := range c.Profile().Free(chunks.Slot, start) {
+		for k, left := range c.State().Profile().Free(chunks.Slot, start) {
 			if left < idle[k] {
 				return true
 			}

@@ -26,16 +26,16 @@ type young struct {
 // needs a share w of the pool, 1-w times that is enough. The parameter entered lists the jobs that
 // got reservations in this round.
 func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
-	a, ok := c.Memo().(*ages)
-	unsettled := slices.ContainsFunc(c.Round().Events, unsettles)
+	a, ok := c.Fast().Memo().(*ages)
+	unsettled := slices.ContainsFunc(c.Fast().Round().Events, unsettles)
 	if !ok || unsettled {
-		a, entered = new(ages), c.Planned()
+		a, entered = new(ages), c.Fast().Planned()
 	}
 	if !unsettled { // else the end of the round may change what was promised
-		c.Remember(a)
+		c.Fast().Remember(a)
 	}
 	for _, j := range entered {
-		if latest, promised := c.Guaranteed(j); promised {
+		if latest, promised := c.State().Guaranteed(j.ID); promised {
 			heap.Push(&a.young, young{j.Submit + p.ageAfter(c, j, latest-j.Submit), j})
 		}
 	}

@@ -101,7 +101,7 @@ func (p policy) Decide(c *backfill.Cycle) {
 	if p.aging > 0 {
 		p.moveAged(c, entered)
 	}
-	for j, at := range c.Startable() {
+	for j, at := range c.Fast().Startable() {
 		c.Start(j, at)
 	}
 }
@@ -127,7 +127,7 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	from := c.Now()
 	if later > 0 { // only the start counts, so no slots are chosen
-		soonest, fits := c.Profile().EarliestAhead(c.Request(j), backfill.Forever, from, backfill.Forever)
+		soonest, fits := c.State().Profile().EarliestAhead(c.State().Request(j), backfill.Forever, from, backfill.Forever)
 		if fits {
 			from = soonest + later
 		}

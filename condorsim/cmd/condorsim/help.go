@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -31,9 +32,10 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
-	"run_plan_depth": "Most waiting jobs that conservative, pc, dc and slack reserve for; the others start beside " +
-		"them. No limit by default.",
-	"run_reorder":    "Under conservative, pc, dc and slack: promise starts in the queue's order, not in order of jobs.",
+	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +
+		"beside them. No limit by default.",
+	"run_reorder": "Under " + policies.Guaranteeing("and") + ": promise starts in the queue's order, not in order of " +
+		"jobs.",
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",

@@ -1,6 +1,8 @@
 package cookbook
 
 import (
+	"slices"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 )
@@ -11,13 +13,8 @@ func HeadOnTime() backfill.PolicySpec {
 		Name: "head-on-time",
 		Doc:  "reserves for the first blocked job and starts whatever does not delay it",
 		New: decides(func(c *backfill.Cycle) {
-			head := scan.Heads(c)
-			if head == nil {
-				return
-			}
-			for j, at := range c.Fitting(head) {
-				c.Start(j, at)
-			}
+			scan.Heads(c)
+			inOrder(c, slices.Collect(c.Queue()), 0)
 		}),
 	}
 }

@@ -14,16 +14,10 @@ func LargestShare() backfill.PolicySpec {
 		Name: "largest-share",
 		Doc:  "reserves for the first blocked job; behind it, the largest share of any resource comes first",
 		New: decides(func(c *backfill.Cycle) {
-			head := scan.Heads(c)
-			if head == nil {
-				return
-			}
-			var fitting []*backfill.Job
-			for j := range c.Fitting(head) {
-				fitting = append(fitting, j)
-			}
-			slices.SortStableFunc(fitting, func(a, b *backfill.Job) int { return cmp.Compare(share(c, b), share(c, a)) })
-			inOrder(c, fitting, 0)
+			scan.Heads(c)
+			inOrder(c, slices.SortedStableFunc(c.Queue(), func(a, b *backfill.Job) int {
+				return cmp.Compare(share(c, b), share(c, a))
+			}), 0)
 		}),
 	}
 }

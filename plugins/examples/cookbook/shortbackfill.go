@@ -17,12 +17,9 @@ func ShortBackfill() backfill.PolicySpec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			longest := v.Time("longest")
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				head := scan.Heads(c)
-				if head == nil {
-					return
-				}
-				for j, at := range c.Fitting(head) {
-					if j.Estimate <= longest {
+				scan.Heads(c)
+				for j := range c.Queue() {
+					if at, fits := c.FitsNow(j); fits && j.Estimate <= longest {
 						c.Start(j, at)
 					}
 				}

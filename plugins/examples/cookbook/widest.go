@@ -24,9 +24,7 @@ func WidestFirst() backfill.PolicySpec {
 					return cmp.Compare(b.Width(), a.Width())
 				})
 				inOrder(c, widest[:min(k, len(widest))], k)
-				for j, at := range c.Fitting(nil) {
-					c.Start(j, at)
-				}
+				inOrder(c, slices.Collect(c.Queue()), 0)
 			}), nil
 		},
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
-	"github.com/condor-backfill/condor-backfill/backfill/profileevents"
+	"github.com/condor-backfill/condor-backfill/condorsim/profileevents"
 )
 
 // counted returns the policies whose profile events can be counted.
