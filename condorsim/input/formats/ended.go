@@ -33,10 +33,10 @@ const anyMachine = 1_000_000_000_000
 
 // ReadEnded reads jobs that ended, for estimators to learn from before a run. The file is in any
 // format that is read, compressed or not. The result is in the order of the ends, as
-// [estimate.Set.Learn] takes it. A job ended at its submit time, plus its wait if recorded, plus its
-// run time; its labels are those that simulator and negotiator give it. Jobs that did not complete,
-// and others that [workload.CleanPapers] drops, are left out. Errors give the file by name, and the
-// line.
+// [estimate.Set.Learn] takes it. A job ended at its submit time, plus its wait if recorded, plus
+// its run time; its labels are those that simulator and negotiator give it. Jobs that did not
+// complete, and others that [workload.CleanPapers] drops, are left out. Errors give the file by
+// name, and the line.
 func ReadEnded(r io.Reader, name string, o EndedOptions) ([]estimate.Ended, error) {
 	jobs, err := Read(r, name, Options{
 		Options: workload.Options{CPUs: anyMachine}, Ads: history.Options{Estimates: o.EstimateAttributes},

@@ -1,9 +1,9 @@
 // Package formats has the one list of the formats in which files hold jobs. Everything that reads
-// jobs of a file goes through it: it decompresses a file once, recognises its format by how the text
-// begins, whatever the file's name, and calls the format's reader.
+// jobs of a file goes through it: it decompresses a file once, recognises its format by how the
+// text begins, whatever the file's name, and calls the format's reader.
 //
-// A format is a [Format] in a file of its own, and a line in [All]. A reader makes a trace of its jobs
-// with [workload.Collect], which settles what the format leaves open.
+// A format is a [Format] in a file of its own, and a line in [All]. A reader makes a trace of its
+// jobs with [workload.Collect], which settles what the format leaves open.
 //
 //   - [Files] opens files by their names.
 //   - [Open] recognises a file, [Source.Read] reads it; [Read] and [ReadFile] do both.
@@ -158,8 +158,8 @@ func Named(file string) *Format {
 	return all[0]
 }
 
-// Holdings lists what files in the formats that are read hold, as part of a sentence: "a trace in the
-// Standard Workload Format, job ads or an instance".
+// Holdings lists what files in the formats that are read hold, as part of a sentence: "a trace in
+// the Standard Workload Format, job ads or an instance".
 func Holdings() string {
 	var list []string
 	for _, f := range All() {
