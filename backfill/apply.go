@@ -206,7 +206,7 @@ func (c *Cycle) inherit(j *Job, gave bool) {
 // on it become void.
 func (c *Cycle) loseSlot(e *Event) {
 	var requeued []record
-	c.s.running.Scan(func(p planned) bool {
+	c.s.running.Scan(func(p queued) bool {
 		if r := c.s.jobs.Find(p.job.ID); r.on(e.Slot.ID) {
 			requeued = append(requeued, *r)
 		}

@@ -1,10 +1,8 @@
 package backfill
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"sort"
 	"strconv"
 )
 
@@ -58,22 +56,24 @@ func (f Fast) Beyond() iter.Seq[*Job] {
 	c := f.c
 	return func(yield func(*Job) bool) {
 		var few [32]queued
-		at, ok := c.s.beyond.Min()
-		for first := true; ok; first = false {
+		var behind *queued
+		for {
 			n := 0
-			c.s.beyond.Ascend(at, func(q queued) bool {
-				if first || q.job != at.job {
-					few[n] = q
-					n++
-				}
+			c.s.beyond.tree.ascend(behind, func(q queued) bool {
+				few[n] = q
+				n++
 				return n < len(few)
 			})
-			for _, at = range few[:n] {
-				if !yield(at.job) {
+			for _, q := range few[:n] {
+				if !yield(q.job) {
 					return
 				}
 			}
-			ok = n > 0
+			if n == 0 {
+				return
+			}
+			at := few[n-1]
+			behind = &at
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (s *State) followBeyond(old, now *record) {
 
 // listBeyond lists the jobs beyond the depth anew, after the policy or the planning has changed.
 func (s *State) listBeyond() {
-	s.beyond.Clear()
+	s.beyond.tree = jobTree{}
 	if !s.guarantees {
 		return
 	}
@@ -151,10 +151,7 @@ func (s *State) limited() bool { return s.guarantees && s.planning.Depth > 0 }
 // ahead returns how many of the jobs beyond the depth enter the plan before the record's.
 func (s *State) ahead(r *record) int {
 	job := s.entering(r)
-	return sort.Search(s.beyond.Len(), func(i int) bool {
-		other, _ := s.beyond.GetAt(i)
-		return cmp.Or(cmp.Compare(other.key, job.key), Compare(other.job, job.job)) >= 0
-	})
+	return s.beyond.tree.before(&job)
 }
 
 // noPromise is the reason of a job that enters the plan behind the given number of others.

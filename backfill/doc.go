@@ -50,7 +50,7 @@
 //   - view.go: the state for reading
 //   - table.go: the records of the jobs by ID, copied on write
 //   - queue.go: the waiting jobs in the queue's order, and by what they ask for
-//   - jobtree.go: the tree that lists them
+//   - jobtree.go: the tree that lists jobs; joblist.go: such a tree by itself
 //   - rekey.go: new places in the queue's order, for many jobs at once
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back

@@ -26,22 +26,23 @@ func (s *State) idle(r *Round) bool {
 // for are left out.
 func (s *State) elapsed(r *Round) []Event {
 	over := func(p planned, limit Time) bool { return p.at < limit }
-	if first, ok := s.running.Min(); !ok || !over(first, r.Now+1) {
+	if first, ok := s.running.Min(); !ok || Time(first.key) > r.Now {
 		if p, planned := s.planned.Min(); !planned || !over(p, r.Now) {
 			return nil
 		}
 	}
 	known := r.concerned()
 	var events []Event
-	s.running.Scan(func(p planned) bool {
-		if over(p, r.Now+1) && !known.Has(p.job.ID) {
+	s.running.Scan(func(p queued) bool {
+		ended := Time(p.key) <= r.Now
+		if ended && !known.Has(p.job.ID) {
 			rec, _ := s.jobs.Get(p.job.ID)
 			events = append(events, Event{
 				Kind: EstimateChanged, JobID: p.job.ID,
 				End: ExpectedEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now),
 			})
 		}
-		return over(p, r.Now+1)
+		return ended
 	})
 	s.planned.Scan(func(p planned) bool {
 		if over(p, r.Now) && !known.Has(p.job.ID) {
@@ -58,7 +59,7 @@ func (s *State) elapsed(r *Round) []Event {
 func (s *State) unpredicted(r *Round) []Event {
 	known := r.concerned()
 	var events []Event
-	s.running.Scan(func(p planned) bool {
+	s.running.Scan(func(p queued) bool {
 		if p.job.Running != 0 && !known.Has(p.job.ID) {
 			rec := s.jobs.Find(p.job.ID)
 			events = append(events, Event{

@@ -45,6 +45,7 @@ type jobNode struct {
 	owner   *owner
 	entries []listed   // ascending; of an inner node: the first entry of each child
 	kids    []*jobNode // nil in a leaf
+	below   int        // of an inner node: how many entries the leaves below it have
 }
 
 // first returns the first entry, or nil.
@@ -99,6 +100,7 @@ func (t *jobTree) set(o *owner, e listed) {
 		t.root = &jobNode{
 			owner: o, entries: []listed{t.root.summary(), right.summary()}, kids: []*jobNode{t.root, right},
 		}
+		t.root.recount()
 	}
 	if added {
 		t.size++
@@ -138,13 +140,49 @@ func (t *jobTree) ascend(behind *queued, yield func(queued) bool) {
 	}
 }
 
+// before returns how many entries are before a place.
+func (t *jobTree) before(q *queued) (count int) {
+	n := t.root
+	if n == nil {
+		return 0
+	}
+	for n.kids != nil {
+		i := n.child(q)
+		for _, kid := range n.kids[:i] {
+			count += kid.count()
+		}
+		n = n.kids[i]
+	}
+	i := n.upTo(q)
+	if i > 0 && n.entries[i-1].job == q.job {
+		i--
+	}
+	return count + i
+}
+
+// count returns how many entries the leaves below the node have.
+func (n *jobNode) count() int {
+	if n.kids == nil {
+		return len(n.entries)
+	}
+	return n.below
+}
+
+// recount counts anew what an inner node has below it.
+func (n *jobNode) recount() {
+	n.below = 0
+	for _, kid := range n.kids {
+		n.below += kid.count()
+	}
+}
+
 // own returns the node itself if its owner is o, so that it may be changed in place, else a copy
 // with owner o.
 func (n *jobNode) own(o *owner) *jobNode {
 	if n.owner == o {
 		return n
 	}
-	return &jobNode{owner: o, entries: slices.Clone(n.entries), kids: slices.Clone(n.kids)}
+	return &jobNode{owner: o, entries: slices.Clone(n.entries), kids: slices.Clone(n.kids), below: n.below}
 }
 
 // summary returns what an inner node lists of a child: its first entry, with the least length.
@@ -188,8 +226,14 @@ func (n *jobNode) set(o *owner, e listed) (right *jobNode, added bool) {
 	n.kids[i] = kid
 	split, added := kid.set(o, e)
 	n.entries[i] = kid.summary()
-	if split != nil {
-		right = n.insert(o, i+1, split.summary(), split)
+	switch {
+	case split != nil:
+		if right = n.insert(o, i+1, split.summary(), split); right != nil {
+			right.recount()
+		}
+		n.recount()
+	case added:
+		n.below++
 	}
 	return right, added
 }
@@ -229,6 +273,7 @@ func (n *jobNode) remove(o *owner, q *queued) {
 		n.entries = slices.Delete(n.entries, i, i+1)
 		return
 	}
+	n.below--
 	i := n.child(q)
 	kid := n.kids[i].own(o)
 	n.kids[i] = kid
@@ -254,6 +299,7 @@ func (n *jobNode) merge(o *owner, i int) {
 	left, right := n.kids[i].own(o), n.kids[i+1]
 	left.entries = append(left.entries, right.entries...)
 	left.kids = append(left.kids, right.kids...)
+	left.below += right.below
 	n.kids[i] = left
 	n.drop(i + 1)
 	n.entries[i] = left.summary()

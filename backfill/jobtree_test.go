@@ -56,6 +56,7 @@ func TestJobTree(t *testing.T) {
 			limit := Time(rapid.IntRange(0, 60).Draw(t, "limit"))
 			for i, e := range w.list {
 				require.Equal(t, e.queued, all[i].queued)
+				require.Equal(t, i, w.tree.before(&e.queued))
 				require.True(t, w.tree.has(e.queued))
 				require.False(t, w.tree.has(queued{e.key, &Job{ID: -1, Submit: e.job.Submit}}))
 				rest := w.list[i+1:]
@@ -77,6 +78,32 @@ func TestJobTree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestJobTreeCounts checks how many entries are before a place in a tree of several levels, while it
+// grows, after it was copied, and while it shrinks.
+func TestJobTreeCounts(t *testing.T) {
+	list, jobs := newJobList(), make([]queued, 5000)
+	for i := range jobs {
+		jobs[i] = queued{float64(i * 7919 % len(jobs)), &Job{ID: JobID(i)}}
+		list.Set(jobs[i])
+	}
+	before := func(l *jobList, key int) int { return l.tree.before(&queued{float64(key), &Job{ID: -1}}) }
+	for key := 0; key < len(jobs); key += 97 {
+		require.Equal(t, key, before(list, key))
+	}
+	copied := list.Copy()
+	for _, q := range jobs {
+		if int(q.key)%3 != 0 {
+			list.Delete(q)
+			list.Delete(q) // it is not there
+		}
+	}
+	for key := 0; key < len(jobs); key += 97 {
+		require.Equal(t, (key+2)/3, before(list, key))
+		require.Equal(t, key, before(copied, key))
+	}
+	require.Equal(t, len(jobs), copied.Len())
 }
 
 // TestQueueShapes checks that jobs are listed by shape, also if their hashes are equal, and that a

@@ -90,7 +90,7 @@ func (s *View) Settled() []JobState {
 		all = append(all, s.jobs.Find(j.ID).state())
 		return true
 	}
-	s.running.Scan(func(p planned) bool { return add(p.job) })
+	s.running.Scan(func(p queued) bool { return add(p.job) })
 	s.planned.Scan(func(p planned) bool { return add(p.job) })
 	s.held.Scan(func(q queued) bool { return add(q.job) })
 	slices.SortFunc(all, func(a, b JobState) int { return cmp.Compare(a.Job.ID, b.Job.ID) })

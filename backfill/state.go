@@ -3,8 +3,6 @@ package backfill
 import (
 	"slices"
 
-	"github.com/tidwall/btree"
-
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
@@ -61,9 +59,6 @@ type planned struct {
 // NewState returns the state of an empty pool with the named resources, cpus first, and no jobs.
 // The rule decides which slots a job gets if it fits on several.
 func NewState(resources []string, rule profile.Rule) *State {
-	options := btree.Options{NoLocks: true}
-	byTime := func(a, b planned) bool { return a.compare(b) < 0 }
-	byKey := func(a, b queued) bool { return a.compare(&b) < 0 }
 	return &State{View: View{
 		resources: resources,
 		rule:      rule,
@@ -74,9 +69,9 @@ func NewState(resources []string, rule profile.Rule) *State {
 		jobs:      new(table),
 		queue:     newQueue(),
 		planned:   new(calendar),
-		running:   btree.NewBTreeGOptions(byTime, options),
-		held:      btree.NewBTreeGOptions(byKey, options),
-		beyond:    btree.NewBTreeGOptions(byKey, options),
+		running:   newJobList(),
+		held:      newJobList(),
+		beyond:    newJobList(),
 	}}
 }
 
@@ -105,7 +100,7 @@ func (s *State) NextWake() Time {
 		next = min(next, p.at)
 	}
 	if p, ok := s.running.Min(); ok {
-		next = min(next, p.at)
+		next = min(next, s.jobs.Find(p.job.ID).end)
 	}
 	if len(s.wakes) > 0 {
 		next = min(next, s.wakes[0])
@@ -243,7 +238,7 @@ func (s *State) plan(r *record) {
 // jobs.
 func (s *State) list(r *record) {
 	if r.phase == running {
-		s.running.Set(planned{r.end, r.job})
+		s.running.Set(ending(r.end, r.job))
 		s.addUse(r, 1)
 	} else {
 		s.planned.Set(planned{r.start, r.job})
@@ -259,7 +254,7 @@ func (s *State) unplan(r *record) {
 // unlist is the inverse of list.
 func (s *State) unlist(r *record) {
 	if r.phase == running {
-		s.running.Delete(planned{r.end, r.job})
+		s.running.Delete(ending(r.end, r.job))
 		s.addUse(r, -1)
 	} else {
 		s.planned.Delete(planned{r.start, r.job})

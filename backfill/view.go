@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"iter"
 
-	"github.com/tidwall/btree"
-
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
@@ -29,11 +27,11 @@ type View struct {
 
 	// The jobs by ID, and five sorted indexes of them. All are copied on write.
 	jobs    *table
-	queue   *queue                 // waiting, by the queue's order
-	planned *calendar              // waiting with a place, by planned start
-	running *btree.BTreeG[planned] // by expected end
-	held    *btree.BTreeG[queued]  // out of the queue, by their former position in it
-	beyond  *btree.BTreeG[queued]  // see Fast.Beyond; empty unless the active policy gives guarantees
+	queue   *queue    // waiting, by the queue's order
+	planned *calendar // waiting with a place, by planned start
+	running *jobList  // by expected end
+	held    *jobList  // out of the queue, by their former position in it
+	beyond  *jobList  // see Fast.Beyond; empty unless the active policy gives guarantees
 
 	freed freedLog // what jobs gave back recently
 }
@@ -73,7 +71,7 @@ type RunningJob struct {
 // loop must not change the state.
 func (v *View) Running() iter.Seq[RunningJob] {
 	return func(yield func(RunningJob) bool) {
-		v.running.Scan(func(p planned) bool {
+		v.running.Scan(func(p queued) bool {
 			r := v.jobs.Find(p.job.ID)
 			return yield(RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement})
 		})

@@ -23,7 +23,6 @@ var needed = []string{ //nolint:gochecknoglobals // a table
 	"github.com/mattn/go-isatty",
 	"github.com/oklog/run",
 	"github.com/planetscale/vtprotobuf",
-	"github.com/tidwall/btree",
 	"golang.org/x/net",
 	"golang.org/x/sys",
 	"golang.org/x/text",
