@@ -43,6 +43,7 @@
 //   - action.go: what a policy can do; each action is checked as it is taken
 //   - decision.go: an accepted round: the journal, the starts, broken guarantees
 //   - bundle.go: sets of slots that one job takes whole
+//   - places.go: placements by names, and how they are printed
 //
 // The state:
 //   - state.go: the state and its indexes; set, the one way to change a job
