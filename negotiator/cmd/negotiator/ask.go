@@ -407,7 +407,7 @@ func printPlans(all []daemon.JobForecast, limit int, asJSON bool) error {
 
 // printPlan lists the plan that --once made.
 func (c *runCommand) printPlan(d *daemon.Daemon) error {
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	if err != nil {
 		return err
 	}

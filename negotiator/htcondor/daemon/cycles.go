@@ -278,7 +278,7 @@ func (c *cycles) save() {
 	}
 	before := time.Now()
 	c.now.PlanCPU = cpu() - c.cpu // the decision was made just now
-	checkpoint := c.d.n.Plan()
+	checkpoint := c.d.n.Settled()
 	c.checkpoint = &checkpoint
 	c.lost = c.pool.Foresee(checkpoint)
 	if c.d.o.State != nil {

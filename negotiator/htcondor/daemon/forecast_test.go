@@ -54,7 +54,7 @@ func TestForecast(t *testing.T) {
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
 	d := once(t, w, w.options("first-fit"), first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	second, known := plan.Find(2)
 	require.True(t, known)
@@ -77,7 +77,7 @@ func farBehind(t *testing.T, by int, policy string, depth int) (*Forecast, []*cl
 	o := w.options(policy)
 	o.Negotiator.Planning.Depth = depth
 	d := once(t, w, o, first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	listed, err := d.Plans(t.Context(), "")
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestBeyondTheDepth(t *testing.T) {
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
 	d := once(t, w, o, first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	for id, want := range map[backfill.JobID]struct {
 		start int64

@@ -185,7 +185,7 @@ func TestRivalVanishes(t *testing.T) {
 	meet()
 	w.deltas <- negotiator.Delta{Now: 1002}
 	plan := poll.Until(t, "the next plan", func() (seen *Forecast, so bool) {
-		seen, _ = d.Plan()
+		seen, _ = d.Forecast()
 		return seen, seen != nil && seen.Now == 1002
 	})
 	second, known := plan.Find(2)
