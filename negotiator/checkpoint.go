@@ -159,8 +159,8 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		}
 	}
 	err = n.host.Resume(snap)
-	if of, ok := errors.AsType[*backfill.JobError](err); ok {
-		return fmt.Errorf("job %s: %w", n.jobs.get(of.Job).Name, err)
+	if wrong, ok := errors.AsType[*backfill.JobError](err); ok {
+		return fmt.Errorf("job %s: %w", n.jobs.get(wrong.Job).Name, err)
 	}
 	return err
 }

@@ -431,8 +431,9 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 func (d *Daemon) inForce() negotiator.Config {
 	c := d.o.Negotiator
 	if d.o.InForce != nil {
-		is := d.o.InForce()
-		c.Order, c.Policy, c.Fallback, c.Planning, c.Estimates = is.Order, is.Policy, is.Fallback, is.Planning, is.Estimates
+		now := d.o.InForce()
+		c.Order, c.Policy, c.Fallback = now.Order, now.Policy, now.Fallback
+		c.Planning, c.Estimates = now.Planning, now.Estimates
 	}
 	return c
 }

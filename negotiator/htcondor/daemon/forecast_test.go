@@ -66,11 +66,11 @@ func TestForecast(t *testing.T) {
 
 // farBehind runs a cycle with a queue that is longer by so many jobs than what is foreseen. It returns
 // the forecast, the list of jobs, and what is said of the last one.
-func farBehind(t *testing.T, by int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
+func farBehind(t *testing.T, further int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
 	t.Helper()
 	w := newWorld()
 	first := w.begin()
-	for id := range mostForeseen + by {
+	for id := range mostForeseen + further {
 		first.Submitted = append(first.Submitted, w.job(backfill.JobID(3+id), 4, 10))
 	}
 	last := first.Submitted[len(first.Submitted)-1]

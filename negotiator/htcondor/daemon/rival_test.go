@@ -235,8 +235,8 @@ func TestTwoBegin(t *testing.T) {
 	// Two that were started in the same second agree as well.
 	a, b := New(Options{Address: "<127.0.0.1:1>"}), New(Options{Address: "<127.0.0.1:2>"})
 	b.status.started = a.status.started
-	of := func(d *Daemon) observe.Other {
+	other := func(d *Daemon) observe.Other {
 		return observe.Other{Address: d.o.Address, Started: d.status.started, Ours: true}
 	}
-	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
+	require.NotEqual(t, a.before(other(b)), b.before(other(a)))
 }

@@ -21,7 +21,7 @@ func TestWhatIf(t *testing.T) {
 	d := once(t, w, w.options("conservative"), first)
 	before, err := d.Forecast()
 	require.NoError(t, err)
-	was := d.n.State().Snapshot()
+	schedule := d.n.State().Snapshot()
 	ask := func(question string) (a whatif.Answer) {
 		ad := d.WhatIf(t.Context(), question)
 		text, answered := ad.Text("Answer")
@@ -45,7 +45,7 @@ func TestWhatIf(t *testing.T) {
 	after, err := d.Forecast()
 	require.NoError(t, err)
 	require.Same(t, before, after)
-	require.Equal(t, was, d.n.State().Snapshot(), "nothing is touched")
+	require.Equal(t, schedule, d.n.State().Snapshot(), "nothing is touched")
 
 	for question, why := range map[string]string{
 		`{`:                        "the question cannot be read",
