@@ -134,7 +134,7 @@ func TestQueueFollowsTheCapacity(t *testing.T) {
 			t.Parallel()
 			policy := func(s *backfill.State) *backfill.Host {
 				h := newHost(t, s, spec.Name, "area")
-				h.Plan(backfill.Planning{Depth: 3, Reorder: true}) // else conservative would not ask for keys
+				h.SetPlanning(backfill.Planning{Depth: 3, Reorder: true}) // else conservative would not ask for keys
 				return h
 			}
 			rapid.Check(t, func(rt *rapid.T) {

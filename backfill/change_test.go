@@ -58,7 +58,7 @@ func TestChangesOnTheWay(t *testing.T) {
 			run, err := conformance.Start(seed, main)
 			require.NoError(t, err)
 			require.NoError(t, run.Host.Change(by, main, fallback))
-			run.Host.Plan(planningOf(seed))
+			run.Host.SetPlanning(planningOf(seed))
 			return run
 		}
 		changed, renewed := start(), start()
@@ -72,7 +72,7 @@ func TestChangesOnTheWay(t *testing.T) {
 				var err error
 				renewed.Host, err = backfill.NewHost(renewed.Host.State, by, main, fallback, never)
 				require.NoError(t, err)
-				renewed.Host.Plan(planningOf(seed))
+				renewed.Host.SetPlanning(planningOf(seed))
 			}
 			want, err := renewed.Next(t.Context())
 			require.NoError(t, err)

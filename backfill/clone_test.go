@@ -109,7 +109,7 @@ func busyPool(tb testing.TB, slots int) *backfill.State {
 			Capacity: backfill.Vector{8, 32_000},
 		}
 		snap.Slots = append(snap.Slots, backfill.SlotState{Slot: slot, Up: true})
-		add(backfill.JobState{Running: true, Placement: on(id, 1)})
+		add(backfill.JobState{Standing: backfill.Standing{Running: true}, Placement: on(id, 1)})
 		add(backfill.JobState{})
 	}
 	s, err := backfill.Restore(snap)

@@ -186,7 +186,7 @@ func TestPlanningOfTheHost(t *testing.T) {
 	h, err := backfill.NewHost(s, by, old, old, nil)
 	require.NoError(t, err)
 	one := backfill.Planning{Depth: 1, Reorder: true}
-	h.Plan(one)
+	h.SetPlanning(one)
 	decide(t, h, 0, submitted(job(1, 0, 10, 4), job(2, 0, 20, 4), job(3, 0, 30, 4))...)
 	require.Equal(t, backfill.Planning{}, s.Planning())
 	require.Zero(t, s.BeyondDepth())
@@ -207,7 +207,7 @@ func TestPlanningOfTheHost(t *testing.T) {
 	s = renewed.State
 	require.Equal(t, started(5, 3, 2, 4), ids(s.FirstWaiting(9)))
 
-	renewed.Plan(backfill.Planning{})
+	renewed.SetPlanning(backfill.Planning{})
 	decide(t, renewed, 3, backfill.Event{Kind: backfill.Wake})
 	require.Zero(t, s.BeyondDepth())
 	require.Equal(t, started(2, 3, 4, 5), ids(s.FirstWaiting(9)))
@@ -215,7 +215,7 @@ func TestPlanningOfTheHost(t *testing.T) {
 	require.EqualValues(t, 70, start)
 
 	easy := link(t, "easy", nil)
-	renewed.Plan(one)
+	renewed.SetPlanning(one)
 	require.NoError(t, renewed.Change(by, easy, easy))
 	decide(t, renewed, 4, backfill.Event{Kind: backfill.Wake})
 	require.Equal(t, backfill.Planning{}, s.Planning())
@@ -240,7 +240,7 @@ func TestReasonBeyondTheDepth(t *testing.T) {
 	for id := range backfill.JobID(1300) {
 		jobs = append(jobs, job(id, 0, 10+backfill.Time(id), 4))
 	}
-	h.Plan(backfill.Planning{Depth: 1200})
+	h.SetPlanning(backfill.Planning{Depth: 1200})
 	decide(t, h, 0, submitted(jobs...)...)
 	told := func(id backfill.JobID) string {
 		r, ok := s.Reason(id)
@@ -259,7 +259,7 @@ func TestReasonBeyondTheDepth(t *testing.T) {
 
 	s = newState(t, cpus(4))
 	h = newHost(t, s, "conservative", "ljf")
-	h.Plan(backfill.Planning{Depth: 2, Reorder: true})
+	h.SetPlanning(backfill.Planning{Depth: 2, Reorder: true})
 	decide(t, h, 0, submitted(jobs...)...)
 	require.Equal(t, "no promise yet: 1,297 jobs before it in the plan's order, which reaches 2", told(0))
 	require.Contains(t, told(1298), "reserved", "the longest comes first")

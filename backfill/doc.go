@@ -44,6 +44,7 @@
 //   - action.go: the actions of a policy as data, and their checks
 //   - decision.go: an accepted round: the journal, the starts, broken guarantees
 //   - bundle.go: sets of slots that one job takes whole
+//   - places.go: placements by names, and how they are printed
 //
 // The state:
 //   - state.go: the state and its indexes; set, the one way to change a job

@@ -58,7 +58,7 @@ func TestFound(t *testing.T) {
 			require.Empty(t, d.Started, "the decision did not start it")
 			got := jobState(t, s, tt.job.ID)
 			require.Equal(t, backfill.JobState{
-				Job: tt.job, Running: true, Placement: on(1, 1), Start: 3, End: 25,
+				Job: tt.job, Placement: on(1, 1), Standing: backfill.Standing{Running: true, Start: 3, End: 25},
 				Alone: got.Alone,
 			}, got)
 			require.Equal(t, map[bool]int{true: 1, false: 2}[tt.job.ID == 4], s.RunningJobs())

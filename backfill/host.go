@@ -127,9 +127,9 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 	return nil
 }
 
-// Plan sets, from the next round on, how far the policy plans. Until then a host leaves that as it is
+// SetPlanning sets, from the next round on, how far the policy plans. Until then a host leaves that as it is
 // in the state. A policy that does not follow [Planning] plans all waiting jobs all the same.
-func (h *Host) Plan(p Planning) { h.planning = &p }
+func (h *Host) SetPlanning(p Planning) { h.planning = &p }
 
 // follows returns how far the policy plans, in a state that has the given planning so far.
 func (h *Host) follows(before Planning) Planning {

@@ -35,7 +35,7 @@ func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	p.driver.Calm, p.driver.Predicted = seed%3 == 0, seed/4%2 == 0
 	p.main = &recorder{Decider: main}
 	p.host = backfilltest.NewHost(t, p.driver, p.main)
-	p.host.Plan(planningOf(seed))
+	p.host.SetPlanning(planningOf(seed))
 	return p
 }
 
@@ -203,7 +203,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 					d.Predicted = !d.Exact && seed/4%2 == 0
 					h := newOrderedHost(t, d, main, by.Order)
-					h.Plan(planningOf(seed))
+					h.SetPlanning(planningOf(seed))
 					var decisions []backfill.Decision
 					for range 60 {
 						h.State = before(h.State)

@@ -1,9 +1,6 @@
 package backfill
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Why is the kind of a [Reason].
 type Why uint8
@@ -101,9 +98,5 @@ func (s *State) DescribePlacement(at Placement) string {
 	if id, ok := s.profile.BundleAt(at); ok {
 		return s.bundles[id].Name
 	}
-	parts := make([]string, len(at))
-	for i, c := range at {
-		parts[i] = fmt.Sprintf("%s×%d", s.slots[c.Slot].Name, c.Count)
-	}
-	return strings.Join(parts, " ")
+	return s.Places(at).String()
 }

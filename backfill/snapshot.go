@@ -36,17 +36,28 @@ type SlotState struct {
 	Up bool
 }
 
-// JobState is a job with its phase, its key, and its run or reservation.
+// JobState is a job with its key, where it stands, and its place.
 type JobState struct {
-	Job        *Job
-	Running    bool
-	Held       string // the reason if the job is held, else ""
-	Key        float64
-	Alone      bool // no other job waited when it arrived
-	Placement  Placement
-	Start, End Time // of the run or the reservation
-	Promised   bool
-	Guarantee  Time
+	Job       *Job
+	Key       float64
+	Alone     bool // no other job waited when it arrived
+	Placement Placement
+	Standing
+}
+
+// Standing is what becomes of a job: it runs, is held, has a reservation or only waits; and what it was
+// promised.
+type Standing struct {
+	Running bool `json:"running,omitempty"`
+	// Held is the reason why the job is held out of the queue; "" if it is not held.
+	Held string `json:"held,omitempty"`
+	// Start is the start of the run or of the reservation, and End its expected end. A job that waits
+	// without a place has no reservation.
+	Start Time `json:"start,omitempty"`
+	End   Time `json:"end,omitempty"`
+	// Guarantee is the latest start that was promised; it counts only if Promised.
+	Promised  bool `json:"promised,omitempty"`
+	Guarantee Time `json:"guarantee,omitempty"`
 }
 
 // Snapshot copies the state. It must not be called while a cycle is open that has taken an event or
@@ -99,8 +110,11 @@ func (s *View) Settled() []JobState {
 
 func (r *record) state() JobState {
 	return JobState{
-		Job: r.job, Running: r.phase == running, Held: r.hold, Key: r.key, Alone: r.alone,
-		Placement: r.placement, Start: r.start, End: r.end, Promised: r.promised, Guarantee: r.guarantee,
+		Job: r.job, Key: r.key, Alone: r.alone, Placement: r.placement,
+		Standing: Standing{
+			Running: r.phase == running, Held: r.hold, Start: r.start, End: r.end, Promised: r.promised,
+			Guarantee: r.guarantee,
+		},
 	}
 }
 

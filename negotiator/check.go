@@ -137,11 +137,11 @@ func (n *Negotiator) checkFound(d *Delta) error {
 		up[slot.Name] = true
 	}
 	isUp := func(name string) bool {
-		is, known := up[name]
-		if id, there := n.inventory.ids[name]; !known && there {
-			is = n.State().SlotUp(id)
+		there, reported := up[name]
+		if id, known := n.inventory.ids[name]; !reported && known {
+			there = n.State().SlotUp(id)
 		}
-		return is
+		return there
 	}
 	for _, run := range d.Found {
 		if err := n.checkJob(run.Job, d.Bundles); err != nil {

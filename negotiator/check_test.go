@@ -101,10 +101,10 @@ func TestJobsAreFound(t *testing.T) {
 	require.Equal(t, backfill.Vector{5, 0}, n.State().Use(), "3 cpus of 2 on a")
 	m := n.Checkpoint()
 	require.Equal(t, []JobCheckpoint{
-		{Job: n.Job(1), Running: true, Placement: Placement{{Slot: a, Count: 1}}, End: 10},
-		{Job: two, Running: true, Placement: Placement{{Slot: b, Count: 1}}, Start: 2, End: 12},
-		{Job: n.Job(3), Held: backfill.ReasonNeverFits},
-		{Job: stranger, Running: true, Placement: Placement{{Slot: a, Count: 1}}, Start: 3, End: 50},
+		{Job: n.Job(1), Placement: Placement{{Slot: a, Count: 1}}, Standing: backfill.Standing{Running: true, End: 10}},
+		{Job: two, Placement: Placement{{Slot: b, Count: 1}}, Standing: backfill.Standing{Running: true, Start: 2, End: 12}},
+		{Job: n.Job(3), Standing: backfill.Standing{Held: backfill.ReasonNeverFits}},
+		{Job: stranger, Placement: Placement{{Slot: a, Count: 1}}, Standing: backfill.Standing{Running: true, Start: 3, End: 50}},
 	}, m.Jobs)
 	require.Equal(t, []*Slot{a, b}, m.Slots)
 

@@ -35,12 +35,11 @@ type Checkpoint struct {
 	Wakes []backfill.Time
 }
 
-// JobCheckpoint is a job and its state.
+// JobCheckpoint is a job, where it stands, and where it runs or is planned to run.
 type JobCheckpoint struct {
-	Job     *Job
-	Running bool
-	// Held is the reason why the job is held out of the queue; "" if it is not held.
-	Held string
+	Job       *Job
+	Placement Placement
+	backfill.Standing
 	// Unmatched says that a held job matches no slot and no bundle. Unknown is why it is not known
 	// yet what it matches; "" if it is.
 	Unmatched bool
@@ -48,13 +47,6 @@ type JobCheckpoint struct {
 	// Closed is how a held job that matches no slot fits them, if it would match some that are
 	// closed for a while, see [WhyClosed]; else nil.
 	Closed *matchmaker.Fit
-	// Placement is where the job runs or is planned to run, Start its actual or planned start, and
-	// End its expected end. A waiting job without a placement has no reservation.
-	Placement  Placement
-	Start, End backfill.Time
-	// Guarantee is the latest start that was promised; it counts only if Promised.
-	Promised  bool
-	Guarantee backfill.Time
 }
 
 // Checkpoint copies the negotiator's state, between two cycles.
@@ -65,9 +57,9 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 	return c
 }
 
-// Plan is a checkpoint without the jobs that only wait: they neither run nor have a reservation, nor are
+// Settled is a checkpoint without the jobs that only wait: they neither run nor have a reservation, nor are
 // they held. It takes no longer if there are a million of them.
-func (n *Negotiator) Plan() Checkpoint { return n.checkpoint(n.State().Settled()) }
+func (n *Negotiator) Settled() Checkpoint { return n.checkpoint(n.State().Settled()) }
 
 // checkpoint returns the checkpoint of these jobs, without wakes.
 func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
@@ -86,10 +78,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	}
 	closed := n.closedTo()
 	for i, j := range jobs {
-		c.Jobs[i] = JobCheckpoint{
-			Job: n.jobs.get(j.Job.ID), Running: j.Running, Held: j.Held,
-			Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
-		}
+		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing}
 		if j.Placement != nil {
 			c.Jobs[i].Placement = n.inventory.fromCore(j.Placement)
 		}
@@ -170,8 +159,8 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		}
 	}
 	err = n.host.Resume(snap)
-	if of, ok := errors.AsType[*backfill.JobError](err); ok {
-		return fmt.Errorf("job %s: %w", n.jobs.get(of.Job).Name, err)
+	if wrong, ok := errors.AsType[*backfill.JobError](err); ok {
+		return fmt.Errorf("job %s: %w", n.jobs.get(wrong.Job).Name, err)
 	}
 	return err
 }
@@ -234,10 +223,7 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 func (n *Negotiator) restoreState(
 	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
 ) (backfill.JobState, error) {
-	j := backfill.JobState{
-		Job: n.inCoreTerms(s.Job, cluster), Running: s.Running, Held: s.Held, Start: s.Start, End: s.End,
-		Promised: s.Promised, Guarantee: s.Guarantee,
-	}
+	j := backfill.JobState{Job: n.inCoreTerms(s.Job, cluster), Standing: s.Standing}
 	if s.Placement != nil {
 		isUp := func(name string) bool { id, known := n.inventory.ids[name]; return known && int(id) < len(from.Slots) }
 		if err := n.inventory.checkPlacement(s.Job, s.Placement, isUp); err != nil {

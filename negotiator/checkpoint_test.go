@@ -184,7 +184,7 @@ func TestARestoredNegotiatorGoesOn(t *testing.T) {
 				require.NoError(r, err)
 				require.Equal(r, outcome(one, want), outcome(other, got))
 				require.Equal(r, textOf(one.Checkpoint()), textOf(other.Checkpoint()))
-				require.Equal(r, textOf(settled(one.Checkpoint())), textOf(one.Plan()))
+				require.Equal(r, textOf(settled(one.Checkpoint())), textOf(one.Settled()))
 			}
 		}))
 	}
@@ -201,35 +201,38 @@ func TestRestoreRefuses(t *testing.T) {
 		return Checkpoint{Now: 5, Policy: "pc", Guarantees: true, Slots: []*Slot{a}, Jobs: jobs}
 	}
 	planned := func(j *Job, start, latest backfill.Time) JobCheckpoint {
-		return JobCheckpoint{Job: j, Placement: on(1), Start: start, End: start + 10, Promised: true, Guarantee: latest}
+		return JobCheckpoint{
+			Job: j, Placement: on(1),
+			Standing: backfill.Standing{Start: start, End: start + 10, Promised: true, Guarantee: latest},
+		}
 	}
-	run := JobCheckpoint{Job: job, Running: true, Placement: on(1), Start: 1, End: 11}
+	run := JobCheckpoint{Job: job, Placement: on(1), Standing: backfill.Standing{Running: true, Start: 1, End: 11}}
 	for want, m := range map[string]Checkpoint{
-		"job checkpoint 0 is of no job":             checkpoint(JobCheckpoint{Running: true}),
+		"job checkpoint 0 is of no job":             checkpoint(JobCheckpoint{Standing: backfill.Standing{Running: true}}),
 		"slot a came up twice":                      {Slots: []*Slot{a, a}},
 		"job 1.1: its ID 1 is that of job 1.1, too": checkpoint(run, run),
 		"job 1.1: 0 chunks": checkpoint(JobCheckpoint{
 			Job: &Job{ID: 1, Name: "1.1", Ad: job.Ad},
 		}),
 		"job 1.1: slot b is not there": checkpoint(JobCheckpoint{
-			Job:     job,
-			Running: true, Placement: Placement{{Slot: &Slot{Name: "b"}, Count: 1}},
+			Job:      job,
+			Standing: backfill.Standing{Running: true}, Placement: Placement{{Slot: &Slot{Name: "b"}, Count: 1}},
 		}),
 		"job 1.1: 2 of its 1 chunks are on slot a": checkpoint(JobCheckpoint{
-			Job:     job,
-			Running: true, Placement: on(2),
+			Job:      job,
+			Standing: backfill.Standing{Running: true}, Placement: on(2),
 		}),
 		"job 1.1: snapshot: job 1 runs nowhere": checkpoint(JobCheckpoint{
-			Job:     job,
-			Running: true,
+			Job:      job,
+			Standing: backfill.Standing{Running: true},
 		}),
 		"job 1.1: snapshot: job 1 is held and has a place": checkpoint(JobCheckpoint{
-			Job:  job,
-			Held: "why", Placement: on(1),
+			Job:      job,
+			Standing: backfill.Standing{Held: "why"}, Placement: on(1),
 		}),
 		"job 1.1: it is planned for 20 without a guarantee": checkpoint(JobCheckpoint{
 			Job:       job,
-			Placement: on(1), Start: 20, End: 30,
+			Placement: on(1), Standing: backfill.Standing{Start: 20, End: 30},
 		}),
 		"job 1.1: it is planned for 20, and was promised to start at 15 at the latest": checkpoint(
 			planned(job, 20, 15)),
@@ -256,9 +259,9 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreWithLessThanAll(t *testing.T) {
 	a := newSlot(t, "a", 2, "")
 	m := Checkpoint{Now: 5, Policy: "pc", Guarantees: true, Slots: []*Slot{a}, Jobs: []JobCheckpoint{
-		{Job: newJob(t, 1, 2, ""), Running: true, Placement: Placement{{Slot: a, Count: 1}}, Start: 1, End: 11},
-		{Job: newJob(t, 2, 1, ""), Promised: true, Guarantee: 30},
-		{Job: newJob(t, 3, 1, ""), Promised: true, Guarantee: 7},
+		{Job: newJob(t, 1, 2, ""), Placement: Placement{{Slot: a, Count: 1}}, Standing: backfill.Standing{Running: true, Start: 1, End: 11}},
+		{Job: newJob(t, 2, 1, ""), Standing: backfill.Standing{Promised: true, Guarantee: 30}},
+		{Job: newJob(t, 3, 1, ""), Standing: backfill.Standing{Promised: true, Guarantee: 7}},
 		{Job: newJob(t, 4, 1, "")},
 	}}
 	n := restored(t, configured(t, "pc", "fcfs"), m)
@@ -292,7 +295,8 @@ func TestALargeQueueIsRestoredWhole(t *testing.T) {
 		slot, start := m.Slots[i%50], backfill.Time(100+100*(i/50))
 		m.Jobs = append(m.Jobs, JobCheckpoint{
 			Job:       newJob(t, i+1, 1, fmt.Sprintf("Requirements = TARGET.Site >= 0 && TARGET.Site < %d; Owner = %q", 100+i, fmt.Sprint("bob", i%2))),
-			Placement: Placement{{Slot: slot, Count: 1}}, Start: start, End: start + 10, Promised: true, Guarantee: start,
+			Placement: Placement{{Slot: slot, Count: 1}},
+			Standing:  backfill.Standing{Start: start, End: start + 10, Promised: true, Guarantee: start},
 		})
 	}
 	n := restored(t, c, m)
@@ -309,7 +313,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 	for i := range 10_000 {
 		slot := newSlot(b, fmt.Sprint("slot", i), 2, "")
 		m.Slots = append(m.Slots, slot)
-		m.Jobs = append(m.Jobs, JobCheckpoint{Job: newJob(b, i, 1, ""), Running: i%2 == 0})
+		m.Jobs = append(m.Jobs, JobCheckpoint{Job: newJob(b, i, 1, ""), Standing: backfill.Standing{Running: i%2 == 0}})
 		if i%2 == 0 {
 			m.Jobs[i].Placement, m.Jobs[i].End = Placement{{Slot: slot, Count: 1}}, 100
 		}

@@ -169,13 +169,13 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	e := backfill.Event{
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
 	}
-	if was := a.replanned; was != nil {
-		if e.Job.Estimate == was.Estimate && e.Job.Running == was.Running && e.Job.Limit == was.Limit {
+	if before := a.replanned; before != nil {
+		if e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit {
 			return
 		}
-		n.predictions.replanned[was.ID] = true
+		n.predictions.replanned[before.ID] = true
 		if e.End != 0 {
-			e.End = n.predictions.expectedEnd(End{Job: was.ID, At: e.End}, round.Now)
+			e.End = n.predictions.expectedEnd(End{Job: before.ID, At: e.End}, round.Now)
 		}
 	}
 	if e.Kind == backfill.Submitted {

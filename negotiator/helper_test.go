@@ -74,9 +74,11 @@ func cycle(tb testing.TB, n *Negotiator, d Delta) Report {
 	return *r
 }
 
-// CheckOutlook plays a negotiator's schedule ahead, and checks what it says of the jobs; see
-// outlook_test.go.
-var CheckOutlook func(*rapid.T, *Negotiator)
+// checkOutlook plays a negotiator's schedule ahead, and checks what it says of the jobs.
+var checkOutlook func(*rapid.T, *Negotiator)
+
+// CheckOutlooks says how; see outlook_test.go.
+func CheckOutlooks(check func(*rapid.T, *Negotiator)) { checkOutlook = check }
 
 // started lists what a cycle started as job@slot×chunks.
 func started(r Report) []string {

@@ -221,7 +221,7 @@ func TestRestoreRefusesBundles(t *testing.T) {
 	d := partitioned(t)
 	job := newJob(t, 1, 4, "")
 	m := Checkpoint{Now: 5, Policy: "easy", Slots: d.SlotsUp[:3], Bundles: d.Bundles, Jobs: []JobCheckpoint{
-		{Job: job, Running: true, Placement: Placement{{Bundle: d.Bundles[2], Count: 1}}, Start: 1, End: 11},
+		{Job: job, Placement: Placement{{Bundle: d.Bundles[2], Count: 1}}, Standing: backfill.Standing{Running: true, Start: 1, End: 11}},
 	}}
 	_, err := Restore(configured(t, "easy", "fcfs"), m)
 	require.ErrorContains(t, err, "restore: bundle cd: there is no slot d")

@@ -128,7 +128,7 @@ func New(c Config) (*Negotiator, error) {
 	if err != nil {
 		return nil, err
 	}
-	host.Plan(c.Planning)
+	host.SetPlanning(c.Planning)
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
 	return &Negotiator{
 		schema:      c.Schema,
@@ -156,7 +156,7 @@ func (n *Negotiator) Change(c Change) error {
 	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err
 	}
-	n.host.Plan(c.Planning)
+	n.host.SetPlanning(c.Planning)
 	predictions.inherit(n.predictions)
 	n.policy, n.fallback, n.order = c.Policy, c.Fallback, c.Order
 	n.priorities, n.predictions = priorities, predictions

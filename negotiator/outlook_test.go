@@ -15,7 +15,7 @@ import (
 
 // The tests of a negotiator's cycles play ahead after each of them. An outlook is made of a negotiator,
 // so that package outlook can be used from here alone.
-func init() { negotiator.CheckOutlook = checkOutlook }
+func init() { negotiator.CheckOutlooks(checkOutlook) }
 
 // checkOutlook plays the outlook ahead under the policy that is in charge. No job starts in the past,
 // every job that is told a start waits, and promises are kept unless a running job has outlived what it

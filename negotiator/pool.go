@@ -2,8 +2,6 @@ package negotiator
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -110,11 +108,21 @@ func (p Chunks) Slots() []string {
 
 // String lists the placement as name×chunks, separated by blanks.
 func (p Placement) String() string {
-	parts := make([]string, len(p))
+	places := make(backfill.Places, len(p))
 	for i, at := range p {
-		parts[i] = at.Name() + "×" + strconv.Itoa(at.Count)
+		places[i] = backfill.Place{Slot: at.Name(), Chunks: at.Count}
 	}
-	return strings.Join(parts, " ")
+	return places.String()
+}
+
+// Places returns the placement by the names of its slots, those of a bundle each.
+func (p Placement) Places() (places backfill.Places) {
+	for _, at := range p {
+		for _, slot := range at.Slots() {
+			places = append(places, backfill.Place{Slot: slot, Chunks: at.Count})
+		}
+	}
+	return places
 }
 
 // Bundle is slots that one job takes together: a partition of a partitioned machine. In a pool

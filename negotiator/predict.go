@@ -31,8 +31,8 @@ type predictions struct {
 type prediction struct {
 	estimate.Uses
 	apart bool // the order uses another run time than the plan
-	// ordered is a copy of a job with the run time that the queue's order sees; of is that job.
-	ordered, of *backfill.Job
+	// ordered is a copy of a job with the run time that the queue's order sees; plain is that job.
+	ordered, plain *backfill.Job
 }
 
 // idle reports that there are no estimators, or that they predict the requested time.
@@ -120,12 +120,12 @@ func (p *predictions) plan(j *backfill.Job, job *Job) {
 func runs(j *backfill.Job) backfill.Time { return cmp.Or(j.Running, j.Estimate) }
 
 // order wraps the queue's order, so that it sees jobs with the run times predicted for the order.
-func (p *predictions) order(by backfill.Order) backfill.Order {
-	if p.idle() || by == nil {
-		return by
+func (p *predictions) order(order backfill.Order) backfill.Order {
+	if p.idle() || order == nil {
+		return order
 	}
 	return func(j *backfill.Job, at backfill.Moment) (key float64, moves backfill.Moves) {
-		return by(p.ordered(j), at)
+		return order(p.ordered(j), at)
 	}
 }
 
@@ -139,10 +139,10 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	if known == nil || !known.apart {
 		return j
 	}
-	if known.of != j {
+	if known.plain != j {
 		ordered := *j
 		ordered.Estimate = known.Order + p.slack
-		known.ordered, known.of = &ordered, j
+		known.ordered, known.plain = &ordered, j
 	}
 	return known.ordered
 }

@@ -58,16 +58,16 @@ func (n *Negotiator) replan(d *Delta) {
 		ends[end.Job] = end.At
 	}
 	isBack := n.returning(d)
-	for _, was := range n.State().Snapshot().Jobs {
-		id := was.Job.ID
+	for _, before := range n.State().Snapshot().Jobs {
+		id := before.Job.ID
 		end, moved := ends[id]
-		returns := was.Running && isBack(id, was.Placement)
+		returns := before.Running && isBack(id, before.Placement)
 		if n.reported.Has(id) && !moved && !returns {
 			continue
 		}
-		a := arrival{kind: backfill.Changed, job: n.jobs.get(id), replanned: was.Job}
-		if was.Running && !returns {
-			a.kind, a.placement, a.start, a.end = backfill.Found, was.Placement, was.Start, end
+		a := arrival{kind: backfill.Changed, job: n.jobs.get(id), replanned: before.Job}
+		if before.Running && !returns {
+			a.kind, a.placement, a.start, a.end = backfill.Found, before.Placement, before.Start, end
 		}
 		n.arrivals = append(n.arrivals, a)
 	}

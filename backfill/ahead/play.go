@@ -62,7 +62,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 		return nil, err
 	}
 	if r.Planning != nil {
-		host.Plan(*r.Planning)
+		host.SetPlanning(*r.Planning)
 	}
 	p := &Play{host: host}
 	if from.State != nil {

@@ -81,7 +81,7 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 		r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
 	})
 	if err == nil {
-		r.Host.Plan(planning(seed))
+		r.Host.SetPlanning(planning(seed))
 	}
 	return r, err
 }

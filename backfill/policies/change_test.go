@@ -84,7 +84,7 @@ func TestAPolicyTakesOver(t *testing.T) {
 					options["factor"] = "1"
 				}
 				h := hostOf(t, s, step.policy, "sjf", options)
-				h.Plan(step.planning)
+				h.SetPlanning(step.planning)
 				var d backfill.Decision
 				var err error
 				if i == 0 {
@@ -169,7 +169,7 @@ func (s *swapped) choose(among []choice) {
 		planning.Depth = rapid.IntRange(1, 6).Draw(s.T, "depth")
 	}
 	planning.Reorder = rapid.Bool().Draw(s.T, "reorder")
-	s.host.Plan(planning)
+	s.host.SetPlanning(planning)
 }
 
 func (s *swapped) hostOf(state *backfill.State, of choice, by backfill.Order) *backfill.Host {

@@ -67,7 +67,7 @@ func TestBeyondTheDepth(t *testing.T) {
 			t.Run(policy+" "+tt.name, func(t *testing.T) {
 				s := backfill.NewState([]string{"cpus"}, profile.ByRank)
 				h := hostOrdered(t, s, policy, "sjf")
-				h.Plan(tt.planning)
+				h.SetPlanning(tt.planning)
 				d := arrive(t, h, 4, jobs...)
 				want := tt.started
 				if policy == "conservative" && tt.name == "one" {
@@ -101,10 +101,10 @@ func TestNobodyOvertakesThoseBeyondTheDepth(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, then %d", policy, later.Depth), func(t *testing.T) {
 				s := backfill.NewState([]string{"cpus"}, profile.ByRank)
 				h := hostOrdered(t, s, policy, "fcfs")
-				h.Plan(backfill.Planning{Depth: 2})
+				h.SetPlanning(backfill.Planning{Depth: 2})
 				require.Equal(t, started(1, 2), ids(arrive(t, h, 4, a{10, v(2)}, a{10, v(2)}, a{10, v(4)})))
 				require.Equal(t, 1, s.BeyondDepth())
-				h.Plan(later)
+				h.SetPlanning(later)
 				_, err := h.Decide(t.Context(), arrives(1, 4, a{10, v(4)}))
 				require.NoError(t, err)
 				third, _, _ := s.Planned(3)

@@ -128,7 +128,7 @@ func hosting(t *testing.T, s *backfill.State, spec backfill.PolicySpec, order st
 	require.NoError(t, err)
 	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
-	h.Plan(planning)
+	h.SetPlanning(planning)
 	return h
 }
 

@@ -267,14 +267,14 @@ func TestScattered(t *testing.T) {
 
 // BenchmarkChoose is one choice, with 1,000 waiting jobs on 100 slots, two candidates at a time.
 func BenchmarkChoose(b *testing.B) {
-	for _, portfolio := range []struct{ name, of string }{
+	for _, portfolio := range []struct{ name, candidates string }{
 		{"4 candidates", Usual},
 		{"12 candidates", "slack:xfactor slack:sjf slack:wfp slack:fcfs easy:xfactor easy:sjf easy:wfp easy:fcfs " +
 			"slack:xfactor:factor=1 slack:sjf:factor=1 slack:wfp:factor=1 slack:fcfs:factor=1"},
 		{"dc and pc, too", Usual + " dc:sjf dc:wfp dc:xfactor dc:fcfs pc:sjf pc:wfp pc:xfactor pc:fcfs"},
 	} {
 		b.Run(portfolio.name, func(b *testing.B) {
-			c, err := New(map[string]string{"portfolio": portfolio.of}, 2)
+			c, err := New(map[string]string{"portfolio": portfolio.candidates}, 2)
 			require.NoError(b, err)
 			r := busy(b, c, 100, 1000)
 			for b.Loop() {

@@ -76,8 +76,8 @@ func read(text string) (Candidate, error) {
 		return c, fmt.Errorf("policy %s ignores the order: leave %s out", spec.Name, c.OrderName)
 	}
 	for _, option := range parts[min(2, len(parts)):] {
-		name, value, is := strings.Cut(option, "=")
-		if !is {
+		name, value, found := strings.Cut(option, "=")
+		if !found {
 			return c, fmt.Errorf("%q: an option is written as NAME=VALUE", option)
 		}
 		if _, again := c.Options[name]; again {

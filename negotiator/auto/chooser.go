@@ -83,9 +83,9 @@ func (c *Chooser) Spec() backfill.PolicySpec {
 func (c *Chooser) Base() *Candidate { return &c.candidates[0] }
 
 // TakeCharge sets policy, fallback and order of a configuration to those of the base.
-func (c *Chooser) TakeCharge(of *negotiator.Config) {
+func (c *Chooser) TakeCharge(config *negotiator.Config) {
 	base := c.Base()
-	of.Policy, of.Fallback, of.Order = base.Policy, base.Fallback, base.Order
+	config.Policy, config.Fallback, config.Order = base.Policy, base.Fallback, base.Order
 }
 
 // Use says which planning and estimators the pool has, which stay in use; nil: no estimators.

@@ -50,9 +50,9 @@ func (t *tally) measures(now backfill.Time) Measures {
 	}
 }
 
-func mean(of []float64) (sum float64) {
-	for _, x := range of {
+func mean(values []float64) (sum float64) {
+	for _, x := range values {
 		sum += x
 	}
-	return sum / float64(len(of))
+	return sum / float64(len(values))
 }

@@ -28,8 +28,8 @@ func newObjective(text string) (o objective, err error) {
 }
 
 // value returns the objective of a candidate beside the base.
-func (o objective) value(of, base Measures) (float64, error) {
-	v := o.expr.Eval(classad.Scope{My: of.ad(), Target: base.ad(), MaxSteps: classad.FewSteps})
+func (o objective) value(candidate, base Measures) (float64, error) {
+	v := o.expr.Eval(classad.Scope{My: candidate.ad(), Target: base.ad(), MaxSteps: classad.FewSteps})
 	if n, ok := v.Number(); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n, nil
 	}

@@ -37,25 +37,25 @@ func (r *record) restart() { r.known, r.arrived = map[backfill.JobID]*arrived{},
 
 // begin takes in what there was before the first cycle that is reported: the jobs of the pool and, unless
 // the record has runs of its own, how long former ones ran.
-func (r *record) begin(of *negotiator.Report) {
+func (r *record) begin(report *negotiator.Report) {
 	if r.past.History().Len() == 0 {
-		for ended := range of.Negotiator().Learned() {
+		for ended := range report.Negotiator().Learned() {
 			r.past.Learn(ended)
 		}
 	}
-	for _, j := range of.State.FirstWaiting(of.State.Waiting()) {
-		r.take(of, j.ID)
+	for _, j := range report.State.FirstWaiting(report.State.Waiting()) {
+		r.take(report, j.ID)
 	}
-	for run := range of.State.Running() {
-		if a := r.take(of, run.Job.ID); a != nil {
+	for run := range report.State.Running() {
+		if a := r.take(report, run.Job.ID); a != nil {
 			a.began = run.Start
 		}
 	}
 }
 
 // see takes in what a cycle reports.
-func (r *record) see(of *negotiator.Report) {
-	d := &of.Delta
+func (r *record) see(report *negotiator.Report) {
+	d := &report.Delta
 	for _, id := range d.Completed {
 		a := r.known[id]
 		if delete(r.known, id); a == nil {
@@ -74,20 +74,20 @@ func (r *record) see(of *negotiator.Report) {
 		delete(r.known, id)
 	}
 	for _, j := range d.Submitted {
-		if a := r.take(of, j.ID); a != nil && r.window > 0 {
+		if a := r.take(report, j.ID); a != nil && r.window > 0 {
 			r.arrived = append(r.arrived, a)
 		}
 	}
 	for _, j := range d.Changed {
-		r.take(of, j.ID)
+		r.take(report, j.ID)
 	}
 	for _, run := range d.Found {
-		if a := r.take(of, run.Job.ID); a != nil {
+		if a := r.take(report, run.Job.ID); a != nil {
 			a.began = run.Start
 		}
 	}
-	for i := range of.Decision.Started {
-		if a := r.known[of.Decision.Started[i].Job.ID]; a != nil {
+	for i := range report.Decision.Started {
+		if a := r.known[report.Decision.Started[i].Job.ID]; a != nil {
 			a.began = d.Now
 		}
 	}
@@ -100,8 +100,8 @@ func (r *record) see(of *negotiator.Report) {
 }
 
 // take notes a job as it is after a cycle; nil if it is gone.
-func (r *record) take(of *negotiator.Report, id backfill.JobID) *arrived {
-	e, ok := of.Expect(id)
+func (r *record) take(report *negotiator.Report, id backfill.JobID) *arrived {
+	e, ok := report.Expect(id)
 	if !ok {
 		delete(r.known, id)
 		return nil
@@ -170,17 +170,17 @@ const firstAgain backfill.JobID = 1 << 50
 
 // future returns what is to be played: the schedule after a cycle, and the window's jobs again.
 // They come at the intervals at which they came, beginning now.
-func (r *record) future(of *negotiator.Report) Future {
-	now := of.Delta.Now
+func (r *record) future(report *negotiator.Report) Future {
+	now := report.Delta.Now
 	runs := make(map[backfill.JobID]backfill.Time, len(r.known)+len(r.arrived))
 	past := r.past.Records()
 	for id, a := range r.known {
-		if !of.State.IsRunning(id) {
+		if !report.State.IsRunning(id) {
 			a.began = -1 // it may have lost its slot
 		}
 		runs[id] = a.draw(past, now)
 	}
-	f := Future{waiting: of.State.Waiting(), runs: runs}
+	f := Future{waiting: report.State.Waiting(), runs: runs}
 	again := make([]negotiator.Expected, 0, len(r.arrived))
 	var span backfill.Time
 	if len(r.arrived) > 0 {
@@ -197,7 +197,7 @@ func (r *record) future(of *negotiator.Report) Future {
 		}
 	}
 	f.grain = grain(runs)
-	f.Outlook = outlook.New(of.Negotiator()).Expecting(again)
+	f.Outlook = outlook.New(report.Negotiator()).Expecting(again)
 	return f
 }
 

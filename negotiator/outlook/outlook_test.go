@@ -40,9 +40,9 @@ func TestOutlook(t *testing.T) {
 			Submitted: []*negotiator.Job{newJob(t, 1, 1, ""), newJob(t, 2, 1, ""), newJob(t, 3, 1, "")},
 		})
 		require.Equal(t, map[backfill.JobID]backfill.Time{2: 4, 3: 7}, told(t, t, n, ahead.Bounds{}), policy)
-		of, known := New(n).Of(2)
+		one, known := New(n).Of(2)
 		require.True(t, known)
-		require.Equal(t, Prediction{Requested: 10, Predicted: 3}, of)
+		require.Equal(t, Prediction{Requested: 10, Predicted: 3}, one)
 		_, known = New(n).Of(3)
 		require.False(t, known)
 		cycle(t, n, negotiator.Delta{Now: 5})

@@ -281,7 +281,7 @@ func (p *process) serve(
 
 // plan prints the plan that was made once.
 func (p *process) plan() error {
-	plan, err := p.daemon.Plan()
+	plan, err := p.daemon.Forecast()
 	if err != nil {
 		return err
 	}

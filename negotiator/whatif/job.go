@@ -3,10 +3,8 @@ package whatif
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -122,7 +120,7 @@ func (a *asked) expect(ctx context.Context, job *JobAnswer) error {
 	if !begins {
 		return nil
 	}
-	job.Start, job.Slots = seconds(a.begun.At), slotsOf(a.o.State(), a.begun.Placement)
+	job.Start, job.Slots = seconds(a.begun.At), a.o.State().Places(a.begun.Placement).Short()
 	return a.spread(ctx, job)
 }
 
@@ -298,22 +296,4 @@ func (a *asked) amounts(j *backfill.Job) map[string]int64 {
 		}
 	}
 	return named
-}
-
-// slotsOf lists the slots of a placement, the first few by name.
-func slotsOf(s *backfill.State, at backfill.Placement) string {
-	const most = 4
-	var parts []string
-	for i, on := range at {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(at)-most))
-			break
-		}
-		text := s.Slots()[on.Slot].Name
-		if on.Count > 1 {
-			text += fmt.Sprintf(" ×%d", on.Count)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
 }

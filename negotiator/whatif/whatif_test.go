@@ -71,10 +71,10 @@ func (p *pool) schedule() *whatif.Schedule {
 
 // ask asks, and checks that the schedule is as it was.
 func (p *pool) ask(t require.TestingT, q whatif.Question) *whatif.Answer {
-	was := p.n.State().Snapshot()
+	before := p.n.State().Snapshot()
 	a, err := p.schedule().Answer(context.Background(), q)
 	require.NoError(t, err)
-	require.Equal(t, was, p.n.State().Snapshot())
+	require.Equal(t, before, p.n.State().Snapshot())
 	return a
 }
 

@@ -198,8 +198,9 @@ func newBusy(seed uint64, slots, jobs int, main backfill.Decider, refused func(b
 		j := b.job()
 		j.Nodes, j.Request = 1, backfill.Vector{8, 16_000}
 		snap.Jobs = append(snap.Jobs, backfill.JobState{
-			Job: j, Running: true,
-			Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}}, End: j.Estimate,
+			Job:       j,
+			Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}},
+			Standing:  backfill.Standing{Running: true, End: j.Estimate},
 		})
 		b.running = append(b.running, j.ID)
 	}

@@ -30,7 +30,7 @@ func TestAnOlderPluginPlansAllJobs(t *testing.T) {
 		"policy conservative knows of no depth of its plan: it plans all waiting jobs as they arrive")
 	newer := inProcess(t, Options{}, sdk.NewServer(named(t, "pc"), hclog.NewNullLogger()))
 	host := newHost(t, "fcfs", newer)
-	host.Plan(backfill.Planning{Depth: 1})
+	host.SetPlanning(backfill.Planning{Depth: 1})
 	decide := func(r backfill.Round, by string, beyond int) {
 		t.Helper()
 		d, err := host.Decide(t.Context(), r)

@@ -49,7 +49,7 @@ func (d *desk) plan(guarantees bool, reserved map[backfill.JobID]backfill.Time) 
 	for id, start := range reserved {
 		at := backfill.Time(d.now.Unix()) + start
 		m.Jobs = append(m.Jobs, negotiator.JobCheckpoint{
-			Job: &negotiator.Job{ID: id}, Start: at, End: at + 100,
+			Job: &negotiator.Job{ID: id}, Standing: backfill.Standing{Start: at, End: at + 100},
 			Placement: negotiator.Placement{{Slot: d.snapshot.Slots["a"].Ad, Count: 1}},
 		})
 	}

@@ -88,7 +88,8 @@ func (s *story) event(what string, words []string) string {
 		for i := 0; i < len(words); i += 3 {
 			at := backfill.Time(s.now.Unix() + s.cluster(words[i+2]))
 			plan.Jobs = append(plan.Jobs, negotiator.JobCheckpoint{
-				Job: &negotiator.Job{ID: s.ids[words[i]]}, Start: at, End: at + 60, Promised: true, Guarantee: at,
+				Job:       &negotiator.Job{ID: s.ids[words[i]]},
+				Standing:  backfill.Standing{Start: at, End: at + 60, Promised: true, Guarantee: at},
 				Placement: negotiator.Placement{{Slot: s.snapshot.Slots[words[i+1]].Ad, Count: 1}},
 			})
 		}

@@ -29,7 +29,7 @@ type answers struct {
 // answers returns the answers of the last plan; before the first cycle has ended, the error is
 // [ErrNoPlan].
 func (d *Daemon) answers() (*answers, error) {
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	if err != nil {
 		return nil, err
 	}

@@ -58,12 +58,12 @@ func TestThePolicyIsChosen(t *testing.T) {
 	registry.MustRegister(metrics{d})
 	found, err := registry.Gather()
 	require.NoError(t, err)
-	of := map[string]int{}
+	metrics := map[string]int{}
 	for _, family := range found {
-		of[family.GetName()] = len(family.GetMetric())
+		metrics[family.GetName()] = len(family.GetMetric())
 	}
-	require.Equal(t, 1, of["backfill_policy_changes_total"])
-	require.Equal(t, 2, of["backfill_policy_expected"])
+	require.Equal(t, 1, metrics["backfill_policy_changes_total"])
+	require.Equal(t, 2, metrics["backfill_policy_expected"])
 	require.NoError(t, end())
 	require.Nil(t, ReadPolicyChoice(New(w.options("easy")).Ad()), "its policy is not chosen")
 }

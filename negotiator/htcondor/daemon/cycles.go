@@ -125,7 +125,7 @@ func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided,
 	}
 	before := time.Now()
 	c.now.PlanCPU = cpu() - c.cpu
-	r.plan = c.d.n.Plan()
+	r.plan = c.d.n.Settled()
 	r.lost = c.pool.TakePlan(r.plan)
 	c.now.Publish += time.Since(before)
 	return r, nil

@@ -130,7 +130,7 @@ type Daemon struct {
 	n         *negotiator.Negotiator
 	pool      atomic.Pointer[Pool]
 	lastCycle atomic.Pointer[forecaster] // of the last cycle
-	forecast  atomic.Pointer[Forecast]   // the last one that foresee made, until explain takes it
+	forecast  atomic.Pointer[Forecast]   // the last one that was made, until explain takes it
 	askedOf   sync.Mutex                 // guards asked
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	newCycle  chan struct{}              // signals that a forecast is to be made
@@ -250,7 +250,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 		helpers.Go(func() { keepAlive(helping, d.o.Master, d.stuck, d.log) })
 	}
 	helpers.Go(func() { d.publish(helping) })
-	helpers.Go(func() { d.foresee(helping) })
+	helpers.Go(func() { d.makeForecasts(helping) })
 	helpers.Go(func() { d.choose(helping) })
 	err = d.schedule(ctx, hard)
 	if cause := context.Cause(ctx); ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -423,8 +423,9 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 func (d *Daemon) inForce() negotiator.Config {
 	c := d.o.Negotiator
 	if d.o.InForce != nil {
-		is := d.o.InForce()
-		c.Order, c.Policy, c.Fallback, c.Planning, c.Estimates = is.Order, is.Policy, is.Fallback, is.Planning, is.Estimates
+		now := d.o.InForce()
+		c.Order, c.Policy, c.Fallback = now.Order, now.Policy, now.Fallback
+		c.Planning, c.Estimates = now.Planning, now.Estimates
 	}
 	return c
 }

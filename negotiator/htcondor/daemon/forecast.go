@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -93,7 +92,7 @@ func (p *Forecast) add(c negotiator.JobCheckpoint) {
 	}
 	one.Situation = why.String()
 	if c.Placement != nil {
-		one.Start, one.Slots = seconds(c.Start), slots(places(c.Placement))
+		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
 	}
 	if c.Promised {
 		one.Guarantee = seconds(c.Guarantee)
@@ -110,7 +109,7 @@ func (j *JobForecast) expect(s *backfill.State, begins ahead.Beginning) {
 	}
 	j.Start = seconds(begins.At)
 	if j.Reserved != nil || j.Slots == "" {
-		j.Slots = slots(corePlaces(s, begins.Placement))
+		j.Slots = s.Places(begins.Placement).Short()
 	}
 	j.Reason = j.describe(s.Now(), time.Local)
 }
@@ -229,47 +228,6 @@ func (p *Forecast) Find(id backfill.JobID) (JobForecast, bool) {
 func seconds(t backfill.Time) *int64 {
 	n := int64(t)
 	return &n
-}
-
-// place is a number of chunks on a slot.
-type place struct {
-	slot   string
-	chunks int
-}
-
-func places(at negotiator.Placement) (all []place) {
-	for _, c := range at {
-		for _, slot := range c.Slots() {
-			all = append(all, place{slot, c.Count})
-		}
-	}
-	return all
-}
-
-func corePlaces(s *backfill.State, at backfill.Placement) (all []place) {
-	known := s.Slots()
-	for _, c := range at {
-		all = append(all, place{known[c.Slot].Name, c.Count})
-	}
-	return all
-}
-
-// slots lists the slots of a placement: the first four by name, and how many more.
-func slots(at []place) string {
-	const most = 4
-	parts := make([]string, 0, most+1)
-	for i, on := range at {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(at)-most))
-			break
-		}
-		text := on.slot
-		if on.chunks > 1 {
-			text += fmt.Sprintf(" ×%d", on.chunks)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // clock formats a time in a zone, without the year or day that it shares with now.

@@ -54,7 +54,7 @@ func TestForecast(t *testing.T) {
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
 	d := once(t, w, w.options("first-fit"), first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	second, known := plan.Find(2)
 	require.True(t, known)
@@ -66,18 +66,18 @@ func TestForecast(t *testing.T) {
 
 // farBehind runs a cycle with a queue that is longer by so many jobs than what is foreseen. It returns
 // the forecast, the list of jobs, and what is said of the last one.
-func farBehind(t *testing.T, by int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
+func farBehind(t *testing.T, further int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
 	t.Helper()
 	w := newWorld()
 	first := w.begin()
-	for id := range mostForeseen + by {
+	for id := range mostForeseen + further {
 		first.Submitted = append(first.Submitted, w.job(backfill.JobID(3+id), 4, 10))
 	}
 	last := first.Submitted[len(first.Submitted)-1]
 	o := w.options(policy)
 	o.Negotiator.Planning.Depth = depth
 	d := once(t, w, o, first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	listed, err := d.Plans(t.Context(), "")
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestBeyondTheDepth(t *testing.T) {
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
 	d := once(t, w, o, first)
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	for id, want := range map[backfill.JobID]struct {
 		start int64

@@ -69,7 +69,7 @@ func (p *forecaster) make() *Forecast {
 	f := &Forecast{Now: s.Now(), Further: p.further, byID: make(map[backfill.JobID]int, len(p.waiting)+len(p.jobs))}
 	for i, job := range p.waiting {
 		settled := negotiator.JobCheckpoint{Job: job} // it only waits
-		if at, is := slices.BinarySearchFunc(p.jobs, job.ID, byID); is {
+		if at, found := slices.BinarySearchFunc(p.jobs, job.ID, byID); found {
 			settled = p.jobs[at]
 		}
 		f.add(settled)

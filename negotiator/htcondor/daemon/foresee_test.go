@@ -35,7 +35,7 @@ func TestRanges(t *testing.T) {
 		o := w.options(policy)
 		o.Negotiator.Estimates, o.Futures = learned(t), 32
 		d := once(t, w, o, first)
-		plan, err := d.Plan()
+		plan, err := d.Forecast()
 		require.NoError(t, err)
 		for _, id := range []backfill.JobID{2, 3} {
 			j, known := plan.Find(id)
@@ -53,7 +53,7 @@ func TestRanges(t *testing.T) {
 			require.Regexp(t, `^1970-01-01 |^\d\d:\d\d:\d\d–\d\d:\d\d:\d\d$`, read.Span(time.UTC))
 		}
 		o.Futures = 1
-		plan, err = once(t, w, o, w.begin()).Plan()
+		plan, err = once(t, w, o, w.begin()).Forecast()
 		require.NoError(t, err)
 		second, _ := plan.Find(2)
 		require.Nil(t, second.P10)
@@ -84,7 +84,7 @@ func TestAPolicyThatCannotBePlayed(t *testing.T) {
 	o.Logger = logTo(log)
 	o.Negotiator.Policy = onlyOne{o.Negotiator.Policy}
 	d := once(t, w, o, w.begin())
-	plan, err := d.Plan()
+	plan, err := d.Forecast()
 	require.NoError(t, err)
 	second, _ := plan.Find(2)
 	require.EqualValues(t, 1100, *second.Start, "its reservation")

@@ -126,8 +126,10 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	}
 	for _, j := range saved.Jobs {
 		m.Jobs = append(m.Jobs, negotiator.JobCheckpoint{
-			Job: w.jobs[backfill.JobID(j.Cluster)], Running: j.Running, Start: j.Start, End: j.End,
-			Promised: j.Promised, Guarantee: j.Guarantee,
+			Job: w.jobs[backfill.JobID(j.Cluster)],
+			Standing: backfill.Standing{
+				Running: j.Running, Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+			},
 			Placement: negotiator.Placement{{Slot: w.slot, Count: 1}},
 		})
 	}
@@ -157,8 +159,10 @@ func (w *world) Saved(m negotiator.Checkpoint) *track.SavedState {
 		if j.Placement != nil {
 			saved.Jobs = append(saved.Jobs, track.SavedJob{
 				Schedd: "a", Cluster: int64(j.Job.ID), Submit: j.Job.Submit, Nodes: 1,
-				Estimate: j.Job.Estimate, Running: j.Running,
-				Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+				Estimate: j.Job.Estimate,
+				Standing: backfill.Standing{
+					Running: j.Running, Start: j.Start, End: j.End, Promised: j.Promised, Guarantee: j.Guarantee,
+				},
 			})
 		}
 	}

@@ -175,7 +175,7 @@ func TestLedger(t *testing.T) {
 	require.NoError(t, err)
 	saved := &track.SavedState{
 		Now: 5, Policy: "pc", Guarantees: true, Slots: []track.SavedSlot{{Name: "a", Capacity: backfill.Vector{1}}},
-		Jobs: []track.SavedJob{{Schedd: "s", Cluster: 1, Promised: true, Guarantee: 9}, {Schedd: "s", Cluster: 2}},
+		Jobs: []track.SavedJob{{Schedd: "s", Cluster: 1, Standing: backfill.Standing{Promised: true, Guarantee: 9}}, {Schedd: "s", Cluster: 2}},
 	}
 	require.NoError(t, s.Save(saved))
 	require.NoError(t, s.Save(saved), "nothing is new")

@@ -37,9 +37,9 @@ func signalTo(c chan<- struct{}) {
 	}
 }
 
-// foresee makes forecasts beside the cycles, until the context ends. If a forecast takes longer
+// makeForecasts makes forecasts beside the cycles, until the context ends. If a forecast takes longer
 // than a cycle, it skips cycles.
-func (d *Daemon) foresee(ctx context.Context) {
+func (d *Daemon) makeForecasts(ctx context.Context) {
 	defer d.twins.Close()
 	defer d.asking.Close()
 	defer context.AfterFunc(ctx, func() {
@@ -166,9 +166,9 @@ func (d *Daemon) beReady() {
 // ErrNoPlan says that no cycle has ended yet.
 var ErrNoPlan = errors.New("there is no plan yet: the first cycle is not over")
 
-// Plan returns the forecast of the last cycle; before the first cycle has ended, the error is
+// Forecast returns that of the last cycle; before the first cycle has ended, the error is
 // [ErrNoPlan].
-func (d *Daemon) Plan() (*Forecast, error) {
+func (d *Daemon) Forecast() (*Forecast, error) {
 	p := d.lastCycle.Load()
 	if p == nil {
 		return nil, ErrNoPlan

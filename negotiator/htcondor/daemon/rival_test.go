@@ -185,7 +185,7 @@ func TestRivalVanishes(t *testing.T) {
 	meet()
 	w.deltas <- negotiator.Delta{Now: 1002}
 	plan := poll.Until(t, "the next plan", func() (seen *Forecast, so bool) {
-		seen, _ = d.Plan()
+		seen, _ = d.Forecast()
 		return seen, seen != nil && seen.Now == 1002
 	})
 	second, known := plan.Find(2)
@@ -235,8 +235,8 @@ func TestTwoBegin(t *testing.T) {
 	// Two that were started in the same second agree as well.
 	a, b := New(Options{Address: "<127.0.0.1:1>"}), New(Options{Address: "<127.0.0.1:2>"})
 	b.status.started = a.status.started
-	of := func(d *Daemon) observe.Other {
+	other := func(d *Daemon) observe.Other {
 		return observe.Other{Address: d.o.Address, Started: d.status.started, Ours: true}
 	}
-	require.NotEqual(t, a.before(of(b)), b.before(of(a)))
+	require.NotEqual(t, a.before(other(b)), b.before(other(a)))
 }

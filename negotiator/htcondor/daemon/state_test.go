@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
@@ -29,7 +30,7 @@ import (
 func promises() *track.SavedState {
 	saved := &track.SavedState{Version: track.SavedVersion, Now: 5, Policy: "pc", Guarantees: true}
 	for i := range int64(500) { // in the order of their keys
-		saved.Jobs = append(saved.Jobs, track.SavedJob{Schedd: "s", Cluster: 1000 + i, Promised: true, Guarantee: 4711})
+		saved.Jobs = append(saved.Jobs, track.SavedJob{Schedd: "s", Cluster: 1000 + i, Standing: backfill.Standing{Promised: true, Guarantee: 4711}})
 	}
 	return saved
 }

@@ -48,7 +48,7 @@ type web struct {
 
 // sending is a listing that is on its way to readers.
 type sending struct {
-	of      *listing
+	list    *listing
 	readers int
 	cut     chan struct{} // closed when they must end
 }
@@ -248,10 +248,10 @@ func (l *listing) named(tags []string) bool {
 func (w *web) begin(l *listing) (cut <-chan struct{}, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i := slices.IndexFunc(w.sending, func(s *sending) bool { return s.of == l })
+	i := slices.IndexFunc(w.sending, func(s *sending) bool { return s.list == l })
 	if i < 0 {
 		i = len(w.sending)
-		w.sending = append(w.sending, &sending{of: l, cut: make(chan struct{})})
+		w.sending = append(w.sending, &sending{list: l, cut: make(chan struct{})})
 	}
 	s := w.sending[i]
 	s.readers++

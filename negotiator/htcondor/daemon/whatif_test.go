@@ -19,9 +19,9 @@ func TestWhatIf(t *testing.T) {
 	first := w.begin()
 	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
 	d := once(t, w, w.options("conservative"), first)
-	before, err := d.Plan()
+	before, err := d.Forecast()
 	require.NoError(t, err)
-	was := d.n.State().Snapshot()
+	schedule := d.n.State().Snapshot()
 	ask := func(question string) (a whatif.Answer) {
 		ad := d.WhatIf(t.Context(), question)
 		text, answered := ad.Text("Answer")
@@ -42,10 +42,10 @@ func TestWhatIf(t *testing.T) {
 	require.Equal(t, "2.0", a.Change.Broken[0].Job)
 	require.EqualValues(t, 1110, *a.Change.Broken[0].After)
 
-	after, err := d.Plan()
+	after, err := d.Forecast()
 	require.NoError(t, err)
 	require.Same(t, before, after)
-	require.Equal(t, was, d.n.State().Snapshot(), "nothing is touched")
+	require.Equal(t, schedule, d.n.State().Snapshot(), "nothing is touched")
 
 	for question, why := range map[string]string{
 		`{`:                        "the question cannot be read",

@@ -157,10 +157,10 @@ func TestHopelessJobsYield(t *testing.T) {
 		}
 	}
 	unmatched := func(ids ...backfill.JobID) func(*pool) {
-		return plans(negotiator.JobCheckpoint{Held: "no slot", Unmatched: true}, ids...)
+		return plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "no slot"}, Unmatched: true}, ids...)
 	}
-	large := plans(negotiator.JobCheckpoint{Held: "is too large"}, 1)
-	unknown := plans(negotiator.JobCheckpoint{Held: "no slot", Unknown: "too expensive"}, 1)
+	large := plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "is too large"}}, 1)
+	unknown := plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "no slot"}, Unknown: "too expensive"}, 1)
 	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
 	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + full}
 	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{

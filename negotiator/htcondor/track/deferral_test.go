@@ -105,7 +105,8 @@ func TestDeferredIsLonger(t *testing.T) {
 	p.start(1, sent, "a")
 	slot := p.belief.slots["slot1@a"].reported
 	saved := p.belief.Save(negotiator.Checkpoint{Now: begin, Slots: []*negotiator.Slot{slot}, Jobs: []negotiator.JobCheckpoint{{
-		Job: limited, Placement: negotiator.Placement{{Slot: slot, Count: 1}}, Running: true, Start: begin, End: begin + 810,
+		Job: limited, Placement: negotiator.Placement{{Slot: slot, Count: 1}},
+		Standing: backfill.Standing{Running: true, Start: begin, End: begin + 810},
 	}}})
 	p.now = p.now.Add(7 * time.Second)
 	m, flying := p.restore(saved)

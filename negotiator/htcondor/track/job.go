@@ -69,10 +69,7 @@ type hopeless struct {
 }
 
 // Place is a number of a job's chunks on a slot.
-type Place struct {
-	Slot   string `json:"slot"`
-	Chunks int    `json:"chunks"`
-}
+type Place = backfill.Place
 
 // placesOf returns the places of a placement, sorted by slot.
 func placesOf(at negotiator.Placement) []Place {
@@ -85,13 +82,7 @@ func placesOf(at negotiator.Placement) []Place {
 }
 
 // list formats places as a [negotiator.Placement] formats itself.
-func list(at []Place) string {
-	places := make(negotiator.Placement, len(at))
-	for i, a := range at {
-		places[i] = negotiator.Chunks{Slot: &negotiator.Slot{Name: a.Slot}, Count: a.Chunks}
-	}
-	return places.String()
-}
+func list(at []Place) string { return backfill.Places(at).String() }
 
 // Submitter returns the name of the submitter for whom the job is negotiated.
 func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }

@@ -187,7 +187,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 		return negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{j}}
 	}
 	promised := func(at backfill.Time) negotiator.JobCheckpoint {
-		return negotiator.JobCheckpoint{Promised: true, Guarantee: begin + at}
+		return negotiator.JobCheckpoint{Standing: backfill.Standing{Promised: true, Guarantee: begin + at}}
 	}
 	for name, c := range map[string]struct {
 		edited bool
@@ -196,9 +196,9 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 	}{
 		"promised a later start":    {plans: []negotiator.JobCheckpoint{promised(81), promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 81}}},
 		"promised the same start":   {plans: []negotiator.JobCheckpoint{promised(80), promised(90)}},
-		"started at once":           {plans: []negotiator.JobCheckpoint{{Running: true, Start: begin + 60}}},
-		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Running: true, Start: begin + 90}}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
-		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Held: "for a while"}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
+		"started at once":           {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 60}}}},
+		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 90}}}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
+		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Held: "for a while"}}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
 		"edited meanwhile":          {edited: true, plans: []negotiator.JobCheckpoint{promised(90)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 // A promise ends with the plan in which the job only waits.
 func TestPlanWithoutPromise(t *testing.T) {
 	p := on(t, 3)
-	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
+	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Standing: backfill.Standing{Promised: true, Guarantee: begin + 80}}
 	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	require.EqualValues(t, begin+80, p.belief.Job(3).promised)
 	p.belief.TakePlan(negotiator.Checkpoint{})
@@ -235,7 +235,7 @@ func TestPlanWithoutPromise(t *testing.T) {
 // back.
 func TestPromiseEndsOutsideThePlan(t *testing.T) {
 	p := on(t, 3)
-	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
+	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Standing: backfill.Standing{Promised: true, Guarantee: begin + 80}}
 	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	p.job(3, is("wrong", func(s *observe.Spec) { s.Wrong = errors.New("no number") }))
 	require.Contains(t, p.look(), "removed #3")

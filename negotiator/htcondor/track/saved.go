@@ -44,20 +44,16 @@ type SavedSlot struct {
 // SavedJob is a job with a place or a promise. Request, Nodes and Estimate tell whether it is still
 // the same job; Ahead is for how long its claim is idle before it runs, see [observe.Deferral].
 type SavedJob struct {
-	Schedd    string          `json:"schedd"`
-	Cluster   int64           `json:"cluster"`
-	Proc      int64           `json:"proc"`
-	Submit    backfill.Time   `json:"submit"`
-	Nodes     int             `json:"nodes"`
-	Request   backfill.Vector `json:"request"`
-	Estimate  backfill.Time   `json:"estimate"`
-	Ahead     backfill.Time   `json:"ahead,omitempty"`
-	Running   bool            `json:"running,omitempty"`
-	Places    []Place         `json:"places,omitempty"`
-	Start     backfill.Time   `json:"start,omitempty"`
-	End       backfill.Time   `json:"end,omitempty"`
-	Promised  bool            `json:"promised,omitempty"`
-	Guarantee backfill.Time   `json:"guarantee,omitempty"`
+	Schedd   string          `json:"schedd"`
+	Cluster  int64           `json:"cluster"`
+	Proc     int64           `json:"proc"`
+	Submit   backfill.Time   `json:"submit"`
+	Nodes    int             `json:"nodes"`
+	Request  backfill.Vector `json:"request"`
+	Estimate backfill.Time   `json:"estimate"`
+	Ahead    backfill.Time   `json:"ahead,omitempty"`
+	Places   []Place         `json:"places,omitempty"`
+	backfill.Standing
 }
 
 // Save puts a negotiator's checkpoint into a form that outlives the process.
@@ -76,8 +72,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		saved.Jobs = append(saved.Jobs, SavedJob{
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
 			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
-			Places:  placesOf(c.Placement),
-			Running: c.Running, Start: c.Start, End: c.End, Promised: c.Promised, Guarantee: c.Guarantee,
+			Places: placesOf(c.Placement), Standing: c.Standing,
 		})
 	}
 	saved.Leases = b.lending.save()
@@ -196,9 +191,7 @@ func (former SavedJob) key() observe.JobKey {
 }
 
 func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
-	return negotiator.JobCheckpoint{
-		Running: former.Running, Start: former.Start, End: former.End, Promised: former.Promised, Guarantee: former.Guarantee,
-	}
+	return negotiator.JobCheckpoint{Standing: former.Standing}
 }
 
 // canBe tells whether the times of a saved job are ones that a negotiator can have saved.

@@ -30,8 +30,10 @@ func leave(t *testing.T) (*pool, *SavedState) {
 	standing := func(id backfill.JobID, slot string, running bool, start backfill.Time) negotiator.JobCheckpoint {
 		j := p.belief.Job(id)
 		return negotiator.JobCheckpoint{
-			Job: p.belief.report(j, j.Phase, 0), Placement: at(slot), Running: running, Start: start, End: start + 660,
-			Promised: id == 4, Guarantee: start,
+			Job: p.belief.report(j, j.Phase, 0), Placement: at(slot),
+			Standing: backfill.Standing{
+				Running: running, Start: start, End: start + 660, Promised: id == 4, Guarantee: start,
+			},
 		}
 	}
 	saved := p.belief.Save(negotiator.Checkpoint{

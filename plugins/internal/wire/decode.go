@@ -76,11 +76,14 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
 			return backfill.JobState{
-				Job: decodeJob(j.GetJob()), Running: j.GetRunning(), Held: j.GetHeld(), Key: j.GetKey(),
+				Job: decodeJob(j.GetJob()), Key: j.GetKey(),
 				Alone:     j.GetAlone(),
-				Placement: decodePlacement(j.GetPlacement()), Start: backfill.Time(j.GetStart()),
-				End:      backfill.Time(j.GetEnd()),
-				Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
+				Placement: decodePlacement(j.GetPlacement()),
+
+				Standing: backfill.Standing{
+					Running: j.GetRunning(), Held: j.GetHeld(), Start: backfill.Time(j.GetStart()), End: backfill.Time(j.GetEnd()),
+					Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
+				},
 			}
 		}),
 		Wakes:     each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),

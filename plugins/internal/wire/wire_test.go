@@ -423,11 +423,15 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 	})
 	jobs := rapid.Custom(func(t *rapid.T) backfill.JobState {
 		return backfill.JobState{
-			Job: job().Draw(t, "job"), Running: rapid.Bool().Draw(t, "running"), Held: rapid.String().Draw(t, "held"),
+			Job: job().Draw(t, "job"),
 			Key: key().Draw(t, "key"), Alone: rapid.Bool().Draw(t, "alone"),
 			Placement: placement().Draw(t, "placement"),
-			Start:     instant().Draw(t, "start"), End: instant().Draw(t, "end"),
-			Promised: rapid.Bool().Draw(t, "promised"), Guarantee: instant().Draw(t, "guarantee"),
+
+			Standing: backfill.Standing{
+				Running: rapid.Bool().Draw(t, "running"), Held: rapid.String().Draw(t, "held"),
+				Start: instant().Draw(t, "start"), End: instant().Draw(t, "end"),
+				Promised: rapid.Bool().Draw(t, "promised"), Guarantee: instant().Draw(t, "guarantee"),
+			},
 		}
 	})
 	freed := rapid.Custom(func(t *rapid.T) backfill.Freed {
