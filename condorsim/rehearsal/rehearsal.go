@@ -80,9 +80,9 @@ func defaultEstimate(s config.Config) backfill.Time {
 	return backfill.Time(s.DefaultEstimate / time.Second)
 }
 
-// Ran says what was run so far.
-func (p *Rehearsal) Ran() report.Run {
-	all := p.Activator.Ran()
+// Summary says what was run so far.
+func (p *Rehearsal) Summary() report.Run {
+	all := p.Ran()
 	first := all[0]
 	run := report.Run{Policy: first.Policy, Order: first.Order, Options: first.Options, Estimates: first.Estimates}
 	for _, change := range all[1:] {

@@ -64,7 +64,7 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		defer view.Interact(ctx, stage.Keys, quit)()
 		watch = view
 	} else {
-		ran := p.Ran()
+		ran := p.Summary()
 		about := []any{
 			"policy", ran.Policy, "order", ran.Order, "jobs", len(p.Workload.Jobs), "slots", len(p.Workload.Slots), "speed",
 			p.Settings.Speed,

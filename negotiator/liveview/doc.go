@@ -3,9 +3,8 @@
 //
 //   - view.go: a [View] is the picture, the screens between which keys choose, and the terminal's size;
 //   - draw.go: what is on the picture: bars of resources, tables of slots and waiting jobs;
-//   - keys.go: what keys do;
-//   - terminal_unix.go, terminal_linux.go, terminal_bsd.go, terminal_other.go: reading keys, and
-//     leaving the terminal to others after Ctrl-Z;
+//   - keys.go: keys, and leaving the terminal to others after Ctrl-Z;
+//   - terminal_unix.go, terminal_linux.go, terminal_bsd.go, terminal_other.go: how a system does that;
 //   - log.go: the same run as log lines ([Log]).
 //
 // It knows no policy and no simulator: its caller says what is shown ([Show]).

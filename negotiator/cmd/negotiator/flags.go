@@ -58,9 +58,9 @@ func (c *poolFlags) source() *source.Settings {
 	return &source.Settings{File: c.Config, Pool: c.Pool, Flags: c}
 }
 
-// strings are the values of the flags that set one text, by the key of the setting; nil where a flag is
+// texts are the values of the flags that set one text, by the key of the setting; nil where a flag is
 // not given.
-func (c *poolFlags) strings() map[string]*string {
+func (c *poolFlags) texts() map[string]*string {
 	return map[string]*string{
 		"pool":               c.Pool,
 		"workload":           c.Workload,
@@ -82,7 +82,7 @@ func (c *poolFlags) strings() map[string]*string {
 
 // Over overrides settings with the flags.
 func (c *poolFlags) Over(s *config.Config) {
-	for key, value := range c.strings() {
+	for key, value := range c.texts() {
 		if value != nil {
 			*config.Named(key).Target(s).(*string) = *value
 		}
@@ -109,5 +109,5 @@ func (c *poolFlags) Given(key string) bool {
 	case "estimates_options":
 		return c.EstimatesOpt != nil
 	}
-	return c.strings()[key] != nil
+	return c.texts()[key] != nil
 }

@@ -96,9 +96,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if c.JSON {
-		return report.JSON(os.Stdout, p.Ran(), result, nil)
+		return report.JSON(os.Stdout, p.Summary(), result, nil)
 	}
-	return report.Table(os.Stdout, p.Ran(), result, nil)
+	return report.Table(os.Stdout, p.Summary(), result, nil)
 }
 
 // runDaemon schedules a real pool.
