@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -114,9 +115,9 @@ func describePolicy(s backfill.PolicySpec, from string) Policy {
 
 // Tables lists policies in tables that fit a hundred columns.
 func Tables(all []Policy) string {
-	list := cli.WrappedTable([]int{12, 25, 22, 16, 9}, "policy", "what it does", "what it promises", "source", "queue")
-	plugins := cli.WrappedTable([]int{12, 38, 40}, "policy", "plugin", "why it cannot be used")
-	options := cli.WrappedTable([]int{10, 20, 14, 16, 24}, "policy", "option", "default", "values", "what it sets")
+	list := wrappedTable([]int{12, 25, 22, 16, 9}, "policy", "what it does", "what it promises", "source", "queue")
+	plugins := wrappedTable([]int{12, 38, 40}, "policy", "plugin", "why it cannot be used")
+	options := wrappedTable([]int{10, 20, 14, 16, 24}, "policy", "option", "default", "values", "what it sets")
 	for _, p := range all {
 		if p.From != linkedIn {
 			plugins.AppendRow(table.Row{p.Name, cli.Shown(p.From), cli.Shown(p.Error)})
@@ -147,4 +148,19 @@ func Tables(all []Policy) string {
 		out += "\nOptions of the policies (--policy-opt OPTION=VALUE):\n\n" + options.Render() + "\n"
 	}
 	return out
+}
+
+// wrappedTable makes a table whose columns are no wider than the given widths.
+func wrappedTable(widths []int, header ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.SeparateRows = true
+	t.AppendHeader(header)
+	var columns []table.ColumnConfig
+	for i, width := range widths {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
+	}
+	t.SetColumnConfigs(columns)
+	return t
 }

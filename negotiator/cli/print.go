@@ -47,21 +47,6 @@ func Table(header ...any) table.Writer {
 	return t
 }
 
-// WrappedTable makes a table whose columns are no wider than the given widths.
-func WrappedTable(widths []int, header ...any) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.SeparateRows = true
-	t.AppendHeader(header)
-	var columns []table.ColumnConfig
-	for i, width := range widths {
-		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
-	}
-	t.SetColumnConfigs(columns)
-	return t
-}
-
 // First returns the first elements, up to the limit; 0: all.
 func First[T any](all []T, limit int) []T {
 	if limit == 0 {
