@@ -16,9 +16,10 @@ TEST ?= go test
 FUZZTIME ?= 10s
 PKG ?= ./negotiator/... ./plugins/...
 SEED ?= 1
+REF ?= HEAD
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
-.PHONY: help build test race pool slowest lint fmt fuzz stress soak bench proto baseline tools ci
+.PHONY: help build test race pool slowest lint fmt fuzz stress soak bench identical proto baseline tools ci
 
 help: ## which target answers which question, and how long it takes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +66,9 @@ soak: ## what is still wrong? everything that searches for faults, each fuzz tar
 
 bench: ## is it fast? the benchmarks, six times each, for benchstat
 	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
+
+identical: ## are the schedules still the same? forty runs over eight traces, against the commit REF (four minutes)
+	.ci/identical $(REF)
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
 	cd plugins/policyv1 && PATH="$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate

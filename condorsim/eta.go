@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // Eta says how [RunEta] finds out how true the start times are that waiting jobs are told.
@@ -95,7 +96,7 @@ type teller struct {
 	w              *Workload
 	main, fallback backfill.Repeatable
 	n              *negotiator.Negotiator
-	twins          negotiator.Twins // decide in the plays
+	twins          outlook.Twins // decide in the plays
 
 	arriving, rising map[backfill.JobID]bool // the jobs still to be told, at their arrival and as heads
 	asked            chan question
@@ -107,7 +108,7 @@ type teller struct {
 
 // question is a copy of the schedule, and the jobs that are told now when they will start in it.
 type question struct {
-	outlook *negotiator.Outlook
+	outlook *outlook.Outlook
 	arrived []backfill.JobID
 	head    []backfill.JobID // one at most
 }
@@ -213,7 +214,7 @@ func (t *teller) Cycle(r *negotiator.Report) error {
 		}
 	}
 	if len(q.arrived)+len(q.head) > 0 {
-		q.outlook = t.n.Outlook()
+		q.outlook = outlook.New(t.n)
 		t.asked <- q
 	}
 	return nil
@@ -222,16 +223,12 @@ func (t *teller) Cycle(r *negotiator.Report) error {
 // tell plays a copy ahead, and notes what its jobs are told.
 func (t *teller) tell(ctx context.Context, q question, fail context.CancelCauseFunc) error {
 	of := append(slices.Clone(q.arrived), q.head...)
-	rules := func() (ahead.Rules, func(), error) {
-		made, done, err := t.twins.Rules(ctx, q.outlook)
-		made.Refused = func(r backfill.Refusal) { // a start by the fallback would not be the policy's
-			fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
-		}
-		return made, done, err
+	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
+		fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
 	}
-	ranges, err := q.outlook.Futures(ctx, negotiator.FuturesOptions{
+	ranges, err := t.twins.Ranges(ctx, q.outlook, outlook.FuturesOptions{
 		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: of}, Seed: t.eta.Seed,
-	}, rules, ahead.Bounds{})
+	}, ahead.Bounds{}, refused)
 	if err != nil {
 		return err
 	}

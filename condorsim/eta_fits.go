@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // fitsOf returns where the schedule has waiting jobs, without playing it ahead: at their
 // reservations, and the others at their earliest fits beside those before them. Reservations that
 // rest on requested times move forward as far as predicted ones allow. It is what start times that
 // are played are compared with.
-func fitsOf(o *negotiator.Outlook, of []backfill.JobID) map[backfill.JobID]backfill.Time {
+func fitsOf(o *outlook.Outlook, of []backfill.JobID) map[backfill.JobID]backfill.Time {
 	s := o.State()
 	found := map[backfill.JobID]backfill.Time{}
 	if _, guarantees := s.Policy(); guarantees {
@@ -45,7 +45,7 @@ func fitsOf(o *negotiator.Outlook, of []backfill.JobID) map[backfill.JobID]backf
 
 // foreseen returns the reservations of a policy that gives guarantees, each moved forward in the
 // order of their starts as far as predicted run times allow. It changes the state.
-func foreseen(o *negotiator.Outlook, s *backfill.State) map[backfill.JobID]backfill.Time {
+func foreseen(o *outlook.Outlook, s *backfill.State) map[backfill.JobID]backfill.Time {
 	found := map[backfill.JobID]backfill.Time{}
 	round := backfill.Round{Now: s.Now()}
 	var waiting []backfill.JobState
@@ -95,7 +95,7 @@ func foreseen(o *negotiator.Outlook, s *backfill.State) map[backfill.JobID]backf
 }
 
 // endOf returns when a running job ends by its prediction, doubled while it has outlived that.
-func endOf(j backfill.JobState, known negotiator.Prediction, now backfill.Time) backfill.Time {
+func endOf(j backfill.JobState, known outlook.Prediction, now backfill.Time) backfill.Time {
 	for d := known.Predicted; d < known.Requested; d *= 2 {
 		if j.Start+d > now {
 			return j.Start + d

@@ -157,7 +157,7 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 	}
 	plays := make([]*ahead.Play, f.fair.Workers)
 	for i := range plays {
-		rules := ahead.Rules{Order: f.order(c.Order.Of(jobs, f.w.Schema.Resources)), Refused: refused}
+		rules := ahead.Rules{Order: f.order(c.Order.Of(jobs, f.w.Schema.Resources, 0)), Refused: refused}
 		var err error
 		if rules.Policy, err = again(main); err == nil {
 			rules.Fallback, err = again(fallback)

@@ -53,10 +53,25 @@ var arrows = []struct{ of, may, tests string }{
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
-	{"negotiator", "classad backfill/... negotiator/matchmaker", ""},
+	{"negotiator", "classad backfill/... negotiator/matchmaker", "negotiator/outlook"},
 	{"negotiator/matchmaker", "classad backfill", "classad/classadtest"},
-	{"negotiator/whatif", "classad backfill/... negotiator", ""},
-	{"negotiator/auto", "classad backfill/... negotiator", ""},
+	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
+	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
+	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
+	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
+	// Besides commands, these two alone start plugins.
+	{"negotiator/active", "backfill/... negotiator negotiator/{auto,cli,config,source} plugins/{choose,host}", ""},
+	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
+	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
+	{
+		"negotiator/ask", "classad backfill negotiator/{cli,config,source,whatif} " +
+			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
+	},
+	{
+		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
+			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track}",
+		"condorsim/rehearsal",
+	},
 	{"negotiator/cli", "backfill negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
@@ -78,7 +93,7 @@ var arrows = []struct{ of, may, tests string }{
 	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",
-		"classad/... backfill negotiator negotiator/htcondor/{accountant,cedar,client,security}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{accountant,cedar,client,security}",
 		"negotiator/htcondor/fakes",
 	},
 	{
@@ -87,11 +102,11 @@ var arrows = []struct{ of, may, tests string }{
 	},
 	{
 		"negotiator/htcondor/dispatch",
-		"classad/... backfill negotiator negotiator/htcondor/{cedar,client,observe,security,track}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,client,observe,security,track}",
 		"negotiator/htcondor/{accountant,fakes}",
 	},
 	{
-		"negotiator/htcondor", "classad backfill negotiator " +
+		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
 			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},
@@ -101,7 +116,8 @@ var arrows = []struct{ of, may, tests string }{
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
-		"condorsim", "classad backfill/... negotiator condorsim/input/... condorsim/output/{metrics,wholefile}",
+		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
+			"condorsim/output/{metrics,wholefile}",
 		"condorsim/output/report negotiator/auto",
 	},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
@@ -113,6 +129,10 @@ var arrows = []struct{ of, may, tests string }{
 	},
 	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
+	{
+		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
+			"negotiator/{active,cli,config,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
+	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
@@ -138,9 +158,9 @@ var walls = []struct{ of, never, why string }{
 		"what changed follows from belief, snapshot and time alone",
 	},
 	{
-		"negotiator negotiator/{cli,config,matchmaker} condorsim/...",
+		"negotiator negotiator/{active,ask,catalogue,cli,config,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
 		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
-		"only commands know plugins and HTTP",
+		"plugins/host alone speaks to plugins, and the daemon alone HTTP",
 	},
 	{
 		"backfill/conformance plugins/check", "testing github.com/stretchr/testify/...",
@@ -150,7 +170,8 @@ var walls = []struct{ of, never, why string }{
 
 // clockless are the packages that take the time as an argument and never read a clock or wait.
 // Commands may.
-const clockless = "backfill/... negotiator negotiator/{config,matchmaker,strictyaml} " +
+const clockless = "backfill/... negotiator " +
+	"negotiator/{active,ask,catalogue,config,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
 	"negotiator/htcondor/track condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
@@ -226,6 +247,16 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/matchmaker", imports: "negotiator"},
 		{of: "negotiator", imports: "plugins/host"},
 		{of: "negotiator", test: "condorsim"},
+		{of: "negotiator", imports: "negotiator/outlook"},
+		{of: "negotiator/outlook", imports: "negotiator/whatif"},
+		{of: "negotiator/active", imports: "condorsim/output/report"},
+		{of: "negotiator/active", imports: "plugins/serve"},
+		{of: "negotiator/ask", imports: "negotiator/process"},
+		{of: "negotiator/liveview", imports: "condorsim"},
+		{of: "negotiator/process", imports: "plugins/choose"},
+		{of: "negotiator/process", imports: "condorsim/rehearsal"},
+		{of: "negotiator/process", imports: "net/http"},
+		{of: "condorsim/rehearsal", imports: "plugins/choose"},
 		{of: "negotiator/made-up", imports: "condorsim/input/history"},
 		{of: "negotiator/htcondor/cedar", imports: "negotiator/htcondor/security"},
 		{of: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},

@@ -18,23 +18,19 @@
 //
 // A negotiator that ends leaves a [Checkpoint], and [Restore] continues from it.
 //
-// Files, from the top down; each uses only those below it:
+// Files, from the top down; each calls only those below it:
 //
 //	run.go         the loop, and one step of it
 //	cycle.go       one cycle: phases 2 to 6
 //	checkpoint.go  the state from which a new negotiator continues
+//	suppose.go     what jobs and slots would be to the plan that are not in the pool
+//	report.go      what came of a cycle
+//	copy.go        a copy of the schedule, which package outlook plays ahead
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
-//	jobs.go        the jobs that wait, run or are held, and their autoclusters
-//	twins.go       further deciders of the policy in charge, for plays
-//	arrivals.go    who comes in a future, from those that came in the last days
-//	taking.go      what a play begins with if another policy takes over in it, or jobs come again
-//	futures.go     the range of starts, if run times are drawn from past ones
-//	suppose.go     what is not so: further jobs and slots, other policies and estimators
-//	outlook.go     a copy of the schedule, to be played ahead beside the cycles
-//	report.go      what came of a cycle
 //	predict.go     the predicted run times of jobs
+//	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
 //	inventory.go   numbers for slots and bundles, and the translation of placements
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs

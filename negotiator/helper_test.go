@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -72,6 +73,10 @@ func cycle(tb testing.TB, n *Negotiator, d Delta) Report {
 	require.NoError(tb, err)
 	return *r
 }
+
+// CheckOutlook plays a negotiator's schedule ahead, and checks what it says of the jobs; see
+// outlook_test.go.
+var CheckOutlook func(*rapid.T, *Negotiator)
 
 // started lists what a cycle started as job@slot×chunks.
 func started(r Report) []string {

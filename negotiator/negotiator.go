@@ -74,7 +74,7 @@ type Negotiator struct {
 	order       Order
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
-	arrived     []arrived        // the last jobs that arrived
+	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
 	asked       *Change          // for by ChangeNext; nil: nothing

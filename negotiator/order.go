@@ -56,6 +56,12 @@ func OrderBy(key backfill.Order) Order { return Order{named: key} }
 // for one cycle, such as the users' fair share. Who looks ahead takes the last keys to stay.
 func OrderOfCycle(key backfill.Order) Order { return Order{named: key, once: true} }
 
+// OfCycle reports whether the keys hold for one cycle; see [OrderOfCycle].
+func (o Order) OfCycle() bool { return o.once }
+
+// IsExpression reports whether the order is an expression, which sees the jobs' ads.
+func (o Order) IsExpression() bool { return o.expression != nil }
+
 // OrderNamed returns the order of that name, or of the expression after "expr:". The error of a
 // wrong expression is a [*classad.SyntaxError].
 func OrderNamed(name string) (Order, error) {
@@ -127,10 +133,11 @@ func (o Order) of(
 	return p.key, p
 }
 
-// Of returns the order as a function over these jobs, in a pool with these resources, cpus first.
-// The function is not safe for concurrent use and keeps a value for each job.
-func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string) backfill.Order {
-	order, _ := o.of(func(id backfill.JobID) *Job { return jobs[id] }, resources, 0)
+// Of returns the order as a function over these jobs, in a pool with these resources, cpus first, and
+// this slack in the jobs' estimates. The function is not safe for concurrent use and keeps a value for
+// each job.
+func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time) backfill.Order {
+	order, _ := o.of(func(id backfill.JobID) *Job { return jobs[id] }, resources, slack)
 	return order
 }
 

@@ -258,7 +258,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 			require.NoError(r, err)
 			require.Equal(r, outcome(without, want), outcome(with, got))
 			require.Equal(r, textOf(without.Checkpoint()), textOf(with.Checkpoint()))
-			checkOutlook(t, r, with)
+			CheckOutlook(r, with)
 		}
 	}))
 	t.Run("switching", rapid.MakeCheck(func(r *rapid.T) {
@@ -287,7 +287,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 				reported[run.Job.ID] = true
 			}
 			checkTimes(r, n, reported)
-			checkOutlook(t, r, n)
+			CheckOutlook(r, n)
 			checkNoneLost(r, n, before, d)
 			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {
 				c := configured(t, policy, "fcfs")
@@ -330,7 +330,7 @@ func TestSwitchingBreaksNothing(t *testing.T) {
 			require.NoError(r, err)
 			require.Empty(r, report.Decision.Broken)
 			checkTimes(r, n, nil)
-			checkOutlook(t, r, n)
+			CheckOutlook(r, n)
 			if _, guarantees := n.State().Policy(); guarantees {
 				require.Empty(r, report.Lifted())
 			} else {

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -29,6 +30,14 @@ func (n *Negotiator) learn(d *Delta) {
 	for _, run := range d.Taught {
 		p.learn(run, d.Now)
 	}
+}
+
+// Learned iterates over the runs from which the estimators have learned, between two cycles.
+func (n *Negotiator) Learned() iter.Seq[estimate.Ended] {
+	if n.predictions.set == nil {
+		return func(func(estimate.Ended) bool) {}
+	}
+	return n.predictions.set.History().All()
 }
 
 // learn makes the estimators learn from a run that ended now.

@@ -64,24 +64,6 @@ type Held struct {
 	Unmatched bool
 }
 
-// Prediction is how long a job is expected to run, if that differs from what it requests.
-type Prediction struct{ Requested, Predicted backfill.Time }
-
-// Predictions are the predicted run times, after a cycle, of all jobs for which they differ from
-// the requested ones. The zero value has none.
-type Predictions struct {
-	of         map[backfill.JobID]predicted
-	slack      backfill.Time
-	guarantees bool // of the policy in charge
-}
-
-// predicted is what is predicted of a job.
-type predicted struct {
-	estimate.Uses
-	requested backfill.Time
-	running   bool
-}
-
 // Predicted returns the run times with which a job is planned. The job must wait or run after the
 // cycle.
 func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
@@ -100,30 +82,9 @@ func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 // Expect returns a job that waits, runs or is held after the cycle, as plays take one that may come
 // again; false if there is none.
 func (r *Report) Expect(id backfill.JobID) (e Expected, ok bool) {
-	p := r.predictions
-	e.Ad, e.Job = p.jobs.get(id), r.State.Job(id)
-	if e.Ad == nil || e.Job == nil {
+	job, planned := r.predictions.jobs.get(id), r.State.Job(id)
+	if job == nil || planned == nil {
 		return e, false
 	}
-	e.Requested = p.requested(e.Ad)
-	e.Uses = estimate.Uses{Order: e.Requested, Backfill: e.Requested, Running: e.Requested}
-	if known := p.known[id]; known != nil {
-		e.Uses = known.Uses
-	}
-	return e, true
-}
-
-// Of returns the prediction of a job; false if the job is expected to run for as long as it
-// requests. Under a policy that gives guarantees it is the one that the order uses, as the plan uses
-// the requested time.
-func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
-	known, is := p.of[id]
-	one := Prediction{Requested: known.requested, Predicted: known.Backfill}
-	switch {
-	case p.guarantees:
-		one.Predicted = known.Order
-	case known.running:
-		one.Predicted = known.Running
-	}
-	return one, is && one.Predicted != one.Requested
+	return r.predictions.expected(job, planned), true
 }

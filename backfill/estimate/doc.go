@@ -25,5 +25,6 @@
 //   - spread.go: how the run times of jobs are spread, for whoever draws them
 //   - lasttwo.go: the estimator tsafrir
 //   - file.go: estimates from a file
+//   - summary.go: which estimators are in use, for whoever prints it
 //   - history.go: the jobs that ended, which estimators learn from
 package estimate

@@ -8,12 +8,12 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
-	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // Future is what the candidates are played on: the pool as it stands, and whoever is expected.
 type Future struct {
-	Outlook *negotiator.Outlook
+	Outlook *outlook.Outlook
 	// Arrivals are submitted at their submit times; the outlook expects them.
 	Arrivals []*backfill.Job
 	// Head is for how long a candidate is played before the base goes on, and Horizon for how long in

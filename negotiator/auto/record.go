@@ -4,6 +4,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // record knows who arrived lately and how long each job ran or is taken to run.
@@ -196,7 +197,7 @@ func (r *record) future(of *negotiator.Report) Future {
 		}
 	}
 	f.grain = grain(runs)
-	f.Outlook = of.Outlook().Expecting(again)
+	f.Outlook = outlook.New(of.Negotiator()).Expecting(again)
 	return f
 }
 

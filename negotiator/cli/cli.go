@@ -17,7 +17,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/term"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
@@ -168,17 +167,6 @@ func report(out io.Writer, name string, err error) int {
 		_, _ = fmt.Fprintf(out, "%s: %s\n", name, Shown(err.Error()))
 	}
 	return code
-}
-
-// Shown makes a text that may quote any file safe for a terminal: it limits the length of lines and
-// replaces what is not printable.
-func Shown(text string) string {
-	const longest = 1000
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = backfill.Printable(line, longest)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // IsTerminal reports whether the file is a terminal that can be drawn on.

@@ -1,9 +1,18 @@
-// Package config is the negotiator's configuration file: YAML, strictly decoded, so that a misspelt
-// key is an error with its line and not a setting that silently does nothing.
+// Package config holds the negotiator's settings: one table, in which each setting has one entry
+// ([Setting]), and the [Config] that the table fills.
+//
+// The YAML file is read strictly, so that a misspelt key is an error with its line and not a setting
+// that silently does nothing. HTCondor's configuration is read by package condorconfig, from the same
+// table.
+//
+// A new setting is a field and an entry, side by side in one of the files of the table; then
+// "UPDATE=1 go test ./configs" writes it into the files for users.
+//
+// Files: setting.go what an entry is; config.go, estimators.go, real.go and plugins.go the table;
+// file.go reading and placing errors; reload.go what a reload changes.
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,228 +20,210 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // Config is the content of a configuration file. [Default] supplies what the file leaves out; flags
 // of the command line override it.
 type Config struct {
 	// Policy is a policy's name or a plugin's path; Options are its settings.
-	Policy  string            `yaml:"policy"`
-	Options map[string]string `yaml:"policy_options"`
+	Policy  string
+	Options map[string]string
 	// Fallback is the linked-in policy that decides when Policy fails; empty means conservative if
 	// Policy gives guarantees, else easy.
-	Fallback string `yaml:"fallback"`
+	Fallback string
 	// Order is the queue's priority function; empty means the policy's own, on a real pool
 	// [FairShare]. Placement is the choice of slots.
-	Order     string `yaml:"order"`
-	Placement string `yaml:"placement"`
+	Order     string
+	Placement string
 	// PlanDepth is the most waiting jobs that a policy with guarantees promises a start; 0 means no
 	// limit. Reorder lets it promise starts in the queue's order.
-	PlanDepth int  `yaml:"plan_depth"`
-	Reorder   bool `yaml:"reorder"`
-	// Futures is in how many futures a start is looked for, to tell its range; 1: only in the one in
-	// which all jobs run for as long as they are taken to.
-	Futures int `yaml:"futures"`
+	PlanDepth int
+	Reorder   bool
 	// Pool is "simulated" (the embedded pool), a file of slot ads, htcondor://HOST:PORT or
 	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
-	Pool     string `yaml:"pool"`
-	Workload string `yaml:"workload"`
+	Pool     string
+	Workload string
 	// Speed is the number of simulated seconds per real second, or "max".
-	Speed      string `yaml:"speed"`
-	Estimators `yaml:",inline"`
+	Speed string
+	Estimators
 	// EstimateAttributes are the job attributes that may hold the run time in seconds; the first
 	// that is set counts. DefaultEstimate is for jobs that have none of them.
-	EstimateAttributes []string `yaml:"estimate_attributes"`
-	DefaultEstimate    Duration `yaml:"default_estimate"`
-	Plugins            Plugins  `yaml:"plugins"`
+	EstimateAttributes []string
+	DefaultEstimate    time.Duration
+	Plugins            Plugins
 	// Resources are what jobs request and slots have, cpus first.
-	Resources []string `yaml:"resources"`
-	Real      `yaml:",inline"`
+	Resources []string
+	Real
+	Tuning
 	// LogLevel is trace, debug, info, warn, error or off; empty leaves it to the command.
-	LogLevel string `yaml:"log_level"`
+	LogLevel string
 }
 
 // MostFutures is the largest number of futures: more tell nothing new.
 const MostFutures = 1000
 
+// levels are the log levels; "" leaves it to the command.
+var levels = []string{"", "trace", "debug", "info", "warn", "error", "off"}
+
+var deciding = []Setting{
+	set(func(c *Config) *string { return &c.Policy }, "ibb", Setting{
+		Key: "policy", Knob: "BACKFILL_POLICY",
+		Doc: "The policy that decides: a name, a plugin's path, or auto, which chooses policy and order.",
+		More: `"negotiator policies" lists the names. If another one is taken up while it runs, what was promised ` +
+			"stays promised, unless the new one gives no guarantees: then the log says how many promises are lifted.",
+		Check: func(c *Config) error {
+			return must(c.Policy != "", `""`, "must be a policy's name or a plugin's path")
+		},
+	}),
+	set(func(c *Config) *map[string]string { return &c.Options }, nil, Setting{
+		Key: "policy_options", Knob: "BACKFILL_POLICY_OPTIONS",
+		Doc:     `Options of the policy, which "negotiator policies" lists.`,
+		Example: map[string]string{"depth": "2"},
+	}),
+	set(func(c *Config) *string { return &c.Fallback }, "", Setting{
+		Key: "fallback", Knob: "BACKFILL_FALLBACK",
+		Doc: "The linked-in policy that decides where the first one cannot.",
+		More: "It gives guarantees if and only if that one does. Where nothing is said it is conservative if that " +
+			"one does, else easy; under auto leave it out.",
+		Example: "easy",
+		Check: func(c *Config) error {
+			if c.Fallback == "" {
+				return nil
+			}
+			_, err := policies.Named(c.Fallback)
+			return err
+		},
+	}),
+	set(func(c *Config) *string { return &c.Order }, "", Setting{
+		Key: "order", Knob: "BACKFILL_ORDER", KnobDefault: FairShare,
+		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; on real " +
+			"pools also fairshare.",
+		More: "Where nothing is said it is the one that the policy names, else fcfs. On a real pool it is fairshare, by " +
+			"HTCondor's user priorities (condor_userprio) and group quotas, whatever the policy names. Under the " +
+			"policy auto leave it out.",
+		Check: func(c *Config) error {
+			if c.Order == "" || c.OnRealPool() && c.Order == FairShare {
+				return nil
+			}
+			_, err := negotiator.OrderNamed(c.Order)
+			return err
+		},
+	}),
+	set(func(c *Config) *int { return &c.PlanDepth }, 0, Setting{
+		Key: "plan_depth", Knob: "BACKFILL_PLAN_DEPTH", OnReal: 10_000,
+		Doc:  "The most waiting jobs that conservative, pc, dc and slack promise a start; 0: all.",
+		More: "The others may start beside them, and are promised a start when jobs before them have started.",
+		Check: func(c *Config) error {
+			return must(c.PlanDepth >= 0, c.PlanDepth, "must be at least 1, or 0 for no limit")
+		},
+	}),
+	set(func(c *Config) *bool { return &c.Reorder }, false, Setting{
+		Key: "reorder", Knob: "BACKFILL_REORDER", OnReal: true,
+		Doc:  "Promise starts in the queue's order, not in the order in which jobs were submitted.",
+		More: "Promises that were given stay.",
+	}),
+	set(func(c *Config) *int { return &c.Futures }, ahead.DefaultFutures, Setting{
+		Key: "futures", Knob: "BACKFILL_FUTURES",
+		Doc:  "In how many futures starts are looked for, to tell the range of each; 1: no ranges.",
+		More: "The run times in them are drawn from what is known of past jobs.",
+		Check: func(c *Config) error {
+			return must(c.Futures >= 1 && c.Futures <= MostFutures, c.Futures,
+				fmt.Sprintf("must be from 1, without ranges, to %d", MostFutures))
+		},
+	}),
+}
+
+var reading = []Setting{
+	set(func(c *Config) *string { return &c.Pool }, "simulated", Setting{
+		Key: "pool", Restart: true,
+		Doc: "The pool: slot ads, a description (YAML, or built in, such as tiny-bgp), or simulated, the built-in " +
+			"four nodes; a real one is htcondor://HOST:PORT of its collector, or htcondor.",
+		More: "The last is the one that HTCondor's configuration on this machine names.",
+		Check: func(c *Config) error {
+			_, err := c.Collector()
+			return err
+		},
+	}),
+	set(func(c *Config) *string { return &c.Workload }, "", Setting{
+		Key: "workload", Restart: true,
+		Doc: "A simulated pool's jobs: job ads or a trace (.swf, .swf.gz); 54 built-in ones where nothing is said.",
+	}),
+	set(func(c *Config) *string { return &c.Speed }, "40", Setting{
+		Key: "speed", Restart: true,
+		Doc: "Simulated seconds in a second, or max.",
+		Check: func(c *Config) error {
+			_, err := ParseSpeed(c.Speed)
+			return err
+		},
+	}),
+	set(func(c *Config) *string { return &c.Placement }, profile.ByRank.String(), Setting{
+		Key: "placement", Knob: "BACKFILL_PLACEMENT", Restart: true,
+		Doc: "How slots are chosen: rank, pack or spread.",
+		Check: func(c *Config) error {
+			_, err := profile.ParseRule(c.Placement)
+			return err
+		},
+	}),
+	set(func(c *Config) *[]string { return &c.EstimateAttributes }, negotiator.DefaultSchema().Estimates, Setting{
+		Key: "estimate_attributes", Knob: "BACKFILL_ESTIMATE_ATTRIBUTES", Restart: true,
+		Doc: "Job attributes that may hold the expected run time in seconds; the first that is a number above 0 counts.",
+		Check: func(c *Config) error {
+			return must(!slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes),
+				"must be names of attributes")
+		},
+	}),
+	set(func(c *Config) *time.Duration { return &c.DefaultEstimate }, time.Duration(negotiator.DefaultEstimate)*time.Second, Setting{
+		Key: "default_estimate", Knob: "BACKFILL_DEFAULT_ESTIMATE", Restart: true,
+		Doc: "What jobs that have no such attribute are planned with.",
+		Check: func(c *Config) error {
+			return must(c.DefaultEstimate >= time.Second && c.DefaultEstimate%time.Second == 0, c.DefaultEstimate,
+				"must be at least 1s, in whole seconds")
+		},
+	}),
+	set(func(c *Config) *[]string { return &c.Resources }, negotiator.DefaultSchema().Resources, Setting{
+		Key: "resources", Knob: "BACKFILL_RESOURCES", Restart: true,
+		Doc: "The resources that jobs request and slots have, cpus first.",
+		Check: func(c *Config) error {
+			return must(len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") &&
+				!slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
+		},
+	}),
+}
+
+var logging = []Setting{
+	set(func(c *Config) *string { return &c.LogLevel }, "", Setting{
+		Key: "log_level", Doc: "trace, debug, info, warn, error or off, for plugins as well; info where nothing is said.",
+		Check: func(c *Config) error {
+			return must(slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
+		},
+	}),
+}
+
 // Default returns the configuration without any file or flag.
-func Default() Config {
-	return Config{
-		Policy: "ibb", Placement: profile.ByRank.String(), Futures: ahead.DefaultFutures,
-		Pool: "simulated", Speed: "40",
-		Estimators:         Estimators{Estimates: requested},
-		EstimateAttributes: negotiator.DefaultSchema().Estimates,
-		DefaultEstimate:    Duration(time.Duration(negotiator.DefaultEstimate) * time.Second),
-		Resources:          negotiator.DefaultSchema().Resources,
-		Real:               defaultReal,
-		Plugins: Plugins{Running: Running{
-			StartTimeout: Duration(10 * time.Second), Deadline: Duration(10 * time.Second), MTLS: "auto", Restarts: 5,
-			Processes: 512,
-		}},
-	}
-}
-
-// Load returns the defaults, overridden by a file. Errors name file, line and column.
-func Load(path string) (Config, error) { return LoadOver(Default(), path) }
-
-// LoadOver returns a configuration, overridden by a file. Errors name file, line and column.
-func LoadOver(c Config, path string) (Config, error) {
-	content, err := strictyaml.ReadFile(path)
-	if err != nil {
-		return c, fmt.Errorf("read the configuration: %w", err)
-	}
-	if err = c.decode(content); err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
-}
-
-func (c *Config) decode(content []byte) error {
-	file, err := strictyaml.Parse(content)
-	if err != nil {
-		return shown(err)
-	}
-	if len(file.Docs) == 0 {
-		return nil
-	}
-	if err = strictyaml.Decode(content, c); err == nil {
-		err = c.Plugins.complete(file)
-	}
-	if err != nil {
-		return shown(err)
-	}
-	var errs []error
-	for _, f := range c.faults() {
-		errs = append(errs, f.locate(file))
-	}
-	return errors.Join(errs...)
-}
-
-// Duration is a length of time in a configuration file, such as 10s or 24h.
-type Duration time.Duration
-
-// UnmarshalYAML reads a duration; errors name the place in the file.
-func (d *Duration) UnmarshalYAML(node ast.Node) error {
-	parsed, err := time.ParseDuration(plain(node))
-	if err != nil {
-		return &yaml.SyntaxError{
-			Message: node.String() + " is no length of time such as 10s or 24h",
-			Token:   node.GetToken(),
+func Default() (c Config) {
+	for _, s := range settings() {
+		if s.Target != nil {
+			s.reset(&c, s.Default)
 		}
 	}
-	*d = Duration(parsed)
-	return nil
+	return c
 }
 
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// fault is an invalid setting.
-type fault struct {
-	path []string // of the setting in the file, such as plugins, mtls
-	err  error
-}
-
-func (f fault) Error() string { return strings.Join(f.path, ".") + ": " + f.err.Error() }
-func (f fault) Unwrap() error { return f.err }
-
-// Key returns the setting's path as one word, such as plugins_mtls; callers name it in errors.
-func (f fault) Key() string { return strings.Join(f.path, "_") }
-
-// locate returns the fault with the place of its setting in the file, if the file has the setting.
-func (f fault) locate(file *ast.File) error {
-	node, err := find(file, f.path...)
-	if err != nil {
-		return f
-	}
-	return shown(&yaml.SyntaxError{Message: f.Error(), Token: node.GetToken()})
-}
-
-// shown formats an error with the lines around its place.
-func shown(err error) error {
-	return errors.New(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
-}
-
-// find returns the node of the setting at a path of keys; an error if the file does not have it.
-func find(file *ast.File, keys ...string) (ast.Node, error) {
-	path := (&yaml.PathBuilder{}).Root()
-	for _, key := range keys {
-		path = path.Child(key)
-	}
-	return path.Build().FilterFile(file)
-}
-
-// Locate adds to an error the configuration file's name and, if the file has the setting that
-// caused the error, the place. key is the setting's path, such as plugins, mtls. If the file cannot
-// be read, the error stays as it is.
-func Locate(path string, wrong error, key ...string) error {
-	content, err := strictyaml.ReadFile(path)
-	if err != nil {
-		return wrong
-	}
-	file, err := strictyaml.Parse(content)
-	if err != nil {
-		return wrong
-	}
-	return fmt.Errorf("%s: %w", path, fault{key, wrong}.locate(file))
-}
-
-// Validate returns an error that names every invalid setting, with its value and the rule.
-func (c Config) Validate() error {
-	var errs []error
-	for _, f := range c.faults() {
-		errs = append(errs, f)
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) faults() (all []fault) {
-	check := func(path string, err error) {
-		if err != nil {
-			all = append(all, fault{[]string{path}, err})
+// ForPool returns the default configuration for a real pool.
+func ForPool(pool string) Config {
+	c := Default()
+	for _, s := range settings() {
+		if s.OnReal != nil {
+			s.reset(&c, s.OnReal)
 		}
 	}
-	must := func(path string, ok bool, value any, rule string) {
-		if !ok {
-			check(path, fmt.Errorf("%v: %s", value, rule))
-		}
-	}
-	if c.Order != "" && (!c.OnRealPool() || c.Order != FairShare) {
-		_, err := negotiator.OrderNamed(c.Order)
-		check("order", err)
-	}
-	_, err := c.Collector()
-	check("pool", err)
-	_, err = profile.ParseRule(c.Placement)
-	check("placement", err)
-	_, err = ParseSpeed(c.Speed)
-	check("speed", err)
-	must("futures", c.Futures >= 1 && c.Futures <= MostFutures, c.Futures,
-		fmt.Sprintf("must be from 1, without ranges, to %d", MostFutures))
-	must("plan_depth", c.PlanDepth >= 0, c.PlanDepth, "must be at least 1, or 0 for no limit")
-	second := Duration(time.Second)
-	must("policy", c.Policy != "", `""`, "must be a policy's name or a plugin's path")
-	must("estimate_attributes", !slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes),
-		"must be names of attributes")
-	must("default_estimate", c.DefaultEstimate >= second && c.DefaultEstimate%second == 0, c.DefaultEstimate,
-		"must be at least 1s, in whole seconds")
-	levels := []string{"", "trace", "debug", "info", "warn", "error", "off"}
-	must("log_level", slices.Contains(levels, c.LogLevel), c.LogLevel, "must be one of"+strings.Join(levels, " "))
-	if c.Fallback != "" {
-		_, err = policies.Named(c.Fallback)
-		check("fallback", err)
-	}
-	must("resources", len(c.Resources) > 0 && strings.EqualFold(c.Resources[0], "cpus") &&
-		!slices.Contains(c.Resources, ""), fmt.Sprintf("%q", c.Resources), "must be names of resources, cpus first")
-	return slices.Concat(all, c.Estimators.faults(), c.Real.faults(), c.Plugins.faults())
+	c.Pool = pool
+	return c
 }
 
 // OrderUnder returns the name of the order that the queue has under a policy: on a real pool

@@ -79,21 +79,23 @@ fallback: first-fit
 `)
 	require.NoError(t, err)
 	running := Running{
-		StartTimeout: Duration(time.Second), Deadline: Duration(500 * time.Millisecond), MTLS: "off",
+		StartTimeout: time.Second, Deadline: 500 * time.Millisecond, MTLS: "off",
 		Memory: 2 << 30, Processes: 20, Environment: []string{"SITE", "PYTHONPATH"},
 	}
 	py, odd := running, running
-	py.MTLS, py.Deadline = "auto", Duration(2*time.Second)
+	py.MTLS, py.Deadline = "auto", 2*time.Second
 	odd.Memory, odd.Restarts, odd.Processes, odd.Environment = 0, 3, 0, []string{"SITE"}
 	var sum Checksum
 	for i := range sum {
 		sum[i] = []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}[i%8]
 	}
+	tuning := Default().Tuning
+	tuning.Futures = 8
 	require.Equal(t, Config{
-		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf", Futures: 8,
+		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf",
 		Placement: "spread",
 		Pool:      "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"},
-		DefaultEstimate: Duration(90 * time.Minute),
+		DefaultEstimate: 90 * time.Minute,
 		Estimators: Estimators{
 			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user",
 			EstimatesRunning: "requested",
@@ -106,7 +108,7 @@ fallback: first-fit
 			Each: map[string]Running{"backfill-py": py, "./x.y z": odd, "nothing": running},
 		},
 		LogLevel: "debug", Fallback: "first-fit",
-		Resources: Default().Resources, Real: defaultReal,
+		Resources: Default().Resources, Real: Default().Real, Tuning: tuning,
 	}, c)
 	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
 	require.Equal(t, []string{"JobBatchName", "owner"}, c.Schema().Labels)
@@ -114,7 +116,7 @@ fallback: first-fit
 
 	c, err = load(t, "plugins: {in_process: true}\n")
 	require.NoError(t, err)
-	require.Equal(t, Duration(10*time.Second), c.Plugins.Deadline, "what is not named keeps its default")
+	require.Equal(t, 10*time.Second, c.Plugins.Deadline, "what is not named keeps its default")
 }
 
 func TestFaultsOfTheFile(t *testing.T) {

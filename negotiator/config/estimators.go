@@ -11,13 +11,53 @@ import (
 // Estimators are the settings of the run-time estimators that jobs are planned with.
 type Estimators struct {
 	// Estimates is the estimator for all uses that have no setting of their own.
-	Estimates         string            `yaml:"estimates"`
-	EstimatesOrder    string            `yaml:"estimates_order"`
-	EstimatesBackfill string            `yaml:"estimates_backfill"`
-	EstimatesRunning  string            `yaml:"estimates_running"`
-	EstimatesOptions  map[string]string `yaml:"estimates_options"`
+	Estimates         string
+	EstimatesOrder    string
+	EstimatesBackfill string
+	EstimatesRunning  string
+	EstimatesOptions  map[string]string
 	// History is a trace or a file of job ads to learn from at the start; empty means none.
-	History string `yaml:"history"`
+	History string
+}
+
+// byEstimates is shown for a use whose estimator is not set, so that the setting estimates counts.
+const byEstimates = "as estimates"
+
+var estimating = []Setting{
+	set(func(c *Config) *string { return &c.Estimates }, requested, Setting{
+		Key: "estimates", Knob: "BACKFILL_ESTIMATES", Empty: requested, Check: checkEstimates("estimates"),
+		Doc: "How long jobs are taken to run: requested, or as past jobs teach: user, project, combined, selective, " +
+			"tsafrir; or file:PATH.",
+		More: "In simulations also accurate or mix:A. Jobs end at what they request all the same. Policies that give " +
+			"guarantees plan with what is requested: there it is for the order and for the expected starts alone.",
+		Example: "combined",
+	}),
+	set(func(c *Config) *string { return &c.EstimatesOrder }, "", Setting{
+		Key: "estimates_order", Knob: "BACKFILL_ESTIMATES_ORDER", Empty: byEstimates,
+		Check: checkEstimates("estimates_order"), Example: "combined",
+		Doc: "The estimator for the queue's order, if it is another one.",
+	}),
+	set(func(c *Config) *string { return &c.EstimatesBackfill }, "", Setting{
+		Key: "estimates_backfill", Knob: "BACKFILL_ESTIMATES_BACKFILL", Empty: byEstimates,
+		Check: checkEstimates("estimates_backfill"), Example: "combined",
+		Doc: "The one for how long a waiting job is taken to run; not with a policy that gives guarantees.",
+	}),
+	set(func(c *Config) *string { return &c.EstimatesRunning }, "", Setting{
+		Key: "estimates_running", Knob: "BACKFILL_ESTIMATES_RUNNING", Empty: byEstimates,
+		Check: checkEstimates("estimates_running"), Example: requested,
+		Doc: "The one for when running jobs are taken to end; not with a policy that gives guarantees.",
+	}),
+	set(func(c *Config) *map[string]string { return &c.EstimatesOptions }, nil, Setting{
+		Key: "estimates_options", Knob: "BACKFILL_ESTIMATES_OPTIONS", Check: checkEstimates("estimates_options"),
+		Doc: "Options of the estimators: percentile, threshold, window, max-age, user-key, project-key.",
+		More: "A key is a label such as owner, or any attribute of jobs that was named at the start. An option that no " +
+			"estimator named above goes by is refused.",
+		Example: map[string]string{"threshold": "20", "user-key": "JobBatchName"},
+	}),
+	set(func(c *Config) *string { return &c.History }, "", Setting{
+		Key: "history", Knob: "BACKFILL_HISTORY", Restart: true, Example: "/var/lib/condor/past-jobs.ads",
+		Doc: "A trace or job ads to learn run times from beforehand.",
+	}),
 }
 
 // EstimateSettings returns the settings in the form of package estimate.
@@ -55,13 +95,16 @@ func (p part) flag() string {
 	return strings.ReplaceAll(p.key, "_", "-")
 }
 
-func (e Estimators) faults() (all []fault) {
-	for _, p := range e.parts() {
-		if err := p.Validate(false); err != nil {
-			all = append(all, fault{[]string{p.key}, p.bare(err)})
+// checkEstimates returns the check of one of the settings.
+func checkEstimates(key string) func(c *Config) error {
+	return func(c *Config) error {
+		for _, p := range c.parts() {
+			if err := p.Validate(false); p.key == key && err != nil {
+				return p.bare(err)
+			}
 		}
+		return nil
 	}
-	return all
 }
 
 // bare returns an error about the setting without the setting's name.

@@ -9,107 +9,142 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // Plugins says how policies in other processes are found, admitted and supervised. Each, Allow and
 // Checksums name a plugin as the setting policy does: a name, with or without backfill-, or a path.
 type Plugins struct {
-	Dirs []string `yaml:"dirs"`
+	Dirs []string
 	// InProcess runs a linked-in policy in this process instead of one of its own.
-	InProcess bool `yaml:"in_process"`
+	InProcess bool
 	// Running says how plugins are run, Each how single ones are; what Each leaves out is as in
 	// Running.
-	Running `yaml:",inline"`
-	Each    map[string]Running `yaml:"each"`
+	Running
+	Each map[string]Running
 	// Allow lists the plugins that may be started; nil means all.
-	Allow []string `yaml:"allow"`
+	Allow []string
 	// Checksums are the SHA-256 sums that some plugins must have at every start.
-	Checksums map[string]Checksum `yaml:"checksums"`
+	Checksums map[string]Checksum
 }
 
 // Running is how a plugin is run.
 type Running struct {
 	// StartTimeout limits the handshake of a plugin that starts, Deadline the decision of a cycle.
-	StartTimeout Duration `yaml:"start_timeout"`
-	Deadline     Duration `yaml:"deadline"`
+	StartTimeout time.Duration
+	Deadline     time.Duration
 	// MTLS is auto, or off for a plugin that does not support it.
-	MTLS string `yaml:"mtls"`
+	MTLS string
 	// Memory limits a plugin's memory; 0 means no limit.
-	Memory Size `yaml:"memory"`
+	Memory Size
 	// Processes limits a plugin's processes and threads; 0 means no limit.
-	Processes Count `yaml:"processes"`
+	Processes Count
 	// Environment names variables that a plugin gets besides the usual ones.
-	Environment []string `yaml:"environment"`
+	Environment []string
 	// Restarts is how often a repeatedly failing plugin is restarted before it is given up.
-	Restarts Count `yaml:"restarts"`
+	Restarts Count
 }
 
-// complete fills in p.Each: what the file leaves out for a single plugin is as in p.Running.
-func (p *Plugins) complete(file *ast.File) error {
-	for name := range p.Each {
-		node, err := find(file, "plugins", "each", name)
-		if err != nil {
-			return err
-		}
-		running := p.Running
-		if node.Type() != ast.NullType {
-			if err = strictyaml.DecodeNode(node, &running); err != nil {
-				return err
-			}
-		}
-		p.Each[name] = running
-	}
-	return nil
+// pluginKey begins the keys of all settings of plugins, and eachKey is that of single ones'.
+const (
+	pluginKey = "plugins."
+	eachKey   = "plugins.each"
+)
+
+var plugins = []Setting{
+	set(func(c *Config) *[]string { return &c.Plugins.Dirs }, nil, Setting{
+		Key: "plugins.dirs", Knob: "BACKFILL_PLUGIN_DIRS", Example: []string{"/usr/local/lib/backfill"},
+		Doc:   "Where plugins, backfill-NAME, are looked for first.",
+		Check: func(c *Config) error { return named(c.Plugins.Dirs, "paths") },
+	}),
+	set(func(c *Config) *bool { return &c.Plugins.InProcess }, false, Setting{
+		Key: "plugins.in_process", Knob: "BACKFILL_IN_PROCESS",
+		Doc: "Link the policy in, if it can be, instead of running it in a process of its own.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.Plugins.StartTimeout }, 10*time.Second, Setting{
+		Key: "plugins.start_timeout", each: true,
+		Doc: "How long a plugin may take to be ready.",
+		Check: func(c *Config) error {
+			return must(c.Plugins.StartTimeout > 0, c.Plugins.StartTimeout, "must be positive")
+		},
+	}),
+	set(func(c *Config) *time.Duration { return &c.Plugins.Deadline }, 10*time.Second, Setting{
+		Key: "plugins.deadline", each: true,
+		Doc: "How long a plugin may take to decide a cycle.",
+		Check: func(c *Config) error {
+			return must(c.Plugins.Deadline > 0, c.Plugins.Deadline, "must be positive")
+		},
+	}),
+	set(func(c *Config) *string { return &c.Plugins.MTLS }, "auto", Setting{
+		Key: "plugins.mtls", each: true,
+		Doc: "auto: the connection is encrypted; off: for plugins that cannot do it, on a socket which only this user can " +
+			"reach.",
+		Check: func(c *Config) error {
+			mtls := c.Plugins.MTLS
+			return must(mtls == "auto" || mtls == "off", cmp.Or(mtls, `""`), "must be auto or off")
+		},
+	}),
+	set(func(c *Config) *Size { return &c.Plugins.Memory }, 0, Setting{
+		Key: "plugins.memory", each: true,
+		Doc:  "How much memory a plugin may use, such as 2GiB; 0: as much as there is.",
+		More: "A plugin written in Go needs 128MiB.",
+		Check: func(c *Config) error {
+			return must(c.Plugins.Memory == 0 || c.Plugins.Memory >= leastMemory, int64(c.Plugins.Memory),
+				"must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
+		},
+	}),
+	set(func(c *Config) *Count { return &c.Plugins.Processes }, 512, Setting{
+		Key: "plugins.processes", each: true,
+		Doc: "How many processes and threads a plugin and what it starts may have, on Linux; 0: as many as they like.",
+	}),
+	set(func(c *Config) *[]string { return &c.Plugins.Environment }, nil, Setting{
+		Key: "plugins.environment", each: true, Example: []string{"PYTHONPATH"},
+		Doc: "Variables that plugins get besides the usual ones, such as PATH, HOME and LANG: all others may hold secrets.",
+		Check: func(c *Config) error {
+			return must(!slices.ContainsFunc(c.Plugins.Environment, notVariable), c.Plugins.Environment,
+				"must be names of variables")
+		},
+	}),
+	set(func(c *Config) *Count { return &c.Plugins.Restarts }, 5, Setting{
+		Key: "plugins.restarts", each: true,
+		Doc: "How often a plugin that fails again and again is restarted before it is given up.",
+	}),
+	set(func(c *Config) *map[string]Running { return &c.Plugins.Each }, nil, Setting{
+		Key:     eachKey,
+		Doc:     "What is otherwise for single plugins: start_timeout, deadline, mtls, memory, processes, environment, restarts.",
+		More:    "They are named as under policy, with or without backfill-.",
+		Example: map[string]map[string]string{"backfill-py": {"mtls": "off", "deadline": "2s"}},
+		Check: func(c *Config) error {
+			return named(slices.Sorted(maps.Keys(c.Plugins.Each)), "given for names or paths")
+		},
+	}),
+	set(func(c *Config) *[]string { return &c.Plugins.Allow }, nil, Setting{
+		Key: "plugins.allow", Absent: true, Example: []string{"backfill-mine", "/opt/site/backfill-other"},
+		Doc:   "The plugins that may be started; all where nothing is said.",
+		More:  "What is linked in always may run, but a name means the plugin if there is one.",
+		Check: func(c *Config) error { return named(c.Plugins.Allow, "names or paths") },
+	}),
+	set(func(c *Config) *map[string]Checksum { return &c.Plugins.Checksums }, nil, Setting{
+		Key: "plugins.checksums",
+		Doc: "SHA-256 sums that executables must have, at every start.",
+		More: "On Linux the file that is started is the one whose sum was taken, whatever happens to its name. Whoever may " +
+			"write the file itself could still change it in between, and a script's sum says nothing of what it loads: " +
+			"leave both to nobody but the administrator.",
+		Example: map[string]string{
+			"backfill-mine": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		},
+		Check: func(c *Config) error {
+			return named(slices.Sorted(maps.Keys(c.Plugins.Checksums)), "given for names or paths")
+		},
+	}),
 }
 
-// faults returns the invalid settings.
-func (p Plugins) faults() (all []fault) {
-	for _, r := range append([]setting{{p.Running, []string{"plugins"}}}, p.each()...) {
-		all = append(all, r.faults()...)
-	}
-	named := func(key string, names []string, rule string) {
-		if slices.Contains(names, "") {
-			all = append(all, fault{[]string{"plugins", key}, fmt.Errorf("%q: must be %s", names, rule)})
-		}
-	}
-	named("dirs", p.Dirs, "paths")
-	named("allow", p.Allow, "names or paths")
-	named("each", slices.Sorted(maps.Keys(p.Each)), "given for names or paths")
-	named("checksums", slices.Sorted(maps.Keys(p.Checksums)), "given for names or paths")
-	return all
-}
-
-// setting is a Running with its path in the file.
-type setting struct {
-	Running
-	path []string
-}
-
-func (p Plugins) each() (all []setting) {
-	for _, name := range slices.Sorted(maps.Keys(p.Each)) {
-		all = append(all, setting{p.Each[name], []string{"plugins", "each", name}})
-	}
-	return all
-}
-
-func (s setting) faults() (all []fault) {
-	must := func(key string, ok bool, value any, rule string) {
-		if !ok {
-			all = append(all, fault{append(slices.Clone(s.path), key), fmt.Errorf("%v: %s", value, rule)})
-		}
-	}
-	must("start_timeout", s.StartTimeout > 0, s.StartTimeout, "must be positive")
-	must("deadline", s.Deadline > 0, s.Deadline, "must be positive")
-	must("mtls", s.MTLS == "auto" || s.MTLS == "off", cmp.Or(s.MTLS, `""`), "must be auto or off")
-	must("environment", !slices.ContainsFunc(s.Environment, notVariable), s.Environment, "must be names of variables")
-	must("memory", s.Memory == 0 || s.Memory >= leastMemory, int64(s.Memory),
-		"must be 0 or at least 1MiB, and a plugin written in Go needs 128MiB")
-	return all
+// named errs if one of several names is empty.
+func named(names []string, rule string) error {
+	return must(!slices.Contains(names, ""), fmt.Sprintf("%q", names), "must be "+rule)
 }
 
 // notVariable tells whether a text cannot be the name of a variable.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"strings"
@@ -17,36 +16,176 @@ const FairShare = "fairshare"
 // Real has the settings for a real pool; a simulated one ignores them.
 type Real struct {
 	// Observe plans and publishes start times but matches nothing.
-	Observe bool `yaml:"observe"`
+	Observe bool
 	// State is the folder in which guarantees and usage survive the process; empty means that they
 	// do not, except under HTCondor's own configuration, where the default is $(SPOOL)/backfill.
-	State string `yaml:"state"`
+	State string
 	// HTTP is the address that serves metrics and start times; empty means none.
-	HTTP string `yaml:"http"`
-	// Interval is the time between cycles when nothing happens; CycleDelay is the minimum time
-	// between the end of a cycle and the next, whoever asks for it.
-	Interval   Duration `yaml:"interval"`
-	CycleDelay Duration `yaml:"cycle_delay"`
+	HTTP string
 	// StartSlack is added to the length of each job's place in the plan.
-	StartSlack Duration `yaml:"start_slack"`
-	// Reasons tells schedds why jobs wait.
-	Reasons bool `yaml:"reasons"`
+	StartSlack time.Duration
 	// Token is a file or folder of tokens that authenticate us; empty means those of HTCondor's
 	// configuration.
-	Token string `yaml:"token"`
+	Token string
 }
 
-var defaultReal = Real{
-	Interval: Duration(time.Minute), CycleDelay: Duration(time.Second), StartSlack: Duration(time.Minute),
-	Reasons: true,
+// Tuning is what can change while a real pool is scheduled. Each part belongs to one package, which
+// embeds it in its own settings.
+type Tuning struct {
+	Look     // of package observe
+	Handover // of package dispatch
+	Pace     // of package htcondor
+	Telling  // of package daemon
 }
 
-// ForPool returns the default configuration for a real pool.
-func ForPool(pool string) Config {
-	c := Default()
-	c.Pool = pool
-	c.PlanDepth, c.Reorder = 10_000, true
-	return c
+// Look is what a look at the pool asks for.
+type Look struct {
+	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
+	SlotConstraint, JobConstraint string
+	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
+	SubmitterConstraint string
+	Ranks
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
+	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
+	// or removed in that time.
+	Interval time.Duration
+}
+
+// Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
+// the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
+type Ranks struct{ PreJobRank, PostJobRank string }
+
+// Handover is how matches are handed over to schedds.
+type Handover struct {
+	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
+	// EXPRESSION; "" for none.
+	MatchExprs string
+	// Lease is for how long a claim may be used for more jobs of its submitter than the one that it
+	// is given for; 0: every claim is for one job.
+	Lease time.Duration
+}
+
+// Pace is how often the pool is scheduled.
+type Pace struct {
+	// CycleDelay is the shortest time between the end of a cycle and the next look, whoever asks for
+	// one.
+	CycleDelay time.Duration
+}
+
+// Telling is what users and other daemons are told.
+type Telling struct {
+	// Reasons says that users are told why their jobs wait.
+	Reasons bool
+	// Futures is how many futures are played to tell the range of starts; 1 or less: none.
+	Futures int
+	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
+	// which is also the maximum.
+	UpdateEvery time.Duration
+	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
+	// is not known.
+	OtherSlotConstraint string
+}
+
+var onRealPools = []Setting{
+	{
+		Knob: "BACKFILL_CONFIG", Kind: Text, Example: "/etc/condor/backfill.yaml",
+		Doc:  "A YAML file with whatever else can be set; knobs come after it.",
+		More: `"negotiator.yaml" of the sources explains every key.`,
+	},
+	set(func(c *Config) *bool { return &c.Observe }, false, Setting{
+		Key: "observe", Knob: "BACKFILL_OBSERVE", Restart: true,
+		Doc: "Plan and publish start times, but match nothing: beside another negotiator.",
+	}),
+	set(func(c *Config) *string { return &c.State }, "", Setting{
+		Key: "state", Knob: "BACKFILL_STATE", KnobDefault: "$(SPOOL)/backfill", Restart: true,
+		Doc:  "The folder where guarantees, usage and what was learned of run times outlive the process.",
+		More: "Standing alone, without HTCondor's configuration, they do not where nothing is said.",
+	}),
+	set(func(c *Config) *string { return &c.HTTP }, "", Setting{
+		Key: "http", Knob: "BACKFILL_HTTP", Restart: true, Example: "localhost:9620",
+		Doc:  "HOST:PORT where metrics (Prometheus) and start times (JSON) are told; none where nothing is said.",
+		More: "Who can reach it may read.",
+		Check: func(c *Config) error {
+			_, _, err := net.SplitHostPort(c.HTTP)
+			return must(err == nil || c.HTTP == "", c.HTTP, "must be HOST:PORT or :PORT")
+		},
+	}),
+	set(func(c *Config) *time.Duration { return &c.StartSlack }, time.Minute, Setting{
+		Key: "start_slack", Knob: "BACKFILL_START_SLACK", Restart: true,
+		Doc: "By how much each job's place in the plan is longer than its estimate: for transfers and the startd's delays.",
+		Check: func(c *Config) error {
+			return must(c.StartSlack >= 0 && c.StartSlack%time.Second == 0, c.StartSlack,
+				"must be at least 0s, in whole seconds")
+		},
+	}),
+	set(func(c *Config) *string { return &c.Token }, "", Setting{
+		Key: "token", Restart: true,
+		Doc: "A file or folder of tokens (IDTOKENS) that show who we are; those of HTCondor's configuration where " +
+			"nothing is said.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.Interval }, time.Minute, Setting{
+		Key: "interval", Knob: "BACKFILL_INTERVAL", KnobDefault: "$(NEGOTIATOR_INTERVAL)",
+		Doc:   "The time between two cycles if nothing happens: new jobs begin one at once.",
+		Check: func(c *Config) error { return must(c.Interval >= time.Second, c.Interval, "must be at least 1s") },
+	}),
+	set(func(c *Config) *time.Duration { return &c.CycleDelay }, time.Second, Setting{
+		Key: "cycle_delay", Knob: "BACKFILL_CYCLE_DELAY",
+		Doc: "The time between the end of a cycle and the next at least, whoever asks for one.",
+		More: "It stands in the place of NEGOTIATOR_CYCLE_DELAY and NEGOTIATOR_MIN_INTERVAL, which are for HTCondor's " +
+			"own negotiator.",
+		Check: func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
+	}),
+	set(func(c *Config) *time.Duration { return &c.Lease }, 20*time.Minute, Setting{
+		Knob: "BACKFILL_LEASE_TIME",
+		Doc: "For how long a claim may serve more jobs of its user than the one it is given for; 0: each claim is for " +
+			"one job.",
+		More: "It counts where the startd's START allows it (see below).",
+	}),
+	set(func(c *Config) *bool { return &c.Reasons }, true, Setting{
+		Key: "reasons", Knob: "BACKFILL_REASONS",
+		Doc: "Tell schedds why jobs wait, which condor_q -better-analyze shows.",
+	}),
+	set(func(c *Config) *string { return &c.OtherSlotConstraint }, "", Setting{
+		Knob: "BACKFILL_OTHER_SLOT_CONSTRAINT", Kind: Expression, Empty: "none", Example: "Interactive is true",
+		Doc: "The NEGOTIATOR_SLOT_CONSTRAINT of HTCondor's own negotiator, where that is at work beside this one.",
+	}),
+
+	// HTCondor's own knobs. Its other ones that are read have no place in a Config: see condorconfig.
+	set(func(c *Config) *string { return &c.SlotConstraint }, "", Setting{
+		Knob: "NEGOTIATOR_SLOT_CONSTRAINT", Kind: Expression, Empty: "none",
+		Doc: "Only slots of which this expression is true are seen.",
+	}),
+	set(func(c *Config) *string { return &c.JobConstraint }, "", Setting{
+		Knob: "NEGOTIATOR_JOB_CONSTRAINT", Kind: Expression, Empty: "none",
+		Doc: "Only jobs of which this expression is true are seen.",
+	}),
+	set(func(c *Config) *string { return &c.SubmitterConstraint }, "", Setting{
+		Knob: "NEGOTIATOR_SUBMITTER_CONSTRAINT", Kind: Expression, Empty: "none",
+		Doc: "Only jobs of submitters of whose ads this expression is true are planned.",
+	}),
+	set(func(c *Config) *string { return &c.PreJobRank }, "", Setting{
+		Knob: "NEGOTIATOR_PRE_JOB_RANK", Kind: Rank, Empty: "none",
+		Doc: "Of the slots that a job may use, those with the largest value come first, whatever the job's Rank says; MY is " +
+			"the slot, TARGET the job. HTCondor's own default counts as not set.",
+	}),
+	set(func(c *Config) *string { return &c.PostJobRank }, "", Setting{
+		Knob: "NEGOTIATOR_POST_JOB_RANK", Kind: Rank, Empty: "none",
+		Doc: "Of the slots that a job ranks alike, those with the largest value come first. The same counts as not set.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.ShutdownThreshold }, 0, Setting{
+		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Text,
+		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true; 0 or less: none.",
+	}),
+	set(func(c *Config) *string { return &c.MatchExprs }, "", Setting{
+		Knob: "NEGOTIATOR_MATCH_EXPRS", Kind: List, Empty: "none",
+		Doc: "Knobs whose values, expressions, are added to each matched slot's ad, as NegotiatorMatchExprNAME.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.UpdateEvery }, 5*time.Minute, Setting{
+		Knob: "NEGOTIATOR_UPDATE_INTERVAL",
+		Doc:  "Seconds between two updates of the Negotiator ad at most.",
+	}),
 }
 
 // OnRealPool reports whether the pool is a real one.
@@ -74,22 +213,4 @@ func (c Config) Collector() (string, error) {
 		return "", fmt.Errorf("%s: must be htcondor://HOST:PORT of a collector: %w", c.Pool, err)
 	}
 	return address, nil
-}
-
-func (r Real) faults() (all []fault) {
-	must := func(key string, ok bool, value any, rule string) {
-		if !ok {
-			all = append(all, fault{[]string{key}, fmt.Errorf("%v: %s", value, rule)})
-		}
-	}
-	second := Duration(time.Second)
-	must("interval", r.Interval >= second, r.Interval, "must be at least 1s")
-	must("cycle_delay", r.CycleDelay >= second, r.CycleDelay, "must be at least 1s")
-	must("start_slack", r.StartSlack >= 0 && r.StartSlack%second == 0, r.StartSlack,
-		"must be at least 0s, in whole seconds")
-	if r.HTTP != "" {
-		_, _, err := net.SplitHostPort(r.HTTP)
-		must("http", err == nil, cmp.Or(r.HTTP, `""`), "must be HOST:PORT or :PORT")
-	}
-	return all
 }

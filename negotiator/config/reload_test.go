@@ -1,52 +1,79 @@
 package config
 
 import (
-	"reflect"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// other returns a configuration that differs from the default in everything.
-func other() Config {
-	return Config{
-		Policy: "easy", Options: map[string]string{"depth": "2", "a": "b"}, Fallback: "fcfs", Order: "sjf",
-		Placement: "pack", PlanDepth: 5, Reorder: true, Futures: 1,
-		Pool: "p", Workload: "w", Speed: "1", EstimateAttributes: []string{"E"},
-		DefaultEstimate: Duration(time.Second),
-		Plugins:         Plugins{InProcess: true}, LogLevel: "debug", Resources: []string{"cpus"},
-		Estimators: Estimators{
-			Estimates: "user", EstimatesOrder: "project", EstimatesBackfill: "combined", EstimatesRunning: "tsafrir",
-			EstimatesOptions: map[string]string{"threshold": "5"}, History: "h",
-		},
-		Real: Real{
-			Observe: true, State: "s", HTTP: ":1", Interval: Duration(time.Second),
-			CycleDelay: Duration(time.Minute), StartSlack: 0, Reasons: false, Token: "t",
-		},
+// another returns a value other than the given one, of the same kind.
+func another(value any) any {
+	switch value := value.(type) {
+	case bool:
+		return !value
+	case string:
+		return value + "x"
+	case time.Duration:
+		return value + time.Second
+	case []string:
+		return append([]string{"x"}, value...)
+	case map[string]string:
+		return map[string]string{"depth": "2", "a": "b"}
+	case map[string]Running:
+		return map[string]Running{"x": {}}
+	case map[string]Checksum:
+		return map[string]Checksum{"x": {}}
+	case int:
+		return value + 1
+	case Count:
+		return value + 1
+	case Size:
+		return value + 1
+	default:
+		panic(fmt.Sprintf("another %T?", value))
 	}
 }
 
-// TestDuring checks for each setting whether it can change while a negotiator runs.
+// other returns a configuration that differs from the default in everything.
+func other() Config {
+	c := Default()
+	for _, s := range Settings() {
+		if s.Target != nil {
+			s.reset(&c, another(s.Default))
+		}
+	}
+	return c
+}
+
+// TestDuring takes up what can change while a negotiator runs, and names the rest.
 func TestDuring(t *testing.T) {
 	taken, ignored := other().During(Default())
-	require.Equal(t, []string{
-		"placement", "pool", "workload", "speed", "estimate_attributes", "history", "default_estimate",
-		"resources", "start_slack", "state", "http", "token", "observe",
-	}, ignored)
 	changes := taken.Differences(Default())
-	require.Equal(t, []string{
-		"policy: ibb → easy", "policy_options: none → a=b depth=2", "fallback: by default → fcfs", "order: by default → sjf",
-		"plan_depth: 0 → 5", "reorder: false → true",
-		"estimates: requested → user", "estimates_order: as estimates → project",
-		"estimates_backfill: as estimates → combined",
-		"estimates_running: as estimates → tsafrir", "estimates_options: none → threshold=5",
-		"interval: 1m0s → 1s", "cycle_delay: 1s → 1m0s", "futures: 32 → 1", "reasons: true → false",
-		"log_level: by default → debug", "plugins",
-	}, changes)
-	require.Equal(t, reflect.TypeFor[Config]().NumField()+reflect.TypeFor[Real]().NumField()+
-		reflect.TypeFor[Estimators]().NumField(), 2+len(ignored)+len(changes), "each setting is one or the other")
-
+	var restart []string
+	reload := 1 // plugins are one
+	for _, s := range Settings() {
+		switch {
+		case s.Restart:
+			restart = append(restart, s.Name())
+		case s.Target != nil && !strings.HasPrefix(s.Key, pluginKey):
+			reload++
+		}
+	}
+	require.Equal(t, restart, ignored)
+	require.Subset(t, ignored, []string{
+		"history", "pool", "workload", "speed", "placement", "estimate_attributes", "default_estimate",
+		"resources", "observe", "state", "http", "start_slack", "token",
+	})
+	require.Len(t, changes, reload)
+	require.Subset(t, changes, []string{
+		"policy: ibb → ibbx", "policy_options: none → a=b depth=2", "fallback: by default → x", "order: by default → x",
+		"plan_depth: 0 → 1", "reorder: false → true", "estimates: requested → requestedx",
+		"estimates_order: as estimates → x", "interval: 1m0s → 1m1s", "BACKFILL_LEASE_TIME: 20m0s → 20m1s",
+		"NEGOTIATOR_SLOT_CONSTRAINT: none → x", "log_level: by default → x", "plugins",
+	})
 	back, ignored := Default().During(taken)
 	require.Empty(t, ignored)
 	require.Equal(t, Default(), back)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -289,7 +290,7 @@ func TestWait(t *testing.T) {
 // served.
 func TestFloodOfWakeups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Settings{Tuning: Tuning{CycleDelay: 2 * time.Second}})
+		p := New(Settings{Tuning: Tuning{Pace: config.Pace{CycleDelay: 2 * time.Second}}})
 		for range 3 {
 			p.looked = p.now()
 			<-time.After(time.Minute) //nolint:forbidigo // the cycle, in the bubble's time
@@ -317,7 +318,9 @@ func TestTune(t *testing.T) {
 	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
 	theirs := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"b\""})
 	wide := w.submit(&sleeper{cpus: 4, seconds: 100, estimate: 100, extra: "\nTeam = \"a\""})
-	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`, SlotConstraint: `Name == "slot1@n1"`, Interval: 7 * time.Second})
+	w.pool.Tune(Tuning{Look: config.Look{
+		JobConstraint: `Team =?= "a"`, SlotConstraint: `Name == "slot1@n1"`, Interval: 7 * time.Second,
+	}})
 	w.pass(14)
 	require.Equal(t, 1, ours.runs)
 	require.Zero(t, theirs.runs, "it is left out")
@@ -401,7 +404,7 @@ func TestANewConstraintTeachesNothing(t *testing.T) {
 		w.submit(&sleeper{cpus: 1, seconds: 60, estimate: 100, extra: fmt.Sprintf("\nTeam = %q", team)})
 	}
 	w.pass(20)
-	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`})
+	w.pool.Tune(Tuning{Look: config.Look{JobConstraint: `Team =?= "a"`}})
 	stays, leaves := w.pool.Find("1.0")[0], w.pool.Find("2.0")[0]
 	foreign, ran := false, map[backfill.JobID]backfill.Time{}
 	for range 12 {

@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 // heeds is what START says where claims may be lent.
@@ -141,8 +142,9 @@ func lending(t *testing.T, policy string, nodes ...*node) *world {
 	for _, n := range nodes {
 		n.lends = true
 	}
-	w.settings = func(s *Settings) { s.Tuning = Tuning{Hold: poll.Patience, Lease: 20 * time.Minute} }
-	w.pool.tune(Tuning{Hold: poll.Patience, Lease: 20 * time.Minute})
+	lending := Tuning{Hold: poll.Patience, Handover: config.Handover{Lease: 20 * time.Minute}}
+	w.settings = func(s *Settings) { s.Tuning = lending }
+	w.pool.tune(lending)
 	return w
 }
 

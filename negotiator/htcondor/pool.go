@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
@@ -57,40 +58,24 @@ type Settings struct {
 
 // Tuning is what can change while a pool is scheduled.
 type Tuning struct {
-	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
-	SlotConstraint, JobConstraint string
-	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
-	SubmitterConstraint string
-	// Ranks are how the pool ranks its slots for each job.
-	observe.Ranks
-	// ShutdownThreshold closes the slots whose startds will have ended in that time.
-	ShutdownThreshold time.Duration
-	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
-	// EXPRESSION; "" for none.
-	MatchExprs string
-	// Lease is for how long a claim may be used for more jobs of its submitter than the one that it
-	// is given for; 0: every claim is for one job.
-	Lease time.Duration
-	// Interval is the longest time between two looks at the pool; 0: a minute. CycleDelay is the
-	// shortest time between the end of a cycle and the next look, whoever asks for one; 0: a
-	// second.
-	Interval, CycleDelay time.Duration
+	config.Look
+	config.Handover
+	config.Pace
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
 }
 
+// orDefault puts the usual intervals where none are given.
 func (t Tuning) orDefault() Tuning {
 	t.Interval, t.CycleDelay = cmp.Or(t.Interval, time.Minute), cmp.Or(t.CycleDelay, time.Second)
 	t.Hold = cmp.Or(t.Hold, 5*time.Second)
 	return t
 }
 
-func (t Tuning) scope() observe.Scope {
-	return observe.Scope{
-		SlotConstraint: t.SlotConstraint, JobConstraint: t.JobConstraint,
-		SubmitterConstraint: t.SubmitterConstraint, Ranks: t.Ranks,
-		ShutdownThreshold: t.ShutdownThreshold, Interval: t.Interval, Hold: t.Hold,
-	}
+func (t Tuning) scope() observe.Scope { return observe.Scope{Look: t.Look, Hold: t.Hold} }
+
+func (t Tuning) handover() dispatch.Tuning {
+	return dispatch.Tuning{Handover: t.Handover, Hold: t.Hold}
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
@@ -147,12 +132,11 @@ func New(s Settings) *Pool {
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
 			StartSlack: s.StartSlack, Observe: s.Observe,
-			Patience: s.Patience, Hold: s.Hold, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
+			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
 		}, belief),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
-	p.dispatcher.AddToMatches(s.MatchExprs)
-	p.dispatcher.Lend(s.Lease)
+	p.dispatcher.Tune(s.handover())
 	return p
 }
 
@@ -357,9 +341,7 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
-	p.dispatcher.Hold(t.Hold)
-	p.dispatcher.AddToMatches(t.MatchExprs)
-	p.dispatcher.Lend(t.Lease)
+	p.dispatcher.Tune(t.handover())
 }
 
 // look looks at the pool once.

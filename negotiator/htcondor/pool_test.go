@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 func small(cpus int64) *node { return &node{name: "n1", cpus: cpus, memory: 4096} }
@@ -35,7 +36,7 @@ func TestJobsRunAndEnd(t *testing.T) {
 // that are asked for, so those that it names are asked for.
 func TestAJobConstraintMayNameAnyAttribute(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.pool.Tune(Tuning{JobConstraint: `Team =?= "a"`, Hold: poll.Patience})
+	w.pool.Tune(Tuning{Look: config.Look{JobConstraint: `Team =?= "a"`}, Hold: poll.Patience})
 	ours := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
 	theirs := w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100})
 	ours.extra, theirs.extra = "\nTeam = \"a\"", "\nTeam = \"b\""

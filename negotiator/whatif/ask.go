@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // Schedule is a schedule that can be asked about.
@@ -17,7 +18,7 @@ type Schedule struct {
 	// the context ends before it is called, the error is why.
 	Look func(context.Context, func(*negotiator.Negotiator) error) error
 	// Twins decide for the policy in charge.
-	Twins *negotiator.Twins
+	Twins *outlook.Twins
 	// Order is the name of the order in charge.
 	Order string
 	// Complete adds to a job's ad what the pool reads from it; may be nil.
@@ -109,7 +110,7 @@ func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decisio
 }
 
 // present puts into words what is in charge.
-func (a *asking) present(o *negotiator.Outlook) string {
+func (a *asking) present(o *outlook.Outlook) string {
 	policy, _ := o.State().Policy()
 	return inWords(policy, cmp.Or(a.Order, "fcfs"))
 }

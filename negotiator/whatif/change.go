@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // otherRules are the rules under which a question has the plan made.
@@ -23,11 +24,11 @@ type otherRules struct {
 
 // aboutChange answers what would differ under other rules or with other slots.
 func (a *asking) aboutChange(ctx context.Context) error {
-	var o *negotiator.Outlook
+	var o *outlook.Outlook
 	var slots *otherSlots
 	var past []estimate.Ended
 	err := a.Look(ctx, func(n *negotiator.Negotiator) (err error) {
-		o = n.Outlook()
+		o = outlook.New(n)
 		if a.q.Estimates != "" {
 			past = slices.Collect(n.Learned())
 		}
@@ -83,7 +84,7 @@ func (a *asking) aboutChange(ctx context.Context) error {
 }
 
 // tell fills in the answer.
-func (a *asking) tell(ctx context.Context, o, truth *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time,
+func (a *asking) tell(ctx context.Context, o, truth *outlook.Outlook, before, after map[backfill.JobID]backfill.Time,
 	guarantees bool, notes []string,
 ) error {
 	c := a.compare(ctx, truth, before, after)
@@ -99,7 +100,7 @@ func (a *asking) tell(ctx context.Context, o, truth *negotiator.Outlook, before,
 }
 
 // inWords puts into words what is asked.
-func (a *asking) inWords(o *negotiator.Outlook) string {
+func (a *asking) inWords(o *outlook.Outlook) string {
 	policy, _ := o.State().Policy()
 	parts := []string{inWords(cmp.Or(a.q.Policy, policy), cmp.Or(a.q.Order, a.Order, "fcfs"))}
 	if a.q.Estimates != "" {
@@ -119,7 +120,7 @@ func (a *asking) inWords(o *negotiator.Outlook) string {
 
 // otherRules makes what the question names: linked-in policies, or the one in charge, named orders and
 // estimators.
-func (a *asking) otherRules(o *negotiator.Outlook, past []estimate.Ended) (other otherRules, err error) {
+func (a *asking) otherRules(o *outlook.Outlook, past []estimate.Ended) (other otherRules, err error) {
 	name, guarantees := o.State().Policy()
 	if a.q.Policy != "" && (a.q.Policy != name || a.q.Options != nil) {
 		spec, unknown := policies.Named(a.q.Policy)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // starts plays a plan until every job that waits or is held now has started, or nothing happens any
@@ -48,7 +49,7 @@ func (a *asking) starts(ctx context.Context, p plan, look func(*backfill.Decisio
 const mostMoves = 1000
 
 // compare compares the starts of jobs in two plays of an outlook.
-func (a *asking) compare(ctx context.Context, o *negotiator.Outlook, before, after map[backfill.JobID]backfill.Time,
+func (a *asking) compare(ctx context.Context, o *outlook.Outlook, before, after map[backfill.JobID]backfill.Time,
 ) *ChangeAnswer {
 	c := &ChangeAnswer{Moves: []Move{}, Broken: []Broken{}}
 	var both []*backfill.Job
@@ -147,7 +148,7 @@ func (a *asking) list(ctx context.Context, c *ChangeAnswer, moved []moving) {
 }
 
 // totals returns the measures of a plan over these jobs.
-func totals(o *negotiator.Outlook, jobs []*backfill.Job, starts map[backfill.JobID]backfill.Time) (t Totals) {
+func totals(o *outlook.Outlook, jobs []*backfill.Job, starts map[backfill.JobID]backfill.Time) (t Totals) {
 	if t.Jobs = len(jobs); t.Jobs == 0 {
 		return t
 	}

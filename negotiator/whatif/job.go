@@ -12,12 +12,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // asked is a question about a job, once the pool was looked at.
 type asked struct {
 	*asking
-	o     *negotiator.Outlook
+	o     *outlook.Outlook
 	c     negotiator.Newcomer
 	rules ahead.Rules
 	begun ahead.Beginning
@@ -44,7 +45,7 @@ func (a *asking) aboutJob(ctx context.Context) error {
 		if a.q.Job.Seconds > 0 {
 			job.Estimate = backfill.Time(a.q.Job.Seconds)
 		}
-		if q.o, q.c, err = n.Suppose(ctx, job); err != nil && ctx.Err() == nil {
+		if q.o, q.c, err = outlook.Suppose(ctx, n, job); err != nil && ctx.Err() == nil {
 			return badly("the job: %w", err)
 		}
 		return err
@@ -132,7 +133,7 @@ func (a *asked) spread(ctx context.Context, job *JobAnswer) error {
 	}
 	rounds := max(1, a.left/(2*ahead.DefaultFutures))
 	id := a.c.Job.ID
-	ranges, err := a.o.Futures(ctx, negotiator.FuturesOptions{
+	ranges, err := a.o.Futures(ctx, outlook.FuturesOptions{
 		Futures: ahead.Futures{Workers: 1, Of: []backfill.JobID{id}}, First: a.o.Arrival(a.c),
 	}, func() (ahead.Rules, func(), error) { return a.rules, nil, nil }, ahead.Bounds{Rounds: rounds})
 	a.left -= a.left / 2

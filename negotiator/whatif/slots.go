@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // otherSlots are the slots of a pool as a question has them.
@@ -101,7 +102,7 @@ func (s *otherSlots) begin(first *backfill.Round, state *backfill.State) (later 
 }
 
 // otherSlots reads which slots a question has the pool with. It is called between two cycles.
-func (a *asking) otherSlots(n *negotiator.Negotiator, o *negotiator.Outlook) (*otherSlots, error) {
+func (a *asking) otherSlots(n *negotiator.Negotiator, o *outlook.Outlook) (*otherSlots, error) {
 	s, state := &otherSlots{sets: slices.Clone(n.State().CandidateSets())}, n.State()
 	for _, name := range a.q.Without {
 		slots, err := find(state, name)

@@ -14,13 +14,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // pool is a negotiator that is asked about.
 type pool struct {
 	n      *negotiator.Negotiator
-	twins  negotiator.Twins
+	twins  outlook.Twins
 	schema negotiator.Schema
 }
 
@@ -194,30 +195,9 @@ func TestBounds(t *testing.T) {
 // TestNoChangeNoDifference: on random pools, a question that changes nothing finds nothing.
 func TestNoChangeNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		policy := rapid.SampledFrom(policies.All()).Draw(t, "policy").Name
-		spec, err := policies.Named(policy)
-		require.NoError(t, err)
-		set, err := estimate.New(estimate.Settings{All: "user"}, nil, spec.Guarantees, false, nil)
-		require.NoError(t, err)
-		p := newPool(t, policy, set)
-		d := negotiator.Delta{SlotsUp: []*negotiator.Slot{p.slot(t, "a", 4), p.slot(t, "b", 2)}}
-		for id := range rapid.IntRange(1, 12).Draw(t, "jobs") {
-			d.Submitted = append(d.Submitted, p.job(t, id,
-				rapid.IntRange(1, 4).Draw(t, "cpus"), rapid.IntRange(1, 90).Draw(t, "seconds")))
-		}
-		p.cycle(t, d)
-		now := backfill.Time(0)
-		for range rapid.IntRange(0, 3).Draw(t, "cycles") {
-			now += backfill.Time(rapid.IntRange(1, 40).Draw(t, "later"))
-			next := negotiator.Delta{Now: now}
-			for run := range p.n.State().Running() {
-				if rapid.Bool().Draw(t, "ends") {
-					next.Completed = append(next.Completed, run.Job.ID)
-				}
-			}
-			p.cycle(t, next)
-		}
-		c := p.ask(t, whatif.Question{Policy: policy}).Change
+		spec := drawPolicy(t)
+		p := drawPools(t, spec, 1)[0]
+		c := p.ask(t, whatif.Question{Policy: spec.Name}).Change
 		require.Empty(t, c.Moves)
 		require.Equal(t, c.Present, c.Changed)
 		job := p.ask(t, whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 10}}).Job

@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
@@ -42,28 +43,10 @@ type Run struct {
 }
 
 // Estimates name the estimators for each use of an estimate.
-type Estimates struct {
-	Order    string            `json:"order"`
-	Backfill string            `json:"backfill"`
-	Running  string            `json:"running"`
-	Options  map[string]string `json:"options,omitempty"`
-	// Learned is how many jobs they learned from beforehand.
-	Learned int `json:"learned,omitempty"`
-}
+type Estimates = estimate.Summary
 
-// String names one estimator if all uses have the same, else one for each use.
-func (e *Estimates) String() string {
-	if e == nil {
-		return "requested"
-	}
-	if e.Backfill == e.Order && e.Running == e.Order {
-		return e.Order
-	}
-	return fmt.Sprintf("order %s, backfill %s, running %s", e.Order, e.Backfill, e.Running)
-}
-
-// rows returns the table's rows about the estimators.
-func (e *Estimates) rows() [][2]string {
+// estimateRows are the table's rows about the estimators.
+func estimateRows(e *Estimates) [][2]string {
 	if e == nil {
 		return nil
 	}
@@ -242,7 +225,7 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	if n := r.Held(); n > 0 {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", strconv.Itoa(n)})
 	}
-	rows = append(rows, run.Estimates.rows()...)
+	rows = append(rows, estimateRows(run.Estimates)...)
 	if run.Auto != nil {
 		rows = append(rows, [2]string{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
 			run.Auto.Changes)})

@@ -1,27 +1,35 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
+
+// setting returns the help of a flag that sets what a key of the configuration file sets.
+func setting(key string) string {
+	s := config.Named(key)
+	if reflect.ValueOf(s.Default).IsZero() {
+		return s.Doc
+	}
+	return s.Doc + " Default: " + config.YAMLText(s.Default) + "."
+}
 
 // helpTexts are the help texts that are too long for a field's tag. The tag names its text:
 // help:"${run_order}" is that of negotiator run --order.
 var helpTexts = cli.Texts{
-	"real_token":      "File or folder of tokens (IDTOKENS) that show who we are.",
-	"real_observe":    "Plan and publish start times, but match nothing: beside another negotiator.",
-	"real_local_name": "Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB.",
-	"estimates_all": "How long jobs are taken to run: requested, user, project, combined, selective, tsafrir " +
-		"or file:PATH; in simulations also accurate or mix:A.",
-	"estimates_backfill": "Another one for how long a waiting job is taken to run; not with policies that give " +
-		"guarantees.",
-	"estimates_running": "Another one for when running jobs are taken to end; not with policies that give " +
-		"guarantees.",
+	"real_token":              setting("token"),
+	"real_observe":            setting("observe"),
+	"real_local_name":         "Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB.",
+	"estimates_all":           setting("estimates"),
+	"estimates_backfill":      setting("estimates_backfill"),
+	"estimates_running":       setting("estimates_running"),
 	"estimates_opt":           "Option of the estimators, such as threshold=20; may be repeated.",
-	"estimates_history":       "A trace or job ads to learn run times from beforehand.",
-	"estimates_estimate_attr": "Job attributes that may hold the run time in seconds, the first counts.",
+	"estimates_history":       setting("history"),
+	"estimates_estimate_attr": setting("estimate_attributes"),
 	"ask_at":                  "Simulated second at which to look; without it, the pool's negotiator is asked.",
 	"futures": "In how many futures starts are looked for, to tell the range of each; 1: no ranges. Default: the " +
 		"configuration's, 32.",
@@ -38,14 +46,11 @@ var helpTexts = cli.Texts{
 	"check_seed":        "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",
 	"check_mtls":        "auto, or off: do not encrypt what is said to the plugin.",
 	"check_log_level":   "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
-	"run_pool": "Slot ads or a description of a pool, as condorsim run takes them, or simulated: the " +
-		"built-in four nodes; a real pool is htcondor://HOST:PORT, or htcondor: that of this " +
-		"machine's HTCondor.",
-	"run_workload":   "Job ads or a trace (.swf, .swf.gz); by default 54 MPI-like jobs.",
-	"run_policy":     "Policy's name, plugin's path, or auto, which chooses; ibb by default.",
-	"run_policy_opt": "Option of the policy; may be repeated.",
-	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
-		"default the policy's, on a real pool fairshare.",
-	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
-	"run_in_process": "Link the policy in instead of running it in a process of its own.",
+	"run_pool":          setting("pool"),
+	"run_workload":      setting("workload"),
+	"run_policy":        setting("policy"),
+	"run_policy_opt":    "Option of the policy; may be repeated.",
+	"run_order":         setting("order"),
+	"run_plugin_dir":    "Where to look for backfill-NAME first; may be repeated.",
+	"run_in_process":    setting("plugins.in_process"),
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
@@ -20,9 +21,11 @@ import (
 func TestKnobsTableIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../../htcondor/KNOBS.md")
 	require.NoError(t, err)
+	_, stock, found := strings.Cut(string(text), "\n## The stock negotiator's knobs")
+	require.True(t, found)
 	here := map[string]string{}
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| (.*)\\|$")
-	for _, row := range rows.FindAllStringSubmatch(string(text), -1) {
+	for _, row := range rows.FindAllStringSubmatch(stock, -1) {
 		name, what, note := row[1], row[2], strings.TrimSpace(row[3])
 		require.NotContains(t, here, name, "twice")
 		here[name] = what
@@ -50,7 +53,7 @@ func TestKnobsTableIsTrue(t *testing.T) {
 }
 
 // readKnobs lists the stock knobs that the code reads: those that the accountant looks up, and those
-// in the table of knobs that any code beside the table names.
+// in the table of knobs that go to a setting, or that any code beside the table names.
 func readKnobs(t *testing.T) (read []string) {
 	t.Helper()
 	general := strings.NewReplacer("_my_group", "_<groupname>", "_my_limit", "_<NAME>", "my_limit.x_", "<NAME>_")
@@ -67,9 +70,13 @@ func readKnobs(t *testing.T) (read []string) {
 	require.NoError(t, err)
 
 	code := sources(t)
+	byDefault := func(name string) bool { // a setting has its value by default
+		return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.KnobDefault == "$("+name+")" })
+	}
 	for _, k := range condorconfig.Knobs() {
-		if !strings.HasPrefix(k.Name, "BACKFILL_") && strings.Contains(code, `"`+k.Name+`"`) {
-			read = append(read, k.Name)
+		named := k.Target != nil || byDefault(k.Knob) || strings.Contains(code, `"`+k.Knob+`"`)
+		if named && !strings.HasPrefix(k.Knob, "BACKFILL_") {
+			read = append(read, k.Knob)
 		}
 	}
 	return read
@@ -79,7 +86,7 @@ func readKnobs(t *testing.T) (read []string) {
 func sources(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
-	for _, folder := range []string{".", "../../htcondor"} {
+	for _, folder := range []string{"../../process", "../../htcondor"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
 				filepath.Base(path) == "knobs.go" {

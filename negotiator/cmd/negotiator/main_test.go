@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
 )
 
@@ -199,32 +195,6 @@ func TestAFileIsNamedOnce(t *testing.T) {
 			cmd, _, stderr := launched(t, flag, path)
 			require.Equal(t, 2, code(t, cmd.Run()))
 			require.Equal(t, 1, strings.Count(stderr.String(), path), stderr)
-		}
-	}
-}
-
-func TestThePoliciesFitAHundredColumns(t *testing.T) {
-	var all []policy
-	for _, spec := range policies.All() {
-		all = append(all, describePolicy(spec, linkedIn))
-	}
-	long := strings.Repeat("x", 40)
-	all = append(all, describePolicy(backfill.PolicySpec{
-		Name: long, Doc: strings.Repeat("ü", 300), Promise: long, Source: long + long,
-		Options: []backfill.Option{{
-			Name: long, Default: long, Doc: long + long, Type: backfill.Choice,
-			Choices: []string{long, "y"},
-		}},
-	}, "/"+long+long+"/"+long), policy{From: "/" + long + long + "/" + long, Error: "it ended: " + long + long})
-	text := describe(all) + negotiator.OrderHelp()
-	for line := range strings.Lines(text) {
-		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 100, line)
-	}
-	words := strings.Join(strings.Fields(text), " ")
-	for _, p := range all[:len(all)-2] {
-		require.Contains(t, words, "│ "+p.Name+" │")
-		for _, o := range p.Options {
-			require.Contains(t, words, "│ "+p.Name+" │ "+o.Name+" │ "+cmp.Or(o.Default, "none")+" │")
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestVerdict(t *testing.T) {
 			Binary: "./backfill-" + name, Quick: true, Seed: 7, MTLS: "auto", Deadline: time.Minute,
 			PolicyOpt: map[string]string{"b": "2", "a": "1"},
 		}
-		_, _ = fmt.Fprintf(&text, "%s\n", verdict(report, cmd.again))
+		_, _ = fmt.Fprintf(&text, "%s\n", report.Text(cmd.again))
 	}
 	const path = "testdata/verdict.txt"
 	if *update {

@@ -21,6 +21,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
+// stays begins the message about a reload that failed.
+const stays = "policy, order, estimates and log level stay as they are"
+
 // launchedDaemon is the running command, with its log read line by line.
 type launchedDaemon struct {
 	t      *testing.T

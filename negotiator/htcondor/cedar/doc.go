@@ -10,5 +10,6 @@
 // The package does not know commands or who may send them: that is package security.
 //
 // Files: address.go and dial.go; stream.go frames; seal.go encryption; write.go and read.go values;
-// ad.go ads.
+// ad.go ads, short.go ads that strangers write; hungup_linux.go and hungup_other.go whether the other
+// side is still there.
 package cedar

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -41,93 +41,66 @@ func (c *Config) Settings(file string) (config.Config, error) {
 // Blame puts the name of the setting that caused an error in front of the error: its knob if
 // HTCondor's configuration sets the knob, else its key in the YAML file.
 func (c *Config) Blame(key string, err error) error {
-	knob := prefix + strings.ToUpper(key)
-	if _, set := c.Lookup(knob); set {
-		return fmt.Errorf("%s: %w", knob, err)
+	name := key
+	if s := config.Named(key); s != nil {
+		if knob, set := c.setBy(*s); set {
+			name = knob
+		}
 	}
-	return fmt.Errorf("%s: %w", key, err)
+	return fmt.Errorf("%s: %w", name, err)
 }
+
+// setBy returns the knob that sets a setting: its own, or the one that its default refers to; false if
+// none does.
+func (c *Config) setBy(s config.Setting) (knob string, set bool) {
+	for _, knob := range append([]string{s.Knob}, other.FindStringSubmatch(s.KnobDefault)...) {
+		if _, set := c.Lookup(knob); set {
+			return knob, true
+		}
+	}
+	return "", false
+}
+
+// other matches a default that is the value of another knob.
+var other = regexp.MustCompile(`^\$\((\w+)\)$`)
 
 // apply overrides a configuration with the knobs that are set.
 func (c *Config) apply(s *config.Config) error {
-	for name, target := range map[string]*string{
-		"BACKFILL_POLICY": &s.Policy, "BACKFILL_FALLBACK": &s.Fallback, "BACKFILL_ORDER": &s.Order,
-		"BACKFILL_PLACEMENT": &s.Placement, "BACKFILL_STATE": &s.State, "BACKFILL_HTTP": &s.HTTP,
-		"BACKFILL_ESTIMATES": &s.Estimates, "BACKFILL_ESTIMATES_ORDER": &s.EstimatesOrder,
-		"BACKFILL_ESTIMATES_BACKFILL": &s.EstimatesBackfill,
-		"BACKFILL_ESTIMATES_RUNNING":  &s.EstimatesRunning, "BACKFILL_HISTORY": &s.History,
-	} {
-		if text, set := c.Lookup(name); set {
-			*target = text
-		}
-	}
-	for name, target := range map[string]*[]string{
-		"BACKFILL_ESTIMATE_ATTRIBUTES": &s.EstimateAttributes, "BACKFILL_RESOURCES": &s.Resources,
-		"BACKFILL_PLUGIN_DIRS": &s.Plugins.Dirs,
-	} {
-		if text, set := c.Lookup(name); set {
-			*target = split(text)
-		}
-	}
 	var errs []error
-	for _, t := range []struct {
-		name   string
-		target *config.Duration
-	}{
-		{"NEGOTIATOR_INTERVAL", &s.Interval},
-		{"BACKFILL_INTERVAL", &s.Interval},
-		{"BACKFILL_CYCLE_DELAY", &s.CycleDelay},
-		{"BACKFILL_START_SLACK", &s.StartSlack},
-		{"BACKFILL_DEFAULT_ESTIMATE", &s.DefaultEstimate},
-	} {
-		if _, set := c.Lookup(t.name); set {
-			d, err := c.Seconds(t.name)
-			*t.target = config.Duration(d)
-			errs = append(errs, err)
-		}
-	}
-	for _, t := range []struct {
-		name   string
-		target *bool
-	}{
-		{"BACKFILL_OBSERVE", &s.Observe},
-		{"BACKFILL_REORDER", &s.Reorder},
-		{"BACKFILL_REASONS", &s.Reasons},
-		{"BACKFILL_IN_PROCESS", &s.Plugins.InProcess},
-	} {
-		if _, set := c.Lookup(t.name); set {
-			var err error
-			*t.target, err = c.Bool(t.name)
-			errs = append(errs, err)
-		}
-	}
-	for name, target := range map[string]*map[string]string{
-		"BACKFILL_POLICY_OPTIONS":    &s.Options,
-		"BACKFILL_ESTIMATES_OPTIONS": &s.EstimatesOptions,
-	} {
-		if _, set := c.Lookup(name); set {
-			var err error
-			*target, err = c.Pairs(name)
-			errs = append(errs, err)
-		}
-	}
-	for name, target := range map[string]*int{
-		"BACKFILL_PLAN_DEPTH": &s.PlanDepth, "BACKFILL_FUTURES": &s.Futures,
-	} {
-		if _, set := c.Lookup(name); set {
-			n, err := c.Int(name)
-			*target = int(n)
-			errs = append(errs, err)
+	for _, k := range config.Settings() {
+		if knob, set := c.setBy(k); set && k.Target != nil {
+			errs = append(errs, c.read(knob, k, s))
 		}
 	}
 	if s.State == "" {
 		s.State = c.Text("BACKFILL_STATE")
 	}
-	if s.Interval < config.Duration(time.Second) {
-		errs = append(errs, &Error{"NEGOTIATOR_INTERVAL", s.Interval.String(), "at least 1"})
-	}
-	if s.CycleDelay < config.Duration(time.Second) {
-		errs = append(errs, &Error{"BACKFILL_CYCLE_DELAY", s.CycleDelay.String(), "at least 1"})
-	}
+	s.PreJobRank, s.PostJobRank = c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), c.JobRank("NEGOTIATOR_POST_JOB_RANK")
+	s.ShutdownThreshold = c.ShutdownThreshold()
+	s.MatchExprs, _ = c.MatchExprs() // Check says what is wrong
 	return errors.Join(errs...)
+}
+
+// read sets a setting to the value of a knob.
+func (c *Config) read(knob string, k config.Setting, s *config.Config) (err error) {
+	switch target := k.Target(s).(type) {
+	case *string:
+		*target = c.Text(knob)
+	case *[]string:
+		*target = c.List(knob)
+	case *map[string]string:
+		*target, err = c.Pairs(knob)
+	case *bool:
+		*target, err = c.Bool(knob)
+	case *int:
+		n, wrong := c.Int(knob)
+		*target, err = int(n), wrong
+	case *time.Duration:
+		if k.Kind == config.Seconds {
+			*target, err = c.Seconds(knob)
+		}
+	default:
+		err = fmt.Errorf("%s: no knob can be a %T", knob, target)
+	}
+	return err
 }

@@ -187,8 +187,8 @@ func (c *Config) Ending(suffix string) map[string]string {
 func (c *Config) Unknown() (warnings []string) {
 	var known []string
 	for _, k := range Knobs() {
-		if strings.HasPrefix(k.Name, prefix) {
-			known = append(known, strings.ToLower(k.Name))
+		if strings.HasPrefix(k.Knob, prefix) {
+			known = append(known, strings.ToLower(k.Knob))
 		}
 	}
 	for name := range c.settings {

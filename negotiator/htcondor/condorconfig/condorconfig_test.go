@@ -1,10 +1,13 @@
 package condorconfig
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,8 +153,11 @@ func pairs(c *Config, name string) (any, error)   { return c.Pairs(name) }
 func TestKnobs(t *testing.T) {
 	require.NoError(t, Parse("BACKFILL_POLICY_OPTIONS = a=b\nUID_DOMAIN = here", "").Check())
 	for _, k := range Knobs() {
-		require.NotEmpty(t, k.Doc, k.Name)
-		require.Contains(t, []Kind{Text, List, Pairs, Bool, Whole, Seconds, Bytes, Expression, Rank}, k.Kind, k.Name)
+		require.NotEmpty(t, k.Doc, k.Knob)
+		require.Contains(t, []config.Kind{
+			config.Text, config.List, config.Pairs, config.Bool, config.Whole, config.Seconds, config.Bytes,
+			config.Expression, config.Rank,
+		}, k.Kind, k.Knob)
 	}
 	require.ErrorContains(t, Parse("NEGOTIATOR_INTERVAL = soon\nBACKFILL_OBSERVE = a little", "").Check(),
 		"BACKFILL_OBSERVE = a little: must be true or false\n"+
@@ -168,7 +174,8 @@ func TestSettings(t *testing.T) {
 		map[string]string{"threshold": "20", "user-key": "JobBatchName"}
 	want.Order, want.EstimateAttributes = "expr:-EstimatedRunTime", []string{"MaxRuntime", "AllowedJobDuration"}
 	want.PlanDepth, want.Reorder, want.Futures = 1000, false, 16
-	want.Interval, want.Reasons, want.State = config.Duration(30*time.Second), false, "/var/spool/condor/backfill"
+	want.Interval, want.Reasons, want.State = 30*time.Second, false, "/var/spool/condor/backfill"
+	want.SlotConstraint = "Cpus > 1 &&\nMemory == 5"
 	require.Equal(t, want, s)
 
 	file := filepath.Join(t.TempDir(), "more.yaml")
@@ -177,7 +184,7 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "conservative", s.Policy, "knobs come after the file")
 	require.Equal(t, "/elsewhere", s.State)
-	require.Equal(t, config.Duration(5*time.Second), s.StartSlack)
+	require.Equal(t, 5*time.Second, s.StartSlack)
 
 	for text, says := range map[string]string{
 		"BACKFILL_ORDER = tallest":            `unknown order "tallest"`,
@@ -186,13 +193,35 @@ func TestSettings(t *testing.T) {
 		"BACKFILL_FUTURES = 0":                "BACKFILL_FUTURES: 0: must be from 1, without ranges, to 1000",
 		"BACKFILL_REORDER = maybe":            "BACKFILL_REORDER = maybe: must be true or false",
 		"BACKFILL_OBSERVE = maybe":            "BACKFILL_OBSERVE = maybe: must be true or false",
-		"NEGOTIATOR_INTERVAL = 0":             "must be at least 1",
-		"BACKFILL_CYCLE_DELAY = 0":            "BACKFILL_CYCLE_DELAY = 0s: must be at least 1",
+		"NEGOTIATOR_INTERVAL = 0":             "NEGOTIATOR_INTERVAL: 0s: must be at least 1s",
+		"BACKFILL_CYCLE_DELAY = 0":            "BACKFILL_CYCLE_DELAY: 0s: must be at least 1s",
 		"BACKFILL_POLICY_OPTIONS = depth":     "BACKFILL_POLICY_OPTIONS = depth: must be NAME=VALUE",
 		"BACKFILL_CONFIG = /no/such/file.yml": "/no/such/file.yml",
 	} {
 		_, err = Parse(text, "").Settings("")
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestTable reads each default and each example of the table as a knob.
+func TestTable(t *testing.T) {
+	for _, s := range config.Settings() {
+		if s.Knob == "" || s.Target == nil || s.Knob == shutdownThreshold {
+			continue
+		}
+		text := map[string]any{s.KnobText(): s.Example}
+		if s.KnobDefault != "" && !strings.HasPrefix(s.KnobDefault, "$(") && s.Default != "" {
+			text[s.KnobDefault] = cmp.Or(s.OnReal, s.Default)
+		}
+		delete(text, "")
+		for value, want := range text {
+			c, err := Parse(s.Knob+" = "+value, "").Settings("")
+			require.NoError(t, err, s.Knob)
+			require.Equal(t, want, reflect.ValueOf(s.Target(&c)).Elem().Interface(), s.Knob)
+		}
+		if s.Kind != config.Text && s.Kind != config.List {
+			require.ErrorContains(t, Parse(s.Knob+" = 1 +", "").Check(), s.Knob)
+		}
 	}
 }
 

@@ -4,9 +4,11 @@
 //
 // [Read] reads everything at once, which takes some 20 ms. The resulting [Config] does not change:
 // read again to reconfigure. Knobs are read by their kind, and [Knobs] lists those that the
-// negotiator uses, with their defaults and meanings. [Config.Settings] combines the BACKFILL_ knobs
-// with our own configuration (package config). [Permissions] are the ALLOW_ lists.
+// negotiator uses, with their defaults and meanings: those of the table of settings (package config),
+// and HTCondor's own ones that are read for something else. [Config.Settings] applies the table.
+// [Permissions] are the ALLOW_ lists.
 //
-// Files: condorconfig.go reading; value.go kinds of values; knobs.go the table; unheeded.go what has no
-// effect; apply.go; permission.go and host.go.
+// Files: condorconfig.go reading; value.go kinds of values; knobs.go HTCondor's own knobs; apply.go
+// the table of settings; unheeded.go what has no effect; permission.go and host.go; ranks.go,
+// matchexprs.go and shutdown.go single knobs.
 package condorconfig

@@ -10,23 +10,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-)
-
-// Kind is the type of a knob's value.
-type Kind string
-
-// The kinds of knobs.
-const (
-	Text    Kind = "text"
-	List    Kind = "list"    // separated by commas or blanks
-	Pairs   Kind = "pairs"   // a list of NAME=VALUE
-	Bool    Kind = "boolean" // or an expression that is one
-	Whole   Kind = "number"  // whole, at least 0, or an expression that is one
-	Seconds Kind = "seconds" // whole, at least 0, or an expression that is one
-	Bytes   Kind = "size"    // such as 10 Mb
-
-	Expression Kind = "expression" // over ads
-	Rank       Kind = "rank"       // an expression that is evaluated for each pair of a job and a slot
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 // Error is an invalid value of a knob.
@@ -44,7 +28,7 @@ func (c *Config) Text(name string) string {
 		return value
 	}
 	if k, known := knobNamed(name); known {
-		return macro.ReplaceAllStringFunc(k.Default, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
+		return macro.ReplaceAllStringFunc(k.KnobDefault, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
 	}
 	return ""
 }
@@ -145,14 +129,14 @@ func evaluated(text string) classad.Value {
 
 // checkExpression errs if a knob's value is no expression, or is a rank that takes too many steps even
 // without ads.
-func checkExpression(k Knob, text string) error {
+func checkExpression(k config.Setting, text string) error {
 	e, err := classad.ParseExpr(text)
 	if err != nil {
-		return &Error{k.Name, text, "an expression: " + err.Error()}
+		return &Error{k.Knob, text, "an expression: " + err.Error()}
 	}
 	var m classad.Meter
-	if e.Eval(classad.Scope{MaxSteps: classad.FewSteps, Meter: &m}); k.Kind == Rank && m.Exceeded() > 0 {
-		return &Error{k.Name, text, fmt.Sprintf("an expression that takes at most %d steps to evaluate", classad.FewSteps)}
+	if e.Eval(classad.Scope{MaxSteps: classad.FewSteps, Meter: &m}); k.Kind == config.Rank && m.Exceeded() > 0 {
+		return &Error{k.Knob, text, fmt.Sprintf("an expression that takes at most %d steps to evaluate", classad.FewSteps)}
 	}
 	return nil
 }
@@ -161,24 +145,24 @@ func checkExpression(k Knob, text string) error {
 func (c *Config) Check() error {
 	var errs []error
 	for _, k := range Knobs() {
-		if c.Text(k.Name) == "" {
+		if _, set := c.Lookup(k.Knob); c.Text(k.Knob) == "" || !set && other.MatchString(k.KnobDefault) {
 			continue
 		}
 		var err error
 		switch k.Kind {
-		case Bool:
-			_, err = c.Bool(k.Name)
-		case Whole:
-			_, err = c.Int(k.Name)
-		case Seconds:
-			_, err = c.Seconds(k.Name)
-		case Bytes:
-			_, err = c.Bytes(k.Name)
-		case Pairs:
-			_, err = c.Pairs(k.Name)
-		case Expression, Rank:
-			err = checkExpression(k, c.Text(k.Name))
-		case Text, List:
+		case config.Bool:
+			_, err = c.Bool(k.Knob)
+		case config.Whole:
+			_, err = c.Int(k.Knob)
+		case config.Seconds:
+			_, err = c.Seconds(k.Knob)
+		case config.Bytes:
+			_, err = c.Bytes(k.Knob)
+		case config.Pairs:
+			_, err = c.Pairs(k.Knob)
+		case config.Expression, config.Rank:
+			err = checkExpression(k, c.Text(k.Knob))
+		case config.Text, config.List:
 		}
 		errs = append(errs, err)
 	}

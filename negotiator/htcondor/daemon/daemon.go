@@ -17,12 +17,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // Pool is a real pool: an [*htcondor.Pool].
@@ -80,16 +82,7 @@ type Collector interface {
 // Tuning is what can change while a daemon runs.
 type Tuning struct {
 	htcondor.Tuning
-	// Reasons says that users are told why their jobs wait.
-	Reasons bool
-	// Futures is how many futures are played to tell the range of starts; 1 or less: none.
-	Futures int
-	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
-	// which is also the maximum.
-	UpdateEvery time.Duration
-	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
-	// is not known.
-	OtherSlotConstraint string
+	config.Telling
 }
 
 // Options are the parts and settings of a daemon.
@@ -143,8 +136,8 @@ type Daemon struct {
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	due       chan dueChoice             // of the policy
 	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
-	twins     negotiator.Twins           // decide in plays
-	asking    negotiator.Twins           // decide in plays for what-ifs
+	twins     outlook.Twins              // decide in plays
+	asking    outlook.Twins              // decide in plays for what-ifs
 	playing   atomic.Pointer[context.CancelCauseFunc]
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead

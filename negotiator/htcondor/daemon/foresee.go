@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // mostForeseen is for how many waiting jobs without a reservation, from the head of the queue, a start is
@@ -29,7 +30,7 @@ const (
 
 // forecaster makes the forecast of one cycle's schedule, when it is first asked for.
 type forecaster struct {
-	outlook *negotiator.Outlook
+	outlook *outlook.Outlook
 	jobs    []negotiator.JobCheckpoint // of those that run, have a reservation or are held, by ID
 	waiting []*negotiator.Job          // the first in the queue
 	further int                        // how many wait behind them
@@ -105,7 +106,7 @@ func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
 	jobs := c.checkpoint.Jobs
 	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
 	f := &forecaster{
-		outlook: r.Outlook(), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
+		outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
 		further: r.State.Waiting() - len(head), player: c.d.player(len(head)),
 	}
 	for i, j := range head {
@@ -134,54 +135,41 @@ func (d *Daemon) player(jobs int) player {
 }
 
 // starts plays the future in which all jobs run for as long as they are taken to.
-func (p player) starts(o *negotiator.Outlook) (starts map[backfill.JobID]ahead.Beginning) {
-	p.play(o, func(ctx context.Context, rules func() (ahead.Rules, func(), error)) error {
-		ours, done, err := rules()
-		if err != nil {
-			return err
-		}
-		defer done()
-		play, err := ours.Play(o.Start())
-		if err != nil {
-			return err
-		}
-		starts, err = play.Starts(ctx, ahead.Bounds{Rounds: mostRounds, Jobs: p.jobs})
+func (p player) starts(o *outlook.Outlook) (starts map[backfill.JobID]ahead.Beginning) {
+	p.play(func(ctx context.Context, refused func(backfill.Refusal)) (err error) {
+		starts, err = p.d.twins.Starts(ctx, o, p.bounds(), refused)
 		return err
 	})
 	return starts
 }
 
 // ranges plays several futures; nil if none are wanted or they take too long.
-func (p player) ranges(o *negotiator.Outlook) (ranges map[backfill.JobID]ahead.Range) {
+func (p player) ranges(o *outlook.Outlook) (ranges map[backfill.JobID]ahead.Range) {
 	futures := p.d.tuned.Load().Futures
 	if futures < 2 || !o.Learned() {
 		return nil
 	}
-	p.play(o, func(ctx context.Context, rules func() (ahead.Rules, func(), error)) (err error) {
-		ranges, err = o.Futures(ctx, negotiator.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: seed}, rules,
-			ahead.Bounds{Rounds: mostRounds, Jobs: p.jobs})
+	p.play(func(ctx context.Context, refused func(backfill.Refusal)) (err error) {
+		options := outlook.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: seed}
+		ranges, err = p.d.twins.Ranges(ctx, o, options, p.bounds(), refused)
 		return err
 	})
 	return ranges
 }
 
+func (p player) bounds() ahead.Bounds { return ahead.Bounds{Rounds: mostRounds, Jobs: p.jobs} }
+
 // seed is that of all futures, so that what is told does not change from cycle to cycle by chance.
 const seed = 1
 
-// play calls the function with the rules in charge. A decision of the policy that is refused ends
-// it, as the starts would be the fallback's.
-func (p player) play(o *negotiator.Outlook,
-	how func(context.Context, func() (ahead.Rules, func(), error)) error,
-) {
+// play calls the function. A decision of the policy that is refused ends it, as the starts would be
+// the fallback's.
+func (p player) play(how func(ctx context.Context, refused func(backfill.Refusal)) error) {
 	ctx, done := context.WithTimeout(p.ctx, playPatience)
 	defer done()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
-	err := how(ctx, func() (ahead.Rules, func(), error) {
-		rules, given, err := p.d.twins.Rules(ctx, o)
-		rules.Refused = func(r backfill.Refusal) { refuse(r.Err) }
-		return rules, given, err
-	})
+	err := how(ctx, func(r backfill.Refusal) { refuse(r.Err) })
 	ended := p.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !ended && p.d.mute.CompareAndSwap(false, true) {
 		p.d.log.Warn(cannotLookText, "error", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
 // learned is estimators that predict nothing, and have learned that alice's jobs run for a tenth to
@@ -68,8 +69,8 @@ func TestANewerPlanEndsAPlay(t *testing.T) {
 	newer := d.player(0)
 	require.Error(t, older.ctx.Err())
 	require.NoError(t, newer.ctx.Err())
-	require.Empty(t, older.starts(d.n.Outlook()))
-	require.Len(t, newer.starts(d.n.Outlook()), 1)
+	require.Empty(t, older.starts(outlook.New(d.n)))
+	require.Len(t, newer.starts(outlook.New(d.n)), 1)
 	require.False(t, d.mute.Load(), "that is no fault of the policy")
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -313,7 +314,7 @@ func (w *world) options(policy string) Options {
 		NewPool:   func() Pool { return w },
 		Collector: w,
 		Answers:   func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
-		Tuning:    Tuning{Reasons: true},
+		Tuning:    Tuning{Telling: config.Telling{Reasons: true}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -30,12 +31,19 @@ type Settings struct {
 	// Observe says that the negotiator only watches: no match is handed over, and no user is told
 	// anything.
 	Observe bool
-	// Patience is how long a match may take until its job runs, and Hold how long a cycle waits for
-	// schedds that are slow.
-	Patience, Hold time.Duration
-	Logger         hclog.Logger
-	Notes          Notes
-	Clock          func() time.Time
+	// Patience is how long a match may take until its job runs.
+	Patience time.Duration
+	Tuning
+	Logger hclog.Logger
+	Notes  Notes
+	Clock  func() time.Time
+}
+
+// Tuning is what can change while matches are handed over.
+type Tuning struct {
+	config.Handover
+	// Hold is how long a cycle waits for schedds that are slow.
+	Hold time.Duration
 }
 
 // Dispatcher hands the matches of a negotiator over to schedds. It reads the [track.Belief], the
@@ -131,8 +139,12 @@ func (d *Dispatcher) line(schedd string) *line {
 	return l
 }
 
-// Hold changes how long a cycle waits for schedds that are slow.
-func (d *Dispatcher) Hold(hold time.Duration) { d.s.Hold = hold }
+// Tune changes how matches are handed over, from the next one on.
+func (d *Dispatcher) Tune(t Tuning) {
+	d.s.Tuning = t
+	d.AddToMatches(t.MatchExprs)
+	d.Lend(t.Lease)
+}
 
 // AddToMatches sets the attributes that are added to the ad of each matched slot: lines of NAME =
 // EXPRESSION, or "" for none. They count when the job's Requirements are evaluated for the match. A

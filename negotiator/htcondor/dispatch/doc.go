@@ -10,6 +10,6 @@
 // Files, in the order of handing over: dispatch.go the [Dispatcher]; flight.go jobs on their way,
 // and whether their schedds have room; offers.go what slots have to give; grant.go who gets what of
 // it; leases.go claims that are lent; negotiate.go telling the schedds; gangs.go gangs, which take
-// turns; suspects.go slots on which starts fail; explain.go reasons for users; notes.go lines about
-// both.
+// turns; early.go starts that fail at once; suspects.go slots on which starts fail; explain.go reasons
+// for users; notes.go lines about both.
 package dispatch

@@ -43,7 +43,7 @@ func newDesk(tb testing.TB, slots ...string) *desk {
 		d.snapshot.Slots[name] = slotOf(name)
 	}
 	d.Dispatcher = New(Settings{
-		Schema: schema, Patience: 30 * time.Second, Hold: time.Hour, Logger: log,
+		Schema: schema, Patience: 30 * time.Second, Tuning: Tuning{Hold: time.Hour}, Logger: log,
 		Clock: func() time.Time { return d.at },
 	}, track.New(track.Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}))
 	d.look()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 // newer is the part of a slot's ad that changes with each of its startd's updates.
@@ -40,7 +42,7 @@ func TestFreed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSite(t)
-			p.Ask(Scope{SlotConstraint: "Foreign =!= true"})
+			p.Ask(Scope{Look: config.Look{SlotConstraint: "Foreign =!= true"}})
 			p.slots = []string{c.before}
 			p.see()
 			p.collector.Set("Machine", c.after)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
@@ -40,7 +41,7 @@ func newSite(t *testing.T, schedds ...string) *site {
 	p.Observer = New(Settings{
 		Collector: &client.Collector{Security: security, Addresses: []cedar.Address{p.collector.Address()}},
 		Security:  security, Schema: schema(), Patience: poll.Patience,
-		Scope:  Scope{Interval: time.Minute, Hold: poll.Patience},
+		Scope:  Scope{Look: config.Look{Interval: time.Minute}, Hold: poll.Patience},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &p.log, DisableTime: true}),
 		Clock:  func() time.Time { return p.at },
 	})

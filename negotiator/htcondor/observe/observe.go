@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -33,17 +34,7 @@ type Settings struct {
 
 // Scope is what a look asks for, and how long it waits; it can change between two looks.
 type Scope struct {
-	// SlotConstraint and JobConstraint leave out the ads that they are not true of; "" for none.
-	SlotConstraint, JobConstraint string
-	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
-	SubmitterConstraint string
-	Ranks
-	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
-	// have.
-	ShutdownThreshold time.Duration
-	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
-	// or removed in that time.
-	Interval time.Duration
+	config.Look
 	// Hold is how long a look waits for schedds after the collector has answered. A later answer
 	// serves the next look.
 	Hold time.Duration

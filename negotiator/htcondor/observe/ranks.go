@@ -5,19 +5,18 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
-// Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
-// the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
-type Ranks struct{ PreJobRank, PostJobRank string }
-
-// ranks are the expressions of [Ranks]; nil for none. Each becomes an attribute of every slot.
+// ranks are the expressions of [config.Ranks]; nil for none. Each becomes an attribute of every slot.
 type ranks struct{ pre, post *classad.Expr }
 
 // rankBy has all slots ranked by these expressions. Slots are asked for the attributes that the
 // expressions refer to, and jobs for those that a slot does not have, as for any attribute of a slot. An
 // expression that cannot be parsed ranks nothing.
-func (o *Observer) rankBy(r Ranks) { o.ranks = ranks{o.rank(r.PreJobRank), o.rank(r.PostJobRank)} }
+func (o *Observer) rankBy(r config.Ranks) {
+	o.ranks = ranks{o.rank(r.PreJobRank), o.rank(r.PostJobRank)}
+}
 
 func (o *Observer) rank(text string) *classad.Expr {
 	e, err := classad.ParseExpr(text)

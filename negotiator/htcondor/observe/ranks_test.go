@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
 // Each slot has the pool's ranks as attributes. What these refer to is asked for, for as long as they
@@ -29,7 +30,7 @@ func TestRanks(t *testing.T) {
 	require.NotContains(t, p.slotAttributes.projection(), "site")
 
 	scope := p.s.Scope
-	scope.Ranks = Ranks{PreJobRank: "MY.Site * TARGET.Home", PostJobRank: "Far + Color"}
+	scope.Ranks = config.Ranks{PreJobRank: "MY.Site * TARGET.Home", PostJobRank: "Far + Color"}
 	p.Ask(scope)
 	s = p.see()
 	require.Equal(t, "12", value(s, negotiator.PreJobRank))
@@ -45,7 +46,7 @@ func TestRanks(t *testing.T) {
 	require.Equal(t, "11", value(s, negotiator.PostJobRank))
 	require.Same(t, after, s.Slots["slot1@n"].Ad, "as long as nothing changes")
 
-	scope.Ranks = Ranks{PostJobRank: "1 +"} // it cannot be parsed, and was refused before
+	scope.Ranks = config.Ranks{PostJobRank: "1 +"} // it cannot be parsed, and was refused before
 	p.Ask(scope)
 	s = p.see()
 	require.Equal(t, "undefined", value(s, negotiator.PreJobRank))
@@ -56,7 +57,7 @@ func TestRanks(t *testing.T) {
 func TestRanksOfState(t *testing.T) {
 	o := New(Settings{
 		Schema: schema(), Clock: func() time.Time { return time.Unix(1_700_000_000, 0) },
-		Scope: Scope{Ranks: Ranks{PreJobRank: "RemoteOwner =?= undefined"}},
+		Scope: Scope{Look: config.Look{Ranks: config.Ranks{PreJobRank: "RemoteOwner =?= undefined"}}},
 	})
 	require.True(t, o.slotAttributes.asked("remoteowner"))
 	require.True(t, slices.Contains(o.slotAttributes.projection(), "remoteowner"))

@@ -18,5 +18,5 @@
 // which new jobs are planned with, charge.go what the others take of limits, deferral.go jobs with a
 // time of their own, gangs.go gangs of several procs; leases.go claims that are lent; claims.go claims
 // of no known job; changes.go what the log says of changed ads; foresee.go what the plan says; view.go
-// what others may ask; saved.go what survives a restart.
+// what others may ask, line.go the order by fair share; saved.go what survives a restart.
 package track

@@ -1,0 +1,10 @@
+// Package rehearsal runs the negotiator, as it is configured, on a simulated pool: with the pool,
+// workload, policy, order and estimators of its own settings, where package condorsim takes those of a
+// simulation.
+//
+//   - load.go: the pool and its jobs, from files or the built-in ones;
+//   - rehearsal.go: a [Rehearsal] is all of it, ready to be scheduled;
+//   - run.go: runs it at the pace of a clock, with a live view or a log, and reloads at signals;
+//   - explain.go, lookahead.go: what is so at an instant, about which somebody asks; tell.go says it;
+//   - whatif.go: what would be so.
+package rehearsal

@@ -1,0 +1,160 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/liveview"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+)
+
+// Explain explains a job at an instant.
+func (p *Rehearsal) Explain(
+	ctx context.Context, at backfill.Time, f outlook.FuturesOptions, name string,
+) (e Expectation, err error) {
+	job := findJob(p.Workload, name)
+	if job == nil {
+		return e, cli.Bad(fmt.Errorf("there is no job %s in %s", name, p.Workload.Name))
+	}
+	state, err := p.stateAt(ctx, at, f)
+	if err != nil {
+		return e, err
+	}
+	return p.expect(state, job), nil
+}
+
+// StartTimes tells of the waiting jobs at an instant, those of an owner, or if that is "" of all.
+func (p *Rehearsal) StartTimes(
+	ctx context.Context, at backfill.Time, f outlook.FuturesOptions, owner string,
+) ([]Expectation, error) {
+	last, err := p.stateAt(ctx, at, f)
+	if err != nil {
+		return nil, err
+	}
+	all := []Expectation{}
+	if state := last.state; state != nil {
+		for _, j := range state.FirstWaiting(state.Waiting()) {
+			job := p.Workload.Jobs[j.ID].Job
+			if whose, _ := job.Ad.Text("Owner"); owner == "" || whose == owner {
+				all = append(all, p.expect(last, job))
+			}
+		}
+	}
+	return all, nil
+}
+
+func findJob(w *condorsim.Workload, name string) *negotiator.Job {
+	for _, j := range w.Jobs {
+		if j.Name == name {
+			return j.Job
+		}
+	}
+	return nil
+}
+
+// errReached ends a simulation at the instant that the user asked about.
+var errReached = errors.New("the time has been reached")
+
+// snapshot is the schedule at an instant.
+type snapshot struct {
+	at    backfill.Time
+	state *backfill.State           // nil if nothing has happened yet
+	held  map[backfill.JobID]string // why jobs are held
+	last  *negotiator.Report        // of the last cycle
+	// Set at the end: the predicted run times, and when waiting jobs start by them.
+	predictions outlook.Predictions
+	told        map[backfill.JobID]ahead.Beginning
+	ranges      map[backfill.JobID]ahead.Range
+
+	unordered bool // the order's expression gave no job a number
+}
+
+// Cycle keeps the state after a cycle, and the reasons why jobs are held.
+func (s *snapshot) Cycle(r *negotiator.Report) error {
+	s.state, s.unordered, s.last = r.State, r.Unordered, r
+	for _, h := range r.Held {
+		s.held[h.Job.ID] = h.Reason
+	}
+	return nil
+}
+
+// stateAt simulates the pool up to an instant and returns the schedule at that time.
+func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
+	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
+	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
+		if t > at {
+			return errReached
+		}
+		return nil
+	}, last, p)
+	if err != nil && !errors.Is(err, errReached) {
+		return nil, err
+	}
+	p.warnUnordered(last.unordered)
+	if last.state == nil {
+		return last, nil
+	}
+	var twins outlook.Twins
+	defer twins.Close()
+	future := outlook.New(last.last.Negotiator())
+	last.predictions = future.Predictions
+	if last.told, err = lookAhead(ctx, &twins, future, ahead.Bounds{}); err != nil || !future.Learned() || f.Count < 2 {
+		return last, err
+	}
+	last.ranges, err = twins.Ranges(ctx, future, f, ahead.Bounds{}, nil)
+	return last, err
+}
+
+// expect says when a job starts, and why not earlier.
+func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
+	e := Expectation{Job: job.Name, Command: liveview.Command(job)}
+	if job.Submit > s.at || s.state == nil {
+		e.Situation, e.Reason = "to come", fmt.Sprintf("will be submitted at %d", job.Submit)
+		return e
+	}
+	reason, known := s.state.Reason(job.ID)
+	if !known {
+		e.Situation, e.Reason = "ended", "has ended"
+		return e
+	}
+	if why, held := s.held[job.ID]; held && reason.Why == backfill.HeldBack {
+		reason.Text = why
+	}
+	e.Situation, e.Reason = reason.Why.String(), p.describe(s, job.ID, reason)
+	e.why, e.where = why(reason, p.name), s.state.DescribePlacement(reason.Placement)
+	if begins, known := s.told[job.ID]; known {
+		e.where = s.state.DescribePlacement(begins.Placement)
+	}
+	if times, known := s.predictions.Of(job.ID); known {
+		e.Requested, e.Predicted = secondsOf(times.Requested), secondsOf(times.Predicted)
+	}
+	if r, known := s.ranges[job.ID]; known && r.Mid < backfill.Forever {
+		e.Start, e.P10, e.P50 = secondsOf(r.Mid), secondsOf(r.Low), secondsOf(r.Mid)
+		if r.High < backfill.Forever {
+			e.P90 = secondsOf(r.High)
+		}
+	} else if begins, known := s.told[job.ID]; known {
+		e.Start = secondsOf(begins.At)
+	} else if reason.Placement != nil {
+		e.Start = secondsOf(reason.At)
+	}
+	if reason.Promised {
+		guarantee := int64(reason.Latest)
+		e.Guarantee = &guarantee
+	}
+	return e
+}
+
+// name is what users call a job.
+func (p *Rehearsal) name(j *backfill.Job) string { return p.Workload.Jobs[j.ID].Name }
+
+func secondsOf(t backfill.Time) *int64 {
+	n := int64(t)
+	return &n
+}

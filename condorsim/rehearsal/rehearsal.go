@@ -1,0 +1,121 @@
+package rehearsal
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/active"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/source"
+)
+
+// Options say what is rehearsed, and how.
+type Options struct {
+	Source *source.Settings
+	// LogLevel is for the case that neither a flag nor a configuration file sets one.
+	LogLevel string
+	Log      io.Writer
+	Clock    func() time.Time
+}
+
+// Rehearsal is a pool with its jobs and a policy, ready to be scheduled.
+type Rehearsal struct {
+	active.Activator
+	Workload *condorsim.Workload
+	Speed    float64 // simulated seconds in a second
+
+	log    *cli.Holdable
+	config negotiator.Config
+}
+
+// Prepare reads the pool and the workload and starts the policy. All its errors are caused by the
+// input. The caller closes the rehearsal.
+func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
+	s, err := o.Source.Read()
+	if err != nil {
+		return nil, err
+	}
+	p := &Rehearsal{
+		Activator: active.Activator{Source: o.Source, LogLevel: func() string { return o.LogLevel }},
+		log:       cli.NewHoldable(o.Log),
+	}
+	p.Logger = cli.Logger("negotiator", cmp.Or(s.LogLevel, o.LogLevel), p.log)
+	rule, err := profile.ParseRule(s.Placement)
+	if err != nil {
+		return nil, err
+	}
+	if p.Speed, err = config.ParseSpeed(s.Speed); err != nil {
+		return nil, err
+	}
+	if p.Workload, err = load(s, o.Source); err != nil {
+		return nil, err
+	}
+	p.Resources, p.Labels = p.Workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
+	if err = p.learnFrom(s); err != nil {
+		return nil, err
+	}
+	if err = p.Start(ctx, s); err != nil {
+		return nil, err
+	}
+	p.config = negotiator.Config{
+		Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback, Estimates: p.Estimates,
+		Planning: s.Planning(), Actual: p.actual,
+		DefaultEstimate: defaultEstimate(s), Clock: o.Clock,
+		Refused: p.Refused,
+	}
+	return p, nil
+}
+
+func defaultEstimate(s config.Config) backfill.Time {
+	return backfill.Time(s.DefaultEstimate / time.Second)
+}
+
+// Ran says what was run so far.
+func (p *Rehearsal) Ran() report.Run {
+	all := p.Activator.Ran()
+	first := all[0]
+	run := report.Run{Policy: first.Policy, Order: first.Order, Options: first.Options, Estimates: first.Estimates}
+	for _, change := range all[1:] {
+		run.Changes = append(run.Changes, report.Change(change))
+	}
+	if p.Chooser != nil {
+		run.Auto = p.Chooser.Summary()
+	}
+	return run
+}
+
+// learnFrom reads the history from which the estimators learn at the start.
+func (p *Rehearsal) learnFrom(s config.Config) error {
+	if len(p.Workload.Jobs) == 0 {
+		return nil
+	}
+	ended, err := p.Past(s, p.Workload.Jobs[0].Submit, ReadEnded)
+	p.History = estimate.NewHistory(0)
+	for _, e := range ended {
+		p.History.Add(e)
+	}
+	return err
+}
+
+// ReadEnded reads the jobs of a trace or of job ads that have ended.
+func ReadEnded(file io.Reader, name string, until backfill.Time, s config.Config) ([]estimate.Ended, error) {
+	return history.ReadEnded(file, name, history.EndedOptions{
+		Until: until, EstimateAttributes: s.EstimateAttributes, DefaultEstimate: defaultEstimate(s),
+	})
+}
+
+// actual returns how long a job will run: at most until its limit.
+func (p *Rehearsal) actual(id backfill.JobID) backfill.Time {
+	j := p.Workload.Jobs[id]
+	return min(j.Run, cmp.Or(j.Limit, j.Run))
+}

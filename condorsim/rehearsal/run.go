@@ -1,0 +1,91 @@
+package rehearsal
+
+import (
+	"context"
+	"math"
+	"os"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/active"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/liveview"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+)
+
+// Stage says where a rehearsal is shown, and how fast.
+type Stage struct {
+	Out     *os.File // a live view is drawn on it if it is a terminal
+	Keys    *os.File // and these are read if it is a terminal, too
+	Pace    condorsim.Pace
+	Signals <-chan os.Signal // at each, the configuration is reloaded
+}
+
+// Run runs the workload until all its jobs have ended, and reloads the configuration at each signal.
+func (p *Rehearsal) Run(ctx context.Context, stage Stage) (*condorsim.Result, error) {
+	result, err := p.showAndReload(ctx, stage)
+	if err == nil {
+		p.warnUnordered(result.Unordered)
+	}
+	return result, err
+}
+
+func (p *Rehearsal) showAndReload(ctx context.Context, stage Stage) (*condorsim.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	changes := make(chan negotiator.Change)
+	p.config.Changes = changes
+	var reloading sync.WaitGroup
+	reloading.Go(func() { p.Reload(ctx, stage.Signals, changes) })
+	defer reloading.Wait()
+	defer cancel()
+	return p.show(ctx, stage)
+}
+
+// show runs the workload on the simulated pool, in scaled time: on a terminal with a live view,
+// elsewhere with log lines.
+func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, error) {
+	var watch negotiator.Sink = &liveview.Log{Logger: p.Logger, Job: p.job}
+	if cli.IsTerminal(stage.Out) && !math.IsInf(p.Speed, 0) {
+		var twins outlook.Twins
+		defer twins.Close()
+		view := liveview.New(stage.Out, liveview.Show{
+			Name: p.Workload.Name, Jobs: len(p.Workload.Jobs), Job: p.job, Speed: p.Settings.Speed,
+			FallbackInUse: p.FallbackInUse, News: p.log.Last, Look: shortly(ctx, &twins),
+			Policy: func(width int) string { return p.About(width) }, // the one that is active then
+		})
+		p.log.Hold() // log lines would damage the picture
+		defer p.log.Release()
+		defer view.Close()
+		running, quit := context.WithCancel(ctx)
+		defer quit()
+		ctx = running
+		defer view.Interact(ctx, stage.Keys, quit)()
+		watch = view
+	} else {
+		ran := p.Ran()
+		about := []any{
+			"policy", ran.Policy, "order", ran.Order, "jobs", len(p.Workload.Jobs), "slots", len(p.Workload.Slots), "speed",
+			p.Settings.Speed,
+		}
+		if !p.Estimates.Requested() {
+			about = append(about, "estimates", ran.Estimates)
+		}
+		p.Logger.Info("scheduling", about...)
+	}
+	return condorsim.Run(ctx, p.Workload, p.config, stage.Pace, watch, active.LogLifted{Logger: p.Logger}, p)
+}
+
+// job is a job as a live view shows it.
+func (p *Rehearsal) job(id backfill.JobID) liveview.Job {
+	j := p.Workload.Jobs[id]
+	return liveview.Job{Job: j.Job, Cpus: j.Cpus}
+}
+
+// warnUnordered warns if the order's expression gave no job a number, so that it ordered nothing.
+func (p *Rehearsal) warnUnordered(unordered bool) {
+	if unordered {
+		p.Logger.Warn(negotiator.UnorderedText, "order", p.Settings.Order)
+	}
+}

@@ -1,0 +1,111 @@
+package rehearsal
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// Expectation is what is known of a job of a simulation at an instant.
+type Expectation struct {
+	Job       string `json:"job"`
+	Command   string `json:"command"`
+	Situation string `json:"situation"`
+	// Start is the actual or the expected start; nil if there is none.
+	Start *int64 `json:"start"`
+	// Guarantee is the latest start that was promised; nil if none was.
+	Guarantee *int64 `json:"guarantee"`
+	Reason    string `json:"reason"`
+	// P10, P50 and P90: of ten futures the job starts by then in one, in five, in nine; nil if they
+	// are not known. P50 is the expected start.
+	P10 *int64 `json:"p10,omitempty"`
+	P50 *int64 `json:"p50,omitempty"`
+	P90 *int64 `json:"p90,omitempty"`
+	// Requested and Predicted are run times; nil if the job is expected to run for as long as it
+	// requests.
+	Requested *int64 `json:"requested_seconds,omitempty"`
+	Predicted *int64 `json:"predicted_seconds,omitempty"`
+
+	why   string // the reason without the start
+	where string // on which slots it starts
+}
+
+// String explains the job.
+func (e Expectation) String() string {
+	text := fmt.Sprintf("%s %s: %s\n", e.Job, e.Command, e.Reason)
+	if e.Predicted != nil {
+		text += fmt.Sprintf("it requests %d s and is expected to run for %d s\n", *e.Requested, *e.Predicted)
+	}
+	return text
+}
+
+// Table lists the first jobs, up to the limit; 0: all.
+func Table(all []Expectation, limit int) string {
+	shown := cli.First(all, limit)
+	t := cli.Table("waiting", "command", "expected start", "80 % range", "guaranteed by", "slots", "reason")
+	seconds := func(n *int64) any {
+		if n == nil {
+			return ""
+		}
+		return *n
+	}
+	for _, e := range shown {
+		in := ""
+		if e.P10 != nil {
+			in = span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*cmp.Or(e.P90, secondsOf(backfill.Forever)))})
+		}
+		t.AppendRow(table.Row{e.Job, e.Command, seconds(e.Start), in, seconds(e.Guarantee), e.where, e.why})
+	}
+	return t.Render() + "\n" + cli.More(len(all)-len(shown))
+}
+
+// why is the reason for a table that has columns for start and slots.
+func why(r backfill.Reason, name func(*backfill.Job) string) string {
+	switch {
+	case r.Why == backfill.Reserved:
+		return fmt.Sprintf("reserved for %d", r.At)
+	case r.Behind != nil:
+		return "behind job " + name(r.Behind)
+	case r.Text != "":
+		return r.Text
+	default:
+		return r.Why.String()
+	}
+}
+
+// describe puts into words why a job runs or does not, and when it is expected to start.
+func (p *Rehearsal) describe(s *snapshot, id backfill.JobID, r backfill.Reason) string {
+	text := s.state.Describe(r, p.name)
+	begins, known := s.told[id]
+	expected := fmt.Sprintf("expected start %d", begins.At)
+	in, ranged := s.ranges[id]
+	if ranged = ranged && in.Mid < backfill.Forever; ranged {
+		expected = fmt.Sprintf("expected start %s (80 %%), most likely %d,", span(in), in.Mid)
+	}
+	expected += " on " + s.state.DescribePlacement(begins.Placement)
+	switch {
+	case !known, r.Why == backfill.Reserved && begins.At == r.At && !ranged:
+		return text
+	case r.Why == backfill.Reserved && r.Promised:
+		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest)
+	case r.Why == backfill.Reserved:
+		return fmt.Sprintf("reserved for %d, %s", r.At, expected)
+	case r.Why == backfill.Unpromised:
+		return "waits, " + expected + "; " + text
+	default:
+		return text + ", " + expected
+	}
+}
+
+// span is a range as text.
+func span(r ahead.Range) string {
+	if r.High >= backfill.Forever {
+		return fmt.Sprintf("%d or later", r.Low)
+	}
+	return fmt.Sprintf("%d–%d", r.Low, r.High)
+}

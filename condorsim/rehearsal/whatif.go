@@ -1,0 +1,49 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// WhatIf answers about the simulation at an instant. The policy must be linked in, so that there can be
+// more than one.
+func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Question) (*whatif.Answer, error) {
+	var last *negotiator.Negotiator
+	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
+		if t > at {
+			return errReached
+		}
+		return nil
+	}, lastOf{&last}, p)
+	if err != nil && !errors.Is(err, errReached) {
+		return nil, err
+	}
+	if last == nil {
+		return nil, cli.Bad(fmt.Errorf("nothing has happened by second %d of the simulation", at))
+	}
+	var twins outlook.Twins
+	defer twins.Close()
+	s := whatif.Schedule{
+		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },
+		Twins: &twins, Order: p.Settings.Order, Rounds: math.MaxInt32,
+	}
+	return s.Answer(ctx, q)
+}
+
+// lastOf keeps the negotiator of the last cycle.
+type lastOf struct{ n **negotiator.Negotiator }
+
+// Cycle keeps the negotiator.
+func (l lastOf) Cycle(r *negotiator.Report) error {
+	*l.n = r.Negotiator()
+	return nil
+}

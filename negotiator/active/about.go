@@ -1,0 +1,37 @@
+package active
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// About says what the policy is, and what its options are set to, in lines of this width.
+func (p *Policy) About(width int) string {
+	spec, order := p.Deciders.Main.Spec(), p.Settings.Order
+	var b strings.Builder
+	if p.Chooser != nil {
+		is := p.Chooser.InCharge()
+		spec, order = p.Chooser.Spec(), is.OrderName
+		b.WriteString("In charge now: " + is.Policy.Spec().Name + ", order " + order + "\n\n")
+	}
+	_, _ = fmt.Fprintf(&b, "%s\n\norder       %s\nestimates   %v\n",
+		text.WrapSoft("Policy "+spec.Name+": "+cli.Line(spec.Doc), width), order,
+		p.Settings.EstimateSettings().Summary(p.Guarantees, 0))
+	if len(spec.Options) == 0 {
+		b.WriteString("\nIt has no options.\n")
+	}
+	for _, o := range spec.Options {
+		value, given := p.Settings.Options[o.Name]
+		if !given {
+			value = o.Default + ", by default"
+		}
+		about := text.WrapSoft(cli.Line(o.Doc), max(1, width-4))
+		_, _ = fmt.Fprintf(&b, "\n%s = %s\n    %s\n", o.Name, cli.Line(value),
+			strings.ReplaceAll(about, "\n", "\n    "))
+	}
+	return b.String()
+}

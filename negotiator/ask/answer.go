@@ -1,0 +1,256 @@
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// printed is an answer that is put into at most 80 columns.
+type printed struct {
+	strings.Builder
+	a    *whatif.Answer
+	zone *time.Location // nil: times are of a simulation
+}
+
+// shownMoves is how many jobs are listed that start at another time; --json has them all.
+const shownMoves = 20
+
+// Describe puts an answer into words. A zone is that of the clock; nil: times are of a simulation.
+func Describe(a *whatif.Answer, zone *time.Location) string {
+	p := &printed{a: a, zone: zone}
+	if a.Job != nil {
+		p.job(a.Job)
+	} else {
+		p.change(a.Change)
+	}
+	for _, note := range a.Notes {
+		p.say("Note: " + note + ".")
+	}
+	return p.String()
+}
+
+// say adds a sentence.
+func (p *printed) say(sentence string) {
+	for line := range strings.SplitSeq(text.WrapSoft(cli.Line(sentence), 79), "\n") {
+		p.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// instant formats an instant, without the day if it is today's; nil: never.
+func (p *printed) instant(t *int64) string {
+	switch {
+	case t == nil:
+		return "never"
+	case p.zone == nil:
+		return strconv.FormatInt(*t, 10)
+	}
+	at, now := time.Unix(*t, 0).In(p.zone), time.Unix(p.a.Now, 0).In(p.zone)
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// begins says when a job starts: now, or at an instant and how long that is from now.
+func (p *printed) begins(t *int64) string {
+	if t != nil && *t <= p.a.Now {
+		return "now"
+	}
+	if t == nil {
+		return "never"
+	}
+	return fmt.Sprintf("%s, in %s", p.instant(t), lasting(*t-p.a.Now))
+}
+
+// lasting formats seconds, such as 1h30m.
+func lasting(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	if seconds > int64(1000*24*time.Hour/time.Second) {
+		return fmt.Sprintf("%dd", seconds/86400)
+	}
+	out := d.String()
+	if strings.HasSuffix(out, "m0s") {
+		out = strings.TrimSuffix(out, "0s")
+	}
+	if strings.HasSuffix(out, "h0m") {
+		out = strings.TrimSuffix(out, "0m")
+	}
+	return out
+}
+
+// size says what a job asks for.
+func size(chunks int, request map[string]int64, seconds int64) string {
+	var parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(request), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a, b))
+	}) {
+		switch name {
+		case "claims": // every job takes one
+		case "memory":
+			parts = append(parts, fmt.Sprintf("%d MiB", request[name]))
+		case "disk":
+			parts = append(parts, fmt.Sprintf("%d KiB of disk", request[name]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", request[name], name))
+		}
+	}
+	out := strings.Join(parts, ", ")
+	if chunks > 1 {
+		out = fmt.Sprintf("%d chunks of %s", chunks, out)
+	}
+	return out + " for " + lasting(seconds)
+}
+
+func rankOf(resource string) int {
+	if i := slices.Index([]string{"cpus", "memory", "disk"}, resource); i >= 0 {
+		return i
+	}
+	return 3
+}
+
+// job says when a job would start.
+func (p *printed) job(j *whatif.JobAnswer) {
+	p.say(fmt.Sprintf("A job of %s (%s):", size(j.Chunks, j.Request, j.Seconds), p.a.Present))
+	line := func(label, text string) {
+		if text != "" {
+			_, _ = fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
+		}
+	}
+	if j.Low != nil {
+		line("would start", p.begins(j.Mid))
+		line("80 % range", fmt.Sprintf("%s to %s", p.instant(j.Low), p.instant(j.High)))
+		line("as planned", p.instant(j.Start)+", if all run for as long as they are taken to")
+	} else {
+		line("would start", p.begins(j.Start))
+	}
+	if j.Promised != nil {
+		line("promised by", p.instant(j.Promised))
+	}
+	line("on", j.Slots)
+	if j.Planned != 0 {
+		line("planned with", lasting(j.Planned))
+	}
+	switch j.Delayed {
+	case 0:
+		line("delays", "no job")
+	case 1:
+		line("delays", "1 job that waits")
+	default:
+		line("delays", fmt.Sprintf("%d jobs that wait", j.Delayed))
+	}
+	for _, s := range j.Sooner {
+		what := "it would start " + p.begins(&s.Start)
+		if s.Start <= p.a.Now {
+			what = "it would start now"
+		}
+		if s.Chunks == j.Chunks && maps.Equal(s.Request, j.Request) {
+			p.say(fmt.Sprintf("If it asked for at most %s, %s.", lasting(s.Seconds), what))
+		} else {
+			p.say(fmt.Sprintf("With %s, %s.", size(s.Chunks, s.Request, s.Seconds), what))
+		}
+	}
+	p.broken(j.Broken)
+}
+
+// change says what would differ.
+func (p *printed) change(c *whatif.ChangeAnswer) {
+	p.say("Present: " + p.a.Present)
+	p.say("What if: " + p.a.Asked)
+	_, _ = fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
+	if c.Never > 0 {
+		_, _ = fmt.Fprintf(p, "; %d would not start", c.Never)
+	}
+	if c.Anew > 0 {
+		_, _ = fmt.Fprintf(p, "; %d that cannot would", c.Anew)
+	}
+	p.WriteString("\n\n")
+	t := cli.Table(fmt.Sprintf("%d jobs", c.Present.Jobs), "present", "what if", "change")
+	row := func(name string, before, after float64, format string) {
+		t.AppendRow(table.Row{name, fmt.Sprintf(format, before), fmt.Sprintf(format, after), percent(before, after)})
+	}
+	row("mean wait, s", c.Present.MeanWait, c.Changed.MeanWait, "%.0f")
+	row("worst 5 % of waits, s", c.Present.WorstWait, c.Changed.WorstWait, "%.0f")
+	row("mean bounded slowdown", c.Present.Slowdown, c.Changed.Slowdown, "%.2f")
+	row("makespan, s", float64(c.Present.Makespan), float64(c.Changed.Makespan), "%.0f")
+	right := []table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}}
+	t.SetColumnConfigs(right)
+	p.WriteString(t.Render() + "\n")
+	p.moves(c)
+	p.broken(c.Broken)
+	if c.Lifted > 0 {
+		p.say(fmt.Sprintf("Promises that would bind nobody any more: %d.", c.Lifted))
+	}
+	if c.Cut != "" {
+		p.say("The answer has gaps: " + c.Cut + ".")
+	}
+}
+
+// percent is by how much a number changes.
+func percent(before, after float64) string {
+	if before == after || before == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(after-before)/before)
+}
+
+// moves lists the jobs that start at another time, as a diff: + earlier, - later.
+func (p *printed) moves(c *whatif.ChangeAnswer) {
+	if len(c.Moves) == 0 {
+		return
+	}
+	p.WriteString("\n")
+	t := cli.Table("", "job", "owner", "present", "what if", "by")
+	for _, m := range c.Moves[:min(len(c.Moves), shownMoves)] {
+		sign, by := "-", ""
+		switch {
+		case m.Before == nil:
+			sign = "+"
+		case m.After == nil:
+		case *m.After < *m.Before:
+			sign, by = "+", lasting(*m.Before-*m.After)+" earlier"
+		default:
+			by = lasting(*m.After-*m.Before) + " later"
+		}
+		t.AppendRow(table.Row{
+			sign, short(m.Job), short(m.Owner), p.instant(m.Before), p.instant(m.After), by,
+		})
+	}
+	p.WriteString(t.Render() + "\n" + cli.More(len(c.Moves)+c.Unlisted-min(len(c.Moves), shownMoves)))
+}
+
+// short is a name in at most 14 letters.
+func short(name string) string { return text.Trim(cli.Line(name), 14) }
+
+// broken lists all promises that would be broken.
+func (p *printed) broken(all []whatif.Broken) {
+	if len(all) == 0 {
+		if p.a.Change != nil && p.a.Change.Promises > 0 {
+			_, _ = fmt.Fprintf(p, "\nOf %d promises none would be broken.\n", p.a.Change.Promises)
+		}
+		return
+	}
+	_, _ = fmt.Fprintf(p, "\nPROMISES THAT WOULD BE BROKEN: %d\n", len(all))
+	t := cli.Table("job", "owner", "promised by", "present", "what if", "late by")
+	for _, b := range all {
+		late := ""
+		if b.After != nil {
+			late = lasting(*b.After - b.Promised)
+		}
+		t.AppendRow(table.Row{
+			short(b.Job), short(b.Owner), p.instant(&b.Promised), p.instant(b.Before), p.instant(b.After), late,
+		})
+	}
+	p.WriteString(t.Render() + "\n")
+}

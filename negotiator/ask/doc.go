@@ -1,0 +1,8 @@
+// Package ask asks the negotiator at work in a real pool, and has the words for questions and answers.
+//
+//   - ask.go: a [Pool] finds its negotiator through the collector, and asks it;
+//   - words.go, job.go, units.go: from what a user writes to a question ([Words]), whoever answers it;
+//   - explain.go, tables.go, answer.go: from what was answered to text.
+//
+// The other side is negotiator/htcondor/daemon. A simulation answers in condorsim/rehearsal.
+package ask

@@ -1,0 +1,165 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// Explained is all that the negotiator of a real pool tells about a job.
+type Explained struct {
+	daemon.JobForecast
+	SlotsInPool   int64           `json:"slots_in_pool"`
+	SlotsMatching int64           `json:"slots_matching"`
+	SlotsRefusing int64           `json:"slots_refusing"`
+	SlotsClosed   []closed        `json:"slots_closed,omitempty"`
+	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
+	Clauses       []clause        `json:"clauses"`
+	// Policy is who is in charge; nil if the pool's policy is not chosen.
+	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
+	paused int64                // how many there are; SlotsPaused are the first of them
+}
+
+// closed counts slots that would match the job if they were not closed for a while, and says why
+// they are.
+type closed struct {
+	Why   string `json:"why"`
+	Slots int64  `json:"slots"`
+}
+
+// clause is a part of a job's Requirements. Unmet is the number of slots on which it is not true.
+type clause struct {
+	Text  string `json:"text"`
+	Unmet int64  `json:"unmet"`
+}
+
+func readExplained(ad *classad.ClassAd) Explained {
+	e := Explained{JobForecast: daemon.ReadJobForecast(ad, time.Local), Clauses: []clause{}}
+	e.SlotsInPool, _ = ad.Int("SlotsInPool")
+	e.SlotsMatching, _ = ad.Int("SlotsMatching")
+	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
+	for i := 1; ; i++ {
+		why, ok := ad.Text(fmt.Sprintf("ClosedWhy%d", i))
+		if !ok {
+			break
+		}
+		slots, _ := ad.Int(fmt.Sprintf("ClosedSlots%d", i))
+		e.SlotsClosed = append(e.SlotsClosed, closed{why, slots})
+	}
+	e.SlotsPaused = daemon.ReadPaused(ad)
+	e.paused, _ = ad.Int("SlotsPaused")
+	e.Policy = daemon.ReadPolicyChoice(ad)
+	for i := 1; ; i++ {
+		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
+		if !ok {
+			return e
+		}
+		met, _ := ad.Int(fmt.Sprintf("ClauseMet%d", i))
+		e.Clauses = append(e.Clauses, clause{text, e.SlotsInPool - met})
+	}
+}
+
+// Explanation explains jobs of a real pool, for those who asked about this job. For a cluster of several
+// jobs it lists the start times.
+func Explanation(job string, all []Explained) string {
+	if cluster, _, _ := strings.Cut(job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
+		plans := make([]daemon.JobForecast, len(all))
+		for i, e := range all {
+			plans[i] = e.JobForecast
+		}
+		return StartTimes(plans, 0) + fmt.Sprintf(" all that is known of one: negotiator explain %s\n",
+			cli.Line(all[0].Job))
+	}
+	var text strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		e.write(&text, time.Local)
+	}
+	return text.String()
+}
+
+// write prints what is known of the job. Times are in the given zone.
+func (e Explained) write(out *strings.Builder, zone *time.Location) {
+	name := e.Job
+	if e.Schedd != "" && !strings.HasSuffix(name, "@"+e.Schedd) {
+		name += " at " + e.Schedd
+	}
+	if e.Owner != "" {
+		name += ", of " + e.Owner
+	}
+	fmt.Fprintf(out, "Job %s: %s\n", cli.Line(name), cli.Line(e.Reason))
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %-16s %s\n", label, cli.Line(text))
+		}
+	}
+	if e.Situation == "runs" {
+		line("started", moment(e.Start, zone))
+	} else {
+		line("expected start", moment(e.Start, zone))
+		line("80 % range", e.Span(zone))
+	}
+	line("guaranteed by", moment(e.Guarantee, zone))
+	if e.Reserved != nil {
+		line("reserved for", moment(e.Reserved, zone))
+	}
+	line("on", e.Slots)
+	line("behind", e.Behind)
+	if e.Policy != nil {
+		line("policy", e.Policy.Tell(zone))
+	}
+	if e.Predicted != nil {
+		line("run time", fmt.Sprintf("%d s requested, %d s expected", *e.Requested, *e.Predicted))
+	}
+	if e.SlotsInPool == 0 {
+		return
+	}
+	slots := []string{fmt.Sprintf("%d in the pool, %d match", e.SlotsInPool, e.SlotsMatching)}
+	for _, c := range e.SlotsClosed {
+		slots = append(slots, fmt.Sprintf("%d %s", c.Slots, c.Why))
+	}
+	slots = append(slots, fmt.Sprintf("%d refuse it by their own Requirements", e.SlotsRefusing))
+	line("slots", strings.Join(slots, ", "))
+	line("left out", e.leftOut(zone))
+	t := cli.Table("slots without", "of its Requirements")
+	for _, clause := range e.Clauses {
+		if clause.Unmet > 0 {
+			t.AppendRow(table.Row{clause.Unmet, cli.Line(clause.Text)})
+		}
+	}
+	if t.Length() == 0 {
+		return
+	}
+	for row := range strings.SplitSeq(t.Render(), "\n") {
+		out.WriteString("  " + row + "\n")
+	}
+}
+
+// leftOut lists the slots on which starts failed; "": there are none.
+func (e Explained) leftOut(zone *time.Location) string {
+	var texts []string
+	for _, p := range e.SlotsPaused {
+		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot,
+			time.Unix(p.Until, 0).In(zone).Format(time.TimeOnly), p.FailedStarts))
+	}
+	if more := e.paused - int64(len(texts)); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// moment formats a time in a zone; nil becomes "".
+func moment(unix *int64, zone *time.Location) string {
+	if unix == nil {
+		return ""
+	}
+	return time.Unix(*unix, 0).In(zone).Format(time.DateTime)
+}

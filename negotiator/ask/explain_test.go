@@ -1,0 +1,43 @@
+package ask
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// TestPausesAreToldInTheReadersZone: the times of pauses are in the reader's time zone, not in the
+// negotiator's.
+func TestPausesAreToldInTheReadersZone(t *testing.T) {
+	e := Explained{SlotsPaused: []daemon.Paused{
+		{Slot: "n9", Until: 1_700_000_000, FailedStarts: 3},
+		{Slot: "n8", Until: 1_700_000_060, FailedStarts: 1},
+	}, paused: 4, SlotsInPool: 9}
+	for zone, want := range map[*time.Location]string{
+		time.UTC: "  left out         n9 until 22:13:20, failed starts: 3; n8 until 22:14:20, " +
+			"failed starts: 1; and 2 more\n",
+		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, " +
+			"failed starts: 1; and 2 more\n",
+	} {
+		var out strings.Builder
+		e.write(&out, zone)
+		require.Contains(t, out.String(), want)
+	}
+	require.Empty(t, Explained{}.leftOut(time.UTC))
+}
+
+// TestClosedSlotsAreCounted: what is said of the slots names those that are closed for a while.
+func TestClosedSlotsAreCounted(t *testing.T) {
+	ad, err := classad.ParseOld("SlotsInPool = 9\nSlotsMatching = 4\nSlotsRefusing = 2\n" +
+		"ClosedWhy1 = \"draining\"\nClosedSlots1 = 2\nClosedWhy2 = \"offline\"\nClosedSlots2 = 1")
+	require.NoError(t, err)
+	var out strings.Builder
+	readExplained(ad).write(&out, time.UTC)
+	require.Contains(t, out.String(), "9 in the pool, 4 match, 2 draining, 1 offline, "+
+		"2 refuse it by their own Requirements\n")
+}

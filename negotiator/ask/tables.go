@@ -1,0 +1,42 @@
+package ask
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// StartTimes lists the start times of the first jobs, up to the limit; 0: of all.
+func StartTimes(all []daemon.JobForecast, limit int) string {
+	shown := cli.First(all, limit)
+	t := cli.Table("job", "owner", "expected start", "80 % range", "guaranteed by", "slots", "reason")
+	zone := time.Local
+	for _, j := range shown {
+		t.AppendRow(table.Row{
+			cli.Line(j.Job), cli.Line(j.Owner), moment(j.Start, zone),
+			j.Span(zone), moment(j.Guarantee, zone), cli.Line(j.Slots), cli.Line(j.Why(zone)),
+		})
+	}
+	return t.Render() + "\n" + cli.More(len(all)-len(shown))
+}
+
+// Accuracy is a table of how true start times were.
+func Accuracy(all []daemon.Accuracy) string {
+	t := cli.Table("told", "jobs", "median error", "p90 error", "in the 80 % range")
+	seconds := func(n int64) string { return (time.Duration(n) * time.Second).String() }
+	for _, m := range all {
+		row := table.Row{m.Told, m.Jobs, "", "", ""}
+		if m.Jobs > 0 {
+			row[2], row[3] = seconds(m.Median), seconds(m.P90)
+		}
+		if m.Ranged > 0 {
+			row[4] = fmt.Sprintf("%.0f %% of %d", 100*m.Within, m.Ranged)
+		}
+		t.AppendRow(row)
+	}
+	return t.Render() + "\n"
+}

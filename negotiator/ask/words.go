@@ -1,0 +1,61 @@
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// Words are a question as a user writes it.
+type Words struct {
+	Job       Job
+	Policy    string // another one
+	PolicyOpt map[string]string
+	Order     string
+	Estimates string
+	Without   []string // slots or machines
+	With      []string // more slots, such as cpus=64,count=4
+	Drain     []string // slots or machines, from an instant on and for a time
+	From, For string
+}
+
+// Question puts the words into a question. A zone is that of the clock; nil: times are of a simulation.
+func (w Words) Question(now backfill.Time, zone *time.Location) (q whatif.Question, err error) {
+	q = whatif.Question{
+		Policy: w.Policy, Options: w.PolicyOpt, Order: w.Order, Estimates: w.Estimates, Without: w.Without,
+	}
+	if q.Job, err = w.Job.read(); err != nil {
+		return q, err
+	}
+	for _, spec := range w.With {
+		more, wrong := readSlots(spec)
+		if wrong != nil {
+			return q, wrong
+		}
+		q.With = append(q.With, more)
+	}
+	if len(w.Drain) == 0 {
+		if w.From != "" || w.For != "" {
+			return q, errors.New("--from and --for: name with --drain what is to be drained")
+		}
+		return q, nil
+	}
+	from, err := readInstant(w.From, now, zone)
+	if err != nil {
+		return q, fmt.Errorf("--from %s: %w", w.From, err)
+	}
+	if w.For == "" {
+		return q, errors.New("--drain: say with --for how long, such as --for 4h")
+	}
+	length, err := readSpan(w.For)
+	if err != nil {
+		return q, fmt.Errorf("--for %s: %w", w.For, err)
+	}
+	for _, slot := range w.Drain {
+		q.Drain = append(q.Drain, whatif.Drain{Slot: slot, From: from, For: length})
+	}
+	return q, nil
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// longest is the largest number of letters of a text that are shown.
+const longest = 1000
+
+// Line makes a text that may come from anybody safe for one line of a terminal: it limits its length
+// and replaces what is not printable.
+func Line(text string) string { return backfill.Printable(text, longest) }
+
+// Shown makes a text that may quote any file safe for a terminal, line by line.
+func Shown(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = Line(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// JSON prints a value as indented JSON.
+func JSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// Table makes a table without borders.
+func Table(header ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault
+	t.SuppressTrailingSpaces()
+	t.AppendHeader(header)
+	return t
+}
+
+// WrappedTable makes a table whose columns are no wider than the given widths.
+func WrappedTable(widths []int, header ...any) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.SeparateRows = true
+	t.AppendHeader(header)
+	var columns []table.ColumnConfig
+	for i, width := range widths {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
+	}
+	t.SetColumnConfigs(columns)
+	return t
+}
+
+// First returns the first elements, up to the limit; 0: all.
+func First[T any](all []T, limit int) []T {
+	if limit == 0 {
+		return all
+	}
+	return all[:min(limit, len(all))]
+}
+
+// More is the line below a table with the number of jobs that are not in it; "": all are.
+func More(jobs int) string {
+	if jobs == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" … and %d more\n", jobs)
+}

@@ -1,0 +1,46 @@
+package liveview
+
+import (
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+)
+
+// Command is what a job runs, by its ad.
+func Command(j *negotiator.Job) string {
+	cmd, _ := j.Ad.Text("Cmd")
+	return cli.Line(cmd)
+}
+
+// Log logs what happens.
+type Log struct {
+	Logger hclog.Logger
+	Job    func(backfill.JobID) Job
+}
+
+// Cycle logs what a cycle saw and did.
+func (l *Log) Cycle(r *negotiator.Report) error {
+	for _, slot := range r.Delta.SlotsDown {
+		l.Logger.Warn("a slot is down", "t", r.Delta.Now, "slot", slot)
+	}
+	for _, id := range r.Delta.Removed {
+		l.Logger.Warn("given up", "t", r.Delta.Now, "job", l.Job(id).Name, "cmd", Command(l.Job(id).Job))
+	}
+	for _, id := range r.Delta.Completed {
+		l.Logger.Info("ended", "t", r.Delta.Now, "job", l.Job(id).Name, "cmd", Command(l.Job(id).Job))
+	}
+	for _, j := range r.Delta.Submitted {
+		l.Logger.Debug("submitted", "t", r.Delta.Now, "job", j.Name, "cmd", Command(j))
+	}
+	for _, h := range r.Held {
+		l.Logger.Warn("held", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
+	}
+	for i, m := range r.Matches {
+		l.Logger.Info("started", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job),
+			"wait", r.Delta.Now-m.Job.Submit, "how", r.Decision.Started[i].How, "slots", m.Placement.String(),
+			"waiting", r.State.Waiting(), "running", r.State.RunningJobs())
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package liveview
+
+import "golang.org/x/sys/unix"
+
+// The requests for a terminal's attributes.
+const (
+	getAttributes = unix.TCGETS
+	setAttributes = unix.TCSETS
+)

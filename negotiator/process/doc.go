@@ -1,0 +1,10 @@
+// Package process is the negotiator of a real pool as a process: it takes what condor_master hands
+// down, reads the configuration, and puts together what the daemon needs.
+//
+//   - run.go: from the options to the end of the process ([Run]), in the order in which it happens;
+//   - process.go: the parts: state, accounting, pool, command port; and what condor_reconfig changes;
+//   - logs.go: the log and the match log;
+//   - check.go: all that a start would check, without a start ([Check]).
+//
+// Package negotiator/htcondor/daemon has what it does once it runs.
+package process

@@ -1,0 +1,109 @@
+package process
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// openLog logs to the terminal, or to the files in HTCondor's configuration if condor_master started
+// us.
+func (p *process) openLog() error {
+	level := hclog.LevelFromString(cmp.Or(p.site.Settings.LogLevel, p.debugLevel()))
+	if p.options.Terminal || p.Source.HTCondor() == nil || p.site.Inherited.Parent == 0 {
+		p.Logger = daemon.NewLogger(level, p.options.Log)
+		return nil
+	}
+	size, keep, err := rotation(p.site.Config, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG")
+	if err != nil {
+		return err
+	}
+	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
+		return fmt.Errorf("NEGOTIATOR_LOG: %w", err)
+	}
+	p.Logger = daemon.NewLogger(level, p.file)
+	return p.openMatchLog(p.site.Config)
+}
+
+// openMatchLog opens the match log that a configuration names, in the place of the present one, which
+// stays if that fails. An observer has none: it matches nothing, and the file is that of another
+// negotiator.
+func (p *process) openMatchLog(c *condorconfig.Config) error {
+	if p.file == nil || p.site.Settings.Observe {
+		return nil
+	}
+	var next *daemon.LogFile
+	switch path := c.Text("NEGOTIATOR_MATCH_LOG"); path {
+	case "":
+	case c.Text("NEGOTIATOR_LOG"): // two that rotate one file would lose lines
+		next = p.file
+	default:
+		size, keep, err := rotation(c, "MAX_NEGOTIATOR_MATCH_LOG", "MAX_NUM_NEGOTIATOR_MATCH_LOG")
+		if err != nil {
+			return err
+		}
+		if next, err = daemon.OpenLog(path, size, keep); err != nil {
+			return fmt.Errorf("NEGOTIATOR_MATCH_LOG: %w", err)
+		}
+	}
+	p.closeMatchLog(p.matchLog.Swap(next))
+	return nil
+}
+
+func (p *process) closeMatchLog(l *daemon.LogFile) {
+	if l != nil && l != p.file {
+		_ = l.Close() // every line is written already
+	}
+}
+
+// note adds a line about a match to the match log, if there is one.
+func (p *process) note(line string) {
+	if l := p.matchLog.Load(); l != nil {
+		l.Note(line)
+	}
+}
+
+// reopenLogs goes on with the log files that a configuration names.
+func (p *process) reopenLogs(c *condorconfig.Config) {
+	if p.file == nil {
+		return
+	}
+	size, keep, err := rotation(c, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG")
+	if err == nil {
+		err = p.file.Reopen(c.Text("NEGOTIATOR_LOG"), size, keep)
+	}
+	if err != nil {
+		p.Logger.Warn("the log stays where it is", "error", err)
+	}
+	if err = p.openMatchLog(c); err != nil {
+		p.Logger.Warn("the match log stays where it is", "error", err)
+	}
+}
+
+func (p *process) closeLogs() {
+	p.closeMatchLog(p.matchLog.Swap(nil))
+	if p.file != nil {
+		_ = p.file.Close() // every line is written already
+	}
+}
+
+// rotation returns the size at which a log begins a new file, and how many old files are kept, by
+// the names of both knobs.
+func rotation(c *condorconfig.Config, most, number string) (size int64, keep int, err error) {
+	size, errSize := c.Bytes(most)
+	n, errKeep := c.Int(number)
+	return size, int(n), errors.Join(errSize, errKeep)
+}
+
+// debugLevel returns the log level by NEGOTIATOR_DEBUG; info without HTCondor's configuration.
+func (p *process) debugLevel() string {
+	if c := p.Source.HTCondor(); c != nil {
+		return daemon.Level(c.List("NEGOTIATOR_DEBUG")).String()
+	}
+	return "info"
+}

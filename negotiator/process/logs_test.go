@@ -1,0 +1,60 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/active"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+)
+
+// The match log follows the configuration, and is the log where both have one path.
+func TestMatchLog(t *testing.T) {
+	folder := t.TempDir()
+	path := func(name string) string { return filepath.Join(folder, name) }
+	text := func(name string) string {
+		all, err := os.ReadFile(path(name))
+		require.NoError(t, err)
+		return regexp.MustCompile(`(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d `).ReplaceAllString(string(all), "")
+	}
+	configured := func(knobs string) *condorconfig.Config {
+		return condorconfig.Parse("NEGOTIATOR_LOG = "+path("log")+"\n"+knobs, "")
+	}
+	p := &process{Activator: active.Activator{Logger: hclog.NewNullLogger()}}
+	defer p.closeLogs()
+	require.NoError(t, p.openMatchLog(configured("NEGOTIATOR_MATCH_LOG = "+path("a"))))
+	p.note("a line") // the log goes to the terminal
+	require.NoFileExists(t, path("a"))
+
+	var err error
+	p.file, err = daemon.OpenLog(path("log"), 0, 1)
+	require.NoError(t, err)
+	for _, step := range []struct{ knobs, line string }{
+		{"", "in none"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("a"), "in a"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("no/folder"), "still in a"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("log"), "in the log"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("b") + "\nMAX_NEGOTIATOR_MATCH_LOG = 30", "in b"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("b") + "\nMAX_NEGOTIATOR_MATCH_LOG = 30", "in a new b"},
+		{"", "in none again"},
+	} {
+		p.reopenLogs(configured(step.knobs))
+		p.note(step.line)
+	}
+	require.Equal(t, "in a\nstill in a\n", text("a"))
+	require.Equal(t, "in the log\n", text("log"))
+	require.Equal(t, "in b\n", text("b.old"))
+	require.Equal(t, "in a new b\n", text("b"))
+
+	p.site.Settings.Observe = true
+	require.NoError(t, p.openMatchLog(configured("NEGOTIATOR_MATCH_LOG = "+path("c"))))
+	require.NoFileExists(t, path("c"))
+	p.site.Settings.Observe = false
+	require.ErrorContains(t, p.openMatchLog(configured("NEGOTIATOR_MATCH_LOG = "+path("no/folder"))), "NEGOTIATOR_MATCH_LOG: ")
+}
