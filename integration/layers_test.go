@@ -101,13 +101,17 @@ var arrows = []struct{ of, may, tests string }{
 		"negotiator/htcondor/statefile",
 	},
 	{
+		"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{observe,track}",
+		"negotiator/htcondor/accountant",
+	},
+	{
 		"negotiator/htcondor/dispatch",
-		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,client,observe,security,track}",
-		"negotiator/htcondor/{accountant,fakes}",
+		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,claims,client,observe,security}",
+		"negotiator/htcondor/{fakes,track}",
 	},
 	{
 		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
-			"negotiator/htcondor/{accountant,client,dispatch,observe,security,track}",
+			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
@@ -154,8 +158,8 @@ var walls = []struct{ of, never, why string }{
 		"decisions are not random",
 	},
 	{
-		"negotiator/htcondor/track", "context sync/... os/... net/... math/rand/... crypto/rand",
-		"what changed follows from belief, snapshot and time alone",
+		"negotiator/htcondor/{claims,track}", "context sync/... os/... net/... math/rand/... crypto/rand",
+		"what changed and what follows from it depend on belief, snapshot and time alone",
 	},
 	{
 		"negotiator negotiator/{active,ask,catalogue,cli,config,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
@@ -172,7 +176,7 @@ var walls = []struct{ of, never, why string }{
 // Commands may.
 const clockless = "backfill/... negotiator " +
 	"negotiator/{active,ask,catalogue,config,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
-	"negotiator/htcondor/track condorsim/..."
+	"negotiator/htcondor/{claims,track} condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
 const clocks = "Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker"
@@ -274,6 +278,12 @@ func TestLayersAreHeld(t *testing.T) {
 		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
 		{of: "negotiator/htcondor/track", imports: "net"},
 		{of: "negotiator/htcondor/track", imports: "math/rand/v2"},
+		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/claims"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/dispatch"},
+		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/client"},
+		{of: "negotiator/htcondor/claims", imports: "context"},
+		{of: "negotiator/htcondor/claims", imports: "sync"},
+		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/track"},
 		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
 		{of: "condorsim", imports: "condorsim/sweep"},
 		{of: "condorsim", imports: "plugins/choose"},

@@ -136,7 +136,8 @@ func TestChangeNext(t *testing.T) {
 		return Change{Policy: linked(t, policy), Fallback: linked(t, fallback)}
 	}
 	step := func(now backfill.Time) string {
-		require.NoError(t, Step(t.Context(), n, nil, Delta{Now: now}))
+		_, err := Decide(t.Context(), n, Delta{Now: now})
+		require.NoError(t, err)
 		name, _ := n.State().Policy()
 		return name
 	}

@@ -1,6 +1,6 @@
 // Package negotiator turns a pool's ads into a schedule.
 //
-// A cycle has these phases. [Negotiator.RunCycle] runs phases 2 to 6, [Step] all but the first.
+// A cycle has these phases. [Negotiator.RunCycle] runs phases 2 to 6, [Run] all of them.
 //
 //  1. fetch:   a [Pool] says what changed ([Delta])
 //  2. cluster: jobs that no slot can tell apart share an autocluster, slots that no job can tell
@@ -20,7 +20,7 @@
 //
 // Files, from the top down; each calls only those below it:
 //
-//	run.go         the loop, and one step of it
+//	run.go         the loop
 //	cycle.go       one cycle: phases 2 to 6
 //	checkpoint.go  the state from which a new negotiator continues
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool

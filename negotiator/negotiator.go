@@ -39,7 +39,7 @@ type Config struct {
 	Matching matchmaker.Limits
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
-	// Changes brings the changes that [Run] and [Step] make before a cycle; may be nil. See also
+	// Changes brings the changes that [Run] and [Decide] make before a cycle; may be nil. See also
 	// [Negotiator.ChangeNext].
 	Changes <-chan Change
 	// Clock measures how long cycles take, and nothing else; may be nil.

@@ -16,11 +16,6 @@ type Pool interface {
 	// Fetch waits until something happens, but at most until wake, and returns what has changed
 	// since the last call. It returns io.EOF when nothing can happen any more.
 	Fetch(ctx context.Context, wake backfill.Time) (Delta, error)
-	Actor
-}
-
-// Actor is the half of a [Pool] that starts jobs.
-type Actor interface {
 	// Act starts the jobs that a cycle matched, in their order.
 	Act(ctx context.Context, matches []Match) error
 }

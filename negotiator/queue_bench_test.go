@@ -69,7 +69,9 @@ func (q *longQueue) first(b *testing.B, slots, jobs int) (d Delta) {
 // step runs a cycle.
 func (q *longQueue) step(b *testing.B, d Delta) {
 	b.Helper()
-	require.NoError(b, Step(context.Background(), q.n, q, d))
+	report, err := Decide(context.Background(), q.n, d)
+	require.NoError(b, err)
+	require.NoError(b, q.Act(context.Background(), report.Matches))
 }
 
 // BenchmarkLongQueue is what it costs that a queue is long: the first cycle, and the next ones, in which

@@ -13,8 +13,9 @@ type Sink interface {
 	Cycle(*Report) error
 }
 
-// Run schedules a pool, cycle by cycle, until Fetch returns [io.EOF] or the context ends. It
-// repeats Fetch and [Step]; the first error of either ends it.
+// Run schedules a pool, cycle by cycle, until Fetch returns [io.EOF] or the context ends. It fetches
+// what changed, decides ([Decide]), hands the matches to the pool, if there are any, and shows the
+// report to the sinks, in their order. The first error ends it.
 func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 	for {
 		delta, err := pool.Fetch(ctx, n.NextWake())
@@ -24,40 +25,41 @@ func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
 		if err != nil {
 			return err
 		}
-		if err = step(ctx, n, pool, &delta, sinks); err != nil {
+		report, err := decide(ctx, n, &delta)
+		if err != nil {
 			return err
+		}
+		if len(report.Matches) > 0 {
+			if err = pool.Act(ctx, report.Matches); err != nil {
+				return err
+			}
+		}
+		for _, s := range sinks {
+			if err = s.Cycle(report); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// Step runs one cycle and what follows from it: it makes a waiting [Change], schedules the delta,
-// hands the matches to the pool, if there are any, and shows the report to the sinks, in their
-// order. It never waits for a change. It returns the first error.
-func Step(ctx context.Context, n *Negotiator, pool Actor, delta Delta, sinks ...Sink) error {
-	return step(ctx, n, pool, &delta, sinks)
+// Decide runs one cycle of [Run] up to its report: it makes a waiting [Change] and schedules the
+// delta. It never waits for a change. Whoever calls it acts on the report, and may write down
+// beforehand what was decided.
+func Decide(ctx context.Context, n *Negotiator, delta Delta) (*Report, error) {
+	return decide(ctx, n, &delta)
 }
 
-func step(ctx context.Context, n *Negotiator, pool Actor, delta *Delta, sinks []Sink) error {
+func decide(ctx context.Context, n *Negotiator, delta *Delta) (*Report, error) {
 	changed := n.takeChange(delta.Now)
 	report, err := n.runCycle(ctx, delta)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report.Changed = changed
-	if len(report.Matches) > 0 {
-		if err = pool.Act(ctx, report.Matches); err != nil {
-			return err
-		}
-	}
-	for _, s := range sinks {
-		if err = s.Cycle(report); err != nil {
-			return err
-		}
-	}
-	return nil
+	return report, nil
 }
 
-// ChangeNext asks for a change that [Run] and [Step] make before the next cycle, unless one comes
+// ChangeNext asks for a change that [Run] and [Decide] make before the next cycle, unless one comes
 // through [Config.Changes] by then and can be made: that one is newer. It must be called between two
 // cycles.
 func (n *Negotiator) ChangeNext(c Change) { n.asked = &c }

@@ -34,8 +34,8 @@ func TestADeniedLook(t *testing.T) {
 	_, err := pool(true, io.Discard).Open(t.Context(), nil)
 	require.ErrorContains(t, err, "denied")
 	require.ErrorContains(t, err, advice)
-	denied, is := errors.AsType[*security.DeniedError](err)
-	require.True(t, is)
+	denied, ok := errors.AsType[*security.DeniedError](err)
+	require.True(t, ok)
 
 	synctest.Test(t, func(t *testing.T) { // the same denial again and again
 		looks := 0

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -22,8 +22,9 @@ type Facts struct {
 	Negotiators []observe.Other
 	Problems    []string
 	// Paused are slots that are left out for a while, since starts fail there.
-	Paused []dispatch.Pause
-	// Matched, Rejected and Unstarted count jobs since the start, see [dispatch.Counts].
+	Paused []claims.Pause
+	// Matched and Unstarted count jobs since the start, see [claims.Counts], and Rejected the reasons
+	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
 	// Deaf counts the slots that would be lent for many short jobs if their START heeded leases.
 	Deaf int
@@ -78,7 +79,7 @@ func (p *Pool) trouble(err error) {
 
 // publish stores what the Pool's methods for other goroutines return.
 func (p *Pool) publish(s *observe.Snapshot, problems []string) {
-	view, counts, paused := p.belief.View(), p.dispatcher.Counts(), p.dispatcher.Paused()
+	view, counts, paused := p.belief.View(), p.claims.Counts(), p.claims.Paused()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.view = view
@@ -86,7 +87,7 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string) {
 		Began: s.Began, Took: s.Took, Slots: view.Slots, Schedds: len(s.Schedds), Submitters: s.Submitters,
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
-		Matched: counts.Matched, Rejected: counts.Rejected, Unstarted: counts.Unstarted,
+		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
 		Deaf: counts.Deaf,
 	}
 }

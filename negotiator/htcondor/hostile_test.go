@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // TestHostileJobs: nothing that users write into their jobs stops the negotiator.
@@ -265,10 +265,12 @@ func TestDeadScheddIsWaitedForOnce(t *testing.T) {
 // the other.
 func TestWait(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.now -= 3600
-	w.pool.dispatcher.Restart([]*track.Job{{Group: &observe.Group{Spec: &observe.Spec{}}}})
-	w.now += 3600
 	now := time.Unix(w.now, 0)
+	w.pool.belief.See(&observe.Snapshot{Schedds: map[string]*observe.Schedd{"s": {Name: "s", Read: true, Groups: []*observe.Group{
+		{Spec: &observe.Spec{}, Jobs: []observe.JobKey{{Schedd: "s", Cluster: 1}}},
+	}}}})
+	w.pool.claims.Start(now.Add(-time.Hour), []negotiator.Match{{Job: &negotiator.Job{ID: 1}}})
+	require.Len(t, w.pool.claims.Flights(), 1)
 	s := &observe.Snapshot{Began: now, Ended: now, Now: backfill.Time(w.now)}
 	w.pool.belief.See(s)
 	w.pool.last, w.pool.looked, w.pool.cycleEnd = s, now, now

@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -90,6 +91,7 @@ type Pool struct {
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
 	belief     *track.Belief
+	claims     *claims.State
 	dispatcher *dispatch.Dispatcher
 
 	first    *observe.Snapshot // taken by Open, until Fetch reports it
@@ -122,21 +124,23 @@ func New(s Settings) *Pool {
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
 		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
 	})
+	state := claims.New(claims.Settings{
+		Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe, Patience: s.Patience, Logger: s.Logger,
+	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
 		observer: observe.New(observe.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
 			Patience: s.Patience, Extra: s.Extra, Logger: s.Logger, Clock: s.Clock,
 		}),
-		belief: belief,
+		belief: belief, claims: state,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
-			StartSlack: s.StartSlack, Observe: s.Observe,
 			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
-		}, belief),
+		}, state),
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
-	p.dispatcher.Tune(s.handover())
+	p.tuneClaims(s.Tuning)
 	return p
 }
 
@@ -173,9 +177,8 @@ func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Ch
 	p.first = s
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	m, flying := p.belief.Restore(saved, s)
-	p.dispatcher.Restart(flying)
-	return m, nil
+	p.dispatcher.Look(s)
+	return p.claims.Restore(p.now(), saved, s), nil
 }
 
 // Saved puts a negotiator's checkpoint into a form that outlives the process.
@@ -211,10 +214,8 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	p.belief.See(s)
-	under := p.dispatcher.Judge()
-	outcome, _ := track.Diff(p.belief, s, under)
-	p.dispatcher.Settle(outcome)
+	p.dispatcher.Look(s)
+	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)
 	p.publish(s, outcome.Problems)
 	p.endWatch(outcome.Delta)
@@ -224,13 +225,12 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 // granted returns what the negotiator must be told of leases that were just granted, without another
 // look at the pool; false if there are none.
 func (p *Pool) granted() (negotiator.Delta, bool) {
-	leases := p.dispatcher.TakeLeases()
-	if len(leases) == 0 {
-		return negotiator.Delta{}, false
-	}
 	p.naming.Lock()
 	defer p.naming.Unlock()
-	d := p.belief.Grant(leases)
+	d, granted := p.claims.TellLeases()
+	if !granted {
+		return d, false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.view = p.belief.View()
@@ -238,21 +238,16 @@ func (p *Pool) granted() (negotiator.Delta, bool) {
 	return d, true
 }
 
-// Foresee takes in the plan that the matches of the next Act belong to. It returns the guarantees
+// TakePlan takes in the plan that the matches of the next Act belong to. It returns the guarantees
 // that leases have broken.
-func (p *Pool) Foresee(plan negotiator.Checkpoint) []track.Broken {
-	p.dispatcher.Foresee(plan)
-	return p.belief.Foresee(plan)
+func (p *Pool) TakePlan(plan negotiator.Checkpoint) []track.Broken {
+	return p.claims.TakePlan(plan)
 }
 
 // Act hands the matches over to the schedds. What cannot be handed over now is tried again while
 // Fetch waits; what became of a match shows in what Fetch returns later.
 func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
-	for _, m := range matches {
-		if j := p.belief.Start(m); j != nil {
-			p.dispatcher.Start(j)
-		}
-	}
+	p.claims.Start(p.now(), matches)
 	if !p.s.Observe {
 		p.dispatcher.HandOver(ctx)
 	}
@@ -271,16 +266,16 @@ const retry = time.Second
 // due returns when the next look at the pool is, if nobody asks for an earlier one.
 func (p *Pool) due(wake backfill.Time) time.Time {
 	due := p.looked.Add(p.s.Interval)
-	wake = min(wake, p.belief.Due())
+	wake = min(wake, p.belief.View().Due)
 	in := max(wake, p.last.Now) - p.last.Now // wherever the clock was put
 	if in < backfill.Time(p.s.Interval/time.Second) {
 		second := p.last.Ended.Add(-time.Duration(p.last.Ended.Nanosecond()))
 		due = earlier(due, second.Add(time.Duration(in)*time.Second))
 	}
-	if p.dispatcher.GangsFly() {
+	if p.claims.GangsFly() {
 		due = p.looked
 	}
-	if d := p.dispatcher.Deadline(); !d.IsZero() {
+	if d := p.claims.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
 	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
@@ -298,7 +293,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 			return ctx.Err()
 		}
 		next := due
-		if p.dispatcher.Unsent() || p.dispatcher.InDoubt() {
+		if p.claims.Unsent() || p.claims.InDoubt() {
 			next = earlier(next, now.Add(retry))
 		}
 		if p.watching {
@@ -314,10 +309,10 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		case <-timer.C:
 		}
 		timer.Stop()
-		if p.dispatcher.Unsent() {
+		if p.claims.Unsent() {
 			p.dispatcher.HandOver(ctx)
 		}
-		if p.dispatcher.Granted() {
+		if p.claims.Granted() {
 			return ctx.Err()
 		}
 		woken = p.dispatcher.AskStartds(ctx) || p.freed(ctx) || woken
@@ -341,6 +336,12 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
+	p.tuneClaims(t)
+}
+
+// tuneClaims changes how matches are handed over, and for how long claims are lent.
+func (p *Pool) tuneClaims(t Tuning) {
+	p.claims.Lend(t.Lease)
 	p.dispatcher.Tune(t.handover())
 }
 
@@ -377,7 +378,7 @@ func (p *Pool) lookPatiently(ctx context.Context) (*observe.Snapshot, error) {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), ctx.Err())
 		}
-		if denied, is := errors.AsType[*security.DeniedError](err); is {
+		if denied, ok := errors.AsType[*security.DeniedError](err); ok {
 			err = fmt.Errorf("%w: run as root or as HTCondor's user, or have ALLOW_NEGOTIATOR of the collector list %s",
 				err, denied.User)
 		}

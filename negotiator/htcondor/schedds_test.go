@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -300,7 +300,7 @@ func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	require.Empty(t, f.cycle().Matches)
 	f.now = f.now.Add(4 * time.Second) // nothing came of it
 	report := f.cycle()
-	require.Equal(t, []dispatch.Pause{{Slot: name, Schedd: a.Name, Failures: 1, Until: f.now.Add(5 * time.Second)}},
+	require.Equal(t, []claims.Pause{{Slot: name, Schedd: a.Name, Failures: 1, Until: f.now.Add(5 * time.Second)}},
 		f.pool.Last().Paused)
 	require.Empty(t, report.Decision.Broken, "nor is the order that they came in")
 	report = f.cycle() // jobs of two schedds have been told apart since
@@ -311,7 +311,7 @@ func TestSlotIsLeftOutForOneSchedd(t *testing.T) {
 	require.NotEqual(t, name, again)
 	f.now = f.now.Add(4 * time.Second) // nor of b's
 	f.cycle()
-	require.Contains(t, f.pool.Last().Paused, dispatch.Pause{
+	require.Contains(t, f.pool.Last().Paused, claims.Pause{
 		Slot: name, Failures: 1,
 		Until: f.now.Add(5 * time.Second),
 	})

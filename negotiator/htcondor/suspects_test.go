@@ -58,7 +58,7 @@ func TestPausesGrow(t *testing.T) {
 	bad.refuses = false
 	w.pass(400)
 	require.True(t, j.done)
-	require.Empty(t, w.pool.dispatcher.Suspects())
+	require.Empty(t, w.pool.claims.Suspects())
 	require.Equal(t, 1, strings.Count(w.log.String(), "is not doubted any more"))
 }
 
@@ -73,7 +73,7 @@ func TestRestartEndsPause(t *testing.T) {
 			break
 		}
 	}
-	require.NotEmpty(t, w.pool.dispatcher.Suspects())
+	require.NotEmpty(t, w.pool.claims.Suspects())
 	bad.started, bad.refuses = 2, false
 	w.pass(16)
 	require.Equal(t, 1, j.runs)
@@ -87,7 +87,7 @@ func TestStaleClaimsAreNoDoubt(t *testing.T) {
 		bad.started = 1
 		w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: liked})
 		w.pass(8)
-		require.Len(t, w.pool.dispatcher.Flights(), 1)
+		require.Len(t, w.pool.claims.Flights(), 1)
 		if how == "restart" {
 			bad.started = 2
 		} else {
@@ -97,7 +97,7 @@ func TestStaleClaimsAreNoDoubt(t *testing.T) {
 		}
 		for range 40 {
 			w.pass(1)
-			require.Empty(t, w.pool.dispatcher.Suspects(), how)
+			require.Empty(t, w.pool.claims.Suspects(), how)
 		}
 		require.Equal(t, 1, w.pool.Last().Unstarted, how)
 	}
@@ -132,7 +132,7 @@ func TestMostOfThePoolIsNotLeftOut(t *testing.T) {
 		w.pass(1)
 		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
 	}
-	require.NotEmpty(t, w.pool.dispatcher.Suspects())
+	require.NotEmpty(t, w.pool.claims.Suspects())
 }
 
 // TestJobBlamesOneSlotAtATime: a job blames one slot at a time: while one of its claims hangs it
@@ -151,8 +151,8 @@ func TestJobBlamesOneSlotAtATime(t *testing.T) {
 		w.pass(1)
 		require.LessOrEqual(t, len(w.pool.Last().Paused), 1)
 	}
-	require.NotEmpty(t, w.pool.dispatcher.Suspects())
-	for _, s := range w.pool.dispatcher.Suspects() {
+	require.NotEmpty(t, w.pool.claims.Suspects())
+	for _, s := range w.pool.claims.Suspects() {
 		require.LessOrEqual(t, s.Failures, 4)
 	}
 }
@@ -192,7 +192,7 @@ func TestJobsThatComeBackBlameNobody(t *testing.T) {
 				}
 			}
 		}
-		require.Empty(t, w.pool.dispatcher.Suspects())
+		require.Empty(t, w.pool.claims.Suspects())
 	}
 	require.Greater(t, times, 100)
 }

@@ -103,7 +103,7 @@ func (w *world) negotiator(policy string, left *track.SavedState) {
 	schema.Resources = []string{"cpus", "memory", observe.Claims}
 	as := fakes.Client()
 	if w.pool != nil {
-		w.granted += w.pool.dispatcher.Counts().Granted
+		w.granted += w.pool.claims.Counts().Granted
 	}
 	settings := Settings{
 		Collector: &client.Collector{Security: as, Addresses: []cedar.Address{w.collector.Address()}}, Security: as,
@@ -244,7 +244,7 @@ func (w *world) take(m fakes.Match) {
 // step lets a second pass.
 func (w *world) step() {
 	w.t.Helper()
-	poll.Equal(w.t, w.granted+w.pool.dispatcher.Counts().Granted, func() int { return len(w.schedd.Matches()) })
+	poll.Equal(w.t, w.granted+w.pool.claims.Counts().Granted, func() int { return len(w.schedd.Matches()) })
 	for name := range w.pool.last.Schedds { // real time is to be over, too, when the second is
 		if w.pool.dispatcher.Status(name).Releasing {
 			poll.Equal(w.t, true, func() bool { return w.pool.dispatcher.Status(name).Answered })
@@ -438,7 +438,7 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 			w.promised[j.Job.Name] = j.Guarantee
 		}
 	}
-	w.pool.Foresee(plan)
+	w.pool.TakePlan(plan)
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
 	return report
 }
@@ -451,7 +451,7 @@ func (w *world) pass(seconds int) {
 		w.step()
 		if w.now%4 == 0 {
 			w.cycle()
-		} else if w.pool.dispatcher.Unsent() {
+		} else if w.pool.claims.Unsent() {
 			w.pool.dispatcher.HandOver(context.Background())
 			w.decideLeases()
 		}

@@ -82,7 +82,8 @@ func TestALateChoiceIsDropped(t *testing.T) {
 	change := negotiator.Change{Policy: other.Policy, Fallback: other.Fallback}
 	step := func(at backfill.Time) string {
 		d.takeChosen()
-		require.NoError(t, negotiator.Step(t.Context(), d.n, nil, negotiator.Delta{Now: at}))
+		_, err = negotiator.Decide(t.Context(), d.n, negotiator.Delta{Now: at})
+		require.NoError(t, err)
 		name, _ := d.n.State().Policy()
 		return name
 	}

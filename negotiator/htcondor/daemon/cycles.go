@@ -20,13 +20,19 @@ import (
 // cycles runs the cycles of one opened pool: it measures them, saves their state and publishes
 // their results.
 type cycles struct {
-	d          *Daemon
-	pool       Pool
-	soft       context.Context // ends first: a cycle under way may still finish
-	now        Cycle
-	cpu        time.Duration          // of the process as the cycle began
-	checkpoint *negotiator.Checkpoint // of this cycle; nil until it is saved
-	lost       []track.Broken         // guarantees that leases have broken by this cycle
+	d    *Daemon
+	pool Pool
+	soft context.Context // ends first: a cycle under way may still finish
+	now  Cycle
+	cpu  time.Duration // of the process as the cycle began
+}
+
+// decided is what a cycle has come to: its report, the plan that it belongs to, and the guarantees
+// that leases have broken by now.
+type decided struct {
+	*negotiator.Report
+	plan negotiator.Checkpoint
+	lost []track.Broken
 }
 
 // clockPatience is how far the clock may be put back. The schedule stands still until the clock has
@@ -90,23 +96,59 @@ func (c *cycles) fetch() (negotiator.Delta, error) {
 	return delta, nil
 }
 
-// step runs one cycle. It takes the cycle lock, so nobody else uses the negotiator meanwhile.
+// step runs one cycle: it decides, persists, acts and publishes. It takes the cycle lock, so nobody
+// else uses the negotiator meanwhile. The error says that no other cycle is to follow.
 func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 	c.d.cycle.Lock()
 	defer c.d.cycle.Unlock()
 	now := time.Now()
 	c.d.began.Store(&now)
 	defer c.d.began.Store(nil)
-	c.checkpoint = nil
-	c.cpu = cpu()
-	c.d.takeChosen()
-	return negotiator.Step(ctx, c.d.n, c, delta, c)
+	r, err := c.decide(ctx, delta)
+	if err != nil {
+		return err
+	}
+	// If it acted first, a daemon that is killed in between would forget promises that it has given.
+	c.persist(r.plan)
+	if err = c.act(ctx, r.Matches); err != nil {
+		return err
+	}
+	return c.publish(r)
 }
 
-// Act saves the checkpoint and then hands the matches over. In the other order, a daemon that is
-// killed in between would forget promises that it has given.
-func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
-	c.save()
+// decide has the negotiator decide, and tells the pool of the plan.
+func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided, err error) {
+	c.cpu = cpu()
+	c.d.takeChosen()
+	if r.Report, err = negotiator.Decide(ctx, c.d.n, delta); err != nil {
+		return r, err
+	}
+	before := time.Now()
+	c.now.PlanCPU = cpu() - c.cpu
+	r.plan = c.d.n.Plan()
+	r.lost = c.pool.TakePlan(r.plan)
+	c.now.Publish += time.Since(before)
+	return r, nil
+}
+
+// persist saves the plan for the next negotiator. An error is only logged.
+func (c *cycles) persist(plan negotiator.Checkpoint) {
+	if c.d.o.State == nil {
+		return
+	}
+	before := time.Now()
+	saved := c.pool.Saved(plan)
+	if err := c.d.o.State.Save(saved); err != nil {
+		c.unsaved(saved, err)
+	}
+	c.now.Publish += time.Since(before)
+}
+
+// act hands the matches over to the pool. An error is only logged, unless the context has ended.
+func (c *cycles) act(ctx context.Context, matches []negotiator.Match) error {
+	if len(matches) == 0 {
+		return nil
+	}
 	before, used := time.Now(), cpu()
 	err := c.pool.Act(ctx, matches)
 	c.now.Act, c.now.ActCPU = time.Since(before), cpu()-used
@@ -117,25 +159,24 @@ func (c *cycles) Act(ctx context.Context, matches []negotiator.Match) error {
 	return err
 }
 
-// Cycle publishes a cycle's report: in the forecast, the status, the log and the ad. It returns an
+// publish shows a cycle's report: in the forecast, the status, the log and the ad. It returns an
 // error if no other cycle is to follow.
-func (c *cycles) Cycle(r *negotiator.Report) error {
-	c.save() // unless Act did
+func (c *cycles) publish(r decided) error {
 	before := time.Now()
 	c.keep(r.Learned)
-	d, now, jobs := c.d, &c.now, c.checkpoint.Jobs
-	d.lastCycle.Store(c.forecaster(r))
+	d, now, jobs := c.d, &c.now, r.plan.Jobs
+	d.lastCycle.Store(c.forecaster(r.Report, jobs))
 	if !d.o.Observe { // else nothing was started
-		d.accuracy.follow(r)
+		d.accuracy.follow(r.Report)
 	}
 	d.forgetAnswers()
-	d.see(r)
+	d.see(r.Report)
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Unplanned += r.Unmatched
-	problems := slices.Concat(facts.Problems, unbearable(r))
+	problems := slices.Concat(facts.Problems, unbearable(r.Report))
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
-	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)+len(c.lost)
+	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)+len(r.lost)
 	started := fmt.Sprint("started=", now.Started)
 	if d.o.Observe { // the jobs go on waiting
 		started = fmt.Sprint("would_start=", now.Started)
@@ -161,8 +202,8 @@ func (c *cycles) Cycle(r *negotiator.Report) error {
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}
-		if len(c.lost) > 0 {
-			s.broken["lease"] += len(c.lost)
+		if len(r.lost) > 0 {
+			s.broken["lease"] += len(r.lost)
 		}
 	})
 	c.report(r, started, problems)
@@ -197,7 +238,7 @@ func beyond(s *backfill.State) string {
 const mostLines = 10
 
 // report logs a cycle and its end: one line, and one for each broken guarantee and each problem.
-func (c *cycles) report(r *negotiator.Report, started string, problems []string) {
+func (c *cycles) report(r decided, started string, problems []string) {
 	log, now := c.d.log, c.now
 	s := func(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 	log.Info(fmt.Sprintf("cycle %d: fetch=%s match=%s plan=%s act=%s publish=%s rest=%s "+
@@ -218,7 +259,7 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 	if lifted := r.Lifted(); lifted != "" {
 		log.Warn(lifted)
 	}
-	for _, b := range c.lost {
+	for _, b := range r.lost {
 		broken(b.Job, b.Promised, b.Now, "lease")
 	}
 	for _, b := range r.Decision.Broken {
@@ -228,7 +269,7 @@ func (c *cycles) report(r *negotiator.Report, started string, problems []string)
 		}
 		broken(name, b.Promised, b.Now, b.Cause.String())
 	}
-	c.reportHeld(r)
+	c.reportHeld(r.Report)
 	for _, p := range problems {
 		log.Warn("a part of the pool does not answer as it should", "problem", p)
 	}
@@ -268,26 +309,6 @@ func unbearable(r *negotiator.Report) (problems []string) {
 			"its own Requirements (START) are too expensive to evaluate", name))
 	}
 	return problems
-}
-
-// save saves the checkpoint for the next negotiator, unless this cycle has done so. Handing matches
-// over does not change the checkpoint, so once a cycle is enough. An error is only logged.
-func (c *cycles) save() {
-	if c.checkpoint != nil {
-		return
-	}
-	before := time.Now()
-	c.now.PlanCPU = cpu() - c.cpu // the decision was made just now
-	checkpoint := c.d.n.Plan()
-	c.checkpoint = &checkpoint
-	c.lost = c.pool.Foresee(checkpoint)
-	if c.d.o.State != nil {
-		saved := c.pool.Saved(checkpoint)
-		if err := c.d.o.State.Save(saved); err != nil {
-			c.unsaved(saved, err)
-		}
-	}
-	c.now.Publish += time.Since(before)
 }
 
 // unsaved logs what a restart would forget, as the saved state could not be written.

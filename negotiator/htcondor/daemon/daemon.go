@@ -42,9 +42,9 @@ type Keeper interface {
 	Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error)
 	// Saved puts a checkpoint into the form that is kept on disk.
 	Saved(m negotiator.Checkpoint) *track.SavedState
-	// Foresee is told each cycle's checkpoint before its matches. It returns the guarantees that
-	// leases have broken, of which the negotiator does not know.
-	Foresee(m negotiator.Checkpoint) []track.Broken
+	// TakePlan is told each cycle's plan before its matches. It returns the guarantees that leases
+	// have broken, of which the negotiator does not know.
+	TakePlan(plan negotiator.Checkpoint) []track.Broken
 }
 
 // Tuner changes what a pool does while it runs.

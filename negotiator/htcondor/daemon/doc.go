@@ -5,15 +5,16 @@
 // secrets again. A [LogFile] is the log, with lines like those of HTCondor's daemons. A [State] is
 // what survives the process.
 //
-// A [Daemon] schedules the pool cycle by cycle ([negotiator.Step]). Beside the cycles it tells
+// A [Daemon] schedules the pool cycle by cycle: it fetches what changed, decides, persists, acts and
+// publishes. Beside the cycles it tells
 // condor_master that it is alive, publishes the Negotiator ad, answers questions about start times,
 // and watches that no other negotiator is at work.
 //
 //	d := daemon.New(daemon.Options{…})
 //	err := d.Run(ctx) // until the context ends; SIGTERM is the caller's business
 //
-// Decisions are saved before they are carried out, so a process that is killed at any moment has
-// forgotten no promise.
+// Persisting comes before acting, so a process that is killed at any moment has forgotten no
+// promise.
 //
 // Files: daemon.go the daemon's life; cycles.go what happens around each cycle; rival.go other
 // negotiators; publish.go and ad.go the ads that are published, and answers to clients; forecast.go

@@ -101,9 +101,8 @@ func (p *forecaster) make() *Forecast {
 
 func byID(c negotiator.JobCheckpoint, id backfill.JobID) int { return cmp.Compare(c.Job.ID, id) }
 
-// forecaster returns what will make the forecast of this cycle's plan.
-func (c *cycles) forecaster(r *negotiator.Report) *forecaster {
-	jobs := c.checkpoint.Jobs
+// forecaster returns what will make the forecast of this cycle's plan, in which jobs have a place.
+func (c *cycles) forecaster(r *negotiator.Report, jobs []negotiator.JobCheckpoint) *forecaster {
 	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
 	f := &forecaster{
 		outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),

@@ -22,8 +22,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -134,7 +134,7 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	return m, nil
 }
 
-func (w *world) Foresee(negotiator.Checkpoint) (broken []track.Broken) {
+func (w *world) TakePlan(negotiator.Checkpoint) (broken []track.Broken) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	broken, w.lost = w.lost, nil
@@ -178,7 +178,7 @@ func (w *world) Last() htcondor.Facts {
 	defer w.mu.Unlock()
 	return htcondor.Facts{
 		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3,
-		Paused: []dispatch.Pause{
+		Paused: []claims.Pause{
 			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
 		},
 	}

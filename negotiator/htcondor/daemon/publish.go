@@ -14,7 +14,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/dispatch"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -264,7 +264,7 @@ type Paused struct {
 
 // describePauses adds to an ad how many slots are left out for jobs of a schedd, and the first of
 // them. Times are numbers, so that readers can show them in their own time zone.
-func describePauses(ad *classad.ClassAd, schedd string, paused []dispatch.Pause) {
+func describePauses(ad *classad.ClassAd, schedd string, paused []claims.Pause) {
 	n := 0
 	for _, p := range paused {
 		if p.Schedd != "" && p.Schedd != schedd {

@@ -10,114 +10,39 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// TestExplainAdd says which jobs are told why they wait: those whose reason is new and was not told
-// lately, and whose schedd can be told.
-func TestExplainAdd(t *testing.T) {
-	for name, c := range map[string]struct {
-		before reason
-		ago    time.Duration // that it was told
-		change func(d *desk, e *explanation)
-		phase  track.Phase
-		told   bool
-	}{
-		"never told":      {phase: track.Waiting, told: true},
-		"the same reason": {before: reason{text: "because"}, ago: time.Hour, phase: track.Waiting},
-		"another reason":  {before: reason{text: "why"}, ago: tellEvery, phase: track.Waiting, told: true},
-		"another reason, but so soon": {
-			before: reason{text: "why"}, ago: tellEvery - time.Second, phase: track.Waiting,
-		},
-		"does not wait": {phase: track.Unknown},
-		"its schedd was told enough": {
-			change: func(_ *desk, e *explanation) { e.count["s"] = maxReasons }, phase: track.Waiting,
-		},
-		"its schedd was told almost enough": {
-			change: func(_ *desk, e *explanation) { e.count["s"] = maxReasons - 1 }, phase: track.Waiting, told: true,
-		},
-		"its submitter is not advertised": {
-			change: func(d *desk, _ *explanation) { d.schedd.Submitters = nil; d.look() }, phase: track.Waiting,
-		},
-		"it is another negotiator's submitter": {
-			change: func(d *desk, _ *explanation) {
-				d.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1, Excluded: true}}
-				d.look()
-			},
-			phase: track.Waiting,
-		},
-		"its schedd does not answer": {
-			change: func(d *desk, _ *explanation) {
-				d.schedd.Failed = errors.New("it is dead")
-				d.look()
-			},
-			phase: track.Waiting,
-		},
-		"its schedd is late": {
-			change: func(d *desk, _ *explanation) { d.schedd.Late = true; d.look() }, phase: track.Waiting,
-		},
-		"its schedd is told of matches": {
-			change: func(d *desk, _ *explanation) { d.line("s").telling = make(chan matched) }, phase: track.Waiting,
-		},
-		"its schedd was slow": {
-			change: func(d *desk, _ *explanation) { d.line("s").mute = d.at.Add(time.Second) }, phase: track.Waiting,
-		},
-		"its schedd was slow before": {
-			change: func(d *desk, _ *explanation) { d.line("s").mute = d.at }, phase: track.Waiting, told: true,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, "a")
-			d.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1}}
-			id := d.submit(1, specOf(t, 1, "true"))
-			if c.before.text != "" {
-				d.reasons[id] = reason{c.before.text, d.at.Add(-c.ago)}
-			}
-			was := d.reasons[id]
-			e := explanation{
-				d: d.Dispatcher, now: d.at, bySchedd: map[string]map[string][]rejection{}, count: map[string]int{},
-			}
-			if c.change != nil {
-				c.change(d, &e)
-			}
-			before := e.count["s"]
-			e.add(id, c.phase, func(backfill.JobID) string { return "because" })
-			if !c.told {
-				require.Empty(t, e.bySchedd)
-				require.Equal(t, was, d.reasons[id])
-				require.Equal(t, before, e.count["s"])
-				return
-			}
-			require.Equal(t, []rejection{{observe.JobKey{Schedd: "s", Cluster: 1}, "", "because"}}, e.bySchedd["s"][""])
-			require.Equal(t, reason{"because", d.at}, d.reasons[id])
-			require.Equal(t, before+1, e.count["s"])
-		})
-	}
-}
-
-// TestExplain says that jobs which wait or are kept out of the plan are told why, that those which
-// have left are forgotten, and that who only observes tells nobody.
+// TestExplain says that jobs which wait or are kept out of the plan are told why, once, and not while
+// their schedd counts as slow.
 func TestExplain(t *testing.T) {
 	d := newDesk(t, "a")
 	s := fakes.NewSchedd(t, "s")
 	d.ask(fakes.NewCollector(t))
-	d.schedd.Address, d.schedd.Submitters = s.Address(), map[string]observe.Submitter{"DedicatedScheduler@s": {Idle: 1}}
+	d.schedd.Address = s.Address()
 	waits := d.submit(1, specOf(t, 2, "true"))
 	wrong := specOf(t, 2, "false")
 	wrong.Wrong = errors.New("it asks for too much")
 	d.submit(2, wrong)
-	d.reasons[99] = reason{"because", d.at}
-	why := func(backfill.JobID) string { return "because" }
-	d.s.Observe = true
-	require.NoError(t, d.Explain(t.Context(), []backfill.JobID{waits}, why))
-	require.Contains(t, d.reasons, backfill.JobID(99))
-	d.s.Observe = false
-	for range 2 { // the second time there is nothing new
-		require.NoError(t, d.Explain(t.Context(), []backfill.JobID{waits}, why))
-		require.Equal(t, 2, d.Counts().Rejected)
+	explain := func() int {
+		require.NoError(t, d.Explain(t.Context(), []backfill.JobID{waits}, func(backfill.JobID) string { return "because" }))
+		return d.Rejected()
 	}
-	require.NotContains(t, d.reasons, backfill.JobID(99))
+	d.line("s").mute = d.at.Add(time.Second)
+	require.Zero(t, explain(), "its schedd was slow")
+	d.line("s").mute = d.at
+	for range 2 { // the second time there is nothing new
+		require.Equal(t, 2, explain())
+	}
 	poll.Equal(t, 2, func() int { return len(s.Rejections()) })
-	require.Equal(t, "because", d.reasons[waits].text)
+}
+
+// TestExplainToADeadSchedd says that a schedd which could not be told is told nothing for a while.
+func TestExplainToADeadSchedd(t *testing.T) {
+	d := newDesk(t, "a")
+	d.ask(fakes.NewCollector(t))
+	waits := d.submit(1, specOf(t, 1, "true"))
+	why := func(backfill.JobID) string { return "because" }
+	require.NoError(t, d.Explain(t.Context(), []backfill.JobID{waits}, why))
+	require.Zero(t, d.Rejected())
+	require.True(t, d.line("s").mute.After(d.at))
 }

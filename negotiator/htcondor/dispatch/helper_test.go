@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -21,47 +21,44 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is a dispatcher with a belief in a pool that snapshots by hand show: the schedd s, the slots
-// that are named, and jobs. Time stands still unless it is moved.
+// desk is a dispatcher for a pool that snapshots by hand show: the schedd s, the slots that are
+// named, and jobs. Time stands still unless it is moved.
 type desk struct {
 	*Dispatcher
 	t        testing.TB
 	at       time.Time
+	belief   *track.Belief
 	snapshot *observe.Snapshot
 	schedd   *observe.Schedd // s, of the next snapshot
-	out      strings.Builder // the log
 }
 
 func newDesk(tb testing.TB, slots ...string) *desk {
 	tb.Helper()
-	d := &desk{t: tb, at: time.Unix(1_700_000_000, 0), schedd: &observe.Schedd{Name: "s", Read: true}}
+	d := &desk{t: tb, at: time.Unix(1_700_000_000, 0), schedd: &observe.Schedd{
+		Name: "s", Read: true, Submitters: map[string]observe.Submitter{"": {Idle: 1}, "DedicatedScheduler@s": {Idle: 1}},
+	}}
 	schema := negotiator.DefaultSchema()
 	schema.Resources = []string{"cpus", "memory", observe.Claims}
-	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &d.out, DisableTime: true})
+	log, patience := hclog.NewNullLogger(), 30*time.Second
 	d.snapshot = &observe.Snapshot{Slots: map[string]*observe.Slot{}}
 	for _, name := range slots {
-		d.snapshot.Slots[name] = slotOf(name)
+		ad := classad.New()
+		ad.SetString("Name", name)
+		ad.SetBool("Requirements", true)
+		d.snapshot.Slots[name] = &observe.Slot{
+			Name: name, Host: name, Static: true, Advertised: true, Free: backfill.Vector{4, 4096, 1},
+			Ad: &negotiator.Slot{Name: name, Capacity: backfill.Vector{4, 4096, 1}, Ad: ad},
+		}
 	}
+	d.belief = track.New(track.Settings{Schema: schema, Patience: patience, Logger: log})
 	d.Dispatcher = New(Settings{
-		Schema: schema, Patience: 30 * time.Second, Tuning: Tuning{Hold: time.Hour}, Logger: log,
-		Clock: func() time.Time { return d.at },
-	}, track.New(track.Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}))
+		Schema: schema, Patience: patience, Tuning: Tuning{Hold: time.Hour}, Logger: log, Clock: func() time.Time { return d.at },
+	}, claims.New(claims.Settings{Schema: schema, Patience: patience, Logger: log}, d.belief))
 	d.look()
 	return d
 }
 
-// slotOf is a free slot.
-func slotOf(name string) *observe.Slot {
-	ad := classad.New()
-	ad.SetString("Name", name)
-	ad.SetBool("Requirements", true)
-	return &observe.Slot{
-		Name: name, Host: name, Static: true, Advertised: true, Free: backfill.Vector{4, 4096, 1},
-		Ad: &negotiator.Slot{Name: name, Capacity: backfill.Vector{4, 4096, 1}, Ad: ad},
-	}
-}
-
-// look shows the pool to the belief and the dispatcher. Change changes the next snapshot first.
+// look shows the pool to the dispatcher and its state. Change changes the next snapshot first.
 func (d *desk) look(changes ...func(s *observe.Snapshot)) track.Outcome {
 	d.t.Helper()
 	next := *d.snapshot
@@ -76,10 +73,8 @@ func (d *desk) look(changes ...func(s *observe.Snapshot)) track.Outcome {
 		change(&next)
 	}
 	d.snapshot = &next
-	d.belief.See(&next)
-	out, _ := track.Diff(d.belief, &next, d.Judge())
-	d.Settle(out)
-	return out
+	d.Look(&next)
+	return d.claims.See(d.at, &next)
 }
 
 // specOf is what a job is planned by; of several nodes it is a gang.
@@ -110,28 +105,35 @@ func (d *desk) submit(cluster int64, spec *observe.Spec) backfill.JobID {
 	return 0
 }
 
-// start has a job start on slots, a chunk on each.
-func (d *desk) start(id backfill.JobID, slots ...string) *flight {
+// grant has a job start on a slot, and gives what its schedd is to be told: one of these claims for
+// each of its chunks.
+func (d *desk) grant(id backfill.JobID, slot string, ids ...string) claims.Grants {
 	d.t.Helper()
-	var at negotiator.Placement
-	for _, name := range slots {
-		at = append(at, negotiator.Chunks{Slot: d.snapshot.Slots[name].Ad, Count: 1})
-	}
-	j := d.belief.Start(negotiator.Match{Job: &negotiator.Job{ID: id}, Placement: at})
-	require.NotNil(d.t, j)
-	d.Start(j)
-	return d.flights[id]
+	d.claims.Start(d.at, []negotiator.Match{{
+		Job: &negotiator.Job{ID: id}, Placement: negotiator.Placement{{Slot: d.snapshot.Slots[slot].Ad, Count: len(ids)}},
+	}})
+	ready := d.claims.Ready(d.at)
+	require.Len(d.t, ready, 1)
+	return d.claims.Grant(d.at, ready, map[string]*claims.Offer{
+		slot: {Ad: classad.New(), Free: backfill.Vector{4, 4096, 4}, Open: true, Claims: ids},
+	})
 }
 
-// edit changes the group of a job of s for the next look.
-func (d *desk) edit(cluster int64, change func(g *observe.Group)) {
-	for i, g := range d.schedd.Groups {
-		if g.Jobs[0].Cluster == cluster {
-			edited := *g
-			change(&edited)
-			d.schedd.Groups[i] = &edited
-		}
+// hand has a job start on a slot, with its claims handed over.
+func (d *desk) hand(id backfill.JobID, slot string, ids ...string) {
+	d.t.Helper()
+	for _, all := range d.grant(id, slot, ids...)["s"] {
+		d.claims.Told(d.at, "s", all, nil)
 	}
+	require.True(d.t, d.claims.Flights()[id].Sent)
+}
+
+// edit changes the group of the last job of s for the next look.
+func (d *desk) edit(change func(g *observe.Group)) {
+	last := len(d.schedd.Groups) - 1
+	edited := *d.schedd.Groups[last]
+	change(&edited)
+	d.schedd.Groups[last] = &edited
 }
 
 // ask has the dispatcher ask a collector, and accept the daemons that are fakes.

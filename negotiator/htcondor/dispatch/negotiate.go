@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -17,7 +18,7 @@ import (
 // matched is the result of telling a schedd of matches: those that were sent, how long it took, and
 // what went wrong.
 type matched struct {
-	sent []match
+	sent []claims.Grant
 	took time.Duration
 	err  error
 }
@@ -25,17 +26,9 @@ type matched struct {
 // negotiate tells the schedds of their jobs' matches, all schedds in parallel. It returns after
 // Hold at the latest: a slow schedd is told in the background, and no cycle waits for it until
 // telling it takes less than Hold.
-func (d *Dispatcher) negotiate(ctx context.Context, bySchedd map[string]map[string][]match) {
-	for name, submitters := range bySchedd {
+func (d *Dispatcher) negotiate(ctx context.Context, grants claims.Grants) {
+	for name, submitters := range grants {
 		l := d.line(name)
-		l.matches = l.matches[:0]
-		for _, matches := range submitters {
-			for _, m := range matches {
-				m.flight.telling = true
-				d.used[m.Claim] = use{slot: m.slot, request: m.request, at: d.now()}
-				l.matches = append(l.matches, m)
-			}
-		}
 		answer := make(chan matched, 1)
 		to, began, patience := d.conversation(name), time.Now(), d.s.Patience
 		l.telling, l.address = answer, to.with.Address
@@ -81,47 +74,15 @@ func (d *Dispatcher) hearMatched(up <-chan struct{}) {
 
 // noteMatched notes which of its matches a schedd was told.
 func (d *Dispatcher) noteMatched(schedd string, l *line, r matched) {
-	for _, m := range l.matches {
-		delete(d.used, m.Claim)
-		m.flight.telling = false
-	}
-	for _, m := range r.sent {
-		d.wasSent(m)
-		d.s.Notes.matched(m, l.address)
+	d.claims.Told(d.now(), schedd, r.sent, r.err)
+	for _, g := range r.sent {
+		d.log.Debug("matched", "job", g.Job, "schedd", schedd, "slot", g.Slot, "claim", security.PublicClaim(g.Claim))
+		d.s.Notes.matched(g, l.address)
 	}
 	if r.err != nil && !l.refused { // once, not each time
 		d.log.Warn("matches could not be handed to a schedd; this is tried again", "schedd", schedd, "error", r.err)
 	}
-	if l.refused = r.err != nil; l.refused {
-		for _, m := range l.matches {
-			if !m.flight.sent() {
-				m.flight.why = r.err.Error()
-			}
-		}
-	}
-	l.matches = nil
-}
-
-// wasSent notes that a schedd was told of a match.
-func (d *Dispatcher) wasSent(m match) {
-	f, now := m.flight, d.now()
-	d.used[m.Claim] = use{slot: m.slot, request: m.request, at: now}
-	f.moved, f.claims, d.handed = now, append(f.claims, m.Claim), now
-	for i := range f.rest {
-		if f.rest[i].Slot == m.slot {
-			if f.rest[i].Chunks--; f.rest[i].Chunks == 0 {
-				f.rest = slices.Delete(f.rest, i, i+1)
-			}
-			break
-		}
-	}
-	d.counts.Granted++
-	if f.sent() {
-		f.why = "its schedd was told, and did not start it"
-		d.counts.Matched++
-	}
-	d.log.Debug("matched", "job", d.belief.Name(f.job), "schedd", f.job.Key.Schedd, "slot", m.slot,
-		"claim", security.PublicClaim(m.Claim))
+	l.refused = r.err != nil
 }
 
 // conversation holds all that is needed to negotiate with a schedd in the background, without the
@@ -135,14 +96,14 @@ type conversation struct {
 }
 
 func (d *Dispatcher) conversation(schedd string) conversation {
-	s := d.belief.Schedd(schedd)
+	s := d.schedds[schedd]
 	significant := []string{"Requirements", "Rank"}
 	for _, resource := range d.s.Schema.Resources {
 		if resource != observe.Claims {
 			significant = append(significant, "Request"+negotiator.Attribute(resource))
 		}
 	}
-	if d.lease > 0 {
+	if d.s.Lease > 0 { // then schedds must tell jobs of different length apart
 		significant = append(significant, d.s.Schema.Estimates...)
 	}
 	return conversation{
@@ -174,7 +135,7 @@ func (c *conversation) begin(
 // match tells the schedd of matches, and returns those that were sent. A match at which the
 // connection broke may have arrived, and counts as sent. After an error with one submitter, match
 // goes on with the next over a new connection; it stops if it cannot connect.
-func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match) (sent []match, failed error) {
+func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claims.Grant) (sent []claims.Grant, failed error) {
 	var n *client.Negotiation
 	hangUp := func() {
 		if n != nil {
@@ -189,10 +150,12 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match
 			return sent, errors.Join(failed, err) // nobody is there
 		}
 		n = began
-		for _, m := range bySubmitter[submitter] {
+		for _, g := range bySubmitter[submitter] {
 			if err == nil {
-				err = n.Match(m.Grant)
-				sent = append(sent, m)
+				err = n.Match(client.Grant{
+					Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Open: g.Open,
+				})
+				sent = append(sent, g)
 			}
 		}
 		if err == nil {
@@ -209,8 +172,8 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]match
 // reject tells the schedd why jobs wait, and returns the reasons that it told. It stops at the first
 // error.
 func (c *conversation) reject(
-	ctx context.Context, bySubmitter map[string][]rejection,
-) (told []rejection, err error) {
+	ctx context.Context, bySubmitter map[string][]claims.Reason,
+) (told []claims.Reason, err error) {
 	var with *client.Negotiation
 	defer func() {
 		if with != nil {
@@ -224,7 +187,7 @@ func (c *conversation) reject(
 		}
 		with = began
 		for _, r := range bySubmitter[submitter] {
-			if err := with.Reject(r.job.Cluster, r.job.Proc, r.why); err != nil {
+			if err := with.Reject(r.Job.Cluster, r.Job.Proc, r.Why); err != nil {
 				return told, err
 			}
 			told = append(told, r)

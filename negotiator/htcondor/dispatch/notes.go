@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 )
 
 // Notes takes a line for each match and each rejection that a schedd was told of, in the words of
@@ -14,22 +15,22 @@ import (
 type Notes func(line string)
 
 // matched notes a match that the schedd at an address was told of.
-func (n Notes) matched(m match, schedd cedar.Address) {
+func (n Notes) matched(g claims.Grant, schedd cedar.Address) {
 	if n == nil {
 		return
 	}
-	startd, _ := m.Slot.Text("StartdIpAddr")
+	startd, _ := g.Ad.Text("StartdIpAddr")
 	if startd == "" {
-		startd, _ = m.Slot.Text("MyAddress")
+		startd, _ = g.Ad.Text("MyAddress")
 	}
-	n.line("Matched %d.%d %s %s preempting none %s %s", m.Cluster, m.Proc, m.submitter, schedd,
-		cmp.Or(startd, "<0.0.0.0:0>"), m.slot)
+	n.line("Matched %d.%d %s %s preempting none %s %s", g.Cluster, g.Proc, g.Submitter, schedd,
+		cmp.Or(startd, "<0.0.0.0:0>"), g.Slot)
 }
 
 // rejected notes a reason that the schedd at an address was told of.
-func (n Notes) rejected(r rejection, schedd cedar.Address) {
+func (n Notes) rejected(r claims.Reason, schedd cedar.Address) {
 	if n != nil {
-		n.line("Rejected %d.%d %s %s: %s", r.job.Cluster, r.job.Proc, r.submitter, schedd, r.why)
+		n.line("Rejected %d.%d %s %s: %s", r.Job.Cluster, r.Job.Proc, r.Submitter, schedd, r.Why)
 	}
 }
 

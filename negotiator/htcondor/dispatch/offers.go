@@ -2,40 +2,16 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
-
-// offer is a slot at the moment when it is handed over: its whole ad, what it can give, and the
-// claim ids that were not used yet.
-type offer struct {
-	ad     *classad.ClassAd
-	free   backfill.Vector
-	open   bool
-	claims []string // secrets
-	used   bool     // some of the claims that it advertises are used
-}
-
-// take subtracts the amounts from what is free.
-func (o *offer) take(amounts backfill.Vector) {
-	for i, amount := range amounts {
-		o.free[i] -= amount
-	}
-}
-
-// use is what a claim was handed out for, and when.
-type use struct {
-	slot    string
-	request backfill.Vector
-	at      time.Time
-}
 
 // among returns an expression that is true of ads whose Name is one of the names, which must be
 // folded by [ast.Fold] and sorted. The collector evaluates it for every ad that it has, so the
@@ -66,15 +42,24 @@ func quote(text string) string { return string(ast.AppendString(nil, text, ast.L
 // pool.
 const fewSlots = 200
 
-// offers asks the collector for the slots that the flights, the jobs under way, still need, and
-// returns them by name: their whole ads, as the schedds need them, and their claim ids.
-func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]*offer, error) {
-	names := map[string]bool{}
-	for _, f := range flights {
-		for _, at := range f.rest {
-			names[at.Slot] = true
+// onlySlots returns a constraint for the slots of these names; "" if it is cheaper to ask for all.
+func (d *Dispatcher) onlySlots(names map[string]bool) string {
+	if 2*len(names) >= d.claims.Slots() && len(names) > fewSlots {
+		return ""
+	}
+	sorted := make([]string, 0, len(names))
+	for name := range names {
+		if !strings.HasSuffix(name, `\`) { // on the wire such a text has no end
+			sorted = append(sorted, ast.Fold(name))
 		}
 	}
+	slices.Sort(sorted)
+	return among(sorted)
+}
+
+// offers asks the collector for slots, and returns them by name: their whole ads, as the schedds
+// need them, and their claim ids.
+func (d *Dispatcher) offers(ctx context.Context, names map[string]bool) (map[string]*claims.Offer, error) {
 	requirements := d.onlySlots(names)
 	ctx, cancel := context.WithTimeout(ctx, d.s.Patience)
 	defer cancel()
@@ -85,7 +70,7 @@ func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]
 			Projection: []string{"Name", "MyAddress", "ClaimId", "ClaimIdList"},
 		},
 	}
-	offers := map[string]*offer{}
+	offers := map[string]*claims.Offer{}
 	err := d.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		quoted, _ := lines.Find("Name")
 		if name := strings.Trim(string(quoted), `"`); !names[name] {
@@ -105,13 +90,13 @@ func (d *Dispatcher) offers(ctx context.Context, flights []*flight) (map[string]
 
 // readOffer adds a slot's ad to the offers, or the claim ids of its private ad, which must come
 // later.
-func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
+func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.ClassAd) {
 	name, _ := ad.Text("Name")
 	if _, isSlot := ad.Lookup("State"); isSlot {
-		o := &offer{ad: ad, free: observe.Amounts(ad, d.s.Schema.Resources), open: observe.Claimable(ad)}
-		o.free[len(o.free)-1] = 1
+		o := &claims.Offer{Ad: ad, Free: observe.Amounts(ad, d.s.Schema.Resources), Open: observe.Claimable(ad)}
+		o.Free[len(o.Free)-1] = 1
 		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
-			o.free[len(o.free)-1] = observe.Unlimited
+			o.Free[len(o.Free)-1] = observe.Unlimited
 		}
 		for added, e := range d.added.All() {
 			_ = ad.SetExpr(added, e.String()) // it was read from such a text
@@ -123,7 +108,7 @@ func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
 	if o == nil {
 		return
 	}
-	mine, _ := o.ad.Text("MyAddress")
+	mine, _ := o.Ad.Text("MyAddress")
 	if its, given := ad.Text("MyAddress"); given && its != mine {
 		return // of a startd that was there before
 	}
@@ -131,12 +116,5 @@ func (d *Dispatcher) readOffer(offers map[string]*offer, ad *classad.ClassAd) {
 	if !several {
 		ids, _ = ad.Text("ClaimId")
 	}
-	for id := range strings.FieldsSeq(ids) {
-		if u, used := d.used[id]; used {
-			o.take(u.request) // the ad is older than the claim
-			o.used = true
-			continue
-		}
-		o.claims = append(o.claims, id)
-	}
+	o.Claims = slices.AppendSeq(o.Claims, strings.FieldsSeq(ids))
 }

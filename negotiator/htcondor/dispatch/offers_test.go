@@ -15,7 +15,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // TestAmong says that the slots that are asked for by name are those, however they are written.
@@ -39,8 +38,7 @@ func TestAmong(t *testing.T) {
 	})
 }
 
-// TestOffers says what a slot has to give: what is free, less what claims take that were used
-// already, and the claim ids that were not used yet.
+// TestOffers says what a slot has to give: what is free, and its claim ids.
 func TestOffers(t *testing.T) {
 	slot := func(more string) string {
 		return "Name = \"a\"\nMyAddress = \"<n1>\"\nState = \"Unclaimed\"\nCpus = 8\nMemory = 1024\n" + more
@@ -50,7 +48,7 @@ func TestOffers(t *testing.T) {
 		slot, private string
 		free          backfill.Vector
 		claims        []string
-		closed, used  bool
+		closed        bool
 	}{
 		"static": {
 			slot: slot(""), private: private(`ClaimId = "c1"`), free: backfill.Vector{8, 1024, 1},
@@ -63,10 +61,6 @@ func TestOffers(t *testing.T) {
 		"several claims": {
 			slot: slot(""), private: private("ClaimId = \"c0\"\nClaimIdList = \" c1 c2\""),
 			free: backfill.Vector{8, 1024, 1}, claims: []string{"c1", "c2"},
-		},
-		"a used claim": {
-			slot: slot("PartitionableSlot = true"), private: private(`ClaimIdList = "used c2"`),
-			free: backfill.Vector{6, 768, observe.Unlimited - 1}, claims: []string{"c2"}, used: true,
 		},
 		"not free": {
 			slot: slot("") + "\nState = \"Owner\"", private: private(""), free: backfill.Vector{8, 1024, 1},
@@ -87,19 +81,17 @@ func TestOffers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a")
-			d.used["used"] = use{slot: "a", request: backfill.Vector{2, 256, 1}, at: d.at}
 			c1 := fakes.NewCollector(t)
 			c1.Set("Machine", c.slot, "Name = \"b\"\nState = \"Unclaimed\"\nCpus = 1")
 			c1.Set("MachinePrivate", c.private, "Name = \"c\"\nClaimId = \"c9\"")
 			d.ask(c1)
-			offers, err := d.offers(t.Context(), []*flight{{rest: []track.Place{{Slot: "a", Chunks: 1}}}})
+			offers, err := d.offers(t.Context(), map[string]bool{"a": true})
 			require.NoError(t, err)
 			require.Len(t, offers, 1)
 			o := offers["a"]
-			require.Equal(t, c.free, o.free)
-			require.Equal(t, c.claims, o.claims)
-			require.Equal(t, !c.closed, o.open)
-			require.Equal(t, c.used, o.used)
+			require.Equal(t, c.free, o.Free)
+			require.Equal(t, c.claims, o.Claims)
+			require.Equal(t, !c.closed, o.Open)
 		})
 	}
 }
@@ -110,9 +102,9 @@ func TestWhatIsAddedToMatches(t *testing.T) {
 	collector.Set("Machine", "Name = \"a\"\nState = \"Unclaimed\"\nCpus = 8\nRequirements = true")
 	d.ask(collector)
 	offered := func() *classad.ClassAd {
-		offers, err := d.offers(t.Context(), []*flight{{rest: []track.Place{{Slot: "a", Chunks: 1}}}})
+		offers, err := d.offers(t.Context(), map[string]bool{"a": true})
 		require.NoError(t, err)
-		return offers["a"].ad
+		return offers["a"].Ad
 	}
 	d.AddToMatches("NegotiatorMatchExprTwice = 2 * Cpus\nNegotiatorMatchExprSite = \"north\"\n")
 	twice, _ := offered().Int("NegotiatorMatchExprTwice")
@@ -154,29 +146,15 @@ func BenchmarkOffers(b *testing.B) {
 	})
 	for _, n := range []int{10, 200, 1000, 5000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			f := &flight{}
+			names := map[string]bool{}
 			for i := range n {
-				name := fmt.Sprintf("slot1@node%04d.cluster.test", i*(slots/n))
-				f.rest = append(f.rest, track.Place{Slot: name, Chunks: 1})
+				names[fmt.Sprintf("slot1@node%04d.cluster.test", i*(slots/n))] = true
 			}
 			for b.Loop() {
-				offers, err := d.offers(b.Context(), []*flight{f})
+				offers, err := d.offers(b.Context(), names)
 				require.NoError(b, err)
 				require.Len(b, offers, n)
 			}
 		})
 	}
-}
-
-// Slots that were given up do not count when it is decided whether to ask for slots by name.
-func TestDroppedSlotsDoNotCount(t *testing.T) {
-	names := []string{"a", "b", "c", "d"}
-	d := newDesk(t, names...)
-	for _, name := range names[:2] {
-		d.snapshot.Slots[name].Missing = d.at
-	}
-	d.at = d.at.Add(16 * time.Minute)
-	out := d.look()
-	require.Equal(t, names[:2], out.Dropped)
-	require.Equal(t, 2, d.belief.Slots())
 }

@@ -46,16 +46,16 @@ func (c *comparison) admit(fresh []*Job) {
 		if why, out := throttled[j.ID]; out {
 			c.leaveOut(j, why)
 		} else {
-			c.delta.Submitted = append(c.delta.Submitted, c.report(j, Waiting, j.idle(c.now.Now)))
+			c.delta.Submitted = append(c.delta.Submitted, c.b.report(j, Waiting, j.idle(c.b.now.Now)))
 		}
 	}
-	c.openOrder()
+	c.b.openOrder()
 }
 
 // heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed,
 // nothing is known of any job until the next plan.
 func (c *comparison) heldInPlan() (all []*Job) {
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if len(c.delta.SlotsUp) > 0 {
 			j.hopeless = nil
 		}
@@ -69,7 +69,7 @@ func (c *comparison) heldInPlan() (all []*Job) {
 
 // leaveOut notes why a job is not in the plan.
 func (c *comparison) leaveOut(j *Job, why string) {
-	c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.several(), j.Phase == Lent})
+	c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.b.several(), j.Phase == Lent})
 }
 
 // unfit returns why a job cannot be planned with; "" if it can.
@@ -85,17 +85,17 @@ func (c *comparison) barred(j *Job) string {
 	if c.awaitsLease(j) {
 		return awaiting(j)
 	}
-	return cmp.Or(c.Undue(j), c.unwelcome(j))
+	return cmp.Or(c.b.Undue(j), c.unwelcome(j))
 }
 
 // unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A
 // job in the plan stays while its submitter's ad is missing, as after a restart of the collector.
 func (c *comparison) unwelcome(j *Job) string {
-	if !c.now.Constrained {
+	if !c.b.now.Constrained {
 		return ""
 	}
 	name := j.Submitter()
-	switch s, advertised := c.Schedd(j.Key.Schedd).Submitters[name]; {
+	switch s, advertised := c.b.Schedd(j.Key.Schedd).Submitters[name]; {
 	case s.Excluded:
 		return "is of the submitter " + name + ", of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
 	case !advertised && j.Phase != Waiting:
@@ -108,34 +108,34 @@ func (c *comparison) unwelcome(j *Job) string {
 // jobs of one submitter trade places so that those with the larger JobPrio come first.
 func lineUp(jobs []*Job) {
 	slices.SortFunc(jobs, (*Job).Compare)
-	of := map[string][]*Job{}
+	bySubmitter := map[string][]*Job{}
 	for _, j := range jobs {
 		name := j.Group.Spec.Submitter()
-		of[name] = append(of[name], j)
+		bySubmitter[name] = append(bySubmitter[name], j)
 	}
-	for _, mine := range of {
+	for _, mine := range bySubmitter {
 		slices.SortStableFunc(mine, func(a, b *Job) int { return cmp.Compare(b.Group.Prio, a.Group.Prio) })
 	}
 	for i, j := range jobs {
 		name := j.Group.Spec.Submitter()
-		jobs[i], of[name] = of[name][0], of[name][1:]
+		jobs[i], bySubmitter[name] = bySubmitter[name][0], bySubmitter[name][1:]
 	}
 }
 
 // account charges submitters with what has run until now, and divides the pool between groups by
 // what their waiting jobs and the fresh ones want.
 func (c *comparison) account(fresh []*Job) {
-	a := c.s.Accounting.Accountant
+	a := c.b.s.Accounting.Accountant
 	if a == nil {
 		return
 	}
-	if err := a.Update(c.now.Began, c.Use()); err != nil {
-		c.log.Error("the account of what is used cannot be kept", "error", err)
+	if err := a.Update(c.b.now.Began, c.b.Use()); err != nil {
+		c.b.log.Error("the account of what is used cannot be kept", "error", err)
 		c.out.Problems = append(c.out.Problems, err.Error())
 	}
 	wants := map[string]float64{}
 	var waiting tally[*observe.Spec]
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if j.Phase == Waiting {
 			waiting.add(j.Group.Spec)
 		}
@@ -147,13 +147,13 @@ func (c *comparison) account(fresh []*Job) {
 		wants[spec.Submitter()] += float64(n) * spec.Weight
 	}
 	total := 0.0
-	for _, s := range c.slots {
+	for _, s := range c.b.slots {
 		if s.up {
 			total += float64(s.reported.Capacity[0])
 		}
 	}
 	if err := a.Divide(total, wants); err != nil {
-		c.log.Error("the pool cannot be divided between groups", "error", err)
+		c.b.log.Error("the pool cannot be divided between groups", "error", err)
 		c.out.Problems = append(c.out.Problems, err.Error())
 	}
 }
@@ -192,7 +192,7 @@ func (b *Belief) Use() map[string]accountant.Use {
 // until it has.
 func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
-	if c.s.Accounting.Accountant == nil || len(fresh) == 0 {
+	if c.b.s.Accounting.Accountant == nil || len(fresh) == 0 {
 		return out
 	}
 	runs, admitted := c.charged()
@@ -209,7 +209,7 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 	for _, j := range inTurn {
 		asks = append(asks, c.chargeOf(j).candidate(1))
 	}
-	for i, verdict := range c.s.Accounting.Accountant.Admit(c.s.Accounting.Limits, asks, runs, admitted) {
+	for i, verdict := range c.b.s.Accounting.Accountant.Admit(c.b.s.Accounting.Limits, asks, runs, admitted) {
 		switch j := inTurn[i]; {
 		case verdict.Admitted:
 		case j.cannotRun():

@@ -146,21 +146,21 @@ func TestHopelessJobsYield(t *testing.T) {
 			}
 		}
 	}
-	foresee := func(as negotiator.JobCheckpoint, ids ...backfill.JobID) func(*pool) {
+	plans := func(as negotiator.JobCheckpoint, ids ...backfill.JobID) func(*pool) {
 		return func(p *pool) {
 			var plan negotiator.Checkpoint
 			for _, id := range ids {
 				as.Job = &negotiator.Job{ID: id}
 				plan.Jobs = append(plan.Jobs, as)
 			}
-			p.belief.Foresee(plan)
+			p.belief.TakePlan(plan)
 		}
 	}
 	unmatched := func(ids ...backfill.JobID) func(*pool) {
-		return foresee(negotiator.JobCheckpoint{Held: "no slot", Unmatched: true}, ids...)
+		return plans(negotiator.JobCheckpoint{Held: "no slot", Unmatched: true}, ids...)
 	}
-	large := foresee(negotiator.JobCheckpoint{Held: "is too large"}, 1)
-	unknown := foresee(negotiator.JobCheckpoint{Held: "no slot", Unknown: "too expensive"}, 1)
+	large := plans(negotiator.JobCheckpoint{Held: "is too large"}, 1)
+	unknown := plans(negotiator.JobCheckpoint{Held: "no slot", Unknown: "too expensive"}, 1)
 	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
 	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + full}
 	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{
@@ -170,7 +170,7 @@ func TestHopelessJobsYield(t *testing.T) {
 		}},
 		"not before it is known": {begins, {do: unknown, want: "unplanned 3.0 " + full}},
 		"not once they only wait": {begins, {
-			do: func(p *pool) { unmatched(1)(p); foresee(negotiator.JobCheckpoint{})(p) }, want: "unplanned 3.0 " + full,
+			do: func(p *pool) { unmatched(1)(p); plans(negotiator.JobCheckpoint{})(p) }, want: "unplanned 3.0 " + full,
 		}},
 		"only to whoever asks": {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
 		"only what others want": {begins, {

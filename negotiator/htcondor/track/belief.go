@@ -31,13 +31,13 @@ type Settings struct {
 }
 
 // Belief is the negotiator's record of a real pool: which jobs there are, which of them wait or run
-// and where, and which slots are up. [Diff] is the only function that compares it with the pool.
+// and where, and which slots are up. Only [Belief.Diff] compares it with the pool.
 // One goroutine at a time may use it.
 type Belief struct {
 	s   Settings
 	log hclog.Logger
 	now *observe.Snapshot // the last that was taken in
-	// begun says that the negotiator was told of a snapshot, by [Diff].
+	// begun says that the negotiator was told of a snapshot, by [Belief.Diff].
 	begun bool
 
 	jobs    map[observe.JobKey]*Job
@@ -59,16 +59,15 @@ type Belief struct {
 	lost map[string]*observe.Slot
 	// leases are those that are in use. holders are the jobs that stand for the claims that are lent,
 	// by the claims' slots, and loose those whose claims' slots are not known yet, by job ID.
-	leases  map[LeaseOf]*lease
+	leases  map[LeaseKey]*lease
 	holders map[string]*holder
 	loose   []*holder
-	// foreseen are the jobs of the last plan, see Foresee.
-	foreseen []*Job
-	// dropped are slots of the last snapshot that [Diff] has given up as gone.
+	// inPlan are the jobs of the last plan, see TakePlan.
+	inPlan []*Job
+	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 
 	view  *View
-	due   backfill.Time // when the next deferred job enters the plan
 	order *accountant.Order
 	line  []*Job // those that waited when the order was last asked for keys, sorted
 }
@@ -102,8 +101,8 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		leases: map[LeaseOf]*lease{}, holders: map[string]*holder{},
-		view: &View{}, due: backfill.Forever,
+		leases: map[LeaseKey]*lease{}, holders: map[string]*holder{},
+		view: &View{Due: backfill.Forever},
 	}
 }
 
@@ -112,7 +111,7 @@ func New(s Settings) *Belief {
 const endedKept = 15 * time.Minute
 
 // See takes in which jobs and slots a snapshot shows. What the negotiator was told of them, such as
-// that a job runs, stays as it is until [Diff] compares the two.
+// that a job runs, stays as it is until [Belief.Diff] compares the two.
 func (b *Belief) See(s *observe.Snapshot) {
 	if b.now == s {
 		return
@@ -143,13 +142,13 @@ func (b *Belief) See(s *observe.Snapshot) {
 // seen. A slot whose ad cannot be used stays there with the ad that was made for it, under which
 // the negotiator knows it.
 func (b *Belief) seeLost() {
-	for name, was := range b.lost {
+	for name, saved := range b.lost {
 		o := b.now.Slots[name]
 		switch {
 		case o == nil:
 		case o.Ad == nil && !o.Dynamic:
 			c := *o
-			c.Ad = was.Ad
+			c.Ad = saved.Ad
 			b.lost[name] = &c
 		default:
 			delete(b.lost, name)
@@ -291,7 +290,7 @@ func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
 // Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
 func (b *Belief) Find(name string) (ids []backfill.JobID) {
-	id, of, one := strings.Cut(name, "@")
+	id, schedd, one := strings.Cut(name, "@")
 	cluster, proc, ok := observe.ParseJobID(id)
 	key := observe.JobKey{Cluster: cluster, Proc: proc}
 	if !ok || key.String() != id { // +1.00 names no job
@@ -299,7 +298,7 @@ func (b *Belief) Find(name string) (ids []backfill.JobID) {
 	}
 	schedds := slices.Collect(maps.Keys(b.now.Schedds))
 	if one {
-		schedds = []string{of}
+		schedds = []string{schedd}
 	}
 	for _, key.Schedd = range schedds {
 		if j := b.jobs[key]; j != nil {

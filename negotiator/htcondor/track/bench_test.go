@@ -38,11 +38,11 @@ func BenchmarkSteadyDiff(b *testing.B) {
 		s.Groups = append(s.Groups, group)
 	}
 	look := func(number int) negotiator.Delta {
-		out, _ := Diff(belief, &observe.Snapshot{
+		belief.See(&observe.Snapshot{
 			Number: number, Began: time.Unix(1_700_000_000, 0), Slots: slots,
 			Schedds: map[string]*observe.Schedd{s.Name: s},
-		}, Dispatched{})
-		return out.Delta
+		})
+		return belief.Diff(Dispatched{}).Delta
 	}
 	d := look(1)
 	require.Len(b, d.Submitted, 10_000)

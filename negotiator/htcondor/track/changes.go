@@ -19,7 +19,7 @@ const mostChanges = 10
 
 // changes notes a change, if the log is to tell of it.
 func (c *comparison) changes(what, name string, before, now *classad.ClassAd) {
-	if c.log.IsDebug() {
+	if c.b.log.IsDebug() {
 		c.changed = append(c.changed, change{what, name, before, now})
 	}
 }
@@ -31,10 +31,10 @@ func (c *comparison) tellChanges() {
 		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.name, b.name))
 	})
 	for _, a := range c.changed[:min(len(c.changed), mostChanges)] {
-		c.log.Debug("has changed", a.what, a.name, "in", strings.Join(differences(a.before, a.now), ", "))
+		c.b.log.Debug("has changed", a.what, a.name, "in", strings.Join(differences(a.before, a.now), ", "))
 	}
 	if more := len(c.changed) - mostChanges; more > 0 {
-		c.log.Debug("and more slots and jobs have changed", "number", more)
+		c.b.log.Debug("and more slots and jobs have changed", "number", more)
 	}
 }
 

@@ -17,10 +17,10 @@ type charge struct {
 
 // chargeOf returns what a job takes of limits.
 func (c *comparison) chargeOf(j *Job) charge {
-	if j.Phase == Waiting && c.now.Now-j.planned >= backfill.Time(2*c.s.Patience/time.Second) {
+	if j.Phase == Waiting && c.b.now.Now-j.planned >= backfill.Time(2*c.b.s.Patience/time.Second) {
 		return charge{spec: j.Group.Spec}
 	}
-	return charge{j.Group.Spec, c.Schedd(j.Key.Schedd).Room}
+	return charge{j.Group.Spec, c.b.Schedd(j.Key.Schedd).Room}
 }
 
 func (g charge) candidate(jobs int) accountant.Candidate {
@@ -35,7 +35,7 @@ func (g charge) candidate(jobs int) accountant.Candidate {
 // entry for all that take the same, as there may be very many.
 func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 	var running, waiting tally[charge]
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		switch j.Phase {
 		case Running:
 			running.add(c.chargeOf(j))
@@ -45,11 +45,11 @@ func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 			}
 		case Unknown, Lent:
 			if j.leader == nil && j.Group.Runs() {
-				running.add(charge{room: c.Schedd(j.Key.Schedd).Room})
+				running.add(charge{room: c.b.Schedd(j.Key.Schedd).Room})
 			}
 		}
 	}
-	for h := range c.vacated {
+	for h := range c.b.vacated {
 		running.add(charge{spec: h.spec})
 	}
 	list := func(t *tally[charge]) (all []accountant.Candidate) {

@@ -37,7 +37,3 @@ func (b *Belief) Undue(j *Job) string {
 func (b *Belief) clock(t backfill.Time) string {
 	return time.Unix(int64(t), 0).In(b.now.Began.Location()).Format("2006-01-02 15:04:05 MST")
 }
-
-// Due returns when, as the last [Diff] left it, the next job with a time of its own enters the plan;
-// [backfill.Forever] if there is none.
-func (b *Belief) Due() backfill.Time { return b.due }

@@ -93,13 +93,14 @@ func TestDeferredIsLonger(t *testing.T) {
 	p.job(1, deferred(150), is("limited", func(s *observe.Spec) { s.Limit = 700 }))
 	p.job(2, deferred(160), is("without", func(s *observe.Spec) { s.Estimate = 0 }))
 	p.job(3, deferred(170))
-	require.Equal(t, backfill.Forever, p.belief.Due())
-	out, _ := Diff(p.belief, p.snapshot(), p.under)
+	require.Equal(t, backfill.Forever, p.belief.View().Due)
+	p.belief.See(p.snapshot())
+	out := p.belief.Diff(p.under)
 	require.Len(t, out.Delta.Submitted, 2)
 	limited, without := out.Delta.Submitted[0], out.Delta.Submitted[1]
 	require.Equal(t, []backfill.Time{750, 850}, []backfill.Time{limited.Estimate, limited.Limit})
 	require.Equal(t, []backfill.Time{defaultEstimate + 160, 0}, []backfill.Time{without.Estimate, without.Limit})
-	require.Equal(t, backfill.Time(begin+10), p.belief.Due(), "100 s and the slack of 60 s before the third one's time")
+	require.Equal(t, backfill.Time(begin+10), p.belief.View().Due, "100 s and the slack of 60 s before the third one's time")
 
 	p.start(1, sent, "a")
 	slot := p.belief.slots["slot1@a"].reported

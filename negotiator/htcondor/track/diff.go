@@ -8,10 +8,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// Dispatched says what [Diff] must know of the matches under way.
+// Dispatched says what [Belief.Diff] must know of the matches under way.
 type Dispatched struct {
 	// Flights are the jobs that were started and were not seen to run yet.
 	Flights map[backfill.JobID]Flight
@@ -46,8 +45,8 @@ type Flight struct {
 // Everybody stands in place of a schedd's name: the slot gets no jobs of any schedd.
 const Everybody = ""
 
-// Outcome is what [Diff] found: how a snapshot differs from the belief, and what became of the
-// flights.
+// Outcome is what [Belief.Diff] found: how a snapshot differs from the belief, and what became of
+// the flights.
 type Outcome struct {
 	// Delta is what the negotiator is told.
 	Delta negotiator.Delta
@@ -84,7 +83,7 @@ type Proven struct {
 
 // comparison is a snapshot being compared with a belief.
 type comparison struct {
-	*Belief
+	b       *Belief
 	flights map[backfill.JobID]Flight // those that are not over yet
 	leftOut map[string]LeftOut
 	out     Outcome
@@ -96,19 +95,16 @@ type comparison struct {
 	strangers []*Job
 }
 
-// Diff compares a belief with a snapshot, given the flights, the matches under way. It returns the
-// differences, and the belief as it is once the negotiator has been told of them. It reads no clock
-// and asks no daemon, so equal arguments give equal outcomes. It also brings the belief's
-// [Accounting] up to date.
-//
-// The belief that is returned is b itself, updated in place, since a pool may have a hundred
-// thousand jobs.
-func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
-	b.See(s)
-	c := &comparison{Belief: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut}
+// Diff compares what the negotiator was told of the pool with the snapshot that [Belief.See] took in
+// last, given the flights, the matches under way. It returns the differences, and takes them for
+// told: the belief changes in place, since a pool may have a million jobs. It reads no clock and
+// asks no daemon, so equal arguments give equal outcomes. It also brings the belief's [Accounting]
+// up to date.
+func (b *Belief) Diff(d Dispatched) Outcome {
+	c := &comparison{b: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut}
 	c.delta = &c.out.Delta
 	*c.delta = negotiator.Delta{
-		Now: s.Now, Completed: b.goneEnded, Removed: b.goneRemoved, Ran: map[backfill.JobID]backfill.Time{},
+		Now: b.now.Now, Completed: b.goneEnded, Removed: b.goneRemoved, Ran: map[backfill.JobID]backfill.Time{},
 	}
 	for _, id := range b.goneEnded {
 		c.delta.Ran[id] = unknownRun
@@ -122,7 +118,7 @@ func Diff(b *Belief, s *observe.Snapshot, d Dispatched) (Outcome, *Belief) {
 	c.tellChanges()
 	b.begun = true
 	b.makeView(c.kept)
-	return c.out, b
+	return c.out
 }
 
 // sort brings the outcome into an order that does not depend on how maps are walked.

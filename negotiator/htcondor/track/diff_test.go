@@ -65,7 +65,8 @@ func TestDiffKeepsItsArguments(t *testing.T) {
 		s := p.snapshot()
 		flights, leftOut := maps.Clone(p.under.Flights), maps.Clone(p.under.LeftOut)
 		before := seen(s)
-		Diff(p.belief, s, p.under)
+		p.belief.See(s)
+		p.belief.Diff(p.under)
 		require.Equal(t, flights, p.under.Flights)
 		require.Equal(t, leftOut, p.under.LeftOut)
 		require.Equal(t, before, seen(s))
@@ -92,8 +93,8 @@ func seen(s *observe.Snapshot) (said []string) {
 	return said
 }
 
-// TestSeeTwice says that a snapshot which was taken in already is not taken in again by Diff, and
-// that taking it in alone reports nothing and loses nothing.
+// TestSeeTwice says that a snapshot which was taken in already is not taken in again, and that taking
+// it in alone reports nothing and loses nothing.
 func TestSeeTwice(t *testing.T) {
 	p := begun(t)
 	p.job(1)
@@ -101,9 +102,10 @@ func TestSeeTwice(t *testing.T) {
 	p.belief.See(s)
 	require.True(t, p.belief.Has(key(1)))
 	require.Equal(t, Unknown, p.belief.Job(1).Phase)
-	out, _ := Diff(p.belief, s, Dispatched{})
+	p.belief.See(s)
+	out := p.belief.Diff(Dispatched{})
 	require.Equal(t, "submitted 1.0=#1", text(out, p.belief))
-	out, _ = Diff(p.belief, s, Dispatched{})
+	out = p.belief.Diff(Dispatched{})
 	require.Empty(t, text(out, p.belief))
 }
 

@@ -1,10 +1,10 @@
 // Package track keeps the [Belief], the negotiator's record of a real pool, and compares it with
 // what was seen.
 //
-// [Diff] compares a Belief with a snapshot of the pool, given the matches under way. It returns the
-// differences as a [negotiator.Delta], and the belief as it is once they were reported. It reads no
-// clock and asks no daemon. Three rules keep the belief right although news of a real pool is late
-// and incomplete:
+// [Belief.See] takes a snapshot of the pool in. [Belief.Diff] compares it with what the negotiator was
+// told, given the matches under way, and returns the differences as a [negotiator.Delta]. It reads
+// no clock and asks no daemon. Three rules keep the belief right although news of a real pool is
+// late and incomplete:
 //
 //   - The queue is right about jobs, the slot about what is free. A job runs when its schedd says
 //     so, not when it was matched.
@@ -16,7 +16,8 @@
 // Files, in the order of Diff: belief.go the [Belief], and how it takes a snapshot in; diff.go the
 // comparison and its [Outcome]; slots.go slots; jobs.go jobs, job.go one of them; admission.go
 // which new jobs are planned with, charge.go what the others take of limits, deferral.go jobs with a
-// time of their own, gangs.go gangs of several procs; leases.go claims that are lent; claims.go claims
-// of no known job; changes.go what the log says of changed ads; foresee.go what the plan says; view.go
-// what others may ask, line.go the order by fair share; saved.go what survives a restart.
+// time of their own, gangs.go gangs of several procs; leases.go claims that are lent, holders.go the
+// jobs that stand for them; foreign.go claims of no known job; changes.go what the log says of
+// changed ads; plan.go what the plan says; view.go what others may ask, line.go the order by fair
+// share; saved.go what survives a restart.
 package track

@@ -21,8 +21,8 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 	for _, g := range groups {
 		for _, key := range g.Jobs {
 			if g.Spec.Parallel {
-				of := observe.JobKey{Schedd: key.Schedd, Cluster: key.Cluster}
-				clusters[of] = append(clusters[of], observe.Member{Key: key, Group: g})
+				gang := observe.JobKey{Schedd: key.Schedd, Cluster: key.Cluster}
+				clusters[gang] = append(clusters[gang], observe.Member{Key: key, Group: g})
 			}
 		}
 	}
@@ -30,15 +30,15 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 		alone := len(members) == 1 && members[0].Key.Proc == 0
 		return alone || !slices.ContainsFunc(members, present)
 	})
-	maps.DeleteFunc(b.gangs, func(of observe.JobKey, _ joined) bool {
-		return of.Schedd == schedd && clusters[of] == nil
+	maps.DeleteFunc(b.gangs, func(gang observe.JobKey, _ joined) bool {
+		return gang.Schedd == schedd && clusters[gang] == nil
 	})
-	for of, members := range clusters {
+	for gang, members := range clusters {
 		slices.SortFunc(members, func(a, b observe.Member) int { return a.Key.Compare(b.Key) })
-		if !slices.Equal(b.gangs[of].members, members) {
-			b.gangs[of] = joined{members, observe.Join(members, b.s.Schema.Resources)}
+		if !slices.Equal(b.gangs[gang].members, members) {
+			b.gangs[gang] = joined{members, observe.Join(members, b.s.Schema.Resources)}
 		}
-		all := b.gangs[of].all
+		all := b.gangs[gang].all
 		first := b.jobs[all.Jobs[0]]
 		first.Group = all
 		for _, m := range members {
@@ -57,6 +57,6 @@ func present(m observe.Member) bool { return !m.Group.OnHold() }
 func (c *comparison) isPart(j *Job) {
 	c.withdraw(j)
 	if !j.leader.Group.Runs() {
-		c.leaveOut(j, "is a part of gang "+c.Name(j.leader))
+		c.leaveOut(j, "is a part of gang "+c.b.Name(j.leader))
 	}
 }

@@ -242,15 +242,15 @@ func (p *pool) snapshot() *observe.Snapshot {
 
 // look compares the pool with the belief, and gives the outcome as text.
 func (p *pool) look() string {
-	out, b := Diff(p.belief, p.snapshot(), p.under)
-	require.Same(p.t, p.belief, b)
+	p.belief.See(p.snapshot())
+	out := p.belief.Diff(p.under)
 	for _, id := range slices.Concat(out.Arrived, out.Failed, out.Over) {
 		delete(p.under.Flights, id)
 	}
 	for _, name := range out.Dropped { // as an observer forgets them
 		delete(p.slots, name)
 	}
-	return text(out, b)
+	return text(out, p.belief)
 }
 
 // text writes an outcome, the delta's lists in their order and the others sorted, and then the jobs

@@ -123,19 +123,19 @@ func (j *Job) runsAt(slot string) bool {
 
 // report returns a job as the negotiator is to be told of it, and notes that it was told that the
 // job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
-func (b *Belief) report(j *Job, is Phase, ahead backfill.Time) *negotiator.Job {
-	if is == Waiting && j.Phase == Unknown {
+func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Job {
+	if phase == Waiting && j.Phase == Unknown {
 		j.planned = b.now.Now
 		if !j.owed {
 			j.promised = 0 // the plan that it comes into has no promise of it
 		}
 	}
-	if is == Waiting {
+	if phase == Waiting {
 		j.servedBy = nil
 	}
 	j.hopeless = nil // until the next plan
 	spec := j.Group.Spec
-	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, is, spec.Estimate, ahead
+	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, phase, spec.Estimate, ahead
 	return b.described(j)
 }
 
@@ -149,15 +149,15 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 			limit += j.ahead
 		}
 	}
-	is := &negotiator.Job{
+	job := &negotiator.Job{
 		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: estimate, Limit: limit, Labels: spec.Labels, Ad: spec.Ad,
 		User: spec.User(),
 	}
 	if j.lease != nil && j.Phase == Running {
-		is.Lease = j.lease.until
+		job.Lease = j.lease.until
 	}
-	return is
+	return job
 }
 
 // position returns a job's position in its queue.

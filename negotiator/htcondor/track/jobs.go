@@ -17,12 +17,12 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
-	for _, j := range slices.Backward(c.all) { // whoever takes the place of one that left was here before
+	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
 		key := j.Key
-		s := c.Schedd(key.Schedd)
+		s := c.b.Schedd(key.Schedd)
 		if s == nil || s.Moved {
 			c.jobLeft(j) // with its schedd
-			delete(c.ended, key)
+			delete(c.b.ended, key)
 			lost = true
 			continue
 		}
@@ -30,7 +30,7 @@ func (c *comparison) jobsDiffer() {
 			continue
 		}
 		switch {
-		case !j.Seen(c.now.Number):
+		case !j.Seen(c.b.now.Number):
 			c.jobLeft(j)
 		case j.leader != nil:
 			c.isPart(j)
@@ -43,7 +43,7 @@ func (c *comparison) jobsDiffer() {
 		case j.Phase == Waiting && (!j.same() || c.barred(j) != ""):
 			c.jobChanged(j)
 		case j.Phase == Lent:
-			c.ended[j.Key], j.Phase = c.now.Began, Unknown
+			c.b.ended[j.Key], j.Phase = c.b.now.Began, Unknown
 			fresh = append(fresh, j)
 		case j.Phase == Unknown:
 			fresh = append(fresh, j)
@@ -51,7 +51,7 @@ func (c *comparison) jobsDiffer() {
 	}
 	again = append(again, c.strangersSettle()...)
 	if lost {
-		clear(c.members) // a schedd that comes back tells of new jobs
+		clear(c.b.members) // a schedd that comes back tells of new jobs
 	}
 	slices.SortFunc(again, (*Job).Compare)
 	for _, j := range again {
@@ -68,8 +68,8 @@ func (c *comparison) jobChanged(j *Job) {
 		c.leaveOut(j, why)
 		return
 	}
-	c.changes("job", c.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
-	c.delta.Changed = append(c.delta.Changed, c.report(j, Waiting, j.idle(c.now.Now)))
+	c.changes("job", c.b.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
+	c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, j.idle(c.b.now.Now)))
 }
 
 // jobLeft adds to the delta that a job has left its queue, or that no one can start it any more. If
@@ -78,7 +78,7 @@ func (c *comparison) jobChanged(j *Job) {
 // constraint now leaves the job out, since it runs on.
 func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
-	c.drop(j)
+	c.b.drop(j)
 	switch j.Phase {
 	case Running, Lent:
 		c.runEnded(j)
@@ -89,20 +89,20 @@ func (c *comparison) jobLeft(j *Job) {
 		if j.ahead > 0 {
 			ran = unknownRun // the claim was longer than the run, which teaches nothing
 		}
-		if s := c.Schedd(j.Key.Schedd); s == nil || s.Moved {
+		if s := c.b.Schedd(j.Key.Schedd); s == nil || s.Moved {
 			ran = unknownRun // it went with its schedd
 		}
 		if j.Phase == Running && !c.holds(j) {
 			c.delta.Completed = append(c.delta.Completed, j.ID)
 			c.delta.Ran[j.ID] = ran
 		} else if ran != unknownRun {
-			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.described(j), Ran: ran})
+			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
 		}
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown:
 		if j.leader != nil && j.Group.Runs() {
-			c.ended[j.Key] = c.now.Began // claims may name this proc
+			c.b.ended[j.Key] = c.b.now.Began // claims may name this proc
 		}
 	}
 }
@@ -110,8 +110,8 @@ func (c *comparison) jobLeft(j *Job) {
 // ran returns how long a job ran that has left its queue; unknownRun if that is not known, see
 // jobLeft.
 func (c *comparison) ran(j *Job) backfill.Time {
-	if s := c.Schedd(j.Key.Schedd); s != nil && !s.Moved && j.look < s.AskedSince {
-		delete(c.ended, j.Key) // it was not asked for
+	if s := c.b.Schedd(j.Key.Schedd); s != nil && !s.Moved && j.look < s.AskedSince {
+		delete(c.b.ended, j.Key) // it was not asked for
 		return unknownRun
 	}
 	began, now := j.Group.Started, c.delta.Now
@@ -125,8 +125,8 @@ func (c *comparison) ran(j *Job) backfill.Time {
 
 // runEnded notes that a job runs no more, or that its start has failed.
 func (c *comparison) runEnded(j *Job) {
-	c.ended[j.Key] = c.now.Began
-	if j.Spec != nil && j.Spec.Parallel && !c.s.Observe {
+	c.b.ended[j.Key] = c.b.now.Began
+	if j.Spec != nil && j.Spec.Parallel && !c.b.s.Observe {
 		c.out.Ended = append(c.out.Ended, Ended{Job: j.ID, Schedd: j.Key.Schedd, Places: j.Places})
 	}
 }
@@ -139,13 +139,13 @@ func (c *comparison) proven(j *Job) {
 // jobRuns compares a job that runs with what is recorded of it, and reports where it runs or when
 // it is expected to end, if that is new.
 func (c *comparison) jobRuns(j *Job) {
-	at := c.places(j.Group)
+	at := c.b.places(j.Group)
 	if len(at) == 0 {
 		return // it has just begun; the next look shows where
 	}
 	chunks := 0
 	for _, a := range at {
-		if c.Slot(a.Slot) == nil || !c.Up(a.Slot) {
+		if c.b.Slot(a.Slot) == nil || !c.b.Up(a.Slot) {
 			c.jobRunsElsewhere(j, at)
 			return
 		}
@@ -156,12 +156,12 @@ func (c *comparison) jobRuns(j *Job) {
 	}
 	inPlace := slices.Equal(at, j.Places)
 	c.arrived(j, inPlace, chunks)
-	now := c.now.Now
+	now := c.b.now.Now
 	began := j.Group.Started
 	if began <= 0 || began > now {
 		began = now
 	}
-	if j.Phase == Running && inPlace && now-j.Start >= backfill.Time(c.s.Patience/time.Second) {
+	if j.Phase == Running && inPlace && now-j.Start >= backfill.Time(c.b.s.Patience/time.Second) {
 		c.proven(j)
 	}
 	switch {
@@ -173,7 +173,7 @@ func (c *comparison) jobRuns(j *Job) {
 		c.unhold(j)
 		j.Places, j.Start = at, began
 		c.delta.Found = append(c.delta.Found,
-			negotiator.Running{Job: c.report(j, Running, j.idle(began)), Placement: c.placement(at), Start: began})
+			negotiator.Running{Job: c.b.report(j, Running, j.idle(began)), Placement: c.b.placement(at), Start: began})
 	}
 }
 
@@ -199,7 +199,7 @@ func (c *comparison) over(j *Job) {
 // endMoves reports that a running job is expected to end at another time: it began later than
 // planned, its estimate was edited, or its claim is idle for less time than planned.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
-	late, estimate, ahead := began > j.Start+c.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
+	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
 	if !late && estimate == j.estimated && ahead == j.ahead {
 		return
 	}
@@ -208,7 +208,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		j.lease.told = 0 // its place is told anew with the lease
 		return
 	}
-	if end := began + ahead + cmp.Or(estimate, c.s.DefaultEstimate) + c.s.StartSlack; end > c.now.Now {
+	if end := began + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
@@ -218,7 +218,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 // has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 	if c.withdraw(j) {
-		c.log.Info("a job runs where it cannot be planned with", "job", c.Name(j), "slots", list(at))
+		c.b.log.Info("a job runs where it cannot be planned with", "job", c.b.Name(j), "slots", list(at))
 	}
 }
 
@@ -243,8 +243,8 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	edited, full := !j.same() || c.Undue(j) != "", false
-	if f, flies := c.flights[j.ID]; flies && !c.s.Observe {
+	edited, full := !j.same() || c.b.Undue(j) != "", false
+	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]
 			return out && (pause.Of == Everybody || pause.Of == j.Key.Schedd)
@@ -255,15 +255,15 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 			full = true // it is planned with when there is room
 		case !f.Handed && slices.ContainsFunc(j.Places, leftOut):
 		case f.CameBack:
-			c.log.Info("a job ran and came back at once", "job", c.Name(j), "slots", list(j.Places))
+			c.b.log.Info("a job ran and came back at once", "job", c.b.Name(j), "slots", list(j.Places))
 		case f.Refused:
-			c.log.Warn("a job was not started: its claim was refused", "job", c.Name(j), "slots", list(j.Places))
+			c.b.log.Warn("a job was not started: its claim was refused", "job", c.b.Name(j), "slots", list(j.Places))
 			c.out.Unstarted++
 		case !f.Overdue:
 			return false
 		default:
-			c.log.Warn("a job was not started in time",
-				"job", c.Name(j), "slots", list(j.Places), "matched", f.Sent, "why", f.Why)
+			c.b.log.Warn("a job was not started in time",
+				"job", c.b.Name(j), "slots", list(j.Places), "matched", f.Sent, "why", f.Why)
 			c.out.Unstarted++
 		}
 		c.out.Failed = append(c.out.Failed, j.ID)
@@ -285,7 +285,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 // renumber gives a job a new ID, since the negotiator was told that the job with the old one is
 // gone.
 func (c *comparison) renumber(j *Job) {
-	delete(c.byID, j.ID)
-	j.ID = c.nextID()
-	c.byID[j.ID] = j
+	delete(c.b.byID, j.ID)
+	j.ID = c.b.nextID()
+	c.b.byID[j.ID] = j
 }

@@ -9,16 +9,15 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// LeaseOf names a lease: a submitter's jobs in a schedd's queue may use the slot's claims one after
+// LeaseKey names a lease: a submitter's jobs in a schedd's queue may use the slot's claims one after
 // the other, in the schedd's order, and so what is left of a partitionable slot.
-type LeaseOf struct{ Slot, Schedd, Submitter string }
+type LeaseKey struct{ Slot, Schedd, Submitter string }
 
 // Lease is a lease that was granted, or granted anew for longer.
 type Lease struct {
-	LeaseOf
+	LeaseKey
 	// Until is when the lease ends: all jobs that use it have ended before.
 	Until backfill.Time
 	// Jobs are the flights that were handed over with it.
@@ -30,42 +29,24 @@ type Lease struct {
 
 // lease is the record of a lease.
 type lease struct {
-	LeaseOf
+	LeaseKey
 	until backfill.Time
 	// told is the end that the negotiator was told of.
 	told backfill.Time
 }
 
-// holder is a job that stands in the plan for a claim that is lent: the first that the claim was
-// given to. It stays when the job has ended, for as long as the claim is there, whatever other jobs
-// use the claim meanwhile. So nobody else is planned onto the claim's place, and the plan does not
-// change each time a short job ends.
-type holder struct {
-	lease *lease
-	job   *negotiator.Job // as it was reported last
-	spec  *observe.Spec
-	start backfill.Time
-	// slot is the claim's own slot, a dynamic or a static one; "": it was not seen yet.
-	slot string
-	// since is when the holder's job was first seen to run, or to be over.
-	since time.Time
-}
-
-// unseen is for how long a claim may have no slot in the collector, whose ads are late.
-const unseen = 5 * time.Second
-
 // Grant takes leases in. It returns what the negotiator must be told before anything else happens, or
 // what it plans meanwhile could be in their way: until when places are kept, and which jobs leave the
 // plan.
 func (b *Belief) Grant(granted []Lease) negotiator.Delta {
-	c := &comparison{Belief: b}
+	c := &comparison{b: b}
 	c.delta = &c.out.Delta
 	c.delta.Now = b.now.Now
 	for _, g := range granted {
-		l := b.leases[g.LeaseOf]
+		l := b.leases[g.LeaseKey]
 		if l == nil {
-			l = &lease{LeaseOf: g.LeaseOf}
-			b.leases[g.LeaseOf] = l
+			l = &lease{LeaseKey: g.LeaseKey}
+			b.leases[g.LeaseKey] = l
 		}
 		l.until = max(l.until, g.Until)
 		for _, id := range g.Jobs {
@@ -73,10 +54,10 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 				j.lease = l
 			}
 		}
-		for id, by := range g.Served {
+		for id, start := range g.Served {
 			if j := b.byID[id]; j != nil && j.Phase == Waiting {
 				c.delta.Removed = append(c.delta.Removed, id)
-				j.Phase, j.servedBy, j.serveAt = Unknown, l, by
+				j.Phase, j.servedBy, j.serveAt = Unknown, l, start
 				c.leaveOut(j, awaiting(j))
 			}
 		}
@@ -93,13 +74,13 @@ func (c *comparison) awaitsLease(j *Job) bool {
 	if l == nil {
 		return false
 	}
-	if c.leases[l.LeaseOf] == l && c.now.Now <= j.serveAt {
+	if c.b.leases[l.LeaseKey] == l && c.b.now.Now <= j.serveAt {
 		return true
 	}
 	if j.Phase == Unknown {
 		j.owed = j.Spec == j.Group.Spec || j.Spec.Text == j.Group.Spec.Text // it was not edited
-		c.log.Info("a job did not start under a lease by the time that was expected; it is planned again",
-			"job", c.Name(j), "slot", l.Slot, "expected", time.Unix(int64(j.serveAt), 0).Format(time.TimeOnly))
+		c.b.log.Info("a job did not start under a lease by the time that was expected; it is planned again",
+			"job", c.b.Name(j), "slot", l.Slot, "expected", time.Unix(int64(j.serveAt), 0).Format(time.TimeOnly))
 	}
 	j.servedBy = nil
 	return false
@@ -111,262 +92,7 @@ func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 	if len(b.leases) == 0 || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
 		return nil
 	}
-	return b.leases[LeaseOf{at[0].Slot, j.Key.Schedd, j.Submitter()}]
-}
-
-// usesLease handles a job that runs under a lease, unless it is the holder of its claim. It returns
-// false if the job runs like any other.
-func (c *comparison) usesLease(j *Job, at []Place) bool {
-	l := c.leaseFor(j, at)
-	if l == nil {
-		return false
-	}
-	claim := j.Group.Hosts[0]
-	h, inPlace := c.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
-	switch another := h != nil && h.job.ID != j.ID; {
-	case another && h.lease == l: // even if it was about to get a claim of its own
-		c.lent(j, h)
-		return true
-	case inPlace && j.lease == nil: // it is locked to its claim
-		return false
-	case inPlace:
-		c.hold(j, claim)
-		return false
-	default:
-		c.strangers = append(c.strangers, j)
-		return true
-	}
-}
-
-// hold makes a running job the holder of its claim.
-func (c *comparison) hold(j *Job, claim string) {
-	h := c.holders[claim]
-	if h != nil && h.job.ID == j.ID {
-		h.start = j.Start
-		return
-	}
-	if h != nil {
-		c.letGo(h) // its claim is gone: the slot has a new one
-	}
-	c.holders[claim] = &holder{
-		lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, slot: claim, since: c.now.Began,
-	}
-}
-
-// lent notes that a job runs on a claim in the place of its holder: it is not in the plan.
-func (c *comparison) lent(j *Job, h *holder) {
-	if j.Phase == Lent {
-		return
-	}
-	c.over(j)
-	c.unhold(j)
-	switch j.Phase {
-	case Running: // it was on its way elsewhere, and its place there is free
-		c.delta.Completed = append(c.delta.Completed, j.ID)
-		c.delta.Ran[j.ID] = unknownRun
-	case Waiting:
-		c.delta.Removed = append(c.delta.Removed, j.ID)
-	case Unknown, Lent:
-	}
-	if j.Phase != Unknown {
-		c.renumber(j)
-	}
-	j.Spec, j.Places, j.servedBy = j.Group.Spec, []Place{{Slot: h.lease.Slot, Chunks: 1}}, nil
-	j.Phase, j.Start = Lent, j.Group.Started
-}
-
-// strangersSettle finds the holders of claims on which jobs run that nobody chose: the schedd took
-// them in place of the jobs that were chosen, which it may do under a lease. Such a job's place is
-// that of a job which has not started, or was over before it was seen to run. If there is none, the
-// job becomes the holder itself.
-func (c *comparison) strangersSettle() (again []*Job) {
-	slices.SortFunc(c.strangers, (*Job).Compare)
-	for _, j := range c.strangers {
-		at := c.places(j.Group)
-		l, claim := c.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.looseHolder(l)
-		if h == nil {
-			if displaced := c.displacedBy(l); displaced != nil {
-				h = c.takeOver(displaced)
-				again = append(again, displaced)
-			}
-		}
-		if h == nil {
-			c.over(j)
-			c.unhold(j)
-			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.now.Now), c.now.Now)
-			c.delta.Found = append(c.delta.Found,
-				negotiator.Running{Job: c.report(j, Running, j.idle(j.Start)), Placement: c.placement(at), Start: j.Start})
-			c.hold(j, claim)
-			continue
-		}
-		if old := c.holders[claim]; old != nil && old != h {
-			c.letGo(old)
-		}
-		h.slot = claim
-		c.holders[claim] = h
-		c.lent(j, h)
-	}
-	return again
-}
-
-// looseHolder takes out a holder of a lease whose claim's slot is not known yet; nil if there is
-// none.
-func (c *comparison) looseHolder(l *lease) *holder {
-	i := slices.IndexFunc(c.loose, func(h *holder) bool { return h.lease == l })
-	if i < 0 {
-		return nil
-	}
-	h := c.loose[i]
-	c.loose = slices.Delete(c.loose, i, i+1)
-	return h
-}
-
-// displacedBy returns the first job that was to start under a lease and does not run; nil if there
-// is none.
-func (c *comparison) displacedBy(l *lease) (first *Job) {
-	for id := range c.flights {
-		j := c.byID[id]
-		if j == nil || j.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.now.Number) {
-			continue
-		}
-		if first == nil || j.Compare(first) < 0 {
-			first = j
-		}
-	}
-	return first
-}
-
-// takeOver makes a holder of the place of a job that did not start. The job waits again, under
-// another ID.
-func (c *comparison) takeOver(j *Job) *holder {
-	h := &holder{lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, since: c.now.Began}
-	c.over(j)
-	j.Phase, j.Places, j.lease = Unknown, nil, nil
-	return h
-}
-
-// letGo ends a holder: its claim is gone.
-func (c *comparison) letGo(h *holder) {
-	if c.holders[h.slot] == h {
-		delete(c.holders, h.slot)
-	}
-	if j := c.byID[h.job.ID]; j != nil && j.Phase == Running {
-		j.lease = nil // it goes on to its end
-		return
-	}
-	c.delta.Completed = append(c.delta.Completed, h.job.ID)
-	c.delta.Ran[h.job.ID] = unknownRun
-}
-
-// holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
-// returns false if the place is free.
-func (c *comparison) holds(j *Job) bool {
-	if j.lease == nil || c.leases[j.lease.LeaseOf] != j.lease {
-		return false
-	}
-	for _, h := range c.holders {
-		if h.job.ID == j.ID {
-			return true
-		}
-	}
-	i, _ := slices.BinarySearchFunc(c.loose, j.ID, func(h *holder, id backfill.JobID) int {
-		return cmp.Compare(h.job.ID, id)
-	})
-	c.loose = slices.Insert(c.loose, i, &holder{
-		lease: j.lease, job: c.described(j), spec: j.Spec, start: j.Start, since: c.now.Began,
-	})
-	return true
-}
-
-// leasesEnd lets holders go whose claims are gone, tells the negotiator until when the others' places
-// are kept, and forgets leases that nobody uses. Call it when all else was compared: a job must not be
-// reported twice.
-func (c *comparison) leasesEnd() {
-	if len(c.leases) == 0 {
-		return
-	}
-	used := c.usedClaims()
-	c.bindLoose(used)
-	for _, name := range slices.Sorted(maps.Keys(c.holders)) {
-		if h := c.holders[name]; !used[name] && c.claimGone(h) {
-			c.letGo(h)
-		}
-	}
-	c.loose = slices.DeleteFunc(c.loose, func(h *holder) bool {
-		gone := c.now.Began.Sub(h.since) >= unseen
-		if gone {
-			c.letGo(h)
-		}
-		return gone
-	})
-	c.tellLeases()
-	for _, j := range c.all {
-		if j.Phase == Lent {
-			c.leaveOut(j, fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter()))
-		}
-	}
-}
-
-// usedClaims returns the slots on which jobs of lent claims run.
-func (c *comparison) usedClaims() map[string]bool {
-	used := map[string]bool{}
-	for _, j := range c.all {
-		if (j.Phase == Lent || j.lease != nil && j.Phase == Running) && j.Group.Runs() && len(j.Group.Hosts) == 1 {
-			used[j.Group.Hosts[0]] = true
-		}
-	}
-	return used
-}
-
-// bindLoose finds the claims of holders whose slots were not seen before: those of the same lease
-// that have no holder.
-func (c *comparison) bindLoose(used map[string]bool) {
-	if len(c.loose) == 0 {
-		return
-	}
-	var free []*observe.Slot
-	for name, o := range c.observed {
-		if o.Claimed && o.Missing.IsZero() && c.holders[name] == nil && !used[name] {
-			free = append(free, o)
-		}
-	}
-	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
-	for _, o := range free {
-		i := slices.IndexFunc(c.loose, func(h *holder) bool {
-			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
-		})
-		if i < 0 {
-			continue
-		}
-		h := c.loose[i]
-		c.loose = slices.Delete(c.loose, i, i+1)
-		h.slot = o.Name
-		c.holders[o.Name] = h
-	}
-}
-
-// clockSkew is by how many seconds the clocks of a startd and of the negotiator may differ.
-const clockSkew = 5
-
-// claimGone tells whether a holder's claim is gone, on which no job is known to run.
-func (c *comparison) claimGone(h *holder) bool {
-	o, host := c.Slot(h.slot), c.Slot(h.lease.Slot)
-	switch {
-	case o == nil:
-		return c.now.Began.Sub(h.since) >= unseen
-	case !o.Missing.IsZero():
-		// If nothing was heard of the startd at all, its claims may go on.
-		return host == nil || host.Missing.IsZero() || c.longGone(host)
-	default:
-		return !o.Claimed || !h.claimedBy(o.Claimer)
-	}
-}
-
-// claimedBy tells whether a holder's claim can be in this user's name: a startd names the user or the
-// submitter.
-func (h *holder) claimedBy(name string) bool {
-	return name == h.spec.User() || name == h.lease.Submitter
+	return b.leases[LeaseKey{at[0].Slot, j.Key.Schedd, j.Submitter()}]
 }
 
 // tellLeases reports until when the places of holders, and of jobs on their way, are kept, where that
@@ -381,35 +107,35 @@ func (c *comparison) tellLeases() {
 		using[l] = true
 		switch {
 		case l.told >= l.until || found[id] >= l.until:
-		case reported[id] || !c.Up(l.Slot):
+		case reported[id] || !c.b.Up(l.Slot):
 			late[l] = true
 		default:
 			c.delta.Found = append(c.delta.Found, run())
 		}
 	}
-	for _, j := range c.all {
+	for _, j := range c.b.all {
 		if j.Phase == Running && j.lease != nil {
 			tell(j.lease, j.ID, func() negotiator.Running {
-				return negotiator.Running{Job: c.described(j), Placement: c.placement(j.Places), Start: j.Start}
+				return negotiator.Running{Job: c.b.described(j), Placement: c.b.placement(j.Places), Start: j.Start}
 			})
 		}
 	}
-	for _, h := range slices.Concat(slices.Collect(maps.Values(c.holders)), c.loose) {
-		if j := c.byID[h.job.ID]; j != nil && j.Phase == Running {
+	for _, h := range slices.Concat(slices.Collect(maps.Values(c.b.holders)), c.b.loose) {
+		if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 			continue // told above
 		}
 		tell(h.lease, h.job.ID, func() negotiator.Running {
 			kept := *h.job
 			kept.Lease, h.job = h.lease.until, &kept
 			return negotiator.Running{
-				Job: h.job, Placement: c.placement([]Place{{Slot: h.lease.Slot, Chunks: 1}}), Start: h.start,
+				Job: h.job, Placement: c.b.placement([]Place{{Slot: h.lease.Slot, Chunks: 1}}), Start: h.start,
 			}
 		})
 	}
-	for of, l := range c.leases {
+	for key, l := range c.b.leases {
 		switch {
 		case !using[l]:
-			delete(c.leases, of)
+			delete(c.b.leases, key)
 		case !late[l]:
 			l.told = l.until
 		}
@@ -438,32 +164,12 @@ func (c *comparison) reported() map[backfill.JobID]bool {
 	return reported
 }
 
-// vacated iterates over the holders whose jobs have ended, in no order.
-func (b *Belief) vacated(yield func(h *holder) bool) {
-	for _, h := range slices.Concat(slices.Collect(maps.Values(b.holders)), b.loose) {
-		if j := b.byID[h.job.ID]; (j == nil || j.Phase != Running) && !yield(h) {
-			return
-		}
-	}
-}
-
 // Lease returns until when a lease is granted; 0 if there is none.
-func (b *Belief) Lease(of LeaseOf) backfill.Time {
-	if l := b.leases[of]; l != nil {
+func (b *Belief) Lease(key LeaseKey) backfill.Time {
+	if l := b.leases[key]; l != nil {
 		return l.until
 	}
 	return 0
-}
-
-// Lent counts the claims that are lent under a lease.
-func (b *Belief) Lent(of LeaseOf) (n int) {
-	l := b.leases[of]
-	for _, h := range b.holders {
-		if h.lease == l {
-			n++
-		}
-	}
-	return n
 }
 
 // awaiting says why a job is not planned that is expected to start under a lease.
@@ -471,18 +177,10 @@ func awaiting(j *Job) string {
 	return fmt.Sprintf("is to start on a claim that slot %s has lent to %s", j.servedBy.Slot, j.servedBy.Submitter)
 }
 
-// unhold says that a job stands for no claim any more: it does not run there.
-func (c *comparison) unhold(j *Job) {
-	if j.lease != nil {
-		maps.DeleteFunc(c.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })
-		j.lease = nil
-	}
-}
-
 // saveLeases returns the leases in a form that outlives the process.
 func (b *Belief) saveLeases() (saved []SavedLease) {
-	for of, l := range b.leases {
-		saved = append(saved, SavedLease{of.Slot, of.Schedd, of.Submitter, l.until})
+	for key, l := range b.leases {
+		saved = append(saved, SavedLease{key.Slot, key.Schedd, key.Submitter, l.until})
 	}
 	slices.SortFunc(saved, func(x, y SavedLease) int {
 		return cmp.Or(cmp.Compare(x.Slot, y.Slot), cmp.Compare(x.Schedd, y.Schedd), cmp.Compare(x.Submitter, y.Submitter))
@@ -492,10 +190,10 @@ func (b *Belief) saveLeases() (saved []SavedLease) {
 
 // restoreLeases takes in the leases of an earlier negotiator that have not ended.
 func (b *Belief) restoreLeases(saved []SavedLease) {
-	for _, was := range saved {
-		if of := (LeaseOf{was.Slot, was.Schedd, was.Submitter}); b.Up(was.Slot) && b.now.Now < was.Until &&
-			was.Until <= 2*backfill.MaxTime {
-			b.leases[of] = &lease{LeaseOf: of, until: was.Until}
+	for _, former := range saved {
+		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.Up(former.Slot) && b.now.Now < former.Until &&
+			former.Until <= 2*backfill.MaxTime {
+			b.leases[key] = &lease{LeaseKey: key, until: former.Until}
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // seconds after the first look.
 func (p *pool) lease(slot string, until int64, served map[backfill.JobID]backfill.Time, jobs ...backfill.JobID) {
 	p.granted = p.belief.Grant([]Lease{{
-		LeaseOf: LeaseOf{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Jobs: jobs, Served: served,
+		LeaseKey: LeaseKey{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Jobs: jobs, Served: served,
 	}})
 }
 
@@ -161,7 +161,7 @@ func TestLeaseEnds(t *testing.T) {
 	p.lease("a", 1200, nil)
 	require.Equal(t, []backfill.Time{1200, 1200}, ends())
 	require.Empty(t, p.look(), "it was told")
-	require.EqualValues(t, begin+1200, p.belief.Lease(LeaseOf{Slot: "slot1@a", Schedd: "s"}))
+	require.EqualValues(t, begin+1200, p.belief.Lease(LeaseKey{Slot: "slot1@a", Schedd: "s"}))
 }
 
 // Jobs that a lease is expected to serve leave the plan, and come back if it does not.
@@ -203,7 +203,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := on(t, 3)
-			require.Empty(t, p.belief.Foresee(plan(promised(80))))
+			require.Empty(t, p.belief.TakePlan(plan(promised(80))))
 			p.lease("a", 900, map[backfill.JobID]backfill.Time{3: begin + 60}, 1, 2)
 			p.now = p.now.Add(61 * time.Second)
 			if c.edited {
@@ -214,7 +214,7 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 			require.Contains(t, p.look(), "submitted 3.0=#3")
 			var broken []Broken
 			for _, j := range c.plans {
-				broken = append(broken, p.belief.Foresee(plan(j))...)
+				broken = append(broken, p.belief.TakePlan(plan(j))...)
 			}
 			require.Equal(t, c.want, broken)
 		})
@@ -225,9 +225,9 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 func TestPlanWithoutPromise(t *testing.T) {
 	p := on(t, 3)
 	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
-	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	require.EqualValues(t, begin+80, p.belief.Job(3).promised)
-	p.belief.Foresee(negotiator.Checkpoint{})
+	p.belief.TakePlan(negotiator.Checkpoint{})
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
@@ -236,13 +236,13 @@ func TestPlanWithoutPromise(t *testing.T) {
 func TestPromiseEndsOutsideThePlan(t *testing.T) {
 	p := on(t, 3)
 	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Promised: true, Guarantee: begin + 80}
-	p.belief.Foresee(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
+	p.belief.TakePlan(negotiator.Checkpoint{Jobs: []negotiator.JobCheckpoint{waits}})
 	p.job(3, is("wrong", func(s *observe.Spec) { s.Wrong = errors.New("no number") }))
 	require.Contains(t, p.look(), "removed #3")
-	p.belief.Foresee(negotiator.Checkpoint{})
+	p.belief.TakePlan(negotiator.Checkpoint{})
 	p.job(3, is("edited", func(s *observe.Spec) { s.Estimate = 7 }))
 	require.Contains(t, p.look(), "submitted 3.0=#3")
-	p.belief.Foresee(negotiator.Checkpoint{}) // it only waits
+	p.belief.TakePlan(negotiator.Checkpoint{}) // it only waits
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
@@ -256,7 +256,8 @@ func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	require.Equal(t, 2, p.belief.Use()[""].Slots)
 	taught := func() []negotiator.PastRun {
 		p.now = p.now.Add(5 * time.Second)
-		out, _ := Diff(p.belief, p.snapshot(), p.under)
+		p.belief.See(p.snapshot())
+		out := p.belief.Diff(p.under)
 		require.Equal(t, 2, p.belief.Use()[""].Slots)
 		return out.Delta.Taught
 	}
@@ -291,7 +292,8 @@ func TestLeaseOutlivesNegotiator(t *testing.T) {
 	p.belief = newPool(t).belief
 	s := p.snapshot()
 	p.belief.Restore(saved, s)
-	out, _ := Diff(p.belief, s, p.under)
+	p.belief.See(s)
+	out := p.belief.Diff(p.under)
 	require.Len(t, out.Delta.Found, 2)
 	for _, f := range out.Delta.Found {
 		require.EqualValues(t, begin+900, f.Job.Lease, f.Job.Name)

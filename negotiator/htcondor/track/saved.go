@@ -85,7 +85,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 }
 
 // Restore makes a checkpoint of what a negotiator left, as far as a snapshot still shows it: slots
-// as they were, so that the next [Diff] reports which of them are gone; jobs as they were, if their
+// as they were, so that the next [Belief.Diff] reports which of them are gone; jobs as they were, if their
 // slots are still there, even those that have left their queues, so that Diff reports them, too. A
 // waiting job whose slots are gone keeps only its promise. The second result is the jobs that were
 // started and do not run yet: they may have been handed over. Restore forgets what the belief
@@ -232,7 +232,7 @@ func (b *Belief) relocate(was SavedJob) (negotiator.Placement, bool) {
 }
 
 // restoreGone returns a job that had a place and is not in its queue any more, or not as it was; ok
-// is false if its slots are not there either. The next [Diff] reports that it is gone, so that
+// is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so that
 // others move up.
 func (b *Belief) restoreGone(was SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	if len(was.Request) != len(b.s.Schema.Resources) || was.Nodes < 1 || was.Request.Zero() || !was.canBe(b.now.Now) {

@@ -191,7 +191,8 @@ func TestRestoreNothing(t *testing.T) {
 	m, flying := p.belief.Restore(nil, s)
 	require.Equal(t, negotiator.Checkpoint{}, m)
 	require.Empty(t, flying)
-	out, _ := Diff(p.belief, s, Dispatched{})
+	p.belief.See(s)
+	out := p.belief.Diff(Dispatched{})
 	require.Equal(t, "up a, up b, submitted 2.0=#2, submitted 3.0=#3, submitted 4.0=#4, found 1.0=#1 on a×1 since 0",
 		text(out, p.belief))
 }

@@ -20,10 +20,10 @@ const (
 // slotsDiffer reports slots that are new, changed, or gone for good.
 func (c *comparison) slotsDiffer() {
 	missing, all := 0, 0
-	for name, s := range c.slots {
+	for name, s := range c.b.slots {
 		if s.up {
 			all++
-			if o := c.Slot(name); o == nil || !o.Missing.IsZero() {
+			if o := c.b.Slot(name); o == nil || !o.Missing.IsZero() {
 				missing++
 			}
 		}
@@ -32,11 +32,12 @@ func (c *comparison) slotsDiffer() {
 	if 2*missing > all {
 		c.grace = longGrace
 	}
-	busy := c.busy()
-	for name, o := range c.observed {
+	busy := c.b.busy()
+	for name, o := range c.b.observed {
 		switch {
 		case o.Ad == nil: // a dynamic slot
-			if s := c.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) && c.holders[name] == nil {
+			if s := c.b.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) &&
+				c.b.holders[name] == nil {
 				c.reportDown(name)
 				c.give(name)
 			}
@@ -54,23 +55,23 @@ func (c *comparison) slotsDiffer() {
 
 // reportDown reports that a slot is gone, if the negotiator plans with it.
 func (c *comparison) reportDown(name string) {
-	if c.Up(name) {
+	if c.b.Up(name) {
 		c.delta.SlotsDown = append(c.delta.SlotsDown, name)
-		c.log.Warn("a slot is gone", "slot", name)
+		c.b.log.Warn("a slot is gone", "slot", name)
 	}
 }
 
 // give forgets a slot that is gone for good.
 func (c *comparison) give(name string) {
-	delete(c.slots, name)
-	delete(c.lost, name)
-	c.dropped[name] = true
+	delete(c.b.slots, name)
+	delete(c.b.lost, name)
+	c.b.dropped[name] = true
 	c.out.Dropped = append(c.out.Dropped, name)
 }
 
 // slotIsThere reports a slot that is there, unless the negotiator was told of it as it is now.
 func (c *comparison) slotIsThere(name string, o *observe.Slot) {
-	s := c.slot(name)
+	s := c.b.slot(name)
 	if now := s.masking(o, c.leftOut); !s.up || s.reported != now {
 		if s.up {
 			c.changes("slot", name, s.reported.Ad, now.Ad)
@@ -83,20 +84,20 @@ func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 // closeSlot adds to the delta that a slot takes no more jobs: its ad is gone. The jobs on it count
 // as running on, since their schedd may reconnect to them.
 func (c *comparison) closeSlot(name string) {
-	s := c.slots[name]
+	s := c.b.slots[name]
 	if s == nil || !s.up || s.closed {
 		return
 	}
 	s.closed, s.reported = true, refusing(s.reported, "missing in the collector", time.Time{})
 	c.delta.SlotsUp = append(c.delta.SlotsUp, s.reported)
-	c.log.Warn("a slot is gone; its jobs have not been given up", "slot", name)
+	c.b.log.Warn("a slot is gone; its jobs have not been given up", "slot", name)
 }
 
 // longGone tells whether a slot has been missing for too long to come back: for the grace period,
 // or for a shorter time if its startd has restarted without it.
 func (c *comparison) longGone(o *observe.Slot) bool {
-	outlived := !o.Outlived.IsZero() && c.now.Began.Sub(o.Outlived) >= settling
-	return outlived || !o.Missing.IsZero() && c.now.Began.Sub(o.Missing) >= c.grace
+	outlived := !o.Outlived.IsZero() && c.b.now.Began.Sub(o.Outlived) >= settling
+	return outlived || !o.Missing.IsZero() && c.b.now.Began.Sub(o.Missing) >= c.grace
 }
 
 // refusing returns a copy of the slot that takes no job, and says why, and until when if that is

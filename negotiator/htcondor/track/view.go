@@ -8,12 +8,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// View is what others may ask about a [Belief], as the last [Diff] left it. It does not change.
+// View is what others may ask about a [Belief], as the last [Belief.Diff] left it. It does not change.
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
+	// Due is when the next job with a time of its own enters the plan; [backfill.Forever] if there is
+	// none.
+	Due backfill.Time
 
 	out     []unplanned
 	running []running
@@ -40,7 +43,7 @@ type Unplanned struct {
 	Runs bool
 }
 
-// unplanned is a job that is not planned with, as [Diff] found it. There may be very many of them
+// unplanned is a job that is not planned with, as [Belief.Diff] found it. There may be very many of them
 // each time, and users seldom ask, so it is described only then.
 type unplanned struct {
 	id    backfill.JobID
@@ -59,14 +62,13 @@ func (u unplanned) describe() Unplanned {
 	}
 }
 
-// View returns the view that the last [Diff] made.
+// View returns the view that the last [Belief.Diff] made.
 func (b *Belief) View() *View { return b.view }
 
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), out: out, running: make([]running, 0, len(b.view.running)),
+		Unplanned: len(out), Due: backfill.Forever, out: out, running: make([]running, 0, len(b.view.running)),
 	}
-	b.due = backfill.Forever
 	for _, j := range b.all {
 		switch j.Phase {
 		case Running, Lent:
@@ -79,7 +81,7 @@ func (b *Belief) makeView(out []unplanned) {
 			v.Idle++
 		case Unknown:
 			if j.Group.Deferral.Time > 0 && b.begins(j) > b.now.Now {
-				b.due = min(b.due, b.begins(j))
+				v.Due = min(v.Due, b.begins(j))
 			}
 		}
 	}

@@ -12,19 +12,19 @@ type Broken struct {
 	Promised, Now backfill.Time // the latest starts, as they were promised before and after
 }
 
-// Foresee takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
+// TakePlan takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
 // returns the guarantees that leases have broken. Jobs that only wait need not be in the plan.
-func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
-	for _, j := range b.foreseen {
+func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
+	for _, j := range b.inPlan {
 		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
 			j.hopeless = nil
 			j.promise(negotiator.JobCheckpoint{})
 		}
 	}
-	b.foreseen = b.foreseen[:0]
+	b.inPlan = b.inPlan[:0]
 	for _, p := range plan.Jobs {
 		if j := b.byID[p.Job.ID]; j != nil {
-			b.foreseen = append(b.foreseen, j)
+			b.inPlan = append(b.inPlan, j)
 			broken = append(broken, j.promise(p)...)
 			j.hopeless = nil
 			switch {
@@ -42,20 +42,20 @@ func (b *Belief) Foresee(plan negotiator.Checkpoint) (broken []Broken) {
 // promise notes what the plan promises to a job. It returns the guarantee that the job had before it
 // left the plan for a lease, if that is broken.
 func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
-	by := p.Guarantee
+	latest := p.Guarantee
 	switch {
 	case p.Running:
-		by = p.Start
+		latest = p.Start
 	case !p.Promised:
-		by = 0
+		latest = 0
 	}
-	if j.owed && by == 0 {
+	if j.owed && latest == 0 {
 		return nil // it may be promised something in another plan
 	}
-	if j.owed && j.promised > 0 && by > j.promised {
-		broken = []Broken{{p.Job.Name, j.promised, by}}
+	if j.owed && j.promised > 0 && latest > j.promised {
+		broken = []Broken{{p.Job.Name, j.promised, latest}}
 	}
-	j.promised, j.owed = by, false
+	j.promised, j.owed = latest, false
 	return broken
 }
 

@@ -1,4 +1,4 @@
-package dispatch
+package claims
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 
 // claimed shows that a claim of a job began on a slot a second ago.
 func (d *desk) claimed(slot string, of observe.JobKey) {
-	d.slot(slot, func(s *observe.Slot) { s.ClaimBegan, s.ClaimBeganFor = d.at.Add(time.Second), of })
+	d.slot(slot, func(s *observe.Slot) { s.ClaimBegan, s.ClaimBeganFor = d.now.Add(time.Second), of })
 }
 
 // slot changes a slot of the last snapshot, which nobody else has.
@@ -41,13 +41,13 @@ func TestCulprits(t *testing.T) {
 		},
 		"taken before": {slots: []string{"a"}, change: func(d *desk, f *flight) {
 			d.claimed("a", stranger)
-			f.since = d.at.Add(time.Second)
+			f.since = d.now.Add(time.Second)
 		}, want: []string{"a"}},
 		"restarted": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
-			d.slot("a", func(s *observe.Slot) { s.Restarted = d.at.Add(time.Second) })
+			d.slot("a", func(s *observe.Slot) { s.Restarted = d.now.Add(time.Second) })
 		}},
 		"missing": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
-			d.slot("a", func(s *observe.Slot) { s.Missing = d.at })
+			d.slot("a", func(s *observe.Slot) { s.Missing = d.now })
 		}},
 		"gone":   {slots: []string{"a"}, change: func(d *desk, _ *flight) { delete(d.snapshot.Slots, "a") }},
 		"a gang": {slots: []string{"a", "b"}},
@@ -88,7 +88,7 @@ func (d *desk) overdue() []Pause {
 	for _, f := range d.flights {
 		f.claims, f.rest = []string{"a claim"}, nil
 	}
-	d.at = d.at.Add(d.s.Patience)
+	d.now = d.now.Add(d.s.Patience)
 	out := d.look()
 	require.Len(d.t, out.Failed, 1)
 	require.Equal(d.t, 1, out.Unstarted)
@@ -102,10 +102,10 @@ func TestPausesGrow(t *testing.T) {
 	id := d.submit(1, specOf(t, 1, "true"))
 	for i, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
 		paused := d.fail(id, "a")
-		until := d.at.Add(pause * time.Second)
+		until := d.now.Add(pause * time.Second)
 		require.Equal(t, []Pause{{Slot: "a", Failures: i + 1, Until: until}}, paused)
 		require.Equal(t, until, d.Deadline())
-		d.at = until
+		d.now = until
 		d.look()
 		require.Empty(t, d.Paused())
 		require.Len(t, d.Suspects(), 1)
@@ -114,7 +114,7 @@ func TestPausesGrow(t *testing.T) {
 	d.edit(1, func(g *observe.Group) { g.Status, g.Hosts, g.Started = observe.Running, []string{"a"}, d.snapshot.Now })
 	d.look()
 	require.Len(t, d.Suspects(), 1, "it has only begun")
-	d.at = d.at.Add(d.s.Patience)
+	d.now = d.now.Add(d.s.Patience)
 	d.look()
 	require.Empty(t, d.Suspects())
 	require.Contains(t, d.out.String(), "a slot is not doubted any more")
@@ -141,7 +141,7 @@ func TestSuspectsAreForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a", "b", "c")
 			require.Len(t, d.fail(d.submit(1, specOf(t, 1, "true")), "a"), 1)
-			d.at = d.at.Add(c.after)
+			d.now = d.now.Add(c.after)
 			if c.change == nil {
 				d.look()
 			} else {
@@ -187,11 +187,11 @@ func TestLeftOutFor(t *testing.T) {
 			})
 			d.suspects["a"] = map[string]*suspect{}
 			for schedd, until := range c.suspects {
-				d.suspects["a"][schedd] = &suspect{until: d.at.Add(until)}
+				d.suspects["a"][schedd] = &suspect{until: d.now.Add(until)}
 			}
-			require.Equal(t, c.want, d.leftOut("a", d.at))
+			require.Equal(t, c.want, d.leftOut("a", d.now))
 			j := &track.Job{Key: observe.JobKey{Schedd: "s"}}
-			require.Equal(t, c.want != nil, d.isLeftOut("a", j, d.at))
+			require.Equal(t, c.want != nil, d.isLeftOut("a", j, d.now))
 		})
 	}
 }
@@ -206,7 +206,7 @@ func TestBlame(t *testing.T) {
 		d := newDesk(t, "a", "b", "c", "d")
 		id := d.submit(1, specOf(t, 1, "true"))
 		require.Len(t, d.fail(id, "a"), 1)
-		d.at = d.at.Add(10 * time.Second)
+		d.now = d.now.Add(10 * time.Second)
 		d.look()
 		require.Empty(t, d.fail(id, "b"))
 		require.Len(t, d.fail(id, "b"), 1, "the last blame is as old as twice the patience")
@@ -221,7 +221,7 @@ func TestBlame(t *testing.T) {
 	t.Run("what was not handed over blames nobody", func(t *testing.T) {
 		d := newDesk(t, "a", "b", "c")
 		d.start(d.submit(1, specOf(t, 1, "true")), "a")
-		d.at = d.at.Add(d.s.Patience)
+		d.now = d.now.Add(d.s.Patience)
 		require.Equal(t, 1, d.look().Unstarted)
 		require.Empty(t, d.Suspects())
 	})
@@ -229,7 +229,7 @@ func TestBlame(t *testing.T) {
 		d := newDesk(t, "a", "b", "c")
 		d.start(d.submit(1, specOf(t, 1, "true")), "a").claims = []string{"a claim"}
 		d.schedd.Read = false
-		d.at = d.at.Add(time.Hour)
+		d.now = d.now.Add(time.Hour)
 		require.Zero(t, d.look().Unstarted)
 		require.Empty(t, d.Suspects())
 	})
@@ -237,7 +237,7 @@ func TestBlame(t *testing.T) {
 		d := newDesk(t, "a", "b", "c")
 		d.s.Observe = true
 		d.start(d.submit(1, specOf(t, 1, "true")), "a").claims = []string{"a claim"}
-		d.at = d.at.Add(d.s.Patience)
+		d.now = d.now.Add(d.s.Patience)
 		d.look()
 		require.Empty(t, d.Suspects())
 	})

@@ -1,4 +1,4 @@
-package dispatch
+package claims
 
 import (
 	"cmp"
@@ -44,17 +44,17 @@ func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telli
 
 // giveUp ends the flight of a job whose start has failed. Claims that were handed over for it and
 // are still advertised were not used, and may be handed out again, unless they are known to be over.
-func (d *Dispatcher) giveUp(id backfill.JobID) {
-	f := d.flights[id]
+func (c *State) giveUp(id backfill.JobID) {
+	f := c.flights[id]
 	if f.sent() {
-		d.failures[f.job.Key] = d.belief.Snapshot().Began
+		c.failures[f.job.Key] = c.belief.Snapshot().Began
 	}
 	if f.failed == none {
 		for _, claim := range f.claims {
-			delete(d.used, claim)
+			delete(c.used, claim)
 		}
 	}
-	delete(d.flights, id)
+	delete(c.flights, id)
 }
 
 // unspared is for how long a claim may be on its way that was handed over for a job that has ended or
@@ -63,14 +63,14 @@ const unspared = 5 * time.Second
 
 // spare has the claims of a flight that is over handed out again soon, if they are still advertised:
 // the job did not need them.
-func (d *Dispatcher) spare(f *flight) {
+func (c *State) spare(f *flight) {
 	if f.job.Group.Spec.Parallel {
 		return // what becomes of a gang's claims is known otherwise
 	}
 	for _, claim := range f.claims {
-		if u, used := d.used[claim]; used {
-			u.at = u.at.Add(unspared - 2*d.s.Patience)
-			d.used[claim] = u
+		if u, used := c.used[claim]; used {
+			u.at = u.at.Add(unspared - 2*c.s.Patience)
+			c.used[claim] = u
 		}
 	}
 }
@@ -78,25 +78,25 @@ func (d *Dispatcher) spare(f *flight) {
 // patience returns how long a flight, a job under way, may stand still: longer for a gang, a job of
 // several chunks, because its schedd collects all slots and then waits until the collector shows
 // them.
-func (d *Dispatcher) patience(f *flight) time.Duration {
+func (c *State) patience(f *flight) time.Duration {
 	if f.job.Group.Spec.Parallel {
-		return 2 * d.s.Patience
+		return 2 * c.s.Patience
 	}
-	return d.s.Patience
+	return c.s.Patience
 }
 
 // overdue tells whether a flight, a job under way, had stood still for too long when its schedd's
 // queue was last read.
-func (d *Dispatcher) overdue(f *flight) bool {
-	s := d.belief.Schedd(f.job.Key.Schedd)
-	return s != nil && !f.telling && s.Since.Sub(f.moved) >= d.patience(f)
+func (c *State) overdue(f *flight) bool {
+	s := c.belief.Schedd(f.job.Key.Schedd)
+	return s != nil && !f.telling && s.Since.Sub(f.moved) >= c.patience(f)
 }
 
 // incomplete returns the flights, jobs under way, that were not wholly handed over, by when they
 // began, then by job key.
-func (d *Dispatcher) incomplete() []*flight {
+func (c *State) incomplete() []*flight {
 	var all []*flight
-	for _, f := range d.flights {
+	for _, f := range c.flights {
 		if !f.sent() {
 			all = append(all, f)
 		}
@@ -107,20 +107,40 @@ func (d *Dispatcher) incomplete() []*flight {
 	return all
 }
 
-// ready returns the flights, jobs under way, that can be handed over now, and the submitters in
-// whose names. In the other flights it notes why they cannot be.
-func (d *Dispatcher) ready() (flights []*flight, submitters map[*flight]string) {
-	waiting := d.incomplete()
-	if len(waiting) == 0 {
-		return nil, nil
+// Ready are flights, jobs under way, that can be handed over now.
+type Ready []*flight
+
+// Slots names the slots that the flights still need.
+func (r Ready) Slots() map[string]bool {
+	names := map[string]bool{}
+	for _, f := range r {
+		for _, at := range f.rest {
+			names[at.Slot] = true
+		}
 	}
-	submitters = map[*flight]string{}
-	in := d.inRooms()
+	return names
+}
+
+// Fail notes why none of the flights can be handed over.
+func (r Ready) Fail(err error) {
+	for _, f := range r {
+		f.why = err.Error()
+	}
+}
+
+// Ready returns the flights, jobs under way, that can be handed over now. In the other flights it
+// notes why they cannot be.
+func (c *State) Ready(now time.Time) (flights Ready) {
+	c.now = now
+	waiting := c.incomplete()
+	if len(waiting) == 0 {
+		return nil
+	}
+	in := c.inRooms()
 	for _, f := range waiting {
-		submitters[f] = f.job.Submitter()
-		why := d.unready(f, submitters[f])
+		why := c.unready(f, f.job.Submitter())
 		if why == "" {
-			why = d.letIn(f, in)
+			why = c.letIn(f, in)
 		}
 		if why != "" {
 			f.why = why
@@ -128,13 +148,13 @@ func (d *Dispatcher) ready() (flights []*flight, submitters map[*flight]string) 
 		}
 		flights = append(flights, f)
 	}
-	return flights, submitters
+	return flights
 }
 
 // unready returns why the schedd of a flight, a job under way, cannot be told of its match now; ""
 // if it can.
-func (d *Dispatcher) unready(f *flight, submitter string) string {
-	s := d.belief.Schedd(f.job.Key.Schedd)
+func (c *State) unready(f *flight, submitter string) string {
+	s := c.belief.Schedd(f.job.Key.Schedd)
 	if s == nil {
 		return "its schedd is gone"
 	}
@@ -143,7 +163,7 @@ func (d *Dispatcher) unready(f *flight, submitter string) string {
 	switch {
 	case !f.rides.IsZero():
 		return f.why
-	case d.line(s.Name).telling != nil:
+	case c.telling[s.Name] != nil:
 		return "its schedd is being told of other matches"
 	case s.Failed != nil:
 		return "its schedd does not answer: " + s.Failed.Error()
@@ -156,16 +176,16 @@ func (d *Dispatcher) unready(f *flight, submitter string) string {
 	case !advertised:
 		return "its schedd has not advertised the submitter " + submitter
 	case gang:
-		return d.wouldLose(f)
+		return c.wouldLose(f)
 	}
 	return ""
 }
 
 // inRooms counts, by schedd, the jobs that a schedd is known to run or was told to run.
-func (d *Dispatcher) inRooms() map[string]int {
+func (c *State) inRooms() map[string]int {
 	in := map[string]int{}
-	for j := range d.belief.Jobs() {
-		f := d.flights[j.ID]
+	for j := range c.belief.Jobs() {
+		f := c.flights[j.ID]
 		if f != nil && f.handed() || f == nil && j.Group.Runs() {
 			in[j.Key.Schedd]++
 		}
@@ -175,8 +195,8 @@ func (d *Dispatcher) inRooms() map[string]int {
 
 // letIn returns why the schedd of a flight, a job under way, may run no more jobs; "" if it may.
 // The map in is that of inRooms; letIn adds the flight to it if there is room.
-func (d *Dispatcher) letIn(f *flight, in map[string]int) (why string) {
-	s := d.belief.Schedd(f.job.Key.Schedd)
+func (c *State) letIn(f *flight, in map[string]int) (why string) {
+	s := c.belief.Schedd(f.job.Key.Schedd)
 	f.full = s.Room != nil && !f.handed() && in[s.Name] >= s.Room.Jobs
 	if f.full {
 		return s.Room.Full()

@@ -192,7 +192,8 @@ func TestForeignJobs(t *testing.T) {
 			p.slot(slot, c.change)
 			require.Empty(t, p.look())
 			p.now = p.now.Add(foreignIdleAfter)
-			out, _ := Diff(p.belief, p.snapshot(), p.under)
+			p.belief.See(p.snapshot())
+			out := p.belief.Diff(p.under)
 			require.Len(t, out.Delta.Found, 1)
 			found := out.Delta.Found[0]
 			for i, resource := range p.belief.s.Schema.Resources {

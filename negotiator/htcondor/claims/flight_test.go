@@ -1,4 +1,4 @@
-package dispatch
+package claims
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -64,7 +63,7 @@ func TestUnready(t *testing.T) {
 			}
 			d.look()
 			if c.telling {
-				d.line("s").telling = make(chan matched)
+				d.telling["s"] = []Grant{{}}
 			}
 			require.Equal(t, c.want, d.unready(f, "alice@test"))
 		})
@@ -127,49 +126,49 @@ func TestInRooms(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	gang := func(d *desk, f *flight) {
 		f.job.Spec = specOf(d.t, 2, "true")
-		d.leftover = []*leftover{{schedd: "z", slots: []string{"a"}, at: d.at}}
+		d.leftover = []*Leftover{{schedd: "z", Slots: []string{"a"}, at: d.now}}
 	}
 	for name, c := range map[string]struct {
 		before func(d *desk, f *flight)
-		o      func(o *offer)
+		o      func(o *Offer)
 		chunks int
 		want   string
 	}{
 		"given": {},
 		"left out": {
 			before: func(d *desk, _ *flight) {
-				d.suspects["a"] = map[string]*suspect{"s": {until: d.at.Add(time.Second)}}
+				d.suspects["a"] = map[string]*suspect{"s": {until: d.now.Add(time.Second)}}
 			},
 			want: "slot a is left out for a while: starts fail there",
 		},
 		"was left out": {before: func(d *desk, _ *flight) {
-			d.suspects["a"] = map[string]*suspect{"s": {until: d.at}}
+			d.suspects["a"] = map[string]*suspect{"s": {until: d.now}}
 		}},
-		"not there":           {o: func(o *offer) { *o = offer{} }, want: "slot a is not advertised"},
+		"not there":           {o: func(o *Offer) { *o = Offer{} }, want: "slot a is not advertised"},
 		"was a gang's":        {before: gang, want: "slot a was a gang's until a moment ago"},
-		"was a gang's before": {before: func(d *desk, f *flight) { gang(d, f); d.at = d.at.Add(leftoverKept) }},
+		"was a gang's before": {before: func(d *desk, f *flight) { gang(d, f); d.now = d.now.Add(leftoverKept) }},
 		"was a gang's, and is a single job's now": {before: func(d *desk, f *flight) {
 			gang(d, f)
 			f.job.Spec = specOf(d.t, 1, "true")
 		}},
-		"not free": {o: func(o *offer) { o.open = false }, want: "slot a is not free yet"},
+		"not free": {o: func(o *Offer) { o.Open = false }, want: "slot a is not free yet"},
 		"does not fit any more": {
 			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "TARGET.Wonder") },
 			want:   "its Requirements are not true of slot a any more",
 		},
 		"no claim": {
-			o: func(o *offer) { o.claims = nil }, want: "slot a has no claim to give yet",
+			o: func(o *Offer) { o.Claims = nil }, want: "slot a has no claim to give yet",
 		},
 		"some claims": {chunks: 2},
 		"some claims, others were used": {
-			chunks: 2, o: func(o *offer) { o.used = true }, want: "slot a has no claim to give yet",
+			chunks: 2, o: func(o *Offer) { o.used = true }, want: "slot a has no claim to give yet",
 		},
-		"one claim is enough": {o: func(o *offer) { o.used = true }},
+		"one claim is enough": {o: func(o *Offer) { o.used = true }},
 		"too little": {
-			o: func(o *offer) { o.free[1] = 100 }, want: "slot a has 100 memory free, not yet the 128 that are needed",
+			o: func(o *Offer) { o.Free[1] = 100 }, want: "slot a has 100 memory free, not yet the 128 that are needed",
 		},
 		"too little for two": {
-			o: func(o *offer) { o.free[1] = 255 }, chunks: 2,
+			o: func(o *Offer) { o.Free[1] = 255 }, chunks: 2,
 			want: "slot a has 255 memory free, not yet the 256 that are needed",
 		},
 	} {
@@ -181,11 +180,11 @@ func TestWithheld(t *testing.T) {
 			}
 			ad := classad.New()
 			ad.SetString("Name", "a")
-			o := &offer{ad: ad, free: backfill.Vector{2, 256, 2}, open: true, claims: []string{"a claim"}}
+			o := &Offer{Ad: ad, Free: backfill.Vector{2, 256, 2}, Open: true, Claims: []string{"a claim"}}
 			if c.o != nil {
 				c.o(o)
 			}
-			if o.ad == nil {
+			if o.Ad == nil {
 				o = nil
 			}
 			require.Equal(t, c.want, d.withheld(f, "a", max(1, c.chunks), o))
@@ -199,22 +198,22 @@ func TestGrant(t *testing.T) {
 	d := newDesk(t, "a", "b")
 	f := d.start(d.submit(1, specOf(t, 3, "true")), "a", "b")
 	f.rest[1].Chunks = 2
-	offers := map[string]*offer{}
+	offers := map[string]*Offer{}
 	for slot, claims := range map[string][]string{"a": {"a1", "a2"}, "b": {"b1"}} {
-		offers[slot] = &offer{ad: classad.New(), free: backfill.Vector{2, 256, 2}, open: true, claims: claims}
+		offers[slot] = &Offer{Ad: classad.New(), Free: backfill.Vector{2, 256, 2}, Open: true, Claims: claims}
 	}
-	offers["b"].open = false
+	offers["b"].Open = false
 	matches, why := d.grant(f, offers, nil)
 	require.Empty(t, matches)
 	require.Equal(t, "slot b is not free yet", why)
-	require.Equal(t, []string{"a1", "a2"}, offers["a"].claims)
-	offers["b"].open = true
+	require.Equal(t, []string{"a1", "a2"}, offers["a"].Claims)
+	offers["b"].Open = true
 	matches, why = d.grant(f, offers, nil)
 	require.Empty(t, why)
 	require.Len(t, matches, 2)
 	require.Equal(t, []string{"a1", "b1"}, []string{matches[0].Claim, matches[1].Claim})
-	require.Equal(t, []string{"a2"}, offers["a"].claims)
-	require.Equal(t, backfill.Vector{1, 128, 1}, offers["a"].free)
+	require.Equal(t, []string{"a2"}, offers["a"].Claims)
+	require.Equal(t, backfill.Vector{1, 128, 1}, offers["a"].Free)
 	require.True(t, offers["b"].used)
 	for _, m := range matches {
 		d.wasSent(m)
@@ -239,30 +238,41 @@ func TestGrantToProcs(t *testing.T) {
 	d.look()
 	f := d.start(id, "a")
 	f.rest[0].Chunks = 4
-	o := &offer{ad: classad.New(), free: backfill.Vector{4, 4096, 4}, open: true, claims: []string{"1", "2", "3"}}
+	o := &Offer{Ad: classad.New(), Free: backfill.Vector{4, 4096, 4}, Open: true, Claims: []string{"1", "2", "3"}}
 	var procs []int64
 	for range 2 {
-		matches, why := d.grant(f, map[string]*offer{"a": o}, nil)
+		matches, why := d.grant(f, map[string]*Offer{"a": o}, nil)
 		require.Empty(t, why)
 		for _, m := range matches {
 			procs = append(procs, m.Proc)
 			d.wasSent(m)
 		}
-		o.claims, o.used = []string{"4"}, false
+		o.Claims, o.used = []string{"4"}, false
 	}
 	require.Equal(t, []int64{0, 0, 1, 1}, procs)
 	require.True(t, f.sent())
 }
 
-// What a schedd answered counts although the next look finds the schedd lost.
-func TestAnswerOfALostSchedd(t *testing.T) {
+// TestLeaveUsed says that a slot does not offer what it has given already, although its ad is older.
+func TestLeaveUsed(t *testing.T) {
 	d := newDesk(t, "a")
-	f := d.start(d.submit(1, specOf(t, 1, "true")), "a")
-	l := d.line("s")
-	m := match{Grant: client.Grant{Claim: "c"}, flight: f, slot: "a", request: backfill.Vector{1, 128, 1}}
-	l.matches, l.telling = []match{m}, make(chan matched, 1)
-	f.telling = true
-	l.telling <- matched{sent: []match{m}}
-	d.look(func(s *observe.Snapshot) { s.Schedds = map[string]*observe.Schedd{} })
-	require.Equal(t, Counts{Granted: 1, Matched: 1}, d.Counts())
+	d.used["used"] = use{slot: "a", request: backfill.Vector{2, 256, 1}, at: d.now}
+	o := &Offer{Free: backfill.Vector{8, 1024, observe.Unlimited}, Open: true, Claims: []string{"used", "c2"}}
+	d.leaveUsed(o)
+	require.Equal(t, &Offer{
+		Free: backfill.Vector{6, 768, observe.Unlimited - 1}, Open: true, Claims: []string{"c2"}, used: true,
+	}, o)
+}
+
+// Slots that were given up do not count when it is decided whether to ask for slots by name.
+func TestDroppedSlotsDoNotCount(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	d := newDesk(t, names...)
+	for _, name := range names[:2] {
+		d.snapshot.Slots[name].Missing = d.now
+	}
+	d.now = d.now.Add(16 * time.Minute)
+	out := d.look()
+	require.Equal(t, names[:2], out.Dropped)
+	require.Equal(t, 2, d.Slots())
 }

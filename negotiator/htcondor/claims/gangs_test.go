@@ -1,138 +1,16 @@
-package dispatch
+package claims
 
 import (
-	"context"
 	"errors"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/integration/poll"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
-
-// silent is a daemon that takes calls and says nothing. It counts them.
-func silent(t *testing.T) (at cedar.Address, calls chan struct{}) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	calls = make(chan struct{}, 10)
-	ended := make(chan struct{})
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, refused := listener.Accept()
-			if refused != nil {
-				return
-			}
-			calls <- struct{}{}
-			all.Go(func() {
-				<-ended
-				_ = c.Close()
-			})
-		}
-	})
-	t.Cleanup(func() {
-		close(ended)
-		_ = listener.Close()
-		all.Wait()
-	})
-	at, err = cedar.ParseAddress("<" + listener.Addr().String() + ">")
-	require.NoError(t, err)
-	return at, calls
-}
-
-// ended has gangs of the past leave claims of a slot.
-func (d *desk) ended(slots ...string) {
-	d.leftover = []*leftover{{schedd: "s", slots: slots, claims: []string{"<n0>#1#1#[]"}, at: d.at}}
-}
-
-// TestReleaseBesideTheCycle says that nobody waits for a schedd that hangs while it is told of
-// claims that have ended. It is told once at a time, and its gang's slots stay stale until it was
-// told.
-func TestReleaseBesideTheCycle(t *testing.T) {
-	d := newDesk(t, "a")
-	d.ask(fakes.NewCollector(t))
-	at, calls := silent(t)
-	d.schedd.Address = at
-	d.look()
-	d.ended("a")
-	ctx, cancel := context.WithCancel(t.Context())
-	d.HandOver(ctx)
-	<-calls
-	d.HandOver(ctx)
-	require.True(t, d.stale("a"))
-	require.Equal(t, Status{Releasing: true}, d.Status("s"))
-	require.Empty(t, calls, "it is being told")
-	cancel()
-	poll.Equal(t, true, func() bool { return d.Status("s").Answered })
-	d.hearReleased()
-	require.Equal(t, Status{Answered: true}, d.Status("s"))
-	require.True(t, d.stale("a"), "it was not told")
-	d.at = d.at.Add(leftoverKept)
-	require.False(t, d.stale("a"))
-}
-
-// TestRelease says that a schedd is told of claims that have ended, unless a startd still has them.
-func TestRelease(t *testing.T) {
-	for name, held := range map[string]bool{"ended": false, "held": true} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, "a")
-			c, s := fakes.NewCollector(t), fakes.NewSchedd(t, "s")
-			if d.ask(c); held {
-				c.Set("Machine", "Name = \"slot1_1@n0\"\nPublicClaimId = \"<n0>#1#1#...\"")
-			}
-			d.schedd.Address = s.Address()
-			d.look()
-			d.ended("a")
-			d.HandOver(t.Context())
-			poll.Equal(t, true, func() bool { return d.Status("s").Answered })
-			d.hearReleased()
-			require.Equal(t, held, d.stale("a"))
-			if held {
-				require.Empty(t, s.Released())
-				return
-			}
-			poll.Equal(t, 1, func() int { return len(s.Released()) })
-		})
-	}
-}
-
-// TestNoReleaseToASlowSchedd says that no claims are released to a schedd that is busy or silent.
-func TestNoReleaseToASlowSchedd(t *testing.T) {
-	d := newDesk(t, "a")
-	d.ask(fakes.NewCollector(t))
-	d.schedd.Address = fakes.NewSchedd(t, "s").Address()
-	for name, busy := range map[string]func(l *line, s *observe.Schedd){
-		"slow":               func(l *line, _ *observe.Schedd) { l.slow = true },
-		"told of matches":    func(l *line, _ *observe.Schedd) { l.telling = make(chan matched) },
-		"told of claims":     func(l *line, _ *observe.Schedd) { l.releasing = make(chan released) },
-		"late":               func(_ *line, s *observe.Schedd) { s.Late = true },
-		"does not answer":    func(_ *line, s *observe.Schedd) { s.Failed = errors.New("it is dead") },
-		"nobody knows of it": func(_ *line, s *observe.Schedd) { s.Name = "z" },
-	} {
-		l, was := &line{}, *d.schedd
-		busy(l, d.schedd)
-		d.look()
-		*d.schedd, d.lines["s"] = was, l
-		d.ended("a")
-		before := *l
-		d.release(t.Context())
-		require.Equal(t, before, *l, name)
-	}
-	d.lines = map[string]*line{}
-	d.look()
-	d.release(t.Context())
-	require.True(t, d.Status("s").Releasing)
-	poll.Equal(t, true, func() bool { return d.Status("s").Answered })
-}
 
 // TestInLine says that a gang waits until its schedd has started another one, and has counted
 // since.
@@ -142,9 +20,9 @@ func TestInLine(t *testing.T) {
 	first, second := d.start(one, "a", "b"), d.start(two, "c", "d")
 	require.Empty(t, d.mustWait(second, false))
 	first.claims = []string{"a claim"}
-	d.at = d.at.Add(time.Second)
+	d.now = d.now.Add(time.Second)
 	require.Equal(t, "its schedd is collecting the slots of another gang", d.mustWait(second, false))
-	require.Equal(t, d.at, second.moved, "it gets on")
+	require.Equal(t, d.now, second.moved, "it gets on")
 	d.schedd.Counted = 5
 	d.edit(1, func(g *observe.Group) { g.Status, g.Started = observe.Running, 5 })
 	d.look() // where it runs is not known yet
@@ -152,7 +30,7 @@ func TestInLine(t *testing.T) {
 	d.schedd.Counted = 6
 	d.look()
 	moved := second.moved
-	d.at = d.at.Add(time.Second)
+	d.now = d.now.Add(time.Second)
 	require.Empty(t, d.mustWait(second, false))
 	require.Equal(t, moved, second.moved)
 	require.Equal(t, "its schedd is given another gang first", d.mustWait(second, true))
@@ -191,7 +69,7 @@ func TestGangsFly(t *testing.T) {
 			}
 			d.look()
 			d.s.Observe = c.observe
-			d.line("s").gang = c.gang
+			d.started["s"] = c.gang
 			nodes := 2
 			if c.single {
 				nodes = 1

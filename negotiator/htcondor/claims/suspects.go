@@ -1,4 +1,4 @@
-package dispatch
+package claims
 
 import (
 	"maps"
@@ -38,55 +38,55 @@ type Pause struct {
 // leftOut returns the schedd whose jobs a slot does not get now, because starts failed there;
 // [track.Everybody] if these are several schedds or the pool's only one, and nil if the slot is not
 // left out.
-func (d *Dispatcher) leftOut(slot string, now time.Time) *string {
-	var of *string
-	for schedd, s := range d.suspects[slot] {
+func (c *State) leftOut(slot string, now time.Time) *string {
+	var closedTo *string
+	for schedd, s := range c.suspects[slot] {
 		if !now.Before(s.until) {
 			continue
 		}
-		if of != nil || len(d.belief.Snapshot().Schedds) == 1 {
+		if closedTo != nil || len(c.belief.Snapshot().Schedds) == 1 {
 			schedd = track.Everybody
 		}
-		of = &schedd
+		closedTo = &schedd
 	}
-	return of
+	return closedTo
 }
 
 // isLeftOut tells whether a slot is left out for a job now.
-func (d *Dispatcher) isLeftOut(slot string, j *track.Job, now time.Time) bool {
-	of := d.leftOut(slot, now)
-	return of != nil && (*of == track.Everybody || *of == j.Key.Schedd)
+func (c *State) isLeftOut(slot string, j *track.Job, now time.Time) bool {
+	closedTo := c.leftOut(slot, now)
+	return closedTo != nil && (*closedTo == track.Everybody || *closedTo == j.Key.Schedd)
 }
 
 // blameSlots leaves slots out on which starts have failed, as the last look at the pool showed. It
-// ends no flight: [track.Diff] does. A job that ran and came back to the queue is no failed start:
-// users can make a job come back.
-func (d *Dispatcher) blameSlots() {
-	d.forgetSuspects()
-	if d.s.Observe {
+// ends no flight: [track.Belief.Diff] does. A job that ran and came back to the queue is no failed
+// start: users can make a job come back.
+func (c *State) blameSlots() {
+	c.forgetSuspects()
+	if c.s.Observe {
 		return
 	}
-	look := d.belief.Snapshot().Number
+	look := c.belief.Snapshot().Number
 	var failed []*flight
 	failing := map[string]int{}
-	for _, f := range d.flights {
-		s := d.belief.Schedd(f.job.Key.Schedd)
+	for _, f := range c.flights {
+		s := c.belief.Schedd(f.job.Key.Schedd)
 		ran := f.job.Group.Runs() || f.job.Group.Shadows > f.shadows
-		if s == nil || !s.Read || !f.job.Seen(look) || ran || len(f.claims) == 0 || f.failed == none && !d.overdue(f) {
+		if s == nil || !s.Read || !f.job.Seen(look) || ran || len(f.claims) == 0 || f.failed == none && !c.overdue(f) {
 			continue
 		}
 		failed = append(failed, f)
 		failing[s.Name]++
 	}
 	slices.SortFunc(failed, func(a, b *flight) int { return a.job.Key.Compare(b.job.Key) })
-	in, enough := d.inRooms(), map[string]bool{} // no more slots are left out for these schedds
+	in, enough := c.inRooms(), map[string]bool{} // no more slots are left out for these schedds
 	for _, f := range failed {
-		s := d.belief.Schedd(f.job.Key.Schedd)
+		s := c.belief.Schedd(f.job.Key.Schedd)
 		if s.Full || s.Room != nil && in[s.Name]-failing[s.Name] >= s.Room.Jobs {
 			continue // the schedd may have been full
 		}
-		for _, slot := range d.culprits(f) {
-			d.blame(slot, f, enough)
+		for _, slot := range c.culprits(f) {
+			c.blame(slot, f, enough)
 		}
 	}
 }
@@ -95,16 +95,16 @@ func (d *Dispatcher) blameSlots() {
 // restarted since, or that an unknown job has taken, are not to blame: the claim that was handed
 // over was out of date. Of a gang's slots, the culprits are those that were not claimed, provided
 // that others were.
-func (d *Dispatcher) culprits(f *flight) []string {
+func (c *State) culprits(f *flight) []string {
 	places := f.job.Places
 	var all, claimed []string
 	for _, at := range places {
-		s := d.belief.Slot(at.Slot)
+		s := c.belief.Slot(at.Slot)
 		if s == nil || !s.Missing.IsZero() || s.Ad == nil {
 			continue
 		}
 		touched := s.ClaimBegan.After(f.since)
-		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && !d.belief.Has(s.ClaimBeganFor)
+		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && !c.belief.Has(s.ClaimBeganFor)
 		if touched && byAnother || s.Restarted.After(f.since) {
 			continue
 		}
@@ -123,16 +123,16 @@ func (d *Dispatcher) culprits(f *flight) []string {
 // blame is the slot that a submitter's last failed start was on.
 type blame struct {
 	slot string
-	by   backfill.JobID
+	job  backfill.JobID
 	at   time.Time
 }
 
 // blame leaves a slot out, for a while, for the schedd of a job that did not start there. If most
 // of the pool would then be left out, the cause must be the schedd or the network: the slot stays
 // in, and the schedd's entry in the map enough says that no more slots are to be left out for it.
-func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
-	schedd, began := f.job.Key.Schedd, d.belief.Snapshot().Began
-	s := d.suspects[slot][schedd]
+func (c *State) blame(slot string, f *flight, enough map[string]bool) {
+	schedd, began := f.job.Key.Schedd, c.belief.Snapshot().Began
+	s := c.suspects[slot][schedd]
 	if s != nil && f.since.Before(s.at) {
 		return
 	}
@@ -140,98 +140,98 @@ func (d *Dispatcher) blame(slot string, f *flight, enough map[string]bool) {
 	// schedd starts the job nowhere. So the jobs of a submitter get only one slot at a time left
 	// out, or a gang those of one start: otherwise one user could close the pool to the others.
 	who := schedd + "\n" + f.job.Submitter()
-	last := d.blamed[who]
-	sameStart := began.Equal(last.at) && last.by == f.job.ID
-	if last.slot != slot && began.Sub(last.at) < 2*d.s.Patience && !sameStart {
+	last := c.blamed[who]
+	sameStart := began.Equal(last.at) && last.job == f.job.ID
+	if last.slot != slot && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
 		return
 	}
-	d.blamed[who] = blame{slot, f.job.ID, began}
-	if enough[schedd] || d.mostOut(slot, f.job) {
+	c.blamed[who] = blame{slot, f.job.ID, began}
+	if enough[schedd] || c.mostOut(slot, f.job) {
 		enough[schedd] = true
 		return
 	}
 	if s == nil {
 		s = &suspect{}
-		if d.suspects[slot] == nil {
-			d.suspects[slot] = map[string]*suspect{}
+		if c.suspects[slot] == nil {
+			c.suspects[slot] = map[string]*suspect{}
 		}
-		d.suspects[slot][schedd] = s
+		c.suspects[slot][schedd] = s
 	}
 	s.failures++
 	if s.at, s.until = began, began; s.failures == 1 && f.failed == refused {
-		d.log.Info("a slot refused a claim, and is left out if it refuses another",
+		c.log.Info("a slot refused a claim, and is left out if it refuses another",
 			"slot", slot, "schedd", schedd)
 		return
 	}
 	pause := min(firstPause<<min(s.failures-1, 10), longPause)
 	s.until = began.Add(pause)
-	d.log.Warn("a slot is left out for a while: starts fail there",
+	c.log.Warn("a slot is left out for a while: starts fail there",
 		"slot", slot, "schedd", schedd, "failures", s.failures, "pause", pause)
 }
 
 // mostOut tells whether more than half of the slots would be left out for a job if this one were,
 // too.
-func (d *Dispatcher) mostOut(slot string, j *track.Job) bool {
-	out, now := 1, d.belief.Snapshot().Began
-	for other := range d.suspects {
-		if other != slot && d.belief.Up(other) && d.isLeftOut(other, j, now) {
+func (c *State) mostOut(slot string, j *track.Job) bool {
+	out, now := 1, c.belief.Snapshot().Began
+	for other := range c.suspects {
+		if other != slot && c.belief.Up(other) && c.isLeftOut(other, j, now) {
 			out++
 		}
 	}
-	return 2*out > d.belief.SlotsUp()
+	return 2*out > c.belief.SlotsUp()
 }
 
 // clear removes the suspicion from the slots of a successful start, except where a start has failed
 // since.
-func (d *Dispatcher) clear(p track.Proven) {
+func (c *State) clear(p track.Proven) {
 	for _, at := range p.Places {
-		s := d.suspects[at.Slot][p.Schedd]
+		s := c.suspects[at.Slot][p.Schedd]
 		if s == nil || p.Start < backfill.Time(s.at.Unix()) {
 			continue
 		}
-		d.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
-		d.forgetSuspect(at.Slot, p.Schedd)
+		c.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
+		c.forgetSuspect(at.Slot, p.Schedd)
 	}
 }
 
-func (d *Dispatcher) forgetSuspect(slot, schedd string) {
-	if delete(d.suspects[slot], schedd); len(d.suspects[slot]) == 0 {
-		delete(d.suspects, slot)
+func (c *State) forgetSuspect(slot, schedd string) {
+	if delete(c.suspects[slot], schedd); len(c.suspects[slot]) == 0 {
+		delete(c.suspects, slot)
 	}
 }
 
 // forgetSuspects forgets failures of long ago, those of slots and schedds that are gone, and those
 // of startds that have restarted.
-func (d *Dispatcher) forgetSuspects() {
-	began := d.belief.Snapshot().Began
-	maps.DeleteFunc(d.blamed, func(_ string, b blame) bool { return began.Sub(b.at) >= 2*d.s.Patience })
-	for slot, bySchedd := range d.suspects {
-		o := d.belief.Slot(slot)
+func (c *State) forgetSuspects() {
+	began := c.belief.Snapshot().Began
+	maps.DeleteFunc(c.blamed, func(_ string, b blame) bool { return began.Sub(b.at) >= 2*c.s.Patience })
+	for slot, bySchedd := range c.suspects {
+		o := c.belief.Slot(slot)
 		for schedd, s := range bySchedd {
-			gone := o == nil || d.belief.Schedd(schedd) == nil
+			gone := o == nil || c.belief.Schedd(schedd) == nil
 			if gone || o.Restarted.After(s.at) || began.Sub(s.until) > suspicionEnd {
-				d.forgetSuspect(slot, schedd)
+				c.forgetSuspect(slot, schedd)
 			}
 		}
 	}
 }
 
 // Paused lists the slots that are left out.
-func (d *Dispatcher) Paused() []Pause {
-	now := d.belief.Snapshot().Began
-	return slices.DeleteFunc(d.Suspects(), func(p Pause) bool { return !now.Before(p.Until) })
+func (c *State) Paused() []Pause {
+	now := c.belief.Snapshot().Began
+	return slices.DeleteFunc(c.Suspects(), func(p Pause) bool { return !now.Before(p.Until) })
 }
 
 // Suspects lists the slots on which starts have failed, whether they are left out now or may be
 // tried again.
-func (d *Dispatcher) Suspects() (all []Pause) {
-	now := d.belief.Snapshot().Began
-	for _, slot := range slices.Sorted(maps.Keys(d.suspects)) {
+func (c *State) Suspects() (all []Pause) {
+	now := c.belief.Snapshot().Began
+	for _, slot := range slices.Sorted(maps.Keys(c.suspects)) {
 		one := Pause{Slot: slot}
-		if of := d.leftOut(slot, now); of != nil {
-			one.Schedd = *of
+		if closedTo := c.leftOut(slot, now); closedTo != nil {
+			one.Schedd = *closedTo
 		}
-		for _, s := range d.suspects[slot] {
+		for _, s := range c.suspects[slot] {
 			one.Failures = max(one.Failures, s.failures)
 			if s.until.After(one.Until) {
 				one.Until = s.until

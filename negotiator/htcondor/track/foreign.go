@@ -31,25 +31,25 @@ const (
 func (c *comparison) claimsDiffer() {
 	flying := map[string]bool{}
 	for id := range c.flights {
-		if j := c.byID[id]; j != nil {
+		if j := c.b.byID[id]; j != nil {
 			for _, at := range j.Places {
 				flying[at.Slot] = true
 			}
 		}
 	}
 	var foreign []*observe.Slot
-	for name, o := range c.observed {
-		host := c.Slot(o.Host)
+	for name, o := range c.b.observed {
+		host := c.b.Slot(o.Host)
 		if !o.Missing.IsZero() && !c.longGone(o) && (host == nil || !host.Missing.IsZero()) {
 			continue // its startd was not heard of at all
 		}
-		known := c.known(o)
-		s := c.slots[name]
+		known := c.b.known(o)
+		s := c.b.slots[name]
 		if s == nil {
 			if known {
 				continue
 			}
-			s = c.slot(name)
+			s = c.b.slot(name)
 		}
 		switch {
 		case known && s.foreign != 0:
@@ -58,9 +58,9 @@ func (c *comparison) claimsDiffer() {
 		case known:
 			s.strangeSince = time.Time{}
 		case s.foreign != 0:
-		case s.strangeSince.IsZero() && (c.begun || o.Runs == observe.JobKey{}):
-			s.strangeSince = c.now.Began
-		case host != nil && c.Up(o.Host) && c.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
+		case s.strangeSince.IsZero() && (c.b.begun || o.Runs == observe.JobKey{}):
+			s.strangeSince = c.b.now.Began
+		case host != nil && c.b.Up(o.Host) && c.b.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
 			foreign = append(foreign, o)
 		}
 	}
@@ -74,14 +74,14 @@ func (c *comparison) claimsDiffer() {
 // flying says that a job is on its way to its slot.
 func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 	switch {
-	case !c.begun:
+	case !c.b.begun:
 		return 0
-	case !c.ended[o.Runs].IsZero():
+	case !c.b.ended[o.Runs].IsZero():
 		return foreignEndedAfter
 	case o.Runs != observe.JobKey{}:
 		return foreignJobAfter
 	case flying: // it may be for a job on its way
-		return 3 * c.s.Patience
+		return 3 * c.b.s.Patience
 	default:
 		return foreignIdleAfter
 	}
@@ -103,10 +103,10 @@ func (b *Belief) known(o *observe.Slot) bool {
 // last is a guess: ten minutes if it is idle, else the default estimate. It stays in the plan for
 // as long as it is there.
 func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
-	s, host := c.slots[o.Name], c.Slot(o.Host)
-	s.foreign = c.nextID()
+	s, host := c.b.slots[o.Name], c.b.Slot(o.Host)
+	s.foreign = c.b.nextID()
 	ad := classad.New()
-	for i, resource := range c.s.Schema.Resources {
+	for i, resource := range c.b.s.Schema.Resources {
 		amount := o.Free[i]
 		switch {
 		case resource == observe.Claims:
@@ -127,16 +127,16 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 		ad.SetInt("RequestCpus", 1)
 	}
 	began := o.ClaimedSince
-	if began <= 0 || began > c.now.Now {
-		began = c.now.Now
+	if began <= 0 || began > c.b.now.Now {
+		began = c.b.now.Now
 	}
-	c.log.Info("a claim of another is planned around; when it ends is a guess",
+	c.b.log.Info("a claim of another is planned around; when it ends is a guess",
 		"slot", o.Name, "of", o.Claimer, "as", name)
 	return negotiator.Running{
 		Job: &negotiator.Job{
 			ID: s.foreign, Name: name, Submit: began, Nodes: 1, Estimate: estimate, Ad: ad,
 			Position: backfill.QueuePosition{Queue: o.Name}, Labels: map[string]string{"owner": o.Claimer},
 		},
-		Placement: negotiator.Placement{{Slot: c.slots[host.Name].reported, Count: 1}}, Start: began,
+		Placement: negotiator.Placement{{Slot: c.b.slots[host.Name].reported, Count: 1}}, Start: began,
 	}
 }

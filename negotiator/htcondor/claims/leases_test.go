@@ -1,4 +1,4 @@
-package dispatch
+package claims
 
 import (
 	"fmt"
@@ -29,16 +29,16 @@ func short(tb testing.TB, changes ...func(*observe.Spec)) *observe.Spec {
 }
 
 // offered is a slot whose START is this, with so many claims.
-func offered(tb testing.TB, start string, claims int) *offer {
+func offered(tb testing.TB, start string, claims int) *Offer {
 	tb.Helper()
 	ad := classad.New()
 	ad.SetString("Name", "a")
 	ad.SetBool("PartitionableSlot", true)
 	ad.SetInt("Memory", 8192)
 	require.NoError(tb, ad.SetExpr("Start", start))
-	o := &offer{ad: ad, free: backfill.Vector{8, 8192, observe.Unlimited}, open: true}
+	o := &Offer{Ad: ad, Free: backfill.Vector{8, 8192, observe.Unlimited}, Open: true}
 	for i := range claims {
-		o.claims = append(o.claims, fmt.Sprint("claim", i))
+		o.Claims = append(o.Claims, fmt.Sprint("claim", i))
 	}
 	return o
 }
@@ -47,7 +47,7 @@ func offered(tb testing.TB, start string, claims int) *offer {
 func (d *desk) plan(guarantees bool, reserved map[backfill.JobID]backfill.Time) negotiator.Checkpoint {
 	m := negotiator.Checkpoint{Guarantees: guarantees}
 	for id, start := range reserved {
-		at := backfill.Time(d.at.Unix()) + start
+		at := backfill.Time(d.now.Unix()) + start
 		m.Jobs = append(m.Jobs, negotiator.JobCheckpoint{
 			Job: &negotiator.Job{ID: id}, Start: at, End: at + 100,
 			Placement: negotiator.Placement{{Slot: d.snapshot.Slots["a"].Ad, Count: 1}},
@@ -154,13 +154,13 @@ func TestLendings(t *testing.T) {
 			if c.others {
 				waiting[0] = d.submit(300, short(t, larger))
 			}
-			d.at = d.at.Add(c.late)
+			d.now = d.now.Add(c.late)
 			d.look()
 			reserved := map[backfill.JobID]backfill.Time{}
 			for n, start := range c.reserved {
 				reserved[waiting[n]] = start
 			}
-			d.Foresee(d.plan(c.guarantees, reserved))
+			d.TakePlan(d.plan(c.guarantees, reserved))
 			start, claims := c.start, c.claims
 			if start == "" {
 				start = heeds
@@ -168,14 +168,14 @@ func TestLendings(t *testing.T) {
 			if claims == 0 {
 				claims = 8
 			}
-			lent := d.lendings(flights, map[string]*offer{"a": offered(t, start, claims)})
+			lent := d.lendings(flights, map[string]*Offer{"a": offered(t, start, claims)})
 			if c.want == 0 {
 				require.Empty(t, lent)
 				return
 			}
 			require.Len(t, lent, len(flights))
 			l := lent[flights[0]]
-			require.Equal(t, c.want, l.Until-backfill.Time(d.at.Unix()))
+			require.Equal(t, c.want, l.Until-backfill.Time(d.now.Unix()))
 			require.Len(t, l.Served, c.served)
 			require.Len(t, l.Jobs, len(flights))
 			_, has := l.ad.Lookup(leaseAttribute)
@@ -215,7 +215,7 @@ func TestDeafSlots(t *testing.T) {
 				d.submit(int64(200+i), spec)
 			}
 			hand := func(a, b string) {
-				d.lendings(flights, map[string]*offer{"a": offered(t, a, 8), "b": offered(t, b, 8)})
+				d.lendings(flights, map[string]*Offer{"a": offered(t, a, 8), "b": offered(t, b, 8)})
 			}
 			for range 3 { // each HandOver
 				hand(c.start, heeds)
@@ -265,9 +265,9 @@ func TestLeaseText(t *testing.T) {
 		target, err := classad.ParseOld("ClusterId = 7\nProcId = 0\nRequestCpus = 2\nRequestMemory = 512\nFirst = 900\n" + job)
 		require.NoError(t, err)
 		v := classad.Scope{My: my, Target: target}.Attr("Lease")
-		is, known := v.Bool()
+		lets, known := v.Bool()
 		require.True(t, known, "%v: a START that is not known lets a job in", v)
-		return is
+		return lets
 	}
 	for job, want := range map[string]bool{
 		"": true, "First = 958": true, "First = 959": false, // 9000 + 958 + the slack of 40 + a skew of 2
@@ -303,25 +303,26 @@ func TestRiding(t *testing.T) {
 	d.Lend(time.Minute)
 	spec := short(t)
 	var flights []*flight
-	submitters := map[*flight]string{}
 	for i := range 3 {
-		f := d.start(d.submit(int64(1+i), spec), "a")
-		flights, submitters[f] = append(flights, f), "alice@test"
+		flights = append(flights, d.start(d.submit(int64(1+i), spec), "a"))
 	}
-	granted := d.grantAll(flights, submitters, map[string]*offer{"a": offered(t, heeds, 1)})
-	require.Len(t, granted["s"]["alice@test"], 1)
-	first := granted["s"]["alice@test"][0]
+	granted := d.Grant(d.now, flights, map[string]*Offer{"a": offered(t, heeds, 1)})
+	require.Len(t, granted["s"][""], 1)
+	first := granted["s"][""][0]
 	require.True(t, first.Open)
-	require.Len(t, d.TakeLeases(), 1)
-	require.Empty(t, d.TakeLeases())
-	d.wasSent(first)
+	require.True(t, d.Granted())
+	_, granting := d.TellLeases()
+	require.True(t, granting)
+	_, granting = d.TellLeases()
+	require.False(t, granting)
+	d.Told(d.now, "s", []Grant{first}, nil)
 	require.Equal(t, "its schedd is filling slot a", flights[1].why)
 	require.Equal(t, "its schedd is filling slot a", d.unready(flights[1], "alice@test"))
-	d.at = d.at.Add(riding)
+	d.now = d.now.Add(riding)
 	d.look()
 	require.True(t, flights[1].rides.IsZero())
 	require.True(t, d.Single("a"))
-	require.Nil(t, d.lendings(flights[1:], map[string]*offer{"a": offered(t, heeds, 1)})[flights[1]], "nothing else waits")
+	require.Nil(t, d.lendings(flights[1:], map[string]*Offer{"a": offered(t, heeds, 1)})[flights[1]], "nothing else waits")
 	d.Lend(time.Minute)
 	require.False(t, d.Single("a"), "its configuration may have changed")
 }

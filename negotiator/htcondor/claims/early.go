@@ -1,0 +1,116 @@
+package claims
+
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// Most starts that fail do so in their first second: the startd refuses the claim, or the job runs
+// and comes back at once. Nobody tells the negotiator. It learns the second from the job's count of
+// shadows, and the first from the startd's private ad: a claim that was handed over, that the ad
+// neither offers nor lists among those of its dynamic slots, is over for good.
+
+// failure is how a start has failed before its flight, the job under way, was overdue.
+type failure uint8
+
+const (
+	none     failure = iota
+	refused          // the claim is over, and the job was idle afterwards
+	cameBack         // the job has run, and is idle again
+)
+
+// looksAfter is when looks at the pool follow the last match that was handed over, at the latest.
+// The first two come in any case, so that a job that ends at once is seen soon; the others come
+// while jobs are on their way.
+var looksAfter = []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second}
+
+// unasked is how long after a match was handed over its startd is not asked yet: startds advertise
+// what became of a claim within a second.
+const unasked = time.Second
+
+// forgiven is how long after a failed start of a job another one may be found to have failed before
+// it is overdue: a job that fails again and again is tried as often as the patience allows.
+const forgiven = 5 * time.Minute
+
+// judgeEarly finds the flights, the jobs under way, that have failed before they are overdue.
+func (c *State) judgeEarly() {
+	for _, f := range c.flights {
+		f.failed = none
+		s := c.belief.Schedd(f.job.Key.Schedd)
+		if s == nil || !c.mayFailEarly(f) || f.job.Group.Runs() {
+			continue
+		}
+		switch {
+		case f.job.Group.Shadows > f.shadows:
+			f.failed = cameBack
+		case !f.gone.IsZero() && !s.Since.Before(f.gone):
+			f.failed = refused
+		}
+	}
+}
+
+// mayFailEarly tells whether a flight, a job under way, may be given up before it is overdue. It may
+// not if the job has failed a short time ago, or starts fail on its slot: such failures must take
+// time. Of a gang, a job of several chunks, the schedd collects slots for as long as it takes.
+func (c *State) mayFailEarly(f *flight) bool {
+	if !f.sent() || f.telling || len(f.claims) == 0 || f.job.Group.Spec.Parallel {
+		return false
+	}
+	_, before := c.failures[f.job.Key]
+	for _, at := range f.job.Places {
+		s := c.suspects[at.Slot][f.job.Key.Schedd]
+		before = before || s != nil && s.failures > 1
+	}
+	return !before
+}
+
+// doubtful returns the flights, the jobs under way, whose startds are to be asked whether their
+// claims are over: the last look saw the jobs idle, some time after they were handed over.
+func (c *State) doubtful() []*flight {
+	if c.s.Observe {
+		return nil
+	}
+	var all []*flight
+	for _, f := range c.flights {
+		s := c.belief.Schedd(f.job.Key.Schedd)
+		if s != nil && f.gone.IsZero() && s.Since.Sub(f.moved) >= unasked && !f.job.Group.Runs() &&
+			!c.overdue(f) && c.mayFailEarly(f) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// InDoubt tells whether there are starts that [State.Over] may be told to have failed.
+func (c *State) InDoubt() bool { return len(c.doubtful()) > 0 }
+
+// Doubt is a start whose claims may be over.
+type Doubt struct {
+	Places []track.Place
+	Claims []string // secrets
+
+	flight *flight
+}
+
+// Doubts lists the starts that may have failed: whether their claims are over, their startds know.
+func (c *State) Doubts() (all []Doubt) {
+	for _, f := range c.doubtful() {
+		all = append(all, Doubt{f.job.Places, f.claims, f})
+	}
+	return all
+}
+
+// Over notes that all claims of a start are over, as a startd said that was asked at a time. The next
+// look at the pool tells whether the start has failed.
+func (c *State) Over(asked time.Time, d Doubt) { d.flight.gone = asked }
+
+// forgetFailures forgets the failed starts of long ago, and those of jobs that are gone.
+func (c *State) forgetFailures() {
+	began := c.belief.Snapshot().Began
+	for key, at := range c.failures {
+		if began.Sub(at) > forgiven || !c.belief.Has(key) {
+			delete(c.failures, key)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package claims
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Offer is a slot at the moment when it is handed over: its whole ad, what it can give, and the
+// claim ids that its startd advertises.
+type Offer struct {
+	Ad     *classad.ClassAd
+	Free   backfill.Vector
+	Open   bool
+	Claims []string // secrets
+
+	used bool // some of the claims that it advertises are used
+}
+
+// take subtracts the amounts from what is free.
+func (o *Offer) take(amounts backfill.Vector) {
+	for i, amount := range amounts {
+		o.Free[i] -= amount
+	}
+}
+
+// use is what a claim was handed out for, and when.
+type use struct {
+	slot    string
+	request backfill.Vector
+	at      time.Time
+}
+
+// leaveUsed takes the claims that were handed out already, and what they were handed out for, from
+// what a slot offers: its ad is older.
+func (c *State) leaveUsed(o *Offer) {
+	var fresh []string
+	for _, id := range o.Claims {
+		if u, used := c.used[id]; used {
+			o.take(u.request)
+			o.used = true
+			continue
+		}
+		fresh = append(fresh, id)
+	}
+	o.Claims = fresh
+}
+
+// Grant is a claim for one chunk of a job, to be given to its schedd.
+type Grant struct {
+	// Job is what users call the job. Cluster and Proc name the one that the chunk belongs to.
+	Job           string
+	Cluster, Proc int64
+	Submitter     string
+	// Claim is the claim id, a secret, Slot the slot, and Ad the slot's ad for the schedd.
+	Claim, Slot string
+	Ad          *classad.ClassAd
+	// Limits are the job's concurrency limits. Open says that the claim is lent: it is not locked to
+	// the job.
+	Limits string
+	Open   bool
+
+	flight  *flight
+	request backfill.Vector
+}
+
+// Format prints a grant without the claim.
+func (g Grant) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "job %d.%d on slot %s", g.Cluster, g.Proc, g.Slot)
+}
+
+// MarshalText returns a grant without the claim.
+func (g Grant) MarshalText() ([]byte, error) { return fmt.Append(nil, g), nil }
+
+// Grants are grants to send, by schedd and submitter.
+type Grants map[string]map[string][]Grant
+
+// Grant takes claims for the flights, the jobs under way, out of what the slots offer, by the slots'
+// names. In a flight that gets none it notes why. If a slot that a flight waits for serves another
+// flight now, the time that the first may stand still begins anew. The schedds count as being told
+// from now on, until [State.Told].
+func (c *State) Grant(now time.Time, ready Ready, offers map[string]*Offer) Grants {
+	c.now = now
+	for _, o := range offers {
+		c.leaveUsed(o)
+	}
+	grants := c.grantAll(ready, offers)
+	for schedd, bySubmitter := range grants {
+		for _, all := range bySubmitter {
+			for _, g := range all {
+				g.flight.telling = true
+				c.used[g.Claim] = use{slot: g.Slot, request: g.request, at: now}
+				c.telling[schedd] = append(c.telling[schedd], g)
+			}
+		}
+	}
+	return grants
+}
+
+func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
+	bySchedd := Grants{}
+	served, gangs := map[string]bool{}, map[string]bool{} // by slot; by schedd that is given a gang's slots
+	lent := c.lendings(flights, offers)
+	for _, f := range flights {
+		schedd, gang := f.job.Key.Schedd, f.job.Group.Spec.Parallel
+		if gang {
+			if why := c.mustWait(f, gangs[schedd]); why != "" {
+				f.why = why
+				continue
+			}
+		}
+		l := lent[f]
+		if l != nil && l.granted && len(offers[l.Slot].Claims) == 0 && !c.single[l.Slot] {
+			c.ride(f)
+			continue
+		}
+		grants, why := c.grant(f, offers, l)
+		if why != "" {
+			f.why = why
+			continue
+		}
+		for _, g := range grants {
+			served[g.Slot] = true
+		}
+		if l != nil && !l.granted {
+			l.granted = true
+			c.leases = append(c.leases, l.Lease)
+			c.log.Debug("lent", "slot", l.Slot, "schedd", l.Schedd, "submitter", l.Submitter, "until", l.Until,
+				"jobs", len(l.Jobs))
+		}
+		gangs[schedd] = gangs[schedd] || gang
+		if bySchedd[schedd] == nil {
+			bySchedd[schedd] = map[string][]Grant{}
+		}
+		submitter := f.job.Submitter()
+		bySchedd[schedd][submitter] = append(bySchedd[schedd][submitter], grants...)
+	}
+	for _, f := range flights {
+		for _, at := range f.rest {
+			if served[at.Slot] {
+				f.moved = c.now
+				break
+			}
+		}
+	}
+	return bySchedd
+}
+
+// grant takes what is left to hand over of a flight out of the offers, lent if l is not nil, or
+// returns why it cannot: all of the resources must be free. If a slot advertises fewer claim ids than chunks, some chunks
+// are granted now, and the others when the slot has new ids, which it makes as the first are used.
+func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants []Grant, why string) {
+	j := f.job
+	for _, at := range f.rest {
+		if why = c.withheld(f, at.Slot, at.Chunks, offers[at.Slot]); why != "" {
+			return nil, why
+		}
+	}
+	for _, at := range f.rest {
+		o := offers[at.Slot]
+		for _, claim := range o.Claims[:min(at.Chunks, len(o.Claims))] {
+			grant := Grant{
+				Job: c.belief.Name(j), Cluster: j.Key.Cluster, Proc: j.Group.Proc(j.Key, len(f.claims)+len(grants)),
+				Submitter: j.Submitter(), Claim: claim, Slot: at.Slot, Ad: o.Ad, Limits: j.Spec.Limits,
+				flight: f, request: j.Spec.Request,
+			}
+			if l != nil {
+				grant.Ad, grant.Open = l.ad, true
+			}
+			grants = append(grants, grant)
+			o.take(j.Spec.Request)
+			o.Claims, o.used = o.Claims[1:], true
+		}
+	}
+	return grants, ""
+}
+
+// withheld returns why a slot does not give a job its chunks now; "" if it does.
+func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
+	j := f.job
+	switch {
+	case c.isLeftOut(slot, j, c.now):
+		return "slot " + slot + " is left out for a while: starts fail there"
+	case o == nil:
+		return "slot " + slot + " is not advertised"
+	case j.Spec.Parallel && c.stale(slot):
+		return "slot " + slot + " was a gang's until a moment ago"
+	case !o.Open:
+		return "slot " + slot + " is not free yet"
+	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, MaxSteps: classad.FewSteps}.RightMatchesLeft():
+		return "its Requirements are not true of slot " + slot + " any more"
+	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
+		return "slot " + slot + " has no claim to give yet"
+	}
+	for i, amount := range j.Spec.Request {
+		if need := amount * int64(chunks); need > o.Free[i] {
+			return fmt.Sprintf("slot %s has %d %s free, not yet the %d that are needed",
+				slot, o.Free[i], c.s.Schema.Resources[i], need)
+		}
+	}
+	return ""
+}

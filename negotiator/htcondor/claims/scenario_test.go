@@ -1,0 +1,437 @@
+package claims
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// story plays events, one a line, against a state, and writes what comes of each. Jobs are numbers,
+// slots are letters, and times are in seconds.
+type story struct {
+	*desk
+	ids   map[string]backfill.JobID // by the jobs' numbers, as of the last look
+	names map[backfill.JobID]string // of all IDs that jobs had
+	sent  []Grant                   // that s is being told of
+}
+
+func newStory(tb testing.TB, slots ...string) *story {
+	tb.Helper()
+	s := &story{desk: newDesk(tb, slots...), ids: map[string]backfill.JobID{}, names: map[backfill.JobID]string{}}
+	s.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1}, "DedicatedScheduler@s": {Idle: 1}}
+	s.Lend(20 * time.Minute)
+	return s
+}
+
+// play plays lines of "event => what comes of it".
+func (s *story) play(lines string) {
+	s.t.Helper()
+	for line := range strings.Lines(lines) {
+		event, want, _ := strings.Cut(strings.TrimSpace(line), "=>")
+		if event == "" {
+			continue
+		}
+		words := strings.Fields(event)
+		require.Equal(s.t, strings.TrimSpace(want), s.event(words[0], words[1:]), line)
+	}
+}
+
+// event has something happen, and says what comes of it.
+func (s *story) event(what string, words []string) string {
+	s.t.Helper()
+	switch what {
+	case "submit", "gang": // JOB…
+		for _, name := range words {
+			cluster, nodes := s.cluster(name), 1
+			if what == "gang" {
+				nodes = 2
+			}
+			spec := specOf(s.t, nodes, "true")
+			spec.Estimate = 60
+			s.schedd.Groups = append(s.schedd.Groups, &observe.Group{
+				Spec: spec, Status: observe.Idle, Submit: 1_600_000_000, Jobs: []observe.JobKey{{Schedd: "s", Cluster: cluster}},
+			})
+		}
+		return s.see()
+	case "runs": // JOB SLOT…
+		s.edit(s.cluster(words[0]), func(g *observe.Group) {
+			g.Status, g.Hosts, g.Started, g.Shadows = observe.Running, words[1:], s.snapshot.Now, g.Shadows+1
+		})
+	case "idle": // JOB
+		s.edit(s.cluster(words[0]), func(g *observe.Group) { g.Status, g.Hosts = observe.Idle, nil })
+	case "back": // JOB, which ran unseen
+		s.edit(s.cluster(words[0]), func(g *observe.Group) { g.Shadows++ })
+	case "gone": // JOB
+		s.schedd.Groups = slices.DeleteFunc(s.schedd.Groups, func(g *observe.Group) bool {
+			return g.Jobs[0].Cluster == s.cluster(words[0])
+		})
+	case "claimed", "free": // SLOT
+		slot := *s.snapshot.Slots[words[0]]
+		slot.Claimed, slot.ClaimedSince = what == "claimed", s.snapshot.Now
+		s.snapshot.Slots[words[0]] = &slot
+	case "wait": // SECONDS
+		s.now = s.now.Add(time.Duration(s.cluster(words[0])) * time.Second)
+	case "look":
+		return s.see()
+	case "plan": // JOB SLOT IN…, under a policy that gives guarantees
+		plan := negotiator.Checkpoint{Guarantees: true}
+		for i := 0; i < len(words); i += 3 {
+			at := backfill.Time(s.now.Unix() + s.cluster(words[i+2]))
+			plan.Jobs = append(plan.Jobs, negotiator.JobCheckpoint{
+				Job: &negotiator.Job{ID: s.ids[words[i]]}, Start: at, End: at + 60, Promised: true, Guarantee: at,
+				Placement: negotiator.Placement{{Slot: s.snapshot.Slots[words[i+1]].Ad, Count: 1}},
+			})
+		}
+		return fmt.Sprint(len(s.TakePlan(plan)), " broken")
+	case "start": // JOB SLOT…
+		s.start(s.ids[words[0]], words[1:]...)
+	case "why": // JOB
+		return s.Flights()[s.ids[words[0]]].Why
+	case "offer": // SLOT CLAIM… / SLOT CLAIM…
+		return s.offer(strings.Split(strings.Join(words, " "), "/"))
+	case "lend": // SECONDS
+		s.Lend(time.Duration(s.cluster(words[0])) * time.Second)
+	case "counts": // the schedd counts its queue
+		s.schedd.Counted = backfill.Time(s.now.Unix())
+	case "told", "broken": // all of the last grants, or none
+		var err error
+		all := s.sent
+		if what == "broken" {
+			all, err = nil, errors.New("the connection broke")
+		}
+		s.sent = nil
+		s.Told(s.now, "s", all, err)
+	case "leases":
+		delta, _ := s.TellLeases()
+		return s.text(delta)
+	case "over": // as their startds say, all claims in doubt are over
+		for _, doubt := range s.Doubts() {
+			s.Over(s.now, doubt)
+		}
+	case "leftovers":
+		var all []string
+		for _, l := range s.Leftovers(s.now)["s"] {
+			all = append(all, l.Claims...)
+		}
+		return strings.Join(all, " ")
+	case "released":
+		s.Released(s.Leftovers(s.now)["s"])
+	case "paused":
+		var all []string
+		for _, p := range s.Paused() {
+			all = append(all, fmt.Sprintf("%s for %d", p.Slot, int(p.Until.Sub(s.now).Seconds())))
+		}
+		return strings.Join(all, ", ")
+	default:
+		require.Fail(s.t, "no such event", what)
+	}
+	return ""
+}
+
+func (s *story) cluster(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 64)
+	require.NoError(s.t, err)
+	return n
+}
+
+// see has the state see the pool.
+func (s *story) see() string {
+	out := s.look()
+	for j := range s.belief.Jobs() {
+		name := strconv.FormatInt(j.Key.Cluster, 10)
+		s.ids[name], s.names[j.ID] = j.ID, name
+	}
+	var parts []string
+	for _, list := range []struct {
+		what string
+		ids  []backfill.JobID
+	}{{"arrived", out.Arrived}, {"failed", out.Failed}, {"over", out.Over}} {
+		if len(list.ids) > 0 {
+			parts = append(parts, list.what+" "+s.jobs(list.ids))
+		}
+	}
+	if text := s.text(out.Delta); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// text says what a delta tells the negotiator of jobs.
+func (s *story) text(d negotiator.Delta) string {
+	var submitted, found []string
+	for _, j := range d.Submitted {
+		submitted = append(submitted, s.names[j.ID])
+	}
+	for _, r := range d.Found {
+		text := s.names[r.Job.ID]
+		if r.Job.Lease > 0 {
+			text += fmt.Sprintf(" until %d", int64(r.Job.Lease)-s.now.Unix())
+		}
+		found = append(found, text)
+	}
+	var parts []string
+	for _, list := range []struct{ what, text string }{
+		{"submitted", strings.Join(submitted, " ")}, {"completed", s.jobs(d.Completed)},
+		{"removed", s.jobs(d.Removed)}, {"start failed", s.jobs(d.StartFailed)}, {"found", strings.Join(found, " ")},
+	} {
+		if list.text != "" {
+			parts = append(parts, list.what+" "+list.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *story) jobs(ids []backfill.JobID) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, s.names[id])
+	}
+	return strings.Join(all, " ")
+}
+
+// offer has slots offer claims, and says who gets them.
+func (s *story) offer(slots []string) string {
+	offers := map[string]*Offer{}
+	for _, text := range slots {
+		words := strings.Fields(text)
+		offers[words[0]] = offered(s.t, heeds, 0)
+		offers[words[0]].Claims = words[1:]
+	}
+	var all []string
+	for _, bySubmitter := range s.Grant(s.now, s.Ready(s.now), offers) {
+		for _, grants := range bySubmitter {
+			for _, g := range grants {
+				text := g.Claim + " for " + g.Job
+				if g.Open {
+					text += " and others"
+				}
+				all, s.sent = append(all, text), append(s.sent, g)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestStories are scenarios of leases and of starts that fail, as lists of events.
+func TestStories(t *testing.T) {
+	for name, lines := range map[string]string{
+		"a job starts": `
+			submit 1       => submitted 1
+			start 1 a
+			why 1          => nothing was tried yet
+			offer a c1     => c1 for 1.0
+			told
+			wait 2
+			look
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			wait 60
+			look           => completed 1`,
+		"the connection to the schedd breaks": `
+			submit 1       => submitted 1
+			start 1 a
+			offer a c1     => c1 for 1.0
+			why 1          => nothing was tried yet
+			offer a c2     =>
+			broken
+			why 1          => the connection broke
+			offer a c1     => c1 for 1.0
+			told
+			offer a c1     =>`,
+		"a claim that is used is not given again": `
+			lend 0
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			start 2 a
+			offer a c1     =>
+			why 2          => slot a has no claim to give yet
+			offer a c1 c2  => c2 for 2.0`,
+		"a start is overdue": `
+			submit 1       => submitted 1
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			wait 29
+			look
+			wait 1
+			look           => failed 1, start failed 1
+			paused         => a for 5
+			start 1 a
+			offer a c1     =>
+			why 1          => slot a is left out for a while: starts fail there
+			wait 5
+			look
+			offer a c1     => c1 for 1.0
+			told
+			wait 31
+			look           => failed 1, start failed 1
+			paused         => a for 10`,
+		"a claim is refused": `
+			lend 0
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			wait 2
+			look
+			over
+			wait 1
+			look           => failed 1, start failed 1
+			paused         =>
+			start 2 a
+			offer a c1 c2  => c2 for 2.0
+			told
+			wait 2
+			look
+			over
+			wait 1
+			look           => failed 2, start failed 2
+			paused         => a for 10`,
+		"a job comes back at once": `
+			submit 1       => submitted 1
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			back 1
+			wait 2
+			look           => failed 1, start failed 1
+			paused         =>`,
+		"a claim is lent": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => found 1 until 125
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			wait 60
+			look
+			runs 2 a
+			look           => removed 2
+			gone 2
+			wait 60
+			look
+			free a
+			wait 1
+			look           => completed 1`,
+		"a claim is lent, and given back early": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => found 1 until 125
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			free a
+			wait 10
+			look           => completed 1`,
+		"the schedd takes another job first": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => found 1 until 125
+			told
+			claimed a
+			runs 2 a
+			wait 2
+			look           => over 1, submitted 1, removed 2
+			gone 2
+			wait 60
+			look
+			runs 1 a
+			look           => removed 1`,
+		"a promise is kept by a lease": `
+			submit 1 2     => submitted 1 2
+			plan 2 a 60    => 0 broken
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => removed 2, found 1 until 125
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			wait 60
+			runs 2 a
+			look           =>`,
+		"a promise is broken by a lease": `
+			submit 1 2     => submitted 1 2
+			plan 2 a 60    => 0 broken
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => removed 2, found 1 until 125
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			wait 61
+			look           => submitted 2
+			plan 2 a 30    => 1 broken`,
+		"a schedd fills a slot": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			start 2 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => found 1 until 65 2 until 65
+			told
+			why 2          => its schedd is filling slot a
+			offer a c2     =>`,
+		"gangs go one at a time, and leave claims": `
+			gang 1 2       => submitted 1 2
+			start 1 a b
+			start 2 c d
+			offer a g1 / b g2 / c g3 / d g4 => g1 for 1.0, g2 for 1.0
+			why 2          => its schedd would start gang 1.0 in its place, which is before it in the queue there
+			told
+			offer c g3 / d g4
+			why 2          => its schedd is collecting the slots of another gang
+			wait 5
+			runs 1 a b
+			look           => arrived 1
+			offer c g3 / d g4
+			why 2          => its schedd has just started another gang
+			wait 1
+			counts
+			look
+			offer c g3 / d g4 => g3 for 2.0, g4 for 2.0
+			gone 1
+			wait 9
+			look           => completed 1
+			leftovers      => g1 g2
+			gang 3         => submitted 3
+			start 3 a b
+			told
+			wait 1
+			runs 2 c d
+			look           => arrived 2
+			counts
+			look
+			wait 1
+			counts
+			look
+			offer a g5 / b g6
+			why 3          => slot a was a gang's until a moment ago
+			released
+			leftovers      =>
+			offer a g5 / b g6 => g5 for 3.0, g6 for 3.0`,
+	} {
+		t.Run(name, func(t *testing.T) { newStory(t, "a", "b", "c", "d").play(lines) })
+	}
+}

@@ -1,0 +1,282 @@
+package claims
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// Settings say how matches are handed over. All are required.
+type Settings struct {
+	Schema negotiator.Schema
+	// StartSlack is what the negotiator adds to each estimate, in seconds.
+	StartSlack backfill.Time
+	// Observe says that the negotiator only watches: no match is handed over, and no user is told
+	// anything.
+	Observe bool
+	// Patience is how long a match may take until its job runs.
+	Patience time.Duration
+	Logger   hclog.Logger
+}
+
+// State is what a negotiator has on its way. It keeps the [track.Belief], the negotiator's record of
+// the pool, up to date with the snapshots that it sees. One goroutine at a time may use a State.
+type State struct {
+	s      Settings
+	log    hclog.Logger
+	now    time.Time // of the last event
+	belief *track.Belief
+
+	flights  map[backfill.JobID]*flight
+	telling  map[string][]Grant             // grants that are on their way, by schedd
+	used     map[string]use                 // by claim ids that were handed out
+	running  map[backfill.JobID][]string    // the claims of gangs that run; secrets
+	leftover []*Leftover                    // claims of gangs that have ended
+	started  map[string]backfill.Time       // when each schedd's last gang started, by the schedd's clock
+	suspects map[string]map[string]*suspect // by slot and schedd
+	blamed   map[string]blame               // the last failed start, by schedd and submitter
+	failures map[observe.JobKey]time.Time   // each job's last failed start
+	handed   time.Time                      // when a match was last handed over
+	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
+
+	lease   time.Duration            // the longest; 0: none is granted
+	leases  []track.Lease            // granted, and the negotiator was not told yet
+	planned map[string][]reservation // by slot
+	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
+	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
+	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
+	// guarantees says that the plan is of a policy that gives guarantees.
+	guarantees bool
+
+	counts Counts
+}
+
+// Counts count what was done since the start.
+type Counts struct {
+	// Granted counts the claims that were handed over, Matched the jobs whose claims were all
+	// handed over, and Unstarted the jobs that did not start in time.
+	Granted, Matched, Unstarted int
+	// Deaf counts the slots as of now that would be lent for many short jobs if their START heeded
+	// leases.
+	Deaf int
+}
+
+// New makes a state with nothing on its way.
+func New(s Settings, belief *track.Belief) *State {
+	return &State{
+		s: s, log: s.Logger, belief: belief, flights: map[backfill.JobID]*flight{}, telling: map[string][]Grant{},
+		used: map[string]use{}, running: map[backfill.JobID][]string{}, started: map[string]backfill.Time{},
+		suspects: map[string]map[string]*suspect{}, blamed: map[string]blame{},
+		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
+		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
+		deaf: map[string]bool{},
+	}
+}
+
+// Counts returns how many claims and jobs were handed over or not started so far.
+func (c *State) Counts() Counts {
+	counts := c.counts
+	counts.Deaf = len(c.deaf)
+	return counts
+}
+
+// Slots counts the slots of the pool, see [track.Belief.Slots].
+func (c *State) Slots() int { return c.belief.Slots() }
+
+// See takes in a look at the pool. It finds which starts have failed and which slots are left out for
+// that, compares the look with what the negotiator was told, and learns from the outcome what became
+// of the flights, the matches under way.
+func (c *State) See(now time.Time, s *observe.Snapshot) track.Outcome {
+	c.now = now
+	c.belief.See(s)
+	out := c.belief.Diff(c.judge(s))
+	c.settle(out)
+	return out
+}
+
+// judge returns the matches under way, for [track.Belief.Diff]. First it forgets what is out of date,
+// and decides which slots are left out for a while because starts failed there.
+func (c *State) judge(s *observe.Snapshot) track.Dispatched {
+	maps.DeleteFunc(c.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*c.s.Patience })
+	maps.DeleteFunc(c.started, func(name string, _ backfill.Time) bool { return s.Schedds[name] == nil })
+	maps.DeleteFunc(c.telling, func(name string, _ []Grant) bool { return s.Schedds[name] == nil })
+	c.judgeEarly()
+	c.blameSlots()
+	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}}
+	for _, p := range c.Paused() {
+		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
+	}
+	return dispatched
+}
+
+// Flights returns the flights: the jobs that were started and that no look at the pool has seen to
+// run.
+func (c *State) Flights() map[backfill.JobID]track.Flight {
+	flights := map[backfill.JobID]track.Flight{}
+	for id, f := range c.flights {
+		flights[id] = track.Flight{
+			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full, Overdue: c.overdue(f),
+			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
+		}
+	}
+	return flights
+}
+
+// settle takes in what became of the flights, the matches under way.
+func (c *State) settle(o track.Outcome) {
+	for _, id := range o.Arrived {
+		if f := c.flights[id]; f.job.Spec.Parallel {
+			c.running[id] = f.claims
+		}
+		delete(c.flights, id)
+	}
+	c.forgetFailures()
+	for _, id := range o.Failed {
+		c.giveUp(id)
+	}
+	for _, id := range o.Over {
+		c.spare(c.flights[id])
+		delete(c.flights, id)
+	}
+	for _, e := range o.Ended {
+		c.gangEnded(e)
+	}
+	maps.DeleteFunc(c.running, func(id backfill.JobID, _ []string) bool { return c.belief.Job(id) == nil })
+	for _, p := range o.Proven {
+		c.clear(p)
+	}
+	c.counts.Unstarted += o.Unstarted
+	c.stopRiding()
+	c.forgetDeaf()
+	for name, s := range c.belief.Snapshot().Schedds {
+		for _, g := range s.Groups {
+			if s.Read && g.Spec.Parallel && g.Runs() {
+				c.started[name] = max(c.started[name], g.Started)
+			}
+		}
+	}
+}
+
+// Restore makes the checkpoint from which a negotiator goes on, of what a former one left and what a
+// snapshot still shows, see [track.Belief.Restore]. It replaces all flights, the jobs under way, by
+// the jobs that the former negotiator started and may have handed over. To hand them over again does
+// no harm.
+func (c *State) Restore(now time.Time, saved *track.SavedState, s *observe.Snapshot) negotiator.Checkpoint {
+	c.now = now
+	checkpoint, flying := c.belief.Restore(saved, s)
+	clear(c.flights)
+	for _, j := range flying {
+		c.takeOff(j, "it was on its way when the negotiator ended")
+	}
+	return checkpoint
+}
+
+// Start makes flights of the jobs that the negotiator has started: [State.Ready] will have them
+// handed over for the slots in their places.
+func (c *State) Start(now time.Time, matches []negotiator.Match) {
+	c.now = now
+	for _, m := range matches {
+		if j := c.belief.Start(m); j != nil {
+			c.takeOff(j, "nothing was tried yet")
+		}
+	}
+}
+
+func (c *State) takeOff(j *track.Job, why string) {
+	c.flights[j.ID] = &flight{
+		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, since: c.now, moved: c.now, why: why,
+	}
+}
+
+// Unsent tells whether matches are still to be handed over.
+func (c *State) Unsent() bool {
+	if c.s.Observe {
+		return false
+	}
+	for _, f := range c.flights {
+		if !f.sent() {
+			return true
+		}
+	}
+	return false
+}
+
+// Deadline returns the next time at which a flight, a job under way, will have stood still for too
+// long, a slot will no longer be left out, or a look at the pool is to show what became of the
+// matches that were handed over last; zero if there is none. Flights that had already stood
+// still for too long at the last look at the pool do not count: their schedds do not answer, and
+// another look would not help.
+func (c *State) Deadline() (first time.Time) {
+	looked := c.belief.Snapshot().Began
+	consider := func(at time.Time) {
+		if at.After(looked) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, f := range c.flights {
+		consider(f.moved.Add(c.patience(f)))
+		if !f.rides.IsZero() {
+			consider(f.rides.Add(riding))
+		}
+	}
+	for i, after := range looksAfter {
+		if i < 2 || len(c.flights) > 0 {
+			consider(c.handed.Add(after))
+		}
+	}
+	for _, bySchedd := range c.suspects {
+		for _, s := range bySchedd {
+			consider(s.until)
+		}
+	}
+	return first
+}
+
+// Told takes in which of its grants a schedd was told, and what went wrong.
+func (c *State) Told(now time.Time, schedd string, sent []Grant, err error) {
+	c.now = now
+	all := c.telling[schedd]
+	delete(c.telling, schedd)
+	for _, g := range all {
+		delete(c.used, g.Claim)
+		g.flight.telling = false
+	}
+	for _, g := range sent {
+		c.wasSent(g)
+	}
+	if err == nil {
+		return
+	}
+	for _, g := range all {
+		if !g.flight.sent() {
+			g.flight.why = err.Error()
+		}
+	}
+}
+
+// wasSent notes that a schedd was told of a grant.
+func (c *State) wasSent(g Grant) {
+	f := g.flight
+	c.used[g.Claim] = use{slot: g.Slot, request: g.request, at: c.now}
+	f.moved, f.claims, c.handed = c.now, append(f.claims, g.Claim), c.now
+	for i := range f.rest {
+		if f.rest[i].Slot == g.Slot {
+			if f.rest[i].Chunks--; f.rest[i].Chunks == 0 {
+				f.rest = slices.Delete(f.rest, i, i+1)
+			}
+			break
+		}
+	}
+	c.counts.Granted++
+	if f.sent() {
+		f.why = "its schedd was told, and did not start it"
+		c.counts.Matched++
+	}
+}

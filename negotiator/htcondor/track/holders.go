@@ -1,0 +1,314 @@
+package track
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// holder is a job that stands in the plan for a claim that is lent: the first that the claim was
+// given to. It stays when the job has ended, for as long as the claim is there, whatever other jobs
+// use the claim meanwhile. So nobody else is planned onto the claim's place, and the plan does not
+// change each time a short job ends.
+type holder struct {
+	lease *lease
+	job   *negotiator.Job // as it was reported last
+	spec  *observe.Spec
+	start backfill.Time
+	// slot is the claim's own slot, a dynamic or a static one; "": it was not seen yet.
+	slot string
+	// since is when the holder's job was first seen to run, or to be over.
+	since time.Time
+}
+
+// unseen is for how long a claim may have no slot in the collector, whose ads are late.
+const unseen = 5 * time.Second
+
+// usesLease handles a job that runs under a lease, unless it is the holder of its claim. It returns
+// false if the job runs like any other.
+func (c *comparison) usesLease(j *Job, at []Place) bool {
+	l := c.b.leaseFor(j, at)
+	if l == nil {
+		return false
+	}
+	claim := j.Group.Hosts[0]
+	h, inPlace := c.b.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
+	switch another := h != nil && h.job.ID != j.ID; {
+	case another && h.lease == l: // even if it was about to get a claim of its own
+		c.lent(j, h)
+		return true
+	case inPlace && j.lease == nil: // it is locked to its claim
+		return false
+	case inPlace:
+		c.hold(j, claim)
+		return false
+	default:
+		c.strangers = append(c.strangers, j)
+		return true
+	}
+}
+
+// hold makes a running job the holder of its claim.
+func (c *comparison) hold(j *Job, claim string) {
+	h := c.b.holders[claim]
+	if h != nil && h.job.ID == j.ID {
+		h.start = j.Start
+		return
+	}
+	if h != nil {
+		c.letGo(h) // its claim is gone: the slot has a new one
+	}
+	c.b.holders[claim] = &holder{
+		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, slot: claim, since: c.b.now.Began,
+	}
+}
+
+// lent notes that a job runs on a claim in the place of its holder: it is not in the plan.
+func (c *comparison) lent(j *Job, h *holder) {
+	if j.Phase == Lent {
+		return
+	}
+	c.over(j)
+	c.unhold(j)
+	switch j.Phase {
+	case Running: // it was on its way elsewhere, and its place there is free
+		c.delta.Completed = append(c.delta.Completed, j.ID)
+		c.delta.Ran[j.ID] = unknownRun
+	case Waiting:
+		c.delta.Removed = append(c.delta.Removed, j.ID)
+	case Unknown, Lent:
+	}
+	if j.Phase != Unknown {
+		c.renumber(j)
+	}
+	j.Spec, j.Places, j.servedBy = j.Group.Spec, []Place{{Slot: h.lease.Slot, Chunks: 1}}, nil
+	j.Phase, j.Start = Lent, j.Group.Started
+}
+
+// strangersSettle finds the holders of claims on which jobs run that nobody chose: the schedd took
+// them in place of the jobs that were chosen, which it may do under a lease. Such a job's place is
+// that of a job which has not started, or was over before it was seen to run. If there is none, the
+// job becomes the holder itself.
+func (c *comparison) strangersSettle() (again []*Job) {
+	slices.SortFunc(c.strangers, (*Job).Compare)
+	for _, j := range c.strangers {
+		at := c.b.places(j.Group)
+		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
+		h := c.looseHolder(l)
+		if h == nil {
+			if displaced := c.displacedBy(l); displaced != nil {
+				h = c.takeOver(displaced)
+				again = append(again, displaced)
+			}
+		}
+		if h == nil {
+			c.over(j)
+			c.unhold(j)
+			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.b.now.Now), c.b.now.Now)
+			c.delta.Found = append(c.delta.Found,
+				negotiator.Running{Job: c.b.report(j, Running, j.idle(j.Start)), Placement: c.b.placement(at), Start: j.Start})
+			c.hold(j, claim)
+			continue
+		}
+		if old := c.b.holders[claim]; old != nil && old != h {
+			c.letGo(old)
+		}
+		h.slot = claim
+		c.b.holders[claim] = h
+		c.lent(j, h)
+	}
+	return again
+}
+
+// looseHolder takes out a holder of a lease whose claim's slot is not known yet; nil if there is
+// none.
+func (c *comparison) looseHolder(l *lease) *holder {
+	i := slices.IndexFunc(c.b.loose, func(h *holder) bool { return h.lease == l })
+	if i < 0 {
+		return nil
+	}
+	h := c.b.loose[i]
+	c.b.loose = slices.Delete(c.b.loose, i, i+1)
+	return h
+}
+
+// displacedBy returns the first job that was to start under a lease and does not run; nil if there
+// is none.
+func (c *comparison) displacedBy(l *lease) (first *Job) {
+	for id := range c.flights {
+		j := c.b.byID[id]
+		if j == nil || j.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.b.now.Number) {
+			continue
+		}
+		if first == nil || j.Compare(first) < 0 {
+			first = j
+		}
+	}
+	return first
+}
+
+// takeOver makes a holder of the place of a job that did not start. The job waits again, under
+// another ID.
+func (c *comparison) takeOver(j *Job) *holder {
+	h := &holder{lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began}
+	c.over(j)
+	j.Phase, j.Places, j.lease = Unknown, nil, nil
+	return h
+}
+
+// letGo ends a holder: its claim is gone.
+func (c *comparison) letGo(h *holder) {
+	if c.b.holders[h.slot] == h {
+		delete(c.b.holders, h.slot)
+	}
+	if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
+		j.lease = nil // it goes on to its end
+		return
+	}
+	c.delta.Completed = append(c.delta.Completed, h.job.ID)
+	c.delta.Ran[h.job.ID] = unknownRun
+}
+
+// holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
+// returns false if the place is free.
+func (c *comparison) holds(j *Job) bool {
+	if j.lease == nil || c.b.leases[j.lease.LeaseKey] != j.lease {
+		return false
+	}
+	for _, h := range c.b.holders {
+		if h.job.ID == j.ID {
+			return true
+		}
+	}
+	i, _ := slices.BinarySearchFunc(c.b.loose, j.ID, func(h *holder, id backfill.JobID) int {
+		return cmp.Compare(h.job.ID, id)
+	})
+	c.b.loose = slices.Insert(c.b.loose, i, &holder{
+		lease: j.lease, job: c.b.described(j), spec: j.Spec, start: j.Start, since: c.b.now.Began,
+	})
+	return true
+}
+
+// leasesEnd lets holders go whose claims are gone, tells the negotiator until when the others' places
+// are kept, and forgets leases that nobody uses. Call it when all else was compared: a job must not be
+// reported twice.
+func (c *comparison) leasesEnd() {
+	if len(c.b.leases) == 0 {
+		return
+	}
+	used := c.usedClaims()
+	c.bindLoose(used)
+	for _, name := range slices.Sorted(maps.Keys(c.b.holders)) {
+		if h := c.b.holders[name]; !used[name] && c.claimGone(h) {
+			c.letGo(h)
+		}
+	}
+	c.b.loose = slices.DeleteFunc(c.b.loose, func(h *holder) bool {
+		gone := c.b.now.Began.Sub(h.since) >= unseen
+		if gone {
+			c.letGo(h)
+		}
+		return gone
+	})
+	c.tellLeases()
+	for _, j := range c.b.all {
+		if j.Phase == Lent {
+			c.leaveOut(j, fmt.Sprintf("runs on a claim that slot %s has lent to %s", j.Places[0].Slot, j.Submitter()))
+		}
+	}
+}
+
+// usedClaims returns the slots on which jobs of lent claims run.
+func (c *comparison) usedClaims() map[string]bool {
+	used := map[string]bool{}
+	for _, j := range c.b.all {
+		if (j.Phase == Lent || j.lease != nil && j.Phase == Running) && j.Group.Runs() && len(j.Group.Hosts) == 1 {
+			used[j.Group.Hosts[0]] = true
+		}
+	}
+	return used
+}
+
+// bindLoose finds the claims of holders whose slots were not seen before: those of the same lease
+// that have no holder.
+func (c *comparison) bindLoose(used map[string]bool) {
+	if len(c.b.loose) == 0 {
+		return
+	}
+	var free []*observe.Slot
+	for name, o := range c.b.observed {
+		if o.Claimed && o.Missing.IsZero() && c.b.holders[name] == nil && !used[name] {
+			free = append(free, o)
+		}
+	}
+	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range free {
+		i := slices.IndexFunc(c.b.loose, func(h *holder) bool {
+			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
+		})
+		if i < 0 {
+			continue
+		}
+		h := c.b.loose[i]
+		c.b.loose = slices.Delete(c.b.loose, i, i+1)
+		h.slot = o.Name
+		c.b.holders[o.Name] = h
+	}
+}
+
+// clockSkew is by how many seconds the clocks of a startd and of the negotiator may differ.
+const clockSkew = 5
+
+// claimGone tells whether a holder's claim is gone, on which no job is known to run.
+func (c *comparison) claimGone(h *holder) bool {
+	o, host := c.b.Slot(h.slot), c.b.Slot(h.lease.Slot)
+	switch {
+	case o == nil:
+		return c.b.now.Began.Sub(h.since) >= unseen
+	case !o.Missing.IsZero():
+		// If nothing was heard of the startd at all, its claims may go on.
+		return host == nil || host.Missing.IsZero() || c.longGone(host)
+	default:
+		return !o.Claimed || !h.claimedBy(o.Claimer)
+	}
+}
+
+// claimedBy tells whether a holder's claim can be in this user's name: a startd names the user or the
+// submitter.
+func (h *holder) claimedBy(name string) bool {
+	return name == h.spec.User() || name == h.lease.Submitter
+}
+
+// vacated iterates over the holders whose jobs have ended, in no order.
+func (b *Belief) vacated(yield func(h *holder) bool) {
+	for _, h := range slices.Concat(slices.Collect(maps.Values(b.holders)), b.loose) {
+		if j := b.byID[h.job.ID]; (j == nil || j.Phase != Running) && !yield(h) {
+			return
+		}
+	}
+}
+
+// Lent counts the claims that are lent under a lease.
+func (b *Belief) Lent(key LeaseKey) (n int) {
+	l := b.leases[key]
+	for _, h := range b.holders {
+		if h.lease == l {
+			n++
+		}
+	}
+	return n
+}
+
+// unhold says that a job stands for no claim any more: it does not run there.
+func (c *comparison) unhold(j *Job) {
+	if j.lease != nil {
+		maps.DeleteFunc(c.b.holders, func(_ string, h *holder) bool { return h.job.ID == j.ID })
+		j.lease = nil
+	}
+}
