@@ -42,9 +42,9 @@ func link(t require.TestingT, name string, instead backfill.Policy) *backfill.Li
 }
 
 func host(t require.TestingT, order string, main backfill.Decider) *backfill.Host {
-	by, err := backfill.OrderNamed(order)
+	ordering, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), by, main,
+	h, err := backfill.NewHost(backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), ordering, main,
 		link(t, "conservative", nil),
 		func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)

@@ -14,9 +14,9 @@ func (p *Policy) About(width int) string {
 	spec, order := p.Deciders.Main.Spec(), p.Settings.Order
 	var b strings.Builder
 	if p.Chooser != nil {
-		is := p.Chooser.InCharge()
-		spec, order = p.Chooser.Spec(), is.OrderName
-		b.WriteString("In charge now: " + is.Policy.Spec().Name + ", order " + order + "\n\n")
+		leader := p.Chooser.InCharge()
+		spec, order = p.Chooser.Spec(), leader.OrderName
+		b.WriteString("In charge now: " + leader.Policy.Spec().Name + ", order " + order + "\n\n")
 	}
 	_, _ = fmt.Fprintf(&b, "%s\n\norder       %s\nestimates   %v\n",
 		text.WrapSoft("Policy "+spec.Name+": "+cli.Line(spec.Doc), width), order,

@@ -166,8 +166,8 @@ func (p *Policy) Close() { p.Deciders.Close() }
 // InCharge names the policy and the order that are in charge.
 func (p *Policy) InCharge() (policy, order string) {
 	if p.Chooser != nil {
-		is := p.Chooser.InCharge()
-		return is.Policy.Spec().Name, is.OrderName
+		leader := p.Chooser.InCharge()
+		return leader.Policy.Spec().Name, leader.OrderName
 	}
 	return p.Deciders.Main.Spec().Name, p.Settings.Order
 }

@@ -114,27 +114,27 @@ func (a *Activator) startConfigured(ctx context.Context) (*Policy, error) {
 func (a *Activator) activate(now backfill.Time, next *Policy) {
 	changed := strings.Join(next.Settings.Differences(a.Settings), ", ")
 	name, order := next.asked()
-	is := InForce{
+	current := InForce{
 		At: now, Policy: name, Order: order,
 		Options: next.Settings.Options, Estimates: next.Settings.EstimateSettings().Summary(next.Guarantees, 0),
 	}
-	was := a.ran[len(a.ran)-1]
+	former := a.ran[len(a.ran)-1]
 	if len(a.ran) == 1 { // what they had learned does not count here
-		was.Estimates = a.Settings.EstimateSettings().Summary(a.Guarantees, 0)
+		former.Estimates = a.Settings.EstimateSettings().Summary(a.Guarantees, 0)
 	}
-	if was.Policy != is.Policy || was.Order != is.Order || !maps.Equal(was.Options, is.Options) ||
-		!reflect.DeepEqual(was.Estimates, is.Estimates) {
-		a.ran = append(a.ran, is)
+	if former.Policy != current.Policy || former.Order != current.Order || !maps.Equal(former.Options, current.Options) ||
+		!reflect.DeepEqual(former.Estimates, current.Estimates) {
+		a.ran = append(a.ran, current)
 	}
 	a.Policy = next
 	level := a.level()
 	a.Logger.SetLevel(min(level, a.Logger.GetLevel())) // so that the next line passes, whichever level it is
 	about := []any{
-		"t", now, "policy", is.Policy, "changed",
+		"t", now, "policy", current.Policy, "changed",
 		cmp.Or(changed, "nothing, but the policy was started anew"),
 	}
-	if was.Estimates != nil || is.Estimates != nil {
-		about = append(about, "estimates", is.Estimates)
+	if former.Estimates != nil || current.Estimates != nil {
+		about = append(about, "estimates", current.Estimates)
 	}
 	a.Logger.Info("reloaded", about...)
 	a.Logger.SetLevel(level)

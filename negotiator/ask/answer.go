@@ -213,18 +213,18 @@ func (p *printed) moves(c *whatif.ChangeAnswer) {
 	p.WriteString("\n")
 	t := cli.Table("", "job", "owner", "present", "what if", "by")
 	for _, m := range c.Moves[:min(len(c.Moves), shownMoves)] {
-		sign, by := "-", ""
+		sign, shift := "-", ""
 		switch {
 		case m.Before == nil:
 			sign = "+"
 		case m.After == nil:
 		case *m.After < *m.Before:
-			sign, by = "+", lasting(*m.Before-*m.After)+" earlier"
+			sign, shift = "+", lasting(*m.Before-*m.After)+" earlier"
 		default:
-			by = lasting(*m.After-*m.Before) + " later"
+			shift = lasting(*m.After-*m.Before) + " later"
 		}
 		t.AppendRow(table.Row{
-			sign, short(m.Job), short(m.Owner), p.instant(m.Before), p.instant(m.After), by,
+			sign, short(m.Job), short(m.Owner), p.instant(m.Before), p.instant(m.After), shift,
 		})
 	}
 	p.WriteString(t.Render() + "\n" + cli.More(len(c.Moves)+c.Unlisted-min(len(c.Moves), shownMoves)))

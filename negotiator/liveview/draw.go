@@ -95,15 +95,15 @@ func (v *View) visible(lines, wanted int) (rows int, more string) {
 
 // head says what is run, when it is, and how many jobs are where.
 func (v *View) head(r *negotiator.Report) string {
-	under, _ := r.State.Policy()
+	policy, _ := r.State.Policy()
 	if fallback := v.FallbackInUse(); fallback != "" {
-		under = fallback + " (fallback of " + under + ")"
+		policy = fallback + " (fallback of " + policy + ")"
 	}
 	width, _ := v.room()
 	to := v.Jobs - v.ended - len(v.held) - r.State.Waiting() - r.State.RunningJobs()
 	return inLines(
 		width, "   ",
-		fmt.Sprintf("%s under %s, %s s a second", v.Name, v.in(bold, cli.Line(under)), v.Speed),
+		fmt.Sprintf("%s under %s, %s s a second", v.Name, v.in(bold, cli.Line(policy)), v.Speed),
 		fmt.Sprintf("t = %d s", r.Delta.Now),
 		fmt.Sprintf("cycle %d took %s", v.cycles, r.Took.Round(10*time.Microsecond)),
 	) + inLines(
@@ -160,8 +160,8 @@ func (v *View) resources(s *backfill.State) string {
 	var b strings.Builder
 	width, _ := v.room()
 	for i, name := range s.Resources() {
-		if of := s.Capacity()[i]; of > 0 {
-			share := float64(s.Use()[i]) / float64(of)
+		if capacity := s.Capacity()[i]; capacity > 0 {
+			share := float64(s.Use()[i]) / float64(capacity)
 			_, _ = fmt.Fprintf(&b, "%-8s %s %5.1f %%\n", name, v.bar(share, min(40, max(1, width-18))), 100*share)
 		}
 	}

@@ -213,8 +213,8 @@ func (p *process) reconfigure(ctx context.Context, signals <-chan os.Signal, aga
 // reread reads HTCondor's configuration anew and applies all that can change, or nothing on an
 // error. Without HTCondor's configuration it does so with the YAML file.
 func (p *process) reread(ctx context.Context) error {
-	was := p.Source.HTCondor()
-	if was == nil {
+	former := p.Source.HTCondor()
+	if former == nil {
 		s, err := p.Source.Read()
 		if err == nil {
 			p.daemon.Configure(tuning(s))
@@ -227,7 +227,7 @@ func (p *process) reread(ctx context.Context) error {
 	}
 	p.Source.Use(next)
 	if err = p.apply(next); err != nil {
-		p.Source.Use(was)
+		p.Source.Use(former)
 		p.limits.Reread() // a limit may have been read meanwhile
 	}
 	return err

@@ -28,12 +28,12 @@ func TestHalfWidth(t *testing.T) {
 	half, ok = intervals.OfValues([]float64{7, 7, 7, 7})
 	require.True(t, ok)
 	require.Zero(t, half)
-	for _, of := range []struct {
+	for _, sample := range []struct {
 		weeks metrics.Weeks
 		mean  string
 	}{{nil, "mean_wait"}, {weeks[:3], "mean_wait"}, {weeks, "p95_wait"}, {make(metrics.Weeks, 4), "mean_wait"}} {
-		_, ok = intervals.OfMean(of.weeks, of.mean)
-		require.False(t, ok, "%v", of)
+		_, ok = intervals.OfMean(sample.weeks, sample.mean)
+		require.False(t, ok, "%v", sample)
 	}
 }
 

@@ -173,14 +173,14 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 	}
 	if j.Predictions {
 		for _, use := range []struct {
-			name string
-			of   func(row jobRow) backfill.Time
+			name  string
+			value func(row jobRow) backfill.Time
 		}{
 			{"estimate_order", func(row jobRow) backfill.Time { return r.Predicted(row.id).Order }},
 			{"estimate_backfill", func(row jobRow) backfill.Time { return r.Predicted(row.id).Backfill }},
 			{"estimate_running", func(row jobRow) backfill.Time { return r.Predicted(row.id).Running }},
 		} {
-			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.of(row), row.Started }))
+			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.value(row), row.Started }))
 		}
 	}
 	return all

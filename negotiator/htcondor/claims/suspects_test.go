@@ -12,8 +12,8 @@ import (
 )
 
 // claimed shows that a claim of a job began on a slot a second ago.
-func (d *desk) claimed(slot string, of observe.JobKey) {
-	d.slot(slot, func(s *observe.Slot) { s.ClaimBegan, s.ClaimBeganFor = d.now.Add(time.Second), of })
+func (d *desk) claimed(slot string, job observe.JobKey) {
+	d.slot(slot, func(s *observe.Slot) { s.ClaimBegan, s.ClaimBeganFor = d.now.Add(time.Second), job })
 }
 
 // slot changes a slot of the last snapshot, which nobody else has.
@@ -155,7 +155,7 @@ func TestSuspectsAreForgotten(t *testing.T) {
 // TestLeftOutFor says for whom a slot is left out: for the schedd whose starts failed, or for
 // everybody if there are several, or only one in the pool.
 func TestLeftOutFor(t *testing.T) {
-	of := func(name string) *string { return &name }
+	schedd := func(name string) *string { return &name }
 	for name, c := range map[string]struct {
 		suspects map[string]time.Duration // until, by schedd
 		schedds  []string
@@ -163,17 +163,17 @@ func TestLeftOutFor(t *testing.T) {
 	}{
 		"nobody": {schedds: []string{"s", "z"}},
 		"the only schedd": {
-			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s"}, want: of(track.Everybody),
+			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s"}, want: schedd(track.Everybody),
 		},
 		"one schedd": {
-			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s", "z"}, want: of("s"),
+			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s", "z"}, want: schedd("s"),
 		},
 		"two schedds": {
 			suspects: map[string]time.Duration{"s": 1, "z": 1}, schedds: []string{"s", "z"},
-			want: of(track.Everybody),
+			want: schedd(track.Everybody),
 		},
 		"one, and one before": {
-			suspects: map[string]time.Duration{"s": 1, "z": 0}, schedds: []string{"s", "z"}, want: of("s"),
+			suspects: map[string]time.Duration{"s": 1, "z": 0}, schedds: []string{"s", "z"}, want: schedd("s"),
 		},
 		"the pause has ended":   {suspects: map[string]time.Duration{"s": 0}, schedds: []string{"s"}},
 		"both pauses are ended": {suspects: map[string]time.Duration{"s": 0, "z": 0}, schedds: []string{"s", "z"}},
