@@ -106,8 +106,7 @@ func inHTCondor() string {
 // inMarkdown writes a table of our knobs.
 func inMarkdown() string {
 	var text strings.Builder
-	text.WriteString("\n| knob | key in the YAML file | kind | default | changes at | what it says |\n" +
-		"|---|---|---|---|---|---|\n")
+	text.WriteString("\n| knob | key in the YAML file | kind | default | changes at |\n|---|---|---|---|---|\n")
 	for _, s := range config.Settings() {
 		if !strings.HasPrefix(s.Knob, "BACKFILL_") {
 			continue
@@ -116,8 +115,7 @@ func inMarkdown() string {
 		if s.Restart {
 			at = "restart"
 		}
-		fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s | %s |\n", s.Knob, code(s.Key), s.Kind, code(s.KnobDefault), at,
-			strings.ReplaceAll(s.Doc, "|", "\\|"))
+		fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s |\n", s.Knob, code(s.Key), s.Kind, code(s.KnobDefault), at)
 	}
 	return text.String() + "\n"
 }

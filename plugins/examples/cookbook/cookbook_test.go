@@ -57,17 +57,21 @@ func TestPoliciesConform(t *testing.T) {
 	}
 }
 
-// TestThePageHasTheFiles compares the code on the page with the files that it names.
+// TestThePageHasTheFiles compares the code on the page with the files that it names, without their
+// package clauses and imports.
 func TestThePageHasTheFiles(t *testing.T) {
 	const page = "../../COOKBOOK.md"
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	var shown []string
+	imports := regexp.MustCompile("(?s)^package cookbook\n\nimport (?:\".*?\"|\\(.*?\n\\))\n\n")
 	block := regexp.MustCompile("(?s)(\\[\\w+\\.go\\]\\((examples/cookbook/(\\w+\\.go))\\):\n\n```go\n).*?```")
 	fresh := block.ReplaceAllFunc(text, func(old []byte) []byte {
 		parts := block.FindSubmatch(old)
 		code, missing := os.ReadFile("../../" + string(parts[2]))
 		require.NoError(t, missing)
+		require.Regexp(t, imports, string(code))
+		code = imports.ReplaceAll(code, nil)
 		shown = append(shown, string(parts[3]))
 		return slices.Concat(parts[1], code, []byte("```"))
 	})

@@ -1,5 +1,5 @@
-// Package cookbook holds the policies of plugins/COOKBOOK.md, which shows each file as it is. Every
-// policy is small and has one purpose, which integration/cookbook_test.go asks of it in
+// Package cookbook holds the policies of plugins/COOKBOOK.md, which shows the code of each file.
+// Every policy is small and has one purpose, which integration/cookbook_test.go asks of it in
 // simulations.
 //
 //   - cookbook.go: the list of them
