@@ -67,7 +67,7 @@ soak: ## what is still wrong? everything that searches for faults, each fuzz tar
 bench: ## is it fast? the benchmarks, six times each, for benchstat
 	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
 
-identical: ## are the schedules still the same? forty runs over eight traces, against the commit REF (four minutes)
+identical: ## are the schedules still the same? forty runs over eight traces, against the commit REF (two minutes)
 	.ci/identical $(REF)
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
