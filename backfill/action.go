@@ -36,11 +36,11 @@ type Action struct {
 
 // begin gives a job that starts its new record. It changes nothing and returns an error if the job
 // does not fit there for its estimate.
-func (c *Cycle) begin(was, next *record) error {
-	if was.placement != nil && !was.sameSpan(next) && next.end == next.start+next.job.Estimate {
+func (c *Cycle) begin(former, next *record) error {
+	if former.placement != nil && !former.sameSpan(next) && next.end == next.start+next.job.Estimate {
 		return c.move(next) // its old place is taken out of the profile once, to ask and to move it
 	}
-	if err := c.misfit(was, next.placement, next.start); err != nil {
+	if err := c.misfit(former, next.placement, next.start); err != nil {
 		return err
 	}
 	c.set(next.job.ID, next)

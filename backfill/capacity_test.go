@@ -172,9 +172,9 @@ func (p *shifting) takeOver(main backfill.Decider) {
 		p.check()
 	case 2:
 		for _, name := range []string{"wfp", "area"} { // each for one round
-			by, err := backfill.OrderNamed(name)
+			order, err := backfill.OrderNamed(name)
 			require.NoError(p.t, err)
-			require.NoError(p.t, p.host.Change(by, main, main))
+			require.NoError(p.t, p.host.Change(order, main, main))
 			_, err = p.host.Decide(p.t.Context(), backfill.Round{Now: p.now})
 			require.NoError(p.t, err)
 		}

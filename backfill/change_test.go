@@ -39,7 +39,7 @@ func variants() (all []variant) {
 }
 
 // deciders makes a variant and its fallback.
-func (v variant) deciders(t *testing.T) (by backfill.Order, main, fallback backfill.Decider) {
+func (v variant) deciders(t *testing.T) (ordering backfill.Order, main, fallback backfill.Decider) {
 	t.Helper()
 	main = link(t, v.policy, v.options)
 	return order(t, v.order), main, link(t, policies.FallbackFor(main.Spec()).Name, nil)
@@ -52,12 +52,12 @@ func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
 	for seed := range thorough.Cases[uint64](20, 60) {
 		random := rand.New(rand.NewPCG(seed, 9))
-		of := all[random.IntN(len(all))]
+		chosen := all[random.IntN(len(all))]
 		start := func() *conformance.Run {
-			by, main, fallback := of.deciders(t)
+			order, main, fallback := chosen.deciders(t)
 			run, err := conformance.Start(seed, main)
 			require.NoError(t, err)
-			require.NoError(t, run.Host.Change(by, main, fallback))
+			require.NoError(t, run.Host.Change(order, main, fallback))
 			run.Host.SetPlanning(planningOf(seed))
 			return run
 		}
@@ -65,12 +65,12 @@ func TestChangesOnTheWay(t *testing.T) {
 		never := func(r backfill.Refusal) { require.NoError(t, r.Err, "seed %d: %s at %d", seed, r.Policy, r.Now) }
 		for range 100 {
 			if random.IntN(4) == 0 {
-				of = all[random.IntN(len(all))]
-				require.NoError(t, changed.Host.Change(of.deciders(t)))
+				chosen = all[random.IntN(len(all))]
+				require.NoError(t, changed.Host.Change(chosen.deciders(t)))
 				require.NoError(t, renewed.Renew())
-				by, main, fallback := of.deciders(t)
+				order, main, fallback := chosen.deciders(t)
 				var err error
-				renewed.Host, err = backfill.NewHost(renewed.Host.State, by, main, fallback, never)
+				renewed.Host, err = backfill.NewHost(renewed.Host.State, order, main, fallback, never)
 				require.NoError(t, err)
 				renewed.Host.SetPlanning(planningOf(seed))
 			}
@@ -78,14 +78,14 @@ func TestChangesOnTheWay(t *testing.T) {
 			require.NoError(t, err)
 			got, err := changed.Next(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, want, got, "seed %d: %s by %s", seed, of.policy, of.order)
+			require.Equal(t, want, got, "seed %d: %s by %s", seed, chosen.policy, chosen.order)
 			name, guarantees := changed.Host.State.Policy()
-			require.Equal(t, []any{of.policy, link(t, of.policy, nil).Spec().Guarantees}, []any{name, guarantees})
+			require.Equal(t, []any{chosen.policy, link(t, chosen.policy, nil).Spec().Guarantees}, []any{name, guarantees})
 			changed.Check()
 			// Advice may be broken: Maui with HIGHEST keeps the reservations of other jobs, which
 			// may be in the way of the head of the queue.
 			for _, f := range changed.Findings() {
-				require.True(t, f.Rule.Advice(), "%s by %s: %s: %v", of.policy, of.order, f.Rule, f)
+				require.True(t, f.Rule.Advice(), "%s by %s: %s: %v", chosen.policy, chosen.order, f.Rule, f)
 			}
 		}
 	}

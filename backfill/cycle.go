@@ -164,26 +164,26 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		return
 	}
 	now := c.round.Now
-	was := *r // r is of the new record once that is set
-	next := was
+	former := *r // r is of the new record once that is set
+	next := former
 	next.phase, next.placement, next.lifted = running, at, CauseNone
-	next.start, next.end = now, now+was.job.runs(c.s.guarantees)
+	next.start, next.end = now, now+former.job.runs(c.s.guarantees)
 	run := next.end
-	later := c.besideOthers(r) && run != now+was.job.Estimate
+	later := c.besideOthers(r) && run != now+former.job.Estimate
 	if later {
-		next.end = now + was.job.Estimate
+		next.end = now + former.job.Estimate
 	}
 	if err := c.begin(r, &next); err != nil {
 		c.fail("start job %d: %w", j.ID, err)
 		return
 	}
-	if was.promised && c.s.guarantees && now > was.guarantee {
-		c.broken = append(c.broken, Broken{Job: was.job, Promised: was.guarantee, Now: now, Cause: was.lifted})
+	if former.promised && c.s.guarantees && now > former.guarantee {
+		c.broken = append(c.broken, Broken{Job: former.job, Promised: former.guarantee, Now: now, Cause: former.lifted})
 	}
 	if later {
-		c.backfilled = append(c.backfilled, planned{run, was.job})
+		c.backfilled = append(c.backfilled, planned{run, former.job})
 	}
-	if was.placement != nil {
+	if former.placement != nil {
 		c.fromPlan++
 	}
 	c.started = append(c.started, Started{

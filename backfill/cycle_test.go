@@ -743,9 +743,9 @@ func TestReturningJobMayBeEdited(t *testing.T) {
 			accept(t, s, backfill.Round{Events: submitted(one)}, func(c *backfill.Cycle) { c.Start(one, on(0, 1)) })
 			accept(t, s, backfill.Round{Now: 1, Events: append(back,
 				backfill.Event{Kind: backfill.Changed, Job: job(1, 0, 20, 2)})}, nil)
-			is := jobState(t, s, 1)
-			require.False(t, is.Running)
-			require.Equal(t, backfill.Time(20), is.Job.Estimate)
+			found := jobState(t, s, 1)
+			require.False(t, found.Running)
+			require.Equal(t, backfill.Time(20), found.Job.Estimate)
 		})
 	}
 }

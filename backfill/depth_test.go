@@ -182,8 +182,8 @@ func TestPlanningOfTheHost(t *testing.T) {
 	old, err := backfill.Link(unaware, nil)
 	require.NoError(t, err)
 	s := newState(t, cpus(4))
-	by := order(t, "ljf")
-	h, err := backfill.NewHost(s, by, old, old, nil)
+	longest := order(t, "ljf")
+	h, err := backfill.NewHost(s, longest, old, old, nil)
 	require.NoError(t, err)
 	one := backfill.Planning{Depth: 1, Reorder: true}
 	h.SetPlanning(one)
@@ -193,13 +193,13 @@ func TestPlanningOfTheHost(t *testing.T) {
 	require.Equal(t, started(2, 3), ids(s.FirstWaiting(9)), "in order of jobs")
 
 	aware := link(t, "conservative", nil)
-	require.NoError(t, h.Change(by, aware, aware))
+	require.NoError(t, h.Change(longest, aware, aware))
 	decide(t, h, 1, submitted(job(4, 1, 10, 4), job(5, 1, 50, 4))...)
 	require.Equal(t, one, s.Planning())
 	require.Equal(t, 2, s.BeyondDepth())
 	require.Equal(t, started(5, 3, 2, 4), ids(s.FirstWaiting(9)), "by ljf")
 
-	renewed, err := backfill.NewHost(s, by, aware, aware, nil)
+	renewed, err := backfill.NewHost(s, longest, aware, aware, nil)
 	require.NoError(t, err)
 	decide(t, renewed, 2, backfill.Event{Kind: backfill.Wake})
 	require.Equal(t, one, s.Planning(), "as the state has it")
@@ -216,7 +216,7 @@ func TestPlanningOfTheHost(t *testing.T) {
 
 	easy := link(t, "easy", nil)
 	renewed.SetPlanning(one)
-	require.NoError(t, renewed.Change(by, easy, easy))
+	require.NoError(t, renewed.Change(longest, easy, easy))
 	decide(t, renewed, 4, backfill.Event{Kind: backfill.Wake})
 	require.Equal(t, backfill.Planning{}, s.Planning())
 }

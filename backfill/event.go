@@ -143,16 +143,16 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 			return fmt.Errorf("candidate set %d: bundle %d is not in ascending order", c.ID, id)
 		}
 	}
-	of, what := len(c.Candidates.Slots), "slots"
+	choices, what := len(c.Candidates.Slots), "slots"
 	if n := len(c.Candidates.Bundles); n > 0 {
-		if of > 0 {
+		if choices > 0 {
 			return fmt.Errorf("candidate set %d: has %d slots and %d bundles: a job takes the one or the other", c.ID,
-				of, n)
+				choices, n)
 		}
-		of, what = n, "bundles"
+		choices, what = n, "bundles"
 	}
-	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != of {
-		return fmt.Errorf("candidate set %d: %d ranks for %d %s", c.ID, ranks, of, what)
+	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != choices {
+		return fmt.Errorf("candidate set %d: %d ranks for %d %s", c.ID, ranks, choices, what)
 	}
 	return nil
 }

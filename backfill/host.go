@@ -309,12 +309,12 @@ func (e *refusedError) Unwrap() error { return e.err }
 // take opens the round, lets the decider act, closes the round, and stores the decision in d. It
 // returns a [refusedError] if the round was valid but the decider made no decision or an impossible
 // one.
-func (s *State) take(ctx context.Context, r *Round, by Decider, d *Decision) error {
+func (s *State) take(ctx context.Context, r *Round, decider Decider, d *Decision) error {
 	t, err := s.begin(r)
 	if err != nil {
 		return err
 	}
-	if err = by.Decide(ctx, t); err != nil {
+	if err = decider.Decide(ctx, t); err != nil {
 		t.Rollback()
 		return &refusedError{err}
 	}

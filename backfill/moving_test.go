@@ -15,11 +15,11 @@ import (
 )
 
 // newOrderedHost creates a host for a driver's pool with the given policy and order.
-func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, by backfill.Order) *backfill.Host {
+func newOrderedHost(t *testing.T, d *conformance.Driver, main backfill.Decider, order backfill.Order) *backfill.Host {
 	t.Helper()
 	fallback, err := backfill.Link(policies.FallbackFor(main.Spec()), nil)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), by, main, fallback,
+	h, err := backfill.NewHost(backfill.NewState(d.Resources(), d.Rule()), order, main, fallback,
 		func(r backfill.Refusal) {
 			require.NoError(t, r.Err, "%s was refused at %d", r.Policy, r.Now)
 		})
@@ -57,18 +57,18 @@ func TestQueueFollowsTheOrder(t *testing.T) {
 }
 
 // sortedBy returns the jobs sorted by their keys at a moment, then in the order of jobs.
-func sortedBy(jobs []*backfill.Job, by backfill.Order, at backfill.Moment) []*backfill.Job {
+func sortedBy(jobs []*backfill.Job, order backfill.Order, at backfill.Moment) []*backfill.Job {
 	jobs = slices.Clone(jobs)
 	slices.SortFunc(jobs, func(a, b *backfill.Job) int {
-		keyA, _ := by(a, at)
-		keyB, _ := by(b, at)
+		keyA, _ := order(a, at)
+		keyB, _ := order(b, at)
 		return cmp.Or(cmp.Compare(keyA, keyB), backfill.Compare(a, b))
 	})
 	return jobs
 }
 
 // requireFirst requires that every started job was before every waiting job in the queue's order.
-func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, by backfill.Order,
+func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.Job, order backfill.Order,
 	at backfill.Moment,
 ) {
 	var all []*backfill.Job
@@ -76,7 +76,7 @@ func requireFirst(t require.TestingT, d backfill.Decision, waiting []*backfill.J
 		all = append(all, s.Job)
 	}
 	all = append(all, waiting...)
-	require.Equal(t, ids(sortedBy(all, by, at)), ids(all))
+	require.Equal(t, ids(sortedBy(all, order, at)), ids(all))
 }
 
 // TestOvertaking checks that a short job overtakes a long one that came earlier when both have
@@ -117,13 +117,13 @@ func TestAskedOnce(t *testing.T) {
 		0: {3, 4, 4, 4, 4}, backfill.WithTime: {3, 6, 9, 12, 15}, backfill.WithCapacity: {3, 4, 4, 7, 7},
 	} {
 		asked := 0
-		by := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+		order := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 			asked++
 			return -float64(j.Waited(at.Now)), moves
 		}
 		s := newState(t, cpus(4))
 		easy := link(t, "easy", nil)
-		h, err := backfill.NewHost(s, by, easy, easy, nil)
+		h, err := backfill.NewHost(s, order, easy, easy, nil)
 		require.NoError(t, err)
 		decide(t, h, 0, submitted(job(0, 0, 100, 4), job(1, 0, 50, 4), job(2, 0, 50, 4))...)
 		require.Equal(t, want[0], asked, "each job at its arrival")
@@ -156,14 +156,14 @@ func BenchmarkKeys(b *testing.B) {
 	for _, name := range []string{"sjf", "area", "wfp"} {
 		for _, n := range []int{100, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d waiting", name, n), func(b *testing.B) {
-				by, err := backfill.OrderNamed(name)
+				order, err := backfill.OrderNamed(name)
 				require.NoError(b, err)
 				spec := backfill.PolicySpec{Name: "idle", New: func(backfill.Values) (backfill.Policy, error) {
 					return backfill.PolicyFunc(func(c *backfill.Cycle) { drain(c) }), nil
 				}}
 				idle, err := backfill.Link(spec, nil)
 				require.NoError(b, err)
-				h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, 0), by, idle, idle, nil)
+				h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, 0), order, idle, idle, nil)
 				require.NoError(b, err)
 				r := backfill.Round{
 					Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},

@@ -129,8 +129,8 @@ func exactArea(j *backfill.Job, has backfill.Vector) *big.Rat {
 	share := new(big.Rat)
 	for i, amount := range j.Total() {
 		if has[i] > 0 {
-			if of := big.NewRat(amount, has[i]); of.Cmp(share) > 0 {
-				share = of
+			if part := big.NewRat(amount, has[i]); part.Cmp(share) > 0 {
+				share = part
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func TestQueueIsSorted(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		asked := order(t, rapid.SampledFrom(orders).Draw(rt, "order"))
-		by := func(j *backfill.Job) float64 {
+		keyOf := func(j *backfill.Job) float64 {
 			key, _ := asked(j, backfill.Moment{Capacity: cpus(8)})
 			return key
 		}
@@ -241,15 +241,15 @@ func TestQueueIsSorted(t *testing.T) {
 				Cluster: rapid.Int64Range(0, 1).Draw(rt, "cluster"),
 			}
 			jobs = append(jobs, j)
-			events = append(events, backfill.Event{Kind: backfill.Submitted, Job: j, Key: by(j)})
+			events = append(events, backfill.Event{Kind: backfill.Submitted, Job: j, Key: keyOf(j)})
 		}
 		s := newState(t, cpus(8))
 		accept(t, s, backfill.Round{Events: events}, nil)
 		slices.SortFunc(jobs, func(a, b *backfill.Job) int {
 			switch {
-			case by(a) < by(b):
+			case keyOf(a) < keyOf(b):
 				return -1
-			case by(a) > by(b):
+			case keyOf(a) > keyOf(b):
 				return 1
 			}
 			return backfill.Compare(a, b)

@@ -194,7 +194,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range thorough.Share(turn, 3, 12) {
-				by := orders[seed%uint64(len(orders))]
+				order := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
 					d := conformance.NewDriver(seed)
 					if seed%4 == 3 {
@@ -202,7 +202,7 @@ func TestSameSeedSameDecisions(t *testing.T) {
 					}
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 					d.Predicted = !d.Exact && seed/4%2 == 0
-					h := newOrderedHost(t, d, main, by.Order)
+					h := newOrderedHost(t, d, main, order.Order)
 					h.SetPlanning(planningOf(seed))
 					var decisions []backfill.Decision
 					for range 60 {
@@ -217,20 +217,20 @@ func TestSameSeedSameDecisions(t *testing.T) {
 				}
 				same := func(s *backfill.State) *backfill.State { return s }
 				want := run(link(t, spec.Name, nil), same)
-				require.Equal(t, want, run(link(t, spec.Name, nil), same), "seed %d, %s: again", seed, by.Name)
-				require.Equal(t, want, run(afresh{t, spec.Name}, same), "seed %d, %s: without memory", seed, by.Name)
+				require.Equal(t, want, run(link(t, spec.Name, nil), same), "seed %d, %s: again", seed, order.Name)
+				require.Equal(t, want, run(afresh{t, spec.Name}, same), "seed %d, %s: without memory", seed, order.Name)
 				require.Equal(t, want, run(link(t, spec.Name, nil), func(s *backfill.State) *backfill.State {
 					restored, err := backfill.Restore(s.Snapshot())
 					require.NoError(t, err)
 					return restored
-				}), "seed %d, %s: restored", seed, by.Name)
+				}), "seed %d, %s: restored", seed, order.Name)
 				random := rand.New(rand.NewPCG(seed, 4))
 				require.Equal(t, want, run(link(t, spec.Name, nil), func(s *backfill.State) *backfill.State {
 					if random.IntN(3) == 0 {
 						return s.Clone() // a clone has no memo
 					}
 					return s
-				}), "seed %d, %s: forgetful", seed, by.Name)
+				}), "seed %d, %s: forgetful", seed, order.Name)
 			}
 		})
 	}

@@ -52,10 +52,10 @@ func TestRekey(t *testing.T) {
 				Request: Vector{1}, Estimate: Time(rapid.IntRange(1, 50).Draw(t, "estimate")),
 				Position: QueuePosition{Cluster: int64(id)},
 			}
-			is := rapid.SampledFrom([]phase{waiting, waiting, waiting, held}).Draw(t, "phase")
-			r := record{job: j, phase: is, key: key.Draw(t, "key")}
+			stage := rapid.SampledFrom([]phase{waiting, waiting, waiting, held}).Draw(t, "phase")
+			r := record{job: j, phase: stage, key: key.Draw(t, "key")}
 			require.NoError(t, s.set(id, &r, false, new(record)))
-			if is == waiting && rapid.IntRange(0, 4).Draw(t, "reserved") == 0 {
+			if stage == waiting && rapid.IntRange(0, 4).Draw(t, "reserved") == 0 {
 				reserved[id] = true
 				s.queue.reserve(queued{r.key, j}, true)
 			}

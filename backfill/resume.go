@@ -34,12 +34,12 @@ func (h *Host) Resume(snap Snapshot) error {
 func (s *State) checkPlan() (err error) {
 	overfull := map[SlotID]bool{}
 	isOverfull := func(c Chunks) bool {
-		is, known := overfull[c.Slot]
+		over, known := overfull[c.Slot]
 		if !known {
-			is = s.profile.Overfull(c.Slot, s.now)
-			overfull[c.Slot] = is
+			over = s.profile.Overfull(c.Slot, s.now)
+			overfull[c.Slot] = over
 		}
-		return is
+		return over
 	}
 	s.planned.Scan(func(p planned) bool {
 		r := s.jobs.Find(p.job.ID)

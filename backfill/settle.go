@@ -75,8 +75,8 @@ func (c *Cycle) giveWay() {
 func (c *Cycle) stillHeld() (jobs []HeldJob) {
 	for _, h := range c.held {
 		r, ok := c.s.jobs.Get(h.Job.ID)
-		is := ok && r.job == h.Job && r.phase == held
-		if is && !slices.ContainsFunc(jobs, func(o HeldJob) bool { return o.Job == h.Job }) {
+		current := ok && r.job == h.Job && r.phase == held
+		if current && !slices.ContainsFunc(jobs, func(o HeldJob) bool { return o.Job == h.Job }) {
 			jobs = append(jobs, HeldJob{Job: r.job, Reason: r.hold})
 		}
 	}

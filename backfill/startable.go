@@ -39,7 +39,7 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 				continue
 			}
 			last = l.job
-			was := *c.s.jobs.Find(last.ID)
+			former := *c.s.jobs.Find(last.ID)
 			if !yield(last, fitting[0].at) {
 				return
 			}
@@ -47,9 +47,9 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 			switch {
 			case now.phase == waiting:
 				left = append(left, l.shape)
-			case was.placement != nil && was.start > c.round.Now:
-				regained = append(regained, slotsOf(was.placement)...)
-				fitting = c.again(fitting, &l.queued, freedFrom(&was, now))
+			case former.placement != nil && former.start > c.round.Now:
+				regained = append(regained, slotsOf(former.placement)...)
+				fitting = c.again(fitting, &l.queued, freedFrom(&former, now))
 				continue
 			}
 			fitting = fitting.advance(c)
@@ -60,11 +60,11 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 
 // freedFrom returns from when on room is free that a job gave up when it started before its planned
 // start: by its old record it was planned, by the new one it runs.
-func freedFrom(was, now *record) Time {
-	if len(was.placement) == 1 && now.placement.Equal(was.placement) {
-		return max(was.start, now.end)
+func freedFrom(former, now *record) Time {
+	if len(former.placement) == 1 && now.placement.Equal(former.placement) {
+		return max(former.start, now.end)
 	}
-	return was.start
+	return former.start
 }
 
 // again returns the lanes of a pass behind a job that it started, after the job has given up its

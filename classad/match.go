@@ -11,13 +11,13 @@ var (
 )
 
 func newMatchAd() record {
-	of := func(side, name string) ast.Expr { return ast.NewSelect(0, ast.NewAttr(0, side, false), name) }
+	attribute := func(side, name string) ast.Expr { return ast.NewSelect(0, ast.NewAttr(0, side, false), name) }
 	t := ast.NewRecord(0)
-	t.Set("symmetricMatch", ast.NewBinary(0, ast.And, of("RIGHT", "requirements"), of("LEFT", "requirements")))
-	t.Set("leftMatchesRight", of("RIGHT", "requirements"))
-	t.Set("rightMatchesLeft", of("LEFT", "requirements"))
-	t.Set("leftRankValue", of("LEFT", "rank"))
-	t.Set("rightRankValue", of("RIGHT", "rank"))
+	t.Set("symmetricMatch", ast.NewBinary(0, ast.And, attribute("RIGHT", "requirements"), attribute("LEFT", "requirements")))
+	t.Set("leftMatchesRight", attribute("RIGHT", "requirements"))
+	t.Set("rightMatchesLeft", attribute("LEFT", "requirements"))
+	t.Set("leftRankValue", attribute("LEFT", "rank"))
+	t.Set("rightRankValue", attribute("RIGHT", "rank"))
 	return recordOf(t)
 }
 

@@ -277,10 +277,10 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 // name.
 func (p *Parser) parseLine(at *path, line string) (*path, error) {
 	if next := at.likely; next != nil {
-		const is = " = "
+		const equals = " = "
 		n := len(next.name.text)
-		if len(line) >= n+len(is) && line[n:n+len(is)] == is && line[:n] == next.name.text {
-			return next, p.lineValue(next, line[n+len(is):])
+		if len(line) >= n+len(equals) && line[n:n+len(equals)] == equals && line[:n] == next.name.text {
+			return next, p.lineValue(next, line[n+len(equals):])
 		}
 	}
 	if isEmptyLine(line) {

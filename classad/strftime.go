@@ -184,36 +184,36 @@ func (t *brokenTime) word(v conversion) (string, bool) {
 // numeral returns the number for a conversion, with its default width and padding; ok is false if
 // it stands for no number.
 func (t *brokenTime) numeral(verb byte) (n int64, width int, fill byte, ok bool) {
-	of := func(n, width int, fill byte) (int64, int, byte, bool) { return int64(n), width, fill, true }
+	number := func(n, width int, fill byte) (int64, int, byte, bool) { return int64(n), width, fill, true }
 	switch verb {
 	case 'd':
-		return of(t.day, 2, '0')
+		return number(t.day, 2, '0')
 	case 'e':
-		return of(t.day, 2, ' ')
+		return number(t.day, 2, ' ')
 	case 'H':
-		return of(t.hour, 2, '0')
+		return number(t.hour, 2, '0')
 	case 'k':
-		return of(t.hour, 2, ' ')
+		return number(t.hour, 2, ' ')
 	case 'I':
-		return of(t.hour12(), 2, '0')
+		return number(t.hour12(), 2, '0')
 	case 'l':
-		return of(t.hour12(), 2, ' ')
+		return number(t.hour12(), 2, ' ')
 	case 'j':
-		return of(t.yearday+1, 3, '0')
+		return number(t.yearday+1, 3, '0')
 	case 'm':
-		return of(t.month+1, 2, '0')
+		return number(t.month+1, 2, '0')
 	case 'M':
-		return of(t.minute, 2, '0')
+		return number(t.minute, 2, '0')
 	case 'S':
-		return of(t.second, 2, '0')
+		return number(t.second, 2, '0')
 	case 'u':
-		return of((t.weekday-1+7)%7+1, 1, '0')
+		return number((t.weekday-1+7)%7+1, 1, '0')
 	case 'w':
-		return of(t.weekday, 1, '0')
+		return number(t.weekday, 1, '0')
 	case 'U':
-		return of((t.yearday-t.weekday+7)/7, 2, '0')
+		return number((t.yearday-t.weekday+7)/7, 2, '0')
 	case 'W':
-		return of((t.yearday-(t.weekday-1+7)%7+7)/7, 2, '0')
+		return number((t.yearday-(t.weekday-1+7)%7+7)/7, 2, '0')
 	default:
 		return t.yearNumeral(verb)
 	}

@@ -41,9 +41,9 @@ func timeArithmetic(op ast.Op, x, y Value) Value {
 	return errorValue
 }
 
-func moved(t Value, by int64) Value {
+func moved(t Value, shift int64) Value {
 	seconds, offset := t.asAbsTime()
-	return absTime(seconds+by, offset)
+	return absTime(seconds+shift, offset)
 }
 
 // compareTimes compares two times of the same kind, absolute ones by the instant only. The result

@@ -140,7 +140,7 @@ func (a *audit) hold(s *backfill.Started) error {
 // and returns what it held.
 func (a *audit) release(id backfill.JobID) holding {
 	h := &a.holding[a.index[id]]
-	was, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
+	former, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
 	for _, chunks := range h.at {
 		takes := a.takes(job, chunks.Slot)
 		a.used[chunks.Slot].AddScaled(takes, -int64(chunks.Count))
@@ -151,7 +151,7 @@ func (a *audit) release(id backfill.JobID) holding {
 	}
 	a.free = append(a.free, a.index[id])
 	*h, a.index[id] = holding{}, -1
-	return was
+	return former
 }
 
 // checkTimes checks the run times that a job is planned with against the one that it requests.

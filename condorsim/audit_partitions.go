@@ -67,9 +67,9 @@ func (a *audit) checkWhole(s *backfill.Started) error {
 				a.slots[chunks.Slot].Name)
 		}
 	}
-	cpus, is := a.whole[sameSlots(names)]
+	cpus, known := a.whole[sameSlots(names)]
 	switch need := a.w.Jobs[s.Job.ID].Cpus; {
-	case !is:
+	case !known:
 		return a.violation(s.Job.ID, "started on the slots %v, which are no partition", names)
 	case cpus < need:
 		return a.violation(s.Job.ID, "started on a partition of %d cpus (%v), and needs %d", cpus, names, need)

@@ -46,10 +46,10 @@ func busy(t *testing.T) *condorsim.Workload {
 }
 
 // late delays the reported end of job 3 (ID 2).
-func late(by backfill.Time) func(*negotiator.Delta) {
+func late(delay backfill.Time) func(*negotiator.Delta) {
 	return func(d *negotiator.Delta) {
 		if i := slices.Index(d.Completed, 2); i >= 0 {
-			d.Now += by
+			d.Now += delay
 		}
 	}
 }

@@ -16,16 +16,16 @@ import (
 
 // changing switches to another policy after some of the cycles.
 type changing struct {
-	t       *testing.T
-	random  *rand.Rand
-	changes chan negotiator.Change
-	made    int
-	lifted  int            // promises
-	by      map[string]int // number of decisions by policy
+	t         *testing.T
+	random    *rand.Rand
+	changes   chan negotiator.Change
+	made      int
+	lifted    int            // promises
+	decisions map[string]int // number of decisions by policy
 }
 
 func (c *changing) Cycle(r *negotiator.Report) error {
-	c.by[r.Decision.By]++
+	c.decisions[r.Decision.By]++
 	c.lifted += r.Decision.Lifted
 	if c.random.IntN(5) > 0 {
 		return nil
@@ -64,13 +64,13 @@ func TestPoliciesChangeOnTheWay(t *testing.T) {
 	for seed := range uint64(20) {
 		c := link(t, "conservative", nil)
 		changes := make(chan negotiator.Change, 1)
-		sink := &changing{t: t, random: rand.New(rand.NewPCG(seed, 3)), changes: changes, by: map[string]int{}}
+		sink := &changing{t: t, random: rand.New(rand.NewPCG(seed, 3)), changes: changes, decisions: map[string]int{}}
 		c.Changes = changes
 		result, err := condorsim.Run(t.Context(), newWorkload(t, jobs...), c, nil, sink)
 		require.NoError(t, err)
 		require.Empty(t, result.Refusals)
 		require.Greater(t, sink.made, 10)
-		require.Greater(t, len(sink.by), 5)
+		require.Greater(t, len(sink.decisions), 5)
 		for i, o := range result.Outcomes {
 			require.True(t, o.Ended, "job %d", i)
 			require.EqualValues(t, jobs[i].Run, o.End-o.Start)

@@ -120,7 +120,7 @@ func (r *Result) predictions() (list metrics.Measures) {
 	}
 	uses := []struct {
 		name, label string
-		of          func(estimate.Uses) backfill.Time
+		prediction  func(estimate.Uses) backfill.Time
 	}{
 		{"_order", " (order)", func(u estimate.Uses) backfill.Time { return u.Order }},
 		{"_backfill", " (backfill)", func(u estimate.Uses) backfill.Time { return u.Backfill }},
@@ -132,7 +132,7 @@ func (r *Result) predictions() (list metrics.Measures) {
 		uses[0].name, uses[0].label = "", ""
 	}
 	for _, use := range uses {
-		accuracy, under, off := r.quality(use.of)
+		accuracy, overruns, off := r.quality(use.prediction)
 		list = append(
 			list,
 			metrics.Measure{
@@ -141,7 +141,7 @@ func (r *Result) predictions() (list metrics.Measures) {
 			},
 			metrics.Measure{
 				Name: "prediction_too_short" + use.name, Label: "predicted too short" + use.label,
-				Unit: metrics.Share, Value: under,
+				Unit: metrics.Share, Value: overruns,
 			},
 			metrics.Measure{
 				Name: "prediction_error" + use.name, Label: "mean error of predictions" + use.label,
@@ -154,20 +154,20 @@ func (r *Result) predictions() (list metrics.Measures) {
 
 // quality returns how good the predictions are that the function selects, over the completed jobs:
 // their mean accuracy, the share of the jobs that ran longer than predicted, and their mean error.
-func (r *Result) quality(of func(estimate.Uses) backfill.Time) (accuracy, under, off float64) {
+func (r *Result) quality(prediction func(estimate.Uses) backfill.Time) (accuracy, overruns, off float64) {
 	var n float64
 	for i, o := range r.Outcomes {
 		if !o.Ended {
 			continue
 		}
-		predicted, ran := of(r.Predictions[i]), max(1, o.End-o.Start)
+		predicted, ran := prediction(r.Predictions[i]), max(1, o.End-o.Start)
 		n++
 		accuracy += float64(min(predicted, ran)) / float64(max(predicted, ran))
 		if predicted < ran {
-			under++
+			overruns++
 		}
 		off += float64(max(predicted, ran) - min(predicted, ran))
 	}
 	n = max(n, 1)
-	return accuracy / n, under / n, off / n
+	return accuracy / n, overruns / n, off / n
 }

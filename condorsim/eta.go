@@ -222,17 +222,17 @@ func (t *teller) Cycle(r *negotiator.Report) error {
 
 // tell plays a copy ahead, and notes what its jobs are told.
 func (t *teller) tell(ctx context.Context, q question, fail context.CancelCauseFunc) error {
-	of := append(slices.Clone(q.arrived), q.head...)
+	asked := append(slices.Clone(q.arrived), q.head...)
 	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
 		fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
 	}
 	ranges, err := t.twins.Ranges(ctx, q.outlook, outlook.FuturesOptions{
-		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: of}, Seed: t.eta.Seed,
+		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: asked}, Seed: t.eta.Seed,
 	}, ahead.Bounds{}, refused)
 	if err != nil {
 		return err
 	}
-	fits := fitsOf(q.outlook, of)
+	fits := fitsOf(q.outlook, asked)
 	told := func(ids []backfill.JobID) (list []Told) {
 		for _, id := range ids {
 			one := Told{Job: id, At: q.outlook.Now(), Range: ahead.Range{

@@ -12,7 +12,7 @@ import (
 // reservations, and the others at their earliest fits beside those before them. Reservations that
 // rest on requested times move forward as far as predicted ones allow. It is what start times that
 // are played are compared with.
-func fitsOf(o *outlook.Outlook, of []backfill.JobID) map[backfill.JobID]backfill.Time {
+func fitsOf(o *outlook.Outlook, asked []backfill.JobID) map[backfill.JobID]backfill.Time {
 	s := o.State()
 	found := map[backfill.JobID]backfill.Time{}
 	if _, guarantees := s.Policy(); guarantees {
@@ -22,7 +22,7 @@ func fitsOf(o *outlook.Outlook, of []backfill.JobID) map[backfill.JobID]backfill
 	if err != nil {
 		return found
 	}
-	left := len(of)
+	left := len(asked)
 	for _, j := range s.FirstWaiting(s.Waiting()) {
 		start, _, placed := c.Reservation(j)
 		if !placed {
@@ -34,7 +34,7 @@ func fitsOf(o *outlook.Outlook, of []backfill.JobID) map[backfill.JobID]backfill
 			start = at
 		}
 		found[j.ID] = start
-		if slices.Contains(of, j.ID) {
+		if slices.Contains(asked, j.ID) {
 			if left--; left == 0 {
 				break
 			}

@@ -39,11 +39,11 @@ func (e *EtaResult) measures(outcomes []Outcome) (list metrics.Measures) {
 				Name: when.name + name, Label: label + " " + when.label, Unit: unit, Value: value,
 			})
 		}
-		percentile := func(of []float64, p int) float64 { slices.Sort(of); return metrics.Percentile(of, p) }
+		percentile := func(values []float64, p int) float64 { slices.Sort(values); return metrics.Percentile(values, p) }
 		measure("jobs", "told a start", metrics.Count, float64(len(mid)))
 		measure("error_median", "median error, told", metrics.Seconds, percentile(mid, 50))
 		measure("error_p90", "p90 error, told", metrics.Seconds, percentile(mid, 90))
-		share := func(of int) float64 { return float64(of) / float64(max(1, len(mid))) }
+		share := func(count int) float64 { return float64(count) / float64(max(1, len(mid))) }
 		measure("within_80", "started within the range told", metrics.Share, share(within))
 		measure("before_80", "started before the range told", metrics.Share, share(before))
 		measure("range_median", "median range, told", metrics.Seconds, percentile(width, 50))

@@ -171,11 +171,11 @@ func (f *fairStarts) keepOrderTime(j *backfill.Job) {
 
 // order returns the queue's order for copies, which ranks each job by the run time that was
 // predicted at its arrival.
-func (f *fairStarts) order(by backfill.Order) backfill.Order {
-	if f.estimates == nil || by == nil {
-		return by
+func (f *fairStarts) order(order backfill.Order) backfill.Order {
+	if f.estimates == nil || order == nil {
+		return order
 	}
 	return func(j *backfill.Job, at backfill.Moment) (key float64, moves backfill.Moves) {
-		return by(cmp.Or(f.ordered[j.ID], j), at)
+		return order(cmp.Or(f.ordered[j.ID], j), at)
 	}
 }

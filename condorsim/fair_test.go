@@ -79,17 +79,17 @@ func TestFairStarts(t *testing.T) {
 					c.Planning.Reorder = rapid.Bool().Draw(t, "reorder")
 				}
 				w := fromTrace(t, in, on, len(in.Jobs))
-				of := rapid.SampledFrom([]estimate.Settings{
+				settings := rapid.SampledFrom([]estimate.Settings{
 					{},
 					{All: "mix:0.5"},
 					{Order: "accurate"},
 					{All: "tsafrir"},
 					{All: "user", Options: map[string]string{"threshold": "1"}},
 				}).Draw(t, "estimates")
-				learns := of.All == "tsafrir" || of.All == "user"
+				learns := settings.All == "tsafrir" || settings.All == "user"
 				with := func(w *condorsim.Workload) negotiator.Config {
 					c := c
-					c.Estimates, err = w.Estimators(of, c.Policy.Spec().Guarantees, nil)
+					c.Estimates, err = w.Estimators(settings, c.Policy.Spec().Guarantees, nil)
 					require.NoError(t, err)
 					return c
 				}

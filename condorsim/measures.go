@@ -129,8 +129,8 @@ func (r *Result) starts() metrics.Measures {
 	count := func(name string, how backfill.How) metrics.Measure {
 		return metrics.Measure{Name: name, Unit: metrics.Count, Value: float64(n[how])}
 	}
-	share := func(name string, of int) metrics.Measure {
-		return metrics.Measure{Name: name, Unit: metrics.Share, Value: float64(of) / float64(max(all, 1))}
+	share := func(name string, count int) metrics.Measure {
+		return metrics.Measure{Name: name, Unit: metrics.Share, Value: float64(count) / float64(max(all, 1))}
 	}
 	return metrics.Measures{
 		count("started_backfill", backfill.ByBackfill),

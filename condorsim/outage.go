@@ -177,11 +177,11 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	slices.Sort(o.touched)
 	for _, i := range slices.Compact(o.touched) {
 		s := &o.slots[i]
-		is := s.standing()
-		if is == s.known {
+		standing := s.standing()
+		if standing == s.known {
 			continue
 		}
-		switch is {
+		switch standing {
 		case gone:
 			down = append(down, s.slot.Name)
 		case drained:
@@ -192,7 +192,7 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 		case whole:
 			up = append(up, s.slot)
 		}
-		s.known = is
+		s.known = standing
 	}
 	return up, down
 }
@@ -202,14 +202,14 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 func (o *outages) take(t turn) {
 	s := &o.slots[t.slot]
 	o.touched = append(o.touched, int(t.slot))
-	by := -1
+	step := -1
 	if t.begins {
-		by = 1
+		step = 1
 	}
 	if t.drain {
-		s.drains += by
+		s.drains += step
 	} else {
-		s.failures += by
+		s.failures += step
 	}
 	follows := t
 	follows.begins = !t.begins
@@ -227,7 +227,7 @@ func (o *outages) take(t turn) {
 		}
 		return
 	}
-	o.back += by
+	o.back += step
 	o.due[0] = follows
 	heap.Fix(&o.due, 0)
 }

@@ -359,7 +359,7 @@ func TestChanceFollowsFromTheSeedAndTheSlotAlone(t *testing.T) {
 	require.Greater(t, len(first), 40)
 	require.Equal(t, first, failuresOf(t, onNodes(t, random(0, 1), workload.Job{Run: 300, Procs: 7},
 		workload.Job{Submit: 7, Run: 50, Procs: 12}, until)), "whatever runs")
-	of := func(name string, list []string) (own []string) {
+	lines := func(name string, list []string) (own []string) {
 		for _, s := range list[3:] {
 			if s[len(s)-1:] == name {
 				own = append(own, s)
@@ -368,7 +368,7 @@ func TestChanceFollowsFromTheSeedAndTheSlotAlone(t *testing.T) {
 		return own
 	}
 	alone := failuresOf(t, onNodes(t, random(1), workload.Job{}, until))
-	require.Equal(t, of("b", alone), of("b", first), "whatever other slots there are")
+	require.Equal(t, lines("b", alone), lines("b", first), "whatever other slots there are")
 	seeded := onNodes(t, random(0, 1), workload.Job{}, until)
 	seeded.Seed = 7
 	require.NotEqual(t, first, failuresOf(t, seeded))

@@ -74,10 +74,10 @@ func TestRefusalsAreCountedAndPassedOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, told)
 	require.Len(t, result.Refusals, 1)
-	of := result.Refusals[0]
-	require.Equal(t, []any{"easy", told, false}, []any{of.Policy, of.Count, of.GivenUp})
-	require.EqualError(t, of.First.Err, "no")
-	require.Zero(t, of.First.Now)
+	refusal := result.Refusals[0]
+	require.Equal(t, []any{"easy", told, false}, []any{refusal.Policy, refusal.Count, refusal.GivenUp})
+	require.EqualError(t, refusal.First.Err, "no")
+	require.Zero(t, refusal.First.Now)
 	require.True(t, result.Outcomes[1].Ended)
 }
 

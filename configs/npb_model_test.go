@@ -57,8 +57,8 @@ const mib = 1 << 20
 // grids are the problems of BT, LU and SP: grids of 64³, 102³ and 162³ points,
 // some steps, bytes of arrays a point, and the operations of one step.
 func grids(steps, bytes float64, step func(n float64) float64) map[class]problem {
-	of := func(n float64) problem { return problem{step(n) * steps / 1e9, n * n * n * bytes / mib} }
-	return map[class]problem{"A": of(64), "B": of(102), "C": of(162)}
+	grid := func(n float64) problem { return problem{step(n) * steps / 1e9, n * n * n * bytes / mib} }
+	return map[class]problem{"A": grid(64), "B": grid(102), "C": grid(162)}
 }
 
 // cg has a sparse matrix of n rows: a double and a 4-byte column an element.

@@ -52,11 +52,11 @@ func exportedMethods(t *testing.T, root string) map[string]map[string]string {
 			if !ok || method.Recv == nil || !method.Name.IsExported() {
 				continue
 			}
-			of := filepath.ToSlash(folder) + "." + receiver(method.Recv.List[0].Type)
-			if found[of] == nil {
-				found[of] = map[string]string{}
+			owner := filepath.ToSlash(folder) + "." + receiver(method.Recv.List[0].Type)
+			if found[owner] == nil {
+				found[owner] = map[string]string{}
 			}
-			found[of][method.Name.Name] = filepath.Base(path)
+			found[owner][method.Name.Name] = filepath.Base(path)
 		}
 		return nil
 	}))
@@ -64,15 +64,15 @@ func exportedMethods(t *testing.T, root string) map[string]map[string]string {
 }
 
 // receiver returns the name of a receiver's type.
-func receiver(of ast.Expr) string {
+func receiver(expr ast.Expr) string {
 	for {
-		switch x := of.(type) {
+		switch x := expr.(type) {
 		case *ast.StarExpr:
-			of = x.X
+			expr = x.X
 		case *ast.IndexExpr:
-			of = x.X
+			expr = x.X
 		case *ast.IndexListExpr:
-			of = x.X
+			expr = x.X
 		case *ast.Ident:
 			return x.Name
 		default:
@@ -86,11 +86,11 @@ func receiver(of ast.Expr) string {
 func TestTypesAreSmall(t *testing.T) {
 	methods := exportedMethods(t, "..")
 	require.Contains(t, methods, "backfill.Cycle")
-	for of, names := range methods {
-		if wideTypes[of] == "" {
-			require.LessOrEqual(t, len(names), mostMethods, "%s: %v", of, slices.Sorted(maps.Keys(names)))
+	for owner, names := range methods {
+		if wideTypes[owner] == "" {
+			require.LessOrEqual(t, len(names), mostMethods, "%s: %v", owner, slices.Sorted(maps.Keys(names)))
 		} else {
-			require.Greater(t, len(names), mostMethods, "%s is small now: it needs no exception", of)
+			require.Greater(t, len(names), mostMethods, "%s is small now: it needs no exception", owner)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const module = "github.com/condor-backfill/condor-backfill"
 // If several rows name a package, the one with the longest pattern counts. Every package may import
 // itself, and every test may import integration/{poll,thorough}. Commands (package main) may
 // import anything. What a package may import indirectly follows, as each import obeys its own row.
-var arrows = []struct{ of, may, tests string }{
+var arrows = []struct{ importer, may, tests string }{
 	{"classad/...", "", ""},
 	{"classad/parser", "classad/ast", ""},
 	{"classad", "classad/{ast,parser,internal/...}", "classad/classadtest"},
@@ -166,7 +166,7 @@ var arrows = []struct{ of, may, tests string }{
 
 // walls says which other packages a package must not import, those of the standard library
 // included. Tests may.
-var walls = []struct{ of, never, why string }{
+var walls = []struct{ importer, never, why string }{
 	{"backfill/...", "time os/... net/... math/rand crypto/rand log/... google.golang.org/grpc/... " +
 		"github.com/hashicorp/go-plugin/...", "the core knows nothing of clocks, files, networks and processes"},
 	{
@@ -231,7 +231,7 @@ func TestLayers(t *testing.T) {
 	}
 	require.Empty(t, found)
 	for _, row := range arrows {
-		for _, pattern := range expand(row.of) {
+		for _, pattern := range expand(row.importer) {
 			isNamed := func(path string) bool { return matches(pattern, path) }
 			require.True(t, slices.ContainsFunc(packages, isNamed), "no package is left for the row of %s", pattern)
 		}
@@ -255,77 +255,77 @@ func TestInstalledCommands(t *testing.T) {
 
 // TestLayersAreHeld breaks each rule with an import that is made up.
 func TestLayersAreHeld(t *testing.T) {
-	for _, c := range []struct{ of, imports, test string }{
-		{of: "classad", imports: "backfill"},
-		{of: "classad/parser", imports: "classad"},
-		{of: "classad/internal/pcre", imports: "classad"},
-		{of: "backfill", imports: "backfill/policies/easy"},
-		{of: "backfill", test: "negotiator"},
-		{of: "backfill/profile", imports: "backfill"},
-		{of: "backfill/policies/easy", imports: "backfill/policies/fcfs"},
-		{of: "backfill/policies/made-up", imports: "classad"},
-		{of: "plugins/host", imports: "plugins/sdk"},
-		{of: "plugins/sdk", imports: "plugins/host"},
-		{of: "plugins/made-up", test: "negotiator"},
-		{of: "negotiator", imports: "negotiator/config"},
-		{of: "negotiator/matchmaker", imports: "negotiator"},
-		{of: "negotiator", imports: "plugins/host"},
-		{of: "negotiator", test: "condorsim"},
-		{of: "negotiator", imports: "negotiator/outlook"},
-		{of: "negotiator/outlook", imports: "negotiator/whatif"},
-		{of: "negotiator/active", imports: "condorsim/output/report"},
-		{of: "negotiator/active", imports: "plugins/serve"},
-		{of: "negotiator/ask", imports: "negotiator/process"},
-		{of: "negotiator/liveview", imports: "condorsim"},
-		{of: "negotiator/process", imports: "plugins/choose"},
-		{of: "negotiator/process", imports: "condorsim/rehearsal"},
-		{of: "negotiator/process", imports: "net/http"},
-		{of: "condorsim/rehearsal", imports: "plugins/choose"},
-		{of: "negotiator/made-up", imports: "condorsim/input/history"},
-		{of: "negotiator/htcondor/cedar", imports: "negotiator/htcondor/security"},
-		{of: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},
-		{of: "negotiator/htcondor/security", test: "negotiator/htcondor/server"},
-		{of: "negotiator/htcondor/client", imports: "negotiator/htcondor/server"},
-		{of: "negotiator/htcondor/server", imports: "negotiator/htcondor/client"},
-		{of: "negotiator/htcondor/statefile", imports: "negotiator/htcondor/accountant"},
-		{of: "negotiator/htcondor/accountant", imports: "negotiator/htcondor"},
-		{of: "negotiator/htcondor/accountant", test: "negotiator/htcondor/client"},
-		{of: "negotiator/htcondor", imports: "negotiator/htcondor/daemon"},
-		{of: "negotiator/htcondor/observe", imports: "negotiator/htcondor/track"},
-		{of: "negotiator/htcondor/observe", imports: "negotiator/htcondor/dispatch"},
-		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/client"},
-		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/security"},
-		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
-		{of: "negotiator/htcondor/track", imports: "net"},
-		{of: "negotiator/htcondor/track", imports: "math/rand/v2"},
-		{of: "negotiator/htcondor/track", imports: "negotiator/htcondor/claims"},
-		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/dispatch"},
-		{of: "negotiator/htcondor/claims", imports: "negotiator/htcondor/client"},
-		{of: "negotiator/htcondor/claims", imports: "context"},
-		{of: "negotiator/htcondor/claims", imports: "sync"},
-		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/track"},
-		{of: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
-		{of: "condorsim", imports: "condorsim/sweep"},
-		{of: "condorsim", imports: "plugins/choose"},
-		{of: "condorsim/input/pools", imports: "condorsim"},
-		{of: "condorsim/input/pools", test: "condorsim"},
-		{of: "condorsim/input/workload", imports: "condorsim/output/results"},
-		{of: "condorsim/input/history", imports: "condorsim/input/formats"},
-		{of: "condorsim/output/results", imports: "condorsim"},
-		{of: "condorsim/output/metrics", test: "condorsim"},
-		{of: "condorsim/output/made-up", imports: "plugins/host"},
-		{of: "configs", imports: "negotiator"},
-		{of: "integration/poll", imports: "backfill"},
-		{of: "integration/thorough", imports: "backfill"},
-		{of: "made-up", imports: "backfill"},
-		{of: "backfill/plan", imports: "time"},
-		{of: "backfill/plan", imports: "math/rand/v2"},
-		{of: "condorsim/profileevents", imports: "negotiator"},
-		{of: "backfill/made-up", imports: "os/exec"},
-		{of: "backfill/estimate", imports: "net/http"},
-		{of: "backfill/conformance", imports: "testing"},
-		{of: "negotiator", imports: "google.golang.org/grpc/codes"},
-		{of: "condorsim/sweep", imports: "github.com/hashicorp/go-plugin"},
+	for _, c := range []struct{ importer, imports, test string }{
+		{importer: "classad", imports: "backfill"},
+		{importer: "classad/parser", imports: "classad"},
+		{importer: "classad/internal/pcre", imports: "classad"},
+		{importer: "backfill", imports: "backfill/policies/easy"},
+		{importer: "backfill", test: "negotiator"},
+		{importer: "backfill/profile", imports: "backfill"},
+		{importer: "backfill/policies/easy", imports: "backfill/policies/fcfs"},
+		{importer: "backfill/policies/made-up", imports: "classad"},
+		{importer: "plugins/host", imports: "plugins/sdk"},
+		{importer: "plugins/sdk", imports: "plugins/host"},
+		{importer: "plugins/made-up", test: "negotiator"},
+		{importer: "negotiator", imports: "negotiator/config"},
+		{importer: "negotiator/matchmaker", imports: "negotiator"},
+		{importer: "negotiator", imports: "plugins/host"},
+		{importer: "negotiator", test: "condorsim"},
+		{importer: "negotiator", imports: "negotiator/outlook"},
+		{importer: "negotiator/outlook", imports: "negotiator/whatif"},
+		{importer: "negotiator/active", imports: "condorsim/output/report"},
+		{importer: "negotiator/active", imports: "plugins/serve"},
+		{importer: "negotiator/ask", imports: "negotiator/process"},
+		{importer: "negotiator/liveview", imports: "condorsim"},
+		{importer: "negotiator/process", imports: "plugins/choose"},
+		{importer: "negotiator/process", imports: "condorsim/rehearsal"},
+		{importer: "negotiator/process", imports: "net/http"},
+		{importer: "condorsim/rehearsal", imports: "plugins/choose"},
+		{importer: "negotiator/made-up", imports: "condorsim/input/history"},
+		{importer: "negotiator/htcondor/cedar", imports: "negotiator/htcondor/security"},
+		{importer: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},
+		{importer: "negotiator/htcondor/security", test: "negotiator/htcondor/server"},
+		{importer: "negotiator/htcondor/client", imports: "negotiator/htcondor/server"},
+		{importer: "negotiator/htcondor/server", imports: "negotiator/htcondor/client"},
+		{importer: "negotiator/htcondor/statefile", imports: "negotiator/htcondor/accountant"},
+		{importer: "negotiator/htcondor/accountant", imports: "negotiator/htcondor"},
+		{importer: "negotiator/htcondor/accountant", test: "negotiator/htcondor/client"},
+		{importer: "negotiator/htcondor", imports: "negotiator/htcondor/daemon"},
+		{importer: "negotiator/htcondor/observe", imports: "negotiator/htcondor/track"},
+		{importer: "negotiator/htcondor/observe", imports: "negotiator/htcondor/dispatch"},
+		{importer: "negotiator/htcondor/track", imports: "negotiator/htcondor/client"},
+		{importer: "negotiator/htcondor/track", imports: "negotiator/htcondor/security"},
+		{importer: "negotiator/htcondor/track", imports: "negotiator/htcondor/dispatch"},
+		{importer: "negotiator/htcondor/track", imports: "net"},
+		{importer: "negotiator/htcondor/track", imports: "math/rand/v2"},
+		{importer: "negotiator/htcondor/track", imports: "negotiator/htcondor/claims"},
+		{importer: "negotiator/htcondor/claims", imports: "negotiator/htcondor/dispatch"},
+		{importer: "negotiator/htcondor/claims", imports: "negotiator/htcondor/client"},
+		{importer: "negotiator/htcondor/claims", imports: "context"},
+		{importer: "negotiator/htcondor/claims", imports: "sync"},
+		{importer: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/track"},
+		{importer: "negotiator/htcondor/dispatch", imports: "negotiator/htcondor/server"},
+		{importer: "condorsim", imports: "condorsim/sweep"},
+		{importer: "condorsim", imports: "plugins/choose"},
+		{importer: "condorsim/input/pools", imports: "condorsim"},
+		{importer: "condorsim/input/pools", test: "condorsim"},
+		{importer: "condorsim/input/workload", imports: "condorsim/output/results"},
+		{importer: "condorsim/input/history", imports: "condorsim/input/formats"},
+		{importer: "condorsim/output/results", imports: "condorsim"},
+		{importer: "condorsim/output/metrics", test: "condorsim"},
+		{importer: "condorsim/output/made-up", imports: "plugins/host"},
+		{importer: "configs", imports: "negotiator"},
+		{importer: "integration/poll", imports: "backfill"},
+		{importer: "integration/thorough", imports: "backfill"},
+		{importer: "made-up", imports: "backfill"},
+		{importer: "backfill/plan", imports: "time"},
+		{importer: "backfill/plan", imports: "math/rand/v2"},
+		{importer: "condorsim/profileevents", imports: "negotiator"},
+		{importer: "backfill/made-up", imports: "os/exec"},
+		{importer: "backfill/estimate", imports: "net/http"},
+		{importer: "backfill/conformance", imports: "testing"},
+		{importer: "negotiator", imports: "google.golang.org/grpc/codes"},
+		{importer: "condorsim/sweep", imports: "github.com/hashicorp/go-plugin"},
 	} {
 		ours := func(path string) []string {
 			if _, _, known := allowed(path); known {
@@ -333,7 +333,7 @@ func TestLayersAreHeld(t *testing.T) {
 			}
 			return []string{path}
 		}
-		p := pkg{ImportPath: module + "/" + c.of, Imports: ours(c.imports), XTestImports: ours(c.test)}
+		p := pkg{ImportPath: module + "/" + c.importer, Imports: ours(c.imports), XTestImports: ours(c.test)}
 		require.Len(t, broken(p), 1, "%+v", c)
 		p.Name = "main"
 		require.Empty(t, broken(p), "%+v", c)
@@ -363,16 +363,16 @@ func broken(p pkg) (found []string) {
 	if p.Name == "main" {
 		return nil
 	}
-	of := strings.TrimPrefix(p.ImportPath, module+"/")
-	may, tests, known := allowed(of)
+	importer := strings.TrimPrefix(p.ImportPath, module+"/")
+	may, tests, known := allowed(importer)
 	if !known {
-		return []string{of + " is in no row of arrows"}
+		return []string{importer + " is in no row of arrows"}
 	}
 	check := func(imports []string, what, may string) {
 		for _, path := range imports {
 			imported, ours := strings.CutPrefix(path, module+"/")
-			if ours && imported != of && !matches(may, imported) {
-				found = append(found, fmt.Sprintf("%s%s imports %s", of, what, imported))
+			if ours && imported != importer && !matches(may, imported) {
+				found = append(found, fmt.Sprintf("%s%s imports %s", importer, what, imported))
 			}
 		}
 	}
@@ -380,8 +380,8 @@ func broken(p pkg) (found []string) {
 	check(slices.Concat(p.TestImports, p.XTestImports), " (test)", may+" "+tests+" integration/{poll,thorough}")
 	for _, wall := range walls {
 		for _, imported := range p.Imports {
-			if matches(wall.of, of) && matches(wall.never, imported) {
-				found = append(found, fmt.Sprintf("%s imports %s: %s", of, imported, wall.why))
+			if matches(wall.importer, importer) && matches(wall.never, imported) {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", importer, imported, wall.why))
 			}
 		}
 	}
@@ -390,8 +390,8 @@ func broken(p pkg) (found []string) {
 
 // clocksIn lists where a file of a package without clocks uses one.
 func clocksIn(p pkg, name string, text []byte) (found []string) {
-	of := strings.TrimPrefix(p.ImportPath, module+"/")
-	if p.Name == "main" || !matches(clockless, of) {
+	importer := strings.TrimPrefix(p.ImportPath, module+"/")
+	if p.Name == "main" || !matches(clockless, importer) {
 		return nil
 	}
 	files := token.NewFileSet()
@@ -403,7 +403,7 @@ func clocksIn(p pkg, name string, text []byte) (found []string) {
 		if selector, ok := n.(*ast.SelectorExpr); ok && matches(clocks, selector.Sel.Name) {
 			if from, ok := selector.X.(*ast.Ident); ok && from.Name == "time" {
 				at := files.Position(n.Pos())
-				found = append(found, fmt.Sprintf("%s: %s uses time.%s", of, at, selector.Sel.Name))
+				found = append(found, fmt.Sprintf("%s: %s uses time.%s", importer, at, selector.Sel.Name))
 			}
 		}
 		return true
@@ -412,16 +412,16 @@ func clocksIn(p pkg, name string, text []byte) (found []string) {
 }
 
 // allowed finds the row of arrows for a package.
-func allowed(of string) (may, tests string, known bool) {
+func allowed(importer string) (may, tests string, known bool) {
 	longest := -1
 	for _, row := range arrows {
-		for _, pattern := range expand(row.of) {
+		for _, pattern := range expand(row.importer) {
 			folder, below := strings.CutSuffix(pattern, "/...")
 			length := 2 * len(folder)
 			if !below {
 				length++ // "x" counts before "x/..."
 			}
-			if length > longest && matches(pattern, of) {
+			if length > longest && matches(pattern, importer) {
 				longest, may, tests, known = length, row.may, row.tests, true
 			}
 		}
@@ -430,10 +430,10 @@ func allowed(of string) (may, tests string, known bool) {
 }
 
 // matches reports whether one of the patterns, separated by spaces, names the package.
-func matches(patterns, of string) bool {
+func matches(patterns, name string) bool {
 	for _, pattern := range expand(patterns) {
 		folder, below := strings.CutSuffix(pattern, "/...")
-		if of == folder || below && strings.HasPrefix(of, folder+"/") {
+		if name == folder || below && strings.HasPrefix(name, folder+"/") {
 			return true
 		}
 	}

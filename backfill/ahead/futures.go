@@ -112,7 +112,7 @@ func ranges(found []map[backfill.JobID]backfill.Time) map[backfill.JobID]Range {
 			all[id] = append(all[id], at)
 		}
 	}
-	of := make(map[backfill.JobID]Range, len(all))
+	ranges := make(map[backfill.JobID]Range, len(all))
 	for id, starts := range all {
 		slices.Sort(starts)
 		rank := func(percent int) backfill.Time {
@@ -121,7 +121,7 @@ func ranges(found []map[backfill.JobID]backfill.Time) map[backfill.JobID]Range {
 			}
 			return backfill.Forever
 		}
-		of[id] = Range{Low: rank(10), Mid: rank(50), High: rank(90)}
+		ranges[id] = Range{Low: rank(10), Mid: rank(50), High: rank(90)}
 	}
-	return of
+	return ranges
 }

@@ -37,10 +37,10 @@ func TestRanges(t *testing.T) {
 	}
 	all := map[backfill.JobID]ahead.Range{1: {4, 16, 29}, 2: {13, 25, 38}}
 	for _, tt := range []struct {
-		name   string
-		of     ahead.Futures
-		bounds ahead.Bounds
-		want   map[backfill.JobID]ahead.Range
+		name    string
+		futures ahead.Futures
+		bounds  ahead.Bounds
+		want    map[backfill.JobID]ahead.Range
 	}{
 		{"all", ahead.Futures{}, ahead.Bounds{}, all},
 		{"on one processor", ahead.Futures{Workers: 1}, ahead.Bounds{}, all},
@@ -59,7 +59,7 @@ func TestRanges(t *testing.T) {
 		}},
 	} {
 		open := 0
-		got, err := tt.of.Ranges(t.Context(), same(t, "easy", "fcfs", &open), start, tt.bounds)
+		got, err := tt.futures.Ranges(t.Context(), same(t, "easy", "fcfs", &open), start, tt.bounds)
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, got, tt.name)
 		require.Zero(t, open, tt.name)

@@ -70,10 +70,10 @@ func rules(t require.TestingT, policy, order string) ahead.Rules {
 	require.NoError(t, err)
 	fallback, err := backfill.Link(second, nil)
 	require.NoError(t, err)
-	by, err := backfill.OrderNamed(order)
+	ordering, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
 	return ahead.Rules{
-		Order: by, Policy: main, Fallback: fallback,
+		Order: ordering, Policy: main, Fallback: fallback,
 		Refused: func(r backfill.Refusal) { require.NoError(t, r.Err) },
 	}
 }

@@ -204,9 +204,9 @@ func (t Textbook) scan(c *backfill.Cycle, j *backfill.Job) (start backfill.Time)
 			}
 			next++
 		}
-		if is := j.Total().Within(free); is && !fits {
+		if enough := j.Total().Within(free); enough && !fits {
 			start, fits = at, true
-		} else if !is {
+		} else if !enough {
 			fits = false
 		}
 		if fits && (next == len(profile) || profile[next].at >= start+j.Estimate) {

@@ -92,8 +92,8 @@ func TestWhatHappensInPartitionedPools(t *testing.T) {
 				note("a bundle job that fits nowhere", j.Job.Whole && j.Held == backfill.ReasonNeverFits)
 			}
 			for _, j := range before.Jobs {
-				is := state.IsRunning(j.Job.ID)
-				note("a job that lost its bundle", j.Job.Whole && j.Running && !is && state.IsWaiting(j.Job.ID))
+				running := state.IsRunning(j.Job.ID)
+				note("a job that lost its bundle", j.Job.Whole && j.Running && !running && state.IsWaiting(j.Job.ID))
 				note("a held job that is back", j.Job.Whole && j.Held != "" && state.IsWaiting(j.Job.ID))
 			}
 			for _, e := range run.Host.State.Bundles() {

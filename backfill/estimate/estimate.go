@@ -108,7 +108,7 @@ func (s *Set) Estimate(j *Job) Uses {
 // estimators learn from it. Jobs must be reported in the order of their ends; a job that is
 // reported late counts as having ended with the one before it.
 func (s *Set) Learn(e Ended) {
-	if dropped, was := s.history.add(e); was {
+	if dropped, full := s.history.add(e); full {
 		s.records.forget(&dropped)
 		for _, l := range s.learners {
 			l.forget()

@@ -63,7 +63,7 @@ func TestAccuracyAdjusts(t *testing.T) {
 	for _, tt := range []struct {
 		name, spec string
 		user, both int           // jobs of ann alone, which used 20 %, and in physics, which used 60 %
-		of         estimate.Job  // to be estimated
+		job        estimate.Job  // to be estimated
 		want       backfill.Time // of 1000 s
 	}{
 		{"user", "user", 50, 0, job("ann", "", 1000), 200},
@@ -84,7 +84,7 @@ func TestAccuracyAdjusts(t *testing.T) {
 		set := made(t, estimate.Settings{All: tt.spec}, nil)
 		learn(set, tt.user, "ann", "", 20)
 		learn(set, tt.both, "ann", "physics", 60)
-		require.Equal(t, tt.want, planned(t, set, tt.of), tt.name)
+		require.Equal(t, tt.want, planned(t, set, tt.job), tt.name)
 	}
 }
 

@@ -44,18 +44,18 @@ func (h *History) All() iter.Seq[Ended] {
 func (h *History) Add(e Ended) { h.add(e) }
 
 // add appends a job. It returns the oldest job if that was dropped to make room.
-func (h *History) add(e Ended) (dropped Ended, was bool) {
+func (h *History) add(e Ended) (dropped Ended, full bool) {
 	e.Actual = 0 // Ran says it
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
 		e.At = max(e.At, h.ended.at(n-1).At)
 	}
-	if was = n >= cmp.Or(h.bound, DefaultBound); was {
+	if full = n >= cmp.Or(h.bound, DefaultBound); full {
 		dropped = h.ended.pop()
 	}
 	h.ended.push(e)
-	return dropped, was
+	return dropped, full
 }
 
 // line is a job as a line of the history's file.

@@ -40,7 +40,7 @@ func (s Settings) Uses(guarantees bool) (order, backfill, running string, err er
 // Files returns the names of the files from which the settings take run times.
 func (s Settings) Files() (names []string) {
 	for _, text := range []string{s.All, s.Order, s.Backfill, s.Running} {
-		if name, is := strings.CutPrefix(text, "file:"); is {
+		if name, ok := strings.CutPrefix(text, "file:"); ok {
 			names = append(names, name)
 		}
 	}
@@ -128,12 +128,12 @@ func Learners() string { return readers("") }
 
 // CheckOptions returns an error if one of the given options is wrong, or if no estimator of the
 // settings uses it: such an option has no effect until other estimators are chosen.
-func CheckOptions(given map[string]string, of ...Settings) error {
+func CheckOptions(given map[string]string, chosen ...Settings) error {
 	if _, err := readOptions(given); err != nil {
 		return err
 	}
 	for _, option := range slices.Sorted(maps.Keys(given)) {
-		if !slices.ContainsFunc(of, func(s Settings) bool { return s.GoesBy(option) }) {
+		if !slices.ContainsFunc(chosen, func(s Settings) bool { return s.GoesBy(option) }) {
 			return &backfill.OptionsError{Err: fmt.Errorf("%s: option %s=%s: no estimator that was chosen goes by "+
 				"it: choose %s, or leave the option out",
 				whoseOptions, option, given[option], readers(option))}

@@ -61,7 +61,7 @@ type class struct {
 // records keep the last jobs of each group, in the order of their ends.
 type records struct {
 	labels [groups][]string
-	of     [groups]map[key]*record
+	tables [groups]map[key]*record
 }
 
 // record is a group of jobs.
@@ -72,31 +72,31 @@ type record struct {
 
 func newRecords(o options) records {
 	r := records{labels: [groups][]string{ofUser: o.userKeys, ofProject: o.projectKeys}}
-	for g := range r.of {
-		r.of[g] = map[key]*record{}
+	for g := range r.tables {
+		r.tables[g] = map[key]*record{}
 	}
 	return r
 }
 
 // keysOf returns the job's groups; false: it is in none of that kind.
-func keysOf(j *Job, labels *[groups][]string) (keys [groups]key, is [groups]bool) {
+func keysOf(j *Job, labels *[groups][]string) (keys [groups]key, member [groups]bool) {
 	for g := range groups {
-		keys[g], is[g] = keyOf(j, labels[g])
+		keys[g], member[g] = keyOf(j, labels[g])
 	}
-	keys[ofAll], is[ofAll] = key{unestimated: j.Unestimated}, true
-	return keys, is
+	keys[ofAll], member[ofAll] = key{unestimated: j.Unestimated}, true
+	return keys, member
 }
 
 func (r *records) learn(e *Ended) {
-	keys, is := keysOf(&e.Job, &r.labels)
+	keys, member := keysOf(&e.Job, &r.labels)
 	for g, k := range keys {
-		if !is[g] {
+		if !member[g] {
 			continue
 		}
-		known := r.of[g][k]
+		known := r.tables[g][k]
 		if known == nil {
 			known = &record{}
-			r.of[g][k] = known
+			r.tables[g][k] = known
 		}
 		known.jobs++
 		if len(known.last) == lastOfGroup+lastAlike {
@@ -108,17 +108,17 @@ func (r *records) learn(e *Ended) {
 
 // forget drops the oldest job of the history.
 func (r *records) forget(e *Ended) {
-	keys, is := keysOf(&e.Job, &r.labels)
+	keys, member := keysOf(&e.Job, &r.labels)
 	for g, k := range keys {
-		if !is[g] {
+		if !member[g] {
 			continue
 		}
-		known := r.of[g][k]
+		known := r.tables[g][k]
 		if known.jobs == len(known.last) {
 			known.last = known.last[1:]
 		}
 		if known.jobs--; known.jobs == 0 {
-			delete(r.of[g], k)
+			delete(r.tables[g], k)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (s *Set) Records() *Records {
 		return &Records{labels: s.records.labels, known: map[class]*Spread{}}
 	}
 	r := &Records{labels: s.records.labels, ended: s.history.Len(), known: map[class]*Spread{}}
-	for g, all := range s.records.of {
+	for g, all := range s.records.tables {
 		r.last[g] = make(map[key][]ratio, len(all))
 		for k, known := range all {
 			r.last[g][k] = known.last
@@ -146,14 +146,14 @@ func (r *Records) Len() int { return r.ended }
 // known.
 func (r *Records) Spread(j *Job) *Spread {
 	keys, _ := keysOf(j, &r.labels)
-	is := class{user: keys[ofUser], project: keys[ofProject], requested: j.Requested}
-	is.user.unestimated = j.Unestimated
+	kind := class{user: keys[ofUser], project: keys[ofProject], requested: j.Requested}
+	kind.user.unestimated = j.Unestimated
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := r.known[is]
+	known := r.known[kind]
 	if known == nil {
 		known = r.spread(&keys, j.Requested)
-		r.known[is] = known
+		r.known[kind] = known
 	}
 	return known
 }

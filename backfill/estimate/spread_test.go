@@ -69,8 +69,8 @@ func TestDraws(t *testing.T) {
 				Unestimated: rapid.Bool().Draw(t, "unestimated"), Labels: map[string]string{},
 			}
 			for _, label := range []string{"owner", "project"} {
-				if of := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, label); of != "" {
-					j.Labels[label] = of
+				if value := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, label); value != "" {
+					j.Labels[label] = value
 				}
 			}
 			return j

@@ -95,12 +95,12 @@ func (p *Plan) follow(e *backfill.Event) {
 		}
 	}
 	for i := range left {
-		by := left[i].Job
+		leaver := left[i].Job
 		if len(left) > 1 {
-			by = nil // what was free before is not known: others may have left the same slots
+			leaver = nil // what was free before is not known: others may have left the same slots
 		}
 		for _, at := range left[i].Placement {
-			p.grow(at, by, max(now, left[i].Start), left[i].End)
+			p.grow(at, leaver, max(now, left[i].Start), left[i].End)
 		}
 	}
 	if e.Kind == backfill.SlotAdded || e.Kind == backfill.SlotChanged {

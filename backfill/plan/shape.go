@@ -102,15 +102,15 @@ type growth struct {
 // grow notes the room that job by gave back on a slot, in every shape that it may help. It returns
 // the index of a job before which no job can use the room. If by is nil, the amount that was free
 // there before is taken as unknown.
-func (p *Plan) grow(at backfill.Chunks, by *backfill.Job, from, to backfill.Time) (first int) {
+func (p *Plan) grow(at backfill.Chunks, leaver *backfill.Job, from, to backfill.Time) (first int) {
 	first = len(p.jobs)
 	if from >= to || p.stale || len(p.jobs) == 0 {
 		return first
 	}
 	// low is the least that was free there before, high the most that is free now.
 	p.c.State().Profile().Bounds(at.Slot, from, to, p.low, p.high)
-	if by != nil {
-		p.low.AddScaled(p.c.State().Chunk(by, at.Slot), -int64(at.Count))
+	if leaver != nil {
+		p.low.AddScaled(p.c.State().Chunk(leaver, at.Slot), -int64(at.Count))
 	} else {
 		for k := range p.low {
 			p.low[k] = -int64(backfill.Forever)

@@ -172,14 +172,14 @@ func (s *swapped) choose(among []choice) {
 	s.host.SetPlanning(planning)
 }
 
-func (s *swapped) hostOf(state *backfill.State, of choice, by backfill.Order) *backfill.Host {
-	spec, err := policies.Named(of.policy)
+func (s *swapped) hostOf(state *backfill.State, chosen choice, order backfill.Order) *backfill.Host {
+	spec, err := policies.Named(chosen.policy)
 	require.NoError(s, err)
-	main, err := backfill.Link(spec, of.options)
+	main, err := backfill.Link(spec, chosen.options)
 	require.NoError(s, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(s, err)
-	h, err := backfill.NewHost(state, by, main, fallback, func(r backfill.Refusal) { require.NoError(s, r.Err) })
+	h, err := backfill.NewHost(state, order, main, fallback, func(r backfill.Refusal) { require.NoError(s, r.Err) })
 	require.NoError(s, err)
 	return h
 }

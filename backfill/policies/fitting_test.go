@@ -219,10 +219,10 @@ func fullPools(t *testing.T, as string, with func(*rand.Rand) backfill.Policy) {
 		spec.New = func(backfill.Values) (backfill.Policy, error) { return with(random), nil }
 		policy, err := backfill.Link(spec, nil)
 		require.NoError(t, err)
-		by, err := backfill.OrderNamed([]string{"fcfs", "sjf"}[seed%2])
+		order, err := backfill.OrderNamed([]string{"fcfs", "sjf"}[seed%2])
 		require.NoError(t, err)
 		s := backfill.NewState([]string{"cpus", "memory"}, profile.Rule(seed%3)) //nolint:gosec // below 3
-		h, err := backfill.NewHost(s, by, policy, policy, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+		h, err := backfill.NewHost(s, order, policy, policy, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 		require.NoError(t, err)
 		r := backfill.Round{Candidates: []backfill.CandidateSet{{ID: 0}, {ID: 1}}}
 		for id := range backfill.SlotID(40 + 60*(seed%2)) {

@@ -79,9 +79,9 @@ func (m *mass) change(b *testing.B, policy, order string) {
 	require.NoError(b, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(b, err)
-	by, err := backfill.OrderNamed(order)
+	ordering, err := backfill.OrderNamed(order)
 	require.NoError(b, err)
-	require.NoError(b, m.Change(by, main, fallback))
+	require.NoError(b, m.Change(ordering, main, fallback))
 }
 
 // BenchmarkMass measures one round in which the same thing happens many times: all starts fail, all

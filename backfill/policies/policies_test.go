@@ -196,9 +196,9 @@ func hostOf(t *testing.T, s *backfill.State, policy, order string, options map[s
 	require.NoError(t, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(t, err)
-	by, err := backfill.OrderNamed(order)
+	ordering, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(s, ordering, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	return h
 }

@@ -187,11 +187,11 @@ func BenchmarkBundles(b *testing.B) {
 			require.True(b, ok)
 			p.Add(at, nil, start, start+r.Duration)
 		}
-		for i, of := range bySize {
+		for i, candidates := range bySize {
 			if i%3 > 0 {
 				continue
 			}
-			r := profile.Request{Whole: true, Nodes: 1, Duration: 3600, Candidates: of}
+			r := profile.Request{Whole: true, Nodes: 1, Duration: 3600, Candidates: candidates}
 			b.Run(fmt.Sprintf("EarliestFit/%d-of-%d-sizes/%d", i, len(bySize), n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -267,18 +267,18 @@ type starts struct {
 	p           *View
 	r           *Request
 	from, limit Time
-	of          []Time // by SlotID; notAsked if not computed yet
+	earliest    []Time // by SlotID; notAsked if not computed yet
 }
 
 const notAsked = -Forever
 
 func (p *View) starts(r *Request, from, limit Time) starts {
-	of := p.first[:0]
+	earliest := p.first[:0]
 	for range p.slots {
-		of = append(of, notAsked)
+		earliest = append(earliest, notAsked)
 	}
-	p.first = of
-	return starts{p, r, from, limit, of}
+	p.first = earliest
+	return starts{p, r, from, limit, earliest}
 }
 
 // least returns a lower bound for the bundle's first start: the latest of its slots' first starts.
@@ -300,13 +300,13 @@ func (s *starts) slot(id SlotID) Time {
 	if !s.p.Up(id) {
 		return s.limit
 	}
-	if s.of[id] == notAsked {
+	if s.earliest[id] == notAsked {
 		var ok bool
-		if s.of[id], ok = s.p.wholeFrom(id, s.r, s.from, s.limit); !ok {
-			s.of[id] = s.limit
+		if s.earliest[id], ok = s.p.wholeFrom(id, s.r, s.from, s.limit); !ok {
+			s.earliest[id] = s.limit
 		}
 	}
-	return s.of[id]
+	return s.earliest[id]
 }
 
 // bundleFrom returns the first start in [at, limit) from which all of the bundle's slots are free

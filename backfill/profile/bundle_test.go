@@ -282,9 +282,9 @@ func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, s
 		candidate := slices.Contains(r.Candidates.Bundles, bundle)
 		require.Equal(t, candidate && w.free(bundle, from, from+r.Duration), w.p.Fits(r, whole, from))
 		require.Equal(t, candidate, w.p.Covers(r, whole))
-		is, found := w.p.BundleAt(whole)
+		placed, found := w.p.BundleAt(whole)
 		require.True(t, found)
-		require.Equal(t, bundle, is)
+		require.Equal(t, bundle, placed)
 		twice := slices.Clone(whole)
 		twice[0].Count = 2
 		require.ErrorContains(t, w.p.Misfit(r, twice, from), "takes one bundle whole")

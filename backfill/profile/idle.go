@@ -29,8 +29,8 @@ func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 			continue
 		}
 		hosts[i] = p.newHost(c, i)
-		for k, of := range p.slots[id].capacity {
-			hosts[i].leaves(of-chunk[k], of)
+		for k, total := range p.slots[id].capacity {
+			hosts[i].leaves(total-chunk[k], total)
 		}
 		o.order = append(o.order, int32(i))
 	}
@@ -112,8 +112,8 @@ func (p *View) look(id SlotID) {
 	if p.idle == nil {
 		return
 	}
-	if is := p.allFree(id); is != p.idle[id] {
-		p.idle[id] = is
+	if idle := p.allFree(id); idle != p.idle[id] {
+		p.idle[id] = idle
 		p.grew(id, p.past)
 	}
 }

@@ -134,9 +134,9 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 			h.rank = r.Candidates.Rank[i]
 		}
 		low, _ := m.bounds(id, start, start+r.Duration)
-		for k, of := range m.capacity[id] {
-			if of > 0 {
-				if left := big.NewRat(low[k]-r.Chunk[k], of); left.Cmp(h.left) < 0 {
+		for k, total := range m.capacity[id] {
+			if total > 0 {
+				if left := big.NewRat(low[k]-r.Chunk[k], total); left.Cmp(h.left) < 0 {
 					h.left = left
 				}
 			}

@@ -43,11 +43,11 @@ func ParseRule(name string) (Rule, error) {
 
 // host is a slot that can take at least one chunk of a request.
 type host struct {
-	id       SlotID
-	name     string
-	rank     int32
-	chunks   int
-	left, of int64 // the remainder left/of: the smallest fraction of a resource that one chunk leaves free
+	id          SlotID
+	name        string
+	rank        int32
+	chunks      int
+	left, total int64 // the remainder left/total: the smallest fraction of a resource that one chunk leaves free
 }
 
 // Place chooses slots for a request that starts at start. It returns false if the request does not
@@ -147,9 +147,9 @@ func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	h := p.newHost(r.Candidates, i)
 	h.chunks = n
 	s := &p.slots[id]
-	for k, of := range s.capacity {
-		if of > 0 {
-			h.leaves(s.free[k].min(start, start+r.Duration)-r.Chunk[k], of)
+	for k, total := range s.capacity {
+		if total > 0 {
+			h.leaves(s.free[k].min(start, start+r.Duration)-r.Chunk[k], total)
 		}
 	}
 	return h, true
@@ -158,18 +158,18 @@ func (p *View) host(r *Request, i int, start Time) (host, bool) {
 // newHost returns the i-th candidate as a [host] with a remainder of 1.
 func (p *View) newHost(c *Candidates, i int) host {
 	id := c.Slots[i]
-	h := host{id: id, name: p.slots[id].name, left: 1, of: 1}
+	h := host{id: id, name: p.slots[id].name, left: 1, total: 1}
 	if c.Rank != nil {
 		h.rank = c.Rank[i]
 	}
 	return h
 }
 
-// leaves notes that a chunk leaves the fraction left/of of one resource free. The host's remainder
+// leaves notes that a chunk leaves the fraction left/total of one resource free. The host's remainder
 // is the smallest of these fractions.
-func (h *host) leaves(left, of int64) {
-	if of > 0 && compareFractions(left, of, h.left, h.of) < 0 {
-		h.left, h.of = left, of
+func (h *host) leaves(left, total int64) {
+	if total > 0 && compareFractions(left, total, h.left, h.total) < 0 {
+		h.left, h.total = left, total
 	}
 }
 
@@ -189,7 +189,7 @@ func (r Rule) compare(a, b *host) int {
 	if r == ByRank && a.rank != b.rank {
 		return cmp.Compare(b.rank, a.rank)
 	}
-	remainder := compareFractions(a.left, a.of, b.left, b.of)
+	remainder := compareFractions(a.left, a.total, b.left, b.total)
 	if r == Spread {
 		remainder = -remainder
 	}

@@ -138,8 +138,8 @@ type reversed struct{ text string }
 
 func (r *reversed) skipBlanks() { r.text = strings.TrimRight(r.text, blanks) }
 
-func (r *reversed) last(is func(byte) bool) bool {
-	return r.text != "" && is(r.text[len(r.text)-1])
+func (r *reversed) last(test func(byte) bool) bool {
+	return r.text != "" && test(r.text[len(r.text)-1])
 }
 
 // cut removes the last byte if it is in the set, and reports whether it was.

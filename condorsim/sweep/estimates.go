@@ -87,14 +87,14 @@ func (t *Trace) settings(s estimate.Settings) estimate.Settings {
 // estimatesLabel returns what settings add to the label of a scheduler.
 func estimatesLabel(s estimate.Settings) string {
 	var label strings.Builder
-	for _, of := range []struct{ use, spec string }{
+	for _, choice := range []struct{ use, spec string }{
 		{"", s.All},
 		{"order-", s.Order},
 		{"backfill-", s.Backfill},
 		{"running-", s.Running},
 	} {
-		if of.spec != "" {
-			label.WriteString("-" + of.use + strings.ReplaceAll(of.spec, ":", ""))
+		if choice.spec != "" {
+			label.WriteString("-" + choice.use + strings.ReplaceAll(choice.spec, ":", ""))
 		}
 	}
 	return label.String()
@@ -152,7 +152,7 @@ func (p Places) open(name string) (io.ReadCloser, error) {
 // estimators makes each estimator of a scheduler by itself, to find what is wrong with it under the
 // policy; each fault is reported once.
 func (c *checker) estimators(s scheduler, policy backfill.PolicySpec, places Places, told map[string]bool) {
-	for _, of := range []struct {
+	for _, choice := range []struct {
 		path     string
 		settings estimate.Settings
 	}{
@@ -161,8 +161,8 @@ func (c *checker) estimators(s scheduler, policy backfill.PolicySpec, places Pla
 		{".estimates_backfill", estimate.Settings{Backfill: s.estimates.Backfill}},
 		{".estimates_running", estimate.Settings{Running: s.estimates.Running}},
 	} {
-		path := s.path + of.path
-		if _, err := (&condorsim.Workload{}).Estimators(of.settings, policy.Guarantees,
+		path := s.path + choice.path
+		if _, err := (&condorsim.Workload{}).Estimators(choice.settings, policy.Guarantees,
 			places.open); err != nil && !told[path] {
 			told[path] = true
 			c.say(path, "%v", err)

@@ -190,12 +190,12 @@ type field struct {
 }
 
 // fields returns the fields of a struct under their names in the file; none for other types.
-func fields(of reflect.Type) []field {
+func fields(structure reflect.Type) []field {
 	var all []field
-	if of.Kind() != reflect.Struct {
+	if structure.Kind() != reflect.Struct {
 		return nil
 	}
-	for f := range of.Fields() {
+	for f := range structure.Fields() {
 		if f.Anonymous {
 			all = append(all, fields(f.Type)...)
 			continue

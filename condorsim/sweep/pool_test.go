@@ -86,7 +86,7 @@ schedulers: [{policy: easy}]
 `)
 	guessed := map[string]int64{}
 	for _, t := range p.tasks(whole(p)) {
-		guessed[t.of.key.Trace] = t.guessedJobs()
+		guessed[t.home.key.Trace] = t.guessedJobs()
 	}
 	require.Equal(t, guessed["a"], guessed["p"])
 	require.InDelta(t, 20, guessed["a"], 20)

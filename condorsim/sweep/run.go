@@ -184,7 +184,7 @@ func (s *shared[T]) leave() (last bool) {
 // task is a cell to run.
 type task struct {
 	cell    int
-	of      *cell
+	home    *cell
 	trace   *shared[*workload.Trace]
 	variant *shared[*condorsim.Workload]
 	size    int64 // of the trace's files, in bytes
@@ -194,12 +194,12 @@ type task struct {
 // workload returns the task's workload. Other tasks may share it; it must not be changed.
 func (t *task) workload() (*condorsim.Workload, error) {
 	return t.variant.get(func() (*condorsim.Workload, error) {
-		trace, err := t.trace.get(t.of.input.trace)
+		trace, err := t.trace.get(t.home.input.trace)
 		if err != nil {
 			return nil, err
 		}
-		key := t.of.key
-		return t.of.input.workload(trace, key.Load, key.EstimateModel, key.Seed)
+		key := t.home.key
+		return t.home.input.workload(trace, key.Load, key.EstimateModel, key.Seed)
 	})
 }
 

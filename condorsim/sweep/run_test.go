@@ -390,8 +390,8 @@ func TestTasks(t *testing.T) {
 	tasks := p.tasks(whole(p))
 	var traces []string
 	for i, task := range tasks {
-		if i == 0 || task.of.key.Trace != traces[len(traces)-1] {
-			traces = append(traces, task.of.key.Trace)
+		if i == 0 || task.home.key.Trace != traces[len(traces)-1] {
+			traces = append(traces, task.home.key.Trace)
 		}
 		if i > 0 && task.variant == tasks[i-1].variant {
 			require.LessOrEqual(t, task.cost(), tasks[i-1].cost(), "the longest first")

@@ -38,7 +38,7 @@ func (p *Sweep) tasks(cells []int) []*task {
 			begin[variants[v]] = i
 		}
 		t := &task{
-			cell: i, of: c, trace: traces[c.input], variant: variants[v], size: c.input.size(),
+			cell: i, home: c, trace: traces[c.input], variant: variants[v], size: c.input.size(),
 			copies: p.fair.Strict || p.fair.Relaxed,
 		}
 		t.trace.users++
@@ -48,8 +48,8 @@ func (p *Sweep) tasks(cells []int) []*task {
 	}
 	slices.SortStableFunc(all, func(a, b *task) int {
 		return cmp.Or(
-			cmp.Compare(work[b.of.input], work[a.of.input]),
-			cmp.Compare(strings.ToLower(a.of.input.Name), strings.ToLower(b.of.input.Name)),
+			cmp.Compare(work[b.home.input], work[a.home.input]),
+			cmp.Compare(strings.ToLower(a.home.input.Name), strings.ToLower(b.home.input.Name)),
 			cmp.Compare(begin[a.variant], begin[b.variant]),
 			cmp.Compare(b.cost(), a.cost()),
 		)
@@ -69,7 +69,7 @@ func (in *input) size() int64 {
 // guessedJobs estimates the number of jobs, and adds 1. A job takes about 10 bytes of a packed file
 // and 40 of a plain one.
 func (t *task) guessedJobs() int64 {
-	in, perJob := t.of.input, int64(40)
+	in, perJob := t.home.input, int64(40)
 	if len(in.files) > 0 && slices.Contains([]string{".gz", ".xz", ".zst"}, filepath.Ext(in.files[0].path)) {
 		perJob = 10
 	}
@@ -86,7 +86,7 @@ func (t *task) guessedJobs() int64 {
 // cost estimates how long a cell takes, in an arbitrary unit.
 func (t *task) cost() float64 {
 	weight := 2.0
-	switch t.of.key.Policy { // as measured on several traces
+	switch t.home.key.Policy { // as measured on several traces
 	case "fcfs", "easy", "first-fit", "firstfit":
 		weight = 1
 	case "conservative", "bb", "ibb":
@@ -94,7 +94,7 @@ func (t *task) cost() float64 {
 	case "pc":
 		weight = 5
 	}
-	return weight * float64(t.guessedJobs()) * t.of.key.Load
+	return weight * float64(t.guessedJobs()) * t.home.key.Load
 }
 
 // need estimates how much memory a cell takes, in bytes.

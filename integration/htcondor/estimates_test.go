@@ -85,12 +85,12 @@ func (p *ourPool) reconfigure(lines, says string) {
 	p.Wait(says, time.Minute, func() bool { return strings.Contains(p.Log("NegotiatorLog"), says) })
 }
 
-// planned waits for a plan of the job that satisfies is.
-func (p *ourPool) planned(t *testing.T, job pooltest.JobID, is func(jobPlan) bool) (plan jobPlan) {
+// planned waits for a plan of the job that satisfies the condition.
+func (p *ourPool) planned(t *testing.T, job pooltest.JobID, condition func(jobPlan) bool) (plan jobPlan) {
 	t.Helper()
 	p.Wait("a plan of job "+job.String(), time.Minute, func() bool {
 		plan = p.startTimes(t)[job.String()]
-		return is(plan)
+		return condition(plan)
 	})
 	return plan
 }

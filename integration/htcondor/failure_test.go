@@ -194,21 +194,21 @@ func TestNegotiatorKilled(t *testing.T) {
 		causes := pool.broken()
 		broken := slices.Concat(causes["start late"], causes["overrun"])
 		known := 0
-		for job, was := range promised {
+		for job, before := range promised {
 			now, waits := again[job]
-			if was.Guarantee == nil || !waits {
+			if before.Guarantee == nil || !waits {
 				continue
 			}
 			known++
 			if !slices.Contains(broken, job) {
-				require.Equal(t, *was.Guarantee, *now.Guarantee, "the guarantee of job %s", job)
+				require.Equal(t, *before.Guarantee, *now.Guarantee, "the guarantee of job %s", job)
 				kept++
 			}
 		}
 		require.Positive(t, known, "no job waited on both sides: there is too little load")
 		after := pool.usage(t)
-		for user, was := range used {
-			require.GreaterOrEqual(t, after[user], was, "the usage of %s", user)
+		for user, before := range used {
+			require.GreaterOrEqual(t, after[user], before, "the usage of %s", user)
 		}
 	}
 	require.Positive(t, kept, "no guarantee outlived a negotiator")

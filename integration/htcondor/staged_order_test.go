@@ -68,12 +68,12 @@ func TestMaxJobsRunning(t *testing.T) {
 	}
 }
 
-func inLots(of int) func(*testing.T, *ourPool) {
+func inLots(size int) func(*testing.T, *ourPool) {
 	return func(t *testing.T, pool *ourPool) {
 		t.Helper()
 		var jobs []pooltest.JobID
 		for len(jobs) < 12 {
-			jobs = append(jobs, pool.Submit("alice", sleep(8, 1, of, estimate+"8"))...)
+			jobs = append(jobs, pool.Submit("alice", sleep(8, 1, size, estimate+"8"))...)
 		}
 		pool.WaitDone(2*time.Minute, jobs...)
 		audit := pool.Audit()

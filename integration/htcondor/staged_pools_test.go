@@ -33,7 +33,7 @@ func TestStagedRestarts(t *testing.T) {
 func hasFactor(pool *ourPool, user string, factor float64) bool {
 	out, _ := pool.Try("root", "condor_userprio", "-allusers", "-af", "Name", "PriorityFactor") // it may be starting
 	for line := range strings.Lines(out) {
-		if text, is := strings.CutPrefix(line, user+" "); is {
+		if text, found := strings.CutPrefix(line, user+" "); found {
 			told, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			return err == nil && math.Abs(told-factor) < 0.01
 		}

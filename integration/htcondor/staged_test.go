@@ -98,8 +98,8 @@ func customResources(t *testing.T, pool *ourPool) {
 // later.
 func requireGPUs(t *testing.T, pool *ourPool) {
 	t.Helper()
-	gpu := func(count int, of string) []pooltest.JobID {
-		return pool.Submit("alice", sleep(15, 0, count, estimate+"15", "request_gpus = 1", "require_gpus = "+of))
+	gpu := func(count int, constraint string) []pooltest.JobID {
+		return pool.Submit("alice", sleep(15, 0, count, estimate+"15", "request_gpus = 1", "require_gpus = "+constraint))
 	}
 	never := gpu(1, "Capability >= 99")
 	jobs := gpu(3, "Capability > 0.5")

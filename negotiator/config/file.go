@@ -120,8 +120,8 @@ func read(tree *strictyaml.Tree, node ast.Node, into any) error {
 	if node.Type() == ast.NullType {
 		return nil
 	}
-	length, is := into.(*time.Duration)
-	if !is {
+	length, ok := into.(*time.Duration)
+	if !ok {
 		return inWords(tree.Decode(node, into), node, into)
 	}
 	var text string
@@ -136,7 +136,7 @@ func read(tree *strictyaml.Tree, node ast.Node, into any) error {
 
 // inWords replaces an error of the library about a value of another type, which speaks of Go.
 func inWords(err error, node ast.Node, into any) error {
-	if _, is := errors.AsType[*yaml.TypeError](err); !is {
+	if _, ok := errors.AsType[*yaml.TypeError](err); !ok {
 		return err
 	}
 	switch into.(type) {

@@ -248,8 +248,8 @@ func (w *world) keptPromises() {
 	w.t.Helper()
 	for _, j := range w.jobs {
 		name := fmt.Sprintf("%d.%d", j.cluster, j.proc)
-		if by, has := w.promised[name]; has && backfill.Time(j.began) > by+20 {
-			w.failed = append(w.failed, fmt.Sprintf("%s began %d s after its guarantee", name, backfill.Time(j.began)-by))
+		if guarantee, has := w.promised[name]; has && backfill.Time(j.began) > guarantee+20 {
+			w.failed = append(w.failed, fmt.Sprintf("%s began %d s after its guarantee", name, backfill.Time(j.began)-guarantee))
 		}
 	}
 	require.Empty(w.t, w.failed)

@@ -94,12 +94,12 @@ func TestSuccessor(t *testing.T) {
 	require.Empty(t, d.SlotsUp)
 	require.Empty(t, report.Decision.Broken)
 	for _, j := range w.n.State().Snapshot().Jobs {
-		was := before[w.n.Job(j.Job.ID).Name]
-		require.Equal(t, was.Promised, j.Promised)
-		require.Equal(t, was.Guarantee, j.Guarantee)
-		require.Equal(t, was.Running, j.Running)
-		require.Equal(t, was.Start, j.Start)
-		require.Equal(t, was.End, j.End)
+		former := before[w.n.Job(j.Job.ID).Name]
+		require.Equal(t, former.Promised, j.Promised)
+		require.Equal(t, former.Guarantee, j.Guarantee)
+		require.Equal(t, former.Running, j.Running)
+		require.Equal(t, former.Start, j.Start)
+		require.Equal(t, former.End, j.End)
 	}
 
 	// While nobody looks, a slot goes and a job is edited: it shows.

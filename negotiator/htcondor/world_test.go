@@ -269,10 +269,10 @@ func (w *world) step() {
 					}
 				}
 			}
-			of := j.loan
+			loan := j.loan
 			w.vacate(j)
-			if j.done, j.status = true, 4; of != nil {
-				w.reuse(of)
+			if j.done, j.status = true, 4; loan != nil {
+				w.reuse(loan)
 			}
 		case j.status == 1 && j.begins != 0 && w.now > j.begins && (j.chunks() == j.nodes || w.now > j.begins+60):
 			w.begin(j)

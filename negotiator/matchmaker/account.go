@@ -85,7 +85,7 @@ type account struct {
 // have an account together, so that one user under many names gets what one user gets.
 type accounts struct {
 	limits    Limits
-	of        map[string]*account
+	users     map[string]*account
 	suspects  account
 	left      int64 // what all users may still spend in this Match
 	divisions int
@@ -97,16 +97,16 @@ func newAccounts(limits Limits) accounts {
 			*limit = math.MaxInt64
 		}
 	}
-	return accounts{limits: limits, of: map[string]*account{}, suspects: account{share: limits.User}}
+	return accounts{limits: limits, users: map[string]*account{}, suspects: account{share: limits.User}}
 }
 
 // open begins a Match.
 func (a *accounts) open() {
 	a.left = a.limits.All
 	a.suspects.renew(a.limits.User)
-	for user, one := range a.of {
+	for user, one := range a.users {
 		if one.renew(a.limits.User); one.share == a.limits.User {
-			delete(a.of, user)
+			delete(a.users, user)
 		}
 	}
 }
@@ -133,10 +133,10 @@ func (a *accounts) limitDear() {
 
 // user returns the account of a user.
 func (a *accounts) user(name string) *account {
-	one := a.of[name]
+	one := a.users[name]
 	if one == nil {
 		one = &account{left: a.limits.User, share: a.limits.User}
-		a.of[name] = one
+		a.users[name] = one
 	}
 	return one
 }

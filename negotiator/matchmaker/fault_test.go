@@ -37,7 +37,7 @@ func TestSlotsThatAreDearWithRealJobsOnly(t *testing.T) {
 			}
 			p.match(t)
 			require.Greater(t, p.fault, -limits.User/10, "what dear slots took")
-			bob := p.accounts.of["bob"]
+			bob := p.accounts.users["bob"]
 			require.Less(t, bob.share-bob.left, int64(1_000_000), "what bob pays")
 			require.False(t, bob.suspect)
 			require.Empty(t, p.Expensive())
@@ -84,7 +84,7 @@ func TestAJobPaysForWhatSlotsSearch(t *testing.T) {
 	p.add(slotAd(t, "a", 4, `Requirements = !regexp("(a*)*(a|aa)*(a*)*b", TARGET.Notes)`))
 	p.clusterOf(t, ad(t, fmt.Sprintf("Requirements = true; Notes = %q", strings.Repeat("a", 1000))))
 	p.match(t)
-	require.True(t, p.accounts.of["eve"].suspect)
+	require.True(t, p.accounts.users["eve"].suspect)
 	var plain trial
 	require.Equal(t, "[ N = 3 ]", plain.plainly(ad(t, "N = 3; X = TARGET.Cpus; Y = MY.N + 1")).String())
 }

@@ -29,7 +29,7 @@ type ledger map[string]int64
 func (p *pool) spend(tb testing.TB, l ledger) (total int64) {
 	tb.Helper()
 	p.match(tb)
-	for user, a := range p.accounts.of {
+	for user, a := range p.accounts.users {
 		spent := a.share - a.left
 		l[user] += spent
 		total += spent
@@ -239,7 +239,7 @@ func TestExpensiveSlotsAreNotTheJobsFault(t *testing.T) {
 	p.match(t)
 	require.Equal(t, []backfill.SlotID{0, 1}, p.clusters[id].candidates.Slots)
 	require.Equal(t, []backfill.SlotID{2}, p.Unbearable())
-	require.Less(t, p.accounts.of["eve"].share-p.accounts.of["eve"].left, int64(100))
+	require.Less(t, p.accounts.users["eve"].share-p.accounts.users["eve"].left, int64(100))
 	p.add(slotAd(t, "bad", 4, ""))
 	p.match(t)
 	require.Equal(t, []backfill.SlotID{0, 1, 2}, p.clusters[id].candidates.Slots)

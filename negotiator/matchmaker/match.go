@@ -247,13 +247,13 @@ func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	found := c.candidates.Slots
 	for _, id := range moved {
 		v, rank := s.verdict(int(id), c.view.ofSlot[id])
-		at, was := slices.BinarySearch(found, id)
+		at, present := slices.BinarySearch(found, id)
 		switch {
 		case v == matches && rank != c.rank:
 			return backfill.Candidates{}, false
-		case v == matches && !was:
+		case v == matches && !present:
 			found = slices.Insert(slices.Clone(found), at, id) // Match has returned the old set
-		case was && v != matches:
+		case present && v != matches:
 			found = slices.Delete(slices.Clone(found), at, at+1)
 		}
 	}
@@ -302,12 +302,12 @@ func (c *autocluster) follow() {
 	case v.edition:
 		return
 	case v.edition - 1:
-		verdicts, ranks := make([]verdict, len(v.was)), make([]preference, 0, len(v.was))
-		for class, was := range v.was {
-			if was < len(c.verdicts) {
-				verdicts[class] = c.verdicts[was]
+		verdicts, ranks := make([]verdict, len(v.former)), make([]preference, 0, len(v.former))
+		for class, former := range v.former {
+			if former < len(c.verdicts) {
+				verdicts[class] = c.verdicts[former]
 			}
-			if rank := c.preference(was); rank != (preference{}) {
+			if rank := c.preference(former); rank != (preference{}) {
 				ranks = append(ranks, make([]preference, class+1-len(ranks))...)
 				ranks[class] = rank
 			}

@@ -39,13 +39,13 @@ func poolRank(p classad.Pair, attribute string) float64 {
 		return 0
 	}
 	v := classad.Scope{My: p.Right, Target: p.Left, MaxSteps: p.MaxSteps, Meter: p.Meter}.Attr(attribute)
-	if truth, is := v.Bool(); is {
+	if truth, ok := v.Bool(); ok {
 		if truth {
 			return 1
 		}
 		return 0
 	}
-	if n, is := v.Number(); is && n == n {
+	if n, ok := v.Number(); ok && n == n {
 		return n
 	}
 	return -math.MaxFloat64

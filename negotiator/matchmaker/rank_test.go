@@ -106,19 +106,19 @@ func TestDearRanksOfThePool(t *testing.T) {
 			}
 			job := m.clusterFor(t, "bob", jobAd(t, "RequestCpus = 1"))
 			m.match(t)
-			bob := m.accounts.of["bob"]
+			bob := m.accounts.users["bob"]
 			require.Less(t, bob.share-bob.left, int64(2*dearPair), "what bob pays")
 			require.False(t, bob.suspect)
 			require.Empty(t, m.Expensive())
 			require.Len(t, m.candidates(job).Slots, 3)
 			require.Equal(t, c.want, m.candidates(job).Rank)
-			_, is := m.Unmatched(job)
-			require.False(t, is)
+			_, unmatched := m.Unmatched(job)
+			require.False(t, unmatched)
 		})
 	}
 	m := newLimitedPool(StrangersLimits())
 	m.add(slotAd(t, "a", 4, "NegotiatorPreJobRank = TARGET.Notes"))
 	m.clusterFor(t, "bob", jobAd(t, "RequestCpus = 1; Notes = "+strings.Repeat(sum, 10)+"0"))
 	m.match(t)
-	require.True(t, m.accounts.of["bob"].suspect, "what the job's own attributes cost is the user's affair")
+	require.True(t, m.accounts.users["bob"].suspect, "what the job's own attributes cost is the user's affair")
 }

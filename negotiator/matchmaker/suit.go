@@ -90,23 +90,23 @@ func (m *Matchmaker) disown(ad *classad.ClassAd) {
 
 // with returns the candidates of an autocluster and further slots, all preferred alike.
 func (m *Matchmaker) with(c *autocluster, rank preference, more []backfill.SlotID) backfill.Candidates {
-	was := c.candidates.Slots
-	ranks, classes := make([]preference, 0, len(was)+len(more)), m.classes(c.view)
-	for _, id := range was {
+	former := c.candidates.Slots
+	ranks, classes := make([]preference, 0, len(former)+len(more)), m.classes(c.view)
+	for _, id := range former {
 		ranks = append(ranks, c.preference(classes[id]))
 	}
 	for range more {
 		ranks = append(ranks, rank)
 	}
-	found := backfill.Candidates{Slots: slices.Concat(was, more)}
+	found := backfill.Candidates{Slots: slices.Concat(former, more)}
 	distinct := slices.Clone(ranks)
 	slices.SortFunc(distinct, preference.compare)
 	if distinct = slices.Compact(distinct); len(distinct) == 1 {
 		return found
 	}
 	found.Rank = make([]int32, len(ranks))
-	for i, of := range ranks {
-		n, _ := slices.BinarySearchFunc(distinct, of, preference.compare)
+	for i, preferred := range ranks {
+		n, _ := slices.BinarySearchFunc(distinct, preferred, preference.compare)
 		found.Rank[i] = int32(n)
 	}
 	return found

@@ -220,7 +220,7 @@ func (m *Matchmaker) Expensive() []Expensive { return m.expensive }
 // Hurries reports whether the next Match would go on with jobs whose users were not put off: there
 // were only more than the limits of one Match allow.
 func (m *Matchmaker) Hurries() bool {
-	for _, a := range m.accounts.of {
+	for _, a := range m.accounts.users {
 		if (a.short || a.crowded) && !a.dear {
 			return true
 		}
@@ -230,7 +230,7 @@ func (m *Matchmaker) Hurries() bool {
 
 // Unmatched returns why it is not known which slots the jobs of an autocluster may use; false if it
 // is known.
-func (m *Matchmaker) Unmatched(id int) (why string, is bool) {
+func (m *Matchmaker) Unmatched(id int) (why string, unmatched bool) {
 	c := m.clusters[id]
 	empty := none(c.candidates)
 	switch {
@@ -268,7 +268,7 @@ func (m *Matchmaker) Unplanned() (jobs int) {
 		return 0
 	}
 	for _, c := range m.clusters {
-		if _, is := m.Unmatched(c.ID); is {
+		if _, unmatched := m.Unmatched(c.ID); unmatched {
 			for _, u := range c.users {
 				jobs += u.jobs
 			}

@@ -64,7 +64,7 @@ func TestManyHonestUsersShareTheLimitOfAll(t *testing.T) {
 		require.Less(t, cycles, 20)
 	}
 	require.Zero(t, p.Unplanned())
-	for user, a := range p.accounts.of {
+	for user, a := range p.accounts.users {
 		require.Equal(t, limits.User, a.share, "%s is not punished for the others", user)
 	}
 	for i := range 100 {

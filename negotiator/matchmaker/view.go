@@ -22,7 +22,7 @@ type view struct {
 	ofSlot   []int          // by SlotID
 	ofBundle []int          // by BundleID; its numbers do not occur in ofSlot
 	edition  int            // grows when the classes are numbered anew
-	was      []int          // the numbers of the classes in the edition before
+	former   []int          // the numbers of the classes in the edition before
 	seen     int            // how much of the matchmaker's list of changes it knows
 	moved    changes        // slots whose class has changed
 }
@@ -87,7 +87,7 @@ func (m *Matchmaker) renew(v *view) (compared int64) {
 	if !known {
 		v.ofSlot, slots = v.ofSlot[:0], nil
 		v.moved.dropped, v.moved.slots = v.moved.end()+1, nil
-		v.edition, v.was = v.edition+2, nil
+		v.edition, v.former = v.edition+2, nil
 		clear(v.classes)
 	}
 	for _, id := range slots {
@@ -115,15 +115,15 @@ func (m *Matchmaker) renew(v *view) (compared int64) {
 // compact numbers anew the classes that still have slots, and forgets the others.
 func (v *view) compact() {
 	renumbered := map[int]int{}
-	v.was = v.was[:0]
+	v.former = v.former[:0]
 	for id, class := range v.ofSlot {
 		if _, known := renumbered[class]; !known {
-			renumbered[class] = len(v.was)
-			v.was = append(v.was, class)
+			renumbered[class] = len(v.former)
+			v.former = append(v.former, class)
 		}
 		v.ofSlot[id] = renumbered[class]
 	}
-	kept := make(map[digest]int, len(v.was))
+	kept := make(map[digest]int, len(v.former))
 	for text, class := range v.classes {
 		if number, has := renumbered[class]; has {
 			kept[text] = number

@@ -72,9 +72,9 @@ func (r Request) options(p *executable) (host.Options, error) {
 // one returns an executable's entry in a table of [Plugins]; found is false if it has none. Of
 // several entries for the same file, which may be several plugins by its links, the one by which it
 // was found counts; if that does not decide, it is an error.
-func one[T any](r Request, table string, of map[string]T, p *executable) (value T, found bool, err error) {
+func one[T any](r Request, table string, entries map[string]T, p *executable) (value T, found bool, err error) {
 	var keys, named []string
-	for _, key := range slices.Sorted(maps.Keys(of)) {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if !r.means(key, p) {
 			continue
 		}
@@ -90,7 +90,7 @@ func one[T any](r Request, table string, of map[string]T, p *executable) (value 
 	case 0:
 		return value, false, nil
 	case 1:
-		return of[keys[0]], true, nil
+		return entries[keys[0]], true, nil
 	}
 	return value, false, setting(table, "%s and %s are the same file, %s: give it once", keys[0], keys[1],
 		p.command.Path)

@@ -186,7 +186,7 @@ func TestOptionsOfOne(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		each map[string]host.Options
-		of   executable
+		file executable
 		want int
 	}{
 		{"none", nil, executable{command: host.Command{Path: mine}}, 1},
@@ -213,7 +213,7 @@ func TestOptionsOfOne(t *testing.T) {
 			Dirs: []string{dir}, Options: map[string]string{"a": "b"},
 			Plugins: Plugins{Run: all, Each: c.each},
 		}
-		got, err := r.options(&c.of)
+		got, err := r.options(&c.file)
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.want, got.Restarts, c.name)
 		require.Equal(t, r.Options, got.Policy)

@@ -403,8 +403,8 @@ func TestAnotherPolicyAfterARestartIsRefused(t *testing.T) {
 	easy, ordered, fcfs := named(t, "easy"), named(t, "easy"), named(t, "easy")
 	ordered.Order, fcfs.Order = "wfp", "fcfs"
 	for _, test := range []struct {
-		was, is backfill.PolicySpec
-		want    string // empty: it goes on
+		before, after backfill.PolicySpec
+		want          string // empty: it goes on
 	}{
 		{easy, named(t, "conservative"), "it is another policy now: conservative; guarantees: true"},
 		{easy, ordered, "it is another policy now: easy; guarantees: false, ignores the order: false, plan depth: " +
@@ -414,9 +414,9 @@ func TestAnotherPolicyAfterARestartIsRefused(t *testing.T) {
 		{easy, fcfs, ""},
 	} {
 		server := &switching{}
-		server.PolicyServiceServer = sdk.NewServer(test.was, hclog.NewNullLogger())
+		server.PolicyServiceServer = sdk.NewServer(test.before, hclog.NewNullLogger())
 		remote := inProcess(t, Options{}, server)
-		server.PolicyServiceServer = sdk.NewServer(test.is, hclog.NewNullLogger())
+		server.PolicyServiceServer = sdk.NewServer(test.after, hclog.NewNullLogger())
 		err := remote.failed(t.Context(), errors.New("a crash"))
 		require.EqualError(t, err, "a crash")
 		c, err := newPool().Open(backfill.Round{})

@@ -31,11 +31,11 @@ func TestAnOlderPluginPlansAllJobs(t *testing.T) {
 	newer := inProcess(t, Options{}, sdk.NewServer(named(t, "pc"), hclog.NewNullLogger()))
 	host := newHost(t, "fcfs", newer)
 	host.SetPlanning(backfill.Planning{Depth: 1})
-	decide := func(r backfill.Round, by string, beyond int) {
+	decide := func(r backfill.Round, decider string, beyond int) {
 		t.Helper()
 		d, err := host.Decide(t.Context(), r)
 		require.NoError(t, err)
-		require.Equal(t, by, d.By)
+		require.Equal(t, decider, d.By)
 		require.Equal(t, beyond, host.State.BeyondDepth())
 		require.Empty(t, host.refusals)
 	}
@@ -73,11 +73,11 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 			remote := inProcess(t, Options{}, older{sdk.NewServer(named(t, policy), hclog.NewNullLogger())})
 			host := newHost(t, "fcfs", remote)
 			knows := named(t, policy).Guarantees // it need not know them
-			decide := func(r backfill.Round, by string) {
+			decide := func(r backfill.Round, decider string) {
 				t.Helper()
 				d, err := host.Decide(t.Context(), r)
 				require.NoError(t, err)
-				require.Equal(t, by, d.By)
+				require.Equal(t, decider, d.By)
 			}
 			job := func(id backfill.JobID, running backfill.Time) backfill.Event {
 				return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{

@@ -23,9 +23,9 @@ func newHost(t require.TestingT, s *backfill.State, opt options, order string) *
 	require.NoError(t, err)
 	fallback, err := backfill.Link(easy.Spec(), nil)
 	require.NoError(t, err)
-	by, err := backfill.OrderNamed(order)
+	ordering, err := backfill.OrderNamed(order)
 	require.NoError(t, err)
-	h, err := backfill.NewHost(s, by, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
+	h, err := backfill.NewHost(s, ordering, main, fallback, func(r backfill.Refusal) { require.NoError(t, r.Err) })
 	require.NoError(t, err)
 	return h
 }

@@ -95,12 +95,12 @@ type credential struct{ label, name string }
 // usage is how much the running jobs of each credential use.
 type usage struct {
 	limits limits
-	by     map[credential]total
+	totals map[credential]total
 }
 
 // usage adds up what the running jobs use, by credential.
 func (ls limits) usage(c *backfill.Cycle) usage {
-	u := usage{limits: ls, by: map[credential]total{}}
+	u := usage{limits: ls, totals: map[credential]total{}}
 	if len(ls) > 0 {
 		for r := range c.Running() {
 			u.add(r.Job)
@@ -116,11 +116,11 @@ func (u usage) remove(j *backfill.Job) { u.change(j, amount.minus) }
 func (u usage) change(j *backfill.Job, change func(a, b amount) amount) {
 	for _, l := range u.limits {
 		who, t := credential{l.label, j.Labels[l.label]}, totalOf(j)
-		sum := u.by[who]
+		sum := u.totals[who]
 		for k := range sum {
 			sum[k] = change(sum[k], t[k])
 		}
-		u.by[who] = sum
+		u.totals[who] = sum
 	}
 }
 
@@ -145,7 +145,7 @@ func (u usage) breach(j *backfill.Job, at level) (breach, bool) {
 		if who.name == "" {
 			continue
 		}
-		sum, t := u.by[who], totalOf(j)
+		sum, t := u.totals[who], totalOf(j)
 		for k, b := range l.of(who.name) {
 			if b.set && sum[k].plus(t[k]).compare(b.at(at)) > 0 {
 				return breach{who, k, b.hard}, true

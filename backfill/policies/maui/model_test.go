@@ -112,8 +112,8 @@ func (m *model) place(j *modelJob, start backfill.Time, kept func(slot, k int) i
 			if need > 0 {
 				h.chunks = min(h.chunks, int(max(0, least)/need))
 			}
-			if of := m.capacity[h.slot][k]; of > 0 {
-				if left := big.NewRat(least-need, of); left.Cmp(h.left) < 0 {
+			if total := m.capacity[h.slot][k]; total > 0 {
+				if left := big.NewRat(least-need, total); left.Cmp(h.left) < 0 {
 					h.left = left
 				}
 			}

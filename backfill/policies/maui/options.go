@@ -70,11 +70,11 @@ func options() []backfill.Option {
 			Doc: `the QOS's whose jobs get reservations; several lists, each with its own depth: "[0] high debug [1] batch"`,
 		},
 	}
-	for _, by := range limited {
+	for _, kind := range limited {
 		all = append(all, backfill.Option{
-			Name: by.option, Check: check(parseBounds),
+			Name: kind.option, Check: check(parseBounds),
 			Doc: fmt.Sprintf(`limits of each %s on what its running jobs use, soft,hard: `+
-				`"[%s] MAXJOB=2,4 MAXPS=7200 [DEFAULT] MAXPROC=16,32"`, by.label, by.example),
+				`"[%s] MAXJOB=2,4 MAXPS=7200 [DEFAULT] MAXPROC=16,32"`, kind.label, kind.example),
 		})
 	}
 	return all
@@ -104,9 +104,9 @@ func newPolicy(v backfill.Values) *policy {
 		lists, _ := parseLists(v.Text("reservationqoslist"))
 		p.stacks = stacks(depths, lists)
 	}
-	for _, by := range limited {
-		if who, _ := parseBounds(v.Text(by.option)); len(who) > 0 {
-			p.limits = append(p.limits, limitsBy{label: by.label, who: who})
+	for _, kind := range limited {
+		if who, _ := parseBounds(v.Text(kind.option)); len(who) > 0 {
+			p.limits = append(p.limits, limitsBy{label: kind.label, who: who})
 		}
 	}
 	return p

@@ -41,26 +41,26 @@ func drawSite(t *rapid.T, s site) (site, options) {
 		s.stacks = []modelStack{{depth: 1}, {depth: 1}, {depth: 2, qos: []string{"low"}}}
 		opt["reservationqoslist"], opt["reservationdepth"] = "[0] all [3] low", "[1] 1 [3] 2"
 	}
-	for _, by := range [][2]string{
+	for _, pair := range [][2]string{
 		{"owner", "usercfg"},
 		{"group", "groupcfg"},
 		{"account", "accountcfg"},
 		{"qos", "qoscfg"},
 	} {
-		if rapid.IntRange(0, 3).Draw(t, by[1]) > 0 {
+		if rapid.IntRange(0, 3).Draw(t, pair[1]) > 0 {
 			continue
 		}
 		for _, name := range []string{"DEFAULT", "low", "fred"}[:rapid.IntRange(1, 3).Draw(t, "names")] {
-			opt[by[1]] += " [" + name + "]"
+			opt[pair[1]] += " [" + name + "]"
 			for i, kind := range []string{"MAXJOB", "MAXPROC", "MAXPS"} {
 				if i > 0 && rapid.Bool().Draw(t, "skip") {
 					continue
 				}
-				l := modelLimit{label: by[0], name: name, kind: kind}
+				l := modelLimit{label: pair[0], name: name, kind: kind}
 				most := []int64{3, 8, 80}[i]
 				l.soft, l.hard = rapid.Int64Range(1, most).Draw(t, "soft"), rapid.Int64Range(1, 2*most).Draw(t, "hard")
 				s.limits = append(s.limits, l)
-				opt[by[1]] += fmt.Sprintf(" %s=%d,%d", kind, l.soft, l.hard)
+				opt[pair[1]] += fmt.Sprintf(" %s=%d,%d", kind, l.soft, l.hard)
 			}
 		}
 	}

@@ -22,8 +22,8 @@ type etaFlag int
 func (f *etaFlag) Decode(ctx *kong.DecodeContext) error {
 	*f = condorsim.DefaultEtaJobs
 	token := ctx.Scan.Peek()
-	text, is := token.Value.(string)
-	if !is || !token.IsValue() {
+	text, ok := token.Value.(string)
+	if !ok || !token.IsValue() {
 		return nil
 	}
 	n, err := strconv.Atoi(text)

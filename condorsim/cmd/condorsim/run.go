@@ -192,11 +192,11 @@ func (c *runCommand) title(w *condorsim.Workload, policy backfill.PolicySpec) st
 // ownResults returns an error if a policy was given up, since the results are then its fallback's
 // and not its own.
 func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
-	for _, of := range r.Refusals {
-		if of.GivenUp {
+	for _, refusal := range r.Refusals {
+		if refusal.GivenUp {
 			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d rounds, so these are not "+
 				"its results; it failed first at %d: %w",
-				of.Policy, fallback.Spec().Name, of.Count, of.First.Now, of.First.Err)
+				refusal.Policy, fallback.Spec().Name, refusal.Count, refusal.First.Now, refusal.First.Err)
 		}
 	}
 	return nil

@@ -113,8 +113,8 @@ func (c *runCommand) read(in *formats.Source, pool *pools.Description) (*formats
 
 // asked returns the attributes of jobs that the order's expression refers to.
 func (c *runCommand) asked() []string {
-	text, is := strings.CutPrefix(c.Order, "expr:")
-	if !is {
+	text, found := strings.CutPrefix(c.Order, "expr:")
+	if !found {
 		return nil
 	}
 	expression, err := classad.ParseExpr(text)

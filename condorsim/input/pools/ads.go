@@ -55,17 +55,17 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 
 // wants reports whether an ad is a slot of the pool; if not, it counts why.
 func (l *LeftOut) wants(ad *classad.ClassAd) bool {
-	is := func(attr string) bool { return ad.Eval(attr, nil).IsTrue() }
+	truth := func(attr string) bool { return ad.Eval(attr, nil).IsTrue() }
 	kind, typed := ad.Text("MyType")
 	slotType, _ := ad.Text("SlotType")
 	switch {
 	case typed && kind != "Machine" && kind != "Slot":
 		l.Others++
-	case is("DynamicSlot") || slotType == "Dynamic":
+	case truth("DynamicSlot") || slotType == "Dynamic":
 		l.Dynamic++
-	case is("Offline"):
+	case truth("Offline"):
 		l.Offline++
-	case is("BackfillSlot"):
+	case truth("BackfillSlot"):
 		l.Backfill++
 	default:
 		return true

@@ -57,11 +57,11 @@ func TestRules(t *testing.T) {
 	none := workload.Options{Clean: workload.CleanNone}
 	type count = workload.Cleaning
 	for _, c := range []struct {
-		name string
-		line string
-		opts workload.Options
-		want *workload.Job // run, estimate, processors, memory; nil: dropped
-		is   count
+		name  string
+		line  string
+		opts  workload.Options
+		want  *workload.Job // run, estimate, processors, memory; nil: dropped
+		tally count
 	}{
 		{
 			"kept", line(1, 0, 9, 4, 8, 10, 1),
@@ -203,15 +203,15 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			trace := read(t, header+c.line, c.opts)
-			c.is.Lines, c.is.JobsRead = 2, 1
+			c.tally.Lines, c.tally.JobsRead = 2, 1
 			if c.want == nil {
 				require.Empty(t, trace.Jobs)
 			} else {
-				c.is.JobsLeft = 1
+				c.tally.JobsLeft = 1
 				c.want.ID, c.want.User, c.want.Executable = 1, "7", "3"
 				require.Equal(t, []workload.Job{*c.want}, trace.Jobs)
 			}
-			require.Equal(t, c.is, trace.Cleaning)
+			require.Equal(t, c.tally, trace.Cleaning)
 			if c.want == nil {
 				why := trace.Cleaning.Dropped()
 				require.Len(t, why, 1)

@@ -26,10 +26,10 @@ func toy() *workload.Trace {
 }
 
 // column returns one number of each job.
-func column(trace *workload.Trace, of func(workload.Job) int64) []int64 {
+func column(trace *workload.Trace, number func(workload.Job) int64) []int64 {
 	var list []int64
 	for _, j := range trace.Jobs {
-		list = append(list, of(j))
+		list = append(list, number(j))
 	}
 	return list
 }
@@ -42,10 +42,10 @@ func estimate(j workload.Job) int64 { return j.Estimate }
 
 func TestTransform(t *testing.T) {
 	for _, c := range []struct {
-		x    workload.Transform
-		of   func(workload.Job) int64
-		want []int64
-		note string
+		x      workload.Transform
+		number func(workload.Job) int64
+		want   []int64
+		note   string
 	}{
 		{workload.Transform{}, id, []int64{1, 2, 3, 4}, ""},
 		{
@@ -76,7 +76,7 @@ func TestTransform(t *testing.T) {
 			changed, err := trace.Transform(c.x)
 			require.NoError(t, err)
 			require.Equal(t, toy(), trace, "the trace stays as it is")
-			require.Equal(t, c.want, column(changed, c.of))
+			require.Equal(t, c.want, column(changed, c.number))
 			require.Equal(t, len(changed.Jobs), changed.Cleaning.JobsLeft)
 			require.Equal(t, 4, changed.Cleaning.JobsLeft+changed.Cleaning.CutOut+changed.Cleaning.BeyondMax)
 			require.Len(t, changed.Drops, changed.Cleaning.CutOut+changed.Cleaning.BeyondMax)

@@ -33,9 +33,9 @@ func Bars(g Grouped) *Figure {
 	f := &Figure{Name: g.Name, Title: g.Title, Alt: g.Alt, Note: g.Note, Scope: g.Scope, Width: cmp.Or(g.Width, Page)}
 	y := f.head(g.Series, g.Skip, false)
 	const left, gap, leastBar, height = 52.0, 22.0, 9.0, 210.0
-	under := 44.0
+	foot := 44.0
 	if g.Over != nil {
-		under += 30
+		foot += 30
 	}
 	bars := 0
 	for i := range g.Series {
@@ -57,7 +57,7 @@ func Bars(g Grouped) *Figure {
 	for _, groups := range rows {
 		y += 14
 		g.row(f, bay{left, y, room, height}, axis, groups[0], groups[1], perRow, gap)
-		y += height + under
+		y += height + foot
 	}
 	f.foot(y - 8)
 	return f

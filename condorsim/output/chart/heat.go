@@ -29,7 +29,7 @@ type Heated struct {
 func Heat(h Heated) *Figure {
 	f := &Figure{Name: h.Name, Title: h.Title, Alt: h.Alt, Note: h.Note, Width: cmp.Or(h.Width, Page)}
 	y := f.head(nil, none, false)
-	const cellHeight, above, under, gap = 24.0, 24.0, 44.0, 18.0
+	const cellHeight, above, foot, gap = 24.0, 24.0, 44.0, 18.0
 	left := 12.0
 	for _, row := range h.Rows {
 		left = max(left, textWidth(row, small)+24)
@@ -45,14 +45,14 @@ func Heat(h Heated) *Figure {
 	low, top := h.extremes()
 	for i, m := range h.Maps {
 		if i > 0 && i%perRow == 0 {
-			y += above + height + under
+			y += above + height + foot
 		}
 		x := margin + each*float64(i%perRow)
 		f.add(label{at: point{x + left, y + 14}, text: m.Title, ink: inkText, size: normal, bold: true, series: none})
 		h.grid(f, m, bay{x + left, y + above, each - left - gap, height}, low, top)
 	}
 	if len(h.Maps) > 0 {
-		y += above + height + under
+		y += above + height + foot
 	}
 	f.foot(y - 8)
 	return f

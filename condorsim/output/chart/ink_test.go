@@ -68,19 +68,19 @@ func contrast(a, b colour) float64 {
 // Series can be told apart with any colour vision, on both backgrounds, and text can be read.
 func TestColours(t *testing.T) {
 	for _, dark := range []bool{false, true} {
-		of := map[Ink]colour{}
+		colours := map[Ink]colour{}
 		for _, i := range inks {
-			of[i.Ink] = parse(t, map[bool]string{false: i.light, true: i.dark}[dark])
+			colours[i.Ink] = parse(t, map[bool]string{false: i.light, true: i.dark}[dark])
 		}
 		for _, text := range []Ink{inkText, inkMuted, inkAlarm} {
-			require.GreaterOrEqual(t, contrast(of[text], of[inkGround]), 4.5, text)
+			require.GreaterOrEqual(t, contrast(colours[text], colours[inkGround]), 4.5, text)
 		}
 		for i := range hues {
-			require.GreaterOrEqual(t, contrast(of[Series(i)], of[inkGround]), 3.0, Series(i))
+			require.GreaterOrEqual(t, contrast(colours[Series(i)], colours[inkGround]), 3.0, Series(i))
 			for j := range i {
 				for name, vision := range visions {
 					var seen [2]colour
-					for k, c := range []colour{of[Series(i)], of[Series(j)]} {
+					for k, c := range []colour{colours[Series(i)], colours[Series(j)]} {
 						c = c.times(vision)
 						for n := range c {
 							c[n] = min(max(c[n], 0), 1)

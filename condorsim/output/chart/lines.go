@@ -36,13 +36,13 @@ type Lined struct {
 func Lines(l Lined) *Figure {
 	f := &Figure{Name: l.Name, Title: l.Title, Alt: l.Alt, Note: l.Note, Scope: l.Scope, Width: cmp.Or(l.Width, Page)}
 	y := f.head(l.Series, none, true)
-	const left, right, above, under = 64.0, 14.0, 26.0, 46.0
+	const left, right, above, foot = 64.0, 14.0, 26.0, 46.0
 	perRow := max(1, min(l.PerRow, len(l.Panels)))
 	each := (f.Width - 2*margin) / float64(perRow)
 	for i, p := range l.Panels {
 		column := i % perRow
 		if i > 0 && column == 0 {
-			y += above + l.Height + under
+			y += above + l.Height + foot
 		}
 		x := margin + each*float64(column)
 		if p.Title != "" {
@@ -54,7 +54,7 @@ func Lines(l Lined) *Figure {
 		p.draw(f, bay{x + left, y + above, each - left - right, l.Height}, l.Series)
 	}
 	if len(l.Panels) > 0 {
-		y += above + l.Height + under
+		y += above + l.Height + foot
 	}
 	f.foot(y - 8)
 	return f

@@ -253,12 +253,12 @@ func TestColoursAndThemes(t *testing.T) {
 	byUser := pagetest.Eval[string](p, picture)
 	legend := pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length")
 	require.Equal(t, 12, legend, "twelve users")
-	for _, by := range []string{"width", "how", "wait"} {
-		p.Do(chromedp.SetValue(chromedp.CSS("#colour"), by))
+	for _, colouring := range []string{"width", "how", "wait"} {
+		p.Do(chromedp.SetValue(chromedp.CSS("#colour"), colouring))
 		pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
 		settle(p)
 		require.Positive(t, pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length"))
-		require.True(t, pagetest.Eval[bool](p, "painter.colours.every(c => /^#/.test(c))"), by)
+		require.True(t, pagetest.Eval[bool](p, "painter.colours.every(c => /^#/.test(c))"), colouring)
 	}
 	p.Do(chromedp.SetValue(chromedp.CSS("#colour"), "user"))
 	pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")

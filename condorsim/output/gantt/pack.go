@@ -34,8 +34,8 @@ func pack(r *condorsim.Result) ([][]piece, error) {
 	starts := ran(r)
 	ends := slices.DeleteFunc(slices.Clone(starts), empty)
 	slices.SortStableFunc(starts, func(a, b int) int {
-		if by := cmp.Compare(r.Outcomes[a].Start, r.Outcomes[b].Start); by != 0 || empty(a) == empty(b) {
-			return by
+		if difference := cmp.Compare(r.Outcomes[a].Start, r.Outcomes[b].Start); difference != 0 || empty(a) == empty(b) {
+			return difference
 		}
 		if empty(a) {
 			return -1

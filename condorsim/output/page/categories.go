@@ -17,7 +17,7 @@ import (
 // heat draws, for each scheduler, a heat map of a value of each category of jobs, by width and
 // length; nil if no cell has categories.
 func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series,
-	of func(metrics.Category) float64,
+	value func(metrics.Category) float64,
 ) *chart.Figure {
 	widths, lengths := map[string]bool{}, map[string]bool{}
 	for _, c := range cells {
@@ -51,7 +51,7 @@ func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []me
 		for _, k := range c.Categories {
 			row, column := slices.Index(h.Rows, k.Width), slices.Index(h.Columns, k.Length)
 			if k.Jobs > 0 {
-				m.Values[row][column] = of(k)
+				m.Values[row][column] = value(k)
 				m.Tips[row][column] = fmt.Sprintf("%s\n%d jobs of %s cpus and %s\nmean wait %s\n"+
 					"mean bounded slowdown %s", names[i], k.Jobs, k.Width, k.Length, chart.Seconds.Format(k.MeanWait),
 					chart.Number.Format(k.MeanBoundedSlowdown))
@@ -68,9 +68,9 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 	if s.estimates == nil {
 		return nil
 	}
-	for _, by := range []struct {
-		name, is string
-		of       func(metrics.Category) string
+	for _, grouping := range []struct {
+		name, label string
+		class       func(metrics.Category) string
 	}{
 		{"width", "requested cpus", func(c metrics.Category) string { return c.Width }},
 		{"length", "run time", func(c metrics.Category) string { return c.Length }},
@@ -78,7 +78,7 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 		for _, v := range []struct {
 			name, title string
 			unit        chart.Unit
-			of          func(metrics.Category) float64
+			value       func(metrics.Category) float64
 		}{
 			{"wait", "Mean wait", chart.Seconds, func(c metrics.Category) float64 { return c.MeanWait }},
 			{"uwait", "Mean uwait (wait / requested time)", chart.Number, func(c metrics.Category) float64 {
@@ -89,8 +89,8 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 			}},
 		} {
 			figures = append(figures, s.byClass(group, chart.Grouped{
-				Name: by.name + "-" + v.name, Title: v.title + " by " + by.is, Unit: v.unit,
-			}, by.of, v.of))
+				Name: grouping.name + "-" + v.name, Title: v.title + " by " + grouping.label, Unit: v.unit,
+			}, grouping.class, v.value))
 		}
 	}
 	return figures
@@ -99,7 +99,7 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 // byClass draws one of these charts. The callback class returns a category's class of widths, or of
 // lengths; the callback of returns the value to draw.
 func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category) string,
-	of func(metrics.Category) float64,
+	value func(metrics.Category) float64,
 ) *chart.Figure {
 	where := s.Groups[group]
 	g.Name, g.Title, g.Scope, g.Note, g.Width = g.Name+"-"+where.ID, g.Title+": "+where.Label, "estimator",
@@ -123,7 +123,7 @@ func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category
 				if !ok || !there {
 					continue
 				}
-				if mean, jobs := ofClass(c.Series.Categories, name, class, of); jobs > 0 {
+				if mean, jobs := ofClass(c.Series.Categories, name, class, value); jobs > 0 {
 					values[i] = mean
 					tips[i] = fmt.Sprintf("%s, %s\n%d jobs of %s\n%s", base, estimator, jobs, name,
 						g.Unit.Format(values[i]))
@@ -139,12 +139,12 @@ func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category
 // ofClass returns the mean of a value over the jobs of the class with this name, and how many jobs
 // these are.
 func ofClass(categories []metrics.Category, name string, class func(metrics.Category) string,
-	of func(metrics.Category) float64,
+	value func(metrics.Category) float64,
 ) (mean float64, jobs int) {
 	sum := 0.0
 	for _, c := range categories {
 		if class(c) == name {
-			sum, jobs = sum+of(c)*float64(c.Jobs), jobs+c.Jobs
+			sum, jobs = sum+value(c)*float64(c.Jobs), jobs+c.Jobs
 		}
 	}
 	return sum / float64(max(jobs, 1)), jobs

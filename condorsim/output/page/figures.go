@@ -192,14 +192,14 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 
 // overLoads returns the panel for a group and all groups that differ from it only in the load;
 // false if these have only one load.
-func (s drawing) overLoads(m Measure, of Group) (p chart.Panel, ok bool) {
+func (s drawing) overLoads(m Measure, group Group) (p chart.Panel, ok bool) {
 	p = chart.Panel{
-		Title: of.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(),
+		Title: group.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(),
 		Curves: make([][]chart.Point, len(s.Schedulers)), Dots: true,
 	}
 	loads, low, high := map[float64]bool{}, 0.0, 0.0
 	for i, g := range s.Groups {
-		if g.Trace != of.Trace || g.EstimateModel != of.EstimateModel {
+		if g.Trace != group.Trace || g.EstimateModel != group.EstimateModel {
 			continue
 		}
 		loads[g.Load] = true
@@ -311,18 +311,18 @@ func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 // overTime returns a panel that has, for each scheduler, the values of bins of time against the
 // time since the first bin. The callback returns the bins of a cell.
 func (s drawing) overTime(title string, unit chart.Unit, upIs string, cells []metrics.Series,
-	of func(metrics.Series) []float64,
+	values func(metrics.Series) []float64,
 ) chart.Panel {
 	curves := make([][]chart.Point, len(cells))
 	var begin int64 = math.MaxInt64
 	for _, c := range cells {
-		if len(of(c)) > 0 {
+		if len(values(c)) > 0 {
 			begin = min(begin, c.Begin)
 		}
 	}
 	last, high := 0.0, 0.0
 	for i, c := range cells {
-		for j, v := range of(c) {
+		for j, v := range values(c) {
 			at := float64(c.Begin-begin) + (float64(j)+0.5)*float64(c.Step)
 			curves[i] = append(curves[i], chart.Point{Across: at, Up: v})
 			last, high = max(last, at+0.5*float64(c.Step)), max(high, v)

@@ -108,8 +108,8 @@ func measures(names map[string]bool) []Measure {
 // it is certain.
 func guess(name string) Measure {
 	for _, use := range []string{"order", "backfill", "running"} { // predictions may have a measure for each use
-		base, is := strings.CutSuffix(name, "_"+use)
-		if i := slices.IndexFunc(known, func(m Measure) bool { return m.Name == base }); is && i >= 0 {
+		base, found := strings.CutSuffix(name, "_"+use)
+		if i := slices.IndexFunc(known, func(m Measure) bool { return m.Name == base }); found && i >= 0 {
 			m := known[i]
 			m.Name, m.Label = name, m.Label+" ("+use+")"
 			return m

@@ -124,7 +124,7 @@ func (s *Study) addMeasures(v *view, figures Figures) error {
 // addGroups adds the part of the page for each group. The page first shows the first group that has
 // figures.
 func (s *Study) addGroups(v *view, figures Figures) error {
-	shown := max(0, slices.IndexFunc(figures.Groups, func(of []*chart.Figure) bool { return len(of) > 0 }))
+	shown := max(0, slices.IndexFunc(figures.Groups, func(group []*chart.Figure) bool { return len(group) > 0 }))
 	for i, g := range s.Groups {
 		gv := groupView{Group: g, Shown: i == shown}
 		for _, f := range figures.Groups[i] {
@@ -141,9 +141,9 @@ func (s *Study) addGroups(v *view, figures Figures) error {
 }
 
 // filled returns a template of the report, executed with the given data.
-func filled(name string, of any) (template.HTML, error) {
+func filled(name string, data any) (template.HTML, error) {
 	var text strings.Builder
-	if err := body.ExecuteTemplate(&text, name, of); err != nil {
+	if err := body.ExecuteTemplate(&text, name, data); err != nil {
 		return "", fmt.Errorf("make the report: %w", err)
 	}
 	return template.HTML(text.String()), nil //nolint:gosec // a template made it
@@ -152,8 +152,8 @@ func filled(name string, of any) (template.HTML, error) {
 // part returns the HTML of a measure or a group, of which the page shows one at a time. A packed
 // part is gzip in base64, which the page's script unpacks when the reader chooses it: the charts of
 // a large sweep are many megabytes, which a browser need not parse at once.
-func part(name string, of any, packed bool) (template.HTML, error) {
-	text, err := filled(name, of)
+func part(name string, data any, packed bool) (template.HTML, error) {
+	text, err := filled(name, data)
 	if err != nil || !packed {
 		return text, err
 	}

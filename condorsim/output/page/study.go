@@ -116,8 +116,8 @@ func (s *Study) arrange() {
 	}
 }
 
-func (s *Study) vary(of func(Group) any) bool {
-	return slices.ContainsFunc(s.Groups, func(g Group) bool { return of(g) != of(s.Groups[0]) })
+func (s *Study) vary(property func(Group) any) bool {
+	return slices.ContainsFunc(s.Groups, func(g Group) bool { return property(g) != property(s.Groups[0]) })
 }
 
 // group returns the index of the group of the cells with k's trace, load and estimate model; −1 if

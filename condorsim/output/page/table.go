@@ -169,7 +169,7 @@ func (s *Study) Tables() []Table {
 
 // matrix returns a table with a row per group and a column per scheduler. The callback returns the
 // entry for a group and a scheduler.
-func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
+func (s *Study) matrix(unit string, value func(group, scheduler int) Value) Table {
 	t := Table{Columns: []Column{{Title: "Trace"}}}
 	loads, models := s.vary(func(g Group) any { return g.Load }), s.vary(func(g Group) any { return g.EstimateModel })
 	if loads {
@@ -190,7 +190,7 @@ func (s *Study) matrix(unit string, of func(group, scheduler int) Value) Table {
 			row = append(row, Text(g.EstimateModel))
 		}
 		for j := range s.Schedulers {
-			row = append(row, of(i, j))
+			row = append(row, value(i, j))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -351,10 +351,10 @@ func (s *Study) numbers(c *results.Cell) []Value {
 }
 
 // options writes a scheduler's options as text.
-func options(of map[string]string) string {
+func options(given map[string]string) string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, name+"="+of[name])
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		all = append(all, name+"="+given[name])
 	}
 	return strings.Join(all, " ")
 }

@@ -75,11 +75,11 @@ func auto(f *results.Folder) (rows []Row) {
 }
 
 // holds judges on how many traces a statement holds: of other numbers than twelve, the same share counts.
-func (c chosen) holds(statement string, of12 int, is func(times float64) bool) Row {
-	t := tally{of: len(c.times)}
+func (c chosen) holds(statement string, of12 int, test func(times float64) bool) Row {
+	t := tally{total: len(c.times)}
 	worst := 0
 	for i, x := range c.times {
-		if is(x) {
+		if test(x) {
 			t.holds++
 		} else {
 			t.except = append(t.except, c.where[i])
@@ -92,11 +92,11 @@ func (c chosen) holds(statement string, of12 int, is func(times float64) bool) R
 		Statement: c.label + ": " + statement, Paper: fmt.Sprintf("on at least %d of 12 traces", of12), Verdict: Untested,
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		return r.because("")
-	case 12*t.holds >= of12*t.of:
+	case 12*t.holds >= of12*t.total:
 		r.Verdict = Agrees
-	case 2*12*t.holds >= of12*t.of:
+	case 2*12*t.holds >= of12*t.total:
 		r.Verdict = Partly
 	default:
 		r.Verdict = Differs

@@ -13,7 +13,7 @@ import (
 // plan with.
 type adjusted struct {
 	traces []string
-	by     map[string]*grid // by estimator, as named by results.Key
+	grids  map[string]*grid // by estimator, as named by results.Key
 }
 
 // threeMetrics are the metrics of the study: wait, wait over requested time, slowdown.
@@ -27,7 +27,7 @@ const (
 )
 
 func estimates(f *results.Folder) []Row {
-	a := &adjusted{by: map[string]*grid{}}
+	a := &adjusted{grids: map[string]*grid{}}
 	cells := map[string][]results.Cell{}
 	for _, c := range f.Cells {
 		cells[c.Estimator()] = append(cells[c.Estimator()], c)
@@ -35,8 +35,8 @@ func estimates(f *results.Folder) []Row {
 			a.traces = append(a.traces, c.Trace)
 		}
 	}
-	for estimator, of := range cells {
-		a.by[estimator] = newGrid(of)
+	for estimator, group := range cells {
+		a.grids[estimator] = newGrid(group)
 	}
 	var rows []Row
 	for _, c := range claims() {
@@ -115,18 +115,18 @@ func (c claim) rows(a *adjusted) (rows []Row) {
 		case Differs:
 			all.except = append(all.except, trace)
 		}
-		all.of++
+		all.total++
 	}
 	r := Row{Statement: "in all: " + c.statement, Paper: c.paper, Verdict: Partly}
 	switch {
-	case all.of == 0:
+	case all.total == 0:
 		r.Verdict = Untested
-	case all.holds == all.of:
+	case all.holds == all.total:
 		r.Verdict = Agrees
 	case all.holds+partly == 0:
 		r.Verdict = Differs
 	}
-	if all.of > 0 {
+	if all.total > 0 {
 		r.Ours = "agrees on " + all.String() + ". A trace agrees " + c.rule
 	}
 	return append(rows, r.because(c.why))
@@ -144,7 +144,7 @@ func (a *adjusted) backfilling(trace, order string) scheduler {
 }
 
 func (a *adjusted) value(trace string, s scheduler, estimator, metric string) (float64, bool) {
-	g := a.by[estimator]
+	g := a.grids[estimator]
 	if g == nil {
 		return 0, false
 	}
@@ -300,22 +300,22 @@ func orderMatters(a *adjusted, trace string) (string, Verdict) {
 // tableIII compares with the paper's numbers for Intrepid in July 2009 (10,479 jobs). Without
 // results for that log the rows say so.
 func tableIII(a *adjusted) (rows []Row) {
-	for _, of := range []struct {
+	for _, claim := range []struct {
 		order                             string
 		wait, uwait, slowdown, backfilled float64
 	}{
 		{fcfs, 80.9 * 60, 1.92, 10.14, 1791.0 / 10479}, {wfp, 62.9 * 60, 0.96, 6.36, 1293.0 / 10479},
 	} {
 		r := Row{
-			Statement: "Intrepid, " + strings.ToUpper(of.order) +
+			Statement: "Intrepid, " + strings.ToUpper(claim.order) +
 				" with backfilling and requested times: wait, uwait, slowdown, share of the jobs that were backfilled",
-			Paper: fmt.Sprintf("%.1f min, %.2f, %.2f, %.1f %% (table III)", of.wait/60, of.uwait, of.slowdown,
-				100*of.backfilled), Verdict: Untested,
+			Paper: fmt.Sprintf("%.1f min, %.2f, %.2f, %.1f %% (table III)", claim.wait/60, claim.uwait, claim.slowdown,
+				100*claim.backfilled), Verdict: Untested,
 			Why: "the log of Intrepid is not at hand; where ANL-Intrepid-2009-1.swf.gz is among the traces, " +
 				"it is compared",
 		}
-		if got, near, ok := a.near(intrepid, a.backfilling(intrepid, of.order), of.wait, of.uwait, of.slowdown,
-			of.backfilled); ok {
+		if got, near, ok := a.near(intrepid, a.backfilling(intrepid, claim.order), claim.wait, claim.uwait, claim.slowdown,
+			claim.backfilled); ok {
 			r.Ours, r.Verdict, r.Why = fmt.Sprintf("%.1f min, %.2f, %.2f, %.1f %%", got[0]/60, got[1], got[2],
 				100*got[3]), Partly, ""
 			switch near {

@@ -130,11 +130,11 @@ func mostlyWorse(g *grid, s scheduler, metric string) Row {
 		Paper:     "nearly always", Ours: "on " + t.String(),
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		r.Verdict = Untested
-	case 4*t.holds >= 3*t.of:
+	case 4*t.holds >= 3*t.total:
 		r.Verdict = Agrees
-	case 2*t.holds >= t.of:
+	case 2*t.holds >= t.total:
 		r.Verdict = Partly
 	default:
 		r.Verdict = Differs
@@ -166,9 +166,9 @@ func smallImprovements(g *grid, s scheduler) Row {
 		Verdict: Differs,
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		r.Verdict = Untested
-	case 2*t.holds > t.of:
+	case 2*t.holds > t.total:
 		r.Verdict = Agrees
 	}
 	return r.because(versions)

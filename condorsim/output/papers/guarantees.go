@@ -85,10 +85,10 @@ func worstOfThree(g *grid, s scheduler) Row {
 	})
 	r := Row{
 		Statement: "DC with sjf is worse than both", Paper: "once",
-		Ours: fmt.Sprintf("on %d of %d", t.holds, t.of),
+		Ours: fmt.Sprintf("on %d of %d", t.holds, t.total),
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		r.Verdict = Untested
 	case t.holds <= 1:
 		r.Verdict = Agrees
@@ -100,11 +100,11 @@ func worstOfThree(g *grid, s scheduler) Row {
 
 // near compares the share of traces on which a statement holds with the paper's: it agrees within a
 // sixth of all traces, partly within a third.
-func (t tally) near(holds, of int) Verdict {
-	if t.of == 0 {
+func (t tally) near(holds, total int) Verdict {
+	if t.total == 0 {
 		return Untested
 	}
-	switch off := math.Abs(float64(t.holds)/float64(t.of) - float64(holds)/float64(of)); {
+	switch off := math.Abs(float64(t.holds)/float64(t.total) - float64(holds)/float64(total)); {
 	case off <= 1.0/6:
 		return Agrees
 	case off <= 1.0/3:
@@ -180,7 +180,7 @@ func combinations(g *grid) []Row {
 			}
 		}
 		count.Ours = fmt.Sprintf("%d of %d (%.0f %%)", worse, len(all), 100*float64(worse)/float64(len(all)))
-		count.Verdict = tally{holds: worse, of: len(all)}.near(49, 150)
+		count.Verdict = tally{holds: worse, total: len(all)}.near(49, 150)
 		most.Ours, most.Verdict = fmt.Sprintf("%d of %d", mild, worse), Differs
 		if 2*mild >= worse {
 			most.Verdict = Agrees

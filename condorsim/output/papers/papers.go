@@ -195,8 +195,8 @@ func (g *grid) improvement(trace string, s, base scheduler, metric string) (floa
 // tally is the number of traces on which a statement holds, of those for which that is known, and
 // the traces on which it does not.
 type tally struct {
-	holds, of int
-	except    []string
+	holds, total int
+	except       []string
 }
 
 // count counts the traces on which a statement holds, as the callback says. Traces for which that
@@ -207,7 +207,7 @@ func (g *grid) count(holds func(trace string) (yes, known bool)) (t tally) {
 		if !known {
 			continue
 		}
-		t.of++
+		t.total++
 		if yes {
 			t.holds++
 		} else {
@@ -226,8 +226,8 @@ func (g *grid) better(s, base scheduler, metric string) tally {
 }
 
 func (t tally) String() string {
-	text := fmt.Sprintf("%d of %d", t.holds, t.of)
-	if len(t.except) > 0 && len(t.except) <= t.of/2+1 {
+	text := fmt.Sprintf("%d of %d", t.holds, t.total)
+	if len(t.except) > 0 && len(t.except) <= t.total/2+1 {
 		text += " (not " + strings.Join(t.except, ", ") + ")"
 	}
 	return text
@@ -243,11 +243,11 @@ func (t tally) onlyExcept(traces ...string) Verdict {
 		}
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		return Untested
 	case wrong == 0:
 		return Agrees
-	case 4*wrong <= t.of:
+	case 4*wrong <= t.total:
 		return Partly
 	default:
 		return Differs

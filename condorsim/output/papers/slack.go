@@ -52,8 +52,8 @@ func slack(f *results.Folder) []Row {
 func (s slacked) overLoads() bool { return len(s.loads) > 1 }
 
 // cell returns a scheduler's result on a trace at a load; nil if there is none.
-func (s slacked) cell(at cellKey, of scheduler) *results.Cell {
-	return s.cells[cellKey{at.trace, of, at.load}]
+func (s slacked) cell(at cellKey, planner scheduler) *results.Cell {
+	return s.cells[cellKey{at.trace, planner, at.load}]
 }
 
 // cases returns each trace at each load.
@@ -81,7 +81,7 @@ func (s slacked) tally(holds func(at cellKey) (yes, known bool)) (t tally) {
 		if !known {
 			continue
 		}
-		t.of++
+		t.total++
 		if yes {
 			t.holds++
 		} else {
@@ -115,16 +115,16 @@ func (s slacked) goal(of12 int) string {
 
 // verdict judges a tally: of other numbers of traces than twelve, the same share may be exceptions.
 func (s slacked) verdict(t tally, of12 int) Verdict {
-	exceptions := t.of * (12 - of12) / 12
+	exceptions := t.total * (12 - of12) / 12
 	if s.overLoads() {
 		exceptions = 0
 	}
 	switch {
-	case t.of == 0:
+	case t.total == 0:
 		return Untested
-	case t.of-t.holds <= exceptions:
+	case t.total-t.holds <= exceptions:
 		return Agrees
-	case 2*t.holds > t.of:
+	case 2*t.holds > t.total:
 		return Partly
 	default:
 		return Differs
@@ -159,7 +159,7 @@ func (s slacked) shorter(whom string, others []scheduler, of12 int) Row {
 			strings.Join(names, ", ")),
 		Paper: s.goal(of12), Verdict: s.verdict(both, of12),
 	}
-	if both.of > 0 {
+	if both.total > 0 {
 		r.Ours = fmt.Sprintf("both %v; mean wait %v; mean bounded slowdown %v", both, lower("mean_wait"),
 			lower("mean_bounded_slowdown"))
 	}
@@ -178,7 +178,7 @@ func (s slacked) atMost(statement, metric string, limit float64) Row {
 		return ratio <= limit, ok
 	})
 	r := Row{Statement: "slack: " + statement, Paper: s.goal(of12), Verdict: s.verdict(t, of12)}
-	if t.of > 0 {
+	if t.total > 0 {
 		r.Ours = fmt.Sprintf("%v; the most is %.2f times, %s", t, worst, where)
 	}
 	return r.because("promises allow it: a job may start as late as its slack, and the queue's order favours others")
@@ -197,9 +197,9 @@ func (s slacked) promises() Row {
 		return g > 0 && k == g && b == 0, true
 	})
 	r := Row{Statement: "slack keeps every promise", Paper: "all, everywhere", Verdict: Untested}
-	if t.of > 0 {
+	if t.total > 0 {
 		r.Ours, r.Verdict = fmt.Sprintf("%v; %.0f of %.0f promises kept", t, kept, given), Differs
-		if t.holds == t.of {
+		if t.holds == t.total {
 			r.Verdict = Agrees
 		}
 	}
@@ -236,8 +236,8 @@ func (s slacked) users() Row {
 	return r.because("the table of the worst users says who they are, and what they got under each")
 }
 
-func jobs(of []User) (sum float64) {
-	for _, u := range of {
+func jobs(users []User) (sum float64) {
+	for _, u := range users {
 		sum += float64(u.Jobs)
 	}
 	return sum

@@ -96,10 +96,10 @@ type refused struct {
 }
 
 func refusals(r *condorsim.Result) (all []refused) {
-	for _, of := range r.Refusals {
+	for _, refusal := range r.Refusals {
 		all = append(all, refused{
-			Policy: backfill.Printable(of.Policy, longest), Count: of.Count, At: of.First.Now,
-			Reason: backfill.Printable(of.First.Err.Error(), longest), GivenUp: of.GivenUp,
+			Policy: backfill.Printable(refusal.Policy, longest), Count: refusal.Count, At: refusal.First.Now,
+			Reason: backfill.Printable(refusal.First.Err.Error(), longest), GivenUp: refusal.GivenUp,
 		})
 	}
 	return all
@@ -197,8 +197,8 @@ func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
 		rest = append(rest, [2]string{"guarantees broken: " + cause, strconv.Itoa(r.BrokenBy[cause])})
 	}
-	for _, of := range refusals(r) {
-		rest = append(rest, [2]string{"decisions refused: " + of.Policy, strconv.Itoa(of.Count)})
+	for _, refusal := range refusals(r) {
+		rest = append(rest, [2]string{"decisions refused: " + refusal.Policy, strconv.Itoa(refusal.Count)})
 	}
 	var read [][2]string
 	for _, left := range r.Workload.Cleaning.Dropped() {
@@ -238,15 +238,15 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	}
 	before := run.Estimates
 	for _, c := range run.Changes {
-		under := "then under " + backfill.Printable(c.Policy, longest)
+		title := "then under " + backfill.Printable(c.Policy, longest)
 		if c.Order != "" { // else it is chosen with the policy
-			under += ", order " + c.Order
+			title += ", order " + c.Order
 		}
 		if before != nil || c.Estimates != nil {
-			under += ", estimates " + c.Estimates.String()
+			title += ", estimates " + c.Estimates.String()
 		}
 		before = c.Estimates
-		rows = append(rows, [2]string{under + ", from", fmt.Sprintf("t = %d s", c.At)})
+		rows = append(rows, [2]string{title + ", from", fmt.Sprintf("t = %d s", c.At)})
 	}
 	return rows
 }
@@ -353,10 +353,10 @@ func whyHeld(r *condorsim.Result) string {
 // whyRefused lists refused decisions, a line for each policy.
 func whyRefused(r *condorsim.Result) string {
 	var text strings.Builder
-	for _, of := range refusals(r) {
-		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", of.Policy, of.Count, of.At, of.Reason)
-		if of.GivenUp {
-			text.WriteString("GIVEN UP: " + of.Policy +
+	for _, refusal := range refusals(r) {
+		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", refusal.Policy, refusal.Count, refusal.At, refusal.Reason)
+		if refusal.GivenUp {
+			text.WriteString("GIVEN UP: " + refusal.Policy +
 				"; its fallback decided the rest, so these are not its results\n")
 		}
 	}

@@ -87,15 +87,15 @@ func (e *Estimates) String() string {
 		return ""
 	}
 	var parts []string
-	for _, of := range [][2]string{
+	for _, part := range [][2]string{
 		{"", e.All},
 		{"order=", e.Order},
 		{"backfill=", e.Backfill},
 		{"running=", e.Running},
 		{"", OptionsText(e.Options)},
 	} {
-		if of[1] != "" {
-			parts = append(parts, of[0]+of[1])
+		if part[1] != "" {
+			parts = append(parts, part[0]+part[1])
 		}
 	}
 	return strings.Join(parts, " ")

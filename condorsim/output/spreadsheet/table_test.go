@@ -24,7 +24,7 @@ type row struct {
 	Mean  *float64 `parquet:"mean"`
 }
 
-func known[T any](v *T) (zero T, is bool) {
+func known[T any](v *T) (zero T, ok bool) {
 	if v == nil {
 		return zero, false
 	}

@@ -173,8 +173,8 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 // longest is how many letters are shown of a text from the trace's file.
 const longest = 1000
 
-func percent(part, of int) string {
-	return strconv.FormatFloat(100*float64(part)/float64(max(of, 1)), 'f', 1, 64) + " %"
+func percent(part, total int) string {
+	return strconv.FormatFloat(100*float64(part)/float64(max(total, 1)), 'f', 1, 64) + " %"
 }
 
 // bars prints a table of classes: their jobs, with a bar, and their share of the work.

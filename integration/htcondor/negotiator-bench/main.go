@@ -238,8 +238,8 @@ func show(measured map[string][]cycle) {
 	t.SetOutputMirror(os.Stdout)
 	t.AppendHeader(table.Row{"slots", "jobs", "", "negotiator", "cycles", "min", "median", "max", "ours : stock"})
 	for _, what := range []struct {
-		name string
-		of   func(cycle) float64
+		name  string
+		value func(cycle) float64
 	}{
 		{"fetch, s", func(c cycle) float64 { return c.fetch }},
 		{"after the fetch, s", func(c cycle) float64 { return c.rest }},
@@ -249,7 +249,7 @@ func show(measured map[string][]cycle) {
 		for _, name := range []string{"stock", "ours"} {
 			var values []float64
 			for _, c := range measured[name] {
-				values = append(values, what.of(c))
+				values = append(values, what.value(c))
 			}
 			slices.Sort(values)
 			medians[name] = values[len(values)/2]

@@ -6,15 +6,15 @@ import "github.com/condor-backfill/condor-backfill/backfill"
 // start of each cycle. It is not safe for concurrent use.
 type Order struct {
 	a       *Accountant
-	of      func(*backfill.Job) Waiting
+	entry   func(*backfill.Job) Waiting
 	waiting func() []Waiting
 	share   *Share // nil: not asked for since Open
 }
 
 // NewOrder returns an order without waiting jobs. The callback returns the submitter, weight and
 // priority of a job; Order sets the ID.
-func NewOrder(a *Accountant, of func(*backfill.Job) Waiting) *Order {
-	o := &Order{a: a, of: of}
+func NewOrder(a *Accountant, entry func(*backfill.Job) Waiting) *Order {
+	o := &Order{a: a, entry: entry}
 	o.Open(func() []Waiting { return nil })
 	return o
 }
@@ -38,7 +38,7 @@ func (o *Order) Key(j *backfill.Job, _ backfill.Moment) (key float64, moves back
 }
 
 func (o *Order) describe(j *backfill.Job) Waiting {
-	w := o.of(j)
+	w := o.entry(j)
 	w.ID = j.ID
 	return w
 }

@@ -200,13 +200,13 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 			Labels: map[string]string{"owner": owner},
 		}
 	}
-	of := func(j *backfill.Job) Waiting {
+	entry := func(j *backfill.Job) Waiting {
 		return Waiting{ID: j.ID, Submitter: j.Labels["owner"] + "@d", Weight: float64(j.Width())}
 	}
-	o := NewOrder(a, of)
+	o := NewOrder(a, entry)
 	var asked backfill.Order = o.Key
 	late, early := job(1, 20, "a"), job(2, 10, "a")
-	o.Open(func() []Waiting { return []Waiting{of(early), of(late)} })
+	o.Open(func() []Waiting { return []Waiting{entry(early), entry(late)} })
 	for j, want := range map[*backfill.Job]float64{early: 3, late: 6, job(3, 30, "b"): 6} {
 		for range 2 {
 			key, moves := asked(j, backfill.Moment{Now: 40})
@@ -215,7 +215,7 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 		}
 	}
 	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
-	o.Open(func() []Waiting { return []Waiting{of(late)} })
+	o.Open(func() []Waiting { return []Waiting{entry(late)} })
 	key, _ := asked(late, backfill.Moment{Now: 50})
 	require.InDelta(t, 6.0, key, 1e-9, "what started counts as use")
 }

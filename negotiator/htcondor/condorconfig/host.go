@@ -85,14 +85,14 @@ func readNetwork(text string) (netip.Prefix, bool) {
 }
 
 // readMask returns the length of a network's mask, 16 or 255.255.0.0.
-func readMask(mask string, of netip.Addr) (int, error) {
-	by, err := netip.ParseAddr(mask)
+func readMask(mask string, network netip.Addr) (int, error) {
+	parsed, err := netip.ParseAddr(mask)
 	if err != nil {
 		bits, wrong := strconv.ParseUint(mask, 10, 8)
 		return int(bits), wrong
 	}
-	ones, bits := net.IPMask(by.AsSlice()).Size()
-	if bits != of.BitLen() {
+	ones, bits := net.IPMask(parsed.AsSlice()).Size()
+	if bits != network.BitLen() {
 		return 0, errNoHost
 	}
 	return ones, nil

@@ -17,7 +17,7 @@ func (c *Config) ShutdownThreshold() time.Duration {
 // expressions over its own ad there.
 func (c *Config) unreadThreshold() []string {
 	text := c.Text(shutdownThreshold)
-	if _, is := evaluated(text).Number(); is {
+	if _, ok := evaluated(text).Number(); ok {
 		return nil
 	}
 	return []string{shutdownThreshold + " = " + text + " is not heeded: it must be a number of seconds, and no expression " +

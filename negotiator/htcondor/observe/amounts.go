@@ -165,7 +165,7 @@ func ceil(n float64) int64 {
 // roundUp returns what a startd without a consumption policy gives for a requested amount: memory
 // in steps of 128 MiB, disk in steps of 1 MiB and then of a thousandth of all that the slot has.
 func roundUp(resource string, amount, total int64) int64 {
-	step := func(n, by int64) int64 { return (n + by - 1) / by * by }
+	step := func(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 	switch {
 	case amount == 0:
 		return 0

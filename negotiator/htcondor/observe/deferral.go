@@ -52,7 +52,7 @@ const maxUnix = 1 << 50
 
 // clocks appends the calls of time() in a tree, from left to right.
 func clocks(e ast.Expr, found []*ast.Call) []*ast.Call {
-	if n, is := e.(*ast.Call); is && n.Key == "time" && len(n.Args) == 0 {
+	if n, ok := e.(*ast.Call); ok && n.Key == "time" && len(n.Args) == 0 {
 		return append(found, n)
 	}
 	for _, child := range ast.Children(e) {

@@ -96,12 +96,12 @@ func kindOf(ad *classad.ClassAd, resources []string) string {
 
 // Proc returns which proc of a job's cluster the job's chunk of this number belongs to: the chunks
 // of a gang of several procs are theirs, in turn.
-func (g *Group) Proc(of JobKey, chunk int) int64 {
+func (g *Group) Proc(job JobKey, chunk int) int64 {
 	for _, m := range g.members {
 		if chunk < m.Group.Spec.Nodes {
 			return m.Key.Proc
 		}
 		chunk -= m.Group.Spec.Nodes
 	}
-	return of.Proc
+	return job.Proc
 }

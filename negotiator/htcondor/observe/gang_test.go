@@ -44,7 +44,7 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, int64(4), first.Group.Proc(JobKey{Proc: 4}, 1), "of a gang of one proc")
 	require.Equal(t, backfill.Vector{2, 100}, first.Group.Spec.Request, "the members stay as they are")
 
-	is := func(m Member, status int64) Member {
+	changed := func(m Member, status int64) Member {
 		g := *m.Group
 		g.Status, m.Group = status, &g
 		return m
@@ -55,12 +55,12 @@ func TestJoin(t *testing.T) {
 		leader  int64
 		wrong   error
 	}{
-		"a proc is on hold":     {[]Member{first, is(wide, onHold), large}, 6, 0, nil},
+		"a proc is on hold":     {[]Member{first, changed(wide, onHold), large}, 6, 0, nil},
 		"a proc is gone":        {[]Member{first, large}, 1, 0, nil},
-		"proc 0 is on hold":     {[]Member{is(first, onHold), wide, large}, 6, 1, errHeadless},
+		"proc 0 is on hold":     {[]Member{changed(first, onHold), wide, large}, 6, 1, errHeadless},
 		"proc 0 is gone":        {[]Member{wide, large}, 5, 1, errHeadless},
 		"only proc 1 is left":   {[]Member{wide}, 3, 1, errHeadless},
-		"proc 0 has just ended": {[]Member{is(wide, Running), large}, 5, 1, nil},
+		"proc 0 has just ended": {[]Member{changed(wide, Running), large}, 5, 1, nil},
 	} {
 		all = Join(c.members, resources)
 		require.Equal(t, c.nodes, all.Spec.Nodes, name)

@@ -34,7 +34,7 @@ type holding struct {
 // held is a group of a user's jobs; of is nil for what is left of ads.
 type held struct {
 	rawGroup
-	of *holding
+	holding *holding
 }
 
 // maxGroup is up to how many bytes the ad of a group is planned with, whatever room there is. Honest
@@ -79,7 +79,7 @@ func (k *intake) relieve() bool {
 	h := k.heaviest()
 	largest, before := 0, k.size
 	for _, g := range k.groups {
-		if g.of == h {
+		if g.holding == h {
 			largest = max(largest, len(g.lines))
 		}
 	}
@@ -91,10 +91,10 @@ func (k *intake) relieve() bool {
 	k.groups, k.outlines = make([]held, 0, len(all)), map[string]int{}
 	for _, g := range all {
 		switch {
-		case g.of == nil:
+		case g.holding == nil:
 			k.outlines[string(g.lines)] = len(k.groups)
 			k.groups = append(k.groups, g)
-		case g.of == h && len(g.lines) > h.limit:
+		case g.holding == h && len(g.lines) > h.limit:
 			h.size -= g.size()
 			k.size -= g.size()
 			k.leaveOut(g.rawGroup, h.limit)

@@ -220,12 +220,12 @@ func TestLateAnswerWhenSlotsReferToMore(t *testing.T) {
 func TestStoppedJobs(t *testing.T) {
 	p := newSite(t, "s@test")
 	at := p.at.Add(time.Second)
-	was := func(cluster, status int, ago time.Duration) string {
+	ad := func(cluster, status int, ago time.Duration) string {
 		return fmt.Sprintf("ClusterId = %d\nProcId = 0\nJobStatus = %d\nEnteredCurrentStatus = %d",
 			cluster, status, at.Add(-ago).Unix())
 	}
 	before := p.s.Interval + stopGrace
-	p.schedds[0].SetJobs(was(1, 3, 0), was(2, 5, before), was(3, 5, before+time.Second), was(4, 4, 0))
+	p.schedds[0].SetJobs(ad(1, 3, 0), ad(2, 5, before), ad(3, 5, before+time.Second), ad(4, 4, 0))
 	s := p.see().Schedds["s@test"]
 	require.Equal(t, []JobKey{{"s@test", 1, 0}, {"s@test", 2, 0}}, s.Stopped)
 	require.Empty(t, s.Groups)

@@ -12,31 +12,31 @@ import (
 
 // TestFindMoved says which of several schedds at one address is the one that answers there.
 func TestFindMoved(t *testing.T) {
-	of := func(at string, look, own int, counted backfill.Time) *schedd {
+	entry := func(at string, look, own int, counted backfill.Time) *schedd {
 		return &schedd{Schedd: Schedd{Counted: counted}, at: at, look: look, own: own}
 	}
 	for name, c := range map[string]struct {
 		schedds map[string]*schedd
 		moved   []string
 	}{
-		"each has its own": {schedds: map[string]*schedd{"a": of("1", 2, 2, 0), "b": of("2", 2, 2, 0)}},
+		"each has its own": {schedds: map[string]*schedd{"a": entry("1", 2, 2, 0), "b": entry("2", 2, 2, 0)}},
 		"the one that was seen last": {
-			schedds: map[string]*schedd{"a": of("1", 1, 1, 9), "b": of("1", 2, 0, 0)}, moved: []string{"a"},
+			schedds: map[string]*schedd{"a": entry("1", 1, 1, 9), "b": entry("1", 2, 0, 0)}, moved: []string{"a"},
 		},
 		"the one with an own ad": {
-			schedds: map[string]*schedd{"a": of("1", 2, 0, 9), "b": of("1", 2, 1, 0)}, moved: []string{"a"},
+			schedds: map[string]*schedd{"a": entry("1", 2, 0, 9), "b": entry("1", 2, 1, 0)}, moved: []string{"a"},
 		},
 		"an old own ad counts as new": {
-			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 1, 6)}, moved: []string{"a"},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 1, 6)}, moved: []string{"a"},
 		},
 		"the one that counted last": {
-			schedds: map[string]*schedd{"a": of("1", 2, 2, 6), "b": of("1", 2, 2, 5)}, moved: []string{"b"},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 6), "b": entry("1", 2, 2, 5)}, moved: []string{"b"},
 		},
 		"the first by name": {
-			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 2, 5)}, moved: []string{"b"},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 2, 5)}, moved: []string{"b"},
 		},
 		"one of three": {
-			schedds: map[string]*schedd{"a": of("1", 2, 2, 5), "b": of("1", 2, 2, 7), "c": of("1", 2, 2, 6)},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 2, 7), "c": entry("1", 2, 2, 6)},
 			moved:   []string{"a", "c"},
 		},
 	} {

@@ -110,18 +110,18 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 	if len(names) > maxOfOne {
 		return false, false, fmt.Errorf("it refers to %d attributes of slots: must be at most %d", len(names), maxOfOne)
 	}
-	of := o.refersOf[user]
-	if of == nil {
-		of = map[string]bool{}
-		o.refersOf[user] = of
+	known := o.refersOf[user]
+	if known == nil {
+		known = map[string]bool{}
+		o.refersOf[user] = known
 	}
-	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return of[name] })
-	if len(of)+len(fresh) > maxOfUser {
+	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return known[name] })
+	if len(known)+len(fresh) > maxOfUser {
 		return false, true, fmt.Errorf("the jobs of %s refer to %d attributes of slots with it: must be at most %d",
-			user, len(of)+len(fresh), maxOfUser)
+			user, len(known)+len(fresh), maxOfUser)
 	}
 	for _, name := range fresh {
-		of[name] = true
+		known[name] = true
 	}
 	return o.slotAttributes.refer(names, o.looked), false, nil
 }

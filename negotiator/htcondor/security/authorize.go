@@ -60,8 +60,8 @@ func (s *Server) allows(p Peer, need Permission) bool {
 // suffices reports whether a stream is good enough for a permission: it has what is required, and
 // the peer authenticated by a method that is configured for it. Only authentication gives a stream
 // its key, which in turn gives encryption and integrity: it has all of them or none.
-func (s *Server) suffices(need Permission, by Method, keyed bool) bool {
-	if by != "" && !slices.Contains(s.methods(need), by) {
+func (s *Server) suffices(need Permission, method Method, keyed bool) bool {
+	if method != "" && !slices.Contains(s.methods(need), method) {
 		return false
 	}
 	w := s.wishes(need)

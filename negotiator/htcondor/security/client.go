@@ -104,19 +104,19 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 // Succeed passes all further commands of this client on to another client, which starts them with
 // its own wishes, methods and tokens and negotiates sessions anew. Whoever holds this client can
 // keep using it.
-func (c *Client) Succeed(by *Client) { c.successor.Store(by) }
+func (c *Client) Succeed(successor *Client) { c.successor.Store(successor) }
 
 // Sessions returns how many negotiated sessions the client keeps.
 func (c *Client) Sessions() int {
-	if by := c.successor.Load(); by != nil {
-		return by.Sessions()
+	if successor := c.successor.Load(); successor != nil {
+		return successor.Sessions()
 	}
 	return c.negotiated.count()
 }
 
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
-	if by := c.successor.Load(); by != nil {
-		return by.start(ctx, a, command, with)
+	if successor := c.successor.Load(); successor != nil {
+		return successor.start(ctx, a, command, with)
 	}
 	now := c.now()
 	if with == nil && c.Family != nil && c.InFamily != nil && c.InFamily(a) {

@@ -15,15 +15,15 @@ type features struct{ authentication, encryption, integrity bool }
 // session does not have; nil if it has them all.
 func (w Wishes) lacking(has features) error {
 	for _, f := range []struct {
-		name   string
-		wanted Level
-		is     bool
+		name    string
+		wanted  Level
+		present bool
 	}{
 		{"authentication", w.Authentication, has.authentication},
 		{"encryption", w.Encryption, has.encryption},
 		{"integrity", w.Integrity, has.integrity},
 	} {
-		if f.wanted == Required && !f.is {
+		if f.wanted == Required && !f.present {
 			return fmt.Errorf("%s is REQUIRED here", f.name)
 		}
 	}

@@ -104,15 +104,15 @@ var errDone = errors.New("nothing is left to be done")
 // Succeed passes all further connections of this server on to another one, which accepts commands
 // with its own methods and keys. The commands themselves stay this server's. Existing sessions end,
 // so peers must authenticate again by the new rules.
-func (s *Server) Succeed(by *Server) {
-	by.predecessor = s
-	s.successor.Store(by)
+func (s *Server) Succeed(successor *Server) {
+	successor.predecessor = s
+	s.successor.Store(successor)
 }
 
 // Sessions returns how many sessions the server keeps.
 func (s *Server) Sessions() int {
-	if by := s.successor.Load(); by != nil {
-		return by.Sessions()
+	if successor := s.successor.Load(); successor != nil {
+		return successor.Sessions()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +132,8 @@ func (s *Server) first() *Server {
 // conversation is complete: the peer only asked what it may do. The connection is closed on an
 // error and if there is no Call.
 func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
-	if by := s.successor.Load(); by != nil {
-		return by.Accept(ctx, conn)
+	if successor := s.successor.Load(); successor != nil {
+		return successor.Accept(ctx, conn)
 	}
 	stream := cedar.NewStream(conn, s.timeout())
 	stream.Random = s.Random

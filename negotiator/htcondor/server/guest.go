@@ -169,8 +169,8 @@ type known struct {
 }
 
 func (k *known) has(host netip.Prefix) bool {
-	_, is := k.when[host]
-	return is
+	_, found := k.when[host]
+	return found
 }
 
 // add adds a host, or makes it the latest again. If there are too many, the older half is

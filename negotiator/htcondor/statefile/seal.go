@@ -111,12 +111,12 @@ func broken(tx *bbolt.Tx) (map[string]error, error) {
 		return nil, err
 	}
 	damaged := map[string]error{}
-	for name, was := range sealed.Buckets {
-		switch is := now.Buckets[name]; {
-		case is == nil && *was == bucketSum{}: // it was only asked for
-		case is == nil:
+	for name, written := range sealed.Buckets {
+		switch present := now.Buckets[name]; {
+		case present == nil && *written == bucketSum{}: // it was only asked for
+		case present == nil:
 			damaged[name] = fmt.Errorf("%w: bucket %s is missing", ErrDamaged, name)
-		case *is != *was:
+		case *present != *written:
 			damaged[name] = fmt.Errorf("%w: bucket %s does not hold what was written", ErrDamaged, name)
 		}
 	}

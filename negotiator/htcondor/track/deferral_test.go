@@ -95,7 +95,7 @@ func TestDeferredIsLonger(t *testing.T) {
 	p.job(3, deferred(170))
 	require.Equal(t, backfill.Forever, p.belief.View().Due)
 	p.belief.See(p.snapshot())
-	out := p.belief.Diff(p.under)
+	out := p.belief.Diff(p.dispatched)
 	require.Len(t, out.Delta.Submitted, 2)
 	limited, without := out.Delta.Submitted[0], out.Delta.Submitted[1]
 	require.Equal(t, []backfill.Time{750, 850}, []backfill.Time{limited.Estimate, limited.Limit})

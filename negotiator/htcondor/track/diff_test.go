@@ -63,12 +63,12 @@ func TestDiffKeepsItsArguments(t *testing.T) {
 	p := busy(t)
 	for range 2 {
 		s := p.snapshot()
-		flights, leftOut := maps.Clone(p.under.Flights), maps.Clone(p.under.LeftOut)
+		flights, leftOut := maps.Clone(p.dispatched.Flights), maps.Clone(p.dispatched.LeftOut)
 		before := seen(s)
 		p.belief.See(s)
-		p.belief.Diff(p.under)
-		require.Equal(t, flights, p.under.Flights)
-		require.Equal(t, leftOut, p.under.LeftOut)
+		p.belief.Diff(p.dispatched)
+		require.Equal(t, flights, p.dispatched.Flights)
+		require.Equal(t, leftOut, p.dispatched.LeftOut)
 		require.Equal(t, before, seen(s))
 		p.now = p.now.Add(foreignJobAfter)
 	}

@@ -17,7 +17,7 @@ const part = "slot1_1@a"
 var stranger = observe.JobKey{Schedd: "other", Cluster: 7}
 
 // cut cuts a dynamic slot from slot a for a job.
-func cut(of observe.JobKey) func(p *pool) { return func(p *pool) { p.claim(part, "a", of) } }
+func cut(job observe.JobKey) func(p *pool) { return func(p *pool) { p.claim(part, "a", job) } }
 
 // TestClaims says after what time a claim of no known job is planned around, and until when.
 func TestClaims(t *testing.T) {
@@ -193,7 +193,7 @@ func TestForeignJobs(t *testing.T) {
 			require.Empty(t, p.look())
 			p.now = p.now.Add(foreignIdleAfter)
 			p.belief.See(p.snapshot())
-			out := p.belief.Diff(p.under)
+			out := p.belief.Diff(p.dispatched)
 			require.Len(t, out.Delta.Found, 1)
 			found := out.Delta.Found[0]
 			for i, resource := range p.belief.s.Schema.Resources {

@@ -15,8 +15,8 @@ func TestGangsOfSeveralProcs(t *testing.T) {
 	const onHold = 5
 	const headless = "unplanned 1.1 cannot be planned with: its schedd starts the procs of a gang's cluster only while " +
 		"proc 0 of it waits, and that is on hold or gone: release it, or submit the gang anew"
-	status := func(is int64) func(*observe.Group) {
-		return func(g *observe.Group) { g.Status = is }
+	status := func(value int64) func(*observe.Group) {
+		return func(g *observe.Group) { g.Status = value }
 	}
 	submit := func(p *pool) {
 		p.job(1, gang(1))

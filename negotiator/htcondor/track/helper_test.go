@@ -30,15 +30,15 @@ const (
 // pool is a model of a real pool, from which snapshots are made by hand. It begins with the slots a
 // and b, which are static, and with the schedd s, whose queue is empty.
 type pool struct {
-	t       *testing.T
-	now     time.Time
-	number  int
-	slots   map[string]observe.Slot
-	schedds map[string]observe.Schedd // their groups are made of the jobs
-	silent  map[string]bool           // schedds that do not answer
-	jobs    map[observe.JobKey]*observe.Group
-	belief  *Belief
-	under   Dispatched
+	t          *testing.T
+	now        time.Time
+	number     int
+	slots      map[string]observe.Slot
+	schedds    map[string]observe.Schedd // their groups are made of the jobs
+	silent     map[string]bool           // schedds that do not answer
+	jobs       map[observe.JobKey]*observe.Group
+	belief     *Belief
+	dispatched Dispatched
 	// constrained says that there is a constraint on submitters.
 	constrained bool
 	granted     negotiator.Delta // of the last lease
@@ -57,7 +57,7 @@ func newPool(t *testing.T, changes ...func(*Settings)) *pool {
 	p := &pool{
 		t: t, now: time.Unix(begin, 0).UTC(), slots: map[string]observe.Slot{}, schedds: map[string]observe.Schedd{},
 		silent: map[string]bool{}, jobs: map[observe.JobKey]*observe.Group{}, belief: New(settings),
-		under: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]LeftOut{}},
+		dispatched: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]LeftOut{}},
 	}
 	p.schedd("s")
 	p.slot("a")
@@ -120,10 +120,10 @@ func slotAd(name, requirements string) *negotiator.Slot {
 }
 
 // claim cuts a dynamic slot from a slot, on which a job runs; the zero key: the claim is idle.
-func (p *pool) claim(name, host string, of observe.JobKey, changes ...func(*observe.Slot)) {
+func (p *pool) claim(name, host string, job observe.JobKey, changes ...func(*observe.Slot)) {
 	p.slot(host, func(s *observe.Slot) { s.Static = false })
 	p.slot(name, func(s *observe.Slot) {
-		s.Ad, s.Static, s.Host, s.Claimed, s.Runs = nil, false, full(host), true, of
+		s.Ad, s.Static, s.Host, s.Claimed, s.Runs = nil, false, full(host), true, job
 		s.Free, s.Claimer, s.ClaimedSince = backfill.Vector{2, 256, 0}, "eve@test", p.unix()
 		for _, change := range changes {
 			change(s)
@@ -213,7 +213,7 @@ func (p *pool) start(id backfill.JobID, f Flight, at ...string) {
 		places = append(places, negotiator.Chunks{Slot: p.belief.slots[full(name)].reported, Count: 1})
 	}
 	require.NotNil(p.t, p.belief.Start(negotiator.Match{Job: &negotiator.Job{ID: id}, Placement: places}))
-	p.under.Flights[id] = f
+	p.dispatched.Flights[id] = f
 }
 
 // snapshot is the pool as a look sees it now.
@@ -243,9 +243,9 @@ func (p *pool) snapshot() *observe.Snapshot {
 // look compares the pool with the belief, and gives the outcome as text.
 func (p *pool) look() string {
 	p.belief.See(p.snapshot())
-	out := p.belief.Diff(p.under)
+	out := p.belief.Diff(p.dispatched)
 	for _, id := range slices.Concat(out.Arrived, out.Failed, out.Over) {
-		delete(p.under.Flights, id)
+		delete(p.dispatched.Flights, id)
 	}
 	for _, name := range out.Dropped { // as an observer forgets them
 		delete(p.slots, name)

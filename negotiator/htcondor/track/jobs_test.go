@@ -309,7 +309,7 @@ func TestJobsThatAreIdleThoughStarted(t *testing.T) {
 			p := begun(t)
 			p.follow([]step{waiting, {after: 5, do: func(p *pool) {
 				p.start(1, c.f, "a")
-				if p.under.LeftOut = c.leftOut; c.edited {
+				if p.dispatched.LeftOut = c.leftOut; c.edited {
 					p.job(1, is("another job"))
 				}
 			}, want: c.want}})

@@ -257,7 +257,7 @@ func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	taught := func() []negotiator.PastRun {
 		p.now = p.now.Add(5 * time.Second)
 		p.belief.See(p.snapshot())
-		out := p.belief.Diff(p.under)
+		out := p.belief.Diff(p.dispatched)
 		require.Equal(t, 2, p.belief.Use()[""].Slots)
 		return out.Delta.Taught
 	}
@@ -293,7 +293,7 @@ func TestLeaseOutlivesNegotiator(t *testing.T) {
 	s := p.snapshot()
 	p.belief.Restore(saved, s)
 	p.belief.See(s)
-	out := p.belief.Diff(p.under)
+	out := p.belief.Diff(p.dispatched)
 	require.Len(t, out.Delta.Found, 2)
 	for _, f := range out.Delta.Found {
 		require.EqualValues(t, begin+900, f.Job.Lease, f.Job.Name)

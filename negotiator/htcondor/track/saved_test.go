@@ -57,11 +57,11 @@ func leave(t *testing.T) (*pool, *SavedState) {
 // restore has another negotiator go on in a pool with what was saved.
 func (p *pool) restore(saved *SavedState) (m negotiator.Checkpoint, flying []backfill.JobID) {
 	p.t.Helper()
-	p.belief, p.under = New(p.belief.s), Dispatched{Flights: map[backfill.JobID]Flight{}}
+	p.belief, p.dispatched = New(p.belief.s), Dispatched{Flights: map[backfill.JobID]Flight{}}
 	m, on := p.belief.Restore(saved, p.snapshot())
 	for _, j := range on {
 		flying = append(flying, j.ID)
-		p.under.Flights[j.ID] = Flight{}
+		p.dispatched.Flights[j.ID] = Flight{}
 	}
 	return m, flying
 }
@@ -76,12 +76,12 @@ func TestSaveAndRestore(t *testing.T) {
 	require.Equal(t, []*negotiator.Slot{p.slots["slot1@a"].Ad, p.slots["slot1@b"].Ad}, m.Slots)
 	require.Len(t, m.Jobs, 4)
 	for i, c := range m.Jobs {
-		was := saved.Jobs[i]
-		require.Equal(t, was.key().String(), c.Job.Name)
-		wanted := was.checkpoint()
+		former := saved.Jobs[i]
+		require.Equal(t, former.key().String(), c.Job.Name)
+		wanted := former.checkpoint()
 		wanted.Job, wanted.Placement = c.Job, c.Placement
 		require.Equal(t, wanted, c)
-		require.Equal(t, was.Places, placesOf(c.Placement))
+		require.Equal(t, former.Places, placesOf(c.Placement))
 	}
 	require.Equal(t, []backfill.JobID{3}, flying, "it should run and does not yet")
 	p.follow([]step{
@@ -124,7 +124,7 @@ func TestRestore(t *testing.T) {
 			later: []step{
 				{after: 19},
 				{after: 1, want: "up b closed"},
-				{after: 1, do: func(p *pool) { p.under.Flights = nil }, want: "back #3"},
+				{after: 1, do: func(p *pool) { p.dispatched.Flights = nil }, want: "back #3"},
 				{after: 1, want: "down b, dropped b"},
 			},
 		},

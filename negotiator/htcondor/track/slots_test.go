@@ -105,10 +105,10 @@ func TestSlots(t *testing.T) {
 
 // TestLeftOut says how a slot is reported while it gets no jobs of one schedd, or none at all.
 func TestLeftOut(t *testing.T) {
-	out := func(of string) func(p *pool) {
-		return func(p *pool) { p.under.LeftOut["slot1@a"] = LeftOut{Of: of} }
+	out := func(schedd string) func(p *pool) {
+		return func(p *pool) { p.dispatched.LeftOut["slot1@a"] = LeftOut{Of: schedd} }
 	}
-	in := func(p *pool) { delete(p.under.LeftOut, "slot1@a") }
+	in := func(p *pool) { delete(p.dispatched.LeftOut, "slot1@a") }
 	edit := func(requirements string) func(p *pool) {
 		return func(p *pool) {
 			p.slot("a", func(s *observe.Slot) { s.Ad = slotAd(s.Name, requirements) })
@@ -153,7 +153,7 @@ func TestSlotIsNotChanged(t *testing.T) {
 	p := begun(t)
 	ad := p.slots["slot1@a"].Ad
 	before := ad.Ad.String()
-	p.under.LeftOut["slot1@a"] = LeftOut{}
+	p.dispatched.LeftOut["slot1@a"] = LeftOut{}
 	require.Equal(t, "up a closed", p.look())
 	require.Equal(t, before, ad.Ad.String())
 }
@@ -164,7 +164,7 @@ func TestWhyASlotIsClosed(t *testing.T) {
 	p := begun(t)
 	for i := range 2 {
 		until := time.Unix(int64(1_700_000_000+i), 0)
-		p.under.LeftOut["slot1@a"] = LeftOut{Until: until}
+		p.dispatched.LeftOut["slot1@a"] = LeftOut{Until: until}
 		require.Equal(t, "up a closed", p.look())
 		ad := p.belief.slots["slot1@a"].reported.Ad
 		why, _ := ad.Text(negotiator.WhyClosed)
