@@ -41,18 +41,18 @@ func mistakesInMap(text string, packages []string) (found []string) {
 	text, _, _ = strings.Cut(text, "\n## ")
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .+ \\|$").FindAllStringSubmatch(text, -1)
 	named := map[string]int{}
-	for _, of := range packages {
+	for _, path := range packages {
 		count := 0
 		for _, row := range rows {
 			folder, below := strings.CutSuffix(row[1], "/*")
-			rest, inside := strings.CutPrefix(of, folder+"/")
-			if below && inside && !strings.Contains(rest, "/") || !below && matches(row[1], of) {
+			rest, inside := strings.CutPrefix(path, folder+"/")
+			if below && inside && !strings.Contains(rest, "/") || !below && matches(row[1], path) {
 				count++
 				named[row[1]]++
 			}
 		}
 		if count != 1 {
-			found = append(found, fmt.Sprintf("%s: %d rows", of, count))
+			found = append(found, fmt.Sprintf("%s: %d rows", path, count))
 		}
 	}
 	for _, row := range rows {

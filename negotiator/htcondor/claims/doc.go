@@ -11,8 +11,8 @@
 //
 //  1. [State.See]: a look at the pool. It tells what became of the matches, and finds what the
 //     negotiator must be told.
-//  2. [State.TakePlan] and [State.Start]: what the negotiator has decided. A job that starts becomes
-//     a flight, until a look sees it run.
+//  2. [State.TakePlan] and [State.Start]: what the negotiator has decided. A job that starts
+//     becomes a flight, until a look sees it run.
 //  3. [State.Ready]: which flights can be handed over now; [State.Grant]: what their slots offer.
 //     The result is grants to send.
 //  4. [State.Told]: which of them a schedd was told.

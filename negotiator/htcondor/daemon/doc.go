@@ -5,10 +5,10 @@
 // secrets again. A [LogFile] is the log, with lines like those of HTCondor's daemons. A [State] is
 // what survives the process.
 //
-// A [Daemon] schedules the pool cycle by cycle: it fetches what changed, decides, persists, acts and
-// publishes. Beside the cycles it tells
-// condor_master that it is alive, publishes the Negotiator ad, answers questions about start times,
-// and watches that no other negotiator is at work.
+// A [Daemon] schedules the pool cycle by cycle: it fetches what changed, decides, persists, acts
+// and publishes. Beside the cycles it tells condor_master that it is alive, publishes the
+// Negotiator ad, answers questions about start times, and watches that no other negotiator is at
+// work.
 //
 //	d := daemon.New(daemon.Options{…})
 //	err := d.Run(ctx) // until the context ends; SIGTERM is the caller's business
@@ -16,12 +16,13 @@
 // Persisting comes before acting, so a process that is killed at any moment has forgotten no
 // promise.
 //
-// Files: daemon.go the daemon's life; cycles.go what happens around each cycle; rival.go other
-// negotiators; publish.go and ad.go the ads that are published, and answers to clients; forecast.go
-// start times, foresee.go how they are found, accuracy.go how true they were, forecast_ad.go how they
-// are sent, answers.go what is made of them for all clients, whatif.go questions about what is not so;
-// choose.go how the policy is chosen beside the cycles; web.go HTTP, metrics.go metrics; state.go and
-// learned.go what survives, in a state file (package statefile); master.go condor_master, and what it
-// passes on; setup.go and secrets_linux.go the Site; guard.go who may give commands, relatives.go the
-// daemons of this machine; process.go the process's user, self.go what it uses; log.go the log.
+// Files: daemon.go the daemon's life, pool.go what it asks of a pool; cycles.go what happens around
+// each cycle; rival.go other negotiators; publish.go and ad.go the ads that are published, and
+// answers to clients; forecast.go start times, foresee.go how they are found, accuracy.go how true
+// they were, forecast_ad.go how they are sent, answers.go what is made of them for all clients,
+// whatif.go questions about what is not so; choose.go how the policy is chosen beside the cycles;
+// web.go HTTP, metrics.go metrics; state.go and learned.go what survives, in a state file (package
+// statefile); master.go condor_master, and what it passes on; setup.go and secrets_linux.go the
+// Site; guard.go who may give commands, relatives.go the daemons of this machine; process.go the
+// process's user, self.go what it uses; log.go the log.
 package daemon
