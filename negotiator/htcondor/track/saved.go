@@ -190,8 +190,11 @@ func (former SavedJob) key() observe.JobKey {
 	return observe.JobKey{Schedd: former.Schedd, Cluster: former.Cluster, Proc: former.Proc}
 }
 
+// checkpoint returns the job as it stood. Held jobs are not saved: each negotiator finds them anew.
 func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
-	return negotiator.JobCheckpoint{Standing: former.Standing}
+	stood := former.Standing
+	stood.Held = ""
+	return negotiator.JobCheckpoint{Standing: stood}
 }
 
 // canBe tells whether the times of a saved job are ones that a negotiator can have saved.

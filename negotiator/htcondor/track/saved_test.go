@@ -198,3 +198,30 @@ func TestRestoreNothing(t *testing.T) {
 	require.Equal(t, "up a, up b, submitted 2.0=#2, submitted 3.0=#3, submitted 4.0=#4, found 1.0=#1 on a×1 since 0",
 		text(out, p.belief))
 }
+
+// TestSavedJobsKeepTheirNames reads jobs as they have always been written, and writes them with the
+// same names: a negotiator of another release goes on from there.
+func TestSavedJobsKeepTheirNames(t *testing.T) {
+	text := `[
+		{"schedd":"s","cluster":1,"proc":0,"submit":5,"nodes":1,"request":[1,2],"estimate":60,"ahead":3,"running":true,
+		 "places":[{"slot":"a","chunks":1}],"start":10,"end":70},
+		{"schedd":"s","cluster":2,"proc":1,"submit":6,"nodes":2,"request":[1,2],"estimate":60,
+		 "places":[{"slot":"a","chunks":2}],"start":80,"end":140,"promised":true,"guarantee":90}
+	]`
+	var jobs []SavedJob
+	require.NoError(t, json.Unmarshal([]byte(text), &jobs))
+	require.Equal(t, []SavedJob{
+		{
+			Schedd: "s", Cluster: 1, Submit: 5, Nodes: 1, Request: backfill.Vector{1, 2}, Estimate: 60, Ahead: 3,
+			Places: []Place{{Slot: "a", Chunks: 1}}, Standing: backfill.Standing{Running: true, Start: 10, End: 70},
+		},
+		{
+			Schedd: "s", Cluster: 2, Proc: 1, Submit: 6, Nodes: 2, Request: backfill.Vector{1, 2}, Estimate: 60,
+			Places:   []Place{{Slot: "a", Chunks: 2}},
+			Standing: backfill.Standing{Start: 80, End: 140, Promised: true, Guarantee: 90},
+		},
+	}, jobs)
+	written, err := json.Marshal(jobs)
+	require.NoError(t, err)
+	require.JSONEq(t, text, string(written))
+}
