@@ -199,3 +199,38 @@ func TestHopelessJobsYield(t *testing.T) {
 		}, want: "submitted 1.0=#1, removed #2, unplanned 4.0 " + full}},
 	})
 }
+
+// TestLineUp says in which order limits admit jobs: by submit time; but the jobs of one submitter
+// trade places, so that those with the larger JobPrio come first.
+func TestLineUp(t *testing.T) {
+	type waits struct {
+		submit backfill.Time
+		prio   int64
+	}
+	for name, c := range map[string]struct {
+		jobs []waits
+		want []int // their places in jobs
+	}{
+		"by submit time":           {[]waits{{submit: 2}, {submit: 1}}, []int{1, 0}},
+		"then by key":              {[]waits{{}, {}}, []int{0, 1}},
+		"the larger JobPrio first": {[]waits{{submit: 1}, {submit: 2, prio: 5}, {submit: 3, prio: -1}}, []int{1, 0, 2}},
+		"as submitted if equal":    {[]waits{{submit: 2, prio: 5}, {submit: 1, prio: 5}}, []int{1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var jobs, want []*Job
+			for i, w := range c.jobs {
+				jobs = append(jobs, &Job{
+					Key:   observe.JobKey{Cluster: int64(i)},
+					Group: &observe.Group{Spec: specOf("a job"), Submit: w.submit, Prio: w.prio},
+				})
+			}
+			for _, i := range c.want {
+				want = append(want, jobs[i])
+			}
+			lineUp(jobs)
+			for i, j := range want {
+				require.Same(t, j, jobs[i], "place %d", i)
+			}
+		})
+	}
+}

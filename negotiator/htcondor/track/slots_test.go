@@ -51,6 +51,12 @@ func TestSlots(t *testing.T) {
 			{after: 15*60 - 1},
 			{after: 1, want: "down a, down b, dropped a, dropped b"},
 		},
+		"two of three are missing": {
+			{after: 1, do: func(p *pool) { p.slot("c") }, want: "up c"},
+			{after: 1, do: missAll},
+			{after: 15*60 - 1},
+			{after: 1, want: "down a, down b, dropped a, dropped b"},
+		},
 		"most were missing": {
 			{after: 1, do: missAll},
 			{after: 300, do: func(p *pool) { p.back("b") }, want: "down a, dropped a"},
