@@ -142,8 +142,7 @@ var reading = []Setting{
 	set(func(c *Config) *string { return &c.Pool }, "simulated", Setting{
 		Key: "pool", Restart: true,
 		Doc: "The pool: slot ads, a description (YAML, or built in, such as tiny-bgp), or simulated, the built-in " +
-			"four nodes; a real one is htcondor://HOST:PORT of its collector, or htcondor.",
-		More: "The last is the one that HTCondor's configuration on this machine names.",
+			"four nodes; a real one is htcondor://HOST:PORT of its collector, or htcondor, that of this machine's HTCondor.",
 		Check: func(c *Config) error {
 			_, err := c.Collector()
 			return err

@@ -22,6 +22,9 @@ type flight struct {
 	claims []string
 	// telling says that its schedd is being told of its matches in the background.
 	telling bool
+	// turn counts the flights in the order in which the negotiator started their jobs: the first of
+	// them is the first that is handed over.
+	turn int
 	// since is when the job was started. moved is when the flight last made progress: when it
 	// began, when a claim was handed over for it, or when it waited because another flight was
 	// served.
@@ -93,8 +96,8 @@ func (c *State) overdue(f *flight) bool {
 	return s != nil && !f.telling && s.Since.Sub(f.moved) >= c.patience(f)
 }
 
-// incomplete returns the flights, jobs under way, that were not wholly handed over, by when they
-// began, then by job key.
+// incomplete returns the flights, jobs under way, that were not wholly handed over, in the order in
+// which their jobs were started.
 func (c *State) incomplete() []*flight {
 	var all []*flight
 	for _, f := range c.flights {
@@ -103,7 +106,7 @@ func (c *State) incomplete() []*flight {
 		}
 	}
 	slices.SortFunc(all, func(a, b *flight) int {
-		return cmp.Or(a.since.Compare(b.since), a.job.Key.Compare(b.job.Key))
+		return cmp.Compare(a.turn, b.turn)
 	})
 	return all
 }

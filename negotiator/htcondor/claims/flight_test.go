@@ -109,6 +109,25 @@ func TestLetIn(t *testing.T) {
 	}
 }
 
+// TestFlightsKeepTheOrderOfStarts: of jobs that start together, the negotiator's first is the first to
+// be handed over, whatever their names are.
+func TestFlightsKeepTheOrderOfStarts(t *testing.T) {
+	d := newDesk(t, "a")
+	jobs := []backfill.JobID{}
+	for _, cluster := range []int64{20, 10, 30} {
+		jobs = append(jobs, d.submit(cluster, specOf(t, 1, "true")))
+	}
+	var started, ready []backfill.JobID
+	for _, id := range jobs {
+		d.start(id, "a")
+		started = append(started, id)
+	}
+	for _, f := range d.incomplete() {
+		ready = append(ready, f.job.ID)
+	}
+	require.Equal(t, started, ready)
+}
+
 // TestInRooms says which jobs take room of their schedd: those that run, and those that it has been
 // told to start.
 func TestInRooms(t *testing.T) {

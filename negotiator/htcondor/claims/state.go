@@ -35,6 +35,7 @@ type State struct {
 	belief *track.Belief
 
 	flights  map[backfill.JobID]*flight
+	turns    int                            // flights so far
 	telling  map[string][]Grant             // grants that are on their way, by schedd
 	used     map[string]use                 // by claim ids that were handed out
 	running  map[backfill.JobID][]string    // the claims of gangs that run; secrets
@@ -190,8 +191,9 @@ func (c *State) Start(now time.Time, matches []negotiator.Match) {
 }
 
 func (c *State) takeOff(j *track.Job, why string) {
+	c.turns++
 	c.flights[j.ID] = &flight{
-		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, since: c.now, moved: c.now, why: why,
+		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, turn: c.turns, since: c.now, moved: c.now, why: why,
 	}
 }
 
