@@ -25,7 +25,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,9 +158,8 @@ func build(r *run) (path string) {
 		r.Fatalf("%v", err)
 	}
 	r.Cleanup(func() { _ = os.RemoveAll(folder) })
-	_, here, _, _ := runtime.Caller(0)
 	command := exec.Command("go", "build", "-o", filepath.Join(folder, "negotiator"), "./negotiator/cmd/negotiator")
-	command.Dir = filepath.Join(filepath.Dir(here), "..", "..", "..")
+	command.Dir = pooltest.Root()
 	command.Env = append(os.Environ(), "CGO_ENABLED=0") // the pool may have other libraries
 	if out, err := command.CombinedOutput(); err != nil {
 		r.Fatalf("go build: %v: %s", err, out)
@@ -182,8 +180,7 @@ func ours(r *run, pool *pooltest.Pool, program string) []cycle {
 	if cli.Busy {
 		pool.As("root", "condor_hold", "-all")
 	}
-	_, here, _, _ := runtime.Caller(0)
-	command := exec.Command(filepath.Join(filepath.Dir(here), "..", "pool.sh"), "as", pool.Dir, "condor", "sh", "-c",
+	command := exec.Command(filepath.Join(pooltest.Root(), "integration", "htcondor", "pool.sh"), "as", pool.Dir, "condor", "sh", "-c",
 		program+" --pool htcondor --observe --policy "+cli.Policy+" 2>&1")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Stderr = os.Stderr

@@ -295,11 +295,19 @@ func (p *Pool) script(within time.Duration, args ...string) {
 }
 
 // script returns the path of pool.sh, which is beside this package's folder.
-var script = sync.OnceValue(func() string {
-	_, here, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(here), "..", "pool.sh")
-	if _, err := os.Stat(path); err != nil {
-		panic(fmt.Sprintf("pool.sh is not where this package was built: %v", err))
+var script = sync.OnceValue(func() string { return filepath.Join(Root(), "integration", "htcondor", "pool.sh") })
+
+// Root returns the folder of this project, which holds the working directory: that of a test's
+// package, or of who calls go run. Paths in a program are no help, as -trimpath takes them away.
+func Root() string {
+	here, err := os.Getwd()
+	for folder := here; err == nil; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "integration", "htcondor", "pool.sh")); err == nil {
+			return folder
+		}
+		if folder == filepath.Dir(folder) {
+			break
+		}
 	}
-	return path
-})
+	panic(fmt.Sprintf("%s (%v) is not in a checkout of this project: go to one", here, err))
+}
