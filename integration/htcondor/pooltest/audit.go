@@ -25,6 +25,7 @@ type Evidence struct {
 	Submitted []JobID              // the jobs that condor_submit reported as queued
 	Jobs      []Ad                 // queue and history
 	Capacity  map[string]Resources // of each node
+	Looks     []Look               // at slots and waiting jobs; none where slots may be idle
 }
 
 // Audit lists what ran, and which rules were broken.
@@ -48,7 +49,18 @@ func (p *Pool) Evidence() Evidence {
 	// missed.
 	jobs := p.Queue("-attributes", "ClusterId,ProcId,GlobalJobId,JobStatus,JobUniverse,MaxHosts")
 	jobs = append(jobs, p.History("-attributes", "ClusterId,ProcId,GlobalJobId,JobStatus,JobUniverse,MaxHosts")...)
-	return Evidence{Events: p.Events(), Submitted: p.submitted, Jobs: jobs, Capacity: p.capacity}
+	e := Evidence{Events: p.Events(), Submitted: p.submitted, Jobs: jobs, Capacity: p.capacity}
+	if !p.mayIdle {
+		e.Looks = p.watch.all()
+	}
+	return e
+}
+
+// MayIdle says that the pool's slots may be idle beside jobs that fit them, and why: nobody matches
+// for a time, or the negotiator keeps to limits that no ad tells.
+func (p *Pool) MayIdle(why string) {
+	p.t.Logf("not audited: slots that are idle beside jobs that fit, as %s", why)
+	p.mayIdle = true
 }
 
 // Check reports every violation as an error of the test.
@@ -62,7 +74,7 @@ func (a Audit) Check(t T) {
 // Examine builds the timelines of all executions and checks the rules: no slot has two runs at once
 // and no node hands out more than it has; no job runs twice at once, or again after it ended
 // successfully; every submitted job is in the queue or in the history; a gang starts with all its
-// nodes, each in a slot of its own.
+// nodes, each in a slot of its own; no slot is idle for long beside a job that fits it and may run.
 func Examine(e Evidence) Audit {
 	a := Audit{Submits: map[JobID]time.Time{}}
 	hosts := map[JobID]int{}
@@ -102,6 +114,7 @@ func Examine(e Evidence) Audit {
 	}
 	slices.SortStableFunc(a.Runs, func(x, y Run) int { return x.Start.Compare(y.Start) })
 	a.oversubscribed(e)
+	a.idleBesideWork(e.Looks)
 	return a
 }
 

@@ -46,6 +46,8 @@ type Pool struct {
 	submitted []JobID
 	capacity  map[string]Resources // of each node
 	settings  map[string]string
+	watch     *watch // nil unless our negotiator is the pool's
+	mayIdle   bool
 }
 
 // Need skips the test unless pools were asked for, and fails it if this machine cannot run one.
@@ -180,6 +182,9 @@ func (p *Pool) Up(settings ...string) {
 		}
 		return len(seen) >= nodes && strings.Count(queues, "\n") >= schedds
 	})
+	if negotiator := p.settings["NEGOTIATOR"]; strings.HasPrefix(negotiator, "/") && p.watch == nil {
+		p.watch = startWatch(p)
+	}
 }
 
 // Down stops the pool: running jobs go back to the queue. Up starts it again. A pool that is down
@@ -195,6 +200,7 @@ func (p *Pool) Down() {
 func (p *Pool) Config(settings ...string) {
 	p.t.Helper()
 	p.remember(settings)
+	p.watch.gap()
 	p.script(3*time.Minute, append([]string{"config", p.Dir}, settings...)...)
 }
 
@@ -208,6 +214,7 @@ func (p *Pool) Kill(daemon string) {
 // Signal sends a signal to a daemon, such as SIGSTOP and SIGCONT.
 func (p *Pool) Signal(daemon string, signal syscall.Signal) {
 	p.t.Helper()
+	p.watch.gap()
 	p.script(3*time.Minute, "kill", p.Dir, daemon, strconv.Itoa(int(signal)))
 }
 
@@ -255,6 +262,7 @@ func (p *Pool) number(setting string) int {
 
 // end audits the pool, keeps its logs if the test failed, and deletes it.
 func (p *Pool) end() {
+	p.watch.end()
 	if p.process != nil && !p.t.Failed() {
 		p.Audit().Check(p.t)
 	}
