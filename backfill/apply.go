@@ -297,8 +297,12 @@ func (c *Cycle) changeEnd(e *Event) {
 }
 
 // requeue puts a job back into the queue without a place, and lifts its guarantee for the given
-// cause. It returns the job.
+// cause. If an earlier event of the round has made the job late already, that one stays the cause:
+// this event takes a place from it that was too late anyway. It returns the job.
 func (c *Cycle) requeue(r *record, cause Cause) *Job {
+	if r.lifted != CauseNone && r.start > r.guarantee {
+		cause = r.lifted
+	}
 	next := *r
 	next.phase, next.placement, next.start, next.end = waiting, nil, 0, 0
 	next.lifted, next.promised = c.lift(cause), r.promised && c.s.guarantees

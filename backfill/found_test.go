@@ -221,3 +221,20 @@ func TestFoundElsewhereIsFreed(t *testing.T) {
 	accept(t, s, backfill.Round{Now: 3, Events: []backfill.Event{found(one, on(1, 1), 1, 20)}}, nil)
 	require.Equal(t, []backfill.Freed{{At: 3, Slot: 0, Amount: cpus(1)}}, s.Snapshot().Freed)
 }
+
+// TestFoundInTheirPlace checks which cause is told if jobs are evicted and another one is found in
+// their place at once: the eviction made them late, not the room that they lack since.
+func TestFoundInTheirPlace(t *testing.T) {
+	s := newState(t, cpus(2))
+	h := newHost(t, s, "conservative", "fcfs")
+	decide(t, h, 1, submitted(job(1, 0, 10, 1), job(2, 0, 10, 1), job(3, 0, 10, 2))...)
+	require.Equal(t, backfill.Time(11), jobState(t, s, 3).Guarantee)
+	d := decide(t, h, 5, jobEvent(backfill.StartFailed, 1), jobEvent(backfill.StartFailed, 2), found(job(4, 0, 30, 2), on(0, 1), 5, 35))
+	causes := map[backfill.JobID]backfill.Cause{}
+	for _, b := range d.Broken {
+		causes[b.Job.ID] = b.Cause
+	}
+	require.Equal(t, map[backfill.JobID]backfill.Cause{
+		1: backfill.CauseStartFailed, 2: backfill.CauseStartFailed, 3: backfill.CauseSlotChanged,
+	}, causes)
+}
