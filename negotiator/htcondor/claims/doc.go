@@ -18,12 +18,12 @@
 //  4. [State.Told]: which of them a schedd was told.
 //  5. [State.TellLeases]: what the negotiator must be told of leases that were granted with them.
 //
-// Between looks there are [State.Doubts] and [State.Over], for starts that fail in their first
-// second, and [State.Leftovers] and [State.Released], for the claims of gangs that have ended.
+// Between looks there are [State.Doubts], with [State.Over] and [State.Unused], for starts that fail
+// in their first seconds, and [State.Leftovers] and [State.Released], for the claims of gangs that have ended.
 //
 // Files: state.go the [State] and its events; flight.go jobs on their way, and whether their
 // schedds have room; grant.go who gets what of the offers; leases.go which claims are lent,
 // lease.go how long and in which words, deaf.go slots that cannot be lent; early.go starts that
-// fail early; gangs.go gangs, which take turns; suspects.go slots on which starts fail; reasons.go
-// why jobs wait.
+// fail early; gangs.go gangs, which take turns; suspects.go slots on which starts fail, refused.go
+// jobs that schedds do not start; reasons.go why jobs wait.
 package claims

@@ -6,10 +6,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// Most starts that fail do so in their first second: the startd refuses the claim, or the job runs
-// and comes back at once. Nobody tells the negotiator. It learns the second from the job's count of
-// shadows, and the first from the startd's private ad: a claim that was handed over, that the ad
-// neither offers nor lists among those of its dynamic slots, is over for good.
+// Most starts that fail do so in their first second: the schedd ignores the match, the startd refuses
+// the claim, or the job runs and comes back at once. Nobody tells the negotiator. It learns the last
+// from the job's count of shadows, and the others from the startd's private ad: a claim that was
+// handed over, that the ad neither offers nor lists among those of its dynamic slots, is over for
+// good; one that it still offers after a while was never asked for.
 
 // failure is how a start has failed before its flight, the job under way, was overdue.
 type failure uint8
@@ -18,6 +19,7 @@ const (
 	none     failure = iota
 	refused          // the claim is over, and the job was idle afterwards
 	cameBack         // the job has run, and is idle again
+	ignored          // the startd was not asked for the claim
 )
 
 // looksAfter is when looks at the pool follow the last match that was handed over, at the latest.
@@ -29,6 +31,10 @@ var looksAfter = []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 
 // what became of a claim within a second.
 const unasked = time.Second
 
+// unheeded is how long after a match was handed over its schedd must have asked the startd for the
+// claim. Schedds do so within a second.
+const unheeded = 6 * time.Second
+
 // forgiven is how long after a failed start of a job another one may be found to have failed before
 // it is overdue: a job that fails again and again is tried as often as the patience allows.
 const forgiven = 5 * time.Minute
@@ -38,31 +44,37 @@ func (c *State) judgeEarly() {
 	for _, f := range c.flights {
 		f.failed = none
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		if s == nil || !c.mayFailEarly(f) || f.job.Group.Runs() {
+		if s == nil || !isTold(f) || f.job.Group.Runs() {
 			continue
 		}
-		switch {
-		case f.job.Group.Shadows > f.shadows:
+		switch early := c.mayFailEarly(f); {
+		case early && f.job.Group.Shadows > f.shadows:
 			f.failed = cameBack
-		case !f.gone.IsZero() && !s.Since.Before(f.gone):
+		case early && !f.gone.IsZero() && !s.Since.Before(f.gone):
 			f.failed = refused
+		case f.gone.IsZero() && !f.unused.IsZero() && !s.Since.Before(f.unused) && f.job.Group.Shadows == f.shadows:
+			f.failed = ignored
 		}
 	}
 }
 
+// isTold tells whether the schedd of a flight, a job under way, has been told all. Of a gang, a job
+// of several chunks, the schedd collects slots for as long as it takes.
+func isTold(f *flight) bool {
+	return f.sent() && !f.telling && len(f.claims) > 0 && !f.job.Group.Spec.Parallel
+}
+
 // mayFailEarly tells whether a flight, a job under way, may be given up before it is overdue. It
 // may not if the job has failed a short time ago, or starts fail on its slot: such failures must
-// take time. Of a gang, a job of several chunks, the schedd collects slots for as long as it takes.
+// take time.
 func (c *State) mayFailEarly(f *flight) bool {
-	if !f.sent() || f.telling || len(f.claims) == 0 || f.job.Group.Spec.Parallel {
-		return false
-	}
 	_, before := c.failures[f.job.Key]
 	for _, at := range f.job.Places {
-		s := c.suspects[at.Slot][f.job.Key.Schedd]
-		before = before || s != nil && s.failures > 1
+		for who, s := range c.suspects[at.Slot] {
+			before = before || who.is(f.job) && s.failures > 1
+		}
 	}
-	return !before
+	return isTold(f) && !before
 }
 
 // doubtful returns the flights, the jobs under way, whose startds are to be asked whether their
@@ -74,15 +86,15 @@ func (c *State) doubtful() []*flight {
 	var all []*flight
 	for _, f := range c.flights {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		if s != nil && f.gone.IsZero() && s.Since.Sub(f.moved) >= unasked && !f.job.Group.Runs() &&
-			!c.overdue(f) && c.mayFailEarly(f) {
+		if s != nil && f.gone.IsZero() && f.unused.IsZero() && s.Since.Sub(f.moved) >= unasked &&
+			!f.job.Group.Runs() && !c.overdue(f) && isTold(f) {
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-// InDoubt tells whether there are starts that [State.Over] may be told to have failed.
+// InDoubt tells whether there are starts of which [State.Over] or [State.Unused] may be told.
 func (c *State) InDoubt() bool { return len(c.doubtful()) > 0 }
 
 // Doubt is a start whose claims may be over.
@@ -102,8 +114,22 @@ func (c *State) Doubts() (all []Doubt) {
 }
 
 // Over notes that all claims of a start are over, as a startd said that was asked at a time. The
-// next look at the pool tells whether the start has failed.
-func (c *State) Over(asked time.Time, d Doubt) { d.flight.gone = asked }
+// next look at the pool tells whether the start has failed, if the result is true.
+func (c *State) Over(asked time.Time, d Doubt) (look bool) {
+	d.flight.gone = asked
+	return c.mayFailEarly(d.flight)
+}
+
+// Unused notes that the startd still offered all claims of a start when it was asked. If the result
+// is true, the schedd has had time enough to ask for them, and the next look at the pool tells
+// whether the start has failed.
+func (c *State) Unused(asked time.Time, d Doubt) (look bool) {
+	if asked.Sub(d.flight.moved) < unheeded {
+		return false
+	}
+	d.flight.unused = asked
+	return true
+}
 
 // forgetFailures forgets the failed starts of long ago, and those of jobs that are gone.
 func (c *State) forgetFailures() {

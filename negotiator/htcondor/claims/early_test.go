@@ -51,11 +51,21 @@ func TestFailsEarly(t *testing.T) {
 			change: func(d *desk, f *flight) { f.gone, d.failures[f.job.Key] = d.now, d.now }, edit: ran,
 		},
 		"its slot has refused one claim": {change: func(d *desk, f *flight) {
-			f.gone, d.suspects["a"] = d.now, map[string]*suspect{"s": {failures: 1, until: d.now}}
+			f.gone, d.suspects["a"] = d.now, map[whose]*suspect{{schedd: "s"}: {failures: 1, until: d.now}}
 		}, want: refused},
 		"its slot has refused two": {change: func(d *desk, f *flight) {
-			f.gone, d.suspects["a"] = d.now, map[string]*suspect{"s": {failures: 2, until: d.now}}
+			f.gone, d.suspects["a"] = d.now, map[whose]*suspect{{schedd: "s"}: {failures: 2, until: d.now}}
 		}},
+		"ignored": {change: func(d *desk, f *flight) { f.unused = d.now }, want: ignored},
+		"ignored, and it has failed before": {
+			change: func(d *desk, f *flight) { f.unused, d.failures[f.job.Key] = d.now, d.now }, want: ignored,
+		},
+		"ignored, and the queue was read before": {
+			change: func(d *desk, f *flight) { f.unused = d.now.Add(time.Second) },
+		},
+		"not asked for yet, and it came back": {
+			change: func(d *desk, f *flight) { f.unused = d.now }, edit: ran, want: cameBack,
+		},
 		"its schedd is being told": {change: func(d *desk, f *flight) { f.gone, f.telling = d.now, true }, edit: ran},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,9 +81,9 @@ func TestFailsEarly(t *testing.T) {
 			out := d.look()
 			require.Equal(t, c.want, f.failed)
 			require.Equal(t, c.want != none, len(out.Failed) == 1)
-			require.Equal(t, c.want == refused, out.Unstarted == 1)
+			require.Equal(t, c.want == refused || c.want == ignored, out.Unstarted == 1)
 			_, used := d.used["a claim"]
-			require.True(t, used, "it is no claim to be handed out again")
+			require.Equal(t, c.want != ignored, used, "only a claim that nobody asked for is handed out again")
 		})
 	}
 }

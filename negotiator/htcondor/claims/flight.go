@@ -33,10 +33,11 @@ type flight struct {
 	// rest of it; zero if it needs a claim of its own.
 	rides time.Time
 	// shadows is how many shadows its job had had before. gone is when its claims were found to be
-	// over; zero if they were not. failed is how its start has failed, as the last look showed.
-	shadows int64
-	gone    time.Time
-	failed  failure
+	// over, unused when they were found not to have been asked for; zero if they were not. failed is
+	// how its start has failed, as the last look showed.
+	shadows      int64
+	gone, unused time.Time
+	failed       failure
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -53,7 +54,7 @@ func (c *State) giveUp(id backfill.JobID) {
 	if f.sent() {
 		c.failures[f.job.Key] = c.belief.Snapshot().Began
 	}
-	if f.failed == none {
+	if f.failed == none || f.failed == ignored {
 		for _, claim := range f.claims {
 			delete(c.used, claim)
 		}

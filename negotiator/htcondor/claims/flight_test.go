@@ -156,12 +156,12 @@ func TestWithheld(t *testing.T) {
 		"given": {},
 		"left out": {
 			before: func(d *desk, _ *flight) {
-				d.suspects["a"] = map[string]*suspect{"s": {until: d.now.Add(time.Second)}}
+				d.suspects["a"] = map[whose]*suspect{{schedd: "s"}: {until: d.now.Add(time.Second)}}
 			},
 			want: "slot a is left out for a while: starts fail there",
 		},
 		"was left out": {before: func(d *desk, _ *flight) {
-			d.suspects["a"] = map[string]*suspect{"s": {until: d.now}}
+			d.suspects["a"] = map[whose]*suspect{{schedd: "s"}: {until: d.now}}
 		}},
 		"not there":           {o: func(o *Offer) { *o = Offer{} }, want: "slot a is not advertised"},
 		"was a gang's":        {before: gang, want: "slot a was a gang's until a moment ago"},

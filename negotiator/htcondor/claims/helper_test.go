@@ -36,7 +36,7 @@ func newDesk(tb testing.TB, slots ...string) *desk {
 		d.snapshot.Slots[name] = slotOf(name)
 	}
 	d.State = New(Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}, track.New(track.Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}))
-	d.now = time.Unix(1_700_000_000, 0)
+	d.now = time.Unix(1_700_000_000, 0).UTC()
 	d.look()
 	return d
 }
@@ -79,6 +79,15 @@ func specOf(tb testing.TB, nodes int, requirements string) *observe.Spec {
 	return &observe.Spec{
 		Ad: ad, Text: ad.String(), Request: backfill.Vector{1, 128, 1}, Nodes: nodes, Parallel: nodes > 1, Weight: 1,
 	}
+}
+
+// specBy is what a job of a user is planned by.
+func specBy(tb testing.TB, user string) *observe.Spec {
+	tb.Helper()
+	spec := specOf(tb, 1, "true")
+	spec.Ad.SetString("User", user)
+	spec.Text = spec.Ad.String()
+	return spec
 }
 
 // submit adds a job to the queue of s, and gives its ID.

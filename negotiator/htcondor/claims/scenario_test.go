@@ -63,6 +63,16 @@ func (s *story) event(what string, words []string) string {
 			})
 		}
 		return s.see()
+	case "by": // USER JOB…
+		for _, name := range words[1:] {
+			spec := specBy(s.t, words[0])
+			spec.Estimate = 60
+			s.schedd.Groups = append(s.schedd.Groups, &observe.Group{
+				Spec: spec, Status: observe.Idle, Submit: 1_600_000_000,
+				Jobs: []observe.JobKey{{Schedd: "s", Cluster: s.cluster(name)}},
+			})
+		}
+		return s.see()
 	case "runs": // JOB SLOT…
 		s.edit(s.cluster(words[0]), func(g *observe.Group) {
 			g.Status, g.Hosts, g.Started, g.Shadows = observe.Running, words[1:], s.snapshot.Now, g.Shadows+1
@@ -119,6 +129,13 @@ func (s *story) event(what string, words []string) string {
 		for _, doubt := range s.Doubts() {
 			s.Over(s.now, doubt)
 		}
+	case "unused": // as their startds say, no claim in doubt was asked for
+		for _, doubt := range s.Doubts() {
+			s.Unused(s.now, doubt)
+		}
+	case "why-not": // JOB that is not planned
+		out, _ := s.belief.View().Why(s.ids[words[0]])
+		return out.Why
 	case "leftovers":
 		var all []string
 		for _, l := range s.Leftovers(s.now)["s"] {
@@ -130,7 +147,11 @@ func (s *story) event(what string, words []string) string {
 	case "paused":
 		var all []string
 		for _, p := range s.Paused() {
-			all = append(all, fmt.Sprintf("%s for %d", p.Slot, int(p.Until.Sub(s.now).Seconds())))
+			text := fmt.Sprintf("%s for %d", p.Slot, int(p.Until.Sub(s.now).Seconds()))
+			if p.User != "" {
+				text += ", of " + p.User
+			}
+			all = append(all, text)
 		}
 		return strings.Join(all, ", ")
 	default:
@@ -281,8 +302,107 @@ func TestStories(t *testing.T) {
 			offer a c1     => c1 for 1.0
 			told
 			wait 31
+			look           => failed 1, removed 1
+			paused         => a for 10
+			why-not 1      => its schedd did not start it 2 times; it is tried again at 22:14:36 UTC
+			wait 10
+			look           => submitted 1`,
+		"a match is ignored, twice": `
+			lend 0
+			by alice 1     => submitted 1
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			wait 5
+			look
+			unused
+			wait 1
+			look
+			unused
 			look           => failed 1, start failed 1
-			paused         => a for 10`,
+			paused         => a for 5, of alice
+			start 1 b
+			offer b c2     => c2 for 1.0
+			told
+			wait 6
+			look
+			unused
+			look           => failed 1, removed 1
+			paused         =>
+			why-not 1      => its schedd did not start it 2 times; it is tried again at 22:13:42 UTC
+			by alice 2     => submitted 2
+			wait 10
+			look           => submitted 1
+			start 1 c
+			offer c c3     => c3 for 1.0
+			told
+			wait 1
+			runs 1 c
+			look           => arrived 1`,
+		"another user gets the slot": `
+			lend 0
+			by alice 1     => submitted 1
+			by bob 2       => submitted 2
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			wait 6
+			look
+			unused
+			look           => failed 1, start failed 1
+			start 1 a
+			start 2 a
+			offer a c1 c2  => c1 for 2.0
+			why 1          => slot a is left out for a while: starts fail there`,
+		"one slot ignores matches": `
+			lend 0
+			by alice 1 2   => submitted 1 2
+			start 1 a
+			start 2 a
+			offer a c1 c2  => c1 for 1.0, c2 for 2.0
+			told
+			wait 6
+			look
+			unused
+			look           => failed 1 2, start failed 1 2
+			paused         => a for 5, of alice
+			start 1 b
+			offer b c3     => c3 for 1.0
+			told
+			wait 1
+			runs 1 b
+			look           => arrived 1
+			wait 5
+			start 2 a
+			offer a c2     => c2 for 2.0
+			told
+			wait 6
+			look
+			unused
+			look           => failed 2, start failed 2
+			paused         => a for 10, of alice`,
+		"no job of a kind is started": `
+			lend 0
+			by alice 1 2 3 => submitted 1 2 3
+			start 1 a
+			start 2 b
+			offer a c1 / b c2 => c1 for 1.0, c2 for 2.0
+			told
+			wait 6
+			look
+			unused
+			look           => failed 1 2, removed 1 2 3
+			paused         =>
+			why-not 3      => its schedd does not start jobs like it, such as 1.0; one is tried again at 22:13:31 UTC
+			wait 5
+			look           => submitted 1
+			why-not 2      => its schedd does not start jobs like it, such as 1.0
+			start 1 a
+			offer a c1     => c1 for 1.0
+			told
+			wait 1
+			runs 1 a
+			look           => arrived 1, submitted 3 2`, // 2 has a new ID
 		"a claim is refused": `
 			lend 0
 			submit 1 2     => submitted 1 2

@@ -35,17 +35,18 @@ type State struct {
 	belief *track.Belief
 
 	flights  map[backfill.JobID]*flight
-	turns    int                            // flights so far
-	telling  map[string][]Grant             // grants that are on their way, by schedd
-	used     map[string]use                 // by claim ids that were handed out
-	running  map[backfill.JobID][]string    // the claims of gangs that run; secrets
-	leftover []*Leftover                    // claims of gangs that have ended
-	started  map[string]backfill.Time       // when each schedd's last gang started, by the schedd's clock
-	suspects map[string]map[string]*suspect // by slot and schedd
-	blamed   map[string]blame               // the last failed start, by schedd and submitter
-	failures map[observe.JobKey]time.Time   // each job's last failed start
-	handed   time.Time                      // when a match was last handed over
-	reasons  map[backfill.JobID]reason      // why jobs wait, as their schedds were told
+	turns    int                           // flights so far
+	telling  map[string][]Grant            // grants that are on their way, by schedd
+	used     map[string]use                // by claim ids that were handed out
+	running  map[backfill.JobID][]string   // the claims of gangs that run; secrets
+	leftover []*Leftover                   // claims of gangs that have ended
+	started  map[string]backfill.Time      // when each schedd's last gang started, by the schedd's clock
+	suspects map[string]map[whose]*suspect // by slot, and whose starts failed
+	refused  refusals                      // jobs that schedds did not start
+	blamed   map[string]blame              // the last failed start, by schedd and submitter
+	failures map[observe.JobKey]time.Time  // each job's last failed start
+	handed   time.Time                     // when a match was last handed over
+	reasons  map[backfill.JobID]reason     // why jobs wait, as their schedds were told
 
 	lease   time.Duration            // the longest; 0: none is granted
 	leases  []track.Lease            // granted, and the negotiator was not told yet
@@ -74,7 +75,8 @@ func New(s Settings, belief *track.Belief) *State {
 	return &State{
 		s: s, log: s.Logger, belief: belief, flights: map[backfill.JobID]*flight{}, telling: map[string][]Grant{},
 		used: map[string]use{}, running: map[backfill.JobID][]string{}, started: map[string]backfill.Time{},
-		suspects: map[string]map[string]*suspect{}, blamed: map[string]blame{},
+		suspects: map[string]map[whose]*suspect{}, blamed: map[string]blame{},
+		refused:  refusals{byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}},
 		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
 		deaf: map[string]bool{},
@@ -110,9 +112,9 @@ func (c *State) judge(s *observe.Snapshot) track.Dispatched {
 	maps.DeleteFunc(c.telling, func(name string, _ []Grant) bool { return s.Schedds[name] == nil })
 	c.judgeEarly()
 	c.blameSlots()
-	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}}
+	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}, Refused: c.waiting()}
 	for _, p := range c.Paused() {
-		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Until: p.Until}
+		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, User: p.User, Until: p.Until}
 	}
 	return dispatched
 }
@@ -123,7 +125,7 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 	flights := map[backfill.JobID]track.Flight{}
 	for id, f := range c.flights {
 		flights[id] = track.Flight{
-			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full, Overdue: c.overdue(f),
+			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full, Overdue: f.failed == ignored || c.overdue(f),
 			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
 		}
 	}
@@ -133,9 +135,11 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 // settle takes in what became of the flights, the matches under way.
 func (c *State) settle(o track.Outcome) {
 	for _, id := range o.Arrived {
-		if f := c.flights[id]; f.job.Spec.Parallel {
+		f := c.flights[id]
+		if f.job.Spec.Parallel {
 			c.running[id] = f.claims
 		}
+		c.accept(f.job)
 		delete(c.flights, id)
 	}
 	c.forgetFailures()
@@ -143,6 +147,9 @@ func (c *State) settle(o track.Outcome) {
 		c.giveUp(id)
 	}
 	for _, id := range o.Over {
+		if j := c.flights[id].job; j.Group.Runs() {
+			c.accept(j)
+		}
 		c.spare(c.flights[id])
 		delete(c.flights, id)
 	}
@@ -233,10 +240,16 @@ func (c *State) Deadline() (first time.Time) {
 			consider(c.handed.Add(after))
 		}
 	}
-	for _, bySchedd := range c.suspects {
-		for _, s := range bySchedd {
+	for _, all := range c.suspects {
+		for _, s := range all {
 			consider(s.until)
 		}
+	}
+	for _, r := range c.refused.byJob {
+		consider(r.until)
+	}
+	for _, r := range c.refused.byKind {
+		consider(r.until)
 	}
 	return first
 }

@@ -12,16 +12,26 @@ import (
 
 // A slot on which starts fail is a suspect, and left out for a while, so that jobs go where they
 // can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
-// the schedd whose starts failed. The pause grows with each failure; the first claim that is
-// refused brings none. A successful start there clears the slot, and so does a restart of its
-// startd.
+// the schedd whose starts failed; for one user of it, if only matches of that user came to nothing:
+// the schedd may have refused the jobs (refused.go). The pause grows with each failure; the first
+// claim that is refused brings none. A successful start there clears the slot, and so does a restart
+// of its startd.
 const (
 	firstPause   = 5 * time.Second
 	longPause    = 5 * time.Minute
 	suspicionEnd = time.Hour // without a failure
 )
 
-// suspect counts the failed starts of one schedd's jobs on a slot.
+// whose are the jobs for which a slot is a suspect: those of a schedd, and of one user if that is not
+// "".
+type whose struct{ schedd, user string }
+
+// is tells whether a job is one of them.
+func (w whose) is(j *track.Job) bool {
+	return w.schedd == j.Key.Schedd && (w.user == "" || w.user == j.User())
+}
+
+// suspect counts the failed starts of some jobs on a slot.
 type suspect struct {
 	failures int       // in a row
 	at       time.Time // of the last; starts that were decided before it tell nothing new
@@ -32,31 +42,38 @@ type suspect struct {
 type Pause struct {
 	Slot     string
 	Schedd   string // the schedd whose jobs it does not get; "": it gets no jobs at all
+	User     string // the user of that schedd whose jobs it does not get; "": all
 	Failures int    // starts in a row that failed
 	Until    time.Time
 }
 
-// leftOut returns the schedd whose jobs a slot does not get now, because starts failed there;
-// [track.Everybody] if these are several schedds or the pool's only one, and nil if the slot is not
-// left out.
-func (c *State) leftOut(slot string, now time.Time) *string {
-	var closedTo *string
-	for schedd, s := range c.suspects[slot] {
+// leftOut returns whose jobs a slot does not get now, because starts failed there: one schedd's, or
+// one of its users'; [track.Everybody]'s if these are several schedds or all users of the pool's only
+// one. The result is nil if the slot is not left out.
+func (c *State) leftOut(slot string, now time.Time) *track.LeftOut {
+	var closed *track.LeftOut
+	for who, s := range c.suspects[slot] {
 		if !now.Before(s.until) {
 			continue
 		}
-		if closedTo != nil || len(c.belief.Snapshot().Schedds) == 1 {
-			schedd = track.Everybody
+		next := track.LeftOut{Of: who.schedd, User: who.user}
+		if closed != nil {
+			if next.User = ""; closed.Of != next.Of {
+				next.Of = track.Everybody
+			}
 		}
-		closedTo = &schedd
+		closed = &next
 	}
-	return closedTo
+	if closed != nil && closed.User == "" && len(c.belief.Snapshot().Schedds) == 1 {
+		closed.Of = track.Everybody
+	}
+	return closed
 }
 
 // isLeftOut tells whether a slot is left out for a job now.
 func (c *State) isLeftOut(slot string, j *track.Job, now time.Time) bool {
-	closedTo := c.leftOut(slot, now)
-	return closedTo != nil && (*closedTo == track.Everybody || *closedTo == j.Key.Schedd)
+	closed := c.leftOut(slot, now)
+	return closed != nil && closed.For(j)
 }
 
 // blameSlots leaves slots out on which starts have failed, as the last look at the pool showed. It
@@ -64,6 +81,7 @@ func (c *State) isLeftOut(slot string, j *track.Job, now time.Time) bool {
 // start: users can make a job come back.
 func (c *State) blameSlots() {
 	c.forgetSuspects()
+	c.forgetRefusals()
 	if c.s.Observe {
 		return
 	}
@@ -73,6 +91,9 @@ func (c *State) blameSlots() {
 	for _, f := range c.flights {
 		s := c.belief.Schedd(f.job.Key.Schedd)
 		ran := f.job.Group.Runs() || f.job.Group.Shadows > f.shadows
+		if ran {
+			c.accept(f.job)
+		}
 		if s == nil || !s.Read || !f.job.Seen(look) || ran || len(f.claims) == 0 || f.failed == none && !c.overdue(f) {
 			continue
 		}
@@ -81,10 +102,19 @@ func (c *State) blameSlots() {
 	}
 	slices.SortFunc(failed, func(a, b *flight) int { return a.job.Key.Compare(b.job.Key) })
 	in, enough := c.inRooms(), map[string]bool{} // no more slots are left out for these schedds
-	for _, f := range failed {
+	failed = slices.DeleteFunc(failed, func(f *flight) bool {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		if s.Full || s.Room != nil && in[s.Name]-failing[s.Name] >= s.Room.Jobs {
-			continue // the schedd may have been full
+		return s.Full || s.Room != nil && in[s.Name]-failing[s.Name] >= s.Room.Jobs // it may have been full
+	})
+	for _, f := range failed {
+		if isIgnored(f) {
+			c.refuse(f)
+		}
+	}
+	for _, f := range failed {
+		if isIgnored(f) && c.isJobs(f) {
+			c.absolve(f)
+			continue
 		}
 		for _, slot := range c.culprits(f) {
 			c.blame(slot, f, enough)
@@ -109,7 +139,7 @@ func (c *State) culprits(f *flight) []string {
 		if touched && byAnother || s.Restarted.After(f.since) {
 			continue
 		}
-		if touched && len(places) > 1 {
+		if touched && (len(places) > 1 || s.ClaimBeganFor == f.job.Key) {
 			claimed = append(claimed, at.Slot)
 			continue
 		}
@@ -133,7 +163,8 @@ type blame struct {
 // in, and the schedd's entry in the map enough says that no more slots are to be left out for it.
 func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	schedd, began := f.job.Key.Schedd, c.belief.Snapshot().Began
-	s := c.suspects[slot][schedd]
+	suspected := blames(f)
+	s := c.suspects[slot][suspected]
 	if s != nil && f.since.Before(s.at) {
 		return
 	}
@@ -154,9 +185,9 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	if s == nil {
 		s = &suspect{}
 		if c.suspects[slot] == nil {
-			c.suspects[slot] = map[string]*suspect{}
+			c.suspects[slot] = map[whose]*suspect{}
 		}
-		c.suspects[slot][schedd] = s
+		c.suspects[slot][suspected] = s
 	}
 	s.failures++
 	if s.at, s.until = began, began; s.failures == 1 && f.failed == refused {
@@ -167,7 +198,24 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	pause := min(firstPause<<min(s.failures-1, 10), longPause)
 	s.until = began.Add(pause)
 	c.log.Warn("a slot is left out for a while: starts fail there",
-		"slot", slot, "schedd", schedd, "failures", s.failures, "pause", pause)
+		"slot", slot, "schedd", schedd, "user", suspected.user, "failures", s.failures, "pause", pause)
+}
+
+// blames returns for whose jobs a slot is a suspect after a failed start there.
+func blames(f *flight) whose {
+	if isIgnored(f) {
+		return whose{f.job.Key.Schedd, f.job.User()}
+	}
+	return whose{schedd: f.job.Key.Schedd}
+}
+
+// absolve takes the suspicion back that a flight's user brought on a slot, since the job, or all that
+// are planned by the same, came to nothing elsewhere, too.
+func (c *State) absolve(f *flight) {
+	slot := c.refused.byKind[f.job.Group.Spec.Text].slot
+	if who := blames(f); who.user != "" && c.suspects[slot][who] != nil {
+		c.forgetSuspect(slot, who)
+	}
 }
 
 // mostOut tells whether more than half of the slots would be left out for a job if this one were,
@@ -186,17 +234,17 @@ func (c *State) mostOut(slot string, j *track.Job) bool {
 // since.
 func (c *State) clear(p track.Proven) {
 	for _, at := range p.Places {
-		s := c.suspects[at.Slot][p.Schedd]
-		if s == nil || p.Start < backfill.Time(s.at.Unix()) {
-			continue
+		for who, s := range c.suspects[at.Slot] {
+			if who.schedd == p.Schedd && p.Start >= backfill.Time(s.at.Unix()) {
+				c.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
+				c.forgetSuspect(at.Slot, who)
+			}
 		}
-		c.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
-		c.forgetSuspect(at.Slot, p.Schedd)
 	}
 }
 
-func (c *State) forgetSuspect(slot, schedd string) {
-	if delete(c.suspects[slot], schedd); len(c.suspects[slot]) == 0 {
+func (c *State) forgetSuspect(slot string, who whose) {
+	if delete(c.suspects[slot], who); len(c.suspects[slot]) == 0 {
 		delete(c.suspects, slot)
 	}
 }
@@ -206,12 +254,12 @@ func (c *State) forgetSuspect(slot, schedd string) {
 func (c *State) forgetSuspects() {
 	began := c.belief.Snapshot().Began
 	maps.DeleteFunc(c.blamed, func(_ string, b blame) bool { return began.Sub(b.at) >= 2*c.s.Patience })
-	for slot, bySchedd := range c.suspects {
+	for slot, all := range c.suspects {
 		o := c.belief.Slot(slot)
-		for schedd, s := range bySchedd {
-			gone := o == nil || c.belief.Schedd(schedd) == nil
+		for who, s := range all {
+			gone := o == nil || c.belief.Schedd(who.schedd) == nil
 			if gone || o.Restarted.After(s.at) || began.Sub(s.until) > suspicionEnd {
-				c.forgetSuspect(slot, schedd)
+				c.forgetSuspect(slot, who)
 			}
 		}
 	}
@@ -229,8 +277,8 @@ func (c *State) Suspects() (all []Pause) {
 	now := c.belief.Snapshot().Began
 	for _, slot := range slices.Sorted(maps.Keys(c.suspects)) {
 		one := Pause{Slot: slot}
-		if closedTo := c.leftOut(slot, now); closedTo != nil {
-			one.Schedd = *closedTo
+		if closed := c.leftOut(slot, now); closed != nil {
+			one.Schedd, one.User = closed.Of, closed.User
 		}
 		for _, s := range c.suspects[slot] {
 			one.Failures = max(one.Failures, s.failures)

@@ -30,7 +30,7 @@ func TestCulprits(t *testing.T) {
 	}{
 		"a job's": {slots: []string{"a"}, want: []string{"a"}},
 		"a job's, which began there": {
-			slots: []string{"a"}, change: func(d *desk, f *flight) { d.claimed("a", f.job.Key) }, want: []string{"a"},
+			slots: []string{"a"}, change: func(d *desk, f *flight) { d.claimed("a", f.job.Key) },
 		},
 		"taken by an unknown job": {
 			slots: []string{"a"}, change: func(d *desk, _ *flight) { d.claimed("a", stranger) },
@@ -99,9 +99,10 @@ func (d *desk) overdue() []Pause {
 // limit, and is cleared by a start that comes off well.
 func TestPausesGrow(t *testing.T) {
 	d := newDesk(t, "a", "b", "c")
-	id := d.submit(1, specOf(t, 1, "true"))
+	d.submit(1, specOf(t, 1, "true"))
+	job := observe.JobKey{Schedd: "s", Cluster: 1}
 	for i, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
-		paused := d.fail(id, "a")
+		paused := d.fail(d.belief.JobOf(job).ID, "a")
 		until := d.now.Add(pause * time.Second)
 		require.Equal(t, []Pause{{Slot: "a", Failures: i + 1, Until: until}}, paused)
 		require.Equal(t, until, d.Deadline())
@@ -110,7 +111,7 @@ func TestPausesGrow(t *testing.T) {
 		require.Empty(t, d.Paused())
 		require.Len(t, d.Suspects(), 1)
 	}
-	d.start(id, "a")
+	d.start(d.belief.JobOf(job).ID, "a")
 	d.edit(1, func(g *observe.Group) { g.Status, g.Hosts, g.Started = observe.Running, []string{"a"}, d.snapshot.Now })
 	d.look()
 	require.Len(t, d.Suspects(), 1, "it has only begun")
@@ -152,31 +153,41 @@ func TestSuspectsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestLeftOutFor says for whom a slot is left out: for the schedd whose starts failed, or for
-// everybody if there are several, or only one in the pool.
+// TestLeftOutFor says for whom a slot is left out: for the schedd or user whose starts failed, or for
+// everybody if there are several schedds, or only one in the pool.
 func TestLeftOutFor(t *testing.T) {
-	schedd := func(name string) *string { return &name }
+	all := &track.LeftOut{Of: track.Everybody}
+	s, z, alice, bob := whose{schedd: "s"}, whose{schedd: "z"}, whose{"s", "alice"}, whose{"s", "bob"}
 	for name, c := range map[string]struct {
-		suspects map[string]time.Duration // until, by schedd
+		suspects map[whose]time.Duration // until
 		schedds  []string
-		want     *string
+		want     *track.LeftOut
+		spares   string // the user whose jobs of s it gets
 	}{
-		"nobody": {schedds: []string{"s", "z"}},
-		"the only schedd": {
-			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s"}, want: schedd(track.Everybody),
-		},
+		"nobody":          {schedds: []string{"s", "z"}, spares: "alice"},
+		"the only schedd": {suspects: map[whose]time.Duration{s: 1}, schedds: []string{"s"}, want: all},
 		"one schedd": {
-			suspects: map[string]time.Duration{"s": 1}, schedds: []string{"s", "z"}, want: schedd("s"),
+			suspects: map[whose]time.Duration{s: 1}, schedds: []string{"s", "z"}, want: &track.LeftOut{Of: "s"},
 		},
-		"two schedds": {
-			suspects: map[string]time.Duration{"s": 1, "z": 1}, schedds: []string{"s", "z"},
-			want: schedd(track.Everybody),
-		},
+		"two schedds": {suspects: map[whose]time.Duration{s: 1, z: 1}, schedds: []string{"s", "z"}, want: all},
 		"one, and one before": {
-			suspects: map[string]time.Duration{"s": 1, "z": 0}, schedds: []string{"s", "z"}, want: schedd("s"),
+			suspects: map[whose]time.Duration{s: 1, z: 0}, schedds: []string{"s", "z"}, want: &track.LeftOut{Of: "s"},
 		},
-		"the pause has ended":   {suspects: map[string]time.Duration{"s": 0}, schedds: []string{"s"}},
-		"both pauses are ended": {suspects: map[string]time.Duration{"s": 0, "z": 0}, schedds: []string{"s", "z"}},
+		"the pause has ended":   {suspects: map[whose]time.Duration{s: 0}, schedds: []string{"s"}, spares: "alice"},
+		"both pauses are ended": {suspects: map[whose]time.Duration{s: 0, z: 0}, schedds: []string{"s", "z"}, spares: "bob"},
+		"a user": {
+			suspects: map[whose]time.Duration{alice: 1, bob: 0}, schedds: []string{"s"},
+			want: &track.LeftOut{Of: "s", User: "alice"}, spares: "bob",
+		},
+		"two users": {
+			suspects: map[whose]time.Duration{alice: 1, bob: 1}, schedds: []string{"s", "z"}, want: &track.LeftOut{Of: "s"},
+		},
+		"two users of the only schedd": {
+			suspects: map[whose]time.Duration{alice: 1, bob: 1}, schedds: []string{"s"}, want: all,
+		},
+		"a user, and another schedd": {
+			suspects: map[whose]time.Duration{alice: 1, z: 1}, schedds: []string{"s", "z"}, want: all,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a")
@@ -185,13 +196,15 @@ func TestLeftOutFor(t *testing.T) {
 					s.Schedds[name] = &observe.Schedd{Name: name, Read: true}
 				}
 			})
-			d.suspects["a"] = map[string]*suspect{}
-			for schedd, until := range c.suspects {
-				d.suspects["a"][schedd] = &suspect{until: d.now.Add(until)}
+			d.suspects["a"] = map[whose]*suspect{}
+			for who, until := range c.suspects {
+				d.suspects["a"][who] = &suspect{until: d.now.Add(until)}
 			}
 			require.Equal(t, c.want, d.leftOut("a", d.now))
-			j := &track.Job{Key: observe.JobKey{Schedd: "s"}}
-			require.Equal(t, c.want != nil, d.isLeftOut("a", j, d.now))
+			for _, user := range []string{"alice", "bob"} {
+				j := &track.Job{Key: observe.JobKey{Schedd: "s"}, Group: &observe.Group{Spec: specBy(t, user)}}
+				require.Equal(t, c.want != nil && c.spares != user, d.isLeftOut("a", j, d.now))
+			}
 		})
 	}
 }
@@ -204,12 +217,14 @@ func TestBlame(t *testing.T) {
 	})
 	t.Run("a submitter's jobs blame one slot at a time", func(t *testing.T) {
 		d := newDesk(t, "a", "b", "c", "d")
-		id := d.submit(1, specOf(t, 1, "true"))
-		require.Len(t, d.fail(id, "a"), 1)
+		kinds := []backfill.JobID{
+			d.submit(1, specOf(t, 1, "true")), d.submit(2, specOf(t, 1, "1 == 1")), d.submit(3, specOf(t, 1, "2 == 2")),
+		}
+		require.Len(t, d.fail(kinds[0], "a"), 1)
 		d.now = d.now.Add(10 * time.Second)
 		d.look()
-		require.Empty(t, d.fail(id, "b"))
-		require.Len(t, d.fail(id, "b"), 1, "the last blame is as old as twice the patience")
+		require.Empty(t, d.fail(kinds[1], "b"))
+		require.Len(t, d.fail(kinds[2], "b"), 1, "the last blame is as old as twice the patience")
 		require.Len(t, d.Suspects(), 2)
 	})
 	t.Run("a schedd that is full starts nothing", func(t *testing.T) {

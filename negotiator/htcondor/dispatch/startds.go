@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// AskStartds finds out which claims of flights, jobs under way, are over, as their startds have
-// told the collector. It reports whether some are: then the next look at the pool tells whether the
-// starts have failed.
+// AskStartds finds out which claims of flights, jobs under way, are over or were never asked for, as
+// their startds have told the collector. It reports whether some are: then the next look at the pool
+// tells whether the starts have failed.
 func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 	doubts := d.claims.Doubts()
 	names := map[string]bool{}
@@ -49,9 +49,11 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 	}
 	for _, doubt := range doubts {
 		startd := startds[doubt.Places[0].Slot]
-		if !slices.ContainsFunc(doubt.Claims, func(claim string) bool { return !startd.isOver(claim) }) {
-			d.claims.Over(began, doubt)
-			found = true
+		switch {
+		case !slices.ContainsFunc(doubt.Claims, func(claim string) bool { return !startd.isOver(claim) }):
+			found = d.claims.Over(began, doubt) || found
+		case !slices.ContainsFunc(doubt.Claims, func(claim string) bool { return !startd.isOffered(claim) }):
+			found = d.claims.Unused(began, doubt) || found
 		}
 	}
 	return found
@@ -62,12 +64,21 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 type startdClaims struct {
 	address       string
 	partitionable bool
-	known         bool // all of them are known
-	ids           map[string]bool
+	known         bool            // all of them are known
+	ids           map[string]bool // whether the claim is offered; else a dynamic slot has it
 }
 
 // isOver tells whether a claim is none of those any more. If not all are known, it may be.
-func (c *startdClaims) isOver(claim string) bool { return c != nil && c.known && !c.ids[claim] }
+func (c *startdClaims) isOver(claim string) bool {
+	if c == nil || !c.known {
+		return false
+	}
+	_, there := c.ids[claim]
+	return !there
+}
+
+// isOffered tells whether nobody has asked for a claim.
+func (c *startdClaims) isOffered(claim string) bool { return c != nil && c.ids[claim] }
 
 // readClaims adds to the claims of slots what a slot's ad says, or its private ad, which must come
 // later. While a slot is claimed or its job vacates it, its private ad has the claim that may take
@@ -96,7 +107,7 @@ func readClaims(bySlot map[string]*startdClaims, ad *classad.ClassAd) {
 	children, has := ad.Eval("ChildClaimIds", nil).Items()
 	for _, child := range children {
 		id, _ := child.Text()
-		c.ids[id] = true
+		c.ids[id] = false
 	}
 	c.known = has || !c.partitionable
 }

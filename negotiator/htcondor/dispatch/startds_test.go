@@ -55,3 +55,38 @@ func TestAskStartds(t *testing.T) {
 		})
 	}
 }
+
+// TestAskStartdsForClaimsThatNobodyAskedFor says when a schedd has ignored a match: seconds later the
+// startd still offers its claim.
+func TestAskStartdsForClaimsThatNobodyAskedFor(t *testing.T) {
+	const free = "Name = \"a\"\nMyAddress = \"<n1>\"\nState = \"Unclaimed\"\n"
+	const private = "Name = \"a\"\nMyAddress = \"<n1>\"\n"
+	for name, c := range map[string]struct {
+		slot, private string
+		ignored       bool
+	}{
+		"still to give":     {slot: free, private: private + `ClaimId = "c"`, ignored: true},
+		"one of several":    {slot: free, private: private + "ClaimId = \"x\"\nClaimIdList = \" x c\"", ignored: true},
+		"in use":            {slot: free + "State = \"Claimed\"", private: private + `ClaimId = "c"`},
+		"of a dynamic slot": {slot: free, private: private + "ClaimId = \"x\"\nChildClaimIds = {\"c\"}"},
+		"not advertised":    {slot: `Name = "b"`, private: private + `ClaimId = "c"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b", "c")
+			collector := fakes.NewCollector(t)
+			collector.Set("Machine", c.slot)
+			collector.Set("MachinePrivate", c.private)
+			d.ask(collector)
+			d.hand(d.submit(1, specOf(t, 1, "true")), "a", "c")
+			d.at = d.at.Add(5 * time.Second)
+			d.look()
+			require.False(t, d.AskStartds(t.Context()), "the schedd may still ask for it")
+			d.at = d.at.Add(time.Second)
+			require.Empty(t, d.look().Failed)
+			require.Equal(t, c.ignored, d.AskStartds(t.Context()))
+			require.Equal(t, !c.ignored, d.claims.InDoubt())
+			d.at = d.at.Add(time.Second)
+			require.Equal(t, c.ignored, len(d.look().Failed) == 1)
+		})
+	}
+}

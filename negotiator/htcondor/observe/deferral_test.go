@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
@@ -61,4 +62,23 @@ func TestStopClock(t *testing.T) {
 		stopClock(ad)
 		require.Equal(t, before.String(), ad.String())
 	}
+}
+
+// TestCoolingJobs says what is read of jobs that cool down: until when, in seconds since 1970.
+func TestCoolingJobs(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.slots = []string{partitionable("")}
+	p.schedds[0].SetJobs(
+		job("ClusterId = 1\nQDate = 1600000000"),
+		job("ClusterId = 2\nQDate = 1600000000\nJobCoolDownExpiration = 1700000000"),
+		job("ClusterId = 3\nQDate = 1600000000\nJobCoolDownExpiration = \"never\""),
+	)
+	spec := map[*Spec]bool{}
+	for _, g := range p.see().Schedds["s@test"].Groups {
+		spec[g.Spec] = true
+		for _, key := range g.Jobs {
+			require.Equal(t, map[int64]backfill.Time{2: 1_700_000_000}[key.Cluster], g.Cools)
+		}
+	}
+	require.Len(t, spec, 1, "they are planned by the same")
 }

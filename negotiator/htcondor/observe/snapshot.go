@@ -190,6 +190,9 @@ type Group struct {
 	Started backfill.Time
 	// Deferral says when the jobs begin to run if they have a time of their own.
 	Deferral Deferral
+	// Cools is the last second in which their schedd does not start the jobs because their last start
+	// went wrong (JobCoolDownExpiration); 0: none.
+	Cools backfill.Time
 	// Status is HTCondor's JobStatus, and Shadows counts the jobs' shadows so far: one is started
 	// once a startd has accepted a claim.
 	Status, Shadows int64

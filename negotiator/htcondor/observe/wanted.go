@@ -147,7 +147,7 @@ var (
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
-		"NumShadowStarts")
+		"NumShadowStarts", "JobCoolDownExpiration")
 )
 
 func set(names ...string) map[string]bool {

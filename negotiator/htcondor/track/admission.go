@@ -2,8 +2,10 @@ package track
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -85,7 +87,43 @@ func (c *comparison) barred(j *Job) string {
 	if c.awaitsLease(j) {
 		return awaiting(j)
 	}
-	return cmp.Or(c.b.Undue(j), c.unwelcome(j))
+	return cmp.Or(c.b.Undue(j), c.isRefused(j), c.unwelcome(j))
+}
+
+// Refused are jobs that wait because their schedd did not start them, although it was told of their
+// matches: by key; and by the text of their Spec, if it starts none that are planned by the same.
+type Refused struct {
+	Jobs  map[observe.JobKey]Refusal
+	Kinds map[string]Refusal
+}
+
+// Refusal says how often matches in a row came to nothing, and until when no other is made. Of jobs
+// that are planned by the same, only the job Tried may be matched then.
+type Refusal struct {
+	Times int
+	Until time.Time
+	Tried observe.JobKey
+}
+
+// isRefused returns why a job waits that its schedd did not start; "" if it need not.
+func (c *comparison) isRefused(j *Job) string {
+	if len(c.refused.Jobs) == 0 && len(c.refused.Kinds) == 0 {
+		return ""
+	}
+	until := func(r Refusal) string { return c.b.clock(backfill.Time(r.Until.Unix())) }
+	now := c.b.now.Began
+	if r, refused := c.refused.Jobs[j.Key]; refused && now.Before(r.Until) {
+		return fmt.Sprintf("its schedd did not start it %d times; it is tried again at %s", r.Times, until(r))
+	}
+	r, refused := c.refused.Kinds[j.Group.Spec.Text]
+	if !refused || j.Key == r.Tried && !now.Before(r.Until) {
+		return ""
+	}
+	why := "its schedd does not start jobs like it, such as " + r.Tried.Name(c.b.several())
+	if now.Before(r.Until) {
+		why += "; one is tried again at " + until(r)
+	}
+	return why
 }
 
 // unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A

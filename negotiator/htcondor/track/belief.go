@@ -281,6 +281,9 @@ func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name
 // Job returns the job of an ID; nil if there is none.
 func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 
+// JobOf returns the job of a key; nil if there is none.
+func (b *Belief) JobOf(key observe.JobKey) *Job { return b.jobs[key] }
+
 // Has tells whether the job of a key is known: in a queue, as last read.
 func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 

@@ -18,8 +18,8 @@ func deferred(seconds backfill.Time) func(*observe.Group) {
 }
 
 const (
-	until  = "unplanned 1.0 is deferred until 2023-11-14 22:18:20 UTC (DeferralTime)"
-	missed = "unplanned 1.0 has missed its time, 2023-11-14 22:18:20 UTC (DeferralTime), or up to 20 s later " +
+	until  = "unplanned 1.0 is deferred until 22:18:20 UTC (DeferralTime)"
+	missed = "unplanned 1.0 has missed its time, 22:18:20 UTC (DeferralTime), or up to 20 s later " +
 		"(DeferralWindow)"
 )
 
@@ -53,13 +53,13 @@ func TestDeferred(t *testing.T) {
 			{after: 1, want: "removed #1, " + missed},
 			{after: 99, want: missed},
 			{do: func(p *pool) { p.job(1, deferred(1000)) }, want: "unplanned 1.0 is deferred until " +
-				"2023-11-14 22:30:00 UTC (DeferralTime)"}, // as a cron job
+				"22:30:00 UTC (DeferralTime)"}, // as a cron job
 		},
 		"it is edited while it waits": {
 			{do: submit, want: until},
 			{after: 200, want: "submitted 1.0=#1"},
 			{after: 1, do: func(p *pool) { p.job(1, deferred(500)) }, want: "removed #1, unplanned 1.0 is deferred until " +
-				"2023-11-14 22:21:40 UTC (DeferralTime)"},
+				"22:21:40 UTC (DeferralTime)"},
 			{
 				after: 1, do: func(p *pool) { p.job(1, func(g *observe.Group) { g.Deferral = observe.Deferral{} }) },
 				want: "submitted 1.0=#1",
@@ -80,10 +80,75 @@ func TestDeferred(t *testing.T) {
 			{after: 10, do: func(p *pool) {
 				p.idles(1)
 				p.job(1, deferred(600))
-			}, want: "removed #1, unplanned 1.0 is deferred until 2023-11-14 22:23:20 UTC (DeferralTime)"},
+			}, want: "removed #1, unplanned 1.0 is deferred until 22:23:20 UTC (DeferralTime)"},
 			{after: 130, want: "submitted 1.0=#2"},
 		},
 	})
+}
+
+// cooling has a job cool down until that many seconds after the first look.
+func cooling(seconds backfill.Time) func(*observe.Group) {
+	return func(g *observe.Group) { g.Cools = begin + seconds }
+}
+
+// TestCoolingDown says when a job whose last start went wrong is in the plan: from the second after
+// the one in which it has cooled down.
+func TestCoolingDown(t *testing.T) {
+	const until = "unplanned 1.0 cools down until 22:15:00 UTC (JobCoolDownExpiration)"
+	followAll(t, begun, map[string][]step{
+		"it is submitted": {
+			{do: func(p *pool) { p.job(1, cooling(100)) }, want: until},
+			{after: 100, want: until},
+			{after: 1, want: "submitted 1.0=#1"},
+		},
+		"it was edited": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{after: 1, do: func(p *pool) { p.job(1, cooling(100)) }, want: "removed #1, " + until},
+			{after: 1, do: func(p *pool) { p.job(1, cooling(-100)) }, want: "submitted 1.0=#1"},
+		},
+		"it ran and comes back": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{do: func(p *pool) {
+				p.start(1, sent, "a")
+				p.runs(1, "a")
+			}, want: "arrived #1"},
+			{after: 10, do: func(p *pool) {
+				p.idles(1)
+				p.job(1, cooling(100))
+			}, want: "removed #1, " + until},
+			{after: 91, want: "submitted 1.0=#2"},
+		},
+		"its claim is on its way": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{do: func(p *pool) {
+				p.start(1, sent, "a")
+				p.job(1, cooling(100))
+			}},
+			{after: 30, do: func(p *pool) {
+				p.dispatched.Flights[1] = Flight{Handed: true, Sent: true, Claims: 1, Overdue: true}
+			}, want: "removed #1, failed #1, unstarted 1, " + until},
+		},
+		"it is another day": {
+			{do: func(p *pool) { p.job(1, cooling(24*3600)) },
+				want: "unplanned 1.0 cools down until 2023-11-15 22:13:20 UTC (JobCoolDownExpiration)"},
+		},
+		"a gang is started anyway": {
+			{do: func(p *pool) {
+				p.job(1, cooling(100), is("gang", func(s *observe.Spec) { s.Nodes, s.Parallel = 2, true }))
+			}, want: "submitted 1.0=#1"},
+		},
+		"it is deferred, too": {
+			{do: func(p *pool) { p.job(1, deferred(300), cooling(100)) },
+				want: "unplanned 1.0 is deferred until 22:18:20 UTC (DeferralTime)"},
+			{do: func(p *pool) { p.job(1, deferred(300), cooling(200)) },
+				want: "unplanned 1.0 cools down until 22:16:40 UTC (JobCoolDownExpiration)"},
+		},
+	})
+	p := begun(t)
+	p.job(1, cooling(50))
+	p.belief.See(p.snapshot())
+	p.belief.Diff(p.dispatched)
+	require.Equal(t, backfill.Time(begin+51), p.belief.View().Due, "the pool is looked at then")
 }
 
 // TestDeferredIsLonger says that a deferred job is planned for longer than it runs, by the time that

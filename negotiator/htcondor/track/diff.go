@@ -16,13 +16,20 @@ type Dispatched struct {
 	Flights map[backfill.JobID]Flight
 	// LeftOut are the slots that are left out for a while, since starts failed there, by name.
 	LeftOut map[string]LeftOut
+	// Refused are the jobs that wait because their schedd did not start them.
+	Refused Refused
 }
 
-// LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]. Until is when
-// it gets them again.
+// LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]; if User is not
+// "", only that user's. Until is when it gets them again.
 type LeftOut struct {
-	Of    string
-	Until time.Time
+	Of, User string
+	Until    time.Time
+}
+
+// For tells whether the slot does not get a job.
+func (l LeftOut) For(j *Job) bool {
+	return l.Of == Everybody || l.Of == j.Key.Schedd && (l.User == "" || l.User == j.User())
 }
 
 // Flight is a job on its way to its slots.
@@ -86,6 +93,7 @@ type comparison struct {
 	b       *Belief
 	flights map[backfill.JobID]Flight // those that are not over yet
 	leftOut map[string]LeftOut
+	refused Refused
 	out     Outcome
 	delta   *negotiator.Delta
 	grace   time.Duration // how long a slot may be missing
@@ -101,7 +109,7 @@ type comparison struct {
 // asks no daemon, so equal arguments give equal outcomes. It also brings the belief's [Accounting]
 // up to date.
 func (b *Belief) Diff(d Dispatched) Outcome {
-	c := &comparison{b: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut}
+	c := &comparison{b: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut, refused: d.Refused}
 	c.delta = &c.out.Delta
 	*c.delta = negotiator.Delta{
 		Now: b.now.Now, Completed: b.goneEnded, Removed: b.goneRemoved, Ran: map[backfill.JobID]backfill.Time{},

@@ -87,6 +87,12 @@ func list(at []Place) string { return backfill.Places(at).String() }
 // Submitter returns the name of the submitter for whom the job is negotiated.
 func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }
 
+// User returns the user whose job it is, as the job's ad has it: so slots can tell.
+func (j *Job) User() string {
+	user, _ := j.Group.Spec.Ad.Text("User")
+	return user
+}
+
 // AwaitsLease tells whether the job is expected to start under a lease, and is not planned.
 func (j *Job) AwaitsLease() bool { return j.Phase == Unknown && j.servedBy != nil }
 

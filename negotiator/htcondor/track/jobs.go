@@ -243,11 +243,11 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	edited, full := !j.same() || c.b.Undue(j) != "", false
+	edited, full := !j.same() || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]
-			return out && (pause.Of == Everybody || pause.Of == j.Key.Schedd)
+			return out && pause.For(j)
 		}
 		switch {
 		case edited && !f.Handed:

@@ -113,7 +113,7 @@ func refusing(s *negotiator.Slot, why string, until time.Time) *negotiator.Slot 
 }
 
 // masking returns the slot as it is reported to the negotiator: if it is left out because starts
-// fail there, it takes no jobs, or none of one schedd.
+// fail there, it takes no jobs, or none of one schedd or of one user.
 func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.Slot {
 	pause, out := leftOut[o.Name]
 	if !out {
@@ -124,13 +124,19 @@ func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.
 		s.unmasked, s.maskedFor = o.Ad, pause
 		s.masked = refusing(o.Ad, "left out (starts fail there)", pause.Until)
 		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && pause.Of != Everybody {
-			name := ast.AppendString(nil, pause.Of, ast.Canonical)
-			text := "(" + own.String() + ") && TARGET." + observe.ScheddAttribute + " =!= " + string(name)
+			text := "(" + own.String() + ") && TARGET." + observe.ScheddAttribute + " =!= " + quote(pause.Of)
+			if pause.User != "" {
+				text = "(" + own.String() + ") && (TARGET." + observe.ScheddAttribute + " =!= " + quote(pause.Of) +
+					" || TARGET.User =!= " + quote(pause.User) + ")"
+			}
 			_ = s.masked.Ad.SetExpr("Requirements", text) // if that fails, it refuses everybody
 		}
 	}
 	return s.masked
 }
+
+// quote writes a text as expressions have it.
+func quote(text string) string { return string(ast.AppendString(nil, text, ast.Canonical)) }
 
 // busy returns the slots on which jobs are recorded as running, or claims of no known job are.
 func (b *Belief) busy() map[string]bool {

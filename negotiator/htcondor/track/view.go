@@ -80,8 +80,8 @@ func (b *Belief) makeView(out []unplanned) {
 		case Waiting:
 			v.Idle++
 		case Unknown:
-			if j.Group.Deferral.Time > 0 && b.begins(j) > b.now.Now {
-				v.Due = min(v.Due, b.begins(j))
+			if at, _ := b.begins(j); at > b.now.Now {
+				v.Due = min(v.Due, at)
 			}
 		}
 	}

@@ -1,0 +1,145 @@
+package claims
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// A schedd drops a match in silence if it does not want to run the job now: some of its rules can be
+// read nowhere (START_VANILLA_UNIVERSE, startup limits). Then the startd is not asked for the claim.
+// So does nothing happen if the schedd cannot reach the startd, or if that hangs. The job is to
+// blame if others start on its slots, or it fails on several: it waits for a while if it was refused
+// twice, and so do all jobs that are planned by the same if several of them were refused on several
+// slots and none has started since. Then one of them is tried at a time. The pauses grow.
+
+// refusal counts matches of a job, or of all jobs that are planned by the same, that came to
+// nothing.
+type refusal struct {
+	times     int       // looks in a row that saw some
+	at, until time.Time // of the last one; nothing is tried before until
+	// job and slot are of the first refusal; jobs says that there were others of other jobs, slots of
+	// other slots.
+	job         observe.JobKey
+	slot        string
+	jobs, slots bool
+}
+
+// refusals are by job, and by what jobs are planned by: the text of their Spec.
+type refusals struct {
+	byJob  map[observe.JobKey]*refusal
+	byKind map[string]*refusal
+}
+
+// next returns the pause after a refusal.
+func (r *refusal) next() time.Duration { return min(firstPause<<min(r.times-1, 10), longPause) }
+
+// add counts a flight's refusal that a look has found.
+func (r *refusal) add(f *flight, began time.Time) {
+	slot := f.job.Places[0].Slot
+	if r.times == 0 {
+		r.job, r.slot = f.job.Key, slot
+	}
+	if !r.at.Equal(began) {
+		r.times++
+	}
+	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || slot != r.slot
+}
+
+// refuse counts that a match came to nothing, as the last look showed.
+func (c *State) refuse(f *flight) {
+	began, kind := c.belief.Snapshot().Began, f.job.Group.Spec.Text
+	one, all := c.refused.byJob[f.job.Key], c.refused.byKind[kind]
+	if one == nil {
+		one = &refusal{}
+		c.refused.byJob[f.job.Key] = one
+	}
+	if all == nil {
+		all = &refusal{}
+		c.refused.byKind[kind] = all
+	}
+	one.add(f, began)
+	all.add(f, began)
+	if one.times > 1 {
+		one.until = began.Add(one.next())
+		c.log.Warn("a job waits for a while: its schedd does not start it", "job", c.belief.Name(f.job),
+			"times", one.times, "pause", one.next())
+	}
+	if all.jobs && all.slots {
+		all.until = began.Add(all.next())
+	}
+}
+
+// isIgnored tells whether it is not known of a failed start that the startd refused the claim. What
+// becomes of gangs is known otherwise.
+func isIgnored(f *flight) bool {
+	return f.failed != refused && f.gone.IsZero() && !f.job.Group.Spec.Parallel
+}
+
+// isJobs tells whether a flight that came to nothing is a matter of its job, or of all that are
+// planned by the same: they were refused on another slot, too.
+func (c *State) isJobs(f *flight) bool {
+	all := c.refused.byKind[f.job.Group.Spec.Text]
+	return all != nil && all.slots
+}
+
+// accept forgets the refusals of a job that its schedd has started, and of those that are planned by
+// the same.
+func (c *State) accept(j *track.Job) {
+	kind := j.Group.Spec.Text
+	if c.refused.byKind[kind] == nil {
+		return
+	}
+	delete(c.refused.byKind, kind)
+	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, _ *refusal) bool {
+		other := c.belief.JobOf(key)
+		return other == nil || other.Group.Spec.Text == kind
+	})
+}
+
+// forgetRefusals forgets those of long ago, of jobs that are gone, and those on a slot alone whose
+// startd has restarted since.
+func (c *State) forgetRefusals() {
+	began := c.belief.Snapshot().Began
+	old := func(r *refusal) bool {
+		slot := c.belief.Slot(r.slot)
+		restarted := !r.slots && slot != nil && slot.Restarted.After(r.at)
+		return restarted || began.Sub(r.until) > suspicionEnd && began.Sub(r.at) > suspicionEnd
+	}
+	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, r *refusal) bool { return !c.belief.Has(key) || old(r) })
+	maps.DeleteFunc(c.refused.byKind, func(kind string, r *refusal) bool { return old(r) || len(c.refusedOf(kind)) == 0 })
+}
+
+// refusedOf returns the jobs of a kind that were refused; first the one that is tried next.
+func (c *State) refusedOf(kind string) (keys []observe.JobKey) {
+	for key := range c.refused.byJob {
+		if j := c.belief.JobOf(key); j != nil && j.Group.Spec.Text == kind {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b observe.JobKey) int {
+		return cmp.Or(c.refused.byJob[a].until.Compare(c.refused.byJob[b].until), a.Compare(b))
+	})
+	return keys
+}
+
+// waiting returns which jobs wait because their schedd does not start them, and until when.
+func (c *State) waiting() track.Refused {
+	all := track.Refused{Jobs: map[observe.JobKey]track.Refusal{}, Kinds: map[string]track.Refusal{}}
+	now := c.belief.Snapshot().Began
+	for key, r := range c.refused.byJob {
+		if now.Before(r.until) {
+			all.Jobs[key] = track.Refusal{Times: r.times, Until: r.until}
+		}
+	}
+	for kind, r := range c.refused.byKind {
+		if !r.until.IsZero() {
+			all.Kinds[kind] = track.Refusal{Times: r.times, Until: r.until, Tried: c.refusedOf(kind)[0]}
+		}
+	}
+	return all
+}
