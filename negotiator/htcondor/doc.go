@@ -51,7 +51,8 @@
 //     and shows the plan to [Pool.TakePlan]: how long claims can be lent, which jobs no slot can
 //     run, and what was promised (track/plan.go). It persists the plan, before anybody hears of a
 //     promise (track/saved.go, daemon/state.go). It acts: if there are matches, it calls [Pool.Act]
-//     (pool.go), step 7. And it publishes the report.
+//     (pool.go), step 7; if machines sleep on which jobs that wait would start, [Pool.Rouse] says so
+//     to the collector (negotiator/rouse.go, dispatch/rouse.go). And it publishes the report.
 //  7. For each match, [claims.State.Start] notes where the job is to run, and makes a flight: a job
 //     on its way to its slots. Then [dispatch.Dispatcher.HandOver] tells schedds which claims of
 //     gangs have ended (dispatch/release.go), has the state pick the flights that their schedds

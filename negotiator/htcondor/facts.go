@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -23,6 +24,8 @@ type Facts struct {
 	Problems    []string
 	// Paused are slots that are left out for a while, since starts fail there.
 	Paused []claims.Pause
+	// Asleep are the slots of machines that sleep, as they will be once these are awake, by name.
+	Asleep []*negotiator.Slot
 	// Matched and Unstarted count jobs since the start, see [claims.Counts], and Rejected the reasons
 	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
@@ -88,6 +91,6 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string) {
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Deaf: counts.Deaf,
+		Deaf: counts.Deaf, Asleep: p.belief.Asleep(),
 	}
 }

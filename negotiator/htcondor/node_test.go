@@ -17,6 +17,7 @@ type node struct {
 	policy       bool
 	down         bool
 	closed       bool // drained
+	asleep       bool // only its last ad is there
 	static       bool
 	start        string // what it asks of jobs besides
 	hidden       bool   // its ads are not in the collector
@@ -144,6 +145,9 @@ func (n *node) ads(w *world) (slots, private string) {
 		n.cpus, n.memory)
 	if n.start != "" {
 		ad += "\nSTART = " + n.start
+	}
+	if n.asleep {
+		ad += "\nOffline = true\nSlotID = 1"
 	}
 	if n.lends {
 		ad += "\nSTART = TARGET.Banned =!= true && " + heeds

@@ -252,6 +252,15 @@ func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
 	return ctx.Err()
 }
 
+// Rouse says which jobs would start on slots of machines that sleep, for whoever wakes machines, see
+// [dispatch.Dispatcher.Rouse].
+func (p *Pool) Rouse(ctx context.Context, wanted []negotiator.Match) error {
+	if !p.s.Observe && len(wanted) > 0 {
+		p.dispatcher.Rouse(ctx, wanted)
+	}
+	return ctx.Err()
+}
+
 // Explain tells users why their jobs wait, see [dispatch.Dispatcher.Explain].
 func (p *Pool) Explain(ctx context.Context, ids []backfill.JobID, why func(backfill.JobID) string) error {
 	return p.dispatcher.Explain(ctx, ids, why)

@@ -195,6 +195,9 @@ func (w *world) take(m fakes.Match) {
 	case n == nil || j == nil:
 		w.failed = append(w.failed, fmt.Sprintf("a match of %d.%d with %s", m.Cluster, m.Proc, name))
 		return
+	case n.asleep:
+		w.failed = append(w.failed, fmt.Sprintf("a match of %d.%d with %s, which sleeps", m.Cluster, m.Proc, name))
+		return
 	case !slices.Contains(strings.Fields(w.claims(n)), m.Claim):
 		return // the claim is stale: the startd refuses it
 	case w.most > 0 && len(j.wants) == 0 && w.running()+w.hidden >= w.most:
@@ -440,6 +443,13 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 	}
 	w.pool.TakePlan(plan)
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
+	var held []backfill.JobID
+	for _, j := range plan.Jobs {
+		if j.Held != "" {
+			held = append(held, j.Job.ID)
+		}
+	}
+	require.NoError(w.t, w.pool.Rouse(ctx, w.n.Rouse(w.pool.Last().Asleep, held)))
 	return report
 }
 

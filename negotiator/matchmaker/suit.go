@@ -52,15 +52,36 @@ func (m *Matchmaker) mostOfOne() int64 {
 	return m.limits.Cluster
 }
 
+// Would returns a function that tells whether the jobs of an autocluster match a slot with an ad that
+// is in none of the pool's slots. All its calls together take no more steps than [Limits].User; after
+// that nothing matches.
+func (m *Matchmaker) Would() func(id int, ad *classad.ClassAd) bool {
+	t, most := trial{m: m, limit: m.limits.Evaluation}, m.mostOfUser()
+	return func(id int, ad *classad.ClassAd) bool {
+		if c := m.clusters[id]; c.ad != nil && t.meter.Steps() < most {
+			if _, known := m.ownSteps[ad]; !known {
+				defer m.disown(ad)
+			}
+			return offer{ad: ad, m: m}.match(&t, c.ad)
+		}
+		return false
+	}
+}
+
+// mostOfUser is how many steps the jobs of one user may take.
+func (m *Matchmaker) mostOfUser() int64 {
+	if m.limits.User == 0 {
+		return math.MaxInt64
+	}
+	return m.limits.User
+}
+
 // Enlarge returns the candidate sets that change if slots come with this ad, and get the given IDs,
 // ascending and above those of all slots; nothing is changed. It evaluates the ad once with the jobs
 // of each autocluster, and takes no more steps than [Limits].User: further autoclusters, which it
 // counts, get none of the slots. The pool must have no bundles.
 func (m *Matchmaker) Enlarge(ad *classad.ClassAd, ids []backfill.SlotID) (sets []backfill.CandidateSet, untried int) {
-	most := m.limits.User
-	if most == 0 {
-		most = math.MaxInt64
-	}
+	most := m.mostOfUser()
 	if _, known := m.ownSteps[ad]; !known {
 		defer m.disown(ad)
 	}

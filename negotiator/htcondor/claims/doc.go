@@ -25,5 +25,6 @@
 // schedds have room; grant.go who gets what of the offers; leases.go which claims are lent,
 // lease.go how long and in which words, deaf.go slots that cannot be lent; early.go starts that
 // fail early; gangs.go gangs, which take turns; suspects.go slots on which starts fail, refused.go
-// jobs that schedds do not start; reasons.go why jobs wait.
+// jobs that schedds do not start; wishes.go which jobs want machines that sleep; reasons.go why jobs
+// wait.
 package claims

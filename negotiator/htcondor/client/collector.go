@@ -23,6 +23,7 @@ const (
 	updateGeneric        = 58
 	invalidateGeneric    = 59
 	updateAccounting     = 77
+	mergeSlot            = 73
 )
 
 // Collector is a pool's collector, or several with the same content: queries go to one that
@@ -215,6 +216,12 @@ func (c *Collector) UpdateAccounting(ctx context.Context, ads []*classad.ClassAd
 		return nil
 	}
 	return c.update(ctx, updateAccounting, ads)
+}
+
+// MergeSlots adds the attributes of these ads to those of the slots of the same names and addresses,
+// in all collectors. It errs if one of them cannot be told.
+func (c *Collector) MergeSlots(ctx context.Context, ads []*classad.ClassAd) error {
+	return c.update(ctx, mergeSlot, ads)
 }
 
 // WithdrawNegotiator removes the ad of that type and name from all collectors.

@@ -33,6 +33,8 @@ type decided struct {
 	*negotiator.Report
 	plan negotiator.Checkpoint
 	lost []track.Broken
+	// roused are the jobs that would start on slots of machines that sleep.
+	roused []negotiator.Match
 }
 
 // clockPatience is how far the clock may be put back. The schedule stands still until the clock has
@@ -113,6 +115,9 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 	if err = c.act(ctx, r.Matches); err != nil {
 		return err
 	}
+	if err = c.rouse(ctx, &r); err != nil {
+		return err
+	}
 	return c.publish(r)
 }
 
@@ -159,13 +164,33 @@ func (c *cycles) act(ctx context.Context, matches []negotiator.Match) error {
 	return err
 }
 
+// rouse has machines woken for the jobs that wait although they could start there. A plan has no
+// place for a job on a machine that sleeps, and promises nothing that rests on one.
+func (c *cycles) rouse(ctx context.Context, r *decided) error {
+	asleep := c.pool.Last().Asleep
+	if len(asleep) == 0 {
+		return nil
+	}
+	before := time.Now()
+	var held []backfill.JobID
+	for _, j := range r.plan.Jobs {
+		if j.Held != "" && j.Unknown == "" {
+			held = append(held, j.Job.ID)
+		}
+	}
+	r.roused = c.d.n.Rouse(asleep, held)
+	err := c.pool.Rouse(ctx, r.roused)
+	c.now.Act += time.Since(before)
+	return err
+}
+
 // publish shows a cycle's report: in the forecast, the status, the log and the ad. It returns an
 // error if no other cycle is to follow.
 func (c *cycles) publish(r decided) error {
 	before := time.Now()
 	c.keep(r.Learned)
 	d, now, jobs := c.d, &c.now, r.plan.Jobs
-	d.lastCycle.Store(c.forecaster(r.Report, jobs))
+	d.lastCycle.Store(c.forecaster(r))
 	if !d.o.Observe { // else nothing was started
 		d.accuracy.follow(r.Report)
 	}

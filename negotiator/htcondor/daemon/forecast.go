@@ -45,8 +45,11 @@ type JobForecast struct {
 	// Unpromised is why a waiting job is promised no start yet, if the policy gives guarantees.
 	Unpromised string `json:"unpromised,omitempty"`
 	Slots      string `json:"slots,omitempty"`
-	Behind     string `json:"behind,omitempty"` // the job at the head of the queue
-	Reason     string `json:"reason"`
+	// Asleep are slots on which a waiting job would start if their machines were awake, which
+	// whoever wakes machines was told.
+	Asleep string `json:"asleep,omitempty"`
+	Behind string `json:"behind,omitempty"` // the job at the head of the queue
+	Reason string `json:"reason"`
 	// Requested and Predicted are run times in seconds; nil unless a prediction differs from what
 	// the job requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`
@@ -102,6 +105,19 @@ func (p *Forecast) add(c negotiator.JobCheckpoint) {
 	p.Jobs = append(p.Jobs, one)
 }
 
+// rouse notes that a job would start on slots of machines that sleep.
+func (j *JobForecast) rouse(slots string, now backfill.Time) {
+	j.Asleep = slots
+	if j.Start == nil {
+		j.Reason = j.awaits()
+	} else {
+		j.Reason = j.describe(now, time.Local)
+	}
+}
+
+// awaits says for which machine a job waits that sleeps.
+func (j JobForecast) awaits() string { return "waits for " + j.Asleep + " to wake up" }
+
 // expect sets the expected start of a waiting job to the one that was played.
 func (j *JobForecast) expect(s *backfill.State, begins ahead.Beginning) {
 	if j.Start != nil && *j.Start != int64(begins.At) {
@@ -140,6 +156,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	if j.Unpromised != "" {
 		text += "; " + j.Unpromised
+	}
+	if j.Asleep != "" {
+		text += "; " + j.awaits()
 	}
 	return text
 }
@@ -207,6 +226,8 @@ func (j JobForecast) Why(zone *time.Location) string {
 		return j.Reason
 	case j.Reserved != nil:
 		return j.Situation + " for " + time.Unix(*j.Reserved, 0).In(zone).Format(time.DateTime)
+	case j.Asleep != "":
+		return j.awaits()
 	case j.Unpromised != "":
 		return j.Unpromised
 	case j.Behind != "":

@@ -18,7 +18,7 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	ad.SetInt("ServerTime", int64(now))
 	for name, text := range map[string]string{
 		"ScheddName": j.Schedd, "Owner": j.Owner, "Situation": j.Situation,
-		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason, "Unpromised": j.Unpromised,
+		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason, "Unpromised": j.Unpromised, "Asleep": j.Asleep,
 	} {
 		if text != "" {
 			ad.SetString(name, text)
@@ -54,7 +54,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 	}
 	j := JobForecast{
 		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"),
-		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"), Unpromised: text("Unpromised"),
+		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"), Unpromised: text("Unpromised"), Asleep: text("Asleep"),
 		P10: number("ExpectedStartP10"), P50: number("ExpectedStartP50"), P90: number("ExpectedStartP90"),
 		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),

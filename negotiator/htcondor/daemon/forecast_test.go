@@ -201,6 +201,41 @@ func TestMatchesNothing(t *testing.T) {
 	}
 }
 
+// TestJobsThatWaitForAMachineToWakeUp checks what is said of jobs that would start on a machine that
+// sleeps: of one that may start elsewhere, and of one that may not.
+func TestJobsThatWaitForAMachineToWakeUp(t *testing.T) {
+	w := newWorld()
+	ad := classad.New()
+	ad.SetString("Name", "slot1@n3")
+	ad.SetInt("Big", 1)
+	ad.SetBool("Requirements", true)
+	w.asleep = []*negotiator.Slot{{Name: "slot1@n3", Capacity: backfill.Vector{8}, Ad: ad}}
+	closed := ad.Clone()
+	closed.SetBool("Requirements", false)
+	closed.SetString(negotiator.WhyClosed, "asleep")
+	first := w.begin()
+	first.SlotsUp = append(first.SlotsUp, &negotiator.Slot{Name: "slot1@n3", Capacity: backfill.Vector{8}, Ad: closed})
+	picky := w.job(3, 4, 10)
+	require.NoError(t, picky.Ad.SetExpr("Requirements", "TARGET.Big =?= 1"))
+	first.Submitted = append(first.Submitted, picky)
+	d := once(t, w, w.options("conservative"), first)
+	plan, err := d.Forecast()
+	require.NoError(t, err)
+	reasons := map[string]string{}
+	for _, j := range plan.Jobs {
+		reasons[j.Job] = j.Reason
+		ad := j.Ad(plan.Now)
+		require.Equal(t, j.Asleep, ReadJobForecast(ad, time.UTC).Asleep)
+	}
+	require.Equal(t, "waits for slot1@n3 to wake up", reasons["3.0"])
+	require.Regexp(t, "^reserved, expected start .* on slot1@a, .*; waits for slot1@n3 to wake up$", reasons["2.0"])
+	require.NotContains(t, reasons["1.0"], "wake")
+	ads, err := d.Plans(t.Context(), "3.0")
+	require.NoError(t, err)
+	require.Equal(t, "waits for slot1@n3 to wake up", ReadJobForecast(ads.All()[0], time.UTC).Reason)
+	require.Len(t, w.roused, 2)
+}
+
 // TestClosedSlots checks that the reason of a job whose slots are all closed for a while says why they
 // are, in the list of start times and in explanations.
 func TestClosedSlots(t *testing.T) {

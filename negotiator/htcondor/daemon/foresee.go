@@ -34,6 +34,7 @@ type forecaster struct {
 	jobs    []negotiator.JobCheckpoint // of those that run, have a reservation or are held, by ID
 	waiting []*negotiator.Job          // the first in the queue
 	further int                        // how many wait behind them
+	roused  []negotiator.Match         // jobs that would start on machines that sleep
 	player  player
 
 	first, widened sync.Once
@@ -44,7 +45,7 @@ type forecaster struct {
 func (p *forecaster) Forecast() *Forecast {
 	p.first.Do(func() {
 		p.best.Store(p.make())
-		p.jobs, p.waiting = nil, nil
+		p.jobs, p.waiting, p.roused = nil, nil, nil
 	})
 	return p.best.Load()
 }
@@ -86,6 +87,11 @@ func (p *forecaster) make() *Forecast {
 			f.add(c)
 		}
 	}
+	for _, m := range p.roused {
+		if i, known := f.byID[m.Job.ID]; known {
+			f.Jobs[i].rouse(m.Placement.Places().Short(), f.Now)
+		}
+	}
 	starts := p.player.starts(p.outlook)
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
@@ -102,11 +108,12 @@ func (p *forecaster) make() *Forecast {
 func byID(c negotiator.JobCheckpoint, id backfill.JobID) int { return cmp.Compare(c.Job.ID, id) }
 
 // forecaster returns what will make the forecast of this cycle's plan, in which jobs have a place.
-func (c *cycles) forecaster(r *negotiator.Report, jobs []negotiator.JobCheckpoint) *forecaster {
+func (c *cycles) forecaster(r decided) *forecaster {
+	jobs := r.plan.Jobs
 	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
 	f := &forecaster{
 		outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
-		further: r.State.Waiting() - len(head), player: c.d.player(len(head)),
+		further: r.State.Waiting() - len(head), player: c.d.player(len(head)), roused: r.roused,
 	}
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)

@@ -53,6 +53,8 @@ type world struct {
 	slots   []string // ads of slots as the collector knows them
 	deaf    bool     // the collector answers no queries for slots
 	lost    []track.Broken
+	asleep  []*negotiator.Slot
+	roused  []negotiator.Match
 	// unplanned does not change.
 	unplanned []track.Unplanned
 	ads       []*classad.ClassAd
@@ -136,6 +138,13 @@ func (w *world) Open(_ context.Context, saved *track.SavedState) (negotiator.Che
 	return m, nil
 }
 
+func (w *world) Rouse(_ context.Context, wanted []negotiator.Match) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.roused = append(w.roused, wanted...)
+	return nil
+}
+
 func (w *world) TakePlan(negotiator.Checkpoint) (broken []track.Broken) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +190,7 @@ func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return htcondor.Facts{
-		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3,
+		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3, Asleep: w.asleep,
 		Paused: []claims.Pause{
 			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
 		},

@@ -18,6 +18,13 @@ type Pool interface {
 	Keeper
 	Tuner
 	Informer
+	Rouser
+}
+
+// Rouser has machines woken.
+type Rouser interface {
+	// Rouse says which jobs would start on slots of machines that sleep. Nothing is claimed.
+	Rouse(ctx context.Context, wanted []negotiator.Match) error
 }
 
 // Keeper keeps a negotiator's state from one process to the next.

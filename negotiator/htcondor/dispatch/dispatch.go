@@ -49,6 +49,7 @@ type Dispatcher struct {
 	schedds map[string]*observe.Schedd // as the last look at the pool saw them
 	lines   map[string]*line           // by schedd
 	added   *classad.ClassAd           // to the ad of each matched slot
+	roused  map[string]time.Time       // when the collector was last told that a slot is wanted whose machine sleeps
 
 	rejected int // reasons for waiting that schedds were told since the start
 }
@@ -74,6 +75,7 @@ type line struct {
 func New(s Settings, state *claims.State) *Dispatcher {
 	return &Dispatcher{
 		s: s, log: s.Logger, now: s.Clock, claims: state, lines: map[string]*line{}, added: classad.New(),
+		roused: map[string]time.Time{},
 	}
 }
 

@@ -7,5 +7,5 @@
 //
 // Files, in the order of handing over: dispatch.go the [Dispatcher]; release.go which claims of
 // gangs have ended; offers.go what slots have to give; negotiate.go telling the schedds; startds.go
-// what became of claims; explain.go reasons for users; notes.go lines about matches and reasons.
+// what became of claims; explain.go reasons for users; rouse.go machines that sleep and are wanted; notes.go lines about matches and reasons.
 package dispatch

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 )
@@ -25,6 +26,20 @@ func (n Notes) matched(g claims.Grant, schedd cedar.Address) {
 	}
 	n.line("Matched %d.%d %s %s preempting none %s %s", g.Cluster, g.Proc, g.Submitter, schedd,
 		cmp.Or(startd, "<0.0.0.0:0>"), g.Slot)
+}
+
+// roused notes that a slot whose machine sleeps was found for a job of the schedd at an address.
+func (n Notes) roused(w claims.Wish, slot *classad.ClassAd, schedd cedar.Address) {
+	if n == nil {
+		return
+	}
+	startd, _ := slot.Text("StartdIpAddr")
+	if startd == "" {
+		startd, _ = slot.Text("MyAddress")
+	}
+	name, _ := slot.Text("Name")
+	n.line("Matched %d.%d %s %s preempting none %s %s (offline)", w.Job.Cluster, w.Job.Proc, w.Submitter, schedd,
+		cmp.Or(startd, "<0.0.0.0:0>"), name)
 }
 
 // rejected notes a reason that the schedd at an address was told of.

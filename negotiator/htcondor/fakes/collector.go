@@ -28,7 +28,9 @@ type Collector struct {
 
 // Update is an ad that was sent to the collector.
 type Update struct {
-	Command int // 49 Negotiator, 77 Accounting, 58 any other; 51 and 59 take a Negotiator's or another ad back
+	// Command is 49 for a Negotiator ad, 77 Accounting, 58 any other; 51 and 59 take a Negotiator's or
+	// another ad back, and 73 adds to that of a slot.
+	Command int
 	Ad      *classad.ClassAd
 	User    string
 }
@@ -44,7 +46,7 @@ func NewCollector(tb testing.TB) *Collector {
 	for _, command := range []int{53, 54, 50, 5, 6, 12} {
 		handlers[command] = server.Handler{Name: "QUERY", Serve: c.query}
 	}
-	for _, command := range []int{49, 51, 58, 59, 77} {
+	for _, command := range []int{49, 51, 58, 59, 73, 77} {
 		handlers[command] = server.Handler{Name: "UPDATE", Serve: c.update}
 	}
 	c.start(tb, "COLLECTOR", handlers)
@@ -173,6 +175,10 @@ func (c *Collector) note(u Update) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.updates = append(c.updates, u)
+	if u.Command == 73 {
+		c.merge(name, u.Ad)
+		return
+	}
 	adType, isUpdate := updated[u.Command]
 	switch u.Command {
 	case 58:
@@ -184,5 +190,20 @@ func (c *Collector) note(u Update) {
 	c.ads[adType] = slices.DeleteFunc(slices.Clone(c.ads[adType]), same)
 	if isUpdate {
 		c.ads[adType] = append(c.ads[adType], u.Ad)
+	}
+}
+
+// merge adds attributes to the ad of a slot, if there is one.
+func (c *Collector) merge(name string, more *classad.ClassAd) {
+	for i, ad := range c.ads["Machine"] {
+		if has, _ := ad.Text("Name"); has != name {
+			continue
+		}
+		merged := ad.Clone()
+		for attribute, e := range more.All() {
+			_ = merged.SetExpr(attribute, e.String()) // it was read from such a text
+		}
+		c.ads["Machine"] = slices.Clone(c.ads["Machine"])
+		c.ads["Machine"][i] = merged
 	}
 }

@@ -38,8 +38,7 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 
 // isFreer tells whether a slot has more to give, by a newer ad than the last look saw.
 func (o *Observer) isFreer(ad *classad.ClassAd) bool {
-	offline, _ := ad.Bool("Offline")
-	if offline || !Claimable(ad) {
+	if !Claimable(ad) {
 		return false
 	}
 	name, _ := ad.Text("Name")

@@ -117,7 +117,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	ad.SetInt(Claims, s.Free[last])
 	// A static slot whose job is being evicted will be there again. Whoever has claimed a
 	// partitionable slot as a whole has all of it.
-	open := (Claimable(ad) || state == "Matched" || s.Static && s.Claimed) && !o.endsSoon(ad)
+	open := (Claimable(ad) || !asleep(ad) && (state == "Matched" || s.Static && s.Claimed)) && !o.endsSoon(ad)
 	if why := whyClosed(ad, open); why != "" {
 		ad.SetString(negotiator.WhyClosed, why)
 	}
@@ -137,18 +137,41 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
+	s.Asleep = nil
+	if asleep(ad) {
+		if s.Asleep, err = o.awake(ad); err != nil {
+			return grew, err
+		}
+	}
 	return grew, o.makeAd(s, ad, open)
 }
+
+// asleep tells whether a slot's machine sleeps: the collector keeps its last ad, for whoever wakes
+// machines that a job wants.
+func asleep(ad *classad.ClassAd) bool {
+	offline, _ := ad.Bool("Offline")
+	return offline
+}
+
+// awake returns the slot of a machine that sleeps as it will be once it is awake.
+func (o *Observer) awake(ad *classad.ClassAd) (*negotiator.Slot, error) {
+	ad = ad.Clone()
+	ad.Delete(negotiator.WhyClosed)
+	o.slotAttributes.strip(ad)
+	return o.s.Schema.SlotFromAd(ad)
+}
+
+// Sleeps is why a slot takes no jobs whose machine sleeps.
+const Sleeps = "asleep"
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can be
 // planned with.
 func whyClosed(ad *classad.ClassAd, open bool) string {
-	offline, _ := ad.Bool("Offline")
 	state, _ := ad.Text("State")
 	switch {
-	case offline:
-		return "offline"
+	case asleep(ad):
+		return Sleeps
 	case state == "Drained":
 		return "draining"
 	case open:
@@ -182,15 +205,18 @@ func (o *Observer) slotReferences(ad *classad.ClassAd) []string {
 }
 
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and
-// refusing all jobs if the slot is offline or not open to new jobs.
+// refusing all jobs if the slot is not open to new jobs.
 func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 	o.slotAttributes.strip(ad)
-	if offline, _ := ad.Bool("Offline"); offline || !open {
+	if !open {
 		ad.SetBool("Requirements", false)
 	}
 	read, err := o.s.Schema.SlotFromAd(ad)
 	if err != nil {
 		return err
+	}
+	if s.Asleep != nil { // so there is more room in the pool once the machine is awake
+		clear(read.Capacity)
 	}
 	if t, text := o.read[s.Name], read.Ad.Format(ast.Long); s.Ad == nil || text != t.ad {
 		// An ad that was changed owns its names. Parsed once more, it shares them with other ads.
@@ -198,7 +224,7 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 			read.Ad = shared
 		}
 		s.Ad, t.ad = read, text
-		if !s.Static && o.rounding.add(read, o.slots) {
+		if !s.Static && s.Asleep == nil && o.rounding.add(read, o.slots) {
 			o.discardSpecs() // jobs take other amounts now
 		}
 	}
@@ -209,11 +235,11 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 // the jobs of a machine drain (Drained/Retiring), its slots' Requirements are what was given to
 // condor_drain -start; without it they are false. Once the last job has ended (Drained/Idle), a
 // startd ignores claims, whatever the Requirements say. A slot in the state Backfill runs BOINC's
-// work until it is claimed.
+// work until it is claimed. No startd answers on a machine that sleeps.
 func Claimable(ad *classad.ClassAd) bool {
 	state, _ := ad.Text("State")
 	activity, _ := ad.Text("Activity")
-	return state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring"
+	return !asleep(ad) && (state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring")
 }
 
 // shutdown are the attributes of a slot's ad that are true when its startd is to end, the one gently, the

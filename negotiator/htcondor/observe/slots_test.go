@@ -37,6 +37,35 @@ func TestSlotsThatCanBeClaimed(t *testing.T) {
 	}
 }
 
+// A slot whose machine sleeps takes no jobs, whatever it refers to, and is known as it will be awake.
+func TestASlotThatSleeps(t *testing.T) {
+	t.Parallel()
+	for more, referred := range map[string][]string{"": nil, "Pinned = Offline\n": {"pinned", "offline"}} {
+		o := quiet()
+		o.slotAttributes.refer(referred, always)
+		see := func(ad string, look int) *Slot {
+			_, err := o.readSlot(cedar.Lines(ad), look)
+			require.NoError(t, err)
+			return o.slots["slot1@n"]
+		}
+		awake := see(partitionable(more), 1)
+		require.Nil(t, awake.Asleep)
+		asleep := see(partitionable(more)+"Offline = true\n", 2)
+		takes, _ := asleep.Ad.Ad.Bool("Requirements")
+		require.False(t, takes)
+		require.Zero(t, asleep.Free[0])
+		require.Zero(t, asleep.Ad.Capacity[0])
+		closed, _ := asleep.Ad.Ad.Text(negotiator.WhyClosed)
+		require.Equal(t, "asleep", closed)
+		takes, _ = asleep.Asleep.Ad.Bool("Requirements")
+		require.True(t, takes)
+		require.EqualValues(t, 4, asleep.Asleep.Capacity[0])
+		_, closes := asleep.Asleep.Ad.Lookup(negotiator.WhyClosed)
+		require.False(t, closes)
+		require.Nil(t, see(partitionable(more), 3).Asleep)
+	}
+}
+
 // A static slot whose job is being evicted refuses all jobs until that has ended, by its ad. In
 // plans it goes on as it was seen before: it takes the same jobs, or none if it was closed.
 func TestASlotThatVacates(t *testing.T) {

@@ -50,6 +50,9 @@ type Slot struct {
 	// Ad is what jobs are matched with; nil for a dynamic slot. The pointer stays the same as long
 	// as nothing that matters changes.
 	Ad *negotiator.Slot
+	// Asleep is what jobs will be matched with once the slot's machine is awake; nil if it does not
+	// sleep. Until then Ad refuses all jobs.
+	Asleep *negotiator.Slot
 	// Free is what the slot can give now; for a dynamic slot, what it takes from its parent.
 	// A claimed static slot has nothing to give.
 	Free    backfill.Vector

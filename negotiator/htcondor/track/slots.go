@@ -1,6 +1,8 @@
 package track
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -110,6 +112,18 @@ func refusing(s *negotiator.Slot, why string, until time.Time) *negotiator.Slot 
 		ad.SetInt(negotiator.ClosedUntil, until.Unix())
 	}
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+}
+
+// Asleep returns the slots of machines that sleep, as they will be once these are awake, by name,
+// except those that are left out since starts failed there.
+func (b *Belief) Asleep() (slots []*negotiator.Slot) {
+	for name, o := range b.observed {
+		if s := b.slots[name]; o.Asleep != nil && o.Missing.IsZero() && s != nil && s.masked == nil {
+			slots = append(slots, o.Asleep)
+		}
+	}
+	slices.SortFunc(slots, func(x, y *negotiator.Slot) int { return strings.Compare(x.Name, y.Name) })
+	return slots
 }
 
 // masking returns the slot as it is reported to the negotiator: if it is left out because starts
