@@ -21,6 +21,8 @@ type Copy struct {
 	Predicted map[backfill.JobID]RunTimes
 	// Past is what the estimators have learned; nil: there are none.
 	Past *estimate.Records
+	// Delays are how long the last starts took.
+	Delays estimate.Delays
 	// Arrived are the last jobs that were submitted, the first of them first.
 	Arrived []Expected
 }
@@ -51,6 +53,7 @@ func (n *Negotiator) Copy() Copy {
 	c := Copy{
 		State: s.Clone(), Policy: n.policy, Fallback: n.fallback, Order: n.order, Slack: p.slack,
 		Resources: n.schema.Resources, Predicted: make(map[backfill.JobID]RunTimes, len(p.known)), Arrived: n.arrived,
+		Delays: n.delays,
 	}
 	for id, known := range p.known {
 		c.Predicted[id] = RunTimes{Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id)}

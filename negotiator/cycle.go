@@ -32,6 +32,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
 	n.learn(d)
+	n.learnDelays(d)
 	if err := n.cluster(d); err != nil { // 2
 		return nil, err
 	}
@@ -225,8 +226,10 @@ func (n *Negotiator) report(r *Report) {
 	r.Learned, r.predictions, r.negotiator = n.predictions.learned, n.predictions, n
 	for i := range r.Decision.Started {
 		s := &r.Decision.Started[i]
+		n.starts(s.Job.ID, r.Delta.Now)
 		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})
 	}
+	n.stay(r.Delta.StartFailed)
 	r.Held = n.held(r.Decision.Held)
 	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()
 	for _, id := range n.matchmaker.Unbearable() {

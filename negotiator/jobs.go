@@ -10,6 +10,9 @@ type known struct {
 	job       *Job // nil until the cycle in which it comes makes its event
 	cluster   int  // its autocluster
 	clustered bool // it has one
+	// matched is when the job was started, while it is not known to run; began is since when it runs.
+	// 0: not known.
+	matched, began backfill.Time
 }
 
 // get returns a job, or nil if there is none of that ID.

@@ -32,6 +32,8 @@ type Config struct {
 	// Estimates predict run times and learn from jobs that complete; nil: jobs are planned with the
 	// run times that they request. The negotiator changes the set: share it with nobody.
 	Estimates *estimate.Set
+	// Delays are how long starts took so far, if that is known.
+	Delays estimate.Delays
 	// Actual returns how long a job will run, which only a simulation knows; may be nil.
 	Actual func(backfill.JobID) backfill.Time
 	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
@@ -74,6 +76,7 @@ type Negotiator struct {
 	order       Order
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
+	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
 	changes     <-chan Change
@@ -141,6 +144,7 @@ func New(c Config) (*Negotiator, error) {
 		order:       c.Order,
 		priorities:  priorities,
 		predictions: predictions,
+		delays:      c.Delays,
 		changes:     c.Changes,
 		clock:       c.Clock,
 	}, nil

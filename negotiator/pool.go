@@ -44,6 +44,9 @@ type Delta struct {
 	// Found are jobs that run although the negotiator did not start them, or started them on other
 	// slots.
 	Found []Running
+	// Began are jobs that the negotiator has started and that are now known to run. They say how long
+	// the pool takes to start a job; their places stay as they are.
+	Began []Began
 	// Ends are running jobs that are expected to end at another time.
 	Ends []End
 	// Taught are runs that are over, of jobs that were not in the plan as they ran. Estimators learn
@@ -66,6 +69,12 @@ type Running struct {
 	// Start is since when it runs. End is when it is expected to end; 0: when its run time is over.
 	// An end that has passed is put off, as for any job that exceeds its estimate.
 	Start, End backfill.Time
+}
+
+// Began is since when a job runs.
+type Began struct {
+	Job backfill.JobID
+	At  backfill.Time
 }
 
 // End is a running job's new expected end, by its requested run time.

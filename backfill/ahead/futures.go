@@ -26,7 +26,7 @@ type Futures struct {
 // DefaultFutures is how many futures are played by default.
 const DefaultFutures = 32
 
-// Range is when a job starts in several futures: in a tenth of them not later than Low, in half of
+// Range is when a job begins to run in several futures: in a tenth of them not later than Low, in half of
 // them not later than Mid, and in nine of ten not later than High, by nearest rank. A job that does
 // not start in a future, which may have ended at its bounds, starts later there than in all others:
 // at [backfill.Forever].
@@ -74,7 +74,7 @@ func (f Futures) Ranges(ctx context.Context, rules func() (Rules, func(), error)
 	return ranges(found), nil
 }
 
-// starts plays one future, and returns when the jobs start.
+// starts plays one future, and returns when the jobs begin to run.
 func (f Futures) starts(ctx context.Context, rules Rules, from Start, b Bounds,
 ) (map[backfill.JobID]backfill.Time, error) {
 	asked := map[backfill.JobID]bool{}
@@ -97,7 +97,7 @@ func (f Futures) starts(ctx context.Context, rules Rules, from Start, b Bounds,
 	return found, play.Until(ctx, b, func(d *backfill.Decision) bool {
 		for _, s := range d.Started {
 			if asked[s.Job.ID] {
-				found[s.Job.ID] = d.Now
+				found[s.Job.ID] = play.beginning(&s, d.Now)
 			}
 		}
 		return len(found) == len(asked)

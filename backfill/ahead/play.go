@@ -30,6 +30,9 @@ type Start struct {
 	// asked first, and those that start in the play. One that runs now is asked once; if its end is
 	// not later than now, it ends now.
 	End func(j *backfill.Job, started backfill.Time) backfill.Time
+	// Begin returns when a job begins to run that was started in the play at the given instant, from
+	// which End counts then; nil: at once.
+	Begin func(j *backfill.Job, started backfill.Time) backfill.Time
 	// First is decided before anything else, if it is not nil: what happens at this instant, or
 	// nothing, so that another policy or order takes over at once.
 	First *backfill.Round
@@ -44,6 +47,7 @@ type Start struct {
 // Play is a copy of a schedule on its way into the future.
 type Play struct {
 	host     *backfill.Host
+	begins   func(*backfill.Job, backfill.Time) backfill.Time
 	end      func(*backfill.Job, backfill.Time) backfill.Time
 	ends     Endings // of the running jobs
 	first    *backfill.Round
@@ -81,7 +85,8 @@ func (p *Play) Again(from Start) {
 
 // begin notes what is to happen in the play.
 func (p *Play) begin(from Start) {
-	p.end, p.first, p.arrivals, p.later = from.End, from.First, slices.Clone(from.Arrivals), from.Later
+	p.begins, p.end, p.first, p.later = from.Begin, from.End, from.First, from.Later
+	p.arrivals = slices.Clone(from.Arrivals)
 	slices.SortStableFunc(p.arrivals, func(a, b *backfill.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	p.ends = p.ends[:0]
 	gone := map[backfill.JobID]bool{} // those that end in the first round
@@ -123,9 +128,26 @@ func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err er
 	}
 	for i := range d.Started {
 		j := d.Started[i].Job
-		p.ends.Push(Ending{At: max(p.end(j, d.Now), d.Now), Job: j.ID})
+		p.ends.Push(Ending{At: max(p.end(j, p.began(j, d.Now)), d.Now), Job: j.ID})
 	}
 	return d, true, nil
+}
+
+// began returns when a job begins to run that was started in the play at the given instant.
+func (p *Play) began(j *backfill.Job, started backfill.Time) backfill.Time {
+	if p.begins == nil {
+		return started
+	}
+	return max(started, p.begins(j, started))
+}
+
+// beginning is began as it is told: a promise is kept.
+func (p *Play) beginning(s *backfill.Started, started backfill.Time) backfill.Time {
+	at := p.began(s.Job, started)
+	if s.Promised {
+		return max(started, min(at, s.Guarantee))
+	}
+	return at
 }
 
 // Instant returns when the next round is: [backfill.Forever] if nothing will happen any more.

@@ -24,7 +24,7 @@ func (b Bounds) first(waiting int) int {
 	return waiting
 }
 
-// Beginning is when and where a job starts.
+// Beginning is when a job begins to run, and where.
 type Beginning struct {
 	At        backfill.Time
 	Placement backfill.Placement
@@ -49,7 +49,7 @@ func (p *Play) Starts(ctx context.Context, b Bounds) (map[backfill.JobID]Beginni
 	err := p.Until(ctx, b, func(d *backfill.Decision) bool {
 		for _, s := range d.Started {
 			if asked[s.Job.ID] {
-				found[s.Job.ID] = Beginning{d.Now, s.Placement}
+				found[s.Job.ID] = Beginning{p.beginning(&s, d.Now), s.Placement}
 			}
 		}
 		return len(found) == len(asked)

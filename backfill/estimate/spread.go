@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sort"
@@ -14,7 +15,7 @@ import (
 // All methods may be called concurrently.
 type Records struct {
 	labels [groups][]string
-	last   [groups]map[key][]ratio
+	last   [groups]map[key][]pastRun
 
 	ended int // of how many jobs something is known
 
@@ -28,9 +29,31 @@ type Spread struct {
 	whose  string
 }
 
-// point is a share of a request, and the weight of it and of all that are smaller.
-type point struct {
+// pastRun is which share of its request a job used, and by how much it ran longer. What a pool takes
+// to notice that a job has ended counts as its run time, so jobs that use all of their request are a
+// little longer.
+type pastRun struct {
 	ratio
+	over backfill.Time
+}
+
+func pastRunOf(e *Ended) pastRun { return pastRun{accuracyOf(e), max(0, e.Ran-e.Requested)} }
+
+// compare orders runs by their length, of jobs that request the same.
+func (r pastRun) compare(s pastRun) int {
+	switch {
+	case r.less(s.ratio):
+		return -1
+	case s.less(r.ratio):
+		return 1
+	default:
+		return cmp.Compare(r.over, s.over)
+	}
+}
+
+// point is a past run, and the weight of it and of all that are shorter.
+type point struct {
+	pastRun
 	upTo uint64
 }
 
@@ -66,8 +89,8 @@ type records struct {
 
 // record is a group of jobs.
 type record struct {
-	jobs int     // in the history
-	last []ratio // the last of them; only ever appended to, as snapshots share the memory
+	jobs int       // in the history
+	last []pastRun // the last of them; only ever appended to, as snapshots share the memory
 }
 
 func newRecords(o options) records {
@@ -102,7 +125,7 @@ func (r *records) learn(e *Ended) {
 		if len(known.last) == lastOfGroup+lastAlike {
 			known.last = known.last[1:]
 		}
-		known.last = append(known.last, accuracyOf(e))
+		known.last = append(known.last, pastRunOf(e))
 	}
 }
 
@@ -131,7 +154,7 @@ func (s *Set) Records() *Records {
 	}
 	r := &Records{labels: s.records.labels, ended: s.history.Len(), known: map[class]*Spread{}}
 	for g, all := range s.records.tables {
-		r.last[g] = make(map[key][]ratio, len(all))
+		r.last[g] = make(map[key][]pastRun, len(all))
 		for k, known := range all {
 			r.last[g][k] = known.last
 		}
@@ -162,7 +185,7 @@ func (r *Records) Spread(j *Job) *Spread {
 func (r *Records) spread(keys *[groups]key, requested backfill.Time) *Spread {
 	s := &Spread{whose: keys[ofUser].value}
 	rest := uint64(1) << 40
-	add := func(jobs []ratio, last bool) {
+	add := func(jobs []pastRun, last bool) {
 		n := uint64(len(jobs))
 		if n == 0 {
 			return
@@ -177,26 +200,17 @@ func (r *Records) spread(keys *[groups]key, requested backfill.Time) *Spread {
 		rest -= n * each
 	}
 	user := r.last[ofUser][keys[ofUser]]
-	var alike []ratio
+	var alike []pastRun
 	for _, past := range slices.Backward(user) {
 		if past.requested == uint64(requested) && len(alike) < lastAlike {
 			alike = append(alike, past)
 		}
 	}
 	add(alike, false)
-	for g, jobs := range [groups][]ratio{user, r.last[ofProject][keys[ofProject]], r.last[ofAll][keys[ofAll]]} {
+	for g, jobs := range [groups][]pastRun{user, r.last[ofProject][keys[ofProject]], r.last[ofAll][keys[ofAll]]} {
 		add(jobs[max(0, len(jobs)-lastOfGroup):], g == ofAll)
 	}
-	slices.SortFunc(s.points, func(a, b point) int {
-		switch {
-		case a.less(b.ratio):
-			return -1
-		case b.less(a.ratio):
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortFunc(s.points, func(a, b point) int { return a.compare(b.pastRun) })
 	var sum uint64
 	for i := range s.points {
 		sum += s.points[i].upTo
@@ -213,10 +227,10 @@ func (s *Spread) Whose() string { return s.whose }
 
 // Draw maps a number, any of those of 64 bits as likely as another, to the run time of a job that
 // has run for so long, 0 if it has not started. The larger the number, the longer the run time. It
-// is longer than what the job has run, and at most the request; so for a job that has run longer than
-// all that are known, or than its request, it is the request.
+// is longer than what the job has run, and exceeds the request by no more than a past run did. For a
+// job that has run longer than all that are known it is the request.
 func (s *Spread) Draw(number uint64, requested, so backfill.Time) backfill.Time {
-	run := func(i int) backfill.Time { return max(1, s.points[i].of(requested)) }
+	run := func(i int) backfill.Time { return max(1, s.points[i].of(requested)+s.points[i].over) }
 	n := len(s.points)
 	first := 0
 	if so > 0 {

@@ -130,7 +130,7 @@ func (a *arrived) draw(past *estimate.Records, now backfill.Time) backfill.Time 
 	if a.began >= 0 {
 		so = now - a.began
 	}
-	return spread.Draw(scattered(uint64(a.Ad.ID)), a.Requested, so)
+	return min(a.Requested, spread.Draw(scattered(uint64(a.Ad.ID)), a.Requested, so))
 }
 
 // scattered maps consecutive numbers to such as are evenly spread over all, and apart from each other.

@@ -22,8 +22,8 @@ type FuturesOptions struct {
 	Alone bool
 }
 
-// Futures plays several futures, in each of which the run times are drawn from what is known of
-// past ones, and others arrive as they did in the last days. It returns the range of starts of each
+// Futures plays several futures, in each of which the run times, and how long jobs are on their way to
+// their slots, are drawn from what is known of past ones, and others arrive as they did in the last days. It returns the range of starts of each
 // waiting job; jobs that start in no future are missing. Without anything known jobs run for as long
 // as they are taken to, and nobody arrives, so all futures are the same. A guarantee bounds the
 // range, if the rules' policy gives any. What is drawn depends on the seed, the number of the future
@@ -39,6 +39,9 @@ func (o *Outlook) Futures(ctx context.Context, options FuturesOptions,
 	}, func(i int) ahead.Start {
 		d := drawn{o: o, seed: options.Seed, future: uint64(i)}
 		start := o.StartWith(d.runTime)
+		if len(o.delays.All()) > 0 {
+			start.Begin = d.begins
+		}
 		start.First = options.First
 		if !options.Alone {
 			start.Arrivals = o.again(d.number(ofDays, 0))
@@ -71,6 +74,7 @@ const (
 	ofJob uint64 = iota
 	ofUser
 	ofDays
+	ofDelay
 )
 
 // runTime draws how long a job runs in all that has run for so long. The jobs of a user have the same
@@ -94,7 +98,12 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 		_, _ = h.Write([]byte(whose))
 		number = d.number(ofUser, h.Sum64())
 	}
-	return spread.Draw(number, requested, max(0, so-o.slack)) + o.slack
+	return spread.Draw(number, requested, so)
+}
+
+// begins draws when a job begins to run that is started at the given instant.
+func (d *drawn) begins(j *backfill.Job, started backfill.Time) backfill.Time {
+	return started + d.o.delays.Draw(d.number(ofDelay, uint64(j.ID)))
 }
 
 // number draws a number for a job or a user.

@@ -1,6 +1,7 @@
 package outlook
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 
@@ -26,6 +27,7 @@ type Outlook struct {
 	resources        []string
 	unlike           map[backfill.JobID]unlike
 	past             *estimate.Records // nil: nothing is learned
+	delays           estimate.Delays   // of the last starts
 	arrivals         []*backfill.Job   // who may come once more, by submit time
 }
 
@@ -35,9 +37,10 @@ type shared struct {
 	state *backfill.State
 }
 
-// unlike is a running job that does not end when its start and its planned run time say.
+// unlike is what is known of a running job beside when it was started and for how long it is planned.
 type unlike struct {
-	began backfill.Time // since when it runs, by its reported end
+	runs  backfill.Time // since when it runs, or is taken to; 0: since it was started
+	began backfill.Time // since when it is planned to run, by its reported end
 	lease backfill.Time // its slots are not free before; 0: no lease
 	end   backfill.Time // its reported end, if that says nothing of its start; else 0
 }
@@ -49,10 +52,11 @@ func New(n *negotiator.Negotiator) *Outlook {
 		Predictions: Predictions{known: c.Predicted, slack: c.Slack, guarantees: c.Policy.Spec().Guarantees},
 		now:         c.State.Now(), state: &shared{state: c.State}, policy: c.Policy, fallback: c.Fallback, order: c.Order,
 		jobs: c.Jobs, resources: c.Resources, unlike: map[backfill.JobID]unlike{}, past: c.Past,
+		delays: c.Delays.UpTo(c.Slack),
 	}
 	o.expect(o.comeAgain(c.Arrived))
 	for run := range c.State.Running() {
-		if u := o.unlikeOthers(run, n.Job(run.Job.ID)); u != (unlike{}) {
+		if u := o.unlikeOthers(run, n.Began(run.Job.ID), n.Job(run.Job.ID)); u != (unlike{}) {
 			o.unlike[run.Job.ID] = u
 		}
 	}
@@ -60,8 +64,11 @@ func New(n *negotiator.Negotiator) *Outlook {
 }
 
 // unlikeOthers returns what is known of the end of a running job beside its start and its run time;
-// zero: nothing.
-func (o *Outlook) unlikeOthers(run backfill.RunningJob, job *negotiator.Job) (u unlike) {
+// zero: nothing. The parameter runs is since when it runs, 0 if the pool has not said.
+func (o *Outlook) unlikeOthers(run backfill.RunningJob, runs backfill.Time, job *negotiator.Job) (u unlike) {
+	if runs = cmp.Or(runs, run.Start+o.delays.Median()); runs != run.Start {
+		u.runs = runs
+	}
 	if job != nil {
 		u.lease = job.Lease
 	}
@@ -119,12 +126,17 @@ func (o *Outlook) State() *backfill.State {
 	return o.state.state.Clone()
 }
 
-// Start returns where a play begins in which every job runs for as long as it is taken to.
+// Start returns where a play begins in which every job runs for as long as it is taken to, and is as
+// long on its way as the pool usually takes.
 func (o *Outlook) Start() ahead.Start {
-	return o.StartWith(func(j *backfill.Job, _ backfill.Time) backfill.Time { return o.RunTime(j) })
+	start := o.StartWith(func(j *backfill.Job, _ backfill.Time) backfill.Time { return o.RunTime(j) })
+	if usual := o.delays.Median(); usual > 0 {
+		start.Begin = func(_ *backfill.Job, started backfill.Time) backfill.Time { return started + usual }
+	}
+	return start
 }
 
-// StartWith is Start with run times of the caller's. The callback returns how long a job runs in
+// StartWith is Start with run times of the caller's, and no time on the way. The callback returns how long a job runs in
 // all; it gets how long the job has run so far, 0 if it has not started.
 func (o *Outlook) StartWith(runTime func(j *backfill.Job, so backfill.Time) backfill.Time) ahead.Start {
 	now := o.now
@@ -133,11 +145,9 @@ func (o *Outlook) StartWith(runTime func(j *backfill.Job, so backfill.Time) back
 		End: func(j *backfill.Job, started backfill.Time) backfill.Time {
 			u := o.unlike[j.ID]
 			if u.end != 0 {
-				return u.end
+				return max(u.end-o.slack, now)
 			}
-			if u.began != 0 {
-				started = u.began
-			}
+			started = cmp.Or(u.began, u.runs, started)
 			return max(u.lease, backfill.ExpectedEnd(j, runTime(j, max(0, now-started)), started, now))
 		},
 	}

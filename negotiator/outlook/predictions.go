@@ -36,16 +36,17 @@ func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
 // Guarantees reports whether the policy in charge gives guarantees.
 func (p Predictions) Guarantees() bool { return p.guarantees }
 
-// RunTime returns for how long a job is taken to run in all: for the predicted time under a policy
-// that plans with requested times, else for as long as it is planned to.
+// RunTime returns for how long a job is taken to run in all: for the predicted time, also under a
+// policy that plans with requested times, else for the requested one. The start slack is a part of
+// plans and promises, and not of what is expected.
 func (p Predictions) RunTime(j *backfill.Job) backfill.Time {
 	switch known, predicted := p.known[j.ID]; {
 	case !predicted:
-		return p.planned(j)
+		return max(1, p.planned(j)-p.slack)
 	case p.guarantees:
-		return known.Order + p.slack
+		return known.Order
 	default:
-		return known.Running + p.slack // also in a play in which a policy plans it otherwise
+		return known.Running // also in a play in which a policy plans it otherwise
 	}
 }
 

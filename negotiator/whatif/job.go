@@ -72,7 +72,7 @@ func (a *asked) reply(ctx context.Context) error {
 		Chunks: a.c.Job.Nodes, Request: a.amounts(a.c.Job), Seconds: int64(a.o.Requested(a.c.Job)),
 		Sooner: []Alternative{}, Broken: []Broken{},
 	}
-	if planned := int64(a.o.RunTime(a.c.Job)); planned != job.Seconds {
+	if planned := int64(a.o.Planned(a.o.RunTime(a.c.Job))); planned != job.Seconds {
 		job.Planned = planned
 	}
 	a.answer.Job = job
