@@ -165,9 +165,11 @@ func (c *Cycle) changePolicy(e *Event) {
 	c.onUndo(func() {
 		c.s.policy, c.s.guarantees = policy, gave
 		c.s.listBeyond()
+		c.s.listShares()
 	})
 	c.s.policy, c.s.guarantees = e.Policy, e.Guarantees
 	c.s.listBeyond()
+	c.s.listShares()
 	c.s.queue.forgetPlanned() // until the new policy asks for them
 	c.setFreed(freedLog{})    // the new policy has to ask for a log of its own
 	e.Freed = e.Guarantees && c.s.planned.Len() > 0

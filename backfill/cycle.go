@@ -188,7 +188,7 @@ func (c *Cycle) Start(j *Job, at Placement) {
 	}
 	c.started = append(c.started, Started{
 		Job: next.job, Placement: at, Guarantee: next.guarantee,
-		Promised: next.promised, key: next.key, alone: next.alone,
+		Promised: next.promised, key: next.key, alone: next.alone, planned: former.placement != nil,
 	})
 	c.log(Action{Kind: ActStart, Job: j.ID, Placement: at})
 }

@@ -59,8 +59,9 @@ type Started struct {
 	Promised  bool
 	Guarantee Time // the latest start, if Promised
 
-	key   float64
-	alone bool
+	key     float64
+	alone   bool
+	planned bool // it had a reservation
 }
 
 // Broken is a guarantee that could not be kept.

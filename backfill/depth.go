@@ -14,14 +14,28 @@ type Planning struct {
 	Depth int
 	// Reorder lets jobs enter the plan by the queue's order, instead of the order of jobs.
 	Reorder bool
+	// Horizon bounds how long the jobs in the plan could keep the whole pool busy, and by half of it
+	// how long those of one user could. A job that would exceed that does not enter the plan, nor
+	// does any that comes behind it, except that each user with waiting jobs holds one reservation at
+	// least, as far as the depth allows. 0 means no limit.
+	Horizon Time
 }
 
-// validate returns an error if the depth is negative; nil changes nothing.
+// Bounded reports whether jobs may be beyond the plan.
+func (p Planning) Bounded() bool { return p.Depth > 0 || p.Horizon > 0 }
+
+// validate returns an error if a bound is negative or too large; nil changes nothing.
 func (p *Planning) validate() error {
-	if p != nil && p.Depth < 0 {
+	switch {
+	case p == nil:
+		return nil
+	case p.Depth < 0:
 		return fmt.Errorf("plan depth %d: must be at least 0, which means no limit", p.Depth)
+	case p.Horizon < 0 || p.Horizon > MaxTime:
+		return fmt.Errorf("plan horizon %d s: must be from 0, which means no limit, to %d", p.Horizon, MaxTime)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Follows returns an error if the policy would plan all its jobs in order of jobs, or none, although
@@ -100,6 +114,7 @@ func (s *State) followBeyond(old, now *record) {
 	if now.unplanned() {
 		s.beyond.Set(s.entering(now))
 	}
+	s.followShares(old, now)
 }
 
 // listBeyond lists the jobs beyond the depth anew, after the policy or the planning has changed.
@@ -121,8 +136,12 @@ func (c *Cycle) setPlanning(p Planning) {
 	old := c.s.planning
 	set := func(p Planning) {
 		again := p.Reorder != c.s.planning.Reorder
+		anew := (p.Horizon > 0) != (c.s.planning.Horizon > 0)
 		if c.s.planning = p; again {
 			c.s.listBeyond()
+		}
+		if anew {
+			c.s.listShares()
 		}
 	}
 	c.onUndo(func() { set(old) })
@@ -136,6 +155,11 @@ func (c *Cycle) leftOut() error {
 	switch planned := c.s.planned.Len() + c.fromPlan; {
 	case !ok || c.s.planning.Depth > 0 && planned >= c.s.planning.Depth:
 		return nil
+	case c.s.shares != nil:
+		if j := c.leftOutByUser(); j != nil {
+			return fmt.Errorf("job %d is left without a reservation, and its user's part of the plan has room", j.ID)
+		}
+		return nil
 	case c.s.planning.Depth == 0:
 		return fmt.Errorf("job %d is left without a reservation, and the policy gives guarantees", first.job.ID)
 	default:
@@ -144,9 +168,9 @@ func (c *Cycle) leftOut() error {
 	}
 }
 
-// limited reports whether the active policy gives guarantees, but only to the jobs within the depth
+// limited reports whether the active policy gives guarantees, but only to the jobs within the bounds
 // of the plan.
-func (s *State) limited() bool { return s.guarantees && s.planning.Depth > 0 }
+func (s *State) limited() bool { return s.guarantees && s.planning.Bounded() }
 
 // ahead returns how many of the jobs beyond the depth enter the plan before the record's.
 func (s *State) ahead(r *record) int {
@@ -154,16 +178,23 @@ func (s *State) ahead(r *record) int {
 	return s.beyond.tree.before(&job)
 }
 
-// noPromise is the reason of a job that enters the plan behind the given number of others.
-func noPromise(ahead, depth int) string {
-	jobs := "next"
+// noPromise is the reason of a job that waits beyond the plan.
+func (s *State) noPromise(r *record) string {
+	if text := s.noShare(r.job); text != "" {
+		return text
+	}
+	jobs, ahead := "next", s.ahead(r)
 	switch {
 	case ahead == 1:
 		jobs = "1 job before it"
 	case ahead > 1:
 		jobs = thousands(ahead) + " jobs before it"
 	}
-	return fmt.Sprintf("no promise yet: %s in the plan's order, which reaches %s", jobs, thousands(depth))
+	reaches := thousands(s.planning.Depth)
+	if s.shares != nil && s.PlanHasRoom() {
+		reaches = fmt.Sprintf("%d s of the whole pool", s.planning.Horizon)
+	}
+	return fmt.Sprintf("no promise yet: %s in the plan's order, which reaches %s", jobs, reaches)
 }
 
 // thousands formats a number with a comma before each three digits.

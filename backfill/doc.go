@@ -69,6 +69,7 @@
 //   - fitting.go: which waiting jobs fit now, without a look at all of them
 //   - startable.go: the same for jobs that have reservations
 //   - depth.go: how many waiting jobs are promised a start, and who comes next
+//   - horizon.go: how much of the plan each user's jobs hold, and whose may enter
 //   - settle.go: what is checked and completed when a round ends
 //
 // Who decides:

@@ -45,7 +45,7 @@ func planningOf(seed uint64) backfill.Planning {
 	if seed%2 == 0 {
 		return backfill.Planning{}
 	}
-	return backfill.Planning{Depth: int(seed % 5), Reorder: seed%3 == 0}
+	return backfill.Planning{Depth: int(seed % 5), Reorder: seed%3 == 0, Horizon: backfill.Time(seed%4-1) * 15}
 }
 
 func (p *pool) rounds(n int) {

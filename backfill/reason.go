@@ -58,7 +58,7 @@ func (s *State) reason(r *record) Reason {
 	case r.placement != nil:
 		reason.Why = Reserved
 	case s.limited():
-		reason.Why, reason.Text = Unpromised, noPromise(s.ahead(r), s.planning.Depth)
+		reason.Why, reason.Text = Unpromised, s.noPromise(r)
 	default:
 		reason.Why = Waits
 		if first := s.queue.order.first(); first != nil && first.job != r.job {

@@ -166,6 +166,7 @@ func Restore(snap Snapshot) (*State, error) {
 		}
 		s.setCandidates(set.ID, &set.Candidates)
 	}
+	s.listShares()
 	for _, j := range snap.Jobs {
 		if err := s.restoreJob(j); err != nil {
 			return nil, &JobError{Job: j.id(), Err: err}

@@ -88,6 +88,7 @@ func (s *State) Clone() *State {
 	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = &table{s.jobs.Copy()}, s.queue.Copy(), s.held.Copy()
 	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
+	c.shares = s.shares.Copy()
 	return &c
 }
 

@@ -32,6 +32,7 @@ type View struct {
 	running *jobList  // by expected end
 	held    *jobList  // out of the queue, by their former position in it
 	beyond  *jobList  // see Fast.Beyond; empty unless the active policy gives guarantees
+	shares  *shares   // of the users in the plan; nil unless it has a horizon
 
 	freed freedLog // what jobs gave back recently
 }

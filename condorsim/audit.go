@@ -164,9 +164,38 @@ func (a *audit) promised(r *negotiator.Report) error {
 			planned++
 		}
 	}
+	if r.State.Planning().Horizon > 0 {
+		return a.eachPromised(r, reserved, depth == 0 || planned < depth)
+	}
 	if depth == 0 || planned < depth {
 		return a.violation(noJob, "%d jobs wait without a promise, and the plan has %d of at most %d", beyond, planned,
 			depth)
+	}
+	return nil
+}
+
+// eachPromised checks, where the plan has a horizon and room for more jobs, that each user of whom jobs
+// wait had one in the plan before the cycle's starts.
+func (a *audit) eachPromised(r *negotiator.Report, reserved map[backfill.JobID]bool, room bool) error {
+	if !room {
+		return nil
+	}
+	promised := map[string]bool{}
+	for _, s := range r.Decision.Started {
+		if s.Promised || reserved[s.Job.ID] {
+			promised[s.Job.Labels["owner"]] = true
+		}
+	}
+	waiting := r.State.FirstWaiting(r.State.Waiting())
+	for _, j := range waiting {
+		if _, has := r.State.Guaranteed(j.ID); has {
+			promised[j.Labels["owner"]] = true
+		}
+	}
+	for _, j := range waiting {
+		if !promised[j.Labels["owner"]] {
+			return a.violation(j.ID, "waits, and no job of its user %q is promised a start", j.Labels["owner"])
+		}
 	}
 	return nil
 }

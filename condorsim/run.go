@@ -124,8 +124,8 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 
 // promised records the guarantees that a cycle gave or broke.
 func (r *Result) promised(report *negotiator.Report) {
-	// Jobs that were held come back when slots do; those beyond the depth of the plan enter it later.
-	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 || report.State.Planning().Depth > 0 {
+	// Jobs that were held come back when slots do; those beyond the plan enter it later.
+	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 || report.State.Planning().Bounded() {
 		for _, a := range report.Decision.Actions {
 			if a.Kind == backfill.ActGuarantee {
 				r.promise(a.Job, a.At)

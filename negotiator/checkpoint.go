@@ -250,7 +250,7 @@ func (n *Negotiator) restoreState(
 		return j, nil
 	}
 	switch {
-	case j.Placement == nil && !s.Promised && from.Planning.Depth > 0 && !unmatched: // beyond the depth
+	case j.Placement == nil && !s.Promised && from.Planning.Bounded() && !unmatched: // beyond the plan
 	case j.Placement == nil:
 		n.stale = append(n.stale, s.Job.ID)
 	case !s.Promised:

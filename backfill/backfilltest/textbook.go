@@ -2,6 +2,7 @@ package backfilltest
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -43,11 +44,7 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 
 // start lets jobs enter the plan up to its depth, and starts all that can start.
 func (t Textbook) start(c *backfill.Cycle) {
-	for _, j := range beyond(c) {
-		if depth := c.State().Planning().Depth; depth == 0 || len(c.Fast().Planned()) < depth {
-			t.enter(c, j)
-		}
-	}
+	admit(c, func(j *backfill.Job) { t.enter(c, j) })
 	for _, j := range c.Due() {
 		_, at, _ := c.Reservation(j)
 		c.Start(j, at)
@@ -69,7 +66,44 @@ func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
 		}
 	}
 	p := c.State().Planning()
-	return e.Kind != backfill.PolicyChanged && !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
+	return e.Kind != backfill.PolicyChanged && !p.Reorder && p.Horizon == 0 &&
+		(p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
+}
+
+// admit lets jobs enter the plan up to its depth and its horizon.
+func admit(c *backfill.Cycle, enter func(*backfill.Job)) {
+	left := false
+	for _, j := range beyond(c) {
+		p := c.State().Planning()
+		var others, own []*backfill.Job
+		for _, o := range c.Fast().Planned() {
+			if others = append(others, o); o.Labels["owner"] == j.Labels["owner"] {
+				own = append(own, o)
+			}
+		}
+		switch {
+		case p.Depth > 0 && len(others) >= p.Depth:
+		case p.Horizon == 0, len(own) == 0,
+			!left && within(c, append(others, j), p.Horizon) && within(c, append(own, j), p.Horizon/2):
+			enter(j)
+		default:
+			left = true
+		}
+	}
+}
+
+// within reports whether the whole pool could do the jobs' work in the given time.
+func within(c *backfill.Cycle, jobs []*backfill.Job, in backfill.Time) bool {
+	for k, capacity := range c.Capacity() {
+		sum := new(big.Int)
+		for _, j := range jobs {
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(j.Total()[k]), big.NewInt(int64(j.Estimate))))
+		}
+		if sum.Cmp(new(big.Int).Mul(big.NewInt(capacity), big.NewInt(int64(in)))) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // beyond returns the waiting jobs without a reservation, in the order in which they enter the plan.

@@ -32,11 +32,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 			t.enter(c, e.Job)
 		}
 	}
-	for _, j := range beyond(c) {
-		if depth := c.State().Planning().Depth; depth == 0 || len(c.Fast().Planned()) < depth {
-			t.enter(c, j)
-		}
-	}
+	admit(c, func(j *backfill.Job) { t.enter(c, j) })
 	if t.Aging > 0 {
 		t.moveAged(c)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Shallow is added to a seed to limit the depth of the plan to a few jobs, which in every other pool
-// enter it by the queue's order. A policy that does not follow [backfill.Planning] is given no limit.
+// Shallow is added to a seed to limit the depth of the plan to a few jobs, or how much work it holds,
+// or both. In every other pool jobs enter it by the queue's order. A policy that does not follow [backfill.Planning] is given no limit.
 const Shallow uint64 = 1 << 51
 
 // planning returns how far the policy plans in the pool of a seed.
@@ -15,7 +15,11 @@ func planning(seed uint64) backfill.Planning {
 	if seed&Shallow == 0 {
 		return backfill.Planning{}
 	}
-	return backfill.Planning{Depth: 1 + int(seed/2%6), Reorder: seed%2 == 0}
+	p := backfill.Planning{Depth: 1 + int(seed/2%6), Reorder: seed%2 == 0, Horizon: backfill.Time(seed%3) * 20}
+	if seed%3 == 2 {
+		p.Depth = 0
+	}
+	return p
 }
 
 // depth reports a job that was left without a promise although the plan had room for it before the
@@ -46,6 +50,10 @@ func (r *Run) depth() {
 		}
 	}
 	limit := r.snap.Planning.Depth
+	if r.snap.Planning.Horizon > 0 && (limit == 0 || planned < limit) {
+		r.eachUser(left, started, reserved)
+		return
+	}
 	switch {
 	case len(left) > 0 && (limit == 0 || planned < limit):
 		r.find(Guaranteed, left[0].Job, "job %d waits without a guarantee", left[0].Job.ID)
@@ -57,6 +65,23 @@ func (r *Run) depth() {
 		if r.enters(first, last) < 0 {
 			r.find(Guaranteed, first.Job, "job %d waits without a guarantee, and job %d, which comes behind it, got one",
 				first.Job.ID, last.Job.ID)
+		}
+	}
+}
+
+// eachUser reports a user who has jobs among those that were left without a promise, and none that
+// had one before the round's starts.
+func (r *Run) eachUser(left []backfill.JobState, started, reserved map[backfill.JobID]bool) {
+	promised := map[string]bool{}
+	for _, j := range r.snap.Jobs {
+		if j.Promised && (!j.Running || started[j.Job.ID]) || j.Running && started[j.Job.ID] && reserved[j.Job.ID] {
+			promised[j.Job.Labels["owner"]] = true
+		}
+	}
+	for _, j := range left {
+		if !promised[j.Job.Labels["owner"]] {
+			r.find(Guaranteed, j.Job, "job %d waits, and its user %q has no guarantee", j.Job.ID, j.Job.Labels["owner"])
+			return
 		}
 	}
 }

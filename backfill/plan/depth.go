@@ -35,7 +35,7 @@ func promise(c *backfill.Cycle, j *backfill.Job) {
 
 // atOnce reports whether the jobs that an event left without a reservation enter the plan as soon
 // as it is taken: if jobs enter in the order in which events are applied, all waiting jobs are
-// within the plan's depth, and no other job waits for its turn. Else, and when the policy takes
+// within the plan's depth, which has no horizon, and no other job waits for its turn. Else, and when the policy takes
 // over, they enter after the events: by then all is known that the round changes about them. Jobs
 // that were promised a start do not wait for that, as a promise stays.
 func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
@@ -44,16 +44,13 @@ func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
 		left++
 	}
 	planning := state.Planning()
-	return e.Kind != backfill.PolicyChanged && !planning.Reorder && state.BeyondDepth() <= left &&
-		(planning.Depth == 0 || state.Waiting() <= planning.Depth)
+	return e.Kind != backfill.PolicyChanged && !planning.Reorder && planning.Horizon == 0 &&
+		state.BeyondDepth() <= left && (planning.Depth == 0 || state.Waiting() <= planning.Depth)
 }
 
-// fill lets jobs enter the plan until it has reached its depth.
+// fill lets jobs enter the plan until it has reached its bounds.
 func fill(c *backfill.Cycle, enter func(*backfill.Job)) {
-	for j := range c.Fast().Beyond() {
-		if !c.State().PlanHasRoom() {
-			return
-		}
+	for j := range c.Fast().Entering() {
 		enter(j)
 	}
 }

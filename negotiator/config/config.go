@@ -41,9 +41,11 @@ type Config struct {
 	Order     string
 	Placement string
 	// PlanDepth is the most waiting jobs that a policy with guarantees promises a start; 0 means no
-	// limit. Reorder lets it promise starts in the queue's order.
-	PlanDepth int
-	Reorder   bool
+	// limit. PlanHorizon bounds their work, see [backfill.Planning]; 0 means no limit. Reorder lets it
+	// promise starts in the queue's order.
+	PlanDepth   int
+	PlanHorizon time.Duration
+	Reorder     bool
 	// Pool is "simulated" (the embedded pool), a file of slot ads, htcondor://HOST:PORT or
 	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
 	Pool     string
@@ -120,6 +122,17 @@ var deciding = []Setting{
 		More: "The others may start beside them, and are promised a start when jobs before them have started.",
 		Check: func(c *Config) error {
 			return must(c.PlanDepth >= 0, c.PlanDepth, "must be at least 1, or 0 for no limit")
+		},
+	}),
+	set(func(c *Config) *time.Duration { return &c.PlanHorizon }, 0, Setting{
+		Key: "plan_horizon", Knob: "BACKFILL_PLAN_HORIZON", OnReal: 90 * time.Second,
+		Doc: "For how long all jobs that are promised a start could keep the whole pool busy at most, and those of one " +
+			"user half as long; 0: no limit.",
+		More: "So a user who comes later waits hardly longer for the promises of those who were first. One job of each " +
+			"user is promised a start, however large it is.",
+		Check: func(c *Config) error {
+			return must(c.PlanHorizon >= 0 && c.PlanHorizon%time.Second == 0, c.PlanHorizon,
+				"must be at least 1s, in whole seconds, or 0s for no limit")
 		},
 	}),
 	set(func(c *Config) *bool { return &c.Reorder }, false, Setting{
@@ -236,7 +249,9 @@ func (c Config) OrderUnder(policy backfill.PolicySpec) string {
 
 // Planning returns how far a policy that gives guarantees plans.
 func (c Config) Planning() backfill.Planning {
-	return backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder}
+	return backfill.Planning{
+		Depth: c.PlanDepth, Reorder: c.Reorder, Horizon: backfill.Time(c.PlanHorizon / time.Second),
+	}
 }
 
 // Schema returns how ads are read under this configuration.

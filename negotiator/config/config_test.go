@@ -290,7 +290,7 @@ func TestARealPool(t *testing.T) {
 		c.Order = "expr:JobPrio"
 		require.Equal(t, "expr:JobPrio", c.OrderUnder(sjf))
 	}
-	require.Equal(t, backfill.Planning{Depth: 10_000, Reorder: true}, ForPool(LocalPool).Planning())
+	require.Equal(t, backfill.Planning{Depth: 10_000, Reorder: true, Horizon: 90}, ForPool(LocalPool).Planning())
 	require.Equal(t, backfill.Planning{}, Default().Planning())
 }
 

@@ -1692,7 +1692,16 @@ type Planning struct {
 	// depth is how many waiting jobs may hold reservations; 0: all.
 	Depth int64 `protobuf:"varint,1,opt,name=depth,proto3" json:"depth,omitempty"`
 	// reorder lets jobs enter the plan by the queue's order.
-	Reorder       bool `protobuf:"varint,2,opt,name=reorder,proto3" json:"reorder,omitempty"`
+	Reorder bool `protobuf:"varint,2,opt,name=reorder,proto3" json:"reorder,omitempty"`
+	// horizon bounds the plan by work: 0, not at all. A job's work is its estimate times
+	// what it requests of each resource. A job whose user, the label owner, has another
+	// in the plan enters only if the work of all that are in it is then at most what the
+	// pool's capacity does of each resource in horizon seconds, if that of its user's is
+	// at most half as much, and if no job that comes before it was left out. A job whose
+	// user has none enters as far as the depth allows. With a horizon all jobs enter
+	// after the events of a round, before its starts. A policy that heeds the depth alone
+	// is not refused: it plans more.
+	Horizon       int64 `protobuf:"varint,3,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1739,6 +1748,13 @@ func (x *Planning) GetReorder() bool {
 		return x.Reorder
 	}
 	return false
+}
+
+func (x *Planning) GetHorizon() int64 {
+	if x != nil {
+		return x.Horizon
+	}
+	return 0
 }
 
 // Bundle is slots that jobs take whole together, such as a partition of a machine.
@@ -2942,10 +2958,11 @@ const file_policy_proto_rawDesc = "" +
 	"\x06events\x18\x03 \x03(\v2\x0f.policyv1.EventR\x06events\x12$\n" +
 	"\x04keys\x18\x04 \x03(\v2\x10.policyv1.JobKeyR\x04keys\x12*\n" +
 	"\abundles\x18\x05 \x03(\v2\x10.policyv1.BundleR\abundles\x12.\n" +
-	"\bplanning\x18\x06 \x01(\v2\x12.policyv1.PlanningR\bplanning\":\n" +
+	"\bplanning\x18\x06 \x01(\v2\x12.policyv1.PlanningR\bplanning\"T\n" +
 	"\bPlanning\x12\x14\n" +
 	"\x05depth\x18\x01 \x01(\x03R\x05depth\x12\x18\n" +
-	"\areorder\x18\x02 \x01(\bR\areorder\"B\n" +
+	"\areorder\x18\x02 \x01(\bR\areorder\x12\x18\n" +
+	"\ahorizon\x18\x03 \x01(\x03R\ahorizon\"B\n" +
 	"\x06Bundle\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +

@@ -1165,6 +1165,11 @@ func (m *Planning) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Horizon != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Horizon))
+		i--
+		dAtA[i] = 0x18
+	}
 	if m.Reorder {
 		i--
 		if m.Reorder {
@@ -2736,6 +2741,9 @@ func (m *Planning) SizeVT() (n int) {
 	}
 	if m.Reorder {
 		n += 2
+	}
+	if m.Horizon != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.Horizon))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -5708,6 +5716,25 @@ func (m *Planning) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Reorder = bool(v != 0)
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Horizon", wireType)
+			}
+			m.Horizon = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Horizon |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

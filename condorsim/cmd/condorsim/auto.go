@@ -40,7 +40,7 @@ func (c *runCommand) automatic(w *condorsim.Workload, rule profile.Rule, chooser
 ) negotiator.Config {
 	cli.Tell("running %d jobs of %s on %s, policy and order chosen on the way", len(w.Jobs), w.Name, machineText(w))
 	config := negotiator.Config{
-		Placement: rule, Planning: backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder},
+		Placement: rule, Planning: c.planning(),
 		Refused: cli.LogRefusals(logger),
 	}
 	chooser.TakeCharge(&config)

@@ -34,6 +34,8 @@ var helpTexts = cli.Texts{
 		"default the policy's, which is fcfs unless negotiator policies names another.",
 	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +
 		"beside them. No limit by default.",
+	"run_plan_horizon": "Seconds for which the jobs that these promise a start could keep the whole pool busy at " +
+		"most, and a user's jobs half of that; one job of each user is promised a start all the same. No limit by default.",
 	"run_reorder": "Under " + policies.Guaranteeing("and") + ": promise starts in the queue's order, not in order of " +
 		"jobs.",
 	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -26,6 +27,8 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:
 		return fmt.Errorf("--plan-depth=%d: must be at least 1, or 0 for no limit", c.PlanDepth)
+	case c.PlanHorizon < 0 || c.PlanHorizon > backfill.MaxTime:
+		return fmt.Errorf("--plan-horizon=%d: must be at least 1 s, or 0 for no limit", c.PlanHorizon)
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":
@@ -75,6 +78,9 @@ func (c *runCommand) saved(err error) error {
 	}
 	if c.PlanDepth > 0 {
 		again = append(again, "--plan-depth", strconv.Itoa(c.PlanDepth))
+	}
+	if c.PlanHorizon > 0 {
+		again = append(again, "--plan-horizon", strconv.FormatInt(c.PlanHorizon, 10))
 	}
 	if c.Reorder {
 		again = append(again, "--reorder")

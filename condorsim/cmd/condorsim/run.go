@@ -48,9 +48,11 @@ type runCommand struct {
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"${run_policy_opt}" mapsep:"none"`
 	Order     string            `group:"Policy" placeholder:"NAME" help:"${run_order}"`
 	PlanDepth int               `group:"Policy" placeholder:"N" help:"${run_plan_depth}"`
-	Reorder   bool              `group:"Policy" help:"${run_reorder}"`
-	Plugin    bool              `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
-	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
+	// PlanHorizon bounds whose jobs are promised a start.
+	PlanHorizon int64    `group:"Policy" placeholder:"SECONDS" help:"${run_plan_horizon}"`
+	Reorder     bool     `group:"Policy" help:"${run_reorder}"`
+	Plugin      bool     `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
+	PluginDir   []string `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
 
 	estimateFlags
 
@@ -164,7 +166,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	}
 	run := report.Run{
 		Policy: policy.Name, Order: policy.OrderUnless(c.Order), Options: c.PolicyOpt, Estimates: estimates,
-		PlanDepth: c.PlanDepth, Reorder: c.Reorder,
+		PlanDepth: c.PlanDepth, PlanHorizon: c.PlanHorizon, Reorder: c.Reorder,
 	}
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
@@ -311,7 +313,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}
-	planning := backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder}
+	planning := c.planning()
 	spec := chosen.Main.Spec()
 	name := spec.OrderUnless(c.Order)
 	order, err := negotiator.OrderNamed(name)
@@ -321,7 +323,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	}
 	if err = spec.Follows(planning); err != nil {
 		chosen.Close()
-		return negotiator.Config{}, none, fmt.Errorf("--plan-depth, --reorder: %w", err)
+		return negotiator.Config{}, none, fmt.Errorf("--plan-depth, --plan-horizon, --reorder: %w", err)
 	}
 	if c.Order != "" && spec.IgnoresOrder && !c.Reorder {
 		logger.Warn("the policy ignores the order", "policy", spec.Name, "order", c.Order)
@@ -344,4 +346,9 @@ func (p *progress) Cycle(r *negotiator.Report) error {
 	p.done += int64(len(r.Delta.Completed))
 	p.bar.Update(p.done, p.total)
 	return nil
+}
+
+// planning returns how far a policy that gives guarantees plans.
+func (c *runCommand) planning() backfill.Planning {
+	return backfill.Planning{Depth: c.PlanDepth, Reorder: c.Reorder, Horizon: backfill.Time(c.PlanHorizon)}
 }

@@ -30,9 +30,10 @@ type Run struct {
 	Policy  string            `json:"policy"`
 	Order   string            `json:"order"`
 	Options map[string]string `json:"options"`
-	// PlanDepth and Reorder are the policy's [backfill.Planning].
-	PlanDepth int  `json:"plan_depth,omitempty"`
-	Reorder   bool `json:"reorder,omitempty"`
+	// PlanDepth, PlanHorizon (in seconds) and Reorder are the policy's [backfill.Planning].
+	PlanDepth   int   `json:"plan_depth,omitempty"`
+	PlanHorizon int64 `json:"plan_horizon,omitempty"`
+	Reorder     bool  `json:"reorder,omitempty"`
 	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
 	// history was learned.
 	Estimates *Estimates `json:"estimates,omitempty"`
@@ -173,6 +174,9 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	}
 	if run.PlanDepth > 0 {
 		order += fmt.Sprintf(", plan depth %d", run.PlanDepth)
+	}
+	if run.PlanHorizon > 0 {
+		order += fmt.Sprintf(", plan horizon %d s", run.PlanHorizon)
 	}
 	if run.Reorder {
 		order += ", reordered"

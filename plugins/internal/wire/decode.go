@@ -101,7 +101,7 @@ func decodePlanning(m *policyv1.Planning) *backfill.Planning {
 	if m == nil {
 		return nil
 	}
-	return &backfill.Planning{Depth: int(m.GetDepth()), Reorder: m.GetReorder()}
+	return &backfill.Planning{Depth: int(m.GetDepth()), Reorder: m.GetReorder(), Horizon: backfill.Time(m.GetHorizon())}
 }
 
 func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {

@@ -89,7 +89,7 @@ func encodePlanning(p *backfill.Planning) *policyv1.Planning {
 	if p == nil {
 		return nil
 	}
-	return &policyv1.Planning{Depth: int64(p.Depth), Reorder: p.Reorder}
+	return &policyv1.Planning{Depth: int64(p.Depth), Reorder: p.Reorder, Horizon: int64(p.Horizon)}
 }
 
 func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {

@@ -413,7 +413,10 @@ func action() *rapid.Generator[backfill.Action] {
 
 func planning() *rapid.Generator[backfill.Planning] {
 	return rapid.Custom(func(t *rapid.T) backfill.Planning {
-		return backfill.Planning{Depth: rapid.Int().Draw(t, "depth"), Reorder: rapid.Bool().Draw(t, "reorder")}
+		return backfill.Planning{
+			Depth: rapid.Int().Draw(t, "depth"), Reorder: rapid.Bool().Draw(t, "reorder"),
+			Horizon: backfill.Time(rapid.Int64().Draw(t, "horizon")),
+		}
 	})
 }
 
