@@ -70,7 +70,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
 			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track}",
-		"condorsim/rehearsal",
+		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
 	{"negotiator/cli", "backfill negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
@@ -88,6 +88,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/{client,internal/tape}",
 	},
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
+	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
 	{"negotiator/htcondor/accountant", "classad backfill negotiator/htcondor/statefile", ""},
 	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},

@@ -4,13 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/active"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -61,4 +69,83 @@ func Check(ctx context.Context, from *source.Settings, log io.Writer) error {
 		o.Close()
 	}
 	return err
+}
+
+// slotPatience limits the time to ask the collector for the slots.
+const slotPatience = 20 * time.Second
+
+// CheckSlots asks the collector of the pool that [Check] found right for the slots, and warns of what
+// startds are configured to and what has no effect, or costs starts: a RANK, and where claims are lent
+// a START that does not let them end. If the collector does not answer, that is the warning.
+func CheckSlots(ctx context.Context, from *source.Settings, log io.Writer) error {
+	s, err := from.Read()
+	if err != nil {
+		return err
+	}
+	present := daemon.Site{Config: from.HTCondor(), Settings: s}
+	if err = present.ReadSecrets(); err != nil {
+		return err
+	}
+	secure, errClient := present.Client()
+	collectors, errCollectors := present.Collectors()
+	if err = errors.Join(errClient, errCollectors); err != nil {
+		return err
+	}
+	pool := &client.Collector{Security: secure, Addresses: collectors, Locate: func() (cedar.Address, error) {
+		return daemon.LocateCollector(present.Config)
+	}}
+	ctx, cancel := context.WithTimeout(ctx, slotPatience)
+	defer cancel()
+	logger := cli.Logger("negotiator", cmp.Or(s.LogLevel, "warn"), log)
+	for _, warning := range checkSlots(ctx, pool, s.Lease > 0) {
+		logger.Warn(warning)
+	}
+	return nil
+}
+
+// checkSlots returns the warnings about the slots of a pool where claims are lent, or not.
+func checkSlots(ctx context.Context, pool *client.Collector, lent bool) (warnings []string) {
+	deaf, ranked := map[string]bool{}, map[string]bool{}
+	types := []client.AdType{{
+		Name: "Machine", Projection: []string{"Machine", "Start", "Rank"}, Requirements: `SlotType isnt "Dynamic"`,
+	}}
+	err := pool.Query(ctx, types, func(lines cedar.Lines) error {
+		ad, wrong := classad.ParseOld(string(lines))
+		if wrong != nil {
+			return nil //nolint:nilerr // another warning is about ads that cannot be read
+		}
+		machine, _ := ad.Text("Machine")
+		if start, set := ad.Lookup("Start"); !set || !condorconfig.HeedsLeases(start.String()) {
+			deaf[machine] = true
+		}
+		if rank, set := ad.Lookup("Rank"); set {
+			if _, err := strconv.ParseFloat(rank.String(), 64); err != nil {
+				ranked[machine] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return []string{"the collector does not tell how START and RANK of the slots are set: " + err.Error()}
+	}
+	if lent && len(deaf) > 0 {
+		warnings = append(warnings, "START of "+machines(deaf)+" does not heed leases, so each of many short jobs there "+
+			"waits for a match of its own: add this line to the configuration of these machines, after all others "+
+			"about START, and run condor_reconfig there: "+condorconfig.StartLine+"; or set BACKFILL_LEASE_TIME = 0, if "+
+			"that is how it should be")
+	}
+	if len(ranked) > 0 {
+		warnings = append(warnings, "RANK of "+machines(ranked)+" is set, and not heeded here: no job is preempted for one "+
+			"that a machine prefers")
+	}
+	return warnings
+}
+
+// machines says how many machines there are, and names the first.
+func machines(all map[string]bool) string {
+	first := slices.Sorted(maps.Keys(all))[0]
+	if len(all) == 1 {
+		return first
+	}
+	return fmt.Sprintf("%d machines, such as %s,", len(all), first)
 }

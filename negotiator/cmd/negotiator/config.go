@@ -24,7 +24,7 @@ type configCheck struct {
 // Help is shown below the flags.
 func (*configCheck) Help() string {
 	return `It does all that a start would: it reads the pool and the workload, and starts and ends the plugin.
-For a real pool it reads HTCondor's configuration, and speaks to no daemon.
+For a real pool it reads HTCondor's configuration, and asks the collector how the slots' START and RANK are set.
 
 ` + condorconfig.Help()
 }
@@ -41,7 +41,9 @@ func (c *configCheck) Run(ctx context.Context) error {
 		if what == "" {
 			what = "HTCondor's configuration"
 		}
-		err = process.Check(ctx, from, os.Stderr)
+		if err = process.Check(ctx, from, os.Stderr); err == nil && c.File == "" {
+			err = process.CheckSlots(ctx, from, os.Stderr)
+		}
 	} else {
 		var p *rehearsal.Rehearsal
 		if p, err = prepare(ctx, from, "warn"); err == nil {

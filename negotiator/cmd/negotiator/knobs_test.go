@@ -17,13 +17,13 @@ import (
 )
 
 // The table of the stock negotiator's knobs says of each what the code does: it is honoured exactly
-// if it is read.
+// if it is read, and of one that is not heeded config check warns.
 func TestKnobsTableIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../../htcondor/KNOBS.md")
 	require.NoError(t, err)
 	_, stock, found := strings.Cut(string(text), "\n## The stock negotiator's knobs")
 	require.True(t, found)
-	here := map[string]string{}
+	here, notes := map[string]string{}, map[string]string{}
 	rows := regexp.MustCompile("(?m)^\\| (`.+`) \\| (.*) \\|$")
 	for section := range strings.SplitSeq(stock, "\n### ") {
 		what, table, _ := strings.Cut(section, "\n")
@@ -31,11 +31,20 @@ func TestKnobsTableIsTrue(t *testing.T) {
 			for quoted := range strings.SplitSeq(row[1], ", ") {
 				name := strings.Trim(quoted, "`")
 				require.NotContains(t, here, name, "twice")
-				here[name] = what
+				here[name], notes[name] = what, strings.ReplaceAll(row[2], "`", "")
 			}
 			require.Contains(t, []string{"Honoured", "Not applicable", "Not heeded"}, what, row[1])
 			require.NotEmpty(t, row[2], "%s: why?", row[1])
 		}
+	}
+
+	warned := condorconfig.NotHeeded()
+	for _, k := range warned {
+		require.Equal(t, []string{"Not heeded", k.Note}, []string{here[k.Name], notes[k.Name]}, "config check warns of %s", k.Name)
+	}
+	for name, what := range here {
+		warns := slices.ContainsFunc(warned, func(k condorconfig.StockKnob) bool { return k.Name == name })
+		require.Equal(t, what == "Not heeded", warns, "config check warns of %s, which is said to be %s", name, what)
 	}
 
 	read := readKnobs(t)

@@ -30,9 +30,9 @@ Examples:
   negotiator config check negotiator.yaml
 
 On a real HTCondor pool it takes the place of condor_negotiator: under condor_master
-(NEGOTIATOR = /usr/local/bin/negotiator), with what HTCondor's configuration says, or
-standing alone.
+(setup does what that needs), with what HTCondor's configuration says, or standing alone.
 
+  negotiator setup --observe
   negotiator --pool htcondor --observe
   negotiator --pool htcondor://cm.site:9618 --token condor.token --once
   negotiator explain 12.0
@@ -53,6 +53,7 @@ type commands struct {
 	Policies   policiesCommand   `cmd:"" help:"${command_policies}"`
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
+	Setup      setupCommand      `cmd:"" help:"${command_setup}"`
 }
 
 func main() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,7 +195,7 @@ func (c *Config) Unknown() (warnings []string) {
 	for name := range c.settings {
 		name = strings.TrimPrefix(strings.TrimPrefix(name, c.local+"."), subsystem+".")
 		if strings.HasPrefix(name, prefix) && !slices.Contains(known, strings.ToLower(name)) &&
-			name != "BACKFILL_SYSTEM" {
+			name != "BACKFILL_SYSTEM" && !ofObserver.MatchString(name) {
 			warnings = append(warnings, "there is no knob "+name+backfill.DidYouMean(name, known))
 		}
 	}
@@ -203,5 +204,7 @@ func (c *Config) Unknown() (warnings []string) {
 }
 
 // prefix is the start of the names of our own knobs. HTCondor itself has one knob of that form,
-// BACKFILL_SYSTEM.
+// BACKFILL_SYSTEM, and condor_master reads those of the observer that negotiator setup has it start.
 const prefix = "BACKFILL_"
+
+var ofObserver = regexp.MustCompile(`^BACKFILL_OBSERVER(_ARGS|_ENVIRONMENT|_LOG|\..*)?$`)

@@ -22,6 +22,8 @@ const dump = `# Configuration from machine: pool.test
 BACKFILL_POLICY = easy
 BACKFILL_POLICY_OPTIONS = depth=2 other=a=b
 BACKFILL_SYSTEM = 
+BACKFILL_OBSERVER_ARGS = -f
+backfill_observer.BACKFILL_STATE = /x
 backfill_order = expr:-EstimatedRunTime
 BACKFILL_ESTIMATE_ATTRIBUTES = MaxRuntime, AllowedJobDuration
 BACKFILL_ESTIMATES = combined

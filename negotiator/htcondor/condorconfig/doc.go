@@ -9,6 +9,7 @@
 // [Permissions] are the ALLOW_ lists.
 //
 // Files: condorconfig.go reading; value.go kinds of values; knobs.go HTCondor's own knobs; apply.go
-// the table of settings; unheeded.go what has no effect; permission.go and host.go; ranks.go,
-// matchexprs.go and shutdown.go single knobs.
+// the table of settings; unheeded.go what has no effect, and stock.go HTCondor's own knobs among that;
+// lending.go the line that leases need; permission.go and host.go; ranks.go, matchexprs.go and
+// shutdown.go single knobs.
 package condorconfig

@@ -7,11 +7,11 @@ import (
 )
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
-// do not exist, HTCondor's knobs about security that are set and not heeded, expressions of matches
-// that are listed and not set, job ranks that placement ignores, a threshold that cannot be read, and
-// another negotiator's slots without ours.
+// do not exist, HTCondor's knobs that are set and not heeded, expressions of matches that are listed
+// and not set, job ranks that placement ignores, a threshold that cannot be read, and another
+// negotiator's slots without ours.
 func (c *Config) Warnings() []string {
-	return slices.Concat(c.Unknown(), c.Unheeded(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold(),
+	return slices.Concat(c.Unknown(), c.Unheeded(), c.withoutEffect(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold(),
 		c.halfDivided())
 }
 

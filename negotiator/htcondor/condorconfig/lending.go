@@ -1,0 +1,15 @@
+package condorconfig
+
+import "strings"
+
+// leaseAttribute is the attribute of a claimed slot that says until when its claim is lent.
+const leaseAttribute = "NegotiatorMatchExprBackfillLease"
+
+// StartLine is the line of a startd's configuration by which a claim that is lent ends in time. Without
+// it no claim is lent.
+const StartLine = "START = ($(START)) && (MY." + leaseAttribute + " is undefined || MY." + leaseAttribute + ")"
+
+// HeedsLeases reports whether a slot's START has what that line adds.
+func HeedsLeases(start string) bool {
+	return strings.Contains(strings.ToLower(start), strings.ToLower(leaseAttribute))
+}

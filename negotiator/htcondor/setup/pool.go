@@ -1,0 +1,146 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+)
+
+// What condor_status is asked for: negotiators, ours or not; and ours that only observe.
+var (
+	negotiators = []string{"-negotiator"}
+	observers   = []string{"-any", "-constraint", `MyType == "BackfillObserver"`}
+)
+
+// found is a negotiator's ad.
+type found struct {
+	name, policy string // the policy is "" of HTCondor's own
+	started      time.Time
+	cycles       int
+	stopped      string // why nothing is matched
+}
+
+// ads returns the negotiators of a kind that the collector knows.
+func (s *Setup) ads(ctx context.Context, kind []string) (all []found, err error) {
+	out, err := s.Tool(ctx, "condor_status", append(slices.Clone(kind),
+		"-af:t", "Name", "DaemonStartTime", "BackfillPolicy", "BackfillCycles", "BackfillStopped")...)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 5)
+		if len(fields) != 5 {
+			continue
+		}
+		for i := range fields {
+			if fields[i] == "undefined" {
+				fields[i] = ""
+			}
+		}
+		at, _ := strconv.ParseInt(fields[1], 10, 64)
+		cycles, _ := strconv.Atoi(fields[3])
+		all = append(all, found{fields[0], fields[2], time.Unix(at, 0), cycles, fields[4]})
+	}
+	return all, nil
+}
+
+// atWork returns the negotiator that works as a mode wants it, and whether there is one that was
+// started since then.
+func (s *Setup) atWork(ctx context.Context, m Mode, since time.Time) (found, bool, error) {
+	kind := negotiators
+	if m == Observe {
+		kind = observers
+	}
+	all, err := s.ads(ctx, kind)
+	for _, one := range all {
+		ours := one.policy != ""
+		if ours == (m != Stock) && (!ours || one.cycles > 0) && one.stopped == "" && !one.started.Before(since) {
+			return one, true, nil
+		}
+	}
+	return found{}, false, err
+}
+
+// await waits until a negotiator works as a mode wants it, and no observer is left where none is to be.
+func (s *Setup) await(ctx context.Context, m Mode, since time.Time) (found, error) {
+	for end := s.Now().Add(s.Patience); ; {
+		one, there, err := s.atWork(ctx, m, since)
+		if err == nil && there {
+			return one, nil
+		}
+		if !s.Now().Before(end) {
+			return found{}, s.late(ctx, m, err)
+		}
+		if err = s.Wait(ctx, pause); err != nil {
+			return found{}, err
+		}
+	}
+}
+
+// pause is the time between two looks at the pool.
+const pause = time.Second
+
+// late says that no negotiator came up in time, and what is known of it.
+func (s *Setup) late(ctx context.Context, m Mode, failed error) error {
+	log := map[Mode]string{Observe: "BackfillObserverLog"}[m]
+	if log == "" {
+		log = "NegotiatorLog"
+	}
+	err := fmt.Errorf("the %s made no cycle within %v: see MasterLog and %s", titles[m], s.Patience, log)
+	if failed != nil {
+		return fmt.Errorf("%w; %w", err, failed)
+	}
+	others, _ := s.ads(ctx, observers) // one that steps back is among them
+	for _, one := range others {
+		if one.stopped != "" {
+			return fmt.Errorf("%w; it says: %s", err, one.stopped)
+		}
+	}
+	return err
+}
+
+// replace has condor_master read its configuration; for a restart of the pool's negotiator it stops the
+// negotiator before, and starts the one that is configured then.
+func (s *Setup) replace(ctx context.Context, restart bool) error {
+	steps := [][]string{
+		{"condor_off", "-daemon", "negotiator"},
+		{"condor_reconfig"},
+		{"condor_on", "-daemon", "negotiator"},
+	}
+	if !restart {
+		steps = steps[1:2]
+	}
+	for _, step := range steps {
+		s.did("run %s", strings.Join(step, " "))
+		if s.DryRun {
+			continue
+		}
+		if _, err := s.Tool(ctx, step[0], step[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notLending returns the machines, in order, with a slot whose START does not heed leases. This machine
+// does not count where the file has the line: its slots may not have told yet.
+func (s *Setup) notLending(ctx context.Context) ([]string, error) {
+	out, err := s.Tool(ctx, "condor_status", "-constraint", `SlotType =!= "Dynamic"`, "-af:t", "Machine", "Start")
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for line := range strings.Lines(out) {
+		machine, start, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if machine != "" && !condorconfig.HeedsLeases(start) && !(s.executes && machine == s.host) {
+			missing = append(missing, machine)
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), nil
+}

@@ -1,0 +1,177 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+)
+
+// Setup changes which negotiator works on this machine. The fields are set before.
+type Setup struct {
+	// Tool runs one of HTCondor's tools and returns what it prints.
+	Tool func(ctx context.Context, name string, args ...string) (string, error)
+	// Read reads HTCondor's configuration as it is now, and Check does all that a start would check.
+	Read  func(ctx context.Context) (*condorconfig.Config, error)
+	Check func(ctx context.Context) error
+	// Template is configs/htcondor/backfill.conf, and Program the executable that condor_master is to
+	// start.
+	Template, Program string
+	// UID is the user who runs this.
+	UID int
+	// Patience is how long a negotiator may take until its first cycle has ended.
+	Patience time.Duration
+	// DryRun has everything looked at and told, and nothing changed.
+	DryRun bool
+	// Say is told each step as it is done; nil: nobody is.
+	Say  func(step string)
+	Now  func() time.Time
+	Wait func(ctx context.Context, d time.Duration) error
+
+	path       string // of the file
+	host       string
+	executes   bool // this machine runs jobs, too
+	ownDaemons bool // DC_DAEMON_LIST is set by others
+	report     Report
+}
+
+// To has the negotiators work as a mode wants it. What it returns besides an error tells how far it got.
+func (s *Setup) To(ctx context.Context, m Mode) (Report, error) {
+	s.report = Report{Is: m, DryRun: s.DryRun}
+	err := s.to(ctx, m)
+	if err != nil {
+		s.report.Error = err.Error()
+	}
+	return s.report, err
+}
+
+func (s *Setup) to(ctx context.Context, m Mode) error {
+	c, err := s.Read(ctx)
+	if err == nil {
+		err = s.refuse(c, m)
+	}
+	if err != nil {
+		return cli.Bad(err)
+	}
+	before, was, err := read(s.path)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	list, _ := c.Setting("DC_DAEMON_LIST")
+	s.ownDaemons = list.Value != "" && !s.wrote(list) || strings.Contains(before, "\nDC_DAEMON_LIST = "+ownList)
+	content := s.content(m)
+	s.report.Was, s.report.File, s.report.Lines = was, s.path, inForce(content)
+	one, there, err := s.atWork(ctx, m, time.Time{})
+	if err != nil {
+		return fmt.Errorf("the pool does not answer: is HTCondor up? %w", err)
+	}
+	if !there || before != content {
+		if one, err = s.change(ctx, m, before, content); err != nil {
+			return err
+		}
+	}
+	s.report.Name, s.report.Policy = one.name, one.policy
+	if m == Live {
+		s.report.NotLending, err = s.notLending(ctx)
+	}
+	return err
+}
+
+// inForce returns the lines of the file that set something.
+func inForce(content string) []string {
+	return slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool {
+		return line == "" || strings.HasPrefix(line, "#")
+	})
+}
+
+// change writes the file and has condor_master heed it. If that fails, or no negotiator is at work in
+// time, it puts back what was. An interrupt ends it in the same way.
+func (s *Setup) change(ctx context.Context, m Mode, before, content string) (found, error) {
+	was := s.report.Was
+	if err := s.put(content); err != nil {
+		return found{}, err
+	}
+	err, told := s.sound(ctx, m), false
+	if err != nil {
+		err = cli.Bad(err)
+	} else {
+		var one found
+		if one, err = s.handOver(ctx, was, m); err == nil || s.DryRun {
+			return one, err
+		}
+		told = true
+	}
+	undo := context.WithoutCancel(ctx)
+	wrong := s.put(before)
+	if wrong == nil && told {
+		_, wrong = s.handOver(undo, m, was)
+	}
+	switch {
+	case wrong != nil:
+		err = fmt.Errorf("%w; and to put back what was failed, too: %w", err, wrong)
+	case told:
+		err = fmt.Errorf("%w. All was put back: the %s is at work again", err, titles[was])
+	}
+	return found{}, err
+}
+
+// put replaces the file.
+func (s *Setup) put(content string) error {
+	if content == "" {
+		s.did("remove %s", s.path)
+	} else {
+		s.did("write %s", s.path)
+	}
+	if s.DryRun {
+		return nil
+	}
+	return write(s.path, content)
+}
+
+// sound errs if the configuration with the file is not what it should be.
+func (s *Setup) sound(ctx context.Context, m Mode) error {
+	if m == Stock || s.DryRun {
+		return nil
+	}
+	c, err := s.Read(ctx)
+	if err == nil {
+		err = s.heeded(c, m)
+	}
+	if err == nil {
+		err = s.Check(ctx)
+	}
+	return err
+}
+
+// handOver has condor_master go from one mode to another, as the file says by now, and waits until the
+// negotiators work: those that are started by it, if any are.
+func (s *Setup) handOver(ctx context.Context, was, m Mode) (found, error) {
+	began := s.Now().Truncate(time.Second)
+	since := func(started bool) time.Time {
+		if started {
+			return began
+		}
+		return time.Time{}
+	}
+	restart := pools(was) != pools(m) || was == m && m != Observe
+	if err := s.replace(ctx, restart); err != nil || s.DryRun {
+		return found{}, err
+	}
+	one, err := s.await(ctx, pools(m), since(restart))
+	if err == nil && m == Observe {
+		return s.await(ctx, Observe, since(was != Observe))
+	}
+	return one, err
+}
+
+// pools returns the mode of the negotiator that is the pool's: an observer is beside HTCondor's own.
+func pools(m Mode) Mode {
+	if m == Live {
+		return Live
+	}
+	return Stock
+}

@@ -1,0 +1,158 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+)
+
+// manager is a central manager whose tools only note that they were run. Its negotiator is HTCondor's
+// own, always.
+func manager(t *testing.T) *Setup {
+	t.Helper()
+	folder, now := t.TempDir(), time.Unix(1_700_000_000, 0)
+	template, err := fs.ReadFile(configs.Files(), configs.HTCondor)
+	require.NoError(t, err)
+	program := filepath.Join(folder, "negotiator")
+	require.NoError(t, os.WriteFile(program, nil, 0o755)) //nolint:gosec // it stands for a program
+	return &Setup{
+		Tool: func(_ context.Context, name string, args ...string) (string, error) {
+			if name == "condor_status" && args[0] == "-negotiator" {
+				return "cm.site\t" + now.Format("20060102") + "\tundefined\tundefined\tundefined\n", nil
+			}
+			return "", nil
+		},
+		Read: func(context.Context) (*condorconfig.Config, error) {
+			dump := "DAEMON_LIST = MASTER COLLECTOR NEGOTIATOR STARTD\nCONDOR_IDS = 7.7\nLOCAL_CONFIG_DIR = " + folder + "\n"
+			text, _ := os.ReadFile(filepath.Join(folder, fileName))
+			for line := range strings.Lines(string(text)) {
+				if !strings.HasPrefix(line, "#") && strings.Contains(line, " = ") {
+					dump += line + " # at: " + filepath.Join(folder, fileName) + ", line 1\n"
+				}
+			}
+			return condorconfig.Parse(dump, ""), nil
+		},
+		Check:    func(context.Context) error { return nil },
+		Template: string(template), Program: program, UID: os.Geteuid(), Patience: 5 * time.Second,
+		Now: func() time.Time { return now },
+		Wait: func(ctx context.Context, d time.Duration) error {
+			now = now.Add(d)
+			return ctx.Err()
+		},
+	}
+}
+
+// TestWhoMaySwitch: root and the user that HTCondor runs as; others may look at a dry run.
+func TestWhoMaySwitch(t *testing.T) {
+	for uid, may := range map[int]bool{0: true, 7: true, 8: false} {
+		s := manager(t)
+		s.UID = uid
+		err := s.maySwitch(condorconfig.Parse("CONDOR_IDS = 7.7\n", ""))
+		require.Equal(t, may, err == nil, "%d: %v", uid, err)
+		s.DryRun = true
+		require.NoError(t, s.maySwitch(condorconfig.Parse("CONDOR_IDS = 7.7\n", "")))
+	}
+	s := manager(t)
+	s.UID = 8
+	_, err := s.To(t.Context(), Live)
+	require.ErrorContains(t, err, "run this as root, or as the user that HTCondor runs as")
+	require.Equal(t, cli.BadInput, cli.Code(err))
+	require.NoFileExists(t, s.path)
+}
+
+// TestWhatIsRunnable: condor_master, which may be root, runs no program that others can replace.
+func TestWhatIsRunnable(t *testing.T) {
+	s := manager(t)
+	require.NoError(t, s.runnable())
+	require.NoError(t, os.Chmod(s.Program, 0o757)) //nolint:gosec // that is what is refused
+	require.ErrorContains(t, s.runnable(), "everybody may write to it. Install it where only root can change it")
+	require.NoError(t, os.Chmod(s.Program, 0o755))               //nolint:gosec // it stands for a program
+	require.NoError(t, os.Chmod(filepath.Dir(s.Program), 0o777)) //nolint:gosec // that is what is refused
+	require.ErrorContains(t, s.runnable(), "because of "+filepath.Dir(s.Program)+": everybody may write to it")
+	require.NoError(t, os.Chmod(filepath.Dir(s.Program), 0o700))
+	s.Program += "x"
+	require.ErrorIs(t, s.runnable(), os.ErrNotExist)
+	if os.Geteuid() == 0 {
+		s = manager(t)
+		require.NoError(t, os.Chown(s.Program, 8, 8))
+		require.ErrorContains(t, s.runnable(), "it is another user's")
+	}
+}
+
+// TestTheFile has the template's lines in force that a mode needs, and no others; it tells who wrote it,
+// and whether it is still so.
+func TestTheFile(t *testing.T) {
+	s := manager(t)
+	path := filepath.Join(t.TempDir(), fileName)
+	s.executes = true
+	for _, m := range []Mode{Live, Observe} {
+		var names []string
+		for _, line := range inForce(s.content(m)) {
+			name, _, _ := strings.Cut(line, " = ")
+			names = append(names, name)
+		}
+		require.ElementsMatch(t, s.knobs(m), names, "each of them is in the template")
+		require.NoError(t, write(path, s.content(m)))
+		content, mode, err := read(path)
+		require.NoError(t, err)
+		require.Equal(t, m, mode)
+		require.Equal(t, s.content(m), content)
+	}
+	require.Contains(t, s.content(Live), "\n"+condorconfig.StartLine+"\n")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o644), info.Mode())
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+
+	for _, edited := range []string{s.content(Live) + "X = 1\n", "", "NEGOTIATOR = /x\n", strings.Replace(s.content(Live), "live", "x", 1)} {
+		require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
+		_, _, err = read(path)
+		require.ErrorContains(t, err, "is not as negotiator setup wrote it")
+	}
+	require.NoError(t, write(path, ""))
+	require.NoError(t, write(path, ""), "it is gone already")
+	_, mode, err := read(path)
+	require.NoError(t, err)
+	require.Equal(t, Stock, mode)
+}
+
+// TestInterrupted: whoever interrupts gets back what was, and the error says so.
+func TestInterrupted(t *testing.T) {
+	s := manager(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Say = func(step string) {
+		if step == "run condor_on -daemon negotiator" {
+			cancel()
+		}
+	}
+	r, err := s.To(ctx, Live)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoFileExists(t, s.path)
+	require.Equal(t, err.Error(), r.Error)
+	require.Len(t, r.Did, 8)
+}
+
+// TestCheckFails: a configuration that is wrong is found before anybody is told of the file.
+func TestCheckFails(t *testing.T) {
+	s := manager(t)
+	wrong := errors.New("wrong")
+	s.Check = func(context.Context) error { return wrong }
+	r, err := s.To(t.Context(), Live)
+	require.ErrorIs(t, err, wrong)
+	require.Equal(t, cli.BadInput, cli.Code(err))
+	require.NoFileExists(t, s.path)
+	require.Equal(t, []string{"write " + s.path, "remove " + s.path}, r.Did)
+}
