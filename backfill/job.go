@@ -16,7 +16,8 @@ type Job struct {
 	ID JobID
 	// Submit is when the job came into its queue.
 	Submit Time
-	// Release is the earliest instant at which the job may start; 0: any.
+	// Release is the earliest instant at which the job may start; 0: any. Until then the job waits and
+	// blocks nobody; it may have a reservation from then on.
 	Release Time
 	// Position orders jobs that were submitted in the same second.
 	Position QueuePosition
