@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -65,9 +64,9 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
 
 // atLeast tells whether a version such as "$CondorVersion: 25.4.0 2025-10-31 …" is not before another.
 func atLeast(version string, major, minor int) bool {
-	var is, its int
-	n, _ := fmt.Sscanf(version, "$CondorVersion: %d.%d.", &is, &its)
-	return n == 2 && (is > major || is == major && its >= minor)
+	var first, second int
+	n, _ := fmt.Sscanf(version, "$CondorVersion: %d.%d.", &first, &second)
+	return n == 2 && (first > major || first == major && second >= minor)
 }
 
 // A schedd since 25.11 wants no matches for a user who has more than a fifth of the places in the
@@ -123,12 +122,14 @@ func readRecords(ctx context.Context, q question) (all []record, err error) {
 func (s *schedd) shares(now backfill.Time) (users, projects map[string]*accountant.Room) {
 	users, projects = map[string]*accountant.Room{}, map[string]*accountant.Room{}
 	for _, r := range s.recorded {
-		room, of := &accountant.Room{Jobs: r.jobs}, users
-		room.Why = fmt.Sprintf("its schedd runs no more than %d jobs of %s at once (MaxJobsRunning)", r.jobs, r.name)
+		rooms := users
 		if r.project {
-			of = projects
+			rooms = projects
 		}
-		of[r.name] = room
+		rooms[r.name] = &accountant.Room{
+			Jobs: r.jobs,
+			Why:  fmt.Sprintf("its schedd runs no more than %d jobs of %s at once (MaxJobsRunning)", r.jobs, r.name),
+		}
 	}
 	if s.uploads == 0 {
 		return users, projects
@@ -142,7 +143,7 @@ func (s *schedd) shares(now backfill.Time) (users, projects map[string]*accounta
 			}
 		}
 	}
-	for user, n := range maps.All(transfers) {
+	for user, n := range transfers {
 		most := runs[user] + max(0, s.uploads-n)
 		if known := users[user]; known == nil || most < known.Jobs {
 			users[user] = &accountant.Room{Jobs: most, Why: fmt.Sprintf("%d jobs of %s transfer their input, and its schedd "+
