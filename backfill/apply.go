@@ -6,8 +6,11 @@ import (
 )
 
 // invisible reports whether an event, already applied, leaves nothing to decide: the job that it
-// submits or changes is held, and gave no reservation back.
+// submits, changes or releases is held, and gave no reservation back.
 func (c *Cycle) invisible(e *Event) bool {
+	if e.Kind == Released {
+		return c.s.jobs.Find(e.JobID).phase == held
+	}
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
 	}
@@ -39,6 +42,8 @@ func (c *Cycle) apply(e *Event) {
 		c.change(e)
 	case Submitted:
 		c.submit(e)
+	case Released:
+		c.letStart(e.JobID)
 	case Wake:
 	}
 }
@@ -97,7 +102,7 @@ func (e *Event) place(c *Cycle, jobs []planned) {
 // holdOutgrown holds the waiting jobs that no longer fit even an empty pool, after the slot was
 // lost or shrank.
 func (c *Cycle) holdOutgrown(slot SlotID) {
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		r := c.s.jobs.Find(j.ID)
 		if r.placement != nil || !c.s.profile.MayUse(c.s.Request(j), slot) {
 			continue // it has a place, so it fits; or it could not use the slot anyway
@@ -171,7 +176,7 @@ func (c *Cycle) changePolicy(e *Event) {
 	c.s.queue.forgetPlanned() // until the new policy asks for them
 	c.setFreed(freedLog{})    // the new policy has to ask for a log of its own
 	e.Freed = e.Guarantees && c.s.planned.Len() > 0
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		c.inherit(j, gave)
 		if c.s.jobs.Find(j.ID).placement == nil {
 			e.Displaced = append(e.Displaced, j)

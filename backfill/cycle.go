@@ -64,9 +64,13 @@ func (c *Cycle) Next() (e Event, more bool) {
 	return Event{}, false
 }
 
-// Queue iterates over the waiting jobs in the queue's order. The loop may start jobs, hold them and
-// reserve for them.
-func (c *Cycle) Queue() iter.Seq[*Job] {
+// Queue iterates, in the queue's order, over the waiting jobs that may start; see [Job.Release]. The
+// loop may start jobs, hold them and reserve for them.
+func (c *Cycle) Queue() iter.Seq[*Job] { return c.released(c.Waiting()) }
+
+// Waiting iterates over all waiting jobs in the queue's order, also over those that may not start
+// yet. The loop may start jobs, hold them and reserve for them.
+func (c *Cycle) Waiting() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		if first := c.s.queue.order.first(); first != nil {
 			if at := *first; yield(at.job) {
@@ -102,8 +106,11 @@ func (c *Cycle) Due() []*Job {
 func (c *Cycle) Capacity() Vector { return c.s.capacity }
 
 // FitsNow returns a placement where the job fits from now through its estimate, beside all running
-// jobs and all other reservations; ok is false if there is none.
+// jobs and all other reservations; ok is false if there is none, or if the job may not start yet.
 func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
+	if c.early(j) {
+		return nil, false
+	}
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
 		return c.s.profile.Place(c.s.Request(j), c.round.Now)
@@ -118,11 +125,12 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	return at, ok
 }
 
-// Earliest returns the earliest start of the job that is not before notBefore, and its placement
-// then, as if the job had no reservation. If the job has one that is not before notBefore, and no
-// start is earlier, Earliest returns the reservation, with the same slots. ok is false if the job
-// fits at no time.
+// Earliest returns the earliest start of the job that is neither before notBefore nor before the
+// job may start, and its placement then, as if the job had no reservation. If the job has one that
+// is not before notBefore, and no start is earlier, Earliest returns the reservation, with the same
+// slots. ok is false if the job fits at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
+	notBefore = max(notBefore, j.Release)
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
 		return c.s.profile.EarliestFit(c.s.Request(j), notBefore)
@@ -164,6 +172,10 @@ func (c *Cycle) Start(j *Job, at Placement) {
 		return
 	}
 	now := c.round.Now
+	if c.early(r.job) {
+		c.fail("start job %d: it may not start before %d, and it is %d", j.ID, r.job.Release, now)
+		return
+	}
 	former := *r // r is of the new record once that is set
 	next := former
 	next.phase, next.placement, next.lifted = running, at, CauseNone
@@ -204,6 +216,10 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	if start < c.round.Now || start > Forever {
 		c.fail("reserve for job %d: the start at %d is not between now (%d) and the end of time", j.ID, start,
 			c.round.Now)
+		return
+	}
+	if start < r.job.Release {
+		c.fail("reserve for job %d: the start at %d is before %d, its earliest", j.ID, start, r.job.Release)
 		return
 	}
 	if r.placement != nil && r.start == start && r.placement.Equal(at) {

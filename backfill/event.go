@@ -26,11 +26,12 @@ const (
 	Submitted                            // a job arrived
 	Wake                                 // a planned start or a time that the policy asked for has come
 	Found                                // a job runs that the host did not start, or not as the host has it recorded
+	Released                             // a waiting job may start from now on, see Job.Release
 )
 
 var eventNames = [...]string{
 	"", "policy changed", "slot added", "completed", "slot lost", "slot changed",
-	"start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found",
+	"start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found", "released",
 }
 
 func (k EventKind) String() string {
@@ -54,7 +55,7 @@ func (k EventKind) class() EventKind {
 // Event is one thing that happened. Which fields count depends on its kind.
 type Event struct {
 	Kind EventKind
-	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged and Removed.
+	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged, Removed and Released.
 	JobID JobID
 	// Job is the job that arrives (Submitted), replaces one of the same ID
 	// (Changed), or runs, known before or not (Found), and Key its place in the
@@ -94,7 +95,7 @@ type Event struct {
 // concerns returns the ID of the job that the event is about, or false if it is about none.
 func (e *Event) concerns() (JobID, bool) {
 	switch e.Kind {
-	case Completed, StartFailed, EstimateChanged, Removed:
+	case Completed, StartFailed, EstimateChanged, Removed, Released:
 		return e.JobID, true
 	case Changed, Submitted, Found:
 		if e.Job != nil {

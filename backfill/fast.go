@@ -13,17 +13,16 @@ type Fast struct{ c *Cycle }
 // Round returns the round that the cycle was opened with.
 func (f Fast) Round() Round { return f.c.round }
 
-// Behind iterates over the waiting jobs that come after j in the queue's order; over none if there
-// is no job j.
+// Behind iterates over the jobs of [Cycle.Queue] that come after j; over none if there is no job j.
 func (f Fast) Behind(j *Job) iter.Seq[*Job] {
 	c := f.c
-	return func(yield func(*Job) bool) {
+	return c.released(func(yield func(*Job) bool) {
 		r, ok := c.s.jobs.Get(j.ID)
 		if !ok {
 			return
 		}
 		c.walk(queued{r.key, r.job}, yield)
-	}
+	})
 }
 
 // Planned lists the jobs that have a reservation, by planned start, then submit time and queue
@@ -38,12 +37,15 @@ func (f Fast) Planned() []*Job {
 	return jobs
 }
 
-// EarliestBefore returns the earliest start of the job that is not before notBefore and is before
-// limit, and its placement then, as if the job had no reservation; ok is false if there is none.
+// EarliestBefore returns the earliest start of the job that is not before notBefore, nor before the
+// job may start, and is before limit, and its placement then, as if the job had no reservation; ok is false if there is none.
 func (f Fast) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Placement, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
 	if r == nil {
+		return 0, nil, false
+	}
+	if notBefore = max(notBefore, r.job.Release); notBefore >= limit {
 		return 0, nil, false
 	}
 	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.Request(r.job), notBefore, limit) })
@@ -55,7 +57,7 @@ func (f Fast) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Plac
 func (f Fast) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
-	if r == nil {
+	if r == nil || start < r.job.Release {
 		return nil, false
 	}
 	ask := func() { at, ok = c.s.profile.Place(c.s.Request(r.job), start) }

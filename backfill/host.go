@@ -152,7 +152,7 @@ func (h *Host) rank(p Planning) {
 
 // Decide lets the policy decide one round and returns the decision. The events may come in any
 // order. The host adds the events that follow from the passing of time: overruns, also of jobs that
-// are found, and planned starts that were missed. A found job whose expected end is not after now
+// are found, planned starts that were missed, and jobs that may start from now on. A found job whose expected end is not after now
 // gets a later one. An error means that the round contradicts itself or the state, that the context
 // ended, or that the fallback failed too; the state is then unchanged.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
@@ -175,6 +175,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	}
 	r.Events = append(r.Events, h.State.elapsed(&r)...)
 	r.Events = append(r.Events, h.State.rematched(&r)...)
+	r.Events = append(r.Events, h.State.comeOfAge(&r)...)
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
 			e.Key = h.key(e.Job, at) // invalid jobs have no key; the round will be refused

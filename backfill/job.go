@@ -16,6 +16,9 @@ type Job struct {
 	ID JobID
 	// Submit is when the job came into its queue.
 	Submit Time
+	// Release is the earliest instant at which the job may start; 0: any. Until then the job waits and
+	// blocks nobody; it may have a reservation from then on.
+	Release Time
 	// Position orders jobs that were submitted in the same second.
 	Position QueuePosition
 	// Nodes is the number of chunks: 1, or more for a gang, whose chunks start together (HTCondor's
@@ -114,6 +117,8 @@ func (j *Job) validate(resources int) error {
 		return fmt.Errorf("job %d: estimate of %d s for when it runs: must be from 0 to %d", j.ID, j.Running, MaxTime)
 	case j.Limit < 0 || j.Limit > MaxTime:
 		return fmt.Errorf("job %d: limit of %d s: must be from 0 to %d", j.ID, j.Limit, MaxTime)
+	case j.Release < 0 || j.Release > MaxTime:
+		return fmt.Errorf("job %d: may not start before %d: must be from 0 to %d", j.ID, j.Release, MaxTime)
 	case len(j.Request) != resources:
 		return fmt.Errorf("job %d: asks for %d resources, the pool has %d", j.ID, len(j.Request), resources)
 	}

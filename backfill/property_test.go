@@ -28,7 +28,10 @@ type pool struct {
 
 func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	t.Helper()
-	if seed%4 == 3 {
+	switch seed % 4 {
+	case 2:
+		seed += conformance.Deferred
+	case 3:
 		seed += conformance.Partitioned
 	}
 	p := &pool{t: t, driver: conformance.NewDriver(seed)}
@@ -197,7 +200,10 @@ func TestSameSeedSameDecisions(t *testing.T) {
 				order := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
 					d := conformance.NewDriver(seed)
-					if seed%4 == 3 {
+					switch seed % 4 {
+					case 1:
+						d = conformance.NewDriver(conformance.Deferred + seed)
+					case 3:
 						d = conformance.NewDriver(conformance.Partitioned + seed)
 					}
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2

@@ -35,7 +35,7 @@ type queue struct {
 const maxGrown = 2048
 
 // shape lists the waiting jobs with equal requests and candidates, by estimate: those that have a
-// reservation have the length Forever.
+// reservation, or may not start yet, have the length Forever.
 type shape struct {
 	like  *Job // one that has or had the shape
 	jobs  jobTree
@@ -82,10 +82,10 @@ func (q *queue) grow(at Placement) {
 func (q *queue) forgetSweep() { q.swept, q.grown = false, q.grown[:0] }
 
 // add lists a waiting job.
-func (q *queue) add(e queued, reserved bool) {
+func (q *queue) add(e queued, aside bool) {
 	q.order.set(q.owner, listed{queued: e})
-	if reserved || len(q.joined) == maxJoined {
-		q.reserve(e, reserved)
+	if aside || len(q.joined) == maxJoined {
+		q.reserve(e, aside)
 	} else {
 		q.joined = append(q.joined, e)
 	}
@@ -112,27 +112,27 @@ func (q *queue) unlisted(j *Job) bool {
 	return i >= 0
 }
 
-// reserve notes whether a waiting job has a reservation.
-func (q *queue) reserve(e queued, reserved bool) {
+// reserve notes whether a waiting job has a reservation or may not start yet.
+func (q *queue) reserve(e queued, aside bool) {
 	q.unlisted(e.job)
 	length := e.job.Estimate
-	if reserved {
+	if aside {
 		length = Forever
 	}
 	s := &q.shapes[q.shape(e.job)]
 	s.jobs.set(q.owner, listed{e, length})
-	s.least, s.fresh, s.longest = s.jobs.least(), s.fresh || !reserved, max(s.longest, e.job.Estimate)
+	s.least, s.fresh, s.longest = s.jobs.least(), s.fresh || !aside, max(s.longest, e.job.Estimate)
 }
 
 // rekey gives a waiting job another place in the queue's order.
-func (q *queue) rekey(old, now queued, reserved bool) {
+func (q *queue) rekey(old, now queued, aside bool) {
 	q.list()
 	s := &q.shapes[q.shape(now.job)]
 	fresh := s.fresh
 	s.jobs.remove(q.owner, old)
 	q.order.remove(q.owner, old)
 	q.order.set(q.owner, listed{queued: now})
-	q.reserve(now, reserved)
+	q.reserve(now, aside)
 	s.fresh = fresh
 }
 

@@ -17,9 +17,11 @@ const (
 	HeldBack
 	// Unpromised: the job waits beyond the depth of the plan.
 	Unpromised
+	// Early: the job has no reservation, and may not start yet.
+	Early
 )
 
-var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits"}
+var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits", "waits"}
 
 func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
@@ -32,8 +34,11 @@ type Reason struct {
 	// Latest is the guaranteed latest start; it is valid only if Promised.
 	Latest   Time
 	Promised bool
-	// Behind is set for Waits: the job at the head of the queue, or nil if it is this job.
+	// Behind is set for Waits: the first job of the queue that may start, or nil if it is this job.
 	Behind *Job
+	// NotBefore is the job's earliest start while that is in the future, else 0. It does not depend on
+	// the kind.
+	NotBefore Time
 	// Text is set for HeldBack, as the reason given when the job was held, and for Unpromised.
 	Text string
 }
@@ -50,6 +55,9 @@ func (s *State) Reason(id JobID) (Reason, bool) {
 // reason makes a reason.
 func (s *State) reason(r *record) Reason {
 	reason := Reason{At: r.start, Placement: r.placement, Latest: r.guarantee, Promised: r.promised}
+	if r.early {
+		reason.NotBefore = r.job.Release
+	}
 	switch {
 	case r.phase == running:
 		reason.Why = Runs
@@ -59,9 +67,11 @@ func (s *State) reason(r *record) Reason {
 		reason.Why = Reserved
 	case s.limited():
 		reason.Why, reason.Text = Unpromised, noPromise(s.ahead(r), s.planning.Depth)
+	case r.early:
+		reason.Why = Early
 	default:
 		reason.Why = Waits
-		if first := s.queue.order.first(); first != nil && first.job != r.job {
+		if first := s.firstReleased(); first != nil && first.job != r.job {
 			reason.Behind = first.job
 		}
 	}
@@ -79,7 +89,12 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		if r.Promised {
 			text += fmt.Sprintf(", guaranteed by %d", r.Latest)
 		}
+		if r.NotBefore != 0 {
+			text += fmt.Sprintf("; may not start before %d", r.NotBefore)
+		}
 		return text
+	case Early:
+		return fmt.Sprintf("may not start before %d", r.NotBefore)
 	case HeldBack:
 		return "held: " + r.Text
 	case Unpromised:

@@ -118,10 +118,10 @@ func (c *Cycle) keepGuarantee(r *record) error {
 	return nil
 }
 
-// overtakes reports whether a job that comes before the started one still waits. "Before" is by the
+// overtakes reports whether a job that comes before the started one still waits, and could start. "Before" is by the
 // queue's order or, if the policy gives guarantees, by submit time and queue position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
-	first, last := c.s.queue.order.first(), c.s.queue.order.last()
+	first, last := c.s.firstReleased(), c.s.queue.order.last()
 	if first == nil {
 		return false
 	}
@@ -129,7 +129,7 @@ func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 		return first.compare(&queued{s.key, s.Job}) < 0
 	}
 	c.s.queue.order.ascend(nil, func(q queued) bool {
-		overtakes = Compare(q.job, s.Job) < 0
+		overtakes = !c.early(q.job) && Compare(q.job, s.Job) < 0
 		return !overtakes
 	})
 	return overtakes

@@ -2,7 +2,7 @@ package backfill
 
 import "iter"
 
-// plannedJobs lists the jobs of a shape that have reservations, by estimate and by planned start. On
+// plannedJobs lists the jobs of a shape that have reservations and may start, by estimate and by planned start. On
 // one slot a job can start now if what it asks for is free until its end or until its planned start,
 // as from then on it may use its own place. So a pass over the queue finds those that can start
 // without a look at the others.
@@ -118,7 +118,8 @@ func (c *Cycle) fitsEarly(l *lane) (fits bool) {
 	return fits
 }
 
-// plannedFor returns a job's planned start; Forever if it does not wait or has no reservation.
+// plannedFor returns a job's planned start; Forever if it does not wait, has no reservation, or may
+// not start yet.
 func (c *Cycle) plannedFor(j *Job) Time {
 	if r := c.s.jobs.Find(j.ID); r != nil && r.reserved() {
 		return r.start
@@ -126,8 +127,8 @@ func (c *Cycle) plannedFor(j *Job) Time {
 	return Forever
 }
 
-// reserved reports whether the record is that of a waiting job with a reservation.
-func (r *record) reserved() bool { return r.in(waiting) && r.placement != nil }
+// reserved reports whether the record is that of a waiting job with a reservation that may start.
+func (r *record) reserved() bool { return r.in(waiting) && r.placement != nil && !r.early }
 
 // listPlanned lists by shape the jobs with reservations, unless they are. From then on every change
 // of a job changes the lists.
@@ -137,7 +138,9 @@ func (s *State) listPlanned() {
 	}
 	s.queue.plans = true
 	s.planned.Scan(func(p planned) bool {
-		s.queue.plan(s.jobs.Find(p.job.ID))
+		if r := s.jobs.Find(p.job.ID); r.reserved() {
+			s.queue.plan(r)
+		}
 		return true
 	})
 }

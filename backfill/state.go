@@ -45,6 +45,7 @@ type record struct {
 	lifted    Cause // why the guarantee does not bind in this round
 	promised  bool  // there is a guarantee
 	alone     bool  // no other job waited when it arrived
+	early     bool  // it waits and may not start yet; set by State.set
 }
 
 // in reports whether the record is that of a job, and the job is in the phase.
@@ -71,6 +72,7 @@ func NewState(resources []string, rule profile.Rule) *State {
 		planned:   new(calendar),
 		running:   newJobList(),
 		held:      newJobList(),
+		early:     newJobList(),
 		beyond:    newJobList(),
 	}}
 }
@@ -88,12 +90,13 @@ func (s *State) Clone() *State {
 	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = &table{s.jobs.Copy()}, s.queue.Copy(), s.held.Copy()
 	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
+	c.early = s.early.Copy()
 	return &c
 }
 
 // NextWake returns the next instant at which the host must open a cycle even if nothing happens: a
-// planned start, an expected end, or a time that the policy asked for. It is Forever if there is
-// none.
+// planned start, an expected end, the earliest start of a job, or a time that the policy asked for.
+// It is Forever if there is none.
 func (s *State) NextWake() Time {
 	next := Forever
 	if p, ok := s.planned.Min(); ok {
@@ -101,6 +104,9 @@ func (s *State) NextWake() Time {
 	}
 	if p, ok := s.running.Min(); ok {
 		next = min(next, s.jobs.Find(p.job.ID).end)
+	}
+	if first, ok := s.early.Min(); ok {
+		next = min(next, first.job.Release)
 	}
 	if len(s.wakes) > 0 {
 		next = min(next, s.wakes[0])
@@ -143,6 +149,7 @@ func (s *State) Job(id JobID) *Job {
 // through here, so setting that again undoes it. With mustFit, set returns an error and changes
 // nothing if the new place is not free once the old one is given back.
 func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
+	now.early = now.in(waiting) && now.job.Release > s.now
 	s.jobs.Set(id, now, old)
 	if old.sameSpan(now) {
 		s.relist(old, now)
@@ -158,21 +165,22 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
 		s.requeue(old, now)
-	} else if old.phase == waiting && (old.placement == nil) != (now.placement == nil) {
-		s.queue.reserve(queued{now.key, now.job}, now.placement != nil)
+	} else if old.phase == waiting && old.aside() != now.aside() {
+		s.queue.reserve(queued{now.key, now.job}, now.aside())
 	}
 	if listed && now.reserved() {
 		s.queue.plan(now)
 	}
 	s.followBeyond(old, now)
+	s.followEarly(old, now)
 	return nil
 }
 
 // requeue updates the queue and the index of the held jobs.
 func (s *State) requeue(old, now *record) {
 	if old.job == now.job && old.phase == waiting && now.phase == waiting {
-		s.queue.rekey(queued{old.key, old.job}, queued{now.key, now.job}, now.placement != nil)
-		if old.placement != nil && now.placement == nil {
+		s.queue.rekey(queued{old.key, old.job}, queued{now.key, now.job}, now.aside())
+		if old.aside() && !now.aside() {
 			s.queue.reserve(queued{now.key, now.job}, false)
 		}
 		s.queueChanges += 2
@@ -183,7 +191,7 @@ func (s *State) requeue(old, now *record) {
 		s.queueChanges++
 	}
 	if now.in(waiting) {
-		s.queue.add(queued{now.key, now.job}, now.placement != nil)
+		s.queue.add(queued{now.key, now.job}, now.aside())
 		s.queueChanges++
 	}
 	if old.in(held) {

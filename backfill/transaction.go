@@ -217,6 +217,7 @@ func (t *Transaction) Rollback() {
 		return
 	}
 	c := t.Cycle
+	c.s.now = c.before // who may start yet is by this instant
 	for _, u := range slices.Backward(c.undo) {
 		if u.do != nil {
 			u.do()
@@ -224,7 +225,6 @@ func (t *Transaction) Rollback() {
 			_ = c.s.set(u.job, cmp.Or(u.old, new(record)), false, new(record))
 		}
 	}
-	c.s.now = c.before
 	c.s.queue.forgetSweep() // it was at the cycle's instant, and the next may be an earlier one
 	t.end(errRolledBack)
 }

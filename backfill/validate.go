@@ -160,6 +160,13 @@ func (s *State) validateEvent(e *Event, now Time, with *there) error {
 		if r == nil {
 			return fmt.Errorf("job %d is unknown", e.JobID)
 		}
+	case Released:
+		switch {
+		case r == nil || !r.early:
+			return fmt.Errorf("job %d does not wait for its earliest start", e.JobID)
+		case r.job.Release > now:
+			return fmt.Errorf("job %d may not start before %d: it is %d", e.JobID, r.job.Release, now)
+		}
 	case Changed, Submitted:
 		return s.validateSpec(e, with)
 	case Found:

@@ -25,12 +25,13 @@ type View struct {
 	capacity   Vector // of the slots that are up
 	wakes      []Time // ascending
 
-	// The jobs by ID, and five sorted indexes of them. All are copied on write.
+	// The jobs by ID, and six sorted indexes of them. All are copied on write.
 	jobs    *table
 	queue   *queue    // waiting, by the queue's order
 	planned *calendar // waiting with a place, by planned start
 	running *jobList  // by expected end
 	held    *jobList  // out of the queue, by their former position in it
+	early   *jobList  // waiting and may not start yet, by the earliest start
 	beyond  *jobList  // see Fast.Beyond; empty unless the active policy gives guarantees
 
 	freed freedLog // what jobs gave back recently

@@ -65,6 +65,7 @@ func TestBinariesConform(t *testing.T) {
 			pools := thorough.Cases(3, 6)
 			backfilltest.Conform(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformPartitioned(t, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformDeferred(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			if spec.PlanDepth {
 				backfilltest.ConformShallow(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			}

@@ -201,7 +201,8 @@ func (n *Negotiator) addSlots(slots []*Slot, bundles []*Bundle) (newAttributes b
 // inCoreTerms returns a job as policies see it, with its predicted run times.
 func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *backfill.Job {
 	j := &backfill.Job{
-		ID: job.ID, Submit: job.Submit, Position: job.Position, Nodes: job.Nodes, Request: cluster.Request,
+		ID: job.ID, Submit: job.Submit, Release: job.Release, Position: job.Position, Nodes: job.Nodes,
+		Request:    cluster.Request,
 		Candidates: cluster.ID, Labels: job.Labels, Whole: len(n.inventory.bundles) > 0,
 	}
 	n.predictions.plan(j, job)

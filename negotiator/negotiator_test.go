@@ -252,6 +252,8 @@ func TestTheClockIsOnlyForTook(t *testing.T) {
 func TestRefusedDeltasLeaveTheScheduleAsItWas(t *testing.T) {
 	unreadable, empty, long := newJob(t, 7, 1, ""), newJob(t, 7, 1, ""), newJob(t, 7, 1, "")
 	unreadable.Ad, empty.Nodes, long.Limit = ad(t, `RequestCpus = "many"`), 0, backfill.MaxTime+1
+	late := newJob(t, 7, 1, "")
+	late.Release = backfill.MaxTime + 1
 	narrow, negative := newSlot(t, "b", 1, ""), newSlot(t, "b", 1, "")
 	narrow.Capacity, negative.Capacity = backfill.Vector{1}, backfill.Vector{1, -1}
 	b := newSlot(t, "b", 1, `Requirements = TARGET.Owner == "eve"`)
@@ -307,6 +309,11 @@ func TestRefusedDeltasLeaveTheScheduleAsItWas(t *testing.T) {
 		}, `job 1.7: RequestCpus is "many"`},
 		{"no chunks", Delta{Now: 3, Submitted: []*Job{empty}}, "job 1.7: 0 chunks"},
 		{"a limit beyond all bounds", Delta{Now: 3, Submitted: []*Job{long}}, "job 1.7: estimate 10, limit"},
+		{
+			"an earliest start beyond all bounds",
+			Delta{Now: 3, Submitted: []*Job{late}},
+			"job 1.7: may not start before 1099511627777: must be from 0 to 1099511627776",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := func(disturb bool) (backfill.Snapshot, []string) {

@@ -165,9 +165,11 @@ const (
 
 // Job is a job as the pool advertises it.
 type Job struct {
-	ID       backfill.JobID
-	Name     string // as users know it, such as 7.0
-	Submit   backfill.Time
+	ID     backfill.JobID
+	Name   string // as users know it, such as 7.0
+	Submit backfill.Time
+	// Release is the earliest instant at which the job may start; 0: any.
+	Release  backfill.Time
 	Position backfill.QueuePosition
 	// Nodes is the number of chunks.
 	Nodes int

@@ -235,6 +235,8 @@ func (s Schema) check(j *Job, request backfill.Vector) error {
 		return fmt.Errorf("%d chunks: must be from 1 to %d", j.Nodes, backfill.MaxChunks)
 	case j.Estimate < 0 || j.Estimate > backfill.MaxTime || j.Limit < 0 || j.Limit > backfill.MaxTime:
 		return fmt.Errorf("estimate %d, limit %d: must be from 0 to %d", j.Estimate, j.Limit, int64(backfill.MaxTime))
+	case j.Release < 0 || j.Release > backfill.MaxTime:
+		return fmt.Errorf("may not start before %d: must be from 0 to %d", j.Release, int64(backfill.MaxTime))
 	}
 	tooMuch := func(amount int64) bool { return amount > backfill.MaxAmount/int64(j.Nodes) }
 	if request != nil && !slices.ContainsFunc(request, tooMuch) {

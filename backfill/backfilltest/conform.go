@@ -42,6 +42,17 @@ func ConformShallow(t *testing.T, pools, rounds int, decider func(t *testing.T) 
 	}
 }
 
+// ConformDeferred is [Conform] with jobs that may not start at once, every other time with plans of a
+// small depth if the policy follows one.
+func ConformDeferred(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		conform(t, conformance.Deferred+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

@@ -33,7 +33,7 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 			t.compressOnce(c)
 			continue
 		}
-		again := e.Freed || t.DC && e.Kind == backfill.Completed
+		again := e.Freed || t.DC && (e.Kind == backfill.Completed || e.Kind == backfill.Released)
 		for again {
 			again = t.DC && t.fill(c) || !t.DC && t.compress(c)
 		}
@@ -69,7 +69,7 @@ func allWithin(c *backfill.Cycle, e *backfill.Event) bool {
 		}
 	}
 	p := c.State().Planning()
-	return e.Kind != backfill.PolicyChanged && !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Queue())) <= p.Depth)
+	return e.Kind != backfill.PolicyChanged && !p.Reorder && (p.Depth == 0 || len(slices.Collect(c.Waiting())) <= p.Depth)
 }
 
 // beyond returns the waiting jobs without a reservation, in the order in which they enter the plan.
@@ -83,7 +83,7 @@ func beyond(c *backfill.Cycle) []*backfill.Job {
 
 // unplanned returns the waiting jobs without a reservation, in the queue's order.
 func unplanned(c *backfill.Cycle) []*backfill.Job {
-	return slices.DeleteFunc(slices.Collect(c.Queue()), func(j *backfill.Job) bool {
+	return slices.DeleteFunc(slices.Collect(c.Waiting()), func(j *backfill.Job) bool {
 		_, _, planned := c.Reservation(j)
 		return planned
 	})
@@ -126,7 +126,7 @@ func (t Textbook) compressOnce(c *backfill.Cycle) {
 // compress moves the reservation of the first job in the queue that can start earlier than planned,
 // and reports whether there was one.
 func (t Textbook) compress(c *backfill.Cycle) bool {
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		planned, _, has := c.Reservation(j)
 		if start, at, ok := t.earliest(c, j); has && ok && start < planned {
 			c.Reserve(j, start, at)
@@ -139,7 +139,7 @@ func (t Textbook) compress(c *backfill.Cycle) bool {
 // fill is one pass of dc over the queue: it moves to now the reservation of each job that can start
 // now, and reports whether it moved one.
 func (t Textbook) fill(c *backfill.Cycle) (moved bool) {
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		planned, _, has := c.Reservation(j)
 		if !has || planned <= c.Now() {
 			continue
@@ -161,7 +161,7 @@ func (t Textbook) advance(c *backfill.Cycle, arrived *backfill.Job) {
 		return
 	}
 	limit += arrived.Estimate
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		if j == arrived {
 			return
 		}

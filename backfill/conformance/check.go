@@ -14,6 +14,7 @@ func (r *Run) Check(promises ...Promise) {
 	r.snap = r.Host.State.Snapshot()
 	r.follow()
 	r.capacity()
+	r.released()
 	r.bundles()
 	r.promised()
 	r.head()
@@ -126,6 +127,22 @@ func (r *Run) capacity() {
 	}
 }
 
+// released reports jobs that start, or are planned to start, before their earliest start. A job that
+// was found running has started somewhere else.
+func (r *Run) released() {
+	for _, s := range r.decision.Started {
+		if s.Job.Release > r.decision.Now {
+			r.find(Released, s.Job, "job %d starts, and may not start before %d", s.Job.ID, s.Job.Release)
+		}
+	}
+	for _, j := range r.snap.Jobs {
+		if !j.Running && j.Placement != nil && j.Start < j.Job.Release {
+			r.find(Released, j.Job, "job %d is planned for %d, and may not start before %d", j.Job.ID, j.Start,
+				j.Job.Release)
+		}
+	}
+}
+
 // promised updates the run's own record of the guarantees, and reports starts and broken guarantees
 // that contradict it.
 func (r *Run) promised() {
@@ -179,7 +196,8 @@ func (r *Run) guarantee(j backfill.JobState) {
 }
 
 // head reports jobs that wait without need: a job whose planned start has come; and, if the policy
-// gives no guarantees, a job at the head of the queue that fits beside the running jobs.
+// gives no guarantees, a job at the head of the queue that fits beside the running jobs, and
+// beside what is reserved for jobs before it that may not start yet.
 func (r *Run) head() {
 	for _, j := range r.snap.Jobs {
 		if !j.Running && j.Placement != nil && j.Start <= r.snap.Now {
@@ -189,7 +207,21 @@ func (r *Run) head() {
 	if r.snap.Guarantees {
 		return
 	}
-	if queue := r.queue(); len(queue) > 0 && r.idle(false).fits(queue[0].Job, r.snap.Now) {
+	queue := r.queue()
+	if len(queue) == 0 {
+		return
+	}
+	idle := r.idle(false)
+	for _, j := range r.waiting() {
+		if before(j, queue[0]) >= 0 {
+			break
+		}
+		if slices.ContainsFunc(r.decision.Started, predicted) { // which may have made its reservation void
+			return
+		}
+		idle.take(j, 1)
+	}
+	if idle.fits(queue[0].Job, r.snap.Now) {
 		r.find(HeadStarts, queue[0].Job, "job %d at the head of the queue could start and waits", queue[0].Job.ID)
 	}
 }

@@ -7,5 +7,6 @@
 // [Rule] lists the rules. Most are mandatory; some are advice, which a policy may have reasons not
 // to follow. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
 // pool by itself, for tests that compare two ways to run the same policy. A seed with [Partitioned]
-// gives a pool with bundles, one with [Shallow] a plan of a small depth.
+// gives a pool with bundles, one with [Shallow] a plan of a small depth, one with [Deferred] jobs
+// that may not start at once.
 package conformance

@@ -25,6 +25,7 @@ type Driver struct {
 	// combined with Exact.
 	Predicted bool
 
+	deferred  bool // some jobs have an earliest start, see Deferred
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -36,10 +37,13 @@ type Driver struct {
 	started   bool
 }
 
+// Deferred is added to a seed to give some jobs an earliest start after their arrival.
+const Deferred uint64 = 1 << 52
+
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
-// [Partitioned], the pool also has bundles.
+// [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once.
 func NewDriver(seed uint64) *Driver {
-	d := &Driver{random: rand.New(rand.NewPCG(seed, 1))}
+	d := &Driver{random: rand.New(rand.NewPCG(seed, 1)), deferred: seed&Deferred != 0}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{
@@ -307,6 +311,9 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 	}
 	if d.Predicted && j.ID%2 == 0 {
 		j.Running = 1 + backfill.Time(j.ID*13%30)
+	}
+	if d.deferred && d.random.IntN(3) == 0 {
+		j.Release = max(0, now-5+backfill.Time(d.random.IntN(40)))
 	}
 	d.describe(j)
 	d.nextJob++

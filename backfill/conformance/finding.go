@@ -21,6 +21,8 @@ const (
 	// Guaranteed: every job within the depth of the plan has a guarantee and starts no later, unless
 	// it was reported broken, with a cause. A policy that declares no guarantees gives none.
 	Guaranteed Rule = "guaranteed"
+	// Released: no job starts, or is planned to start, before its earliest start.
+	Released Rule = "released"
 	// Started: a job that is planned for now is started.
 	Started Rule = "started"
 	// Restored: the state restored from its snapshot is the same state.

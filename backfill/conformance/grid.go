@@ -41,8 +41,11 @@ func (g *grid) take(j backfill.JobState, n int64) {
 }
 
 // fits reports whether the job could run from start on for its estimate, or until the end of the
-// grid.
+// grid; it never does before the job's earliest start.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
+	if start < j.Release {
+		return false
+	}
 	if j.Whole {
 		return slices.ContainsFunc(g.snap.Candidates[j.Candidates].Candidates.Bundles, func(id backfill.BundleID) bool {
 			return !slices.ContainsFunc(g.snap.Bundles[id].Slots, func(slot backfill.SlotID) bool {
@@ -88,8 +91,13 @@ func (r *Run) idle(reservations bool) *grid {
 	return g
 }
 
-// queue returns the waiting jobs in the queue's order.
-func (r *Run) queue() (waiting []backfill.JobState) {
+// queue returns the waiting jobs that may start, in the queue's order.
+func (r *Run) queue() []backfill.JobState {
+	return slices.DeleteFunc(r.waiting(), func(j backfill.JobState) bool { return j.Job.Release > r.snap.Now })
+}
+
+// waiting returns all waiting jobs in the queue's order.
+func (r *Run) waiting() (waiting []backfill.JobState) {
 	for _, j := range r.snap.Jobs {
 		if !j.Running && j.Held == "" {
 			waiting = append(waiting, j)

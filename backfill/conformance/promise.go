@@ -80,7 +80,8 @@ func NoneFitsIdly(r *Run) {
 
 // HeadOnTime is EASY's promise: the job at the head of the queue has a reservation, and never
 // starts later than planned when it came to the head. It is checked only in pools where estimates
-// are right, nothing fails and the order does not change (see [Driver]).
+// are right, nothing fails and the order does not change (see [Driver]), and of jobs at the head of
+// all that wait: one before them that may not start yet comes first once it may.
 func HeadOnTime(r *Run) {
 	if !r.Driver.Exact {
 		return
@@ -95,6 +96,9 @@ func HeadOnTime(r *Run) {
 		return
 	}
 	first := queue[0]
+	if r.waiting()[0].Job != first.Job {
+		return
+	}
 	latest, known := r.headPlan[first.Job.ID]
 	switch {
 	case first.Placement == nil:
@@ -114,7 +118,7 @@ func Tight(r *Run) {
 		return
 	}
 	const ahead = 40 // seconds from now within which planned starts are checked
-	soon := slices.DeleteFunc(r.queue(), func(j backfill.JobState) bool { return j.Start > r.snap.Now+ahead })
+	soon := slices.DeleteFunc(r.waiting(), func(j backfill.JobState) bool { return j.Start > r.snap.Now+ahead })
 	g := newGrid(r.snap, ahead+longest)
 	for _, j := range r.snap.Jobs {
 		g.take(j, 1)
@@ -135,13 +139,13 @@ func TightOnOneSlot(r *Run) {
 	}
 }
 
-// Filled is dc's promise: after a completion, in a round without arrivals, no waiting job could
-// start now beside the other jobs' places.
+// Filled is dc's promise: after a completion, or when a job's earliest start has come, in a round
+// without arrivals, no waiting job could start now beside the other jobs' places.
 func Filled(r *Run) {
 	has := func(kind backfill.EventKind) bool {
 		return slices.ContainsFunc(r.round.Events, func(e backfill.Event) bool { return e.Kind == kind })
 	}
-	if has(backfill.Completed) && !has(backfill.Submitted) && r.Driver.calm() {
+	if (has(backfill.Completed) || has(backfill.Released)) && !has(backfill.Submitted) && r.Driver.calm() {
 		NoneFits(r)
 	}
 }

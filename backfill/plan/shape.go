@@ -86,7 +86,9 @@ func (p *Plan) met(i int) {
 		if n > 0 {
 			before = s.met[n-1].index
 		}
-		s.met = append(s.met[:n], metJob{i, lasts})
+		if e.Release <= p.c.Now() { // else it may lack a start at which others have one
+			s.met = append(s.met[:n], metJob{i, lasts})
+		}
 	}
 	p.before[i] = before
 }

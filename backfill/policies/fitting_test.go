@@ -21,21 +21,32 @@ import (
 // eachInTurn is a policy that asks for every waiting job, one after the other, whether it fits.
 type eachInTurn struct {
 	depth int // how many blocked jobs get a reservation
+	room  int // how many jobs before them that may not start yet get one, too
 	fill  func(c *backfill.Cycle, pivot *backfill.Job)
 }
 
 func (p eachInTurn) Decide(c *backfill.Cycle) {
 	scan.Begin(c)
-	reserved := 0
-	for j := range c.Queue() {
+	reserved, room := 0, p.room
+	plan := func(j *backfill.Job) {
+		if start, at, ok := c.Earliest(j, c.Now()); ok {
+			c.Reserve(j, start, at)
+		}
+	}
+	for j := range c.Waiting() {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 			continue
 		}
-		if reserved < p.depth {
-			if start, at, ok := c.Earliest(j, c.Now()); ok {
-				c.Reserve(j, start, at)
+		if j.Release > c.Now() {
+			if room > 0 && reserved < p.depth {
+				plan(j)
+				room--
 			}
+			continue
+		}
+		if reserved < p.depth {
+			plan(j)
 			reserved++
 		}
 		if p.fill != nil {
@@ -45,8 +56,10 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 	}
 }
 
-// naiveFills are how ibb, bb and best-fit choose among the jobs behind the first blocked one.
+// naiveFills are how ibb, bb and best-fit choose among the jobs behind the first blocked one; fcfs
+// starts none.
 var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){
+	"fcfs": func(*backfill.Cycle, *backfill.Job) {},
 	"ibb": func(c *backfill.Cycle, pivot *backfill.Job) {
 		scale := balance.NewScale(c, []string{"cpus", "memory"})
 		before := scale.Of(c.State().Use())
@@ -100,7 +113,16 @@ func TestFittingChangesNothing(t *testing.T) {
 	for turn, c := range []struct {
 		name  string
 		depth int
-	}{{"first-fit", 0}, {"easy", 1}, {"easy", 3}, {"ibb", 1}, {"bb", 1}, {"best-fit", 0}} {
+		room  int
+	}{
+		{"fcfs", 1, 0},
+		{"first-fit", 0, 0},
+		{"easy", 1, 1},
+		{"easy", 3, 3},
+		{"ibb", 1, 1},
+		{"bb", 1, 1},
+		{"best-fit", 0, 0},
+	} {
 		for i, order := range []string{"fcfs", "sjf", "widest", "wfp", "area"} {
 			t.Run(c.name+" "+order, func(t *testing.T) {
 				t.Parallel()
@@ -115,7 +137,7 @@ func TestFittingChangesNothing(t *testing.T) {
 					}
 					reference := spec
 					reference.New = func(backfill.Values) (backfill.Policy, error) {
-						return eachInTurn{depth: c.depth, fill: naiveFills[c.name]}, nil
+						return eachInTurn{depth: c.depth, room: c.room, fill: naiveFills[c.name]}, nil
 					}
 					want := run(t, seed, reference, order, backfill.Planning{}, false)
 					require.Equal(t, want, run(t, seed, spec, order, backfill.Planning{}, n%2 == 0), "seed %d", seed)

@@ -105,12 +105,17 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, plan
 	return told
 }
 
-// poolOf returns the pool of a seed: half of them are calm, and some have bundles.
+// poolOf returns the pool of a seed: half of them are calm, some have bundles, and in a third some
+// jobs may not start at once.
 func poolOf(seed uint64) *conformance.Driver {
-	driver := conformance.NewDriver(seed)
+	kind := seed
 	if seed%8 > 4 {
-		driver = conformance.NewDriver(conformance.Partitioned + seed)
+		kind += conformance.Partitioned
 	}
+	if seed%3 == 1 {
+		kind += conformance.Deferred
+	}
+	driver := conformance.NewDriver(kind)
 	driver.Calm = seed%2 == 0
 	driver.Late = seed%4 == 1
 	return driver

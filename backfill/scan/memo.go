@@ -12,16 +12,18 @@ type pass struct {
 	arrivals []*backfill.Job // in the queue's order
 	kept     bool            // the last pass's results still hold; only the arrivals must be looked at
 
-	depth    int           // how many reservations the pass may make
+	depth    int           // how many reservations the pass may make for jobs that do not fit now
 	reserved int           // how many it has made
-	last     *backfill.Job // the last job that got a reservation
+	last     *backfill.Job // the last job that got one
+	room     int           // how many reservations are left for jobs that may not start yet
+	behind   *backfill.Job // the last job of either kind that got a reservation
 	settled  bool          // each job with a reservation has only one candidate slot or bundle
 	sure     bool          // a new pass would make the same reservations
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
 // pass still hold, it releases the reservations, and the pass makes them anew.
-func begin(c *backfill.Cycle, depth int) *pass {
+func begin(c *backfill.Cycle, depth, room int) *pass {
 	p, ok := c.Fast().Memo().(*pass)
 	if !ok {
 		p = new(pass)
@@ -39,7 +41,7 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	}
 	slices.SortFunc(p.arrivals, c.State().Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
-		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
+		*p = pass{c: c, arrivals: p.arrivals, depth: depth, room: room, settled: true, sure: true}
 		p.release()
 	}
 	return p
@@ -51,7 +53,7 @@ func (p *pass) holds(depth int) bool {
 	round := p.c.Fast().Round()
 	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
 		len(round.Candidates) == 0 && len(p.c.Due()) == 0 &&
-		(p.last == nil || len(p.arrivals) == 0 || p.c.State().Compare(p.last, p.arrivals[0]) < 0)
+		(p.behind == nil || len(p.arrivals) == 0 || p.c.State().Compare(p.behind, p.arrivals[0]) < 0)
 }
 
 // release releases all reservations, with one exception, for speed: if the pass makes any, the only
@@ -61,7 +63,7 @@ func (p *pass) holds(depth int) bool {
 func (p *pass) release() {
 	planned := p.c.Fast().Planned()
 	if p.depth > 0 && len(planned) == 1 && single(p.c, planned[0]) {
-		for first := range p.c.Queue() {
+		for first := range p.c.Waiting() {
 			if first == planned[0] {
 				return
 			}
@@ -85,7 +87,7 @@ func single(c *backfill.Cycle, j *backfill.Job) bool {
 func (p *pass) run(through bool) {
 	if p.kept {
 		for _, j := range p.arrivals {
-			if !p.look(j) && !through {
+			if p.look(j) && !through {
 				return
 			}
 		}
@@ -94,33 +96,55 @@ func (p *pass) run(through bool) {
 	if p.depth == 0 {
 		return
 	}
-	for j := range p.c.Queue() {
-		if !p.look(j) && p.reserved == p.depth {
+	for j := range p.c.Waiting() {
+		if p.look(j) && p.reserved == p.depth {
 			return
 		}
 	}
 }
 
-// look starts a job if it fits now, which it reports, or reserves for it if the pass may.
-func (p *pass) look(j *backfill.Job) (started bool) {
+// look starts a job if it fits now, or reserves for it if the pass may. It reports whether the job is
+// blocked: it may start now, and does not fit.
+func (p *pass) look(j *backfill.Job) (blocked bool) {
+	if j.Release > p.c.Now() {
+		p.plan(j)
+		return false
+	}
 	if start(p.c, j) {
 		p.started()
-		return true
+		return false
 	}
 	if p.reserved < p.depth {
 		p.blocked(j)
 		reserve(p.c, j)
 	}
-	return false
+	return true
+}
+
+// plan reserves for a job that may not start yet, if the pass may. Such a job does not count among
+// the blocked ones: however many wait for their time, the first blocked jobs keep their
+// reservations.
+func (p *pass) plan(j *backfill.Job) {
+	if p.room > 0 && p.reserved < p.depth {
+		p.room--
+		p.keep(j)
+		reserve(p.c, j)
+	}
 }
 
 // started notes that a job was started. If a job before it has a reservation and several
 // candidates, a new pass might reserve other slots.
 func (p *pass) started() {
-	p.sure = p.sure && (p.reserved == 0 || p.settled)
+	p.sure = p.sure && (p.behind == nil || p.settled)
 }
 
 // blocked notes that a job which does not fit now gets a reservation.
 func (p *pass) blocked(j *backfill.Job) {
-	p.reserved, p.last, p.settled = p.reserved+1, j, p.settled && single(p.c, j)
+	p.reserved, p.last = p.reserved+1, j
+	p.keep(j)
+}
+
+// keep notes that a job gets a reservation.
+func (p *pass) keep(j *backfill.Job) {
+	p.behind, p.settled = j, p.settled && single(p.c, j)
 }

@@ -32,6 +32,8 @@ func Begin(c *backfill.Cycle) {
 
 // Rules are what the policies that share the loop differ in.
 type Rules struct {
+	// Early says whether a job that may not start yet gets a reservation; nil: none does.
+	Early func(*backfill.Job) bool
 	// Consider says whether a job may be started or reserved for at all; nil allows every job.
 	Consider func(*backfill.Job) bool
 	// Started is called with each job that was started; nil does nothing.
@@ -46,7 +48,13 @@ type Rules struct {
 // reservations. If it does not fit, r.Blocked decides whether it gets a reservation at its earliest
 // start, or has its own moved there, and whether the pass continues.
 func AllocateOrReserve(c *backfill.Cycle, r Rules) {
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
+		if j.Release > c.Now() {
+			if r.Early != nil && r.Early(j) {
+				reserve(c, j)
+			}
+			continue
+		}
 		if r.Consider != nil && !r.Consider(j) {
 			continue
 		}
@@ -83,9 +91,10 @@ func reserve(c *backfill.Cycle, j *backfill.Job) {
 }
 
 // Depth runs a pass over the queue that starts every job that fits now. The first depth jobs that
-// do not fit get a reservation.
+// do not fit get a reservation, and before them as many jobs that may not start yet, each at its
+// earliest start from its release on.
 func Depth(c *backfill.Cycle, depth int) {
-	p := begin(c, depth)
+	p := begin(c, depth, depth)
 	p.run(true)
 	if !p.kept && p.reserved == p.depth {
 		for j, at := range c.Fast().Fitting(p.last) {
@@ -98,9 +107,15 @@ func Depth(c *backfill.Cycle, depth int) {
 
 // Heads runs a pass that starts jobs from the head of the queue as long as they fit now. The first
 // job that does not fit is the pivot: it gets a reservation, and Heads returns it, or nil if there
-// is none.
-func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
-	p := begin(c, 1)
+// is none. One job before it that may not start yet gets a reservation, too.
+func Heads(c *backfill.Cycle) (pivot *backfill.Job) { return heads(c, 1) }
+
+// InOrder is [Heads] without a reservation for jobs that may not start yet: they are not in the
+// queue so far, and the jobs in it start as they fit.
+func InOrder(c *backfill.Cycle) { heads(c, 0) }
+
+func heads(c *backfill.Cycle, room int) (pivot *backfill.Job) {
+	p := begin(c, 1, room)
 	if !p.kept || p.last == nil {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation

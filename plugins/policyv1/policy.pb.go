@@ -2100,7 +2100,10 @@ type Job struct {
 	Running int64 `protobuf:"varint,13,opt,name=running,proto3" json:"running,omitempty"`
 	// whole says that the job takes one bundle of its candidates, whatever it requests.
 	// Its nodes are 1, and its placement is one chunk on each slot of the bundle.
-	Whole         bool `protobuf:"varint,14,opt,name=whole,proto3" json:"whole,omitempty"`
+	Whole bool `protobuf:"varint,14,opt,name=whole,proto3" json:"whole,omitempty"`
+	// release is the earliest instant at which the job may start; 0: any. Neither its
+	// start nor its reservation is before it.
+	Release       int64 `protobuf:"zigzag64,15,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2231,6 +2234,13 @@ func (x *Job) GetWhole() bool {
 		return x.Whole
 	}
 	return false
+}
+
+func (x *Job) GetRelease() int64 {
+	if x != nil {
+		return x.Release
+	}
+	return 0
 }
 
 // Slot is one partitionable or static slot.
@@ -2971,7 +2981,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x06policy\x18\b \x01(\tR\x06policy\x121\n" +
 	"\tplacement\x18\t \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x14\n" +
 	"\x05start\x18\n" +
-	" \x01(\x12R\x05start\"\xd4\x03\n" +
+	" \x01(\x12R\x05start\"\xee\x03\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06submit\x18\x02 \x01(\x12R\x06submit\x12\x1f\n" +
@@ -2991,7 +3001,8 @@ const file_policy_proto_rawDesc = "" +
 	"candidates\x121\n" +
 	"\x06labels\x18\f \x03(\v2\x19.policyv1.Job.LabelsEntryR\x06labels\x12\x18\n" +
 	"\arunning\x18\r \x01(\x03R\arunning\x12\x14\n" +
-	"\x05whole\x18\x0e \x01(\bR\x05whole\x1a9\n" +
+	"\x05whole\x18\x0e \x01(\bR\x05whole\x12\x18\n" +
+	"\arelease\x18\x0f \x01(\x12R\arelease\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"F\n" +

@@ -1530,6 +1530,11 @@ func (m *Job) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Release != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64((uint64(m.Release)<<1)^uint64((m.Release>>63))))
+		i--
+		dAtA[i] = 0x78
+	}
 	if m.Whole {
 		i--
 		if m.Whole {
@@ -2916,6 +2921,9 @@ func (m *Job) SizeVT() (n int) {
 	}
 	if m.Whole {
 		n += 2
+	}
+	if m.Release != 0 {
+		n += 1 + protohelpers.SizeOfZigzag(uint64(m.Release))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -7068,6 +7076,27 @@ func (m *Job) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Whole = bool(v != 0)
+		case 15:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Release", wireType)
+			}
+			var v uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			v = (v >> 1) ^ uint64((int64(v&1)<<63)>>63)
+			m.Release = int64(v)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

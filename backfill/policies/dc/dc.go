@@ -2,8 +2,8 @@
 // goes at once only to jobs that can start in it. The rest of the room stays free until a job
 // arrives that might take it.
 //
-// At a completion, jobs that could start now are moved to now, in the order of the compression
-// queue, which the site chooses. At an arrival, the jobs before the new one in that queue may first
+// At a completion, and when a job's earliest start has come, jobs that could start now are moved to
+// now, in the order of the compression queue, which the site chooses. At an arrival, the jobs before the new one in that queue may first
 // move forward, to starts up to where the new one would have ended. No job starts after the start
 // that it was promised at its arrival.
 //
@@ -35,7 +35,7 @@ func Spec() backfill.PolicySpec {
 func decide(c *backfill.Cycle) {
 	p := plan.Open(c, plan.ByQueue, arrive)
 	for e, more := p.Next(); more; e, more = p.Next() {
-		if e.Freed || e.Kind == backfill.Completed {
+		if e.Freed || e.Kind == backfill.Completed || e.Kind == backfill.Released {
 			p.Fill()
 		}
 	}

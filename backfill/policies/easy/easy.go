@@ -4,7 +4,8 @@
 //
 // The jobs behind the first are promised nothing. The reservation itself may move in either
 // direction, as jobs end early. With the option depth=n, the first n blocked jobs get reservations,
-// as with Maui's RESERVATIONDEPTH and in Fluxion's hybrid policy.
+// as with Maui's RESERVATIONDEPTH and in Fluxion's hybrid policy. As many jobs before them that may
+// not start yet get one besides, at their earliest place from their earliest start on.
 //
 // Source: D. Lifka, The ANL/IBM SP scheduling system, JSSPP 1995.
 package easy

@@ -19,7 +19,7 @@ func Spec() backfill.PolicySpec {
 		Source:  "the base line of the backfilling literature",
 		New: func(backfill.Values) (backfill.Policy, error) {
 			return backfill.PolicyFunc(func(c *backfill.Cycle) {
-				scan.Heads(c) // no job overtakes the pivot; its reservation only shows its expected start
+				scan.InOrder(c) // no job overtakes the pivot; its reservation only shows its expected start
 			}), nil
 		},
 	}

@@ -160,7 +160,7 @@ func (ls limits) hold(c *backfill.Cycle) {
 	if len(ls) == 0 {
 		return
 	}
-	for j := range c.Queue() {
+	for j := range c.Waiting() {
 		if b, over := (usage{limits: ls}).breach(j, hard); over {
 			c.Hold(j, fmt.Sprintf("needs more by itself than %s %s may use: %s=%d", b.label, b.name, limitNames[b.kind],
 				b.most))

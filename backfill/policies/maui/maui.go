@@ -55,6 +55,7 @@ type iteration struct {
 	c       *backfill.Cycle
 	use     usage                   // by the running jobs of each user, group, account and QOS
 	room    []int                   // by index of stacks: reservations that can still be given
+	early   []int                   // the same for jobs that may not start yet
 	claims  map[backfill.JobID]bool // jobs that had a reservation before and may have one again
 	blocked bool                    // some job did not fit when its turn came
 	kept    kept                    // what was freed recently and is kept from small jobs
@@ -74,11 +75,11 @@ func (p *policy) Decide(c *backfill.Cycle) {
 	i.use = p.limits.usage(c)
 	i.kept = p.chunking.open(c)
 	for _, s := range p.stacks {
-		i.room = append(i.room, s.depth)
+		i.room, i.early = append(i.room, s.depth), append(i.early, s.depth)
 	}
 	i.schedule(soft)
 	if p.fill == nil { // without backfill, a second pass starts jobs over a soft limit
-		i.blocked, i.room, i.claims = false, nil, nil
+		i.blocked, i.room, i.early, i.claims = false, nil, nil, nil
 		i.schedule(hard)
 		return
 	}
@@ -94,11 +95,12 @@ func (p *policy) Decide(c *backfill.Cycle) {
 // ones until no reservation is left.
 func (i *iteration) schedule(l level) {
 	scan.AllocateOrReserve(i.c, scan.Rules{
+		Early:    func(j *backfill.Job) bool { return i.plansAhead(j, l) },
 		Consider: func(j *backfill.Job) bool { return i.considers(j, l) },
 		Started:  i.use.add,
 		Blocked: func(j *backfill.Job) (reserve, goOn bool) {
 			i.isBlocked(j)
-			reserve = i.takesRoom(j) || i.claims[j.ID]
+			reserve = i.takes(i.room, j) || i.claims[j.ID]
 			return reserve, i.hasRoom() || len(i.claims) > 0
 		},
 	})

@@ -23,16 +23,22 @@ func (i *iteration) hasRoom() bool {
 	return slices.ContainsFunc(i.room, func(left int) bool { return left > 0 })
 }
 
-// takesRoom uses up one reservation for a blocked job, of the first stack that is for the job's QOS
-// and has one left. It returns false if there is no such stack.
-func (i *iteration) takesRoom(j *backfill.Job) bool {
-	for n, s := range i.stacks[:len(i.room)] {
-		if i.room[n] > 0 && s.serves(j) {
-			i.room[n]--
+// takes uses up one reservation of the room, by index of stacks: of the first stack that is for the
+// job's QOS and has one left. It returns false if there is no such stack.
+func (i *iteration) takes(room []int, j *backfill.Job) bool {
+	for n, s := range i.stacks[:len(room)] {
+		if room[n] > 0 && s.serves(j) {
+			room[n]--
 			return true
 		}
 	}
 	return false
+}
+
+// plansAhead reports whether a job that may not start yet gets a reservation: as many do, besides
+// the blocked jobs, as their stack has reservations.
+func (i *iteration) plansAhead(j *backfill.Job, l level) bool {
+	return i.use.allow(j, l) && (i.claims[j.ID] || i.hasRoom() && i.takes(i.early, j))
 }
 
 // keepReservations takes the events and returns the jobs that had a reservation before them and may

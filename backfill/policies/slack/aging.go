@@ -75,7 +75,8 @@ func (p policy) ageAfter(c *backfill.Cycle, j *backfill.Job, longest backfill.Ti
 // unsettles reports whether an event may change jobs that wait, what they were promised, or how much
 // the pool has.
 func unsettles(e backfill.Event) bool {
-	return e.Kind != backfill.Submitted && e.Kind != backfill.Completed && e.Kind != backfill.Wake
+	return e.Kind != backfill.Submitted && e.Kind != backfill.Completed && e.Kind != backfill.Wake &&
+		e.Kind != backfill.Released
 }
 
 // byInstant is a heap of jobs, that which is aged first on top.

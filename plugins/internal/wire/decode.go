@@ -127,7 +127,7 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 		return nil
 	}
 	return &backfill.Job{
-		ID: backfill.JobID(m.GetId()), Submit: backfill.Time(m.GetSubmit()),
+		ID: backfill.JobID(m.GetId()), Submit: backfill.Time(m.GetSubmit()), Release: backfill.Time(m.GetRelease()),
 		Position: backfill.QueuePosition{
 			Queue: m.GetPlaceQueue(), Cluster: m.GetPlaceCluster(), Proc: m.GetPlaceProc(),
 		},

@@ -113,7 +113,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 		return nil
 	}
 	return &policyv1.Job{
-		Id: int64(j.ID), Submit: int64(j.Submit),
+		Id: int64(j.ID), Submit: int64(j.Submit), Release: int64(j.Release),
 		PlaceQueue: Text(j.Position.Queue), PlaceCluster: j.Position.Cluster, PlaceProc: j.Position.Proc,
 		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
 		Limit:       int64(j.Limit),

@@ -329,6 +329,7 @@ func job() *rapid.Generator[*backfill.Job] {
 				Proc:    rapid.Int64().Draw(t, "proc"),
 			},
 			Nodes: rapid.Int().Draw(t, "nodes"), Request: vector().Draw(t, "request"),
+			Release:  instant().Draw(t, "release"),
 			Estimate: instant().Draw(t, "estimate"), Running: instant().Draw(t, "running"),
 			Limit:       instant().Draw(t, "limit"),
 			Unestimated: rapid.Bool().Draw(t, "unestimated"), Whole: rapid.Bool().Draw(t, "whole"),
