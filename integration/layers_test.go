@@ -101,10 +101,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/htcondor/{accountant,observe}",
 		"negotiator/htcondor/statefile",
 	},
-	{
-		"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{observe,track}",
-		"negotiator/htcondor/accountant",
-	},
+	{"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{accountant,observe,track}", ""},
 	{
 		"negotiator/htcondor/dispatch",
 		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{cedar,claims,client,observe,security}",

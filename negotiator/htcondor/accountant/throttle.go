@@ -14,18 +14,28 @@ type Candidate struct {
 	Weight float64
 	// Limits are its concurrency limits, counted once per start of the whole job.
 	Limits []Limit
-	// Room is the limit of the schedd that runs it, shared by all jobs of the schedd; nil means no
-	// limit.
-	Room *Room
+	// Rooms are the limits of the schedd that runs it; nil means no limit.
+	Rooms Rooms
 	// Count is how many such jobs there are, of those that run or were admitted earlier; 0 means one.
 	Count int
 }
 
-// Room is the maximum number of jobs that a schedd runs at once.
-type Room struct{ Jobs int }
+// Rooms are the limits that jobs of a schedd share: all of them, those of one user, and those of one
+// project.
+type Rooms [3]*Room
+
+// Room is the maximum number of jobs that a schedd runs at once. Why is the reason for users when it
+// does; "": it is the number.
+type Room struct {
+	Jobs int
+	Why  string
+}
 
 // Full returns the reason that is shown to users when a schedd runs its maximum number of jobs.
 func (r *Room) Full() string {
+	if r.Why != "" {
+		return r.Why
+	}
 	return fmt.Sprintf("its schedd runs no more than %d jobs at once", r.Jobs)
 }
 
@@ -174,11 +184,14 @@ func (t *throttle) of(c Candidate) []demand {
 		}
 		t.demands = append(t.demands, demand{pot: p, amount: c.Weight})
 	}
-	if c.Room != nil {
-		p := t.rooms[c.Room]
+	for _, r := range c.Rooms {
+		if r == nil {
+			continue
+		}
+		p := t.rooms[r]
 		if p == nil {
-			p = &pot{full: c.Room.Full(), max: float64(c.Room.Jobs)}
-			t.rooms[c.Room] = p
+			p = &pot{full: r.Full(), max: float64(r.Jobs)}
+			t.rooms[r] = p
 		}
 		t.demands = append(t.demands, demand{pot: p, amount: 1})
 	}

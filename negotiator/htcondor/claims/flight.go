@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -186,13 +187,18 @@ func (c *State) unready(f *flight, submitter string) string {
 	return ""
 }
 
-// inRooms counts, by schedd, the jobs that a schedd is known to run or was told to run.
-func (c *State) inRooms() map[string]int {
-	in := map[string]int{}
+// inRooms counts, by room, the jobs that a schedd is known to run or was told to run.
+func (c *State) inRooms() map[*accountant.Room]int {
+	in := map[*accountant.Room]int{}
 	for j := range c.belief.Jobs() {
-		f := c.flights[j.ID]
-		if f != nil && f.handed() || f == nil && j.Group.Runs() {
-			in[j.Key.Schedd]++
+		f, s := c.flights[j.ID], c.belief.Schedd(j.Key.Schedd)
+		if s == nil || (f == nil || !f.handed()) && (f != nil || !j.Group.Runs()) {
+			continue
+		}
+		for _, room := range s.RoomsOf(j.Group.Spec) {
+			if room != nil {
+				in[room]++
+			}
 		}
 	}
 	return in
@@ -200,14 +206,22 @@ func (c *State) inRooms() map[string]int {
 
 // letIn returns why the schedd of a flight, a job under way, may run no more jobs; "" if it may.
 // The map in is that of inRooms; letIn adds the flight to it if there is room.
-func (c *State) letIn(f *flight, in map[string]int) (why string) {
-	s := c.belief.Schedd(f.job.Key.Schedd)
-	f.full = s.Room != nil && !f.handed() && in[s.Name] >= s.Room.Jobs
-	if f.full {
-		return s.Room.Full()
+func (c *State) letIn(f *flight, in map[*accountant.Room]int) (why string) {
+	f.full = false
+	if f.handed() {
+		return ""
 	}
-	if !f.handed() {
-		in[s.Name]++
+	rooms := c.belief.Schedd(f.job.Key.Schedd).RoomsOf(f.job.Group.Spec)
+	for _, room := range rooms {
+		if room != nil && in[room] >= room.Jobs {
+			f.full = true
+			return room.Full()
+		}
+	}
+	for _, room := range rooms {
+		if room != nil {
+			in[room]++
+		}
 	}
 	return ""
 }

@@ -89,22 +89,22 @@ func TestLetIn(t *testing.T) {
 		want   string
 		after  int
 	}{
-		"no limit":            {in: 7, after: 8},
+		"no limit":            {},
 		"room":                {room: room, in: 1, after: 2},
 		"full":                {room: room, in: 2, want: "its schedd runs no more than 2 jobs at once", after: 2},
 		"more than full":      {room: room, in: 3, want: "its schedd runs no more than 2 jobs at once", after: 3},
 		"full, but it is in":  {room: room, in: 2, claims: []string{"a claim"}, after: 2},
-		"no limit, and is in": {in: 7, claims: []string{"a claim"}, after: 7},
+		"no limit, and is in": {claims: []string{"a claim"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a")
-			d.schedd.Room = c.room
+			d.schedd.Users = map[string]*accountant.Room{"": c.room} // of the user
 			f := d.start(d.submit(1, specOf(t, 1, "true")), "a")
 			f.claims, f.full = c.claims, c.want == ""
-			in := map[string]int{"s": c.in}
+			in := map[*accountant.Room]int{c.room: c.in}
 			require.Equal(t, c.want, d.letIn(f, in))
 			require.Equal(t, c.want != "", f.full)
-			require.Equal(t, c.after, in["s"])
+			require.Equal(t, c.after, in[c.room])
 		})
 	}
 }
@@ -138,7 +138,9 @@ func TestInRooms(t *testing.T) {
 	d.start(d.submit(3, specOf(t, 1, "true")), "b").claims = []string{"a claim"}
 	d.start(d.submit(4, specOf(t, 1, "true")), "c").telling = true
 	d.submit(5, specOf(t, 1, "true"))
-	require.Equal(t, map[string]int{"s": 3}, d.inRooms())
+	d.schedd.Room = &accountant.Room{Jobs: 5}
+	d.look()
+	require.Equal(t, 3, d.inRooms()[d.schedd.Room])
 }
 
 // TestWithheld gives every reason why a slot does not give a job its chunks, the first that holds.

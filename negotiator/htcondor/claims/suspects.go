@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -87,7 +88,7 @@ func (c *State) blameSlots() {
 	}
 	look := c.belief.Snapshot().Number
 	var failed []*flight
-	failing := map[string]int{}
+	failing := map[*accountant.Room]int{}
 	for _, f := range c.flights {
 		s := c.belief.Schedd(f.job.Key.Schedd)
 		ran := f.job.Group.Runs() || f.job.Group.Shadows > f.shadows
@@ -98,13 +99,18 @@ func (c *State) blameSlots() {
 			continue
 		}
 		failed = append(failed, f)
-		failing[s.Name]++
+		for _, room := range s.RoomsOf(f.job.Group.Spec) {
+			failing[room]++
+		}
 	}
 	slices.SortFunc(failed, func(a, b *flight) int { return a.job.Key.Compare(b.job.Key) })
 	in, enough := c.inRooms(), map[string]bool{} // no more slots are left out for these schedds
 	failed = slices.DeleteFunc(failed, func(f *flight) bool {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		return s.Full || s.Room != nil && in[s.Name]-failing[s.Name] >= s.Room.Jobs // it may have been full
+		rooms := s.RoomsOf(f.job.Group.Spec) // one may have been full
+		return s.Full || slices.ContainsFunc(rooms[:], func(r *accountant.Room) bool {
+			return r != nil && in[r]-failing[r] >= r.Jobs
+		})
 	})
 	for _, f := range failed {
 		if isIgnored(f) {

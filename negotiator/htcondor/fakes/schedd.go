@@ -28,6 +28,7 @@ type Schedd struct {
 	released   []string
 	taken      func(Match)
 	groups     []*classad.ClassAd
+	users      []*classad.ClassAd
 	now        int64
 }
 
@@ -53,6 +54,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 	s.start(tb, "SCHEDD", map[int]server.Handler{
 		516: {Name: "QUERY_JOB_ADS", Serve: s.query},
 		416: {Name: "NEGOTIATE", Serve: s.negotiate},
+		540: {Name: "QUERY_USERREC_ADS", Serve: s.records},
 		443: {Name: "RELEASE_CLAIM", Serve: s.release},
 	})
 	return s
@@ -77,6 +79,15 @@ func (s *Schedd) SetGroups(groups ...*classad.ClassAd) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.groups = groups
+}
+
+// SetUsers sets what the schedd has written down of users and projects, given as lines.
+func (s *Schedd) SetUsers(users ...string) {
+	s.t.Helper()
+	ads := s.parse(users)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users = ads
 }
 
 // SetTime sets the schedd's clock, as a Unix time. The clock stands still.
@@ -208,6 +219,30 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	last.SetInt("Owner", 0)
 	last.SetInt("ErrorCode", 0)
 	last.SetInt("ServerTime", now)
+	call.PutAd(last)
+	return call.Send()
+}
+
+// records answers a question for what is written down of users and projects.
+func (s *Schedd) records(_ context.Context, call *security.Call) error {
+	q, err := server.ReadQuery(call)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	ads := slices.Clone(s.users)
+	s.mu.Unlock()
+	for _, ad := range ads {
+		if !q.Wants(ad) {
+			continue
+		}
+		call.PutAd(q.Project(ad))
+		if err = call.Send(); err != nil {
+			return err
+		}
+	}
+	last := classad.New()
+	last.SetString("MyType", "Summary")
 	call.PutAd(last)
 	return call.Send()
 }

@@ -61,6 +61,7 @@ type Observer struct {
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	specs                         map[string]*Spec           // by the text of the job's ad
+	curbs                         map[string]bool            // attributes to which schedds' CurbMatchmaking refers
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
 	referSteps                    map[string]int             // by user: what it took to follow what its jobs refer to
 	referStepsOfAll               int                        // and for all users
@@ -72,7 +73,8 @@ type Observer struct {
 func New(s Settings) *Observer {
 	o := &Observer{
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
-		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, refersOf: map[string]map[string]bool{},
+		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, curbs: map[string]bool{},
+		refersOf:   map[string]map[string]bool{},
 		referSteps: map[string]int{},
 		rounding:   newRounding(s.Schema.Resources),
 	}

@@ -57,6 +57,7 @@ type question struct {
 	began        time.Time
 	stoppedSince time.Time
 	most         int             // bytes that are kept of the answer
+	records      bool            // it is asked for the limits of single users, too
 	run          map[string]bool // attributes that are kept of running jobs whose ads are left out
 }
 
@@ -70,6 +71,9 @@ type reading struct {
 	stopped []JobKey
 	took    time.Duration
 	err     error
+	// recorded are the limits of users and projects; unrecorded is why there is no answer about them.
+	recorded   []record
+	unrecorded error
 }
 
 // askAll begins to read the queues of all schedds.
@@ -92,6 +96,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
 		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most, run: o.run,
+		records: s.records,
 	}
 	patience := o.s.Patience
 	s.reading = answer
@@ -135,6 +140,9 @@ func readQueue(ctx context.Context, q question) reading {
 		}
 		return err
 	})
+	if r.err == nil && q.records {
+		r.recorded, r.unrecorded = readRecords(ctx, q)
+	}
 	return r
 }
 
@@ -237,6 +245,11 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 // refer to attributes that were not asked for.
 func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.Since = number, r.began
+	if r.unrecorded == nil {
+		s.recorded = r.recorded
+	} else {
+		o.log.Debug("a schedd does not tell the limits of its users", "schedd", s.Name, "error", r.unrecorded)
+	}
 	if s.asked != r.jobs {
 		s.asked, s.AskedSince = r.jobs, number
 	}
@@ -324,6 +337,8 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
 	g.manager, _ = ad.Text("Scheduler")
+	g.transfers, _ = ad.Bool("TransferringInput")
+	g.queued, _ = ad.Bool("TransferQueued")
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{

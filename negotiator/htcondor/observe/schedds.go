@@ -9,7 +9,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -24,15 +23,18 @@ type schedd struct {
 	seen  time.Time // when look was
 	heard int64     // when the collector got the capability, in Unix time
 
-	read    int               // the last look that read its queue
-	asked   string            // the jobs that it is asked for
-	groups  map[string]*Group // by the lines of the answer
-	answers []Reading         // of the look under way
-	wrong   string            // what of the last answer was left out, and why
-	asleep  time.Time         // it is not asked before this time, since it cannot be reached
-	lags    bool              // no look waits for it until it answers in less than Hold
-	reading chan reading      // the reading under way; nil: none
-	stop    func()            // ends the reading
+	read     int               // the last look that read its queue
+	asked    string            // the jobs that it is asked for
+	groups   map[string]*Group // by the lines of the answer
+	answers  []Reading         // of the look under way
+	records  bool              // it may limit the jobs of single users, and is asked about that
+	uploads  int               // jobs of one user that may transfer their input at once; 0: any number
+	recorded []record          // the limits of users and projects
+	wrong    string            // what of the last answer was left out, and why
+	asleep   time.Time         // it is not asked before this time, since it cannot be reached
+	lags     bool              // no look waits for it until it answers in less than Hold
+	reading  chan reading      // the reading under way; nil: none
+	stop     func()            // ends the reading
 }
 
 // stopReading ends the reading of the schedd's queue that is under way, if there is one.
@@ -47,9 +49,7 @@ func (s *schedd) stopReading() {
 func (o *Observer) askCollector(ctx context.Context, l *look) error {
 	types := []client.AdType{
 		{Name: "Machine", Projection: o.slotAttributes.projection(), Requirements: o.s.SlotConstraint},
-		{Name: "Scheduler", Projection: []string{
-			"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs",
-		}},
+		{Name: "Scheduler", Projection: append(slices.Sorted(maps.Keys(o.curbs)), ofSchedds...)},
 		{Name: "Submitter", Projection: o.ofSubmitters()},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
@@ -76,6 +76,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 				counted, _ := ad.Int("MyCurrentTime")
 				s.Counted = backfill.Time(counted)
 				s.readRoom(ad)
+				l.grew = o.readCurb(s, ad) || l.grew
 			}
 		case `"Submitter"`:
 			o.readSubmitter(ad, l)
@@ -187,22 +188,6 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	l.Submitters++
 }
 
-// readRoom takes in what a schedd's ad says of the number of jobs that it runs at once
-// (MAX_JOBS_RUNNING). A gang has one shadow, however many nodes. The ad counts a gang's nodes, so
-// Full may be true too early, but never too late.
-func (s *schedd) readRoom(ad *classad.ClassAd) {
-	jobs, ok := ad.Int("MaxJobsRunning")
-	if !ok || jobs < 0 {
-		s.Room, s.Full = nil, false
-		return
-	}
-	if s.Room == nil || s.Room.Jobs != int(jobs) {
-		s.Room = &accountant.Room{Jobs: int(jobs)}
-	}
-	runs, _ := ad.Int("TotalRunningJobs")
-	s.Full = runs >= jobs
-}
-
 // findMoved marks the schedds that have been renamed: another schedd has their address, and their
 // jobs. Of several schedds at an address, the one that was seen last counts; if several were, one
 // with an ad of its own, and of these the one whose ad is the newest.
@@ -244,6 +229,7 @@ func (o *Observer) putSchedds(l *look) {
 		maps.DeleteFunc(s.Submitters, func(_ string, a Submitter) bool { return a.look != l.Number })
 		c := s.Schedd
 		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
+		c.Users, c.Projects = s.shares(l.Now)
 		c.Earlier, s.answers = s.answers, nil
 		if c.Read {
 			c.Earlier = c.Earlier[:len(c.Earlier)-1] // the last is Groups and Stopped

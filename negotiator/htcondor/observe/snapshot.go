@@ -104,6 +104,8 @@ type Schedd struct {
 	// so many by its ad, which may be minutes old.
 	Room *accountant.Room
 	Full bool
+	// Users and Projects are how many jobs of each it may run at once, by name, where there is a limit.
+	Users, Projects map[string]*accountant.Room
 	// Counted is when it last counted its queue, by its own clock.
 	Counted backfill.Time
 	// Read says that this look read its queue, and Since when the last successful reading began.
@@ -201,6 +203,9 @@ type Group struct {
 	Status, Shadows int64
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
+
+	// transfers says that the jobs, which run, transfer their input, queued that they wait for that.
+	transfers, queued bool
 
 	manager string   // the dedicated scheduler of a gang
 	members []Member // of a gang of several procs, see [Join]

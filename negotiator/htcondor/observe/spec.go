@@ -37,6 +37,7 @@ type Spec struct {
 	Wrong error
 
 	user, account string   // User and AccountingGroup
+	project       string   // ProjectName
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
 	leftOut       bool     // it is Wrong because most of the ad was left out, see intake
@@ -132,6 +133,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
 	s.user, _ = ad.Text("User")
 	s.account, _ = ad.Text("AccountingGroup")
+	s.project, _ = ad.Text("ProjectName")
 	s.Limits, _ = ad.Text("ConcurrencyLimits")
 	s.Limited = accountant.ParseLimits(s.Limits)
 	universe, _ := ad.Int("JobUniverse")

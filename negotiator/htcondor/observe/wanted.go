@@ -147,7 +147,7 @@ var (
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
-		"NumShadowStarts", "JobCoolDownExpiration")
+		"NumShadowStarts", "JobCoolDownExpiration", "TransferringInput", "TransferQueued")
 )
 
 func set(names ...string) map[string]bool {

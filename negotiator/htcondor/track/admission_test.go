@@ -121,7 +121,9 @@ func TestLimits(t *testing.T) {
 	p = accounted(t)
 	p.follow([]step{
 		{do: func(p *pool) {
-			p.schedd("s", func(s *observe.Schedd) { s.Room = room })
+			p.schedd("s", func(s *observe.Schedd) { // for one user
+				s.Room, s.Users = &accountant.Room{Jobs: 3}, map[string]*accountant.Room{"": room}
+			})
 			for cluster := range int64(4) {
 				p.job(cluster + 1)
 			}

@@ -8,11 +8,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// charge is what jobs take of limits: what their Spec says, if it is known, and of their schedd's room, if
-// that counts.
+// charge is what jobs take of limits: what their Spec says, if it is known, and of their schedd's rooms, if
+// these count.
 type charge struct {
-	spec *observe.Spec
-	room *accountant.Room
+	spec  *observe.Spec
+	rooms accountant.Rooms
 }
 
 // chargeOf returns what a job takes of limits.
@@ -20,11 +20,16 @@ func (c *comparison) chargeOf(j *Job) charge {
 	if j.Phase == Waiting && c.b.now.Now-j.planned >= backfill.Time(2*c.b.s.Patience/time.Second) {
 		return charge{spec: j.Group.Spec}
 	}
-	return charge{j.Group.Spec, c.b.Schedd(j.Key.Schedd).Room}
+	return charge{j.Group.Spec, c.b.rooms(j)}
+}
+
+// rooms returns which of its schedd's limits a job counts for.
+func (b *Belief) rooms(j *Job) accountant.Rooms {
+	return b.Schedd(j.Key.Schedd).RoomsOf(j.Group.Spec)
 }
 
 func (g charge) candidate(jobs int) accountant.Candidate {
-	one := accountant.Candidate{Room: g.room, Count: jobs}
+	one := accountant.Candidate{Rooms: g.rooms, Count: jobs}
 	if g.spec != nil {
 		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.spec.Weight, g.spec.Limited
 	}
@@ -45,7 +50,7 @@ func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 			}
 		case Unknown, Lent:
 			if j.leader == nil && j.Group.Runs() {
-				running.add(charge{room: c.b.Schedd(j.Key.Schedd).Room})
+				running.add(charge{rooms: c.b.rooms(j)})
 			}
 		}
 	}

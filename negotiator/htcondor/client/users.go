@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+const queryUsers = 540
+
+// maxUsers bounds the users and projects that a schedd tells of.
+const maxUsers = 100_000
+
+// Users calls the callback with what a schedd has written down of each user and project of which the
+// expression is true; of each only these attributes. The lines are valid only during the call.
+func (s Schedd) Users(ctx context.Context, requirements string, attributes []string, each func(cedar.Lines) error) error {
+	if err := s.users(ctx, requirements, attributes, each); err != nil {
+		return fmt.Errorf("query the users at %v: %w", s.Address, errors.Join(err, ctx.Err()))
+	}
+	return nil
+}
+
+func (s Schedd) users(ctx context.Context, requirements string, attributes []string, each func(cedar.Lines) error) error {
+	ad := classad.New()
+	if err := ad.SetExpr("Requirements", requirements); err != nil {
+		return err
+	}
+	ad.SetString("TargetType", "Owner,Project")
+	ad.SetString("Projection", strings.Join(attributes, "\n"))
+	stream, err := s.Security.Start(ctx, s.Address, queryUsers, nil)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	stream.PutAd(ad)
+	if err = stream.Send(); err != nil {
+		return err
+	}
+	var lines cedar.Lines
+	for range maxUsers {
+		if lines, err = stream.AppendLines(lines[:0]); err == nil {
+			err = stream.End()
+		}
+		if err != nil {
+			return err
+		}
+		if kind, _ := lines.Find("MyType"); string(kind) == `"Summary"` {
+			return nil
+		}
+		if err = each(lines); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the answer does not end after %d users", maxUsers)
+}

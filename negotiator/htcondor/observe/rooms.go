@@ -1,0 +1,154 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// ofSchedds are the attributes that schedds' ads are always asked for. The last two are those to which
+// CURB_MATCHMAKING refers by default.
+var ofSchedds = []string{
+	"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion",
+	"CurbMatchmaking", "TransferQueueMaxUploading", "RecentDaemonCoreDutyCycle", "TransferQueueNumWaitingToUpload",
+}
+
+// RoomsOf returns the rooms that jobs of a schedd share: that of all, that of their user, and that of
+// their project.
+func (s *Schedd) RoomsOf(spec *Spec) accountant.Rooms {
+	return accountant.Rooms{s.Room, s.Users[spec.user], s.Projects[spec.project]}
+}
+
+// readRoom takes in what a schedd's ad says of the number of jobs that it runs at once
+// (MAX_JOBS_RUNNING). A gang has one shadow, however many nodes. The ad counts a gang's nodes, so
+// Full may be true too early, but never too late. A schedd that curbs matchmaking has room for none.
+func (s *schedd) readRoom(ad *classad.ClassAd) {
+	s.Room, s.Full = nil, false
+	if jobs, ok := ad.Int("MaxJobsRunning"); ok && jobs >= 0 {
+		runs, _ := ad.Int("TotalRunningJobs")
+		s.Room, s.Full = &accountant.Room{Jobs: int(jobs)}, runs >= jobs
+	}
+	version, _ := ad.Text("CondorVersion")
+	s.records, s.uploads = atLeast(version, 25, 4), 0
+	if most, _ := ad.Int("TransferQueueMaxUploading"); atLeast(version, 25, 11) {
+		s.uploads = int(min(most, 1<<30)) / uploadsShare
+	}
+}
+
+// readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. It
+// reports whether the ad refers to attributes that were not asked for.
+func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
+	e, curbs := ad.Lookup("CurbMatchmaking")
+	if !curbs {
+		return false
+	}
+	internal, external, _ := e.Refs(ad) // a circular reference evaluates to error
+	for _, name := range slices.Concat(internal, external) {
+		name = strings.ToLower(name)
+		if len(o.curbs) < maxOfOne && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
+			_, known := ad.Lookup(name)
+			o.curbs[name], grew = true, grew || !known
+		}
+	}
+	if e.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).IsTrue() {
+		s.Room, s.Full = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, true
+	}
+	return grew
+}
+
+// atLeast tells whether a version such as "$CondorVersion: 25.4.0 2025-10-31 …" is not before another.
+func atLeast(version string, major, minor int) bool {
+	var first, second int
+	n, _ := fmt.Sscanf(version, "$CondorVersion: %d.%d.", &first, &second)
+	return n == 2 && (first > major || first == major && second >= minor)
+}
+
+// A schedd since 25.11 wants no matches for a user who has more than a fifth of the places in the
+// queue for input transfer (MAX_CONCURRENT_UPLOADS_PER_USER), waiting jobs included. Small files
+// are transferred without the queue: a transfer counts if it waits, or has taken lingers seconds.
+const (
+	uploadsShare = 5
+	lingers      = 10
+)
+
+// isTransferring tells whether a group's jobs are in the queue for input transfer.
+func (g *Group) isTransferring(now backfill.Time) bool {
+	return g.Runs() && g.transfers && (g.queued || now-g.Started >= lingers)
+}
+
+// record is what a schedd has written down of a user or a project.
+type record struct {
+	name    string
+	project bool
+	jobs    int // that it runs at once
+}
+
+// ofRecords are the attributes that records are asked for, knownRecords is true of those that limit
+// something.
+var (
+	ofRecords    = []string{"MyType", "User", "Name", "MaxJobsRunning"}
+	knownRecords = "MaxJobsRunning isnt undefined"
+)
+
+// readRecords asks a schedd how many jobs it runs at once of single users and projects.
+func readRecords(ctx context.Context, q question) (all []record, err error) {
+	err = q.schedd.Users(ctx, knownRecords, ofRecords, func(lines cedar.Lines) error {
+		ad, err := lines.Ad()
+		if err != nil {
+			return nil //nolint:nilerr // one strange record is no reason to ignore the others
+		}
+		kind, _ := ad.Text("MyType")
+		r := record{project: kind == "Project"}
+		if r.name, _ = ad.Text("User"); r.project {
+			r.name, _ = ad.Text("Name")
+		}
+		if jobs, ok := ad.Int("MaxJobsRunning"); ok && r.name != "" {
+			r.jobs = int(max(0, min(jobs, 1<<30)))
+			all = append(all, r)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// shares returns how many jobs the schedd runs at once of users and of projects, as far as there is a
+// limit.
+func (s *schedd) shares(now backfill.Time) (users, projects map[string]*accountant.Room) {
+	users, projects = map[string]*accountant.Room{}, map[string]*accountant.Room{}
+	for _, r := range s.recorded {
+		rooms := users
+		if r.project {
+			rooms = projects
+		}
+		rooms[r.name] = &accountant.Room{
+			Jobs: r.jobs,
+			Why:  fmt.Sprintf("its schedd runs no more than %d jobs of %s at once (MaxJobsRunning)", r.jobs, r.name),
+		}
+	}
+	if s.uploads == 0 {
+		return users, projects
+	}
+	runs, transfers := map[string]int{}, map[string]int{}
+	for _, g := range s.Groups {
+		if user := g.Spec.user; g.Runs() {
+			runs[user] += len(g.Jobs)
+			if g.isTransferring(now) {
+				transfers[user] += len(g.Jobs)
+			}
+		}
+	}
+	for user, n := range transfers {
+		most := runs[user] + max(0, s.uploads-n)
+		if known := users[user]; known == nil || most < known.Jobs {
+			users[user] = &accountant.Room{Jobs: most, Why: fmt.Sprintf("%d jobs of %s transfer their input, and its schedd "+
+				"wants no matches for more than %d (MAX_CONCURRENT_UPLOADS_PER_USER)", n, user, s.uploads)}
+		}
+	}
+	return users, projects
+}
