@@ -103,7 +103,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	s.heard, _ = ad.Int("LastHeardFrom")
 	s.sequence, s.made = version(ad)
-	s.parts = readParts(ad)
+	s.Parts = readParts(ad)
 	s.Free = Amounts(ad, o.s.Schema.Resources)
 	if dynamic {
 		s.Ad = nil
@@ -355,6 +355,6 @@ func (o *Observer) noteMissing(l *look) {
 // although it was claimed before; the startd's clock gives both times.
 func (o *Observer) deleted(s *Slot) bool {
 	host := o.slots[s.Host]
-	return s.Claimed && host != nil && s.Host != s.Name && host.parts != nil && !host.parts[s.Name] &&
+	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
 		0 < s.ClaimedSince && s.ClaimedSince < host.made
 }

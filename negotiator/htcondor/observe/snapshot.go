@@ -78,12 +78,13 @@ type Slot struct {
 	// ClaimBeganFor that claim's job.
 	ClaimBegan    time.Time
 	ClaimBeganFor JobKey
+	// Parts are the dynamic slots of a partitionable one; nil: its ad does not say.
+	Parts map[string]bool
 
-	started  int64           // when its startd started, by the startd's clock
-	made     backfill.Time   // when the startd made the ad
-	heard    int64           // when the collector got it, by the collector's clock
-	sequence int64           // the number that the startd gave to the ad
-	parts    map[string]bool // the dynamic slots of a partitionable one; nil: its ad does not say
+	started  int64         // when its startd started, by the startd's clock
+	made     backfill.Time // when the startd made the ad
+	heard    int64         // when the collector got it, by the collector's clock
+	sequence int64         // the number that the startd gave to the ad
 }
 
 // startd returns the part of the slot's name that all slots of one startd share.

@@ -56,6 +56,8 @@ type Job struct {
 
 	hopeless *hopeless // nil if some slot could run it in the last plan that it was in, or slots have changed since
 
+	run *run // of a job that runs by its queue; nil: it does not, or is new
+
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
 	look    int // number of the last look at the pool that saw the job

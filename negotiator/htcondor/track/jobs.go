@@ -26,7 +26,11 @@ func (c *comparison) jobsDiffer() {
 			lost = true
 			continue
 		}
+		c.follow(j)
 		if !s.Read {
+			if j.leader == nil {
+				c.isAdrift(j)
+			}
 			continue
 		}
 		switch {
@@ -34,6 +38,7 @@ func (c *comparison) jobsDiffer() {
 			c.jobLeft(j)
 		case j.leader != nil:
 			c.isPart(j)
+		case c.isAdrift(j):
 		case j.Group.Runs():
 			c.jobRuns(j)
 		case j.Phase == Running:
@@ -104,6 +109,7 @@ func (c *comparison) jobLeft(j *Job) {
 		if j.leader != nil && j.Group.Runs() {
 			c.b.ended[j.Key] = c.b.now.Began // claims may name this proc
 		}
+		c.driftsOff(j)
 	}
 }
 
@@ -115,6 +121,9 @@ func (c *comparison) ran(j *Job) backfill.Time {
 		return unknownRun
 	}
 	began, now := j.Group.Started, c.delta.Now
+	if r := j.run; r != nil && r.ended {
+		now = backfill.Time(r.free.Unix())
+	}
 	asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
 	stopped := j.stopped > j.look && now-began < asked
 	if stopped || !j.Group.Runs() || began <= 0 || began > now {

@@ -14,8 +14,8 @@ type View struct {
 	Idle, Running, Unplanned int
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
-	// Due is when the next job with a time of its own enters the plan; [backfill.Forever] if there is
-	// none.
+	// Due is when the next job with a time of its own enters the plan, or a slot is to be judged that
+	// may have lost its job; [backfill.Forever] if there is none.
 	Due backfill.Time
 
 	out     []unplanned
@@ -74,6 +74,9 @@ func (b *Belief) makeView(out []unplanned) {
 		case Running, Lent:
 			v.Running++
 			v.running = append(v.running, running{j.Group, j.Places, j.Start})
+			if r := j.run; r != nil && !r.free.IsZero() {
+				v.Due = min(v.Due, backfill.Time(r.free.Add(adriftAfter).Unix())+1)
+			}
 			if j.Phase == Lent {
 				v.Unplanned--
 			}

@@ -1,0 +1,159 @@
+package track
+
+import (
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// A schedd may call a job running for up to its JobLeaseDuration (40 minutes) after its slot has
+// lost it: the shadow hopes to find it again. Such a job is adrift. Its slot is free, whatever the
+// schedd believes, and the job is in no plan until the schedd gives the run up, or the slot says
+// that it has the job.
+//
+// A startd that has restarted has no claim of before. A slot that is merely unclaimed in an ad that
+// is newer than the run is believed after adriftAfter: a job that ends leaves its slot some moments
+// before its queue.
+const adriftAfter = 10 * time.Second
+
+// run is one run of a job, as its queue tells of it.
+type run struct {
+	began backfill.Time
+	hosts []string
+	seen  time.Time // when the look began that first saw it
+	// free is since when its slot is seen to be free although the queue says that the job runs; zero
+	// if it is not. adrift says why the job is in no plan; "" if it is planned where it runs.
+	free   time.Time
+	adrift string
+	// ended says that the run is known to have ended when its slot became free.
+	ended bool
+}
+
+// follow notes which run of a job its queue tells of; none if it does not run.
+func (c *comparison) follow(j *Job) {
+	g := j.Group
+	switch r := j.run; {
+	case !g.Runs():
+		if r != nil && r.adrift != "" {
+			c.runEnded(j)
+		}
+		j.run = nil
+	case r == nil || r.began != g.Started || !slices.Equal(r.hosts, g.Hosts):
+		j.run = &run{began: g.Started, hosts: g.Hosts, seen: c.b.now.Began}
+	}
+}
+
+// isAdrift takes a job out of the plan whose schedd says that it runs, while its slot is free. It
+// returns false if the job is to be planned where it runs.
+func (c *comparison) isAdrift(j *Job) bool {
+	r := j.run
+	if r == nil {
+		return false
+	}
+	if r.adrift != "" && c.hasItAgain(j) {
+		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
+		*r = run{began: r.began, hosts: r.hosts, seen: c.b.now.Began}
+	}
+	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
+		c.judge(j)
+	}
+	if r.adrift != "" {
+		c.leaveOut(j, r.adrift)
+	}
+	return r.adrift != ""
+}
+
+// judge finds out whether a job's slot is free, and takes the job out of the plan then.
+func (c *comparison) judge(j *Job) {
+	r := j.run
+	why, restarted := c.lost(r, j.Key)
+	switch {
+	case why == "":
+		r.free = time.Time{}
+		return
+	case r.free.IsZero():
+		r.free = c.b.now.Began
+	}
+	if !restarted && c.b.now.Began.Sub(r.free) < adriftAfter {
+		return
+	}
+	r.adrift, r.ended = why+", and waits until its schedd gives that run up", !restarted
+	c.b.log.Warn("a slot is free although a schedd says that its job runs", "job", c.b.Name(j), "why", why)
+	if !c.withdraw(j) && j.Phase == Lent {
+		j.Phase = Unknown
+	}
+}
+
+// lost returns why a slot of a run is free of it; "" if it is not known to be. Restarted says that
+// this is certain: the startd has no claim of before.
+func (c *comparison) lost(r *run, key observe.JobKey) (why string, restarted bool) {
+	for _, name := range r.hosts {
+		o, parent := c.b.Slot(name), observe.Parent(name)
+		if o != nil {
+			parent = o.Host
+		}
+		host := c.b.Slot(parent)
+		if host == nil || !host.Missing.IsZero() {
+			continue // nothing is heard of its startd
+		}
+		if host.Restarted.After(r.seen) {
+			return "ran on " + name + ", whose startd has restarted since", true
+		}
+		if host.Changed.Sub(r.seen) < unseen {
+			continue // the ad may be older than the run
+		}
+		there := o != nil && o.Missing.IsZero() && o.Claimed
+		switch {
+		case there && c.hasAnother(o, key):
+			why = "ran on " + name + ", which has another job by now"
+		case there || parent == name && !host.Static || parent != name && (host.Parts == nil || host.Parts[name]):
+		default:
+			why = "ran on " + name + ", which is free again"
+		}
+	}
+	return why, false
+}
+
+// hasAnother tells whether a claimed slot says that it runs another job than this one, and the other
+// one's queue says so, too.
+func (c *comparison) hasAnother(o *observe.Slot, than observe.JobKey) bool {
+	other := c.b.jobs[o.Runs]
+	return o.Runs != than && other != nil && other.leader == nil && !other.Group.Spec.Parallel && other.Group.Runs() &&
+		slices.Contains(other.Group.Hosts, o.Name)
+}
+
+// hasItAgain tells whether all slots of a job say that they run it.
+func (c *comparison) hasItAgain(j *Job) bool {
+	for _, name := range j.run.hosts {
+		o := c.b.Slot(name)
+		if o == nil || !o.Missing.IsZero() || !o.Claimed {
+			return false
+		}
+		job := o.Runs
+		if j.Group.Spec.Parallel {
+			job.Proc = j.Key.Proc // a gang's slots name whichever proc
+		}
+		if job != j.Key {
+			return false
+		}
+	}
+	return true
+}
+
+// driftsOff notes that a job which was adrift has left its queue. Estimators learn from its run if
+// that ended when its slot became free.
+func (c *comparison) driftsOff(j *Job) {
+	r := j.run
+	if r == nil || r.adrift == "" {
+		return
+	}
+	c.runEnded(j)
+	if r.ended {
+		if ran := c.ran(j); ran != unknownRun {
+			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
+		}
+	}
+}
