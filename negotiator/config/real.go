@@ -62,8 +62,8 @@ type Handover struct {
 	// MatchExprs are attributes that are added to the ad of each matched slot, as lines of NAME =
 	// EXPRESSION; "" for none.
 	MatchExprs string
-	// Lease is for how long a claim may be used for more jobs of its submitter than the one that it
-	// is given for; 0: every claim is for one job.
+	// Lease is for how long after its match a claim may be used for more jobs of its submitter; 0:
+	// every claim is for one job.
 	Lease time.Duration
 }
 
@@ -137,11 +137,12 @@ var onRealPools = []Setting{
 			"own negotiator.",
 		Check: func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
 	}),
-	set(func(c *Config) *time.Duration { return &c.Lease }, 20*time.Minute, Setting{
+	set(func(c *Config) *time.Duration { return &c.Lease }, 30*time.Second, Setting{
 		Knob: "BACKFILL_LEASE_TIME",
-		Doc: "For how long a claim may serve more jobs of its user than the one it is given for; 0: each claim is for " +
-			"one job.",
-		More: "It counts where the startd's START allows it (see below).",
+		Doc: "For how long after its match a claim may take up more jobs of its user; 0: each claim is for one job. " +
+			"As long as it is at most half of the start slack, it delays no other job's planned start.",
+		More: "Where the startd's START does not heed leases (see below), it counts if all jobs of that user that " +
+			"may use the claim are alike.",
 	}),
 	set(func(c *Config) *bool { return &c.Reasons }, true, Setting{
 		Key: "reasons", Knob: "BACKFILL_REASONS",

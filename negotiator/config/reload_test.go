@@ -71,7 +71,7 @@ func TestDuring(t *testing.T) {
 	require.Subset(t, changes, []string{
 		"policy: ibb → ibbx", "policy_options: none → a=b depth=2", "fallback: by default → x", "order: by default → x",
 		"plan_depth: 0 → 1", "reorder: false → true", "estimates: requested → requestedx",
-		"estimates_order: as estimates → x", "interval: 1m0s → 1m1s", "BACKFILL_LEASE_TIME: 20m0s → 20m1s",
+		"estimates_order: as estimates → x", "interval: 1m0s → 1m1s", "BACKFILL_LEASE_TIME: 30s → 31s",
 		"NEGOTIATOR_SLOT_CONSTRAINT: none → x", "log_level: by default → x", "plugins",
 	})
 	back, ignored := Default().During(taken)

@@ -59,9 +59,9 @@
 //     have room for (claims/flight.go), and asks the collector what their slots can give now
 //     (dispatch/offers.go). For each flight whose slots can give all it needs, [claims.State.Grant]
 //     takes claims for its chunks (claims/grant.go); a gang may have to wait for its turn there
-//     (claims/gangs.go). A claim may be lent for more jobs than one (claims/leases.go); then the
-//     next Fetch returns at once, without a look, to tell the negotiator that its place is kept for
-//     so long (track/leases.go, Grant). What is left is tried again (step 1). The dispatcher tells
+//     (claims/gangs.go). A claim may be lent for more jobs than one (claims/leases.go); if it is
+//     lent for longer than its first job may take, the next Fetch returns at once, without a look,
+//     to tell the negotiator so (track/leases.go, Grant). What is left is tried again (step 1). The dispatcher tells
 //     each schedd of its grants (dispatch/negotiate.go; on the wire, [client.Negotiation.Match] in
 //     client/negotiate.go), and the state of what was told. A schedd does not answer a match.
 //  8. The schedd claims the slots at their startds and starts the job. The next snapshots show what

@@ -306,7 +306,8 @@ func TestFloodOfWakeups(t *testing.T) {
 					<-time.After(time.Millisecond) //nolint:forbidigo // as above
 				}
 			}()
-			require.NoError(t, p.wait(ctx, backfill.Forever))
+			_, _, err := p.wait(ctx, backfill.Forever)
+			require.NoError(t, err)
 			require.Equal(t, 2*time.Second, p.now().Sub(p.cycleEnd))
 			end()
 			<-ended

@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -135,23 +136,51 @@ func (w *world) next(owner, lease string, n *node, l *loan) *sleeper {
 	return nil
 }
 
-// lending is a world whose nodes lend.
+// lending is a world whose nodes lend, for long.
 func lending(t *testing.T, policy string, nodes ...*node) *world {
 	t.Helper()
-	w := newWorld(t, policy, nodes...)
 	for _, n := range nodes {
 		n.lends = true
 	}
-	lending := Tuning{Hold: poll.Patience, Handover: config.Handover{Lease: 20 * time.Minute}}
+	return lendingFor(t, 20*time.Minute, policy, nodes...)
+}
+
+// lendingFor is a world in which claims are lent for some time. The START of its nodes knows nothing of
+// that, unless they lend.
+func lendingFor(t *testing.T, lease time.Duration, policy string, nodes ...*node) *world {
+	t.Helper()
+	w := newWorld(t, policy, nodes...)
+	lending := Tuning{Hold: poll.Patience, Handover: config.Handover{Lease: lease}}
 	w.settings = func(s *Settings) { s.Tuning = lending }
 	w.pool.tune(lending)
 	return w
 }
 
+// lenders are worlds that lend: as long as ever, and as by default, whether START knows of it or not.
+var lenders = map[string]func(t *testing.T, policy string, nodes ...*node) *world{
+	"long leases": lending,
+	"by default": func(t *testing.T, policy string, nodes ...*node) *world {
+		return lendingFor(t, 30*time.Second, policy, nodes...)
+	},
+	"by default, and START knows": func(t *testing.T, policy string, nodes ...*node) *world {
+		w := lending(t, policy, nodes...)
+		lending := Tuning{Hold: poll.Patience, Handover: config.Handover{Lease: 30 * time.Second}}
+		w.settings = func(s *Settings) { s.Tuning = lending }
+		w.pool.tune(lending)
+		return w
+	},
+}
+
+// lender names the world that lends for a policy, in turn.
+func lender(policy int, seed uint64) string {
+	names := slices.Sorted(maps.Keys(lenders))
+	return names[(policy+int(seed%uint64(len(names))))%len(names)] //nolint:gosec // it is small
+}
+
 // One match feeds a slot, and its claims serve job after job.
 func TestClaimsAreLent(t *testing.T) {
-	for _, policy := range []string{"easy", "conservative", "dc", "ibb"} {
-		for _, kind := range []string{"partitionable", "with a consumption policy", "static"} {
+	for _, policy := range []string{"easy", "conservative", "dc", "ibb", "slack"} {
+		for _, kind := range []string{"partitionable", "with a consumption policy", "static", "by default"} {
 			t.Run(policy+"/"+kind, func(t *testing.T) {
 				nodes := []*node{{name: "n1", cpus: 8, memory: 8192, policy: kind == "with a consumption policy"}}
 				if kind == "static" {
@@ -161,6 +190,9 @@ func TestClaimsAreLent(t *testing.T) {
 					}
 				}
 				w := lending(t, policy, nodes...)
+				if kind == "by default" {
+					w = lenders[kind](t, policy, &node{name: "n1", cpus: 8, memory: 8192})
+				}
 				w.calm = true
 				for range 100 {
 					w.submit(&sleeper{cpus: 1, seconds: 2, estimate: 5})
@@ -195,47 +227,50 @@ func TestSlotsThatAreNotFilled(t *testing.T) {
 
 // A wide job starts when it was told, whatever is lent before it comes and after.
 func TestWideJobAmongLeases(t *testing.T) {
-	for _, policy := range []string{"easy", "conservative", "dc"} {
-		t.Run(policy, func(t *testing.T) {
-			w := lending(t, policy, small(8), small(8))
-			w.nodes[1].name = "n2"
-			w.calm = true
-			r := rand.New(rand.NewPCG(5, 5)) //nolint:gosec // a test
-			small := func() { w.submit(&sleeper{cpus: 1, seconds: 1 + r.Int64N(5), estimate: 6}) }
-			for range 60 {
-				small()
-			}
-			w.pass(10)
-			wide := w.submit(&sleeper{owner: "bob", cpus: 8, memory: 1024, seconds: 10, estimate: 20})
-			start, planned := backfill.Time(0), false
-			for ; !planned; w.pass(1) { // under easy, those before it have to start first
-				require.Less(t, w.now, int64(1_700_000_300), w.log)
-				if ids := w.pool.Find(fmt.Sprintf("%d.0", wide.cluster)); len(ids) > 0 {
-					start, _, planned = w.n.State().Planned(ids[0])
-				}
-			}
-			for wide.runs == 0 && w.now < int64(start)+10 {
-				for range 3 {
+	for _, policy := range []string{"easy", "conservative", "dc", "slack"} {
+		for name, lending := range lenders {
+			t.Run(policy+"/"+name, func(t *testing.T) {
+				w := lending(t, policy, small(8), small(8))
+				w.nodes[1].name = "n2"
+				w.calm = true
+				r := rand.New(rand.NewPCG(5, 5)) //nolint:gosec // a test
+				small := func() { w.submit(&sleeper{cpus: 1, seconds: 1 + r.Int64N(5), estimate: 6}) }
+				for range 60 {
 					small()
 				}
-				w.pass(1)
-			}
-			require.Equal(t, 1, wide.runs, w.log)
-			require.LessOrEqual(t, wide.began, int64(start)+5)
-			w.drain(policy)
-		})
+				w.pass(10)
+				wide := w.submit(&sleeper{owner: "bob", cpus: 8, memory: 1024, seconds: 10, estimate: 20})
+				start, planned := backfill.Time(0), false
+				for ; !planned; w.pass(1) { // under easy, those before it have to start first
+					require.Less(t, w.now, int64(1_700_000_300), w.log)
+					if ids := w.pool.Find(fmt.Sprintf("%d.0", wide.cluster)); len(ids) > 0 {
+						start, _, planned = w.n.State().Planned(ids[0])
+					}
+				}
+				for wide.runs == 0 && w.now < int64(start)+10 {
+					for range 3 {
+						small()
+					}
+					w.pass(1)
+				}
+				require.Equal(t, 1, wide.runs, w.log)
+				require.LessOrEqual(t, wide.began, int64(start)+5)
+				w.drain(policy)
+			})
+		}
 	}
 }
 
 // In a world without trouble no promise is broken because claims are lent, and no start fails.
 func TestCalmWorldThatLends(t *testing.T) {
-	for _, policy := range []string{"conservative", "dc", "pc"} {
+	for i, policy := range []string{"conservative", "dc", "pc", "slack"} {
 		for seed := range *worlds {
-			w := lending(t, policy, mixed()...)
+			name := lender(i, seed)
+			w := lenders[name](t, policy, mixed()...)
 			w.calm = true
 			w.bustle(rand.New(rand.NewPCG(seed, 3)), 120) //nolint:gosec // a test
-			w.drain(fmt.Sprintf("%s, seed %d", policy, seed))
-			require.Zero(t, w.pool.Last().Unstarted, "%s, seed %d\n%s", policy, seed, w.log)
+			w.drain(fmt.Sprintf("%s, %s, seed %d", policy, name, seed))
+			require.Zero(t, w.pool.Last().Unstarted, "%s, %s, seed %d\n%s", policy, name, seed, w.log)
 			w.keptPromises()
 		}
 	}
@@ -271,15 +306,16 @@ func (w *world) bustle(r *rand.Rand, seconds int) {
 
 // Whatever happens, all jobs are done in the end.
 func TestAnyWorldThatLends(t *testing.T) {
-	for _, policy := range []string{"easy", "conservative", "ibb", "dc"} {
+	for i, policy := range []string{"easy", "conservative", "ibb", "dc", "slack"} {
 		for seed := range *worlds {
-			w := lending(t, policy, mixed()...)
+			name := lender(i, seed)
+			w := lenders[name](t, policy, mixed()...)
 			r := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // a test
 			for range 40 {
 				w.submit(&sleeper{cpus: 1, seconds: 1 + r.Int64N(6), estimate: 8})
 			}
 			w.random(r, 150)
-			w.drain(fmt.Sprintf("%s, seed %d", policy, seed))
+			w.drain(fmt.Sprintf("%s, %s, seed %d", policy, name, seed))
 		}
 	}
 }

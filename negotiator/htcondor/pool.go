@@ -123,7 +123,8 @@ func New(s Settings) *Pool {
 		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
 	})
 	state := claims.New(claims.Settings{
-		Schema: s.Schema, StartSlack: s.StartSlack, Observe: s.Observe, Patience: s.Patience, Logger: s.Logger,
+		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
+		Patience: s.Patience, Logger: s.Logger,
 	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
@@ -195,11 +196,8 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		return d, nil
 	}
 	p.beginWatch()
-	if err := p.wait(ctx, wake); err != nil {
-		return negotiator.Delta{}, err
-	}
-	if d, granted := p.granted(); granted {
-		return d, nil
+	if d, granted, err := p.wait(ctx, wake); granted || err != nil {
+		return d, err
 	}
 	s, err := p.lookPatiently(ctx)
 	if err != nil {
@@ -221,7 +219,7 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 }
 
 // granted returns what the negotiator must be told of leases that were just granted, without another
-// look at the pool; false if there are none.
+// look at the pool; false if that is nothing.
 func (p *Pool) granted() (negotiator.Delta, bool) {
 	p.naming.Lock()
 	defer p.naming.Unlock()
@@ -289,15 +287,15 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 }
 
 // wait sleeps until the next look is due. Meanwhile it tries again to hand over matches that could
-// not be.
-func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
+// not be. It returns at once what the negotiator must be told of leases that were granted with them.
+func (p *Pool) wait(ctx context.Context, wake backfill.Time) (d negotiator.Delta, granted bool, err error) {
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
 		if woken {
 			due = later(now, p.cycleEnd.Add(p.s.CycleDelay))
 		}
 		if !now.Before(due) {
-			return ctx.Err()
+			return d, false, ctx.Err()
 		}
 		next := due
 		if p.claims.Unsent() || p.claims.InDoubt() {
@@ -310,7 +308,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return ctx.Err()
+			return d, false, ctx.Err()
 		case <-p.wake:
 			woken = true
 		case <-timer.C:
@@ -319,8 +317,8 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) error {
 		if p.claims.Unsent() {
 			p.dispatcher.HandOver(ctx)
 		}
-		if p.claims.Granted() {
-			return ctx.Err()
+		if d, granted = p.granted(); granted {
+			return d, true, ctx.Err()
 		}
 		woken = p.dispatcher.AskStartds(ctx) || p.freed(ctx) || woken
 	}
@@ -348,6 +346,6 @@ func (p *Pool) tune(t Tuning) {
 
 // tuneClaims changes how matches are handed over, and for how long claims are lent.
 func (p *Pool) tuneClaims(t Tuning) {
-	p.claims.Lend(t.Lease)
+	p.claims.Lend(t.Lease, t.JobConstraint != "")
 	p.dispatcher.Tune(t.handover())
 }

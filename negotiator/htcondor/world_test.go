@@ -175,13 +175,16 @@ func (w *world) take(m fakes.Match) {
 		}
 	}
 	lease := ""
-	if locked, _ := m.Ad.Bool("RestrictToAuthenticatedIdentity"); !locked {
-		e, lent := m.Ad.Lookup("NegotiatorMatchExprBackfillLease")
-		if !lent {
-			w.failed = append(w.failed, "a match is neither locked to its job nor lent")
-			return
-		}
-		lease = e.String()
+	lock, locks := m.Ad.Lookup("RestrictToAuthenticatedIdentity")
+	start, lent := m.Ad.Lookup("NegotiatorMatchExprBackfillLease")
+	switch {
+	case lent:
+		lease = start.String()
+	case !locks:
+		w.failed = append(w.failed, "a match is neither locked to its job nor lent")
+		return
+	case lock.String() != "true":
+		lease = "!(" + lock.String() + ")"
 	}
 	name, _ := m.Ad.Text("Name")
 	n := w.node(name)

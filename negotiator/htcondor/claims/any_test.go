@@ -14,21 +14,23 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // TestAnyEvents plays any events, and says what holds after each: no claim is given to two jobs
-// that are on their way, a schedd is told to run no more jobs than it has room for, and a slot
-// gives no more than it offers. In the end no job is on its way any more.
+// that are on their way, a schedd is told to run no more jobs than it has room for, a slot gives no
+// more than it offers, and a claim that takes up other jobs is given back before its place ends. In
+// the end no job is on its way any more.
 func TestAnyEvents(t *testing.T) {
 	const room, cpus = 5, 2
 	slots := []string{"a", "b", "c", "d"}
 	rapid.Check(t, func(r *rapid.T) {
-		s := newStory(t, slots...)
+		slack := rapid.SampledFrom([]backfill.Time{0, 60}).Draw(r, "slack")
+		start := rapid.SampledFrom([]string{heeds, "true"}).Draw(r, "START")
+		lease := rapid.SampledFrom([]time.Duration{0, 30 * time.Second, 20 * time.Minute}).Draw(r, "lease")
+		s := storyOf(t, slack, start, lease, slots...)
 		s.schedd.Room = &accountant.Room{Jobs: room}
-		if rapid.Bool().Draw(r, "nothing is lent") {
-			s.event("lend", []string{"0"})
-		}
 		jobs, ids := 0, 0
 		fresh := map[string][]string{} // what each slot advertises
 		number := func(what string, below int) int { return rapid.IntRange(0, below-1).Draw(r, what) }
@@ -45,7 +47,7 @@ func TestAnyEvents(t *testing.T) {
 			"submit": func() {
 				for range 1 + number("jobs", 6) {
 					jobs++
-					s.event([]string{"submit", "submit", "gang"}[number("gang", 3)], []string{strconv.Itoa(jobs)})
+					s.event([]string{"submit", "submit", "gang", "long"}[number("gang", 4)], []string{strconv.Itoa(jobs)})
 				}
 			},
 			"start": func() {
@@ -62,12 +64,18 @@ func TestAnyEvents(t *testing.T) {
 						ids++
 						fresh[slot] = append(fresh[slot], fmt.Sprint("claim", ids))
 					}
-					offers[slot] = offered(t, heeds, 0)
+					offers[slot] = offered(t, start, 0)
 					offers[slot].Claims, offers[slot].Free[0] = slices.Clone(fresh[slot]), cpus
 				}
 				for _, bySubmitter := range s.Grant(s.now, s.Ready(s.now), offers) {
 					for _, grants := range bySubmitter {
 						s.sent = append(s.sent, grants...)
+						for _, g := range grants {
+							j, from := g.flight.job, lockedFrom(g.Lock)
+							if end := j.Start + j.Spec.Estimate + slack; from > 0 && backfill.Time(lease/time.Second) <= slack/2 {
+								require.LessOrEqual(r, from+longest(s, j.Spec), end-slack/2, "it is given back too late")
+							}
+						}
 					}
 				}
 				for slot, o := range offers {
@@ -138,4 +146,25 @@ func TestAnyEvents(t *testing.T) {
 		require.NotContains(r, strings.ToLower(s.out.String()), "claim1", "claims are secrets")
 		require.False(r, s.Deadline().After(s.now.Add(longPause+time.Second)))
 	})
+}
+
+// lockedFrom returns from when on a lock holds for the claim of a job; 0: it always does, or START says
+// for what the claim may be used.
+func lockedFrom(lock string) backfill.Time {
+	_, from, timed := strings.Cut(lock, "time() > ")
+	if !timed {
+		return 0
+	}
+	at, _ := strconv.ParseInt(from, 10, 64)
+	return backfill.Time(at)
+}
+
+// longest returns how long a job may take that its schedd can start in the place of one with a Spec.
+func longest(s *story, spec *observe.Spec) (most backfill.Time) {
+	for j := range s.belief.Jobs() {
+		if !j.Group.Runs() && sameQueue(spec, j.Group.Spec) {
+			most = max(most, j.Group.Spec.Estimate)
+		}
+	}
+	return most
 }

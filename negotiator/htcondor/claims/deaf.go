@@ -4,9 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -21,8 +19,11 @@ func lends(ad *classad.ClassAd) bool {
 }
 
 // manyWaiting is how many more jobs than slots may wait until it matters that no claim is lent to
-// them.
-const manyWaiting = 20
+// them, and mostShort how long they may take, in seconds.
+const (
+	manyWaiting = 20
+	mostShort   = 20 * 60
+)
 
 // noteDeaf notes which of the slots, whose START does not heed leases, would be lent for a job with
 // this Spec if it did: so many jobs like it wait that a match for each costs more than the jobs. It
@@ -41,7 +42,7 @@ func (c *State) noteDeaf(slots map[string]*observe.Spec, q queue) {
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
 		spec := slots[name]
 		like, _ := q.like(spec)
-		if like.jobs <= many || spec.Estimate+c.s.StartSlack > backfill.Time(c.lease/time.Second) {
+		if like.jobs <= many || c.estimate(spec) > mostShort {
 			continue
 		}
 		if c.deaf[name] = true; !told {

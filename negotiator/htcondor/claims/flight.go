@@ -33,6 +33,8 @@ type flight struct {
 	// rides is when its schedd was given the slot for another job, and may start this one on the
 	// rest of it; zero if it needs a claim of its own.
 	rides time.Time
+	// lent says that its claim was lent.
+	lent bool
 	// shadows is how many shadows its job had had before. gone is when its claims were found to be
 	// over, unused when they were found not to have been asked for; zero if they were not. failed is
 	// how its start has failed, as the last look showed.

@@ -57,14 +57,20 @@ type Grant struct {
 	// Claim is the claim id, a secret, Slot the slot, and Ad the slot's ad for the schedd.
 	Claim, Slot string
 	Ad          *classad.ClassAd
-	// Limits are the job's concurrency limits. Open says that the claim is lent: it is not locked to
-	// the job.
-	Limits string
-	Open   bool
+	// Limits are the job's concurrency limits. Lock is an expression over the slot's ad: while it is
+	// true, the schedd uses the claim, and what is left of a partitionable slot, for no other job; ""
+	// stands for never, as START says what is allowed.
+	Limits, Lock string
 
 	flight  *flight
 	request backfill.Vector
 }
+
+// locked is the lock of a claim that is for its job alone.
+const locked = "true"
+
+// Lent tells whether the claim may be used for other jobs.
+func (g Grant) Lent() bool { return g.Lock != locked }
 
 // Format prints a grant without the claim.
 func (g Grant) Format(f fmt.State, _ rune) {
@@ -112,7 +118,7 @@ func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
 			}
 		}
 		l := lent[f]
-		if l != nil && l.granted && len(offers[l.Slot].Claims) == 0 && !c.single[l.Slot] {
+		if l != nil && l.granted && l.fills && len(offers[l.Slot].Claims) == 0 {
 			c.ride(f)
 			continue
 		}
@@ -164,11 +170,11 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 		for _, claim := range o.Claims[:min(at.Chunks, len(o.Claims))] {
 			grant := Grant{
 				Job: c.belief.Name(j), Cluster: j.Key.Cluster, Proc: j.Group.Proc(j.Key, len(f.claims)+len(grants)),
-				Submitter: j.Submitter(), Claim: claim, Slot: at.Slot, Ad: o.Ad, Limits: j.Spec.Limits,
+				Submitter: j.Submitter(), Claim: claim, Slot: at.Slot, Ad: o.Ad, Limits: j.Spec.Limits, Lock: locked,
 				flight: f, request: j.Spec.Request,
 			}
-			if l != nil {
-				grant.Ad, grant.Open = l.ad, true
+			if f.lent = l != nil; f.lent {
+				grant.Ad, grant.Lock = l.ad, l.lock
 			}
 			grants = append(grants, grant)
 			o.take(j.Spec.Request)

@@ -27,6 +27,12 @@ type desk struct {
 
 func newDesk(tb testing.TB, slots ...string) *desk {
 	tb.Helper()
+	return deskOf(tb, 0, slots...)
+}
+
+// deskOf is a desk of a negotiator with a start slack.
+func deskOf(tb testing.TB, slack backfill.Time, slots ...string) *desk {
+	tb.Helper()
 	d := &desk{t: tb, schedd: &observe.Schedd{Name: "s", Read: true}}
 	schema := negotiator.DefaultSchema()
 	schema.Resources = []string{"cpus", "memory", observe.Claims}
@@ -35,7 +41,8 @@ func newDesk(tb testing.TB, slots ...string) *desk {
 	for _, name := range slots {
 		d.snapshot.Slots[name] = slotOf(name)
 	}
-	d.State = New(Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}, track.New(track.Settings{Schema: schema, Patience: 30 * time.Second, Logger: log}))
+	d.State = New(Settings{Schema: schema, StartSlack: slack, Patience: 30 * time.Second, Logger: log},
+		track.New(track.Settings{Schema: schema, StartSlack: slack, Patience: 30 * time.Second, Logger: log}))
 	d.now = time.Unix(1_700_000_000, 0).UTC()
 	d.look()
 	return d

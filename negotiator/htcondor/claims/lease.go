@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,70 +15,120 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// leaseAttribute is the attribute of a match by which a claim is lent. The schedd evaluates the
-// START of the claim's slot for each further job that it considers for the claim, and START refers
-// to the attribute. The startd itself never has it.
+// leaseAttribute is the attribute of a match by which a claim is lent where START heeds it. The
+// schedd evaluates the START of the claim's slot for each further job that it considers for the
+// claim, and START refers to the attribute. The startd itself never has it.
 const leaseAttribute = "NegotiatorMatchExprBackfillLease"
 
 // In seconds.
 const (
-	// contended is for how long claims are lent, beyond the time that the first job may take, while
-	// jobs of others wait: long enough that matching anew costs little of it.
-	contended = 15
+	// contended is for how long claims take up more jobs while jobs of others wait: long enough that
+	// matching anew costs little of it.
+	contended = 30
 	// filling is for how long a schedd may start jobs with one match, where nothing else extends the
 	// lease.
 	filling = 5
-	// skew is by how many seconds a schedd's clock may differ from ours. The lease that it is told
-	// of is shorter by so much.
+	// skew is by how many seconds a schedd's clock may differ from ours. What it is told ends
+	// earlier by so much.
 	skew = 2
 )
 
-// lend returns how a slot is lent for flights that are alike; nil if it is not.
-func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue) *lending {
+// lend returns how a slot is lent for flights that are alike and take equally long; nil if it is not.
+// Alone says that no other flights are on their way to the slot.
+//
+// The places that the flights have in the plan are longer than their estimates by the start slack. A
+// claim may take up jobs in the first half of that: it is given back in time all the same, with the
+// other half left for the delays of the last job. So the plan does not change, and no reservation
+// moves. Only where claims are lent for longer, they must not be in the way of others.
+func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, alone bool) *lending {
 	spec, now := flights[0].job.Spec, c.belief.Snapshot().Now
-	longest := backfill.Time(0)
+	estimate, start := c.estimate(spec), flights[0].job.Start
 	for _, f := range flights {
-		longest = max(longest, f.job.Spec.Estimate)
+		start = min(start, f.job.Start)
 	}
-	place, most := longest+c.s.StartSlack, backfill.Time(c.lease/time.Second)
 	like, others := q.like(spec)
-	switch fills := len(o.Claims) < len(flights) && !c.single[key.Slot]; {
-	case like.jobs == 0 && !fills:
-		return nil
-	case like.jobs == 0:
-		most = 0
-	case others:
-		most = min(most, place+contended)
-	default: // until all that is alike is done, if each takes as long as it may
-		most = min(most, backfill.Time((like.jobs+len(flights)-1)/len(flights)+1)*place)
-	}
-	wanted, before := now+max(most, place)+filling, c.granted(key)
-	until, served := c.undisturbed(o.Ad, flights, like, wanted, before)
-	if until < before || until <= now+place+skew {
+	fills := len(o.Claims) < len(flights) && !c.single[key.Slot]
+	window := c.window(like.jobs, len(flights), estimate+c.s.StartSlack, others, fills)
+	if window == 0 {
 		return nil
 	}
-	l := &lending{Lease: track.Lease{LeaseKey: key, Until: until, Served: served}}
+	partitionable, _ := o.Ad.Bool("PartitionableSlot")
+	until, served := start+estimate+c.s.StartSlack, map[backfill.JobID]backfill.Time(nil)
+	if longer := window - c.s.StartSlack/2; longer > 0 {
+		until, served = c.undisturbed(o.Ad, flights, like, until, now+estimate+c.s.StartSlack+longer)
+	}
+	l := &lending{Lease: track.Lease{LeaseKey: key, Until: until, Last: now + window, Served: served}, fills: fills}
 	for _, f := range flights {
 		l.Jobs = append(l.Jobs, f.job.ID)
 	}
+	longest := estimate
+	heeds := lends(o.Ad)
+	if !heeds {
+		ok := false
+		if longest, ok = c.takers(q, spec, !partitionable); !ok {
+			return nil
+		}
+		if l.fills = fills && alone && q.alone(spec); !l.fills && like.jobs == 0 {
+			return nil
+		}
+	}
+	// Jobs that end by then are in nobody's way.
+	ends := until - c.s.StartSlack + c.s.StartSlack/2 - skew
+	last := min(now+window-skew, ends-longest)
+	if last <= now {
+		return nil
+	}
+	if l.ad = o.Ad; !heeds {
+		l.Last, l.lock = last+skew, lockedAfter(last, l.fills)
+		return l
+	}
 	l.ad = o.Ad.Clone()
-	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(min(wanted, until), flights)); err != nil {
+	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(now+window-skew, ends, flights)); err != nil {
 		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", key.Slot, "error", err)
 		return nil
 	}
 	return l
 }
 
+// window returns for how long claims may take up more jobs, given how many jobs like these wait, for
+// how many flights the claims are, how long a job's place is, and whether others wait; 0: they are not
+// lent. What fills a slot has a moment for that.
+func (c *State) window(like, flights int, place backfill.Time, others, fills bool) backfill.Time {
+	window := min(backfill.Time(c.lease/time.Second), backfill.Time((like+flights-1)/flights)*place)
+	switch {
+	case like == 0 && !fills:
+		return 0
+	case like == 0:
+		return filling
+	case others:
+		window = min(window, contended)
+	}
+	if fills {
+		window = max(window, filling)
+	}
+	return window
+}
+
+// lockedAfter returns when a claim is locked to its job, as an expression over the slot's ad that the
+// schedd evaluates whenever it looks for another job: from a time on. If the schedd is not to fill what
+// is left of a slot, that is always locked.
+func lockedAfter(last backfill.Time, fills bool) string {
+	locked := fmt.Sprintf("time() > %d", last)
+	if !fills {
+		locked = "PartitionableSlot =?= true || " + locked
+	}
+	return locked
+}
+
 // undisturbed returns until when a slot can be lent for flights, not beyond the time wanted: until
-// somebody else has a reservation there. Under a policy that gives guarantees it also returns which
-// jobs like these have reservations there until then, and when: the schedd starts them by that
-// time. Jobs of which that is not sure count like others, unless the slot was lent for as long
-// before.
+// somebody else has a reservation there, but not before the flights' places end. Under a policy that
+// gives guarantees it also returns which jobs like these have reservations there until then, and
+// when: the schedd starts them by that time. Jobs of which that is not sure count like others.
 func (c *State) undisturbed(
-	slot *classad.ClassAd, flights []*flight, like waiting, wanted, before backfill.Time,
+	slot *classad.ClassAd, flights []*flight, like waiting, end, wanted backfill.Time,
 ) (backfill.Time, map[backfill.JobID]backfill.Time) {
 	var mine []reservation
-	spec, name, until := flights[0].job.Spec, flights[0].rest[0].Slot, max(wanted, before)
+	spec, name, until := flights[0].job.Spec, flights[0].rest[0].Slot, wanted
 	suits := c.suits(slot, spec)
 	for _, r := range c.planned[name] {
 		j := c.belief.Job(r.job)
@@ -89,7 +140,7 @@ func (c *State) undisturbed(
 			mine = append(mine, r)
 		}
 	}
-	until = min(until, max(c.asPlanned(mine, flights), before))
+	until = min(until, c.asPlanned(mine, flights))
 	// A job that would end after the lease keeps its reservation, and the lease ends before it. The
 	// last to end comes first, so one pass is enough.
 	slices.SortFunc(mine, func(a, b reservation) int { return cmp.Compare(b.end, a.end) })
@@ -97,6 +148,9 @@ func (c *State) undisturbed(
 		if r.start < until && r.end > until {
 			until = r.start
 		}
+	}
+	if until <= end {
+		return end, nil
 	}
 	served := map[backfill.JobID]backfill.Time{}
 	for _, r := range mine {
@@ -158,27 +212,19 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 	}
 }
 
-// granted returns until when a lease was granted before; 0 if it was not.
-func (c *State) granted(key track.LeaseKey) backfill.Time {
-	until := c.belief.Lease(key)
-	for _, g := range c.leases {
-		if g.LeaseKey == key {
-			until = max(until, g.Until)
-		}
-	}
-	return until
-}
-
 // leaseText returns an expression that is true of a job that may use a claim lent for these
-// flights, which are alike: it ends before the lease does, and it is like them. What is left of a
-// partitionable slot is for the flights alone.
-func (c *State) leaseText(until backfill.Time, flights []*flight) string {
+// flights, which are alike: it starts by the time last, ends by the time ends, and is like them. What
+// is left of a partitionable slot is for the flights alone.
+func (c *State) leaseText(last, ends backfill.Time, flights []*flight) string {
 	spec, estimate := flights[0].job.Spec, "undefined"
+	if c.s.DefaultEstimate > 0 {
+		estimate = strconv.FormatInt(int64(c.s.DefaultEstimate), 10)
+	}
 	for _, name := range slices.Backward(c.s.Schema.Estimates) {
 		estimate = fmt.Sprintf("ifThenElse((TARGET.%s > 0) =?= true, TARGET.%s, %s)", name, name, estimate)
 	}
 	terms := []string{
-		fmt.Sprintf("time() + %s <= %d", estimate, until-c.s.StartSlack-skew),
+		fmt.Sprintf("time() <= %d && time() + %s <= %d", last, estimate, ends),
 		"TARGET.DeferralTime =?= undefined", // its claim would be idle first
 		// The schedd compares limits as well, unless it is told not to, or they are an expression.
 		`(TARGET.ConcurrencyLimits =?= undefined || TARGET.ConcurrencyLimits == "")`,

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ func (c *State) TakePlan(plan negotiator.Checkpoint) []track.Broken {
 func (c *State) reserve(plan negotiator.Checkpoint) {
 	clear(c.planned)
 	clear(c.settled)
+	clear(c.held)
 	c.guarantees = plan.Guarantees
 	if c.lease == 0 {
 		return
@@ -38,6 +40,9 @@ func (c *State) reserve(plan negotiator.Checkpoint) {
 	for _, j := range plan.Jobs {
 		if j.Running {
 			continue
+		}
+		if j.Held != "" {
+			c.held[j.Job.ID] = true
 		}
 		if j.Held != "" || j.Placement != nil {
 			c.settled[j.Job.ID] = true
@@ -50,9 +55,10 @@ func (c *State) reserve(plan negotiator.Checkpoint) {
 	}
 }
 
-// Lend sets for how long a claim is lent at most; 0: every claim is locked to its job.
-func (c *State) Lend(most time.Duration) {
-	c.lease = most
+// Lend sets for how long after its match a claim takes up more jobs at most; 0: every claim is locked
+// to its job. Hidden says that queues have jobs that no look at the pool shows.
+func (c *State) Lend(most time.Duration, hidden bool) {
+	c.lease, c.hidden = most, hidden
 	clear(c.single)
 	if most == 0 {
 		clear(c.deaf)
@@ -60,64 +66,82 @@ func (c *State) Lend(most time.Duration) {
 }
 
 // TellLeases takes the leases in that were granted since the last call. It returns what the
-// negotiator must be told of them before anything else, see [track.Belief.Grant]; false if there
-// are none.
+// negotiator must be told of them before anything else, see [track.Belief.Grant]; false if that is
+// nothing.
 func (c *State) TellLeases() (negotiator.Delta, bool) {
 	if len(c.leases) == 0 {
 		return negotiator.Delta{}, false
 	}
 	granted := c.leases
 	c.leases = nil
-	return c.belief.Grant(granted), true
+	d := c.belief.Grant(granted)
+	return d, len(d.Found)+len(d.Removed) > 0
 }
-
-// Granted tells whether there are leases that the negotiator must be told of.
-func (c *State) Granted() bool { return len(c.leases) > 0 }
 
 // lending is a slot that is about to be lent, and for which flights.
 type lending struct {
 	track.Lease
-	// ad is the slot's ad with leaseAttribute.
-	ad *classad.ClassAd
-	// granted says that a claim was granted: the schedd may fill the slot with the others.
-	granted bool
+	// ad is the slot's ad for the schedd, and lock says when the claim is locked, see [Grant].
+	ad   *classad.ClassAd
+	lock string
+	// fills says that the schedd may fill what is left of the slot, and granted that a claim was
+	// granted: then it fills the slot with the other flights.
+	fills, granted bool
 }
 
-// lendings chooses which slots are lent for the flights that are to start there now. A slot is lent
-// if its START heeds leases, if more jobs like these wait or the slot has fewer claims than there
-// are flights, and if nobody else has a place there before the lease ends.
+// group are flights to which a slot is lent together: they are alike, and take equally long.
+type group struct {
+	track.LeaseKey
+	estimate backfill.Time
+}
+
+// lendings chooses which slots are lent for the flights that are to start there now: if more jobs
+// like these wait, or the slot has fewer claims than there are flights.
 func (c *State) lendings(flights []*flight, offers map[string]*Offer) map[*flight]*lending {
 	if c.lease == 0 {
 		return nil
 	}
-	groups, deaf := map[track.LeaseKey][]*flight{}, map[string]*observe.Spec{}
+	groups, order := map[group][]*flight{}, []group{}
 	for _, f := range flights {
 		if !c.lendable(f) {
 			continue
 		}
-		key := leaseKey(f)
-		o, group := offers[key.Slot], groups[key]
-		switch {
-		case o == nil || !o.Open:
-		case !lends(o.Ad):
-			deaf[key.Slot] = f.job.Spec
-		case len(group) == 0 || alike(group[0].job.Spec, f.job.Spec):
-			groups[key] = append(group, f)
-			delete(c.deaf, key.Slot)
+		key := group{leaseKey(f), c.estimate(f.job.Spec)}
+		o, others := offers[key.Slot], groups[key]
+		if o == nil || !o.Open || len(others) > 0 && !alike(others[0].job.Spec, f.job.Spec) {
+			continue
 		}
+		if len(others) == 0 {
+			order = append(order, key)
+		}
+		groups[key] = append(others, f)
 	}
-	if len(groups)+len(deaf) == 0 {
+	if len(groups) == 0 {
 		return nil
 	}
-	lent, waits := map[*flight]*lending{}, c.countWaiting()
-	c.noteDeaf(deaf, waits)
-	for key, group := range groups {
-		if l := c.lend(key, group, offers[key.Slot], waits); l != nil {
-			for _, f := range group {
-				lent[f] = l
-			}
+	lent, q, deaf := map[*flight]*lending{}, c.countWaiting(), map[string]*observe.Spec{}
+	alone := map[string]int{} // how many groups want a slot
+	for _, f := range flights {
+		for _, at := range f.rest {
+			alone[at.Slot]++
 		}
 	}
+	for _, key := range order {
+		flights, o := groups[key], offers[key.Slot]
+		l := c.lend(key.LeaseKey, flights, o, q, alone[key.Slot] == len(flights))
+		switch {
+		case l != nil:
+			for _, f := range flights {
+				lent[f] = l
+			}
+			delete(c.deaf, key.Slot)
+		case lends(o.Ad):
+			delete(c.deaf, key.Slot)
+		default:
+			deaf[key.Slot] = flights[0].job.Spec
+		}
+	}
+	c.noteDeaf(deaf, q)
 	return lent
 }
 
@@ -129,30 +153,43 @@ func (c *State) lendable(f *flight) bool {
 // borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
 // what counts the limits does not hear of a job that uses the claim of another.
 func borrows(s *observe.Spec) bool {
-	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && s.Estimate > 0
+	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && s.Wrong == nil
+}
+
+// estimate is for how long the plan takes a job of a Spec to run.
+func (c *State) estimate(s *observe.Spec) backfill.Time {
+	return cmp.Or(s.Estimate, c.s.DefaultEstimate)
 }
 
 // alike tells whether a job of the second Spec can take the place of a job of the first, whose
 // claim is lent. Jobs of two schedds never have the same Spec.
 func alike(a, b *observe.Spec) bool {
-	return a == b || borrows(b) && a.Submitter() == b.Submitter() && slices.Equal(a.Request, b.Request) &&
-		a.Schedd() == b.Schedd()
+	return a == b || borrows(b) && sameQueue(a, b) && slices.Equal(a.Request, b.Request)
 }
 
-// queue counts the jobs that wait, by their Spec.
+// sameQueue tells whether jobs of two Specs are negotiated for together: a schedd may give the claim
+// of one to the other.
+func sameQueue(a, b *observe.Spec) bool {
+	return a.Submitter() == b.Submitter() && a.Schedd() == b.Schedd()
+}
+
+// queue counts the jobs that do not run yet, by their Spec.
 type queue map[*observe.Spec]*waiting
 
 // waiting are the jobs of a Spec that wait: how many, how many of them are in the plan without a
-// reservation, and the least and the largest of their JobPrio.
+// reservation, how many could start if a slot were free, and the least and the largest of their
+// JobPrio.
 type waiting struct {
-	jobs, open  int
-	least, most int64
+	jobs, open, able int
+	least, most      int64
+	// barred says that some are not planned with, deferred that some are deferred.
+	barred, deferred bool
 }
 
 func (c *State) countWaiting() queue {
 	q := queue{}
 	for j := range c.belief.Jobs() {
-		if j.Phase != track.Waiting && !j.AwaitsLease() {
+		if j.Group.Runs() {
 			continue
 		}
 		s, prio := j.Group.Spec, j.Group.Prio
@@ -161,10 +198,19 @@ func (c *State) countWaiting() queue {
 			w = &waiting{least: prio, most: prio}
 			q[s] = w
 		}
-		w.jobs++
-		w.least, w.most = min(w.least, prio), max(w.most, prio)
-		if j.Phase == track.Waiting && !c.settled[j.ID] {
-			w.open++
+		w.deferred = w.deferred || j.Group.Deferral.Time > 0
+		switch {
+		case j.Phase == track.Waiting || j.AwaitsLease():
+			w.jobs++
+			w.least, w.most = min(w.least, prio), max(w.most, prio)
+			if !c.held[j.ID] {
+				w.able++
+			}
+			if j.Phase == track.Waiting && !c.settled[j.ID] {
+				w.open++
+			}
+		case j.Phase == track.Unknown:
+			w.barred = true
 		}
 	}
 	return q
@@ -175,6 +221,7 @@ func (c *State) countWaiting() queue {
 func (q queue) like(spec *observe.Spec) (like waiting, others bool) {
 	for s, w := range q {
 		switch {
+		case w.jobs == 0:
 		case !alike(spec, s):
 			others = others || w.open > 0
 		case like.jobs == 0:
@@ -185,6 +232,53 @@ func (q queue) like(spec *observe.Spec) (like waiting, others bool) {
 		}
 	}
 	return like, others
+}
+
+// alone tells whether nobody waits who could start but jobs like one with this Spec, and all of these
+// are planned with.
+func (q queue) alone(spec *observe.Spec) bool {
+	for s, w := range q {
+		if alike(spec, s) && w.barred || !alike(spec, s) && w.able > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// takers returns how long the jobs run at most that their schedd may start on a claim of a job with
+// this Spec, whatever START says. A static slot's claim is the whole slot. It returns false if one of
+// them should not use the claim: it needs less of it, or is counted or waits in a way that a match is
+// needed for.
+func (c *State) takers(q queue, spec *observe.Spec, static bool) (longest backfill.Time, ok bool) {
+	for s, w := range q {
+		if !sameQueue(spec, s) || s.Parallel {
+			continue // its schedd never starts it there
+		}
+		if !borrows(s) || w.deferred {
+			return 0, false
+		}
+		less, more := c.compare(s, spec)
+		switch {
+		case static:
+		case more:
+			continue
+		case less:
+			return 0, false
+		}
+		longest = max(longest, c.estimate(s))
+	}
+	return longest, !c.hidden
+}
+
+// compare tells whether jobs of a Spec need less or more than those of another of what a startd cuts
+// to size. It rounds memory and disk, so a job may fit that needs a little more of them.
+func (c *State) compare(s, claimed *observe.Spec) (less, more bool) {
+	for i, resource := range c.s.Schema.Resources {
+		if resource != "memory" && resource != "disk" {
+			less, more = less || s.Request[i] < claimed.Request[i], more || s.Request[i] > claimed.Request[i]
+		}
+	}
+	return less, more
 }
 
 // ride notes that the schedd is expected to start a flight's job on what is left of a slot that was

@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -58,7 +60,10 @@ func (d *desk) plan(guarantees bool, reserved map[backfill.JobID]backfill.Time) 
 
 // TestLendings says which claims are lent, and until when: in seconds from now, 0 if they are not.
 func TestLendings(t *testing.T) {
-	const place = 60 + 40 // estimate and start slack
+	const (
+		place = 60 + 40 // estimate and start slack
+		free  = 20      // half of that slack
+	)
 	larger := func(s *observe.Spec) { s.Request = backfill.Vector{2, 128, 1} }
 	for name, c := range map[string]struct {
 		start      string // of the slot; heeds by default
@@ -75,35 +80,35 @@ func TestLendings(t *testing.T) {
 		want       backfill.Time
 		served     int
 	}{
-		"more of the same waits":          {like: 1, want: 2*place + filling},
-		"much more":                       {like: 10, want: 11*place + filling},
-		"more than a lease can do":        {like: 1000, want: 1200 + filling},
-		"several share it":                {flights: 4, like: 10, want: 4*place + filling},
+		"more of the same waits":          {like: 1, want: 2*place - free},
+		"much more":                       {like: 10, want: 11*place - free},
+		"more than a lease can do":        {like: 1000, want: place + 1200 - free},
+		"several share it":                {flights: 4, like: 10, want: 4*place - free},
 		"nothing waits":                   {},
-		"others wait as well":             {like: 10, others: true, want: place + contended + filling},
+		"others wait as well":             {like: 10, others: true, want: place + contended - free},
 		"others alone wait":               {others: true},
-		"fewer claims than jobs":          {flights: 4, claims: 1, want: place + filling},
-		"START does not heed leases":      {start: "true", like: 1},
-		"no estimate":                     {spec: func(s *observe.Spec) { s.Estimate = 0 }, like: 1},
+		"fewer claims than jobs":          {flights: 4, claims: 1, want: place},
+		"START does not heed leases":      {start: "true", like: 1, want: 2*place - free},
+		"no estimate":                     {spec: func(s *observe.Spec) { s.Estimate = 0 }, like: 1, want: 40 + 40 - free},
 		"a concurrency limit":             {spec: func(s *observe.Spec) { s.Limits = "sw" }, like: 1},
-		"longer than a lease":             {spec: func(s *observe.Spec) { s.Estimate = 3000 }, like: 1, want: 3040 + filling},
+		"longer than a lease":             {spec: func(s *observe.Spec) { s.Estimate = 3000 }, like: 1, want: 3040 + 1200 - free},
 		"another's place comes":           {like: 10, others: true, reserved: map[int]backfill.Time{0: 300}, want: 300},
-		"another's place comes soon":      {like: 10, others: true, reserved: map[int]backfill.Time{0: 102}},
-		"the next has a place":            {like: 10, reserved: map[int]backfill.Time{1: 100}, want: 11*place + filling},
-		"promised, and served":            {like: 3, guarantees: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: 405, served: 3},
+		"another's place comes soon":      {like: 10, others: true, reserved: map[int]backfill.Time{0: 102}, want: 102},
+		"the next has a place":            {like: 10, reserved: map[int]backfill.Time{1: 100}, want: 11*place - free},
+		"promised, and served":            {like: 3, guarantees: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: 300, served: 2},
 		"promised beyond the lease":       {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 150}, want: 150},
-		"promised another order":          {like: 3, guarantees: true, prio: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}},
-		"promised before a claim is free": {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 50}},
+		"promised another order":          {like: 3, guarantees: true, prio: true, reserved: map[int]backfill.Time{1: 100, 2: 200, 3: 300}, want: place},
+		"promised before a claim is free": {like: 1, guarantees: true, reserved: map[int]backfill.Time{1: 50}, want: place},
 		"promised more than the claims serve": {
 			flights: 2, like: 5, guarantees: true,
 			reserved: map[int]backfill.Time{1: 110, 2: 110, 3: 210, 4: 210, 5: 215}, want: 210, served: 2,
 		},
 		"promised as many as the claims serve": {
 			flights: 2, like: 4, guarantees: true,
-			reserved: map[int]backfill.Time{1: 100, 2: 100, 3: 200, 4: 200}, want: 305, served: 4,
+			reserved: map[int]backfill.Time{1: 100, 2: 100, 3: 200, 4: 200}, want: 200, served: 2,
 		},
 		"promised, and handed over late": {
-			like: 2, guarantees: true, late: 5 * time.Second, reserved: map[int]backfill.Time{1: 95, 2: 195}, want: 305, served: 2,
+			like: 2, guarantees: true, late: 5 * time.Second, reserved: map[int]backfill.Time{1: 95, 2: 195}, want: 195, served: 1,
 		},
 		"promised on a core of others": {
 			like: 2, guarantees: true, reserved: map[int]backfill.Time{1: 130, 2: 150}, want: 130,
@@ -121,7 +126,7 @@ func TestLendings(t *testing.T) {
 		},
 		"promised to one without an estimate": {
 			like: 2, guarantees: true, first: func(s *observe.Spec) { s.Estimate = 0 },
-			reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 150,
+			reserved: map[int]backfill.Time{1: 150, 2: 250}, want: 250, served: 1,
 		},
 		"only one with a limit waits": {like: 1, first: func(s *observe.Spec) { s.Limits = "sw" }},
 		"promised to another in between": {
@@ -131,7 +136,7 @@ func TestLendings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a")
 			d.s.StartSlack = 40
-			d.Lend(20 * time.Minute)
+			d.Lend(20*time.Minute, false)
 			spec := short(t)
 			if c.spec != nil {
 				c.spec(spec)
@@ -179,7 +184,103 @@ func TestLendings(t *testing.T) {
 			require.Len(t, l.Served, c.served)
 			require.Len(t, l.Jobs, len(flights))
 			_, has := l.ad.Lookup(leaseAttribute)
-			require.True(t, has)
+			require.Equal(t, start == heeds, has)
+			require.Equal(t, start == heeds, l.lock == "")
+		})
+	}
+}
+
+// TestLocks says how claims are lent where START does not heed leases: for so many seconds a schedd may
+// use them for jobs like the one that they are given for, and fill the slot or not; 0: not at all.
+func TestLocks(t *testing.T) {
+	type waits func(s *observe.Spec)
+	cpus := func(n int64) waits { return func(s *observe.Spec) { s.Request = backfill.Vector{n, 128, 1} } }
+	estimate := func(e backfill.Time) waits { return func(s *observe.Spec) { s.Estimate = e } }
+	bobs := func(s *observe.Spec) { s.Ad.SetString(observe.ScheddAttribute, "another") }
+	for name, c := range map[string]struct {
+		claims, flights int // 1 and 2 by default
+		static, hidden  bool
+		waits           []waits // beside three jobs that are like those that start
+		edit            func(*observe.Group)
+		guarantees      bool
+		reserved        backfill.Time // when the first of those starts, in seconds from now
+		late            time.Duration
+		want            backfill.Time
+		fills           bool
+	}{
+		"nobody else waits":                  {want: 28, fills: true},
+		"a claim for each":                   {claims: 2, want: 28},
+		"on a static slot":                   {static: true, claims: 2, want: 28},
+		"with promises":                      {guarantees: true, want: 28, fills: true},
+		"another waits":                      {waits: []waits{bobs}, want: 28},
+		"a place is planned":                 {guarantees: true, waits: []waits{bobs}, reserved: 10, want: 28},
+		"a shorter job waits":                {waits: []waits{estimate(5)}, want: 28, fills: true},
+		"a longer job waits":                 {waits: []waits{estimate(70)}, want: 18, fills: true},
+		"a much longer job waits":            {waits: []waits{estimate(90)}},
+		"another's is much longer":           {waits: []waits{func(s *observe.Spec) { bobs(s); s.Estimate = 900 }}, want: 28},
+		"a wider job waits":                  {waits: []waits{cpus(2)}, want: 28},
+		"a wider job waits for a static one": {static: true, claims: 2, waits: []waits{func(s *observe.Spec) { cpus(2)(s); s.Estimate = 900 }}},
+		"a narrower job waits":               {waits: []waits{cpus(0)}},
+		"a limit":                            {waits: []waits{func(s *observe.Spec) { s.Limits = "sw" }}},
+		"a job that cannot be planned with":  {waits: []waits{func(s *observe.Spec) { s.Wrong = errors.New("wrong") }}},
+		"a deferred job":                     {edit: func(g *observe.Group) { g.Deferral.Time = 1_700_000_100 }},
+		"jobs that no look shows":            {hidden: true},
+		"it is handed over late":             {late: 10 * time.Second, want: 18, fills: true},
+		"it is handed over very late":        {late: 40 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a")
+			d.s.StartSlack = 60
+			d.Lend(30*time.Second, c.hidden)
+			spec := short(t)
+			var flights []*flight
+			for i := range cmp.Or(c.flights, 2) {
+				flights = append(flights, d.start(d.submit(int64(100+i), spec), "a"))
+			}
+			for i := range 3 {
+				d.submit(int64(200+i), spec)
+			}
+			reserved := map[backfill.JobID]backfill.Time{}
+			for i, change := range c.waits {
+				id := d.submit(int64(300+i), short(t, change))
+				if c.reserved > 0 {
+					reserved[id] = c.reserved
+				}
+			}
+			if c.edit != nil {
+				d.edit(200, c.edit)
+			}
+			d.TakePlan(d.plan(c.guarantees, reserved))
+			d.now = d.now.Add(c.late)
+			d.look()
+			o := offered(t, "true", cmp.Or(c.claims, 1))
+			if c.static {
+				o.Ad.SetBool("PartitionableSlot", false)
+			}
+			l := d.lendings(flights, map[string]*Offer{"a": o})[flights[0]]
+			if c.want == 0 {
+				require.Nil(t, l)
+				return
+			}
+			require.NotNil(t, l)
+			require.Equal(t, c.fills, l.fills)
+			require.Empty(t, l.Served)
+			require.Equal(t, backfill.Time(1_700_000_000+60+60), l.Until, "the plan stays as it is")
+			now := backfill.Time(d.now.Unix())
+			require.Equal(t, now+c.want+skew, l.Last)
+			for after, locked := range map[backfill.Time]bool{0: false, c.want: false, c.want + 1: true} {
+				for _, whole := range []bool{false, true} { // what is left of a partitionable slot, or the claim
+					ad := classad.New()
+					if whole {
+						ad.SetBool("PartitionableSlot", true)
+					}
+					lock := strings.ReplaceAll(l.lock, "time()", fmt.Sprint(int64(now+after)))
+					require.NoError(t, ad.SetExpr("Lock", lock))
+					got, known := ad.Bool("Lock")
+					require.True(t, known)
+					require.Equal(t, locked || whole && !c.fills, got, "%d s later: %s", after, l.lock)
+				}
+			}
 		})
 	}
 }
@@ -195,21 +296,21 @@ func TestDeafSlots(t *testing.T) {
 		spec  func(*observe.Spec)
 		want  int
 	}{
-		"many wait":            {"true", 23, 20 * time.Minute, nil, 1},
-		"few wait":             {"true", 22, 20 * time.Minute, nil, 0},
-		"START heeds leases":   {heeds, 23, 20 * time.Minute, nil, 0},
-		"leases are too short": {"true", 23, 59 * time.Second, nil, 0},
-		"nothing is lent":      {"true", 23, 0, nil, 0},
-		"no estimate":          {"true", 23, 20 * time.Minute, func(s *observe.Spec) { s.Estimate = 0 }, 0},
+		"many wait":          {"true", 23, 20 * time.Minute, nil, 1},
+		"few wait":           {"true", 22, 20 * time.Minute, nil, 0},
+		"START heeds leases": {heeds, 23, 20 * time.Minute, nil, 0},
+		"nothing is lent":    {"true", 23, 0, nil, 0},
+		"they take long":     {"true", 23, 20 * time.Minute, func(s *observe.Spec) { s.Estimate = 3600 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, "a", "b")
-			d.Lend(c.lease)
+			d.Lend(c.lease, false)
 			spec := short(t, func(s *observe.Spec) {
 				if c.spec != nil {
 					c.spec(s)
 				}
 			})
+			d.submit(99, short(t, func(s *observe.Spec) { s.Limits = "sw" })) // so that all claims are locked
 			flights := []*flight{d.start(d.submit(100, spec), "a"), d.start(d.submit(101, spec), "b")}
 			for i := range c.like {
 				d.submit(int64(200+i), spec)
@@ -239,7 +340,7 @@ func TestDeafSlots(t *testing.T) {
 			require.Zero(t, d.Counts().Deaf)
 			hand("true", heeds)
 			require.Equal(t, 2, strings.Count(d.out.String(), told), "it was mended since")
-			d.Lend(0)
+			d.Lend(0, false)
 			require.Zero(t, d.Counts().Deaf)
 		})
 	}
@@ -257,7 +358,7 @@ func TestLeaseText(t *testing.T) {
 	for _, cluster := range []int64{7, 9} {
 		flights = append(flights, d.start(d.submit(cluster, spec), "a"))
 	}
-	text := d.leaseText(until, flights)
+	text := d.leaseText(until-500, until-42, flights)
 	may := func(slot, job string) bool {
 		my, err := classad.ParseOld(slot)
 		require.NoError(t, err)
@@ -300,7 +401,7 @@ func TestAreOf(t *testing.T) {
 // for each job.
 func TestRiding(t *testing.T) {
 	d := newDesk(t, "a")
-	d.Lend(time.Minute)
+	d.Lend(time.Minute, false)
 	spec := short(t)
 	var flights []*flight
 	for i := range 3 {
@@ -309,8 +410,7 @@ func TestRiding(t *testing.T) {
 	granted := d.Grant(d.now, flights, map[string]*Offer{"a": offered(t, heeds, 1)})
 	require.Len(t, granted["s"][""], 1)
 	first := granted["s"][""][0]
-	require.True(t, first.Open)
-	require.True(t, d.Granted())
+	require.True(t, first.Lent())
 	_, granting := d.TellLeases()
 	require.True(t, granting)
 	_, granting = d.TellLeases()
@@ -323,6 +423,6 @@ func TestRiding(t *testing.T) {
 	require.True(t, flights[1].rides.IsZero())
 	require.True(t, d.Single("a"))
 	require.Nil(t, d.lendings(flights[1:], map[string]*Offer{"a": offered(t, heeds, 1)})[flights[1]], "nothing else waits")
-	d.Lend(time.Minute)
+	d.Lend(time.Minute, false)
 	require.False(t, d.Single("a"), "its configuration may have changed")
 }

@@ -20,16 +20,23 @@ import (
 // slots are letters, and times are in seconds.
 type story struct {
 	*desk
-	ids   map[string]backfill.JobID // by the jobs' numbers, as of the last look
-	names map[backfill.JobID]string // of all IDs that jobs had
-	sent  []Grant                   // that s is being told of
+	ids     map[string]backfill.JobID // by the jobs' numbers, as of the last look
+	names   map[backfill.JobID]string // of all IDs that jobs had
+	sent    []Grant                   // that s is being told of
+	startOf string                    // what START of the slots says
 }
 
+// newStory is a story of slots whose START heeds leases, which are long.
 func newStory(tb testing.TB, slots ...string) *story {
 	tb.Helper()
-	s := &story{desk: newDesk(tb, slots...), ids: map[string]backfill.JobID{}, names: map[backfill.JobID]string{}}
+	return storyOf(tb, 0, heeds, 20*time.Minute, slots...)
+}
+
+func storyOf(tb testing.TB, slack backfill.Time, start string, lease time.Duration, slots ...string) *story {
+	tb.Helper()
+	s := &story{desk: deskOf(tb, slack, slots...), ids: map[string]backfill.JobID{}, names: map[backfill.JobID]string{}, startOf: start}
 	s.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1}, "DedicatedScheduler@s": {Idle: 1}}
-	s.Lend(20 * time.Minute)
+	s.Lend(lease, false)
 	return s
 }
 
@@ -50,7 +57,7 @@ func (s *story) play(lines string) {
 func (s *story) event(what string, words []string) string {
 	s.t.Helper()
 	switch what {
-	case "submit", "gang": // JOB…
+	case "submit", "gang", "wide", "long": // JOB…
 		for _, name := range words {
 			cluster, nodes := s.cluster(name), 1
 			if what == "gang" {
@@ -58,6 +65,12 @@ func (s *story) event(what string, words []string) string {
 			}
 			spec := specOf(s.t, nodes, "true")
 			spec.Estimate = 60
+			switch what {
+			case "wide":
+				spec.Request = backfill.Vector{4, 128, 1}
+			case "long":
+				spec.Estimate = 3600
+			}
 			s.schedd.Groups = append(s.schedd.Groups, &observe.Group{
 				Spec: spec, Status: observe.Idle, Submit: 1_600_000_000, Jobs: []observe.JobKey{{Schedd: "s", Cluster: cluster}},
 			})
@@ -111,7 +124,7 @@ func (s *story) event(what string, words []string) string {
 	case "offer": // SLOT CLAIM… / SLOT CLAIM…
 		return s.offer(strings.Split(strings.Join(words, " "), "/"))
 	case "lend": // SECONDS
-		s.Lend(time.Duration(s.cluster(words[0])) * time.Second)
+		s.Lend(time.Duration(s.cluster(words[0]))*time.Second, false)
 	case "counts": // the schedd counts its queue
 		s.schedd.Counted = backfill.Time(s.now.Unix())
 	case "told", "broken": // all of the last grants, or none
@@ -229,7 +242,7 @@ func (s *story) offer(slots []string) string {
 	offers := map[string]*Offer{}
 	for _, text := range slots {
 		words := strings.Fields(text)
-		offers[words[0]] = offered(s.t, heeds, 0)
+		offers[words[0]] = offered(s.t, s.startOf, 0)
 		offers[words[0]].Claims = words[1:]
 	}
 	var all []string
@@ -237,8 +250,11 @@ func (s *story) offer(slots []string) string {
 		for _, grants := range bySubmitter {
 			for _, g := range grants {
 				text := g.Claim + " for " + g.Job
-				if g.Open {
+				switch lent, fills := g.Lent(), !strings.Contains(g.Lock, "PartitionableSlot"); {
+				case lent && fills:
 					text += " and others"
+				case lent:
+					text += " and others after it"
 				}
 				all, s.sent = append(all, text), append(s.sent, g)
 			}
@@ -437,27 +453,40 @@ func TestStories(t *testing.T) {
 			submit 1 2     => submitted 1 2
 			start 1 a
 			offer a c1     => c1 for 1.0 and others
-			leases         => found 1 until 125
+			leases         => found 1 until 120
 			told
 			claimed a
 			runs 1 a
 			look           => arrived 1
 			gone 1
-			wait 60
+			wait 30
 			look
 			runs 2 a
 			look           => removed 2
 			gone 2
-			wait 60
+			wait 1
 			look
 			free a
+			wait 1
+			look           => completed 1`,
+		"a claim is lent, and takes up no more jobs": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0 and others
+			leases         => found 1 until 120
+			told
+			claimed a
+			runs 1 a
+			wait 60
+			look           => arrived 1
+			gone 1
 			wait 1
 			look           => completed 1`,
 		"a claim is lent, and given back early": `
 			submit 1 2     => submitted 1 2
 			start 1 a
 			offer a c1     => c1 for 1.0 and others
-			leases         => found 1 until 125
+			leases         => found 1 until 120
 			told
 			claimed a
 			runs 1 a
@@ -470,14 +499,14 @@ func TestStories(t *testing.T) {
 			submit 1 2     => submitted 1 2
 			start 1 a
 			offer a c1     => c1 for 1.0 and others
-			leases         => found 1 until 125
+			leases         => found 1 until 120
 			told
 			claimed a
 			runs 2 a
 			wait 2
 			look           => over 1, submitted 1, removed 2
 			gone 2
-			wait 60
+			wait 30
 			look
 			runs 1 a
 			look           => removed 1`,
@@ -486,7 +515,7 @@ func TestStories(t *testing.T) {
 			plan 2 a 60    => 0 broken
 			start 1 a
 			offer a c1     => c1 for 1.0 and others
-			leases         => removed 2, found 1 until 125
+			leases         => removed 2, found 1 until 120
 			told
 			claimed a
 			runs 1 a
@@ -500,7 +529,7 @@ func TestStories(t *testing.T) {
 			plan 2 a 60    => 0 broken
 			start 1 a
 			offer a c1     => c1 for 1.0 and others
-			leases         => removed 2, found 1 until 125
+			leases         => removed 2, found 1 until 120
 			told
 			claimed a
 			runs 1 a
@@ -557,5 +586,120 @@ func TestStories(t *testing.T) {
 			offer a g5 / b g6 => g5 for 3.0, g6 for 3.0`,
 	} {
 		t.Run(name, func(t *testing.T) { newStory(t, "a", "b", "c", "d").play(lines) })
+	}
+}
+
+// TestStoriesByDefault are scenarios of slots whose START knows nothing of leases, with the start slack
+// and the lease of a negotiator's defaults: a match is locked some time after it was given.
+func TestStoriesByDefault(t *testing.T) {
+	for name, lines := range map[string]string{
+		"a claim takes up jobs, and is given back": `
+			submit 1 2 3   => submitted 1 2 3
+			start 1 a
+			offer a c1     => c1 for 1.0 and others after it
+			leases         =>
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			runs 2 a
+			wait 20
+			look           => removed 2
+			gone 2
+			wait 20
+			look           => completed 1
+			start 3 a
+			offer a c2     => c2 for 3.0`,
+		"a job ends as late as it may": `
+			submit 1 2     => submitted 1 2
+			start 1 a
+			offer a c1     => c1 for 1.0 and others after it
+			leases         =>
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			runs 2 a
+			wait 28
+			look           => removed 2
+			wait 60
+			look
+			gone 2
+			wait 2
+			look           => completed 1`,
+		"a schedd fills a slot": `
+			submit 1 2 3   => submitted 1 2 3
+			start 1 a
+			start 2 a
+			offer a c1     => c1 for 1.0 and others
+			leases         =>
+			told
+			why 2          => its schedd is filling slot a
+			wait 1
+			runs 1 a
+			runs 3 a
+			look           => arrived 1, over 2, submitted 2, removed 3`,
+		"no more is filled than was planned while another waits": `
+			submit 1 2 3   => submitted 1 2 3
+			wide 4         => submitted 4
+			start 1 a
+			start 2 a
+			offer a c1     => c1 for 1.0 and others after it
+			leases         =>
+			told
+			why 2          => slot a has no claim to give yet
+			offer a c2     => c2 for 2.0 and others after it`,
+		"a promise to another stays as it is": `
+			submit 1 2     => submitted 1 2
+			wide 3         => submitted 3
+			plan 3 a 120   => 0 broken
+			start 1 a
+			offer a c1     => c1 for 1.0 and others after it
+			leases         =>
+			told
+			claimed a
+			runs 1 a
+			look           => arrived 1
+			gone 1
+			runs 2 a
+			wait 28
+			look           => removed 2
+			gone 2
+			wait 62
+			look           => completed 1`,
+		"a claim is for its job alone when a longer job waits": `
+			submit 1 2     => submitted 1 2
+			long 3         => submitted 3
+			start 1 a
+			offer a c1     => c1 for 1.0`,
+		"a job that was started is not started again": `
+			submit 1 2 3   => submitted 1 2 3
+			start 1 a
+			start 2 b
+			offer a c1 / b c2 => c1 for 1.0 and others after it, c2 for 2.0 and others after it
+			leases         =>
+			told
+			claimed a
+			runs 1 a
+			wait 1
+			look           => arrived 1
+			gone 1
+			runs 2 a
+			wait 1
+			look           => over 2, completed 2
+			offer b c2     =>
+			gone 2
+			runs 3 b
+			wait 1
+			look           => found 3
+			gone 3
+			wait 40
+			look           => completed 1 3`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			storyOf(t, 60, "true", 30*time.Second, "a", "b").play(lines)
+		})
 	}
 }

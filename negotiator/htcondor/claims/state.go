@@ -16,8 +16,9 @@ import (
 // Settings say how matches are handed over. All are required.
 type Settings struct {
 	Schema negotiator.Schema
-	// StartSlack is what the negotiator adds to each estimate, in seconds.
-	StartSlack backfill.Time
+	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes for
+	// one where a job brings none; both in seconds.
+	StartSlack, DefaultEstimate backfill.Time
 	// Observe says that the negotiator only watches: no match is handed over, and no user is told
 	// anything.
 	Observe bool
@@ -48,10 +49,12 @@ type State struct {
 	handed   time.Time                     // when a match was last handed over
 	reasons  map[backfill.JobID]reason     // why jobs wait, as their schedds were told
 
-	lease   time.Duration            // the longest; 0: none is granted
+	lease   time.Duration            // for how long claims take up more jobs at most; 0: none does
+	hidden  bool                     // queues have jobs that no look shows
 	leases  []track.Lease            // granted, and the negotiator was not told yet
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
+	held    map[backfill.JobID]bool  // those of them that no slot can run
 	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
 	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
 	// guarantees says that the plan is of a policy that gives guarantees.
@@ -78,8 +81,8 @@ func New(s Settings, belief *track.Belief) *State {
 		suspects: map[string]map[whose]*suspect{}, blamed: map[string]blame{},
 		refused:  refusals{byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}},
 		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
-		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, single: map[string]bool{},
-		deaf: map[string]bool{},
+		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
+		single: map[string]bool{}, deaf: map[string]bool{},
 	}
 }
 
@@ -136,8 +139,11 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 func (c *State) settle(o track.Outcome) {
 	for _, id := range o.Arrived {
 		f := c.flights[id]
-		if f.job.Spec.Parallel {
+		switch {
+		case f.job.Spec.Parallel:
 			c.running[id] = f.claims
+		case f.lent: // it may run on another claim
+			c.spare(f)
 		}
 		c.accept(f.job)
 		delete(c.flights, id)

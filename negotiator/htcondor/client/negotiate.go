@@ -114,9 +114,9 @@ type Grant struct {
 	Slot *classad.ClassAd
 	// Limits are the job's concurrency limits, if any.
 	Limits string
-	// Open allows the schedd to use the claim, and the rest of a partitionable slot, for other
-	// jobs. Otherwise both are locked to this job.
-	Open bool
+	// Lock is an expression over the slot's ad, as its startd last told the schedd. While it is true,
+	// the schedd uses the claim, and the rest of a partitionable slot, for no other job; "": never.
+	Lock string
 }
 
 // Format prints a match without the claim.
@@ -127,7 +127,8 @@ func (g Grant) Format(f fmt.State, _ rune) {
 // MarshalText returns a match without the claim.
 func (g Grant) MarshalText() ([]byte, error) { return fmt.Append(nil, g), nil }
 
-// Nobody is the user that a locked claim is restricted to, besides the job that it names.
+// Nobody is the user that a locked claim is restricted to, besides the job that it names. The schedd
+// evaluates whether it is restricted each time that it looks for a job.
 const Nobody = "nobody@backfill"
 
 // Match gives a slot to a job. The schedd does not answer.
@@ -142,8 +143,10 @@ func (n *Negotiation) Match(g Grant) error {
 	ad.SetInt("_condor_RESOURCE_PROC", g.Proc)
 	ad.SetString("RemoteNegotiatingGroup", "<none>")
 	ad.SetBool("RemoteAutoregroup", false)
-	if !g.Open {
-		ad.SetBool("RestrictToAuthenticatedIdentity", true)
+	if g.Lock != "" {
+		if err := ad.SetExpr("RestrictToAuthenticatedIdentity", g.Lock); err != nil {
+			return fmt.Errorf("the lock of a claim: %w", err)
+		}
 		ad.SetString("AuthenticatedIdentity", Nobody)
 	}
 	if g.Limits != "" {

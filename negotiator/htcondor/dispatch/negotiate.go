@@ -155,7 +155,7 @@ func (c *conversation) match(
 		for _, g := range bySubmitter[submitter] {
 			if err == nil {
 				err = n.Match(client.Grant{
-					Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Open: g.Open,
+					Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Lock: g.Lock,
 				})
 				sent = append(sent, g)
 			}

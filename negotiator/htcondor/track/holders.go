@@ -24,7 +24,7 @@ func (c *comparison) usesLease(j *Job, at []Place) bool {
 	claim := j.Group.Hosts[0]
 	h, inPlace := c.b.lending.holders[claim], j.Phase == Running && slices.Equal(at, j.Places)
 	switch another := h != nil && h.job.ID != j.ID; {
-	case another && h.lease == l: // even if it was about to get a claim of its own
+	case another && h.lease.lease == l: // even if it was about to get a claim of its own
 		c.lent(j, h)
 		return true
 	case inPlace && j.lease == nil: // it is locked to its claim
@@ -87,7 +87,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 	for _, j := range c.strangers {
 		at := c.b.places(j.Group)
 		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.b.lending.take(func(h *holder) bool { return h.lease == l })
+		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l })
 		if h == nil {
 			if displaced := c.displacedBy(l); displaced != nil {
 				h = c.takeOver(displaced)
@@ -97,7 +97,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 		if h == nil {
 			c.over(j)
 			c.unhold(j)
-			j.lease, j.Places, j.Start = l, at, min(cmp.Or(max(0, j.Group.Started), c.b.now.Now), c.b.now.Now)
+			j.lease, j.Places, j.Start = l.term(), at, min(cmp.Or(max(0, j.Group.Started), c.b.now.Now), c.b.now.Now)
 			c.delta.Found = append(c.delta.Found,
 				negotiator.Running{Job: c.b.report(j, Running, j.idle(j.Start)), Placement: c.b.placement(at), Start: j.Start})
 			c.hold(j, claim)
@@ -117,7 +117,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 func (c *comparison) displacedBy(l *lease) (first *Job) {
 	for id := range c.flights {
 		j := c.b.byID[id]
-		if j == nil || j.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.b.now.Number) {
+		if j == nil || j.lease == nil || j.lease.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.b.now.Number) {
 			continue
 		}
 		if first == nil || j.Compare(first) < 0 {
@@ -150,7 +150,7 @@ func (c *comparison) letGo(h *holder) {
 // holds keeps the place of a job that has left its queue, if its claim may go on under a lease. It
 // returns false if the place is free.
 func (c *comparison) holds(j *Job) bool {
-	if !c.b.lending.inUse(j.lease) {
+	if j.lease == nil || !c.b.lending.inUse(j.lease.lease) {
 		return false
 	}
 	if !c.b.lending.holds(j.ID) {
@@ -159,8 +159,8 @@ func (c *comparison) holds(j *Job) bool {
 	return true
 }
 
-// leasesEnd lets holders go whose claims are gone, tells the negotiator until when the others'
-// places are kept, and forgets leases that nobody uses. Call it when all else was compared: a job
+// leasesEnd lets holders go whose claims are gone, or are free and take up no more jobs, tells the
+// negotiator until when the others' places are kept, and forgets leases that nobody uses. Call it when all else was compared: a job
 // must not be reported twice.
 func (c *comparison) leasesEnd() {
 	record := &c.b.lending
@@ -170,12 +170,12 @@ func (c *comparison) leasesEnd() {
 	used := c.usedClaims()
 	c.bindLoose(used)
 	for _, name := range slices.Sorted(maps.Keys(record.holders)) {
-		if h := record.holders[name]; !used[name] && c.claimGone(h) {
+		if h := record.holders[name]; !used[name] && (c.claimGone(h) || c.b.now.Now > h.lease.last) {
 			c.letGo(h)
 		}
 	}
 	record.loose = slices.DeleteFunc(record.loose, func(h *holder) bool {
-		gone := c.b.now.Began.Sub(h.since) >= unseen
+		gone := c.b.now.Began.Sub(h.since) >= unseen || c.b.now.Now > h.lease.last
 		if gone {
 			c.letGo(h)
 		}
@@ -253,7 +253,7 @@ func (b *Belief) vacated(yield func(h *holder) bool) {
 func (b *Belief) Lent(key LeaseKey) (n int) {
 	l := b.lending.leases[key]
 	for _, h := range b.lending.holders {
-		if h.lease == l {
+		if h.lease.lease == l {
 			n++
 		}
 	}

@@ -42,8 +42,9 @@ type Job struct {
 
 	// lease is the one that a running job was handed over with; nil if its claim is locked to it.
 	// servedBy is a lease under which a waiting job is expected to start, at serveAt at the latest.
-	lease, servedBy *lease
-	serveAt         backfill.Time
+	lease    *term
+	servedBy *lease
+	serveAt  backfill.Time
 	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
 	// none. owed says that the job left the plan for a lease that did not serve it.
 	promised backfill.Time

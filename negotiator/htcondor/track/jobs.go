@@ -214,7 +214,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	}
 	j.Start, j.estimated, j.ahead = began, estimate, ahead
 	if j.lease != nil {
-		j.lease.told = 0 // its place is told anew with the lease
+		j.lease.told = anew
 		return
 	}
 	if end := began + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {

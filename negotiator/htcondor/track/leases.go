@@ -1,7 +1,9 @@
 package track
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,6 +20,8 @@ type Lease struct {
 	LeaseKey
 	// Until is when the lease ends: all jobs that use it have ended before.
 	Until backfill.Time
+	// Last is when a claim that is free may last take up a job.
+	Last backfill.Time
 	// Jobs are the flights that were handed over with it.
 	Jobs []backfill.JobID
 	// Served are the waiting jobs that the plan has on the slot before the lease ends, and when.
@@ -26,17 +30,18 @@ type Lease struct {
 }
 
 // Grant takes leases in. It returns what the negotiator must be told before anything else happens, or
-// what it plans meanwhile could be in their way: until when places are kept, and which jobs leave the
-// plan.
+// what it plans meanwhile could be in their way: until when places are kept, if that is longer than
+// their first jobs may take, and which jobs leave the plan.
 func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 	c := &comparison{b: b}
 	c.delta = &c.out.Delta
 	c.delta.Now = b.now.Now
 	for _, g := range granted {
-		l := b.lending.extend(g.LeaseKey, g.Until)
+		l := b.lending.extend(g.LeaseKey, g.Until, g.Last)
+		lent := &term{lease: l, until: g.Until, last: g.Last}
 		for _, id := range g.Jobs {
 			if j := b.byID[id]; j != nil && j.Phase == Running {
-				j.lease = l
+				j.lease = lent
 			}
 		}
 		for id, start := range g.Served {
@@ -87,20 +92,24 @@ func (c *comparison) tellLeases() {
 	for _, run := range c.delta.Found {
 		found[run.Job.ID] = run.Job.Lease
 	}
-	using, late := map[*lease]bool{}, map[*lease]bool{}
-	tell := func(l *lease, id backfill.JobID, run func() negotiator.Running) {
-		using[l] = true
+	using, told, late := map[*lease]bool{}, map[*term]bool{}, map[*term]bool{}
+	tell := func(t *term, id backfill.JobID, start, estimate backfill.Time, run func() negotiator.Running) {
+		using[t.lease] = true
 		switch {
-		case l.told >= l.until || found[id] >= l.until:
-		case reported[id] || !c.b.Up(l.Slot):
-			late[l] = true
+		case t.told >= t.until || found[id] >= t.until:
+			return
+		case t.told == 0 && start+cmp.Or(estimate, c.b.s.DefaultEstimate)+c.b.s.StartSlack >= t.until:
+			return // its place lasts as long, anyway
+		case reported[id] || !c.b.Up(t.Slot):
+			late[t] = true
 		default:
 			c.delta.Found = append(c.delta.Found, run())
 		}
+		told[t] = true
 	}
 	for _, j := range c.b.all {
 		if j.Phase == Running && j.lease != nil {
-			tell(j.lease, j.ID, func() negotiator.Running {
+			tell(j.lease, j.ID, j.Start, j.estimated, func() negotiator.Running {
 				return negotiator.Running{Job: c.b.described(j), Placement: c.b.placement(j.Places), Start: j.Start}
 			})
 		}
@@ -109,7 +118,7 @@ func (c *comparison) tellLeases() {
 		if j := c.b.byID[h.job.ID]; j != nil && j.Phase == Running {
 			continue // told above
 		}
-		tell(h.lease, h.job.ID, func() negotiator.Running {
+		tell(h.lease, h.job.ID, h.start, h.job.Estimate, func() negotiator.Running {
 			kept := *h.job
 			kept.Lease, h.job = h.lease.until, &kept
 			return negotiator.Running{
@@ -117,14 +126,12 @@ func (c *comparison) tellLeases() {
 			}
 		})
 	}
-	for key, l := range c.b.lending.leases {
-		switch {
-		case !using[l]:
-			delete(c.b.lending.leases, key)
-		case !late[l]:
-			l.told = l.until
+	for t := range told {
+		if !late[t] {
+			t.told = t.until
 		}
 	}
+	maps.DeleteFunc(c.b.lending.leases, func(_ LeaseKey, l *lease) bool { return !using[l] })
 }
 
 // reported returns the jobs that the delta reports.
@@ -149,14 +156,6 @@ func (c *comparison) reported() map[backfill.JobID]bool {
 	return reported
 }
 
-// Lease returns until when a lease is granted; 0 if there is none.
-func (b *Belief) Lease(key LeaseKey) backfill.Time {
-	if l := b.lending.leases[key]; l != nil {
-		return l.until
-	}
-	return 0
-}
-
 // awaiting says why a job is not planned that is expected to start under a lease.
 func awaiting(j *Job) string {
 	return fmt.Sprintf("is to start on a claim that slot %s has lent to %s", j.servedBy.Slot, j.servedBy.Submitter)
@@ -167,7 +166,7 @@ func (b *Belief) restoreLeases(saved []SavedLease) {
 	for _, former := range saved {
 		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.Up(former.Slot) && b.now.Now < former.Until &&
 			former.Until <= 2*backfill.MaxTime {
-			b.lending.extend(key, former.Until)
+			b.lending.extend(key, former.Until, former.Until)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 // seconds after the first look.
 func (p *pool) lease(slot string, until int64, served map[backfill.JobID]backfill.Time, jobs ...backfill.JobID) {
 	p.granted = p.belief.Grant([]Lease{{
-		LeaseKey: LeaseKey{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Jobs: jobs, Served: served,
+		LeaseKey: LeaseKey{Slot: full(slot), Schedd: "s"}, Until: begin + backfill.Time(until), Last: begin + backfill.Time(until),
+		Jobs: jobs, Served: served,
 	}})
 }
 
@@ -146,9 +147,10 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// The places of a lease are kept until it ends, and a longer lease keeps them for longer.
+// The place of each claim is kept for as long as the claim is lent, if that is longer than its job may
+// take; and a claim that is free and takes up no more jobs has no place any more.
 func TestLeaseEnds(t *testing.T) {
-	p := on(t, 2)
+	p := on(t, 3)
 	ends := func() (ends []backfill.Time) {
 		for _, f := range p.granted.Found {
 			ends = append(ends, f.Job.Lease-begin)
@@ -156,12 +158,15 @@ func TestLeaseEnds(t *testing.T) {
 		return ends
 	}
 	require.Equal(t, []backfill.Time{900, 900}, ends())
-	p.lease("a", 800, nil)
-	require.Empty(t, ends(), "a shorter one changes nothing")
-	p.lease("a", 1200, nil)
-	require.Equal(t, []backfill.Time{1200, 1200}, ends())
+	p.lease("a", 1200, nil, 2)
+	require.Equal(t, []backfill.Time{1200}, ends())
 	require.Empty(t, p.look(), "it was told")
-	require.EqualValues(t, begin+1200, p.belief.Lease(LeaseKey{Slot: "slot1@a", Schedd: "s"}))
+	p.lease("a", 0, nil, 1)
+	require.Empty(t, ends(), "its job may take longer")
+	p.then(
+		step{after: 1, do: func(p *pool) { p.lent(1, "slot1_1@a"); p.lent(2, "slot1_2@a") }, want: "arrived #1, over #2"},
+		step{after: 5, do: func(p *pool) { p.leaves(1); p.leaves(2) }, want: "completed #1 ran ?, proven a×1 for s, proven a×1 for s"},
+	)
 }
 
 // Jobs that a lease is expected to serve leave the plan, and come back if it does not.

@@ -23,9 +23,28 @@ type lending struct {
 // lease is the record of a lease.
 type lease struct {
 	LeaseKey
-	until backfill.Time
-	// told is the end that the negotiator was told of.
+	// until is when the last of its claims is given back, and last when one may last take up a job.
+	until, last backfill.Time
+}
+
+// term is for how long the claims of one match are lent under a lease.
+type term struct {
+	*lease
+	until, last backfill.Time
+	// told is the end that the negotiator was told of; 0: none, as each place lasts as long anyway,
+	// for its first job; anew: it must be told again.
 	told backfill.Time
+}
+
+// anew stands for an end that the negotiator must be told again.
+const anew = -1
+
+// term returns the longest of a lease's terms; nil if there is no lease.
+func (l *lease) term() *term {
+	if l == nil {
+		return nil
+	}
+	return &term{lease: l, until: l.until, last: l.last}
 }
 
 // holder is a job that stands in the plan for a claim that is lent: the first that the claim was
@@ -33,7 +52,7 @@ type lease struct {
 // use the claim meanwhile. So nobody else is planned onto the claim's place, and the plan does not
 // change each time a short job ends.
 type holder struct {
-	lease *lease
+	lease *term
 	job   *negotiator.Job // as it was reported last
 	spec  *observe.Spec
 	start backfill.Time
@@ -53,14 +72,14 @@ func newLending() lending {
 	return lending{leases: map[LeaseKey]*lease{}, holders: map[string]*holder{}}
 }
 
-// extend makes a lease last until a time, at least.
-func (l *lending) extend(key LeaseKey, until backfill.Time) *lease {
+// extend makes a lease last until a time, at least, and its claims take up jobs until the last one.
+func (l *lending) extend(key LeaseKey, until, last backfill.Time) *lease {
 	one := l.leases[key]
 	if one == nil {
 		one = &lease{LeaseKey: key}
 		l.leases[key] = one
 	}
-	one.until = max(one.until, until)
+	one.until, one.last = max(one.until, until), max(one.last, last)
 	return one
 }
 

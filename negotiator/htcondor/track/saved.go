@@ -176,7 +176,7 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 	switch {
 	case ok && former.Running:
 		c.Job = b.report(j, Running, former.Ahead)
-		j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places)
+		j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places).term()
 	case ok:
 		c.Job = b.report(j, Waiting, former.Ahead)
 	case former.Promised && !former.Running: // it keeps its promise, and is placed anew
