@@ -63,6 +63,7 @@ type world struct {
 	clinging  error // what WithdrawNegotiator returns
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
+	matched   []backfill.JobID
 	acting    func(context.Context) // nil: nothing takes time
 }
 
@@ -207,6 +208,8 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 	}
 	return track.Unplanned{}, false
 }
+
+func (w *world) Matched() []backfill.JobID { return w.matched }
 
 func (w *world) Unplanned() []track.Unplanned { return w.unplanned }
 
