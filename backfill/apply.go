@@ -304,10 +304,10 @@ func (c *Cycle) changeEnd(e *Event) {
 }
 
 // requeue puts a job back into the queue without a place, and lifts its guarantee for the given
-// cause. If an earlier event of the round has made the job late already, that one stays the cause:
-// this event takes a place from it that was too late anyway. It returns the job.
+// cause. If the job's start failed in this round, that stays the cause: the event takes a place from
+// it that was too late anyway. It returns the job.
 func (c *Cycle) requeue(r *record, cause Cause) *Job {
-	if r.lifted != CauseNone && r.start > r.guarantee {
+	if r.lifted == CauseStartFailed && r.start > r.guarantee {
 		cause = r.lifted
 	}
 	next := *r

@@ -101,9 +101,12 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 			fmt.Fprintf(out, "  %-16s %s\n", label, cli.Line(text))
 		}
 	}
-	if e.Situation == "runs" {
+	switch e.Situation {
+	case "runs":
 		line("started", moment(e.Start, zone))
-	} else {
+	case "matched":
+		line("matched", moment(e.Start, zone))
+	default:
 		line("expected start", moment(e.Start, zone))
 		line("80 % range", e.Span(zone))
 	}

@@ -67,6 +67,9 @@ func (p *Pool) Find(name string) []backfill.JobID {
 // UsedBy returns the slots that a submitter's jobs use.
 func (p *Pool) UsedBy(submitter string) []track.Used { return p.seen().UsedBy(submitter) }
 
+// Matched returns the jobs that were matched and do not run yet, as the last look saw their queues.
+func (p *Pool) Matched() []backfill.JobID { return p.seen().Matched() }
+
 func (p *Pool) seen() *track.View {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -56,7 +55,7 @@ func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 	a := &answers{plan: plan, unplanned: unplanned}
 	a.waiting = sync.OnceValue(func() (jobs []JobForecast) {
 		for j := range a.all {
-			if j.Situation != backfill.Runs.String() {
+			if !j.started() {
 				jobs = append(jobs, j)
 			}
 		}

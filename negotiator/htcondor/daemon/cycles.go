@@ -384,7 +384,7 @@ func (c *cycles) explain() {
 	}
 	var ids []backfill.JobID
 	for _, j := range last.Jobs[:min(len(last.Jobs), maxReasons)] {
-		if j.Situation != backfill.Runs.String() {
+		if !j.started() {
 			ids = append(ids, j.ID)
 		}
 	}

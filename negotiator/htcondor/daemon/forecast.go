@@ -30,7 +30,7 @@ type JobForecast struct {
 	Job       string         `json:"job"`
 	Schedd    string         `json:"schedd,omitempty"`
 	Owner     string         `json:"owner,omitempty"`
-	Situation string         `json:"situation"` // runs, reserved, waits, held
+	Situation string         `json:"situation"` // runs, matched, reserved, waits, held
 	// Start is the actual or expected start; nil if there is none. Of ten futures the job starts
 	// before P10 in one, before P50, the expected start, in five, and before P90 in nine; nil if they
 	// are not known, P90 also if it is beyond what was played.
@@ -76,9 +76,18 @@ func cannotRunNow(f matchmaker.Fit, zone *time.Location) string {
 	})
 }
 
+// matched is the situation of a job that the schedule counts as running since its match, and that its
+// schedd has not started yet.
+const matched = "matched"
+
+// started tells whether the schedule has started the job: it runs, or is on its way.
+func (j JobForecast) started() bool {
+	return j.Situation == backfill.Runs.String() || j.Situation == matched
+}
+
 // add adds the forecast of a job as the schedule has it: when it started, its reservation, or why
-// it has none.
-func (p *Forecast) add(c negotiator.JobCheckpoint) {
+// it has none. Flies says that a job which started is on its way.
+func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
 	job := c.Job
 	one := JobForecast{ID: job.ID, Job: job.Name, Schedd: job.Position.Queue, Owner: job.Labels["owner"]}
 	why := backfill.Waits
@@ -94,6 +103,9 @@ func (p *Forecast) add(c negotiator.JobCheckpoint) {
 		one.Reason = noStart
 	}
 	one.Situation = why.String()
+	if c.Running && flies {
+		one.Situation = matched
+	}
 	if c.Placement != nil {
 		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
 	}
@@ -142,6 +154,8 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 		return j.Reason
 	case j.Situation == backfill.Runs.String():
 		return fmt.Sprintf("runs since %s on %s", at(j.Start), j.Slots)
+	case j.Situation == matched:
+		return fmt.Sprintf("matched at %s, waits for its schedd to start it on %s", at(j.Start), j.Slots)
 	}
 	text := j.Situation
 	if j.Reserved != nil {
@@ -232,6 +246,8 @@ func (j JobForecast) Why(zone *time.Location) string {
 		return j.Unpromised
 	case j.Behind != "":
 		return "behind job " + j.Behind
+	case j.Situation == matched:
+		return "matched, waits for its schedd"
 	default:
 		return j.Situation
 	}

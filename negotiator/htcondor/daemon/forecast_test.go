@@ -64,6 +64,43 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, "2.0", third.Behind)
 }
 
+// TestMatched checks that a job which was matched is not said to run before its schedd has started it.
+func TestMatched(t *testing.T) {
+	for name, c := range map[string]struct {
+		earlier, observe bool
+		matched          []backfill.JobID
+		want             string
+	}{
+		"in this cycle":                       {want: "matched"},
+		"in an earlier one":                   {earlier: true, matched: []backfill.JobID{1}, want: "matched"},
+		"in an earlier one, and it runs":      {earlier: true, want: "runs"},
+		"nothing is matched where we observe": {observe: true, want: "runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.matched = c.matched
+			o := w.options("conservative")
+			o.Observe = c.observe
+			delta := w.begin()
+			if c.earlier {
+				delta.Found = []negotiator.Running{{
+					Job: delta.Submitted[0], Placement: negotiator.Placement{{Slot: w.slot, Count: 1}}, Start: 1000,
+				}}
+				delta.Submitted = delta.Submitted[1:]
+			}
+			d := once(t, w, o, delta)
+			plan, err := d.Forecast()
+			require.NoError(t, err)
+			first, _ := plan.Find(1)
+			require.Equal(t, c.want, first.Situation)
+			ads, err := d.Plans(t.Context(), "1")
+			require.NoError(t, err)
+			words := map[string]string{"matched": "^matched at .*, waits for its schedd", "runs": "^runs since"}
+			require.Regexp(t, words[c.want], ReadJobForecast(ads.All()[0], time.UTC).Reason)
+		})
+	}
+}
+
 // farBehind runs a cycle with a queue that is longer by so many jobs than what is foreseen. It returns
 // the forecast, the list of jobs, and what is said of the last one.
 func farBehind(t *testing.T, further int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
@@ -279,6 +316,7 @@ func TestZones(t *testing.T) {
 	}
 	late := JobForecast{Job: "2.0", Situation: "waits", Start: at("15:04:00"), Slots: "a ×2", Behind: "1.0"}
 	runs := JobForecast{Job: "3.0", Situation: "runs", Start: at("15:00:00"), Slots: "a"}
+	flies := JobForecast{Job: "4.0", Situation: "matched", Start: at("15:00:00"), Slots: "a"}
 	now := backfill.Time(*at("15:01:00"))
 	for _, zone := range []struct {
 		at   *time.Location
@@ -289,16 +327,18 @@ func TestZones(t *testing.T) {
 			"reserved for 2026-11-22 15:30:00",
 			"waits, expected start 15:04 UTC on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 15:00 UTC on a", "runs",
+			"matched at 15:00 UTC, waits for its schedd to start it on a", "matched, waits for its schedd",
 		}},
 		{time.FixedZone("EST", -5*3600), []string{
 			"reserved for 10:30 EST, expected start 10:04 EST on a, guaranteed by 11:00 EST",
 			"reserved for 2026-11-22 10:30:00",
 			"waits, expected start 10:04 EST on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 10:00 EST on a", "runs",
+			"matched at 10:00 EST, waits for its schedd to start it on a", "matched, waits for its schedd",
 		}},
 	} {
 		var got []string
-		for _, plan := range []JobForecast{full, late, runs} {
+		for _, plan := range []JobForecast{full, late, runs, flies} {
 			read := ReadJobForecast(plan.Ad(now), zone.at)
 			got = append(got, read.Reason, read.Why(zone.at))
 		}

@@ -35,6 +35,7 @@ type forecaster struct {
 	waiting []*negotiator.Job          // the first in the queue
 	further int                        // how many wait behind them
 	roused  []negotiator.Match         // jobs that would start on machines that sleep
+	flies   map[backfill.JobID]bool    // those that were matched and do not run yet
 	player  player
 
 	first, widened sync.Once
@@ -73,7 +74,7 @@ func (p *forecaster) make() *Forecast {
 		if at, found := slices.BinarySearchFunc(p.jobs, job.ID, byID); found {
 			settled = p.jobs[at]
 		}
-		f.add(settled)
+		f.add(settled, false)
 		switch waits := settled.Placement == nil; {
 		case waits && beyond:
 			r, _ := s.Reason(job.ID)
@@ -84,7 +85,7 @@ func (p *forecaster) make() *Forecast {
 	}
 	for _, c := range p.jobs {
 		if _, known := f.byID[c.Job.ID]; !known {
-			f.add(c)
+			f.add(c, p.flies[c.Job.ID])
 		}
 	}
 	for _, m := range p.roused {
@@ -114,6 +115,15 @@ func (c *cycles) forecaster(r decided) *forecaster {
 	f := &forecaster{
 		outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
 		further: r.State.Waiting() - len(head), player: c.d.player(len(head)), roused: r.roused,
+		flies: map[backfill.JobID]bool{},
+	}
+	if !c.d.o.Observe { // else nothing is matched
+		for _, m := range r.Matches {
+			f.flies[m.Job.ID] = true
+		}
+		for _, id := range c.pool.Matched() {
+			f.flies[id] = true
+		}
 	}
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)

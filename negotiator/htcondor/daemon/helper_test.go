@@ -65,6 +65,7 @@ type world struct {
 	clinging  error // what WithdrawNegotiator returns
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
+	matched   []backfill.JobID
 	acting    func(context.Context) // nil: nothing takes time
 }
 
@@ -216,6 +217,8 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 	}
 	return track.Unplanned{}, false
 }
+
+func (w *world) Matched() []backfill.JobID { return w.matched }
 
 func (w *world) Unplanned() []track.Unplanned { return w.unplanned }
 

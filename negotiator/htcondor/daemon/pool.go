@@ -57,6 +57,8 @@ type Informer interface {
 	Unplanned() []track.Unplanned
 	// Why says why a job is not planned with; false if it is.
 	Why(id backfill.JobID) (track.Unplanned, bool)
+	// Matched are the jobs that were matched before the last look, and did not run by then.
+	Matched() []backfill.JobID
 	// UsedBy are the slots that a submitter's jobs use.
 	UsedBy(submitter string) []track.Used
 	// Explain tells users why their jobs wait.

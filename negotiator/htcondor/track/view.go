@@ -20,6 +20,8 @@ type View struct {
 
 	out     []unplanned
 	running []running
+	// matched are the jobs that were matched and do not run yet, by their queues.
+	matched []backfill.JobID
 }
 
 // running is where a job runs, or is on its way to.
@@ -74,6 +76,9 @@ func (b *Belief) makeView(out []unplanned) {
 		case Running, Lent:
 			v.Running++
 			v.running = append(v.running, running{j.Group, j.Places, j.Start})
+			if !j.Group.Runs() {
+				v.matched = append(v.matched, j.ID)
+			}
 			if r := j.run; r != nil && !r.free.IsZero() {
 				v.Due = min(v.Due, backfill.Time(r.free.Add(adriftAfter).Unix())+1)
 			}
@@ -120,6 +125,9 @@ func (v *View) UsedBy(submitter string) (used []Used) {
 	})
 	return used
 }
+
+// Matched returns the jobs that were matched and do not run yet, by what their queues said last.
+func (v *View) Matched() []backfill.JobID { return v.matched }
 
 // Why returns why a job is not planned with; the second result is false if it is planned with, or
 // not known.
