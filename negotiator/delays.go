@@ -1,6 +1,9 @@
 package negotiator
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
 
 // A pool takes its time to start a job, and the job's place in the plan is longer for it by the start
 // slack. How long it really takes is learned from the jobs that were started and began to run.
@@ -51,3 +54,6 @@ func (n *Negotiator) Began(id backfill.JobID) backfill.Time {
 	}
 	return 0
 }
+
+// Delays returns how long the last starts took.
+func (n *Negotiator) Delays() estimate.Delays { return n.delays }

@@ -270,7 +270,7 @@ const retry = time.Second
 
 // due returns when the next look at the pool is, if nobody asks for an earlier one.
 func (p *Pool) due(wake backfill.Time) time.Time {
-	due := p.looked.Add(p.s.Interval)
+	due := p.follow(p.looked.Add(p.s.Interval))
 	wake = min(wake, p.belief.View().Due)
 	in := max(wake, p.last.Now) - p.last.Now // wherever the clock was put
 	if in < backfill.Time(p.s.Interval/time.Second) {

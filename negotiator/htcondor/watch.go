@@ -15,6 +15,8 @@ type watch struct {
 	// found says that the last look came because something became free; early, that it saw no job
 	// that had ended: the schedd's word is still to come.
 	found, early bool
+	// follows says that this negotiator only observes, and that jobs wait, which another one starts.
+	follows bool
 }
 
 // A watch takes a small part of the collector's time, whatever the size of the pool: after a cycle
@@ -27,8 +29,23 @@ const (
 
 // beginWatch has the collector asked from now on, if jobs wait.
 func (p *Pool) beginWatch() {
-	p.watching = !p.s.Observe && p.belief.Waits()
+	waits := p.belief.Waits()
+	p.watching, p.follows = waits && !p.s.Observe, waits && p.s.Observe
 	p.asks = p.cycleEnd.Add(max(p.s.CycleDelay, restAfterCycle*p.cycleEnd.Sub(p.looked)))
+}
+
+// atFollowing is how long an observer rests between two looks while jobs wait, at least. Nothing tells
+// it that the other negotiator has started a job, and a job that came and went between two looks
+// teaches nothing.
+const atFollowing = 5 * time.Second
+
+// follow returns when the next look is due, which is at the given time at the latest: earlier for an
+// observer while jobs wait.
+func (p *Pool) follow(due time.Time) time.Time {
+	if !p.follows {
+		return due
+	}
+	return earlier(due, p.cycleEnd.Add(max(atFollowing, restAfterCycle*p.cycleEnd.Sub(p.looked))))
 }
 
 // endWatch notes what a look has seen.

@@ -99,3 +99,27 @@ func TestWatchIsCheap(t *testing.T) {
 	require.False(t, w.pool.freed(t.Context()))
 	require.Equal(t, w.pool.now().Add(time.Second), w.pool.asks, "it asked, and will soon again")
 }
+
+// TestAnObserverFollows: while jobs wait, an observer looks every few seconds, also if it would have
+// started them; else at the end of the interval.
+func TestAnObserverFollows(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.settings = func(s *Settings) { s.Observe = true }
+	w.negotiator("easy", nil)
+	due := func() time.Duration {
+		w.cycle()
+		w.pool.cycleEnd = w.pool.now()
+		w.pool.beginWatch()
+		return w.pool.due(backfill.Forever).Sub(w.pool.looked)
+	}
+	require.Equal(t, w.pool.s.Interval, due())
+	w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 10_000})
+	w.step()
+	require.Equal(t, atFollowing, due(), "it would start the job, and the other does not yet")
+	w.submit(&sleeper{cpus: 4, seconds: 20, estimate: 10_000})
+	w.step()
+	require.Equal(t, atFollowing, due())
+	require.False(t, w.pool.watching, "nobody is asked in between")
+	w.pool.looked = w.pool.looked.Add(-20 * time.Second)
+	require.Equal(t, 180*time.Second, w.pool.follow(w.pool.cycleEnd.Add(time.Hour)).Sub(w.pool.cycleEnd), "it is a large pool")
+}

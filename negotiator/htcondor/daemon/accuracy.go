@@ -31,6 +31,7 @@ var whenNames = [whens]struct{ attribute, label string }{{"AtArrival", "arrival"
 type toldStart struct {
 	low, mid, high backfill.Time
 	ranged         bool
+	matched        backfill.Time // when its job was started, which is on its way since; 0: it is not
 }
 
 // cameStart is a start that came.
@@ -74,29 +75,51 @@ func (a *accuracy) tell(f *Forecast) {
 	}
 }
 
-// follow records the jobs that a cycle started, and forgets those that wait no more.
-func (a *accuracy) follow(r *negotiator.Report) {
+// follow records the jobs that are now known to run, whoever has started them, and forgets those that
+// wait no more. A job that was gone before it was seen to run began when this negotiator started it,
+// unless that one only observes.
+func (a *accuracy) follow(r *negotiator.Report, observes bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for when := range a.told {
-		for _, m := range r.Matches {
-			told, known := a.told[when][m.Job.ID]
-			if !known {
+	for when, all := range a.told {
+		for _, b := range r.Delta.Began {
+			a.come(when, b.Job, b.At)
+		}
+		for i := range r.Delta.Found {
+			a.come(when, r.Delta.Found[i].Job.ID, r.Delta.Found[i].Start)
+		}
+		if !observes {
+			for _, m := range r.Matches {
+				if told, known := all[m.Job.ID]; known {
+					told.matched = r.Delta.Now
+					all[m.Job.ID] = told
+				}
+			}
+		}
+		for id, told := range all {
+			if r.State.IsRunning(id) || r.State.IsWaiting(id) {
 				continue
 			}
-			now := r.Delta.Now
-			a.came[when] = append(a.came[when], cameStart{
-				off: max(now-told.mid, told.mid-now), ranged: told.ranged, within: told.low <= now && now <= told.high,
-			})
-			if n := len(a.came[when]); n > mostCame {
-				a.came[when] = slices.Delete(a.came[when], 0, n-mostCame)
+			if told.matched != 0 {
+				a.come(when, id, told.matched)
 			}
+			delete(all, id)
 		}
-		for id := range a.told[when] {
-			if !r.State.IsWaiting(id) {
-				delete(a.told[when], id)
-			}
-		}
+	}
+}
+
+// come records when a job began that was told a start.
+func (a *accuracy) come(when int, job backfill.JobID, at backfill.Time) {
+	told, known := a.told[when][job]
+	if !known {
+		return
+	}
+	delete(a.told[when], job)
+	a.came[when] = append(a.came[when], cameStart{
+		off: max(at-told.mid, told.mid-at), ranged: told.ranged, within: told.low <= at && at <= told.high,
+	})
+	if n := len(a.came[when]); n > mostCame {
+		a.came[when] = slices.Delete(a.came[when], 0, n-mostCame)
 	}
 }
 

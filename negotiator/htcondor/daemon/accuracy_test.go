@@ -26,10 +26,12 @@ func TestAccuracy(t *testing.T) {
 		return [whens]int{len(d.accuracy.told[atArrival]), len(d.accuracy.told[atHead])}
 	}
 	poll.Equal(t, [whens]int{2, 1}, told)
-	w.deltas <- negotiator.Delta{Now: 1040, Completed: []backfill.JobID{1}}
+	w.deltas <- negotiator.Delta{Now: 1037, Completed: []backfill.JobID{1}}
+	w.deltas <- negotiator.Delta{Now: 1042, Began: []negotiator.Began{{Job: 2, At: 1040}}}
 	poll.Equal(t, int64(1), func() int64 { return d.accuracy.measure()[atArrival].Jobs })
 	poll.Equal(t, [whens]int{1, 1}, told)
 	w.deltas <- negotiator.Delta{Now: 1045, Completed: []backfill.JobID{2}}
+	w.deltas <- negotiator.Delta{Now: 1046, Completed: []backfill.JobID{3}} // nobody saw it run
 	poll.Equal(t, int64(2), func() int64 { return d.accuracy.measure()[atArrival].Jobs })
 	require.NoError(t, end())
 	require.Equal(t, [whens]Accuracy{
@@ -44,6 +46,34 @@ func TestAccuracy(t *testing.T) {
 	}
 	require.Len(t, AccuracyAttributes(), 10)
 	require.Equal(t, [whens]Accuracy{{Told: "arrival"}, {Told: "head"}}, [whens]Accuracy(ReadAccuracy(classad.New())))
+}
+
+// TestAnObserverIsAccurate: what it told is compared with when another negotiator starts the job, not with
+// when it would have started the job itself. A job that went unseen says nothing.
+func TestAnObserverIsAccurate(t *testing.T) {
+	w := newWorld()
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	o := w.options("easy")
+	o.Observe = true
+	d, end := run(t, o)
+	w.deltas <- first
+	told := func() int {
+		d.accuracy.mu.Lock()
+		defer d.accuracy.mu.Unlock()
+		return len(d.accuracy.told[atArrival])
+	}
+	poll.Equal(t, 2, told)
+	w.deltas <- negotiator.Delta{Now: 1100, Completed: []backfill.JobID{1}}                // it would start the second job
+	w.deltas <- negotiator.Delta{Now: 1110, StartFailed: []backfill.JobID{2}}              // the other does not
+	w.deltas <- negotiator.Delta{Now: 1122, Began: []negotiator.Began{{Job: 2, At: 1120}}} // and then it does
+	poll.Equal(t, int64(1), func() int64 { return d.accuracy.measure()[atArrival].Jobs })
+	w.deltas <- negotiator.Delta{Now: 1130, Completed: []backfill.JobID{2}}
+	w.deltas <- negotiator.Delta{Now: 1140, Removed: []backfill.JobID{3}}
+	poll.Equal(t, 0, told)
+	require.NoError(t, end())
+	require.Equal(t, Accuracy{Told: "arrival", Jobs: 1, Median: 20, P90: 20}, d.accuracy.measure()[atArrival])
+	require.Equal(t, []backfill.Time{20}, d.n.Delays().All(), "so long after it would have started the job itself")
 }
 
 // TestAccuracyOfRanges counts the jobs that start in the range that they were told, and forgets those
@@ -65,7 +95,7 @@ func TestAccuracyOfRanges(t *testing.T) {
 	for id := range backfill.JobID(4) {
 		r.Matches = append(r.Matches, negotiator.Match{Job: &negotiator.Job{ID: id}})
 	}
-	a.follow(r)
+	a.follow(r, false)
 	require.Equal(t, Accuracy{Told: "arrival", Jobs: 3, Ranged: 2, Median: 11, P90: 11, Within: 0.5}, a.measure()[atArrival])
 	require.Empty(t, a.told[atArrival], "nobody waits")
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
@@ -188,12 +187,10 @@ func (c *cycles) rouse(ctx context.Context, r *decided) error {
 // error if no other cycle is to follow.
 func (c *cycles) publish(r decided) error {
 	before := time.Now()
-	c.keep(r.Learned)
+	c.keep(r.Report)
 	d, now, jobs := c.d, &c.now, r.plan.Jobs
 	d.lastCycle.Store(c.forecaster(r))
-	if !d.o.Observe { // else nothing was started
-		d.accuracy.follow(r.Report)
-	}
+	d.accuracy.follow(r.Report, d.o.Observe)
 	d.forgetAnswers()
 	d.see(r.Report)
 	facts := c.pool.Last()
@@ -361,12 +358,16 @@ func (c *cycles) unsaved(saved *track.SavedState, err error) {
 		"running", running, "last_written", written, "error", err)
 }
 
-// keep saves what was learned of run times. An error is only logged.
-func (c *cycles) keep(learned []estimate.Ended) {
+// keep saves what was learned of run times, and of how long starts take. An error is only logged.
+func (c *cycles) keep(r *negotiator.Report) {
 	if c.d.o.State == nil {
 		return
 	}
-	if err := c.d.o.State.Learn(learned); err != nil {
+	err := c.d.o.State.Learn(r.Learned)
+	if err == nil && len(r.Delta.Began)+len(r.Delta.Found) > 0 {
+		err = c.d.o.State.LearnDelays(c.d.n.Delays())
+	}
+	if err != nil {
 		c.d.log.Error("what was learned of run times could not be written down: a restart would forget it",
 			"error", err)
 	}

@@ -354,7 +354,13 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 	if chooser := d.o.Chooser(); chooser != nil {
 		chooser.Restart()
 	}
-	n, err := negotiator.Restore(d.inForce(), checkpoint)
+	config := d.inForce()
+	if d.o.State != nil {
+		if config.Delays, err = d.o.State.Delays(); err != nil {
+			return nil, err
+		}
+	}
+	n, err := negotiator.Restore(config, checkpoint)
 	if err == nil || saved == nil {
 		return n, err
 	}

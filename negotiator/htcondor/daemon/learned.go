@@ -3,14 +3,62 @@ package daemon
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // runs is the bucket of the jobs that ended, by ascending number, so that new ones are appended.
 const runs = "runs"
+
+// delays is the bucket of how long the last starts took, with one key.
+const (
+	delays    = "delays"
+	delaysKey = "last"
+)
+
+// LearnDelays saves how long the last starts took.
+func (s *State) LearnDelays(d estimate.Delays) error {
+	text, err := json.Marshal(d.All())
+	if err == nil {
+		err = s.file.Update(func(tx *statefile.Tx) error {
+			b, failed := tx.Make(delays)
+			if failed != nil {
+				return failed
+			}
+			return b.Put(delaysKey, text)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write how long starts take: %w", err)
+	}
+	return nil
+}
+
+// Delays reads how long the last starts took. If that cannot be used, it drops it, and nothing is known.
+func (s *State) Delays() (d estimate.Delays, err error) {
+	var text []byte
+	err = s.file.View(func(tx *statefile.Tx) error {
+		if b := tx.Bucket(delays); b != nil {
+			text = bytes.Clone(b.Get(delaysKey))
+		}
+		return nil
+	})
+	if err != nil {
+		return d, fmt.Errorf("read how long starts take: %w", err)
+	}
+	if len(text) == 0 {
+		return d, nil
+	}
+	var last []backfill.Time
+	if err = json.Unmarshal(text, &last); err != nil {
+		return d, s.discard(delays, err)
+	}
+	return estimate.DelaysOf(last), nil
+}
 
 // Learn saves the run times of jobs that ended, and drops those that no estimator would remember.
 func (s *State) Learn(learned []estimate.Ended) error {

@@ -90,6 +90,8 @@ func afterDamage(t *testing.T, damaged []byte) (left survivors, log string) {
 	require.NoError(t, err)
 	learned, err := s.Learned()
 	require.NoError(t, err)
+	_, err = s.Delays()
+	require.NoError(t, err)
 	require.NoError(t, s.Save(promises()), "it can be written")
 	left = survivors{saved != nil, a.Priority("user7@d") > a.Priority("new@d"), learned.Len() == endedJobs}
 	if strings.Contains(to.String(), "copy=") {
@@ -274,6 +276,7 @@ func TestGarbage(t *testing.T) {
 		"account":        {accountant.Bucket, "user9@d", "{", survivors{true, false, true}, "usage, priorities"},
 		"clock":          {accountant.Bucket, " clock", "", survivors{true, false, true}, "usage, priorities"},
 		"run time":       {runs, runKey(5), "no job\n", survivors{true, true, false}, "what was learned"},
+		"delays":         {delays, delaysKey, "[1,", survivors{true, true, true}, "what was learned of how long starts take"},
 		"unknown bucket": {"unknown", "key", "text", survivors{true, true, true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

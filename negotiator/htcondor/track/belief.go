@@ -308,10 +308,11 @@ func (b *Belief) Find(name string) (ids []backfill.JobID) {
 	return ids
 }
 
-// Waits tells whether a job waits for something to become free.
+// Waits tells whether a job waits for something to become free. While the negotiator only observes,
+// whatever it starts goes on waiting, too.
 func (b *Belief) Waits() bool {
 	for j := range b.Jobs() {
-		if j.Phase == Waiting || j.AwaitsLease() {
+		if j.Phase == Waiting || j.AwaitsLease() || b.s.Observe && !j.Group.Runs() {
 			return true
 		}
 	}

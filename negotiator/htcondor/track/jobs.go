@@ -164,6 +164,7 @@ func (c *comparison) jobRuns(j *Job) {
 		return
 	}
 	inPlace := slices.Equal(at, j.Places)
+	_, fresh := c.flights[j.ID]
 	c.arrived(j, inPlace, chunks)
 	now := c.b.now.Now
 	began := j.Group.Started
@@ -175,6 +176,9 @@ func (c *comparison) jobRuns(j *Job) {
 	}
 	switch {
 	case j.Phase == Running && inPlace: // whatever else was edited, it has what it has
+		if fresh {
+			c.delta.Began = append(c.delta.Began, negotiator.Began{Job: j.ID, At: began})
+		}
 		c.endMoves(j, began)
 	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil:
 		c.jobRunsElsewhere(j, at) // its claims are planned around
