@@ -12,27 +12,35 @@ type pass struct {
 	arrivals []*backfill.Job // in the queue's order
 	kept     bool            // the last pass's results still hold; only the arrivals must be looked at
 
-	depth    int           // how many reservations the pass may make
-	reserved int           // how many it has made
-	last     *backfill.Job // the last job that got a reservation
-	settled  bool          // each job with a reservation has only one candidate slot or bundle
-	sure     bool          // a new pass would make the same reservations
+	depth    int             // how many reservations the pass may make
+	reserved int             // how many it has made
+	last     *backfill.Job   // the last job that got a reservation
+	claims   []*backfill.Job // had a reservation before, which they keep, and were not looked at yet
+	settled  bool            // each job with a reservation has only one candidate slot or bundle
+	sure     bool            // a new pass would make the same reservations
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
-// pass still hold, it releases the reservations, and the pass makes them anew.
-func begin(c *backfill.Cycle, depth int) *pass {
+// pass still hold, the pass makes its reservations anew. Those that there are stay if keep is set and
+// this policy made them; else begin releases them.
+func begin(c *backfill.Cycle, depth int, keep bool) *pass {
 	p, ok := c.Fast().Memo().(*pass)
 	if !ok {
 		p = new(pass)
 	}
 	p.c, p.arrivals = c, p.arrivals[:0]
 	only := true // jobs arrived, and nothing else happened
+	var claims []*backfill.Job
+	if keep {
+		claims = c.Fast().Planned()
+	}
 	for e, more := c.Next(); more; e, more = c.Next() {
 		switch e.Kind {
 		case backfill.Submitted:
 			p.arrivals = append(p.arrivals, e.Job)
 		case backfill.Wake:
+		case backfill.PolicyChanged:
+			only, keep, claims = false, false, nil
 		default:
 			only = false
 		}
@@ -40,9 +48,39 @@ func begin(c *backfill.Cycle, depth int) *pass {
 	slices.SortFunc(p.arrivals, c.State().Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
 		*p = pass{c: c, arrivals: p.arrivals, depth: depth, settled: true, sure: true}
-		p.release()
+		if keep {
+			p.sure = false // a reservation that moves leaves room for one that was looked at before
+			p.claim(claims)
+		} else {
+			p.release()
+		}
 	}
 	return p
+}
+
+// claim notes which jobs keep a reservation: those that wait as they did, also if an event took their
+// place.
+func (p *pass) claim(jobs []*backfill.Job) {
+	var edited backfill.JobSet
+	for _, e := range p.c.Fast().Round().Events {
+		if e.Kind == backfill.Changed {
+			edited.Add(e.Job.ID)
+		}
+	}
+	state := p.c.State()
+	p.claims = slices.DeleteFunc(jobs, func(j *backfill.Job) bool { return !state.IsWaiting(j.ID) || edited.Has(j.ID) })
+	slices.SortFunc(p.claims, state.Compare)
+}
+
+// keep looks at the jobs that keep a reservation and that the pass has not come to: each starts if it
+// fits now, or else has its reservation at its earliest start.
+func (p *pass) keep() {
+	for _, j := range p.claims {
+		if !start(p.c, j) {
+			reserve(p.c, j)
+		}
+	}
+	p.claims = nil
 }
 
 // holds reports whether the results of the last pass still hold if nothing happened but arrivals:
@@ -103,6 +141,9 @@ func (p *pass) run(through bool) {
 
 // look starts a job if it fits now, which it reports, or reserves for it if the pass may.
 func (p *pass) look(j *backfill.Job) (started bool) {
+	if i := slices.Index(p.claims, j); i >= 0 {
+		p.claims = slices.Delete(p.claims, i, i+1)
+	}
 	if start(p.c, j) {
 		p.started()
 		return true

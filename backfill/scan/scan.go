@@ -7,7 +7,7 @@
 // easy and drain start whatever fits, and bb and ibb choose among that: [backfill.Fast.Fitting]
 // knows it without a look at every job. maui has windows of its own.
 //
-// A pass of [Heads] or [Depth] leaves a memo for the next cycle, which saves work: no job that the
+// A pass of [Heads], [Depth] or [Keeping] leaves a memo for the next cycle, which saves work: no job that the
 // pass left waiting can start until resources are given back. For what is free changes with time
 // only when a running job is expected to end or a reservation is due to start, and a job that
 // starts later also ends later. So if jobs arrived and nothing else happened, the next pass looks
@@ -84,9 +84,17 @@ func reserve(c *backfill.Cycle, j *backfill.Job) {
 
 // Depth runs a pass over the queue that starts every job that fits now. The first depth jobs that
 // do not fit get a reservation.
-func Depth(c *backfill.Cycle, depth int) {
-	p := begin(c, depth)
+func Depth(c *backfill.Cycle, depth int) { deep(begin(c, depth, false)) }
+
+// Keeping is Depth, but a job that got a reservation has one until it starts, whoever comes to the
+// head of the queue. It moves only to an earlier start, unless an event takes its place.
+func Keeping(c *backfill.Cycle, depth int) { deep(begin(c, depth, true)) }
+
+// deep runs a pass with reservations.
+func deep(p *pass) {
+	c := p.c
 	p.run(true)
+	p.keep()
 	if !p.kept && p.reserved == p.depth {
 		for j, at := range c.Fast().Fitting(p.last) {
 			c.Start(j, at)
@@ -100,7 +108,7 @@ func Depth(c *backfill.Cycle, depth int) {
 // job that does not fit is the pivot: it gets a reservation, and Heads returns it, or nil if there
 // is none.
 func Heads(c *backfill.Cycle) (pivot *backfill.Job) {
-	p := begin(c, 1)
+	p := begin(c, 1, false)
 	if !p.kept || p.last == nil {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation
