@@ -2,7 +2,6 @@ package condorsim_test
 
 import (
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,37 +91,60 @@ func underFairShare(t *testing.T, trace *workload.Trace, policy string, options 
 	return result.Metrics()
 }
 
-func TestStudy(t *testing.T) {
-	name := os.Getenv("TRACE")
-	if name == "" {
-		t.Skip()
-	}
-	load := 0.0
-	if os.Getenv("LOAD") != "" {
-		load = 0.9
-	}
-	trace, err := workload.Open(shared+"/traces/"+name, workload.Options{Load: load, Max: 15000})
-	require.NoError(t, err)
-	_ = thorough.Share
-	r := backfill.Planning{Depth: 10_000, Reorder: true}
-	h := r
-	h.Horizon = 90
+// compared runs a trace with fair share under the policies that real pools may have by default, tells
+// what came of it, and returns that by name.
+func compared(t *testing.T, trace *workload.Trace) map[string]metrics.Metrics {
+	t.Helper()
+	free := backfill.Planning{Depth: 10_000, Reorder: true}
+	bounded := free
+	bounded.Horizon = 90
+	measured := map[string]metrics.Metrics{}
 	for _, x := range []struct {
 		name, policy string
 		options      map[string]string
 		planning     backfill.Planning
 	}{
-		{"ibb", "ibb", nil, backfill.Planning{}},
 		{"easy", "easy", nil, backfill.Planning{}},
-		{"easy keep", "easy", map[string]string{"keep": "true"}, backfill.Planning{}},
-		{"slack", "slack", nil, r},
-		{"slack 90", "slack", nil, h},
-		{"conservative", "conservative", nil, r},
-		{"conservative 90", "conservative", nil, h},
-		{"first-fit", "first-fit", nil, backfill.Planning{}},
+		{"easy, keep", "easy", map[string]string{"keep": "true"}, backfill.Planning{}},
+		{"slack, no horizon", "slack", nil, free},
+		{"slack", "slack", nil, bounded},
+		{"conservative, no horizon", "conservative", nil, free},
+		{"conservative", "conservative", nil, bounded},
 	} {
 		m := underFairShare(t, trace, x.policy, x.options, x.planning)
-		t.Logf("%-16s wait %8.0f bsld %7.1f p99 %9.0f top5 %9.0f widest %9.0f util %.3f makespan %d", x.name, m.MeanWait,
-			m.MeanBoundedSlowdown, m.P99Wait, m.Top5Wait, m.Widest10Wait, m.Utilisation, int64(m.Makespan))
+		measured[x.name] = m
+		t.Logf("%-24s mean wait %6.0f s, widest %6.0f s, greatest 5 %% %6.0f s, bounded slowdown %5.1f, cpus %.3f", x.name,
+			m.MeanWait, m.Widest10Wait, m.Top5Wait, m.MeanBoundedSlowdown, m.Utilisation)
+	}
+	return measured
+}
+
+// TestUnderFairShare checks on a real trace what the defaults of real pools rest on: where the order
+// is that of user priorities, wide jobs wait less under easy if it keeps its reservations, and slack
+// with a bounded plan lets its jobs wait less than easy does.
+func TestUnderFairShare(t *testing.T) {
+	m := compared(t, kth(t, thorough.Cases(4000, 0)))
+	require.Less(t, m["easy, keep"].Widest10Wait, m["easy"].Widest10Wait)
+	require.Less(t, m["slack"].Widest10Wait, m["easy, keep"].Widest10Wait)
+	require.Less(t, m["slack"].MeanWait, m["easy"].MeanWait)
+	require.GreaterOrEqual(t, m["slack"].Utilisation, 0.99*m["easy"].Utilisation)
+}
+
+// TestOthersUnderFairShare tells the same of other traces, for the README.
+func TestOthersUnderFairShare(t *testing.T) {
+	if !thorough.On() {
+		t.Skip("skipped: minutes of simulations; -thorough runs them")
+	}
+	for _, name := range []string{
+		"SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln", "LANL-CM5-1994-4.1-cln", "SDSC-DS-2004-2.1-cln",
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace, err := workload.Open(shared+"/traces/"+name+".swf.gz", workload.Options{Max: 15_000})
+			if err != nil {
+				t.Skip("skipped: a real trace; shared/traces is not here")
+			}
+			m := compared(t, trace)
+			require.Less(t, m["easy, keep"].Widest10Wait, m["easy"].Widest10Wait)
+		})
 	}
 }
