@@ -131,12 +131,6 @@ func (s *State) Held() int { return s.held.Len() }
 // RunningJobs returns the number of running jobs.
 func (s *State) RunningJobs() int { return s.running.Len() }
 
-// IsWaiting reports whether the job is in the queue.
-func (s *State) IsWaiting(id JobID) bool {
-	r := s.jobs.Find(id)
-	return r != nil && r.phase == waiting
-}
-
 // Job returns a job that runs, waits or is held; nil if there is none of that ID.
 func (s *State) Job(id JobID) *Job {
 	if r := s.jobs.Find(id); r != nil {

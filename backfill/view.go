@@ -86,6 +86,12 @@ func (v *View) IsRunning(id JobID) bool {
 	return r != nil && r.phase == running
 }
 
+// IsWaiting reports whether the job is in the queue.
+func (v *View) IsWaiting(id JobID) bool {
+	r := v.jobs.Find(id)
+	return r != nil && r.phase == waiting
+}
+
 // Key returns a job's key in the queue's order, lower first, or 0 if there is no such job. Jobs
 // with equal keys stand by submit time, then queue position.
 func (v *View) Key(id JobID) float64 {

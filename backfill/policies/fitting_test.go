@@ -56,6 +56,122 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 	}
 }
 
+// keepingInTurn is easy with the option keep, without any memory or shortcut.
+type keepingInTurn struct{ depth int }
+
+func (p keepingInTurn) Decide(c *backfill.Cycle) {
+	claims := c.Fast().Planned()
+	for e, more := c.Next(); more; e, more = c.Next() {
+		switch e.Kind {
+		case backfill.PolicyChanged:
+			for _, j := range claims {
+				c.Release(j)
+			}
+			claims = nil
+		case backfill.Changed:
+			claims = slices.DeleteFunc(claims, func(j *backfill.Job) bool { return j.ID == e.Job.ID })
+		default:
+		}
+	}
+	claims = slices.DeleteFunc(claims, func(j *backfill.Job) bool { return !c.State().IsWaiting(j.ID) })
+	slices.SortFunc(claims, c.State().Compare)
+	reserved, room, seen := 0, p.depth, map[*backfill.Job]bool{}
+	for j := range c.Waiting() {
+		if reserved == p.depth {
+			break
+		}
+		if j.Release > c.Now() {
+			if room > 0 {
+				p.reserve(c, j)
+				room, seen[j] = room-1, true
+			}
+			continue
+		}
+		if seen[j] = true; !p.start(c, j) {
+			p.reserve(c, j)
+			reserved++
+		}
+	}
+	for _, j := range claims {
+		if !seen[j] && !p.start(c, j) {
+			p.reserve(c, j)
+		}
+	}
+	for j := range c.Queue() {
+		if _, _, has := c.Reservation(j); !has {
+			p.start(c, j)
+		}
+	}
+}
+
+func (keepingInTurn) start(c *backfill.Cycle, j *backfill.Job) bool {
+	at, fits := c.FitsNow(j)
+	if fits {
+		c.Start(j, at)
+	}
+	return fits
+}
+
+func (keepingInTurn) reserve(c *backfill.Cycle, j *backfill.Job) {
+	if start, at, ok := c.Earliest(j, c.Now()); ok {
+		c.Reserve(j, start, at)
+	}
+}
+
+// TestKeepingAsInTheTextbook checks that easy with the option keep decides like keepingInTurn, on
+// random pools and in orders that put others at the head.
+func TestKeepingAsInTheTextbook(t *testing.T) {
+	for turn, order := range []string{"fcfs", "sjf", "widest", "wfp", "xfactor"} {
+		for depth := range 2 {
+			t.Run(fmt.Sprintf("%s %d", order, depth+1), func(t *testing.T) {
+				t.Parallel()
+				for n := range thorough.Share(turn+depth, 4, 24) {
+					seed := 3000 + 100*uint64(turn) + n
+					spec, err := policies.Named("easy")
+					require.NoError(t, err)
+					reference, keeping := spec, spec
+					reference.New = func(backfill.Values) (backfill.Policy, error) { return keepingInTurn{depth + 1}, nil }
+					keeping.New = func(backfill.Values) (backfill.Policy, error) {
+						return backfill.PolicyFunc(func(cycle *backfill.Cycle) { scan.Keeping(cycle, depth+1) }), nil
+					}
+					want := run(t, seed, reference, order, backfill.Planning{}, false)
+					require.Equal(t, want, run(t, seed, keeping, order, backfill.Planning{}, n%2 == 0), "seed %d", seed)
+				}
+			})
+		}
+	}
+}
+
+// TestKeptReservation checks who starts when the head of the queue changes. Job 1 runs until 10 on two
+// of four cpus; job 2 needs all four and has a reservation for 10. Job 3, which is shorter, comes to
+// the head at 1 and needs three; job 4, which comes at 2, would fit beside it until 22.
+func TestKeptReservation(t *testing.T) {
+	for _, tt := range []struct {
+		keep    string
+		planned map[backfill.JobID]backfill.Time
+		started []backfill.JobID
+	}{
+		{"false", map[backfill.JobID]backfill.Time{3: 10}, started(4)},
+		{"true", map[backfill.JobID]backfill.Time{2: 10, 3: 40}, nil},
+	} {
+		s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+		h := hostOf(t, s, "easy", "sjf", map[string]string{"keep": tt.keep})
+		require.Equal(t, started(1), ids(arrive(t, h, 4, a{10, v(2)}, a{30, v(4)})))
+		_, err := h.Decide(t.Context(), arrives(1, 3, a{9, v(3)}))
+		require.NoError(t, err)
+		d, err := h.Decide(t.Context(), arrives(2, 4, a{20, v(1)}))
+		require.NoError(t, err)
+		require.Equal(t, tt.started, ids(d), tt.keep)
+		planned := map[backfill.JobID]backfill.Time{}
+		for _, j := range s.Snapshot().Jobs {
+			if start, _, ok := s.Planned(j.Job.ID); ok {
+				planned[j.Job.ID] = start
+			}
+		}
+		require.Equal(t, tt.planned, planned, tt.keep)
+	}
+}
+
 // naiveFills are how ibb, bb and best-fit choose among the jobs behind the first blocked one; fcfs
 // starts none.
 var naiveFills = map[string]func(c *backfill.Cycle, pivot *backfill.Job){

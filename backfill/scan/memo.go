@@ -12,29 +12,37 @@ type pass struct {
 	arrivals []*backfill.Job // in the queue's order
 	kept     bool            // the last pass's results still hold; only the arrivals must be looked at
 
-	depth    int           // how many reservations the pass may make for jobs that do not fit now
-	reserved int           // how many it has made
-	last     *backfill.Job // the last job that got one
-	room     int           // how many reservations are left for jobs that may not start yet
-	behind   *backfill.Job // the last job of either kind that got a reservation
-	settled  bool          // each job with a reservation has only one candidate slot or bundle
-	sure     bool          // a new pass would make the same reservations
+	depth    int             // how many reservations the pass may make for jobs that do not fit now
+	reserved int             // how many it has made
+	last     *backfill.Job   // the last job that got one
+	room     int             // how many reservations are left for jobs that may not start yet
+	behind   *backfill.Job   // the last job of either kind that got a reservation
+	claims   []*backfill.Job // had a reservation before, which they keep, and were not looked at yet
+	settled  bool            // each job with a reservation has only one candidate slot or bundle
+	sure     bool            // a new pass would make the same reservations
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
-// pass still hold, it releases the reservations, and the pass makes them anew.
-func begin(c *backfill.Cycle, depth, room int) *pass {
+// pass still hold, the pass makes its reservations anew. Those that there are stay if keep is set and
+// this policy made them; else begin releases them.
+func begin(c *backfill.Cycle, depth, room int, keep bool) *pass {
 	p, ok := c.Fast().Memo().(*pass)
 	if !ok {
 		p = new(pass)
 	}
 	p.c, p.arrivals = c, p.arrivals[:0]
 	only := true // jobs arrived, and nothing else happened
+	var claims []*backfill.Job
+	if keep {
+		claims = c.Fast().Planned()
+	}
 	for e, more := c.Next(); more; e, more = c.Next() {
 		switch e.Kind {
 		case backfill.Submitted:
 			p.arrivals = append(p.arrivals, e.Job)
 		case backfill.Wake:
+		case backfill.PolicyChanged:
+			only, keep, claims = false, false, nil
 		default:
 			only = false
 		}
@@ -42,9 +50,39 @@ func begin(c *backfill.Cycle, depth, room int) *pass {
 	slices.SortFunc(p.arrivals, c.State().Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
 		*p = pass{c: c, arrivals: p.arrivals, depth: depth, room: room, settled: true, sure: true}
-		p.release()
+		if keep {
+			p.sure = false // a reservation that moves leaves room for one that was looked at before
+			p.claim(claims)
+		} else {
+			p.release()
+		}
 	}
 	return p
+}
+
+// claim notes which jobs keep a reservation: those that wait as they did, also if an event took their
+// place.
+func (p *pass) claim(jobs []*backfill.Job) {
+	var edited backfill.JobSet
+	for _, e := range p.c.Fast().Round().Events {
+		if e.Kind == backfill.Changed {
+			edited.Add(e.Job.ID)
+		}
+	}
+	state := p.c.State()
+	p.claims = slices.DeleteFunc(jobs, func(j *backfill.Job) bool { return !state.IsWaiting(j.ID) || edited.Has(j.ID) })
+	slices.SortFunc(p.claims, state.Compare)
+}
+
+// keep looks at the jobs that keep a reservation and that the pass has not come to: each starts if it
+// fits now, or else has its reservation at its earliest start.
+func (p *pass) keep() {
+	for _, j := range p.claims {
+		if !start(p.c, j) {
+			reserve(p.c, j)
+		}
+	}
+	p.claims = nil
 }
 
 // holds reports whether the results of the last pass still hold if nothing happened but arrivals:
@@ -110,6 +148,7 @@ func (p *pass) look(j *backfill.Job) (blocked bool) {
 		p.plan(j)
 		return false
 	}
+	p.seen(j)
 	if start(p.c, j) {
 		p.started()
 		return false
@@ -127,8 +166,16 @@ func (p *pass) look(j *backfill.Job) (blocked bool) {
 func (p *pass) plan(j *backfill.Job) {
 	if p.room > 0 && p.reserved < p.depth {
 		p.room--
-		p.keep(j)
+		p.seen(j)
+		p.note(j)
 		reserve(p.c, j)
+	}
+}
+
+// seen notes that the pass has come to a job which may keep a reservation.
+func (p *pass) seen(j *backfill.Job) {
+	if i := slices.Index(p.claims, j); i >= 0 {
+		p.claims = slices.Delete(p.claims, i, i+1)
 	}
 }
 
@@ -141,10 +188,10 @@ func (p *pass) started() {
 // blocked notes that a job which does not fit now gets a reservation.
 func (p *pass) blocked(j *backfill.Job) {
 	p.reserved, p.last = p.reserved+1, j
-	p.keep(j)
+	p.note(j)
 }
 
-// keep notes that a job gets a reservation.
-func (p *pass) keep(j *backfill.Job) {
+// note notes that a job gets a reservation.
+func (p *pass) note(j *backfill.Job) {
 	p.behind, p.settled = j, p.settled && single(p.c, j)
 }

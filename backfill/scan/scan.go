@@ -7,7 +7,7 @@
 // easy and drain start whatever fits, and bb and ibb choose among that: [backfill.Fast.Fitting]
 // knows it without a look at every job. maui has windows of its own.
 //
-// A pass of [Heads] or [Depth] leaves a memo for the next cycle, which saves work: no job that the
+// A pass of [Heads], [Depth] or [Keeping] leaves a memo for the next cycle, which saves work: no job that the
 // pass left waiting can start until resources are given back. For what is free changes with time
 // only when a running job is expected to end or a reservation is due to start, and a job that
 // starts later also ends later. So if jobs arrived and nothing else happened, the next pass looks
@@ -93,9 +93,17 @@ func reserve(c *backfill.Cycle, j *backfill.Job) {
 // Depth runs a pass over the queue that starts every job that fits now. The first depth jobs that
 // do not fit get a reservation, and before them as many jobs that may not start yet, each at its
 // earliest start from its release on.
-func Depth(c *backfill.Cycle, depth int) {
-	p := begin(c, depth, depth)
+func Depth(c *backfill.Cycle, depth int) { deep(begin(c, depth, depth, false)) }
+
+// Keeping is Depth, but a job that got a reservation has one until it starts, whoever comes to the
+// head of the queue. It moves only to an earlier start, unless an event takes its place.
+func Keeping(c *backfill.Cycle, depth int) { deep(begin(c, depth, depth, true)) }
+
+// deep runs a pass with reservations.
+func deep(p *pass) {
+	c := p.c
 	p.run(true)
+	p.keep()
 	if !p.kept && p.reserved == p.depth {
 		for j, at := range c.Fast().Fitting(p.last) {
 			c.Start(j, at)
@@ -115,7 +123,7 @@ func Heads(c *backfill.Cycle) (pivot *backfill.Job) { return heads(c, 1) }
 func InOrder(c *backfill.Cycle) { heads(c, 0) }
 
 func heads(c *backfill.Cycle, room int) (pivot *backfill.Job) {
-	p := begin(c, 1, room)
+	p := begin(c, 1, room, false)
 	if !p.kept || p.last == nil {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation

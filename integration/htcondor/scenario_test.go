@@ -52,7 +52,8 @@ const (
 // machine, so that no guarantee breaks by itself.
 const slack = 10
 
-// ourNegotiator are lines of configuration that make our negotiator the pool's.
+// ourNegotiator are lines of configuration that make our negotiator the pool's. Without a horizon each
+// of a user's jobs is promised a start, which many scenarios look at.
 const ourNegotiator = `
 NEGOTIATOR_DEBUG = D_FULLDEBUG
 NEGOTIATOR_INTERVAL = 2
@@ -62,6 +63,7 @@ BACKFILL_POLICY = conservative
 BACKFILL_ESTIMATE_ATTRIBUTES = EstimatedRunTime
 BACKFILL_DEFAULT_ESTIMATE = 60
 BACKFILL_START_SLACK = 10
+BACKFILL_PLAN_HORIZON = 0
 `
 
 // ours starts a pool with our negotiator, settings of pool.sh, and more lines of configuration. At

@@ -66,7 +66,7 @@ func (a *Activator) Start(ctx context.Context, s config.Config) (err error) {
 	}
 	name, order := a.asked()
 	a.ran = []InForce{{
-		Policy: name, Order: order, Options: s.Options,
+		Policy: name, Order: order, Options: a.Settings.Options,
 		Estimates: s.EstimateSettings().Summary(a.Guarantees, a.Estimates.History().Len()),
 	}}
 	return nil
@@ -81,6 +81,7 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 	if s.Policy == auto.Name {
 		return a.startChooser(s)
 	}
+	s.Options = s.PolicyOptions()
 	next := &Policy{report: cli.LogRefusals(a.Logger)}
 	var err error
 	next.Deciders, err = choose.Policy(ctx, choose.Request{

@@ -74,7 +74,7 @@ var levels = []string{"", "trace", "debug", "info", "warn", "error", "off"}
 
 var deciding = []Setting{
 	set(func(c *Config) *string { return &c.Policy }, "ibb", Setting{
-		Key: "policy", Knob: "BACKFILL_POLICY",
+		Key: "policy", Knob: "BACKFILL_POLICY", OnReal: "slack",
 		Doc: "The policy that decides: a name, a plugin's path, or auto, which chooses policy and order.",
 		More: `"negotiator policies" lists the names. If another one is taken up while it runs, what was promised ` +
 			"stays promised, unless the new one gives no guarantees: then the log says how many promises are lifted.",
@@ -85,6 +85,7 @@ var deciding = []Setting{
 	set(func(c *Config) *map[string]string { return &c.Options }, nil, Setting{
 		Key: "policy_options", Knob: "BACKFILL_POLICY_OPTIONS",
 		Doc:     `Options of the policy, which "negotiator policies" lists.`,
+		More:    "On a real pool easy has keep=true where nothing is said.",
 		Example: map[string]string{"depth": "2"},
 	}),
 	set(func(c *Config) *string { return &c.Fallback }, "", Setting{

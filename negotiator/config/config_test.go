@@ -183,6 +183,7 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"futures: 0", "[1:10] futures: 0: must be from 1, without ranges, to 1000"},
 		{"futures: 1001", "[1:10] futures: 1001: must be from 1, without ranges, to 1000"},
 		{"plan_depth: -1", "[1:13] plan_depth: -1: must be at least 1, or 0 for no limit"},
+		{"plan_horizon: 1500ms", "[1:15] plan_horizon: 1.5s: must be at least 1s, in whole seconds, or 0s for no limit"},
 		{"order: tallest", `[1:8] order: unknown order "tallest", did you mean widest?: choose one of area, fcfs, `},
 		{"# where\nplacement: anywhere", `[2:12] placement: unknown placement rule "anywhere"`},
 		{"speed: fast", `[1:8] speed: "fast": must be max or a number of at least 0.001`},
@@ -292,6 +293,30 @@ func TestARealPool(t *testing.T) {
 	}
 	require.Equal(t, backfill.Planning{Depth: 10_000, Reorder: true, Horizon: 90}, ForPool(LocalPool).Planning())
 	require.Equal(t, backfill.Planning{}, Default().Planning())
+}
+
+// TestPolicyOfRealPools checks which policy decides where nobody chooses one, and that easy keeps its
+// reservations on real pools unless told otherwise.
+func TestPolicyOfRealPools(t *testing.T) {
+	require.Equal(t, "slack", ForPool(LocalPool).Policy)
+	require.Equal(t, "ibb", Default().Policy)
+	given := map[string]string{"depth": "2"}
+	for _, tt := range []struct {
+		config  Config
+		policy  string
+		options map[string]string
+		want    map[string]string
+	}{
+		{ForPool(LocalPool), "easy", nil, map[string]string{"keep": "true"}},
+		{ForPool("htcondor://cm.site"), "easy", given, map[string]string{"keep": "true", "depth": "2"}},
+		{ForPool(LocalPool), "easy", map[string]string{"keep": "false"}, map[string]string{"keep": "false"}},
+		{ForPool(LocalPool), "slack", nil, nil},
+		{Default(), "easy", given, given},
+	} {
+		tt.config.Policy, tt.config.Options = tt.policy, tt.options
+		require.Equal(t, tt.want, tt.config.PolicyOptions())
+	}
+	require.Len(t, given, 1, "what is given stays as it is")
 }
 
 // TestOddNames checks that unusual plugin names lead to their settings or to an error.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"time"
@@ -191,6 +192,18 @@ var onRealPools = []Setting{
 
 // OnRealPool reports whether the pool is a real one.
 func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }
+
+// PolicyOptions returns the policy's options: those that are set and, on a real pool, what suits user
+// priorities where nothing is said. These put another job at the head of the queue now and then, so
+// easy keeps its reservations.
+func (c Config) PolicyOptions() map[string]string {
+	if _, given := c.Options["keep"]; given || c.Policy != "easy" || !c.OnRealPool() {
+		return c.Options
+	}
+	options := map[string]string{"keep": "true"}
+	maps.Copy(options, c.Options)
+	return options
+}
 
 // scheme begins the address of a real pool.
 const scheme = "htcondor://"
