@@ -60,12 +60,14 @@ func TestSetup(t *testing.T) {
 	require.NotEmpty(t, negotiator().Text("BackfillPolicy"))
 	pool.Wait("the observer's end", time.Minute, func() bool { return observers() == 0 })
 	pool.Wait("START of both nodes", time.Minute, func() bool {
-		return strings.Count(pool.As("root", "condor_status", "-af", "Start"), "NegotiatorMatchExprBackfillLease") >= 2
+		return strings.Count(pool.As("root", "condor_status", "-af:r", "Start"), "NegotiatorMatchExprBackfillLease") >= 2
 	})
 	pool.WaitDone(2*time.Minute, append(waits, pool.Submit("bob", sleep(1, 1, 2))...)...)
 	require.Contains(t, setup("--live"), "Nothing is to do")
-	check := pool.As("root", "negotiator", "config", "check")
+	check := pool.As("root", "sh", "-c", "negotiator config check 2>&1")
 	require.Contains(t, check, "ok")
+	require.NotContains(t, check, "START")
+	require.Regexp(t, `NEGOTIATOR_CYCLE_DELAY is set \(/etc/condor/config.d/99-pool.conf, line \d+\), and not heeded here`, check)
 
 	// A negotiator that cannot come up is taken away again.
 	out, err = pool.Try("root", "negotiator", "setup", "--observe", "--patience", "1ms")

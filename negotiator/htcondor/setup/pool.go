@@ -130,13 +130,14 @@ func (s *Setup) replace(ctx context.Context, restart bool) error {
 // notLending returns the machines, in order, with a slot whose START does not heed leases. This machine
 // does not count where the file has the line: its slots may not have told yet.
 func (s *Setup) notLending(ctx context.Context) ([]string, error) {
-	out, err := s.Tool(ctx, "condor_status", "-constraint", `SlotType =!= "Dynamic"`, "-af:t", "Machine", "Start")
+	out, err := s.Tool(ctx, "condor_status", "-constraint", `SlotType =!= "Dynamic"`, "-af:rt", "Machine", "Start")
 	if err != nil {
 		return nil, err
 	}
 	var missing []string
 	for line := range strings.Lines(out) {
 		machine, start, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		machine = strings.Trim(machine, `"`) // as it is in the ad, where START must not be evaluated
 		if machine != "" && !condorconfig.HeedsLeases(start) && !(s.executes && machine == s.host) {
 			missing = append(missing, machine)
 		}

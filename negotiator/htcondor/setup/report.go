@@ -72,7 +72,7 @@ func (r Report) Words() string {
 			names = append(names, "…")
 		}
 		line("\nOn %d machines many short jobs start slowly: %s. Add this line there, after all others about START, "+
-			"and run condor_reconfig:\n  %s\nTo check:  condor_status -af Machine Start", n, strings.Join(names, ", "),
+			"and run condor_reconfig:\n  %s\nTo check:  condor_status -af:r Machine Start", n, strings.Join(names, ", "),
 			condorconfig.StartLine)
 	}
 	return text.String()
