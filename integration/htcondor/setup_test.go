@@ -35,6 +35,9 @@ func TestSetup(t *testing.T) {
 	pool.As("root", "condor_userprio", "-setfactor", "bob@pool.test", "77")
 	first := started()
 
+	check := pool.As("root", "sh", "-c", "negotiator config check 2>&1")
+	require.Contains(t, check, "START of pool.test does not heed leases")
+
 	// Ordinary users are refused, and nothing changes.
 	out, err := pool.Try("alice", "negotiator", "setup", "--observe")
 	require.Error(t, err)
@@ -44,10 +47,10 @@ func TestSetup(t *testing.T) {
 	require.Contains(t, setup("--observe"), "plans beside HTCondor's own negotiator")
 	require.Equal(t, first, started(), "HTCondor's own was not restarted")
 	require.Equal(t, 1, observers())
-	waits := pool.Submit("alice", sleep(20, 2, 3, "+EstimatedRunTime = 20"))
+	waits := pool.Submit("alice", sleep(10, 2, 4, "+EstimatedRunTime = 10"))
 	pool.Wait("start times", time.Minute, func() bool {
 		told, _ := pool.Try("alice", "negotiator", "start-times")
-		return strings.Contains(told, waits[2].String())
+		return strings.Contains(told, waits[3].String())
 	})
 	require.NotContains(t, pool.Log("NegotiatorLog"), "BackfillPolicy")
 	require.Contains(t, pool.Log("BackfillObserverLog"), " cycle 1: ")
@@ -64,7 +67,7 @@ func TestSetup(t *testing.T) {
 	})
 	pool.WaitDone(2*time.Minute, append(waits, pool.Submit("bob", sleep(1, 1, 2))...)...)
 	require.Contains(t, setup("--live"), "Nothing is to do")
-	check := pool.As("root", "sh", "-c", "negotiator config check 2>&1")
+	check = pool.As("root", "sh", "-c", "negotiator config check 2>&1")
 	require.Contains(t, check, "ok")
 	require.NotContains(t, check, "START")
 	require.Regexp(t, `NEGOTIATOR_CYCLE_DELAY is set \(/etc/condor/config.d/99-pool.conf, line \d+\), and not heeded here`, check)

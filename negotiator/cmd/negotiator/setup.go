@@ -76,7 +76,7 @@ func (c *setupCommand) Run(ctx context.Context) error {
 		if c.DryRun {
 			prefix = "would "
 		}
-		s.Say = func(step string) { fmt.Fprintln(os.Stdout, prefix+step) }
+		s.Say = func(step string) { _, _ = os.Stdout.WriteString(prefix + step + "\n") }
 	}
 	report, failed := s.To(ctx, mode)
 	switch {

@@ -36,6 +36,7 @@ type Setup struct {
 	host       string
 	executes   bool // this machine runs jobs, too
 	ownDaemons bool // DC_DAEMON_LIST is set by others
+	told       bool // condor_master knows of the change
 	report     Report
 }
 
@@ -98,7 +99,7 @@ func (s *Setup) change(ctx context.Context, m Mode, before, content string) (fou
 	if err := s.put(content); err != nil {
 		return found{}, err
 	}
-	err, told := s.sound(ctx, m), false
+	err := s.sound(ctx, m)
 	if err != nil {
 		err = cli.Bad(err)
 	} else {
@@ -106,18 +107,17 @@ func (s *Setup) change(ctx context.Context, m Mode, before, content string) (fou
 		if one, err = s.handOver(ctx, former, m); err == nil || s.DryRun {
 			return one, err
 		}
-		told = true
 	}
 	undo := context.WithoutCancel(ctx)
 	s.Patience = max(s.Patience, toPutBack)
 	wrong := s.put(before)
-	if wrong == nil && told {
+	if wrong == nil && s.told {
 		_, wrong = s.handOver(undo, m, former)
 	}
 	switch {
 	case wrong != nil:
 		err = fmt.Errorf("%w; and to put back what was failed, too: %w", err, wrong)
-	case told:
+	case s.told:
 		err = fmt.Errorf("%w. All was put back: the %s is at work again", err, titles[former])
 	}
 	return found{}, err
@@ -142,8 +142,13 @@ func (s *Setup) sound(ctx context.Context, m Mode) error {
 		return nil
 	}
 	c, err := s.Read(ctx)
-	if err == nil {
-		err = s.heeded(c, m)
+	if err != nil {
+		return err
+	}
+	err = s.heeded(c, m)
+	if on, _ := c.Bool("BACKFILL_OBSERVE"); err == nil && on && m == Live {
+		set, _ := c.Setting("BACKFILL_OBSERVE")
+		err = fmt.Errorf("BACKFILL_OBSERVE = %s (%s): nothing would be matched; take that line out", set.Value, place(set))
 	}
 	if err == nil {
 		err = s.Check(ctx)
