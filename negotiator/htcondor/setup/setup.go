@@ -63,7 +63,8 @@ func (s *Setup) to(ctx context.Context, m Mode) error {
 		return cli.Bad(err)
 	}
 	list, _ := c.Setting("DC_DAEMON_LIST")
-	s.ownDaemons = list.Value != "" && !s.wrote(list) || strings.Contains(before, "\nDC_DAEMON_LIST = "+ownList)
+	// Version 23.9 takes all that comes after a + for one name, so nothing can be added there.
+	s.ownDaemons = strings.Trim(list.Value, "+ ") != "" && !s.wrote(list)
 	content := s.content(m)
 	s.report.Was, s.report.File, s.report.Lines = former, s.path, inForce(content)
 	one, there, err := s.atWork(ctx, m, time.Time{})
