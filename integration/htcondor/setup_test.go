@@ -14,7 +14,7 @@ import (
 // go live, and back. Each negotiator is seen at work, and the first one's accounting goes on.
 func TestSetup(t *testing.T) {
 	t.Parallel()
-	pool := pooltest.Start(t, "NODES=2", "CPUS=2", "EXTRA=BACKFILL_DEFAULT_ESTIMATE = 60")
+	pool := pooltest.Start(t, "CPUS=2", "EXTRA=BACKFILL_DEFAULT_ESTIMATE = 60")
 	pool.Install(built(t, "../../negotiator/cmd/negotiator"))
 	setup := func(how ...string) string {
 		t.Helper()
@@ -35,6 +35,9 @@ func TestSetup(t *testing.T) {
 	pool.As("root", "condor_userprio", "-setfactor", "bob@pool.test", "77")
 	first := started()
 
+	check := pool.As("root", "sh", "-c", "negotiator config check 2>&1")
+	require.Contains(t, check, "START of pool.test does not heed leases")
+
 	// Ordinary users are refused, and nothing changes.
 	out, err := pool.Try("alice", "negotiator", "setup", "--observe")
 	require.Error(t, err)
@@ -44,13 +47,14 @@ func TestSetup(t *testing.T) {
 	require.Contains(t, setup("--observe"), "plans beside HTCondor's own negotiator")
 	require.Equal(t, first, started(), "HTCondor's own was not restarted")
 	require.Equal(t, 1, observers())
-	waits := pool.Submit("alice", sleep(20, 2, 3, "+EstimatedRunTime = 20"))
+	waits := pool.Submit("alice", sleep(10, 2, 4, "+EstimatedRunTime = 10"))
 	pool.Wait("start times", time.Minute, func() bool {
 		told, _ := pool.Try("alice", "negotiator", "start-times")
-		return strings.Contains(told, waits[2].String())
+		return strings.Contains(told, waits[3].String())
 	})
 	require.NotContains(t, pool.Log("NegotiatorLog"), "BackfillPolicy")
 	require.Contains(t, pool.Log("BackfillObserverLog"), " cycle 1: ")
+	require.Contains(t, pool.Log("MasterLog"), `Started DaemonCore process "/usr/local/bin/negotiator"`)
 	require.Contains(t, setup("--observe"), "Nothing is to do")
 
 	// In its place, and what it needs of START.
@@ -59,19 +63,15 @@ func TestSetup(t *testing.T) {
 	require.NotContains(t, out, "start slowly", "this machine's START is set, too")
 	require.NotEmpty(t, negotiator().Text("BackfillPolicy"))
 	pool.Wait("the observer's end", time.Minute, func() bool { return observers() == 0 })
-	pool.Wait("START of both nodes", time.Minute, func() bool {
-		return strings.Count(pool.As("root", "condor_status", "-af", "Start"), "NegotiatorMatchExprBackfillLease") >= 2
+	pool.Wait("its START", time.Minute, func() bool {
+		return strings.Contains(pool.As("root", "condor_status", "-af:r", "Start"), "NegotiatorMatchExprBackfillLease")
 	})
 	pool.WaitDone(2*time.Minute, append(waits, pool.Submit("bob", sleep(1, 1, 2))...)...)
 	require.Contains(t, setup("--live"), "Nothing is to do")
-	check := pool.As("root", "negotiator", "config", "check")
+	check = pool.As("root", "sh", "-c", "negotiator config check 2>&1")
 	require.Contains(t, check, "ok")
-
-	// A negotiator that cannot come up is taken away again.
-	out, err = pool.Try("root", "negotiator", "setup", "--observe", "--patience", "1ms")
-	require.Error(t, err)
-	require.Contains(t, out+err.Error(), "All was put back: the backfill negotiator is at work again")
-	require.NotEmpty(t, negotiator().Text("BackfillPolicy"))
+	require.NotContains(t, check, "START")
+	require.Regexp(t, `NEGOTIATOR_CYCLE_DELAY is set \(/etc/condor/config.d/99-pool.conf, line \d+\), and not heeded here`, check)
 
 	// And back: HTCondor's own matches, with its old accounting.
 	require.Contains(t, setup("--back"), "HTCondor's own negotiator is at work: ")
@@ -80,5 +80,13 @@ func TestSetup(t *testing.T) {
 	prio := pool.As("root", "condor_userprio", "-allusers", "-l")
 	require.Regexp(t, `PriorityFactor\d+ = 77\.0`, prio)
 	require.Contains(t, prio, `"alice@pool.test"`)
+	require.Contains(t, setup("--back"), "Nothing is to do")
+
+	// A negotiator that cannot come up is taken away again.
+	pool.Config("EXTRA=BACKFILL_STATE = /proc/nowhere")
+	out, err = pool.Try("root", "negotiator", "setup", "--live", "--patience", "5s")
+	require.Error(t, err)
+	require.Contains(t, out+err.Error(), "All was put back: the negotiator of HTCondor is at work again")
+	require.Empty(t, negotiator().Text("BackfillPolicy"))
 	require.Contains(t, setup("--back"), "Nothing is to do")
 }

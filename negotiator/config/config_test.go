@@ -197,6 +197,8 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {mtls: ''}", "must be auto or off"},
 		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n" +
 			">  1 | plugins: {restarts: -1}\n                           ^"},
+		{"policy_options: {depth: [1]}", "[1:25] an option has one value: put a text such as \"[1]\" in quotes"},
+		{"policy_options:\n  depth: {a: 1}", "[2:10] an option has one value"},
 		{"plugins: {restarts: 1.5}", "[1:21] 1.5 is no whole number"},
 		{"plugins: {restarts: 99999999999}", "[1:21] 99999999999 is no whole number"},
 		{"plugins: {memory: 5}", "[1:19] plugins.memory: 5: must be 0 or at least 1MiB"},

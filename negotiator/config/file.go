@@ -136,10 +136,15 @@ func read(tree *strictyaml.Tree, node ast.Node, into any) error {
 
 // inWords replaces an error of the library about a value of another type, which speaks of Go.
 func inWords(err error, node ast.Node, into any) error {
-	if _, ok := errors.AsType[*yaml.TypeError](err); !ok {
+	mistyped, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
 		return err
 	}
 	switch into.(type) {
+	case *map[string]string:
+		return &yaml.SyntaxError{
+			Message: "an option has one value: put a text such as \"[1]\" in quotes", Token: mistyped.Token,
+		}
 	case *string:
 		return at(node, "is no text")
 	case *bool:

@@ -130,7 +130,7 @@ func checkSlots(ctx context.Context, pool *client.Collector, lent bool) (warning
 	}
 	if lent && len(deaf) > 0 {
 		warnings = append(warnings, "START of "+machines(deaf)+" does not heed leases, so each of many short jobs there "+
-			"waits for a match of its own: add this line to the configuration of these machines, after all others "+
+			"waits for a match of its own, unless all of its user's jobs are alike: add this line to the configuration of these machines, after all others "+
 			"about START, and run condor_reconfig there: "+condorconfig.StartLine+"; or set BACKFILL_LEASE_TIME = 0, if "+
 			"that is how it should be")
 	}

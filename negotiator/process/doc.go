@@ -4,7 +4,8 @@
 //   - run.go: from the options to the end of the process ([Run]), in the order in which it happens;
 //   - process.go: the parts: state, accounting, pool, command port; and what condor_reconfig changes;
 //   - logs.go: the log and the match log;
-//   - check.go: all that a start would check, without a start ([Check]).
+//   - check.go: all that a start would check, without a start ([Check]), and what the slots tell
+//     ([CheckSlots]).
 //
 // Package negotiator/htcondor/daemon has what it does once it runs.
 package process

@@ -18,8 +18,8 @@ var helpTexts = cli.Texts{
 	"report_baseline":         "Scheduler that the others are compared with; by default what the sweep says.",
 	"report_charts":           "Also write each chart to DIR/charts, as svg, png or both; none: neither.",
 	"run_file":                "What to run: " + formats.Holdings() + ", or - for standard input.",
-	"run_workload": "The same as FILE: plain, .gz, .xz or .zst; or the name of a trace that is built in, such as " +
-		"lublin-128. condorsim workload formats describes what is read.",
+	"run_workload": "The same as FILE: a trace, or what condor_history -long prints; plain, .gz, .xz or .zst; or the " +
+		"name of a trace that is built in, such as lublin-128. condorsim workload formats describes what is read.",
 	"run_instance":        "The same for a small JSON instance, whatever its text begins with.",
 	"run_load":            "Scale the load: times between submissions are divided by F.",
 	"trace_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",

@@ -29,7 +29,7 @@ var helpTexts = withSettings(cli.Texts{
 	"what_if_from":      "When to drain: 18:00, +2h; in a simulation a second. Now by default.",
 	"what_if_under":     "The policy in charge, linked in; ibb by default.",
 	"command_setup":     "Put this negotiator to work beside HTCondor's own or in its place, or go back.",
-	"setup_patience":    "How long it may take to come up, before all is put back as it was.",
+	"setup_patience":    "How long it may take to come up, before all is put back as it was. Default: 2m.",
 	"check_seed":        "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",
 	"check_mtls":        "auto, or off: do not encrypt what is said to the plugin.",
 	"check_log_level":   "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",

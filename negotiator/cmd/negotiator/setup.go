@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,9 +22,9 @@ import (
 
 // setupCommand is negotiator setup.
 type setupCommand struct {
-	Observe  bool          `required:"" xor:"mode" help:"Plan beside HTCondor's own negotiator, and match nothing."`
-	Live     bool          `required:"" xor:"mode" help:"Take the place of HTCondor's own negotiator."`
-	Back     bool          `required:"" xor:"mode" help:"Put HTCondor's own negotiator back, alone."`
+	Observe  bool          `xor:"mode" help:"Plan beside HTCondor's own negotiator, and match nothing."`
+	Live     bool          `xor:"mode" help:"Take the place of HTCondor's own negotiator."`
+	Back     bool          `xor:"mode" help:"Put HTCondor's own negotiator back, alone."`
 	DryRun   bool          `help:"Say what would be done, and do nothing."`
 	Patience time.Duration `default:"2m" placeholder:"TIME" help:"${setup_patience}"`
 	JSON     bool          `name:"json" help:"Print what was done as one JSON object."`
@@ -44,6 +45,15 @@ Examples:
 
 // Run changes which negotiator works in this machine's pool.
 func (c *setupCommand) Run(ctx context.Context) error {
+	mode := setup.Stock
+	switch {
+	case c.Observe:
+		mode = setup.Observe
+	case c.Live:
+		mode = setup.Live
+	case !c.Back:
+		return cli.Bad(errors.New("say what is to be: --observe, --live or --back"))
+	}
 	program, err := os.Executable()
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
@@ -54,13 +64,6 @@ func (c *setupCommand) Run(ctx context.Context) error {
 	template, err := fs.ReadFile(configs.Files(), configs.HTCondor)
 	if err != nil {
 		return err
-	}
-	mode := setup.Stock
-	switch {
-	case c.Observe:
-		mode = setup.Observe
-	case c.Live:
-		mode = setup.Live
 	}
 	s := &setup.Setup{
 		Tool: tool,
@@ -76,7 +79,7 @@ func (c *setupCommand) Run(ctx context.Context) error {
 		if c.DryRun {
 			prefix = "would "
 		}
-		s.Say = func(step string) { fmt.Fprintln(os.Stdout, prefix+step) }
+		s.Say = func(step string) { _, _ = os.Stdout.WriteString(prefix + step + "\n") }
 	}
 	report, failed := s.To(ctx, mode)
 	switch {

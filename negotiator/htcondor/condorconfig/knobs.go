@@ -190,8 +190,12 @@ func Help() string {
 	for _, k := range knobs() {
 		if strings.HasPrefix(k.Knob, prefix) {
 			what := cmp.Or(k.KnobDefault, string(k.Kind))
-			if k.Kind == config.Seconds {
+			switch k.Kind {
+			case config.Seconds:
 				what = k.KnobDefault + " seconds"
+			case config.Pairs:
+				what = `NAME=VALUE NAME="A VALUE"`
+			default:
 			}
 			fmt.Fprintf(&text, "  %-30s %s (%s)\n", k.Knob, k.Doc, what)
 		}

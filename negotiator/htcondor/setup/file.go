@@ -50,15 +50,15 @@ func (s *Setup) knobs(m Mode) []string {
 		}
 		return set
 	}
-	return []string{
-		"DAEMON_LIST", "DC_DAEMON_LIST", observer, observer + "_ARGS", "backfill_observer.NEGOTIATOR_LOG",
+	set := []string{
+		"DAEMON_LIST", observer, observer + "_ARGS", "backfill_observer.NEGOTIATOR_LOG",
 		"backfill_observer.NEGOTIATOR_MATCH_LOG", "backfill_observer.NEGOTIATOR_ADDRESS_FILE",
-		"backfill_observer.BACKFILL_STATE",
 	}
+	if !s.ownDaemons {
+		set = append(set, "DC_DAEMON_LIST")
+	}
+	return set
 }
-
-// ownList is what stands in the place of the + where DC_DAEMON_LIST is set by others.
-const ownList = "$(DC_DAEMON_LIST)"
 
 // observer is condor_master's name for the daemon that observes.
 const observer = "BACKFILL_OBSERVER"
@@ -82,8 +82,6 @@ func (s *Setup) content(m Mode) string {
 			line = "#" + line
 		case name == "NEGOTIATOR", name == observer:
 			line = name + " = " + s.Program
-		case name == "DC_DAEMON_LIST" && s.ownDaemons:
-			line = strings.Replace(line, "+", ownList, 1)
 		}
 		lines[i] = line
 	}

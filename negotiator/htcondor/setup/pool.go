@@ -25,16 +25,16 @@ type found struct {
 	stopped      string // why nothing is matched
 }
 
-// ads returns the negotiators of a kind that the collector knows.
+// ads returns the negotiators of a kind on this machine that the collector knows.
 func (s *Setup) ads(ctx context.Context, kind []string) (all []found, err error) {
 	out, err := s.Tool(ctx, "condor_status", append(slices.Clone(kind),
-		"-af:t", "Name", "DaemonStartTime", "BackfillPolicy", "BackfillCycles", "BackfillStopped")...)
+		"-af:t", "Machine", "Name", "DaemonStartTime", "BackfillPolicy", "BackfillCycles", "BackfillStopped")...)
 	if err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(out) {
-		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 5)
-		if len(fields) != 5 {
+		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 6)
+		if len(fields) != 6 || s.host != "" && !strings.EqualFold(fields[0], s.host) {
 			continue
 		}
 		for i := range fields {
@@ -42,9 +42,9 @@ func (s *Setup) ads(ctx context.Context, kind []string) (all []found, err error)
 				fields[i] = ""
 			}
 		}
-		at, _ := strconv.ParseInt(fields[1], 10, 64)
-		cycles, _ := strconv.Atoi(fields[3])
-		all = append(all, found{fields[0], fields[2], time.Unix(at, 0), cycles, fields[4]})
+		at, _ := strconv.ParseInt(fields[2], 10, 64)
+		cycles, _ := strconv.Atoi(fields[4])
+		all = append(all, found{fields[1], fields[3], time.Unix(at, 0), cycles, fields[5]})
 	}
 	return all, nil
 }
@@ -123,6 +123,7 @@ func (s *Setup) replace(ctx context.Context, restart bool) error {
 		if _, err := s.Tool(ctx, step[0], step[1:]...); err != nil {
 			return err
 		}
+		s.told = true
 	}
 	return nil
 }
@@ -130,14 +131,15 @@ func (s *Setup) replace(ctx context.Context, restart bool) error {
 // notLending returns the machines, in order, with a slot whose START does not heed leases. This machine
 // does not count where the file has the line: its slots may not have told yet.
 func (s *Setup) notLending(ctx context.Context) ([]string, error) {
-	out, err := s.Tool(ctx, "condor_status", "-constraint", `SlotType =!= "Dynamic"`, "-af:t", "Machine", "Start")
+	out, err := s.Tool(ctx, "condor_status", "-constraint", `SlotType =!= "Dynamic"`, "-af:rt", "Machine", "Start")
 	if err != nil {
 		return nil, err
 	}
 	var missing []string
 	for line := range strings.Lines(out) {
 		machine, start, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if machine != "" && !condorconfig.HeedsLeases(start) && !(s.executes && machine == s.host) {
+		machine = strings.Trim(machine, `"`) // as it is in the ad, where START must not be evaluated
+		if told := !s.executes || machine != s.host; told && machine != "" && !condorconfig.HeedsLeases(start) {
 			missing = append(missing, machine)
 		}
 	}

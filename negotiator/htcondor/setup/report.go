@@ -71,8 +71,8 @@ func (r Report) Words() string {
 		if n > shown {
 			names = append(names, "…")
 		}
-		line("\nOn %d machines many short jobs start slowly: %s. Add this line there, after all others about START, "+
-			"and run condor_reconfig:\n  %s\nTo check:  condor_status -af Machine Start", n, strings.Join(names, ", "),
+		line("\nOn %d machines short jobs of users who submit others, too, start slowly: %s. Add this line there, after all others about START, "+
+			"and run condor_reconfig:\n  %s\nTo check:  condor_status -af:r Machine Start", n, strings.Join(names, ", "),
 			condorconfig.StartLine)
 	}
 	return text.String()

@@ -36,6 +36,7 @@ type Setup struct {
 	host       string
 	executes   bool // this machine runs jobs, too
 	ownDaemons bool // DC_DAEMON_LIST is set by others
+	told       bool // condor_master knows of the change
 	report     Report
 }
 
@@ -57,14 +58,15 @@ func (s *Setup) to(ctx context.Context, m Mode) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	before, was, err := read(s.path)
+	before, former, err := read(s.path)
 	if err != nil {
 		return cli.Bad(err)
 	}
 	list, _ := c.Setting("DC_DAEMON_LIST")
-	s.ownDaemons = list.Value != "" && !s.wrote(list) || strings.Contains(before, "\nDC_DAEMON_LIST = "+ownList)
+	// Version 23.9 takes all that comes after a + for one name, so nothing can be added there.
+	s.ownDaemons = strings.Trim(list.Value, "+ ") != "" && !s.wrote(list)
 	content := s.content(m)
-	s.report.Was, s.report.File, s.report.Lines = was, s.path, inForce(content)
+	s.report.Was, s.report.File, s.report.Lines = former, s.path, inForce(content)
 	one, there, err := s.atWork(ctx, m, time.Time{})
 	if err != nil {
 		return fmt.Errorf("the pool does not answer: is HTCondor up? %w", err)
@@ -88,33 +90,36 @@ func inForce(content string) []string {
 	})
 }
 
+// toPutBack is how long putting back may take at least.
+const toPutBack = time.Minute
+
 // change writes the file and has condor_master heed it. If that fails, or no negotiator is at work in
 // time, it puts back what was. An interrupt ends it in the same way.
 func (s *Setup) change(ctx context.Context, m Mode, before, content string) (found, error) {
-	was := s.report.Was
+	former := s.report.Was
 	if err := s.put(content); err != nil {
 		return found{}, err
 	}
-	err, told := s.sound(ctx, m), false
+	err := s.sound(ctx, m)
 	if err != nil {
 		err = cli.Bad(err)
 	} else {
 		var one found
-		if one, err = s.handOver(ctx, was, m); err == nil || s.DryRun {
+		if one, err = s.handOver(ctx, former, m); err == nil || s.DryRun {
 			return one, err
 		}
-		told = true
 	}
 	undo := context.WithoutCancel(ctx)
+	s.Patience = max(s.Patience, toPutBack)
 	wrong := s.put(before)
-	if wrong == nil && told {
-		_, wrong = s.handOver(undo, m, was)
+	if wrong == nil && s.told {
+		_, wrong = s.handOver(undo, m, former)
 	}
 	switch {
 	case wrong != nil:
 		err = fmt.Errorf("%w; and to put back what was failed, too: %w", err, wrong)
-	case told:
-		err = fmt.Errorf("%w. All was put back: the %s is at work again", err, titles[was])
+	case s.told:
+		err = fmt.Errorf("%w. All was put back: the %s is at work again", err, titles[former])
 	}
 	return found{}, err
 }
@@ -138,8 +143,13 @@ func (s *Setup) sound(ctx context.Context, m Mode) error {
 		return nil
 	}
 	c, err := s.Read(ctx)
-	if err == nil {
-		err = s.heeded(c, m)
+	if err != nil {
+		return err
+	}
+	err = s.heeded(c, m)
+	if on, _ := c.Bool("BACKFILL_OBSERVE"); err == nil && on && m == Live {
+		set, _ := c.Setting("BACKFILL_OBSERVE")
+		err = fmt.Errorf("BACKFILL_OBSERVE = %s (%s): nothing would be matched; take that line out", set.Value, place(set))
 	}
 	if err == nil {
 		err = s.Check(ctx)
@@ -149,7 +159,7 @@ func (s *Setup) sound(ctx context.Context, m Mode) error {
 
 // handOver has condor_master go from one mode to another, as the file says by now, and waits until the
 // negotiators work: those that are started by it, if any are.
-func (s *Setup) handOver(ctx context.Context, was, m Mode) (found, error) {
+func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 	began := s.Now().Truncate(time.Second)
 	since := func(started bool) time.Time {
 		if started {
@@ -157,13 +167,13 @@ func (s *Setup) handOver(ctx context.Context, was, m Mode) (found, error) {
 		}
 		return time.Time{}
 	}
-	restart := pools(was) != pools(m) || was == m && m != Observe
+	restart := pools(former) != pools(m) || former == m && m != Observe
 	if err := s.replace(ctx, restart); err != nil || s.DryRun {
 		return found{}, err
 	}
 	one, err := s.await(ctx, pools(m), since(restart))
 	if err == nil && m == Observe {
-		return s.await(ctx, Observe, since(was != Observe))
+		return s.await(ctx, Observe, since(former != Observe))
 	}
 	return one, err
 }

@@ -29,19 +29,20 @@ func manager(t *testing.T) *Setup {
 	return &Setup{
 		Tool: func(_ context.Context, name string, args ...string) (string, error) {
 			if name == "condor_status" && args[0] == "-negotiator" {
-				return "cm.site\t" + now.Format("20060102") + "\tundefined\tundefined\tundefined\n", nil
+				return "cm.site\tcm.site\t" + now.Format("20060102") + "\tundefined\tundefined\tundefined\n", nil
 			}
 			return "", nil
 		},
 		Read: func(context.Context) (*condorconfig.Config, error) {
-			dump := "DAEMON_LIST = MASTER COLLECTOR NEGOTIATOR STARTD\nCONDOR_IDS = 7.7\nLOCAL_CONFIG_DIR = " + folder + "\n"
+			var dump strings.Builder
+			dump.WriteString("DAEMON_LIST = MASTER COLLECTOR NEGOTIATOR STARTD\nCONDOR_IDS = 7.7\nLOCAL_CONFIG_DIR = " + folder + "\n")
 			text, _ := os.ReadFile(filepath.Join(folder, fileName))
 			for line := range strings.Lines(string(text)) {
 				if !strings.HasPrefix(line, "#") && strings.Contains(line, " = ") {
-					dump += line + " # at: " + filepath.Join(folder, fileName) + ", line 1\n"
+					dump.WriteString(line + " # at: " + filepath.Join(folder, fileName) + ", line 1\n")
 				}
 			}
-			return condorconfig.Parse(dump, ""), nil
+			return condorconfig.Parse(dump.String(), ""), nil
 		},
 		Check:    func(context.Context) error { return nil },
 		Template: string(template), Program: program, UID: os.Geteuid(), Patience: 5 * time.Second,
