@@ -152,7 +152,7 @@ type waiting struct {
 func (c *State) countWaiting() queue {
 	q := queue{}
 	for j := range c.belief.Jobs() {
-		if j.Phase != track.Waiting && !j.AwaitsLease() {
+		if j.Phase != track.Waiting && !j.AwaitsLease() || c.belief.Early(j) {
 			continue
 		}
 		s, prio := j.Group.Spec, j.Group.Prio
