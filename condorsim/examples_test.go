@@ -53,6 +53,26 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestAnInstanceWithAnEarliestStart runs jobs of which the first two may not start at once. Job 1 has
+// a reservation where the policy makes some, job 2 beside it where it promises each job a start.
+func TestAnInstanceWithAnEarliestStart(t *testing.T) {
+	instance, err := workload.ReadInstance(strings.NewReader(`{"processors": 1, "jobs": [
+		{"id": 1, "submit": 0, "run": 5, "estimate": 5, "procs": 1, "release": 10},
+		{"id": 2, "submit": 0, "run": 5, "estimate": 5, "procs": 1, "release": 11},
+		{"id": 3, "submit": 0, "run": 14, "estimate": 14, "procs": 1},
+		{"id": 4, "submit": 0, "run": 10, "estimate": 10, "procs": 1}],
+		"expected": {
+			"fcfs": {"start": [14, 19, 0, 24]},
+			"easy": {"start": [10, 15, 20, 0]},
+			"conservative": {"start": [10, 15, 20, 0], "guarantee": [10, 15, 20, 0]}}}`), "late.json")
+	require.NoError(t, err)
+	for policy := range instance.Expected {
+		for _, second := range []bool{false, true} {
+			runExample(t, instance, policy, second)
+		}
+	}
+}
+
 // ordered is link for a policy as the instances name it, such as pc-sjf.
 func ordered(tb testing.TB, policy string) negotiator.Config {
 	tb.Helper()

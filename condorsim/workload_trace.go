@@ -59,7 +59,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			return nil, err
 		}
 		jobs[i] = negotiator.Job{
-			ID: backfill.JobID(i), Name: names[i], Submit: backfill.Time(j.Submit),
+			ID: backfill.JobID(i), Name: names[i], Submit: backfill.Time(j.Submit), Release: backfill.Time(j.Release),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: labels.of(j), Ad: ad,
 		}

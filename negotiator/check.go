@@ -3,6 +3,7 @@ package negotiator
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -46,7 +47,7 @@ func (n *Negotiator) checkJobs(d *Delta) error {
 		}
 	}
 	for _, job := range d.Changed {
-		if !n.queued(job.ID) {
+		if !n.queued(job.ID) && !slices.Contains(d.StartFailed, job.ID) {
 			return fmt.Errorf("job %s (ID %d) was edited, but does not wait", job.Name, job.ID)
 		}
 		if err := n.checkJob(job, d.Bundles); err != nil {
@@ -57,15 +58,24 @@ func (n *Negotiator) checkJobs(d *Delta) error {
 }
 
 // checkReports refuses completions and failed starts of jobs that do not run, and removals of
-// unknown jobs.
+// unknown jobs. A job that is back in the queue may have been edited, too.
 func (n *Negotiator) checkReports(d *Delta) error {
+	edited := func(id backfill.JobID) bool {
+		return slices.ContainsFunc(d.Changed, func(j *Job) bool { return j.ID == id })
+	}
+	var back backfill.JobSet
 	for _, report := range []struct {
 		what    string
 		ids     []backfill.JobID
 		running bool // the job must be running
-	}{{"completed", d.Completed, true}, {"removed", d.Removed, false}, {"failed to start", d.StartFailed, true}} {
+		back    bool // the job is back in the queue
+	}{
+		{"completed", d.Completed, true, false},
+		{"removed", d.Removed, false, false},
+		{"failed to start", d.StartFailed, true, true},
+	} {
 		for _, id := range report.ids {
-			if err := n.markReported(id); err != nil {
+			if err := n.markReported(id); err != nil && !(report.back && back.Add(id) && edited(id)) {
 				return err
 			}
 			if !n.State().IsRunning(id) && (report.running || n.jobs.get(id) == nil) {

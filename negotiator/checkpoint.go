@@ -219,7 +219,7 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 }
 
 // restoreState returns a job's state in package backfill's form. It drops a reservation that is off
-// the candidates or may rest on another run time. Slots with IDs below len(from.Slots) are up.
+// the candidates, is too early for the job, or may rest on another run time. Slots with IDs below len(from.Slots) are up.
 func (n *Negotiator) restoreState(
 	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
 ) (backfill.JobState, error) {
@@ -239,7 +239,8 @@ func (n *Negotiator) restoreState(
 		return j, nil
 	}
 	otherTimes := predicted && s.Held == "" && (!from.Guarantees || s.Start+j.Job.Estimate != s.End)
-	if otherTimes || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
+	early := s.Held == "" && s.Start < s.Job.Release // its earliest start has changed
+	if otherTimes || early || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
 		j.Placement, j.Start, j.End = nil, 0, 0
 	}
 	_, unmatched := n.matchmaker.Unmatched(cluster.ID)

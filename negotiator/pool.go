@@ -31,8 +31,8 @@ type Delta struct {
 	Bundles []*Bundle
 	// Submitted are the jobs that arrived.
 	Submitted []*Job
-	// Changed are jobs that were edited. Each replaces the waiting or held job of its ID, and is
-	// matched and planned anew.
+	// Changed are jobs that were edited. Each replaces the waiting or held job of its ID, or one that
+	// failed to start, and is matched and planned anew.
 	Changed []*Job
 	// Completed jobs ran to their end. Removed jobs were removed while they waited or ran.
 	// StartFailed jobs are back in the queue although they were started: they did not start, or the

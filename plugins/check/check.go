@@ -256,8 +256,8 @@ type checker struct {
 }
 
 // pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
-// whole, together) if the plugin knows them, and every fourth a small plan if the policy follows
-// its depth.
+// whole, together) if the plugin knows them, every fourth jobs that may not start at once if it
+// knows those, and every fourth a small plan if the policy follows its depth.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -265,6 +265,8 @@ func (c *checker) pool(n int) uint64 {
 		return seed % conformance.Partitioned
 	case n%4 == 3:
 		return conformance.Partitioned + seed
+	case n%4 == 1 && c.knows&wire.Release != 0:
+		return conformance.Deferred | seed
 	case n%4 == 2 && c.knows&wire.PlanDepth != 0:
 		return conformance.Shallow | seed
 	default:

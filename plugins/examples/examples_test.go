@@ -28,6 +28,7 @@ type example struct {
 	promises []conformance.Promise
 	options  map[string]string // with which it equals the twin
 	twin     backfill.PolicySpec
+	deferred bool // it knows jobs that may not start at once
 }
 
 func examples(t *testing.T) map[string]example {
@@ -49,6 +50,7 @@ func examples(t *testing.T) map[string]example {
 				"require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')",
 			},
 			promises: []conformance.Promise{conformance.NoneFits},
+			deferred: true,
 			twin: backfill.PolicySpec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) {
 				return backfill.PolicyFunc(narrow), nil
 			}},
@@ -98,6 +100,9 @@ func TestExamplesConform(t *testing.T) {
 		}
 		backfilltest.Conform(t, 6, 100, start, e.promises...)
 		backfilltest.ConformPartitioned(t, 6, 100, start, e.promises...)
+		if e.deferred {
+			backfilltest.ConformDeferred(t, 6, 100, start, e.promises...)
+		}
 	})
 }
 

@@ -24,7 +24,7 @@ func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 	if len(journal) > fewActions {
 		// A policy may move each job after each event.
 		events := len(c.Fast().Round().Events)
-		if most := fewActions + 4*(1+events)*(count(c.Queue())+count(c.Running())+events); len(journal) > most {
+		if most := fewActions + 4*(1+events)*(count(c.Waiting())+count(c.Running())+events); len(journal) > most {
 			return fmt.Errorf("the decision has %d actions, more than %d", len(journal), most)
 		}
 	}

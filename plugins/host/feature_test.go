@@ -126,3 +126,51 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 		})
 	}
 }
+
+// While a job waits that may not start yet, an older plugin is not asked, as it would start it; then
+// it is asked again. A newer plugin decides all rounds. Neither starts the job too early.
+func TestAnOlderPluginIsNotAskedOfJobsThatMayNotStartYet(t *testing.T) {
+	for _, knows := range []bool{false, true} {
+		var service policyv1.PolicyServiceServer = sdk.NewServer(named(t, "easy"), hclog.NewNullLogger())
+		if !knows {
+			service = older{service}
+		}
+		host := newHost(t, "fcfs", inProcess(t, Options{}, service))
+		decide := func(r backfill.Round, decider string, starts ...backfill.JobID) {
+			t.Helper()
+			d, err := host.Decide(t.Context(), r)
+			require.NoError(t, err)
+			if knows {
+				decider = "easy"
+			}
+			require.Equal(t, decider, d.By)
+			var started []backfill.JobID
+			for _, s := range d.Started {
+				started = append(started, s.Job.ID)
+			}
+			require.Equal(t, starts, started)
+		}
+		job := func(id backfill.JobID, release backfill.Time) backfill.Event {
+			return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+				ID: id, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 100, Release: release,
+			}}
+		}
+		fallback := policies.FallbackFor(named(t, "easy")).Name
+		r := newScenario(1).first()
+		r.Now = 0
+		r.Events = append(r.Events, job(1, 0))
+		decide(r, "easy", 1)
+		decide(backfill.Round{Now: 1, Events: []backfill.Event{job(2, 5)}}, fallback)
+		decide(backfill.Round{Now: 2, Events: []backfill.Event{job(3, 0)}}, fallback, 3)
+		require.Equal(t, backfill.Time(5), host.State.NextWake())
+		decide(backfill.Round{Now: 5}, fallback, 2)
+		decide(backfill.Round{Now: 6, Events: []backfill.Event{job(4, 2)}}, "easy", 4)
+		if knows {
+			require.Empty(t, host.refusals)
+			continue
+		}
+		require.Len(t, host.refusals, 3)
+		require.ErrorContains(t, host.refusals[0].Err, "policy plugin easy: it does not know what is in the pool: jobs "+
+			"that may not start before an instant that is still to come: rebuild it")
+	}
+}

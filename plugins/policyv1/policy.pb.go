@@ -76,6 +76,8 @@ const (
 	// follows it. Any other is never sent one that asks for something, and plans all
 	// waiting jobs.
 	Feature_FEATURE_PLAN_DEPTH Feature = 3
+	// FEATURE_RELEASE is Job.release in the future, and EVENT_KIND_RELEASED.
+	Feature_FEATURE_RELEASE Feature = 4
 )
 
 // Enum value maps for Feature.
@@ -85,12 +87,14 @@ var (
 		1: "FEATURE_RUNNING",
 		2: "FEATURE_BUNDLES",
 		3: "FEATURE_PLAN_DEPTH",
+		4: "FEATURE_RELEASE",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
 		"FEATURE_RUNNING":     1,
 		"FEATURE_BUNDLES":     2,
 		"FEATURE_PLAN_DEPTH":  3,
+		"FEATURE_RELEASE":     4,
 	}
 )
 
@@ -265,6 +269,9 @@ const (
 	// slots are displaced. It comes before EVENT_KIND_REMOVED, and together with
 	// EVENT_KIND_ESTIMATE_CHANGED in order of jobs.
 	EventKind_EVENT_KIND_FOUND EventKind = 12
+	// EVENT_KIND_RELEASED: a waiting job may start from now on: the now of the round
+	// has reached its release. Nothing else changes. It comes after all other kinds.
+	EventKind_EVENT_KIND_RELEASED EventKind = 13
 )
 
 // Enum value maps for EventKind.
@@ -283,6 +290,7 @@ var (
 		10: "EVENT_KIND_SUBMITTED",
 		11: "EVENT_KIND_WAKE",
 		12: "EVENT_KIND_FOUND",
+		13: "EVENT_KIND_RELEASED",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED":      0,
@@ -298,6 +306,7 @@ var (
 		"EVENT_KIND_SUBMITTED":        10,
 		"EVENT_KIND_WAKE":             11,
 		"EVENT_KIND_FOUND":            12,
+		"EVENT_KIND_RELEASED":         13,
 	}
 )
 
@@ -1943,7 +1952,8 @@ type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// kind says what happened.
 	Kind EventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=policyv1.EventKind" json:"kind,omitempty"`
-	// job is the job's ID: completed, start failed, estimate changed, removed.
+	// job is the job's ID: completed, start failed, estimate changed, removed,
+	// released.
 	Job int64 `protobuf:"varint,2,opt,name=job,proto3" json:"job,omitempty"`
 	// spec is the job itself: submitted, changed, found.
 	Spec *Job `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
@@ -2101,8 +2111,9 @@ type Job struct {
 	// whole says that the job takes one bundle of its candidates, whatever it requests.
 	// Its nodes are 1, and its placement is one chunk on each slot of the bundle.
 	Whole bool `protobuf:"varint,14,opt,name=whole,proto3" json:"whole,omitempty"`
-	// release is the earliest instant at which the job may start; 0: any. Neither its
-	// start nor its reservation is before it.
+	// release is the earliest instant at which the job may start; 0: any. It has no
+	// start and no reservation before that, and blocks nobody until then, though it
+	// waits.
 	Release       int64 `protobuf:"zigzag64,15,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3059,12 +3070,13 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*d\n" +
+	" \x01(\x12R\tguarantee*y\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
 	"\x0fFEATURE_BUNDLES\x10\x02\x12\x16\n" +
-	"\x12FEATURE_PLAN_DEPTH\x10\x03*\xf4\x01\n" +
+	"\x12FEATURE_PLAN_DEPTH\x10\x03\x12\x13\n" +
+	"\x0fFEATURE_RELEASE\x10\x04*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -3075,7 +3087,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x10OPTION_TYPE_FLAG\x10\x05\x12\x16\n" +
 	"\x12OPTION_TYPE_CHOICE\x10\x06\x12\x14\n" +
 	"\x10OPTION_TYPE_LIST\x10\a\x12\x19\n" +
-	"\x15OPTION_TYPE_RESOURCES\x10\b*\xe5\x02\n" +
+	"\x15OPTION_TYPE_RESOURCES\x10\b*\xfe\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19EVENT_KIND_POLICY_CHANGED\x10\x01\x12\x19\n" +
@@ -3090,7 +3102,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x14EVENT_KIND_SUBMITTED\x10\n" +
 	"\x12\x13\n" +
 	"\x0fEVENT_KIND_WAKE\x10\v\x12\x14\n" +
-	"\x10EVENT_KIND_FOUND\x10\f*\xd5\x01\n" +
+	"\x10EVENT_KIND_FOUND\x10\f\x12\x17\n" +
+	"\x13EVENT_KIND_RELEASED\x10\r*\xd5\x01\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +

@@ -22,7 +22,8 @@ var Instance = &Format{
 	Extension: ".json",
 	Description: `Instances, small workloads in JSON
   Times are in seconds, memory is in MiB for the whole job; memory 0 is none. An estimate is at least 1
-  and at least the run time. "expected" may hold results, and is not needed:
+  and at least the run time. A job may have a "release": it does not start before that instant. "expected"
+  may hold results, and is not needed:
 
 {
  "name": "small",

@@ -46,6 +46,7 @@ type instanceJob struct {
 	Estimate int64 `json:"estimate"`
 	Procs    int64 `json:"procs"`
 	Memory   int64 `json:"memory"`
+	Release  int64 `json:"release"`
 }
 
 // maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
@@ -110,8 +111,12 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 		if anew {
 			j.ID = int64(i) + 1
 		}
-		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d}`,
-			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory)
+		release := ""
+		if j.Release != 0 {
+			release = fmt.Sprintf(`, "release": %d`, j.Release)
+		}
+		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d%s}`,
+			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, release)
 		if err != nil {
 			return fmt.Errorf("write instance %s: %w", t.Name, err)
 		}
@@ -186,6 +191,7 @@ func (j instanceJob) problem() string {
 		{"estimate", j.Estimate, j.Run, "at least run, " + strconv.FormatInt(j.Run, 10)},
 		{"procs", j.Procs, 1, "at least 1"},
 		{"memory", j.Memory, 0, "at least 0"},
+		{"release", j.Release, 0, "at least 0, which is any time"},
 	} {
 		if c.value < c.min {
 			return fmt.Sprintf("%s: %d: must be %s", c.key, c.value, c.rule)
@@ -221,6 +227,7 @@ func (f *instanceFile) instance() *Instance {
 		}
 		trace.Jobs = append(trace.Jobs, Job{
 			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
+			Release: j.Release,
 		})
 	}
 	trace.Cleaning.JobsRead, trace.Cleaning.JobsLeft = len(f.Jobs), len(f.Jobs)

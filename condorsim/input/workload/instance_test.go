@@ -75,6 +75,10 @@ func TestReadInstanceErrors(t *testing.T) {
 			"estimate: 2: must be at least run, 3",
 		},
 		{
+			"release", `{"processors": 1, "jobs": [{"id": 4, "estimate": 2, "procs": 1, "release": -1}]}`,
+			"release: -1: must be at least 0, which is any time",
+		},
+		{
 			"huge", `{"processors": 1, "jobs": [{"submit": 2000000000000, "estimate": 2, "procs": 1}]}`,
 			"submit: 2000000000000: must be at most 1e12",
 		},
@@ -116,6 +120,7 @@ func TestReadAllExamples(t *testing.T) {
 
 func TestWriteInstance(t *testing.T) {
 	trace := toy()
+	trace.Jobs[1].Release = 70
 	var b strings.Builder
 	require.NoError(t, trace.WriteInstance(&b))
 	again, err := readInstance(t, b.String())

@@ -34,7 +34,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 		}
 		prefixed := prefixer(names[i])
 		for _, j := range t.Jobs {
-			j.Submit -= t.Jobs[0].Submit
+			j.move(j.Submit - t.Jobs[0].Submit)
 			j.User, j.Group, j.Executable, j.Queue = prefixed(j.User), prefixed(j.Group), prefixed(j.Executable),
 				prefixed(j.Queue)
 			if !merged.neverFits(j) {

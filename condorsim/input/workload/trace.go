@@ -12,6 +12,7 @@ type Machine struct {
 type Job struct {
 	ID       int64 // the number in the file, not necessarily unique there
 	Submit   int64 // since the start of the trace
+	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and at least Run
 	Procs    int64 // in total, at least 1
@@ -25,6 +26,14 @@ type Job struct {
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
 	User, Group, Executable, Queue string
+}
+
+// move gives the job another submit time; its earliest start is as long after that as before.
+func (j *Job) move(submit int64) {
+	if j.Release != 0 {
+		j.Release = max(0, j.Release-j.Submit+submit)
+	}
+	j.Submit = submit
 }
 
 // RecordedMemory is what a file says of a job's memory, in KB per processor; 0: nothing.

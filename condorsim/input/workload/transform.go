@@ -157,6 +157,6 @@ func (t *Trace) scaleLoad(load float64) {
 	first := t.Jobs[0].Submit
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
-		j.Submit = first + int64(math.Floor(float64(j.Submit-first)/load))
+		j.move(first + int64(math.Floor(float64(j.Submit-first)/load)))
 	}
 }

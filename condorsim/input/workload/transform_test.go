@@ -25,6 +25,19 @@ func toy() *workload.Trace {
 	}
 }
 
+// TestEarliestStartsFollowTheSubmitTimes checks that a job may start as long after its submit time as
+// before, if that moves.
+func TestEarliestStartsFollowTheSubmitTimes(t *testing.T) {
+	trace := toy()
+	trace.Jobs[3].Release = 50
+	release := func(j workload.Job) int64 { return j.Release }
+	merged := workload.Merge("both", workload.Machine{}, trace, toy())
+	require.ElementsMatch(t, []int64{0, 0, 0, 40, 0, 0, 0, 0}, column(merged, release))
+	scaled, err := trace.Transform(workload.Transform{Load: 0.5})
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 0, 0, 75}, column(scaled, release), "it was submitted at 60")
+}
+
 // column returns one number of each job.
 func column(trace *workload.Trace, number func(workload.Job) int64) []int64 {
 	var list []int64

@@ -42,6 +42,8 @@ type JobForecast struct {
 	Guarantee *int64 `json:"guarantee"`
 	// Reserved is the start of the reservation, if the job is expected to start at another time.
 	Reserved *int64 `json:"reserved,omitempty"`
+	// NotBefore is the earliest start of a waiting job, while that is in the future; else nil.
+	NotBefore *int64 `json:"not_before,omitempty"`
 	// Unpromised is why a waiting job is promised no start yet, if the policy gives guarantees.
 	Unpromised string `json:"unpromised,omitempty"`
 	Slots      string `json:"slots,omitempty"`
@@ -94,6 +96,9 @@ func (p *Forecast) add(c negotiator.JobCheckpoint) {
 	if c.Placement != nil {
 		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
 	}
+	if job.Release > p.Now && (why == backfill.Waits || why == backfill.Reserved) {
+		one.NotBefore = seconds(job.Release)
+	}
 	if c.Promised {
 		one.Guarantee = seconds(c.Guarantee)
 	}
@@ -122,6 +127,8 @@ const cannotRun = "cannot run in this pool: "
 func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	at := func(t *int64) string { return zoned(backfill.Time(*t), now, zone) }
 	switch {
+	case j.Start == nil && j.NotBefore != nil:
+		return "may not start before " + at(j.NotBefore)
 	case j.Start == nil:
 		return j.Reason
 	case j.Situation == backfill.Runs.String():
@@ -137,6 +144,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	if j.Guarantee != nil {
 		text += ", guaranteed by " + at(j.Guarantee)
+	}
+	if j.NotBefore != nil {
+		text += ", may not start before " + at(j.NotBefore)
 	}
 	if j.Unpromised != "" {
 		text += "; " + j.Unpromised
@@ -207,6 +217,8 @@ func (j JobForecast) Why(zone *time.Location) string {
 		return j.Reason
 	case j.Reserved != nil:
 		return j.Situation + " for " + time.Unix(*j.Reserved, 0).In(zone).Format(time.DateTime)
+	case j.NotBefore != nil:
+		return "may not start before " + time.Unix(*j.NotBefore, 0).In(zone).Format(time.DateTime)
 	case j.Unpromised != "":
 		return j.Unpromised
 	case j.Behind != "":

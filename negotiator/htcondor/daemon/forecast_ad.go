@@ -26,7 +26,7 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	}
 	for name, t := range map[string]*int64{
 		"ExpectedStart": j.Start, "ExpectedStartP10": j.P10, "ExpectedStartP50": j.P50, "ExpectedStartP90": j.P90,
-		"Guarantee": j.Guarantee, "ReservedStart": j.Reserved,
+		"Guarantee": j.Guarantee, "ReservedStart": j.Reserved, "EarliestStart": j.NotBefore,
 	} {
 		if t != nil {
 			ad.SetInt(name, *t)
@@ -58,6 +58,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 		P10: number("ExpectedStartP10"), P50: number("ExpectedStartP50"), P90: number("ExpectedStartP90"),
 		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
+		NotBefore: number("EarliestStart"),
 	}
 	now, _ := ad.Int("ServerTime")
 	j.Reason = j.describe(backfill.Time(now), zone)

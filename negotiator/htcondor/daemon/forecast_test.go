@@ -64,6 +64,36 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, "2.0", third.Behind)
 }
 
+// TestForecastOfAnEarliestStart checks what is said of a job that may not start yet: with a
+// reservation, with a start that is only expected, and to a reader of its ad.
+func TestForecastOfAnEarliestStart(t *testing.T) {
+	for policy, want := range map[string]string{
+		"first-fit":    "waits, expected start 00:26 UTC on slot1@a, may not start before 00:26 UTC",
+		"conservative": "reserved, expected start 00:26 UTC on slot1@a, guaranteed by 00:26 UTC, may not start before 00:26 UTC",
+	} {
+		w := newWorld()
+		first := w.begin()
+		late := w.job(3, 4, 10)
+		late.Release = 1600
+		first.Submitted = append(first.Submitted, late, w.job(4, 4, 10))
+		d := once(t, w, w.options(policy), first)
+		plan, err := d.Forecast()
+		require.NoError(t, err)
+		third, known := plan.Find(3)
+		require.True(t, known)
+		require.EqualValues(t, 1600, *third.Start)
+		require.EqualValues(t, 1600, *third.NotBefore)
+		require.Empty(t, third.Behind)
+		read := ReadJobForecast(third.Ad(plan.Now), time.UTC)
+		require.Equal(t, want, read.Reason, policy)
+		require.Equal(t, "may not start before 1970-01-01 00:26:40", read.Why(time.UTC))
+		fourth, _ := plan.Find(4)
+		require.Nil(t, fourth.NotBefore)
+		third.Start = nil
+		require.Equal(t, "may not start before 00:26 UTC", third.describe(plan.Now, time.UTC))
+	}
+}
+
 // farBehind runs a cycle with a queue that is longer by so many jobs than what is foreseen. It returns
 // the forecast, the list of jobs, and what is said of the last one.
 func farBehind(t *testing.T, further int, policy string, depth int) (*Forecast, []*classad.ClassAd, string) {
@@ -250,7 +280,7 @@ func TestZones(t *testing.T) {
 		want []string
 	}{
 		{time.UTC, []string{
-			"reserved for 15:30 UTC, expected start 15:04 UTC on a, guaranteed by 16:00 UTC",
+			"reserved for 15:30 UTC, expected start 15:04 UTC on slot1@a, guaranteed by 16:00 UTC",
 			"reserved for 2026-11-22 15:30:00",
 			"waits, expected start 15:04 UTC on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 15:00 UTC on a", "runs",

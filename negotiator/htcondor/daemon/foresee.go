@@ -67,6 +67,7 @@ func (p *forecaster) make() *Forecast {
 	s := p.outlook.State()
 	beyond := s.BeyondDepth() > 0 // then all jobs without a reservation are
 	f := &Forecast{Now: s.Now(), Further: p.further, byID: make(map[backfill.JobID]int, len(p.waiting)+len(p.jobs))}
+	first := slices.IndexFunc(p.waiting, func(j *negotiator.Job) bool { return j.Release <= f.Now })
 	for i, job := range p.waiting {
 		settled := negotiator.JobCheckpoint{Job: job} // it only waits
 		if at, found := slices.BinarySearchFunc(p.jobs, job.ID, byID); found {
@@ -76,9 +77,12 @@ func (p *forecaster) make() *Forecast {
 		switch waits := settled.Placement == nil; {
 		case waits && beyond:
 			r, _ := s.Reason(job.ID)
-			f.Jobs[i].Unpromised, f.Jobs[i].Reason = r.Text, r.Text
-		case waits && i > 0:
-			f.Jobs[i].Behind = p.waiting[0].Name
+			f.Jobs[i].Unpromised = r.Text
+			if f.Jobs[i].NotBefore == nil {
+				f.Jobs[i].Reason = r.Text
+			}
+		case waits && first >= 0 && i > first && f.Jobs[i].NotBefore == nil:
+			f.Jobs[i].Behind = p.waiting[first].Name
 		}
 	}
 	for _, c := range p.jobs {

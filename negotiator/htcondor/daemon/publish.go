@@ -246,6 +246,9 @@ func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobF
 	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
 	r, planned := d.n.State().Reason(id)
 	switch {
+	case r.NotBefore != 0:
+		j.NotBefore = seconds(r.NotBefore)
+		j.Reason = j.describe(plan.Now, time.Local)
 	case r.Why == backfill.Unpromised:
 		j.Reason = r.Text
 	case planned && plan.Further > 0:

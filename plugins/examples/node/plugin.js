@@ -98,7 +98,8 @@ function serve(policy) {
     process.exit(1);
   }
   // FEATURE_RUNNING is trivial: without a time axis, expected run times do not matter.
-  const { decide, ...description } = { ...policy, features: ['FEATURE_RUNNING', 'FEATURE_BUNDLES'] };
+  const features = ['FEATURE_RUNNING', 'FEATURE_BUNDLES', 'FEATURE_RELEASE'];
+  const { decide, ...description } = { ...policy, features };
   const exit = () => process.exit(0);
   const server = new grpc.Server({
     'grpc.max_receive_message_length': MAX_MESSAGE, 'grpc.max_send_message_length': MAX_MESSAGE,

@@ -17,6 +17,7 @@ class Job {
     this.request = spec.request.map(Number); // of each chunk
     this.whole = spec.whole; // it takes all of one bundle instead
     this.estimate = Number(spec.estimate); // seconds
+    this.release = Number(spec.release); // it must not start before
     this.labels = spec.labels;
     this.candidates = spec.candidates;
     this.order = [
@@ -209,6 +210,7 @@ class State {
       case 'EVENT_KIND_SUBMITTED': return this.submit(event.spec, event.key);
       case 'EVENT_KIND_POLICY_CHANGED':
       case 'EVENT_KIND_ESTIMATE_CHANGED':
+      case 'EVENT_KIND_RELEASED':
       case 'EVENT_KIND_WAKE': return undefined; // changes nothing that is kept here
       default: throw new Error(`unknown event ${event.kind}`);
     }
@@ -281,9 +283,9 @@ class Cycle {
     for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
   }
 
-  // The waiting jobs in the queue's order.
+  // The waiting jobs that may start, in the queue's order.
   queue() {
-    const waiting = [...this.state.jobs.values()].filter((job) => job.waits);
+    const waiting = [...this.state.jobs.values()].filter((job) => job.waits && job.release <= this.now);
     return waiting.sort((a, b) => compare(a.key, b.key) || byOrder(a, b));
   }
 

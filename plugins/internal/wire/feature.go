@@ -16,8 +16,9 @@ type Features uint8
 const (
 	Running Features = 1 << policyv1.Feature_FEATURE_RUNNING
 	Bundles Features = 1 << policyv1.Feature_FEATURE_BUNDLES
+	Release Features = 1 << policyv1.Feature_FEATURE_RELEASE
 	// Everything is the set of features that plugins built with this host's sdk can read.
-	Everything = Running | Bundles
+	Everything = Running | Bundles | Release
 	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
 	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
@@ -30,6 +31,9 @@ func (f Features) String() string {
 	}
 	if f&Bundles != 0 {
 		names = append(names, "bundles of slots that are taken whole, such as partitions")
+	}
+	if f&Release != 0 {
+		names = append(names, "jobs that may not start before an instant that is still to come")
 	}
 	return strings.Join(names, "; ")
 }
@@ -53,7 +57,7 @@ func FeaturesFor(s backfill.PolicySpec) Features {
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= PlanDepth; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Release; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}
@@ -68,7 +72,10 @@ func RoundNeeds(r backfill.Round) (f Features) {
 	}
 	for i := range r.Events {
 		if j := r.Events[i].Job; j != nil {
-			f |= jobNeeds(j)
+			f |= jobNeeds(j, r.Now)
+		}
+		if r.Events[i].Kind == backfill.Released {
+			f |= Release
 		}
 	}
 	return f
@@ -80,12 +87,16 @@ func StateNeeds(s backfill.Snapshot) (f Features) {
 		f |= Bundles
 	}
 	for i := range s.Jobs {
-		f |= jobNeeds(s.Jobs[i].Job)
+		f |= jobNeeds(s.Jobs[i].Job, s.Now)
 	}
 	return f
 }
 
-func jobNeeds(j *backfill.Job) (f Features) {
+// jobNeeds returns the features that a plugin needs to read a job at an instant.
+func jobNeeds(j *backfill.Job, now backfill.Time) (f Features) {
+	if j.Release > now {
+		f |= Release
+	}
 	if j.Running != 0 && j.Running != j.Estimate {
 		f |= Running
 	}

@@ -21,18 +21,23 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 		{backfill.Job{Estimate: 10, Running: 9}, wire.Running},
 		{backfill.Job{Estimate: 10, Running: 11}, wire.Running},
 		{backfill.Job{Estimate: 10, Whole: true}, wire.Bundles},
-		{backfill.Job{Estimate: 10, Running: 9, Whole: true}, wire.Everything},
+		{backfill.Job{Estimate: 10, Release: 5}, 0},
+		{backfill.Job{Estimate: 10, Release: 6}, wire.Release},
+		{backfill.Job{Estimate: 10, Running: 9, Whole: true, Release: 6}, wire.Everything},
 	} {
-		require.Equal(t, tt.want, wire.RoundNeeds(backfill.Round{Events: []backfill.Event{
+		require.Equal(t, tt.want, wire.RoundNeeds(backfill.Round{Now: 5, Events: []backfill.Event{
 			{Kind: backfill.Wake},
 			{Kind: backfill.Changed, Job: &tt.job},
 		}}))
-		require.Equal(t, tt.want, wire.StateNeeds(backfill.Snapshot{Jobs: []backfill.JobState{
+		require.Equal(t, tt.want, wire.StateNeeds(backfill.Snapshot{Now: 5, Jobs: []backfill.JobState{
 			{Job: &backfill.Job{}},
 			{Job: &tt.job},
 		}}))
 	}
 	require.Equal(t, wire.Bundles, wire.RoundNeeds(backfill.Round{Bundles: make([]backfill.Bundle, 1)}))
+	require.Equal(t, wire.Release, wire.RoundNeeds(backfill.Round{
+		Events: []backfill.Event{{Kind: backfill.Released, JobID: 1}},
+	}))
 	require.Equal(t, wire.Bundles, wire.StateNeeds(backfill.Snapshot{Bundles: make([]backfill.Bundle, 1)}))
 }
 
@@ -42,7 +47,7 @@ func TestWhatAPluginSaysItKnows(t *testing.T) {
 	require.Equal(t, wire.Everything|wire.PlanDepth,
 		wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{PlanDepth: true})))
 	require.Zero(t, wire.FeaturesOf(&policyv1.DescribeResponse{}))
-	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 4, 7, 8, 1 << 30, -1}
+	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 5, 7, 8, 1 << 30, -1}
 	require.Equal(t, wire.Running, wire.FeaturesOf(&policyv1.DescribeResponse{Features: newer}))
 	for number, name := range policyv1.Feature_name {
 		require.Equal(t, number > 0, (wire.Everything|wire.PlanDepth)&(1<<number) != 0, name)

@@ -375,7 +375,7 @@ func bundle() *rapid.Generator[backfill.Bundle] {
 func round() *rapid.Generator[backfill.Round] {
 	event := rapid.Custom(func(t *rapid.T) backfill.Event {
 		e := backfill.Event{
-			Kind:  backfill.EventKind(rapid.IntRange(1, int(backfill.Found)).Draw(t, "kind")),
+			Kind:  backfill.EventKind(rapid.IntRange(1, int(backfill.Released)).Draw(t, "kind")),
 			JobID: backfill.JobID(rapid.Int64().Draw(t, "job")), Key: key().Draw(t, "key"),
 			Placement: placement().Draw(t, "placement"), Start: instant().Draw(t, "start"), End: instant().Draw(t,
 				"end"), Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
