@@ -63,7 +63,7 @@ func TestRefusedJobs(t *testing.T) {
 	})
 	t.Run("ours", func(t *testing.T) {
 		pool := ours(t, []string{"CPUS=4"}, lines)
-		pool.permit("start failed", "job changed")
+		pool.permit("start failed", "start late", "overrun", "job changed")
 		mean[1], longest[1] = besideIdle(t, pool.Pool, forbidden)
 		plans, reasons := pool.startTimes(t), map[string]int{}
 		for _, ad := range pool.Queue("-constraint", "Forbidden") {

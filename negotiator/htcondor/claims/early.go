@@ -31,9 +31,9 @@ var looksAfter = []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 
 // what became of a claim within a second.
 const unasked = time.Second
 
-// unheeded is how long after a match was handed over its schedd must have asked the startd for the
-// claim. Schedds do so within a second.
-const unheeded = 6 * time.Second
+// unheeded is how long after a schedd has told its queue, some time after a match, it must have asked
+// the startd for the claim: as it answers, it has read the match. Schedds do so within a second.
+const unheeded = 2 * time.Second
 
 // forgiven is how long after a failed start of a job another one may be found to have failed before
 // it is overdue: a job that fails again and again is tried as often as the patience allows.
@@ -46,6 +46,9 @@ func (c *State) judgeEarly() {
 		s := c.belief.Schedd(f.job.Key.Schedd)
 		if s == nil || !isTold(f) || f.job.Group.Runs() {
 			continue
+		}
+		if f.heard.Before(f.moved) && s.Since.Sub(f.moved) >= unasked {
+			f.heard = c.belief.Snapshot().Ended
 		}
 		switch early := c.mayFailEarly(f); {
 		case early && f.job.Group.Shadows > f.shadows:
@@ -124,7 +127,7 @@ func (c *State) Over(asked time.Time, d Doubt) (look bool) {
 // is true, the schedd has had time enough to ask for them, and the next look at the pool tells
 // whether the start has failed.
 func (c *State) Unused(asked time.Time, d Doubt) (look bool) {
-	if asked.Sub(d.flight.moved) < unheeded {
+	if f := d.flight; f.heard.Before(f.moved) || asked.Sub(f.heard) < unheeded {
 		return false
 	}
 	d.flight.unused = asked

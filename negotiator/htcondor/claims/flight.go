@@ -30,6 +30,8 @@ type flight struct {
 	// began, when a claim was handed over for it, or when it waited because another flight was
 	// served.
 	since, moved time.Time
+	// heard is when its schedd had first told its queue since.
+	heard time.Time
 	// rides is when its schedd was given the slot for another job, and may start this one on the
 	// rest of it; zero if it needs a claim of its own.
 	rides time.Time

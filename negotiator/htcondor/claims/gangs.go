@@ -164,7 +164,7 @@ func (c *State) rival(f *flight) *track.Job {
 		}
 		spec := j.Group.Spec
 		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
-			spec.Wrong != nil || c.belief.Undue(j) != "" || !spec.Request.Within(f.job.Spec.Request) {
+			spec.Wrong != nil || c.belief.Undue(j) != "" || c.belief.Early(j) || !spec.Request.Within(f.job.Spec.Request) {
 			continue
 		}
 		if its := c.flights[j.ID]; its != nil && its.sent() {

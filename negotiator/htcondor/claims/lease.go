@@ -133,7 +133,7 @@ func (c *State) undisturbed(
 	for _, r := range c.planned[name] {
 		j := c.belief.Job(r.job)
 		switch {
-		case j == nil || !alike(spec, j.Group.Spec) || j.Group.Deferral.Time > 0,
+		case j == nil || !alike(spec, j.Group.Spec) || j.Group.Deferral.Time > 0, c.belief.Early(j),
 			c.guarantees && (like.least != like.most || !suits(j.Group.Spec)):
 			until = min(until, r.start)
 		case c.guarantees:

@@ -182,7 +182,7 @@ type queue map[*observe.Spec]*waiting
 type waiting struct {
 	jobs, open, able int
 	least, most      int64
-	// barred says that some are not planned with, deferred that some are deferred.
+	// barred says that some are not planned with, or may not run yet; deferred that some are deferred.
 	barred, deferred bool
 }
 
@@ -200,6 +200,8 @@ func (c *State) countWaiting() queue {
 		}
 		w.deferred = w.deferred || j.Group.Deferral.Time > 0
 		switch {
+		case c.belief.Early(j): // its time may come while a claim takes up jobs
+			w.barred = true
 		case j.Phase == track.Waiting || j.AwaitsLease():
 			w.jobs++
 			w.least, w.most = min(w.least, prio), max(w.most, prio)

@@ -13,17 +13,18 @@ import (
 // A schedd drops a match in silence if it does not want to run the job now: some of its rules can be
 // read nowhere (START_VANILLA_UNIVERSE, startup limits). Then the startd is not asked for the claim.
 // So does nothing happen if the schedd cannot reach the startd, or if that hangs. The job is to
-// blame if others start on its slots, or it fails on several: it waits for a while if it was refused
-// twice, and so do all jobs that are planned by the same if several of them were refused on several
-// slots and none has started since. Then one of them is tried at a time. The pauses grow.
+// blame if it fails on several slots, or the slot cannot be left out: it waits for a while if it was
+// refused twice, and so do all jobs that are planned by the same if several of them were, and none has
+// started since. Then one of them is tried at a time. The pauses grow.
+const longestRefusal = 2 * time.Minute
 
 // refusal counts matches of a job, or of all jobs that are planned by the same, that came to
 // nothing.
 type refusal struct {
 	times     int       // looks in a row that saw some
 	at, until time.Time // of the last one; nothing is tried before until
-	// job and slot are of the first refusal; jobs says that there were others of other jobs, slots of
-	// other slots.
+	// job and slot are of the first refusal; jobs says that there were others of other jobs, slots that
+	// there were some on other slots, or that no slot was left out for them.
 	job         observe.JobKey
 	slot        string
 	jobs, slots bool
@@ -36,7 +37,7 @@ type refusals struct {
 }
 
 // next returns the pause after a refusal.
-func (r *refusal) next() time.Duration { return min(firstPause<<min(r.times-1, 10), longPause) }
+func (r *refusal) next() time.Duration { return min(firstPause<<min(r.times-1, 10), longestRefusal) }
 
 // add counts a flight's refusal that a look has found.
 func (r *refusal) add(f *flight, began time.Time) {
@@ -69,8 +70,12 @@ func (c *State) refuse(f *flight) {
 		c.log.Warn("a job waits for a while: its schedd does not start it", "job", c.belief.Name(f.job),
 			"times", one.times, "pause", one.next())
 	}
-	if all.jobs && all.slots {
-		all.until = began.Add(all.next())
+}
+
+// pauseKind has all jobs wait that are planned by the same as a flight's, if they are to blame.
+func (c *State) pauseKind(f *flight) {
+	if all := c.refused.byKind[f.job.Group.Spec.Text]; all != nil && all.jobs && all.slots {
+		all.until = all.at.Add(all.next())
 	}
 }
 

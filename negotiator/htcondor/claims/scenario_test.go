@@ -329,7 +329,10 @@ func TestStories(t *testing.T) {
 			start 1 a
 			offer a c1     => c1 for 1.0
 			told
-			wait 5
+			wait 1
+			look
+			unused
+			wait 1
 			look
 			unused
 			wait 1
@@ -340,12 +343,13 @@ func TestStories(t *testing.T) {
 			start 1 b
 			offer b c2     => c2 for 1.0
 			told
-			wait 6
+			wait 4
 			look
+			wait 2
 			unused
 			look           => failed 1, removed 1
 			paused         =>
-			why-not 1      => its schedd did not start it 2 times; it is tried again at 22:13:42 UTC
+			why-not 1      => its schedd did not start it 2 times; it is tried again at 22:13:39 UTC
 			by alice 2     => submitted 2
 			wait 10
 			look           => submitted 1
@@ -362,8 +366,9 @@ func TestStories(t *testing.T) {
 			start 1 a
 			offer a c1     => c1 for 1.0
 			told
-			wait 6
+			wait 4
 			look
+			wait 2
 			unused
 			look           => failed 1, start failed 1
 			start 1 a
@@ -377,8 +382,9 @@ func TestStories(t *testing.T) {
 			start 2 a
 			offer a c1 c2  => c1 for 1.0, c2 for 2.0
 			told
-			wait 6
+			wait 4
 			look
+			wait 2
 			unused
 			look           => failed 1 2, start failed 1 2
 			paused         => a for 5, of alice
@@ -392,8 +398,9 @@ func TestStories(t *testing.T) {
 			start 2 a
 			offer a c2     => c2 for 2.0
 			told
-			wait 6
+			wait 4
 			look
+			wait 2
 			unused
 			look           => failed 2, start failed 2
 			paused         => a for 10, of alice`,
@@ -404,8 +411,9 @@ func TestStories(t *testing.T) {
 			start 2 b
 			offer a c1 / b c2 => c1 for 1.0, c2 for 2.0
 			told
-			wait 6
+			wait 4
 			look
+			wait 2
 			unused
 			look           => failed 1 2, removed 1 2 3
 			paused         =>
@@ -702,4 +710,33 @@ func TestStoriesByDefault(t *testing.T) {
 			storyOf(t, 60, "true", 30*time.Second, "a", "b").play(lines)
 		})
 	}
+}
+
+// TestOneSlot says that where no slot can be left out, the jobs are that their schedd does not start.
+func TestOneSlot(t *testing.T) {
+	newStory(t, "a").play(`
+		lend 0
+		by alice 1 2 3 => submitted 1 2 3
+		start 1 a
+		start 2 a
+		start 3 a
+		offer a c1     => c1 for 1.0
+		told
+		wait 1
+		look
+		wait 2
+		unused
+		look           => failed 1, start failed 1
+		paused         =>
+		offer a c1     => c1 for 2.0
+		told
+		wait 1
+		look
+		wait 2
+		unused
+		look           => failed 2 3, removed 1 2 3
+		why-not 3      => its schedd does not start jobs like it, such as 1.0; one is tried again at 22:13:36 UTC
+		by bob 4       => submitted 4
+		start 4 a
+		offer a c1     => c1 for 4.0`)
 }

@@ -120,10 +120,16 @@ func (c *State) blameSlots() {
 	for _, f := range failed {
 		if isIgnored(f) && c.isJobs(f) {
 			c.absolve(f)
+			c.pauseKind(f)
 			continue
 		}
+		closed := false
 		for _, slot := range c.culprits(f) {
-			c.blame(slot, f, enough)
+			closed = c.blame(slot, f, enough) || closed
+		}
+		if isIgnored(f) && !closed {
+			c.refused.byKind[f.job.Group.Spec.Text].slots = true
+			c.pauseKind(f)
 		}
 	}
 }
@@ -167,12 +173,13 @@ type blame struct {
 // blame leaves a slot out, for a while, for the schedd of a job that did not start there. If most
 // of the pool would then be left out, the cause must be the schedd or the network: the slot stays
 // in, and the schedd's entry in the map enough says that no more slots are to be left out for it.
-func (c *State) blame(slot string, f *flight, enough map[string]bool) {
+// The result says whether it is left out, or will be if it refuses another claim.
+func (c *State) blame(slot string, f *flight, enough map[string]bool) (closed bool) {
 	schedd, began := f.job.Key.Schedd, c.belief.Snapshot().Began
 	suspected := blames(f)
 	s := c.suspects[slot][suspected]
 	if s != nil && f.since.Before(s.at) {
-		return
+		return true
 	}
 	// The cause may be the job itself, or a claim elsewhere that hangs: as long as it does, the
 	// schedd starts the job nowhere. So the jobs of a submitter get only one slot at a time left
@@ -181,12 +188,12 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	last := c.blamed[who]
 	sameStart := began.Equal(last.at) && last.job == f.job.ID
 	if last.slot != slot && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
-		return
+		return false
 	}
 	c.blamed[who] = blame{slot, f.job.ID, began}
 	if enough[schedd] || c.mostOut(slot, f.job) {
 		enough[schedd] = true
-		return
+		return false
 	}
 	if s == nil {
 		s = &suspect{}
@@ -199,12 +206,13 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) {
 	if s.at, s.until = began, began; s.failures == 1 && f.failed == refused {
 		c.log.Info("a slot refused a claim, and is left out if it refuses another",
 			"slot", slot, "schedd", schedd)
-		return
+		return true
 	}
 	pause := min(firstPause<<min(s.failures-1, 10), longPause)
 	s.until = began.Add(pause)
 	c.log.Warn("a slot is left out for a while: starts fail there",
 		"slot", slot, "schedd", schedd, "user", suspected.user, "failures", s.failures, "pause", pause)
+	return true
 }
 
 // blames returns for whose jobs a slot is a suspect after a failed start there.

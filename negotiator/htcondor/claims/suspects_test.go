@@ -105,7 +105,7 @@ func TestPausesGrow(t *testing.T) {
 		paused := d.fail(d.belief.JobOf(job).ID, "a")
 		until := d.now.Add(pause * time.Second)
 		require.Equal(t, []Pause{{Slot: "a", Failures: i + 1, Until: until}}, paused)
-		require.Equal(t, until, d.Deadline())
+		require.False(t, d.Deadline().After(until), "its job may be tried before")
 		d.now = until
 		d.look()
 		require.Empty(t, d.Paused())

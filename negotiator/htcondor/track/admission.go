@@ -34,39 +34,51 @@ func (c *comparison) admit(fresh []*Job) {
 		}
 	}
 	lineUp(sound)
-	c.account(sound)
-	held := c.heldInPlan()
-	throttled := c.throttled(sound, held)
-	for _, j := range held {
+	asking := slices.DeleteFunc(slices.Clone(sound), c.b.Early)
+	c.account(asking)
+	held, due := c.heldInPlan()
+	if len(due) > 0 {
+		asking = append(asking, due...)
+		lineUp(asking)
+	}
+	throttled := c.throttled(asking, held)
+	for _, j := range append(held, due...) {
 		if why, out := throttled[j.ID]; out {
 			c.delta.Removed = append(c.delta.Removed, j.ID)
 			j.Phase = Unknown
 			c.leaveOut(j, why)
 		}
+		j.early = false
 	}
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
 			c.leaveOut(j, why)
 		} else {
-			c.delta.Submitted = append(c.delta.Submitted, c.b.report(j, Waiting, j.idle(c.b.now.Now)))
+			c.delta.Submitted = append(c.delta.Submitted, c.b.report(j, Waiting, c.b.ahead(j)))
 		}
 	}
 	c.b.openOrder()
 }
 
-// heldInPlan returns the waiting jobs that no slot can run, in order. If slots have changed,
-// nothing is known of any job until the next plan.
-func (c *comparison) heldInPlan() (all []*Job) {
+// heldInPlan returns the waiting jobs that no slot can run, in order, and those whose earliest start
+// has come: until then they take nothing of limits, as they might wait for hours. If slots have
+// changed, nothing is known of any job until the next plan.
+func (c *comparison) heldInPlan() (held, due []*Job) {
 	for _, j := range c.b.all {
 		if len(c.delta.SlotsUp) > 0 {
 			j.hopeless = nil
 		}
-		if j.Phase == Waiting && j.cannotRun() {
-			all = append(all, j)
+		switch {
+		case j.Phase != Waiting || c.b.Early(j):
+		case j.early:
+			due = append(due, j)
+		case j.cannotRun():
+			held = append(held, j)
 		}
 	}
-	slices.SortFunc(all, (*Job).Compare)
-	return all
+	slices.SortFunc(held, (*Job).Compare)
+	slices.SortFunc(due, (*Job).Compare)
+	return held, due
 }
 
 // leaveOut notes why a job is not in the plan.
@@ -174,7 +186,7 @@ func (c *comparison) account(fresh []*Job) {
 	wants := map[string]float64{}
 	var waiting tally[*observe.Spec]
 	for _, j := range c.b.all {
-		if j.Phase == Waiting {
+		if j.Phase == Waiting && !c.b.Early(j) {
 			waiting.add(j.Group.Spec)
 		}
 	}

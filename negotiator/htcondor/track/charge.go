@@ -45,7 +45,7 @@ func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 		case Running:
 			running.add(c.chargeOf(j))
 		case Waiting:
-			if !j.cannotRun() {
+			if !j.cannotRun() && !j.early {
 				waiting.add(c.chargeOf(j))
 			}
 		case Unknown, Lent:

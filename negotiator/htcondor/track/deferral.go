@@ -7,21 +7,58 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
+// A job that may not run before a time is planned before it, so that a slot is kept for it in a full
+// pool. It is not planned arbitrarily early: while a slot is kept, jobs that would run for longer
+// cannot have it. A job that cools down comes last of all, but for the last minutes, as schedds tell
+// short cool-downs from long ones.
+const (
+	deferredAhead = 24 * 3600
+	coolingAhead  = 5 * 60
+)
+
 // idle returns how long a claim that begins at a time is idle until its job begins to run.
 func (j *Job) idle(from backfill.Time) backfill.Time { return j.Group.Deferral.Idle(from) }
 
-// begins returns when a job enters the plan that may not run before a time, and why it waits until
-// then; 0 if there is no such time. A job that has a time of its own enters early enough that its
-// slot can be claimed as early as the job permits. A job that cools down can be matched in the
-// second after, by its schedd's clock. Gangs do not cool down: the schedd starts them anyway.
-func (b *Belief) begins(j *Job) (at backfill.Time, why string) {
+// ahead returns for how long the claim of a waiting job is idle if it is had as soon as possible.
+func (b *Belief) ahead(j *Job) backfill.Time { return j.idle(max(b.now.Now, b.release(j))) }
+
+// release returns the earliest time at which a job may be matched; 0: any. A job that has a time of
+// its own can be matched so early that its slot is claimed as early as the job permits. A job that
+// cools down can be in the second after, by its schedd's clock; gangs need not, as their schedd
+// starts them anyway.
+func (b *Belief) release(j *Job) (at backfill.Time) {
 	if d := j.Group.Deferral; d.Time > 0 {
-		at, why = d.Time-d.Prep-b.s.StartSlack, "is deferred until "+b.clock(d.Time)+" (DeferralTime)"
+		at = max(0, d.Time-d.Prep-b.s.StartSlack)
 	}
-	if cool := j.Group.Cools; cool > 0 && cool+1 > at && !j.Group.Spec.Parallel {
-		at, why = cool+1, "cools down until "+b.clock(cool)+" (JobCoolDownExpiration)"
+	if cool := j.Group.Cools; cool > 0 && !j.Group.Spec.Parallel {
+		at = max(at, cool+1)
 	}
-	return at, why
+	return min(at, backfill.MaxTime)
+}
+
+// begins returns when a job enters the plan that may not run before a time; 0 if there is no such
+// time.
+func (b *Belief) begins(j *Job) backfill.Time {
+	at := b.release(j)
+	if at <= j.Group.Cools+1 {
+		return at - coolingAhead
+	}
+	return at - deferredAhead
+}
+
+// Early tells whether a job may not be matched yet.
+func (b *Belief) Early(j *Job) bool { return b.now.Now < b.release(j) }
+
+// whyEarly says why a job waits that may not be matched yet; "" of others.
+func (b *Belief) whyEarly(j *Job) string {
+	switch at := b.release(j); {
+	case at <= b.now.Now:
+		return ""
+	case at <= j.Group.Cools+1:
+		return "cools down until " + b.clock(j.Group.Cools) + " (JobCoolDownExpiration)"
+	default:
+		return "is deferred until " + b.clock(j.Group.Deferral.Time) + " (DeferralTime)"
+	}
 }
 
 // Undue returns why a job that may run at some times only cannot be planned with now; "" if it can.
@@ -29,15 +66,12 @@ func (b *Belief) begins(j *Job) (at backfill.Time, why string) {
 // edited or gets another time (cron jobs do, from their schedd).
 func (b *Belief) Undue(j *Job) string {
 	d := j.Group.Deferral
-	if d.Time == 0 && j.Group.Cools < b.now.Now {
-		return "" // as nearly all jobs
-	}
-	if d.Time > 0 && b.now.Now >= d.Time+d.Window {
+	switch {
+	case d.Time > 0 && b.now.Now >= d.Time+d.Window:
 		return fmt.Sprintf("has missed its time, %s (DeferralTime), or up to %d s later (DeferralWindow)",
 			b.clock(d.Time), d.Window)
-	}
-	if at, why := b.begins(j); b.now.Now < at {
-		return why
+	case b.now.Now < b.begins(j):
+		return b.whyEarly(j)
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -17,21 +18,18 @@ func deferred(seconds backfill.Time) func(*observe.Group) {
 	return func(g *observe.Group) { g.Deferral = observe.Deferral{Time: begin + seconds, Prep: 100, Window: 20} }
 }
 
-const (
-	until  = "unplanned 1.0 is deferred until 22:18:20 UTC (DeferralTime)"
-	missed = "unplanned 1.0 has missed its time, 22:18:20 UTC (DeferralTime), or up to 20 s later " +
-		"(DeferralWindow)"
-)
-
-// TestDeferred says when a job that has a time of its own is in the plan: from its preparation,
-// less the start slack, to the end of its window.
+// TestDeferred says when a job that has a time of its own is in the plan: from a day before, so that a
+// slot is kept for it from its preparation on, less the start slack; to the end of its window.
 func TestDeferred(t *testing.T) {
-	submit := func(p *pool) { p.job(1, deferred(300)) }
+	const missed = "unplanned 1.0 has missed its time, 22:18:20 UTC (DeferralTime), or up to 20 s later " +
+		"(DeferralWindow)"
+	submitted := step{do: func(p *pool) { p.job(1, deferred(300)) }, want: "submitted 1.0=#1 from 140"}
+	day := backfill.Time(deferredAhead)
 	followAll(t, begun, map[string][]step{
 		"it runs": {
-			{do: submit, want: until},
-			{after: 139, want: until},
-			{after: 1, want: "submitted 1.0=#1"},
+			submitted,
+			{after: 139},
+			{after: 1},
 			{after: 3, do: func(p *pool) {
 				p.start(1, sent, "a")
 				p.runs(1, "a")
@@ -39,49 +37,52 @@ func TestDeferred(t *testing.T) {
 			{after: 800, do: func(p *pool) { p.leaves(1) }, want: "completed #1 ran ?, proven a×1 for s"},
 		},
 		"it begins within its window": {
-			{do: submit, want: until},
-			{after: 310, want: "submitted 1.0=#1"},
+			submitted,
+			{after: 310},
 			{after: 1, do: func(p *pool) {
 				p.start(1, sent, "a")
 				p.runs(1, "a")
-			}, want: "arrived #1"},
+			}, want: "#1 ends 971, arrived #1"},
 			{after: 50, do: func(p *pool) { p.leaves(1) }, want: "completed #1 ran 50, proven a×1 for s"},
 		},
 		"it is not started in time": {
-			{do: submit, want: until},
-			{after: 319, want: "submitted 1.0=#1"},
+			submitted,
+			{after: 319},
 			{after: 1, want: "removed #1, " + missed},
 			{after: 99, want: missed},
-			{do: func(p *pool) { p.job(1, deferred(1000)) }, want: "unplanned 1.0 is deferred until " +
-				"22:30:00 UTC (DeferralTime)"}, // as a cron job
+			{do: func(p *pool) { p.job(1, deferred(1000)) }, want: "submitted 1.0=#1 from 840"}, // as a cron job
+		},
+		"it is far ahead": {
+			{
+				do:   func(p *pool) { p.job(1, deferred(160+day+7)) },
+				want: "unplanned 1.0 is deferred until 2023-11-15 22:16:07 UTC (DeferralTime)",
+			},
+			{after: 6, want: "unplanned 1.0 is deferred until 2023-11-15 22:16:07 UTC (DeferralTime)"},
+			{after: 1, want: "submitted 1.0=#1 from 86407"},
 		},
 		"it is edited while it waits": {
-			{do: submit, want: until},
-			{after: 200, want: "submitted 1.0=#1"},
-			{after: 1, do: func(p *pool) { p.job(1, deferred(500)) }, want: "removed #1, unplanned 1.0 is deferred until " +
-				"22:21:40 UTC (DeferralTime)"},
+			submitted,
+			{after: 200, do: func(p *pool) { p.job(1, deferred(500)) }, want: "changed #1 from 340"},
 			{
 				after: 1, do: func(p *pool) { p.job(1, func(g *observe.Group) { g.Deferral = observe.Deferral{} }) },
-				want: "submitted 1.0=#1",
+				want: "changed #1",
 			},
 		},
 		"it is not handed over in time": {
-			{do: submit, want: until},
-			{after: 310, want: "submitted 1.0=#1"},
-			{after: 10, do: func(p *pool) { p.start(1, Flight{}, "a") }, want: "removed #1, failed #1, " + missed},
+			submitted,
+			{after: 320, do: func(p *pool) { p.start(1, Flight{}, "a") }, want: "removed #1, failed #1, " + missed},
 		},
 		"a cron job comes back": {
-			{do: submit, want: until},
-			{after: 300, want: "submitted 1.0=#1"},
+			submitted,
+			{after: 300},
 			{do: func(p *pool) {
 				p.start(1, sent, "a")
 				p.runs(1, "a")
-			}, want: "arrived #1"},
+			}, want: "#1 ends 960, arrived #1"},
 			{after: 10, do: func(p *pool) {
 				p.idles(1)
 				p.job(1, deferred(600))
-			}, want: "removed #1, unplanned 1.0 is deferred until 22:23:20 UTC (DeferralTime)"},
-			{after: 130, want: "submitted 1.0=#2"},
+			}, want: "submitted 1.0=#2 from 440, removed #1"},
 		},
 	})
 }
@@ -91,20 +92,29 @@ func cooling(seconds backfill.Time) func(*observe.Group) {
 	return func(g *observe.Group) { g.Cools = begin + seconds }
 }
 
-// TestCoolingDown says when a job whose last start went wrong is in the plan: from the second after
-// the one in which it has cooled down.
+// TestCoolingDown says when a job whose last start went wrong is in the plan: from minutes before it has
+// cooled down, to start in the second after.
 func TestCoolingDown(t *testing.T) {
-	const until = "unplanned 1.0 cools down until 22:15:00 UTC (JobCoolDownExpiration)"
+	soon := backfill.Time(coolingAhead)
 	followAll(t, begun, map[string][]step{
 		"it is submitted": {
-			{do: func(p *pool) { p.job(1, cooling(100)) }, want: until},
-			{after: 100, want: until},
-			{after: 1, want: "submitted 1.0=#1"},
+			{do: func(p *pool) { p.job(1, cooling(100)) }, want: "submitted 1.0=#1 from 101"},
+			{after: 101},
+		},
+		"it cools down for long": {
+			{
+				do:   func(p *pool) { p.job(1, cooling(10+soon)) },
+				want: "unplanned 1.0 cools down until 22:18:30 UTC (JobCoolDownExpiration)",
+			},
+			{after: 10, want: "unplanned 1.0 cools down until 22:18:30 UTC (JobCoolDownExpiration)"},
+			{after: 1, want: "submitted 1.0=#1 from 311"},
 		},
 		"it was edited": {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
-			{after: 1, do: func(p *pool) { p.job(1, cooling(100)) }, want: "removed #1, " + until},
-			{after: 1, do: func(p *pool) { p.job(1, cooling(-100)) }, want: "submitted 1.0=#1"},
+			{after: 1, do: func(p *pool) { p.job(1, cooling(100)) }, want: "changed #1 from 101"},
+			{after: 1, do: func(p *pool) { p.job(1, cooling(-100)) }, want: "changed #1"},
+			{after: 1, do: func(p *pool) { p.job(1, cooling(24*3600)) },
+				want: "removed #1, unplanned 1.0 cools down until 2023-11-15 22:13:20 UTC (JobCoolDownExpiration)"},
 		},
 		"it ran and comes back": {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
@@ -115,8 +125,7 @@ func TestCoolingDown(t *testing.T) {
 			{after: 10, do: func(p *pool) {
 				p.idles(1)
 				p.job(1, cooling(100))
-			}, want: "removed #1, " + until},
-			{after: 91, want: "submitted 1.0=#2"},
+			}, want: "submitted 1.0=#2 from 101, removed #1"},
 		},
 		"its claim is on its way": {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
@@ -126,11 +135,7 @@ func TestCoolingDown(t *testing.T) {
 			}},
 			{after: 30, do: func(p *pool) {
 				p.dispatched.Flights[1] = Flight{Handed: true, Sent: true, Claims: 1, Overdue: true}
-			}, want: "removed #1, failed #1, unstarted 1, " + until},
-		},
-		"it is another day": {
-			{do: func(p *pool) { p.job(1, cooling(24*3600)) },
-				want: "unplanned 1.0 cools down until 2023-11-15 22:13:20 UTC (JobCoolDownExpiration)"},
+			}, want: "submitted 1.0=#2 from 101, removed #1, failed #1, unstarted 1"},
 		},
 		"a gang is started anyway": {
 			{do: func(p *pool) {
@@ -138,17 +143,49 @@ func TestCoolingDown(t *testing.T) {
 			}, want: "submitted 1.0=#1"},
 		},
 		"it is deferred, too": {
-			{do: func(p *pool) { p.job(1, deferred(300), cooling(100)) },
-				want: "unplanned 1.0 is deferred until 22:18:20 UTC (DeferralTime)"},
-			{do: func(p *pool) { p.job(1, deferred(300), cooling(200)) },
-				want: "unplanned 1.0 cools down until 22:16:40 UTC (JobCoolDownExpiration)"},
+			{do: func(p *pool) { p.job(1, deferred(300), cooling(100)) }, want: "submitted 1.0=#1 from 140"},
+			{do: func(p *pool) { p.job(1, deferred(300), cooling(200)) }, want: "changed #1 from 201"},
+			{
+				do:   func(p *pool) { p.job(1, deferred(300), cooling(900)) },
+				want: "removed #1, unplanned 1.0 cools down until 22:28:20 UTC (JobCoolDownExpiration)",
+			},
 		},
 	})
+}
+
+// TestWhenEarlyJobsAreDue says when the pool is looked at for jobs that may not run before a time: when
+// they enter the plan, and when they may run.
+func TestWhenEarlyJobsAreDue(t *testing.T) {
 	p := begun(t)
-	p.job(1, cooling(50))
-	p.belief.See(p.snapshot())
-	p.belief.Diff(p.dispatched)
-	require.Equal(t, backfill.Time(begin+51), p.belief.View().Due, "the pool is looked at then")
+	p.job(1, cooling(1000))
+	due := func() backfill.Time {
+		p.belief.See(p.snapshot())
+		p.belief.Diff(p.dispatched)
+		return p.belief.View().Due - begin
+	}
+	require.Equal(t, backfill.Time(1001-coolingAhead), due())
+	p.now = p.now.Add(701 * time.Second)
+	require.Equal(t, backfill.Time(1001), due())
+	p.now = p.now.Add(300 * time.Second)
+	require.Equal(t, backfill.Forever-begin, due())
+}
+
+// TestEarlyJobsTakeNoLimit says that a job takes nothing of a limit before it may run, and asks for it
+// then.
+func TestEarlyJobsTakeNoLimit(t *testing.T) {
+	const full = "2 of 2 in use, 1 wanted: concurrency limit sw reached"
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	p := accounted(t)
+	p.follow([]step{
+		{do: func(p *pool) {
+			p.job(1, licensed, cooling(100))
+			p.job(2, licensed, cooling(100))
+			p.job(3, licensed)
+		}, want: "submitted 1.0=#1 from 101, submitted 2.0=#2 from 101, submitted 3.0=#3"},
+		{after: 50, do: func(p *pool) { p.job(4, licensed) }, want: "submitted 4.0=#4"},
+		{after: 51, do: func(p *pool) { p.leaves(4) }, want: "removed #2, removed #4, unplanned 2.0 " + full},
+		{after: 1, do: func(p *pool) { p.leaves(3) }, want: "submitted 2.0=#2, removed #3"},
+	})
 }
 
 // TestDeferredIsLonger says that a deferred job is planned for longer than it runs, by the time that
@@ -161,11 +198,12 @@ func TestDeferredIsLonger(t *testing.T) {
 	require.Equal(t, backfill.Forever, p.belief.View().Due)
 	p.belief.See(p.snapshot())
 	out := p.belief.Diff(p.dispatched)
-	require.Len(t, out.Delta.Submitted, 2)
+	require.Len(t, out.Delta.Submitted, 3)
 	limited, without := out.Delta.Submitted[0], out.Delta.Submitted[1]
 	require.Equal(t, []backfill.Time{750, 850}, []backfill.Time{limited.Estimate, limited.Limit})
 	require.Equal(t, []backfill.Time{defaultEstimate + 160, 0}, []backfill.Time{without.Estimate, without.Limit})
-	require.Equal(t, backfill.Time(begin+10), p.belief.View().Due, "100 s and the slack of 60 s before the third one's time")
+	require.Equal(t, backfill.Time(begin+10), out.Delta.Submitted[2].Release, "100 s and the slack of 60 s before its time")
+	require.Equal(t, backfill.Time(begin+10), p.belief.View().Due)
 
 	p.start(1, sent, "a")
 	slot := p.belief.slots["slot1@a"].reported

@@ -280,10 +280,10 @@ func text(out Outcome, b *Belief) string {
 		add("down %s", name)
 	}
 	for _, j := range d.Submitted {
-		add("submitted %s=#%d", j.Name, j.ID)
+		add("submitted %s=#%d%s", j.Name, j.ID, earliest(j, d.Now))
 	}
 	for _, j := range d.Changed {
-		add("changed #%d", j.ID)
+		add("changed #%d%s", j.ID, earliest(j, d.Now))
 	}
 	for _, f := range d.Found {
 		add("found %s=#%d on %s since %d", f.Job.Name, f.Job.ID, f.Placement, f.Start-begin)
@@ -360,4 +360,12 @@ func followAll(t *testing.T, fresh func(*testing.T, ...func(*Settings)) *pool, c
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) { fresh(t).follow(steps) })
 	}
+}
+
+// earliest says from when on a job may start, if that is in the future.
+func earliest(j *negotiator.Job, now backfill.Time) string {
+	if j.Release <= now {
+		return ""
+	}
+	return fmt.Sprintf(" from %d", j.Release-begin)
 }

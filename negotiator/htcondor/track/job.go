@@ -39,6 +39,7 @@ type Job struct {
 	estimated backfill.Time // of a running job, whose ad may have been edited since
 	ahead     backfill.Time // how long its claim is idle before it begins to run, see [observe.Deferral]
 	planned   backfill.Time // when the negotiator was told that the job waits
+	released  backfill.Time // its earliest start, as the negotiator was told; 0: any
 
 	// lease is the one that a running job was handed over with; nil if its claim is locked to it.
 	// servedBy is a lease under which a waiting job is expected to start, at serveAt at the latest.
@@ -52,6 +53,7 @@ type Job struct {
 
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
 	inLine bool  // it is in Belief.line
+	early  bool  // it was told before its earliest start, and takes nothing of limits until then
 
 	at int32 // its place in Belief.all
 
@@ -107,10 +109,10 @@ func (j *Job) Compare(o *Job) int {
 	return cmp.Or(cmp.Compare(j.Group.Submit, o.Group.Submit), j.Key.Compare(o.Key))
 }
 
-// same tells whether the job's queue says of it what the negotiator was told.
-func (j *Job) same() bool {
+// same tells whether a job's queue says of it what the negotiator was told.
+func (b *Belief) same(j *Job) bool {
 	now := j.Group.Spec
-	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.Group.Submit
+	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.Group.Submit && j.released == b.release(j)
 }
 
 // runsAt tells whether a job is recorded as running on a slot, by itself or as a part of a gang.
@@ -133,6 +135,7 @@ func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Jo
 	if phase == Waiting {
 		j.servedBy = nil
 	}
+	j.released, j.early = b.release(j), phase == Waiting && b.Early(j)
 	j.hopeless = nil // until the next plan
 	spec := j.Group.Spec
 	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, phase, spec.Estimate, ahead
@@ -153,6 +156,9 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: estimate, Limit: limit, Labels: spec.Labels, Ad: spec.Ad,
 		User: spec.User(),
+	}
+	if j.Phase == Waiting {
+		job.Release = j.released
 	}
 	if j.lease != nil && j.Phase == Running {
 		job.Lease = j.lease.until

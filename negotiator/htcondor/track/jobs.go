@@ -45,7 +45,7 @@ func (c *comparison) jobsDiffer() {
 			if c.jobIsIdle(j) {
 				again = append(again, j)
 			}
-		case j.Phase == Waiting && (!j.same() || c.barred(j) != ""):
+		case j.Phase == Waiting && (!c.b.same(j) || c.barred(j) != ""):
 			c.jobChanged(j)
 		case j.Phase == Lent:
 			c.b.ended[j.Key], j.Phase = c.b.now.Began, Unknown
@@ -74,7 +74,7 @@ func (c *comparison) jobChanged(j *Job) {
 		return
 	}
 	c.changes("job", c.b.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
-	c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, j.idle(c.b.now.Now)))
+	c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, c.b.ahead(j)))
 }
 
 // jobLeft adds to the delta that a job has left its queue, or that no one can start it any more. If
@@ -256,7 +256,7 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	edited, full := !j.same() || c.b.Undue(j) != "" || c.isRefused(j) != "", false
+	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]

@@ -14,8 +14,8 @@ type View struct {
 	Idle, Running, Unplanned int
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
-	// Due is when the next job with a time of its own enters the plan, or a slot is to be judged that
-	// may have lost its job; [backfill.Forever] if there is none.
+	// Due is when the next job that may not run before a time enters the plan, or may run, or a slot is
+	// to be judged that may have lost its job; [backfill.Forever] if there is none.
 	Due backfill.Time
 
 	out     []unplanned
@@ -87,8 +87,11 @@ func (b *Belief) makeView(out []unplanned) {
 			}
 		case Waiting:
 			v.Idle++
+			if j.early {
+				v.Due = min(v.Due, b.release(j))
+			}
 		case Unknown:
-			if at, _ := b.begins(j); at > b.now.Now {
+			if at := b.begins(j); at > b.now.Now {
 				v.Due = min(v.Due, at)
 			}
 		}
