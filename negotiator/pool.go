@@ -177,8 +177,10 @@ type Job struct {
 	ID     backfill.JobID
 	Name   string // as users know it, such as 7.0
 	Submit backfill.Time
-	// Release is the earliest instant at which the job may start; 0: any.
+	// Release is the earliest instant at which the job may start; 0: any. Early is why, for its user:
+	// what the job does until then, such as "cools down until 14:05:10 UTC"; "": nobody says.
 	Release  backfill.Time
+	Early    string
 	Position backfill.QueuePosition
 	// Nodes is the number of chunks.
 	Nodes int

@@ -72,3 +72,25 @@ func cronJob(t *testing.T, pool *ourPool) {
 		require.Less(t, run.Start.Second(), 10, "%v", run)
 	}
 }
+
+// TestDeferredInAFullPool checks that a job with a time of its own makes it although others wait for
+// every core: one is kept for it.
+func TestDeferredInAFullPool(t *testing.T) {
+	t.Parallel()
+	pool := ours(t, []string{"CPUS=4", "SLOTS=consumption"})
+	waits := pool.Submit("bob", sleep(6, 1, 60, estimate+"7"))
+	pool.WaitStatus(pooltest.Running, time.Minute, waits[0])
+	at := time.Now().Unix() + 40
+	job := pool.Submit("alice", sleep(2, 1, 1, fmt.Sprint("deferral_time = ", at), "deferral_prep_time = 5",
+		"deferral_window = 3", estimate+"5"))
+	promised := pool.promises(t, job...)[job[0].String()]
+	require.LessOrEqual(t, promised, at)
+	require.Contains(t, pool.startTimes(t)[job[0].String()].Reason, "is deferred until ")
+	pool.WaitDone(2*time.Minute, job...)
+	ads := pool.History("-constraint", "DeferralTime > 0")
+	require.Len(t, ads, 1)
+	t.Logf("deferred until %d, matched at %+d, began at %+d", at, int64(ads[0].Int("JobCurrentStartDate"))-at,
+		int64(ads[0].Int("JobCurrentStartExecutingDate"))-at)
+	require.InDelta(t, at, ads[0].Int("JobCurrentStartExecutingDate"), 3)
+	require.NotContains(t, pool.Log("NegotiatorLog"), "was not started")
+}

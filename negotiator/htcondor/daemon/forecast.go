@@ -44,6 +44,8 @@ type JobForecast struct {
 	Reserved *int64 `json:"reserved,omitempty"`
 	// NotBefore is the earliest start of a waiting job, while that is in the future; else nil.
 	NotBefore *int64 `json:"not_before,omitempty"`
+	// Early is why it may not start before that.
+	Early string `json:"early,omitempty"`
 	// Unpromised is why a waiting job is promised no start yet, if the policy gives guarantees.
 	Unpromised string `json:"unpromised,omitempty"`
 	Slots      string `json:"slots,omitempty"`
@@ -112,7 +114,7 @@ func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
 		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
 	}
 	if job.Release > p.Now && (why == backfill.Waits || why == backfill.Reserved) {
-		one.NotBefore = seconds(job.Release)
+		one.NotBefore, one.Early = seconds(job.Release), job.Early
 	}
 	if c.Promised {
 		one.Guarantee = seconds(c.Guarantee)
@@ -156,7 +158,7 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	at := func(t *int64) string { return zoned(backfill.Time(*t), now, zone) }
 	switch {
 	case j.Start == nil && j.NotBefore != nil:
-		return "may not start before " + at(j.NotBefore)
+		return j.early(at(j.NotBefore))
 	case j.Start == nil:
 		return j.Reason
 	case j.Situation == backfill.Runs.String():
@@ -176,7 +178,7 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 		text += ", guaranteed by " + at(j.Guarantee)
 	}
 	if j.NotBefore != nil {
-		text += ", may not start before " + at(j.NotBefore)
+		text += ", " + j.early(at(j.NotBefore))
 	}
 	if j.Unpromised != "" {
 		text += "; " + j.Unpromised
@@ -186,6 +188,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	return text
 }
+
+// early says why the job may not start before a time.
+func (j JobForecast) early(at string) string { return cmp.Or(j.Early, "may not start before "+at) }
 
 // when puts the expected start into words, with its range.
 func (j JobForecast) when(now backfill.Time, zone *time.Location) string {
@@ -248,12 +253,14 @@ func (j JobForecast) Why(zone *time.Location) string {
 	switch {
 	case j.Start == nil:
 		return j.Reason
+	case j.Early != "":
+		return j.Early
 	case j.Reserved != nil:
 		return j.Situation + " for " + time.Unix(*j.Reserved, 0).In(zone).Format(time.DateTime)
 	case j.Asleep != "":
 		return j.awaits()
 	case j.NotBefore != nil:
-		return "may not start before " + time.Unix(*j.NotBefore, 0).In(zone).Format(time.DateTime)
+		return j.early(time.Unix(*j.NotBefore, 0).In(zone).Format(time.DateTime))
 	case j.Unpromised != "":
 		return j.Unpromised
 	case j.Behind != "":

@@ -19,6 +19,7 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	for name, text := range map[string]string{
 		"ScheddName": j.Schedd, "Owner": j.Owner, "Situation": j.Situation,
 		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason, "Unpromised": j.Unpromised, "Asleep": j.Asleep,
+		"EarliestStartReason": j.Early,
 	} {
 		if text != "" {
 			ad.SetString(name, text)
@@ -58,7 +59,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 		P10: number("ExpectedStartP10"), P50: number("ExpectedStartP50"), P90: number("ExpectedStartP90"),
 		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
-		NotBefore: number("EarliestStart"),
+		NotBefore: number("EarliestStart"), Early: text("EarliestStartReason"),
 	}
 	now, _ := ad.Int("ServerTime")
 	j.Reason = j.describe(backfill.Time(now), zone)

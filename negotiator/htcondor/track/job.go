@@ -158,7 +158,7 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 		User: spec.User(),
 	}
 	if j.Phase == Waiting {
-		job.Release = j.released
+		job.Release, job.Early = j.released, b.whyEarly(j)
 	}
 	if j.lease != nil && j.Phase == Running {
 		job.Lease = j.lease.until
