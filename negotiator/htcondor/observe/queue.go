@@ -324,6 +324,7 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
 	g.manager, _ = ad.Text("Scheduler")
+	g.Vacated = number("VacateReasonCode")
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{
 			Time: backfill.Time(at), Prep: backfill.Time(max(0, number("DeferralPrepTime"))),

@@ -252,6 +252,8 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
+	_, flies := c.flights[j.ID]
+	ended := !flies && c.slotEnded(j)
 	edited, full := !j.same() || c.b.Undue(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
@@ -284,11 +286,23 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	j.Phase, j.Places = Waiting, nil
 	if !edited && !full {
 		c.delta.StartFailed = append(c.delta.StartFailed, j.ID)
+		if ended {
+			c.delta.SlotEnded = append(c.delta.SlotEnded, j.ID)
+		}
 		return false
 	}
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
 	return true
+}
+
+// slotEnded tells whether a job that has run came back because a slot of it takes no jobs any more: its
+// startd has shut down or drains, or its owner has it. Versions before 23.10 do not say so in the job.
+func (c *comparison) slotEnded(j *Job) bool {
+	return j.Group.SlotEnded() || slices.ContainsFunc(j.Places, func(at Place) bool {
+		o := c.b.Slot(at.Slot)
+		return o == nil || !o.Missing.IsZero() || o.Refuses()
+	})
 }
 
 // renumber gives a job a new ID, since the negotiator was told that the job with the old one is
