@@ -325,6 +325,8 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
 	g.manager, _ = ad.Text("Scheduler")
 	g.Vacated = number("VacateReasonCode")
+	g.Suspended = backfill.Time(max(0, number("CumulativeSuspensionTime")))
+	g.SuspendedAt = backfill.Time(number("LastSuspensionTime"))
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{
 			Time: backfill.Time(at), Prep: backfill.Time(max(0, number("DeferralPrepTime"))),

@@ -196,6 +196,9 @@ type Group struct {
 	Status, Shadows int64
 	// Vacated is HTCondor's VacateReasonCode, of jobs that have run: why their last run ended.
 	Vacated int64
+	// Suspended is for how long the jobs were suspended until they last went on, in all their runs, and
+	// SuspendedAt is since when they are; 0 if they are not.
+	Suspended, SuspendedAt backfill.Time
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
 
@@ -231,6 +234,17 @@ func (g *Group) SlotEnded() bool {
 		return true
 	}
 	return false
+}
+
+// IsSuspended tells whether the group's jobs are suspended on their slots.
+func (g *Group) IsSuspended() bool { return g.Status == suspended }
+
+// SuspendedBy returns for how long the jobs have been suspended until an instant, in all their runs.
+func (g *Group) SuspendedBy(now backfill.Time) backfill.Time {
+	if g.Status != suspended || g.SuspendedAt <= 0 {
+		return g.Suspended
+	}
+	return g.Suspended + max(0, now-g.SuspendedAt)
 }
 
 // Runs tells whether the group's jobs hold slots: they run, transfer their output or are suspended.

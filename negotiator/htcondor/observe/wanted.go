@@ -146,7 +146,7 @@ var (
 		"JobStart", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
-		"VacateReasonCode",
+		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
 		"NumShadowStarts")
 )

@@ -125,11 +125,20 @@ func (c *comparison) ran(j *Job) backfill.Time {
 		now = backfill.Time(r.free.Unix())
 	}
 	asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
-	stopped := j.stopped > j.look && now-began < asked
+	stopped := j.stopped > j.look && now-began-j.paused(now) < asked
 	if stopped || !j.Group.Runs() || began <= 0 || began > now {
 		return unknownRun
 	}
-	return now - began
+	return max(0, now-began-j.paused(now))
+}
+
+// paused returns for how long a job's run has been suspended, which is known from when it was first
+// seen.
+func (j *Job) paused(now backfill.Time) backfill.Time {
+	if j.run == nil {
+		return 0
+	}
+	return max(0, j.Group.SuspendedBy(now)-j.run.before)
 }
 
 // runEnded notes that a job runs no more, or that its start has failed.
@@ -206,18 +215,25 @@ func (c *comparison) over(j *Job) {
 }
 
 // endMoves reports that a running job is expected to end at another time: it began later than
-// planned, its estimate was edited, or its claim is idle for less time than planned.
+// planned, its estimate was edited, or its claim is idle for less time than planned. A job that is
+// suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
-	if !late && estimate == j.estimated && ahead == j.ahead {
+	paused := j.paused(c.b.now.Now)
+	moved := paused != j.run.paused
+	if j.Group.IsSuspended() {
+		moved = paused > j.run.paused+c.b.s.StartSlack
+	}
+	if !late && !moved && estimate == j.estimated && ahead == j.ahead {
 		return
 	}
+	j.run.paused = paused
 	j.Start, j.estimated, j.ahead = began, estimate, ahead
 	if j.lease != nil {
 		j.lease.told = 0 // its place is told anew with the lease
 		return
 	}
-	if end := began + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
+	if end := began + paused + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
