@@ -253,8 +253,11 @@ func (c *Cycle) failStart(e *Event) {
 	}
 	e.Freed = r.end > c.round.Now
 	cause := CauseStartFailed
-	if r.phase == waiting {
+	switch {
+	case r.phase == waiting:
 		cause = CauseStartLate
+	case e.SlotEnded:
+		cause = CauseSlotEnded
 	}
 	j := c.requeue(&r, cause)
 	c.holdRequeued(j)
@@ -304,10 +307,10 @@ func (c *Cycle) changeEnd(e *Event) {
 }
 
 // requeue puts a job back into the queue without a place, and lifts its guarantee for the given
-// cause. If the job's start failed in this round, that stays the cause: the event takes a place from
+// cause. If the job came back in this round, why it did stays the cause: the event takes a place from
 // it that was too late anyway. It returns the job.
 func (c *Cycle) requeue(r *record, cause Cause) *Job {
-	if r.lifted == CauseStartFailed && r.start > r.guarantee {
+	if back := r.lifted == CauseStartFailed || r.lifted == CauseSlotEnded; back && r.start > r.guarantee {
 		cause = r.lifted
 	}
 	next := *r

@@ -198,6 +198,14 @@ func TestEvents(t *testing.T) {
 			queue:  []backfill.JobID{2, 3, 4, 5},
 		},
 		{
+			name: "slot ended", now: 3,
+			events: []backfill.Event{{Kind: backfill.StartFailed, JobID: 2, SlotEnded: true}},
+			want:   []effect{{backfill.StartFailed, true, []backfill.JobID{2}}},
+			broken: []broken{{2, 0, 12, backfill.CauseSlotEnded}},
+			plan:   map[backfill.JobID]backfill.Time{2: 12, 3: 10, 4: 8, 5: 22},
+			queue:  []backfill.JobID{2, 3, 4, 5},
+		},
+		{
 			name: "start late", now: 9,
 			events: []backfill.Event{jobEvent(backfill.Completed, 2), jobEvent(backfill.StartFailed, 4)},
 			want:   []effect{{backfill.Completed, false, nil}, {backfill.StartFailed, true, []backfill.JobID{4}}},

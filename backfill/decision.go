@@ -15,11 +15,12 @@ const (
 	CauseStartLate
 	CauseJobChanged
 	CausePolicyChanged
+	CauseSlotEnded
 )
 
 var causeNames = [...]string{
 	"none", "slot lost", "slot changed", "overrun", "start failed", "start late",
-	"job changed", "policy changed",
+	"job changed", "policy changed", "slot ended",
 }
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }

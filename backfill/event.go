@@ -74,6 +74,9 @@ type Event struct {
 	// Policy is the new policy's name, and Guarantees whether it gives guarantees (PolicyChanged).
 	Policy     string
 	Guarantees bool
+	// SlotEnded says that the job had run, and that its slot took no jobs any more (StartFailed). It is
+	// for the cause that is told alone, and plugins do not hear of it.
+	SlotEnded bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 

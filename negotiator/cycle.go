@@ -203,7 +203,9 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 			again.Lease = 0 // it has no place any more
 			n.jobs.Put(id).job = &again
 		}
-		round.Events = append(round.Events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
+		round.Events = append(round.Events, backfill.Event{
+			Kind: backfill.StartFailed, JobID: id, SlotEnded: slices.Contains(d.SlotEnded, id),
+		})
 	}
 	for _, end := range d.Ends {
 		if !n.predictions.replanned[end.Job] { // else the event of addArrival has the new end

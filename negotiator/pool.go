@@ -38,6 +38,8 @@ type Delta struct {
 	// StartFailed jobs are back in the queue although they were started: they did not start, or the
 	// pool evicted them.
 	Completed, Removed, StartFailed []backfill.JobID
+	// SlotEnded are those of StartFailed that ran until their slots took no jobs any more.
+	SlotEnded []backfill.JobID
 	// Ran is how long completed jobs ran, if that is not from their start to Now. Below 0: the job
 	// was ended early, and estimators do not learn from it.
 	Ran map[backfill.JobID]backfill.Time

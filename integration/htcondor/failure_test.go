@@ -74,7 +74,7 @@ func scheddKilled(t *testing.T, pool *ourPool) {
 // startdKilled kills a startd with everything that runs there. Its jobs run again.
 func startdKilled(t *testing.T, pool *ourPool) {
 	t.Helper()
-	pool.permit("slot lost", "slot changed", "start failed", "start late")
+	pool.permit("slot lost", "slot ended", "slot changed", "start failed", "start late")
 	run, wait := pool.fill(t, 20)
 	pool.Kill("n1")
 	pool.WaitDone(3*time.Minute, slices.Concat(run, wait)...)

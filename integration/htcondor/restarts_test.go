@@ -1,6 +1,7 @@
 package htcondor_test
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,7 +15,24 @@ import (
 // has given their runs up.
 func TestStartdRestarts(t *testing.T) {
 	t.Parallel()
-	bothRun(t, []string{"NODES=2", "CPUS=2"}, "", []scenario{{"a startd restarts", startdRestarts}})
+	bothRun(t, []string{"NODES=2", "CPUS=2"}, "", []scenario{
+		{"a startd shuts down", startdShutsDown},
+		{"a startd restarts", startdRestarts},
+	})
+}
+
+// startdShutsDown ends a startd gently, which evicts its jobs. They run again when it is back. That
+// they begin later than they were promised is not because their starts failed.
+func startdShutsDown(t *testing.T, pool *ourPool) {
+	t.Helper()
+	pool.permit("slot ended")
+	jobs := pool.Submit("alice", sleep(20, 1, 2, on("n1"), estimate+"25"))
+	pool.WaitStatus(pooltest.Running, time.Minute, jobs...)
+	pool.Signal("n1", syscall.SIGTERM)
+	pool.WaitDone(2*time.Minute, jobs...)
+	for _, job := range jobs {
+		require.Greater(t, len(runsOf(pool.Audit(), job)), 1, "%v", job)
+	}
 }
 
 // returned is how long after its return a startd has a job again, at most.

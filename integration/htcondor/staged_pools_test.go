@@ -79,7 +79,7 @@ func negotiatorRestart(t *testing.T, pool *ourPool) {
 // cycles go on, and the factor stays.
 func poolRestart(t *testing.T, pool *ourPool) {
 	t.Helper()
-	pool.permit("start failed", "start late", "overrun", "slot lost")
+	pool.permit("start failed", "start late", "overrun", "slot lost", "slot ended")
 	jobs := pool.Submit("alice", sleep(10, 1, 1, estimate+"10"))
 	pool.WaitStatus(pooltest.Running, time.Minute, jobs...)
 	jobs = append(jobs, pool.Submit("bob", sleep(1, 2, 1, estimate+"1"))...)
@@ -223,7 +223,7 @@ func managers(t *testing.T, prepare func([]string, string) *ourPool) (first, sec
 			"it ends in its headers, after 0 bytes",  // a copy of what was not there yet
 			"NOTHING IS MATCHED: another negotiator", // until the other one has stepped down
 		}
-		m.permit("start failed", "start late", "slot lost", "overrun")
+		m.permit("start failed", "start late", "slot lost", "slot ended", "overrun")
 	}
 	for m, daemons := range map[*manager]string{&first: "MASTER COLLECTOR NEGOTIATOR", &second: "$(DAEMON_LIST)"} {
 		other := first.Port + second.Port - m.Port

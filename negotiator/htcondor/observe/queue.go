@@ -340,6 +340,9 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.transfers, _ = ad.Bool("TransferringInput")
 	g.queued, _ = ad.Bool("TransferQueued")
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))
+	g.Vacated = number("VacateReasonCode")
+	g.Suspended = backfill.Time(max(0, number("CumulativeSuspensionTime")))
+	g.SuspendedAt = backfill.Time(number("LastSuspensionTime"))
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{
 			Time: backfill.Time(at), Prep: backfill.Time(max(0, number("DeferralPrepTime"))),

@@ -309,6 +309,15 @@ func readParts(ad *classad.ClassAd) map[string]bool {
 	return parts
 }
 
+// Refuses tells whether a slot takes no job, whatever it asks for.
+func (s *Slot) Refuses() bool {
+	if s.Ad == nil {
+		return false
+	}
+	e, given := s.Ad.Ad.Lookup("Requirements")
+	return given && strings.EqualFold(e.String(), "false")
+}
+
 // Parent returns the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.
 func Parent(name string) string {
 	local, host, _ := strings.Cut(name, "@")

@@ -202,6 +202,11 @@ type Group struct {
 	// Status is HTCondor's JobStatus, and Shadows counts the jobs' shadows so far: one is started
 	// once a startd has accepted a claim.
 	Status, Shadows int64
+	// Vacated is HTCondor's VacateReasonCode, of jobs that have run: why their last run ended.
+	Vacated int64
+	// Suspended is for how long the jobs were suspended until they last went on, in all their runs, and
+	// SuspendedAt is since when they are; 0 if they are not.
+	Suspended, SuspendedAt backfill.Time
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
 
@@ -222,6 +227,36 @@ const (
 	transferring = 6
 	suspended    = 7
 )
+
+// Values of VacateReasonCode, from 23.10 on: a startd failed, shut down, drained, let its machine
+// sleep, or was given to another pool.
+const (
+	startdFailed  = 1012
+	startdShut    = 1013
+	startdDrained = 1014
+	startdSleeps  = 1016
+	startdRehomed = 1037
+)
+
+// SlotEnded tells whether the last run of the group's jobs ended with their slot.
+func (g *Group) SlotEnded() bool {
+	switch g.Vacated {
+	case startdFailed, startdShut, startdDrained, startdSleeps, startdRehomed:
+		return true
+	}
+	return false
+}
+
+// IsSuspended tells whether the group's jobs are suspended on their slots.
+func (g *Group) IsSuspended() bool { return g.Status == suspended }
+
+// SuspendedBy returns for how long the jobs have been suspended until an instant, in all their runs.
+func (g *Group) SuspendedBy(now backfill.Time) backfill.Time {
+	if g.Status != suspended || g.SuspendedAt <= 0 {
+		return g.Suspended
+	}
+	return g.Suspended + max(0, now-g.SuspendedAt)
+}
 
 // Runs tells whether the group's jobs hold slots: they run, transfer their output or are suspended.
 func (g *Group) Runs() bool {

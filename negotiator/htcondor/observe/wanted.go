@@ -146,6 +146,7 @@ var (
 		"JobStart", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
+		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
 		"NumShadowStarts", "JobCoolDownExpiration", "TransferringInput", "TransferQueued")
 )

@@ -28,6 +28,9 @@ type run struct {
 	// if it is not. adrift says why the job is in no plan; "" if it is planned where it runs.
 	free   time.Time
 	adrift string
+	// before is for how long the job had been suspended when the run was first seen; paused is for how
+	// long the run has been since, as the negotiator was told.
+	before, paused backfill.Time
 	// ended says that the run is known to have ended when its slot became free.
 	ended bool
 }
@@ -42,7 +45,7 @@ func (c *comparison) follow(j *Job) {
 		}
 		j.run = nil
 	case r == nil || r.began != g.Started || !slices.Equal(r.hosts, g.Hosts):
-		j.run = &run{began: g.Started, hosts: g.Hosts, seen: c.b.now.Began}
+		j.run = &run{began: g.Started, hosts: g.Hosts, seen: c.b.now.Began, before: g.Suspended}
 	}
 }
 
@@ -55,7 +58,7 @@ func (c *comparison) isAdrift(j *Job) bool {
 	}
 	if r.adrift != "" && c.hasItAgain(j) {
 		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
-		*r = run{began: r.began, hosts: r.hosts, seen: c.b.now.Began}
+		*r = run{began: r.began, hosts: r.hosts, seen: c.b.now.Began, before: r.before}
 	}
 	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
 		c.judge(j)

@@ -302,7 +302,11 @@ func text(out Outcome, b *Belief) string {
 		add("removed #%d", id)
 	}
 	for _, id := range d.StartFailed {
-		add("back #%d", id)
+		if slices.Contains(d.SlotEnded, id) {
+			add("back #%d, whose slot ended", id)
+		} else {
+			add("back #%d", id)
+		}
 	}
 	for _, e := range d.Ends {
 		add("#%d ends %d", e.Job, e.At-begin)

@@ -125,11 +125,20 @@ func (c *comparison) ran(j *Job) backfill.Time {
 		now = backfill.Time(r.free.Unix())
 	}
 	asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
-	stopped := j.stopped > j.look && now-began < asked
+	stopped := j.stopped > j.look && now-began-j.paused(now) < asked
 	if stopped || !j.Group.Runs() || began <= 0 || began > now {
 		return unknownRun
 	}
-	return now - began
+	return max(0, now-began-j.paused(now))
+}
+
+// paused returns for how long a job's run has been suspended, which is known from when it was first
+// seen.
+func (j *Job) paused(now backfill.Time) backfill.Time {
+	if j.run == nil {
+		return 0
+	}
+	return max(0, j.Group.SuspendedBy(now)-j.run.before)
 }
 
 // runEnded notes that a job runs no more, or that its start has failed.
@@ -210,18 +219,25 @@ func (c *comparison) over(j *Job) {
 }
 
 // endMoves reports that a running job is expected to end at another time: it began later than
-// planned, its estimate was edited, or its claim is idle for less time than planned.
+// planned, its estimate was edited, or its claim is idle for less time than planned. A job that is
+// suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
-	if !late && estimate == j.estimated && ahead == j.ahead {
+	paused := j.paused(c.b.now.Now)
+	moved := paused != j.run.paused
+	if j.Group.IsSuspended() {
+		moved = paused > j.run.paused+c.b.s.StartSlack
+	}
+	if !late && !moved && estimate == j.estimated && ahead == j.ahead {
 		return
 	}
+	j.run.paused = paused
 	j.Start, j.estimated, j.ahead = began, estimate, ahead
 	if j.lease != nil {
 		j.lease.told = anew
 		return
 	}
-	if end := began + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
+	if end := began + paused + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
@@ -256,6 +272,8 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
+	_, flies := c.flights[j.ID]
+	ended := !flies && c.slotEnded(j)
 	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
@@ -288,11 +306,23 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	j.Phase, j.Places = Waiting, nil
 	if !edited && !full {
 		c.delta.StartFailed = append(c.delta.StartFailed, j.ID)
+		if ended {
+			c.delta.SlotEnded = append(c.delta.SlotEnded, j.ID)
+		}
 		return false
 	}
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
 	return true
+}
+
+// slotEnded tells whether a job that has run came back because a slot of it takes no jobs any more: its
+// startd has shut down or drains, or its owner has it. Versions before 23.10 do not say so in the job.
+func (c *comparison) slotEnded(j *Job) bool {
+	return j.Group.SlotEnded() || slices.ContainsFunc(j.Places, func(at Place) bool {
+		o := c.b.Slot(at.Slot)
+		return o == nil || !o.Missing.IsZero() || o.Refuses()
+	})
 }
 
 // renumber gives a job a new ID, since the negotiator was told that the job with the old one is

@@ -325,6 +325,26 @@ func TestJobsThatComeBack(t *testing.T) {
 			p.idles(1)
 			p.job(1, is("another job"))
 		}, want: "submitted 1.0=#2, removed #1"}),
+		"its startd shuts down, and refuses jobs meanwhile": runsOnA(step{after: 5, do: func(p *pool) {
+			p.slot("a", func(s *observe.Slot) { s.Ad = slotAd("slot1@a", "false") })
+			p.idles(1)
+		}, want: "up a closed, back #1, whose slot ended"}),
+		"its startd has shut down": runsOnA(step{after: 5, do: func(p *pool) {
+			p.miss("a")
+			p.idles(1)
+		}, want: "back #1, whose slot ended"}),
+		"its schedd says that the startd shut down": runsOnA(step{after: 5, do: func(p *pool) {
+			p.idles(1)
+			p.job(1, func(g *observe.Group) { g.Vacated = 1013 })
+		}, want: "back #1, whose slot ended"}),
+		"its schedd says that its user vacated it": runsOnA(step{after: 5, do: func(p *pool) {
+			p.idles(1)
+			p.job(1, func(g *observe.Group) { g.Vacated = 1004 })
+		}, want: "back #1"}),
+		"it was on its way, and its startd has shut down": {waiting, {after: 5, do: func(p *pool) {
+			p.start(1, Flight{Handed: true, Sent: true, Overdue: true}, "a")
+			p.miss("a")
+		}, want: "back #1, failed #1, unstarted 1"}},
 	})
 }
 

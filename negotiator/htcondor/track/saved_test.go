@@ -124,7 +124,7 @@ func TestRestore(t *testing.T) {
 			later: []step{
 				{after: 19},
 				{after: 1, want: "up b closed"},
-				{after: 1, do: func(p *pool) { p.dispatched.Flights = nil }, want: "back #3"},
+				{after: 1, do: func(p *pool) { p.dispatched.Flights = nil }, want: "back #3, whose slot ended"},
 				{after: 1, want: "down b, dropped b"},
 			},
 		},

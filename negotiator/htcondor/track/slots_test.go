@@ -81,7 +81,7 @@ func TestSlots(t *testing.T) {
 		"missing with its job, which comes back": runsOnA(
 			step{after: 1, do: missA},
 			step{after: 20, want: "up a closed"},
-			step{after: 1, do: func(p *pool) { p.idles(1) }, want: "back #1"},
+			step{after: 1, do: func(p *pool) { p.idles(1) }, want: "back #1, whose slot ended"},
 			step{after: 1, want: "down a, dropped a"},
 		),
 		"missing with a claim of nobody's": {
