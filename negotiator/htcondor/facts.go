@@ -13,8 +13,10 @@ import (
 
 // Facts are what the last look at the pool showed, and what has become of matches.
 type Facts struct {
-	Began                      time.Time
-	Took                       time.Duration
+	Began time.Time
+	Took  time.Duration
+	// LookCPU is the processor time of the process during the look, RestCPU while it was compared.
+	LookCPU, RestCPU           time.Duration
 	Slots, Schedds, Submitters int
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it, see Why.
 	Idle, Running, Unplanned int
@@ -84,7 +86,8 @@ func (p *Pool) trouble(err error) {
 }
 
 // publish stores what the Pool's methods for other goroutines return.
-func (p *Pool) publish(s *observe.Snapshot, problems []string) {
+// Comparing the look began when so much processor time was used.
+func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duration) {
 	view, counts, paused := p.belief.View(), p.claims.Counts(), p.claims.Paused()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,6 +97,6 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string) {
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Deaf: counts.Deaf, Asleep: p.belief.Asleep(),
+		Deaf: counts.Deaf, Asleep: p.belief.Asleep(), LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

@@ -16,7 +16,9 @@ func (p *Pool) look(ctx context.Context) (*observe.Snapshot, error) {
 		p.tune(*t)
 	}
 	p.looked = p.now()
+	used := p.s.CPU()
 	s, err := p.observer.Look(ctx)
+	p.lookCPU = p.s.CPU() - used
 	if s != nil {
 		p.last, p.looked = s, s.Began
 	}

@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +35,35 @@ func TestNotes(t *testing.T) {
 	require.Len(t, notes, 2)
 	require.NoError(t, w.pool.Explain(t.Context(), id, func(backfill.JobID) string { return "reserved,\nby 15:32" }))
 	require.Len(t, notes, 2, "it was not told again")
+}
+
+// TestNotesOfLimits: the log says which limit is reached, in the cycle in which it keeps a job out, for
+// the first job that it keeps out; and again each minute.
+func TestNotesOfLimits(t *testing.T) {
+	w := newWorld(t, "easy", small(8))
+	var notes []string
+	w.settings = func(s *Settings) {
+		s.Notes = func(line string) {
+			if strings.Contains(line, "Rejected") {
+				notes = append(notes, line)
+			}
+		}
+	}
+	w.account(map[string]string{"SW_LIMIT": "1"})
+	for range 3 {
+		w.submit(&sleeper{cpus: 1, seconds: 100, estimate: 100, extra: "\nConcurrencyLimits = \"sw\""})
+	}
+	w.step()
+	w.cycle()
+	require.Regexp(t, `^\s*Rejected 2\.0 alice@test <.*>: .*: concurrency limit sw reached$`, notes[0], "HTCondor's tests look for it")
+	w.pass(40)
+	require.Len(t, notes, 1)
+	w.pass(40)
+	require.Len(t, notes, 2)
+	w.pass(60) // the first job has ended, the second runs
+	require.Regexp(t, `Rejected 3\.0 `, notes[len(notes)-1])
+	w.pass(120)
+	before := len(notes)
+	w.pass(80)
+	require.Len(t, notes, before, "nobody is kept out")
 }

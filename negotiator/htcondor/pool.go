@@ -51,8 +51,10 @@ type Settings struct {
 	Logger     hclog.Logger
 	// Notes takes lines about matches and rejections, as for a match log; nil: nobody does.
 	Notes dispatch.Notes
-	// Clock tells the time; nil: time.Now.
+	// Clock tells the time; nil: time.Now. CPU tells the processor time of the process; nil: nobody
+	// measures it.
 	Clock func() time.Time
+	CPU   func() time.Duration
 }
 
 // Tuning is what can change while a pool is scheduled.
@@ -95,6 +97,7 @@ type Pool struct {
 	first    *observe.Snapshot // taken by Open, until Fetch reports it
 	last     *observe.Snapshot
 	looked   time.Time // when the last look began, even if it failed
+	lookCPU  time.Duration
 	cycleEnd time.Time // when the cycle after it ended
 	watch
 
@@ -117,6 +120,9 @@ func New(s Settings) *Pool {
 	}
 	if s.Clock == nil {
 		s.Clock = time.Now
+	}
+	if s.CPU == nil {
+		s.CPU = func() time.Duration { return 0 }
 	}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
@@ -210,10 +216,14 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.naming.Lock()
 	defer p.naming.Unlock()
+	used := p.s.CPU()
 	p.dispatcher.Look(s)
 	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)
-	p.publish(s, outcome.Problems)
+	if !p.s.Observe {
+		p.dispatcher.NoteLimits()
+	}
+	p.publish(s, outcome.Problems, used)
 	p.endWatch(outcome.Delta)
 	return outcome.Delta
 }

@@ -37,6 +37,7 @@ func (p *process) openMatchLog(c *condorconfig.Config) error {
 	if p.file == nil || p.site.Settings.Observe {
 		return nil
 	}
+	p.noting.Store(daemon.Matches(c.List("NEGOTIATOR_DEBUG")))
 	var next *daemon.LogFile
 	switch path := c.Text("NEGOTIATOR_MATCH_LOG"); path {
 	case "":
@@ -61,10 +62,15 @@ func (p *process) closeMatchLog(l *daemon.LogFile) {
 	}
 }
 
-// note adds a line about a match to the match log, if there is one.
+// note adds a line about a match to the match log, if there is one, and to the log if its flags have
+// D_MATCH, as they do by default.
 func (p *process) note(line string) {
-	if l := p.matchLog.Load(); l != nil {
+	l := p.matchLog.Load()
+	if l != nil {
 		l.Note(line)
+	}
+	if p.noting.Load() && l != p.file {
+		p.file.Note(line)
 	}
 }
 

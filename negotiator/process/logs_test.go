@@ -42,13 +42,15 @@ func TestMatchLog(t *testing.T) {
 		{"NEGOTIATOR_MATCH_LOG = " + path("log"), "in the log"},
 		{"NEGOTIATOR_MATCH_LOG = " + path("b") + "\nMAX_NEGOTIATOR_MATCH_LOG = 30", "in b"},
 		{"NEGOTIATOR_MATCH_LOG = " + path("b") + "\nMAX_NEGOTIATOR_MATCH_LOG = 30", "in a new b"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("a") + "\nNEGOTIATOR_DEBUG = D_MATCH", "in both"},
+		{"NEGOTIATOR_MATCH_LOG = " + path("log") + "\nNEGOTIATOR_DEBUG = D_MATCH", "in the log once"},
 		{"", "in none again"},
 	} {
 		p.reopenLogs(configured(step.knobs))
 		p.note(step.line)
 	}
-	require.Equal(t, "in a\nstill in a\n", text("a"))
-	require.Equal(t, "in the log\n", text("log"))
+	require.Equal(t, "in a\nstill in a\nin both\n", text("a"))
+	require.Equal(t, "in the log\nin both\nin the log once\n", text("log"))
 	require.Equal(t, "in b\n", text("b.old"))
 	require.Equal(t, "in a new b\n", text("b"))
 

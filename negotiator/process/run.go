@@ -54,6 +54,7 @@ type process struct {
 	site       daemon.Site
 	file       *daemon.LogFile                // nil: the log goes to the terminal
 	matchLog   atomic.Pointer[daemon.LogFile] // nil: there is none
+	noting     atomic.Bool                    // the log has lines about matches, too
 	state      *daemon.State
 	accountant *accountant.Accountant
 	temporary  string                         // a folder for this run only; "": there is none
@@ -159,31 +160,39 @@ func (p *process) close() {
 func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	s := p.site.Settings
 	order := s.OrderUnder(backfill.PolicySpec{}) // on a real pool, no policy's own
-	if p.file != nil {
-		for _, line := range daemon.Banner(os.Getpid()) {
-			p.Logger.Info(line)
-		}
+	listener, address, err := p.site.Listen(ctx)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = listener.Close() }() // unless it served, and is closed
+	p.introduce(address.String())
 	p.Logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", order, "estimates",
 		s.EstimateSettings().Summary(false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Warnings() {
 		p.Logger.Warn(warning)
 	}
-	if err := p.prepare(ctx); err != nil {
+	if err = p.prepare(ctx); err != nil {
 		return err
 	}
 	rule, err := profile.ParseRule(s.Placement)
 	if err != nil {
 		return cli.Bad(err)
 	}
-	listener, address, err := p.site.Listen(ctx)
-	if err != nil {
-		return err
-	}
 	p.limits, p.present = accountant.NewLimits(p.lookup), p.site
 	changes := make(chan negotiator.Change)
 	p.daemon = p.newDaemon(address.String(), rule, changes)
 	return p.serve(ctx, listener, address, signals, changes)
+}
+
+// introduce says who we are and where, before anything that takes time: until then HTCondor's tools
+// look for the negotiator that was here before.
+func (p *process) introduce(address string) {
+	if p.file != nil {
+		for _, line := range daemon.Banner(os.Getpid(), address) {
+			p.Logger.Info(line)
+		}
+	}
+	p.writeAddress(address)
 }
 
 // prepare opens the state and starts the policy.
@@ -270,7 +279,6 @@ func (p *process) serve(
 			p.Logger.Error("the command port is closed", "error", failed)
 		}
 	})
-	p.writeAddress(address.String())
 	p.Logger.Info("listening", "address", address)
 	err := p.daemon.Run(ctx)
 	if err == nil && p.options.Once {

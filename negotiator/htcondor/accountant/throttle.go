@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Candidate is a job as [Accountant.Admit] sees it: its submitter and what it takes of limits.
@@ -163,6 +164,22 @@ func (t *throttle) judge(c Candidate) Verdict {
 	return Verdict{Admitted: reason == "", Reason: reason}
 }
 
+// Reached returns the name of the concurrency limit that a reason says is reached.
+func Reached(reason string) (limit string, ok bool) {
+	most, ok := strings.CutSuffix(reason, " reached")
+	if !ok {
+		return "", false
+	}
+	at := strings.LastIndex(most, ": "+limitName)
+	if at < 0 {
+		return "", false
+	}
+	return most[at+len(": "+limitName):], true
+}
+
+// limitName begins the names of concurrency limits in reasons.
+const limitName = "concurrency limit "
+
 // of returns what the job wants of each limit that applies to it. The result is valid until the
 // next call.
 func (t *throttle) of(c Candidate) []demand {
@@ -170,7 +187,7 @@ func (t *throttle) of(c Candidate) []demand {
 	for _, l := range c.Limits {
 		p := t.pots[l.Name]
 		if p == nil {
-			p = &pot{name: "concurrency limit " + l.Name}
+			p = &pot{name: limitName + l.Name}
 			p.max, p.err = t.limits.Max(l.Name)
 			t.pots[l.Name] = p
 		}

@@ -251,3 +251,18 @@ func BenchmarkAdmit(b *testing.B) {
 		a.Admit(limits, waiting, nil, nil)
 	}
 }
+
+// TestReached finds the name of the limit in the reasons that Admit gives.
+func TestReached(t *testing.T) {
+	for reason, want := range map[string]string{
+		"4 of 4 in use, 1 wanted: concurrency limit xsw reached":                                   "xsw",
+		"4 of 4 in use, 1 wanted, and an earlier job waits for 2: concurrency limit a.b_2 reached": "a.b_2",
+		"4 of 4 in use, 1 wanted: ceiling of alice@x reached":                                      "",
+		"its schedd runs no more than 8 jobs at once":                                              "",
+		"waits": "",
+	} {
+		limit, ok := Reached(reason)
+		require.Equal(t, want, limit)
+		require.Equal(t, want != "", ok)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
 // Address is where a daemon listens, which HTCondor calls a sinful string:
@@ -141,6 +143,42 @@ func (a Address) String() string {
 		text += "?" + strings.Join(parameters, "&")
 	}
 	return "<" + text + ">"
+}
+
+// V1 is the address in HTCondor's other form: a list of ads, the first address and then all by their
+// protocols.
+func (a Address) V1() string {
+	type place struct{ protocol, host, port string }
+	protocol := func(host string) string {
+		if strings.Contains(host, ":") {
+			return "IPv6"
+		}
+		return "IPv4"
+	}
+	places := []place{{"primary", a.Host, strconv.Itoa(a.Port)}}
+	if len(a.Addrs) == 0 {
+		places = append(places, place{protocol(a.Host), a.Host, places[0].port})
+	}
+	for _, at := range a.Addrs {
+		if host, port, err := net.SplitHostPort(at); err == nil {
+			places = append(places, place{protocol(host), host, port})
+		}
+	}
+	more := ""
+	for _, named := range []struct{ name, text string }{{"alias", a.Alias}, {"spid", a.Sock}} {
+		if named.text != "" {
+			more += fmt.Sprintf(" %s=%s;", named.name, string(ast.AppendString(nil, named.text, ast.Canonical)))
+		}
+	}
+	if a.NoUDP {
+		more += " noUDP=true;"
+	}
+	ads := make([]string, len(places))
+	for i, at := range places {
+		host := string(ast.AppendString(nil, at.host, ast.Canonical))
+		ads[i] = fmt.Sprintf("[ p=%q; a=%s; port=%s; n=\"Internet\";%s ]", at.protocol, host, at.port, more)
+	}
+	return "{" + strings.Join(ads, ", ") + "}"
 }
 
 // escape encodes a parameter's value as HTCondor does.

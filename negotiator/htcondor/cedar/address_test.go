@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -71,4 +72,26 @@ func FuzzAddress(f *testing.F) {
 		require.NoError(t, err, "%q of %q", a.String(), text)
 		require.Equal(t, a, again)
 	})
+}
+
+// TestAddressV1 prints addresses as the daemons of 23.9 do.
+func TestAddressV1(t *testing.T) {
+	t.Parallel()
+	const rest = `port=9703; n="Internet"; alias="pool.test"; spid="negotiator_5_0210"; noUDP=true; ]`
+	for text, want := range map[string]string{
+		"<127.0.0.1:9703?addrs=127.0.0.1-9703&alias=pool.test&noUDP&sock=negotiator_5_0210>": `{[ p="primary"; a="127.0.0.1"; ` +
+			rest + `, [ p="IPv4"; a="127.0.0.1"; ` + rest + "}",
+		"<10.0.0.1:9>": `{[ p="primary"; a="10.0.0.1"; port=9; n="Internet"; ], [ p="IPv4"; a="10.0.0.1"; port=9; n="Internet"; ]}`,
+		"<10.0.0.1:9?addrs=10.0.0.1-9+[--1]-9>": `{[ p="primary"; a="10.0.0.1"; port=9; n="Internet"; ], ` +
+			`[ p="IPv4"; a="10.0.0.1"; port=9; n="Internet"; ], [ p="IPv6"; a="::1"; port=9; n="Internet"; ]}`,
+	} {
+		a, err := cedar.ParseAddress(text)
+		require.NoError(t, err)
+		require.Equal(t, want, a.V1())
+		ad := classad.New()
+		require.NoError(t, ad.SetExpr("A", a.V1()))
+		items, ok := ad.Eval("A", nil).Items()
+		require.True(t, ok)
+		require.GreaterOrEqual(t, len(items), 2)
+	}
 }

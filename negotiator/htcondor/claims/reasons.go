@@ -1,7 +1,9 @@
 package claims
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -88,4 +90,26 @@ func (e *explanation) add(id backfill.JobID, phase track.Phase, why func(backfil
 	}
 	e.bySchedd[s.Name][submitter] = append(e.bySchedd[s.Name][submitter], Reason{j.Key, submitter, text})
 	e.count[s.Name]++
+}
+
+// Limited returns why concurrency limits keep jobs out of the plan: of the jobs of a submitter in a
+// schedd that are kept out alike, for the first.
+func (c *State) Limited() (limited []Reason) {
+	type alike struct{ schedd, submitter, limit string }
+	first := map[alike]int{} // in limited
+	for limit, u := range c.belief.View().Limited {
+		j := c.belief.Job(u.ID)
+		if j == nil {
+			continue
+		}
+		r := Reason{j.Key, j.Submitter(), u.Why}
+		key := alike{j.Key.Schedd, r.Submitter, limit}
+		if i, known := first[key]; !known {
+			first[key], limited = len(limited), append(limited, r)
+		} else if r.Job.Compare(limited[i].Job) < 0 {
+			limited[i] = r
+		}
+	}
+	slices.SortFunc(limited, func(a, b Reason) int { return cmp.Or(a.Job.Compare(b.Job), cmp.Compare(a.Why, b.Why)) })
+	return limited
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -19,9 +20,10 @@ type Cycle struct {
 	// policy's decision, Act of handing matches over, Publish of saving and publishing, and Rest of
 	// all else, mostly accounting.
 	Fetch, Match, Plan, Act, Publish, Rest time.Duration
-	// CPU is the processor time that the process used during the cycle, without the look; PlanCPU
-	// until the decision, and ActCPU while matches were handed over.
-	CPU, PlanCPU, ActCPU time.Duration
+	// CPU is the processor time that the process used during the cycle, without the look and its
+	// comparison; FetchCPU during the look, RestCPU during the comparison, PlanCPU from there until the
+	// decision, and ActCPU while matches were handed over.
+	CPU, FetchCPU, PlanCPU, ActCPU, RestCPU time.Duration
 
 	Slots, Schedds, Submitters, Idle, Running, Unplanned    int
 	Considered, Started, Rejected, Broken, Refused, Waiting int
@@ -87,6 +89,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		ad.SetString("BackfillSlotConstraint", s.slots)
 	}
 	s.choice.describe(ad)
+	if address, err := cedar.ParseAddress(s.address); err == nil {
+		ad.SetString("AddressV1", address.V1())
+	}
 	ad.SetBool("BackfillObserve", s.observe)
 	ad.SetBool("BackfillGuarantees", s.guaranteed)
 	broken := 0
@@ -147,7 +152,8 @@ func (c Cycle) describe(ad *classad.ClassAd, suffix string, before time.Time) {
 		return float64(c.Started) / d.Seconds()
 	}
 	for name, x := range map[string]float64{
-		"CpuTime": c.CPU.Seconds(), "Phase3CpuTime": c.PlanCPU.Seconds(), "Phase4CpuTime": c.ActCPU.Seconds(),
+		"CpuTime": c.CPU.Seconds(), "PrefetchCpuTime": 0, "Phase1CpuTime": c.FetchCPU.Seconds(),
+		"Phase2CpuTime": c.RestCPU.Seconds(), "Phase3CpuTime": c.PlanCPU.Seconds(), "Phase4CpuTime": c.ActCPU.Seconds(),
 		"MatchRate": rate(c.Act), "MatchRateSustained": rate(took),
 		"FetchTime": c.Fetch.Seconds(), "MatchTime": c.Match.Seconds(), "PlanTime": c.Plan.Seconds(),
 		"ActTime": c.Act.Seconds(), "PublishTime": c.Publish.Seconds(), "RestTime": c.Rest.Seconds(),

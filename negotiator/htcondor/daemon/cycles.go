@@ -89,7 +89,7 @@ func (c *cycles) fetch() (negotiator.Delta, error) {
 	c.now = Cycle{
 		Began: facts.Began, Fetch: facts.Took, Rest: looked.Sub(facts.Began.Add(facts.Took)),
 		Slots: facts.Slots, Schedds: facts.Schedds, Submitters: facts.Submitters,
-		Unplanned: facts.Unplanned, Considered: len(delta.Submitted),
+		Unplanned: facts.Unplanned, Considered: len(delta.Submitted), FetchCPU: facts.LookCPU, RestCPU: facts.RestCPU,
 	}
 	if facts.Began.IsZero() {
 		c.now.Began, c.now.Rest = looked, 0
@@ -122,13 +122,13 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 
 // decide has the negotiator decide, and tells the pool of the plan.
 func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided, err error) {
-	c.cpu = cpu()
+	c.cpu = CPU()
 	c.d.takeChosen()
 	if r.Report, err = negotiator.Decide(ctx, c.d.n, delta); err != nil {
 		return r, err
 	}
 	before := time.Now()
-	c.now.PlanCPU = cpu() - c.cpu
+	c.now.PlanCPU = CPU() - c.cpu
 	r.plan = c.d.n.Settled()
 	r.lost = c.pool.TakePlan(r.plan)
 	c.now.Publish += time.Since(before)
@@ -153,9 +153,9 @@ func (c *cycles) act(ctx context.Context, matches []negotiator.Match) error {
 	if len(matches) == 0 {
 		return nil
 	}
-	before, used := time.Now(), cpu()
+	before, used := time.Now(), CPU()
 	err := c.pool.Act(ctx, matches)
-	c.now.Act, c.now.ActCPU = time.Since(before), cpu()-used
+	c.now.Act, c.now.ActCPU = time.Since(before), CPU()-used
 	if err != nil && ctx.Err() == nil {
 		c.d.log.Error("matches could not be handed over", "error", err)
 		return nil
@@ -206,7 +206,7 @@ func (c *cycles) publish(r decided) error {
 	}
 	now.Publish += time.Since(before)
 	now.End = time.Now()
-	now.CPU = cpu() - c.cpu
+	now.CPU = CPU() - c.cpu
 	policy, order := d.o.Policy()
 	_, guarantees := r.State.Policy()
 	choices := d.choices()

@@ -24,12 +24,13 @@ func NewLogger(level hclog.Level, out io.Writer) hclog.Logger {
 }
 
 // Banner returns the lines with which a daemon's log begins for condor_who, which reads logs backwards
-// and takes the process ID from between the first and the last.
-func Banner(pid int) []string {
+// and takes the process ID from between the first and the third, and the address from the last.
+func Banner(pid int, address string) []string {
 	return []string{
 		"** negotiator (CONDOR_NEGOTIATOR) STARTING UP",
 		fmt.Sprintf("** PID = %d", pid),
 		"** Log last touched time unavailable",
+		"DaemonCore: command socket at " + address,
 	}
 }
 
@@ -48,6 +49,17 @@ func Level(flags []string) hclog.Level {
 		}
 	}
 	return level
+}
+
+// Matches tells whether the flags of NEGOTIATOR_DEBUG ask for lines about matches.
+func Matches(flags []string) (asked bool) {
+	for _, flag := range flags {
+		name, _, _ := strings.Cut(strings.ToUpper(strings.TrimPrefix(flag, "-")), ":")
+		if name == "D_MATCH" || name == "D_ALL" {
+			asked = !strings.HasPrefix(flag, "-")
+		}
+	}
+	return asked
 }
 
 // LogFile is a log that begins a new file when it reaches its maximum size. The old file gets the

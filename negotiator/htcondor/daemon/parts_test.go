@@ -114,16 +114,18 @@ func TestLogFile(t *testing.T) {
 // order in which it reads: backwards.
 func TestBanner(t *testing.T) {
 	log := &buffer{}
-	for _, line := range Banner(77) {
+	for _, line := range Banner(77, "<127.0.0.1:9>") {
 		NewLogger(hclog.Info, log).Info(line)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	slices.Reverse(lines)
-	require.Len(t, lines, 3)
-	require.Contains(t, lines[0], " ** Log last touched ")
-	_, pid, _ := strings.Cut(lines[1], " ** PID = ")
+	require.Len(t, lines, 4)
+	_, address, _ := strings.Cut(lines[0], " DaemonCore: command socket at ")
+	require.Equal(t, "<127.0.0.1:9>", address)
+	require.Contains(t, lines[1], " ** Log last touched ")
+	_, pid, _ := strings.Cut(lines[2], " ** PID = ")
 	require.Equal(t, "77", pid)
-	require.Contains(t, lines[2], " (CONDOR_NEGOTIATOR) STARTING UP")
+	require.Contains(t, lines[3], " (CONDOR_NEGOTIATOR) STARTING UP")
 }
 
 func TestLevel(t *testing.T) {
@@ -132,6 +134,15 @@ func TestLevel(t *testing.T) {
 		"D_ALL": hclog.Trace, "D_MATCH:2": hclog.Trace, "-D_FULLDEBUG": hclog.Info,
 	} {
 		require.Equal(t, want, Level(strings.Fields(text)), text)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "D_MATCH": true, "D_MATCH D_CATEGORY D_SUB_SECOND": true, "d_match:2": true, "D_ALL": true,
+		"D_FULLDEBUG": false, "D_ALL -D_MATCH": false,
+	} {
+		require.Equal(t, want, Matches(strings.Fields(text)), text)
 	}
 }
 

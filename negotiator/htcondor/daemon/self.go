@@ -53,7 +53,7 @@ func (s *status) describeSelf(ad *classad.ClassAd, now time.Time) {
 	} {
 		ad.SetInt(name, n)
 	}
-	ad.SetReal("MonitorSelfCPUUsage", s.monitor.sample(now, cpu()))
+	ad.SetReal("MonitorSelfCPUUsage", s.monitor.sample(now, CPU()))
 	share := func(busy time.Duration, since time.Time) float64 {
 		if span := now.Sub(since); span > 0 {
 			return min(1, busy.Seconds()/span.Seconds())
@@ -89,8 +89,8 @@ func rss() int64 {
 	return resident
 }
 
-// cpu returns the processor time that this process has used.
-func cpu() time.Duration {
+// CPU returns the processor time that this process has used.
+func CPU() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
 		return 0

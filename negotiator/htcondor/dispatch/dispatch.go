@@ -51,6 +51,8 @@ type Dispatcher struct {
 	added   *classad.ClassAd           // to the ad of each matched slot
 	roused  map[string]time.Time       // when the collector was last told that a slot is wanted whose machine sleeps
 
+	limited map[claims.Reason]time.Time // when NoteLimits last noted it
+
 	rejected int // reasons for waiting that schedds were told since the start
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -47,6 +48,27 @@ func (n Notes) rejected(r claims.Reason, schedd cedar.Address) {
 	if n != nil {
 		n.line("Rejected %d.%d %s %s: %s", r.Job.Cluster, r.Job.Proc, r.Submitter, schedd, r.Why)
 	}
+}
+
+// limitEvery is how often a limit that goes on keeping the same job out is noted.
+const limitEvery = time.Minute
+
+// NoteLimits notes which concurrency limits are reached, as the stock negotiator does in each cycle:
+// at once when a job is kept out, and each minute for as long as that lasts.
+func (d *Dispatcher) NoteLimits() {
+	if d.s.Notes == nil {
+		return
+	}
+	now, noted := d.now(), map[claims.Reason]time.Time{}
+	for _, r := range d.claims.Limited() {
+		at, before := d.limited[r]
+		if s := d.schedds[r.Job.Schedd]; s != nil && (!before || now.Sub(at) >= limitEvery || at.After(now)) {
+			d.s.Notes.rejected(r, s.Address)
+			at = now
+		}
+		noted[r] = at
+	}
+	d.limited = noted
 }
 
 // line notes one line, whatever control characters a stranger's names have.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -153,6 +154,15 @@ func (v *View) All() []Unplanned {
 		all[i] = u.describe()
 	}
 	return all
+}
+
+// Limited iterates over the jobs that a concurrency limit keeps out, with its name.
+func (v *View) Limited(yield func(limit string, u Unplanned) bool) {
+	for _, u := range v.out {
+		if limit, reached := accountant.Reached(u.why); reached && !yield(limit, Unplanned{ID: u.id, Why: u.why}) {
+			return
+		}
+	}
 }
 
 // Reasons iterates over the jobs that are not planned with, and why.
