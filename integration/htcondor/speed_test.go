@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,44 +115,95 @@ func TestSharesByDefault(t *testing.T) {
 		t.Skip("skipped: it takes twenty minutes; run it with -pool -speed")
 	}
 	out := table.NewWriter()
-	out.AppendHeader(table.Row{"negotiator", "jobs done", "alice's and bob's cpu seconds in the last three minutes"})
-	for name, lines := range map[string]string{"stock": "", "default": "", "slack": "", "easy": "", "easy, leases": lends} {
+	out.AppendHeader(table.Row{"negotiator", "jobs done", "cpu seconds of alice and bob from the third minute on"})
+	for _, name := range []string{"stock", "default", "slack", "easy", "easy, and START knows of leases"} {
 		t.Run(name, func(t *testing.T) {
-			policy := name
-			if lines != "" {
-				policy = "easy"
+			policy, more, _ := strings.Cut(name, ", ")
+			lines := "PRIORITY_HALFLIFE = 60\n"
+			if more != "" {
+				lines += lends
 			}
-			pool := shipped(t, policy, []string{"CPUS=16"}, lines+"PRIORITY_HALFLIFE = 60\n")
+			pool := shipped(t, policy, []string{"CPUS=16"}, lines)
 			pool.As("root", "condor_userprio", "-setfactor", "alice@pool.test", "1000")
 			pool.As("root", "condor_userprio", "-setfactor", "bob@pool.test", "2000")
 			begin := time.Now()
 			jobs := pool.Submit("alice", sleep(15, 1, 400, estimate+"20"))
-			time.Sleep(time.Until(begin.Add(time.Minute)))
+			time.Sleep(time.Until(begin.Add(time.Minute))) // the pace of the load, not a wait for something
 			jobs = append(jobs, pool.Submit("bob", sleep(15, 1, 400, estimate+"20"))...)
 			time.Sleep(time.Until(begin.Add(5 * time.Minute)))
 			end := time.Now()
-			pool.As("root", "condor_rm", "-all")
-			audit, done, used := pool.Audit(), 0, map[string]float64{}
+			audit := pool.Audit()
+			row := table.Row{name, 0, ""}
 			for _, run := range audit.Runs {
 				if !run.End.IsZero() && run.End.Before(end) {
-					done++
+					row[1] = row[1].(int) + 1
 				}
-				from, until := run.Start, run.End
-				if from.Before(begin.Add(2 * time.Minute)) {
-					from = begin.Add(2 * time.Minute)
-				}
-				if until.IsZero() || until.After(end) {
-					until = end
-				}
-				who := "alice"
-				if run.Job.Cluster != jobs[0].Cluster {
-					who = "bob"
-				}
-				used[who] += max(0, until.Sub(from).Seconds())
 			}
-			row := table.Row{name, done, fmt.Sprintf("%.0f, %.0f", used["alice"], used["bob"])}
+			used := usedBy(audit, begin.Add(2*time.Minute), end, jobs[0].Cluster, jobs[len(jobs)-1].Cluster)
+			row[2] = fmt.Sprintf("%.0f, %.0f", used[0], used[1])
 			t.Log(row...)
 			out.AppendRow(row)
+			pool.As("root", "condor_rm", "-all")
+			pool.Wait("an empty queue", time.Minute, func() bool { return len(pool.Queue()) == 0 })
+		})
+	}
+	t.Logf("\n%s", out.RenderMarkdown())
+}
+
+// usedBy returns how many seconds the jobs of each of some clusters ran between two times.
+func usedBy(audit pooltest.Audit, from, until time.Time, clusters ...int) []float64 {
+	used := make([]float64, len(clusters))
+	for _, run := range audit.Runs {
+		start, end := run.Start, run.End
+		if start.Before(from) {
+			start = from
+		}
+		if end.IsZero() || end.After(until) {
+			end = until
+		}
+		for i, cluster := range clusters {
+			if run.Job.Cluster == cluster {
+				used[i] += max(0, end.Sub(start).Seconds())
+			}
+		}
+	}
+	return used
+}
+
+// TestNewcomersByDefault: alice has 500 jobs of 20 s, and seconds after the first have started bob and
+// carol come. It tells what each got until a minute after that, and in the next half minute.
+func TestNewcomersByDefault(t *testing.T) {
+	pooltest.Need(t)
+	if !*withSpeed {
+		t.Skip("skipped: it takes ten minutes; run it with -pool -speed")
+	}
+	out := table.NewWriter()
+	out.AppendHeader(table.Row{"negotiator", "cpu seconds of alice, bob and carol in the first minute", "in the next 30 s, of 480"})
+	for _, name := range []string{"stock", "default", "slack", "easy", "easy, and START knows of leases"} {
+		t.Run(name, func(t *testing.T) {
+			policy, more, _ := strings.Cut(name, ", ")
+			lines := ""
+			if more != "" {
+				lines = lends
+			}
+			pool := shipped(t, policy, []string{"CPUS=16"}, lines)
+			alice := pool.Submit("alice", sleep(20, 1, 500, estimate+"25"))
+			pool.WaitStatus(pooltest.Running, 2*time.Minute, alice[:8]...)
+			bob := pool.Submit("bob", sleep(20, 1, 100, estimate+"25"))
+			carol := pool.Submit("carol", sleep(20, 1, 100, estimate+"25"))
+			came := time.Now()
+			time.Sleep(90 * time.Second) // for what they get meanwhile
+			audit := pool.Audit()
+			row := table.Row{name, "", ""}
+			for i, from := range []int{0, 60} {
+				until := came.Add(time.Duration(60+30*i) * time.Second)
+				used := usedBy(audit, came.Add(time.Duration(from)*time.Second), until, alice[0].Cluster, bob[0].Cluster, carol[0].Cluster)
+				row[1+i] = fmt.Sprintf("%.0f, %.0f, %.0f", used[0], used[1], used[2])
+			}
+			t.Log(row...)
+			out.AppendRow(row)
+			pool.As("root", "condor_rm", "-all")
+			pool.Wait("an empty queue", time.Minute, func() bool { return len(pool.Queue()) == 0 })
 		})
 	}
 	t.Logf("\n%s", out.RenderMarkdown())

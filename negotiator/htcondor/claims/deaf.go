@@ -41,7 +41,7 @@ func (c *State) noteDeaf(slots map[string]*observe.Spec, q queue) {
 	told := len(c.deaf) > 0
 	for _, name := range slices.Sorted(maps.Keys(slots)) {
 		spec := slots[name]
-		like, _ := q.like(spec)
+		like := c.company(q, spec).like
 		if like.jobs <= many || c.estimate(spec) > mostShort {
 			continue
 		}

@@ -23,8 +23,8 @@
 //
 // Files: state.go the [State] and its events; flight.go jobs on their way, and whether their
 // schedds have room; grant.go who gets what of the offers; leases.go which claims are lent,
-// lease.go how long and in which words, deaf.go slots that cannot be lent; early.go starts that
-// fail early; gangs.go gangs, which take turns; suspects.go slots on which starts fail, refused.go
-// jobs that schedds do not start; wishes.go which jobs want machines that sleep; reasons.go why jobs
-// wait.
+// lease.go how long and in which words, queue.go who waits for them, deaf.go slots that cannot be
+// lent; early.go starts that fail early; gangs.go gangs, which take turns; suspects.go slots on
+// which starts fail, refused.go jobs that schedds do not start; wishes.go which jobs want machines
+// that sleep; reasons.go why jobs wait.
 package claims

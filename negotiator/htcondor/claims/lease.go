@@ -41,52 +41,53 @@ const (
 // other half left for the delays of the last job. So the plan does not change, and no reservation
 // moves. Only where claims are lent for longer, they must not be in the way of others.
 func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, alone bool) *lending {
-	spec, now := flights[0].job.Spec, c.belief.Snapshot().Now
-	estimate, start := c.estimate(spec), flights[0].job.Start
+	spec, now, beside := flights[0].job.Spec, backfill.Time(c.now.Unix()), c.company(q, flights[0].job.Spec)
+	place := c.estimate(spec) + c.s.StartSlack
+	l := &lending{Lease: track.Lease{LeaseKey: key, Until: flights[0].job.Start + place}, ad: o.Ad}
 	for _, f := range flights {
-		start = min(start, f.job.Start)
+		l.Jobs, l.Until = append(l.Jobs, f.job.ID), min(l.Until, f.job.Start+place)
 	}
-	like, others := q.like(spec)
-	fills := len(o.Claims) < len(flights) && !c.single[key.Slot]
-	window := c.window(like.jobs, len(flights), estimate+c.s.StartSlack, others, fills)
-	if window == 0 {
-		return nil
-	}
-	partitionable, _ := o.Ad.Bool("PartitionableSlot")
-	until, served := start+estimate+c.s.StartSlack, map[backfill.JobID]backfill.Time(nil)
+	l.fills = len(o.Claims) < len(flights) && !c.single[key.Slot]
+	window := c.window(beside.like.jobs, len(flights), place, beside.others, l.fills)
 	if longer := window - c.s.StartSlack/2; longer > 0 {
-		until, served = c.undisturbed(o.Ad, flights, like, until, now+estimate+c.s.StartSlack+longer)
+		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, now+place+longer)
 	}
-	l := &lending{Lease: track.Lease{LeaseKey: key, Until: until, Last: now + window, Served: served}, fills: fills}
-	for _, f := range flights {
-		l.Jobs = append(l.Jobs, f.job.ID)
-	}
-	longest := estimate
-	heeds := lends(o.Ad)
-	if !heeds {
-		ok := false
-		if longest, ok = c.takers(q, spec, !partitionable); !ok {
-			return nil
-		}
-		if l.fills = fills && alone && q.alone(spec); !l.fills && like.jobs == 0 {
-			return nil
-		}
-	}
+	l.Last = now + window
 	// Jobs that end by then are in nobody's way.
-	ends := until - c.s.StartSlack + c.s.StartSlack/2 - skew
-	last := min(now+window-skew, ends-longest)
-	if last <= now {
+	ends := l.Until - c.s.StartSlack + c.s.StartSlack/2 - skew
+	switch {
+	case window == 0 || min(l.Last-skew, ends-c.estimate(spec)) <= now:
+		return nil
+	case lends(o.Ad):
+		return c.lendByStart(l, ends, flights)
+	}
+	l.fills = l.fills && alone && beside.alone && (!c.guarantees || beside.like.least == beside.like.most)
+	return c.lendByTime(l, ends, beside)
+}
+
+// lendByStart lends a slot whose START heeds leases, to jobs that end by a time.
+func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *lending {
+	l.ad = l.ad.Clone()
+	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(l.Last-skew, ends, flights)); err != nil {
+		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", l.Slot, "error", err)
 		return nil
 	}
-	if l.ad = o.Ad; !heeds {
-		l.Last, l.lock = last+skew, lockedAfter(last, l.fills)
-		return l
+	return l
+}
+
+// lendByTime lends a slot whose START knows nothing of leases, to jobs that end by a time: until it
+// would be too late for the longest job that its schedd could take. The result is nil if the schedd
+// could take one that should not use it.
+func (c *State) lendByTime(l *lending, ends backfill.Time, beside *company) *lending {
+	takers := beside.whole
+	if partitionable, _ := l.ad.Bool("PartitionableSlot"); partitionable {
+		takers = beside.part
 	}
-	l.ad = o.Ad.Clone()
-	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(now+window-skew, ends, flights)); err != nil {
-		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", key.Slot, "error", err)
+	last := min(l.Last-skew, ends-takers.longest)
+	if takers.barred || c.hidden || last <= backfill.Time(c.now.Unix()) || !l.fills && beside.like.jobs == 0 {
 		return nil
 	}
+	l.Last, l.lock = last+skew, lockedAfter(last, l.fills)
 	return l
 }
 
@@ -173,7 +174,7 @@ func (c *State) asPlanned(planned []reservation, flights []*flight) backfill.Tim
 	// leaves the start slack for handing over.
 	free, now := make([]backfill.Time, len(flights)), c.belief.Snapshot().Now
 	for i, f := range flights {
-		free[i] = max(f.job.Start+f.job.Spec.Estimate+c.s.StartSlack, now+f.job.Spec.Estimate)
+		free[i] = max(f.job.Start+c.s.StartSlack, now) + c.estimate(f.job.Spec)
 	}
 	for i, r := range planned {
 		if i > 0 && key(r).Compare(key(planned[i-1])) < 0 {

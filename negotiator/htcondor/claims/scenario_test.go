@@ -649,6 +649,22 @@ func TestStoriesByDefault(t *testing.T) {
 			runs 1 a
 			runs 3 a
 			look           => arrived 1, over 2, submitted 2, removed 3`,
+		"a wider job that came meanwhile takes what is left": `
+			submit 1 2 3   => submitted 1 2 3
+			start 1 a
+			start 2 a
+			offer a c1     => c1 for 1.0 and others
+			told
+			wide 4         => submitted 4
+			wait 1
+			runs 1 a
+			runs 4 a
+			look           => arrived 1, found 4
+			offer a c2     =>
+			gone 4
+			wait 2
+			look           => completed 4
+			offer a c3     => c3 for 2.0 and others after it`,
 		"no more is filled than was planned while another waits": `
 			submit 1 2 3   => submitted 1 2 3
 			wide 4         => submitted 4

@@ -80,16 +80,16 @@ func (c *comparison) lent(j *Job, h *holder) {
 
 // strangersSettle finds the holders of claims on which jobs run that nobody chose: the schedd took
 // them in place of the jobs that were chosen, which it may do under a lease. Such a job's place is
-// that of a job which has not started, or was over before it was seen to run. If there is none, the
-// job becomes the holder itself.
+// that of a job which has not started, or was over before it was seen to run, and which needs as
+// much. If there is none, the job becomes the holder itself.
 func (c *comparison) strangersSettle() (again []*Job) {
 	slices.SortFunc(c.strangers, (*Job).Compare)
 	for _, j := range c.strangers {
 		at := c.b.places(j.Group)
 		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l })
+		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l && j.fitsIn(h.spec) })
 		if h == nil {
-			if displaced := c.displacedBy(l); displaced != nil {
+			if displaced := c.displacedBy(j, l); displaced != nil {
 				h = c.takeOver(displaced)
 				again = append(again, displaced)
 			}
@@ -112,15 +112,26 @@ func (c *comparison) strangersSettle() (again []*Job) {
 	return again
 }
 
-// displacedBy returns the first job that was to start under a lease and does not run; nil if there
-// is none.
-func (c *comparison) displacedBy(l *lease) (first *Job) {
+// fitsIn tells whether a job, as its queue has it, needs no more than one of a Spec.
+func (j *Job) fitsIn(s *observe.Spec) bool {
+	for i, amount := range j.Group.Spec.Request {
+		if amount > s.Request[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// displacedBy returns the first job that was to start under a lease, in whose place another fits, and
+// does not run; nil if there is none.
+func (c *comparison) displacedBy(other *Job, l *lease) (first *Job) {
 	for id := range c.flights {
 		j := c.b.byID[id]
-		if j == nil || j.lease == nil || j.lease.lease != l || j.Phase != Running || j.Group.Runs() || !j.Seen(c.b.now.Number) {
+		if j == nil || j.lease == nil || j.lease.lease != l || !other.fitsIn(j.Spec) {
 			continue
 		}
-		if first == nil || j.Compare(first) < 0 {
+		waits := j.Phase == Running && !j.Group.Runs() && j.Seen(c.b.now.Number)
+		if waits && (first == nil || j.Compare(first) < 0) {
 			first = j
 		}
 	}
