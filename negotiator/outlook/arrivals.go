@@ -13,7 +13,8 @@ import (
 // days ago, so that the time of day is right, and goes on from the first day that is known when it
 // has come to the present. So jobs come in bursts as they do, and as alike as they are.
 const (
-	leastArrivals = 500 // without which none come in a future
+	leastArrivals = 50  // without which none come in a future
+	leastSpan     = 180 // seconds since the first of them, likewise: one burst says nothing of the next
 	day           = 24 * 60 * 60
 	// firstAgain is the first ID of jobs that come once more; hosts count theirs from 0.
 	firstAgain backfill.JobID = 1 << 61
@@ -21,7 +22,7 @@ const (
 
 // comeAgain notes those that arrived as jobs that may come once more, and returns them as such.
 func (o *Outlook) comeAgain(arrived []negotiator.Expected) []negotiator.Expected {
-	if len(arrived) < leastArrivals {
+	if len(arrived) < leastArrivals || o.now-arrived[0].Job.Submit < leastSpan {
 		return nil
 	}
 	again := slices.Clone(arrived)

@@ -18,7 +18,7 @@ type FuturesOptions struct {
 	// First begins each play, as in [ahead.Start]; may be nil.
 	First *backfill.Round
 	// Alone says that nobody else comes. Otherwise those come again who came in the last days, if at
-	// least 500 are known.
+	// least 50 are known, of some minutes.
 	Alone bool
 }
 

@@ -123,9 +123,10 @@ func TestArrivalsUnderAnotherOrder(t *testing.T) {
 			d.Submitted = append(d.Submitted, newJob(t, id, 1, ""))
 		}
 		cycle(t, n, d)
+		require.Empty(t, New(n).arrivals, "one burst says nothing of the next")
 		cycle(t, n, negotiator.Delta{Now: 10, Completed: []backfill.JobID{0}})
 		require.NoError(t, n.Change(change(t, "easy", orders[1], estimate.Settings{})))
-		cycle(t, n, negotiator.Delta{Now: 11})
+		cycle(t, n, negotiator.Delta{Now: leastSpan})
 		o, c := New(n), configured(t, "easy", "fcfs")
 		require.NotEmpty(t, o.arrivals)
 		ranges, err := o.Futures(t.Context(), FuturesOptions{Futures: ahead.Futures{Count: 2}, Seed: 1},
