@@ -27,25 +27,29 @@ func TestWhoEntersAPlanWithAHorizon(t *testing.T) {
 	}{
 		{
 			"one user: four jobs of 30 cpu seconds are half of 240", 0,
-			[]*backfill.Job{narrow(1, "a"), narrow(2, "a"), narrow(3, "a"), narrow(4, "a"), narrow(5, "a")}, started(1, 2, 3, 4),
+			[]*backfill.Job{narrow(1, "a"), narrow(2, "a"), narrow(3, "a"), narrow(4, "a"), narrow(5, "a")},
+			started(1, 2, 3, 4),
 		},
 		{
 			"nobody behind one that was left out, but each user's first", 0,
 			[]*backfill.Job{
 				narrow(1, "a"), narrow(2, "a"), narrow(3, "a"), narrow(4, "a"), narrow(5, "a"), narrow(6, "b"), narrow(7, "b"),
 				narrow(8, "c"),
-			}, started(1, 2, 3, 4, 6, 8),
+			},
+			started(1, 2, 3, 4, 6, 8),
 		},
 		{
 			"in turns, two users share all of it", 0,
 			[]*backfill.Job{
 				narrow(1, "a"), narrow(2, "b"), narrow(3, "a"), narrow(4, "b"), narrow(5, "a"), narrow(6, "b"), narrow(7, "a"),
 				narrow(8, "b"), narrow(9, "b"),
-			}, started(1, 2, 3, 4, 5, 6, 7, 8),
+			},
+			started(1, 2, 3, 4, 5, 6, 7, 8),
 		},
 		{
 			"a job that alone is more than that, and one beside it", 0,
-			[]*backfill.Job{wide(1, "a"), wide(2, "a"), narrow(3, "b"), narrow(4, "b")}, started(1, 3),
+			[]*backfill.Job{wide(1, "a"), wide(2, "a"), narrow(3, "b"), narrow(4, "b")},
+			started(1, 3),
 		},
 		{"the depth comes first", 1, []*backfill.Job{narrow(1, "a"), narrow(2, "b")}, started(1)},
 		{"whoever has no name is one user", 0, []*backfill.Job{job(1, 0, 90, 2), job(2, 0, 90, 2)}, started(1)},

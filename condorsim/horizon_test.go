@@ -2,6 +2,7 @@ package condorsim_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,4 +100,29 @@ func TestNobodyStarvesBesideAHorizon(t *testing.T) {
 			require.True(t, o.Ended, "job %d", i)
 		}
 	})
+}
+
+// TestAuditOfAHorizon feeds the audit a correct run under a plan with a horizon, and one in which no
+// user seems to hold a promise.
+func TestAuditOfAHorizon(t *testing.T) {
+	for _, hides := range []bool{false, true} {
+		w, c := queueOf(t), link(t, "conservative", nil)
+		c.Planning.Horizon = 10
+		books, closeBooks := condorsim.Audited(w)
+		_, err := condorsim.Run(t.Context(), w, c, nil, sink(func(r *negotiator.Report) error {
+			if hides {
+				r.Decision.Actions, r.Decision.Started = nil, slices.Clone(r.Decision.Started)
+				for i := range r.Decision.Started {
+					r.Decision.Started[i].Promised = false
+				}
+			}
+			return books.Cycle(r)
+		}))
+		if hides {
+			require.EqualError(t, err, `internal error at 0, job 2: waits, and no job of its user "" is promised a start`)
+		} else {
+			require.NoError(t, err)
+			require.NoError(t, closeBooks())
+		}
+	}
 }

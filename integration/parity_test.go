@@ -104,7 +104,9 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 					d := conformance.NewDriver(seed)
 					d.Calm, d.Predicted = seed%2 == 0, true
 					h := backfilltest.NewHost(t, d, main) // fails on a refusal
-					h.SetPlanning(backfill.Planning{Depth: int(seed % 4), Reorder: seed%3 == 0})
+					h.SetPlanning(backfill.Planning{
+						Depth: int(seed % 4), Reorder: seed%3 == 0, Horizon: backfill.Time(seed%2) * 30,
+					})
 					for range 100 {
 						decision, err := h.Decide(t.Context(), d.Round(h.State))
 						require.NoError(t, err)

@@ -15,16 +15,17 @@ func planning(seed uint64) backfill.Planning {
 	if seed&Shallow == 0 {
 		return backfill.Planning{}
 	}
-	p := backfill.Planning{Depth: 1 + int(seed/2%6), Reorder: seed%2 == 0, Horizon: backfill.Time(seed%3) * 20}
-	if seed%3 == 2 {
+	p := backfill.Planning{Depth: 1 + int(seed/2%6), Reorder: seed%2 == 0, Horizon: backfill.Time(seed/4%3) * 20}
+	if p.Horizon == 40 {
 		p.Depth = 0
 	}
 	return p
 }
 
 // depth reports a job that was left without a promise although the plan had room for it before the
-// round's starts. In calm pools it also reports a plan that is deeper than it may be, and a job that
-// entered it before one that is to come first. Call it before the run's record of the guarantees is
+// round's starts; of a plan with a horizon, only if its user has no promise. In calm pools it also
+// reports a plan that is deeper than it may be and, without a horizon, a job that entered it before one
+// that is to come first. Call it before the run's record of the guarantees is
 // brought up to date.
 func (r *Run) depth() {
 	planned := 0
@@ -50,17 +51,16 @@ func (r *Run) depth() {
 		}
 	}
 	limit := r.snap.Planning.Depth
-	if r.snap.Planning.Horizon > 0 && (limit == 0 || planned < limit) {
-		r.eachUser(left, started, reserved)
-		return
-	}
+	room, bounded := limit == 0 || planned < limit, r.snap.Planning.Horizon > 0
 	switch {
-	case len(left) > 0 && (limit == 0 || planned < limit):
+	case bounded && room:
+		r.eachUser(left, started, reserved)
+	case len(left) > 0 && room:
 		r.find(Guaranteed, left[0].Job, "job %d waits without a guarantee", left[0].Job.ID)
 	case !r.Driver.calm() || limit == 0:
 	case planned > limit:
 		r.find(Guaranteed, nil, "%d jobs were planned and the plan has a depth of %d", planned, limit)
-	case len(entered) > 0 && len(left) > 0:
+	case !bounded && len(entered) > 0 && len(left) > 0:
 		last, first := slices.MaxFunc(entered, r.enters), slices.MinFunc(left, r.enters)
 		if r.enters(first, last) < 0 {
 			r.find(Guaranteed, first.Job, "job %d waits without a guarantee, and job %d, which comes behind it, got one",

@@ -83,8 +83,17 @@ func TestSlackAsInTheTextbook(t *testing.T) {
 
 // plannings are how far a policy plans in the tests; most of their pools have no limit.
 var plannings = []backfill.Planning{
-	{}, {Depth: 1}, {}, {Depth: 3}, {}, {Depth: 2, Reorder: true}, {Reorder: true}, {Depth: 5, Reorder: true},
-	{Horizon: 20}, {Horizon: 60, Reorder: true}, {Depth: 4, Horizon: 40, Reorder: true},
+	{},
+	{Depth: 1},
+	{},
+	{Depth: 3},
+	{},
+	{Depth: 2, Reorder: true},
+	{Reorder: true},
+	{Depth: 5, Reorder: true},
+	{Horizon: 20},
+	{Horizon: 60, Reorder: true},
+	{Depth: 4, Horizon: 40, Reorder: true},
 }
 
 // textbook returns the spec of the textbook version of conservative, pc or dc.
