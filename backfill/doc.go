@@ -55,7 +55,7 @@
 //   - rekey.go: new places in the queue's order, for many jobs at once
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
-//   - release.go: the jobs that may not start yet
+//   - release.go: the jobs that may not start yet, and the events that release them
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations
 //   - freed.go: resources that jobs gave back in the last seconds, for policies that ask for it
@@ -74,8 +74,7 @@
 //
 // Who decides:
 //   - host.go: a state, the active policy, its fallback
-//   - elapsed.go: events that the host adds: overruns, missed starts, changed candidates; see also
-//     release.go
+//   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
 //   - resume.go: continuing from a snapshot
 //   - policy.go: a policy by name, with its options
 //   - option.go, values.go: options, their checks and their values

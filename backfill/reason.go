@@ -89,22 +89,28 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		if r.Promised {
 			text += fmt.Sprintf(", guaranteed by %d", r.Latest)
 		}
-		if r.NotBefore != 0 {
-			text += fmt.Sprintf("; may not start before %d", r.NotBefore)
-		}
-		return text
+		return text + r.notBefore("; ")
 	case Early:
-		return fmt.Sprintf("may not start before %d", r.NotBefore)
+		return r.notBefore("")
 	case HeldBack:
 		return "held: " + r.Text
 	case Unpromised:
-		return r.Text
+		return r.Text + r.notBefore("; ")
 	default:
 		if r.Behind != nil {
 			return "waits behind job " + name(r.Behind)
 		}
 		return "waits"
 	}
+}
+
+// notBefore returns the job's earliest start as text, behind what comes before it; "" if the job may
+// start.
+func (r Reason) notBefore(before string) string {
+	if r.NotBefore == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%smay not start before %d", before, r.NotBefore)
 }
 
 // DescribePlacement formats a placement as a list of slot×chunks, or as the name of the bundle that

@@ -185,6 +185,11 @@ func TestWhyAJobMayNotStartYet(t *testing.T) {
 	require.Equal(t, "waits", text(h, 1))
 
 	h = newHost(t, newState(t, cpus(1)), "conservative", "fcfs")
+	h.SetPlanning(backfill.Planning{Depth: 1, Reorder: true})
+	decide(t, h, 0, submitted(job(0, 0, 10, 1), after(50, job(1, 0, 10, 1)))...)
+	require.Equal(t, "no promise yet: next in the plan's order, which reaches 1; may not start before 50", text(h, 1))
+
+	h = newHost(t, newState(t, cpus(1)), "conservative", "fcfs")
 	decide(t, h, 0, jobs...)
 	require.Equal(t, "reserved, expected start 50 on a×1, guaranteed by 50; may not start before 50", text(h, 1))
 }

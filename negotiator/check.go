@@ -75,7 +75,7 @@ func (n *Negotiator) checkReports(d *Delta) error {
 		{"failed to start", d.StartFailed, true, true},
 	} {
 		for _, id := range report.ids {
-			if err := n.markReported(id); err != nil && !(report.back && back.Add(id) && edited(id)) {
+			if err := n.markReported(id); err != nil && (!report.back || !back.Add(id) || !edited(id)) {
 				return err
 			}
 			if !n.State().IsRunning(id) && (report.running || n.jobs.get(id) == nil) {

@@ -35,6 +35,9 @@ func drawPool(t *rapid.T) pool {
 			Nodes: rapid.IntRange(1, 3).Draw(t, "nodes"), Estimate: estimate,
 			Request: backfill.Vector{int64(rapid.IntRange(1, 3).Draw(t, "width"))},
 		})
+		if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+			p.jobs[id].Release = submit + backfill.Time(rapid.IntRange(0, 40).Draw(t, "release"))
+		}
 		p.runs = append(p.runs, backfill.Time(rapid.IntRange(1, int(estimate)).Draw(t, "run")))
 	}
 	return p

@@ -9,6 +9,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 )
 
+// TestAnEarliestStartIsPlayed: a job starts when it may, even if nothing else happens then.
+func TestAnEarliestStartIsPlayed(t *testing.T) {
+	p, r := one(10, 5, 5), rules(t, "easy", "fcfs")
+	p.jobs[1].Release = 30
+	from := ahead.Start{State: begun(t, p, r), End: p.end}
+	require.Equal(t, map[backfill.JobID]backfill.Time{1: 30, 2: 10}, starts(t, r, from, ahead.Bounds{}))
+}
+
 // TestLater: what is to happen to slots at later instants happens then, together with what ends.
 func TestLater(t *testing.T) {
 	p, r := one(10, 5, 5), rules(t, "easy", "fcfs")

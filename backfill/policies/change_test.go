@@ -150,6 +150,9 @@ func newSwapped(t *rapid.T) *swapped {
 	if rapid.Bool().Draw(t, "partitioned") {
 		seed |= conformance.Partitioned
 	}
+	if rapid.Bool().Draw(t, "deferred") {
+		seed |= conformance.Deferred
+	}
 	d := conformance.NewDriver(seed)
 	d.Calm = true
 	return &swapped{t, d, nil}

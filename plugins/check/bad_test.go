@@ -89,6 +89,15 @@ func bad() []backfill.PolicySpec {
 			}
 			return true
 		}),
+		before(easy.Spec(), "impatient", func(c *backfill.Cycle) bool {
+			scan.Begin(c)
+			for j := range c.Waiting() {
+				if at, fits := c.State().Profile().Place(c.State().Request(j), c.Now()); fits {
+					c.Start(j, at)
+				}
+			}
+			return true
+		}),
 		promises("undue", func(c *backfill.Cycle) { place(c, true) }),
 		promises("unpromised", func(c *backfill.Cycle) { place(c, false); startDue(c) }),
 		promises("unplaced", func(c *backfill.Cycle) { scan.Begin(c) }),

@@ -114,6 +114,7 @@ func TestEachMistakeIsFoundByTheCheckMeantForIt(t *testing.T) {
 		{own("replans"), "conformance", check.Failed, "was promised to start at", ""},
 		{own("refuses"), "options", check.Failed, "refuses its own defaults: no", ""},
 		{own("untaken"), "conformance", check.Failed, "events of the round have not been taken", "scan.Begin"},
+		{own("impatient"), "conformance", check.Failed, "it may not start before", "Cycle.Queue"},
 		{own("undue"), "conformance", check.Failed, "was not started", "Cycle.Due"},
 		{own("unplaced"), "conformance", check.Failed, "left without a reservation", "Displaced"},
 		{own("unpromised"), "conformance", check.Failed, "was given no guarantee", "Cycle.Guarantee"},

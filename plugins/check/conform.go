@@ -80,6 +80,11 @@ var remedies = []struct{ refused, do string }{
 	},
 	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it enters the plan"},
 	{
+		"it may not start before",
+		"start only jobs of Cycle.Queue, which leaves out those whose earliest start (Job.Release) is still to come",
+	},
+	{", its earliest", "plan jobs where Cycle.Earliest says, which heeds their earliest start (Job.Release)"},
+	{
 		"does not know what is in the pool",
 		"rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol " +
 			"and name it in the description's features",

@@ -131,11 +131,12 @@ func TestAnOlderPluginIsNotToldWhatItDoesNotKnow(t *testing.T) {
 // it is asked again. A newer plugin decides all rounds. Neither starts the job too early.
 func TestAnOlderPluginIsNotAskedOfJobsThatMayNotStartYet(t *testing.T) {
 	for _, knows := range []bool{false, true} {
-		var service policyv1.PolicyServiceServer = sdk.NewServer(named(t, "easy"), hclog.NewNullLogger())
-		if !knows {
-			service = older{service}
+		server := sdk.NewServer(named(t, "easy"), hclog.NewNullLogger())
+		remote := inProcess(t, Options{}, older{server})
+		if knows {
+			remote = inProcess(t, Options{}, server)
 		}
-		host := newHost(t, "fcfs", inProcess(t, Options{}, service))
+		host := newHost(t, "fcfs", remote)
 		decide := func(r backfill.Round, decider string, starts ...backfill.JobID) {
 			t.Helper()
 			d, err := host.Decide(t.Context(), r)
