@@ -34,8 +34,9 @@
 //     [claims.State.See] (claims/state.go) has the [track.Belief] take the snapshot in and find its
 //     jobs (track/belief.go).
 //  4. The state judges which starts have failed already (claims/early.go), and chooses the slots
-//     that get no jobs for a while, since starts failed there (claims/suspects.go). The result is a
-//     [track.Dispatched].
+//     that get no jobs for a while, since starts failed there (claims/suspects.go), and the jobs
+//     that wait for a while, since their schedds did not start them (claims/refused.go). The result
+//     is a [track.Dispatched].
 //  5. [track.Belief.Diff] (track/diff.go) compares slots (track/slots.go) and jobs (track/jobs.go),
 //     charges the accountant, admits new jobs to the plan (track/admission.go), follows the claims
 //     that are lent (track/leases.go, track/holders.go), and compares the claims that belong to no

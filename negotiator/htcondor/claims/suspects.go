@@ -118,19 +118,24 @@ func (c *State) blameSlots() {
 		}
 	}
 	for _, f := range failed {
-		if isIgnored(f) && c.isJobs(f) {
-			c.absolve(f)
-			c.pauseKind(f)
-			continue
-		}
-		closed := false
-		for _, slot := range c.culprits(f) {
-			closed = c.blame(slot, f, enough) || closed
-		}
-		if isIgnored(f) && !closed {
-			c.refused.byKind[f.job.Group.Spec.Text].slots = true
-			c.pauseKind(f)
-		}
+		c.blameFor(f, enough)
+	}
+}
+
+// blameFor holds a failed start against its slots or its job.
+func (c *State) blameFor(f *flight, enough map[string]bool) {
+	if isIgnored(f) && c.isJobs(f) {
+		c.absolve(f)
+		c.pauseKind(f)
+		return
+	}
+	closed := false
+	for _, slot := range c.culprits(f) {
+		closed = c.blame(slot, f, enough) || closed
+	}
+	if isIgnored(f) && !closed {
+		c.refused.byKind[f.job.Group.Spec.Text].slots = true
+		c.pauseKind(f)
 	}
 }
 

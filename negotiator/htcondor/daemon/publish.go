@@ -233,7 +233,7 @@ func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) 
 			j = d.unforeseen(job, id, plan)
 		}
 		ad := d.describeFit(j, id, plan.Now)
-		describePauses(ad, j.Schedd, pool.Last().Paused)
+		describePauses(ad, j, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
 	return ads
@@ -265,12 +265,13 @@ type Paused struct {
 	FailedStarts int64  `json:"failed_starts"`
 }
 
-// describePauses adds to an ad how many slots are left out for jobs of a schedd, and the first of
+// describePauses adds to an ad how many slots are left out for a job, and the first of
 // them. Times are numbers, so that readers can show them in their own time zone.
-func describePauses(ad *classad.ClassAd, schedd string, paused []claims.Pause) {
+func describePauses(ad *classad.ClassAd, j JobForecast, paused []claims.Pause) {
 	n := 0
 	for _, p := range paused {
-		if p.Schedd != "" && p.Schedd != schedd {
+		user, _, _ := strings.Cut(p.User, "@")
+		if p.Schedd != "" && p.Schedd != j.Schedd || user != "" && user != j.Owner {
 			continue
 		}
 		if n++; n <= mostLines {

@@ -81,15 +81,6 @@ func (s *Schedd) SetGroups(groups ...*classad.ClassAd) {
 	s.groups = groups
 }
 
-// SetUsers sets what the schedd has written down of users and projects, given as lines.
-func (s *Schedd) SetUsers(users ...string) {
-	s.t.Helper()
-	ads := s.parse(users)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users = ads
-}
-
 // SetTime sets the schedd's clock, as a Unix time. The clock stands still.
 func (s *Schedd) SetTime(unix int64) {
 	s.mu.Lock()
@@ -219,30 +210,6 @@ func (s *Schedd) query(_ context.Context, call *security.Call) error {
 	last.SetInt("Owner", 0)
 	last.SetInt("ErrorCode", 0)
 	last.SetInt("ServerTime", now)
-	call.PutAd(last)
-	return call.Send()
-}
-
-// records answers a question for what is written down of users and projects.
-func (s *Schedd) records(_ context.Context, call *security.Call) error {
-	q, err := server.ReadQuery(call)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	ads := slices.Clone(s.users)
-	s.mu.Unlock()
-	for _, ad := range ads {
-		if !q.Wants(ad) {
-			continue
-		}
-		call.PutAd(q.Project(ad))
-		if err = call.Send(); err != nil {
-			return err
-		}
-	}
-	last := classad.New()
-	last.SetString("MyType", "Summary")
 	call.PutAd(last)
 	return call.Send()
 }

@@ -99,8 +99,8 @@ var (
 // readRecords asks a schedd how many jobs it runs at once of single users and projects.
 func readRecords(ctx context.Context, q question) (all []record, err error) {
 	err = q.schedd.Users(ctx, knownRecords, ofRecords, func(lines cedar.Lines) error {
-		ad, err := lines.Ad()
-		if err != nil {
+		ad, wrong := lines.Ad()
+		if wrong != nil {
 			return nil //nolint:nilerr // one strange record is no reason to ignore the others
 		}
 		kind, _ := ad.Text("MyType")

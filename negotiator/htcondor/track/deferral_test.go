@@ -113,8 +113,10 @@ func TestCoolingDown(t *testing.T) {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
 			{after: 1, do: func(p *pool) { p.job(1, cooling(100)) }, want: "changed #1 from 101"},
 			{after: 1, do: func(p *pool) { p.job(1, cooling(-100)) }, want: "changed #1"},
-			{after: 1, do: func(p *pool) { p.job(1, cooling(24*3600)) },
-				want: "removed #1, unplanned 1.0 cools down until 2023-11-15 22:13:20 UTC (JobCoolDownExpiration)"},
+			{
+				after: 1, do: func(p *pool) { p.job(1, cooling(24*3600)) },
+				want: "removed #1, unplanned 1.0 cools down until 2023-11-15 22:13:20 UTC (JobCoolDownExpiration)",
+			},
 		},
 		"it ran and comes back": {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
