@@ -84,12 +84,19 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
 		ad.Set("Requirements", e)
 	}
+	s.Data, _ = ad.Bool("IsDataSlot")
+	dynamic = dynamic || s.Data // no job is planned there
 	s.Host, s.Dynamic, s.Static = s.Name, dynamic, !partitionable && !dynamic
 	if dynamic {
 		s.Host = Parent(s.Name)
 	}
+	if s.Data && o.slots[s.Host] == nil { // data1_1 was cut from slot1
+		s.Host = "slot" + strings.TrimPrefix(s.Host, "data")
+	}
 	wasClaimed, ran, since := s.Claimed, s.Runs, s.ClaimedSince
 	s.Claimed = !partitionable && (state == "Claimed" || state == "Preempting")
+	activity, _ := ad.Text("Activity")
+	s.Cleaning = s.Claimed && activity == "Cleaning"
 	s.readClaim(ad)
 	if s.Claimed && o.slots[s.Host] != nil && (!wasClaimed || ran != s.Runs || since != s.ClaimedSince) {
 		host := o.edit(s.Host)
