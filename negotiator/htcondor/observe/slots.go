@@ -136,20 +136,6 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	return grew, o.makeAd(s, ad, open)
 }
 
-// fillKind notes what kind of slot an ad is of, and which slot it was cut from.
-func (o *Observer) fillKind(s *Slot, ad *classad.ClassAd, partitionable bool) {
-	s.Data, _ = ad.Bool("IsDataSlot")
-	s.Dynamic, _ = ad.Bool("DynamicSlot")
-	s.Dynamic = s.Dynamic || s.Data // no job is planned there
-	s.Host, s.Static = s.Name, !partitionable && !s.Dynamic
-	if s.Dynamic {
-		s.Host = Parent(s.Name)
-	}
-	if s.Data && o.slots[s.Host] == nil { // data1_1 was cut from slot1
-		s.Host = "slot" + strings.TrimPrefix(s.Host, "data")
-	}
-}
-
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can be
 // planned with.
@@ -302,6 +288,20 @@ func (s *Slot) Refuses() bool {
 	}
 	e, given := s.Ad.Ad.Lookup("Requirements")
 	return given && strings.EqualFold(e.String(), "false")
+}
+
+// fillKind notes what kind of slot an ad is of, and which slot it was cut from.
+func (o *Observer) fillKind(s *Slot, ad *classad.ClassAd, partitionable bool) {
+	s.Data, _ = ad.Bool("IsDataSlot")
+	s.Dynamic, _ = ad.Bool("DynamicSlot")
+	s.Dynamic = s.Dynamic || s.Data // no job is planned there
+	s.Host, s.Static = s.Name, !partitionable && !s.Dynamic
+	if s.Dynamic {
+		s.Host = Parent(s.Name)
+	}
+	if s.Data && o.slots[s.Host] == nil { // data1_1 was cut from slot1
+		s.Host = "slot" + strings.TrimPrefix(s.Host, "data")
+	}
 }
 
 // Parent returns the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.
