@@ -78,16 +78,12 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
 // for.
 func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
-	dynamic, _ := ad.Bool("DynamicSlot")
 	partitionable, _ := ad.Bool("PartitionableSlot")
 	state, _ := ad.Text("State")
 	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
 		ad.Set("Requirements", e)
 	}
-	s.Host, s.Dynamic, s.Static = s.Name, dynamic, !partitionable && !dynamic
-	if dynamic {
-		s.Host = Parent(s.Name)
-	}
+	o.fillKind(s, ad, partitionable)
 	wasClaimed, ran, since := s.Claimed, s.Runs, s.ClaimedSince
 	s.Claimed = !partitionable && (state == "Claimed" || state == "Preempting")
 	s.readClaim(ad)
@@ -105,7 +101,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	s.sequence, s.made = version(ad)
 	s.Parts = readParts(ad)
 	s.Free = Amounts(ad, o.s.Schema.Resources)
-	if dynamic {
+	if s.Dynamic {
 		s.Ad = nil
 		return false, nil
 	}
@@ -270,6 +266,8 @@ func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
 // readClaim notes which job and user have the slot, and since when.
 func (s *Slot) readClaim(ad *classad.ClassAd) {
 	s.Runs, s.Claimer = JobKey{}, ""
+	activity, _ := ad.Text("Activity")
+	s.Cleaning = s.Claimed && activity == "Cleaning"
 	if !s.Claimed {
 		return
 	}
@@ -316,6 +314,20 @@ func (s *Slot) Refuses() bool {
 	}
 	e, given := s.Ad.Ad.Lookup("Requirements")
 	return given && strings.EqualFold(e.String(), "false")
+}
+
+// fillKind notes what kind of slot an ad is of, and which slot it was cut from.
+func (o *Observer) fillKind(s *Slot, ad *classad.ClassAd, partitionable bool) {
+	s.Data, _ = ad.Bool("IsDataSlot")
+	s.Dynamic, _ = ad.Bool("DynamicSlot")
+	s.Dynamic = s.Dynamic || s.Data // no job is planned there
+	s.Host, s.Static = s.Name, !partitionable && !s.Dynamic
+	if s.Dynamic {
+		s.Host = Parent(s.Name)
+	}
+	if s.Data && o.slots[s.Host] == nil { // data1_1 was cut from slot1
+		s.Host = "slot" + strings.TrimPrefix(s.Host, "data")
+	}
 }
 
 // Parent returns the name of the slot that a dynamic one was cut from: slot1@host for slot1_3@host.

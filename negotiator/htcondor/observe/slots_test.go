@@ -161,3 +161,38 @@ func TestSlotsThatEndSoon(t *testing.T) {
 		require.True(t, open(0), more)
 	}
 }
+
+// TestDataSlots checks that a slot on which a schedd keeps files is a part of the slot that it was cut
+// from, and that nothing is planned there.
+func TestDataSlots(t *testing.T) {
+	t.Parallel()
+	o := quiet()
+	for _, ad := range []string{
+		partitionable("ChildName = {\"slot1_2@n\", \"data1_1@n\"}\n"),
+		strings.Replace(part("IsDataSlot = true\n"), "slot1_1@n", "data1_1@n", 1),
+		strings.NewReplacer("slot1_1@n", "data1_3@n", "DynamicSlot = true\n", "").Replace(part("IsDataSlot = true\n")),
+	} {
+		_, err := o.readSlot(cedar.Lines(ad), 1)
+		require.NoError(t, err)
+	}
+	require.True(t, o.slots["slot1@n"].Parts["data1_1@n"])
+	for _, name := range []string{"data1_1@n", "data1_3@n"} {
+		data := o.slots[name]
+		require.True(t, data.Data && data.Dynamic && data.Claimed)
+		require.Nil(t, data.Ad, "no job is planned there")
+		require.Equal(t, "slot1@n", data.Host)
+	}
+	require.False(t, o.slots["slot1@n"].Data)
+}
+
+// TestCleaning checks that a slot whose job has ended is told from one whose job runs.
+func TestCleaning(t *testing.T) {
+	t.Parallel()
+	for activity, cleaning := range map[string]bool{"Busy": false, "Cleaning": true, "Idle": false} {
+		o := quiet()
+		_, err := o.readSlot(cedar.Lines(part("Activity = \""+activity+"\"\n")), 1)
+		require.NoError(t, err)
+		require.True(t, o.slots["slot1_1@n"].Claimed)
+		require.Equal(t, cleaning, o.slots["slot1_1@n"].Cleaning, activity)
+	}
+}

@@ -58,6 +58,10 @@ type Slot struct {
 	Free    backfill.Vector
 	Claimed bool
 	Static  bool
+	// Cleaning says that the job of a claimed slot has ended and its starter is about to (from 25.11
+	// on): the slot will be free within moments. Data says that a schedd keeps files on the slot that
+	// its jobs have in common, and that no job runs there (from 25.11 on).
+	Cleaning, Data bool
 	// Runs is the job on a claimed slot; the zero key if the slot names none. Claimer is the user,
 	// and ClaimedSince when the claim or its job began, by the startd's clock.
 	Runs         JobKey

@@ -143,7 +143,7 @@ func (w *wanted) strip(ad *classad.ClassAd) map[string]*classad.Expr {
 // change while a job waits and runs.
 var (
 	slotState = set("State", "Activity", "JobId", "GlobalJobId", "RemoteUser", "RemoteOwner", "AccountingGroup",
-		"JobStart", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
+		"JobStart", "IsDataSlot", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",

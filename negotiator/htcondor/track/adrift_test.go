@@ -32,8 +32,10 @@ func (p *pool) lists(name string, parts ...string) {
 	})
 }
 
-const restarted = ", whose startd has restarted since, and waits until its schedd gives that run up"
-const freeAgain = ", which is free again, and waits until its schedd gives that run up"
+const (
+	restarted = ", whose startd has restarted since, and waits until its schedd gives that run up"
+	freeAgain = ", which is free again, and waits until its schedd gives that run up"
+)
 
 // TestAdrift says what is reported of jobs that their schedds call running after their slots have lost
 // them.
@@ -70,7 +72,8 @@ func TestAdrift(t *testing.T) {
 				p.restarts("a")
 				p.runs(1, "a")
 			}, want: "arrived #1"},
-			{after: 1}, {after: 60, want: proven},
+			{after: 1},
+			{after: 60, want: proven},
 		},
 		"the startd has restarted, and the schedd does not answer": runsOnA(
 			step{after: 60, do: func(p *pool) {

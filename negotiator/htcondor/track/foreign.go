@@ -23,7 +23,8 @@ const (
 	foreignJobAfter   = 10 * time.Second
 	foreignIdleAfter  = 30 * time.Second
 	foreignEndedAfter = time.Minute // where the claim's job is known to have ended
-	idleEstimate      = 10 * 60     // seconds that an idle claim is taken to last
+	idleEstimate      = 10 * 60     // seconds that an idle claim, or one for data, is taken to last
+	cleaningEstimate  = 60          // and one whose job has ended, from now on
 )
 
 // claimsDiffer reports claims that belong to no known job, and which of those reported before have
@@ -76,6 +77,8 @@ func (c *comparison) foreignAfter(o *observe.Slot, flying bool) time.Duration {
 	switch {
 	case !c.b.begun:
 		return 0
+	case o.Cleaning:
+		return foreignEndedAfter
 	case !c.b.ended[o.Runs].IsZero():
 		return foreignEndedAfter
 	case o.Runs != observe.JobKey{}:
@@ -100,8 +103,8 @@ func (b *Belief) known(o *observe.Slot) bool {
 }
 
 // foreign makes a job that stands in the plan for a claim of no known job. How long the claim will
-// last is a guess: ten minutes if it is idle, else the default estimate. It stays in the plan for
-// as long as it is there.
+// last is a guess: a minute if its job has ended, ten minutes if it is idle or keeps data, else the
+// default estimate. It stays in the plan for as long as it is there.
 func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	s, host := c.b.slots[o.Name], c.b.Slot(o.Host)
 	s.foreign = c.b.nextID()
@@ -120,15 +123,19 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	name, estimate := "claim of "+o.Name, backfill.Time(0)
 	if o.Runs != (observe.JobKey{}) {
 		name = o.Runs.Name(true)
-	} else {
+	}
+	if o.Data || o.Runs == (observe.JobKey{}) {
 		estimate = idleEstimate
 	}
-	if ad.Eval("RequestCpus", nil).String() == "0" {
+	if ad.Eval("RequestCpus", nil).String() == "0" && !o.Data {
 		ad.SetInt("RequestCpus", 1)
 	}
 	began := o.ClaimedSince
 	if began <= 0 || began > c.b.now.Now {
 		began = c.b.now.Now
+	}
+	if o.Cleaning {
+		estimate, began = cleaningEstimate, c.b.now.Now
 	}
 	c.b.log.Info("a claim of another is planned around; when it ends is a guess",
 		"slot", o.Name, "of", o.Claimer, "as", name)

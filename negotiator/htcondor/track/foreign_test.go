@@ -1,7 +1,9 @@
 package track
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -207,6 +209,70 @@ func TestForeignJobs(t *testing.T) {
 			require.Equal(t, backfill.QueuePosition{Queue: slot}, found.Job.Position)
 			require.Equal(t, negotiator.Placement{{Slot: p.slots["slot1@a"].Ad, Count: 1}}, found.Placement)
 			require.Equal(t, 1, p.belief.View().Foreign)
+		})
+	}
+}
+
+// TestClaimsThatEndSoon says for how long a claim is planned around whose job has ended, or which keeps
+// data: not for a day, as that of an unknown job may be.
+func TestClaimsThatEndSoon(t *testing.T) {
+	cleans := func(p *pool) { p.slot(part, func(s *observe.Slot) { s.Changed, s.Cleaning = p.now, true }) }
+	data := func(p *pool) {
+		p.slot(part, func(s *observe.Slot) { s.Data, s.Free = true, backfill.Vector{0, 128, 0} })
+	}
+	gone := func(p *pool) { p.miss(part) }
+	for name, c := range map[string]struct {
+		steps    []step
+		estimate backfill.Time // that it begins with
+		cpus     int64
+	}{
+		"of a job that has ended, for long": {runsOnA(
+			step{do: cut(key(1))},
+			step{after: 60, do: func(p *pool) {
+				p.leaves(1)
+				cleans(p)
+			}, want: "completed #1 ran 60, proven a×1 for s"},
+			step{after: 1, do: cleans},
+			step{after: 59, do: cleans},
+			step{after: 1, do: cleans, want: "found 1.0@s=#2 on a×1 since 126"},
+		), cleaningEstimate, 2},
+		"of an unknown job that has ended": {[]step{
+			{do: cut(stranger)},
+			{after: 1, do: cleans},
+			{after: 50, do: cleans},
+			{after: 9, do: cleans, want: "found 7.0@other=#1 on a×1 since 60"},
+		}, cleaningEstimate, 2},
+		"data of an unknown job": {[]step{
+			{do: func(p *pool) {
+				cut(stranger)(p)
+				data(p)
+			}},
+			{after: 10, want: "found 7.0@other=#1 on a×1 since 0"},
+		}, idleEstimate, 0},
+		"data of no job": {[]step{
+			{do: func(p *pool) {
+				cut(observe.JobKey{})(p)
+				data(p)
+			}},
+			{after: 30, want: "found claim of " + part + "=#1 on a×1 since 0"},
+		}, idleEstimate, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := begun(t)
+			last := len(c.steps) - 1
+			p.follow(c.steps[:last])
+			p.now = p.now.Add(time.Duration(c.steps[last].after) * time.Second)
+			if c.steps[last].do != nil {
+				c.steps[last].do(p)
+			}
+			p.belief.See(p.snapshot())
+			out := p.belief.Diff(p.dispatched)
+			require.Equal(t, c.steps[last].want, text(out, p.belief))
+			claim := out.Delta.Found[0].Job
+			require.Equal(t, c.estimate, claim.Estimate)
+			cpus, _ := claim.Ad.Int("RequestCpus")
+			require.Equal(t, c.cpus, cpus)
+			p.then(step{after: 1, do: gone, want: fmt.Sprintf("completed #%d", claim.ID)})
 		})
 	}
 }
