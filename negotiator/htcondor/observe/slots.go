@@ -137,13 +137,26 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
-	s.Asleep = nil
+	s.Asleep, s.Overlapping, s.Overlaps = nil, nil, overlaps(ad)
 	if asleep(ad) {
-		if s.Asleep, err = o.awake(ad); err != nil {
+		if s.Asleep, err = o.opened(ad); err != nil {
 			return grew, err
 		}
+	} else if s.Overlaps && open {
+		if s.Overlapping, err = o.opened(ad); err != nil {
+			return grew, err
+		}
+		ad.SetString(negotiator.WhyClosed, Overlaps)
+		open = false
 	}
 	return grew, o.makeAd(s, ad, open)
+}
+
+// overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its jobs
+// use what these leave idle, and its startd ends them when these need it.
+func overlaps(ad *classad.ClassAd) bool {
+	overlaps, _ := ad.Bool("BackfillSlot")
+	return overlaps
 }
 
 // asleep tells whether a slot's machine sleeps: the collector keeps its last ad, for whoever wakes
@@ -153,16 +166,20 @@ func asleep(ad *classad.ClassAd) bool {
 	return offline
 }
 
-// awake returns the slot of a machine that sleeps as it will be once it is awake.
-func (o *Observer) awake(ad *classad.ClassAd) (*negotiator.Slot, error) {
+// opened returns the slot of an ad as it is when it takes jobs.
+func (o *Observer) opened(ad *classad.ClassAd) (*negotiator.Slot, error) {
 	ad = ad.Clone()
 	ad.Delete(negotiator.WhyClosed)
 	o.slotAttributes.strip(ad)
 	return o.s.Schema.SlotFromAd(ad)
 }
 
-// Sleeps is why a slot takes no jobs whose machine sleeps.
-const Sleeps = "asleep"
+// Why slots take no jobs of the plan: their machine sleeps, or their resources are those of other
+// slots.
+const (
+	Sleeps   = "asleep"
+	Overlaps = "for what other slots leave idle"
+)
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can be
@@ -326,11 +343,11 @@ func (o *Observer) noteMissing(l *look) {
 	newest := map[string]int64{}
 	for name, s := range o.slots {
 		if o.read[name].look == l.Number {
-			newest[s.startd()] = max(newest[s.startd()], s.started)
+			newest[s.Startd()] = max(newest[s.Startd()], s.started)
 		}
 	}
 	for name, s := range o.slots {
-		outlived := s.started != 0 && s.started < newest[s.startd()]
+		outlived := s.started != 0 && s.started < newest[s.Startd()]
 		if outlived == s.Outlived.IsZero() {
 			if s = o.edit(name); outlived {
 				s.Outlived = l.Began
