@@ -137,19 +137,25 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
+	if open, err = o.setAside(s, ad, open); err != nil {
+		return grew, err
+	}
+	return grew, o.makeAd(s, ad, open)
+}
+
+// setAside keeps a slot that is no part of the plan as it is when it takes jobs. It tells whether the
+// slot of the plan takes any.
+func (o *Observer) setAside(s *Slot, ad *classad.ClassAd, open bool) (still bool, err error) {
 	s.Asleep, s.Overlapping, s.Overlaps = nil, nil, overlaps(ad)
-	if asleep(ad) {
-		if s.Asleep, err = o.opened(ad); err != nil {
-			return grew, err
-		}
-	} else if s.Overlaps && open {
-		if s.Overlapping, err = o.opened(ad); err != nil {
-			return grew, err
-		}
+	switch {
+	case asleep(ad):
+		s.Asleep, err = o.opened(ad)
+	case s.Overlaps && open:
+		s.Overlapping, err = o.opened(ad)
 		ad.SetString(negotiator.WhyClosed, Overlaps)
 		open = false
 	}
-	return grew, o.makeAd(s, ad, open)
+	return open, err
 }
 
 // overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its jobs
