@@ -24,7 +24,7 @@
 //	cycle.go       one cycle: phases 2 to 6
 //	checkpoint.go  the state from which a new negotiator continues
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
-//	rouse.go       which jobs want slots of machines that sleep
+//	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs

@@ -15,7 +15,7 @@ import (
 type Facts struct {
 	Began time.Time
 	Took  time.Duration
-	// LookCPU is the processor time of the process during the look, RestCPU while it was compared.
+	// LookCPU is the processor time of the look, and RestCPU of comparing it with what was known.
 	LookCPU, RestCPU           time.Duration
 	Slots, Schedds, Submitters int
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it, see Why.
@@ -28,6 +28,8 @@ type Facts struct {
 	Paused []claims.Pause
 	// Asleep are the slots of machines that sleep, as they will be once these are awake, by name.
 	Asleep []*negotiator.Slot
+	// Overlapping are the slots whose resources are those of their machines' other slots.
+	Overlapping []negotiator.Overlapping
 	// Matched and Unstarted count jobs since the start, see [claims.Counts], and Rejected the reasons
 	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
@@ -97,6 +99,6 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Deaf: counts.Deaf, Asleep: p.belief.Asleep(), LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
+		Deaf: counts.Deaf, Asleep: p.belief.Asleep(), Overlapping: p.belief.Overlapping(), LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

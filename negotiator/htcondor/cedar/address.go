@@ -164,19 +164,19 @@ func (a Address) V1() string {
 			places = append(places, place{protocol(host), host, port})
 		}
 	}
-	more := ""
+	var more strings.Builder
 	for _, named := range []struct{ name, text string }{{"alias", a.Alias}, {"spid", a.Sock}} {
 		if named.text != "" {
-			more += fmt.Sprintf(" %s=%s;", named.name, string(ast.AppendString(nil, named.text, ast.Canonical)))
+			fmt.Fprintf(&more, " %s=%s;", named.name, ast.AppendString(nil, named.text, ast.Canonical))
 		}
 	}
 	if a.NoUDP {
-		more += " noUDP=true;"
+		more.WriteString(" noUDP=true;")
 	}
 	ads := make([]string, len(places))
 	for i, at := range places {
 		host := string(ast.AppendString(nil, at.host, ast.Canonical))
-		ads[i] = fmt.Sprintf("[ p=%q; a=%s; port=%s; n=\"Internet\";%s ]", at.protocol, host, at.port, more)
+		ads[i] = fmt.Sprintf("[ p=%q; a=%s; port=%s; n=\"Internet\";%s ]", at.protocol, host, at.port, more.String())
 	}
 	return "{" + strings.Join(ads, ", ") + "}"
 }

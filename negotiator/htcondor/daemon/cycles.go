@@ -54,8 +54,16 @@ func (c *cycles) run(hard context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err = c.step(hard, delta); err != nil {
-			return err
+		for {
+			if err = c.step(hard, delta); err != nil {
+				return err
+			}
+			if delta, err = c.fill(hard); err != nil {
+				return err
+			}
+			if len(delta.Found) == 0 {
+				break
+			}
 		}
 	}
 }
@@ -160,26 +168,6 @@ func (c *cycles) act(ctx context.Context, matches []negotiator.Match) error {
 		c.d.log.Error("matches could not be handed over", "error", err)
 		return nil
 	}
-	return err
-}
-
-// rouse has machines woken for the jobs that wait although they could start there. A plan has no
-// place for a job on a machine that sleeps, and promises nothing that rests on one.
-func (c *cycles) rouse(ctx context.Context, r *decided) error {
-	asleep := c.pool.Last().Asleep
-	if len(asleep) == 0 {
-		return nil
-	}
-	before := time.Now()
-	var held []backfill.JobID
-	for _, j := range r.plan.Jobs {
-		if j.Held != "" && j.Unknown == "" {
-			held = append(held, j.Job.ID)
-		}
-	}
-	r.roused = c.d.n.Rouse(asleep, held)
-	err := c.pool.Rouse(ctx, r.roused)
-	c.now.Act += time.Since(before)
 	return err
 }
 

@@ -54,6 +54,7 @@ type world struct {
 	deaf    bool     // the collector answers no queries for slots
 	lost    []track.Broken
 	asleep  []*negotiator.Slot
+	overlap []negotiator.Overlapping
 	roused  []negotiator.Match
 	// unplanned does not change.
 	unplanned []track.Unplanned
@@ -191,7 +192,7 @@ func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return htcondor.Facts{
-		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3, Asleep: w.asleep,
+		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3, Asleep: w.asleep, Overlapping: w.overlap,
 		Paused: []claims.Pause{
 			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
 		},

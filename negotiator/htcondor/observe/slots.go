@@ -133,13 +133,32 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	t.refers = append(o.slotReferences(ad), needs...)
 	grew = o.slotRefers(t)
-	s.Asleep = nil
-	if asleep(ad) {
-		if s.Asleep, err = o.awake(ad); err != nil {
-			return grew, err
-		}
+	if open, err = o.setAside(s, ad, open); err != nil {
+		return grew, err
 	}
 	return grew, o.makeAd(s, ad, open)
+}
+
+// setAside keeps a slot that is no part of the plan as it is when it takes jobs. It tells whether the
+// slot of the plan takes any.
+func (o *Observer) setAside(s *Slot, ad *classad.ClassAd, open bool) (still bool, err error) {
+	s.Asleep, s.Overlapping, s.Overlaps = nil, nil, overlaps(ad)
+	switch {
+	case asleep(ad):
+		s.Asleep, err = o.opened(ad)
+	case s.Overlaps && open:
+		s.Overlapping, err = o.opened(ad)
+		ad.SetString(negotiator.WhyClosed, Overlaps)
+		open = false
+	}
+	return open, err
+}
+
+// overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its jobs
+// use what these leave idle, and its startd ends them when these need it.
+func overlaps(ad *classad.ClassAd) bool {
+	overlaps, _ := ad.Bool("BackfillSlot")
+	return overlaps
 }
 
 // asleep tells whether a slot's machine sleeps: the collector keeps its last ad, for whoever wakes
@@ -149,16 +168,20 @@ func asleep(ad *classad.ClassAd) bool {
 	return offline
 }
 
-// awake returns the slot of a machine that sleeps as it will be once it is awake.
-func (o *Observer) awake(ad *classad.ClassAd) (*negotiator.Slot, error) {
+// opened returns the slot of an ad as it is when it takes jobs.
+func (o *Observer) opened(ad *classad.ClassAd) (*negotiator.Slot, error) {
 	ad = ad.Clone()
 	ad.Delete(negotiator.WhyClosed)
 	o.slotAttributes.strip(ad)
 	return o.s.Schema.SlotFromAd(ad)
 }
 
-// Sleeps is why a slot takes no jobs whose machine sleeps.
-const Sleeps = "asleep"
+// Why slots take no jobs of the plan: their machine sleeps, or their resources are those of other
+// slots.
+const (
+	Sleeps   = "asleep"
+	Overlaps = "for what other slots leave idle"
+)
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can be
@@ -347,11 +370,11 @@ func (o *Observer) noteMissing(l *look) {
 	newest := map[string]int64{}
 	for name, s := range o.slots {
 		if o.read[name].look == l.Number {
-			newest[s.startd()] = max(newest[s.startd()], s.started)
+			newest[s.Startd()] = max(newest[s.Startd()], s.started)
 		}
 	}
 	for name, s := range o.slots {
-		outlived := s.started != 0 && s.started < newest[s.startd()]
+		outlived := s.started != 0 && s.started < newest[s.Startd()]
 		if outlived == s.Outlived.IsZero() {
 			if s = o.edit(name); outlived {
 				s.Outlived = l.Began

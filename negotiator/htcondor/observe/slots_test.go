@@ -66,6 +66,35 @@ func TestASlotThatSleeps(t *testing.T) {
 	}
 }
 
+// A slot that overlaps with others takes no jobs of the plan, and is known as it is for those that use
+// what the others leave idle.
+func TestASlotThatOverlaps(t *testing.T) {
+	t.Parallel()
+	for state, open := range map[string]bool{"Unclaimed": true, "Owner": false, "Drained": false} {
+		o := quiet()
+		_, err := o.readSlot(cedar.Lines(strings.Replace(partitionable("BackfillSlot = true\n"), "Unclaimed", state, 1)), 1)
+		require.NoError(t, err)
+		s := o.slots["slot1@n"]
+		require.True(t, s.Overlaps)
+		takes, _ := s.Ad.Ad.Bool("Requirements")
+		require.False(t, takes)
+		require.EqualValues(t, 4, s.Ad.Capacity[0], "for the jobs that run there")
+		require.Equal(t, open, s.Overlapping != nil, state)
+		if open {
+			takes, _ = s.Overlapping.Ad.Bool("Requirements")
+			require.True(t, takes)
+			wanted, _ := s.Overlapping.Ad.Bool("BackfillSlot")
+			require.True(t, wanted, "jobs ask for it")
+			closed, _ := s.Ad.Ad.Text(negotiator.WhyClosed)
+			require.Equal(t, Overlaps, closed)
+		}
+		_, err = o.readSlot(cedar.Lines(partitionable("BackfillSlot = true\nOffline = true\n")), 2)
+		require.NoError(t, err)
+		require.Nil(t, o.slots["slot1@n"].Overlapping)
+	}
+	require.Contains(t, quiet().slotAttributes.projection(), "backfillslot")
+}
+
 // A static slot whose job is being evicted refuses all jobs until that has ended, by its ad. In
 // plans it goes on as it was seen before: it takes the same jobs, or none if it was closed.
 func TestASlotThatVacates(t *testing.T) {

@@ -53,6 +53,11 @@ type Slot struct {
 	// Asleep is what jobs will be matched with once the slot's machine is awake; nil if it does not
 	// sleep. Until then Ad refuses all jobs.
 	Asleep *negotiator.Slot
+	// Overlaps says that the slot's resources are those of its machine's other slots, once more
+	// (BackfillSlot). Ad refuses all jobs then, as the same cpus are planned once; Overlapping is what
+	// jobs are matched with that use what the others leave idle, nil if it takes none now.
+	Overlaps    bool
+	Overlapping *negotiator.Slot
 	// Free is what the slot can give now; for a dynamic slot, what it takes from its parent.
 	// A claimed static slot has nothing to give.
 	Free    backfill.Vector
@@ -91,8 +96,8 @@ type Slot struct {
 	sequence int64         // the number that the startd gave to the ad
 }
 
-// startd returns the part of the slot's name that all slots of one startd share.
-func (s *Slot) startd() string {
+// Startd returns the part of the slot's name that all slots of one startd share.
+func (s *Slot) Startd() string {
 	_, name, _ := strings.Cut(s.Name, "@")
 	return name
 }

@@ -126,6 +126,32 @@ func (b *Belief) Asleep() (slots []*negotiator.Slot) {
 	return slots
 }
 
+// Overlapping returns the slots whose resources are those of their machines' other slots, by name,
+// except those that are left out since starts failed there.
+func (b *Belief) Overlapping() (open []negotiator.Overlapping) {
+	others, overlapping, startds := map[string][]string{}, map[string][]string{}, []string{}
+	for name, o := range b.observed {
+		s := b.slots[name]
+		if s == nil || !s.up || o.Dynamic || !o.Missing.IsZero() {
+			continue
+		}
+		kind := others
+		if o.Overlaps {
+			kind = overlapping
+		}
+		kind[o.Startd()] = append(kind[o.Startd()], name)
+		if o.Overlapping != nil && s.masked == nil {
+			open = append(open, negotiator.Overlapping{Slot: o.Overlapping})
+			startds = append(startds, o.Startd())
+		}
+	}
+	for i, startd := range startds {
+		open[i].Machine, open[i].Primary, open[i].Overlapping = startd, others[startd], overlapping[startd]
+	}
+	slices.SortFunc(open, func(x, y negotiator.Overlapping) int { return strings.Compare(x.Name, y.Name) })
+	return open
+}
+
 // masking returns the slot as it is reported to the negotiator: if it is left out because starts
 // fail there, it takes no jobs, or none of one schedd or of one user.
 func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.Slot {

@@ -180,3 +180,32 @@ func TestWhyASlotIsClosed(t *testing.T) {
 		require.Empty(t, p.look())
 	}
 }
+
+// TestSlotsBesideThePlan lists slots of machines that sleep, and slots that overlap with others, with
+// those of their machine; missing ones are left out.
+func TestSlotsBesideThePlan(t *testing.T) {
+	p := begun(t)
+	overlaps := func(s *observe.Slot) { s.Overlaps, s.Overlapping = true, slotAd(s.Name, "true") }
+	p.slot("slot1@m")
+	p.slot("slot2@m", overlaps)
+	p.slot("slot3@m", overlaps)
+	p.slot("slot4@m", func(s *observe.Slot) { s.Overlaps = true })
+	p.slot("slot1@n", overlaps)
+	p.slot("slot1@o", func(s *observe.Slot) { s.Asleep = slotAd(s.Name, "true") })
+	p.slot("slot1@p", func(s *observe.Slot) { s.Asleep = slotAd(s.Name, "true") })
+	p.look()
+	p.miss("slot1@n")
+	p.miss("slot1@p")
+	p.look()
+	asleep := p.belief.Asleep()
+	require.Len(t, asleep, 1)
+	require.Equal(t, "slot1@o", asleep[0].Name)
+	open := p.belief.Overlapping()
+	require.Len(t, open, 2)
+	for i, name := range []string{"slot2@m", "slot3@m"} {
+		require.Equal(t, name, open[i].Name)
+		require.Equal(t, "m", open[i].Machine)
+		require.Equal(t, []string{"slot1@m"}, open[i].Primary)
+		require.ElementsMatch(t, []string{"slot2@m", "slot3@m", "slot4@m"}, open[i].Overlapping)
+	}
+}
