@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -273,7 +274,7 @@ func TestLocks(t *testing.T) {
 			locked := func(after backfill.Time, ad string) bool {
 				slot, err := classad.ParseOld(ad)
 				require.NoError(t, err)
-				require.NoError(t, slot.SetExpr("Lock", strings.ReplaceAll(l.lock, "time()", fmt.Sprint(int64(now+after)))))
+				require.NoError(t, slot.SetExpr("Lock", strings.ReplaceAll(l.lock, "time()", strconv.FormatInt(int64(now+after), 10))))
 				locked, known := slot.Bool("Lock")
 				require.True(t, known, "an unknown lock is none")
 				return locked

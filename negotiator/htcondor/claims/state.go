@@ -54,7 +54,7 @@ type State struct {
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	held    map[backfill.JobID]bool  // those of them that no slot can run
-	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
+	single  map[string]time.Time     // until when schedds do not fill slots with the jobs of one match
 	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
 	// guarantees says that the plan is of a policy that gives guarantees.
 	guarantees bool
@@ -80,7 +80,7 @@ func New(s Settings, belief *track.Belief) *State {
 		suspects: map[string]map[string]*suspect{}, blamed: map[string]blame{},
 		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
-		single: map[string]bool{}, deaf: map[string]bool{},
+		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
 
