@@ -160,9 +160,11 @@ func lendingFor(t *testing.T, lease time.Duration, policy string, nodes ...*node
 var lenders = map[string]func(t *testing.T, policy string, nodes ...*node) *world{
 	"long leases": lending,
 	"by default": func(t *testing.T, policy string, nodes ...*node) *world {
+		t.Helper()
 		return lendingFor(t, 30*time.Second, policy, nodes...)
 	},
 	"by default, and START knows": func(t *testing.T, policy string, nodes ...*node) *world {
+		t.Helper()
 		w := lending(t, policy, nodes...)
 		lending := Tuning{Hold: poll.Patience, Handover: config.Handover{Lease: 30 * time.Second}}
 		w.settings = func(s *Settings) { s.Tuning = lending }

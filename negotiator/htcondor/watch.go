@@ -21,9 +21,9 @@ type watch struct {
 
 // A watch takes a small part of the collector's time, whatever the size of the pool: after a cycle
 // it rests for as many times as long as the cycle took, and after a question likewise. So cycles
-// that it begins take a tenth of the time, and its questions a twentieth.
+// that it begins take a fifth of the time, and its questions a twentieth.
 const (
-	restAfterCycle    = 9
+	restAfterCycle    = 4
 	restAfterQuestion = 20
 )
 

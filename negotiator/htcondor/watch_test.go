@@ -92,7 +92,7 @@ func TestWatchIsCheap(t *testing.T) {
 	w.now += 10 // the cycle took so long
 	w.pool.cycleEnd = w.pool.now()
 	w.pool.beginWatch()
-	w.now += 89
+	w.now += 39
 	require.False(t, w.pool.freed(t.Context()))
 	require.Equal(t, w.pool.now().Add(time.Second), w.pool.asks, "it did not ask")
 	w.now++

@@ -47,7 +47,7 @@ func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, a
 	for _, f := range flights {
 		l.Jobs, l.Until = append(l.Jobs, f.job.ID), min(l.Until, f.job.Start+place)
 	}
-	l.fills = len(o.Claims) < len(flights) && !c.single[key.Slot]
+	l.fills = len(o.Claims) < len(flights) && !c.Single(key.Slot)
 	window := c.window(beside.like.jobs, len(flights), place, beside.others, l.fills)
 	if longer := window - c.s.StartSlack/2; longer > 0 {
 		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, now+place+longer)
@@ -61,8 +61,7 @@ func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, a
 	case lends(o.Ad):
 		return c.lendByStart(l, ends, flights)
 	}
-	l.fills = l.fills && alone && beside.alone && (!c.guarantees || beside.like.least == beside.like.most)
-	return c.lendByTime(l, ends, beside)
+	return c.lendByTime(l, ends, flights, o, alone, beside)
 }
 
 // lendByStart lends a slot whose START heeds leases, to jobs that end by a time.
@@ -78,16 +77,34 @@ func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *
 // lendByTime lends a slot whose START knows nothing of leases, to jobs that end by a time: until it
 // would be too late for the longest job that its schedd could take. The result is nil if the schedd
 // could take one that should not use it.
-func (c *State) lendByTime(l *lending, ends backfill.Time, beside *company) *lending {
-	takers := beside.whole
+//
+// The schedd fills what is left of the slot with whatever it likes if nobody else waits, and else with
+// as many jobs as were planned there. It may get cores that others free meanwhile. That breaks no
+// guarantee, as there are none, and whoever has a reservation there needs no more than one claim, and
+// is next.
+func (c *State) lendByTime(
+	l *lending, ends backfill.Time, flights []*flight, o *Offer, alone bool, beside *company,
+) *lending {
+	takers, now, spec := beside.whole, backfill.Time(c.now.Unix()), flights[0].job.Spec
 	if partitionable, _ := l.ad.Bool("PartitionableSlot"); partitionable {
 		takers = beside.part
 	}
 	last := min(l.Last-skew, ends-takers.longest)
-	if takers.barred || c.hidden || last <= backfill.Time(c.now.Unix()) || !l.fills && beside.like.jobs == 0 {
+	if takers.barred || c.hidden || last <= now {
 		return nil
 	}
-	l.Last, l.lock = last+skew, lockedAfter(last, l.fills)
+	l.lock = fmt.Sprintf("time() > %d", last)
+	switch inOrder := !c.guarantees || beside.like.least == beside.like.most; {
+	case l.fills && alone && beside.alone && inOrder:
+	case l.fills && !c.guarantees && !beside.wider && c.narrow(l.Slot, spec):
+		l.lock = fmt.Sprintf("PartitionableSlot =?= true && ((Cpus > %d) =!= true || time() > %d) || %s",
+			o.Free[0]-int64(len(flights))*spec.Request[0], now+filling, l.lock)
+	case beside.like.jobs == 0:
+		return nil
+	default:
+		l.fills, l.lock = false, "PartitionableSlot =?= true || "+l.lock
+	}
+	l.Last = last + skew
 	return l
 }
 
@@ -110,15 +127,12 @@ func (c *State) window(like, flights int, place backfill.Time, others, fills boo
 	return window
 }
 
-// lockedAfter returns when a claim is locked to its job, as an expression over the slot's ad that the
-// schedd evaluates whenever it looks for another job: from a time on. If the schedd is not to fill what
-// is left of a slot, that is always locked.
-func lockedAfter(last backfill.Time, fills bool) string {
-	locked := fmt.Sprintf("time() > %d", last)
-	if !fills {
-		locked = "PartitionableSlot =?= true || " + locked
-	}
-	return locked
+// narrow tells whether no reservation on a slot needs more than a job of a Spec.
+func (c *State) narrow(slot string, spec *observe.Spec) bool {
+	return !slices.ContainsFunc(c.planned[slot], func(r reservation) bool {
+		j := c.belief.Job(r.job)
+		return j == nil || !j.FitsIn(spec)
+	})
 }
 
 // undisturbed returns until when a slot can be lent for flights, not beyond the time wanted: until

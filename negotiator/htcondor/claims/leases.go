@@ -12,8 +12,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// riding is how long a schedd has to fill a slot that was lent, until a look sees what it did.
-const riding = 2 * time.Second
+// riding is how long a schedd has to fill a slot that was lent, until a look sees what it did. If it
+// did nothing, it is not expected to for unfilled.
+const (
+	riding   = 2 * time.Second
+	unfilled = 5 * time.Minute
+)
 
 // reservation is a waiting job's place in the plan, on one slot.
 type reservation struct {
@@ -182,7 +186,7 @@ func (c *State) ride(f *flight) {
 
 // stopRiding lets flights have claims of their own that the last look should have seen to run, on
 // slots that were lent. If their schedd has filled nothing there, CLAIM_PARTITIONABLE_LEFTOVERS
-// must be off, and nothing rides there again.
+// must be off, or less was left of the slot than it seemed, and nothing rides there for a while.
 func (c *State) stopRiding() {
 	began := c.belief.Snapshot().Began
 	for _, f := range c.flights {
@@ -190,7 +194,7 @@ func (c *State) stopRiding() {
 			continue
 		}
 		if key := leaseKey(f); c.belief.Lent(key) < 2 {
-			c.single[key.Slot] = true
+			c.single[key.Slot] = c.now.Add(unfilled)
 		}
 		f.rides = time.Time{}
 	}
@@ -198,7 +202,7 @@ func (c *State) stopRiding() {
 
 // Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill
 // it.
-func (c *State) Single(slot string) bool { return c.single[slot] }
+func (c *State) Single(slot string) bool { return c.single[slot].After(c.now) }
 
 // leaseKey names the lease under which a flight's job may start.
 func leaseKey(f *flight) track.LeaseKey {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -206,18 +207,20 @@ func TestLocks(t *testing.T) {
 		reserved        backfill.Time // when the first of those starts, in seconds from now
 		late            time.Duration
 		want            backfill.Time
-		fills           bool
+		fills           string // all: what is left of the slot; planned: with as many as start there
 	}{
-		"nobody else waits":                  {want: 28, fills: true},
+		"nobody else waits":                  {want: 28, fills: "all"},
 		"a claim for each":                   {claims: 2, want: 28},
 		"on a static slot":                   {static: true, claims: 2, want: 28},
-		"with promises":                      {guarantees: true, want: 28, fills: true},
-		"another waits":                      {waits: []waits{bobs}, want: 28},
+		"with promises":                      {guarantees: true, want: 28, fills: "all"},
+		"another waits":                      {waits: []waits{bobs}, want: 28, fills: "planned"},
+		"another waits for a narrow place":   {waits: []waits{bobs}, reserved: 10, want: 28, fills: "planned"},
+		"another waits for a wide place":     {waits: []waits{func(s *observe.Spec) { bobs(s); cpus(2)(s) }}, reserved: 10, want: 28},
 		"a place is planned":                 {guarantees: true, waits: []waits{bobs}, reserved: 10, want: 28},
-		"a shorter job waits":                {waits: []waits{estimate(5)}, want: 28, fills: true},
-		"a longer job waits":                 {waits: []waits{estimate(70)}, want: 18, fills: true},
+		"a shorter job waits":                {waits: []waits{estimate(5)}, want: 28, fills: "all"},
+		"a longer job waits":                 {waits: []waits{estimate(70)}, want: 18, fills: "all"},
 		"a much longer job waits":            {waits: []waits{estimate(90)}},
-		"another's is much longer":           {waits: []waits{func(s *observe.Spec) { bobs(s); s.Estimate = 900 }}, want: 28},
+		"another's is much longer":           {waits: []waits{func(s *observe.Spec) { bobs(s); s.Estimate = 900 }}, want: 28, fills: "planned"},
 		"a wider job waits":                  {waits: []waits{cpus(2)}, want: 28},
 		"a wider job waits for a static one": {static: true, claims: 2, waits: []waits{func(s *observe.Spec) { cpus(2)(s); s.Estimate = 900 }}},
 		"a narrower job waits":               {waits: []waits{cpus(0)}},
@@ -225,7 +228,7 @@ func TestLocks(t *testing.T) {
 		"a job that cannot be planned with":  {waits: []waits{func(s *observe.Spec) { s.Wrong = errors.New("wrong") }}},
 		"a deferred job":                     {edit: func(g *observe.Group) { g.Deferral.Time = 1_700_000_100 }},
 		"jobs that no look shows":            {hidden: true},
-		"it is handed over late":             {late: 10 * time.Second, want: 18, fills: true},
+		"it is handed over late":             {late: 10 * time.Second, want: 18, fills: "all"},
 		"it is handed over very late":        {late: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,24 +266,28 @@ func TestLocks(t *testing.T) {
 				return
 			}
 			require.NotNil(t, l)
-			require.Equal(t, c.fills, l.fills)
+			require.Equal(t, c.fills != "", l.fills)
 			require.Empty(t, l.Served)
 			require.Equal(t, backfill.Time(1_700_000_000+60+60), l.Until, "the plan stays as it is")
 			now := backfill.Time(d.now.Unix())
 			require.Equal(t, now+c.want+skew, l.Last)
-			for after, locked := range map[backfill.Time]bool{0: false, c.want: false, c.want + 1: true} {
-				for _, whole := range []bool{false, true} { // what is left of a partitionable slot, or the claim
-					ad := classad.New()
-					if whole {
-						ad.SetBool("PartitionableSlot", true)
-					}
-					lock := strings.ReplaceAll(l.lock, "time()", fmt.Sprint(int64(now+after)))
-					require.NoError(t, ad.SetExpr("Lock", lock))
-					got, known := ad.Bool("Lock")
-					require.True(t, known)
-					require.Equal(t, locked || whole && !c.fills, got, "%d s later: %s", after, l.lock)
-				}
+			locked := func(after backfill.Time, ad string) bool {
+				slot, err := classad.ParseOld(ad)
+				require.NoError(t, err)
+				require.NoError(t, slot.SetExpr("Lock", strings.ReplaceAll(l.lock, "time()", strconv.FormatInt(int64(now+after), 10))))
+				locked, known := slot.Bool("Lock")
+				require.True(t, known, "an unknown lock is none")
+				return locked
 			}
+			require.False(t, locked(0, "Cpus = 1"))
+			require.False(t, locked(c.want, "Cpus = 1"))
+			require.True(t, locked(c.want+1, "Cpus = 1"))
+			left := "PartitionableSlot = true\n"
+			require.Equal(t, c.fills == "", locked(0, left+"Cpus = 7"), "one of the two has its part")
+			require.Equal(t, c.fills != "all", locked(0, left+"Cpus = 6"), "both have theirs")
+			require.Equal(t, c.fills != "all", locked(0, left))
+			require.Equal(t, c.fills != "all" || c.want < 6, locked(6, left+"Cpus = 7"))
+			require.True(t, locked(c.want+1, left+"Cpus = 7"))
 		})
 	}
 }

@@ -32,6 +32,8 @@ type company struct {
 	// part and whole are who may be started on a claim of one of them, whatever START says: a part of
 	// a partitionable slot, or a whole static slot.
 	part, whole takers
+	// wider says that their schedd has jobs that need more, and start on what is left of a slot.
+	wider bool
 }
 
 // takers are the jobs that a schedd may start on a claim.
@@ -93,7 +95,8 @@ func (c *State) company(q queue, spec *observe.Spec) *company {
 		}
 		takes := takers{c.estimate(s), !borrows(s) || w.deferred}
 		all.whole.add(takes)
-		if less, more := c.compare(s, spec); !more {
+		less, more := c.compare(s, spec)
+		if all.wider = all.wider || more; !more {
 			takes.barred = takes.barred || less
 			all.part.add(takes)
 		}

@@ -57,7 +57,7 @@ func (s *story) play(lines string) {
 func (s *story) event(what string, words []string) string {
 	s.t.Helper()
 	switch what {
-	case "submit", "gang", "wide", "long": // JOB…
+	case "submit", "gang", "wide", "long", "bobs": // JOB…
 		for _, name := range words {
 			cluster, nodes := s.cluster(name), 1
 			if what == "gang" {
@@ -70,6 +70,8 @@ func (s *story) event(what string, words []string) string {
 				spec.Request = backfill.Vector{4, 128, 1}
 			case "long":
 				spec.Estimate = 3600
+			case "bobs":
+				spec.Ad.SetString(observe.ScheddAttribute, "another")
 			}
 			s.schedd.Groups = append(s.schedd.Groups, &observe.Group{
 				Spec: spec, Status: observe.Idle, Submit: 1_600_000_000, Jobs: []observe.JobKey{{Schedd: "s", Cluster: cluster}},
@@ -250,11 +252,14 @@ func (s *story) offer(slots []string) string {
 		for _, grants := range bySubmitter {
 			for _, g := range grants {
 				text := g.Claim + " for " + g.Job
-				switch lent, fills := g.Lent(), !strings.Contains(g.Lock, "PartitionableSlot"); {
-				case lent && fills:
-					text += " and others"
-				case lent:
+				switch {
+				case !g.Lent():
+				case strings.Contains(g.Lock, "Cpus"):
+					text += " and the planned ones"
+				case strings.Contains(g.Lock, "PartitionableSlot"):
 					text += " and others after it"
+				default:
+					text += " and others"
 				}
 				all, s.sent = append(all, text), append(s.sent, g)
 			}
@@ -665,7 +670,7 @@ func TestStoriesByDefault(t *testing.T) {
 			wait 2
 			look           => completed 4
 			offer a c3     => c3 for 2.0 and others after it`,
-		"no more is filled than was planned while another waits": `
+		"nothing is filled while a wider job waits": `
 			submit 1 2 3   => submitted 1 2 3
 			wide 4         => submitted 4
 			start 1 a
@@ -674,6 +679,18 @@ func TestStoriesByDefault(t *testing.T) {
 			leases         =>
 			told
 			why 2          => slot a has no claim to give yet
+			offer a c2     => c2 for 2.0 and others after it`,
+		"no more is filled than was planned while another waits": `
+			submit 1 2 3   => submitted 1 2 3
+			bobs 4         => submitted 4
+			start 1 a
+			start 2 a
+			offer a c1     => c1 for 1.0 and the planned ones
+			leases         =>
+			told
+			why 2          => its schedd is filling slot a
+			wait 3
+			look
 			offer a c2     => c2 for 2.0 and others after it`,
 		"a promise to another stays as it is": `
 			submit 1 2     => submitted 1 2

@@ -55,7 +55,7 @@ type State struct {
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	held    map[backfill.JobID]bool  // those of them that no slot can run
-	single  map[string]bool          // slots that schedds do not fill with the jobs of one match
+	single  map[string]time.Time     // until when schedds do not fill slots with the jobs of one match
 	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
 	// guarantees says that the plan is of a policy that gives guarantees.
 	guarantees bool
@@ -82,7 +82,7 @@ func New(s Settings, belief *track.Belief) *State {
 		refused:  refusals{byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}},
 		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
-		single: map[string]bool{}, deaf: map[string]bool{},
+		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 	for _, j := range c.strangers {
 		at := c.b.places(j.Group)
 		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l && j.fitsIn(h.spec) })
+		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l && j.FitsIn(h.spec) })
 		if h == nil {
 			if displaced := c.displacedBy(j, l); displaced != nil {
 				h = c.takeOver(displaced)
@@ -112,8 +112,8 @@ func (c *comparison) strangersSettle() (again []*Job) {
 	return again
 }
 
-// fitsIn tells whether a job, as its queue has it, needs no more than one of a Spec.
-func (j *Job) fitsIn(s *observe.Spec) bool {
+// FitsIn tells whether a job, as its queue has it, needs no more on a slot than one of a Spec.
+func (j *Job) FitsIn(s *observe.Spec) bool {
 	for i, amount := range j.Group.Spec.Request {
 		if amount > s.Request[i] {
 			return false
@@ -127,7 +127,7 @@ func (j *Job) fitsIn(s *observe.Spec) bool {
 func (c *comparison) displacedBy(other *Job, l *lease) (first *Job) {
 	for id := range c.flights {
 		j := c.b.byID[id]
-		if j == nil || j.lease == nil || j.lease.lease != l || !other.fitsIn(j.Spec) {
+		if j == nil || j.lease == nil || j.lease.lease != l || !other.FitsIn(j.Spec) {
 			continue
 		}
 		waits := j.Phase == Running && !j.Group.Runs() && j.Seen(c.b.now.Number)
