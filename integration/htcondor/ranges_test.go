@@ -2,9 +2,9 @@ package htcondor_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-var rangesFor = flag.Duration("ranges", 100*time.Second, "for how long TestToldRangesHold submits jobs")
+var rangesFor = flag.Duration("ranges", 130*time.Second, "for how long TestToldRangesHold submits jobs")
 
 // usual are lines of configuration that put intervals and start slack back to what is usual.
 const usual = "BACKFILL_START_SLACK = 60\nNEGOTIATOR_INTERVAL = 60\nSCHEDD_INTERVAL = 30\n"
@@ -65,7 +65,7 @@ func listen(t *testing.T, pool *ourPool) (within float64, late int64) {
 			ids = append(ids, pool.Submit([]string{"alice", "bob", "carol"}[random.IntN(3)], someNap(random))...)
 			next = next.Add(time.Duration(random.ExpFloat64() * 2.2 * float64(time.Second)))
 		}
-		if time.Since(asked) < 20*time.Second {
+		if time.Since(asked) < 20*time.Second || time.Since(begin) > *rangesFor-20*time.Second { // others come no more
 			continue
 		}
 		asked = time.Now()
@@ -104,5 +104,5 @@ func someNap(random *rand.Rand) string {
 	if random.IntN(3) > 0 {
 		run = 1 + int(float64(asks)*random.Float64())
 	}
-	return sleep(run, 1+random.IntN(3), 1, estimate+fmt.Sprint(asks))
+	return sleep(run, 1+random.IntN(3), 1, estimate+strconv.Itoa(asks))
 }
