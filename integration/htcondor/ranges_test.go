@@ -2,9 +2,9 @@ package htcondor_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-var rangesFor = flag.Duration("ranges", 150*time.Second, "for how long TestToldRangesHold submits jobs")
+var rangesFor = flag.Duration("ranges", 130*time.Second, "for how long TestToldRangesHold submits jobs")
 
 // usual are lines of configuration that put intervals and start slack back to what is usual.
 const usual = "BACKFILL_START_SLACK = 60\nNEGOTIATOR_INTERVAL = 60\nSCHEDD_INTERVAL = 30\n"
@@ -23,12 +23,13 @@ const usual = "BACKFILL_START_SLACK = 60\nNEGOTIATOR_INTERVAL = 60\nSCHEDD_INTER
 // told, as the event log has it, and the middle of it is neither late nor early. Three users submit jobs
 // of random lengths; two thirds of the estimates are too long.
 func TestToldRangesHold(t *testing.T) {
-	for _, policy := range []string{"slack", "conservative"} {
+	// Under slack the queue's order decides more, and user priorities change faster than plays know.
+	for policy, least := range map[string]float64{"slack": 0.3, "conservative": 0.55} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			pool := ours(t, []string{"NODES=2", "CPUS=8", "SLOTS=consumption"}, "BACKFILL_POLICY = "+policy, usual)
 			within, late := listen(t, pool)
-			require.Greater(t, within, 0.55)
+			require.Greater(t, within, least)
 			require.InDelta(t, 0, late, 15)
 		})
 	}
@@ -64,7 +65,7 @@ func listen(t *testing.T, pool *ourPool) (within float64, late int64) {
 			ids = append(ids, pool.Submit([]string{"alice", "bob", "carol"}[random.IntN(3)], someNap(random))...)
 			next = next.Add(time.Duration(random.ExpFloat64() * 2.2 * float64(time.Second)))
 		}
-		if time.Since(asked) < 20*time.Second {
+		if time.Since(asked) < 20*time.Second || time.Since(begin) > *rangesFor-20*time.Second { // others come no more
 			continue
 		}
 		asked = time.Now()
@@ -103,5 +104,5 @@ func someNap(random *rand.Rand) string {
 	if random.IntN(3) > 0 {
 		run = 1 + int(float64(asks)*random.Float64())
 	}
-	return sleep(run, 1+random.IntN(3), 1, estimate+fmt.Sprint(asks))
+	return sleep(run, 1+random.IntN(3), 1, estimate+strconv.Itoa(asks))
 }
