@@ -60,7 +60,7 @@ func (v *View) Planning() Planning { return v.planning }
 func (v *View) PlanHasRoom() bool { return v.planning.Depth == 0 || v.planned.Len() < v.planning.Depth }
 
 // BeyondDepth returns how many waiting jobs have no reservation, under a policy that gives
-// guarantees: those beyond the depth of its plan. Under other policies it is 0.
+// guarantees: those beyond the depth or the horizon of its plan. Under other policies it is 0.
 func (v *View) BeyondDepth() int { return v.beyond.Len() }
 
 // Beyond iterates over the waiting jobs without a reservation, in the order in which they enter the
