@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// oftenCycles has both negotiators begin cycles as often as they may, and at least once a minute.
-const oftenCycles = "NEGOTIATOR_INTERVAL = 60\nNEGOTIATOR_CYCLE_DELAY = 1\nNEGOTIATOR_MIN_INTERVAL = 1\n" +
+// oftenCycles has both negotiators begin cycles as often as they may, and at least every five seconds.
+const oftenCycles = "NEGOTIATOR_INTERVAL = 5\nNEGOTIATOR_CYCLE_DELAY = 1\nNEGOTIATOR_MIN_INTERVAL = 1\n" +
 	"SCHEDD_INTERVAL = 5\nSCHEDD_MIN_INTERVAL = 1"
 
 // cooledFor is for how many seconds the pools of these tests let vacated jobs cool down.
