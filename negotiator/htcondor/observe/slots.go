@@ -111,9 +111,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		s.Free[last] = Unlimited
 	}
 	ad.SetInt(Claims, s.Free[last])
-	// A static slot whose job is being evicted will be there again. Whoever has claimed a
-	// partitionable slot as a whole has all of it.
-	open := (Claimable(ad) || !asleep(ad) && (state == "Matched" || s.Static && s.Claimed)) && !o.endsSoon(ad)
+	open := o.isOpen(s, ad)
 	if why := whyClosed(ad, open); why != "" {
 		ad.SetString(negotiator.WhyClosed, why)
 	}
@@ -137,6 +135,14 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		return grew, err
 	}
 	return grew, o.makeAd(s, ad, open)
+}
+
+// isOpen tells whether a slot can be planned with. A static slot whose job is being evicted will be
+// there again. Whoever has claimed a partitionable slot as a whole has all of it.
+func (o *Observer) isOpen(s *Slot, ad *classad.ClassAd) bool {
+	state, _ := ad.Text("State")
+	later := !asleep(ad) && (state == "Matched" || s.Static && s.Claimed)
+	return (Claimable(ad) || later) && !o.endsSoon(ad)
 }
 
 // setAside keeps a slot that is no part of the plan as it is when it takes jobs. It tells whether the
