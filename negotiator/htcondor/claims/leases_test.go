@@ -225,7 +225,7 @@ func TestLocks(t *testing.T) {
 		"a wider job waits for a static one": {static: true, claims: 2, waits: []waits{func(s *observe.Spec) { cpus(2)(s); s.Estimate = 900 }}},
 		"a narrower job waits":               {waits: []waits{cpus(0)}},
 		"a limit":                            {waits: []waits{func(s *observe.Spec) { s.Limits = "sw" }}},
-		"a job that cannot be planned with":  {waits: []waits{func(s *observe.Spec) { s.Wrong = errors.New("wrong") }}},
+		"a job that cannot be planned with":  {waits: []waits{func(s *observe.Spec) { s.Wrong, s.Request = errors.New("wrong"), nil }}},
 		"a deferred job":                     {edit: func(g *observe.Group) { g.Deferral.Time = 1_700_000_100 }},
 		"jobs that no look shows":            {hidden: true},
 		"it is handed over late":             {late: 10 * time.Second, want: 18, fills: "all"},

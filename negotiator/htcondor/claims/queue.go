@@ -121,8 +121,12 @@ func (t *takers) add(o takers) {
 }
 
 // compare tells whether jobs of a Spec need less or more than those of another of what a startd cuts
-// to size. It rounds memory and disk, so a job may fit that needs a little more of them.
+// to size. It rounds memory and disk, so a job may fit that needs a little more of them. What a job
+// needs that cannot be planned with is not known.
 func (c *State) compare(s, claimed *observe.Spec) (less, more bool) {
+	if s.Wrong != nil {
+		return false, false
+	}
 	for i, resource := range c.s.Schema.Resources {
 		if resource != "memory" && resource != "disk" {
 			less, more = less || s.Request[i] < claimed.Request[i], more || s.Request[i] > claimed.Request[i]
