@@ -91,12 +91,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		host := o.edit(s.Host)
 		host.ClaimBegan, host.ClaimBeganFor = o.looked, s.Runs
 	}
-	if started, ok := ad.Int("DaemonStartTime"); ok && started != s.started {
-		if s.started != 0 {
-			s.Restarted = o.looked
-		}
-		s.started = started
-	}
+	o.noteStart(s, ad)
 	s.heard, _ = ad.Int("LastHeardFrom")
 	s.sequence, s.made = version(ad)
 	s.Parts = readParts(ad)
@@ -343,6 +338,18 @@ func (s *Slot) Refuses() bool {
 	}
 	e, given := s.Ad.Ad.Lookup("Requirements")
 	return given && strings.EqualFold(e.String(), "false")
+}
+
+// noteStart notes when the startd of a slot started, and whether that is news.
+func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
+	started, ok := ad.Int("DaemonStartTime")
+	if !ok || started == s.started {
+		return
+	}
+	if s.started != 0 {
+		s.Restarted = o.looked
+	}
+	s.started = started
 }
 
 // fillKind notes what kind of slot an ad is of, and which slot it was cut from.
