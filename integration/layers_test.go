@@ -156,6 +156,7 @@ var arrows = []struct{ importer, may, tests string }{
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
+	{"integration/htcondor/pooltest", "classad", ""},
 	{
 		"integration", "", "backfill/... plugins/... negotiator negotiator/whatif condorsim " +
 			"condorsim/input/{pools,workload} configs integration/...",
