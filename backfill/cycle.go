@@ -130,7 +130,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 // is not before notBefore, and no start is earlier, Earliest returns the reservation, with the same
 // slots. ok is false if the job fits at no time.
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
-	notBefore = max(notBefore, j.Release)
+	notBefore = j.NotBefore(notBefore)
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
 		return c.s.profile.EarliestFit(c.s.Request(j), notBefore)
@@ -218,7 +218,7 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 			c.round.Now)
 		return
 	}
-	if start < r.job.Release {
+	if r.job.Early(start) {
 		c.fail("reserve for job %d: the start at %d is before %d, its earliest", j.ID, start, r.job.Release)
 		return
 	}

@@ -45,7 +45,7 @@ func (f Fast) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Plac
 	if r == nil {
 		return 0, nil, false
 	}
-	if notBefore = max(notBefore, r.job.Release); notBefore >= limit {
+	if notBefore = r.job.NotBefore(notBefore); notBefore >= limit {
 		return 0, nil, false
 	}
 	c.without(r, func() { start, at, ok = c.s.profile.EarliestFitBefore(c.s.Request(r.job), notBefore, limit) })
@@ -57,7 +57,7 @@ func (f Fast) EarliestBefore(j *Job, notBefore, limit Time) (start Time, at Plac
 func (f Fast) PlaceAt(j *Job, start Time) (at Placement, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
-	if r == nil || start < r.job.Release {
+	if r == nil || r.job.Early(start) {
 		return nil, false
 	}
 	ask := func() { at, ok = c.s.profile.Place(c.s.Request(r.job), start) }

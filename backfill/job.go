@@ -72,6 +72,17 @@ func Compare(a, b *Job) int {
 // Width returns the number of cpus of all chunks together.
 func (j *Job) Width() int64 { return int64(j.Nodes) * j.Request[0] }
 
+// Early reports whether the job may not start yet at a time; see Release.
+func (j *Job) Early(at Time) bool { return j.Release != 0 && at < j.Release }
+
+// NotBefore returns the given time, or the job's earliest start if that is later.
+func (j *Job) NotBefore(t Time) Time {
+	if j.Early(t) {
+		return j.Release
+	}
+	return t
+}
+
 // Waited returns how long the job has been in its queue by now, or 0 if its submit time is in the
 // future, because clocks may disagree.
 func (j *Job) Waited(now Time) Time { return max(0, now-j.Submit) }

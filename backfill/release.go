@@ -7,7 +7,7 @@ import "iter"
 // Released event, which the host adds, is the end of that.
 
 // early reports whether the job may not start yet.
-func (c *Cycle) early(j *Job) bool { return j.Release > c.round.Now }
+func (c *Cycle) early(j *Job) bool { return j.Early(c.round.Now) }
 
 // released returns those of the jobs that may start.
 func (c *Cycle) released(jobs iter.Seq[*Job]) iter.Seq[*Job] {
@@ -38,12 +38,12 @@ func (c *Cycle) letStart(id JobID) {
 // comeOfAge returns a Released event for each waiting job that may start from the round on. Jobs
 // that the round has an event for are left out: that event takes note of it.
 func (s *State) comeOfAge(r *Round) (events []Event) {
-	if first, ok := s.early.Min(); !ok || first.job.Release > r.Now {
+	if first, ok := s.early.Min(); !ok || first.job.Early(r.Now) {
 		return nil
 	}
 	known := r.concerned()
 	s.early.Scan(func(q queued) bool {
-		over := q.job.Release <= r.Now
+		over := !q.job.Early(r.Now)
 		if over && !known.Has(q.job.ID) {
 			events = append(events, Event{Kind: Released, JobID: q.job.ID})
 		}
@@ -72,7 +72,7 @@ func (s *State) firstReleased() (first *queued) {
 		return s.queue.order.first()
 	}
 	s.queue.order.ascend(nil, func(q queued) bool {
-		if q.job.Release <= s.now {
+		if !q.job.Early(s.now) {
 			first = &q
 		}
 		return first == nil

@@ -220,7 +220,7 @@ func (j JobState) validate(with *there) error {
 	switch {
 	case j.Running && !placed:
 		return fmt.Errorf("job %d runs nowhere", j.Job.ID)
-	case placed && !j.Running && j.Start < j.Job.Release:
+	case placed && !j.Running && j.Job.Early(j.Start):
 		return fmt.Errorf("job %d is planned for %d, and may not start before %d", j.Job.ID, j.Start, j.Job.Release)
 	case j.Held != "" && placed:
 		return fmt.Errorf("job %d is held and has a place", j.Job.ID)

@@ -144,7 +144,7 @@ func (s *State) Job(id JobID) *Job {
 // through here, so setting that again undoes it. With mustFit, set returns an error and changes
 // nothing if the new place is not free once the old one is given back.
 func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
-	now.early = now.in(waiting) && now.job.Release > s.now
+	now.early = now.in(waiting) && now.job.Early(s.now)
 	s.jobs.Set(id, now, old)
 	if old.sameSpan(now) {
 		s.relist(old, now)

@@ -164,7 +164,7 @@ func (s *State) validateEvent(e *Event, now Time, with *there) error {
 		switch {
 		case r == nil || r.phase == running || r.job.Release == 0:
 			return fmt.Errorf("job %d does not wait for its earliest start", e.JobID)
-		case r.job.Release > now:
+		case r.job.Early(now):
 			return fmt.Errorf("job %d may not start before %d: it is %d", e.JobID, r.job.Release, now)
 		}
 	case Changed, Submitted:

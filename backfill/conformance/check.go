@@ -131,12 +131,12 @@ func (r *Run) capacity() {
 // was found running has started somewhere else.
 func (r *Run) released() {
 	for _, s := range r.decision.Started {
-		if s.Job.Release > r.decision.Now {
+		if s.Job.Early(r.decision.Now) {
 			r.find(Released, s.Job, "job %d starts, and may not start before %d", s.Job.ID, s.Job.Release)
 		}
 	}
 	for _, j := range r.snap.Jobs {
-		if !j.Running && j.Placement != nil && j.Start < j.Job.Release {
+		if !j.Running && j.Placement != nil && j.Job.Early(j.Start) {
 			r.find(Released, j.Job, "job %d is planned for %d, and may not start before %d", j.Job.ID, j.Start,
 				j.Job.Release)
 		}

@@ -43,7 +43,7 @@ func (g *grid) take(j backfill.JobState, n int64) {
 // fits reports whether the job could run from start on for its estimate, or until the end of the
 // grid; it never does before the job's earliest start.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
-	if start < j.Release {
+	if j.Early(start) {
 		return false
 	}
 	if j.Whole {
@@ -93,7 +93,7 @@ func (r *Run) idle(reservations bool) *grid {
 
 // queue returns the waiting jobs that may start, in the queue's order.
 func (r *Run) queue() []backfill.JobState {
-	return slices.DeleteFunc(r.waiting(), func(j backfill.JobState) bool { return j.Job.Release > r.snap.Now })
+	return slices.DeleteFunc(r.waiting(), func(j backfill.JobState) bool { return j.Job.Early(r.snap.Now) })
 }
 
 // waiting returns all waiting jobs in the queue's order.

@@ -161,7 +161,7 @@ func (e *entry) widen(from, to backfill.Time) {
 // try looks for the job's earliest start in its window, the starts that may be possible, and before
 // limit; ok is false if there is none. It narrows the window to the starts that remain possible.
 func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backfill.Placement, ok bool) {
-	e.from = max(e.from, p.c.Now(), e.Release)
+	e.from = e.NotBefore(max(e.from, p.c.Now()))
 	limit = min(limit, e.to)
 	if e.from >= limit {
 		return 0, nil, false

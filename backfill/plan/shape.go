@@ -86,7 +86,7 @@ func (p *Plan) met(i int) {
 		if n > 0 {
 			before = s.met[n-1].index
 		}
-		if e.Release <= p.c.Now() { // else it may lack a start at which others have one
+		if !e.Early(p.c.Now()) { // else it may lack a start at which others have one
 			s.met = append(s.met[:n], metJob{i, lasts})
 		}
 	}

@@ -38,7 +38,7 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 			c.Start(j, at)
 			continue
 		}
-		if j.Release > c.Now() {
+		if j.Early(c.Now()) {
 			if room > 0 && reserved < p.depth {
 				plan(j)
 				room--
@@ -80,7 +80,7 @@ func (p keepingInTurn) Decide(c *backfill.Cycle) {
 		if reserved == p.depth {
 			break
 		}
-		if j.Release > c.Now() {
+		if j.Early(c.Now()) {
 			if room > 0 {
 				p.reserve(c, j)
 				room, seen[j] = room-1, true

@@ -144,7 +144,7 @@ func (p *pass) run(through bool) {
 // look starts a job if it fits now, or reserves for it if the pass may. It reports whether the job is
 // blocked: it may start now, and does not fit.
 func (p *pass) look(j *backfill.Job) (blocked bool) {
-	if j.Release > p.c.Now() {
+	if j.Early(p.c.Now()) {
 		p.plan(j)
 		return false
 	}

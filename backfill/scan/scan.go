@@ -49,7 +49,7 @@ type Rules struct {
 // start, or has its own moved there, and whether the pass continues.
 func AllocateOrReserve(c *backfill.Cycle, r Rules) {
 	for j := range c.Waiting() {
-		if j.Release > c.Now() {
+		if j.Early(c.Now()) {
 			if r.Early != nil && r.Early(j) {
 				reserve(c, j)
 			}

@@ -39,13 +39,17 @@ func (p *Pool) beginWatch() {
 // teaches nothing.
 const atFollowing = 5 * time.Second
 
+// restAfterLook is for how many times as long as a look took an observer rests: it takes a tenth of
+// the collector's time.
+const restAfterLook = 9
+
 // follow returns when the next look is due, which is at the given time at the latest: earlier for an
 // observer while jobs wait.
 func (p *Pool) follow(due time.Time) time.Time {
 	if !p.follows {
 		return due
 	}
-	return earlier(due, p.cycleEnd.Add(max(atFollowing, restAfterCycle*p.cycleEnd.Sub(p.looked))))
+	return earlier(due, p.cycleEnd.Add(max(atFollowing, restAfterLook*p.cycleEnd.Sub(p.looked))))
 }
 
 // endWatch notes what a look has seen.

@@ -125,7 +125,7 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 // reserve makes a job's reservation: at its earliest start that is the given time after the
 // earliest. A job that fits at no time is held.
 func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
-	from := max(c.Now(), j.Release)
+	from := j.NotBefore(c.Now())
 	if later > 0 { // only the start counts, so no slots are chosen
 		soonest, fits := c.State().Profile().EarliestAhead(c.State().Request(j), backfill.Forever, from, backfill.Forever)
 		if fits {

@@ -18,7 +18,7 @@
 //  4. [State.Told]: which of them a schedd was told.
 //  5. [State.TellLeases]: what the negotiator must be told of leases that were granted with them.
 //
-// Between looks there are [State.Doubts], with [State.Over] and [State.Unused], for starts that fail
+// Between looks there are [State.Doubts], with [Doubt.Over] and [Doubt.Unused], for starts that fail
 // in their first seconds, and [State.Leftovers] and [State.Released], for the claims of gangs that have ended.
 //
 // Files: state.go the [State] and its events; flight.go jobs on their way, and whether their

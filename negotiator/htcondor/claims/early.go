@@ -97,7 +97,7 @@ func (c *State) doubtful() []*flight {
 	return all
 }
 
-// InDoubt tells whether there are starts of which [State.Over] or [State.Unused] may be told.
+// InDoubt tells whether there are starts of which [Doubt.Over] or [Doubt.Unused] may be told.
 func (c *State) InDoubt() bool { return len(c.doubtful()) > 0 }
 
 // Doubt is a start whose claims may be over.
@@ -105,28 +105,29 @@ type Doubt struct {
 	Places []track.Place
 	Claims []string // secrets
 
+	state  *State
 	flight *flight
 }
 
 // Doubts lists the starts that may have failed: whether their claims are over, their startds know.
 func (c *State) Doubts() (all []Doubt) {
 	for _, f := range c.doubtful() {
-		all = append(all, Doubt{f.job.Places, f.claims, f})
+		all = append(all, Doubt{f.job.Places, f.claims, c, f})
 	}
 	return all
 }
 
 // Over notes that all claims of a start are over, as a startd said that was asked at a time. The
 // next look at the pool tells whether the start has failed, if the result is true.
-func (c *State) Over(asked time.Time, d Doubt) (look bool) {
+func (d Doubt) Over(asked time.Time) (look bool) {
 	d.flight.gone = asked
-	return c.mayFailEarly(d.flight)
+	return d.state.mayFailEarly(d.flight)
 }
 
 // Unused notes that the startd still offered all claims of a start when it was asked. If the result
 // is true, the schedd has had time enough to ask for them, and the next look at the pool tells
 // whether the start has failed.
-func (c *State) Unused(asked time.Time, d Doubt) (look bool) {
+func (d Doubt) Unused(asked time.Time) (look bool) {
 	if f := d.flight; f.heard.Before(f.moved) || asked.Sub(f.heard) < unheeded {
 		return false
 	}

@@ -47,7 +47,7 @@ func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, a
 	for _, f := range flights {
 		l.Jobs, l.Until = append(l.Jobs, f.job.ID), min(l.Until, f.job.Start+place)
 	}
-	l.fills = len(o.Claims) < len(flights) && !c.Single(key.Slot)
+	l.fills = len(o.Claims) < len(flights) && !c.isSingle(key.Slot)
 	window := c.window(beside.like.jobs, len(flights), place, beside.others, l.fills)
 	if longer := window - c.s.StartSlack/2; longer > 0 {
 		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, now+place+longer)

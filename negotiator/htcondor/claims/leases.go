@@ -200,9 +200,9 @@ func (c *State) stopRiding() {
 	}
 }
 
-// Single tells whether each job on a slot gets a claim of its own, since its schedds do not fill
+// isSingle tells whether each job on a slot gets a claim of its own, since its schedds do not fill
 // it.
-func (c *State) Single(slot string) bool { return c.single[slot].After(c.now) }
+func (c *State) isSingle(slot string) bool { return c.single[slot].After(c.now) }
 
 // leaseKey names the lease under which a flight's job may start.
 func leaseKey(f *flight) track.LeaseKey {

@@ -428,8 +428,8 @@ func TestRiding(t *testing.T) {
 	d.now = d.now.Add(riding)
 	d.look()
 	require.True(t, flights[1].rides.IsZero())
-	require.True(t, d.Single("a"))
+	require.True(t, d.isSingle("a"))
 	require.Nil(t, d.lendings(flights[1:], map[string]*Offer{"a": offered(t, heeds, 1)})[flights[1]], "nothing else waits")
 	d.Lend(time.Minute, false)
-	require.False(t, d.Single("a"), "its configuration may have changed")
+	require.False(t, d.isSingle("a"), "its configuration may have changed")
 }

@@ -142,11 +142,11 @@ func (s *story) event(what string, words []string) string {
 		return s.text(delta)
 	case "over": // as their startds say, all claims in doubt are over
 		for _, doubt := range s.Doubts() {
-			s.Over(s.now, doubt)
+			doubt.Over(s.now)
 		}
 	case "unused": // as their startds say, no claim in doubt was asked for
 		for _, doubt := range s.Doubts() {
-			s.Unused(s.now, doubt)
+			doubt.Unused(s.now)
 		}
 	case "why-not": // JOB that is not planned
 		out, _ := s.belief.View().Why(s.ids[words[0]])

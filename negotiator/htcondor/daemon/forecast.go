@@ -113,7 +113,7 @@ func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
 	if c.Placement != nil {
 		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
 	}
-	if job.Release > p.Now && (why == backfill.Waits || why == backfill.Reserved) {
+	if job.Release != 0 && job.Release > p.Now && (why == backfill.Waits || why == backfill.Reserved) {
 		one.NotBefore, one.Early = seconds(job.Release), job.Early
 	}
 	if c.Promised {

@@ -353,7 +353,7 @@ func TestZones(t *testing.T) {
 		want []string
 	}{
 		{time.UTC, []string{
-			"reserved for 15:30 UTC, expected start 15:04 UTC on slot1@a, guaranteed by 16:00 UTC",
+			"reserved for 15:30 UTC, expected start 15:04 UTC on a, guaranteed by 16:00 UTC",
 			"reserved for 2026-11-22 15:30:00",
 			"waits, expected start 15:04 UTC on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 15:00 UTC on a", "runs",

@@ -69,7 +69,7 @@ func (p *forecaster) make() *Forecast {
 	s := p.outlook.State()
 	beyond := s.BeyondDepth() > 0 // then all jobs without a reservation are
 	f := &Forecast{Now: s.Now(), Further: p.further, byID: make(map[backfill.JobID]int, len(p.waiting)+len(p.jobs))}
-	first := slices.IndexFunc(p.waiting, func(j *negotiator.Job) bool { return j.Release <= f.Now })
+	first := slices.IndexFunc(p.waiting, func(j *negotiator.Job) bool { return j.Release == 0 || j.Release <= f.Now })
 	for i, job := range p.waiting {
 		settled := negotiator.JobCheckpoint{Job: job} // it only waits
 		if at, found := slices.BinarySearchFunc(p.jobs, job.ID, byID); found {

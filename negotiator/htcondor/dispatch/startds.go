@@ -51,9 +51,9 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 		startd := startds[doubt.Places[0].Slot]
 		switch {
 		case !slices.ContainsFunc(doubt.Claims, func(claim string) bool { return !startd.isOver(claim) }):
-			found = d.claims.Over(began, doubt) || found
+			found = doubt.Over(began) || found
 		case !slices.ContainsFunc(doubt.Claims, func(claim string) bool { return !startd.isOffered(claim) }):
-			found = d.claims.Unused(began, doubt) || found
+			found = doubt.Unused(began) || found
 		}
 	}
 	return found

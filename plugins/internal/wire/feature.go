@@ -94,7 +94,7 @@ func StateNeeds(s backfill.Snapshot) (f Features) {
 
 // jobNeeds returns the features that a plugin needs to read a job at an instant.
 func jobNeeds(j *backfill.Job, now backfill.Time) (f Features) {
-	if j.Release > now {
+	if j.Early(now) {
 		f |= Release
 	}
 	if j.Running != 0 && j.Running != j.Estimate {
