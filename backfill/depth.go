@@ -56,8 +56,8 @@ func (s PolicySpec) Follows(p Planning) error {
 // Planning returns how far the active policy plans, if it gives guarantees.
 func (v *View) Planning() Planning { return v.planning }
 
-// PlanHasRoom reports whether a job may enter the plan without exceeding its depth.
-func (v *View) PlanHasRoom() bool { return v.planning.Depth == 0 || v.planned.Len() < v.planning.Depth }
+// planHasRoom reports whether a job may enter the plan without exceeding its depth.
+func (v *View) planHasRoom() bool { return v.planning.Depth == 0 || v.planned.Len() < v.planning.Depth }
 
 // BeyondDepth returns how many waiting jobs have no reservation, under a policy that gives
 // guarantees: those beyond the depth or the horizon of its plan. Under other policies it is 0.
@@ -191,7 +191,7 @@ func (s *State) noPromise(r *record) string {
 		jobs = thousands(ahead) + " jobs before it"
 	}
 	reaches := thousands(s.planning.Depth)
-	if s.shares != nil && s.PlanHasRoom() {
+	if s.shares != nil && s.planHasRoom() {
 		reaches = fmt.Sprintf("%d s of the whole pool", s.planning.Horizon)
 	}
 	return fmt.Sprintf("no promise yet: %s in the plan's order, which reaches %s", jobs, reaches)

@@ -185,7 +185,7 @@ func (f Fast) Entering() iter.Seq[*Job] {
 		left := false
 		for j := range f.Beyond() {
 			switch {
-			case !s.PlanHasRoom(), left && s.shares.without == 0:
+			case !s.planHasRoom(), left && s.shares.without == 0:
 				return
 			case s.shares != nil && !s.shares.fits(j, left, s.capacity, s.planning.Horizon):
 				left = true

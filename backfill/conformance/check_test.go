@@ -180,7 +180,7 @@ func TestADepthThatIsNotKeptIsFound(t *testing.T) {
 		}},
 		"the last first": {"which comes behind it, got one", func(c *backfill.Cycle, jobs []*backfill.Job) {
 			for _, j := range slices.Backward(jobs) {
-				if c.State().PlanHasRoom() {
+				if c.State().Planning().Depth == 0 || len(c.Fast().Planned()) < c.State().Planning().Depth {
 					promise(c, j)
 				}
 			}

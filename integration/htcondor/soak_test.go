@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +133,7 @@ func (p *soaked) touchSome() {
 		_, _ = p.Try("root", "condor_rm", "-name", job.Schedd, name) // it may have ended
 	case 2:
 		p.spoilt[job] = true
-		until := fmt.Sprint(time.Now().Unix() + 30)
+		until := strconv.FormatInt(time.Now().Unix()+30, 10)
 		_, _ = p.Try("root", "condor_qedit", "-name", job.Schedd, name, "JobCoolDownExpiration", until)
 	case 3:
 		p.sleeper()

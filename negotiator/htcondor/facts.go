@@ -91,6 +91,7 @@ func (p *Pool) trouble(err error) {
 // Comparing the look began when so much processor time was used.
 func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duration) {
 	view, counts, paused := p.belief.View(), p.claims.Counts(), p.claims.Paused()
+	asleep, overlapping := p.belief.Aside()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.view = view
@@ -99,6 +100,7 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Deaf: counts.Deaf, Asleep: p.belief.Asleep(), Overlapping: p.belief.Overlapping(), LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
+		Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
+		LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

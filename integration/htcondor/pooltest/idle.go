@@ -129,34 +129,11 @@ func (p *Pool) told(args ...string) ([]*classad.ClassAd, error) {
 // not of the negotiator. Nothing is said of times at which a job waited that is too wide for what
 // is free: slots may be kept for it.
 func (a *Audit) idleBesideWork(looks []Look) {
-	type pair struct {
-		job  JobID
-		slot string
-	}
 	since := map[pair]time.Time{}
 	told := map[JobID]bool{}
 	for i, look := range looks[:max(0, len(looks)-1)] {
 		next := looks[i+1].At
-		idle := map[pair]time.Time{}
-		if len(look.Slots) > 0 && !slices.ContainsFunc(look.Jobs, look.blocked) {
-			for _, job := range look.Jobs {
-				if !mayRun(job, look.At) {
-					continue
-				}
-				for _, slot := range look.Slots {
-					if !look.fits(job, slot) || whole(job, "RequestCpus")+a.begun(slot, look.At, next) > whole(slot, "Cpus") {
-						continue
-					}
-					key := pair{jobOf(job), text(slot, "Name")}
-					begin, before := since[key]
-					if entered := time.Unix(whole(job, "EnteredCurrentStatus"), 0); !before || entered.After(begin) {
-						begin = look.At
-					}
-					idle[key] = begin
-				}
-			}
-		}
-		since = idle
+		since = a.idlePairs(look, next, since)
 		for key, begin := range since {
 			if next.Sub(begin) > idleLimit && !told[key.job] {
 				told[key.job] = true
@@ -165,6 +142,38 @@ func (a *Audit) idleBesideWork(looks []Look) {
 			}
 		}
 	}
+}
+
+// pair is a job and a slot that it fits.
+type pair struct {
+	job  JobID
+	slot string
+}
+
+// idlePairs returns since when the slots of a look have been idle beside the jobs that fit them, given
+// that of the look before; the slots are idle until the next look.
+func (a *Audit) idlePairs(look Look, next time.Time, since map[pair]time.Time) map[pair]time.Time {
+	idle := map[pair]time.Time{}
+	if len(look.Slots) == 0 || slices.ContainsFunc(look.Jobs, look.blocked) {
+		return idle
+	}
+	for _, job := range look.Jobs {
+		if !mayRun(job, look.At) {
+			continue
+		}
+		for _, slot := range look.Slots {
+			if !look.fits(job, slot) || whole(job, "RequestCpus")+a.begun(slot, look.At, next) > whole(slot, "Cpus") {
+				continue
+			}
+			key := pair{jobOf(job), text(slot, "Name")}
+			begin, before := since[key]
+			if entered := time.Unix(whole(job, "EnteredCurrentStatus"), 0); !before || entered.After(begin) {
+				begin = look.At
+			}
+			idle[key] = begin
+		}
+	}
+	return idle
 }
 
 // begun returns the cores of the runs that began on a slot, or on the machine of a partitionable

@@ -308,8 +308,8 @@ var script = sync.OnceValue(func() string { return filepath.Join(Root(), "integr
 // Root returns the folder of this project, which holds the working directory: that of a test's
 // package, or of who calls go run. Paths in a program are no help, as -trimpath takes them away.
 func Root() string {
-	here, err := os.Getwd()
-	for folder := here; err == nil; folder = filepath.Dir(folder) {
+	here, wrong := os.Getwd()
+	for folder := here; wrong == nil; folder = filepath.Dir(folder) {
 		if _, err := os.Stat(filepath.Join(folder, "integration", "htcondor", "pool.sh")); err == nil {
 			return folder
 		}
@@ -317,5 +317,5 @@ func Root() string {
 			break
 		}
 	}
-	panic(fmt.Sprintf("%s (%v) is not in a checkout of this project: go to one", here, err))
+	panic(fmt.Sprintf("%s (%v) is not in a checkout of this project: go to one", here, wrong))
 }

@@ -139,7 +139,7 @@ func (d Doubt) Unused(asked time.Time) (look bool) {
 func (c *State) forgetFailures() {
 	began := c.belief.Snapshot().Began
 	for key, at := range c.failures {
-		if began.Sub(at) > forgiven || !c.belief.Has(key) {
+		if began.Sub(at) > forgiven || c.belief.JobOf(key) == nil {
 			delete(c.failures, key)
 		}
 	}

@@ -115,7 +115,7 @@ func (c *State) forgetRefusals() {
 		restarted := !r.slots && slot != nil && slot.Restarted.After(r.at)
 		return restarted || began.Sub(r.until) > suspicionEnd && began.Sub(r.at) > suspicionEnd
 	}
-	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, r *refusal) bool { return !c.belief.Has(key) || old(r) })
+	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, r *refusal) bool { return c.belief.JobOf(key) == nil || old(r) })
 	maps.DeleteFunc(c.refused.byKind, func(kind string, r *refusal) bool { return old(r) || len(c.refusedOf(kind)) == 0 })
 }
 

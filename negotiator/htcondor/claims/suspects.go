@@ -152,7 +152,7 @@ func (c *State) culprits(f *flight) []string {
 			continue
 		}
 		touched := s.ClaimBegan.After(f.since)
-		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && !c.belief.Has(s.ClaimBeganFor)
+		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && c.belief.JobOf(s.ClaimBeganFor) == nil
 		if touched && byAnother || s.Restarted.After(f.since) {
 			continue
 		}
@@ -240,13 +240,13 @@ func (c *State) absolve(f *flight) {
 // mostOut tells whether more than half of the slots would be left out for a job if this one were,
 // too.
 func (c *State) mostOut(slot string, j *track.Job) bool {
-	out, now := 1, c.belief.Snapshot().Began
-	for other := range c.suspects {
-		if other != slot && c.belief.Up(other) && c.isLeftOut(other, j, now) {
+	out, all, now := 1, 0, c.belief.Snapshot().Began
+	for other := range c.belief.SlotsUp() {
+		if all++; other != slot && c.isLeftOut(other, j, now) {
 			out++
 		}
 	}
-	return 2*out > c.belief.SlotsUp()
+	return 2*out > all
 }
 
 // clear removes the suspicion from the slots of a successful start, except where a start has failed

@@ -256,20 +256,21 @@ func (b *Belief) Slots() int {
 	return n
 }
 
-// Up tells whether the negotiator plans with a slot.
-func (b *Belief) Up(name string) bool {
+// isUp tells whether the negotiator plans with a slot.
+func (b *Belief) isUp(name string) bool {
 	s := b.slots[name]
 	return s != nil && s.up
 }
 
-// SlotsUp counts the slots that the negotiator plans with.
-func (b *Belief) SlotsUp() (n int) {
-	for _, s := range b.slots {
-		if s.up {
-			n++
+// SlotsUp iterates over the slots that the negotiator plans with, in no order.
+func (b *Belief) SlotsUp() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, s := range b.slots {
+			if s.up && !yield(name) {
+				return
+			}
 		}
 	}
-	return n
 }
 
 // Snapshot returns the snapshot that was taken in last.
@@ -281,11 +282,8 @@ func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name
 // Job returns the job of an ID; nil if there is none.
 func (b *Belief) Job(id backfill.JobID) *Job { return b.byID[id] }
 
-// JobOf returns the job of a key; nil if there is none.
+// JobOf returns the job of a key; nil if there is none in the queues, as last read.
 func (b *Belief) JobOf(key observe.JobKey) *Job { return b.jobs[key] }
-
-// Has tells whether the job of a key is known: in a queue, as last read.
-func (b *Belief) Has(key observe.JobKey) bool { return b.jobs[key] != nil }
 
 // Find returns the jobs that users mean by a name: 12.0, of whatever schedd, or 12.0@schedd.
 func (b *Belief) Find(name string) (ids []backfill.JobID) {

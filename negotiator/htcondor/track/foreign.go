@@ -61,7 +61,7 @@ func (c *comparison) claimsDiffer() {
 		case s.foreign != 0:
 		case s.strangeSince.IsZero() && (c.b.begun || o.Runs == observe.JobKey{}):
 			s.strangeSince = c.b.now.Began
-		case host != nil && c.b.Up(o.Host) && c.b.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
+		case host != nil && c.b.isUp(o.Host) && c.b.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
 			foreign = append(foreign, o)
 		}
 	}

@@ -163,7 +163,7 @@ func (c *comparison) jobRuns(j *Job) {
 	}
 	chunks := 0
 	for _, a := range at {
-		if c.b.Slot(a.Slot) == nil || !c.b.Up(a.Slot) {
+		if c.b.Slot(a.Slot) == nil || !c.b.isUp(a.Slot) {
 			c.jobRunsElsewhere(j, at)
 			return
 		}

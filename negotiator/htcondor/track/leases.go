@@ -100,7 +100,7 @@ func (c *comparison) tellLeases() {
 			return
 		case t.told == 0 && start+cmp.Or(estimate, c.b.s.DefaultEstimate)+c.b.s.StartSlack >= t.until:
 			return // its place lasts as long, anyway
-		case reported[id] || !c.b.Up(t.Slot):
+		case reported[id] || !c.b.isUp(t.Slot):
 			late[t] = true
 		default:
 			c.delta.Found = append(c.delta.Found, run())
@@ -164,7 +164,7 @@ func awaiting(j *Job) string {
 // restoreLeases takes in the leases of an earlier negotiator that have not ended.
 func (b *Belief) restoreLeases(saved []SavedLease) {
 	for _, former := range saved {
-		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.Up(former.Slot) && b.now.Now < former.Until &&
+		if key := (LeaseKey{former.Slot, former.Schedd, former.Submitter}); b.isUp(former.Slot) && b.now.Now < former.Until &&
 			former.Until <= 2*backfill.MaxTime {
 			b.lending.extend(key, former.Until, former.Until)
 		}

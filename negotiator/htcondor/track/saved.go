@@ -148,7 +148,7 @@ func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 		}
 		b.lost[former.Name] = o
 	}
-	if o.Ad == nil || b.Up(former.Name) {
+	if o.Ad == nil || b.isUp(former.Name) {
 		return nil // it is a dynamic slot now, or named twice
 	}
 	s := b.slot(former.Name)
@@ -215,7 +215,7 @@ func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 	for i, x := range former.Places {
 		o := b.Slot(x.Slot)
 		twice := slices.ContainsFunc(former.Places[:i], func(o Place) bool { return o.Slot == x.Slot })
-		if twice || x.Chunks < 1 || x.Chunks > former.Nodes-chunks || o == nil || !b.Up(x.Slot) ||
+		if twice || x.Chunks < 1 || x.Chunks > former.Nodes-chunks || o == nil || !b.isUp(x.Slot) ||
 			!former.Running && !o.Missing.IsZero() {
 			return nil, false
 		}

@@ -57,7 +57,7 @@ func (c *comparison) slotsDiffer() {
 
 // reportDown reports that a slot is gone, if the negotiator plans with it.
 func (c *comparison) reportDown(name string) {
-	if c.b.Up(name) {
+	if c.b.isUp(name) {
 		c.delta.SlotsDown = append(c.delta.SlotsDown, name)
 		c.b.log.Warn("a slot is gone", "slot", name)
 	}
@@ -114,9 +114,14 @@ func refusing(s *negotiator.Slot, why string, until time.Time) *negotiator.Slot 
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
 }
 
-// Asleep returns the slots of machines that sleep, as they will be once these are awake, by name,
-// except those that are left out since starts failed there.
-func (b *Belief) Asleep() (slots []*negotiator.Slot) {
+// Aside returns the slots that no plan has, and in which jobs may start all the same, by name: those
+// of machines that sleep, as they will be once these are awake, and those whose resources are those
+// of their machines' other slots. Slots are missing that are left out since starts failed there.
+func (b *Belief) Aside() (asleep []*negotiator.Slot, overlapping []negotiator.Overlapping) {
+	return b.asleep(), b.overlapping()
+}
+
+func (b *Belief) asleep() (slots []*negotiator.Slot) {
 	for name, o := range b.observed {
 		if s := b.slots[name]; o.Asleep != nil && o.Missing.IsZero() && s != nil && s.masked == nil {
 			slots = append(slots, o.Asleep)
@@ -126,9 +131,7 @@ func (b *Belief) Asleep() (slots []*negotiator.Slot) {
 	return slots
 }
 
-// Overlapping returns the slots whose resources are those of their machines' other slots, by name,
-// except those that are left out since starts failed there.
-func (b *Belief) Overlapping() (open []negotiator.Overlapping) {
+func (b *Belief) overlapping() (open []negotiator.Overlapping) {
 	others, overlapping, startds := map[string][]string{}, map[string][]string{}, []string{}
 	for name, o := range b.observed {
 		s := b.slots[name]

@@ -197,10 +197,10 @@ func TestSlotsBesideThePlan(t *testing.T) {
 	p.miss("slot1@n")
 	p.miss("slot1@p")
 	p.look()
-	asleep := p.belief.Asleep()
+	asleep := p.belief.asleep()
 	require.Len(t, asleep, 1)
 	require.Equal(t, "slot1@o", asleep[0].Name)
-	open := p.belief.Overlapping()
+	open := p.belief.overlapping()
 	require.Len(t, open, 2)
 	for i, name := range []string{"slot2@m", "slot3@m"} {
 		require.Equal(t, name, open[i].Name)
