@@ -100,7 +100,7 @@ func TestSeeTwice(t *testing.T) {
 	p.job(1)
 	s := p.snapshot()
 	p.belief.See(s)
-	require.True(t, p.belief.JobOf(key(1)) != nil)
+	require.NotNil(t, p.belief.JobOf(key(1)))
 	require.Equal(t, Unknown, p.belief.Job(1).Phase)
 	p.belief.See(s)
 	out := p.belief.Diff(Dispatched{})
