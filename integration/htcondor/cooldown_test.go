@@ -62,7 +62,8 @@ func TestRefusedJobs(t *testing.T) {
 		mean[0], longest[0] = besideIdle(t, pooltest.Start(t, "CPUS=4", "EXTRA="+lines), forbidden)
 	})
 	t.Run("ours", func(t *testing.T) {
-		pool := ours(t, []string{"CPUS=4"}, lines)
+		// A schedd that may use a claim for another job does not ask the rule of that one.
+		pool := ours(t, []string{"CPUS=4"}, lines, "BACKFILL_LEASE_TIME = 0")
 		pool.permit("start failed", "start late", "overrun", "job changed")
 		mean[1], longest[1] = besideIdle(t, pool.Pool, forbidden)
 		plans, reasons := pool.startTimes(t), map[string]int{}

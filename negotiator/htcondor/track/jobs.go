@@ -272,8 +272,8 @@ func (c *comparison) withdraw(j *Job) bool {
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
-	_, flies := c.flights[j.ID]
-	ended := !flies && c.slotEnded(j)
+	flight, flies := c.flights[j.ID]
+	ended := (!flies || flight.CameBack) && c.slotEnded(j) // else it has not run
 	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {

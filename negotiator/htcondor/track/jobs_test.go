@@ -341,6 +341,10 @@ func TestJobsThatComeBack(t *testing.T) {
 			p.idles(1)
 			p.job(1, func(g *observe.Group) { g.Vacated = 1004 })
 		}, want: "back #1"}),
+		"it has just begun to run, and its startd shuts down": {waiting, {after: 1, do: func(p *pool) {
+			p.start(1, Flight{Handed: true, Sent: true, CameBack: true}, "a")
+			p.miss("a")
+		}, want: "back #1, whose slot ended, failed #1"}},
 		"it was on its way, and its startd has shut down": {waiting, {after: 5, do: func(p *pool) {
 			p.start(1, Flight{Handed: true, Sent: true, Overdue: true}, "a")
 			p.miss("a")
