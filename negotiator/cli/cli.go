@@ -63,12 +63,16 @@ func Code(err error) int {
 // grace is how long an interrupted command may take to end in order.
 const grace = 10 * time.Second
 
+// Unhurried is the context of a command that puts back what it has done when it is interrupted: it
+// may take as long as it needs for that, or until the second interrupt.
+type Unhurried struct{ context.Context }
+
 // Main parses the arguments into the commands, runs the command that they name, and returns the
 // exit code. The options are for the parser, such as [Texts].
 //
 // A command that must end in order takes a context.Context, which ends at the first interrupt; the
-// command then has ten seconds, or until the second interrupt. For other commands Main returns at
-// the first interrupt, so that the process ends.
+// command then has ten seconds, or until the second interrupt; see also [Unhurried]. For other
+// commands Main returns at the first interrupt, so that the process ends.
 func Main(name, description string, commands any, args []string, options ...kong.Option) int {
 	var measured measuring
 	parser, err := kong.New(commands, append([]kong.Option{
@@ -86,8 +90,11 @@ func Main(name, description string, commands any, args []string, options ...kong
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
-	err = untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
-		if unbound := command.BindToProvider(ctx); unbound != nil {
+	err = untilInterrupted(interrupts, func(ctx func(unhurried bool) context.Context) error {
+		unbound := errors.Join(
+			command.BindToProvider(func() (context.Context, error) { return ctx(false), nil }),
+			command.BindToProvider(func() (Unhurried, error) { return Unhurried{ctx(true)}, nil }))
+		if unbound != nil {
 			return unbound
 		}
 		return command.Run()
@@ -127,15 +134,16 @@ func asked(name string, err error) string {
 // untilInterrupted runs a command. At an interrupt, a command that has asked for its context is
 // given time to end after the context is cancelled; any other is abandoned. It returns the
 // command's error, or [context.Canceled] if the command did not end itself.
-func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.Context, error)) error) error {
+func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func(unhurried bool) context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var orderly atomic.Bool
+	var orderly, patient atomic.Bool
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(func() (context.Context, error) {
+		ended <- run(func(unhurried bool) context.Context {
 			orderly.Store(true)
-			return ctx, nil
+			patient.Store(unhurried)
+			return ctx
 		})
 	}()
 	select {
@@ -147,11 +155,15 @@ func untilInterrupted(interrupts <-chan os.Signal, run func(ctx func() (context.
 	if !orderly.Load() {
 		return context.Canceled
 	}
+	var late <-chan time.Time
+	if !patient.Load() {
+		late = time.After(grace)
+	}
 	select {
 	case err := <-ended:
 		return err
 	case <-interrupts:
-	case <-time.After(grace):
+	case <-late:
 	}
 	return context.Canceled
 }

@@ -107,20 +107,25 @@ func TestUntilInterrupted(t *testing.T) {
 		name       string
 		interrupts int
 		want       error
-		run        func(ctx func() (context.Context, error)) error
+		run        func(ctx func(unhurried bool) context.Context) error
 	}{
-		{"done", 0, nil, func(func() (context.Context, error)) error { return nil }},
-		{"failed", 0, failure, func(func() (context.Context, error)) error { return failure }},
-		{"no context", 1, context.Canceled, func(func() (context.Context, error)) error { return hang() }},
-		{"orderly", 1, failure, func(ctx func() (context.Context, error)) error {
-			until, err := ctx()
-			require.NoError(t, err)
-			<-until.Done()
+		{"done", 0, nil, func(func(bool) context.Context) error { return nil }},
+		{"failed", 0, failure, func(func(bool) context.Context) error { return failure }},
+		{"no context", 1, context.Canceled, func(func(bool) context.Context) error { return hang() }},
+		{"orderly", 1, failure, func(ctx func(bool) context.Context) error {
+			<-ctx(false).Done()
 			return failure
 		}},
-		{"stuck", 2, context.Canceled, func(ctx func() (context.Context, error)) error {
-			_, err := ctx()
-			require.NoError(t, err)
+		{"unhurried", 1, failure, func(ctx func(bool) context.Context) error {
+			<-ctx(true).Done()
+			return failure
+		}},
+		{"unhurried and stuck", 2, context.Canceled, func(ctx func(bool) context.Context) error {
+			ctx(true)
+			return hang()
+		}},
+		{"stuck", 2, context.Canceled, func(ctx func(bool) context.Context) error {
+			ctx(false)
 			return hang()
 		}},
 	} {
@@ -129,15 +134,15 @@ func TestUntilInterrupted(t *testing.T) {
 			if c.name == "no context" { // which is not asked for
 				interrupts <- os.Interrupt
 			}
-			err := untilInterrupted(interrupts, func(ctx func() (context.Context, error)) error {
-				return c.run(func() (context.Context, error) {
+			err := untilInterrupted(interrupts, func(ctx func(bool) context.Context) error {
+				return c.run(func(unhurried bool) context.Context {
 					defer func() {
 						for range c.interrupts {
 							interrupts <- os.Interrupt
 						}
 						c.interrupts = 0
 					}()
-					return ctx()
+					return ctx(unhurried)
 				})
 			})
 			require.ErrorIs(t, err, c.want)

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/configs"
@@ -43,8 +45,12 @@ Examples:
   negotiator setup --back`
 }
 
-// Run changes which negotiator works in this machine's pool.
-func (c *setupCommand) Run(ctx context.Context) error {
+// Run changes which negotiator works in this machine's pool. A terminal that closes and a reader that
+// goes away do not end it half-way, and after an interrupt it puts back what was, however long that
+// takes.
+func (c *setupCommand) Run(unhurried cli.Unhurried) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	ctx := unhurried.Context
 	mode := setup.Stock
 	switch {
 	case c.Observe:
@@ -53,6 +59,9 @@ func (c *setupCommand) Run(ctx context.Context) error {
 		mode = setup.Live
 	case !c.Back:
 		return cli.Bad(errors.New("say what is to be: --observe, --live or --back"))
+	}
+	if c.Patience <= 0 {
+		return cli.Bad(fmt.Errorf("--patience %v: must be more than 0", c.Patience))
 	}
 	program, err := os.Executable()
 	if err == nil {
@@ -94,11 +103,12 @@ func (c *setupCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// tool runs one of HTCondor's tools.
+// tool runs one of HTCondor's tools. An interrupt does not end it: whatever it does is done.
 func tool(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // out of reach of a terminal's Ctrl-C
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -28,6 +28,8 @@ type refusal struct {
 	job         observe.JobKey
 	slot        string
 	jobs, slots bool
+	// of are the jobs of a kind that were refused; some may have started or changed since.
+	of map[observe.JobKey]bool
 }
 
 // refusals are by job, and by what jobs are planned by: the text of their Spec.
@@ -60,9 +62,10 @@ func (c *State) refuse(f *flight) {
 		c.refused.byJob[f.job.Key] = one
 	}
 	if all == nil {
-		all = &refusal{}
+		all = &refusal{of: map[observe.JobKey]bool{}}
 		c.refused.byKind[kind] = all
 	}
+	all.of[f.job.Key] = true
 	one.add(f, began)
 	all.add(f, began)
 	if one.times > 1 {
@@ -96,14 +99,10 @@ func (c *State) isJobs(f *flight) bool {
 // the same.
 func (c *State) accept(j *track.Job) {
 	kind := j.Group.Spec.Text
-	if c.refused.byKind[kind] == nil {
-		return
+	for _, key := range c.refusedOf(kind) {
+		delete(c.refused.byJob, key)
 	}
 	delete(c.refused.byKind, kind)
-	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, _ *refusal) bool {
-		other := c.belief.JobOf(key)
-		return other == nil || other.Group.Spec.Text == kind
-	})
 }
 
 // forgetRefusals forgets those of long ago, of jobs that are gone, and those on a slot alone whose
@@ -121,10 +120,17 @@ func (c *State) forgetRefusals() {
 
 // refusedOf returns the jobs of a kind that were refused; first the one that is tried next.
 func (c *State) refusedOf(kind string) (keys []observe.JobKey) {
-	for key := range c.refused.byJob {
-		if j := c.belief.JobOf(key); j != nil && j.Group.Spec.Text == kind {
-			keys = append(keys, key)
+	all := c.refused.byKind[kind]
+	if all == nil {
+		return nil
+	}
+	for key := range all.of {
+		j := c.belief.JobOf(key)
+		if c.refused.byJob[key] == nil || j == nil || j.Group.Spec.Text != kind {
+			delete(all.of, key)
+			continue
 		}
+		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(a, b observe.JobKey) int {
 		return cmp.Or(c.refused.byJob[a].until.Compare(c.refused.byJob[b].until), a.Compare(b))

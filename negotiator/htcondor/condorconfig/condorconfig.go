@@ -99,7 +99,7 @@ func Parse(dump, localName string) *Config {
 				text = append(text, strings.TrimSpace(lines[i]))
 			}
 			s.Name, s.Value = name, strings.Join(text, "\n")
-			i++
+			i = min(i+1, len(lines)) // a text without an end was cut off
 		} else if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
 			s.Name, s.Value = strings.TrimSpace(name), strings.TrimSpace(value)
 		} else {

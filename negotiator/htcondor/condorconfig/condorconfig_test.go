@@ -64,6 +64,14 @@ func TestParse(t *testing.T) {
 }
 
 // TestParseVerbose reads what HTCondor 23.9 prints of where settings come from.
+// TestCutOff: the output of a tool that died may end within a text.
+func TestCutOff(t *testing.T) {
+	s, known := Parse("FULL_HOSTNAME = x\nA @=end\n  1 +", "").Setting("A")
+	require.True(t, known)
+	require.Equal(t, "1 +", s.Value)
+	Parse("FULL_HOSTNAME = x\nA @=end", "")
+}
+
 func TestParseVerbose(t *testing.T) {
 	c := Parse(`# Configuration from machine: pool.test
 EMPTY = 

@@ -341,7 +341,7 @@ func readGroup(ad *classad.ClassAd) *Group {
 	g.queued, _ = ad.Bool("TransferQueued")
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))
 	g.Vacated = number("VacateReasonCode")
-	g.Suspended = backfill.Time(max(0, number("CumulativeSuspensionTime")))
+	g.Suspended = min(backfill.Time(max(0, number("CumulativeSuspensionTime"))), backfill.MaxTime)
 	g.SuspendedAt = backfill.Time(number("LastSuspensionTime"))
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
 
@@ -38,7 +39,7 @@ func (s *Setup) ads(ctx context.Context, kind []string) (all []found, err error)
 			continue
 		}
 		for i := range fields {
-			if fields[i] == "undefined" {
+			if fields[i] = cli.Line(fields[i]); fields[i] == "undefined" {
 				fields[i] = ""
 			}
 		}
@@ -120,10 +121,13 @@ func (s *Setup) replace(ctx context.Context, restart bool) error {
 		if s.DryRun {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.told = true // whatever comes of it
 		if _, err := s.Tool(ctx, step[0], step[1:]...); err != nil {
 			return err
 		}
-		s.told = true
 	}
 	return nil
 }
@@ -140,7 +144,7 @@ func (s *Setup) notLending(ctx context.Context) ([]string, error) {
 		machine, start, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		machine = strings.Trim(machine, `"`) // as it is in the ad, where START must not be evaluated
 		if told := !s.executes || machine != s.host; told && machine != "" && !condorconfig.HeedsLeases(start) {
-			missing = append(missing, machine)
+			missing = append(missing, cli.Line(machine))
 		}
 	}
 	slices.Sort(missing)

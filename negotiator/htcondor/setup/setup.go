@@ -68,6 +68,9 @@ func (s *Setup) to(ctx context.Context, m Mode) error {
 	content := s.content(m)
 	s.report.Was, s.report.File, s.report.Lines = former, s.path, inForce(content)
 	one, there, err := s.atWork(ctx, m, time.Time{})
+	if there && m == Observe { // beside the negotiator that matches
+		_, there, err = s.atWork(ctx, Stock, time.Time{})
+	}
 	if err != nil {
 		return fmt.Errorf("the pool does not answer: is HTCondor up? %w", err)
 	}
@@ -158,7 +161,8 @@ func (s *Setup) sound(ctx context.Context, m Mode) error {
 }
 
 // handOver has condor_master go from one mode to another, as the file says by now, and waits until the
-// negotiators work: those that are started by it, if any are.
+// negotiators work: those that are started by it, if any are. A negotiator that should work and does
+// not is started, too: somebody may have stopped it, or a former change was cut off.
 func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 	began := s.Now().Truncate(time.Second)
 	since := func(started bool) time.Time {
@@ -167,7 +171,8 @@ func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 		}
 		return time.Time{}
 	}
-	restart := pools(former) != pools(m) || former == m && m != Observe
+	_, up, _ := s.atWork(ctx, pools(m), time.Time{})
+	restart := !up || pools(former) != pools(m) || former == m && m != Observe
 	if err := s.replace(ctx, restart); err != nil || s.DryRun {
 		return found{}, err
 	}

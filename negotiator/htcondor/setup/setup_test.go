@@ -35,11 +35,12 @@ func manager(t *testing.T) *Setup {
 		},
 		Read: func(context.Context) (*condorconfig.Config, error) {
 			var dump strings.Builder
-			dump.WriteString("DAEMON_LIST = MASTER COLLECTOR NEGOTIATOR STARTD\nCONDOR_IDS = 7.7\nLOCAL_CONFIG_DIR = " + folder + "\n")
+			const daemons = "MASTER COLLECTOR NEGOTIATOR STARTD"
+			dump.WriteString("DAEMON_LIST = " + daemons + "\nCONDOR_IDS = 7.7\nLOCAL_CONFIG_DIR = " + folder + "\n")
 			text, _ := os.ReadFile(filepath.Join(folder, fileName))
 			for line := range strings.Lines(string(text)) {
 				if !strings.HasPrefix(line, "#") && strings.Contains(line, " = ") {
-					dump.WriteString(line + " # at: " + filepath.Join(folder, fileName) + ", line 1\n")
+					dump.WriteString(strings.ReplaceAll(line, "$(DAEMON_LIST)", daemons) + " # at: " + filepath.Join(folder, fileName) + ", line 1\n")
 				}
 			}
 			return condorconfig.Parse(dump.String(), ""), nil
@@ -144,6 +145,43 @@ func TestInterrupted(t *testing.T) {
 	require.NoFileExists(t, s.path)
 	require.Equal(t, err.Error(), r.Error)
 	require.Len(t, r.Did, 8)
+}
+
+// TestNobodyMatches: where the pool's negotiator is down, it is started, also if the file is as it should
+// be; a step that failed may have stopped it.
+func TestNobodyMatches(t *testing.T) {
+	up := true
+	ofPool := func(t *testing.T) *Setup {
+		s := manager(t)
+		s.Tool = func(_ context.Context, name string, args ...string) (string, error) {
+			switch {
+			case name == "condor_on":
+				up = true
+			case name == "condor_off":
+				up = false
+			case name == "condor_status" && args[0] == "-any":
+				return "cm.site\tobserver@cm.site\t1700000000\tslack\t3\t\n", nil
+			case name == "condor_status" && args[0] == "-negotiator" && !up:
+				return "", nil
+			case name == "condor_status" && args[0] == "-negotiator":
+				return "cm.site\tcm.site\t1800000000\tundefined\tundefined\tundefined\n", nil
+			}
+			return "", nil
+		}
+		return s
+	}
+	for _, m := range []Mode{Observe, Stock} {
+		t.Run(string(m), func(t *testing.T) {
+			s := ofPool(t)
+			up = true
+			_, err := s.To(t.Context(), Observe)
+			require.NoError(t, err)
+			up = false
+			_, err = s.To(t.Context(), m)
+			require.NoError(t, err)
+			require.True(t, up)
+		})
+	}
 }
 
 // TestCheckFails: a configuration that is wrong is found before anybody is told of the file.
