@@ -152,6 +152,7 @@ func TestInterrupted(t *testing.T) {
 func TestNobodyMatches(t *testing.T) {
 	up := true
 	ofPool := func(t *testing.T) *Setup {
+		t.Helper()
 		s := manager(t)
 		s.Tool = func(_ context.Context, name string, args ...string) (string, error) {
 			switch {
