@@ -28,8 +28,8 @@ type refusal struct {
 	job         observe.JobKey
 	slot        string
 	jobs, slots bool
-	// of are the jobs of a kind that were refused; some may have started or changed since.
-	of map[observe.JobKey]bool
+	// members are the jobs of a kind that were refused; some may have started or changed since.
+	members map[observe.JobKey]bool
 }
 
 // refusals are by job, and by what jobs are planned by: the text of their Spec.
@@ -62,10 +62,10 @@ func (c *State) refuse(f *flight) {
 		c.refused.byJob[f.job.Key] = one
 	}
 	if all == nil {
-		all = &refusal{of: map[observe.JobKey]bool{}}
+		all = &refusal{members: map[observe.JobKey]bool{}}
 		c.refused.byKind[kind] = all
 	}
-	all.of[f.job.Key] = true
+	all.members[f.job.Key] = true
 	one.add(f, began)
 	all.add(f, began)
 	if one.times > 1 {
@@ -124,10 +124,10 @@ func (c *State) refusedOf(kind string) (keys []observe.JobKey) {
 	if all == nil {
 		return nil
 	}
-	for key := range all.of {
+	for key := range all.members {
 		j := c.belief.JobOf(key)
 		if c.refused.byJob[key] == nil || j == nil || j.Group.Spec.Text != kind {
-			delete(all.of, key)
+			delete(all.members, key)
 			continue
 		}
 		keys = append(keys, key)
