@@ -1,13 +1,14 @@
 package accountant
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
@@ -22,6 +23,7 @@ type Accountant struct {
 	accounts map[string]*account
 	clock    clock
 	limits   map[string]float64 // how much of each concurrency limit was in use at the last Admit
+	unread   error              // see Unread
 }
 
 // Use is what a submitter uses at an instant: the number of slots and their total slot weight
@@ -114,16 +116,10 @@ func (a *Accountant) Configure(s Settings) error {
 // was set back, no usage is charged for that interval and counting continues from the new time.
 //
 // Changed accounts are written in one transaction; accounts that use nothing are not written. If
-// the write fails, Update returns the error and the next Update writes them again.
+// the write fails, Update returns the error and the next Update writes them again. A submitter with
+// a bad name, or an impossible use, is left out and told in the error; all others are charged.
 func (a *Accountant) Update(now time.Time, use map[string]Use) error {
-	for name, u := range use {
-		if err := checkName(name); err != nil {
-			return err
-		}
-		if u.Slots < 0 || !(u.Weight >= 0 && u.Weight <= maxValue) {
-			return fmt.Errorf("submitter %s uses %d slots of weight %v: must be at least 0", name, u.Slots, u.Weight)
-		}
-	}
+	var out statefile.LeftOut
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	passed := int64(0)
@@ -140,6 +136,10 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 		}
 	}
 	for name, u := range use {
+		if err := u.check(name); err != nil {
+			out.Add(name, err)
+			continue
+		}
 		r := a.account(name)
 		r.Use, r.changed = u, r.changed || u != Use{}
 		if u.Slots > 0 {
@@ -147,7 +147,19 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 		}
 	}
 	a.sumGroups()
-	return a.save()
+	unsaved, err := a.save()
+	return errors.Join(out.Told("the account of what is used"), unsaved.Told("the accounting in "+a.file.Path()), err)
+}
+
+// check errs if nobody of this name can have this use.
+func (u Use) check(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if u.Slots < 0 || !(u.Weight >= 0 && u.Weight <= maxValue) {
+		return fmt.Errorf("%s uses %d slots of weight %v: must be at least 0", name, u.Slots, u.Weight)
+	}
+	return nil
 }
 
 // age advances the account to the Unix time now. passed is the number of seconds since the last
@@ -263,31 +275,31 @@ func (a *Accountant) factor(r *account) float64 {
 // Divide computes the groups' quotas and the shares of groups and submitters. total is the slot
 // weight of the whole pool; waiting is, for each submitter, the slot weight that its waiting jobs
 // want in addition to what it uses. Quotas are 0 before the first call, so groups would get
-// nothing: call it at the start of each cycle.
+// nothing: call it at the start of each cycle. A submitter with a bad name, or that waits for an
+// impossible weight, is left out and told in the error; the others share the pool.
 func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	if !(total >= 0 && total <= maxValue) {
 		return fmt.Errorf("the pool's slots weigh %v: must be at least 0", total)
 	}
-	for name, weight := range waiting {
-		if err := checkName(name); err != nil {
-			return err
-		}
-		if !(weight >= 0 && weight <= maxValue) {
-			return fmt.Errorf("submitter %s waits for slots of weight %v: must be at least 0", name, weight)
-		}
-	}
+	var out statefile.LeftOut
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, g := range a.tree.all {
 		g.requested = g.used
 	}
-	for name := range waiting {
+	wants := maps.Clone(waiting)
+	for name, weight := range waiting {
+		if err := checkWish(name, weight); err != nil {
+			out.Add(name, err)
+			delete(wants, name)
+			continue
+		}
 		a.account(name)
 	}
 	shares := map[*group]float64{}
 	accounts := a.sorted()
 	for _, r := range accounts {
-		weight, waits := waiting[r.name]
+		weight, waits := wants[r.name]
 		r.waiting, r.share, r.limit = waits, 0, 0
 		if !r.isGroup {
 			r.group.requested += weight
@@ -304,14 +316,16 @@ func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 			r.limit = r.share * r.group.limit()
 		}
 	}
-	return nil
+	return out.Told("the division of the pool")
 }
 
-// checkName returns an error if the name cannot be that of a submitter or group.
-func checkName(name string) error {
-	if name == "" || len(name) > 4096 ||
-		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fmt.Errorf("%.100q is no name of a submitter: it must not be empty nor have blanks", name)
+// checkWish errs if nobody of this name can wait for slots of this weight.
+func checkWish(name string, weight float64) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if !(weight >= 0 && weight <= maxValue) {
+		return fmt.Errorf("%s waits for slots of weight %v: must be at least 0", name, weight)
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func (a *Accountant) ResetAll(now time.Time) error {
 	for _, r := range a.accounts {
 		r.reset(now)
 	}
-	return a.save()
+	_, err := a.save() // the next Update tells what the file cannot hold
+	return err
 }
 
 func (r *account) reset(now time.Time) {
@@ -115,7 +116,7 @@ func (a *Accountant) Delete(submitter string) error {
 // set changes an account by the callback and writes it. It creates a submitter's account if there
 // is none; the name of an unknown group is an error.
 func (a *Accountant) set(name string, change func(*account)) error {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -127,7 +128,8 @@ func (a *Accountant) set(name string, change func(*account)) error {
 	r := a.account(name)
 	change(r)
 	r.changed = true
-	return a.save()
+	_, err := a.save() // the next Update tells what the file cannot hold
+	return err
 }
 
 func inRange(what string, v, low, high float64) error {

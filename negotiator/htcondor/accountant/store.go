@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,8 +28,10 @@ type entry struct {
 	Ceiling, Floor int64
 }
 
-// load reads the clock and the accounts, and ages the accounts to the clock.
+// load reads the clock and the accounts, and ages the accounts to the clock. An account that cannot
+// be read is left out, see Unread.
 func (a *Accountant) load() error {
+	var out statefile.LeftOut
 	err := a.file.View(func(tx *statefile.Tx) error {
 		b := tx.Bucket(Bucket)
 		if b == nil {
@@ -45,16 +48,21 @@ func (a *Accountant) load() error {
 				continue
 			}
 			if err := a.loadAccount(name, text); err != nil {
-				return fmt.Errorf("the account of %q: %w", name, err)
+				out.Add(name, err)
 			}
 		}
 		return nil
 	})
+	a.unread = out.Told("the accounting in " + a.file.Path())
 	if err != nil {
 		return &UnreadableError{fmt.Errorf("accounting in %s: %w", a.file.Path(), err)}
 	}
 	return nil
 }
+
+// Unread says which accounts in the file could not be read when it was opened; nil if all could. They
+// stay in the file as they are.
+func (a *Accountant) Unread() error { return a.unread }
 
 // UnreadableError says that the accounting in a file is not what an accountant writes.
 type UnreadableError struct{ Err error }
@@ -64,12 +72,12 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // loadAccount reads an account, and ages it to the clock.
 func (a *Accountant) loadAccount(name string, text []byte) error {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	e, r := entry{}, &account{name: name}
 	if err := json.Unmarshal(text, &e); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	r.Real, r.Factor, r.Use = max(minPriority, e.Real), e.Factor, Use{e.Slots, e.Weight}
 	r.Used, r.Weighted, r.Begin, r.Last = e.Used, e.Weighted, e.Begin, e.Last
@@ -81,10 +89,11 @@ func (a *Accountant) loadAccount(name string, text []byte) error {
 	return nil
 }
 
-// save writes the clock and the changed accounts in one transaction.
-func (a *Accountant) save() error {
+// save writes the clock and the changed accounts in one transaction, but for those that the file
+// cannot hold.
+func (a *Accountant) save() (out statefile.LeftOut, err error) {
 	var written []*account
-	err := a.file.Update(func(tx *statefile.Tx) error {
+	err = a.file.Update(func(tx *statefile.Tx) error {
 		b, err := tx.Make(Bucket)
 		if err != nil {
 			return err
@@ -96,31 +105,35 @@ func (a *Accountant) save() error {
 			if !r.changed {
 				continue
 			}
-			written = append(written, r)
 			e := entry{
 				At: a.clock.Elapsed, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
-			if err := put(b, r.name, e); err != nil {
+			switch err := put(b, r.name, e); {
+			case errors.Is(err, statefile.ErrUnfit):
+				out.Add(r.name, err)
+			case err != nil:
 				return err
+			default:
+				written = append(written, r)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("accounting in %s cannot be written, and a restart would forget what is new of it: %w",
+		return out, fmt.Errorf("accounting in %s cannot be written, and a restart would forget what is new of it: %w",
 			a.file.Path(), err)
 	}
 	for _, r := range written {
 		r.changed = false
 	}
-	return nil
+	return out, nil
 }
 
 func put(b *statefile.Bucket, key string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", statefile.ErrUnfit, err)
 	}
 	return b.Put(key, text)
 }

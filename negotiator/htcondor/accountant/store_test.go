@@ -81,17 +81,18 @@ func TestUseGoesOnOverARestart(t *testing.T) {
 	}
 }
 
-// TestUnreadableAccountingIsAnError checks records that no accountant writes.
+// TestUnreadableAccountingIsAnError checks a record that no accountant writes, and without which the
+// others mean nothing.
 func TestUnreadableAccountingIsAnError(t *testing.T) {
-	for key, text := range map[string]string{"bob@d": "{", " clock": `{"HalfLife":0}`, "b b": "{}"} {
+	for _, text := range []string{`{"HalfLife":0}`, "{"} {
 		db := database(t)
 		a, err := Open(db, DefaultSettings())
 		require.NoError(t, err)
 		require.NoError(t, a.Update(at(0), map[string]Use{"bob@d": {1, 1}}))
-		require.NoError(t, db.Update(func(tx *statefile.Tx) error { return tx.Bucket(Bucket).Put(key, []byte(text)) }))
+		require.NoError(t, db.Update(func(tx *statefile.Tx) error { return tx.Bucket(Bucket).Put(clockKey, []byte(text)) }))
 		_, err = Open(db, DefaultSettings())
 		_, unreadable := errors.AsType[*UnreadableError](err)
-		require.True(t, unreadable, key)
+		require.True(t, unreadable, text)
 		require.ErrorContains(t, err, db.Path())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -119,14 +120,13 @@ func forgetRuns(b *statefile.Bucket) error {
 	return nil
 }
 
-// Learned reads the saved run times. If they cannot be used, it drops them all, and returns an
-// empty history.
+// Learned reads the saved run times. A run that cannot be read is left out, and told in the log.
 func (s *State) Learned() (*estimate.History, error) {
-	var text bytes.Buffer
+	var lines [][]byte
 	err := s.file.View(func(tx *statefile.Tx) error {
 		if b := tx.Bucket(runs); b != nil {
 			for _, line := range b.All() {
-				text.Write(line)
+				lines = append(lines, bytes.Clone(line))
 			}
 		}
 		return nil
@@ -134,9 +134,22 @@ func (s *State) Learned() (*estimate.History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what was learned: %w", err)
 	}
-	h, err := estimate.ReadHistory(&text, "the state", 0)
-	if err != nil {
-		return estimate.NewHistory(0), s.discard(runs, err)
+	h, err := readRuns(lines)
+	if err == nil {
+		return h, nil
 	}
-	return h, nil
+	var out statefile.LeftOut
+	lines = slices.DeleteFunc(lines, func(line []byte) bool {
+		_, wrong := readRuns([][]byte{line})
+		if wrong != nil {
+			out.Add("", wrong)
+		}
+		return wrong != nil
+	})
+	s.logger.Error("SOME OF WHAT WAS LEARNED CANNOT BE READ", "error", out.Told("the run times of jobs that ended"))
+	return readRuns(lines)
+}
+
+func readRuns(lines [][]byte) (*estimate.History, error) {
+	return estimate.ReadHistory(bytes.NewReader(bytes.Join(lines, nil)), "the state", 0)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -34,6 +35,7 @@ type State struct {
 	path   string
 	kept   map[string][]byte // the records of the ledger on disk; nil: not known
 	at     time.Time         // when the ledger was last written; zero: not by this process
+	told   string            // what of the ledger could not be saved the last time
 	logger hclog.Logger
 }
 
@@ -176,6 +178,9 @@ func (s *State) Accountant(settings accountant.Settings) (*accountant.Accountant
 			a, err = accountant.Open(s.file, settings)
 		}
 	}
+	if err == nil && a.Unread() != nil {
+		s.logger.Error("USAGE OF SOME SUBMITTERS CANNOT BE READ: it begins anew", "error", a.Unread())
+	}
 	return a, err
 }
 
@@ -199,12 +204,19 @@ func jobKey(j track.SavedJob) string {
 	return fmt.Sprintf("%s%s/%d.%d", jobPrefix, j.Schedd, j.Cluster, j.Proc)
 }
 
-// Save writes the saved state. It touches only records that differ from those on disk.
+// Save writes the saved state. It touches only records that differ from those on disk. A slot or job
+// that the file cannot hold is left out, and told in the log.
 func (s *State) Save(saved *track.SavedState) error {
 	records := make(map[string][]byte, len(saved.Slots)+len(saved.Jobs)+1)
+	var out statefile.LeftOut
 	add := func(key string, v any) error {
 		text, err := json.Marshal(v)
-		records[key] = text
+		if err == nil {
+			err = statefile.Fits(key, text)
+		}
+		if err == nil {
+			records[key] = text
+		}
 		return err
 	}
 	meta := *saved
@@ -214,15 +226,31 @@ func (s *State) Save(saved *track.SavedState) error {
 	}
 	for _, slot := range saved.Slots {
 		if err := add(slotKey(slot), slot); err != nil {
-			return err
+			out.Add(slot.Name, fmt.Errorf("slot %s: %w", backfill.Printable(slot.Name, shownName), err))
 		}
 	}
 	for _, job := range saved.Jobs {
 		if err := add(jobKey(job), job); err != nil {
-			return err
+			out.Add(jobKey(job), fmt.Errorf("job %d.%d: %w", job.Cluster, job.Proc, err))
 		}
 	}
+	s.tell(out.Told("the ledger"))
 	return s.write(records)
+}
+
+// shownName is up to how many letters of a name are shown that cannot be saved.
+const shownName = 60
+
+// tell logs that something of the state cannot be saved, once while it is the same.
+func (s *State) tell(unsaved error) {
+	text := ""
+	if unsaved != nil {
+		text = unsaved.Error()
+	}
+	if text != s.told && text != "" {
+		s.logger.Error("A PART OF THE STATE CANNOT BE SAVED: a restart would forget it", "error", unsaved)
+	}
+	s.told = text
 }
 
 // write makes the ledger, the saved state on disk, hold these records. It touches only what
@@ -275,8 +303,9 @@ func contents(b *statefile.Bucket) map[string][]byte {
 	return records
 }
 
-// Saved returns the saved state of a former negotiator; nil if there is none. It errs if the state
-// is damaged or was written by a newer version.
+// Saved returns the saved state of a former negotiator; nil if there is none. It errs if what all
+// records rest on is damaged, or was written by a newer version. A slot or job that cannot be read is
+// left out, and told in the log.
 func (s *State) Saved() (saved *track.SavedState, err error) {
 	err = s.file.View(func(tx *statefile.Tx) error {
 		b := tx.Bucket(ledger)
@@ -284,7 +313,11 @@ func (s *State) Saved() (saved *track.SavedState, err error) {
 			return nil
 		}
 		s.kept = contents(b)
-		saved, err = readLedger(b)
+		var out statefile.LeftOut
+		saved, err = readLedger(b, &out)
+		if lost := out.Told("the ledger"); lost != nil {
+			s.logger.Error("A PART OF THE STATE CANNOT BE READ: it begins anew", "error", lost)
+		}
 		return err
 	})
 	if err != nil {
@@ -293,13 +326,21 @@ func (s *State) Saved() (saved *track.SavedState, err error) {
 	return saved, nil
 }
 
-// readLedger returns the saved state that a bucket holds; nil if it is empty.
-func readLedger(b *statefile.Bucket) (*track.SavedState, error) {
+// readLedger returns the saved state that a bucket holds, without slots and jobs that cannot be read;
+// nil if it is empty.
+func readLedger(b *statefile.Bucket, out *statefile.LeftOut) (*track.SavedState, error) {
 	saved, empty := &track.SavedState{}, true
 	for key, text := range b.All() {
 		empty = false
-		if err := readRecord(saved, key, text); err != nil {
-			return nil, fmt.Errorf("record %q: %w", key, err)
+		err := readRecord(saved, key, text)
+		if err != nil {
+			err = fmt.Errorf("record %q: %w", backfill.Printable(key, shownName), err)
+		}
+		if err != nil && key == metaKey {
+			return nil, err
+		}
+		if err != nil {
+			out.Add(key, err)
 		}
 	}
 	switch {
@@ -325,15 +366,19 @@ func readRecord(saved *track.SavedState, key string, text []byte) (err error) {
 		}
 	case strings.HasPrefix(key, slotPrefix):
 		var slot track.SavedSlot
-		err = json.Unmarshal(text, &slot)
-		saved.Slots, owner = append(saved.Slots, slot), slotKey(slot)
+		if err = json.Unmarshal(text, &slot); err == nil && slotKey(slot) == key {
+			saved.Slots = append(saved.Slots, slot)
+		}
+		owner = slotKey(slot)
 	case strings.HasPrefix(key, jobPrefix):
 		var job track.SavedJob
-		err = json.Unmarshal(text, &job)
-		saved.Jobs, owner = append(saved.Jobs, job), jobKey(job)
+		if err = json.Unmarshal(text, &job); err == nil && jobKey(job) == key {
+			saved.Jobs = append(saved.Jobs, job)
+		}
+		owner = jobKey(job)
 	}
 	if err == nil && owner != key {
-		err = fmt.Errorf("it is of %q", owner)
+		err = fmt.Errorf("it is of %q", backfill.Printable(owner, shownName))
 	}
 	return err
 }

@@ -83,8 +83,13 @@ func afterDamage(t *testing.T, damaged []byte) (left survivors, log string) {
 		saved, err = s.Saved()
 		require.NoError(t, err)
 	}
-	if saved != nil {
-		require.Equal(t, promises(), saved)
+	if saved != nil { // without a record that cannot be read
+		written := promises()
+		require.GreaterOrEqual(t, len(saved.Jobs), len(written.Jobs)-1)
+		written.Jobs = slices.DeleteFunc(written.Jobs, func(j track.SavedJob) bool {
+			return !slices.ContainsFunc(saved.Jobs, func(o track.SavedJob) bool { return o.Cluster == j.Cluster })
+		})
+		require.Equal(t, written, saved)
 	}
 	a, err := s.Accountant(accountant.DefaultSettings())
 	require.NoError(t, err)
@@ -93,7 +98,7 @@ func afterDamage(t *testing.T, damaged []byte) (left survivors, log string) {
 	_, err = s.Delays()
 	require.NoError(t, err)
 	require.NoError(t, s.Save(promises()), "it can be written")
-	left = survivors{saved != nil, a.Priority("user7@d") > a.Priority("new@d"), learned.Len() == endedJobs}
+	left = survivors{saved != nil, a.Priority("user7@d") > a.Priority("new@d"), learned.Len() >= endedJobs-1}
 	if strings.Contains(to.String(), "copy=") {
 		copies, err := filepath.Glob(path + ".damaged-*")
 		require.NoError(t, err)
@@ -263,19 +268,21 @@ func headerInUse(b []byte, page int) int {
 	return 1
 }
 
-// TestGarbage writes records that this program does not write, as a fault of it would.
+// TestGarbage writes records that this program does not write, as a fault of it would. A bad record
+// of a job, an account or a run costs no other one.
 func TestGarbage(t *testing.T) {
 	for name, test := range map[string]struct {
 		bucket, key, text string
 		left              survivors
 		log               string
 	}{
-		"job":            {ledger, "job/s/1000.0", "{", survivors{false, true, true}, "guarantees, reservations"},
-		"no job":         {ledger, "job/s/1000.0", "null", survivors{false, true, true}, `it is of \"job//0.0\"`},
+		"job":            {ledger, "job/s/1000.0", "{", survivors{true, true, true}, "A PART OF THE STATE CANNOT BE READ"},
+		"no job":         {ledger, "job/s/1000.0", "null", survivors{true, true, true}, `it is of \"job//0.0\"`},
 		"meta":           {ledger, metaKey, "7", survivors{false, true, true}, "guarantees, reservations"},
-		"account":        {accountant.Bucket, "user9@d", "{", survivors{true, false, true}, "usage, priorities"},
+		"account":        {accountant.Bucket, "user9@d", "{", survivors{true, true, true}, "USAGE OF SOME SUBMITTERS"},
 		"clock":          {accountant.Bucket, " clock", "", survivors{true, false, true}, "usage, priorities"},
-		"run time":       {runs, runKey(5), "no job\n", survivors{true, true, false}, "what was learned"},
+		"run time":       {runs, runKey(5), "no job\n", survivors{true, true, true}, "SOME OF WHAT WAS LEARNED"},
+		"slot":           {ledger, "slot/slot1@a", "7", survivors{true, true, true}, "A PART OF THE STATE CANNOT BE READ"},
 		"delays":         {delays, delaysKey, "[1,", survivors{true, true, true}, "what was learned of how long starts take"},
 		"unknown bucket": {"unknown", "key", "text", survivors{true, true, true}, ""},
 	} {
@@ -295,6 +302,38 @@ func TestGarbage(t *testing.T) {
 			left, log := afterDamage(t, text)
 			require.Equal(t, test.left, left, log)
 			require.Contains(t, log, test.log)
+		})
+	}
+}
+
+// TestOneBadRecordInAHundred says that a slot or job that a file cannot hold, or that no file gives
+// back as it was, costs no other one, and that this is told once.
+func TestOneBadRecordInAHundred(t *testing.T) {
+	saved := &track.SavedState{Version: track.SavedVersion, Now: 5, Policy: "pc"}
+	for i := range int64(99) {
+		saved.Slots = append(saved.Slots, track.SavedSlot{Name: fmt.Sprintf("slot%02d@a", i)})
+		saved.Jobs = append(saved.Jobs, track.SavedJob{Schedd: "s", Cluster: 100 + i})
+	}
+	for what, bad := range map[string]string{"too long a key": strings.Repeat("x", 33<<10), "no UTF-8": "x\xff"} {
+		t.Run(what, func(t *testing.T) {
+			folder, log := t.TempDir(), &buffer{}
+			s, err := OpenState(t.Context(), folder, logTo(log))
+			require.NoError(t, err)
+			all := *saved
+			all.Slots = append(slices.Clone(saved.Slots), track.SavedSlot{Name: bad})
+			all.Jobs = append(slices.Clone(saved.Jobs), track.SavedJob{Schedd: bad})
+			require.NoError(t, s.Save(&all))
+			require.NoError(t, s.Save(&all))
+			require.NoError(t, s.Close())
+			s, err = OpenState(t.Context(), folder, logTo(log))
+			require.NoError(t, err)
+			got, err := s.Saved()
+			require.NoError(t, err)
+			require.Equal(t, saved, got)
+			require.NoError(t, s.Close())
+			require.Equal(t, 1, strings.Count(log.String(), "A PART OF THE STATE CANNOT BE"), log.String())
+			require.Contains(t, log.String(), "(2 in all)")
+			require.Less(t, len(log.String()), 1000)
 		})
 	}
 }

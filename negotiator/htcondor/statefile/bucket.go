@@ -2,6 +2,8 @@ package statefile
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"iter"
 
 	"go.etcd.io/bbolt"
@@ -68,8 +70,23 @@ func (t *Tx) Drop(name string) error {
 // Get returns the value of a key; nil if there is none. It is valid during the transaction.
 func (b *Bucket) Get(key string) []byte { return b.bolt.Get([]byte(key)) }
 
-// Put writes a record.
+// ErrUnfit says that a record cannot be one of a file: its key is empty or too long, or its value is
+// too long. Nothing was written, and the transaction can go on with others.
+var ErrUnfit = errors.New("a state file cannot hold it")
+
+// Fits returns an error that wraps [ErrUnfit] if a file cannot hold such a record.
+func Fits(key string, value []byte) error {
+	if key == "" || len(key) > bbolt.MaxKeySize || int64(len(value)) > bbolt.MaxValueSize {
+		return fmt.Errorf("%w: a key of %d bytes, and a value of %d", ErrUnfit, len(key), len(value))
+	}
+	return nil
+}
+
+// Put writes a record. An error that wraps [ErrUnfit] is the record's own.
 func (b *Bucket) Put(key string, value []byte) error {
+	if err := Fits(key, value); err != nil {
+		return err
+	}
 	k := []byte(key)
 	if old := b.bolt.Get(k); old != nil {
 		b.sum.Records -= digest(k, old)

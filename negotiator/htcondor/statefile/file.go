@@ -6,7 +6,8 @@
 // checksums of its own for what it stores.
 //
 // Files: file.go opening and closing; bucket.go transactions and buckets; seal.go the checksums;
-// check.go the structure of the file, checked before bbolt sees it; copy.go copies and replacements.
+// check.go the structure of the file, checked before bbolt sees it; copy.go copies and replacements;
+// leftout.go what of a list is left out.
 package statefile
 
 import (

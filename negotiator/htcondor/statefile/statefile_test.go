@@ -394,3 +394,29 @@ func BenchmarkUpdate(b *testing.B) {
 		put(i, 1)
 	}
 }
+
+// TestARecordThatDoesNotFit says that a record which a file cannot hold is refused, and that the
+// transaction, and the seal, are those of the others.
+func TestARecordThatDoesNotFit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	f, err := Open(path)
+	require.NoError(t, err)
+	require.NoError(t, f.Update(func(tx *Tx) error {
+		b, err := tx.Make("bucket")
+		require.NoError(t, err)
+		require.NoError(t, b.Put("a", []byte("1")))
+		require.ErrorIs(t, b.Put("", []byte("2")), ErrUnfit)
+		require.ErrorIs(t, b.Put(strings.Repeat("k", 33<<10), []byte("2")), ErrUnfit)
+		return b.Put("b", []byte("3"))
+	}))
+	require.NoError(t, f.Close())
+	f, err = Open(path)
+	require.NoError(t, err)
+	require.Empty(t, f.Damaged())
+	require.NoError(t, f.View(func(tx *Tx) error {
+		require.Equal(t, "1", string(tx.Bucket("bucket").Get("a")))
+		require.Equal(t, "3", string(tx.Bucket("bucket").Get("b")))
+		return nil
+	}))
+	require.NoError(t, f.Close())
+}
