@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ type lingering struct {
 type sleeper struct {
 	cluster, proc int64
 	owner         string
+	group         string // its AccountingGroup; "": none
 	cpus, memory  int64
 	nodes         int
 	seconds       int64 // that it runs
@@ -79,7 +81,7 @@ func (j *sleeper) submitter() string {
 	if j.nodes > 1 {
 		return "DedicatedScheduler@schedd@test"
 	}
-	return j.owner + "@test"
+	return cmp.Or(j.group, j.owner) + "@test"
 }
 
 // free is what is left of a node.
@@ -248,6 +250,9 @@ func (j *sleeper) ad() string {
 		"JobStatus = %d\nQDate = %d\nMinHosts = %d\nMaxHosts = %d\nRequestCpus = %d\nRequestMemory = %d\n"+
 		"Requirements = TARGET.Arch == \"X86_64\"",
 		j.cluster, j.proc, j.owner, j.owner, universe, j.status, j.submit, j.nodes, j.nodes, j.cpus, j.memory)
+	if j.group != "" {
+		ad += fmt.Sprintf("\nAccountingGroup = %q", j.group)
+	}
 	if j.estimate > 0 {
 		ad += fmt.Sprintf("\nAllowedExecuteDuration = %d", j.estimate)
 	}

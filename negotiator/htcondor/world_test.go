@@ -30,7 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world models a small pool: one schedd, startds with partitionable slots, jobs that sleep. Its ads
 // are a second late, and its claims can fail. Time is virtual.
 type world struct {
-	strangers  []string // ads of other schedds
+	strangers  []string            // ads of other schedds
+	odd        map[string][]string // more ads, by type
 	t          *testing.T
 	collector  *fakes.Collector
 	schedd     *fakes.Schedd
@@ -371,8 +372,8 @@ func (w *world) publish() {
 			n.shown, n.shownClaims = n.ads(w)
 		}
 	}
-	w.collector.Set("Machine", slots...)
-	w.collector.Set("MachinePrivate", private...)
+	w.collector.Set("Machine", append(slots, w.odd["Machine"]...)...)
+	w.collector.Set("MachinePrivate", append(private, w.odd["MachinePrivate"]...)...)
 	var jobs []string
 	idle := map[string]int{}
 	for _, j := range w.jobs {
@@ -396,7 +397,7 @@ func (w *world) publish() {
 	}) {
 		submitters = append(submitters, w.schedd.SubmitterAd(name, w.capable, idle[name], 0))
 	}
-	w.collector.Set("Submitter", submitters...)
+	w.collector.Set("Submitter", append(submitters, w.odd["Submitter"]...)...)
 	w.schedd.SetTime(w.now)
 	w.collector.Set("Scheduler", append(w.strangers, w.scheddAd())...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -103,10 +104,20 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	}
 }
 
-// isLast reports whether the ad is the summary, not a job: its Owner is the number 0.
+// ofJobs are attributes of which each ad of jobs has some, and the summary none: a schedd itself puts
+// the last two into each ad of a group, after what users wrote, and the first two into each job.
+var ofJobs = []string{"ClusterId", "ProcId", "JobIds", "JobCount"}
+
+// isLast reports whether the ad is the summary, not a job: its Owner is the number 0, and it has
+// nothing that makes it a job. Users cannot have a schedd say an Owner of 0 by rights, but a job's
+// text with a line feed becomes several lines of a group's ad (JobAggregationResults::next in
+// HTCondor's autocluster.cpp).
 func isLast(lines cedar.Lines) bool {
 	owner, ok := lines.Find("Owner")
-	return ok && string(owner) == "0"
+	return ok && string(owner) == "0" && !slices.ContainsFunc(ofJobs, func(name string) bool {
+		_, has := lines.Find(name)
+		return has
+	})
 }
 
 func readSummary(lines cedar.Lines) (*classad.ClassAd, error) {

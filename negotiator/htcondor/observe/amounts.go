@@ -10,12 +10,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0.
+// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0, and
+// [backfill.MaxAmount] where it is more than can be planned with.
 func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	v := make(backfill.Vector, len(resources))
 	for i, resource := range resources {
 		if n, ok := ad.Eval(resource, nil).Number(); ok && n > 0 {
-			v[i] = int64(n)
+			v[i] = int64(min(n, backfill.MaxAmount))
 		}
 	}
 	return v

@@ -105,7 +105,8 @@ func (o *Observer) Forget(slots []string) {
 // look is a look at the pool under way, and what it has seen so far.
 type look struct {
 	Snapshot
-	grew bool // ads refer to attributes that were not asked for
+	grew    bool                // ads refer to attributes that were not asked for
+	omitted map[string]omission // ads that are left out, by kind
 }
 
 func (l *look) problem(format string, arguments ...any) {
@@ -134,6 +135,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	for l.grew = true; l.grew && o.number < last; {
 		o.number++
 		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
+		l.omitted = nil
 		o.askAll(ctx)
 		if err := o.askCollector(ctx, l); err != nil {
 			for _, s := range o.schedds { // until the next look their answers would grow old
@@ -148,6 +150,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 			o.restrip()
 		}
 	}
+	l.tellOmitted()
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -132,13 +133,12 @@ func readQueue(ctx context.Context, q question) reading {
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
 	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
-		ad, err := lines.Ad()
-		if err == nil {
+		if ad, err := lines.Ad(); err == nil { // what cannot be read names no job
 			cluster, _ := ad.Int("ClusterId")
 			proc, _ := ad.Int("ProcId")
 			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})
 		}
-		return err
+		return nil
 	})
 	if r.err == nil && q.records {
 		r.recorded, r.unrecorded = readRecords(ctx, q)
@@ -336,7 +336,9 @@ func readGroup(ad *classad.ClassAd) *Group {
 	}
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
-	g.manager, _ = ad.Text("Scheduler")
+	if g.manager, _ = ad.Text("Scheduler"); accountant.CheckWords(g.manager) != nil {
+		g.manager = ""
+	}
 	g.transfers, _ = ad.Bool("TransferringInput")
 	g.queued, _ = ad.Bool("TransferQueued")
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
@@ -59,6 +60,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 			grew, err := o.readSlot(lines, l.Number)
 			if err != nil {
 				o.log.Warn("a slot ad is left out", "error", err)
+				l.leaveOut("slots", err)
 			}
 			l.grew = l.grew || grew
 			return nil
@@ -134,7 +136,8 @@ func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own boo
 	if !ok {
 		at, _ = ad.Text("MyAddress")
 	}
-	if name == "" {
+	if err := accountant.CheckWords(name); err != nil {
+		l.leaveOut("schedds", err)
 		return nil
 	}
 	s := o.schedds[name]
@@ -172,7 +175,11 @@ func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own boo
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	s := o.readSchedd(ad, "ScheddName", false, l)
 	name, _ := ad.Text("Name")
-	if s == nil || name == "" {
+	if s == nil {
+		return
+	}
+	if err := accountant.CheckName(name); err != nil { // the stock negotiator ignores it, too
+		l.leaveOut("submitters", err)
 		return
 	}
 	tag, _ := ad.Text("SubmitterTag")

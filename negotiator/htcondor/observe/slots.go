@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
@@ -61,9 +62,15 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 		return false, nil
 	}
 	name := string(quoted[1 : len(quoted)-1])
+	if err = accountant.CheckName(name); err != nil {
+		return false, fmt.Errorf("slot %w", err)
+	}
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)
+	}
+	if text, _ := ad.Text("Name"); text != name { // it would have two names, one perhaps another's
+		return false, fmt.Errorf("slot %s: its Name is %s: must be a plain text", name, backfill.Printable(text, 60))
 	}
 	if t == nil {
 		t = &slotText{}

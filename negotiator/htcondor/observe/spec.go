@@ -36,7 +36,7 @@ type Spec struct {
 	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
 
-	user, account string   // User and AccountingGroup
+	user, account string   // User and AccountingGroup, or what stands for them, see readNames
 	project       string   // ProjectName
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
@@ -131,9 +131,7 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 // whether some of them were not asked for.
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
-	s.user, _ = ad.Text("User")
-	s.account, _ = ad.Text("AccountingGroup")
-	s.project, _ = ad.Text("ProjectName")
+	misnamed := s.readNames(ad)
 	s.Limits, _ = ad.Text("ConcurrencyLimits")
 	s.Limited = accountant.ParseLimits(s.Limits)
 	universe, _ := ad.Int("JobUniverse")
@@ -164,6 +162,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
 		s.Wrong = leftOutBecause(limit, s.user)
 	}
+	s.Wrong = errors.Join(misnamed, s.Wrong)
 	return s, grew
 }
 

@@ -67,7 +67,7 @@ func TestJobsReferToSoMuch(t *testing.T) {
 		for i := range rank {
 			rank[i] = fmt.Sprint("TARGET.A", i)
 		}
-		ad, err := classad.ParseOld("RequestCpus = 1\nRank = " + strings.Join(rank, " + "))
+		ad, err := classad.ParseOld("User = \"alice@test\"\nRequestCpus = 1\nRank = " + strings.Join(rank, " + "))
 		require.NoError(t, err)
 		before := len(o.slotAttributes.projection())
 		spec, grew := o.specOf(ad, "s@test")

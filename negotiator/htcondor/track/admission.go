@@ -208,20 +208,25 @@ func (c *comparison) account(fresh []*Job) {
 	}
 }
 
-// Use returns what the running jobs of each submitter use.
+// Use returns what the running jobs of each submitter use, those too that cannot be planned with.
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
-		if j.Phase != Running {
+		places := j.Places
+		switch {
+		case j.Phase == Running:
+		case b.runsUnfit(j):
+			places = b.places(j.Group)
+		default:
 			continue
 		}
-		name := j.Group.Spec.Submitter()
-		u := use[name]
-		for _, at := range j.Places {
+		spec := j.charged()
+		u := use[spec.Submitter()]
+		for _, at := range places {
 			u.Slots += at.Chunks
 		}
-		u.Weight += j.Group.Spec.Weight
-		use[name] = u
+		u.Weight += spec.Weight
+		use[spec.Submitter()] = u
 	}
 	for h := range b.vacated {
 		u := use[h.spec.Submitter()]

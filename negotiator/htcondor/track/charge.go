@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -20,12 +21,31 @@ func (c *comparison) chargeOf(j *Job) charge {
 	if j.Phase == Waiting && c.b.now.Now-j.planned >= backfill.Time(2*c.b.s.Patience/time.Second) {
 		return charge{spec: j.Group.Spec}
 	}
-	return charge{j.Group.Spec, c.b.rooms(j)}
+	return charge{j.charged(), c.b.rooms(j)}
+}
+
+// charged returns the Spec by which a job is charged: while it runs, the one that it was planned by, since
+// whatever was edited, it has what it has.
+func (j *Job) charged() *observe.Spec {
+	if j.Phase == Running && j.Spec != nil {
+		return j.Spec
+	}
+	return j.Group.Spec
 }
 
 // rooms returns which of its schedd's limits a job counts for.
 func (b *Belief) rooms(j *Job) accountant.Rooms {
-	return b.Schedd(j.Key.Schedd).RoomsOf(j.Group.Spec)
+	return b.Schedd(j.Key.Schedd).RoomsOf(j.Group.Spec) // as the schedd counts
+}
+
+// runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned with: its
+// claims are planned around, and it is charged like any other.
+func (b *Belief) runsUnfit(j *Job) bool {
+	if j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs() || j.Group.Spec.Wrong == nil {
+		return false
+	}
+	at := b.places(j.Group)
+	return len(at) > 0 && !slices.ContainsFunc(at, func(p Place) bool { return !b.isUp(p.Slot) })
 }
 
 func (g charge) candidate(jobs int) accountant.Candidate {
@@ -49,7 +69,10 @@ func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 				waiting.add(c.chargeOf(j))
 			}
 		case Unknown, Lent:
-			if j.leader == nil && j.Group.Runs() {
+			switch {
+			case c.b.runsUnfit(j):
+				running.add(c.chargeOf(j))
+			case j.leader == nil && j.Group.Runs():
 				running.add(charge{rooms: c.b.rooms(j)})
 			}
 		}

@@ -104,7 +104,8 @@ func (b *Belief) known(o *observe.Slot) bool {
 
 // foreign makes a job that stands in the plan for a claim of no known job. How long the claim will
 // last is a guess: a minute if its job has ended, ten minutes if it is idle or keeps data, else the
-// default estimate. It stays in the plan for as long as it is there.
+// default estimate. It stays in the plan for as long as it is there, and takes no more than its slot
+// has, whatever its ad says.
 func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	s, host := c.b.slots[o.Name], c.b.Slot(o.Host)
 	s.foreign = c.b.nextID()
@@ -117,7 +118,7 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 		case o.Static:
 			amount = host.Ad.Capacity[i]
 		}
-		ad.SetInt("Request"+negotiator.Attribute(resource), amount)
+		ad.SetInt("Request"+negotiator.Attribute(resource), min(amount, c.b.slots[host.Name].reported.Capacity[i]))
 	}
 	ad.SetBool("Requirements", true)
 	name, estimate := "claim of "+o.Name, backfill.Time(0)

@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+)
+
+// nobody is charged for what the running jobs of a user use whose name is bad.
+const nobody = "nobody@nowhere"
+
+// identities are the labels that say whose a job is, and the attributes that they are read from. A
+// job with a bad one is not planned. Any other label is left away if it is bad.
+var identities = map[string]string{
+	"owner": "Owner", "group": "AcctGroup", "account": "AccountingGroup", "project": "ProjectName", "qos": "QOS",
+}
+
+// readNames reads whose a job is. It errs if some of the ad's names are bad. Those in the Spec are
+// good all the same, since they become keys of much that is kept, and since the job may run: it is
+// charged to its user then if its accounting group is bad, and to nobody@nowhere if its user is.
+func (s *Spec) readNames(ad *classad.ClassAd) error {
+	var wrong []error
+	bad := func(attribute string, err error) bool {
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("its %s: %w", attribute, err))
+		}
+		return err != nil
+	}
+	if s.user, _ = ad.Text("User"); bad("User", accountant.CheckName(s.user)) {
+		s.user = nobody
+	}
+	s.account, _ = ad.Text("AccountingGroup")
+	if s.account != "" && bad("AccountingGroup", accountant.CheckName(s.Submitter())) {
+		s.account = ""
+		delete(s.Labels, "account")
+	}
+	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
+		check := accountant.CheckWords
+		if label == "owner" {
+			check = accountant.CheckName
+		}
+		err := check(s.Labels[label])
+		if err == nil {
+			continue
+		}
+		delete(s.Labels, label)
+		if attribute, identity := identities[label]; identity {
+			bad(attribute, err)
+		}
+	}
+	s.project = s.Labels["project"]
+	return errors.Join(wrong...)
+}
+
+// omission is what a look leaves out of one kind: how many, and what is wrong with the first.
+type omission struct {
+	items int
+	why   string
+}
+
+// leaveOut notes that an ad of a kind is left out, so that the others are not.
+func (l *look) leaveOut(kind string, err error) {
+	if l.omitted == nil {
+		l.omitted = map[string]omission{}
+	}
+	o := l.omitted[kind]
+	if o.items++; o.items == 1 {
+		o.why = err.Error()
+	}
+	l.omitted[kind] = o
+}
+
+// tellOmitted lists what was left out as problems, one for each kind.
+func (l *look) tellOmitted() {
+	for _, kind := range slices.Sorted(maps.Keys(l.omitted)) {
+		o := l.omitted[kind]
+		l.problem("ads of %s are left out (%d in all): %s", kind, o.items, o.why)
+	}
+}
