@@ -75,9 +75,10 @@ func (p Pool) negotiatorAd(ctx context.Context, more ...string) (*classad.ClassA
 		{Name: client.ObserverType, Projection: attributes},
 	},
 		func(lines cedar.Lines) error {
-			ad, wrong := classad.ParseOld(string(lines))
-			ads = append(ads, ad)
-			return wrong
+			if ad, wrong := classad.ParseOld(string(lines)); wrong == nil { // another may be the one
+				ads = append(ads, ad)
+			}
+			return nil
 		})
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the pool's negotiator: %w", err)

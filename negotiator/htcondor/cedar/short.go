@@ -9,14 +9,15 @@ import (
 const (
 	// shortLine is up to how many bytes an attribute is short.
 	shortLine = 1 << 10
-	// maxLong bounds the text of an ad that is read by [Stream.AppendShort], but for what is left out.
+	// maxLong bounds what is kept of an ad that is read by [Stream.AppendShort].
 	maxLong = 128 << 20
 )
 
 // AppendShort is [Stream.AppendLines] for an ad that may be of any length, since strangers write it:
-// a long attribute does not hide the others. Once the lines take as many bytes as there is room for,
-// it appends only those of short attributes, and that of the attribute named whole. It returns how
-// many bytes it has left out; 0 if the ad is whole.
+// a long attribute does not hide the others, nor this ad those that follow it. Once the lines take as
+// many bytes as there is room for, it appends only those of short attributes, as far as there is any
+// sense in that, and that of the attribute named whole. It returns how many bytes it has left out; 0
+// if the ad is whole.
 func (s *Stream) AppendShort(b Lines, room int, whole string) (_ Lines, left int, err error) {
 	n, err := s.IntIn("the number of an ad's attributes", 0, math.MaxInt32)
 	if err != nil {
@@ -25,9 +26,6 @@ func (s *Stream) AppendShort(b Lines, room int, whole string) (_ Lines, left int
 	start := len(b)
 	for range n {
 		at, missed := len(b), 0
-		if at-start > maxLong { // it has too many short attributes
-			return b, left, s.tooLong(maxLong)
-		}
 		limit := max(room-(at-start), shortLine)
 		b, missed, err = s.appendShort(b, limit, whole)
 		if err == nil && string(b[at:]) == secretMarker {
@@ -35,6 +33,9 @@ func (s *Stream) AppendShort(b Lines, room int, whole string) (_ Lines, left int
 		}
 		if err != nil {
 			return b, left, err
+		}
+		if at-start > maxLong && !isNamed(b[at:], whole) { // it has too many short attributes
+			b, missed = b[:at], missed+len(b)-at
 		}
 		if left += missed; missed == 0 {
 			blank(b[at:])

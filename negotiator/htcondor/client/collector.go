@@ -157,8 +157,12 @@ func orTrue(expression string) string {
 	return expression
 }
 
-// maxAds is the maximum number of ads in an answer.
-const maxAds = 10_000_000
+// maxAds is the maximum number of ads in an answer, and maxAd up to how many bytes each of them is
+// kept whole: of a longer one, the long attributes are missing.
+const (
+	maxAds = 10_000_000
+	maxAd  = 16 << 20
+)
 
 // query asks a daemon for ads. count is how many the callback was called for.
 func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd,
@@ -182,7 +186,7 @@ func query(ctx context.Context, sec *security.Client, a cedar.Address, command i
 		if count == maxAds {
 			return count, fmt.Errorf("the answer does not end after %d ads", count)
 		}
-		if lines, err = s.AppendLines(lines[:0]); err != nil {
+		if lines, _, err = s.AppendShort(lines[:0], maxAd, ""); err != nil {
 			return count, errors.Join(err, ctx.Err())
 		}
 		count++

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -73,7 +72,7 @@ func (n *Negotiation) header(who Submitter) error {
 }
 
 // Requests asks the schedd for the ads of jobs that want slots, and returns no more of them than
-// the given number.
+// the given number, without those that cannot be read.
 func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 	n.stream.PutInt(requestList)
 	n.stream.PutInt(int64(most))
@@ -81,7 +80,7 @@ func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 		return nil, err
 	}
 	var all []*classad.ClassAd
-	for len(all) < most {
+	for range most {
 		code, err := n.stream.Int()
 		if err != nil {
 			return all, err
@@ -90,13 +89,15 @@ func (n *Negotiation) Requests(most int) ([]*classad.ClassAd, error) {
 		case noMoreJobs:
 			return all, n.stream.End()
 		case jobInfo:
-			ad, err := n.stream.Ad()
-			if err != nil {
-				return all, errors.Join(err, n.stream.End())
+			lines, _, err := n.stream.AppendShort(nil, maxJob, "")
+			if err == nil {
+				err = n.stream.End()
 			}
-			all = append(all, ad)
-			if err = n.stream.End(); err != nil {
+			if err != nil {
 				return all, err
+			}
+			if ad, wrong := lines.Ad(); wrong == nil {
+				all = append(all, ad)
 			}
 		default:
 			return all, fmt.Errorf("the schedd answers a question for jobs with %d", code)

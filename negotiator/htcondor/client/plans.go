@@ -46,9 +46,10 @@ func (n Negotiator) plans(ctx context.Context, requirements, job string) (plans 
 		ad.SetString("Explain", job)
 	}
 	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
-		plan, wrong := l.Ad()
-		plans = append(plans, plan)
-		return wrong
+		if plan, wrong := l.Ad(); wrong == nil { // what users wrote into a job hides no other job
+			plans = append(plans, plan)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ask the negotiator at %v for start times: %w", n.Address, err)

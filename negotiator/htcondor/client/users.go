@@ -42,13 +42,13 @@ func (s Schedd) users(ctx context.Context, requirements string, attributes []str
 	}
 	var lines cedar.Lines
 	for range maxUsers {
-		if lines, err = stream.AppendLines(lines[:0]); err == nil {
+		if lines, _, err = stream.AppendShort(lines[:0], maxJob, ""); err == nil {
 			err = stream.End()
 		}
 		if err != nil {
 			return err
 		}
-		if kind, _ := lines.Find("MyType"); string(kind) == `"Summary"` {
+		if isEnd(lines) {
 			return nil
 		}
 		if err = each(lines); err != nil {
@@ -56,4 +56,12 @@ func (s Schedd) users(ctx context.Context, requirements string, attributes []str
 		}
 	}
 	return fmt.Errorf("the answer does not end after %d users", maxUsers)
+}
+
+// isEnd reports whether an ad is the summary that ends an answer, and not of a user or project.
+func isEnd(lines cedar.Lines) bool {
+	kind, _ := lines.Find("MyType")
+	_, user := lines.Find("User")
+	_, named := lines.Find("Name")
+	return string(kind) == `"Summary"` && !user && !named
 }

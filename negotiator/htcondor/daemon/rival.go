@@ -70,8 +70,9 @@ func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	types := []client.AdType{{Name: "Negotiator", Projection: observe.OtherAttributes}}
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
-		if wrong != nil {
-			return wrong
+		if wrong != nil { // nobody can be called there, and one ad must not keep us from starting
+			d.log.Warn("the ad of a negotiator cannot be read, and is ignored", "error", wrong)
+			return nil
 		}
 		all = append(all, observe.ReadOther(ad))
 		return nil
@@ -133,11 +134,8 @@ func (d *Daemon) apart(ctx context.Context, other observe.Other) (shared string,
 	}}
 	apart = true
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
-		if wrong != nil {
-			return wrong
-		}
-		if name, _ := ad.Text("Name"); apart || name < shared {
+		quoted, _ := lines.Find("Name") // whatever else is in the ad, the slot is in both
+		if name := strings.Trim(string(quoted), `"`); apart || name < shared {
 			shared, apart = name, false
 		}
 		return nil

@@ -44,7 +44,7 @@ func (o *Observer) isFreer(ad *classad.ClassAd) bool {
 	name, _ := ad.Text("Name")
 	s := o.slots[name]
 	if s == nil {
-		return true
+		return checkSlot(name) == nil // else no look will know it
 	}
 	if sequence, made := version(ad); sequence == s.sequence && made == s.made {
 		return false

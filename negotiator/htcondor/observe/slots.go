@@ -62,7 +62,7 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 		return false, nil
 	}
 	name := string(quoted[1 : len(quoted)-1])
-	if err = accountant.CheckName(name); err != nil {
+	if err = checkSlot(name); err != nil {
 		return false, fmt.Errorf("slot %w", err)
 	}
 	ad, err := o.parser.ParseOld(string(lines))
@@ -80,6 +80,14 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed = time.Time{}, true, o.looked
 	return o.fill(s, ad)
+}
+
+// checkSlot judges a slot's name, as its ad has it. It is plain, or the slot would have two names.
+func checkSlot(name string) error {
+	if strings.ContainsAny(name, `"\`) {
+		return fmt.Errorf("%s: its name must not have quotes", backfill.Printable(name, 60))
+	}
+	return accountant.CheckName(name)
 }
 
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
