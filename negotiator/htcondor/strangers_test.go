@@ -112,6 +112,36 @@ func TestOneOddJobInAHundred(t *testing.T) {
 	}
 }
 
+// TestOneOddGroupInAHundred says the same of what a schedd sends in one part of its answer.
+func TestOneOddGroupInAHundred(t *testing.T) {
+	const ids = "JobIds = \"900.0 900.0 900.x -1.5 9223372036854775807.9223372036854775807 99999999999999999999.1  .  \"\n"
+	kind := func(status int, more string) string {
+		return fmt.Sprintf("User = \"eve@test\"\nJobUniverse = 5\nJobStatus = %d\nRequestCpus = 1\nRequestMemory = 10\n"+
+			"Requirements = false\nJobCount = 1\n%s%s", status, ids, more)
+	}
+	for what, odd := range map[string]string{
+		"without jobs":       "User = \"eve@test\"\nJobStatus = 1\nJobCount = 1",
+		"ids that are none":  kind(1, ""),
+		"of a state unknown": kind(77, ""),
+		"of no state":        kind(1, "JobStatus = error\nQDate = error\n"),
+		"running nowhere":    kind(2, "RemoteHost = \""+longText+",slot1@n1, ,@,\"\n"),
+		"suspended forever":  kind(7, "RemoteHost = \"slot1_1@n1\"\nLastSuspensionTime = -9223372036854775808\nCumulativeSuspensionTime = 1e300\n"),
+		"deferred forever":   kind(1, "DeferralTime = 9223372036854775807\nDeferralWindow = 9223372036854775807\nDeferralPrepTime = -7\n"),
+		"a broken gang":      kind(1, "JobUniverse = 11\nMaxHosts = 3\nJobIds = \"901.2 901.0 901.0 901.7\"\n"),
+		"a gang that runs":   kind(2, "JobUniverse = 11\nMaxHosts = 3\nRemoteHosts = \"slot1_1@n1,slot1_1@n1,nowhere\"\nJobIds = \"901.2 901.0 901.0\"\n"),
+		"on hold":            kind(5, "JobUniverse = 11\nMaxHosts = 3\nJobIds = \"901.2 901.0\"\n"),
+	} {
+		t.Run(what, func(t *testing.T) {
+			w, a := crowd(t)
+			w.odd = map[string][]string{"Group": {odd}}
+			w.crowdRuns(a)
+			w.negotiator("conservative", w.pool.Saved(w.n.Checkpoint()))
+			w.pass(4)
+			require.Equal(t, accountant.Use{Slots: 59, Weight: 59}, w.pool.Use()["alice@test"])
+		})
+	}
+}
+
 // oddAds are ads that one stranger sends to the collector, by type.
 var oddAds = map[string]map[string]string{
 	"a slot with a blank":           {"Machine": machine(`"slot1@a b"`, "")},

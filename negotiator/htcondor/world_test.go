@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -387,6 +388,20 @@ func (w *world) publish() {
 		}
 	}
 	w.schedd.SetJobs(jobs...)
+	if w.odd["Group"] != nil {
+		var groups []*classad.ClassAd
+		for i, text := range append(jobs, w.odd["Group"]...) {
+			ad, err := classad.ParseOld(text)
+			require.NoError(w.t, err)
+			if i < len(jobs) {
+				cluster, _ := ad.Int("ClusterId")
+				ad.SetString("JobIds", fmt.Sprintf("%d.0", cluster))
+				ad.SetInt("JobCount", 1)
+			}
+			groups = append(groups, ad)
+		}
+		w.schedd.SetGroups(groups...)
+	}
 	var submitters []string
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range idle {

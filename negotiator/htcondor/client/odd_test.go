@@ -56,7 +56,9 @@ func TestOneOddJobInAHundred(t *testing.T) {
 // TestOneOddUserInAHundred is the same of what a schedd has written down of users.
 func TestOneOddUserInAHundred(t *testing.T) {
 	s := fakes.NewSchedd(t, "s@test")
-	s.SetUsers(hundred(func(i int) string { return fmt.Sprintf("MyType = \"Owner\"\nUser = \"u%d@test\"\nMaxJobsRunning = 1", i) },
+	s.SetUsers(hundred(func(i int) string {
+		return fmt.Sprintf("MyType = \"Owner\"\nUser = \"u%d@test\"\nMaxJobsRunning = 1", i)
+	},
 		"MyType = \"Summary\"\nUser = \"eve@test\"\nMaxJobsRunning = 1")...)
 	count := 0
 	err := client.Schedd{Security: fakes.Client(), Address: s.Address()}.Users(t.Context(), "true",
