@@ -92,6 +92,7 @@ func (p *process) reopenLogs(c *condorconfig.Config) {
 }
 
 func (p *process) closeLogs() {
+	daemon.Tell(p.Logger)
 	p.closeMatchLog(p.matchLog.Swap(nil))
 	if p.file != nil {
 		_ = p.file.Close() // every line is written already
