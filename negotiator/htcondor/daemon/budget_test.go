@@ -113,7 +113,9 @@ func TestLines(t *testing.T) {
 			"[INFO]  two [ERROR] lines �[31m:\n  error=\n  | a\n  | b�\n  \n"},
 		{func() { log.With("user", "\x1b[0m").Named("port").Warn("w") }, "[WARN]  port: w: user=\"�[0m\"\n"},
 		{func() { log.Trace("not at this level") }, ""},
-		{func() { log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}).Print("[WARN] http: x") },
+		{func() {
+			log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}).Print("[WARN] http: x")
+		},
 			"[DEBUG] http: x\n"},
 		{func() {
 			_, _ = log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}).Write([]byte("[ERROR] no\n"))
