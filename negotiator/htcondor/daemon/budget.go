@@ -45,6 +45,10 @@ type budget struct {
 	since time.Time                         // when it was told last, or the first line was left out
 }
 
+func newBudget(now func() time.Time) *budget {
+	return &budget{now: now, parts: map[string]map[lineKind]*spending{}}
+}
+
 type lineKind struct {
 	level hclog.Level
 	text  string
@@ -149,6 +153,31 @@ func (b *budget) collect(now time.Time) (all []omission) {
 	return all
 }
 
+// Notes bounds the lines about matches as the log's are bounded: as many as the log has for debugging.
+// Those about matches that were made are all kept, as there are no more than slots.
+type Notes struct{ budget *budget }
+
+// NewNotes returns notes with the whole budget.
+func NewNotes(now func() time.Time) Notes { return Notes{newBudget(now)} }
+
+// Admit returns what is to be written for a line: the line, if there is room for it, behind what was
+// left out before, if that is to be told now.
+func (n Notes) Admit(line string) (lines []string) {
+	kind, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if kind == "Matched" {
+		return []string{line}
+	}
+	account, omitted := n.budget.spend("", hclog.Debug, kind)
+	for _, o := range omitted {
+		lines = append(lines, fmt.Sprintf("      and %d more lines like it (%s) in %v", o.lines, o.text, o.over.Round(time.Second)))
+	}
+	if account == nil {
+		return lines
+	}
+	n.budget.settle(account, len(line))
+	return append(lines, line)
+}
+
 // frugal is a logger with a budget. Each line is bounded in length, too, and has nothing in it that
 // moves a terminal's cursor or looks like another line. Text of strangers may be in any of them.
 type frugal struct {
@@ -161,7 +190,7 @@ type frugal struct {
 
 // withBudget returns a logger that writes no more than the budget allows.
 func withBudget(l hclog.Logger, now func() time.Time) frugal {
-	return frugal{Logger: l, root: l, budget: &budget{now: now, parts: map[string]map[lineKind]*spending{}}}
+	return frugal{Logger: l, root: l, budget: newBudget(now)}
 }
 
 // Tell tells a logger of NewLogger to write how many lines were left out, if that is still to be

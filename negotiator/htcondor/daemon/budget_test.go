@@ -148,3 +148,35 @@ func TestAnyLine(t *testing.T) {
 		}
 	})
 }
+
+// TestNotes has a schedd be told a reason for each of very many jobs: its log keeps all matches, and
+// counts the rejections that it leaves out.
+func TestNotes(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	notes := NewNotes(func() time.Time { return now })
+	var all []string
+	for i := range 50_000 {
+		all = append(all, notes.Admit(fmt.Sprintf("      Rejected %d.0 eve@d <1.2.3.4:5>: %s", i, strings.Repeat("x", 500)))...)
+		all = append(all, notes.Admit(fmt.Sprintf("      Matched %d.0 eve@d <1.2.3.4:5> preempting none <1.2.3.4:6> slot1@n", i))...)
+		now = now.Add(time.Millisecond)
+	}
+	now = now.Add(tellEvery)
+	all = append(all, notes.Admit("      Rejected 1.0 bob@d <1.2.3.4:5>: why")...)
+	matched, rejected, left := 0, 0, 0
+	for _, line := range all {
+		n := 0
+		switch {
+		case strings.Contains(line, "Matched"):
+			matched++
+		case strings.Contains(line, "Rejected "):
+			rejected++
+		default:
+			_, err := fmt.Sscanf(line, "      and %d more lines like it (Rejected) in", &n)
+			require.NoError(t, err, line)
+			left += n
+		}
+	}
+	require.Equal(t, 50_000, matched)
+	require.Less(t, rejected, 2*burst*forDebug)
+	require.Equal(t, 50_001, rejected+left)
+}
