@@ -162,10 +162,29 @@ func checkText(text string) error {
 	return nil
 }
 
+// longestReason is the number of letters of a reason that are kept and shown.
+const longestReason = 500
+
+// AsReason returns why a job waits in the form in which that is kept for each of its like and told to
+// users, see [Printable]: a reason may quote what the user has written, of any length.
+func AsReason(text string) string { return Printable(text, longestReason) }
+
 // Printable returns a text from outside in a form that is safe on a terminal and in a log: one line
 // of printable letters, cut off with "…" after the given number. What would move a cursor is
-// replaced.
+// replaced. The time that it takes grows with the number, not with the text.
 func Printable(text string, longest int) string {
+	letters := 0
+	for i, r := range text {
+		if letters == longest || !unicode.IsPrint(r) || r == utf8.RuneError {
+			return text[:i] + sanitized(text[i:], longest-letters)
+		}
+		letters++
+	}
+	return text
+}
+
+// sanitized is Printable for what has a letter to replace, or is too long.
+func sanitized(text string, longest int) string {
 	var b strings.Builder
 	letters := 0
 	for _, r := range text {

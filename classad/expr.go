@@ -17,3 +17,9 @@ func (e *Expr) Tree() ast.Expr { return e.tree }
 
 // String returns the canonical printed form, which parses to the same expression.
 func (e *Expr) String() string { return string(ast.Append(nil, e.tree, ast.Canonical)) }
+
+// Start returns the printed form if it has at most so many bytes, else its beginning and "…". An
+// expression of any size takes no longer than these bytes and its depth do.
+func (e *Expr) Start(most int) string {
+	return shortened(string(ast.AppendStart(nil, e.tree, most)), most)
+}

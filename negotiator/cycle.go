@@ -264,7 +264,7 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 				reason = why
 			} else if n.matchmaker.MatchesNone(id) {
 				if none[id] == "" {
-					none[id] = n.matchmaker.WhyNone(id)
+					none[id] = backfill.AsReason(n.matchmaker.WhyNone(id))
 				}
 				reason = none[id]
 			}

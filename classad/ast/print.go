@@ -61,6 +61,13 @@ func Append(b []byte, e Expr, style Style) []byte {
 	return p.append(b, e)
 }
 
+// AppendStart appends about the first most bytes of the canonical form, in time that grows with
+// these and with the depth of the expression, not with its size.
+func AppendStart(b []byte, e Expr, most int) []byte {
+	p := printer{end: len(b) + most}
+	return p.append(b, e)
+}
+
 // appendLong writes names without quotes, as readers of lines expect.
 func appendLong(b []byte, r *Record) []byte {
 	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
@@ -76,9 +83,13 @@ type printer struct {
 	line   bool
 	pretty bool
 	indent int // of the next line, if pretty
+	end    int // nothing begins behind as many bytes; 0: no matter where
 }
 
 func (p *printer) append(b []byte, e Expr) []byte {
+	if p.ended(b) {
+		return b
+	}
 	switch n := e.(type) {
 	case *Literal:
 		return p.literal(b, n)
@@ -109,6 +120,9 @@ func (p *printer) append(b []byte, e Expr) []byte {
 	case *Call:
 		b = append(append(b, n.Name...), '(')
 		for i, e := range n.Args {
+			if p.ended(b) {
+				break
+			}
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -124,6 +138,9 @@ func (p *printer) append(b []byte, e Expr) []byte {
 	}
 	return b
 }
+
+// ended reports whether enough is printed.
+func (p *printer) ended(b []byte) bool { return p.end > 0 && len(b) > p.end }
 
 // name appends a name, in quotes if it needs them. In lines a quote in the name is the only
 // character that is escaped.
@@ -155,6 +172,9 @@ const (
 func (p *printer) list(b []byte, l *List) []byte {
 	b = p.open(b, '{', listStep)
 	for i, e := range l.Elems {
+		if p.ended(b) {
+			break
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -166,6 +186,9 @@ func (p *printer) list(b []byte, l *List) []byte {
 func (p *printer) record(b []byte, r *Record) []byte {
 	b = p.open(b, '[', recordStep)
 	for i, a := range r.Canonical() {
+		if p.ended(b) {
+			break
+		}
 		if i > 0 {
 			b = append(b, "; "...)
 		}
@@ -220,7 +243,11 @@ func (p *printer) literal(b []byte, l *Literal) []byte {
 	case Real:
 		return AppendReal(b, l.Real, p.style())
 	case String:
-		return AppendString(b, l.Text, p.style())
+		text := l.Text
+		if p.end > 0 {
+			text = text[:min(len(text), p.end-len(b)+1)]
+		}
+		return AppendString(b, text, p.style())
 	case AbsTime:
 		b = AppendAbsTime(append(b, `absTime("`...), l.Int, int(l.Offset))
 		return append(b, `")`...)

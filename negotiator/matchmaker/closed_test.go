@@ -2,6 +2,7 @@ package matchmaker
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,32 @@ func TestClosed(t *testing.T) {
 				at := func(unix int64) string { return strconv.FormatInt(unix, 10) + " s" }
 				require.Equal(t, c.describe, to.DescribeClosed(at))
 			}
+		})
+	}
+}
+
+// TestReasonsOfLongRequirements has a reason quote little of Requirements of any length, and find out
+// little of them that it does not quote.
+func TestReasonsOfLongRequirements(t *testing.T) {
+	for name, requirements := range map[string]string{
+		"one long text":     `TARGET.Name == "` + strings.Repeat(`x\n`, 100_000) + `"`,
+		"one long clause":   `TARGET.Name == "x"` + strings.Repeat(` || TARGET.Name == "y"`, 5_000),
+		"many clauses":      strings.Repeat(`TARGET.Name == "x" && `, 5_000) + "TARGET.Cpus > 0",
+		"many long clauses": strings.Repeat(`TARGET.Name == "`+strings.Repeat("x", 1000)+`" && `, 200) + "TARGET.Cpus > 0",
+		"a long list":       "member(TARGET.Name, { " + strings.Repeat(`"x", `, 20_000) + `"x" })`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := bigPool(t, 3)
+			id := p.clusterOf(t, ad(t, "Requirements = "+requirements))
+			p.match(t)
+			fit := p.Fit(id, func(backfill.SlotID) bool { return true })
+			require.LessOrEqual(t, len(fit.Clauses), mostClauses)
+			for _, c := range fit.Clauses {
+				require.LessOrEqual(t, len(c.Text), longestClause+len("…"))
+				require.Equal(t, c.Text, backfill.Printable(c.Text, longestClause+1))
+			}
+			require.Less(t, len(fit.WhyNone()), mostQuoted*(longestQuoted+10)+100)
+			require.Less(t, len(p.WhyNone(id)), mostQuoted*(longestQuoted+10)+100)
 		})
 	}
 }

@@ -19,10 +19,20 @@ type Fit struct {
 	// Untried is the number of further slots, which were not tried because the job's Requirements
 	// are too expensive.
 	Untried int
-	// Clauses are the parts of the job's Requirements that && joins, in order; none if it has no
-	// Requirements.
+	// Clauses are the first parts of the job's Requirements that && joins, in order; none if it has
+	// no Requirements. Further counts the others.
 	Clauses []Clause
+	Further int
 }
+
+// The bounds of what is told of Requirements, which may have any length: how many clauses there are,
+// how long each is, and how many a reason quotes, and of what length.
+const (
+	mostClauses   = 100
+	longestClause = 500
+	mostQuoted    = 5
+	longestQuoted = 200
+)
 
 // WhyClosed is the attribute of a slot's ad that says why the slot takes no jobs, or not all, for a
 // while: a word or more that can stand behind "is". ClosedUntil is the attribute that says until
@@ -40,7 +50,8 @@ type Closed struct {
 	Until int64
 }
 
-// Clause is one clause of a job's Requirements. Met is the number of slots on which it is true.
+// Clause is one clause of a job's Requirements, with the beginning of its text. Met is the number of
+// slots on which it is true.
 type Clause struct {
 	Text string
 	Met  int
@@ -104,8 +115,10 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 	if requirements, ok := c.ad.Lookup("Requirements"); ok {
 		clauses = requirements.Clauses()
 	}
-	for _, clause := range clauses {
-		fit.Clauses = append(fit.Clauses, Clause{Text: strings.TrimSpace(clause.String())})
+	fit.Further = max(0, len(clauses)-mostClauses)
+	for _, clause := range clauses[:len(clauses)-fit.Further] {
+		text := strings.TrimSpace(clause.Start(longestClause))
+		fit.Clauses = append(fit.Clauses, Clause{Text: backfill.Printable(text, longestClause)})
 	}
 	t := trial{m: m, limit: m.limits.Evaluation}
 	for _, k := range m.kinds(c, isUp) {
@@ -119,9 +132,11 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 		}
 		scope, met := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}, 0
 		for i, clause := range clauses {
-			if clause.Eval(scope).IsTrue() {
+			if !clause.Eval(scope).IsTrue() {
+				continue
+			}
+			if met++; i < len(fit.Clauses) {
 				fit.Clauses[i].Met += k.slots
-				met++
 			}
 		}
 		switch {
@@ -132,7 +147,7 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 			fit.addClosed(k)
 		}
 	}
-	*left -= t.steps()
+	*left -= t.steps() + int64(len(clauses))
 	slices.SortFunc(fit.Closed, func(a, b Closed) int { return strings.Compare(a.Why, b.Why) })
 	return fit
 }
@@ -212,10 +227,18 @@ func (f Fit) WhyNone() string {
 		return "it has no Requirements"
 	}
 	var never []string
+	more := 0
 	for _, c := range f.Clauses {
-		if c.Met == 0 {
-			never = append(never, c.Text)
+		switch {
+		case c.Met > 0:
+		case len(never) < mostQuoted:
+			never = append(never, backfill.Printable(c.Text, longestQuoted))
+		default:
+			more++
 		}
+	}
+	if more > 0 {
+		never = append(never, fmt.Sprintf("and %d more", more))
 	}
 	switch {
 	case len(never) > 0:

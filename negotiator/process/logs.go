@@ -63,14 +63,16 @@ func (p *process) closeMatchLog(l *daemon.LogFile) {
 }
 
 // note adds a line about a match to the match log, if there is one, and to the log if its flags have
-// D_MATCH, as they do by default.
+// D_MATCH, as they do by default. Either has a budget for rejections.
 func (p *process) note(line string) {
 	l := p.matchLog.Load()
-	if l != nil {
-		l.Note(line)
-	}
-	if p.noting.Load() && l != p.file {
-		p.file.Note(line)
+	for _, line := range p.notes.Admit(line) {
+		if l != nil {
+			l.Note(line)
+		}
+		if p.noting.Load() && l != p.file {
+			p.file.Note(line)
+		}
 	}
 }
 
@@ -92,6 +94,7 @@ func (p *process) reopenLogs(c *condorconfig.Config) {
 }
 
 func (p *process) closeLogs() {
+	daemon.Tell(p.Logger)
 	p.closeMatchLog(p.matchLog.Swap(nil))
 	if p.file != nil {
 		_ = p.file.Close() // every line is written already

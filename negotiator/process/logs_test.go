@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,7 @@ func TestMatchLog(t *testing.T) {
 	configured := func(knobs string) *condorconfig.Config {
 		return condorconfig.Parse("NEGOTIATOR_LOG = "+path("log")+"\n"+knobs, "")
 	}
-	p := &process{Activator: active.Activator{Logger: hclog.NewNullLogger()}}
+	p := &process{Activator: active.Activator{Logger: hclog.NewNullLogger()}, notes: daemon.NewNotes(time.Now)}
 	defer p.closeLogs()
 	require.NoError(t, p.openMatchLog(configured("NEGOTIATOR_MATCH_LOG = "+path("a"))))
 	p.note("a line") // the log goes to the terminal

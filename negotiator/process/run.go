@@ -55,6 +55,7 @@ type process struct {
 	file       *daemon.LogFile                // nil: the log goes to the terminal
 	matchLog   atomic.Pointer[daemon.LogFile] // nil: there is none
 	noting     atomic.Bool                    // the log has lines about matches, too
+	notes      daemon.Notes
 	state      *daemon.State
 	accountant *accountant.Accountant
 	temporary  string                         // a folder for this run only; "": there is none
@@ -86,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	p := &process{options: o, Activator: active.Activator{Source: o.Source}}
+	p := &process{options: o, Activator: active.Activator{Source: o.Source}, notes: daemon.NewNotes(time.Now)}
 	p.LogLevel = p.debugLevel
 	p.site.Inherited = inherited
 	if err = p.configure(ctx); err != nil {

@@ -104,15 +104,16 @@ func (s *otherSlots) begin(first *backfill.Round, state *backfill.State) (later 
 // otherSlots reads which slots a question has the pool with. It is called between two cycles.
 func (a *asking) otherSlots(n *negotiator.Negotiator, o *outlook.Outlook) (*otherSlots, error) {
 	s, state := &otherSlots{sets: slices.Clone(n.State().CandidateSets())}, n.State()
+	named := a.named(state)
 	for _, name := range a.q.Without {
-		slots, err := find(state, name)
+		slots, err := named.find(state, name)
 		if err != nil {
 			return nil, err
 		}
 		s.closed = append(s.closed, closing{slots, o.Now(), backfill.Forever})
 	}
 	for _, d := range a.q.Drain {
-		slots, err := find(state, d.Slot)
+		slots, err := named.find(state, d.Slot)
 		if err != nil {
 			return nil, err
 		}
@@ -163,23 +164,46 @@ func firstUp(s *backfill.State) string {
 	return ""
 }
 
-// find returns the slots of a name: a slot's own, such as slot1@node7.site, or the machine's, such as
-// node7 or node7.site.
-func find(s *backfill.State, name string) (map[backfill.SlotID]bool, error) {
-	found := map[backfill.SlotID]bool{}
+// named are the slots of names: a slot's own, such as slot1@node7.site, or the machine's, such as node7
+// or node7.site.
+type named map[string]map[backfill.SlotID]bool
+
+// named returns the slots that the question names.
+func (a *asking) named(s *backfill.State) named {
+	all := named{}
+	for _, name := range a.q.Without {
+		all[name] = map[backfill.SlotID]bool{}
+	}
+	for _, d := range a.q.Drain {
+		all[d.Slot] = map[backfill.SlotID]bool{}
+	}
+	delete(all, "")
+	if len(all) == 0 {
+		return all
+	}
 	for _, slot := range s.Slots() {
+		if !s.SlotUp(slot.ID) {
+			continue
+		}
 		_, machine, _ := strings.Cut(slot.Name, "@")
 		host := machine
 		if i := strings.IndexAny(machine, ".@"); i >= 0 { // a startd has a name of its own: slot1@n1@node7.site
 			host = machine[:i]
 		}
-		if name != "" && s.SlotUp(slot.ID) && (slot.Name == name || machine == name || host == name) {
-			found[slot.ID] = true
+		for _, name := range []string{slot.Name, machine, host} {
+			if found := all[name]; found != nil {
+				found[slot.ID] = true
+			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, badly("there is no slot or machine %s in the pool; one of its slots is %s",
-			backfill.Printable(name, 100), cmp.Or(firstUp(s), "not there: it has none"))
+	return all
+}
+
+// find returns the slots of a name.
+func (n named) find(s *backfill.State, name string) (map[backfill.SlotID]bool, error) {
+	if found := n[name]; len(found) > 0 {
+		return found, nil
 	}
-	return found, nil
+	return nil, badly("there is no slot or machine %s in the pool; one of its slots is %s",
+		backfill.Printable(name, 100), cmp.Or(firstUp(s), "not there: it has none"))
 }

@@ -14,29 +14,44 @@ type Limit struct {
 	Wanted float64
 }
 
+// What a job may name of concurrency limits. HTCondor knows no bound; jobs name one or two.
+const (
+	mostLimits    = 50
+	longestLimit  = 200  // bytes of an entry
+	longestLimits = 8192 // bytes of them all
+)
+
 // ParseLimits reads a job's ConcurrencyLimits, such as "sw_a:2,license.b", as HTCondor does: names
 // ignore case; an amount that is missing or not a number above 0 counts as 1; entries with an
-// invalid name are ignored. A limit that is named several times is returned once, with the sum.
-func ParseLimits(text string) (limits []Limit) {
-	for _, word := range words(text) {
+// invalid name are ignored. A limit that is named several times is returned once, with the sum. An
+// error says that there is more than a job may name; what comes before that is returned.
+func ParseLimits(text string) (limits []Limit, err error) {
+	if len(text) > longestLimits {
+		text = text[:longestLimits]
+		err = fmt.Errorf("its ConcurrencyLimits have more than %d bytes: name fewer limits", longestLimits)
+	}
+	at := map[string]int{} // in limits
+	for word := range strings.FieldsFuncSeq(text, isBetweenWords) {
+		if len(word) > longestLimit {
+			return limits, fmt.Errorf("one of its ConcurrencyLimits has more than %d bytes, %.20q…: give it a shorter name",
+				longestLimit, word)
+		}
 		name, amount, _ := strings.Cut(strings.ToLower(word), ":")
 		scope, rest, scoped := strings.Cut(name, ".")
 		if !isAttribute(scope) || scoped && !isAttribute(rest) {
 			continue
 		}
-		limits = addLimit(limits, Limit{name, wanted(amount)})
-	}
-	return limits
-}
-
-func addLimit(limits []Limit, l Limit) []Limit {
-	for i := range limits {
-		if limits[i].Name == l.Name {
-			limits[i].Wanted += l.Wanted
-			return limits
+		i, known := at[name]
+		if !known {
+			if len(limits) == mostLimits {
+				return limits, fmt.Errorf("its ConcurrencyLimits name more than %d limits: name fewer", mostLimits)
+			}
+			i = len(limits)
+			at[name], limits = i, append(limits, Limit{Name: name})
 		}
+		limits[i].Wanted += wanted(amount)
 	}
-	return append(limits, l)
+	return limits, err
 }
 
 // wanted returns the number at the start of a text, as strtod reads it; 1 if there is none above 0.
@@ -59,6 +74,9 @@ type Limits struct {
 	mu     sync.Mutex
 	known  map[string]maximum
 }
+
+// mostKnown bounds the limits that are remembered, since users invent names.
+const mostKnown = 10_000
 
 type maximum struct {
 	value float64
@@ -88,6 +106,9 @@ func (l *Limits) Max(name string) (float64, error) {
 	name = strings.ToLower(name)
 	m, known := l.known[name]
 	if !known {
+		if len(l.known) >= mostKnown {
+			clear(l.known)
+		}
 		m = l.read(name)
 		l.known[name] = m
 	}

@@ -228,8 +228,10 @@ func evaluate(text string) classad.Value {
 
 // words splits a list at commas and white space, as HTCondor does.
 func words(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+	return strings.FieldsFunc(list, isBetweenWords)
 }
+
+func isBetweenWords(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 
 // cutLast cuts s around the last sep; without one, before is all of s.
 func cutLast(s string, sep byte) (before, after string, found bool) {

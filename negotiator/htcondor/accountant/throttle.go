@@ -11,6 +11,9 @@ import (
 // Candidate is a job as [Accountant.Admit] sees it: its submitter and what it takes of limits.
 type Candidate struct {
 	Submitter string
+	// User is whose job it is, as the schedd knows him: what it takes to look up limits is charged to
+	// him.
+	User string
 	// Weight is the slot weight that the whole job takes, usually cpus × nodes.
 	Weight float64
 	// Limits are its concurrency limits, counted once per start of the whole job.
@@ -63,7 +66,7 @@ func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidat
 	defer a.mu.Unlock()
 	t := &throttle{
 		a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{},
-		submitters: map[string]*pot{}, rooms: map[*Room]*pot{},
+		submitters: map[string]*pot{}, rooms: map[*Room]*pot{}, named: map[*Limit][]demand{}, spent: map[string]int{},
 	}
 	for _, c := range running {
 		t.take(c)
@@ -100,6 +103,49 @@ type throttle struct {
 	submitters map[string]*pot // ceilings
 	rooms      map[*Room]*pot
 	demands    []demand // of the job that is being judged
+
+	named    map[*Limit][]demand // by the first of a job's limits: jobs that are alike share them
+	spent    map[string]int      // by user, on looking up limits
+	spentAll int
+}
+
+// What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that are
+// alike, and newName times when it is new, which takes about 2 µs. A user may spend a quarter of what
+// the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
+const (
+	mostLookups = 2_000_000
+	newName     = 20
+)
+
+// mayLookUp reports whether a user's jobs may name further limits.
+func (t *throttle) mayLookUp(user string) bool {
+	return t.spent[user] < (mostLookups-t.spentAll+t.spent[user])/4
+}
+
+// lookUp returns what a job wants of concurrency limits.
+func (t *throttle) lookUp(c Candidate) []demand {
+	if len(c.Limits) == 0 {
+		return nil
+	}
+	demands, known := t.named[&c.Limits[0]]
+	if known {
+		return demands
+	}
+	cost := len(c.Limits)
+	for _, l := range c.Limits {
+		p := t.pots[l.Name]
+		if p == nil {
+			p = &pot{name: limitName + l.Name}
+			p.max, p.err = t.limits.Max(l.Name)
+			t.pots[l.Name] = p
+			cost += newName
+		}
+		demands = append(demands, demand{pot: p, amount: l.Wanted})
+	}
+	t.named[&c.Limits[0]] = demands
+	t.spent[c.User] += cost
+	t.spentAll += cost
+	return demands
 }
 
 // pot is one limit and its use.
@@ -129,6 +175,9 @@ func (t *throttle) take(c Candidate) {
 }
 
 func (t *throttle) judge(c Candidate) Verdict {
+	if len(c.Limits) > 0 && t.named[&c.Limits[0]] == nil && !t.mayLookUp(c.User) {
+		return Verdict{Reason: fmt.Sprintf("the jobs of %s name too many different concurrency limits", c.User)}
+	}
 	demands := t.of(c)
 	for _, d := range demands {
 		switch {
@@ -183,16 +232,7 @@ const limitName = "concurrency limit "
 // of returns what the job wants of each limit that applies to it. The result is valid until the
 // next call.
 func (t *throttle) of(c Candidate) []demand {
-	t.demands = t.demands[:0]
-	for _, l := range c.Limits {
-		p := t.pots[l.Name]
-		if p == nil {
-			p = &pot{name: limitName + l.Name}
-			p.max, p.err = t.limits.Max(l.Name)
-			t.pots[l.Name] = p
-		}
-		t.demands = append(t.demands, demand{pot: p, amount: l.Wanted})
-	}
+	t.demands = append(t.demands[:0], t.lookUp(c)...)
 	if r := t.a.accounts[c.Submitter]; r != nil && r.Ceiling >= 0 {
 		p := t.submitters[c.Submitter]
 		if p == nil {

@@ -21,8 +21,103 @@ func TestLimitsOfJobs(t *testing.T) {
 		"3x, x-y, a.b.c, .b, a., :2": nil,
 		"a:nan,b:inf,c:1e999":        {{"a", 1}, {"b", 1e30}, {"c", 1e30}},
 	} {
-		require.Equal(t, want, ParseLimits(text), text)
+		got, err := ParseLimits(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
 	}
+}
+
+// limited reads limits that are in order.
+func limited(text string) []Limit {
+	limits, err := ParseLimits(text)
+	if err != nil {
+		panic(err)
+	}
+	return limits
+}
+
+// numbered returns a list of so many names.
+func numbered(n int, name string) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, name+",", i)
+	}
+	return list.String()
+}
+
+// TestTooManyLimits reads no more of a job's limits than it may name.
+func TestTooManyLimits(t *testing.T) {
+	for text, want := range map[string]struct {
+		limits int
+		err    string
+	}{
+		numbered(50, "a%d"):                            {50, ""},
+		numbered(51, "a%d"):                            {50, "its ConcurrencyLimits name more than 50 limits: name fewer"},
+		numbered(2000, "a"+strings.Repeat("%[1]d", 3)): {50, "its ConcurrencyLimits name more than 50 limits: name fewer"},
+		strings.Repeat("a,", 4096):                     {1, ""},
+		strings.Repeat("a,", 200_000):                  {1, "its ConcurrencyLimits have more than 8192 bytes: name fewer limits"},
+		"b, " + strings.Repeat("\x1b", 500) + ",c": {1, `one of its ConcurrencyLimits has more than 200 bytes, "` +
+			strings.Repeat(`\x1b`, 20) + `"…: give it a shorter name`},
+		strings.Repeat("a", 300_000): {0, `one of its ConcurrencyLimits has more than 200 bytes, "aaaaaaaaaaaaaaaaaaaa"…: give it a shorter name`},
+	} {
+		limits, err := ParseLimits(text)
+		require.Len(t, limits, want.limits, "%.50q", text)
+		if want.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want.err)
+		}
+	}
+}
+
+// TestInventedLimits has users name limits that nobody has heard of: what that takes is bounded, for
+// each user and for all, and an honest user is not kept out.
+func TestInventedLimits(t *testing.T) {
+	asked := 0
+	limits := NewLimits(func(string) (string, bool) {
+		asked++
+		return "", false
+	})
+	a := open(t, "")
+	job := func(user string, text string) Candidate {
+		return Candidate{Submitter: user, User: user, Weight: 1, Limits: limited(text)}
+	}
+	admit := func(waiting, admitted []Candidate) (in int, last Verdict) {
+		asked = 0
+		for _, last = range a.Admit(limits, waiting, nil, admitted) {
+			if last.Admitted {
+				in++
+			}
+		}
+		return in, last
+	}
+	var eves, all []Candidate
+	for i := range 2000 {
+		eves = append(eves, job("eve@d", numbered(50, fmt.Sprintf("invented_%d_%%d", i))))
+		all = append(all, job(fmt.Sprintf("eve%d@d", i%200), numbered(50, fmt.Sprintf("other_%d_%%d", i))))
+	}
+	const most = mostLookups / (newName + 1) // names
+	in, last := admit(append(eves[:len(eves):len(eves)], job("bob@d", "sw")), nil)
+	require.Less(t, asked, 3*most/4)
+	require.True(t, last.Admitted, "bob's job")
+	require.InDelta(t, most/4/50, in, 5)
+	_, last = admit(eves, nil)
+	require.Equal(t, "the jobs of eve@d name too many different concurrency limits", last.Reason)
+	require.Less(t, asked, 3*most/4)
+	_, last = admit(append(all[:len(all):len(all)], job("bob@d", "sw")), nil)
+	require.True(t, last.Admitted)
+	require.Less(t, asked, 3*most)
+	require.LessOrEqual(t, len(limits.known), mostKnown)
+
+	in, _ = admit(eves[500:], eves[:500]) // those that are in the plan count
+	require.Zero(t, in)
+	alike := make([]Candidate, 100_000)
+	for i := range alike {
+		alike[i] = eves[0]
+	}
+	in, _ = admit(alike, nil)
+	require.Equal(t, len(alike), in, "jobs that are alike look limits up once")
+	require.LessOrEqual(t, asked, 3*50)
 }
 
 func FuzzLimits(f *testing.F) {
@@ -30,7 +125,8 @@ func FuzzLimits(f *testing.F) {
 	f.Add("a.b:1e400 a:1_0", "CONCURRENCY_LIMIT_DEFAULT_A = x")
 	f.Fuzz(func(t *testing.T, text, config string) {
 		limits := NewLimits(knobs(config))
-		for _, l := range ParseLimits(text) {
+		limited, _ := ParseLimits(text)
+		for _, l := range limited {
 			require.Equal(t, strings.ToLower(l.Name), l.Name)
 			require.Greater(t, l.Wanted, 0.0)
 			_, err := limits.Max(l.Name)
@@ -67,7 +163,7 @@ func TestAdmission(t *testing.T) {
 	require.NoError(t, a.Divide(20, nil))
 	limits := NewLimits(knobs("SW_A_LIMIT = 10\nBAD_LIMIT = x\nF_LIMIT=0.3"))
 	job := func(submitter string, weight float64, text string) Candidate {
-		return Candidate{Submitter: submitter, Weight: weight, Limits: ParseLimits(text)}
+		return Candidate{Submitter: submitter, Weight: weight, Limits: limited(text)}
 	}
 	never := Verdict{Never: true}
 	for name, c := range map[string]struct {
@@ -245,7 +341,7 @@ func BenchmarkAdmit(b *testing.B) {
 	limits := NewLimits(knobs("SW_LIMIT = 1000"))
 	waiting := make([]Candidate, len(jobs))
 	for i, j := range jobs {
-		waiting[i] = Candidate{Submitter: j.Submitter, Weight: j.Weight, Limits: ParseLimits("sw:2,lic.b")}
+		waiting[i] = Candidate{Submitter: j.Submitter, Weight: j.Weight, Limits: limited("sw:2,lic.b")}
 	}
 	for b.Loop() {
 		a.Admit(limits, waiting, nil, nil)

@@ -41,25 +41,25 @@ func ParseAddress(text string) (Address, error) {
 	bare := strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(bare, "<"); ok {
 		if bare, ok = strings.CutSuffix(inner, ">"); !ok {
-			return Address{}, fmt.Errorf("address %q: the > is missing", text)
+			return Address{}, fmt.Errorf("address %.200q: the > is missing", text)
 		}
 	}
 	at, parameters, _ := strings.Cut(bare, "?")
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
-		return Address{}, fmt.Errorf("address %q: must be <host:port?parameters>", text)
+		return Address{}, fmt.Errorf("address %.200q: must be <host:port?parameters>", text)
 	}
 	a := Address{Host: host}
 	if a.Port, err = strconv.Atoi(port); err != nil || a.Port < 0 || a.Port > 65535 {
-		return Address{}, fmt.Errorf("address %q: port %q: must be a number up to 65535", text, port)
+		return Address{}, fmt.Errorf("address %.200q: port %.80q: must be a number up to 65535", text, port)
 	}
 	if host == "" || strings.ContainsFunc(host,
 		func(r rune) bool { return r <= ' ' || strings.ContainsRune("<>[]?&", r) }) {
-		return Address{}, fmt.Errorf("address %q: host %q: must be a name or an IP address", text, host)
+		return Address{}, fmt.Errorf("address %.200q: host %.80q: must be a name or an IP address", text, host)
 	}
 	for pair := range strings.FieldsFuncSeq(parameters, func(r rune) bool { return r == '&' || r == ';' }) {
 		if err = a.set(pair); err != nil {
-			return Address{}, fmt.Errorf("address %q: %w", text, err)
+			return Address{}, fmt.Errorf("address %.200q: %w", text, err)
 		}
 	}
 	return a, nil
@@ -70,7 +70,7 @@ func (a *Address) set(pair string) error {
 	key, escaped, _ := strings.Cut(pair, "=")
 	value, err := url.PathUnescape(escaped)
 	if err != nil {
-		return fmt.Errorf("parameter %s: %w", key, err)
+		return fmt.Errorf("parameter %.80s: %w", key, err)
 	}
 	switch key {
 	case "sock":
@@ -97,17 +97,17 @@ func (a *Address) set(pair string) error {
 func parseDashed(text string) (string, error) {
 	at := strings.LastIndexByte(text, '-')
 	if at < 0 {
-		return "", fmt.Errorf("addrs: %q is no ip-port", text)
+		return "", fmt.Errorf("addrs: %.80q is no ip-port", text)
 	}
 	host, port := text[:at], text[at+1:]
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host = strings.ReplaceAll(strings.TrimSuffix(inner, "]"), "-", ":")
 	}
 	if number, err := strconv.Atoi(port); err != nil || number < 0 || number > 65535 {
-		return "", fmt.Errorf("addrs: port %q: must be a number up to 65535", port)
+		return "", fmt.Errorf("addrs: port %.80q: must be a number up to 65535", port)
 	}
 	if net.ParseIP(host) == nil {
-		return "", fmt.Errorf("addrs: %q is no IP address", host)
+		return "", fmt.Errorf("addrs: %.80q is no IP address", host)
 	}
 	return net.JoinHostPort(host, port), nil
 }

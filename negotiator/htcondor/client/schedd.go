@@ -127,7 +127,7 @@ func readSummary(lines cedar.Lines) (*classad.ClassAd, error) {
 	}
 	if code, given := summary.Int("ErrorCode"); given && code != 0 {
 		text, _ := summary.Text("ErrorString")
-		return nil, fmt.Errorf("the schedd answers with error %d: %s", code, text)
+		return nil, fmt.Errorf("the schedd answers with error %d: %.200s", code, text)
 	}
 	return summary, nil
 }

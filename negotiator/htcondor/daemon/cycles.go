@@ -184,7 +184,7 @@ func (c *cycles) publish(r decided) error {
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Unplanned += r.Unmatched
-	problems := slices.Concat(facts.Problems, unbearable(r.Report))
+	problems := few(slices.Concat(facts.Problems, unbearable(r.Report)))
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
 	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)+len(r.lost)
 	started := fmt.Sprint("started=", now.Started)
@@ -310,6 +310,15 @@ func (c *cycles) reportHeld(r *negotiator.Report) {
 		log.Warn("jobs are put off: their Requirements or Rank are too expensive to evaluate",
 			"user", e.User, "jobs", e.Jobs, "so_far", matchmaker.Cost(e.Steps))
 	}
+}
+
+// few returns the first problems, and how many more there are.
+func few(problems []string) []string {
+	const most = 10 * mostLines
+	if len(problems) <= most {
+		return problems
+	}
+	return append(problems[:most:most], fmt.Sprintf("and %d more", len(problems)-most))
 }
 
 // unbearable names the slots that get no jobs because of their own Requirements.

@@ -25,5 +25,5 @@
 // and learned.go what survives, in a state file (package statefile); master.go condor_master, and
 // what it passes on; setup.go and secrets_linux.go the Site; guard.go who may give commands,
 // relatives.go the daemons of this machine; process.go the process's user, self.go what it uses;
-// log.go the log.
+// log.go the log, budget.go how much of each kind it takes.
 package daemon

@@ -13,14 +13,17 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // logTime is the format of the time at the beginning of each line, as in HTCondor's logs.
 const logTime = "01/02/06 15:04:05"
 
-// NewLogger makes a logger whose lines begin like those of HTCondor: 11/22/26 14:05:00 [INFO] …
+// NewLogger makes a logger whose lines begin like those of HTCondor: 11/22/26 14:05:00 [INFO] … It has
+// a budget for each kind of line; [Tell] it to say at the end what was left out.
 func NewLogger(level hclog.Level, out io.Writer) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Level: level, Output: out, TimeFormat: logTime})
+	return withBudget(hclog.New(&hclog.LoggerOptions{Level: level, Output: out, TimeFormat: logTime}), time.Now)
 }
 
 // Banner returns the lines with which a daemon's log begins for condor_who, which reads logs backwards
@@ -124,6 +127,7 @@ func (l *LogFile) Write(p []byte) (int, error) {
 
 // Note appends a line with the time, and nothing else before it.
 func (l *LogFile) Note(line string) {
+	line = backfill.Printable(line, maxValue)
 	_, _ = fmt.Fprintf(l, "%s %s\n", time.Now().Format(logTime), line) // it never fails
 }
 

@@ -215,8 +215,9 @@ func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) 
 	pool := *d.pool.Load()
 	ids := pool.Find(job)
 	if name, schedd, _ := strings.Cut(job, "@"); !strings.Contains(name, ".") {
+		name += "."
 		for j := range answers.all {
-			if strings.HasPrefix(j.Job, name+".") && (schedd == "" || j.Schedd == schedd) {
+			if strings.HasPrefix(j.Job, name) && (schedd == "" || j.Schedd == schedd) {
 				ids, ads = append(ids, j.ID), append(ads, j.Ad(plan.Now))
 			}
 		}

@@ -110,7 +110,7 @@ type look struct {
 }
 
 func (l *look) problem(format string, arguments ...any) {
-	l.Problems = append(l.Problems, fmt.Sprintf(format, arguments...))
+	l.Problems = append(l.Problems, backfill.AsReason(fmt.Sprintf(format, arguments...)))
 }
 
 // A look asks at most so often. The first one learns what all slots refer to.

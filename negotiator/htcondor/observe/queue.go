@@ -319,10 +319,13 @@ func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
 	for id := range strings.FieldsSeq(string(ids)) {
 		cluster, proc, ok := ParseJobID(id)
 		if !ok {
-			bad, which = bad+1, fmt.Sprintf("%q is no job's ID", id)
+			bad, which = bad+1, id
 			continue
 		}
 		g.Jobs = append(g.Jobs, JobKey{schedd, cluster, proc})
+	}
+	if bad > 0 {
+		which = fmt.Sprintf("%.40q is no job's ID", which)
 	}
 	return bad, which
 }

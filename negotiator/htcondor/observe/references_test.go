@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
@@ -99,4 +100,27 @@ func TestAJobThatNamesAThousandMachines(t *testing.T) {
 	require.NoError(t, spec.Wrong)
 	require.Equal(t, []string{"machine"}, spec.refers)
 	require.Less(t, o.referSteps["alice@test"], maxReferSteps/2)
+}
+
+// TestLongReasons has jobs be wrong in ways that quote what they say: the reasons are short, in one
+// line, and can be printed.
+func TestLongReasons(t *testing.T) {
+	long := strings.Repeat(`x\n\x1b`, 40_000)
+	for name, more := range map[string]string{
+		"RequestCpus is":                    `RequestCpus = "` + long + `"`,
+		"MaxHosts is":                       "JobUniverse = 11\nMaxHosts = \"" + long + `"`,
+		"ConcurrencyLimits have more than":  `ConcurrencyLimits = "` + strings.Repeat("ab,", 80_000) + `"`,
+		"ConcurrencyLimits name more than":  `ConcurrencyLimits = "` + numbered(2000, "a%d,") + `"`,
+		"one of its ConcurrencyLimits has":  `ConcurrencyLimits = "` + long + `"`,
+		"attributes of slots: must be at m": "Requirements = true" + numbered(200, " || TARGET.A%d"),
+	} {
+		o := quiet()
+		ad, err := classad.ParseOld(job(more + "\n"))
+		require.NoError(t, err)
+		spec, _ := o.specOf(ad, "schedd")
+		require.ErrorContains(t, spec.Wrong, name)
+		require.Less(t, len(spec.Wrong.Error()), 2100)
+		require.Equal(t, spec.Wrong.Error(), backfill.AsReason(spec.Wrong.Error()))
+		require.LessOrEqual(t, len(spec.Limited), 50)
+	}
 }

@@ -133,7 +133,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
 	misnamed := s.readNames(ad)
 	s.Limits, _ = ad.Text("ConcurrencyLimits")
-	s.Limited = accountant.ParseLimits(s.Limits)
+	var tooMany error
+	s.Limited, tooMany = accountant.ParseLimits(s.Limits)
 	universe, _ := ad.Int("JobUniverse")
 	if s.Parallel = universe == parallelUniverse; s.Parallel {
 		nodes, _ := ad.Int("MaxHosts")
@@ -145,7 +146,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	s.Estimate, s.Limit = seconds(ad, o.s.Schema.Estimates), seconds(ad, o.s.Schema.Limits)
 	asked, err := o.asked(ad)
-	err = errors.Join(affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), err)
+	err = errors.Join(affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
 	if err != nil {
 		s.Wrong = err
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
@@ -163,6 +164,9 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.Wrong = leftOutBecause(limit, s.user)
 	}
 	s.Wrong = errors.Join(misnamed, s.Wrong)
+	if s.Wrong != nil { // it may quote values of any length
+		s.Wrong = errors.New(backfill.AsReason(strings.ReplaceAll(s.Wrong.Error(), "\n", "; ")))
+	}
 	return s, grew
 }
 

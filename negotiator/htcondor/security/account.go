@@ -10,13 +10,13 @@ import (
 // none. It is an error if nobody can authenticate as that name.
 func (s *Server) account(name string) (string, error) {
 	if !isUser(name) {
-		return "", fmt.Errorf("%q is no user", name)
+		return "", fmt.Errorf("%.80q is no user", name)
 	}
 	if !strings.Contains(name, "@") {
 		name += "@" + s.Domain
 	}
 	if slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
-		return "", fmt.Errorf("%s is the name of a session, as which nobody can authenticate", name)
+		return "", fmt.Errorf("%.80s is the name of a session, as which nobody can authenticate", name)
 	}
 	return name, nil
 }

@@ -109,7 +109,7 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 	deal.authentication = (yes[0] || yes[1] || yes[2]) && !never && aes && len(deal.methods) > 0
 	deal.encryption = deal.authentication
 	if must && !deal.authentication && (yes[0] || yes[1] || yes[2]) {
-		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %q and %q are offered, "+
+		return deal, fmt.Errorf("no way is left to find out who it is, or to encrypt: methods %.80q and %.80q are offered, "+
 			"AES and %s are here", listed, crypto, joined(s.methods(need)))
 	}
 	deal.duration, deal.lease = sessionDuration, sessionLease

@@ -80,9 +80,9 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string {
 	if e.Code == "DENIED" {
-		return fmt.Sprintf("denied: %s may not give this command there; see the ALLOW_ settings of that daemon", e.User)
+		return fmt.Sprintf("denied: %.80s may not give this command there; see the ALLOW_ settings of that daemon", e.User)
 	}
-	return fmt.Sprintf("refused with %s, as %s", e.Code, e.User)
+	return fmt.Sprintf("refused with %.80s, as %.80s", e.Code, e.User)
 }
 
 // Start opens a stream for a command; the caller sends the command's payload next. When ctx ends,

@@ -44,7 +44,7 @@ func (s *Server) checkFS(stream *cedar.Stream) (string, error) {
 	switch {
 	case status != 0:
 	case suffix != "" && suffix != local.String():
-		wrong = fmt.Errorf("it dialled %q, which is not this address", suffix)
+		wrong = fmt.Errorf("it dialled %.80q, which is not this address", suffix)
 	default:
 		user, wrong = s.ownerOf(name + suffix)
 	}
@@ -157,7 +157,7 @@ func proveFS(s *cedar.Stream, at string, create func(name string) error) error {
 // must not decide where directories are created.
 func makeDirectory(name string, owner *Owner) error {
 	if !filepath.IsAbs(name) || filepath.Clean(name) != name || !strings.HasPrefix(filepath.Base(name), "FS_") {
-		return fmt.Errorf("the server wants a directory %q, which is no name for one", name)
+		return fmt.Errorf("the server wants a directory %.80q, which is no name for one", name)
 	}
 	if err := os.Mkdir(name, 0o700); err != nil {
 		return err

@@ -198,7 +198,7 @@ func (c *Client) authenticate(s *cedar.Stream, answer *classad.ClassAd, private 
 		}
 		if bit == 0 || len(left) == 0 {
 			return nil, errors.Join(append(failed,
-				fmt.Errorf("no way to show who we are is left: we have %s, the other side %s",
+				fmt.Errorf("no way to show who we are is left: we have %s, the other side %.200s",
 					joined(c.Methods), listed))...)
 		}
 		m, err := byBit(bit)
@@ -278,7 +278,7 @@ func (c *Client) token(domain, keys string) (token, error) {
 			expired++
 		}
 	}
-	return token{}, errors.Join(fmt.Errorf("no token for %q by one of the keys %q in %s, of %d that are "+
+	return token{}, errors.Join(fmt.Errorf("no token for %.80q by one of the keys %.80q in %s, of %d that are "+
 		"there (%d expired)",
 		domain, keys, strings.Join(c.Tokens, ", "), len(all), expired), wrong)
 }

@@ -24,7 +24,7 @@ func ParseLevel(text string) (Level, error) {
 			return l, nil
 		}
 	}
-	return "", fmt.Errorf("%q: must be NEVER, OPTIONAL, PREFERRED or REQUIRED", text)
+	return "", fmt.Errorf("%.80q: must be NEVER, OPTIONAL, PREFERRED or REQUIRED", text)
 }
 
 // agree combines two wishes: yes says whether the feature is used. The order of the two does not

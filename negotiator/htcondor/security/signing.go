@@ -182,7 +182,7 @@ func (s *Server) checkToken(stream *cedar.Stream) (user string, limits []Permiss
 	}
 	if !hmac.Equal(rest, good) {
 		// The client waits for an answer and would not try another method.
-		return "", nil, fmt.Errorf("it does not have the signature of the token for %q: %w", t.Subject, errHangUp)
+		return "", nil, fmt.Errorf("it does not have the signature of the token for %.80q: %w", t.Subject, errHangUp)
 	}
 	return t.Subject, t.limits(), nil
 }
@@ -242,13 +242,13 @@ func (s *Server) verify(signed string) (token, error) {
 	}
 	key, ok := s.Keys[t.keyID]
 	if !ok || !t.fits(s.TrustDomain, nil, s.now()) {
-		return token{}, fmt.Errorf("its token is by key %q of %q, is over or has not begun", t.keyID, t.Issuer)
+		return token{}, fmt.Errorf("its token is by key %.80q of %.80q, is over or has not begun", t.keyID, t.Issuer)
 	}
 	if _, err = s.account(t.Subject); err != nil {
 		return token{}, fmt.Errorf("its token: %w", err)
 	}
 	if err = s.stillGood(t); err != nil {
-		return token{}, fmt.Errorf("its token for %s by key %q: %w", t.Subject, t.keyID, err)
+		return token{}, fmt.Errorf("its token for %.80s by key %.80q: %w", t.Subject, t.keyID, err)
 	}
 	t.secret = key.sign(signed)
 	return t, nil

@@ -56,7 +56,7 @@ func parseToken(text string) (t token, err error) {
 		return t, errors.New("the token's signature is no base64url")
 	}
 	if header.Alg != "HS256" {
-		return t, fmt.Errorf("the token is signed by %q: must be HS256", header.Alg)
+		return t, fmt.Errorf("the token is signed by %.80q: must be HS256", header.Alg)
 	}
 	if t.Subject == "" {
 		return t, errors.New("the token has no subject (sub)")
@@ -218,7 +218,7 @@ func (t token) readProof(s *cedar.Stream, key, ours []byte) (server string, thei
 	good := mac(key, names[0], " ", names[1], "\x00", string(echoes[0]), string(echoes[1]))
 	switch {
 	case status != 0:
-		return "", nil, fmt.Errorf("the server refuses the token of %s", t.Subject)
+		return "", nil, fmt.Errorf("the server refuses the token of %.80s", t.Subject)
 	case names[0] != t.Subject || !hmac.Equal(echoes[0], ours) || !hmac.Equal(proof, good) ||
 		len(echoes[1]) != nonceSize:
 		return "", nil, errors.New("the server does not know the key that the token was signed with")

@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -48,13 +51,17 @@ func (n *Negotiator) value(_ context.Context, call *security.Call) error {
 
 // setting answers DC_CONFIG_VAL with a knob's value and where it comes from, but not how often it was
 // used, which comes last; or with the names of knobs.
-func (n *Negotiator) setting(_ context.Context, call *security.Call) error {
+func (n *Negotiator) setting(ctx context.Context, call *security.Call) error {
 	name, err := readAlone(call)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(name, "?") {
-		for _, line := range n.special(name) {
+		lines, err := n.special(ctx, call, name)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
 			call.PutString(line)
 		}
 		return call.Send()
@@ -76,27 +83,73 @@ func (n *Negotiator) setting(_ context.Context, call *security.Call) error {
 }
 
 // special answers ?names and ?names:REGEXP with the names that match, if only by a part and in
-// another case, and all other questions with an error in the form that condor_config_val shows.
-func (n *Negotiator) special(question string) (lines []string) {
+// another case, and all other questions with an error in the form that condor_config_val shows. A host
+// has one turn at a time, as for queries, which ends when the client hangs up.
+func (n *Negotiator) special(ctx context.Context, call *security.Call, question string) (lines []string, err error) {
 	kind, pattern, given := strings.Cut(question, ":")
 	const summary = ".*|.summary" // asks for other lines
 	if kind != "?names" || pattern == summary {
-		return []string{"!error:unsup:1: '" + question + "' is not supported"}
+		return []string{"!error:unsup:1: '" + question + "' is not supported"}, nil
 	}
 	if !given {
 		pattern = ".*"
 	}
-	re, err := regexp.Compile("(?i)" + pattern)
+	done, err := n.turns.take(ctx, hostOf(call.Peer))
 	if err != nil {
-		return []string{"!error:regex:0: " + err.Error()}
+		return nil, err
 	}
+	defer done()
+	re, wrong := compile("(?i)" + pattern)
+	if wrong != nil {
+		return []string{"!error:regex:0: " + wrong.Error()}, nil
+	}
+	stop := interest(ctx, call.Stream)
 	for _, name := range n.Configuration.Names() {
-		if re.MatchString(name) {
+		if err = stop(); err != nil {
+			return nil, err
+		}
+		if len(name) <= longestKnob && re.MatchString(name) {
 			lines = append(lines, name)
 		}
 	}
 	if lines == nil {
-		return []string{""}
+		return []string{""}, nil
 	}
-	return lines
+	return lines, nil
+}
+
+// The bounds of a pattern, since it is compared with thousands of names: its bytes, and the size of
+// the program that it becomes, which grows with the product of all counts in it. A letter has size 1.
+const (
+	longestPattern = 256
+	largestPattern = 1000
+	longestKnob    = 1024
+)
+
+// compile compiles a regular expression of a stranger, unless it is too large.
+func compile(pattern string) (*regexp.Regexp, error) {
+	if len(pattern) > longestPattern {
+		return nil, fmt.Errorf("the pattern has %d bytes: at most %d are allowed", len(pattern), longestPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if size := sizeOf(tree); size > largestPattern {
+		return nil, errors.New("the pattern is too large: count less often or less far, such as in a{9}")
+	}
+	return regexp.Compile(pattern)
+}
+
+// sizeOf returns about how large the program of a regular expression is; a size above largestPattern
+// may be less than the real one.
+func sizeOf(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		size = min(size+sizeOf(sub), largestPattern+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(1, re.Min, re.Max)
+	}
+	return min(size, largestPattern+1)
 }

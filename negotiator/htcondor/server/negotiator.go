@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -161,11 +162,17 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	return n.answer(ctx, call, q, ads)
 }
 
+// longestJob is how many bytes the name of a job may have, with that of its schedd.
+const longestJob = 1024
+
 func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*Ads, error) {
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
 	job, _ := q.Ad.Text("Explain")
+	if len(job) > longestJob {
+		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
+	}
 	if job != "" { // it is matched anew with all slots
 		done, err := n.turns.take(ctx, hostOf(peer))
 		if err != nil {
@@ -176,11 +183,16 @@ func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*A
 	return n.Plans(ctx, job)
 }
 
-func (n *Negotiator) resources(_ context.Context, call *security.Call) error {
+func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {
 	name, err := readAlone(call)
 	if err != nil {
 		return err
 	}
+	done, err := n.turns.take(ctx, hostOf(call.Peer))
+	if err != nil {
+		return err
+	}
+	defer done()
 	call.PutBareAd(public(n.Resources(name)))
 	return call.Send()
 }

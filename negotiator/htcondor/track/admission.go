@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -83,13 +82,13 @@ func (c *comparison) heldInPlan() (held, due []*Job) {
 
 // leaveOut notes why a job is not in the plan.
 func (c *comparison) leaveOut(j *Job, why string) {
-	c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, why, c.b.several(), j.Phase == Lent})
+	c.kept = append(c.kept, unplanned{j.ID, j.Key, j.Group, backfill.AsReason(why), c.b.several(), j.Phase == Lent})
 }
 
 // unfit returns why a job cannot be planned with; "" if it can.
 func (c *comparison) unfit(j *Job) string {
 	if wrong := j.Group.Spec.Wrong; wrong != nil {
-		return "cannot be planned with: " + strings.ReplaceAll(wrong.Error(), "\n", "; ")
+		return "cannot be planned with: " + wrong.Error()
 	}
 	return c.barred(j)
 }

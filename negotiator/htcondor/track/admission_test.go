@@ -25,7 +25,7 @@ func TestUnplanned(t *testing.T) {
 	second := observe.JobKey{Schedd: "s", Cluster: 1, Proc: 1}
 	followAll(t, begun, map[string][]step{
 		"wrong": {
-			{do: func(p *pool) { p.job(1, wrong("one\ntwo")) }, want: "unplanned 1.0 cannot be planned with: one; two"},
+			{do: func(p *pool) { p.job(1, wrong("one; two")) }, want: "unplanned 1.0 cannot be planned with: one; two"},
 			{do: func(p *pool) { p.job(1, is("right")) }, want: "submitted 1.0=#1"},
 		},
 		"a gang of one kind": {{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"}},
@@ -94,7 +94,7 @@ func accounted(t *testing.T) *pool {
 // TestLimits says that no more jobs are planned with than concurrency limits and the room of
 // schedds allow, in order of jobs, and that jobs which have waited for long do not keep the room.
 func TestLimits(t *testing.T) {
-	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	p := accounted(t)
 	p.follow([]step{
 		{do: func(p *pool) {
@@ -139,8 +139,8 @@ func TestLimits(t *testing.T) {
 // others that want it, and ask for it last until slots have changed or they were edited.
 func TestHopelessJobsYield(t *testing.T) {
 	const full, yields = "2 of 2 in use, 1 wanted: concurrency limit sw reached", "matches no slot, and leaves to others: "
-	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
-	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
+	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	submit := func(clusters ...int64) func(*pool) {
 		return func(p *pool) {
 			for _, cluster := range clusters {

@@ -52,6 +52,7 @@ func (g charge) candidate(jobs int) accountant.Candidate {
 	one := accountant.Candidate{Rooms: g.rooms, Count: jobs}
 	if g.spec != nil {
 		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.spec.Weight, g.spec.Limited
+		one.User = g.spec.User()
 	}
 	return one
 }

@@ -176,7 +176,7 @@ func TestWhenEarlyJobsAreDue(t *testing.T) {
 // then.
 func TestEarlyJobsTakeNoLimit(t *testing.T) {
 	const full = "2 of 2 in use, 1 wanted: concurrency limit sw reached"
-	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", accountant.ParseLimits("sw") })
+	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	p := accounted(t)
 	p.follow([]step{
 		{do: func(p *pool) {

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"regexp/syntax"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+)
+
+// TestPatternsAreBounded refuses patterns that become large programs.
+func TestPatternsAreBounded(t *testing.T) {
+	for _, pattern := range []string{
+		".*", "^(NEGOTIATOR|SCHEDD)\\.[a-z_]{1,20}$", "a{100}", "[[:alpha:]_]+_LIMIT", `\pL+`, strings.Repeat("x", longestPattern),
+	} {
+		_, err := compile(pattern)
+		require.NoError(t, err, pattern)
+	}
+	for pattern, want := range map[string]string{
+		strings.Repeat("x", longestPattern+1):      "at most 256 are allowed",
+		"a{1000}b{1000}":                           "too large",
+		"((a{1,30}){1,30}){1,30}":                  "invalid repeat count",
+		"(" + strings.Repeat("a{0,900}", 28) + ")": "too large",
+		strings.Repeat(`\pL`, 85):                  "too large",
+		strings.Repeat(`[^a]\PL`, 30):              "too large",
+		strings.Repeat("(", 100) + "a{500}{3}":     "",
+	} {
+		_, err := compile(pattern)
+		require.ErrorContains(t, err, want, pattern)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"a", "b", "(", ")", "|", "*", "+?", "{3}", "{0,9}", "{99,}", "{2,400}", "[^x]", "[a-z0-9]", `\pL`, `\b`, "^", "(?i)", ".",
+		}), 0, 60).Draw(rt, "pieces")
+		pattern := strings.Join(pieces, "")
+		if _, err := compile(pattern); err != nil {
+			rt.Skip()
+		}
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		require.NoError(rt, err)
+		program, err := syntax.Compile(tree.Simplify())
+		require.NoError(rt, err)
+		require.LessOrEqual(rt, len(program.Inst), 4*largestPattern, pattern)
+	})
+}
+
+// namesOf is a configuration of settings without values.
+type namesOf []string
+
+func (namesOf) Setting(string) (Setting, bool) { return Setting{}, false }
+func (n namesOf) Names() []string              { return n }
+
+// TestQuestionsTakeTurns has a host ask while another question of its is under way: it waits, as
+// anybody does who asks for what takes long.
+func TestQuestionsTakeTurns(t *testing.T) {
+	n := &Negotiator{
+		Configuration: namesOf{"A"}, Resources: func(string) *classad.ClassAd { return classad.New() },
+		Plans: func(context.Context, string) (*Ads, error) { return NewAds(), nil },
+	}
+	synctest.Test(t, func(t *testing.T) {
+		done, err := n.turns.take(t.Context(), netip.MustParsePrefix("10.1.1.1/32"))
+		require.NoError(t, err)
+		defer done()
+		call := &security.Call{Peer: security.Peer{Address: "10.1.1.1"}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = n.special(ctx, call, "?names:a")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		q := Query{Ad: classad.New()}
+		q.Ad.SetString("Explain", "1.0")
+		_, err = n.plans(ctx, call.Peer, q)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		q.Ad.SetString("Explain", strings.Repeat("1", longestJob+1))
+		_, err = n.plans(t.Context(), call.Peer, q)
+		require.ErrorContains(t, err, "at most 1024 are allowed")
+	})
+}
