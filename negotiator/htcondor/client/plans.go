@@ -74,14 +74,13 @@ func (n Negotiator) WhatIf(ctx context.Context, question string) (reply Reply, e
 	ad.SetString("Question", question)
 	replies := 0
 	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
-		got, wrong := l.Ad()
-		if wrong == nil {
+		if got, wrong := l.Ad(); wrong == nil {
 			replies++
 			reply.Answer, _ = got.Text("Answer")
 			reply.Bad, _ = got.Text("BadQuestion")
 			reply.Failed, _ = got.Text("Failed")
 		}
-		return wrong
+		return nil
 	})
 	switch {
 	case err != nil:

@@ -109,9 +109,8 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 var ofJobs = []string{"ClusterId", "ProcId", "JobIds", "JobCount"}
 
 // isLast reports whether the ad is the summary, not a job: its Owner is the number 0, and it has
-// nothing that makes it a job. Users cannot have a schedd say an Owner of 0 by rights, but a job's
-// text with a line feed becomes several lines of a group's ad (JobAggregationResults::next in
-// HTCondor's autocluster.cpp).
+// nothing that makes it a job, which no user can take away. The Owner alone is no proof: whoever may
+// write it into a job would hide all jobs that follow.
 func isLast(lines cedar.Lines) bool {
 	owner, ok := lines.Find("Owner")
 	return ok && string(owner) == "0" && !slices.ContainsFunc(ofJobs, func(name string) bool {

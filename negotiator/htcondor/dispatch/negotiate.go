@@ -133,11 +133,42 @@ func (c *conversation) begin(
 }
 
 // match tells the schedd of matches, and returns those that were sent. A match at which the
-// connection broke may have arrived, and counts as sent. After an error with one submitter, match
+// connection broke may have arrived, and counts as sent.
+func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claims.Grant) (sent []claims.Grant, err error) {
+	err = c.each(ctx, slices.Sorted(maps.Keys(bySubmitter)), func(n *client.Negotiation, submitter string) error {
+		for _, g := range bySubmitter[submitter] {
+			sent = append(sent, g)
+			err := n.Match(client.Grant{
+				Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Lock: g.Lock,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sent, err
+}
+
+// reject tells the schedd why jobs wait, and returns the reasons that it told.
+func (c *conversation) reject(ctx context.Context, bySubmitter map[string][]claims.Reason) (told []claims.Reason, err error) {
+	err = c.each(ctx, slices.Sorted(maps.Keys(bySubmitter)), func(n *client.Negotiation, submitter string) error {
+		for _, r := range bySubmitter[submitter] {
+			if err := n.Reject(r.Job.Cluster, r.Job.Proc, r.Why); err != nil {
+				return err
+			}
+			told = append(told, r)
+		}
+		return nil
+	})
+	return told, err
+}
+
+// each tells the schedd what there is to say of each submitter. After an error with one submitter, it
 // goes on with the next over a new connection; it stops if it cannot connect.
-func (c *conversation) match(
-	ctx context.Context, bySubmitter map[string][]claims.Grant,
-) (sent []claims.Grant, failed error) {
+func (c *conversation) each(
+	ctx context.Context, submitters []string, tell func(*client.Negotiation, string) error,
+) (failed error) {
 	var n *client.Negotiation
 	hangUp := func() {
 		if n != nil {
@@ -146,19 +177,14 @@ func (c *conversation) match(
 		n = nil
 	}
 	defer hangUp()
-	for _, submitter := range slices.Sorted(maps.Keys(bySubmitter)) {
+	for _, submitter := range submitters {
 		began, err := c.begin(ctx, n, submitter)
 		if began == nil {
-			return sent, errors.Join(failed, err) // nobody is there
+			return errors.Join(failed, err) // nobody is there
 		}
 		n = began
-		for _, g := range bySubmitter[submitter] {
-			if err == nil {
-				err = n.Match(client.Grant{
-					Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Lock: g.Lock,
-				})
-				sent = append(sent, g)
-			}
+		if err == nil {
+			err = tell(n, submitter)
 		}
 		if err == nil {
 			err = n.End()
@@ -168,35 +194,5 @@ func (c *conversation) match(
 			hangUp()
 		}
 	}
-	return sent, failed
-}
-
-// reject tells the schedd why jobs wait, and returns the reasons that it told. It stops at the
-// first error.
-func (c *conversation) reject(
-	ctx context.Context, bySubmitter map[string][]claims.Reason,
-) (told []claims.Reason, err error) {
-	var with *client.Negotiation
-	defer func() {
-		if with != nil {
-			with.Close()
-		}
-	}()
-	for _, submitter := range slices.Sorted(maps.Keys(bySubmitter)) {
-		began, err := c.begin(ctx, with, submitter)
-		if err != nil {
-			return told, err
-		}
-		with = began
-		for _, r := range bySubmitter[submitter] {
-			if err := with.Reject(r.Job.Cluster, r.Job.Proc, r.Why); err != nil {
-				return told, err
-			}
-			told = append(told, r)
-		}
-		if err := with.End(); err != nil {
-			return told, err
-		}
-	}
-	return told, nil
+	return failed
 }
