@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 )
 
@@ -52,11 +53,26 @@ func (l *Linked) Again(context.Context) (Decider, error) { return Link(l.spec, l
 // Spec describes the policy.
 func (l *Linked) Spec() PolicySpec { return l.spec }
 
-// Decide lets the policy act.
-func (l *Linked) Decide(_ context.Context, t *Transaction) error {
+// Decide lets the policy act. Its panic is an error, of type [*PanicError]: whoever is the host goes on.
+func (l *Linked) Decide(_ context.Context, t *Transaction) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &PanicError{Policy: l.spec.Name, Value: fault, Stack: debug.Stack()}
+		}
+	}()
 	l.policy.Decide(t.Cycle)
 	return nil
 }
+
+// PanicError says that a linked-in policy panicked, and where.
+type PanicError struct {
+	Policy string
+	Value  any
+	Stack  []byte
+}
+
+// Error names the policy and says with what it panicked.
+func (e *PanicError) Error() string { return fmt.Sprintf("policy %s panicked: %v", e.Policy, e.Value) }
 
 // Decided does nothing: a linked-in policy sees the host's own state.
 func (l *Linked) Decided(Round, Decision, bool) {}
@@ -66,15 +82,18 @@ func (l *Linked) Decided(Round, Decision, bool) {}
 var ErrGivenUp = errors.New("given up")
 
 // Refusal reports that a decision of the main policy was not used: it was impossible, or the policy
-// made none.
+// made none. The error wraps [ErrGivenUp] from the round on in which the policy is given up.
 type Refusal struct {
 	Now    Time
 	Policy string
-	Err    error
+	// Fallback is the policy that decides the round instead.
+	Fallback string
+	Err      error
 }
 
 // Host owns a state and lets a policy decide each round. It checks every decision; if one is
-// refused, the fallback decides the same round at once.
+// refused, the fallback decides the same round at once. A policy that fails in 100 rounds running, or
+// in more than 100 of 10,000, is given up: the fallback decides all rounds until [Host.Change].
 type Host struct {
 	State *State
 	order Order
@@ -88,7 +107,9 @@ type Host struct {
 	// fallback decides a round when the main policy's decision is refused.
 	fallback Decider
 	refused  func(Refusal)
-	events   []Event // buffer for the events of a round
+	patience patience // with main
+	givenUp  error    // why main is not asked any more; nil: it is
+	events   []Event  // buffer for the events of a round
 }
 
 // NewHost creates a host whose active policy is main. It returns an error unless main and fallback
@@ -281,7 +302,12 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if h.State.idle(r) {
 		return false, h.State.take(ctx, r, nothing{}, d)
 	}
-	if err = h.State.take(ctx, r, h.main, d); err == nil {
+	main := h.main
+	if h.givenUp != nil {
+		main = failing{h.givenUp}
+	}
+	if err = h.State.take(ctx, r, main, d); err == nil {
+		h.patience.succeeded()
 		d.By = h.spec.Name
 		return true, nil
 	}
@@ -292,11 +318,17 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if ctx.Err() != nil { // whatever error the decider returned
 		return false, errors.Join(context.Cause(ctx), err)
 	}
-	h.refused(Refusal{Now: r.Now, Policy: h.spec.Name, Err: refused.err})
-	if err = h.State.take(ctx, r, h.fallback, d); err != nil {
-		return false, fmt.Errorf("fallback policy %s failed as well: %w", h.fallback.Spec().Name, err)
+	if err = refused.err; h.givenUp == nil {
+		if err = h.patience.failedWith(err); errors.Is(err, ErrGivenUp) {
+			h.givenUp = err
+		}
 	}
-	d.By = h.fallback.Spec().Name
+	fallback := h.fallback.Spec().Name
+	h.refused(Refusal{Now: r.Now, Policy: h.spec.Name, Fallback: fallback, Err: err})
+	if err = h.State.take(ctx, r, h.fallback, d); err != nil {
+		return false, fmt.Errorf("fallback policy %s failed as well: %w", fallback, err)
+	}
+	d.By = fallback
 	h.State.memo = nil // the fallback's memo is not for the main policy
 	return false, nil
 }
@@ -331,3 +363,13 @@ type nothing struct{}
 func (nothing) Spec() PolicySpec                           { return PolicySpec{} }
 func (nothing) Decide(context.Context, *Transaction) error { return nil }
 func (nothing) Decided(Round, Decision, bool)              {}
+
+// failing decides no round, for the same reason each time.
+type failing struct{ why error }
+
+func (failing) Spec() PolicySpec                             { return PolicySpec{} }
+func (f failing) Decide(context.Context, *Transaction) error { return f.why }
+func (failing) Decided(Round, Decision, bool)                {}
+
+// GivenUp returns why the policy is asked no more, so that the fallback decides; nil: it is asked.
+func (h *Host) GivenUp() error { return h.givenUp }

@@ -30,8 +30,8 @@ var goFlags = "GOFLAGS=" + os.Getenv("GOFLAGS") + " -buildvcs=false -ldflags=-s"
 
 // Under the name of a plugin the tests' executable serves a bad policy.
 func TestMain(m *testing.M) {
-	if strings.HasPrefix(filepath.Base(os.Args[0]), host.Prefix) {
-		sdk.Serve(bad())
+	if kind, isPlugin := strings.CutPrefix(filepath.Base(os.Args[0]), host.Prefix); isPlugin {
+		sdk.Serve(bad(kind))
 		os.Exit(0)
 	}
 	os.Exit(run(m))

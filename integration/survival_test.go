@@ -15,9 +15,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
-// bad returns a policy that crashes in every tenth cycle. Between its crashes it is EASY. It names
-// an order of its own.
-func bad() backfill.PolicySpec {
+// bad returns a policy that does wrong of a kind in some cycles. Between them it is EASY. It names an
+// order of its own.
+func bad(kind string) backfill.PolicySpec {
 	spec := easy.Spec()
 	build, cycles := spec.New, 0
 	spec.Name, spec.Order = "bad", "wfp"
@@ -25,12 +25,77 @@ func bad() backfill.PolicySpec {
 		policy, err := build(v)
 		return backfill.PolicyFunc(func(c *backfill.Cycle) {
 			policy.Decide(c)
-			if cycles++; cycles == 10 {
-				os.Exit(7)
-			}
+			cycles++
+			wrongs()[kind](c, cycles)
 		}), err
 	}
 	return spec
+}
+
+// wrongs are the kinds of wrong that a policy may do in a cycle, by name.
+func wrongs() map[string]func(c *backfill.Cycle, cycles int) {
+	var none *backfill.Job
+	return map[string]func(c *backfill.Cycle, cycles int){
+		"bad": func(_ *backfill.Cycle, cycles int) {
+			if cycles == 10 {
+				os.Exit(7)
+			}
+		},
+		"exits":  func(*backfill.Cycle, int) { os.Exit(7) },
+		"panics": func(*backfill.Cycle, int) { none.Width() },
+		"panics-by-turns": func(_ *backfill.Cycle, cycles int) {
+			if cycles%2 == 0 {
+				none.Width()
+			}
+		},
+		"invents": func(c *backfill.Cycle, _ int) { c.Start(&backfill.Job{ID: 999_999}, nil) },
+		"floods": func(*backfill.Cycle, int) {
+			_, _ = os.Stderr.WriteString(strings.Repeat("a flood\n", 20_000))
+			none.Width()
+		},
+		"panics-seldom": func(_ *backfill.Cycle, cycles int) {
+			if cycles%500 == 0 {
+				none.Width()
+			}
+		},
+	}
+}
+
+// TestAPolicyThatKeepsFailingIsGivenUp: whatever a policy does wrong in each round, or in each second
+// one, it is given up; the run ends with exit code 1 and says how many rounds were the fallback's. A
+// panic's stack is in the log once. One that fails seldom stays, and the summary tells.
+func TestAPolicyThatKeepsFailingIsGivenUp(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for kind, givenUp := range map[string]bool{
+		"exits": true, "panics": true, "panics-by-turns": true, "invents": true, "floods": true, "panics-seldom": false,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			bad := filepath.Join(t.TempDir(), "backfill-"+kind)
+			require.NoError(t, os.Symlink(self, bad))
+			cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", "--workload", "lublin-128",
+				"--policy", bad)
+			var log bytes.Buffer
+			cmd.Stderr = &log
+			printed, err := cmd.Output()
+			require.Regexp(t, `under bad, order wfp, \d+ of \d+ rounds under easy`, string(printed))
+			if kind != "floods" {
+				require.Less(t, strings.Count(log.String(), "\n"), 600)
+				require.Less(t, log.Len(), 200_000)
+			}
+			if strings.HasPrefix(kind, "panics") {
+				require.Equal(t, 1, strings.Count(log.String(), "debug.Stack()"))
+			}
+			if !givenUp {
+				require.NoError(t, err)
+				return
+			}
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%v", err)
+			require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ of \d+ rounds, so these `+
+				`are not its results`, log.String())
+			require.Contains(t, string(printed), "GIVEN UP: bad; ")
+		})
+	}
 }
 
 // TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and again: every job
@@ -74,8 +139,8 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	printed, err := cmd.Output()
 	require.Error(t, err)
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
-	require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ rounds, so these are `+
-		`not its results`, told.String())
+	require.Regexp(t, `condorsim: policy bad was given up: its fallback, easy, decided \d+ of \d+ rounds, so these `+
+		`are not its results`, told.String())
 	require.Contains(t, string(printed), `"given_up": true`)
 
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")

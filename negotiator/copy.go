@@ -58,6 +58,9 @@ func (n *Negotiator) Copy() Copy {
 	for id, known := range p.known {
 		c.Predicted[id] = RunTimes{Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id)}
 	}
+	if n.GivenUp() != nil { // plays go on as the cycles do
+		c.Policy = n.fallback
+	}
 	if p.set != nil {
 		c.Past = p.set.Records()
 	}

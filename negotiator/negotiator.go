@@ -170,6 +170,10 @@ func (n *Negotiator) Change(c Change) error {
 // State returns the schedule as it stands. It may be read between cycles only.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 
+// GivenUp returns why the policy is asked no more, so that its fallback decides until the next change;
+// nil: it is asked.
+func (n *Negotiator) GivenUp() error { return n.host.GivenUp() }
+
 // Job returns a job that waits, runs or is held; nil if there is none of that ID.
 func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs.get(id) }
 

@@ -235,10 +235,14 @@ func (a *Activator) blame(err error) error {
 	return a.Source.Locate(err, key...)
 }
 
-// Refused logs a decision that was refused, and notes whether the policy was given up.
+// Refused logs a decision that was refused, and notes whether the policy was given up. The process of
+// one that was ends.
 func (a *Activator) Refused(r backfill.Refusal) {
 	a.report(r)
-	a.gaveUp = a.gaveUp || errors.Is(r.Err, backfill.ErrGivenUp)
+	if errors.Is(r.Err, backfill.ErrGivenUp) && !a.gaveUp {
+		a.gaveUp = true
+		a.Close()
+	}
 }
 
 // FallbackInUse names the fallback of a policy that was given up; "": it was not.

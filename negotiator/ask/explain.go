@@ -23,7 +23,9 @@ type Explained struct {
 	Clauses       []clause        `json:"clauses"`
 	// Policy is who is in charge; nil if the pool's policy is not chosen.
 	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
-	paused int64                // how many there are; SlotsPaused are the first of them
+	// FallbackInUse is who decides in the place of a policy that was given up; "": it was not.
+	FallbackInUse string `json:"fallback_in_use,omitempty"`
+	paused        int64  // how many there are; SlotsPaused are the first of them
 }
 
 // closed counts slots that would match the job if they were not closed for a while, and says why
@@ -54,7 +56,7 @@ func readExplained(ad *classad.ClassAd) Explained {
 	}
 	e.SlotsPaused = daemon.ReadPaused(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
-	e.Policy = daemon.ReadPolicyChoice(ad)
+	e.Policy, e.FallbackInUse = daemon.ReadPolicyChoice(ad), daemon.ReadFallbackInUse(ad)
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -116,6 +118,9 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	}
 	line("on", e.Slots)
 	line("behind", e.Behind)
+	if e.FallbackInUse != "" {
+		line("policy", "given up, as it failed too often; "+e.FallbackInUse+" decides")
+	}
 	if e.Policy != nil {
 		line("policy", e.Policy.Tell(zone))
 	}

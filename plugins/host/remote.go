@@ -272,7 +272,7 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 		return r.session, nil
 	}
 	if r.closed {
-		return nil, errors.New("it was closed")
+		return nil, fmt.Errorf("%w: it was closed", backfill.ErrGivenUp)
 	}
 	if err := r.backOff.ready(); err != nil {
 		return nil, err

@@ -19,7 +19,11 @@ type mirror struct {
 	policy   backfill.Policy
 	log      hclog.Logger
 	branches map[uint64]*backfill.State
+	panicked bool // its stack has been logged
 }
+
+// maxStack bounds a stack in the log, in bytes.
+const maxStack = 4 << 10
 
 // handle processes one message of the host; it returns nil if the message needs no answer.
 func (m *mirror) handle(msg *policyv1.HostMessage) *policyv1.PolicyMessage {
@@ -141,11 +145,16 @@ func (m *mirror) act(s *backfill.State, r backfill.Round) (backfill.Decision, er
 	return decision, nil
 }
 
-// guard calls the callback and turns its panic into an error; it logs the stack.
+// guard calls the callback and turns its panic into an error. It logs the stack of the first one: the
+// host tells of them all.
 func (m *mirror) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			m.log.Error("policy panicked", "policy", m.spec.Name, "panic", p, "stack", string(debug.Stack()))
+			if stack := debug.Stack(); !m.panicked {
+				m.panicked = true
+				m.log.Error("policy panicked", "policy", m.spec.Name, "panic", p,
+					"stack", string(stack[:min(len(stack), maxStack)]))
+			}
 			err = fmt.Errorf("policy %s panicked: %v", m.spec.Name, p)
 		}
 	}()

@@ -97,7 +97,8 @@ The settings S001 to S111 of Tang et al., in which actual run times take the pla
 
 ` + auto.Help() + `
 Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
---json). If the policy was given up, the results are the fallback's: the exit code is 1 then.
+--json). A policy that fails in 100 rounds running, or in more than 100 of 10,000, is given up: the
+results are the fallback's, and the exit code is 1 then.
 
 ` + negotiator.OrderHelp() + "\n" + estimate.Help()
 }
@@ -158,7 +159,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if c.Timing {
 		extras.Timing = timing.summary(time.Since(began))
 	}
-	if err = out.write(c.title(w, policy), result); err != nil {
+	if err = out.write(c.title(w, policy)+report.ByFallback(result), result); err != nil {
 		return err
 	}
 	if result.Unordered {
@@ -171,7 +172,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
 	}
-	return cmp.Or(c.print(p.out, run, result, extras), ownResults(result, config.Fallback))
+	return cmp.Or(c.print(p.out, run, result, extras), ownResults(result))
 }
 
 // print prints the summary.
@@ -193,12 +194,12 @@ func (c *runCommand) title(w *condorsim.Workload, policy backfill.PolicySpec) st
 
 // ownResults returns an error if a policy was given up, since the results are then its fallback's
 // and not its own.
-func ownResults(r *condorsim.Result, fallback backfill.Decider) error {
+func ownResults(r *condorsim.Result) error {
 	for _, refusal := range r.Refusals {
 		if refusal.GivenUp {
-			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d rounds, so these are not "+
-				"its results; it failed first at %d: %w",
-				refusal.Policy, fallback.Spec().Name, refusal.Count, refusal.First.Now, refusal.First.Err)
+			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d of %d rounds, so these are not "+
+				"its results; it failed first at %d: %w", refusal.Policy, refusal.First.Fallback, refusal.Count, r.Cycles,
+				refusal.First.Now, refusal.First.Err)
 		}
 	}
 	return nil

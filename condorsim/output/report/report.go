@@ -91,6 +91,9 @@ type refused struct {
 	Count  int           `json:"count"`
 	At     backfill.Time `json:"at"` // of the first
 	Reason string        `json:"reason"`
+	// Fallback is who decided instead; Rounds are all rounds of the run.
+	Fallback string `json:"fallback"`
+	Rounds   int    `json:"rounds"`
 	// GivenUp says that the policy failed too often and was asked no more, so that the metrics are
 	// those of its fallback.
 	GivenUp bool `json:"given_up"`
@@ -101,6 +104,7 @@ func refusals(r *condorsim.Result) (all []refused) {
 		all = append(all, refused{
 			Policy: backfill.Printable(refusal.Policy, longest), Count: refusal.Count, At: refusal.First.Now,
 			Reason: backfill.Printable(refusal.First.Err.Error(), longest), GivenUp: refusal.GivenUp,
+			Fallback: refusal.First.Fallback, Rounds: r.Cycles,
 		})
 	}
 	return all
@@ -181,7 +185,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	if run.Reorder {
 		order += ", reordered"
 	}
-	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order, ""})
+	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order + ByFallback(r), ""})
 	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {
 			t.AppendRow(table.Row{row[0], row[1]})
@@ -192,6 +196,15 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
+}
+
+// ByFallback says, behind the name of a policy, how many rounds its fallback decided; "" if none.
+func ByFallback(r *condorsim.Result) string {
+	var text strings.Builder
+	for _, refusal := range refusals(r) {
+		_, _ = fmt.Fprintf(&text, ", %d of %d rounds under %s", refusal.Count, refusal.Rounds, refusal.Fallback)
+	}
+	return text.String()
 }
 
 // groups returns the rows of the table in groups: what was run, how long jobs waited, how the

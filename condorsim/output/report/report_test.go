@@ -170,6 +170,7 @@ func TestTable(t *testing.T) {
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused: mine +│ +4 `, refuse, nothing},
+		{`, 4 of 9 rounds under easy `, refuse, nothing},
 		{`(?m)^refused: mine 4, first at 7: no \x{fffd}\[2Jidea$`, refuse, nothing},
 		{
 			`(?m)^GIVEN UP: mine; its fallback decided the rest, so these are not its results$`,
@@ -208,8 +209,10 @@ func TestTable(t *testing.T) {
 // refuse adds four refused decisions of a plugin whose error has control characters of terminals.
 func refuse(r *condorsim.Result) {
 	r.Refusals = []condorsim.Refusals{{
-		Policy: "mine", Count: 4, First: backfill.Refusal{Now: 7, Policy: "mine", Err: errors.New("no\n\x1b[2Jidea")},
+		Policy: "mine", Count: 4,
+		First: backfill.Refusal{Now: 7, Policy: "mine", Fallback: "easy", Err: errors.New("no\n\x1b[2Jidea")},
 	}}
+	r.Cycles = 9
 }
 
 func TestJSONOfRefusals(t *testing.T) {
@@ -222,7 +225,7 @@ func TestJSONOfRefusals(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
 	require.Equal(t, []map[string]any{{
 		"policy": "mine", "count": 4.0, "at": 7.0,
-		"reason": strings.Repeat("x", 300) + "…", "given_up": false,
+		"reason": strings.Repeat("x", 300) + "…", "given_up": false, "fallback": "easy", "rounds": 9.0,
 	}}, told.Refused)
 }
 

@@ -36,6 +36,7 @@ type status struct {
 	slots               string // the slot constraint
 	policy, order       string
 	choice              *choice // nil: the policy is not chosen
+	fallback            string  // who decides, as the policy was given up; "": it was not
 	observe             bool
 	stopped             string // why nothing is matched; "" if matches are made
 	guaranteed          bool
@@ -54,6 +55,9 @@ type status struct {
 	total, sequence     int
 	rejected            int // rejections so far, as of the last cycle
 }
+
+// fallbackAttribute says in an ad who decides in the place of a policy that was given up.
+const fallbackAttribute = "BackfillFallbackInUse"
 
 // observeName begins the names of negotiators that match nothing, so that no other negotiator
 // steps back because of them.
@@ -87,6 +91,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	}
 	if s.slots != "" {
 		ad.SetString("BackfillSlotConstraint", s.slots)
+	}
+	if s.fallback != "" {
+		ad.SetString(fallbackAttribute, s.fallback)
 	}
 	s.choice.describe(ad)
 	if address, err := cedar.ParseAddress(s.address); err == nil {

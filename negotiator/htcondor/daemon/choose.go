@@ -113,6 +113,12 @@ type PolicyChoice struct {
 	Expected string `json:"expected,omitempty"` // objectives of the candidates, the best first
 }
 
+// ReadFallbackInUse reads who decides in the place of a policy that was given up; "": it was not.
+func ReadFallbackInUse(ad *classad.ClassAd) string {
+	fallback, _ := ad.Text(fallbackAttribute)
+	return fallback
+}
+
 // ReadPolicyChoice reads what an ad says of the choice; nil if the pool does not choose.
 func ReadPolicyChoice(ad *classad.ClassAd) *PolicyChoice {
 	name, chooses := ad.Text("BackfillPolicyInCharge")

@@ -185,6 +185,10 @@ func (c *cycles) publish(r decided) error {
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Unplanned += r.Unmatched
 	problems := few(slices.Concat(facts.Problems, unbearable(r.Report)))
+	fallback, given := d.fallbackInUse()
+	if fallback != "" {
+		d.log.Warn(given)
+	}
 	now.Idle, now.Running = r.State.Waiting(), r.State.RunningJobs()
 	now.Started, now.Broken = len(r.Matches), len(r.Decision.Broken)+len(r.lost)
 	started := fmt.Sprint("started=", now.Started)
@@ -205,8 +209,11 @@ func (c *cycles) publish(r decided) error {
 		s.rejected = facts.Rejected
 		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
 		s.busy += now.End.Sub(now.Began)
-		s.policy, s.order, s.guaranteed, s.choice = policy, order, guarantees, choices
+		s.policy, s.order, s.guaranteed, s.choice, s.fallback = policy, order, guarantees, choices, fallback
 		s.problems, s.unstarted = problems, facts.Unstarted
+		if fallback != "" {
+			s.problems = append([]string{given}, problems...)
+		}
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
 		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
@@ -242,6 +249,20 @@ func beyond(s *backfill.State) string {
 		return fmt.Sprintf(" beyond_depth=%d", n)
 	}
 	return ""
+}
+
+// fallbackInUse names the fallback of a policy that was given up, and says so in a sentence; "": it was
+// not.
+func (d *Daemon) fallbackInUse() (name, told string) {
+	why := d.n.GivenUp()
+	if why == nil {
+		return "", ""
+	}
+	const longest = 300 // letters of the reason, which is the plugin's
+	policy, _ := d.n.State().Policy()
+	name = d.inForce().Fallback.Spec().Name
+	return name, fmt.Sprintf("policy %s is given up, and %s decides until condor_reconfig gives it another chance: %s",
+		policy, name, backfill.Printable(why.Error(), longest))
 }
 
 // mostLines bounds the lines of the log, per cycle, about jobs that cannot run.

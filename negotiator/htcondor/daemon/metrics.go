@@ -17,6 +17,7 @@ func describes(name, help string, labels ...string) *prometheus.Desc {
 var (
 	cyclesTotal   = describes("cycles_total", "Negotiation cycles since the start.")
 	refusalsTotal = describes("refusals_total", "Decisions of the policy that did not count.")
+	fallbackInUse = describes("fallback_in_use", "1 if the policy was given up, and its fallback decides.")
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
@@ -39,7 +40,7 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
+		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected,
 	} {
@@ -70,11 +71,15 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(slotsPaused, float64(s.paused))
 	gauge(slotsDeaf, float64(s.deaf))
 	gauge(residentBytes, float64(rss()))
-	stopped := 0.0
-	if s.stopped != "" {
-		stopped = 1
+	flag := func(desc *prometheus.Desc, so bool) {
+		if so {
+			gauge(desc, 1)
+		} else {
+			gauge(desc, 0)
+		}
 	}
-	gauge(isStopped, stopped)
+	flag(isStopped, s.stopped != "")
+	flag(fallbackInUse, s.fallback != "")
 	for _, told := range m.d.accuracy.measure() {
 		gauge(startsTold, float64(told.Jobs), told.Told)
 		if told.Jobs > 0 {

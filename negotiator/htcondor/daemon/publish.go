@@ -331,6 +331,9 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 	}
 	ad := j.Ad(now)
 	d.choices().describe(ad)
+	if fallback, _ := d.fallbackInUse(); fallback != "" {
+		ad.SetString(fallbackAttribute, fallback)
+	}
 	ad.SetInt("SlotsInPool", int64(fit.Slots))
 	ad.SetInt("SlotsMatching", int64(fit.Matching))
 	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
