@@ -183,6 +183,23 @@ func Printable(text string, longest int) string {
 	return text
 }
 
+// PrintableLines is Printable for a text of several lines, which stay separate lines.
+func PrintableLines(text string, longest int) string {
+	var b strings.Builder
+	for left := longest; ; b.WriteByte('\n') {
+		line, rest, more := strings.Cut(text, "\n")
+		line = Printable(line, left)
+		b.WriteString(line)
+		if left -= utf8.RuneCountInString(line) + 1; left < 0 || !more {
+			if more && !strings.HasSuffix(line, "…") {
+				b.WriteRune('…')
+			}
+			return b.String()
+		}
+		text = rest
+	}
+}
+
 // sanitized is Printable for what has a letter to replace, or is too long.
 func sanitized(text string, longest int) string {
 	var b strings.Builder

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -258,9 +259,19 @@ func (part *Explanation) walk(depth int, yield func(int, *Explanation) bool) boo
 	return true
 }
 
+// shortened returns the first bytes of a text, in one line without what would move a terminal's cursor.
 func shortened(text string, longest int) string {
-	if len(text) <= longest {
-		return text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
-	return strings.ToValidUTF8(text[:longest], "") + "…"
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		default:
+			return unicode.ReplacementChar
+		}
+	}, text)
 }

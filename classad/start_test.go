@@ -3,6 +3,7 @@ package classad_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -40,5 +41,22 @@ func TestStartIsCheap(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, e.Start(100), 100+len("…"))
 		require.Less(t, cap(ast.AppendStart(nil, e.Tree(), 100)), 10_000, "%.20s", text)
+	}
+}
+
+// TestExplanationsCanBePrinted explains ads that would move a terminal's cursor.
+func TestExplanationsCanBePrinted(t *testing.T) {
+	job, err := classad.ParseOld("A = \"x\x1b[2J\"\nRequirements = TARGET.Name == \"\x1b[31m\tred\" && A == TARGET.A\n")
+	require.NoError(t, err)
+	slot, err := classad.ParseOld("Name = \"\x07\x1b]0;title\x07\"\nA = \"\x1b[0m\u009b\"\n")
+	require.NoError(t, err)
+	for _, part := range job.Explain("Requirements", slot).All() {
+		texts := []string{part.Name, part.Expr, part.Value}
+		for _, u := range part.Uses {
+			texts = append(texts, u.Name, u.Value, u.Note)
+		}
+		for _, text := range texts {
+			require.Equal(t, -1, strings.IndexFunc(text, unicode.IsControl), "%q", text)
+		}
 	}
 }

@@ -88,13 +88,7 @@ func difference(seed uint64, want, got []string) string {
 }
 
 // short cuts a text so that it fits into a line of the report.
-func short(text string) string {
-	const longest = 100
-	if letters := []rune(text); len(letters) > longest {
-		return string(letters[:longest]) + "…"
-	}
-	return text
-}
+func short(text string) string { return backfill.Printable(text, 100) }
 
 // record lets a policy decide the rounds of a pool and returns its decisions as texts, one for each
 // round. It calls the callback before each round.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -82,11 +81,11 @@ func (p *printer) words() string {
 	defer p.mu.Unlock()
 	switch {
 	case p.worst != "":
-		return cut(p.worst, maxWords)
+		return backfill.Printable(p.worst, maxWords)
 	case p.first == p.last:
-		return cut(p.first, maxWords)
+		return backfill.Printable(p.first, maxWords)
 	}
-	return cut(p.first, maxWords) + " … " + cut(p.last, maxWords)
+	return backfill.Printable(p.first, maxWords) + " … " + backfill.Printable(p.last, maxWords)
 }
 
 // crash returns the line in which the plugin reported its crash, or "".
@@ -96,7 +95,7 @@ func (p *printer) crash() string {
 	if !p.crashing {
 		return ""
 	}
-	return cut(p.worst, maxWords)
+	return backfill.Printable(p.worst, maxWords)
 }
 
 // tooMuch counts a line against the limit per second, which keeps endless output from filling a
@@ -198,11 +197,7 @@ func harmless(text string) string { return backfill.Printable(text, maxShown) }
 func harmlessValue(value any) any {
 	switch v := value.(type) {
 	case string:
-		lines := strings.Split(cut(v, maxShown), "\n")
-		for i, line := range lines {
-			lines[i] = harmless(line)
-		}
-		return strings.Join(lines, "\n")
+		return backfill.PrintableLines(v, maxShown)
 	case []any:
 		for i := range v {
 			v[i] = harmlessValue(v[i])
@@ -215,15 +210,6 @@ func harmlessValue(value any) any {
 		return clean
 	}
 	return value
-}
-
-// cut returns the first letters of a text, and … if some are left out.
-func cut(text string, letters int) string {
-	short := fmt.Sprintf("%.*s", letters, text)
-	if len(short) < len(text) {
-		short += "…"
-	}
-	return short
 }
 
 // libraryLog is the logger that go-plugin gets. It logs nothing above the debug level: its messages

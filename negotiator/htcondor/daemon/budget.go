@@ -333,37 +333,17 @@ func harmlessValue(v any) any {
 	case nil, bool, hclog.Hex, hclog.Octal, hclog.Binary, time.Duration:
 		return v
 	case string:
-		return lines(v)
+		return backfill.PrintableLines(v, maxValue)
 	case hclog.CapturedStacktrace:
-		return hclog.CapturedStacktrace(lines(string(v)))
+		return hclog.CapturedStacktrace(backfill.PrintableLines(string(v), maxValue))
 	case error, fmt.Stringer:
-		return lines(fmt.Sprint(v))
+		return backfill.PrintableLines(fmt.Sprint(v), maxValue)
 	}
 	switch reflect.TypeOf(v).Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
 		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		return v
 	default:
-		return lines(fmt.Sprint(v))
+		return backfill.PrintableLines(fmt.Sprint(v), maxValue)
 	}
-}
-
-// lines bounds a text whose lines stay separate, as the log indents them.
-func lines(text string) string {
-	if len(text) > 4*maxValue { // as many letters take no more bytes
-		text = text[:4*maxValue]
-	}
-	var b strings.Builder
-	left := maxValue
-	for i, line := range strings.Split(text, "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		line = backfill.Printable(line, left)
-		b.WriteString(line)
-		if left -= len([]rune(line)); left <= 0 {
-			break
-		}
-	}
-	return b.String()
 }
