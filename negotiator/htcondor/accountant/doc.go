@@ -22,6 +22,10 @@
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job.
 //
+// A cycle looks only at accounts of submitters that use something or wait; all others age when they
+// are read (books.go). Whoever asks gets an answer that is made once for all until something changes
+// (report.go).
+//
 // # Commands
 //
 // These are the commands that condor_userprio sends to a negotiator, and the methods that answer

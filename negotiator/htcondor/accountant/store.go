@@ -3,7 +3,7 @@ package accountant
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
@@ -16,9 +16,9 @@ const clockKey = " clock"
 const Bucket = "accounting"
 
 // entry is an account as it is written. An account that uses nothing only ages, so it is written
-// once and aged when it is read.
+// once.
 type entry struct {
-	At             int64 `json:"at"` // seconds elapsed on the accounting's clock
+	At             int64 `json:"at"` // when it was aged, see account
 	Real, Factor   float64
 	Slots          int
 	Weight         float64
@@ -27,7 +27,7 @@ type entry struct {
 	Ceiling, Floor int64
 }
 
-// load reads the clock and the accounts, and ages the accounts to the clock.
+// load reads the clock and the accounts.
 func (a *Accountant) load() error {
 	err := a.file.View(func(tx *statefile.Tx) error {
 		b := tx.Bucket(Bucket)
@@ -62,28 +62,31 @@ type UnreadableError struct{ Err error }
 func (e *UnreadableError) Error() string { return e.Err.Error() }
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// loadAccount reads an account, and ages it to the clock.
+// loadAccount reads an account.
 func (a *Accountant) loadAccount(name string, text []byte) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	e, r := entry{}, &account{name: name}
+	e, r := entry{}, &account{name: name, stored: true}
 	if err := json.Unmarshal(text, &e); err != nil {
 		return err
 	}
 	r.Real, r.Factor, r.Use = max(minPriority, e.Real), e.Factor, Use{e.Slots, e.Weight}
 	r.Used, r.Weighted, r.Begin, r.Last = e.Used, e.Weighted, e.Begin, e.Last
 	r.Ceiling, r.Floor = e.Ceiling, e.Floor
-	if idle := a.clock.Elapsed - e.At; r.Use == (Use{}) && idle > 0 {
-		r.Real = max(minPriority, r.Real*math.Exp2(-float64(idle)/a.clock.HalfLife))
+	r.aged = a.clock.Elapsed
+	if r.Use == (Use{}) {
+		r.aged = min(e.At, r.aged)
 	}
 	a.accounts[name] = r
+	a.most = max(a.most, len(a.accounts))
 	return nil
 }
 
-// save writes the clock and the changed accounts in one transaction.
+// save writes the clock and the changed accounts in one transaction, and removes those that are
+// forgotten.
 func (a *Accountant) save() error {
-	var written []*account
+	a.dirty = slices.DeleteFunc(a.dirty, func(r *account) bool { return a.accounts[r.name] != r })
 	err := a.file.Update(func(tx *statefile.Tx) error {
 		b, err := tx.Make(Bucket)
 		if err != nil {
@@ -92,13 +95,15 @@ func (a *Accountant) save() error {
 		if err := put(b, clockKey, a.clock); err != nil {
 			return err
 		}
-		for _, r := range a.accounts {
-			if !r.changed {
-				continue
+		for name := range a.gone {
+			if err := b.Delete(name); err != nil {
+				return err
 			}
-			written = append(written, r)
+		}
+		for _, r := range a.dirty {
+			r.stored = true
 			e := entry{
-				At: a.clock.Elapsed, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
+				At: r.aged, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
 			if err := put(b, r.name, e); err != nil {
@@ -111,9 +116,11 @@ func (a *Accountant) save() error {
 		return fmt.Errorf("accounting in %s cannot be written, and a restart would forget what is new of it: %w",
 			a.file.Path(), err)
 	}
-	for _, r := range written {
+	for _, r := range a.dirty {
 		r.changed = false
 	}
+	clear(a.gone)
+	a.dirty = nil
 	return nil
 }
 

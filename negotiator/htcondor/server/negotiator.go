@@ -20,10 +20,11 @@ type Accountant interface {
 
 // Reporter reports priorities and use.
 type Reporter interface {
-	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: attributes
-	// numbered from 1.
-	Report(rollup bool) *classad.ClassAd
-	// Ads returns the Accounting ads, one for each submitter and group.
+	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: an ad as
+	// lines, with attributes numbered from 1. It is the same text until something changes.
+	Report(rollup bool) []byte
+	// Ads returns the Accounting ads, one for each submitter and group: the same slice until
+	// something changes.
 	Ads() []*classad.ClassAd
 }
 
@@ -89,8 +90,10 @@ type Negotiator struct {
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
-	turns     turns // of queries
-	questions turns // of what-ifs
+	turns     turns   // of queries
+	questions turns   // of what-ifs
+	reports   Readers // of priorities and use
+	accounts  accounts
 }
 
 // Handlers returns the handlers by command number.

@@ -46,11 +46,11 @@ func (b *book) noted() string {
 	return text
 }
 
-func (b *book) Report(rollup bool) *classad.ClassAd {
+func (b *book) Report(rollup bool) []byte {
 	ad := classad.New()
 	ad.SetBool("Rollup", rollup)
 	ad.SetInt("NumSubmittors", 0)
-	return ad
+	return ad.AppendFormat(nil, classad.Lines)
 }
 
 func (b *book) Ads() []*classad.ClassAd {

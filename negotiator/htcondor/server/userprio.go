@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -37,9 +38,14 @@ func (n *Negotiator) now() time.Time {
 	return time.Now()
 }
 
+// report sends a report that all askers share, so that one who reads slowly only holds a reference.
 func (n *Negotiator) report(rollup bool) Serve {
 	return func(_ context.Context, call *security.Call) error {
-		call.PutBareAd(n.Accountant.Report(rollup))
+		report := n.Accountant.Report(rollup)
+		if len(report) > 0 {
+			defer n.reports.Begin(&report[0], call.Close)()
+		}
+		call.PutBareLines(report)
 		return call.Send()
 	}
 }
@@ -49,7 +55,26 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 	if err != nil {
 		return err
 	}
-	return n.answer(ctx, call, q, NewAds(n.Accountant.Ads()...))
+	ads := n.accounts.of(n.Accountant.Ads())
+	defer n.accounts.readers.Begin(ads, call.Close)()
+	return n.answer(ctx, call, q, ads)
+}
+
+// accounts are the Accounting ads of which queries were answered last.
+type accounts struct {
+	readers Readers
+	mu      sync.Mutex
+	last    *Ads
+}
+
+// of returns the list of these ads, which remembers what was wanted of it until there are others.
+func (a *accounts) of(all []*classad.ClassAd) *Ads {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil || len(a.last.all) != len(all) || len(all) > 0 && &a.last.all[0] != &all[0] {
+		a.last = NewAds(all...)
+	}
+	return a.last
 }
 
 func setReal(set func(string, float64) error) Serve {
