@@ -16,6 +16,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 // jobs makes the ads of many jobs.
@@ -143,6 +144,31 @@ func TestGuestsThatWaitForTheirTurn(t *testing.T) {
 		require.GreaterOrEqual(t, guest.waited(), ripe)
 		done()
 	})
+}
+
+// TestAdsAreMadeWhenTheyAreSent checks that an answer makes no more ads than its client reads.
+func TestAdsAreMadeWhenTheyAreSent(t *testing.T) {
+	made := 0
+	ads := MakeAds(100_000, func(i int) *classad.ClassAd {
+		made++
+		ad := classad.New()
+		ad.SetString("Text", strings.Repeat("x", 10_000))
+		ad.SetInt("Number", int64(i))
+		return ad
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		call := &security.Call{Stream: cedar.NewStream(ours, 0)}
+		ended := make(chan error, 1)
+		go func() { ended <- new(Negotiator).answer(t.Context(), call, Query{}, ads) }()
+		_, err := theirs.Read(make([]byte, 100))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, 1, made)
+		require.NoError(t, theirs.Close())
+		require.Error(t, <-ended)
+	})
+	require.Less(t, made, 20, "nor any for one that has gone")
 }
 
 func TestProjection(t *testing.T) {

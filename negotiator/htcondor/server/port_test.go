@@ -235,7 +235,7 @@ func TestNegotiator(t *testing.T) {
 		Reschedule: func() { said <- "reschedule" },
 		Reconfig:   func() { said <- "reconfig" },
 		Off:        func(how server.Stop) { said <- fmt.Sprint("off ", how) },
-		Resources:  func(name string) *classad.ClassAd { r := classad.New(); r.SetString("Name1", name); return r },
+		Resources:  func(name string) []byte { return fmt.Appendf(nil, "Name1 = %q\n", name) },
 		Plans: func(_ context.Context, job string) (*server.Ads, error) {
 			if job == "9.9" {
 				return nil, errors.New("no such job")

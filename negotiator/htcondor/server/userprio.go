@@ -38,15 +38,9 @@ func (n *Negotiator) now() time.Time {
 	return time.Now()
 }
 
-// report sends a report that all askers share, so that one who reads slowly only holds a reference.
 func (n *Negotiator) report(rollup bool) Serve {
 	return func(_ context.Context, call *security.Call) error {
-		report := n.Accountant.Report(rollup)
-		if len(report) > 0 {
-			defer n.reports.Begin(&report[0], call.Close)()
-		}
-		call.PutBareLines(report)
-		return call.Send()
+		return send(call, &n.reports, n.Accountant.Report(rollup))
 	}
 }
 
@@ -64,17 +58,18 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 type accounts struct {
 	readers Readers
 	mu      sync.Mutex
-	last    *Ads
+	all     []*classad.ClassAd
+	list    *Ads
 }
 
 // of returns the list of these ads, which remembers what was wanted of it until there are others.
 func (a *accounts) of(all []*classad.ClassAd) *Ads {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.last == nil || len(a.last.all) != len(all) || len(all) > 0 && &a.last.all[0] != &all[0] {
-		a.last = NewAds(all...)
+	if a.list == nil || len(a.all) != len(all) || len(all) > 0 && &a.all[0] != &all[0] {
+		a.all, a.list = all, NewAds(all...)
 	}
-	return a.last
+	return a.list
 }
 
 func setReal(set func(string, float64) error) Serve {
