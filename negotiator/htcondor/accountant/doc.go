@@ -48,7 +48,7 @@
 //	525  SET_CEILING           string name, int         A      none                  SetCeiling
 //	530  SET_FLOOR             string name, int         A      none                  SetFloor
 //	 77  UPDATE_ACCOUNTING_AD  ad, from us              N      to the collector      ActiveAds
-//	 78  QUERY_ACCOUNTING_ADS  query ad                 R      (int 1, ad)…, int 0   Ads
+//	 78  QUERY_ACCOUNTING_ADS  query ad                 R      (int 1, ad)…, int 0   Accounts
 //
 // (1) Users who are not ADMINISTRATOR are authorized only if the user map
 // PRIORITY_FACTOR_AUTHORIZATION gives a prefix of the name. (2) ErrorCode, 0 on success, and

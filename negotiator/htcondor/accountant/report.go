@@ -41,7 +41,6 @@ type standing struct {
 
 	order           func() // sorts the submitters
 	plain, rolledUp func() []byte
-	ads             func() []*classad.ClassAd
 }
 
 // standing returns the accounts as they are now. Only the first to ask after a change copies them.
@@ -65,7 +64,6 @@ func (a *Accountant) standing() *standing {
 	})
 	s.plain = sync.OnceValue(func() []byte { return s.report(false) })
 	s.rolledUp = sync.OnceValue(func() []byte { return s.report(true) })
-	s.ads = sync.OnceValue(func() []*classad.ClassAd { return s.describe(func(*account) bool { return true }) })
 	a.asked.now.Store(s)
 	return s
 }
@@ -201,42 +199,53 @@ func (s *standing) rollup(sums map[string]*account, g *group) *account {
 // effective is the effective priority of one of the accounts.
 func (s *standing) effective(r *account) float64 { return r.real(s.clock) * s.settings.factor(r) }
 
-// Ads returns the Accounting ads, one per group and submitter: the answer to QUERY_ACCOUNTING_ADS.
-// All who ask before something changes share one slice, which must not be changed, nor its ads.
-func (a *Accountant) Ads() []*classad.ClassAd { return a.standing().ads() }
+// List is a list of ads that does not change, each of which is made by At.
+type List = interface {
+	Len() int
+	At(i int) *classad.ClassAd
+}
+
+// Accounts returns the Accounting ads, one per group and submitter: the answer to
+// QUERY_ACCOUNTING_ADS. All who ask before something changes share one list.
+func (a *Accountant) Accounts() List { return a.standing() }
+
+// Ads returns all Accounting ads, for the collector.
+func (a *Accountant) Ads() []*classad.ClassAd { return a.ads(false) }
 
 // ActiveAds returns the ads that UPDATE_ACCOUNTING_AD sends to the collector: those of all groups,
 // and of the submitters that use something or had waiting jobs at the last Divide.
-func (a *Accountant) ActiveAds() []*classad.ClassAd {
-	return a.standing().describe(func(r *account) bool { return r.active })
-}
+func (a *Accountant) ActiveAds() []*classad.ClassAd { return a.ads(true) }
 
-// describe returns the ads of all groups, and of those submitters.
-func (s *standing) describe(which func(*account) bool) (ads []*classad.ClassAd) {
+func (a *Accountant) ads(active bool) (ads []*classad.ClassAd) {
+	s := a.standing()
 	s.order()
-	for i, g := range s.groups {
-		ad, r := s.newAd(), &s.own[i]
-		s.tree.describe(ad, g, "")
-		describeUse(ad, r, "")
-		ad.SetReal("Priority", s.effective(r))
-		ad.SetReal("PriorityFactor", s.settings.factor(r))
-		ads = append(ads, ad)
-	}
-	for i := range s.submitters {
-		if r := &s.submitters[i]; which(r) {
-			ad := s.newAd()
-			s.describeSubmitter(ad, r, "")
-			ads = append(ads, ad)
+	for i := range s.Len() {
+		if at := i - len(s.groups); at < 0 || !active || s.submitters[at].active {
+			ads = append(ads, s.At(i))
 		}
 	}
 	return ads
 }
 
-func (s *standing) newAd() *classad.ClassAd {
+// Len returns the number of groups and submitters.
+func (s *standing) Len() int { return len(s.groups) + len(s.submitters) }
+
+// At returns the Accounting ad of one of them; groups come first.
+func (s *standing) At(i int) *classad.ClassAd {
+	s.order()
 	ad := classad.New()
 	ad.SetString("MyType", "Accounting")
 	ad.SetString("NegotiatorName", s.settings.NegotiatorName)
 	ad.SetInt("LastUpdate", s.clock.Updated)
+	if i >= len(s.groups) {
+		s.describeSubmitter(ad, &s.submitters[i-len(s.groups)], "")
+		return ad
+	}
+	r := &s.own[i]
+	s.tree.describe(ad, s.groups[i], "")
+	describeUse(ad, r, "")
+	ad.SetReal("Priority", s.effective(r))
+	ad.SetReal("PriorityFactor", s.settings.factor(r))
 	return ad
 }
 

@@ -67,6 +67,22 @@ func (s *Stream) PutBareLines(l Lines) {
 	}
 }
 
+// AppendAd appends an ad's lines, to be written many times. A line feed inside a string becomes a
+// blank, as for all who read it.
+func AppendAd(l Lines, ad *classad.ClassAd) Lines {
+	for name, e := range ad.All() {
+		at := len(l)
+		l = e.AppendFormat(append(append(l, name...), " = "...), ast.Line)
+		for i, c := range l[at:] {
+			if c == '\n' {
+				l[at+i] = ' '
+			}
+		}
+		l = append(l, '\n')
+	}
+	return l
+}
+
 // Lines is an ad as it was received: for each attribute a line "Name = expression" that ends with a
 // line feed.
 type Lines []byte

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,8 +19,9 @@ import (
 // Ads is a list of ads that queries are answered from. It does not change, so it remembers which
 // ads the last constraints wanted. Queries may share it concurrently.
 type Ads struct {
-	n  int
-	at func(i int) *classad.ClassAd
+	n     int
+	at    func(i int) *classad.ClassAd
+	lines func() []cedar.Lines // of all ads, made once; nil: each answer writes the ads anew
 
 	mu     sync.Mutex
 	wanted []selection // the last one used comes first
@@ -45,6 +47,37 @@ func NewAds(all ...*classad.ClassAd) *Ads {
 // MakeAds makes a list of n ads, each of which the callback makes when it is sent. So an answer that
 // is read slowly needs no more memory than what the callback knows.
 func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
+
+// written makes a list of ads that are written once, for all who ask for whole ads.
+func written(l List) *Ads {
+	a := MakeAds(l.Len(), l.At)
+	a.lines = sync.OnceValue(func() []cedar.Lines {
+		var text cedar.Lines
+		ends, all := make([]int, a.n), make([]cedar.Lines, a.n)
+		for i := range ends {
+			text = cedar.AppendAd(text, public(l.At(i)))
+			ends[i] = len(text)
+		}
+		text = bytes.Clone(text) // without the room that it has left
+		for i, end := range ends {
+			all[i] = text[:end]
+			if i > 0 {
+				all[i] = text[ends[i-1]:end]
+			}
+		}
+		return all
+	})
+	return a
+}
+
+// put writes one of the ads, as far as the query asks for it, without private attributes.
+func (a *Ads) put(call *security.Call, q Query, i int) {
+	if a.lines != nil && len(q.Projection) == 0 {
+		call.PutLines(a.lines()[i])
+	} else {
+		call.PutAd(public(q.Project(a.at(i))))
+	}
+}
 
 // All returns the ads.
 func (a *Ads) All() []*classad.ClassAd {
@@ -153,7 +186,7 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 			i = int(chosen[i])
 		}
 		call.PutInt(1)
-		call.PutAd(public(q.Project(ads.at(i))))
+		ads.put(call, q, i)
 	}
 	call.PutInt(0)
 	return call.Send()

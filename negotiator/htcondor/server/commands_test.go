@@ -205,7 +205,7 @@ type counting struct{ act func() }
 func (c counting) did() error { c.act(); return nil }
 
 func (c counting) Report(bool) []byte                 { c.act(); return nil }
-func (c counting) Ads() []*classad.ClassAd            { c.act(); return nil }
+func (c counting) Accounts() server.List              { c.act(); return &list{} }
 func (c counting) SetFactor(string, float64) error    { return c.did() }
 func (c counting) SetPriority(string, float64) error  { return c.did() }
 func (c counting) SetUsage(string, float64) error     { return c.did() }

@@ -23,9 +23,15 @@ type Reporter interface {
 	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: an ad as
 	// lines, with attributes numbered from 1. It is the same text until something changes.
 	Report(rollup bool) []byte
-	// Ads returns the Accounting ads, one for each submitter and group: the same slice until
-	// something changes.
-	Ads() []*classad.ClassAd
+	// Accounts returns the Accounting ads, one for each submitter and group: the same list, by ==,
+	// until something changes.
+	Accounts() List
+}
+
+// List is a list of ads that does not change. At makes one of them.
+type List = interface {
+	Len() int
+	At(i int) *classad.ClassAd
 }
 
 // Factors sets what a submitter's priority follows from.

@@ -53,8 +53,8 @@ func (b *book) Report(rollup bool) []byte {
 	return ad.AppendFormat(nil, classad.Lines)
 }
 
-func (b *book) Ads() []*classad.ClassAd {
-	var ads []*classad.ClassAd
+func (b *book) Accounts() server.List {
+	var ads list
 	for _, name := range []string{"alice@test", "bob@test"} {
 		ad := classad.New()
 		ad.SetString("MyType", "Accounting")
@@ -62,8 +62,15 @@ func (b *book) Ads() []*classad.ClassAd {
 		ad.SetString("Capability", "secret")
 		ads = append(ads, ad)
 	}
-	return ads
+	return &ads
 }
+
+// list is a list of ads, of which no two are equal.
+type list []*classad.ClassAd
+
+func (l *list) Len() int { return len(*l) }
+
+func (l *list) At(i int) *classad.ClassAd { return (*l)[i] }
 
 func (b *book) SetFactor(name string, v float64) error {
 	if v < 1 {

@@ -99,12 +99,12 @@ NumSubmittors = 1
 `)
 }
 
-func (recorded) Ads() []*classad.ClassAd {
+func (recorded) Accounts() server.List {
 	ad := classad.New()
 	ad.SetString("MyType", "Accounting")
 	ad.SetString("Name", "alice@pool.test")
 	ad.SetReal("Priority", 500)
 	ad.SetReal("PriorityFactor", 1000)
 	ad.SetInt("LastUsageTime", 1795000000)
-	return []*classad.ClassAd{ad}
+	return &list{ad}
 }

@@ -49,7 +49,7 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 	if err != nil {
 		return err
 	}
-	ads := n.accounts.of(n.Accountant.Ads())
+	ads := n.accounts.of(n.Accountant.Accounts())
 	defer n.accounts.readers.Begin(ads, call.Close)()
 	return n.answer(ctx, call, q, ads)
 }
@@ -58,18 +58,19 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 type accounts struct {
 	readers Readers
 	mu      sync.Mutex
-	all     []*classad.ClassAd
-	list    *Ads
+	last    List
+	ads     *Ads
 }
 
-// of returns the list of these ads, which remembers what was wanted of it until there are others.
-func (a *accounts) of(all []*classad.ClassAd) *Ads {
+// of returns these ads. They are written once, and remember what was wanted of them, until there are
+// others.
+func (a *accounts) of(all List) *Ads {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.list == nil || len(a.all) != len(all) || len(all) > 0 && &a.all[0] != &all[0] {
-		a.all, a.list = all, NewAds(all...)
+	if a.ads == nil || a.last != all {
+		a.last, a.ads = all, written(all)
 	}
-	return a.list
+	return a.ads
 }
 
 func setReal(set func(string, float64) error) Serve {
