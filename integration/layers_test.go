@@ -90,7 +90,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
-	{"negotiator/htcondor/accountant", "classad backfill negotiator/htcondor/statefile", ""},
+	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/htcondor/statefile", ""},
 	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",

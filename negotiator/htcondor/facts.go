@@ -68,8 +68,17 @@ func (p *Pool) Find(name string) []backfill.JobID {
 	return p.belief.Find(name)
 }
 
-// UsedBy returns the slots that a submitter's jobs use.
-func (p *Pool) UsedBy(submitter string) []track.Used { return p.seen().UsedBy(submitter) }
+// UsedBy returns the slots that a submitter's jobs use. Until the next look it is the same slice, which
+// must not be changed.
+func (p *Pool) UsedBy(submitter string) []track.Used {
+	view := p.seen()
+	p.describing.Lock()
+	defer p.describing.Unlock()
+	if p.usedOf != view {
+		p.usedOf, p.used = view, view.Used()
+	}
+	return p.used[submitter]
+}
 
 // Matched returns the jobs that were matched and do not run yet, as the last look saw their queues.
 func (p *Pool) Matched() []backfill.JobID { return p.seen().Matched() }

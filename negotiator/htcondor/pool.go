@@ -108,6 +108,8 @@ type Pool struct {
 	describing  sync.Mutex // guards what follows
 	describedOf *track.View
 	described   []track.Unplanned
+	usedOf      *track.View
+	used        map[string][]track.Used
 }
 
 // New makes a pool that has not been looked at.

@@ -3,9 +3,7 @@ package accountant
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,10 +18,12 @@ type Accountant struct {
 	file     *statefile.File
 	settings Settings
 	tree     *tree
-	accounts map[string]*account
-	clock    clock
-	limits   map[string]float64 // how much of each concurrency limit was in use at the last Admit
-	unread   error              // see Unread
+	books
+	clock  clock
+	limits map[string]float64 // how much of each concurrency limit was in use at the last Admit
+	unread error              // see Unread
+
+	asked answers
 }
 
 // Use is what a submitter uses at an instant: the number of slots and their total slot weight
@@ -39,8 +39,12 @@ type account struct {
 	group   *group // the submitter's group, or the group itself; nil if the group is no longer configured
 	isGroup bool
 	changed bool // since it was last written
-	// Real is the real priority, at least 0.5; Factor is 0 unless it was set.
+	stored  bool // the file has it, or may have it
+	active  bool // it is in the list of those that use something or wait
+	// Real is the real priority, at least 0.5, as of the instant aged on the accounting's clock.
+	// Factor is 0 unless it was set.
 	Real, Factor float64
+	aged         int64
 	Use          Use     // as of the last update
 	subtree      float64 // slot weight in use by a group and its subgroups
 	// Used and Weighted are the accumulated usage, in slot seconds and in slot-weight seconds.
@@ -64,7 +68,7 @@ type clock struct {
 // Open reads the accounting from a file, or starts a new one in it. An [*UnreadableError] says that
 // the accounting there is no use.
 func Open(file *statefile.File, s Settings) (*Accountant, error) {
-	a := &Accountant{file: file, accounts: map[string]*account{}, clock: clock{HalfLife: s.HalfLife}}
+	a := &Accountant{file: file, books: newBooks(), clock: clock{HalfLife: s.HalfLife}}
 	if err := a.load(); err != nil {
 		return nil, err
 	}
@@ -83,21 +87,29 @@ func (a *Accountant) Configure(s Settings) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.settings, a.tree = s, t
-	if s.HalfLife != a.clock.HalfLife { // entries in the file were aged with the old one
-		a.clock.HalfLife = s.HalfLife
+	defer a.asked.outdate()
+	if s.HalfLife != a.clock.HalfLife { // until now accounts have aged with the old one
 		for _, r := range a.accounts {
-			r.changed = true
+			r.settle(a.clock)
+			a.touch(r)
 		}
+		a.clock.HalfLife = s.HalfLife
 	}
+	a.settings, a.tree = s, t
 	for _, r := range a.accounts {
 		r.group, r.isGroup = t.assigned(r.name)
 		r.subtree = 0
+		if r.Use != (Use{}) && !r.active && !r.isConfigured() { // as after a start
+			r.active = true
+			a.active = append(a.active, r)
+		}
 	}
+	a.leave()
 	for _, g := range t.all {
 		a.account(g.Name)
 	}
 	a.sumGroups()
+	a.prune()
 	return nil
 }
 
@@ -115,9 +127,10 @@ func (a *Accountant) Configure(s Settings) error {
 // reports it, so call Update also when jobs start. Time is counted in whole seconds. If the clock
 // was set back, no usage is charged for that interval and counting continues from the new time.
 //
-// Changed accounts are written in one transaction; accounts that use nothing are not written. If
-// the write fails, Update returns the error and the next Update writes them again. A submitter with
-// a bad name, or an impossible use, is left out and told in the error; all others are charged.
+// An account that uses nothing costs nothing here: it ages when it is read. Changed accounts are
+// written in one transaction. If the write fails, Update returns the error and the next Update
+// writes them again. A submitter with a bad name, or an impossible use, is left out and told in the
+// error; all others are charged.
 func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	var out statefile.LeftOut
 	a.mu.Lock()
@@ -126,26 +139,39 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	if a.clock.Updated != 0 {
 		passed = max(0, now.Unix()-a.clock.Updated)
 	}
+	defer a.asked.outdate()
 	a.clock.Updated = now.Unix()
 	a.clock.Elapsed += passed
-	beta := math.Exp2(-float64(passed) / a.clock.HalfLife)
-	for _, r := range a.accounts {
-		r.age(passed, beta, now.Unix())
+	end := func(r *account) {
+		a.age(r, passed)
 		if r.Use != (Use{}) {
-			r.Use, r.changed = Use{}, true
+			r.Use = Use{}
+			a.touch(r)
 		}
+	}
+	for _, g := range a.tree.all {
+		end(a.account(g.Name))
+	}
+	for _, r := range a.active {
+		end(r)
 	}
 	for name, u := range use {
 		if err := u.check(name); err != nil {
 			out.Add(name, err)
 			continue
 		}
+		if u == (Use{}) {
+			continue
+		}
 		r := a.account(name)
-		r.Use, r.changed = u, r.changed || u != Use{}
+		a.enter(r)
+		a.touch(r)
+		r.Use = u
 		if u.Slots > 0 {
 			r.Last = now.Unix() // condor_userprio shows how long ago that was
 		}
 	}
+	a.leave()
 	a.sumGroups()
 	unsaved, err := a.save()
 	return errors.Join(out.Told("the account of what is used"), unsaved.Told("the accounting in "+a.file.Path()), err)
@@ -162,21 +188,24 @@ func (u Use) check(name string) error {
 	return nil
 }
 
-// age advances the account to the Unix time now. passed is the number of seconds since the last
-// update, beta the factor by which priorities decay in that time.
-func (r *account) age(passed int64, beta float64, now int64) {
-	if passed == 0 {
+// age advances an account that may use something to the time of the clock. passed is the number of
+// seconds since the last update.
+func (a *Accountant) age(r *account, passed int64) {
+	idle := a.clock.Elapsed - r.aged
+	if idle <= 0 {
 		return
 	}
 	weight := r.Use.Weight
 	if r.isGroup {
 		weight = r.subtree
 	}
-	r.Real = max(minPriority, r.Real*beta+weight*(1-beta))
 	if r.Use == (Use{}) && weight == 0 {
+		r.settle(a.clock)
 		return
 	}
-	r.changed = true
+	beta, now := math.Exp2(-float64(idle)/a.clock.HalfLife), a.clock.Updated
+	r.Real, r.aged = max(minPriority, r.Real*beta+weight*(1-beta)), a.clock.Elapsed
+	a.touch(r)
 	r.Used += float64(r.Use.Slots) * float64(passed)
 	r.Weighted += r.Use.Weight * float64(passed)
 	if r.Used > 0 && r.Begin == 0 {
@@ -192,14 +221,15 @@ func (a *Accountant) sumGroups() {
 	for _, g := range a.tree.all {
 		g.used, g.subtreeUsed = 0, 0
 		own := a.account(g.Name)
+		own.settle(a.clock)
 		own.Use, own.subtree = Use{}, 0
 	}
-	for _, r := range a.sorted() {
+	for _, r := range a.active {
 		if r.isGroup || r.Use == (Use{}) {
 			continue
 		}
 		own := a.account(r.group.Name)
-		own.changed = true
+		a.touch(own)
 		own.Use.Slots += r.Use.Slots
 		own.Use.Weight += r.Use.Weight
 		r.group.used += r.Use.Weight
@@ -213,29 +243,10 @@ func (a *Accountant) sumGroups() {
 		if g.parent == nil {
 			own.subtree = g.used // HTCondor's <none> is not a parent of the other groups here
 		}
-		own.changed = own.changed || own.subtree > 0
+		if own.subtree > 0 {
+			a.touch(own)
+		}
 	}
-}
-
-// account returns the record of that name and creates it if there is none.
-func (a *Accountant) account(name string) *account {
-	r := a.accounts[name]
-	if r == nil {
-		r = &account{name: name, Real: minPriority, Ceiling: -1}
-		r.group, r.isGroup = a.tree.assigned(name)
-		a.accounts[name] = r
-	}
-	return r
-}
-
-// sorted returns all accounts by name. The order is fixed because sums of floats depend on it.
-func (a *Accountant) sorted() []*account {
-	list := make([]*account, 0, len(a.accounts))
-	for _, r := range a.accounts {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(x, y *account) int { return strings.Compare(x.name, y.name) })
-	return list
 }
 
 // Priority returns the submitter's effective priority: its real priority times its factor. Lower is
@@ -248,34 +259,35 @@ func (a *Accountant) Priority(submitter string) float64 {
 
 func (a *Accountant) effective(name string) float64 {
 	if r := a.accounts[name]; r != nil {
-		return r.Real * a.factor(r)
+		return r.real(a.clock) * a.settings.factor(r)
 	}
 	fresh := account{name: name}
 	fresh.group, _ = a.tree.assigned(name)
-	return minPriority * a.factor(&fresh)
+	return minPriority * a.settings.factor(&fresh)
 }
 
 // factor returns the priority factor that was set for the account, or else the one that its name
 // and the settings imply.
-func (a *Accountant) factor(r *account) float64 {
+func (s *Settings) factor(r *account) float64 {
 	_, domain, _ := cutLast(r.name, '@')
 	switch {
 	case r.Factor >= minFactor:
 		return r.Factor
 	case strings.HasPrefix(r.name, "nice-user"):
-		return a.settings.NiceFactor
+		return s.NiceFactor
 	case r.group != nil && r.group.Factor > 0:
 		return r.group.Factor
-	case a.settings.LocalDomain != "" && a.settings.LocalDomain != domain:
-		return a.settings.RemoteFactor
+	case s.LocalDomain != "" && s.LocalDomain != domain:
+		return s.RemoteFactor
 	}
-	return a.settings.DefaultFactor
+	return s.DefaultFactor
 }
 
 // Divide computes the groups' quotas and the shares of groups and submitters. total is the slot
 // weight of the whole pool; waiting is, for each submitter, the slot weight that its waiting jobs
 // want in addition to what it uses. Quotas are 0 before the first call, so groups would get
-// nothing: call it at the start of each cycle. A submitter with a bad name, or that waits for an
+// nothing: call it at the start of each cycle. A submitter that only waits has an account until it
+// waits no more, and then leaves nothing behind. A submitter with a bad name, or that waits for an
 // impossible weight, is left out and told in the error; the others share the pool.
 func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	if !(total >= 0 && total <= maxValue) {
@@ -284,33 +296,37 @@ func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	var out statefile.LeftOut
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.asked.outdate()
 	for _, g := range a.tree.all {
 		g.requested = g.used
 	}
-	wants := maps.Clone(waiting)
+	for _, r := range a.active {
+		r.waiting, r.share, r.limit = false, 0, 0
+	}
 	for name, weight := range waiting {
 		if err := checkWish(name, weight); err != nil {
 			out.Add(name, err)
-			delete(wants, name)
 			continue
 		}
-		a.account(name)
+		r := a.account(name)
+		a.enter(r)
+		r.waiting = true
 	}
+	a.leave()
 	shares := map[*group]float64{}
-	accounts := a.sorted()
-	for _, r := range accounts {
-		weight, waits := wants[r.name]
-		r.waiting, r.share, r.limit = waits, 0, 0
+	for _, r := range a.active {
 		if !r.isGroup {
-			r.group.requested += weight
-			if waits || r.Use.Slots > 0 {
+			if r.waiting {
+				r.group.requested += waiting[r.name]
+			}
+			if r.waiting || r.Use.Slots > 0 {
 				shares[r.group] += 1 / a.effective(r.name)
 			}
 		}
 	}
 	a.tree.root.assign(total, a.settings.Oversubscribe)
 	a.tree.root.grant()
-	for _, r := range accounts {
+	for _, r := range a.active {
 		if !r.isGroup && (r.waiting || r.Use.Slots > 0) {
 			r.share = 1 / a.effective(r.name) / shares[r.group]
 			r.limit = r.share * r.group.limit()

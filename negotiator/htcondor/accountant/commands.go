@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
@@ -79,22 +80,23 @@ func (a *Accountant) ResetUsage(now time.Time, submitter string) error {
 func (a *Accountant) ResetAll(now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.asked.outdate()
 	for _, r := range a.accounts {
 		r.reset(now)
+		a.touch(r)
 	}
 	_, err := a.save() // the next Update tells what the file cannot hold
 	return err
 }
 
-func (r *account) reset(now time.Time) {
-	r.Used, r.Weighted, r.Begin, r.changed = 0, 0, now.Unix(), true
-}
+func (r *account) reset(now time.Time) { r.Used, r.Weighted, r.Begin = 0, 0, now.Unix() }
 
 // Delete removes a submitter's account; its next job starts a new one. Deleting an unknown
 // submitter is not an error. The account of a configured group is recreated at once.
 func (a *Accountant) Delete(submitter string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.asked.outdate()
 	r := a.accounts[submitter]
 	if r == nil {
 		return nil
@@ -109,6 +111,7 @@ func (a *Accountant) Delete(submitter string) error {
 		return fmt.Errorf("accounting in %s: %s cannot be deleted: %w", a.file.Path(), submitter, err)
 	}
 	delete(a.accounts, submitter)
+	a.active = slices.DeleteFunc(a.active, func(other *account) bool { return other == r })
 	a.sumGroups()
 	return nil
 }
@@ -125,9 +128,11 @@ func (a *Accountant) set(name string, change func(*account)) error {
 		return fmt.Errorf("%q is neither a submitter, which is user@domain or group.user@domain, nor "+
 			"an accounting group", name)
 	}
+	defer a.asked.outdate()
 	r := a.account(name)
+	r.settle(a.clock)
 	change(r)
-	r.changed = true
+	a.touch(r)
 	_, err := a.save() // the next Update tells what the file cannot hold
 	return err
 }

@@ -22,6 +22,10 @@
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job.
 //
+// A cycle looks only at accounts of submitters that use something or wait; all others age when they
+// are read (books.go). Whoever asks gets an answer that is made once for all until something changes
+// (report.go).
+//
 // # Commands
 //
 // These are the commands that condor_userprio sends to a negotiator, and the methods that answer
@@ -44,7 +48,7 @@
 //	525  SET_CEILING           string name, int         A      none                  SetCeiling
 //	530  SET_FLOOR             string name, int         A      none                  SetFloor
 //	 77  UPDATE_ACCOUNTING_AD  ad, from us              N      to the collector      ActiveAds
-//	 78  QUERY_ACCOUNTING_ADS  query ad                 R      (int 1, ad)…, int 0   Ads
+//	 78  QUERY_ACCOUNTING_ADS  query ad                 R      (int 1, ad)…, int 0   Accounts
 //
 // (1) Users who are not ADMINISTRATOR are authorized only if the user map
 // PRIORITY_FACTOR_AUTHORIZATION gives a prefix of the name. (2) ErrorCode, 0 on success, and

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
@@ -17,9 +17,9 @@ const clockKey = " clock"
 const Bucket = "accounting"
 
 // entry is an account as it is written. An account that uses nothing only ages, so it is written
-// once and aged when it is read.
+// once.
 type entry struct {
-	At             int64 `json:"at"` // seconds elapsed on the accounting's clock
+	At             int64 `json:"at"` // when it was aged, see account
 	Real, Factor   float64
 	Slots          int
 	Weight         float64
@@ -28,8 +28,7 @@ type entry struct {
 	Ceiling, Floor int64
 }
 
-// load reads the clock and the accounts, and ages the accounts to the clock. An account that cannot
-// be read is left out, see Unread.
+// load reads the clock and the accounts. An account that cannot be read is left out, see Unread.
 func (a *Accountant) load() error {
 	var out statefile.LeftOut
 	err := a.file.View(func(tx *statefile.Tx) error {
@@ -70,29 +69,32 @@ type UnreadableError struct{ Err error }
 func (e *UnreadableError) Error() string { return e.Err.Error() }
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// loadAccount reads an account, and ages it to the clock.
+// loadAccount reads an account.
 func (a *Accountant) loadAccount(name string, text []byte) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	e, r := entry{}, &account{name: name}
+	e, r := entry{}, &account{name: name, stored: true}
 	if err := json.Unmarshal(text, &e); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	r.Real, r.Factor, r.Use = max(minPriority, e.Real), e.Factor, Use{e.Slots, e.Weight}
 	r.Used, r.Weighted, r.Begin, r.Last = e.Used, e.Weighted, e.Begin, e.Last
 	r.Ceiling, r.Floor = e.Ceiling, e.Floor
-	if idle := a.clock.Elapsed - e.At; r.Use == (Use{}) && idle > 0 {
-		r.Real = max(minPriority, r.Real*math.Exp2(-float64(idle)/a.clock.HalfLife))
+	r.aged = a.clock.Elapsed
+	if r.Use == (Use{}) {
+		r.aged = min(e.At, r.aged)
 	}
 	a.accounts[name] = r
+	a.most = max(a.most, len(a.accounts))
 	return nil
 }
 
 // save writes the clock and the changed accounts in one transaction, but for those that the file
-// cannot hold.
+// cannot hold, and removes those that are forgotten.
 func (a *Accountant) save() (out statefile.LeftOut, err error) {
-	var written []*account
+	a.dirty = slices.DeleteFunc(a.dirty, func(r *account) bool { return a.accounts[r.name] != r })
+	var written, unfit []*account
 	err = a.file.Update(func(tx *statefile.Tx) error {
 		b, err := tx.Make(Bucket)
 		if err != nil {
@@ -101,17 +103,20 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 		if err := put(b, clockKey, a.clock); err != nil {
 			return err
 		}
-		for _, r := range a.accounts {
-			if !r.changed {
-				continue
+		for name := range a.gone {
+			if err := b.Delete(name); err != nil {
+				return err
 			}
+		}
+		for _, r := range a.dirty {
 			e := entry{
-				At: a.clock.Elapsed, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
+				At: r.aged, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
 			switch err := put(b, r.name, e); {
 			case errors.Is(err, statefile.ErrUnfit):
 				out.Add(r.name, err)
+				unfit = append(unfit, r)
 			case err != nil:
 				return err
 			default:
@@ -125,8 +130,10 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 			a.file.Path(), err)
 	}
 	for _, r := range written {
-		r.changed = false
+		r.changed, r.stored = false, true
 	}
+	clear(a.gone)
+	a.dirty = unfit
 	return out, nil
 }
 

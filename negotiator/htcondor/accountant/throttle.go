@@ -64,6 +64,7 @@ type Verdict struct {
 func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidate) []Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.asked.outdate()
 	t := &throttle{
 		a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{},
 		submitters: map[string]*pot{}, rooms: map[*Room]*pot{}, named: map[*Limit][]demand{}, spent: map[string]int{},

@@ -38,6 +38,18 @@ func (s *Stream) putAttributes(ad *classad.ClassAd) {
 
 // PutLines writes an ad that is given as lines; empty lines are skipped.
 func (s *Stream) PutLines(l Lines) {
+	s.PutBareLines(l)
+	s.PutString("")
+	s.PutString("")
+}
+
+// PutBareLines writes an ad that is given as lines as [Stream.PutBareAd] does. It copies nothing but
+// the frame that is being sent, and after an error it sends nothing.
+func (s *Stream) PutBareLines(l Lines) {
+	if bytes.IndexByte(l, 0) >= 0 {
+		s.outErr = errZero
+		return
+	}
 	n := 0
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
 		if len(line) > 0 {
@@ -46,12 +58,29 @@ func (s *Stream) PutLines(l Lines) {
 	}
 	s.PutInt(int64(n))
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
+		if s.outErr != nil {
+			return
+		}
 		if len(line) > 0 {
-			s.PutString(string(line))
+			putText(s, line)
 		}
 	}
-	s.PutString("")
-	s.PutString("")
+}
+
+// AppendAd appends an ad's lines, to be written many times. A line feed inside a string becomes a
+// blank, as for all who read it.
+func AppendAd(l Lines, ad *classad.ClassAd) Lines {
+	for name, e := range ad.All() {
+		at := len(l)
+		l = e.AppendFormat(append(append(l, name...), " = "...), ast.Line)
+		for i, c := range l[at:] {
+			if c == '\n' {
+				l[at+i] = ' '
+			}
+		}
+		l = append(l, '\n')
+	}
+	return l
 }
 
 // Lines is an ad as it was received: for each attribute a line "Name = expression" that ends with a

@@ -167,6 +167,9 @@ func (s *Stream) Send() error {
 	return s.outErr
 }
 
+// Unsent returns the first error of any message, as Send does; nothing is sent after it.
+func (s *Stream) Unsent() error { return s.outErr }
+
 // next reads the next frame of the message; after the last one it returns [ErrMessageEnds].
 func (s *Stream) next() error {
 	if s.inside && s.last {

@@ -12,7 +12,9 @@ import (
 const room = frameSize - headerSize
 
 // put appends to the message and sends full frames.
-func (s *Stream) put(b string) {
+func (s *Stream) put(b string) { put(s, b) }
+
+func put[T string | []byte](s *Stream, b T) {
 	for len(b) > 0 {
 		free := room - (len(s.out) - headerSize - ivSize)
 		if free == 0 {
@@ -47,13 +49,19 @@ func (s *Stream) PutReal(v float64) {
 // PutString writes a text, which cannot contain a zero byte.
 func (s *Stream) PutString(v string) {
 	if strings.IndexByte(v, 0) >= 0 {
-		s.outErr = errors.New("a text with a byte 0 in it cannot be sent")
+		s.outErr = errZero
 		return
 	}
+	putText(s, v)
+}
+
+var errZero = errors.New("a text with a byte 0 in it cannot be sent")
+
+func putText[T string | []byte](s *Stream, v T) {
 	if s.sealer != nil {
 		s.PutInt(int64(len(v) + 1))
 	}
-	s.put(v)
+	put(s, v)
 	s.put("\x00")
 }
 
@@ -66,4 +74,4 @@ func (s *Stream) PutNull() {
 }
 
 // PutBytes writes raw bytes; the other side must know how many.
-func (s *Stream) PutBytes(b []byte) { s.put(string(b)) }
+func (s *Stream) PutBytes(b []byte) { put(s, b) }

@@ -15,6 +15,7 @@ type accuracy struct {
 	mu   sync.Mutex
 	told [whens]map[backfill.JobID]toldStart // jobs that wait
 	came [whens][]cameStart                  // the last of those that started, oldest first
+	last *[whens]Accuracy                    // as measured; nil: not since the last start
 }
 
 // When a start was told.
@@ -115,6 +116,7 @@ func (a *accuracy) come(when int, job backfill.JobID, at backfill.Time) {
 		return
 	}
 	delete(a.told[when], job)
+	a.last = nil
 	a.came[when] = append(a.came[when], cameStart{
 		off: max(at-told.mid, told.mid-at), ranged: told.ranged, within: told.low <= at && at <= told.high,
 	})
@@ -138,9 +140,17 @@ type Accuracy struct {
 }
 
 // measure returns how true the start times were, by when they were told.
-func (a *accuracy) measure() (all [whens]Accuracy) {
+func (a *accuracy) measure() [whens]Accuracy {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.last == nil {
+		a.last = a.measured()
+	}
+	return *a.last
+}
+
+func (a *accuracy) measured() *[whens]Accuracy {
+	var all [whens]Accuracy
 	for when := range all {
 		m, errors := &all[when], make([]backfill.Time, len(a.came[when]))
 		m.Told, m.Jobs = whenNames[when].label, int64(len(errors))
@@ -161,7 +171,7 @@ func (a *accuracy) measure() (all [whens]Accuracy) {
 		}
 		m.Within = float64(within) / float64(max(m.Ranged, 1))
 	}
-	return all
+	return &all
 }
 
 // describe adds the record to the Negotiator ad.

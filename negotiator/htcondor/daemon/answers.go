@@ -23,6 +23,9 @@ type answers struct {
 	waiting   func() []JobForecast // all that do not run; those that are not planned come last
 	ads       func() *server.Ads   // of these jobs
 	listing   func() *listing      // of these jobs
+	explained explained
+
+	further func() []int // the indexes of the unplanned that the plan does not know
 }
 
 // answers returns the answers of the last plan; before the first cycle has ended, the error is
@@ -53,9 +56,17 @@ func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[
 
 func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 	a := &answers{plan: plan, unplanned: unplanned}
+	a.further = sync.OnceValue(func() (further []int) {
+		for i, u := range unplanned {
+			if _, known := plan.Find(u.ID); !known {
+				further = append(further, i)
+			}
+		}
+		return further
+	})
 	a.waiting = sync.OnceValue(func() (jobs []JobForecast) {
-		for j := range a.all {
-			if !j.started() {
+		for i := range a.len() {
+			if j := a.at(i); !j.started() {
 				jobs = append(jobs, j)
 			}
 		}
@@ -72,18 +83,63 @@ func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 	return a
 }
 
-// all iterates over the forecasts of all jobs; those that are left out of the plan come last.
-func (a *answers) all(yield func(JobForecast) bool) {
-	for _, j := range a.plan.Jobs {
-		if !yield(j) {
-			return
-		}
+// len is the number of all jobs.
+func (a *answers) len() int { return len(a.plan.Jobs) + len(a.further()) }
+
+// at returns the forecast of a job; those that are left out of the plan come last.
+func (a *answers) at(i int) JobForecast {
+	if planned := len(a.plan.Jobs); i >= planned {
+		return unplannedForecast(a.unplanned[a.further()[i-planned]])
 	}
-	for _, u := range a.unplanned {
-		if _, known := a.plan.Find(u.ID); !known && !yield(unplannedForecast(u)) {
-			return
-		}
+	return a.plan.Jobs[i]
+}
+
+// resources are the answers about the slots that submitters use, until the pool is looked at again.
+type resources struct {
+	mu  sync.Mutex
+	all map[string]used
+}
+
+// used are the slots of a submitter, and as an ad.
+type used struct {
+	slots []track.Used
+	lines []byte
+}
+
+// mostUsers is for how many submitters answers are remembered.
+const mostUsers = 1000
+
+// Resources returns the slots that a submitter uses, as condor_userprio -getreslist shows them: an ad
+// as lines, Name1, StartTime1. Behind the last @ of a name, which the tool cuts off, the stock
+// negotiator has the startd's address. All who ask share the lines.
+func (d *Daemon) Resources(submitter string) []byte {
+	pool := d.pool.Load()
+	if pool == nil {
+		return nil
 	}
+	slots := (*pool).UsedBy(submitter)
+	if len(slots) == 0 {
+		return nil
+	}
+	r := &d.resources
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, found := r.all[submitter]
+	if found && same(known.slots, slots) {
+		return known.lines
+	}
+	if r.all == nil || !found && len(r.all) >= mostUsers {
+		r.all = map[string]used{}
+	}
+	known = used{slots: slots}
+	for i, at := range slots {
+		ad := classad.New()
+		ad.SetString(fmt.Sprintf("Name%d", i+1), at.Slot+"@")
+		ad.SetInt(fmt.Sprintf("StartTime%d", i+1), int64(at.Since))
+		known.lines = ad.AppendFormat(known.lines, classad.Lines)
+	}
+	r.all[submitter] = known
+	return known.lines
 }
 
 // listing is a list of start times as JSON. Whole or in pages, it is sent from the same bytes.

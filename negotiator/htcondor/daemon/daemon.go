@@ -94,8 +94,11 @@ type Daemon struct {
 	rival     string
 	rivalSaid time.Time
 
-	mu          sync.Mutex // guards status
+	mu          sync.Mutex // guards status and changes
 	status      status
+	changes     int // of the status
+	shown       shown
+	resources   resources
 	unpublished chan struct{}
 	ready       sync.Once
 	stop        context.CancelCauseFunc

@@ -38,7 +38,7 @@ func TestLife(t *testing.T) {
 	w, log := newWorld(), &buffer{}
 	o := w.options("conservative")
 	o.Master, o.Parent, o.Logger = w, os.Getppid(), logTo(log)
-	require.Zero(t, New(o).Resources("a").Len(), "the pool has not been looked at")
+	require.Empty(t, New(o).Resources("a"), "the pool has not been looked at")
 	d, end := run(t, o)
 	_, err := d.Forecast()
 	require.ErrorIs(t, err, ErrNoPlan)
@@ -58,8 +58,8 @@ func TestLife(t *testing.T) {
 	require.Equal(t, "here", name)
 	w.mu.Unlock()
 
-	require.Equal(t, `[ Name1 = "slot1_1@a@"; Name2 = "slot1_2@b@"; StartTime1 = 900; StartTime2 = 1000 ]`,
-		d.Resources("a").String())
+	require.Equal(t, "Name1 = \"slot1_1@a@\"\nStartTime1 = 900\nName2 = \"slot1_2@b@\"\nStartTime2 = 1000\n",
+		string(d.Resources("a")))
 	ads, err := d.Plans(t.Context(), "2.0")
 	require.NoError(t, err)
 	require.Len(t, ads.All(), 1)

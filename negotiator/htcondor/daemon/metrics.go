@@ -50,9 +50,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m metrics) Collect(c chan<- prometheus.Metric) {
-	m.d.mu.Lock()
-	defer m.d.mu.Unlock()
-	s := &m.d.status
+	s, _ := m.d.statusAt(time.Now())
 	send := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(desc, kind, v, labels...)
 	}

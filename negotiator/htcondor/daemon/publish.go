@@ -4,19 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
-	"strings"
+	"sync"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // change changes the status under its lock.
@@ -24,6 +20,18 @@ func (d *Daemon) change(how func(*status)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	how(&d.status)
+	d.changes++
+}
+
+// statusAt returns a copy of the status, and how often it has changed so far. What is told of it is
+// made without its lock, for which cycles would wait.
+func (d *Daemon) statusAt(now time.Time) (s status, changes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.status.monitor.sample(now, CPU())
+	s = d.status
+	s.broken = maps.Clone(s.broken)
+	return s, d.changes
 }
 
 // announce requests that the ads are published soon.
@@ -102,24 +110,33 @@ func (d *Daemon) updateEvery() time.Duration {
 
 // sealed returns the Negotiator ad for the next update, with the next sequence number.
 func (d *Daemon) sealed() *classad.ClassAd {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.status.sequence++
-	return d.ad()
+	d.change(func(s *status) { s.sequence++ })
+	return d.Ad()
 }
 
-// ad returns the Negotiator ad. The status must be locked.
-func (d *Daemon) ad() *classad.ClassAd {
-	ad := d.status.ad(time.Now())
-	d.accuracy.describe(ad)
-	return ad
+// shown is the Negotiator ad as it is told to those who ask.
+type shown struct {
+	mu      sync.Mutex
+	at      time.Time
+	changes int // of the status until then
+	ad      *classad.ClassAd
 }
 
-// Ad returns the current Negotiator ad.
+// adLasts is for how long all who ask are told the same ad, unless the status changes: most of what it
+// takes to make one is to look at the process.
+const adLasts = time.Second
+
+// Ad returns the current Negotiator ad, which must not be changed.
 func (d *Daemon) Ad() *classad.ClassAd {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.ad()
+	d.shown.mu.Lock()
+	defer d.shown.mu.Unlock()
+	now := time.Now()
+	s, changes := d.statusAt(now)
+	if d.shown.ad == nil || d.shown.changes != changes || now.Sub(d.shown.at) >= adLasts {
+		d.shown.at, d.shown.changes, d.shown.ad = now, changes, s.ad(now)
+		d.accuracy.describe(d.shown.ad)
+	}
+	return d.shown.ad
 }
 
 // withdraw removes our ad from the collector, if it was ever sent.
@@ -177,173 +194,4 @@ func (d *Daemon) Forecast() (*Forecast, error) {
 		return p.Widen(), nil
 	}
 	return p.Forecast(), nil
-}
-
-// Plans returns forecasts as ads. "" asks for all waiting jobs. "12.0" or "12.0@schedd" asks for
-// one job, with all that is known of it. "12" or "12@schedd" asks for a cluster: its jobs in short,
-// or, if it has one job, all that is known of that. If there is no such job, there is no ad.
-func (d *Daemon) Plans(_ context.Context, job string) (*server.Ads, error) {
-	answers, err := d.answers()
-	if err != nil {
-		return nil, err
-	}
-	if job == "" {
-		return answers.ads(), nil
-	}
-	return server.NewAds(d.explain(answers, job)...), nil
-}
-
-// Resources returns the slots that a submitter uses, as condor_userprio -getreslist shows them: Name1,
-// StartTime1. Behind the last @ of a name, which the tool cuts off, the stock negotiator has the
-// startd's address.
-func (d *Daemon) Resources(submitter string) *classad.ClassAd {
-	ad := classad.New()
-	pool := d.pool.Load()
-	if pool == nil {
-		return ad
-	}
-	for i, used := range (*pool).UsedBy(submitter) {
-		ad.SetString(fmt.Sprintf("Name%d", i+1), used.Slot+"@")
-		ad.SetInt(fmt.Sprintf("StartTime%d", i+1), int64(used.Since))
-	}
-	return ad
-}
-
-// explain returns all that is known of a job, or the jobs of a cluster in short.
-func (d *Daemon) explain(answers *answers, job string) (ads []*classad.ClassAd) {
-	plan := answers.plan
-	pool := *d.pool.Load()
-	ids := pool.Find(job)
-	if name, schedd, _ := strings.Cut(job, "@"); !strings.Contains(name, ".") {
-		name += "."
-		for j := range answers.all {
-			if strings.HasPrefix(j.Job, name) && (schedd == "" || j.Schedd == schedd) {
-				ids, ads = append(ids, j.ID), append(ads, j.Ad(plan.Now))
-			}
-		}
-		if len(ads) > 1 {
-			return ads
-		}
-		ads = nil
-	}
-	for _, id := range ids {
-		j, known := plan.Find(id)
-		if u, out := pool.Why(id); out {
-			j = unplannedForecast(u)
-		} else if !known {
-			j = d.unforeseen(job, id, plan)
-		}
-		ad := d.describeFit(j, id, plan.Now)
-		describePauses(ad, j, pool.Last().Paused)
-		ads = append(ads, ad)
-	}
-	return ads
-}
-
-// unforeseen returns what is said of a job that the forecast does not have.
-func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
-	d.cycle.Lock()
-	defer d.cycle.Unlock()
-	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
-	r, planned := d.n.State().Reason(id)
-	switch {
-	case r.NotBefore != 0:
-		j.NotBefore = seconds(r.NotBefore)
-		j.Reason = j.describe(plan.Now, time.Local)
-	case r.Why == backfill.Unpromised:
-		j.Reason = r.Text
-	case planned && plan.Further > 0:
-		j.Reason = fmt.Sprintf("waits behind more than %d jobs: no start is foreseen yet", mostForeseen)
-	}
-	return j
-}
-
-// Paused is a slot that is left out until a time, in seconds since 1970, because starts failed
-// there.
-type Paused struct {
-	Slot         string `json:"slot"`
-	Until        int64  `json:"until"`
-	FailedStarts int64  `json:"failed_starts"`
-}
-
-// describePauses adds to an ad how many slots are left out for a job, and the first of
-// them. Times are numbers, so that readers can show them in their own time zone.
-func describePauses(ad *classad.ClassAd, j JobForecast, paused []claims.Pause) {
-	n := 0
-	for _, p := range paused {
-		user, _, _ := strings.Cut(p.User, "@")
-		if p.Schedd != "" && p.Schedd != j.Schedd || user != "" && user != j.Owner {
-			continue
-		}
-		if n++; n <= mostLines {
-			ad.SetString(fmt.Sprintf("PausedSlot%d", n), p.Slot)
-			ad.SetInt(fmt.Sprintf("PausedUntil%d", n), p.Until.Unix())
-			ad.SetInt(fmt.Sprintf("PausedFailures%d", n), int64(p.Failures))
-		}
-	}
-	if n > 0 {
-		ad.SetInt("SlotsPaused", int64(n))
-	}
-}
-
-// ReadPaused reads the slots that describePauses wrote. If there are many, the ad has only the
-// first of them, and SlotsPaused counts all.
-func ReadPaused(ad *classad.ClassAd) (all []Paused) {
-	for i := 1; ; i++ {
-		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
-		if !ok {
-			return all
-		}
-		until, _ := ad.Int(fmt.Sprintf("PausedUntil%d", i))
-		failures, _ := ad.Int(fmt.Sprintf("PausedFailures%d", i))
-		all = append(all, Paused{slot, until, failures})
-	}
-}
-
-// unplannedForecast returns the forecast of a job that is left out of the plan: it only has a
-// reason.
-func unplannedForecast(u track.Unplanned) JobForecast {
-	situation := backfill.Waits
-	if u.Runs {
-		situation = backfill.Runs
-	}
-	return JobForecast{
-		ID: u.ID, Job: u.Job, Schedd: u.Schedd, Owner: u.Owner,
-		Situation: situation.String(), Reason: u.Why,
-	}
-}
-
-// describeFit returns a job's forecast as an ad, with how many slots the job may use, how many
-// refuse it, and on how many each clause of its Requirements is true.
-func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
-	d.cycle.Lock()
-	defer d.cycle.Unlock()
-	fit, ok := d.n.Fit(id)
-	if !ok {
-		return j.Ad(now)
-	}
-	switch {
-	case !strings.HasPrefix(j.Reason, cannotRun) || fit.Matching+fit.Untried > 0:
-	case len(fit.Closed) > 0:
-		j.Reason = cannotRunNow(fit, time.Local)
-	default:
-		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
-	}
-	ad := j.Ad(now)
-	d.choices().describe(ad)
-	if fallback, _ := d.fallbackInUse(); fallback != "" {
-		ad.SetString(fallbackAttribute, fallback)
-	}
-	ad.SetInt("SlotsInPool", int64(fit.Slots))
-	ad.SetInt("SlotsMatching", int64(fit.Matching))
-	ad.SetInt("SlotsRefusing", int64(fit.Refusing))
-	for i, c := range fit.Closed {
-		ad.SetString(fmt.Sprintf("ClosedWhy%d", i+1), c.Why)
-		ad.SetInt(fmt.Sprintf("ClosedSlots%d", i+1), int64(c.Slots))
-	}
-	for i, c := range fit.Clauses {
-		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
-		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))
-	}
-	return ad
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -32,8 +31,6 @@ const (
 	// take as long as the list is.
 	webChunk    = 64 << 10
 	webPatience = 10 * time.Second
-	// mostListings are sent at a time. Each new plan has another list, and readers keep it alive.
-	mostListings = 4
 )
 
 // web answers HTTP requests.
@@ -42,15 +39,7 @@ type web struct {
 	names   []string // under which it may be called, in lower case
 	metrics http.Handler
 
-	mu      sync.Mutex
-	sending []*sending // the oldest first
-}
-
-// sending is a listing that is on its way to readers.
-type sending struct {
-	list    *listing
-	readers int
-	cut     chan struct{} // closed when they must end
+	readers server.Readers // of listings
 }
 
 // Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an address,
@@ -195,8 +184,8 @@ func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	cut, done := w.begin(l)
-	defer done()
+	cut := make(chan struct{})
+	defer w.readers.Begin(l, func() { close(cut) })()
 	send(out, parts, cut)
 }
 
@@ -241,31 +230,6 @@ func (l *listing) named(tags []string) bool {
 		}
 	}
 	return false
-}
-
-// begin counts a reader of a listing, until done is called. If readers keep too many listings
-// alive, those of the oldest are cut off.
-func (w *web) begin(l *listing) (cut <-chan struct{}, done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	i := slices.IndexFunc(w.sending, func(s *sending) bool { return s.list == l })
-	if i < 0 {
-		i = len(w.sending)
-		w.sending = append(w.sending, &sending{list: l, cut: make(chan struct{})})
-	}
-	s := w.sending[i]
-	s.readers++
-	if len(w.sending) > mostListings {
-		close(w.sending[0].cut)
-		w.sending = slices.Delete(w.sending, 0, 1)
-	}
-	return s.cut, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if s.readers--; s.readers == 0 {
-			w.sending = slices.DeleteFunc(w.sending, func(other *sending) bool { return other == s })
-		}
-	}
 }
 
 // send writes an answer without copying it, as long as its reader takes some of it.

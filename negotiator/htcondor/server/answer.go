@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +19,9 @@ import (
 // Ads is a list of ads that queries are answered from. It does not change, so it remembers which
 // ads the last constraints wanted. Queries may share it concurrently.
 type Ads struct {
-	all []*classad.ClassAd
+	n     int
+	at    func(i int) *classad.ClassAd
+	lines func() []cedar.Lines // of all ads, made once; nil: each answer writes the ads anew
 
 	mu     sync.Mutex
 	wanted []selection // the last one used comes first
@@ -36,10 +40,53 @@ const (
 )
 
 // NewAds makes a list of ads, which must not change from now on.
-func NewAds(all ...*classad.ClassAd) *Ads { return &Ads{all: all} }
+func NewAds(all ...*classad.ClassAd) *Ads {
+	return MakeAds(len(all), func(i int) *classad.ClassAd { return all[i] })
+}
+
+// MakeAds makes a list of n ads, each of which the callback makes when it is sent. So an answer that
+// is read slowly needs no more memory than what the callback knows.
+func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
+
+// written makes a list of ads that are written once, for all who ask for whole ads.
+func written(l List) *Ads {
+	a := MakeAds(l.Len(), l.At)
+	a.lines = sync.OnceValue(func() []cedar.Lines {
+		var text cedar.Lines
+		ends, all := make([]int, a.n), make([]cedar.Lines, a.n)
+		for i := range ends {
+			text = cedar.AppendAd(text, public(l.At(i)))
+			ends[i] = len(text)
+		}
+		text = bytes.Clone(text) // without the room that it has left
+		for i, end := range ends {
+			all[i] = text[:end]
+			if i > 0 {
+				all[i] = text[ends[i-1]:end]
+			}
+		}
+		return all
+	})
+	return a
+}
+
+// put writes one of the ads, as far as the query asks for it, without private attributes.
+func (a *Ads) put(call *security.Call, q Query, i int) {
+	if a.lines != nil && len(q.Projection) == 0 {
+		call.PutLines(a.lines()[i])
+	} else {
+		call.PutAd(public(q.Project(a.at(i))))
+	}
+}
 
 // All returns the ads.
-func (a *Ads) All() []*classad.ClassAd { return a.all }
+func (a *Ads) All() []*classad.ClassAd {
+	all := make([]*classad.ClassAd, a.n)
+	for i := range all {
+		all[i] = a.at(i)
+	}
+	return all
+}
 
 // remembered returns what a constraint has selected before.
 func (a *Ads) remembered(constraint string) ([]int32, bool) {
@@ -77,10 +124,11 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 	chosen := []int32{}
 	var meter classad.Meter
 	scope := classad.Scope{MaxSteps: classad.FewSteps, Meter: &meter}
-	for i, ad := range a.all {
+	for i := range a.n {
 		if err := stop(); err != nil {
 			return nil, err
 		}
+		ad := a.at(i)
 		scope.My, scope.Target = ad, ad
 		if q.Requirements.Eval(scope).IsTrue() {
 			chosen = append(chosen, int32(i)) //nolint:gosec // there are fewer ads
@@ -92,53 +140,53 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 	return chosen, nil
 }
 
-// choose returns the ads that match the query. Only one query of a host is evaluated at a time; one
-// whose constraint is known does not wait.
-func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) ([]*classad.ClassAd, error) {
+// choose returns the indexes of the ads that match the query; all says that all do. Only one query of
+// a host is evaluated at a time; one whose constraint is known does not wait.
+func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (chosen []int32, all bool, err error) {
 	if q.Requirements == nil {
-		return ads.all, nil
+		return nil, true, nil
 	}
 	constraint := q.Requirements.String()
-	indexes, known := ads.remembered(constraint)
+	chosen, known := ads.remembered(constraint)
 	if !known {
 		done, err := n.turns.take(ctx, hostOf(call.Peer))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		defer done()
-		if indexes, known = ads.remembered(constraint); !known { // another one may have asked the same
-			if indexes, err = ads.selects(q, interest(ctx, call.Stream)); err != nil {
-				return nil, err
+		if chosen, known = ads.remembered(constraint); !known { // another one may have asked the same
+			if chosen, err = ads.selects(q, interest(ctx, call.Stream)); err != nil {
+				return nil, false, err
 			}
-			ads.remember(selection{constraint, indexes})
+			ads.remember(selection{constraint, chosen})
 		}
 	}
-	if len(indexes) == len(ads.all) {
-		return ads.all, nil
-	}
-	chosen := make([]*classad.ClassAd, len(indexes))
-	for i, at := range indexes {
-		chosen[i] = ads.all[at]
-	}
-	return chosen, nil
+	return chosen, len(chosen) == ads.n, nil
 }
 
 // answer sends those of the ads that match the query, without private attributes.
 func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, ads *Ads) error {
-	chosen, err := n.choose(ctx, call, q, ads)
+	chosen, all, err := n.choose(ctx, call, q, ads)
 	if err != nil {
 		return err
 	}
-	if q.Limit > 0 && q.Limit < len(chosen) {
-		chosen = chosen[:q.Limit]
+	count := len(chosen)
+	if all {
+		count = ads.n
+	}
+	if q.Limit > 0 {
+		count = min(count, q.Limit)
 	}
 	stop := interest(ctx, call.Stream)
-	for _, ad := range chosen {
-		if err = stop(); err != nil {
+	for i := range count {
+		if err = cmp.Or(stop(), call.Unsent()); err != nil {
 			return err
 		}
+		if !all {
+			i = int(chosen[i])
+		}
 		call.PutInt(1)
-		call.PutAd(public(q.Project(ad)))
+		ads.put(call, q, i)
 	}
 	call.PutInt(0)
 	return call.Send()

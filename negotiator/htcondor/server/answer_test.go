@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
 // jobs makes the ads of many jobs.
@@ -143,6 +145,68 @@ func TestGuestsThatWaitForTheirTurn(t *testing.T) {
 		require.GreaterOrEqual(t, guest.waited(), ripe)
 		done()
 	})
+}
+
+// TestAdsAreMadeWhenTheyAreSent checks that an answer makes no more ads than its client reads.
+func TestAdsAreMadeWhenTheyAreSent(t *testing.T) {
+	made := 0
+	ads := MakeAds(100_000, func(i int) *classad.ClassAd {
+		made++
+		ad := classad.New()
+		ad.SetString("Text", strings.Repeat("x", 10_000))
+		ad.SetInt("Number", int64(i))
+		return ad
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		call := &security.Call{Stream: cedar.NewStream(ours, 0)}
+		ended := make(chan error, 1)
+		go func() { ended <- new(Negotiator).answer(t.Context(), call, Query{}, ads) }()
+		_, err := theirs.Read(make([]byte, 100))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, 1, made)
+		require.NoError(t, theirs.Close())
+		require.Error(t, <-ended)
+	})
+	require.Less(t, made, 20, "nor any for one that has gone")
+}
+
+// counted is a list that counts how many ads it makes.
+type counted struct {
+	ads  *Ads
+	made int
+}
+
+func (c *counted) Len() int { return c.ads.n }
+
+func (c *counted) At(i int) *classad.ClassAd { c.made++; return c.ads.at(i) }
+
+// TestAccountingAdsAreWrittenOnce checks that all who ask for whole ads get what was written for the
+// first, the same as one who gets ads that are written for him.
+func TestAccountingAdsAreWrittenOnce(t *testing.T) {
+	const n = 100
+	ads := jobs(n)
+	list, accounts := &counted{ads: ads}, accounts{}
+	told := func(ads *Ads, q Query) string {
+		ours, theirs := net.Pipe()
+		call := &security.Call{Stream: cedar.NewStream(ours, 0)}
+		go func() {
+			_ = new(Negotiator).answer(t.Context(), call, q, ads) // who reads all would miss what is not sent
+			call.Close()
+		}()
+		text, err := io.ReadAll(theirs)
+		require.NoError(t, err)
+		return string(text)
+	}
+	want := told(ads, Query{})
+	for range 3 {
+		require.Equal(t, want, told(accounts.of(list), Query{}))
+	}
+	require.Equal(t, n, list.made)
+	constraint := constrained(t, `Owner == "bob"`)
+	require.Equal(t, told(ads, constraint), told(accounts.of(list), constraint))
+	require.NotSame(t, accounts.of(list), accounts.of(&counted{ads: ads}))
 }
 
 func TestProjection(t *testing.T) {

@@ -194,7 +194,7 @@ func (p *pool) negotiator() *server.Negotiator {
 	empty := func() *classad.ClassAd { act(); return classad.New() }
 	return &server.Negotiator{
 		Reschedule: act, Reconfig: act, Off: func(server.Stop) { act() }, Accountant: counting{act},
-		Ad: empty, Resources: func(string) *classad.ClassAd { return empty() },
+		Ad: empty, Resources: func(string) []byte { act(); return nil },
 		Configuration: settings{act},
 	}
 }
@@ -204,8 +204,8 @@ type counting struct{ act func() }
 
 func (c counting) did() error { c.act(); return nil }
 
-func (c counting) Report(bool) *classad.ClassAd       { c.act(); return classad.New() }
-func (c counting) Ads() []*classad.ClassAd            { c.act(); return nil }
+func (c counting) Report(bool) []byte                 { c.act(); return nil }
+func (c counting) Accounts() server.List              { c.act(); return &list{} }
 func (c counting) SetFactor(string, float64) error    { return c.did() }
 func (c counting) SetPriority(string, float64) error  { return c.did() }
 func (c counting) SetUsage(string, float64) error     { return c.did() }

@@ -37,7 +37,7 @@ func FuzzPayload(f *testing.F) {
 		"Requirements = Name == \"x\"\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, command uint16, payload []byte) {
 		n := &server.Negotiator{
-			Accountant: &book{}, Ad: recordedAd, Resources: func(string) *classad.ClassAd { return recordedAd() },
+			Accountant: &book{}, Ad: recordedAd, Resources: func(string) []byte { return recordedAd().AppendFormat(nil, classad.Lines) },
 			Plans: func(context.Context, string) (*server.Ads, error) {
 				return server.NewAds(recordedAd()), nil
 			},

@@ -21,11 +21,18 @@ type Accountant interface {
 
 // Reporter reports priorities and use.
 type Reporter interface {
-	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: attributes
-	// numbered from 1.
-	Report(rollup bool) *classad.ClassAd
-	// Ads returns the Accounting ads, one for each submitter and group.
-	Ads() []*classad.ClassAd
+	// Report returns the reply to GET_PRIORITY or, with rollup, to GET_PRIORITY_ROLLUP: an ad as
+	// lines, with attributes numbered from 1. It is the same text until something changes.
+	Report(rollup bool) []byte
+	// Accounts returns the Accounting ads, one for each submitter and group: the same list, by ==,
+	// until something changes.
+	Accounts() List
+}
+
+// List is a list of ads that does not change. At makes one of them.
+type List = interface {
+	Len() int
+	At(i int) *classad.ClassAd
 }
 
 // Factors sets what a submitter's priority follows from.
@@ -74,13 +81,14 @@ type Negotiator struct {
 	// Ad returns the Negotiator ad.
 	Ad func() *classad.ClassAd
 	// Plans returns ads with the start times of all waiting jobs or, for one job ("12.0",
-	// "12.0@schedd"), with all that is known about it.
+	// "12.0@schedd"), with all that is known about it. For all waiting jobs it is the same list
+	// until there is another plan.
 	Plans func(ctx context.Context, job string) (*Ads, error)
 	// WhatIf answers a question, in an ad that clients of package client read.
 	WhatIf func(ctx context.Context, question string) *classad.ClassAd
-	// Resources returns the slots that a submitter uses, as attributes numbered from 1: Name1,
-	// StartTime1.
-	Resources func(submitter string) *classad.ClassAd
+	// Resources returns the slots that a submitter uses: an ad as lines, with attributes numbered
+	// from 1: Name1, StartTime1. It is the same text until something changes.
+	Resources func(submitter string) []byte
 	// Reconfig reads the configuration again.
 	Reconfig func()
 	// Off ends the daemon.
@@ -90,8 +98,12 @@ type Negotiator struct {
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
-	turns     turns // of queries
-	questions turns // of what-ifs
+	turns     turns   // of queries
+	questions turns   // of what-ifs
+	reports   Readers // of priorities and use
+	lists     Readers // of start times
+	slots     Readers // of what submitters use
+	accounts  accounts
 }
 
 // Handlers returns the handlers by command number.
@@ -140,6 +152,13 @@ func done(do func()) Serve {
 	}
 }
 
+// Answers of so many ads, or bytes, or less are not counted by [Readers]: all connections together do
+// not need much memory for them.
+const (
+	fewAds   = 100
+	fewBytes = 64 << 10
+)
+
 // query answers queries for the Negotiator ad and for plans, and what-ifs.
 func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	q, err := ReadQuery(call)
@@ -149,7 +168,9 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	ads := NewAds()
 	switch types := q.Types(); {
 	case len(types) == 1 && types[0] == JobPlan:
-		ads, err = n.plans(ctx, call.Peer, q)
+		if ads, err = n.plans(ctx, call.Peer, q); err == nil && ads.n > fewAds {
+			defer n.lists.Begin(ads, call.Close)()
+		}
 	case len(types) == 1 && types[0] == WhatIf:
 		q.Requirements = nil // there is one answer
 		ads, err = n.whatIf(ctx, call, q)
@@ -192,7 +213,17 @@ func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {
 	if err != nil {
 		return err
 	}
-	defer done()
-	call.PutBareAd(public(n.Resources(name)))
+	lines := n.Resources(name)
+	done()
+	return send(call, &n.slots, lines)
+}
+
+// send sends an ad that is given as lines. All who ask share them, so that one who reads slowly only
+// holds a reference.
+func send(call *security.Call, readers *Readers, lines []byte) error {
+	if len(lines) > fewBytes {
+		defer readers.Begin(&lines[0], call.Close)()
+	}
+	call.PutBareLines(lines)
 	return call.Send()
 }

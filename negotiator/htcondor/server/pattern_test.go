@@ -62,7 +62,7 @@ func (n namesOf) Names() []string              { return n }
 // anybody does who asks for what takes long.
 func TestQuestionsTakeTurns(t *testing.T) {
 	n := &Negotiator{
-		Configuration: namesOf{"A"}, Resources: func(string) *classad.ClassAd { return classad.New() },
+		Configuration: namesOf{"A"}, Resources: func(string) []byte { return nil },
 		Plans: func(context.Context, string) (*Ads, error) { return NewAds(), nil },
 	}
 	synctest.Test(t, func(t *testing.T) {

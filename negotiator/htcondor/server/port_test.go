@@ -46,15 +46,15 @@ func (b *book) noted() string {
 	return text
 }
 
-func (b *book) Report(rollup bool) *classad.ClassAd {
+func (b *book) Report(rollup bool) []byte {
 	ad := classad.New()
 	ad.SetBool("Rollup", rollup)
 	ad.SetInt("NumSubmittors", 0)
-	return ad
+	return ad.AppendFormat(nil, classad.Lines)
 }
 
-func (b *book) Ads() []*classad.ClassAd {
-	var ads []*classad.ClassAd
+func (b *book) Accounts() server.List {
+	var ads list
 	for _, name := range []string{"alice@test", "bob@test"} {
 		ad := classad.New()
 		ad.SetString("MyType", "Accounting")
@@ -62,8 +62,15 @@ func (b *book) Ads() []*classad.ClassAd {
 		ad.SetString("Capability", "secret")
 		ads = append(ads, ad)
 	}
-	return ads
+	return &ads
 }
+
+// list is a list of ads, of which no two are equal.
+type list []*classad.ClassAd
+
+func (l *list) Len() int { return len(*l) }
+
+func (l *list) At(i int) *classad.ClassAd { return (*l)[i] }
 
 func (b *book) SetFactor(name string, v float64) error {
 	if v < 1 {
@@ -235,7 +242,7 @@ func TestNegotiator(t *testing.T) {
 		Reschedule: func() { said <- "reschedule" },
 		Reconfig:   func() { said <- "reconfig" },
 		Off:        func(how server.Stop) { said <- fmt.Sprint("off ", how) },
-		Resources:  func(name string) *classad.ClassAd { r := classad.New(); r.SetString("Name1", name); return r },
+		Resources:  func(name string) []byte { return fmt.Appendf(nil, "Name1 = %q\n", name) },
 		Plans: func(_ context.Context, job string) (*server.Ads, error) {
 			if job == "9.9" {
 				return nil, errors.New("no such job")

@@ -90,22 +90,21 @@ type recorded struct{ *book }
 
 func (recorded) SetFactor(string, float64) error { return nil }
 
-func (recorded) Report(bool) *classad.ClassAd {
-	ad := classad.New()
-	ad.SetInt("LastUpdate", 1795000000)
-	ad.SetString("Name1", "alice@pool.test")
-	ad.SetReal("Priority1", 500)
-	ad.SetReal("PriorityFactor1", 1000)
-	ad.SetInt("NumSubmittors", 1)
-	return ad
+func (recorded) Report(bool) []byte {
+	return []byte(`LastUpdate = 1795000000
+Name1 = "alice@pool.test"
+Priority1 = 500.0
+PriorityFactor1 = 1000.0
+NumSubmittors = 1
+`)
 }
 
-func (recorded) Ads() []*classad.ClassAd {
+func (recorded) Accounts() server.List {
 	ad := classad.New()
 	ad.SetString("MyType", "Accounting")
 	ad.SetString("Name", "alice@pool.test")
 	ad.SetReal("Priority", 500)
 	ad.SetReal("PriorityFactor", 1000)
 	ad.SetInt("LastUsageTime", 1795000000)
-	return []*classad.ClassAd{ad}
+	return &list{ad}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -39,8 +40,7 @@ func (n *Negotiator) now() time.Time {
 
 func (n *Negotiator) report(rollup bool) Serve {
 	return func(_ context.Context, call *security.Call) error {
-		call.PutBareAd(n.Accountant.Report(rollup))
-		return call.Send()
+		return send(call, &n.reports, n.Accountant.Report(rollup))
 	}
 }
 
@@ -49,7 +49,28 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 	if err != nil {
 		return err
 	}
-	return n.answer(ctx, call, q, NewAds(n.Accountant.Ads()...))
+	ads := n.accounts.of(n.Accountant.Accounts())
+	defer n.accounts.readers.Begin(ads, call.Close)()
+	return n.answer(ctx, call, q, ads)
+}
+
+// accounts are the Accounting ads of which queries were answered last.
+type accounts struct {
+	readers Readers
+	mu      sync.Mutex
+	last    List
+	ads     *Ads
+}
+
+// of returns these ads. They are written once, and remember what was wanted of them, until there are
+// others.
+func (a *accounts) of(all List) *Ads {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ads == nil || a.last != all {
+		a.last, a.ads = all, written(all)
+	}
+	return a.ads
 }
 
 func setReal(set func(string, float64) error) Serve {

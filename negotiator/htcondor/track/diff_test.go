@@ -134,9 +134,9 @@ func TestView(t *testing.T) {
 	require.Equal(t, []backfill.JobID{4}, p.belief.Find("1.0"))
 }
 
-// TestUsedBy lists the slots of jobs that run, one for each chunk, and of those on their way. Specs
+// TestUsed lists the slots of jobs that run, one for each chunk, and of those on their way. Specs
 // that are made by hand have the submitter "".
-func TestUsedBy(t *testing.T) {
+func TestUsed(t *testing.T) {
 	p := begun(t)
 	p.runs(2, "slot1_1@b")
 	p.runs(1, "a")
@@ -148,11 +148,11 @@ func TestUsedBy(t *testing.T) {
 	v := p.belief.View()
 	require.Equal(t, []Used{
 		{"slot1@a", begin}, {"slot1@b", begin}, {"slot1@b", begin}, {"slot1_1@b", begin},
-	}, v.UsedBy(""))
-	require.Empty(t, v.UsedBy("eve@test"))
+	}, v.Used()[""])
+	require.Empty(t, v.Used()["eve@test"])
 	p.leaves(1)
 	p.idles(2)
 	p.look()
-	require.Len(t, v.UsedBy(""), 4, "it does not change")
-	require.Len(t, p.belief.View().UsedBy(""), 2)
+	require.Len(t, v.Used()[""], 4, "it does not change")
+	require.Len(t, p.belief.View().Used()[""], 2)
 }

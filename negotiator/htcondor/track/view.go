@@ -108,25 +108,32 @@ func (b *Belief) makeView(out []unplanned) {
 	b.view = v
 }
 
-// UsedBy returns the slots that a submitter's jobs use, one for each chunk, by name.
-func (v *View) UsedBy(submitter string) (used []Used) {
+// Used returns the slots that each submitter's jobs use, one for each chunk, by name.
+func (v *View) Used() map[string][]Used {
+	all := map[string][]Used{}
 	for _, r := range v.running {
-		if r.group.Spec.Submitter() != submitter {
-			continue
-		}
-		if r.group.Runs() && len(r.group.Hosts) > 0 {
-			for _, host := range r.group.Hosts {
-				used = append(used, Used{host, r.since})
-			}
-			continue
-		}
-		for _, at := range r.at {
-			used = append(used, slices.Repeat([]Used{{at.Slot, r.since}}, at.Chunks)...)
-		}
+		name := r.group.Spec.Submitter()
+		all[name] = r.appendUsed(all[name])
 	}
-	slices.SortFunc(used, func(a, b Used) int {
-		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Since, b.Since))
-	})
+	for _, used := range all {
+		slices.SortFunc(used, func(a, b Used) int {
+			return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Since, b.Since))
+		})
+	}
+	return all
+}
+
+// appendUsed appends the slots that the job uses.
+func (r running) appendUsed(used []Used) []Used {
+	if r.group.Runs() && len(r.group.Hosts) > 0 {
+		for _, host := range r.group.Hosts {
+			used = append(used, Used{host, r.since})
+		}
+		return used
+	}
+	for _, at := range r.at {
+		used = append(used, slices.Repeat([]Used{{at.Slot, r.since}}, at.Chunks)...)
+	}
 	return used
 }
 
