@@ -30,6 +30,8 @@ func TestCheckName(t *testing.T) {
 		require.NoError(t, CheckName(name))
 	}
 	require.NoError(t, CheckWords("my project"))
+	require.NoError(t, CheckWords(strings.Repeat("a", longestWords)))
+	require.Error(t, CheckWords(strings.Repeat("a", longestWords+1)))
 	require.Error(t, CheckWords("my\nproject"))
 }
 
