@@ -54,9 +54,10 @@ func TestOddNames(t *testing.T) {
 	t.Run("ours", func(t *testing.T) {
 		t.Parallel()
 		pool := ours(t, []string{"CPUS=8"}, groups)
-		run(t, pool.Pool, "a b", strings.Repeat("g", 4200), strings.Repeat("g", 33<<10))
+		run(t, pool.Pool, "a b", strings.Repeat("g", 200-len("@pool.test")), strings.Repeat("g", 4200), strings.Repeat("g", 33<<10))
 		require.Positive(t, pool.usage(t)["bob@pool.test"])
-		almost := pool.Submit("bob", sleep(600, 1, 1, estimate+"600", "accounting_group = "+strings.Repeat("h", 900), "accounting_group_user = bob"))
+		// A schedd reads 199 bytes of a submitter's name.
+		almost := pool.Submit("bob", sleep(600, 1, 1, estimate+"600", "accounting_group = "+strings.Repeat("h", 199-len(".bob@pool.test")), "accounting_group_user = bob"))
 		pool.WaitStatus(pooltest.Running, time.Minute, almost...)
 		for _, job := range pool.Queue("-constraint", `JobStatus == 1`) {
 			require.Contains(t, pool.As("bob", "negotiator", "explain", job.Job().String()), "is no name")

@@ -18,6 +18,7 @@ var longText = strings.Repeat("x", 33<<10)
 var oddJobs = map[string]struct{ lines, why string }{
 	"a group with a blank":     {`AccountingGroup = "a b"`, "its AccountingGroup: "},
 	"a long group":             {`AccountingGroup = "` + strings.Repeat("g", 4200) + `"`, "its AccountingGroup: "},
+	"a group of 200 letters":   {`AccountingGroup = "` + strings.Repeat("g", 200-len("@test")) + `"`, "its AccountingGroup: "},
 	"a group of 33 kB":         {`AccountingGroup = "` + longText + `"`, "its AccountingGroup: "},
 	"a group with a tab":       {"AccountingGroup = \"a\tb\"", "its AccountingGroup: "},
 	"a group that is no UTF-8": {"AccountingGroup = \"a\xff\"", "its AccountingGroup: "},
@@ -172,12 +173,19 @@ var oddAds = map[string]map[string]string{
 	"a submitter of no schedd":         {"Submitter": submitterAd("eve@test", "", "")},
 	"a submitter of a schedd of 33 kB": {"Submitter": submitterAd("eve@test", longText, "<127.0.0.1:1>")},
 	"a submitter at no address":        {"Submitter": submitterAd("eve@test", "odd@test", "nowhere")},
-	"a schedd of 33 kB":                {"Scheduler": scheddAd(longText, "<127.0.0.1:1>")},
-	"a schedd of two lines":            {"Scheduler": scheddAd("a\x01b", "<127.0.0.1:1>")},
-	"a schedd at no address":           {"Scheduler": scheddAd("odd@test", "nowhere")},
-	"a schedd without a name":          {"Scheduler": scheddAd("", "<127.0.0.1:1>")},
-	"a negotiator of 33 kB":            {"Negotiator": "Name = \"" + longText + "\"\nMyAddress = \"nowhere\"\nDaemonStartTime = -1"},
+	"a submitter of another's schedd":  {"Submitter": submitterAd("eve@test", "schedd@test", "<127.0.0.1:1>")},
+	"a capability that is none":        {"Submitter": submitterAd("eve@test", "schedd@test", theSchedd)},
+	"a capability of nobody": {"Submitter": strings.Replace(submitterAd("eve@test", "schedd@test", theSchedd),
+		`Capability = "x"`, "Capability = \""+theSchedd+"#1#x#[Encryption=\\\"YES\\\";ValidCommands=\\\"416\\\";]x\"", 1)},
+	"a schedd of 33 kB":       {"Scheduler": scheddAd(longText, "<127.0.0.1:1>")},
+	"a schedd of two lines":   {"Scheduler": scheddAd("a\x01b", "<127.0.0.1:1>")},
+	"a schedd at no address":  {"Scheduler": scheddAd("odd@test", "nowhere")},
+	"a schedd without a name": {"Scheduler": scheddAd("", "<127.0.0.1:1>")},
+	"a negotiator of 33 kB":   {"Negotiator": "Name = \"" + longText + "\"\nMyAddress = \"nowhere\"\nDaemonStartTime = -1"},
 }
+
+// theSchedd stands for the address of the honest schedd.
+const theSchedd = "SCHEDD"
 
 func machine(name, more string) string {
 	return "Name = " + name + "\nMachine = \"odd\"\nMyAddress = \"<odd>\"\nState = \"Unclaimed\"\nActivity = \"Idle\"\nCpus = 1\nMemory = 128\n" +
@@ -192,7 +200,7 @@ func part(more string) string {
 }
 
 func submitterAd(name, schedd, at string) string {
-	return fmt.Sprintf("Name = \"%s\"\nScheddName = \"%s\"\nScheddIpAddr = \"%s\"\nMyAddress = \"%s\"\nIdleJobs = 1\nCapability = \"x\"",
+	return fmt.Sprintf("Name = \"%s\"\nScheddName = \"%s\"\nScheddIpAddr = \"%s\"\nMyAddress = \"%s\"\nIdleJobs = 1\nCapability = \"x\"\nLastHeardFrom = 9000000000",
 		name, schedd, at, at)
 }
 
@@ -208,6 +216,7 @@ func TestOneOddAdInAHundred(t *testing.T) {
 			w, a := crowd(t)
 			w.odd = map[string][]string{}
 			for kind, ad := range ads {
+				ad = strings.ReplaceAll(ad, theSchedd, w.schedd.Address().String())
 				if kind == "Scheduler" {
 					w.strangers = append(w.strangers, ad)
 				}

@@ -30,6 +30,8 @@ func TestCheckName(t *testing.T) {
 		require.NoError(t, CheckName(name))
 	}
 	require.NoError(t, CheckWords("my project"))
+	require.NoError(t, CheckWords(strings.Repeat("a", longestWords)))
+	require.Error(t, CheckWords(strings.Repeat("a", longestWords+1)))
 	require.Error(t, CheckWords("my\nproject"))
 }
 
@@ -84,8 +86,9 @@ func TestOneBadAccountInAHundred(t *testing.T) {
 	for _, spoil := range []*account{
 		{name: strings.Repeat("a", 1<<16)}, {name: ""}, {name: "nan@d", Used: math.NaN()},
 	} {
-		spoil.changed, spoil.group = true, a.tree.root
+		spoil.group = a.tree.root
 		a.accounts[spoil.name] = spoil
+		a.touch(spoil)
 		require.NoError(t, a.SetFactor("user7@d", 3), "whose item it is not")
 		require.Contains(t, contents(t, a.file)["user7@d"], `"Factor":3`)
 		require.ErrorContains(t, a.Update(at(0), use), "left out of the accounting in "+a.file.Path()+" (1 in all)")

@@ -90,7 +90,7 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		if err != nil {
 			return nil, err
 		}
-		if isLast(lines) {
+		if left == 0 && isLast(lines) {
 			return readSummary(lines)
 		}
 		if left > 0 && q.Long != nil {

@@ -113,7 +113,8 @@ func (d *Dispatcher) conversation(schedd string) conversation {
 }
 
 // begin starts to negotiate for a submitter: on the open negotiation n, or on a new one if n is
-// nil. If n is not nil it is returned even with an error.
+// nil, with the schedd's capability or, if that is of no use, in our own name. If n is not nil it is
+// returned even with an error.
 func (c *conversation) begin(
 	ctx context.Context, n *client.Negotiation, submitter string,
 ) (*client.Negotiation, error) {
@@ -121,15 +122,18 @@ func (c *conversation) begin(
 	if n != nil {
 		return n, n.Next(who)
 	}
-	var with *security.Key
-	if c.capability != "" {
-		key, err := security.ParseKey(c.capability)
-		if err != nil {
-			return nil, fmt.Errorf("the capability that schedd %s advertises\n%w", c.name, err)
+	// Whoever may advertise submitters may advertise another's capability.
+	key, err := security.ParseKey(c.capability)
+	if c.capability != "" && err == nil {
+		if n, err = c.with.Negotiate(ctx, who, &key); err == nil || ctx.Err() != nil {
+			return n, err
 		}
-		with = &key
 	}
-	return c.with.Negotiate(ctx, who, with)
+	n, own := c.with.Negotiate(ctx, who, nil)
+	if own != nil && c.capability != "" {
+		own = fmt.Errorf("%w; with the capability that schedd %s advertises: %w", own, c.name, err)
+	}
+	return n, own
 }
 
 // match tells the schedd of matches, and returns those that were sent. A match at which the

@@ -339,7 +339,7 @@ func readGroup(ad *classad.ClassAd) *Group {
 	}
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
-	if g.manager, _ = ad.Text("Scheduler"); accountant.CheckWords(g.manager) != nil {
+	if g.manager, _ = ad.Text("Scheduler"); accountant.CheckName(g.manager) != nil {
 		g.manager = ""
 	}
 	g.transfers, _ = ad.Bool("TransferringInput")

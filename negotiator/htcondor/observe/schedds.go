@@ -132,10 +132,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 // nil if the ad cannot be used.
 func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l *look) *schedd {
 	name, _ := ad.Text(nameAttribute)
-	at, ok := ad.Text("ScheddIpAddr")
-	if !ok {
-		at, _ = ad.Text("MyAddress")
-	}
+	at := addressIn(ad)
 	if err := accountant.CheckWords(name); err != nil {
 		l.leaveOut("schedds", err)
 		return nil
@@ -170,6 +167,24 @@ func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own boo
 	return s
 }
 
+// addressIn is the address of the schedd that an ad is of, or of a submitter's schedd.
+func addressIn(ad *classad.ClassAd) string {
+	at, ok := ad.Text("ScheddIpAddr")
+	if !ok {
+		at, _ = ad.Text("MyAddress")
+	}
+	return at
+}
+
+// isAt tells whether an ad's address is that of the schedd, however it is written.
+func (s *schedd) isAt(at string) bool {
+	if at == s.at {
+		return true
+	}
+	a, err := cedar.ParseAddress(at)
+	return err == nil && a.Host == s.Address.Host && a.Port == s.Address.Port && a.Sock == s.Address.Sock
+}
+
 // readSubmitter takes in a submitter, and the capability, a secret that lets a negotiator negotiate
 // for its jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
@@ -188,8 +203,8 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	excluded := o.submitters != nil && !o.submitters.Eval(scope).IsTrue()
 	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
 	heard, _ := ad.Int("LastHeardFrom")
-	// An older capability ends with the schedd that gave it.
-	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard {
+	// An older capability ends with the schedd that gave it; one from elsewhere is of no use with it.
+	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard && s.isAt(addressIn(ad)) {
 		s.Capability, s.heard = capability, heard
 	}
 	l.Submitters++

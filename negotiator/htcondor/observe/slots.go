@@ -82,12 +82,13 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 	return o.fill(s, ad)
 }
 
-// checkSlot judges a slot's name, as its ad has it. It is plain, or the slot would have two names.
+// checkSlot judges a slot's name, as its ad has it. It is plain, or the slot would have two names; and
+// jobs list the slots where they run with blanks between them.
 func checkSlot(name string) error {
-	if strings.ContainsAny(name, `"\`) {
-		return fmt.Errorf("%s: its name must not have quotes", backfill.Printable(name, 60))
+	if strings.ContainsAny(name, " ,\"\\") {
+		return fmt.Errorf("%s: its name must not have blanks, commas or quotes", backfill.Printable(name, 60))
 	}
-	return accountant.CheckName(name)
+	return accountant.CheckWords(name)
 }
 
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
