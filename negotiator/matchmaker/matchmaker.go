@@ -16,15 +16,14 @@
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves;
-// class.go which jobs are alike; view.go which slots are alike; usual.go the job by which slots are
-// judged; fit.go why a job matches few slots or none; suit.go candidates of jobs, and for slots, that
-// are only asked about.
+// class.go which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the
+// job by which slots are judged; fit.go why a job matches few slots or none; suit.go candidates of
+// jobs, and for slots, that are only asked about.
 package matchmaker
 
 import (
 	"context"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -88,6 +87,7 @@ type Matchmaker struct {
 	matched   settled // what the last Match knew
 	open      bool    // it left something to do, or an autocluster is in use again
 	expensive []Expensive
+	payers    map[string]int // where each user is in expensive
 
 	explaining int64 // how many steps WhyNone may still take, until the next Match
 	fault      int64 // how many steps dear slots' own Requirements may still take, until the next Match
@@ -109,6 +109,7 @@ type autocluster struct {
 	ad         *classad.ClassAd // of its first job; nil: it was forgotten
 	text       string           // what its jobs have in common
 	users      []user           // who have jobs of it
+	userAt     map[string]int   // where each is in users; nil: they are few
 	candidates backfill.Candidates
 	hash       uint64     // of the candidates
 	rank       preference // of each candidate, if it is the same for all
@@ -252,33 +253,6 @@ func (m *Matchmaker) newCluster(c autocluster) *autocluster {
 	return &c
 }
 
-// join counts a job of a user.
-func (m *Matchmaker) join(c *autocluster, name string) {
-	if len(c.users) == 0 {
-		m.unused--
-		m.open = m.open || !m.current(c)
-	}
-	for i := range c.users {
-		if c.users[i].name == name {
-			c.users[i].jobs++
-			return
-		}
-	}
-	c.users = append(c.users, user{name, 1})
-}
-
-// Leave says that a job of a user has left an autocluster.
-func (m *Matchmaker) Leave(id int, name string) {
-	c := m.clusters[id]
-	i := slices.IndexFunc(c.users, func(u user) bool { return u.name == name })
-	if c.users[i].jobs--; c.users[i].jobs == 0 {
-		c.users = slices.Delete(c.users, i, i+1)
-	}
-	if len(c.users) == 0 {
-		m.unused++
-	}
-}
-
 // Known returns what each chunk of a job requests, if a job with the very same ad was clustered
 // lately. It is cheaper than reading the ad.
 func (m *Matchmaker) Known(ad *classad.ClassAd) (request backfill.Vector, ok bool) {
@@ -311,7 +285,7 @@ func (m *Matchmaker) forgetAds() {
 func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet, err error) {
 	m.cycle++
 	m.accounts.open()
-	m.expensive = m.expensive[:0]
+	m.expensive, m.payers = m.expensive[:0], map[string]int{}
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
 		m.explaining = math.MaxInt64
 	}

@@ -205,12 +205,12 @@ func (m *Matchmaker) countAll(c *autocluster) {
 
 // count adds jobs of a user to that list.
 func (m *Matchmaker) count(u user, steps int64) {
-	for i := range m.expensive {
-		if e := &m.expensive[i]; e.User == u.name {
-			e.Jobs, e.Steps = e.Jobs+u.jobs, e.Steps+steps
-			return
-		}
+	if i, known := m.payers[u.name]; known {
+		e := &m.expensive[i]
+		e.Jobs, e.Steps = e.Jobs+u.jobs, e.Steps+steps
+		return
 	}
+	m.payers[u.name] = len(m.expensive)
 	m.expensive = append(m.expensive, Expensive{u.name, u.jobs, steps})
 }
 

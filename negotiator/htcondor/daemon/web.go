@@ -68,7 +68,7 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 		},
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
-		ErrorLog: d.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		ErrorLog: d.log.Named("web").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	s.SetKeepAlivesEnabled(false) // whoever asks without end would keep its place, and others out
 	done := make(chan struct{})

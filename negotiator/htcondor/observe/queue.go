@@ -354,10 +354,26 @@ func readGroup(ad *classad.ClassAd) *Group {
 			Window: backfill.Time(max(0, number("DeferralWindow"))),
 		}
 	}
-	hosts, several := ad.Text("RemoteHosts")
-	if !several {
-		hosts, _ = ad.Text("RemoteHost")
-	}
-	g.Hosts = strings.FieldsFunc(hosts, func(r rune) bool { return r == ',' || r == ' ' })
+	g.Hosts = hostsOf(ad)
 	return g
+}
+
+// hostsOf returns the slots on which a job runs, but no more than one above the number of its nodes,
+// which shows that something is wrong: the user may have written a long list.
+func hostsOf(ad *classad.ClassAd) (hosts []string) {
+	nodes := int64(1)
+	if universe, _ := ad.Int("JobUniverse"); universe == parallelUniverse {
+		n, _ := ad.Int("MaxHosts")
+		nodes = max(1, min(n, backfill.MaxChunks))
+	}
+	list, several := ad.Text("RemoteHosts")
+	if !several {
+		list, _ = ad.Text("RemoteHost")
+	}
+	for host := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if hosts = append(hosts, host); int64(len(hosts)) > nodes {
+			break
+		}
+	}
+	return hosts
 }

@@ -102,6 +102,19 @@ func TestAJobThatNamesAThousandMachines(t *testing.T) {
 	require.Less(t, o.referSteps["alice@test"], maxReferSteps/2)
 }
 
+// TestHostsOfJobs reads no more hosts than are needed to see that there are too many.
+func TestHostsOfJobs(t *testing.T) {
+	list := `RemoteHosts = "` + numbered(20_000, "slot%d@x,") + "\"\n"
+	for more, want := range map[string]int{
+		"JobUniverse = 5\n" + list: 2, "JobUniverse = 11\nMaxHosts = 3\n" + list: 4, "JobUniverse = 11\nMaxHosts = -1\n" + list: 2,
+		"JobUniverse = 11\nMaxHosts = 1000000\n" + list: 20_000, "RemoteHost = \"slot1@x\"\n": 1, "": 0,
+	} {
+		ad, err := classad.ParseOld(more)
+		require.NoError(t, err)
+		require.Len(t, readGroup(ad).Hosts, want, "%.50s", more)
+	}
+}
+
 // TestLongReasons has jobs be wrong in ways that quote what they say: the reasons are short, in one
 // line, and can be printed.
 func TestLongReasons(t *testing.T) {
