@@ -43,7 +43,8 @@ func TestFairShare(t *testing.T) {
 	require.Equal(t, accountant.Use{Slots: 2, Weight: 2}, use["alice@test"])
 	require.Equal(t, accountant.Use{Slots: 4, Weight: 4}, use["bob@test"])
 	require.Len(t, w.pool.UsedBy("alice@test"), 2)
-	require.Same(t, &w.pool.UsedBy("alice@test")[0], &w.pool.UsedBy("alice@test")[0], "all who ask share them")
+	used := w.pool.UsedBy("alice@test")
+	require.Same(t, &used[0], &w.pool.UsedBy("alice@test")[0], "all who ask share them")
 	require.Len(t, w.pool.UsedBy("bob@test"), 4)
 	w.pass(400)
 	for _, j := range w.jobs {

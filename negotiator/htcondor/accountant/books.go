@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,8 +10,12 @@ import (
 
 // mostPast is how many accounts are kept that are nothing but the past of their submitters: of those
 // that use nothing, wait for nothing, and have no settings. Whoever has used least is forgotten first,
-// so that names which somebody invents do not push out those who work.
-const mostPast = 20_000
+// so that names which somebody invents do not push out those who work. The names of all may have
+// mostNames bytes together.
+const (
+	mostPast  = 20_000
+	mostNames = 4 << 20
+)
 
 // pruneEvery is after how many seconds accounts are looked over at the latest.
 const pruneEvery = 86400
@@ -96,9 +101,7 @@ func (a *Accountant) leave() {
 	}
 	if a.most > 1024 && len(a.accounts) < a.most/4 { // a map keeps the room that it once needed
 		few := make(map[string]*account, len(a.accounts))
-		for name, r := range a.accounts {
-			few[name] = r
-		}
+		maps.Copy(few, a.accounts)
 		a.accounts, a.most = few, len(few)
 	}
 }
@@ -119,21 +122,26 @@ func (r *account) isConfigured() bool { return r.isGroup && r.group != nil }
 // least if too many are nothing but the past.
 func (a *Accountant) prune() {
 	var past []*account
+	bytes := 0
 	for _, r := range a.accounts {
 		switch {
 		case r.active || r.isSet() || r.isConfigured():
 		case a.blank(r):
 			a.forget(r)
 		default:
-			past = append(past, r)
+			past, bytes = append(past, r), bytes+len(r.name)
 		}
 	}
-	if more := len(past) - mostPast; more > 0 {
+	if len(past) > mostPast || bytes > mostNames {
 		slices.SortFunc(past, func(x, y *account) int {
 			return cmp.Or(cmp.Compare(x.Weighted, y.Weighted), cmp.Compare(x.real(a.clock), y.real(a.clock)),
 				strings.Compare(x.name, y.name))
 		})
-		for _, r := range past[:more] {
+		for i, r := range past {
+			if len(past)-i <= mostPast && bytes <= mostNames {
+				break
+			}
+			bytes -= len(r.name)
 			a.forget(r)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,7 @@ func TestNamesThatOnlyWaitLeaveNothing(t *testing.T) {
 	require.Empty(t, a.active)
 	require.Less(t, a.most, 10_000, "the map gives its room back")
 	require.NoError(t, a.Update(at(120), nil))
-	require.Len(t, contents(t, a.file), 0)
+	require.Empty(t, contents(t, a.file))
 }
 
 // TestIdleAccountsCostNothing checks that a cycle does not look at the accounts of those who neither
@@ -127,7 +128,7 @@ func TestAgeingLateIsAgeingAtOnce(t *testing.T) {
 		empty(t, db)
 		a, err := Open(db, settings(t, "GROUP_NAMES = g\nGROUP_QUOTA_g = 1\nPRIORITY_HALFLIFE = 1000"))
 		require.NoError(t, err)
-		real, inUse, now := each(list, minPriority), map[string]float64{}, int64(0)
+		want, inUse, now := each(list, minPriority), map[string]float64{}, int64(0)
 		require.NoError(t, a.Update(at(0), nil))
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			passed := rapid.Int64Range(0, 5000).Draw(t, "passed")
@@ -144,13 +145,13 @@ func TestAgeingLateIsAgeingAtOnce(t *testing.T) {
 				require.NoError(t, err)
 			case 1:
 				require.NoError(t, a.SetPriority("c@d", 50))
-				real["c@d"] = 50
+				want["c@d"] = 50
 			case 2:
 				require.NoError(t, a.Divide(10, map[string]float64{"b@d": 1, "x@d": 1}))
 			}
 			beta := math.Exp2(-float64(passed) / 1000)
 			for _, name := range list {
-				real[name] = max(minPriority, real[name]*beta+inUse[name]*(1-beta))
+				want[name] = max(minPriority, want[name]*beta+inUse[name]*(1-beta))
 			}
 			require.NoError(t, a.Update(at(now), use))
 			clear(inUse)
@@ -163,7 +164,7 @@ func TestAgeingLateIsAgeingAtOnce(t *testing.T) {
 				inUse[group] += u.Weight
 			}
 			for _, name := range list {
-				require.InEpsilon(t, real[name]*1000, a.Priority(name), 1e-9, name)
+				require.InEpsilon(t, want[name]*1000, a.Priority(name), 1e-9, name)
 			}
 		}
 	})
@@ -176,9 +177,11 @@ func TestAnswersAreMadeOnce(t *testing.T) {
 	require.NoError(t, a.Update(at(0), map[string]Use{"alice@d": {1, 1}}))
 	require.NoError(t, a.Divide(10, map[string]float64{"bob@d": 1}))
 	for _, rollup := range []bool{false, true} {
-		require.Same(t, &a.Report(rollup)[0], &a.Report(rollup)[0])
+		report := a.Report(rollup)
+		require.Same(t, &report[0], &a.Report(rollup)[0])
 	}
-	require.Same(t, a.Accounts(), a.Accounts())
+	accounts := a.Accounts()
+	require.Same(t, accounts, a.Accounts())
 	told := func() string { return string(a.Report(false)) + string(a.Report(true)) + fmt.Sprint(a.Ads()) }
 	limits := NewLimits(knobs("SW_LIMIT = 3"))
 	for name, change := range map[string]func() error{
@@ -218,6 +221,22 @@ func TestReportsAreBounded(t *testing.T) {
 		require.Equal(t, name, got)
 	}
 	require.Equal(t, mostTold+1, a.Accounts().Len())
+}
+
+// TestLongNamesCountByTheirLength checks that names which are as long as they may be are kept, and
+// told, in smaller numbers.
+func TestLongNamesCountByTheirLength(t *testing.T) {
+	a := open(t, "")
+	long := names(mostPast/8 + 2)
+	for i := range long {
+		long[i] = strings.Repeat("x", 4000) + long[i]
+	}
+	require.NoError(t, a.Update(at(0), each(long, Use{1, 1})))
+	require.NoError(t, a.Update(at(1), nil))
+	require.LessOrEqual(t, len(a.accounts), mostNames/4000+1)
+	require.NoError(t, a.Divide(100, each(long, 1.0)))
+	require.LessOrEqual(t, len(a.Report(false)), 2*mostNames)
+	require.Regexp(t, `SubmittorsLeftOut = \d+\n$`, string(a.Report(false)[len(a.Report(false))-100:]))
 }
 
 // BenchmarkReport makes the report on as many submitters as are told of, and asks for it again.

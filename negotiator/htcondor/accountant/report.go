@@ -12,7 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// mostTold is how many submitters are told of at most. Those that use something come first, then
+// mostTold is how many submitters are told of at most, of names that have mostNames bytes together. Those that use something come first, then
 // those with settings or a past, then those that only wait.
 const mostTold = 25_000
 
@@ -71,11 +71,12 @@ func (a *Accountant) standing() *standing {
 // told returns copies of the accounts of the submitters that are told of, and how many are not.
 func (a *Accountant) told() (told []account, further int) {
 	told = make([]account, 0, min(len(a.accounts), mostTold))
+	bytes := 0
 	add := func(r *account) {
 		switch {
 		case r.isGroup:
-		case len(told) < mostTold:
-			told = append(told, *r)
+		case len(told) < mostTold && bytes+len(r.name) <= mostNames:
+			told, bytes = append(told, *r), bytes+len(r.name)
 		default:
 			further++
 		}

@@ -67,14 +67,14 @@ func (s *Stream) PutBareLines(l Lines) {
 	}
 }
 
-// AppendAd appends an ad's lines, to be written many times. A line feed inside a string becomes a
-// blank, as for all who read it.
+// AppendAd appends an ad's lines. A line feed inside a string becomes a blank, as for all who read
+// it, and so does a zero byte, which cannot be sent.
 func AppendAd(l Lines, ad *classad.ClassAd) Lines {
 	for name, e := range ad.All() {
 		at := len(l)
 		l = e.AppendFormat(append(append(l, name...), " = "...), ast.Line)
 		for i, c := range l[at:] {
-			if c == '\n' {
+			if c == '\n' || c == 0 {
 				l[at+i] = ' '
 			}
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +31,8 @@ func TestAnswersAreShared(t *testing.T) {
 		require.NotSame(t, before, ask(job), job)
 	}
 	long := strings.Repeat("x", longestExplained+1)
-	require.NotSame(t, ask(long), ask(long))
+	once := ask(long)
+	require.NotSame(t, once, ask(long))
 	for i := range 10 * mostExplained {
 		ask(fmt.Sprint(i, ".0"))
 	}
@@ -61,7 +63,7 @@ func TestResourcesAreShared(t *testing.T) {
 	before := d.Resources("alice@d")
 	require.Same(t, &before[0], &d.Resources("alice@d")[0])
 	for i := range 2 * mostUsers {
-		d.Resources(fmt.Sprint(i))
+		d.Resources(strconv.Itoa(i))
 	}
 	require.LessOrEqual(t, len(d.resources.all), mostUsers)
 	s.used = []track.Used{{Slot: "slot2@a", Since: 7}}

@@ -70,15 +70,6 @@ func written(l List) *Ads {
 	return a
 }
 
-// put writes one of the ads, as far as the query asks for it, without private attributes.
-func (a *Ads) put(call *security.Call, q Query, i int) {
-	if a.lines != nil && len(q.Projection) == 0 {
-		call.PutLines(a.lines()[i])
-	} else {
-		call.PutAd(public(q.Project(a.at(i))))
-	}
-}
-
 // All returns the ads.
 func (a *Ads) All() []*classad.ClassAd {
 	all := make([]*classad.ClassAd, a.n)
@@ -142,7 +133,9 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 
 // choose returns the indexes of the ads that match the query; all says that all do. Only one query of
 // a host is evaluated at a time; one whose constraint is known does not wait.
-func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (chosen []int32, all bool, err error) {
+func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (
+	chosen []int32, all bool, err error,
+) {
 	if q.Requirements == nil {
 		return nil, true, nil
 	}
@@ -177,19 +170,62 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	if q.Limit > 0 {
 		count = min(count, q.Limit)
 	}
+	block := func(from int) []int { // the indexes of the next ads
+		next := make([]int, 0, adsPerTurn)
+		for i := from; i < min(from+adsPerTurn, count); i++ {
+			if all {
+				next = append(next, i)
+			} else {
+				next = append(next, int(chosen[i]))
+			}
+		}
+		return next
+	}
 	stop := interest(ctx, call.Stream)
-	for i := range count {
-		if err = cmp.Or(stop(), call.Unsent()); err != nil {
+	for from := 0; from < count; from += adsPerTurn {
+		lines, err := n.write(ctx, call, q, ads, block(from))
+		if err != nil {
 			return err
 		}
-		if !all {
-			i = int(chosen[i])
+		for _, l := range lines {
+			if err = cmp.Or(stop(), call.Unsent()); err != nil {
+				return err
+			}
+			call.PutInt(1)
+			call.PutLines(l)
 		}
-		call.PutInt(1)
-		ads.put(call, q, i)
 	}
 	call.PutInt(0)
 	return call.Send()
+}
+
+// adsPerTurn are written before they are sent.
+const adsPerTurn = 64
+
+// write returns ads, by their indexes, as far as the query asks for them and without private
+// attributes. If there are many that must be written for it, that takes a turn, which ends before
+// they are sent: a client that reads slowly holds none.
+func (n *Negotiator) write(
+	ctx context.Context, call *security.Call, q Query, ads *Ads, which []int,
+) ([]cedar.Lines, error) {
+	lines := make([]cedar.Lines, len(which))
+	if ads.lines != nil && len(q.Projection) == 0 {
+		for i, at := range which {
+			lines[i] = ads.lines()[at]
+		}
+		return lines, nil
+	}
+	if ads.n > adsPerTurn {
+		done, err := n.turns.take(ctx, hostOf(call.Peer))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	for i, at := range which {
+		lines[i] = cedar.AppendAd(nil, public(q.Project(ads.at(at))))
+	}
+	return lines, nil
 }
 
 // interest returns a function that is called between ads. It returns an error once the context has
