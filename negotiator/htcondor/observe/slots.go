@@ -61,6 +61,9 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 		return false, nil
 	}
 	name := string(quoted[1 : len(quoted)-1])
+	if err = affordableSlot(lines); err != nil {
+		return false, fmt.Errorf("slot %s: %w", name, err)
+	}
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)
