@@ -1,6 +1,12 @@
 package negotiator
 
-import "github.com/condor-backfill/condor-backfill/classad"
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
 
 // labelled is a label and the job attribute from which it is read.
 type labelled struct{ label, attr string }
@@ -22,10 +28,26 @@ func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
 			if found == nil {
 				found = map[string]string{}
 			}
-			found[l.label] = text
+			found[l.label] = Label(text)
 		}
 	}
 	return found
+}
+
+// Labels are kept of jobs that have ended, too, and users write them. A longer one is cut after cutLabel
+// bytes; what follows is a digest of the whole, so that equal labels stay equal, and others different.
+const (
+	longestLabel = 256
+	cutLabel     = 200
+)
+
+// Label returns a label as it is kept.
+func Label(text string) string {
+	if len(text) <= longestLabel {
+		return text
+	}
+	digest := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("%s…%x", strings.ToValidUTF8(text[:cutLabel], ""), digest[:8])
 }
 
 // EveryLabel returns the names of the labels that [LabelsOf] reads.

@@ -193,7 +193,7 @@ func (s Schema) LabelsOf(ad *classad.ClassAd) map[string]string {
 		if found == nil {
 			found = map[string]string{}
 		}
-		found[name] = text
+		found[name] = Label(text)
 	}
 	return found
 }

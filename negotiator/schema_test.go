@@ -2,7 +2,9 @@ package negotiator
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -215,4 +217,23 @@ func TestLabelsThatAKeyNames(t *testing.T) {
 		s.LabelsOf(ad(t, `Owner = "ann"; JobBatchName = "b"; JobPrio = 3; Cmd = "x"`)))
 	require.Nil(t, s.LabelsOf(ad(t, "QDate = 1")))
 	require.Equal(t, []string{"Owner", "jobbatchname", "JobPrio", "Cmd", "nonesuch"}, s.LabelAttributes())
+}
+
+// Labels that users made long are cut, and still tell jobs apart.
+func TestLongLabels(t *testing.T) {
+	s := Schema{Labels: []string{"Batch"}}
+	long := strings.Repeat("é", 5000)
+	seen := map[string]bool{}
+	for range 2 {
+		for _, end := range []string{"1", "2"} {
+			found := s.LabelsOf(ad(t, fmt.Sprintf("Owner = %q; QOS = %q; Batch = %q", strings.Repeat("o", 256), long+end, long+end)))
+			require.Len(t, found["owner"], 256)
+			require.Equal(t, found["qos"], found["Batch"])
+			require.Less(t, len(found["qos"]), 257)
+			require.True(t, strings.HasPrefix(found["qos"], long[:200]))
+			require.True(t, utf8.ValidString(found["qos"]))
+			seen[found["qos"]] = true
+		}
+	}
+	require.Len(t, seen, 2)
 }

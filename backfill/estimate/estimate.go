@@ -104,12 +104,13 @@ func (s *Set) Estimate(j *Job) Uses {
 	return Uses{Order: known[s.order], Backfill: known[s.backfill], Running: known[s.running]}
 }
 
-// Learn adds a job that ended to the history, which may drop its oldest job for it, and lets the
+// Learn adds a job that ended to the history, which may drop its oldest jobs for it, and lets the
 // estimators learn from it. Jobs must be reported in the order of their ends; a job that is
 // reported late counts as having ended with the one before it.
 func (s *Set) Learn(e Ended) {
-	if dropped, full := s.history.add(e); full {
-		s.records.forget(&dropped)
+	dropped := s.history.add(e)
+	for i := range dropped {
+		s.records.forget(&dropped[i])
 		for _, l := range s.learners {
 			l.forget()
 		}

@@ -14,12 +14,18 @@ import (
 // DefaultBound is how many jobs a history holds by default.
 const DefaultBound = 100_000
 
+// textOfJob is how many bytes the names and labels of a history's jobs may take on average when it is
+// full; what is more drops the oldest jobs. Honest jobs take a fifth of it.
+const textOfJob = 1 << 10
+
 // History holds the jobs that ended last, oldest first, up to a bound. All that estimators have
 // learned follows from it, so another estimator can take over at any time. The zero value is an
 // empty history.
 type History struct {
 	bound int // largest number of jobs; 0: DefaultBound
 	ended queue[Ended]
+	text  int // bytes of their names and labels; what jobs share counts for each
+	gone  []Ended
 }
 
 // NewHistory returns an empty history of at most bound jobs; 0 means [DefaultBound].
@@ -43,19 +49,34 @@ func (h *History) All() iter.Seq[Ended] {
 // must be added in the order of their ends.
 func (h *History) Add(e Ended) { h.add(e) }
 
-// add appends a job. It returns the oldest job if that was dropped to make room.
-func (h *History) add(e Ended) (dropped Ended, full bool) {
+// add appends a job. It returns the oldest jobs, if they were dropped to make room; the slice is valid
+// until the next call.
+func (h *History) add(e Ended) (dropped []Ended) {
 	e.Actual = 0 // Ran says it
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
 		e.At = max(e.At, h.ended.at(n-1).At)
 	}
-	if full = n >= cmp.Or(h.bound, DefaultBound); full {
-		dropped = h.ended.pop()
+	h.gone = h.gone[:0]
+	h.text += e.text()
+	for n > 0 && (n >= cmp.Or(h.bound, DefaultBound) || h.text > textOfJob*max(h.bound, DefaultBound)) {
+		oldest := h.ended.pop()
+		h.text -= oldest.text()
+		h.gone = append(h.gone, oldest)
+		n--
 	}
 	h.ended.push(e)
-	return dropped, full
+	return h.gone
+}
+
+// text returns how many bytes the job's name and labels take.
+func (e *Ended) text() int {
+	size := len(e.Name)
+	for name, label := range e.Labels {
+		size += len(name) + len(label)
+	}
+	return size
 }
 
 // line is a job as a line of the history's file.

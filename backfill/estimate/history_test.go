@@ -114,3 +114,25 @@ func TestKeysAreLabels(t *testing.T) {
 		require.Equal(t, want, planned(t, set, labels(all)), all)
 	}
 }
+
+// A history is bounded by the bytes of labels, too: a new job drops as many old ones as its labels take,
+// and estimators forget these.
+func TestHistoryIsBoundedByBytes(t *testing.T) {
+	h := estimate.NewHistory(1000)
+	set, err := estimate.New(estimate.Settings{All: "user"}, h, false, false, nil)
+	require.NoError(t, err)
+	long := strings.Repeat("x", 900*estimate.DefaultBound)
+	add := func(size int) {
+		set.Learn(estimate.Ended{Job: job("", long[:size], 5), Ran: 1})
+	}
+	for range 900 {
+		add(estimate.DefaultBound) // a thousandth of what there is room for, and a bit
+	}
+	require.Equal(t, 900, h.Len())
+	add(estimate.DefaultBound * 900)
+	require.Less(t, h.Len(), 200)
+	for range 2000 {
+		add(10)
+	}
+	require.Equal(t, 1000, h.Len())
+}

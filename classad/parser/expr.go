@@ -140,14 +140,14 @@ func (g *grammar) primary(tokens *lexer.PeekingLexer, sign *lexer.Token) (ast.Ex
 	case ident, quoted:
 		tokens.Next()
 		if isPunct(tokens.Peek(), "(") {
-			args, err := g.arguments.ParseFromLexer(tokens, participle.AllowTrailing(true))
+			args, err := g.elements(tokens, ")", inArguments)
 			if err != nil {
-				return nil, located(err, inArguments)
+				return nil, err
 			}
-			if constant, err := timeConstant(t, args.Args); constant != nil || err != nil {
+			if constant, err := timeConstant(t, args); constant != nil || err != nil {
 				return constant, err
 			}
-			return limited(ast.NewCall(position(t), t.Value, args.Args))
+			return limited(ast.NewCall(position(t), t.Value, args))
 		}
 		return ast.NewAttr(position(t), t.Value, false), nil
 	case punct:
@@ -171,11 +171,11 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 		}
 		return limited(ast.NewParen(position(t), x))
 	case "{":
-		l, err := g.list.ParseFromLexer(tokens, participle.AllowTrailing(true))
+		elems, err := g.elements(tokens, "}", inList)
 		if err != nil {
-			return nil, located(err, inList)
+			return nil, err
 		}
-		return limited(ast.NewList(position(t), l.Elems))
+		return limited(ast.NewList(position(t), elems))
 	case "[":
 		r, err := g.record.ParseFromLexer(tokens, participle.AllowTrailing(true))
 		if err != nil {
@@ -191,6 +191,36 @@ func (g *grammar) bracketed(tokens *lexer.PeekingLexer) (ast.Expr, error) {
 		return ast.NewAttr(position(t), tokens.Next().Value, true), nil
 	default:
 		return nil, unexpected(t, "an expression")
+	}
+}
+
+// elements parses the elements of a list or the arguments of a call, with the brackets around them.
+// A comma at the end is an error. As in HTCondor, semicolons may separate arguments, too.
+func (g *grammar) elements(tokens *lexer.PeekingLexer, end, expected string) (all []ast.Expr, err error) {
+	tokens.Next()
+	first := tokens.Peek()
+	if isPunct(first, end) {
+		tokens.Next()
+		return nil, nil
+	}
+	for {
+		e, err := g.expression(tokens)
+		if err != nil {
+			if tokens.Peek() == first {
+				return nil, unexpected(first, expected)
+			}
+			return nil, err
+		}
+		all = append(all, e)
+		switch t := tokens.Peek(); {
+		case isPunct(t, end):
+			tokens.Next()
+			return all, nil
+		case isPunct(t, ","), end == ")" && isPunct(t, ";"):
+			tokens.Next()
+		default:
+			return nil, unexpected(t, expected)
+		}
 	}
 }
 

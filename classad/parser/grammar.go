@@ -1,9 +1,8 @@
 // Package parser turns the text of ClassAds into trees.
 //
-// It has three parts: a hand-written lexer (lexer.go), participle, a parser library, for everything
-// in brackets with a separator (this file), and one precedence-climbing function for expressions
-// (expr.go). Participle calls that function for every expression, and the function calls participle
-// for every ad, list and argument list.
+// It has three parts: a hand-written lexer (lexer.go), participle, a parser library, for ads in
+// brackets (this file), and one precedence-climbing function for expressions (expr.go). Participle
+// calls that function for every expression, and the function calls participle for every ad.
 package parser
 
 import (
@@ -28,17 +27,7 @@ type attribute struct {
 	Value ast.Expr `parser:"@@"`
 }
 
-// list is a list. A comma at its end is an error.
-type list struct {
-	Elems []ast.Expr `parser:"'{':Punct ( @@ ( ',':Punct @@ )* )? '}':Punct"`
-}
-
-// arguments are those of a call; as in HTCondor, semicolons may separate them, too.
-type arguments struct {
-	Args []ast.Expr `parser:"'(':Punct ( @@ ( ( ',':Punct | ';':Punct ) @@ )* )? ')':Punct"`
-}
-
-// What may follow in the three productions, for error messages.
+// What may follow in ads, lists and calls, for error messages.
 const (
 	inRecord    = `an attribute, ";" or "]"`
 	inList      = `an expression, "," or "}"`
@@ -54,10 +43,8 @@ type Syntax struct {
 
 // grammar is the set of parsers for one syntax. It does not change after it was built.
 type grammar struct {
-	lexer     definition
-	record    *participle.Parser[record]
-	list      *participle.Parser[list]
-	arguments *participle.Parser[arguments]
+	lexer  definition
+	record *participle.Parser[record]
 }
 
 // grammars makes, at the first use, the grammars of bracket ads and of lines, each normal and
@@ -84,8 +71,6 @@ func newGrammar(lex definition) *grammar {
 	g := &grammar{lexer: lex}
 	options := []participle.Option{participle.Lexer(lex), participle.ParseTypeWith(g.expression)}
 	g.record = participle.MustBuild[record](options...)
-	g.list = participle.MustBuild[list](options...)
-	g.arguments = participle.MustBuild[arguments](options...)
 	return g
 }
 

@@ -128,6 +128,15 @@ func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 	return b, nil
 }
 
+// What parsing takes grows with the names, constants and signs of an ad, not with its bytes: a list of
+// ones takes fifty times its text. maxSaid bounds those of an ad that is said in a conversation:
+// handshakes have a hundred, and a query may name three hundred machines. maxTokens bounds those of
+// other ads that a peer sends.
+const (
+	maxSaid   = 2 << 10
+	maxTokens = 32 << 10
+)
+
 // Ad reads an ad.
 func (s *Stream) Ad() (*classad.ClassAd, error) { return s.ad(s.AppendLines) }
 
@@ -139,7 +148,7 @@ func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
 	if err != nil {
 		return nil, err
 	}
-	ad, err := lines.Ad()
+	ad, err := lines.ad(maxSaid)
 	if err != nil {
 		return nil, fmt.Errorf("an ad from %v: %w", s.conn.RemoteAddr(), err)
 	}
@@ -151,7 +160,13 @@ func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
 // On the wire, as in these lines, a backslash escapes nothing but a quote, and not the quote that
 // ends the string. A string that was submitted as "a\\b\"c" still has two backslashes. UTF-8 and
 // tabs arrive unchanged; a line feed inside a string arrives as a blank.
-func (l Lines) Ad() (*classad.ClassAd, error) {
+func (l Lines) Ad() (*classad.ClassAd, error) { return l.ad(maxTokens) }
+
+// ad is [Lines.Ad] for at most so many names, constants and signs.
+func (l Lines) ad(most int) (*classad.ClassAd, error) {
+	if n := classad.Tokens(l); n > most {
+		return nil, fmt.Errorf("it has %d names, constants and signs: at most %d are allowed", n, most)
+	}
 	ad, err := classad.ParseOld(string(l))
 	if err != nil && l.private() {
 		return nil, errors.New("it cannot be parsed, and is not shown because it has private attributes")

@@ -9,24 +9,26 @@ import (
 const (
 	// shortLine is up to how many bytes an attribute is short.
 	shortLine = 1 << 10
-	// maxLong bounds what is kept of an ad that is read by [Stream.AppendShort].
+	// maxLong bounds the attribute that [Stream.AppendShort] keeps whole.
 	maxLong = 128 << 20
 )
 
 // AppendShort is [Stream.AppendLines] for an ad that may be of any length, since strangers write it:
-// a long attribute does not hide the others, nor this ad those that follow it. Once the lines take as
-// many bytes as there is room for, it appends only those of short attributes, as far as there is any
-// sense in that, and that of the attribute named whole. It returns how many bytes it has left out; 0
-// if the ad is whole.
+// a long attribute does not hide the others. Once the lines take as many bytes as there is room for,
+// it appends only those of short attributes and, once they take twice that, only that of the attribute
+// named whole, which does not count. It returns how many bytes it has left out; 0 if the ad is whole.
 func (s *Stream) AppendShort(b Lines, room int, whole string) (_ Lines, left int, err error) {
 	n, err := s.IntIn("the number of an ad's attributes", 0, math.MaxInt32)
 	if err != nil {
 		return b, 0, err
 	}
-	start := len(b)
+	held := 0
 	for range n {
 		at, missed := len(b), 0
-		limit := max(room-(at-start), shortLine)
+		limit := max(room-held, shortLine)
+		if held > 2*room {
+			limit = 0
+		}
 		b, missed, err = s.appendShort(b, limit, whole)
 		if err == nil && string(b[at:]) == secretMarker {
 			b, missed, err = s.appendShort(b[:at], limit, whole)
@@ -34,12 +36,15 @@ func (s *Stream) AppendShort(b Lines, room int, whole string) (_ Lines, left int
 		if err != nil {
 			return b, left, err
 		}
-		if at-start > maxLong && !isNamed(b[at:], whole) { // it has too many short attributes
-			b, missed = b[:at], missed+len(b)-at
+		if left += missed; len(b) == at {
+			continue
 		}
-		if left += missed; missed == 0 {
-			blank(b[at:])
-			b = append(b, '\n')
+		blank(b[at:])
+		b = append(b, '\n')
+		if isNamed(b[at:], whole) {
+			whole = "" // there is one
+		} else {
+			held += len(b) - at
 		}
 	}
 	for range 2 {
@@ -84,7 +89,7 @@ func (s *Stream) appendShort(b []byte, limit int, whole string) (_ []byte, misse
 
 // isNamed tells whether a line is that of the attribute of this name.
 func isNamed(line []byte, name string) bool {
-	return len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) &&
+	return name != "" && len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) &&
 		(line[len(name)] == ' ' || line[len(name)] == '=')
 }
 

@@ -3,6 +3,7 @@ package cedar_test
 import (
 	"fmt"
 	"math"
+	"net"
 	"strings"
 	"testing"
 
@@ -60,4 +61,73 @@ func TestAppendShort(t *testing.T) {
 		_, _, err := reader(to.said.Bytes()).AppendShort(nil, 10_000, "JobIds")
 		require.ErrorContains(t, err, "the number of an ad's attributes")
 	}
+}
+
+// Streams share an allowance beyond what each may read alone, and give it back at their end.
+func TestAllowance(t *testing.T) {
+	allowance := cedar.NewAllowance(10_000)
+	say := func(size int) (*cedar.Stream, error) {
+		to := &sink{}
+		w := cedar.NewStream(to, 0)
+		w.PutString(strings.Repeat("x", size))
+		require.NoError(t, w.Send())
+		conn, peer := net.Pipe()
+		go func() { _, _ = peer.Write(to.said.Bytes()) }()
+		s := cedar.NewStream(conn, 0)
+		s.Limit(1000)
+		s.Share(8000, allowance)
+		_, err := s.Text()
+		return s, err
+	}
+	_, err := say(900)
+	require.NoError(t, err)
+	long, err := say(9500)
+	require.ErrorContains(t, err, "more is said than is allowed")
+	long.Close()
+	for range 3 {
+		one, err := say(6000)
+		require.NoError(t, err)
+		other, err := say(6000)
+		require.ErrorContains(t, err, "too many peers say too much at once")
+		other.Close()
+		_, err = say(900)
+		require.NoError(t, err)
+		one.Close()
+		one.Close()
+	}
+}
+
+// An ad of more names, constants and signs than a conversation needs is not parsed.
+func TestAdsThatAreSaidAreBounded(t *testing.T) {
+	for elements, whole := range map[int]bool{500: true, 5000: false} {
+		to := &sink{}
+		w := cedar.NewStream(to, 0)
+		w.PutLines(cedar.Lines("Requirements = {" + strings.Repeat("1,", elements) + "1}"))
+		require.NoError(t, w.Send())
+		_, err := reader(to.said.Bytes()).Ad()
+		if whole {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "names, constants and signs: at most 2048 are allowed")
+		}
+	}
+}
+
+// However many short attributes an ad has, no more than twice the room is kept, and the one named.
+func TestManyShortAttributes(t *testing.T) {
+	to := &sink{}
+	w := cedar.NewStream(to, 0)
+	w.PutInt(2001)
+	for i := range 2000 {
+		w.PutString(fmt.Sprintf("A%d = %s", i, strings.Repeat("1", 500)))
+	}
+	w.PutString("JobIds = \"1.0\"")
+	w.PutString("")
+	w.PutString("")
+	require.NoError(t, w.Send())
+	lines, left, err := reader(to.said.Bytes()).AppendShort(nil, 10_000, "JobIds")
+	require.NoError(t, err)
+	require.Less(t, len(lines), 22_000)
+	require.Greater(t, left, 900_000)
+	require.True(t, strings.HasSuffix(string(lines), "\nJobIds = \"1.0\"\n"))
 }

@@ -40,11 +40,14 @@ type Stream struct {
 
 	// Reading.
 	in       *bufio.Reader
-	budget   int64  // how many bytes may still be read; negative: no limit
-	frame    []byte // the unread rest of the current frame
-	last     bool   // the current frame is the last of the message
-	inside   bool   // a message has begun and not ended
-	room     []byte // buffer of the current frame
+	budget   int64 // how many bytes may still be read; negative: no limit
+	beyond   int64 // how many more may be taken from shared
+	shared   *Allowance
+	taken    atomic.Int64 // from shared
+	frame    []byte       // the unread rest of the current frame
+	last     bool         // the current frame is the last of the message
+	inside   bool         // a message has begun and not ended
+	room     []byte       // buffer of the current frame
 	received hash.Hash
 	opener   *seal
 }
@@ -69,20 +72,48 @@ func (p *patient) Read(b []byte) (int, error) {
 }
 
 // Limit sets how many bytes may be read from here on, counted in frames that have not begun yet; a
-// negative number means no limit. It protects against endless input from a peer that is not
-// authenticated yet.
-func (s *Stream) Limit(bytes int64) { s.budget = bytes }
+// negative number means no limit. It protects against endless input.
+func (s *Stream) Limit(bytes int64) { s.budget, s.beyond = bytes, 0 }
 
-// spend subtracts the bytes of a frame from the limit that [Stream.Limit] set; too many are an
-// error.
+// Share has the stream read so many bytes more than its limit, as long as the allowance has them. It
+// gives them back when it is closed.
+func (s *Stream) Share(bytes int64, allowance *Allowance) { s.beyond, s.shared = bytes, allowance }
+
+// Allowance is how many bytes streams may read together, besides those that each may read alone. It
+// bounds what many peers can have us keep at once.
+type Allowance struct{ left atomic.Int64 }
+
+// NewAllowance makes an allowance of so many bytes.
+func NewAllowance(bytes int64) *Allowance {
+	a := &Allowance{}
+	a.left.Store(bytes)
+	return a
+}
+
+func (a *Allowance) take(bytes int64) bool {
+	if a.left.Add(-bytes) >= 0 {
+		return true
+	}
+	a.left.Add(bytes)
+	return false
+}
+
+// spend subtracts the bytes of a frame from the limits that [Stream.Limit] and [Stream.Share] set; too
+// many are an error.
 func (s *Stream) spend(bytes int64) error {
-	if s.budget < 0 {
+	switch {
+	case s.budget < 0:
 		return nil
-	}
-	if bytes > s.budget {
+	case bytes <= s.budget:
+		s.budget -= bytes
+		return nil
+	case bytes > s.beyond:
 		return fmt.Errorf("from %v: more is said than is allowed at this point", s.conn.RemoteAddr())
+	case !s.shared.take(bytes):
+		return fmt.Errorf("from %v: too many peers say too much at once", s.conn.RemoteAddr())
 	}
-	s.budget -= bytes
+	s.beyond -= bytes
+	s.taken.Add(bytes)
 	return nil
 }
 
@@ -99,6 +130,9 @@ func (s *Stream) Close() {
 		(*stop)()
 	}
 	_ = s.conn.Close()
+	if s.shared != nil {
+		s.shared.left.Add(s.taken.Swap(0))
+	}
 }
 
 // Bind closes the connection when the context ends. It replaces any earlier binding.

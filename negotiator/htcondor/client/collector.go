@@ -157,12 +157,17 @@ func orTrue(expression string) string {
 	return expression
 }
 
-// maxAds is the maximum number of ads in an answer, and maxAd up to how many bytes each of them is
-// kept whole: of a longer one, the long attributes are missing.
+// Bounds of an answer: its ads, its bytes, and those of an ad, which its daemon writes as it likes.
+// A slot's ad has five thousand.
 const (
-	maxAds = 10_000_000
-	maxAd  = 16 << 20
+	maxAds    = 10_000_000
+	maxAdText = 1 << 20
+	maxAnswer = 4 << 30
 )
+
+// LeftOut is the attribute that is added to an ad of a collector of which long attributes were left
+// out, and says how many bytes these have.
+const LeftOut = "BackfillLeftOut"
 
 // query asks a daemon for ads. count is how many the callback was called for.
 func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd,
@@ -173,6 +178,7 @@ func query(ctx context.Context, sec *security.Client, a cedar.Address, command i
 		return 0, err
 	}
 	defer s.Close()
+	s.Limit(maxAnswer)
 	s.PutAd(ad)
 	if err = s.Send(); err != nil {
 		return 0, err
@@ -186,8 +192,12 @@ func query(ctx context.Context, sec *security.Client, a cedar.Address, command i
 		if count == maxAds {
 			return count, fmt.Errorf("the answer does not end after %d ads", count)
 		}
-		if lines, _, err = s.AppendShort(lines[:0], maxAd, ""); err != nil {
+		left := 0
+		if lines, left, err = s.AppendShort(lines[:0], maxAdText, ""); err != nil {
 			return count, errors.Join(err, ctx.Err())
+		}
+		if left > 0 {
+			lines = fmt.Appendf(lines, "%s = %d\n", LeftOut, left)
 		}
 		count++
 		if err = each(lines); err != nil {

@@ -74,6 +74,7 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		return nil, err
 	}
 	defer stream.Close()
+	stream.Limit(maxAnswer)
 	stream.PutAd(ad)
 	if err = stream.Send(); err != nil {
 		return nil, err

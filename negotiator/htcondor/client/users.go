@@ -15,6 +15,9 @@ const queryUsers = 540
 // maxUsers bounds the users and projects that a schedd tells of.
 const maxUsers = 100_000
 
+// maxUsersAnswer bounds the bytes of the answer: each user takes a few hundred.
+const maxUsersAnswer = 64 << 20
+
 // Users calls the callback with what a schedd has written down of each user and project of which the
 // expression is true; of each only these attributes. The lines are valid only during the call.
 func (s Schedd) Users(ctx context.Context, requirements string, attributes []string, each func(cedar.Lines) error) error {
@@ -36,6 +39,7 @@ func (s Schedd) users(ctx context.Context, requirements string, attributes []str
 		return err
 	}
 	defer stream.Close()
+	stream.Limit(maxUsersAnswer)
 	stream.PutAd(ad)
 	if err = stream.Send(); err != nil {
 		return err

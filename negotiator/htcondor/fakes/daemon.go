@@ -83,6 +83,9 @@ func (d *Daemon) Before(before func(ctx context.Context, command int) error) {
 // Deny makes the daemon refuse every command.
 func (d *Daemon) Deny() { d.denies.Store(true) }
 
+// maxPayload is how many bytes may be said with a command: ads are published, and queries are long.
+const maxPayload = 16 << 20
+
 // Start restarts a stopped daemon at the same address, without its earlier sessions.
 func (d *Daemon) Start() {
 	d.t.Helper()
@@ -93,6 +96,10 @@ func (d *Daemon) Start() {
 	guard := &security.Server{
 		Name: d.guard.Name, Timeout: d.guard.Timeout, Methods: d.guard.Methods, Domain: d.guard.Domain,
 		TrustDomain: d.guard.TrustDomain, Wishes: d.guard.Wishes, Allow: d.guard.Allow,
+	}
+	for command, h := range d.serve {
+		h.Payload = maxPayload
+		d.serve[command] = h
 	}
 	d.guard = guard
 	ctx, cancel := context.WithCancel(context.Background())

@@ -65,6 +65,9 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 	if err = checkSlot(name); err != nil {
 		return false, fmt.Errorf("slot %w", err)
 	}
+	if err = affordableSlot(lines); err != nil {
+		return false, fmt.Errorf("slot %s: %w", name, err)
+	}
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)

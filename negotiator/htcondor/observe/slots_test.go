@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
 func TestSlotsThatCanBeClaimed(t *testing.T) {
@@ -223,5 +224,17 @@ func TestCleaning(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, o.slots["slot1_1@n"].Claimed)
 		require.Equal(t, cleaning, o.slots["slot1_1@n"].Cleaning, activity)
+	}
+}
+
+// A slot whose ad is too large to be read is left out.
+func TestASlotThatIsTooLarge(t *testing.T) {
+	for name, more := range map[string]string{
+		"many constants": "Extra = {" + strings.Repeat("1,", 20_000) + "1}\n", "cut": client.LeftOut + " = 9000000\n",
+	} {
+		o := quiet()
+		_, err := o.readSlot(cedar.Lines(partitionable(more)), 1)
+		require.ErrorContains(t, err, "slot slot1@n: its ad", name)
+		require.Empty(t, o.slots)
 	}
 }

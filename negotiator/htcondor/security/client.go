@@ -85,6 +85,9 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("refused with %.80s, as %.80s", e.Code, e.User)
 }
 
+// maxAnswer is how many bytes of an answer are read unless the caller sets another limit.
+const maxAnswer = 64 << 10
+
 // Start opens a stream for a command; the caller sends the command's payload next. When ctx ends,
 // the stream is closed. The key is that of a session to use, such as a capability; if nil, Start
 // uses the family's session, one that was negotiated before, or a new one. If the other side does
@@ -93,6 +96,7 @@ func (e *DeniedError) Error() string {
 func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	stream, err := c.start(ctx, a, command, with)
 	if err == nil && ctx.Err() == nil {
+		stream.Limit(maxAnswer)
 		return stream, nil
 	}
 	if err == nil {
@@ -154,5 +158,9 @@ var errAnswer = errors.New("no answer to the wish to go on with a session")
 // dial connects; when the context ends, the connection is closed.
 func (c *Client) dial(ctx context.Context, a cedar.Address) (*cedar.Stream, error) {
 	d := cedar.Dialer{Name: c.Name, Timeout: c.Silence(), Random: c.Random, Connect: c.Connect}
-	return d.Dial(ctx, a)
+	s, err := d.Dial(ctx, a)
+	if err == nil {
+		s.Limit(maxHandshake)
+	}
+	return s, err
 }

@@ -47,6 +47,9 @@ type Server struct {
 	// Needs returns the permissions for a command, of which one suffices; empty means that the
 	// command is unknown. The first one is the command's own level, by which a handshake is agreed.
 	Needs func(command int) []Permission
+	// Payload returns how many bytes a peer that has authenticated may say with a command; nil means
+	// 64 KiB for all. Beyond the first 16 KiB, all peers together may say SharedPayload.
+	Payload func(command int) int64
 	// Proof returns what proves for a command that a peer holds the key of the session that it
 	// resumes; nil means ByPayload for all.
 	Proof func(command int) Proof
@@ -66,6 +69,9 @@ type Server struct {
 	predecessor *Server
 	successor   atomic.Pointer[Server]
 
+	begun  sync.Once
+	shared *cedar.Allowance
+
 	mu     sync.Mutex
 	issued map[string]*issued
 }
@@ -80,6 +86,27 @@ type Call struct {
 // maxHandshake is the maximum number of bytes that an unauthenticated peer may send. For a peer
 // that remains unauthenticated it includes the command's payload.
 const maxHandshake = 64 << 10
+
+// What a peer says after it has authenticated: the first ownPayload bytes are its own affair, beyond
+// them all peers share an allowance, so that many at once do not fill the memory.
+const (
+	ownPayload = 16 << 10
+	// SharedPayload is the allowance in bytes.
+	SharedPayload = 16 << 20
+)
+
+// admit sets how much a peer that has authenticated may say with its command.
+func (s *Server) admit(stream *cedar.Stream, command int) {
+	first := s.first()
+	first.begun.Do(func() { first.shared = cedar.NewAllowance(SharedPayload) })
+	most := int64(maxHandshake)
+	if first.Payload != nil {
+		most = first.Payload(command)
+	}
+	own := min(most, ownPayload)
+	stream.Limit(own)
+	stream.Share(most-own, first.shared)
+}
 
 // Format prints the server's name and none of its keys.
 func (s *Server) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "server %s", s.Name) }
@@ -145,7 +172,7 @@ func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
 	call, err := s.accept(stream)
 	if err == nil {
 		if call.Peer.User != Unauthenticated {
-			stream.Limit(-1)
+			s.admit(stream, call.Command)
 		}
 		stream.Bind(ctx)
 		if patience.Err() == nil { // otherwise it was closed at the last moment

@@ -77,6 +77,7 @@ func TestEveryCommandIsInTheTable(t *testing.T) {
 		}
 		require.Equal(t, r.level, strings.Join(levels, ","), r.name)
 		require.Equal(t, r.payload == "none", got.Proof != security.ByPayload, r.name)
+		require.EqualValues(t, payloads[r.payload], got.Payload, r.name)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -87,11 +88,51 @@ func TestEveryCommandIsInTheTable(t *testing.T) {
 	require.Len(t, port.Security.Commands, len(all))
 }
 
+// payloads are how many bytes a payload may have, by its kind in the table.
+var payloads = map[string]int{
+	"none": 1 << 10, "name": 4 << 10, "real": 4 << 10, "integer": 4 << 10, "query": 192 << 10,
+}
+
+// A peer that has authenticated is not heard out if it says more than its command needs, in bytes or,
+// for a query, in names, constants and signs.
+func TestPayloadsAreBounded(t *testing.T) {
+	p := newPool(t, func(security.Peer, security.Permission) bool { return true })
+	long := func(size int) *classad.ClassAd {
+		ad := classad.New()
+		ad.SetString("Question", strings.Repeat("x", size))
+		return ad
+	}
+	many := classad.New()
+	require.NoError(t, many.SetExpr("Requirements", "size({"+strings.Repeat("1,", 20_000)+"1}) > 0"))
+	for _, r := range table(t) {
+		if r.payload == "none" {
+			continue
+		}
+		for name, payload := range map[string]func(*cedar.Stream){
+			"text": func(s *cedar.Stream) { s.PutString(strings.Repeat("x", 2*payloads[r.payload])) },
+			"ad":   func(s *cedar.Stream) { s.PutAd(long(2 * payloads[r.payload])) },
+			"list": func(s *cedar.Stream) { s.PutAd(many) },
+		} {
+			before := p.acts.Load()
+			r.say = payload
+			p.peers["token"](r)
+			require.Zero(t, p.acts.Load()-before, "%s with a long %s", r.name, name)
+		}
+		if r.payload == "query" {
+			before := p.acts.Load()
+			r.say = func(s *cedar.Stream) { s.PutAd(long(128 << 10)) }
+			p.peers["token"](r)
+			require.EqualValues(t, 1, p.acts.Load()-before, r.name)
+		}
+	}
+}
+
 // row is one command of the table.
 type row struct {
 	number               int
 	name, level, payload string
-	want                 map[string]string // by who gives the command
+	want                 map[string]string   // by who gives the command
+	say                  func(*cedar.Stream) // puts another payload than an honest one; may be nil
 }
 
 // table reads testdata/commands.txt.
@@ -346,7 +387,12 @@ func (p *pool) dial(from string) *cedar.Stream {
 
 // say sends a command's payload, and waits until the server hangs up.
 func say(s *cedar.Stream, r row) {
-	switch r.payload {
+	payload := r.payload
+	if r.say != nil {
+		r.say(s)
+		payload = ""
+	}
+	switch payload {
 	case "name":
 		s.PutString("bob@test")
 	case "real":

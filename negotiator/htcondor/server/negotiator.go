@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -141,7 +142,27 @@ func (n *Negotiator) Handlers() map[int]Handler {
 type handlers map[int]Handler
 
 func (h handlers) add(command int, name string, proof security.Proof, serve Serve, needs ...security.Permission) {
-	h[command] = Handler{Name: name, Needs: needs, Proof: proof, Serve: serve}
+	h[command] = Handler{Name: name, Needs: needs, Proof: proof, Payload: payload(name, proof), Serve: serve}
+}
+
+// How many bytes a command's payload may have on the wire: nothing but the frames, a name with a
+// number, or a query, whose projection or question has at most 64 KiB, written with escapes.
+const (
+	noPayload    = 1 << 10
+	namePayload  = 4 << 10
+	queryPayload = 192 << 10
+)
+
+// payload returns the bound of a command's payload.
+func payload(name string, proof security.Proof) int64 {
+	switch {
+	case proof != security.ByPayload:
+		return noPayload
+	case strings.HasPrefix(name, "QUERY_"):
+		return queryPayload
+	default:
+		return namePayload
+	}
 }
 
 // done returns a handler for a command without payload and answer.

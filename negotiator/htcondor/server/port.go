@@ -25,6 +25,8 @@ type Handler struct {
 	Needs []security.Permission
 	// Proof is what proves the key of a resumed session.
 	Proof security.Proof
+	// Payload is how many bytes a peer that has authenticated may say with the command; 0 means 64 KiB.
+	Payload int64
 	// Serve serves the command.
 	Serve Serve
 }
@@ -55,6 +57,9 @@ var nops = map[int]security.Permission{
 	60023: security.Administrator, 60026: security.Daemon, 60027: security.AdvertiseStartd,
 	60028: security.AdvertiseSchedd,
 }
+
+// usualPayload is how many bytes may be said with a command that sets no bound.
+const usualPayload = 64 << 10
 
 // AddressOf returns a listener's address for ads. Its host is the one that was listened on, so
 // listen on an address that other machines can reach.
@@ -122,6 +127,12 @@ func (p *Port) prepare() {
 			return []security.Permission{need}
 		}
 		return p.Handlers[command].Needs
+	}
+	p.Security.Payload = func(command int) int64 {
+		if _, ok := nops[command]; ok {
+			return noPayload
+		}
+		return cmp.Or(p.Handlers[command].Payload, usualPayload)
 	}
 	p.Security.Proof = func(command int) security.Proof {
 		if _, ok := nops[command]; ok {

@@ -340,7 +340,7 @@ func TestExpensiveQuery(t *testing.T) {
 	})
 	ask := func(ctx context.Context) error {
 		_, err := client.Negotiator{Security: as("worker"), Address: a}.Plans(ctx,
-			`sum({`+strings.Repeat("1,", 4000)+`1}) > 0`)
+			`sum({`+strings.Repeat("1,", 900)+`1}) > 0`)
 		return err
 	}
 	failed := make(chan error, 1)
