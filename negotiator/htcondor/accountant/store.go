@@ -94,12 +94,12 @@ func (a *Accountant) loadAccount(name string, text []byte) error {
 func (a *Accountant) save() (out statefile.LeftOut, err error) {
 	var written []*account
 	err = a.file.Update(func(tx *statefile.Tx) error {
-		b, err := tx.Make(Bucket)
-		if err != nil {
-			return err
+		b, failed := tx.Make(Bucket)
+		if failed != nil {
+			return failed
 		}
-		if err := put(b, clockKey, a.clock); err != nil {
-			return err
+		if failed = put(b, clockKey, a.clock); failed != nil {
+			return failed
 		}
 		for _, r := range a.accounts {
 			if !r.changed {
@@ -109,11 +109,11 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 				At: a.clock.Elapsed, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
-			switch err := put(b, r.name, e); {
-			case errors.Is(err, statefile.ErrUnfit):
-				out.Add(r.name, err)
-			case err != nil:
-				return err
+			switch failed = put(b, r.name, e); {
+			case errors.Is(failed, statefile.ErrUnfit):
+				out.Add(r.name, failed)
+			case failed != nil:
+				return failed
 			default:
 				written = append(written, r)
 			}
