@@ -62,7 +62,7 @@ func crowd(t *testing.T) (*world, *accountant.Accountant) {
 // runs requires that the ninety-nine jobs run, and that alice is charged for them.
 func (w *world) crowdRuns(a *accountant.Accountant) {
 	w.t.Helper()
-	w.pass(20)
+	w.pass(12)
 	for _, j := range w.jobs[:99] {
 		require.Equal(w.t, 1, j.runs, "%d.0", j.cluster)
 	}
@@ -226,7 +226,7 @@ func TestOneOddAdInAHundred(t *testing.T) {
 			w.crowdRuns(a)
 			saved := w.pool.Saved(w.n.Checkpoint())
 			w.negotiator("conservative", saved)
-			w.pass(20)
+			w.pass(4)
 			require.Equal(t, accountant.Use{Slots: 59, Weight: 59}, w.pool.Use()["alice@test"])
 			for _, problem := range w.pool.Last().Problems {
 				require.Less(t, len(problem), 500)

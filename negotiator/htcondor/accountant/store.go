@@ -96,16 +96,16 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 	a.dirty = slices.DeleteFunc(a.dirty, func(r *account) bool { return a.accounts[r.name] != r })
 	var written, unfit []*account
 	err = a.file.Update(func(tx *statefile.Tx) error {
-		b, err := tx.Make(Bucket)
-		if err != nil {
-			return err
+		b, failed := tx.Make(Bucket)
+		if failed != nil {
+			return failed
 		}
-		if err := put(b, clockKey, a.clock); err != nil {
-			return err
+		if failed = put(b, clockKey, a.clock); failed != nil {
+			return failed
 		}
 		for name := range a.gone {
-			if err := b.Delete(name); err != nil {
-				return err
+			if failed = b.Delete(name); failed != nil {
+				return failed
 			}
 		}
 		for _, r := range a.dirty {
@@ -113,12 +113,12 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 				At: r.aged, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
-			switch err := put(b, r.name, e); {
-			case errors.Is(err, statefile.ErrUnfit):
-				out.Add(r.name, err)
+			switch failed = put(b, r.name, e); {
+			case errors.Is(failed, statefile.ErrUnfit):
+				out.Add(r.name, failed)
 				unfit = append(unfit, r)
-			case err != nil:
-				return err
+			case failed != nil:
+				return failed
 			default:
 				written = append(written, r)
 			}

@@ -39,7 +39,8 @@ func TestOneOddJobInAHundred(t *testing.T) {
 				odd+"ClusterId = 2\nProcId = 0\nJobIds = undefined\nJobCount = undefined\n")...)
 			at := client.Schedd{Security: fakes.Client(), Address: s.Address()}
 			for _, q := range []client.JobQuery{
-				{Projection: []string{"ClusterId", "ProcId"}}, {},
+				{Projection: []string{"ClusterId", "ProcId"}},
+				{},
 				{Projection: []string{"A", "Owner", "ErrorCode", "MyType"}, Group: true},
 			} {
 				count := 0

@@ -142,11 +142,11 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claim
 	err = c.each(ctx, slices.Sorted(maps.Keys(bySubmitter)), func(n *client.Negotiation, submitter string) error {
 		for _, g := range bySubmitter[submitter] {
 			sent = append(sent, g)
-			err := n.Match(client.Grant{
+			failed := n.Match(client.Grant{
 				Cluster: g.Cluster, Proc: g.Proc, Claim: g.Claim, Slot: g.Ad, Limits: g.Limits, Lock: g.Lock,
 			})
-			if err != nil {
-				return err
+			if failed != nil {
+				return failed
 			}
 		}
 		return nil
@@ -158,8 +158,8 @@ func (c *conversation) match(ctx context.Context, bySubmitter map[string][]claim
 func (c *conversation) reject(ctx context.Context, bySubmitter map[string][]claims.Reason) (told []claims.Reason, err error) {
 	err = c.each(ctx, slices.Sorted(maps.Keys(bySubmitter)), func(n *client.Negotiation, submitter string) error {
 		for _, r := range bySubmitter[submitter] {
-			if err := n.Reject(r.Job.Cluster, r.Job.Proc, r.Why); err != nil {
-				return err
+			if failed := n.Reject(r.Job.Cluster, r.Job.Proc, r.Why); failed != nil {
+				return failed
 			}
 			told = append(told, r)
 		}

@@ -402,8 +402,8 @@ func TestARecordThatDoesNotFit(t *testing.T) {
 	f, err := Open(path)
 	require.NoError(t, err)
 	require.NoError(t, f.Update(func(tx *Tx) error {
-		b, err := tx.Make("bucket")
-		require.NoError(t, err)
+		b, failed := tx.Make("bucket")
+		require.NoError(t, failed)
 		require.NoError(t, b.Put("a", []byte("1")))
 		require.ErrorIs(t, b.Put("", []byte("2")), ErrUnfit)
 		require.ErrorIs(t, b.Put(strings.Repeat("k", 33<<10), []byte("2")), ErrUnfit)

@@ -211,11 +211,11 @@ func (c *comparison) account(fresh []*Job) {
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
-		places := j.Places
+		places, least := j.Places, 0
 		switch {
 		case j.Phase == Running:
 		case b.runsUnfit(j):
-			places = b.places(j.Group)
+			places, least = b.places(j.Group), len(j.Group.Hosts) // what it takes may not be known
 		default:
 			continue
 		}
@@ -224,7 +224,7 @@ func (b *Belief) Use() map[string]accountant.Use {
 		for _, at := range places {
 			u.Slots += at.Chunks
 		}
-		u.Weight += spec.Weight
+		u.Weight += max(spec.Weight, float64(least))
 		use[spec.Submitter()] = u
 	}
 	for h := range b.vacated {

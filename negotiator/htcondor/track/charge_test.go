@@ -1,10 +1,14 @@
 package track
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // A tally counts as a map does, and keeps the order in which things first came.
@@ -27,4 +31,37 @@ func TestTally(t *testing.T) {
 		}
 		require.Equal(t, order, came)
 	})
+}
+
+// TestUse says what a submitter is charged with: what its running jobs were planned by, whatever was
+// edited since; and those that run in the pool and cannot be planned with, but not what runs elsewhere.
+func TestUse(t *testing.T) {
+	of := func(p *pool) accountant.Use { return p.belief.Use()[""] }
+	one := accountant.Use{Slots: 1, Weight: 1}
+
+	p := begun(t)
+	p.job(1)
+	p.look()
+	require.Zero(t, of(p))
+	p.runs(1, "a")
+	p.look()
+	require.Equal(t, one, of(p))
+	p.job(1, is("free of charge", func(s *observe.Spec) { s.Weight = 0 }))
+	p.look()
+	require.Equal(t, one, of(p))
+	p.job(1, wrong("its name is bad"))
+	p.look()
+	require.Equal(t, one, of(p))
+
+	p = begun(t) // that has no memory of how the job was
+	p.job(1, is("of unknown size", func(s *observe.Spec) { s.Wrong, s.Weight = errors.New("its RequestCpus is error"), 0 }))
+	p.runs(1, "a")
+	p.job(2, wrong("its name is bad"))
+	p.runs(2, "elsewhere")
+	p.job(3, wrong("its name is bad"))
+	p.look()
+	require.Equal(t, one, of(p))
+	p.idles(1)
+	p.look()
+	require.Zero(t, of(p))
 }
