@@ -36,22 +36,22 @@ func TestTally(t *testing.T) {
 // TestUse says what a submitter is charged with: what its running jobs were planned by, whatever was
 // edited since; and those that run in the pool and cannot be planned with, but not what runs elsewhere.
 func TestUse(t *testing.T) {
-	of := func(p *pool) accountant.Use { return p.belief.Use()[""] }
+	charged := func(p *pool) accountant.Use { return p.belief.Use()[""] }
 	one := accountant.Use{Slots: 1, Weight: 1}
 
 	p := begun(t)
 	p.job(1)
 	p.look()
-	require.Zero(t, of(p))
+	require.Zero(t, charged(p))
 	p.runs(1, "a")
 	p.look()
-	require.Equal(t, one, of(p))
+	require.Equal(t, one, charged(p))
 	p.job(1, is("free of charge", func(s *observe.Spec) { s.Weight = 0 }))
 	p.look()
-	require.Equal(t, one, of(p))
+	require.Equal(t, one, charged(p))
 	p.job(1, wrong("its name is bad"))
 	p.look()
-	require.Equal(t, one, of(p))
+	require.Equal(t, one, charged(p))
 
 	p = begun(t) // that has no memory of how the job was
 	p.job(1, is("of unknown size", func(s *observe.Spec) { s.Wrong, s.Weight = errors.New("its RequestCpus is error"), 0 }))
@@ -60,8 +60,8 @@ func TestUse(t *testing.T) {
 	p.runs(2, "elsewhere")
 	p.job(3, wrong("its name is bad"))
 	p.look()
-	require.Equal(t, one, of(p))
+	require.Equal(t, one, charged(p))
 	p.idles(1)
 	p.look()
-	require.Zero(t, of(p))
+	require.Zero(t, charged(p))
 }
