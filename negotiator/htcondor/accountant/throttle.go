@@ -111,11 +111,11 @@ type throttle struct {
 }
 
 // What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that are
-// alike, and newName times when it is new, which takes about 2 µs. A user may spend a quarter of what
+// alike, and newName times when it is new, which takes some µs. A user may spend a quarter of what
 // the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
 const (
-	mostLookups = 2_000_000
-	newName     = 20
+	mostLookups = 1_000_000
+	newName     = 40
 )
 
 // mayLookUp reports whether a user's jobs may name further limits.

@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -60,7 +61,8 @@ type Observer struct {
 	ranks                         ranks
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
-	specs                         map[string]*Spec           // by the text of the job's ad
+	specs                         map[string]*Spec // by the text of the job's ad
+	limits                        map[string][]accountant.Limit
 	curbs                         map[string]bool            // attributes to which schedds' CurbMatchmaking refers
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
 	referSteps                    map[string]int             // by user: what it took to follow what its jobs refer to
@@ -75,6 +77,7 @@ func New(s Settings) *Observer {
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
 		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, curbs: map[string]bool{},
 		refersOf:   map[string]map[string]bool{},
+		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},
 		rounding:   newRounding(s.Schema.Resources),
 	}

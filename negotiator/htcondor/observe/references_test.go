@@ -137,3 +137,24 @@ func TestLongReasons(t *testing.T) {
 		require.LessOrEqual(t, len(spec.Limited), 50)
 	}
 }
+
+// TestSharedLimits has jobs with the same limits share them, and keeps no long lists for that.
+func TestSharedLimits(t *testing.T) {
+	o := quiet()
+	specOf := func(i int, limits string) *Spec {
+		ad, err := classad.ParseOld(job(fmt.Sprintf("RequestCpus = %d\nConcurrencyLimits = %q\n", i+1, limits)))
+		require.NoError(t, err)
+		spec, _ := o.specOf(ad, "schedd")
+		require.NoError(t, spec.Wrong)
+		return spec
+	}
+	require.Same(t, &specOf(1, "sw,lic.b").Limited[0], &specOf(2, "sw,lic.b").Limited[0])
+	require.NotSame(t, &specOf(3, "sw,lic.c").Limited[0], &specOf(4, "sw,lic.b").Limited[0])
+	for i := range 12_000 {
+		specOf(i, fmt.Sprintf("l%d", i))
+	}
+	require.LessOrEqual(t, len(o.limits), 10_000)
+	before := len(o.limits)
+	specOf(5, numbered(50, "long%d,"))
+	require.Len(t, o.limits, before)
+}

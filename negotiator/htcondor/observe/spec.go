@@ -134,7 +134,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	misnamed := s.readNames(ad)
 	s.Limits, _ = ad.Text("ConcurrencyLimits")
 	var tooMany error
-	s.Limited, tooMany = accountant.ParseLimits(s.Limits)
+	s.Limited, tooMany = o.limitsOf(s.Limits)
 	universe, _ := ad.Int("JobUniverse")
 	if s.Parallel = universe == parallelUniverse; s.Parallel {
 		nodes, _ := ad.Int("MaxHosts")
@@ -168,6 +168,23 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.Wrong = errors.New(backfill.AsReason(strings.ReplaceAll(s.Wrong.Error(), "\n", "; ")))
 	}
 	return s, grew
+}
+
+// limitsOf reads concurrency limits. Jobs with the same ones mostly share them, by which they are looked
+// up once in each cycle.
+func (o *Observer) limitsOf(text string) ([]accountant.Limit, error) {
+	const most, longest = 10_000, 256
+	if known, ok := o.limits[text]; ok {
+		return known, nil
+	}
+	limits, err := accountant.ParseLimits(text)
+	if err == nil && text != "" && len(text) <= longest {
+		if len(o.limits) >= most {
+			clear(o.limits)
+		}
+		o.limits[text] = limits
+	}
+	return limits, err
 }
 
 // request writes what each chunk takes into the job's ad. More than the negotiator can plan with is
