@@ -106,6 +106,11 @@ func (o *Observer) Forget(slots []string) {
 type look struct {
 	Snapshot
 	grew bool // ads refer to attributes that were not asked for
+	// slotClaims and scheddClaims are ads whose names others may have; conflicts are those that are left
+	// out, for people.
+	slotClaims   []slotClaim
+	scheddClaims []scheddClaim
+	conflicts    map[string]bool
 }
 
 func (l *look) problem(format string, arguments ...any) {
@@ -134,6 +139,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	for l.grew = true; l.grew && o.number < last; {
 		o.number++
 		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
+		l.conflicts = map[string]bool{}
 		o.askAll(ctx)
 		if err := o.askCollector(ctx, l); err != nil {
 			for _, s := range o.schedds { // until the next look their answers would grow old
@@ -141,9 +147,10 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 			}
 			return nil, err
 		}
-		o.findMoved()
+		o.findMoved(l)
 		o.askAll(ctx) // those that are new
 		o.hear(ctx, l)
+		o.giveWay(l)
 		if l.grew {
 			o.restrip()
 		}
@@ -151,6 +158,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}
+	l.tellConflicts()
 	o.clock = max(o.clock, backfill.Time(o.now().Unix()))
 	l.Ended = o.now()
 	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil
