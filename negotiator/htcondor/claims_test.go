@@ -13,7 +13,7 @@ func claimOfEnded(t *testing.T) (w *world, n *node, ad func(heard int64) string)
 	n = &node{name: "n1", cpus: 4, memory: 4096}
 	w = newWorld(t, "easy", n)
 	ad = func(heard int64) string {
-		return fmt.Sprintf("Name = \"slot1_7@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n"+
+		return fmt.Sprintf("Name = \"slot1_7@n1\"\nMyAddress = \"<n1>\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n"+
 			"Cpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\nGlobalJobId = \"schedd@test#1.0#1\"\n"+
 			"LastHeardFrom = %d", heard)
 	}
@@ -58,8 +58,8 @@ func TestClaimThatOutlivesItsJob(t *testing.T) {
 func TestStrangersClaim(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	n := w.nodes[0]
-	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n" +
-		"Cpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nMyAddress = \"<n1>\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
+		"DynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
 		"RemoteUser = \"eve@test\""}
 	w.pass(20)
 	require.EqualValues(t, 3, w.n.State().Use()[0], "it takes room, of which we know nothing else")

@@ -150,8 +150,8 @@ func TestDeadSlotWithJobs(t *testing.T) {
 func TestForgottenStrangers(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
 	n := w.nodes[0]
-	n.strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\n" +
-		"Cpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
+	n.strangers = []string{"Name = \"slot1_9@n1\"\nMyAddress = \"<n1>\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
+		"DynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\nGlobalJobId = \"other@test#7.0#1\"\n" +
 		"RemoteUser = \"eve@test\""}
 	w.pass(20)
 	require.EqualValues(t, 3, w.n.State().Use()[0])
@@ -180,9 +180,9 @@ func TestClaimOfMovedJob(t *testing.T) {
 	w.vacate(j)
 	j.at, j.began = map[*node]int{other: 1}, w.now
 	other.parts[j] = 1
-	w.node("slot1@" + old).strangers = []string{fmt.Sprintf("Name = \"slot1_1@%s\"\nState = \"Preempting\"\n"+
+	w.node("slot1@" + old).strangers = []string{fmt.Sprintf("Name = \"slot1_1@%s\"\nMyAddress = \"<%s>\"\nState = \"Preempting\"\n"+
 		"DynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"1.0\"\n"+
-		"GlobalJobId = \"schedd@test#1.0#1\"", old)}
+		"GlobalJobId = \"schedd@test#1.0#1\"", old, old)}
 	w.pass(24)
 	require.EqualValues(t, 2, w.n.State().Use()[0])
 }

@@ -179,9 +179,9 @@ func (n *node) ads(w *world) (slots, private string) {
 	}
 	for _, l := range n.lingering {
 		k++
-		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nState = \"Claimed\"\n"+
+		ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"Claimed\"\n"+
 			"Activity = \"Idle\"\nDynamicSlot = true\nCpus = %d\nMemory = %d\nRequirements = true\n"+
-			"PublicClaimId = %q", k, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
+			"PublicClaimId = %q", k, n.name, n.name, n.name, l.cpus, l.memory, security.PublicClaim(l.id)))
 	}
 	for _, l := range n.loans {
 		ads = append(ads, l.ad(n))

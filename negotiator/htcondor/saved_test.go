@@ -168,7 +168,7 @@ func TestSuccessorMatches(t *testing.T) {
 // slots that foreign claims take up.
 func TestStrangersClaimsAtTheBeginning(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	w.nodes[0].strangers = []string{"Name = \"slot1_9@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
+	w.nodes[0].strangers = []string{"Name = \"slot1_9@n1\"\nMyAddress = \"<n1>\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
 		"DynamicSlot = true\nCpus = 3\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\n" +
 		"GlobalJobId = \"other@test#7.0#1\"\nRemoteUser = \"eve@test\""}
 	w.step()

@@ -59,7 +59,7 @@ func TestSlotsThatAStartdTellsOfLater(t *testing.T) {
 // the message that deletes it. A negotiator that starts then does not plan around that claim, since
 // the parent slot lists which dynamic slots exist.
 func TestDynamicSlotsThatTheirStartdDoesNotTellOf(t *testing.T) {
-	const claim = "Name = \"slot1_2@n1\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\n" +
+	const claim = "Name = \"slot1_2@n1\"\nMyAddress = \"<n1>\"\nState = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 3\n" +
 		"Memory = 128\nRequirements = true\n" +
 		"JobId = \"7.0\"\nGlobalJobId = \"schedd@test#7.0#1\"\nRemoteUser = \"alice@test\"\nLastHeardFrom = 1\n" +
 		"EnteredCurrentState = %d"

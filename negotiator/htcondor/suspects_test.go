@@ -89,7 +89,7 @@ func TestStaleClaimsAreNoDoubt(t *testing.T) {
 		if how == "restart" {
 			bad.started = 2
 		} else {
-			bad.strangers = []string{"Name = \"slot1_9@bad\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
+			bad.strangers = []string{"Name = \"slot1_9@bad\"\nMyAddress = \"<bad>\"\nState = \"Claimed\"\nActivity = \"Busy\"\n" +
 				"DynamicSlot = true\nCpus = 1\nMemory = 128\nRequirements = true\nJobId = \"7.0\"\n" +
 				"GlobalJobId = \"other@test#7.0#1\""}
 		}

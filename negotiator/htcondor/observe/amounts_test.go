@@ -54,7 +54,7 @@ func TestRoundingsAreBounded(t *testing.T) {
 	o := quiet()
 	for i := range 3 * fewRoundings {
 		o.number++
-		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("TotalSlotCpus = 1000\nConsumptionCpus = %d\n", i+1))), o.number)
+		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("TotalSlotCpus = 1000\nConsumptionCpus = %d\n", i+1))), lookOf(o.number))
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, len(o.rounding.ways), fewRoundings+1)
@@ -84,7 +84,7 @@ func TestTaken(t *testing.T) {
 			o := quiet()
 			for _, policy := range c.policies {
 				o.number++
-				_, err := o.readSlot(cedar.Lines(partitionable(policy)), o.number)
+				_, err := o.readSlot(cedar.Lines(partitionable(policy)), lookOf(o.number))
 				require.NoError(t, err)
 			}
 			job := classad.New()

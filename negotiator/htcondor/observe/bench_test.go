@@ -46,7 +46,7 @@ func BenchmarkSteadyLook(b *testing.B) {
 		o.number++
 		l := &look{Snapshot: Snapshot{Number: o.number, Began: o.now()}}
 		for _, lines := range slots {
-			if _, err := o.readSlot(lines, o.number); err != nil {
+			if _, err := o.readSlot(lines, lookOf(o.number)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -25,7 +25,7 @@ func TestExpensiveAttributes(t *testing.T) {
 		t.Run(attribute, func(t *testing.T) {
 			o := quiet()
 			policy := cedar.Lines(partitionable("ConsumptionCpus = ifThenElse(isUndefined(TARGET.Extra), 1, TARGET.Extra)\n"))
-			_, err := o.readSlot(policy, 1)
+			_, err := o.readSlot(policy, lookOf(1))
 			require.NoError(t, err)
 			ad, err := classad.Parse(`[ User = "ann@test"; RequestCpus = 1; RequestMemory = 10; Requirements = true ]`)
 			require.NoError(t, err)

@@ -61,6 +61,11 @@ func quiet() *Observer {
 	})
 }
 
+// lookOf is the look of this number.
+func lookOf(number int) *look {
+	return &look{Snapshot: Snapshot{Number: number}, conflicts: map[string]bool{}}
+}
+
 // publish shows slots and schedds to the collector.
 func (p *site) publish() {
 	p.collector.Set("Machine", p.slots...)

@@ -110,6 +110,11 @@ type look struct {
 	Snapshot
 	grew    bool                // ads refer to attributes that were not asked for
 	omitted map[string]omission // ads that are left out, by kind
+	// slotClaims and scheddClaims are ads whose names others may have; conflicts are those that are left
+	// out, for people.
+	slotClaims   []slotClaim
+	scheddClaims []scheddClaim
+	conflicts    map[string]bool
 }
 
 func (l *look) problem(format string, arguments ...any) {
@@ -138,7 +143,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	for l.grew = true; l.grew && o.number < last; {
 		o.number++
 		l.Number, l.grew, l.Problems, l.Negotiators, l.Submitters = o.number, false, nil, nil, 0
-		l.omitted = nil
+		l.omitted, l.conflicts = nil, map[string]bool{}
 		o.askAll(ctx)
 		if err := o.askCollector(ctx, l); err != nil {
 			for _, s := range o.schedds { // until the next look their answers would grow old
@@ -146,9 +151,10 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 			}
 			return nil, err
 		}
-		o.findMoved()
+		o.findMoved(l)
 		o.askAll(ctx) // those that are new
 		o.hear(ctx, l)
+		o.giveWay(l)
 		if l.grew {
 			o.restrip()
 		}
@@ -157,6 +163,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}
+	l.tellConflicts()
 	o.clock = max(o.clock, backfill.Time(o.now().Unix()))
 	l.Ended = o.now()
 	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil

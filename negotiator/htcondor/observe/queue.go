@@ -228,7 +228,10 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 	case r.err == nil && s.Failed != nil:
 		o.log.Info("a schedd tells its queue again", "schedd", s.Name)
 	}
-	s.Failed = r.err
+	if s.Failed == nil {
+		s.failing = o.now()
+	}
+	s.Failed, s.answered = r.err, s.answered || r.err == nil
 	busy := r.took
 	if errors.Is(r.err, os.ErrDeadlineExceeded) {
 		busy -= o.s.Security.Silence()

@@ -20,7 +20,7 @@ func TestASlotThatConsumesTooMuch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := quiet()
-			_, err := o.readSlot(cedar.Lines(partitionable("ConsumptionCpus = "+policy+"\n")), 1)
+			_, err := o.readSlot(cedar.Lines(partitionable("ConsumptionCpus = "+policy+"\n")), lookOf(1))
 			require.NoError(t, err)
 			ad, err := classad.ParseOld(job("RequestCpus = 2\n"))
 			require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestAPolicyCountsForItsLargestSlot(t *testing.T) {
 	for i, cpus := range []int{1, 8, 2} {
 		_, err := o.readSlot(cedar.Lines(fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@n%d\"\nState = \"Unclaimed\"\n"+
 			"PartitionableSlot = true\nCpus = %d\nMemory = 4096\nTotalSlotCpus = %d\nTotalSlotMemory = 4096\nRequirements = true\n"+
-			"ConsumptionCpus = TARGET.RequestCpus + 1\n", i, cpus, cpus)), 1)
+			"ConsumptionCpus = TARGET.RequestCpus + 1\n", i, cpus, cpus)), lookOf(1))
 		require.NoError(t, err)
 	}
 	ad, err := classad.ParseOld(job("RequestCpus = 6\n"))

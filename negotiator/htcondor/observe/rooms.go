@@ -15,7 +15,7 @@ import (
 // ofSchedds are the attributes that schedds' ads are always asked for. The last two are those to which
 // CURB_MATCHMAKING refers by default.
 var ofSchedds = []string{
-	"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion",
+	"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "LastHeardFrom", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion",
 	"CurbMatchmaking", "TransferQueueMaxUploading", "RecentDaemonCoreDutyCycle", "TransferQueueNumWaitingToUpload",
 }
 

@@ -1,13 +1,11 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -19,10 +17,18 @@ import (
 type schedd struct {
 	Schedd
 	at    string    // the address as it came
+	since int       // the first look that saw it there
 	look  int       // the last look that saw its ad or one of its submitters
 	own   int       // the last look that saw its own ad; 0: none did
 	seen  time.Time // when look was
+	told  int64     // when the collector got the last of these ads, in Unix time
 	heard int64     // when the collector got the capability, in Unix time
+
+	answered  bool         // it has told its queue at this address
+	failing   time.Time    // since when it does not, if the last reading failed
+	elsewhere *scheddClaim // where an ad says that it is, if none says so of its address
+	former    string       // the address before, and
+	moved     time.Time    // when it changed
 
 	read     int               // the last look that read its queue
 	asked    string            // the jobs that it is asked for
@@ -54,15 +60,10 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		{Name: "Submitter", Projection: o.ofSubmitters()},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
-	return o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+	err := o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		kind, _ := lines.Find("MyType")
 		if string(kind) == `"Machine"` {
-			grew, err := o.readSlot(lines, l.Number)
-			if err != nil {
-				o.log.Warn("a slot ad is left out", "error", err)
-				l.leaveOut("slots", err)
-			}
-			l.grew = l.grew || grew
+			o.takeSlot(lines, l)
 			return nil
 		}
 		ad, err := classad.ParseOld(string(lines))
@@ -74,19 +75,26 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		}
 		switch string(kind) {
 		case `"Scheduler"`:
-			if s := o.readSchedd(ad, "Name", true, l); s != nil {
-				counted, _ := ad.Int("MyCurrentTime")
-				s.Counted = backfill.Time(counted)
-				s.readRoom(ad)
-				l.grew = o.readCurb(s, ad) || l.grew
+			c := readClaim(ad, "Name")
+			if err = accountant.CheckWords(c.name); err != nil {
+				l.leaveOut("schedds", err)
+			} else if len(l.scheddClaims) < mostClaims {
+				l.scheddClaims = append(l.scheddClaims, c)
 			}
 		case `"Submitter"`:
+			o.settleSchedds(l) // they have all come
 			o.readSubmitter(ad, l)
 		case `"Negotiator"`:
 			l.Negotiators = append(l.Negotiators, ReadOther(ad))
 		}
 		return nil
 	})
+	if err == nil {
+		o.settleSchedds(l)
+		o.settleSlots(l)
+		o.dropStrangeParts(l)
+	}
+	return err
 }
 
 // admit sets the constraint of which the ad of a submitter must be true for its jobs to be planned. One
@@ -128,67 +136,10 @@ func ReadOther(ad *classad.ClassAd) Other {
 	return o
 }
 
-// readSchedd takes in a schedd's address from its own ad or a submitter's, and returns the schedd;
-// nil if the ad cannot be used.
-func (o *Observer) readSchedd(ad *classad.ClassAd, nameAttribute string, own bool, l *look) *schedd {
-	name, _ := ad.Text(nameAttribute)
-	at := addressIn(ad)
-	if err := accountant.CheckWords(name); err != nil {
-		l.leaveOut("schedds", err)
-		return nil
-	}
-	s := o.schedds[name]
-	switch {
-	case s == nil:
-	case own && s.own == l.Number && s.at != at:
-		l.problem("two schedds are called %s, at %s and %s: give each a SCHEDD_NAME of its own", name, s.at, at)
-		if at > s.at {
-			return nil // one of them, and always the same
-		}
-	case s.at == at || !own && s.own != 0: // a submitter's ad may be older than the daemon
-		if s.look, s.seen = l.Number, l.Began; own {
-			s.own = l.Number
-		}
-		return s
-	}
-	address, err := cedar.ParseAddress(at)
-	if err != nil {
-		o.log.Warn("a schedd is left out", "schedd", name, "error", err)
-		return nil
-	}
-	if s == nil {
-		s = &schedd{Schedd: Schedd{Name: name, Submitters: map[string]Submitter{}}, groups: map[string]*Group{}}
-		o.schedds[name] = s
-	}
-	s.asleep = time.Time{} // it has another address now
-	if s.Address, s.at, s.look, s.seen = address, at, l.Number, l.Began; own {
-		s.own = l.Number
-	}
-	return s
-}
-
-// addressIn is the address of the schedd that an ad is of, or of a submitter's schedd.
-func addressIn(ad *classad.ClassAd) string {
-	at, ok := ad.Text("ScheddIpAddr")
-	if !ok {
-		at, _ = ad.Text("MyAddress")
-	}
-	return at
-}
-
-// isAt tells whether an ad's address is that of the schedd, however it is written.
-func (s *schedd) isAt(at string) bool {
-	if at == s.at {
-		return true
-	}
-	a, err := cedar.ParseAddress(at)
-	return err == nil && a.Host == s.Address.Host && a.Port == s.Address.Port && a.Sock == s.Address.Sock
-}
-
 // readSubmitter takes in a submitter, and the capability, a secret that lets a negotiator negotiate
 // for its jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
-	s := o.readSchedd(ad, "ScheddName", false, l)
+	s := o.scheddOf(readClaim(ad, "ScheddName"), l)
 	name, _ := ad.Text("Name")
 	if s == nil {
 		return
@@ -203,34 +154,12 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	excluded := o.submitters != nil && !o.submitters.Eval(scope).IsTrue()
 	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
 	heard, _ := ad.Int("LastHeardFrom")
-	// An older capability ends with the schedd that gave it; one from elsewhere is of no use with it.
-	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard && s.isAt(addressIn(ad)) {
+	heard = min(heard, l.Began.Unix())
+	// An older capability ends with the schedd that gave it.
+	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard {
 		s.Capability, s.heard = capability, heard
 	}
 	l.Submitters++
-}
-
-// findMoved marks the schedds that have been renamed: another schedd has their address, and their
-// jobs. Of several schedds at an address, the one that was seen last counts; if several were, one
-// with an ad of its own, and of these the one whose ad is the newest.
-func (o *Observer) findMoved() {
-	at := map[string]*schedd{}
-	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
-		s := o.schedds[name]
-		before := at[s.at]
-		if before == nil || cmp.Or(cmp.Compare(s.look, before.look), cmp.Compare(min(s.own, 1), min(before.own, 1)),
-			cmp.Compare(s.Counted, before.Counted)) > 0 {
-			at[s.at] = s
-		}
-	}
-	for _, s := range o.schedds {
-		moved := at[s.at] != s
-		if moved && !s.Moved {
-			s.stopReading()
-			o.log.Info("a schedd has another name now", "schedd", s.Name, "now", at[s.at].Name)
-		}
-		s.Moved = moved
-	}
 }
 
 // scheddGrace is how long a schedd may neither be advertised nor answer before its jobs count as

@@ -6,37 +6,38 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // TestFindMoved says which of several schedds at one address is the one that answers there.
 func TestFindMoved(t *testing.T) {
-	entry := func(at string, look, own int, counted backfill.Time) *schedd {
-		return &schedd{Schedd: Schedd{Counted: counted}, at: at, look: look, own: own}
+	entry := func(at string, look, own, since int, told int64) *schedd {
+		return &schedd{at: at, look: look, own: own, since: since, told: told}
 	}
 	for name, c := range map[string]struct {
 		schedds map[string]*schedd
 		moved   []string
 	}{
-		"each has its own": {schedds: map[string]*schedd{"a": entry("1", 2, 2, 0), "b": entry("2", 2, 2, 0)}},
+		"each has its own": {schedds: map[string]*schedd{"a": entry("1", 2, 2, 1, 0), "b": entry("2", 2, 2, 1, 0)}},
 		"the one that was seen last": {
-			schedds: map[string]*schedd{"a": entry("1", 1, 1, 9), "b": entry("1", 2, 0, 0)}, moved: []string{"a"},
+			schedds: map[string]*schedd{"a": entry("1", 1, 1, 1, 0), "b": entry("1", 2, 0, 2, 0)}, moved: []string{"a"},
 		},
-		"the one with an own ad": {
-			schedds: map[string]*schedd{"a": entry("1", 2, 0, 9), "b": entry("1", 2, 1, 0)}, moved: []string{"a"},
+		"the one that was there first": {
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 2, 900), "b": entry("1", 2, 2, 1, 600)}, moved: []string{"a"},
 		},
-		"an old own ad counts as new": {
-			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 1, 6)}, moved: []string{"a"},
+		"also if it is known by its submitters": {
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 2, 0), "b": entry("1", 2, 0, 1, 0)}, moved: []string{"a"},
 		},
-		"the one that counted last": {
-			schedds: map[string]*schedd{"a": entry("1", 2, 2, 6), "b": entry("1", 2, 2, 5)}, moved: []string{"b"},
+		"unless its ads are outdated": {
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 2, 1201), "b": entry("1", 2, 2, 1, 600)}, moved: []string{"b"},
+		},
+		"of new ones the one with an own ad": {
+			schedds: map[string]*schedd{"a": entry("1", 2, 0, 2, 9), "b": entry("1", 2, 2, 2, 0)}, moved: []string{"a"},
 		},
 		"the first by name": {
-			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 2, 5)}, moved: []string{"b"},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 1, 0), "b": entry("1", 2, 2, 1, 9)}, moved: []string{"b"},
 		},
 		"one of three": {
-			schedds: map[string]*schedd{"a": entry("1", 2, 2, 5), "b": entry("1", 2, 2, 7), "c": entry("1", 2, 2, 6)},
+			schedds: map[string]*schedd{"a": entry("1", 2, 2, 3, 0), "b": entry("1", 2, 2, 1, 0), "c": entry("1", 2, 2, 2, 0)},
 			moved:   []string{"a", "c"},
 		},
 	} {
@@ -51,7 +52,7 @@ func TestFindMoved(t *testing.T) {
 				s.reading, s.stop = make(chan reading), func() { stopped++ }
 			}
 			for range 2 { // the second time nothing is new
-				o.findMoved()
+				o.findMoved(lookOf(2))
 				var moved []string
 				for _, name := range []string{"a", "b", "c"} {
 					if s := o.schedds[name]; s != nil && s.Moved {

@@ -25,11 +25,14 @@ const Unlimited = 1 << 20
 
 // slotText is what a slot was read from.
 type slotText struct {
-	lines  cedar.Lines // the ad as it came
-	ad     string      // the text of the slot's Ad
-	look   int         // the last look that saw the slot
-	copied int         // the look that made the present copy of the slot, and alone may change it
-	refers []string    // the attributes that the ad refers to and does not have
+	lines cedar.Lines // the ad as it came
+	ad    string      // the text of the slot's Ad
+	look  int         // the last look that saw the slot
+	first int         // the first one
+	// address is that of the slot's startd, whose the name is.
+	address string
+	copied  int      // the look that made the present copy of the slot, and alone may change it
+	refers  []string // the attributes that the ad refers to and does not have
 }
 
 // edit returns a slot for the present look at the pool to change: a copy, since snapshots of
@@ -44,17 +47,17 @@ func (o *Observer) edit(name string) *Slot {
 	return s
 }
 
-// readSlot reads a slot's ad in the look of this number. It reports whether the ad refers to
-// attributes that the query did not ask for. It errs if the ad has no name, cannot be parsed, or
-// makes no slot to plan with.
-func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error) {
+// readSlot reads a slot's ad in a look. It reports whether the ad refers to attributes that the query
+// did not ask for. It errs if the ad has no name, cannot be parsed, or makes no slot to plan with. An ad
+// whose name another daemon's slot has is put aside until all have come.
+func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	quoted, ok := lines.Find("Name")
 	if !ok || len(quoted) < 3 {
 		return false, errors.New("a slot ad has no name")
 	}
 	t := o.read[string(quoted[1:len(quoted)-1])]
 	if t != nil && bytes.Equal(t.lines, lines) {
-		t.look = number
+		t.look = l.Number
 		if s := o.slots[string(quoted[1:len(quoted)-1])]; !s.Missing.IsZero() {
 			s = o.edit(s.Name)
 			s.Missing, s.Advertised = time.Time{}, true
@@ -75,11 +78,17 @@ func (o *Observer) readSlot(lines cedar.Lines, number int) (grew bool, err error
 	if text, _ := ad.Text("Name"); text != name { // it would have two names, one perhaps another's
 		return false, fmt.Errorf("slot %s: its Name is %s: must be a plain text", name, backfill.Printable(text, 60))
 	}
+	address := addressOf(lines)
+	if t != nil && !sameDaemon(t.address, address) || t == nil && o.isStrange(name, ad, address) {
+		heard, _ := ad.Int("LastHeardFrom")
+		l.claimSlot(slotClaim{lines, name, address, heard})
+		return false, nil
+	}
 	if t == nil {
-		t = &slotText{}
+		t = &slotText{first: l.Number}
 		o.read[name], o.slots[name] = t, &Slot{Name: name}
 	}
-	t.lines, t.look = append(t.lines[:0], lines...), number
+	t.lines, t.look, t.address = append(t.lines[:0], lines...), l.Number, address
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed = time.Time{}, true, o.looked
 	return o.fill(s, ad)
@@ -359,18 +368,6 @@ func (s *Slot) Refuses() bool {
 	return given && strings.EqualFold(e.String(), "false")
 }
 
-// noteStart notes when the startd of a slot started, and whether that is news.
-func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
-	started, ok := ad.Int("DaemonStartTime")
-	if !ok || started == s.started {
-		return
-	}
-	if s.started != 0 {
-		s.Restarted = o.looked
-	}
-	s.started = started
-}
-
 // fillKind notes what kind of slot an ad is of, and which slot it was cut from.
 func (o *Observer) fillKind(s *Slot, ad *classad.ClassAd, partitionable bool) {
 	s.Data, _ = ad.Bool("IsDataSlot")
@@ -392,45 +389,4 @@ func Parent(name string) string {
 		local = local[:at]
 	}
 	return local + "@" + host
-}
-
-// noteMissing marks as missing the slots whose ads this look did not get. A collector keeps the
-// last ad of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So
-// noteMissing also marks a slot if other slots of its startd show that the startd has restarted
-// since, or if its partitionable slot has deleted it.
-func (o *Observer) noteMissing(l *look) {
-	newest := map[string]int64{}
-	for name, s := range o.slots {
-		if o.read[name].look == l.Number {
-			newest[s.Startd()] = max(newest[s.Startd()], s.started)
-		}
-	}
-	for name, s := range o.slots {
-		outlived := s.started != 0 && s.started < newest[s.Startd()]
-		if outlived == s.Outlived.IsZero() {
-			if s = o.edit(name); outlived {
-				s.Outlived = l.Began
-			} else {
-				s.Outlived = time.Time{}
-			}
-		}
-		unseen := o.read[name].look != l.Number
-		if s.Missing.IsZero() && (unseen || outlived || o.deleted(s)) {
-			s = o.edit(name)
-			s.Missing = l.Began
-		}
-		if s.Advertised && unseen {
-			o.edit(name).Advertised = false
-		}
-	}
-}
-
-// deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
-// its last ad reached the collector after the news that it is gone. The parent's ad lists the
-// dynamic slots that there were when that ad was made. So a slot is deleted if it is not listed
-// although it was claimed before; the startd's clock gives both times.
-func (o *Observer) deleted(s *Slot) bool {
-	host := o.slots[s.Host]
-	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
-		0 < s.ClaimedSince && s.ClaimedSince < host.made
 }

@@ -27,7 +27,7 @@ func TestSlotsThatCanBeClaimed(t *testing.T) {
 		o := quiet()
 		from, activity, _ := strings.Cut(state, "/")
 		ad := strings.Replace(partitionable(""), "\"Unclaimed\"", "\""+from+"\"\nActivity = \""+activity+"\"", 1)
-		_, err := o.readSlot(cedar.Lines(ad), 1)
+		_, err := o.readSlot(cedar.Lines(ad), lookOf(1))
 		require.NoError(t, err)
 		slot := o.slots["slot1@n"]
 		takes, _ := slot.Ad.Ad.Bool("Requirements")
@@ -45,7 +45,7 @@ func TestASlotThatSleeps(t *testing.T) {
 		o := quiet()
 		o.slotAttributes.refer(referred, always)
 		see := func(ad string, look int) *Slot {
-			_, err := o.readSlot(cedar.Lines(ad), look)
+			_, err := o.readSlot(cedar.Lines(ad), lookOf(look))
 			require.NoError(t, err)
 			return o.slots["slot1@n"]
 		}
@@ -73,7 +73,7 @@ func TestASlotThatOverlaps(t *testing.T) {
 	t.Parallel()
 	for state, open := range map[string]bool{"Unclaimed": true, "Owner": false, "Drained": false} {
 		o := quiet()
-		_, err := o.readSlot(cedar.Lines(strings.Replace(partitionable("BackfillSlot = true\n"), "Unclaimed", state, 1)), 1)
+		_, err := o.readSlot(cedar.Lines(strings.Replace(partitionable("BackfillSlot = true\n"), "Unclaimed", state, 1)), lookOf(1))
 		require.NoError(t, err)
 		s := o.slots["slot1@n"]
 		require.True(t, s.Overlaps)
@@ -89,7 +89,7 @@ func TestASlotThatOverlaps(t *testing.T) {
 			closed, _ := s.Ad.Ad.Text(negotiator.WhyClosed)
 			require.Equal(t, Overlaps, closed)
 		}
-		_, err = o.readSlot(cedar.Lines(partitionable("BackfillSlot = true\nOffline = true\n")), 2)
+		_, err = o.readSlot(cedar.Lines(partitionable("BackfillSlot = true\nOffline = true\n")), lookOf(2))
 		require.NoError(t, err)
 		require.Nil(t, o.slots["slot1@n"].Overlapping)
 	}
@@ -125,7 +125,7 @@ func TestASlotThatVacates(t *testing.T) {
 		o := quiet()
 		o.s.ShutdownThreshold = time.Minute
 		requirements := func(ad string, look int) (*negotiator.Slot, string) {
-			_, err := o.readSlot(cedar.Lines(ad), look)
+			_, err := o.readSlot(cedar.Lines(ad), lookOf(look))
 			require.NoError(t, err, name)
 			slot := o.slots["slot1@n"].Ad
 			e, _ := slot.Ad.Lookup("Requirements")
@@ -151,7 +151,7 @@ func TestRequirementsForNegotiators(t *testing.T) {
 		"NegotiatorRequirements = Closed =!= true\nClosed = true": false,
 	} {
 		o := quiet()
-		_, err := o.readSlot(cedar.Lines(partitionable(more)), 1)
+		_, err := o.readSlot(cedar.Lines(partitionable(more)), lookOf(1))
 		require.NoError(t, err)
 		job, err := classad.ParseOld(job("Owner = \"bob\"\n"))
 		require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestDataSlots(t *testing.T) {
 		strings.Replace(part("IsDataSlot = true\n"), "slot1_1@n", "data1_1@n", 1),
 		strings.NewReplacer("slot1_1@n", "data1_3@n", "DynamicSlot = true\n", "").Replace(part("IsDataSlot = true\n")),
 	} {
-		_, err := o.readSlot(cedar.Lines(ad), 1)
+		_, err := o.readSlot(cedar.Lines(ad), lookOf(1))
 		require.NoError(t, err)
 	}
 	require.True(t, o.slots["slot1@n"].Parts["data1_1@n"])
@@ -220,7 +220,7 @@ func TestCleaning(t *testing.T) {
 	t.Parallel()
 	for activity, cleaning := range map[string]bool{"Busy": false, "Cleaning": true, "Idle": false} {
 		o := quiet()
-		_, err := o.readSlot(cedar.Lines(part("Activity = \""+activity+"\"\n")), 1)
+		_, err := o.readSlot(cedar.Lines(part("Activity = \""+activity+"\"\n")), lookOf(1))
 		require.NoError(t, err)
 		require.True(t, o.slots["slot1_1@n"].Claimed)
 		require.Equal(t, cleaning, o.slots["slot1_1@n"].Cleaning, activity)
@@ -233,7 +233,7 @@ func TestASlotThatIsTooLarge(t *testing.T) {
 		"many constants": "Extra = {" + strings.Repeat("1,", 20_000) + "1}\n", "cut": client.LeftOut + " = 9000000\n",
 	} {
 		o := quiet()
-		_, err := o.readSlot(cedar.Lines(partitionable(more)), 1)
+		_, err := o.readSlot(cedar.Lines(partitionable(more)), &look{Snapshot: Snapshot{Number: 1}})
 		require.ErrorContains(t, err, "slot slot1@n: its ad", name)
 		require.Empty(t, o.slots)
 	}

@@ -1,0 +1,240 @@
+package observe
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+const (
+	// silentFor is how long a schedd must fail to tell its queue before another of its name takes its
+	// place, while both are advertised.
+	silentFor = 2 * time.Minute
+	// alive is how long after that the first one must still be advertised to take it back: a collector
+	// does not keep the ad of a dead daemon for so long.
+	alive = 20 * time.Minute
+)
+
+// scheddClaim is what an ad says of where a schedd is.
+type scheddClaim struct {
+	name, at string
+	heard    int64
+	ad       *classad.ClassAd
+	own      bool // it is the schedd's ad, not a submitter's
+}
+
+// readClaim reads what the ad of a schedd or a submitter says, which names the schedd in the given
+// attribute.
+func readClaim(ad *classad.ClassAd, name string) scheddClaim {
+	c := scheddClaim{ad: ad, own: name == "Name"}
+	c.name, _ = ad.Text(name)
+	var given bool
+	if c.at, given = ad.Text("ScheddIpAddr"); !given {
+		c.at, _ = ad.Text("MyAddress")
+	}
+	c.heard, _ = ad.Int("LastHeardFrom")
+	return c
+}
+
+// settleSchedds takes in the schedds' own ads. Of several that bear one name, one is taken in.
+func (o *Observer) settleSchedds(l *look) {
+	claims := l.scheddClaims
+	l.scheddClaims = nil
+	named := map[string]map[string]bool{} // the names at each address
+	for _, c := range claims {
+		at := endpoint(c.at)
+		if named[at] == nil {
+			named[at] = map[string]bool{}
+		}
+		named[at][c.name] = true
+	}
+	// Who has an address to himself comes first.
+	slices.SortStableFunc(claims, func(a, b scheddClaim) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(named[endpoint(a.at)]), len(named[endpoint(b.at)])),
+			strings.Compare(a.at, b.at))
+	})
+	for len(claims) > 0 {
+		n := 1
+		for n < len(claims) && claims[n].name == claims[0].name {
+			n++
+		}
+		s := o.schedds[claims[0].name]
+		taken := s != nil && len(named[endpoint(s.at)]) > 0
+		o.settleSchedd(l, s, claims[:n], taken)
+		claims = claims[n:]
+	}
+}
+
+// settleSchedd takes in the ad of one schedd, of several ads that bear its name. If the schedd is known,
+// taken says that some schedd is advertised at its address.
+func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim, taken bool) {
+	for s == nil && len(claims) > 0 {
+		if s = o.addSchedd(l, claims[0]); s == nil {
+			claims = claims[1:]
+		}
+	}
+	if s == nil {
+		return
+	}
+	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) }
+	mine := slices.IndexFunc(claims, isMine)
+	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !isMine(c) })
+	switch {
+	case mine < 0 && !taken:
+		s.elsewhere = &claims[other]
+		return
+	case mine < 0, other >= 0 && s.yields(claims[mine], claims[other], l.Began):
+		if !o.moveSchedd(l, s, claims[other].at) {
+			return
+		}
+		mine = other
+	}
+	for _, c := range claims {
+		if !isMine(c) {
+			l.conflict("two schedds are called %s, at %s and %s: the first of them keeps the name; give each a "+
+				"SCHEDD_NAME of its own", s.Name, s.at, c.at)
+		}
+	}
+	c := claims[mine]
+	if s.at != c.at {
+		if address, err := cedar.ParseAddress(c.at); err == nil {
+			s.at, s.Address = c.at, address
+		}
+	}
+	s.elsewhere, s.own = nil, l.Number
+	s.see(c, l)
+	counted, _ := c.ad.Int("MyCurrentTime")
+	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
+	s.readRoom(c.ad)
+	l.grew = o.readCurb(s, c.ad) || l.grew
+}
+
+// yields tells whether the schedd gives its name up to another that has it, while both are advertised.
+func (s *schedd) yields(mine, other scheddClaim, now time.Time) bool {
+	silent := s.Failed != nil && (!s.answered || now.Sub(s.failing) >= silentFor)
+	back := s.former != "" && sameDaemon(s.former, other.at) && now.Sub(s.moved) >= alive
+	return silent || back || other.heard-mine.heard > outdated
+}
+
+// see notes that a look saw an ad of the schedd, or of one of its submitters.
+func (s *schedd) see(c scheddClaim, l *look) {
+	s.look, s.seen, s.told = l.Number, l.Began, max(s.told, min(c.heard, l.Began.Unix()))
+}
+
+// addSchedd takes in a schedd that was not known; nil if its address cannot be read.
+func (o *Observer) addSchedd(l *look, c scheddClaim) *schedd {
+	address, err := cedar.ParseAddress(c.at)
+	if err != nil {
+		o.log.Warn("a schedd is left out", "schedd", backfill.Printable(c.name, longestTold), "error", err)
+		return nil
+	}
+	s := &schedd{Schedd: Schedd{Name: c.name, Submitters: map[string]Submitter{}}, groups: map[string]*Group{}}
+	s.Address, s.at, s.since = address, c.at, l.Number
+	s.see(c, l)
+	o.schedds[c.name] = s
+	return s
+}
+
+// moveSchedd has a schedd asked at another address. It reports whether that can be read.
+func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
+	address, err := cedar.ParseAddress(to)
+	if err != nil {
+		o.log.Warn("a schedd is left out", "schedd", s.Name, "error", err)
+		return false
+	}
+	o.log.Info("a schedd is at another address now", "schedd", s.Name, "was", s.at, "now", to)
+	s.stopReading()
+	s.former, s.moved = s.at, l.Began
+	s.Address, s.at, s.since = address, to, l.Number
+	s.asleep, s.Failed, s.answered, s.elsewhere = time.Time{}, nil, false, nil
+	s.Capability, s.heard, s.told = "", 0, 0
+	return true
+}
+
+// scheddOf returns the schedd of a submitter; nil if there is none at the address in the submitter's ad.
+// That ad may be older than the daemon, or another's. A schedd of another pool that sends jobs here is
+// known by its submitters alone.
+func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
+	if err := accountant.CheckWords(c.name); err != nil {
+		l.leaveOut("schedds", err)
+		return nil
+	}
+	s := o.schedds[c.name]
+	switch {
+	case s == nil:
+		return o.addSchedd(l, c)
+	case !sameDaemon(c.at, s.at):
+		if s.own != l.Number && s.elsewhere == nil {
+			s.elsewhere = &c
+		}
+		return nil
+	}
+	s.see(c, l)
+	return s
+}
+
+// giveWay has the schedds asked elsewhere that do not answer where they were, if an ad says where they
+// are: they have restarted.
+func (o *Observer) giveWay(l *look) {
+	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
+		s := o.schedds[name]
+		c := s.elsewhere
+		if s.elsewhere = nil; c == nil || sameDaemon(c.at, s.at) {
+			continue
+		}
+		switch {
+		case s.Failed != nil:
+			l.grew = o.moveSchedd(l, s, c.at) || l.grew
+		case s.read == l.Number && (c.own || s.own == 0):
+			l.conflict("schedd %s answers at %s, and an ad says that it is at %s: the ad is left out", s.Name, s.at, c.at)
+		}
+	}
+}
+
+// before tells whether a schedd has the address that both have rather than another does: if it was seen
+// later, or else was there first. What they say of themselves does not count.
+func (s *schedd) before(other *schedd) bool {
+	switch apart := s.told - other.told; {
+	case s.look != other.look:
+		return s.look > other.look
+	case max(apart, -apart) > outdated:
+		return apart > 0
+	default:
+		return cmp.Or(cmp.Compare(s.since, other.since), cmp.Compare(min(other.own, 1), min(s.own, 1)),
+			strings.Compare(s.Name, other.Name)) < 0
+	}
+}
+
+// findMoved marks the schedds whose address another one has, and the jobs there. They have been renamed,
+// or are none.
+func (o *Observer) findMoved(l *look) {
+	at := map[string]*schedd{}
+	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
+		s := o.schedds[name]
+		if known := at[endpoint(s.at)]; known == nil || s.before(known) {
+			at[endpoint(s.at)] = s
+		}
+	}
+	for _, s := range o.schedds {
+		there := at[endpoint(s.at)]
+		moved := there != s
+		switch {
+		case moved && s.look == l.Number:
+			l.conflict("schedds %s and %s are advertised at one address, %s: the first of them has the jobs there",
+				there.Name, s.Name, s.at)
+		case moved && !s.Moved:
+			o.log.Info("a schedd has another name now", "schedd", s.Name, "now", there.Name)
+		}
+		if moved {
+			s.stopReading()
+		}
+		s.Moved = moved
+	}
+}

@@ -1,0 +1,165 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
+
+// An ad says whose it is, and whoever may advertise may say so in another's name. So a name belongs
+// to the daemon at the address where it was first: the incumbent. A newcomer gets it when the
+// incumbent does not answer or is not advertised any more.
+
+// outdated is how much older than a newcomer's an incumbent's ad may be, by the collector's clock, in
+// seconds. Daemons renew theirs every five minutes, and a collector keeps those of dead ones for a
+// quarter of an hour.
+const outdated = 10 * 60
+
+// endpoint returns the part of an address, as ads have it, that says where a daemon is. Its other
+// parameters may change while the daemon runs.
+func endpoint(address string) string {
+	a, err := cedar.ParseAddress(address)
+	if err != nil {
+		return address
+	}
+	return cedar.Address{Host: a.Host, Port: a.Port, Sock: a.Sock}.String()
+}
+
+// sameDaemon tells whether two addresses, as ads have them, are of one daemon.
+func sameDaemon(a, b string) bool { return a == b || endpoint(a) == endpoint(b) }
+
+// A conflict is told with texts of strangers, each up to longestTold letters long. Of all conflicts the
+// first mostTold are told, and how many others there are.
+const (
+	longestTold = 120
+	mostTold    = 5
+)
+
+// conflict notes that an ad is left out since another daemon has its name, or its address.
+func (l *look) conflict(format string, texts ...string) {
+	shown := make([]any, len(texts))
+	for i, text := range texts {
+		shown[i] = backfill.Printable(text, longestTold)
+	}
+	l.conflicts[fmt.Sprintf(format, shown...)] = true
+}
+
+// tellConflicts puts the conflicts among the problems.
+func (l *look) tellConflicts() {
+	all := make([]string, 0, len(l.conflicts))
+	for text := range l.conflicts {
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	l.Problems = append(l.Problems, all[:min(len(all), mostTold)]...)
+	if more := len(all) - mostTold; more > 0 {
+		l.problem("%d more ads are left out, since other daemons have their names", more)
+	}
+}
+
+// slotClaim is a slot's ad whose name another daemon's slot has.
+type slotClaim struct {
+	lines         cedar.Lines
+	name, address string
+	heard         int64
+}
+
+// mostClaims bounds the ads that are kept until all have come, in each look.
+const mostClaims = 10_000
+
+// claimSlot keeps a slot's ad until it is known whether the slot that has its name is still there.
+func (l *look) claimSlot(c slotClaim) {
+	if len(l.slotClaims) < mostClaims {
+		c.lines = slices.Clone(c.lines)
+		l.slotClaims = append(l.slotClaims, c)
+	}
+}
+
+// settleSlots decides who has the names of slots for which there is more than one ad.
+func (o *Observer) settleSlots(l *look) {
+	claims := l.slotClaims
+	l.slotClaims = nil
+	slices.SortStableFunc(claims, func(a, b slotClaim) int {
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.address, b.address))
+	})
+	for _, c := range claims {
+		t := o.read[c.name]
+		if t == nil {
+			o.settlePart(l, c)
+			continue
+		}
+		seen, newer := t.look == l.Number, c.heard-o.slots[c.name].heard > outdated
+		bothNew := t.first == l.Number && c.address < t.address // always the same one
+		if seen && !newer && !bothNew {
+			l.conflict("two machines advertise a slot %s, at %s and %s: the first of them keeps the name",
+				c.name, t.address, c.address)
+			continue
+		}
+		if seen && bothNew {
+			l.conflict("two machines advertise a slot %s, at %s and %s: the first of them keeps the name",
+				c.name, c.address, t.address)
+		}
+		t.address, t.lines = c.address, t.lines[:0]
+		o.takeSlot(c.lines, l)
+	}
+}
+
+// isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it claims
+// to be a part of.
+func (o *Observer) isStrange(name string, ad *classad.ClassAd, address string) bool {
+	dynamic, _ := ad.Bool("DynamicSlot")
+	host := o.read[Parent(name)]
+	return dynamic && host != nil && !sameDaemon(host.address, address)
+}
+
+// partOfAnother is isStrange for a slot that is known.
+func (o *Observer) partOfAnother(s *Slot) bool {
+	host := o.read[s.Host]
+	return s.Dynamic && host != nil && !sameDaemon(host.address, o.read[s.Name].address)
+}
+
+// settlePart takes in a dynamic slot if the slot that it is a part of has moved to its address by now.
+func (o *Observer) settlePart(l *look, c slotClaim) {
+	host := o.read[Parent(c.name)]
+	if host != nil && !sameDaemon(host.address, c.address) {
+		l.conflict("slot %s is advertised at %s as a part of a slot at %s: it is left out", c.name, c.address, host.address)
+		return
+	}
+	o.takeSlot(c.lines, l)
+}
+
+// takeSlot reads a slot's ad; one that is of no use is left out, and told in the log.
+func (o *Observer) takeSlot(lines cedar.Lines, l *look) {
+	grew, err := o.readSlot(lines, l)
+	if err != nil {
+		o.log.Warn("a slot ad is left out", "error", err)
+		l.leaveOut("slots", err)
+	}
+	l.grew = l.grew || grew
+}
+
+// addressOf returns the address in an ad's lines; "" if there is none.
+func addressOf(lines cedar.Lines) string {
+	quoted, _ := lines.Find("MyAddress")
+	return strings.Trim(string(quoted), `"`)
+}
+
+// dropStrangeParts drops the dynamic slots that this look saw for the first time, and that another
+// daemon advertises than the slot that they claim to be parts of. It may have restarted: then they are
+// taken in with the next look.
+func (o *Observer) dropStrangeParts(l *look) {
+	for name, t := range o.read {
+		s := o.slots[name]
+		if t.first == l.Number && o.partOfAnother(s) {
+			host := o.read[s.Host]
+			l.conflict("slot %s is advertised at %s as a part of a slot at %s: it is left out", name, t.address, host.address)
+			delete(o.slots, name)
+			delete(o.read, name)
+		}
+	}
+}

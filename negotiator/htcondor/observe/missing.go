@@ -1,0 +1,78 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// maxClockSkew is how far ahead the clock of a machine may be.
+const maxClockSkew = time.Hour
+
+// noteStart notes when the startd of a slot started, and whether that is news.
+func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
+	started, ok := ad.Int("DaemonStartTime")
+	if !ok || started == s.started || started > o.looked.Add(maxClockSkew).Unix() {
+		return
+	}
+	if s.started != 0 {
+		s.Restarted = o.looked
+	}
+	s.started = started
+}
+
+// noteMissing marks as missing the slots whose ads this look did not get. A collector keeps the
+// last ad of a slot for a quarter of an hour after the slot has gone (CLASSAD_LIFETIME). So
+// noteMissing also marks a slot if other slots of its startd show that the startd has restarted
+// since, or if its partitionable slot has deleted it.
+func (o *Observer) noteMissing(l *look) {
+	newest := map[string]int64{}
+	type known struct {
+		*slotText
+		slot *Slot
+	}
+	all := make([]known, 0, len(o.slots))
+	for name, s := range o.slots {
+		all = append(all, known{o.read[name], s})
+	}
+	slices.SortFunc(all, func(a, b known) int { return cmp.Compare(a.first, b.first) })
+	counted := 0
+	for _, t := range all {
+		s, name := t.slot, t.slot.Name
+		// Slots that came later may be another's, who may have started whenever he says.
+		for ; counted < len(all) && all[counted].first <= t.first; counted++ {
+			if other := all[counted]; other.look == l.Number {
+				startd := other.slot.Startd()
+				newest[startd] = max(newest[startd], other.slot.started)
+			}
+		}
+		outlived := s.started != 0 && s.started < newest[s.Startd()]
+		if outlived == s.Outlived.IsZero() {
+			if s = o.edit(name); outlived {
+				s.Outlived = l.Began
+			} else {
+				s.Outlived = time.Time{}
+			}
+		}
+		unseen := t.look != l.Number
+		if s.Missing.IsZero() && (unseen || outlived || o.deleted(s) || o.partOfAnother(s)) {
+			s = o.edit(name)
+			s.Missing = l.Began
+		}
+		if s.Advertised && unseen {
+			o.edit(name).Advertised = false
+		}
+	}
+}
+
+// deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
+// its last ad reached the collector after the news that it is gone. The parent's ad lists the
+// dynamic slots that there were when that ad was made. So a slot is deleted if it is not listed
+// although it was claimed before; the startd's clock gives both times.
+func (o *Observer) deleted(s *Slot) bool {
+	host := o.slots[s.Host]
+	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
+		0 < s.ClaimedSince && s.ClaimedSince < host.made
+}
