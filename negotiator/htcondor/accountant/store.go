@@ -109,11 +109,11 @@ func (a *Accountant) save() (out statefile.LeftOut, err error) {
 				At: a.clock.Elapsed, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
 			}
-			switch failed = put(b, r.name, e); {
-			case errors.Is(failed, statefile.ErrUnfit):
-				out.Add(r.name, failed)
-			case failed != nil:
-				return failed
+			switch err := put(b, r.name, e); {
+			case errors.Is(err, statefile.ErrUnfit):
+				out.Add(r.name, err)
+			case err != nil:
+				return err
 			default:
 				written = append(written, r)
 			}
