@@ -48,7 +48,7 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
 	if !curbs {
 		return false
 	}
-	internal, external, _ := e.Refs(ad) // a circular reference evaluates to error
+	internal, external, _ := classad.Scope{My: ad, MaxSteps: maxReferSteps}.Refs(e) // a circular one evaluates to error
 	for _, name := range slices.Concat(internal, external) {
 		name = strings.ToLower(name)
 		if len(o.curbs) < maxOfOne && len(name) <= longestName && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
