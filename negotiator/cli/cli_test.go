@@ -3,11 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
@@ -199,4 +201,20 @@ func TestHoldable(t *testing.T) {
 	say("d")
 	h.Release()
 	require.Equal(t, "abcd", out.String())
+}
+
+// TestJSONForTerminals prints texts of strangers as JSON: no control character is left, and the value
+// is the same.
+func TestJSONForTerminals(t *testing.T) {
+	var all strings.Builder
+	for r := range rune(0x200) {
+		all.WriteRune(r)
+	}
+	var out strings.Builder
+	require.NoError(t, JSON(&out, map[string]string{all.String(): all.String()}))
+	require.Equal(t, -1, strings.IndexFunc(out.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }))
+	var read map[string]string
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &read))
+	require.Equal(t, map[string]string{all.String(): all.String()}, read)
+	require.Error(t, JSON(&out, make(chan int)))
 }

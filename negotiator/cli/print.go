@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -28,13 +29,27 @@ func Shown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// JSON prints a value as indented JSON.
+// JSON prints a value as indented JSON. What would move a terminal's cursor is escaped.
 func JSON(out io.Writer, v any) error {
-	encoder := json.NewEncoder(out)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, escapes().Replace(text.String()))
+	return err
 }
+
+// escapes replaces the control characters that JSON need not escape; only its texts can have them.
+var escapes = sync.OnceValue(func() *strings.Replacer {
+	var pairs []string
+	for r := rune(0x7f); r <= 0x9f; r++ {
+		pairs = append(pairs, string(r), fmt.Sprintf(`\u%04x`, r))
+	}
+	return strings.NewReplacer(pairs...)
+})
 
 // Table makes a table without borders.
 func Table(header ...any) table.Writer {

@@ -184,7 +184,7 @@ func (v *View) slots(s *backfill.State) (rows []table.Row) {
 		if s.SlotUp(slot.ID) {
 			use = fmt.Sprintf("%d/%d", slot.Capacity[0]-s.Free(slot.ID, s.Now())[0], slot.Capacity[0])
 		}
-		rows = append(rows, table.Row{slot.Name, use, strings.Join(v.on[slot.Name], ", ")})
+		rows = append(rows, table.Row{cli.Line(slot.Name), use, cli.Line(strings.Join(v.on[slot.Name], ", "))})
 	}
 	return rows
 }
@@ -201,10 +201,10 @@ func (v *View) queue(r *negotiator.Report, n int) (rows []table.Row) {
 		}
 		start, where := "", ""
 		if known {
-			start, where = fmt.Sprintf("t = %d s", begins.At), r.State.DescribePlacement(begins.Placement)
+			start, where = fmt.Sprintf("t = %d s", begins.At), cli.Line(r.State.DescribePlacement(begins.Placement))
 		}
 		rows = append(rows, table.Row{
-			label(job.Job), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, where,
+			cli.Line(label(job.Job)), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, where,
 		})
 	}
 	return rows
@@ -213,7 +213,7 @@ func (v *View) queue(r *negotiator.Report, n int) (rows []table.Row) {
 // heldJobs says why jobs are held, a line each.
 func (v *View) heldJobs() (lines []string) {
 	for _, job := range slices.Sorted(maps.Keys(v.held)) {
-		lines = append(lines, v.in(yellow, fmt.Sprintf("held: %s: %s", job, v.held[job])))
+		lines = append(lines, v.in(yellow, cli.Line(fmt.Sprintf("held: %s: %s", job, v.held[job]))))
 	}
 	return lines
 }

@@ -206,3 +206,19 @@ func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {
 		require.Contains(t, picture, "\nheld: 1.0 wide: "+backfill.ReasonNeverFits+"\n")
 	}
 }
+
+// TestStrangersDoNotDraw shows slots and jobs whose names would move the cursor.
+func TestStrangersDoNotDraw(t *testing.T) {
+	evil := strings.Replace(slotAd, `"s"`, "\"s\x1b]0;title\x07\x1b[2J\"", 1)
+	require.NotEqual(t, slotAd, evil)
+	w := fromAds(t, evil, job("1", "0", "5"), job("1", "1", "5"))
+	for _, j := range w.Jobs {
+		j.Job.Name += "\x1b]0;title\x07"
+	}
+	seen, _ := watch(t, w, 200, 50)
+	for _, picture := range seen {
+		require.NotContains(t, picture, "\x1b]")
+		require.NotContains(t, picture, "\x1b[2J")
+		require.NotContains(t, picture, "\x07")
+	}
+}

@@ -35,7 +35,7 @@ func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 		}
 		needs = append(needs, "Assigned"+tag, "Offline"+tag)
 		devices, offline := idsOf(ad, "Assigned"+tag), idsOf(ad, "Offline"+tag)
-		if len(devices) > mostDevices {
+		if max(len(devices), len(offline)) > mostDevices {
 			continue
 		}
 		var names []string

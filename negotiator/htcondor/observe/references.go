@@ -26,6 +26,10 @@ var (
 	errUserRefersTooMuch = errors.New("the expressions of its user's jobs refer to too much: this goes on in a few minutes")
 )
 
+// longestName is how many bytes the name of an attribute may have that is asked for: longer ones, which
+// nobody has, count as undefined in plans.
+const longestName = 200
+
 // externals returns the attributes, in lower case and sorted, that the expressions of an ad refer to,
 // and that the ad does not have itself, and the steps that it took to find out. Expressions that are
 // not wanted do not count. It returns false if that would have taken more than most steps.
@@ -41,7 +45,9 @@ func externals(ad *classad.ClassAd, wanted func(name string) bool, most int) (fo
 			return slices.Sorted(maps.Keys(names)), most, false
 		}
 		for _, name := range external { // a circular reference evaluates to error
-			names[strings.ToLower(name)] = true
+			if len(name) <= longestName {
+				names[strings.ToLower(name)] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), int(m.Steps()), true

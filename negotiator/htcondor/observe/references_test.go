@@ -2,6 +2,8 @@ package observe
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +102,40 @@ func TestAJobThatNamesAThousandMachines(t *testing.T) {
 	require.NoError(t, spec.Wrong)
 	require.Equal(t, []string{"machine"}, spec.refers)
 	require.Less(t, o.referSteps["alice@test"], maxReferSteps/2)
+}
+
+// TestLongNames has jobs, slots and schedds refer to attributes with names of any length: no long one
+// is asked for, nor kept.
+func TestLongNames(t *testing.T) {
+	o := quiet()
+	long := strings.Repeat("n", 50_000)
+	asked := func() (longest int) {
+		for _, list := range [][]string{o.jobAttributes.projection(), o.slotAttributes.projection(), slices.Collect(maps.Keys(o.curbs))} {
+			for _, name := range list {
+				longest = max(longest, len(name))
+			}
+		}
+		return longest
+	}
+	for i := range 20 {
+		ad, err := classad.ParseOld(job(fmt.Sprintf("Requirements = TARGET.%s%d > 1 && TARGET.Memory > 1 && %s\n", long, i, long)))
+		require.NoError(t, err)
+		spec, _ := o.specOf(ad, "schedd")
+		require.NoError(t, spec.Wrong)
+		require.Equal(t, []string{"memory"}, spec.refers)
+	}
+	e, err := classad.ParseExpr("MY." + long + " > 1 || " + long)
+	require.NoError(t, err)
+	ad := classad.New()
+	ad.Set("CurbMatchmaking", e)
+	o.readCurb(&schedd{}, ad)
+	o.jobAttributes.referTo(e)
+	require.LessOrEqual(t, asked(), longestName)
+	for _, names := range o.refersOf {
+		for name := range names {
+			require.LessOrEqual(t, len(name), longestName)
+		}
+	}
 }
 
 // TestHostsOfJobs reads no more hosts than are needed to see that there are too many.

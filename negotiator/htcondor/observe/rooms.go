@@ -48,10 +48,10 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
 	if !curbs {
 		return false
 	}
-	internal, external, _ := e.Refs(ad) // a circular reference evaluates to error
+	internal, external, _ := classad.Scope{My: ad, MaxSteps: maxReferSteps}.Refs(e) // a circular one evaluates to error
 	for _, name := range slices.Concat(internal, external) {
 		name = strings.ToLower(name)
-		if len(o.curbs) < maxOfOne && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
+		if len(o.curbs) < maxOfOne && len(name) <= longestName && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
 			_, known := ad.Lookup(name)
 			o.curbs[name], grew = true, grew || !known
 		}

@@ -48,7 +48,7 @@ func (w *wanted) refer(names []string, now time.Time) (grew bool) {
 	for _, name := range names {
 		name = strings.ToLower(name)
 		last, known := w.referred[name]
-		if known || !w.full() && strings.IndexFunc(name, needsQuotes) < 0 {
+		if known || !w.full() && len(name) <= longestName && strings.IndexFunc(name, needsQuotes) < 0 {
 			w.referred[name] = later(last, now)
 		}
 		if known || !w.asked(name) {
