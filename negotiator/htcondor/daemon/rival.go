@@ -71,7 +71,8 @@ func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
 		if wrong != nil {
-			return wrong
+			d.log.Warn("the ad of a negotiator is left out: it cannot be read", "error", wrong)
+			return nil
 		}
 		all = append(all, observe.ReadOther(ad))
 		return nil
@@ -135,7 +136,7 @@ func (d *Daemon) apart(ctx context.Context, other observe.Other) (shared string,
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
 		if wrong != nil {
-			return wrong
+			return nil //nolint:nilerr // no slot of ours, as a look cannot read it either
 		}
 		if name, _ := ad.Text("Name"); apart || name < shared {
 			shared, apart = name, false
