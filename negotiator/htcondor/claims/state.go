@@ -96,6 +96,9 @@ func (c *State) Counts() Counts {
 // Slots counts the slots of the pool, see [track.Belief.Slots].
 func (c *State) Slots() int { return c.belief.Slots() }
 
+// Observed returns a slot as the last look saw it; nil if it did not.
+func (c *State) Observed(slot string) *observe.Slot { return c.belief.Snapshot().Slots[slot] }
+
 // See takes in a look at the pool. It finds which starts have failed and which slots are left out
 // for that, compares the look with what the negotiator was told, and learns from the outcome what
 // became of the flights, the matches under way.

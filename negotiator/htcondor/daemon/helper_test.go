@@ -51,6 +51,7 @@ type world struct {
 	others  []observe.Other
 	asked   int      // how often it was asked for other negotiators
 	slots   []string // ads of slots as the collector knows them
+	garbage []string // ads of negotiators that cannot be read
 	deaf    bool     // the collector answers no queries for slots
 	lost    []track.Broken
 	asleep  []*negotiator.Slot
@@ -246,6 +247,11 @@ func (w *world) QueryEach(_ context.Context, types []client.AdType, each func(ce
 		return w.querySlots(classad.MustParseExpr(types[0].Requirements), each)
 	}
 	w.asked++
+	for _, lines := range w.garbage {
+		if err := each(cedar.Lines(lines)); err != nil {
+			return err
+		}
+	}
 	for _, o := range w.others {
 		ad := fmt.Sprintf("Name = %q\nMyAddress = %q\nDaemonStartTime = %d\n", o.Name, o.Address, o.Started.Unix())
 		if o.Ours {

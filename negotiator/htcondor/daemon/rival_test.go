@@ -112,6 +112,20 @@ func TestApart(t *testing.T) {
 	}
 }
 
+// TestAnAdThatCannotBeRead: the ad of a negotiator that cannot be read keeps no other from its work, and
+// hides no other.
+func TestAnAdThatCannotBeRead(t *testing.T) {
+	w := newWorld()
+	w.garbage = []string{"Name = \"x\"\nMyAddress = (((\n", "= =\n"}
+	o := w.options("easy")
+	o.Once = true
+	w.deltas <- w.begin()
+	require.NoError(t, New(o).Run(t.Context()))
+	w.others = []observe.Other{{Name: "there", Address: "<127.0.0.2:1>", Started: time.Unix(4e18, 0)}}
+	var found *RivalError
+	require.ErrorAs(t, New(o).Run(t.Context()), &found)
+}
+
 // TestApartNoMore checks that the daemon tells others of its slots, steps back when a slot is in both
 // constraints, and waits for a collector that does not say.
 func TestApartNoMore(t *testing.T) {

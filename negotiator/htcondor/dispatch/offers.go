@@ -73,7 +73,8 @@ func (d *Dispatcher) offers(ctx context.Context, names map[string]bool) (map[str
 	offers := map[string]*claims.Offer{}
 	err := d.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		quoted, _ := lines.Find("Name")
-		if name := strings.Trim(string(quoted), `"`); !names[name] {
+		name := strings.Trim(string(quoted), `"`)
+		if !names[name] {
 			return nil
 		}
 		ad, err := classad.ParseOld(string(lines))
@@ -82,10 +83,18 @@ func (d *Dispatcher) offers(ctx context.Context, names map[string]bool) (map[str
 			d.log.Warn("a slot ad is left out: it cannot be read", "slot", string(quoted))
 			return nil
 		}
-		d.readOffer(offers, ad)
+		if d.isOwn(name, ad) {
+			d.readOffer(offers, ad)
+		}
 		return nil
 	})
 	return offers, err
+}
+
+// isOwn tells whether an ad with a slot's name comes from the startd whose slot the last look saw.
+func (d *Dispatcher) isOwn(slot string, ad *classad.ClassAd) bool {
+	address, _ := ad.Text("MyAddress")
+	return d.claims.Observed(slot).IsOf(address)
 }
 
 // readOffer adds a slot's ad to the offers, or the claim ids of its private ad, which must come

@@ -96,6 +96,30 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+// What another startd advertises under a slot's name is no offer of the slot, nor its claims, wherever in
+// the answer it comes.
+func TestOffersOfAnother(t *testing.T) {
+	const mine, others = "Name = \"a\"\nMyAddress = \"<10.0.0.1:1>\"\n", "Name = \"a\"\nMyAddress = \"<10.0.0.2:1>\"\n"
+	slots := []string{
+		mine + "State = \"Unclaimed\"\nCpus = 8\nMemory = 1024\n", others + "State = \"Unclaimed\"\nCpus = 99\nMemory = 9\n",
+	}
+	private := []string{mine + "ClaimId = \"c1\"", others + "ClaimId = \"c2\""}
+	for range 2 {
+		d := newDesk(t, "a")
+		d.look(func(s *observe.Snapshot) { s.Slots["a"].Address = "<10.0.0.1:1?alias=n1>" })
+		collector := fakes.NewCollector(t)
+		collector.Set("Machine", slots...)
+		collector.Set("MachinePrivate", private...)
+		d.ask(collector)
+		offers, err := d.offers(t.Context(), map[string]bool{"a": true})
+		require.NoError(t, err)
+		require.Equal(t, backfill.Vector{8, 1024, 1}, offers["a"].Free)
+		require.Equal(t, []string{"c1"}, offers["a"].Claims)
+		slices.Reverse(slots)
+		slices.Reverse(private)
+	}
+}
+
 func TestWhatIsAddedToMatches(t *testing.T) {
 	d := newDesk(t, "a")
 	collector := fakes.NewCollector(t)

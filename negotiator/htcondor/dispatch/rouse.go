@@ -75,7 +75,7 @@ func (d *Dispatcher) sleepers(ctx context.Context, names map[string]bool) (slots
 		if wrong != nil {
 			return nil //nolint:nilerr // a look at the pool says what is wrong with it
 		}
-		if name, _ := ad.Text("Name"); names[name] {
+		if name, _ := ad.Text("Name"); names[name] && d.isOwn(name, ad) {
 			slots = append(slots, ad)
 		}
 		return nil

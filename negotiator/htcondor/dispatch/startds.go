@@ -39,7 +39,11 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 		},
 	}, func(lines cedar.Lines) error {
 		// An error is not logged, since it may show a claim id: nothing is known of the slot then.
-		if ad, err := classad.ParseOld(string(lines)); err == nil {
+		ad, err := classad.ParseOld(string(lines))
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		if name, _ := ad.Text("Name"); d.isOwn(name, ad) {
 			readClaims(startds, ad)
 		}
 		return nil

@@ -26,7 +26,7 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 	err = o.s.Collector.Query(ctx, []client.AdType{{
 		Name: "Machine", Requirements: requirements,
 		Projection: append([]string{
-			"Name", "State", "Activity", "Offline", "UpdateSequenceNumber", "MyCurrentTime",
+			"Name", "MyAddress", "State", "Activity", "Offline", "UpdateSequenceNumber", "MyCurrentTime",
 		}, o.s.Schema.Resources...),
 	}}, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
@@ -45,6 +45,9 @@ func (o *Observer) isFreer(ad *classad.ClassAd) bool {
 	s := o.slots[name]
 	if s == nil {
 		return checkSlot(name) == nil // else no look will know it
+	}
+	if address, _ := ad.Text("MyAddress"); !s.IsOf(address) {
+		return false
 	}
 	if sequence, made := version(ad); sequence == s.sequence && made == s.made {
 		return false

@@ -90,7 +90,7 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	}
 	t.lines, t.look, t.address = append(t.lines[:0], lines...), l.Number, address
 	s := o.edit(name)
-	s.Missing, s.Advertised, s.Changed = time.Time{}, true, o.looked
+	s.Missing, s.Advertised, s.Changed, s.Address = time.Time{}, true, o.looked, address
 	return o.fill(s, ad)
 }
 

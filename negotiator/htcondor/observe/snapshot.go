@@ -43,6 +43,8 @@ type Snapshot struct {
 // were cut from; jobs are not planned onto them.
 type Slot struct {
 	Name string
+	// Address is that of the slot's startd, as its ads have it.
+	Address string
 	// Dynamic says that the slot was cut from another one.
 	Dynamic bool
 	// Host is the slot to plan with: this one, or the parent of a dynamic one.
@@ -94,6 +96,12 @@ type Slot struct {
 	made     backfill.Time // when the startd made the ad
 	heard    int64         // when the collector got it, by the collector's clock
 	sequence int64         // the number that the startd gave to the ad
+}
+
+// IsOf tells whether an ad of the slot's name that comes from an address is the slot's own, and not
+// another's who has the same name.
+func (s *Slot) IsOf(address string) bool {
+	return s == nil || s.Address == "" || sameDaemon(s.Address, address)
 }
 
 // Startd returns the part of the slot's name that all slots of one startd share.
