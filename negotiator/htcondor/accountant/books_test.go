@@ -239,6 +239,19 @@ func TestLongNamesCountByTheirLength(t *testing.T) {
 	require.Regexp(t, `SubmittorsLeftOut = \d+\n$`, string(a.Report(false)[len(a.Report(false))-100:]))
 }
 
+// TestAnInventedGroupHasAFreshShare says what is so, as in HTCondor: whoever names an accounting group
+// that is not configured begins with the best priority, whatever he has used.
+func TestAnInventedGroupHasAFreshShare(t *testing.T) {
+	a := open(t, "")
+	require.NoError(t, a.Update(at(0), map[string]Use{"alice@d": {8, 8}}))
+	require.NoError(t, a.Update(at(86400), nil))
+	require.Greater(t, a.Priority("alice@d"), 4000.0)
+	require.InDelta(t, 500.0, a.Priority("invented.alice@d"), 1e-9)
+	require.NoError(t, a.Divide(10, map[string]float64{"alice@d": 10, "invented.alice@d": 10}))
+	require.Less(t, a.accounts["alice@d"].share, 0.2)
+	require.Greater(t, a.accounts["invented.alice@d"].share, 0.8)
+}
+
 // BenchmarkReport makes the report on as many submitters as are told of, and asks for it again.
 func BenchmarkReport(b *testing.B) {
 	a := open(b, "")

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,11 +39,13 @@ func TestOverlappingSlot(t *testing.T) {
 		o := w.options("conservative")
 		o.Observe = observes
 		d, end := run(t, o)
+		cycles := 2
 		if !observes {
 			poll.Equal(t, 1, w.acts)
+			cycles = 3 // one follows at once for what was started beside the plan
 		}
 		w.deltas <- negotiator.Delta{Now: 1001}
-		poll.Contains(t, "BackfillCycles = 2", adOf(d))
+		poll.Contains(t, fmt.Sprintf("BackfillCycles = %d;", cycles), adOf(d))
 		require.NoError(t, end())
 		if observes {
 			require.Zero(t, w.acts())

@@ -223,7 +223,11 @@ func (n *Negotiator) write(
 		defer done()
 	}
 	for i, at := range which {
-		lines[i] = cedar.AppendAd(nil, public(q.Project(ads.at(at))))
+		if ads.lines != nil {
+			lines[i] = q.projectLines(ads.lines()[at])
+		} else {
+			lines[i] = cedar.AppendAd(nil, public(q.Project(ads.at(at))))
+		}
 	}
 	return lines, nil
 }

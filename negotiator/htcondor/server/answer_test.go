@@ -206,6 +206,12 @@ func TestAccountingAdsAreWrittenOnce(t *testing.T) {
 	require.Equal(t, n, list.made)
 	constraint := constrained(t, `Owner == "bob"`)
 	require.Equal(t, told(ads, constraint), told(kept.of(list), constraint))
+	made := list.made
+	projected := Query{Ad: classad.New()}
+	projected.Ad.SetString("Projection", "Owner none")
+	require.NoError(t, projected.of(""))
+	require.Equal(t, told(ads, projected), told(kept.of(list), projected))
+	require.Equal(t, made, list.made)
 	require.NotSame(t, kept.of(list), kept.of(&counted{ads: ads}))
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -101,6 +102,17 @@ func (q Query) Project(ad *classad.ClassAd) *classad.ClassAd {
 	for _, name := range q.Projection {
 		if e, ok := ad.Lookup(name); ok {
 			part.Set(name, e)
+		}
+	}
+	return part
+}
+
+// projectLines does the same for an ad as lines.
+func (q Query) projectLines(ad cedar.Lines) (part cedar.Lines) {
+	for line := range bytes.Lines(ad) {
+		name, _, _ := bytes.Cut(line, []byte(" = "))
+		if q.asked[string(bytes.ToLower(name))] {
+			part = append(part, line...)
 		}
 	}
 	return part
