@@ -40,14 +40,14 @@ type Stream struct {
 
 	// Reading.
 	in       *bufio.Reader
-	budget   int64  // how many bytes may still be read; negative: no limit
-	beyond   int64  // how many more may be taken from shared
+	budget   int64 // how many bytes may still be read; negative: no limit
+	beyond   int64 // how many more may be taken from shared
 	shared   *Allowance
 	taken    atomic.Int64 // from shared
-	frame    []byte // the unread rest of the current frame
-	last     bool   // the current frame is the last of the message
-	inside   bool   // a message has begun and not ended
-	room     []byte // buffer of the current frame
+	frame    []byte       // the unread rest of the current frame
+	last     bool         // the current frame is the last of the message
+	inside   bool         // a message has begun and not ended
+	room     []byte       // buffer of the current frame
 	received hash.Hash
 	opener   *seal
 }

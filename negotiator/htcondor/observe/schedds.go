@@ -223,6 +223,7 @@ func (o *Observer) putSchedds(l *look) {
 		silent := s.Failed != nil && l.Began.Sub(s.seen) > scheddGrace
 		if s.Moved && s.look != l.Number || silent && !s.Moved {
 			s.stopReading()
+			o.stock.keep(name, portion{})
 			delete(o.schedds, name)
 			continue
 		}
