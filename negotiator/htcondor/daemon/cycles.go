@@ -208,6 +208,7 @@ func (c *cycles) publish(r decided) error {
 		s.policy, s.order, s.guaranteed, s.choice = policy, order, guarantees, choices
 		s.problems, s.unstarted = problems, facts.Unstarted
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
+		s.kept, s.leftOut = facts.Kept, facts.LeftOut
 		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++

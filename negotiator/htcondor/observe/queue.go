@@ -290,7 +290,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		s.Groups = append(s.Groups, g)
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
-	s.wrong = ""
+	s.wrong, s.leftOut = "", leftOut
 	if leftOut > 0 {
 		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large or cannot be read, and the jobs "+
 			"are not planned: among them jobs of %.100s", leftOut, s.Name, whose)

@@ -163,11 +163,13 @@ func TestReadingIsCharged(t *testing.T) {
 		look := p.see()
 		s := look.Schedds["s@test"]
 		require.LessOrEqual(t, p.parser.Parsed()-parsed, readsOfAll/4+maxGroupTokens)
+		require.Positive(t, look.Kept)
 		mine, leftOut := ids(s, "alice")
 		require.Len(t, mine, 1)
 		require.Zero(t, leftOut)
 		theirs, leftOut := ids(s, "mallory")
 		require.Len(t, theirs, jobs)
+		require.Equal(t, leftOut, look.LeftOut)
 		for _, g := range s.Groups {
 			if g.Spec.leftOut {
 				require.ErrorIs(t, g.Spec.Wrong, errReadLater)
