@@ -69,7 +69,7 @@ func (d *Daemon) alone(ctx context.Context) error {
 func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	types := []client.AdType{{Name: "Negotiator", Projection: observe.OtherAttributes}}
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
+		ad, wrong := lines.Ad()
 		if wrong != nil {
 			return wrong
 		}
@@ -133,7 +133,7 @@ func (d *Daemon) apart(ctx context.Context, other observe.Other) (shared string,
 	}}
 	apart = true
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
+		ad, wrong := lines.Ad()
 		if wrong != nil {
 			return wrong
 		}

@@ -64,7 +64,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 			l.grew = l.grew || grew
 			return nil
 		}
-		ad, err := classad.ParseOld(string(lines))
+		ad, err := lines.Said()
 		if err != nil {
 			name, _ := lines.Find("Name") // the error may show a capability
 			o.log.Warn("an ad of the collector is left out: it cannot be read", "type", string(kind), "name",
