@@ -24,8 +24,7 @@ var labels = []labelled{
 // LabelsOf reads a job's owner, group, project and so on from its ad; nil if it has none of them.
 func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
 	for _, l := range labels {
-		value, _ := Evaluate(ad, l.attr) // one that is too expensive is an error, and no label
-		if text, given := value.Text(); given && text != "" {
+		if text, given := ad.Text(l.attr); given && text != "" {
 			if found == nil {
 				found = map[string]string{}
 			}

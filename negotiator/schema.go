@@ -187,7 +187,7 @@ func (s Schema) readJob(j *Job) error {
 func (s Schema) LabelsOf(ad *classad.ClassAd) map[string]string {
 	found := LabelsOf(ad)
 	for _, name := range s.Labels {
-		value, _ := Evaluate(ad, name) // one that is too expensive is an error, and no label
+		value := ad.Eval(name, nil)
 		text, isText := value.Text()
 		if !isText && value.Kind() != classad.Undefined && value.Kind() != classad.Error {
 			text = value.String()

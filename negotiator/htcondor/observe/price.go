@@ -37,21 +37,21 @@ var kindSeed = maphash.MakeSeed()
 
 // add takes in an ad, and returns by how much the price of all grows; remove is its inverse.
 func (k kinds) add(lines []byte) int {
-	return k.change(lines, func(of uint64) bool { k[of]++; return k[of] == 1 })
+	return k.change(lines, func(kind uint64) bool { k[kind]++; return k[kind] == 1 })
 }
 
 func (k kinds) remove(lines []byte) int {
-	return k.change(lines, func(of uint64) bool {
-		k[of]--
-		last := k[of] == 0
+	return k.change(lines, func(kind uint64) bool {
+		k[kind]--
+		last := k[kind] == 0
 		if last {
-			delete(k, of)
+			delete(k, kind)
 		}
 		return last
 	})
 }
 
-func (k kinds) change(lines []byte, alone func(of uint64) bool) int {
+func (k kinds) change(lines []byte, alone func(kind uint64) bool) int {
 	all := 0
 	for line := range bytes.Lines(lines) {
 		tokens := classad.Tokens(line)
