@@ -23,7 +23,12 @@ type Parser struct {
 	values []Value             // of the ad that is being read
 	own    int                 // approximate bytes of those values that are not in syntax
 	kept   int                 // approximate bytes of everything that is kept
+	parsed int                 // see Parsed
 }
+
+// Parsed returns how many names, constants and signs the parser has read so far, in all expressions of
+// lines that it did not know: what its work takes grows with that.
+func (p *Parser) Parsed() int { return p.parsed }
 
 const (
 	// mostKept is how many bytes a parser keeps before it forgets everything and starts anew.
@@ -115,7 +120,7 @@ func (p *Parser) end(at *path) *ClassAd {
 // limit forgets everything if the parser keeps too much.
 func (p *Parser) limit() {
 	if p.kept > mostKept {
-		*p = Parser{Strict: p.Strict}
+		*p = Parser{Strict: p.Strict, parsed: p.parsed}
 	}
 	if len(p.values) > mostValues {
 		p.values = nil

@@ -23,6 +23,7 @@ func (p *Parser) parseValue(syntax int, text string) (Value, error) {
 	parse := parser.Syntax{Strict: p.Strict}.Part
 	if syntax == inLines {
 		parse = parser.Syntax{Strict: p.Strict, Lines: true}.Prefix
+		p.parsed += exprTokens([]byte(text))
 	}
 	tree, err := parse(text)
 	if err != nil {

@@ -41,9 +41,14 @@ func DefaultSchema() Schema {
 // Evaluate evaluates an attribute of a job or slot. The error says that it takes more than
 // [classad.FewSteps].
 func Evaluate(ad *classad.ClassAd, attr string) (classad.Value, error) {
-	var m classad.Meter
-	v := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: &m}.Attr(attr)
-	if m.Exceeded() > 0 {
+	return EvaluateMetered(ad, attr, &classad.Meter{})
+}
+
+// EvaluateMetered is [Evaluate], and adds to a meter what it takes.
+func EvaluateMetered(ad *classad.ClassAd, attr string, m *classad.Meter) (classad.Value, error) {
+	before := m.Exceeded()
+	v := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m}.Attr(attr)
+	if m.Exceeded() > before {
 		return v, fmt.Errorf("its %s is too expensive to evaluate: it takes more than %d steps", attr, classad.FewSteps)
 	}
 	return v, nil

@@ -24,6 +24,9 @@ type asked struct {
 
 // aboutJob answers when a job would start, and which jobs like it would start sooner.
 func (a *asking) aboutJob(ctx context.Context) error {
+	if n := classad.Tokens([]byte(a.q.Job.Ad)); n > mostTokens {
+		return badly("the job's ad has %d names, constants and signs: must be at most %d", n, mostTokens)
+	}
 	ad, err := classad.ParseOld(a.q.Job.Ad)
 	if err != nil {
 		return badly("the job's ad cannot be read: %w", err)

@@ -66,9 +66,10 @@ func badly(format string, args ...any) error { return &BadQuestion{fmt.Errorf(fo
 // The bounds of a question.
 const (
 	longestQuestion = 64 << 10
-	mostSlots       = 10_000 // that come
-	mostNames       = 1000   // of slots that go
-	mostDrains      = 20     // each of them changes what jobs may use at two instants
+	mostTokens      = 16 << 10 // names, constants and signs of a job's ad
+	mostSlots       = 10_000   // that come
+	mostNames       = 1000     // of slots that go
+	mostDrains      = 20       // each of them changes what jobs may use at two instants
 )
 
 // Read reads a question as JSON, from a stranger.

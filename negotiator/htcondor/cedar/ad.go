@@ -162,6 +162,10 @@ func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
 // tabs arrive unchanged; a line feed inside a string arrives as a blank.
 func (l Lines) Ad() (*classad.ClassAd, error) { return l.ad(maxTokens) }
 
+// Said is [Lines.Ad] for an ad as short as one that is said in a conversation: of a daemon that tells of
+// itself, not of slots or jobs.
+func (l Lines) Said() (*classad.ClassAd, error) { return l.ad(maxSaid) }
+
 // ad is [Lines.Ad] for at most so many names, constants and signs.
 func (l Lines) ad(most int) (*classad.ClassAd, error) {
 	if n := classad.Tokens(l); n > most {

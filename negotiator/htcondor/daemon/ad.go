@@ -44,6 +44,7 @@ type status struct {
 	refusals, unstarted int
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
+	kept, leftOut       int           // bytes of the queues, and jobs whose ads are too large
 	reserved            int           // jobs with a reservation
 	beyond              int           // jobs without, as the plan does not reach them
 	planned             time.Duration // how long the last forecast took
@@ -111,8 +112,8 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence),
 		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals),
 		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
-		"BackfillSlotsDeaf": int64(s.deaf),
-		"BackfillReserved":  int64(s.reserved), "BackfillCycles": int64(s.total),
+		"BackfillSlotsDeaf": int64(s.deaf), "BackfillQueueBytes": int64(s.kept), "BackfillJobsLeftOut": int64(s.leftOut),
+		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
 		"BackfillBeyondDepth": int64(s.beyond),
 	} {
 		ad.SetInt(name, n)

@@ -215,6 +215,7 @@ func (c *cycles) publish(r decided) error {
 			s.problems = append([]string{given}, problems...)
 		}
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
+		s.kept, s.leftOut = facts.Kept, facts.LeftOut
 		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++

@@ -22,6 +22,8 @@ var (
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
+	queueBytes    = describes("queue_bytes", "Memory that the queues of all schedds take, at most.")
+	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -40,7 +42,8 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsNow,
+		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, queueBytes, jobsLeftOut,
+		slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected,
 	} {
@@ -68,6 +71,8 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	}
 	gauge(slotsPaused, float64(s.paused))
 	gauge(slotsDeaf, float64(s.deaf))
+	gauge(queueBytes, float64(s.kept))
+	gauge(jobsLeftOut, float64(s.leftOut))
 	gauge(residentBytes, float64(rss()))
 	flag := func(desc *prometheus.Desc, so bool) {
 		if so {

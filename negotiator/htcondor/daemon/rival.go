@@ -69,7 +69,7 @@ func (d *Daemon) alone(ctx context.Context) error {
 func (d *Daemon) others(ctx context.Context) (all []observe.Other, err error) {
 	types := []client.AdType{{Name: "Negotiator", Projection: observe.OtherAttributes}}
 	err = d.o.Collector.QueryEach(ctx, types, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
+		ad, wrong := lines.Ad()
 		if wrong != nil { // nobody can be called there, and one ad must not keep us from starting
 			d.log.Warn("the ad of a negotiator cannot be read, and is ignored", "error", wrong)
 			return nil

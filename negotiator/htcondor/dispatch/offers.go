@@ -77,7 +77,7 @@ func (d *Dispatcher) offers(ctx context.Context, names map[string]bool) (map[str
 		if !names[name] {
 			return nil
 		}
-		ad, err := classad.ParseOld(string(lines))
+		ad, err := lines.Ad()
 		if err != nil {
 			// The error is not logged: it may show a claim id.
 			d.log.Warn("a slot ad is left out: it cannot be read", "slot", string(quoted))

@@ -71,7 +71,7 @@ func (d *Dispatcher) sleepers(ctx context.Context, names map[string]bool) (slots
 		Name: "Machine", Requirements: requirements,
 		Projection: []string{"Name", "MyAddress", "StartdIpAddr", "SlotID", "OfflinePrimarySlotName"},
 	}}, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
+		ad, wrong := lines.Ad()
 		if wrong != nil {
 			return nil //nolint:nilerr // a look at the pool says what is wrong with it
 		}

@@ -39,7 +39,7 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 		},
 	}, func(lines cedar.Lines) error {
 		// An error is not logged, since it may show a claim id: nothing is known of the slot then.
-		ad, err := classad.ParseOld(string(lines))
+		ad, err := lines.Ad()
 		if err != nil {
 			return nil //nolint:nilerr // see above
 		}

@@ -25,13 +25,14 @@ func (d Deferral) Idle(from backfill.Time) backfill.Time {
 // not depend on the clock, since jobs are matched once and not in each cycle. condor_submit has the
 // Requirements say that it is DeferralPrepTime before DeferralTime, and not yet DeferralWindow
 // after it, which both are true in that second.
-func stopClock(ad *classad.ClassAd) {
-	at, deferred := ad.Real("DeferralTime")
+func (o *Observer) stopClock(ad *classad.ClassAd) {
+	at, deferred := o.value(ad, "DeferralTime").Number()
 	e, given := ad.Lookup("Requirements")
 	if inRange := at >= 1 && at <= maxUnix; !deferred || !given || !inRange { // NaN is not in range
 		return
 	}
 	text := e.String()
+	o.again += classad.Tokens([]byte("=" + text))
 	again, err := classad.ParseExpr(text)
 	if err != nil {
 		return

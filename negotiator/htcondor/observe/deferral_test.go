@@ -53,13 +53,13 @@ func TestStopClock(t *testing.T) {
 	} {
 		ad, err := classad.ParseOld("DeferralTime = 1000\nRequirements = " + requirements)
 		require.NoError(t, err)
-		stopClock(ad)
+		quiet().stopClock(ad)
 		e, _ := ad.Lookup("Requirements")
 		require.Equal(t, want, e.String())
 		ad.Delete("DeferralTime")
 		require.NoError(t, ad.SetExpr("Requirements", requirements))
 		before := ad.Clone()
-		stopClock(ad)
+		quiet().stopClock(ad)
 		require.Equal(t, before.String(), ad.String())
 	}
 }

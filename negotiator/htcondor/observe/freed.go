@@ -29,7 +29,7 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 			"Name", "MyAddress", "State", "Activity", "Offline", "UpdateSequenceNumber", "MyCurrentTime",
 		}, o.s.Schema.Resources...),
 	}}, func(lines cedar.Lines) error {
-		ad, wrong := classad.ParseOld(string(lines))
+		ad, wrong := lines.Ad()
 		freed = freed || wrong == nil && o.isFreer(ad) // the next look says what is wrong
 		return nil
 	})

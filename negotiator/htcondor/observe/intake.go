@@ -9,67 +9,103 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
 // intake is what is kept of a schedd's queue while it is read. Users can make their queue as large
-// as they like: when all takes more than most bytes, the largest ads of the user whose ads take most
-// are left out, until the rest fits. Of these, only what tells of the jobs' state is kept, so that a
-// running job is not lost.
+// as they like: when all takes more than most bytes of memory, see [price], the largest ads of the
+// user whose ads take most are left out, until the rest fits. Of these, only what tells of the jobs'
+// state is kept, so that a running job is not lost. The [stock] has it leave out more, if all queues
+// together take too much.
 type intake struct {
-	schedd     string
-	run        map[string]bool // the attributes that are kept of running jobs, in lower case
-	most, size int             // bytes
-	users      map[string]*holding
-	groups     []held
-	outlines   map[string]int // what is left of ads, by its lines: indexes into groups
+	schedd, host string
+	run          map[string]bool // the attributes that are kept of running jobs, in lower case
+	stock        *stock          // its lock guards what follows
+	most, size   int             // bytes of memory
+	users        map[string]*holding
+	groups       []held
+	outlines     map[string]int // what is left of ads, by its lines: indexes into groups
+	told, ended  bool           // nothing more can be left out; nobody waits for the rest
 }
 
 // holding is what the whole ads of a user take.
 type holding struct {
 	user        string
-	size, limit int // bytes; limit is that of one ad
+	size, limit int // bytes of memory; limit is that of one ad
+	kinds       kinds
 }
 
-// held is a group of a user's jobs; of is nil for what is left of ads.
+// held is a group of a user's jobs, and what it takes alone; holding is nil for what is left of ads.
 type held struct {
 	rawGroup
 	holding *holding
+	price   int
 }
 
-// maxGroup is up to how many bytes the ad of a group is planned with, whatever room there is. Honest
-// ads with long lists of machines take a tenth of it.
-const maxGroup = 256 << 10
+// Up to how many bytes, and names, constants and signs, the ad of a group is planned with, whatever
+// room there is. Honest ads with a list of a thousand machines have a fifth of the first and half of
+// the second.
+const (
+	maxGroup       = 256 << 10
+	maxGroupTokens = 16 << 10
+)
 
 func newIntake(q question) *intake {
-	return &intake{
-		schedd: q.name, run: q.run, most: q.most, users: map[string]*holding{}, outlines: map[string]int{},
+	k := &intake{
+		schedd: q.name, host: q.schedd.Address.Host, run: q.run, most: q.most, users: map[string]*holding{},
+		outlines: map[string]int{}, stock: q.stock,
 	}
+	if k.stock == nil {
+		k.stock = newStock(2 * q.most)
+	}
+	return k
 }
+
+// errEnded says that a reading was given up.
+var errEnded = errors.New("nobody waits for the rest of the queue")
 
 // add takes in an ad that had this size. It errs if there is too much, even without all ads that can
 // be left out.
 func (k *intake) add(lines cedar.Lines, size int) error {
+	k.stock.mu.Lock()
+	defer k.stock.mu.Unlock()
+	if k.ended {
+		return errEnded
+	}
 	user, _ := lines.Find("User")
 	h := k.users[string(user)]
 	if h == nil {
-		h = &holding{user: string(user), limit: maxGroup}
+		h = &holding{user: string(user), limit: k.most, kinds: kinds{}}
 		k.users[string(user)] = h
 	}
 	g := split(lines)
-	if size-len(g.ids) > h.limit {
+	tokens := classad.Tokens(g.lines)
+	switch alone := price(len(g.lines), tokens); {
+	case size-len(g.ids) > maxGroup:
+		k.leaveOut(g, tooLong)
+	case tokens > maxGroupTokens:
+		k.leaveOut(g, tooManyTokens)
+	case alone > h.limit:
 		k.leaveOut(g, h.limit)
-	} else {
-		k.groups = append(k.groups, held{g, h})
-		h.size += g.size()
-		k.size += g.size()
+	default:
+		k.groups = append(k.groups, held{g, h, alone})
+		grown := h.kinds.add(g.lines) + price(len(g.ids), 0)
+		h.size += grown
+		k.grow(grown)
 	}
-	for k.size > k.most {
+	for k.size > k.most || h.size > k.most/4*3 {
 		if !k.relieve() {
-			return fmt.Errorf("the queue of schedd %s does not end after %d bytes", k.schedd, k.most)
+			return fmt.Errorf("the queue of schedd %s does not end after %d bytes of memory", k.schedd, k.most)
 		}
 	}
-	return nil
+	return k.stock.relieve(k)
+}
+
+// grow notes that what is kept takes so many bytes more.
+func (k *intake) grow(bytes int) {
+	k.size += bytes
+	k.stock.change(k.host, bytes)
 }
 
 // relieve leaves out the largest ads of the user whose ads take most. It reports whether that made
@@ -80,7 +116,7 @@ func (k *intake) relieve() bool {
 	largest, before := 0, k.size
 	for _, g := range k.groups {
 		if g.holding == h {
-			largest = max(largest, len(g.lines))
+			largest = max(largest, g.price)
 		}
 	}
 	if largest < 2 {
@@ -94,9 +130,10 @@ func (k *intake) relieve() bool {
 		case g.holding == nil:
 			k.outlines[string(g.lines)] = len(k.groups)
 			k.groups = append(k.groups, g)
-		case g.holding == h && len(g.lines) > h.limit:
-			h.size -= g.size()
-			k.size -= g.size()
+		case g.holding == h && g.price > h.limit:
+			shrunk := h.kinds.remove(g.lines) + price(len(g.ids), 0)
+			h.size -= shrunk
+			k.grow(-shrunk)
 			k.leaveOut(g.rawGroup, h.limit)
 		default:
 			k.groups = append(k.groups, g)
@@ -117,7 +154,7 @@ func (k *intake) heaviest() *holding {
 }
 
 // leaveOut keeps of an ad what tells of its jobs' state, together with others of which the same is
-// left, and notes that the ad has more bytes than the limit.
+// left, and notes which limit the ad is beyond.
 func (k *intake) leaveOut(g rawGroup, limit int) {
 	lines := outline(g.lines, k.run, limit)
 	at, known := k.outlines[string(lines)]
@@ -125,14 +162,17 @@ func (k *intake) leaveOut(g rawGroup, limit int) {
 		at = len(k.groups)
 		k.outlines[string(lines)] = at
 		k.groups = append(k.groups, held{rawGroup: rawGroup{lines: lines}})
-		k.size += len(lines)
+		k.grow(price(len(lines), classad.Tokens(lines)))
 	}
 	k.groups[at].ids = append(append(k.groups[at].ids, g.ids...), ' ')
-	k.size += len(g.ids) + 1
+	k.grow(price(len(g.ids)+1, 0))
 }
 
-// all returns the groups of jobs that were kept, whole or in outlines.
+// all returns the groups of jobs that were kept, whole or in outlines. Nothing is left out any more.
 func (k *intake) all() []rawGroup {
+	k.stock.mu.Lock()
+	defer k.stock.mu.Unlock()
+	k.told = true
 	all := make([]rawGroup, len(k.groups))
 	for i, g := range k.groups {
 		all[i] = g.rawGroup
@@ -140,12 +180,17 @@ func (k *intake) all() []rawGroup {
 	return all
 }
 
-// size is about how much memory the group takes, in bytes.
-func (g *rawGroup) size() int { return len(g.lines) + len(g.ids) }
-
-// leftOutAttribute is added to what is left of an ad, and says how many bytes the ad might have had;
-// 0 if it cannot be read.
+// leftOutAttribute is added to what is left of an ad, and says which limit the ad is beyond: a
+// positive number is one of bytes of memory, and there are others.
 const leftOutAttribute = "BackfillLeftOut"
+
+// Other limits than those of memory.
+const (
+	unreadable    = 0  // it cannot be read
+	tooManyTokens = -1 // see maxGroupTokens
+	tooLong       = -2 // see maxGroup
+	readLater     = -3 // see reads
+)
 
 // What is left of an ad: of all jobs, and besides of those that hold slots, since their use is
 // accounted and their end is planned with. The longest line is that of a running job's hosts.
@@ -159,8 +204,7 @@ const (
 	maxKeptOfRunning = 64 << 10
 )
 
-// outline returns the lines that are left of an ad that has more bytes than the limit, or that cannot
-// be read (the limit is 0). Of a running job, the attributes in run are left, too.
+// outline returns the lines that are left of an ad that is beyond a limit. Of a running job, the attributes in run are left, too.
 func outline(lines []byte, run map[string]bool, limit int) []byte {
 	status, _ := cedar.Lines(lines).Find("JobStatus")
 	number, _ := strconv.ParseInt(string(status), 10, 64)
@@ -176,14 +220,19 @@ func outline(lines []byte, run map[string]bool, limit int) []byte {
 	return fmt.Appendf(left, "%s = %d\n", leftOutAttribute, limit)
 }
 
-// leftOutBecause says why an ad was left out: it has more bytes than the limit, or cannot be read.
+// leftOutBecause says why an ad was left out: it is beyond this limit.
 func leftOutBecause(limit int64, user string) error {
 	switch limit {
-	case 0:
+	case unreadable:
 		return errors.New("its ad cannot be read: simplify its expressions, or write them anew")
-	case maxGroup:
-		return fmt.Errorf("its ad has more than %d bytes: shorten its expressions and what they refer to", limit)
+	case tooManyTokens:
+		return fmt.Errorf("its ad has more than %d names, constants and signs: shorten its expressions and what they "+
+			"refer to", maxGroupTokens)
+	case readLater:
+		return errReadLater
+	case tooLong:
+		return fmt.Errorf("its ad has more than %d bytes: shorten its expressions and what they refer to", maxGroup)
 	}
-	return fmt.Errorf("its ad has more than %d bytes, and the queue is too large with all ads of %s: shorten the jobs' "+
+	return fmt.Errorf("its ad takes more than %d bytes of memory, and the queues are too large with all ads of %s: shorten the jobs' "+
 		"expressions and what they refer to, or submit fewer different jobs", limit, cmp.Or(user, "its user"))
 }

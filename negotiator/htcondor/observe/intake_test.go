@@ -72,7 +72,7 @@ func TestHugeJobs(t *testing.T) {
 // left out, those jobs are still seen, and the jobs of others are planned.
 func TestGreedyUser(t *testing.T) {
 	p := newSite(t, "s@test")
-	p.most = 200 << 10
+	p.most = 1 << 20
 	var jobs []string
 	for i := range 100 {
 		greedy := fmt.Sprintf("ClusterId = 2\nProcId = %d\nUser = \"mallory@test\"\nRequirements = MY.Environment =!= 1\n"+
@@ -113,7 +113,7 @@ func TestGreedyUser(t *testing.T) {
 
 // TestIntakeIsBounded says how much is kept of 60,000 jobs with environments of 4 kB.
 func TestIntakeIsBounded(t *testing.T) {
-	const most = 20 << 20
+	const most = 80 << 20
 	k := newIntake(question{name: "s@test", most: most})
 	environment := strings.Repeat("e", 4000)
 	for i := range 60_000 {

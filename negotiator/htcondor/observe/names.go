@@ -22,7 +22,7 @@ var identities = map[string]string{
 // readNames reads whose a job is. It errs if some of the ad's names are bad. Those in the Spec are
 // good all the same, since they become keys of much that is kept, and since the job may run: it is
 // charged to its user then if its accounting group is bad, and to nobody@nowhere if its user is.
-func (s *Spec) readNames(ad *classad.ClassAd) error {
+func (o *Observer) readNames(s *Spec, ad *classad.ClassAd) error {
 	var wrong []error
 	bad := func(attribute string, err error) bool {
 		if err != nil {
@@ -30,10 +30,10 @@ func (s *Spec) readNames(ad *classad.ClassAd) error {
 		}
 		return err != nil
 	}
-	if s.user, _ = ad.Text("User"); bad("User", accountant.CheckName(s.user)) {
+	if s.user, _ = o.value(ad, "User").Text(); bad("User", accountant.CheckName(s.user)) {
 		s.user = nobody
 	}
-	s.account, _ = ad.Text("AccountingGroup")
+	s.account, _ = o.value(ad, "AccountingGroup").Text()
 	if s.account != "" && bad("AccountingGroup", accountant.CheckName(s.Submitter())) {
 		s.account = ""
 		delete(s.Labels, "account")

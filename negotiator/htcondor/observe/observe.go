@@ -48,6 +48,7 @@ type Observer struct {
 	log    hclog.Logger
 	now    func() time.Time
 	most   int             // see maxQueue
+	stock  *stock          // what is kept of all queues
 	run    map[string]bool // see question
 	number int             // of the last look
 	looked time.Time
@@ -61,6 +62,9 @@ type Observer struct {
 	ranks                         ranks
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
+	meter                         classad.Meter // of attributes of jobs
+	again                         int           // what was parsed again, in names, constants and signs
+	reads                         reads
 	specs                         map[string]*Spec // by the text of the job's ad
 	limits                        map[string][]accountant.Limit
 	curbs                         map[string]bool            // attributes to which schedds' CurbMatchmaking refers
@@ -74,7 +78,7 @@ type Observer struct {
 // New makes an observer that has not looked at the pool yet.
 func New(s Settings) *Observer {
 	o := &Observer{
-		s: s, log: s.Logger, now: s.Clock, most: maxQueue, slots: map[string]*Slot{}, read: map[string]*slotText{},
+		s: s, log: s.Logger, now: s.Clock, most: maxQueue, stock: newStock(maxStock), slots: map[string]*Slot{}, read: map[string]*slotText{},
 		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, curbs: map[string]bool{},
 		refersOf:   map[string]map[string]bool{},
 		limits:     map[string][]accountant.Limit{},
@@ -135,6 +139,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
 	o.looked = l.Began
+	o.reads = reads{}
 	o.restrip()
 	last := o.number + rounds
 	if o.number == 0 {

@@ -1,12 +1,69 @@
 package observe
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"hash/maphash"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
+
+// What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it is
+// planned with, and in its values. A node of its trees, with its code, takes a hundred bytes, and there
+// are no more of these than names, constants and signs.
+const (
+	copiesOfText  = 4
+	bytesPerToken = 128
+)
+
+// price returns how much memory an ad takes, in bytes, with so many bytes of text.
+func price(text, tokens int) int { return copiesOfText*text + bytesPerToken*tokens }
+
+// kinds counts the expressions of a user's ads by their texts. Ads that have an expression in common
+// share its tree, so it is paid for once.
+type kinds map[uint64]int
+
+// Only texts that the parser remembers are shared; short ones are not worth it.
+const (
+	longestShared = 4 << 10
+	fewTokens     = 8
+)
+
+var kindSeed = maphash.MakeSeed()
+
+// add takes in an ad, and returns by how much the price of all grows; remove is its inverse.
+func (k kinds) add(lines []byte) int {
+	return k.change(lines, func(kind uint64) bool { k[kind]++; return k[kind] == 1 })
+}
+
+func (k kinds) remove(lines []byte) int {
+	return k.change(lines, func(kind uint64) bool {
+		k[kind]--
+		last := k[kind] == 0
+		if last {
+			delete(k, kind)
+		}
+		return last
+	})
+}
+
+func (k kinds) change(lines []byte, alone func(kind uint64) bool) int {
+	all := 0
+	for line := range bytes.Lines(lines) {
+		tokens := classad.Tokens(line)
+		if tokens > fewTokens && len(line) <= longestShared {
+			if _, value, _ := bytes.Cut(line, []byte{'='}); !alone(maphash.Bytes(kindSeed, value)) {
+				tokens = 2
+			}
+		}
+		all += tokens
+	}
+	return price(len(lines), all)
+}
 
 // maxSlotTokens is up to how many names, constants and signs a slot's ad is read: real ones have a
 // thousand.
@@ -22,3 +79,44 @@ func affordableSlot(lines cedar.Lines) error {
 	}
 	return nil
 }
+
+// What it takes to read ads that are new, in names, constants and signs; a microsecond each. In a look
+// all users together may take readsOfAll, and each a quarter of what the others have left. Expressions
+// that other ads have, too, are read once, so a hundred thousand new jobs take a tenth of it.
+const (
+	readsOfAll   = 2_000_000
+	bytesPerRead = 256 // of an ad's text
+	stepsPerRead = 20  // of the evaluation of its attributes
+)
+
+// reads are what it has taken in a look to read new ads.
+type reads struct {
+	all   int
+	users map[string]int
+}
+
+// may tells whether another ad of a user may be read in this look.
+func (r *reads) may(user string) bool {
+	own := r.users[user]
+	return own < (readsOfAll-r.all+own)/4
+}
+
+func (r *reads) charge(user string, taken int) {
+	if r.users == nil {
+		r.users = map[string]int{}
+	}
+	r.users[user] += taken
+	r.all += taken
+}
+
+// used returns what reading ads has taken since the start.
+func (o *Observer) used() int { return o.parser.Parsed() + o.again + int(o.meter.Steps())/stepsPerRead }
+
+// value returns the value of an attribute of an ad that a stranger wrote, and charges what it takes.
+func (o *Observer) value(ad *classad.ClassAd, name string) classad.Value {
+	v, _ := negotiator.EvaluateMetered(ad, name, &o.meter) // it is an error if it is too expensive
+	return v
+}
+
+// errReadLater says that a job's ad was not read yet.
+var errReadLater = errors.New("the jobs of its user are too expensive to read: this goes on in the next cycles")

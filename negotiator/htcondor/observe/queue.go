@@ -31,10 +31,10 @@ const stoppedJobs = "(JobStatus == 3 || JobStatus == 5) && EnteredCurrentStatus 
 // removed: a schedd may answer late, and its clock may differ.
 const stopGrace = 2 * time.Minute
 
-// maxQueue bounds what is kept of what a schedd sends of its jobs at once, in bytes. A hundred
-// thousand jobs of which no two are alike take less than half of it. See [intake] for what is left
-// out if it is more.
-const maxQueue = 256 << 20
+// maxQueue bounds what is kept of what a schedd sends of its jobs at once, in bytes of memory, see
+// [price]. A hundred thousand jobs of which no two are alike take half of it; a user may have three
+// quarters. See [intake] for what is left out if it is more.
+const maxQueue = 1 << 30
 
 // brokeredPause is how long a schedd is left alone that was never reached because it is behind a
 // broker (CCB): another try would only delay each look.
@@ -57,7 +57,8 @@ type question struct {
 	attributes   []string
 	began        time.Time
 	stoppedSince time.Time
-	most         int             // bytes that are kept of the answer
+	most         int             // bytes of memory that the answer may take
+	stock        *stock          // what is kept of all queues; nil: of no other
 	records      bool            // it is asked for the limits of single users, too
 	run          map[string]bool // attributes that are kept of running jobs whose ads are left out
 }
@@ -69,6 +70,7 @@ type rawGroup struct{ lines, ids []byte }
 type reading struct {
 	question
 	groups  []rawGroup
+	size    int // what the groups take, in bytes of memory
 	stopped []JobKey
 	took    time.Duration
 	err     error
@@ -91,20 +93,23 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 		return
 	}
 	answer := make(chan reading, 1)
-	ctx, s.stop = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	began, since := o.now(), time.Now()
 	q := question{
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
 		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most, run: o.run,
-		records: s.records,
+		records: s.records, stock: o.stock,
 	}
+	in := newIntake(q)
+	o.stock.begin(in)
+	s.stop = func() { cancel(); o.stock.end(in) }
 	patience := o.s.Patience
 	s.reading = answer
 	go func() {
 		within, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		r := readQueue(within, q)
+		r := readQueue(within, q, in)
 		r.took = time.Since(since)
 		answer <- r
 	}()
@@ -120,15 +125,14 @@ func (o *Observer) wantedJobs() string {
 
 // readQueue asks a schedd for its jobs, in groups of those that are alike, and then which jobs were
 // put on hold or removed lately.
-func readQueue(ctx context.Context, q question) reading {
+func readQueue(ctx context.Context, q question, in *intake) reading {
 	r := reading{question: q}
-	in := newIntake(q)
 	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true, Long: in.add}
 	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error { return in.add(lines, len(lines)) })
 	if r.err != nil {
 		return r
 	}
-	r.groups = in.all()
+	r.groups, r.size = in.all(), in.size
 	stopped := client.JobQuery{
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
@@ -248,6 +252,7 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 // refer to attributes that were not asked for.
 func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.Since = number, r.began
+	o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size})
 	if r.unrecorded == nil {
 		s.recorded = r.recorded
 	} else {
@@ -266,22 +271,20 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 			if g != nil {
 				*made = *g
 			} else {
-				ad, err := o.parse(raw.lines)
+				fresh, more, err := o.readNew(raw.lines, s.Name)
 				if err != nil {
 					unread, which = unread+1, err.Error()
 					continue
 				}
-				made = readGroup(ad)
-				var more bool
-				made.Spec, more = o.specOf(ad, s.Name)
-				grew = grew || more
+				made, grew = fresh, grew || more
 			}
 			bad, one := made.readJobs(raw.ids, s.Name)
 			if bad > 0 {
 				unread, which = unread+bad, one
 			}
-			g = made
-			s.groups[string(raw.lines)] = g
+			if g = made; !errors.Is(g.Spec.Wrong, errReadLater) {
+				s.groups[string(raw.lines)] = g
+			}
 		}
 		if g.Spec.leftOut {
 			leftOut, whose = leftOut+len(g.Jobs), g.Spec.user
@@ -290,7 +293,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		s.Groups = append(s.Groups, g)
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
-	s.wrong = ""
+	s.wrong, s.leftOut = "", leftOut
 	if leftOut > 0 {
 		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large or cannot be read, and the jobs "+
 			"are not planned: among them jobs of %.100s", leftOut, s.Name, whose)
@@ -303,12 +306,29 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	return grew
 }
 
+// readNew reads a group's ad that was not seen before, or what is left of it if its user's ads have
+// taken too much in this look. It reports whether the ad refers to attributes that were not asked for.
+func (o *Observer) readNew(lines []byte, schedd string) (g *Group, grew bool, err error) {
+	user, _ := cedar.Lines(lines).Find("User")
+	payer, before := string(user), o.used()
+	if !o.reads.may(payer) {
+		lines = outline(lines, o.run, readLater)
+	}
+	ad, err := o.parse(lines)
+	if err == nil {
+		g = o.readGroup(ad)
+		g.Spec, grew = o.specOf(ad, schedd)
+	}
+	o.reads.charge(payer, o.used()-before+len(lines)/bytesPerRead)
+	return g, grew, err
+}
+
 // parse parses a group's ad, or what is left of it if it cannot be parsed: the jobs are there, and
 // some may run.
 func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
-		if left, unreadable := o.parser.ParseOld(string(outline(lines, o.run, 0))); unreadable == nil {
+		if left, wrong := o.parser.ParseOld(string(outline(lines, o.run, unreadable))); wrong == nil {
 			return left, nil
 		}
 	}
@@ -334,19 +354,19 @@ func (g *Group) readJobs(ids []byte, schedd string) (bad int, which string) {
 }
 
 // readGroup reads a [Group] from a job ad: the attributes that change while jobs wait and run.
-func readGroup(ad *classad.ClassAd) *Group {
+func (o *Observer) readGroup(ad *classad.ClassAd) *Group {
 	g := &Group{}
 	number := func(name string) int64 {
-		n, _ := ad.Eval(name, nil).Number()
+		n, _ := o.value(ad, name).Number()
 		return int64(max(-1<<50, min(n, 1<<50)))
 	}
 	g.Status, g.Submit, g.Prio = number("JobStatus"), backfill.Time(number("QDate")), number("JobPrio")
 	g.Started, g.Shadows = backfill.Time(number("JobCurrentStartDate")), number("NumShadowStarts")
-	if g.manager, _ = ad.Text("Scheduler"); accountant.CheckName(g.manager) != nil {
+	if g.manager, _ = o.value(ad, "Scheduler").Text(); accountant.CheckName(g.manager) != nil {
 		g.manager = ""
 	}
-	g.transfers, _ = ad.Bool("TransferringInput")
-	g.queued, _ = ad.Bool("TransferQueued")
+	g.transfers, _ = o.value(ad, "TransferringInput").Bool()
+	g.queued, _ = o.value(ad, "TransferQueued").Bool()
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))
 	g.Vacated = number("VacateReasonCode")
 	g.Suspended = min(backfill.Time(max(0, number("CumulativeSuspensionTime"))), backfill.MaxTime)
@@ -357,21 +377,21 @@ func readGroup(ad *classad.ClassAd) *Group {
 			Window: backfill.Time(max(0, number("DeferralWindow"))),
 		}
 	}
-	g.Hosts = hostsOf(ad)
+	g.Hosts = o.hostsOf(ad)
 	return g
 }
 
 // hostsOf returns the slots on which a job runs, but no more than one above the number of its nodes,
 // which shows that something is wrong: the user may have written a long list.
-func hostsOf(ad *classad.ClassAd) (hosts []string) {
+func (o *Observer) hostsOf(ad *classad.ClassAd) (hosts []string) {
 	nodes := int64(1)
-	if universe, _ := ad.Int("JobUniverse"); universe == parallelUniverse {
-		n, _ := ad.Int("MaxHosts")
+	if universe, _ := o.value(ad, "JobUniverse").Int(); universe == parallelUniverse {
+		n, _ := o.value(ad, "MaxHosts").Int()
 		nodes = max(1, min(n, backfill.MaxChunks))
 	}
-	list, several := ad.Text("RemoteHosts")
+	list, several := o.value(ad, "RemoteHosts").Text()
 	if !several {
-		list, _ = ad.Text("RemoteHost")
+		list, _ = o.value(ad, "RemoteHost").Text()
 	}
 	for host := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if hosts = append(hosts, host); int64(len(hosts)) > nodes {

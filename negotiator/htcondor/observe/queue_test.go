@@ -80,7 +80,7 @@ func TestReadingsEndWithTheCollector(t *testing.T) {
 // jobs of other schedds nothing is lost.
 func TestEndlessQueue(t *testing.T) {
 	p := newSite(t, "s@test", "t@test")
-	p.most = 500
+	p.most = 16_000
 	p.schedds[0].SetJobs(job("A = 1"))
 	var jobs []string
 	for i := range 100 {
@@ -92,7 +92,7 @@ func TestEndlessQueue(t *testing.T) {
 	require.Equal(t, []JobKey{{"s@test", 1, 0}}, s.Schedds["s@test"].Groups[0].Jobs)
 	require.False(t, s.Schedds["t@test"].Read)
 	require.Empty(t, s.Schedds["t@test"].Groups)
-	require.ErrorContains(t, s.Schedds["t@test"].Failed, "does not end after 500 bytes")
+	require.ErrorContains(t, s.Schedds["t@test"].Failed, "does not end after 16000 bytes")
 	require.Len(t, s.Problems, 1)
 }
 

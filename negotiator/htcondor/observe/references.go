@@ -58,7 +58,7 @@ func externals(ad *classad.ClassAd, wanted func(name string) bool, most int) (fo
 // may take maxReferOfAll, and each a quarter of what the others have left: so many users with expensive
 // jobs, or one under many names, leave something to all others.
 func (o *Observer) references(ad *classad.ClassAd) ([]string, error) {
-	user, _ := ad.Text("User")
+	user, _ := o.value(ad, "User").Text()
 	left := (maxReferOfAll-o.referStepsOfAll+o.referSteps[user])/4 - o.referSteps[user]
 	names, steps, all := externals(ad, func(string) bool { return true }, min(maxReferSteps, max(0, left)+usualReferSteps))
 	charged := max(0, steps-usualReferSteps)

@@ -38,6 +38,7 @@ type schedd struct {
 	uploads  int               // jobs of one user that may transfer their input at once; 0: any number
 	recorded []record          // the limits of users and projects
 	wrong    string            // what of the last answer was left out, and why
+	leftOut  int               // the jobs that were
 	asleep   time.Time         // it is not asked before this time, since it cannot be reached
 	lags     bool              // no look waits for it until it answers in less than Hold
 	reading  chan reading      // the reading under way; nil: none
@@ -66,7 +67,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 			o.takeSlot(lines, l)
 			return nil
 		}
-		ad, err := classad.ParseOld(string(lines))
+		ad, err := lines.Said()
 		if err != nil {
 			name, _ := lines.Find("Name") // the error may show a capability
 			o.log.Warn("an ad of the collector is left out: it cannot be read", "type", string(kind), "name",
@@ -170,14 +171,17 @@ const scheddGrace = 15 * time.Minute
 // not been heard of for long, or were renamed and are not advertised any more under the old name.
 func (o *Observer) putSchedds(l *look) {
 	l.Schedds = make(map[string]*Schedd, len(o.schedds))
+	l.Kept, l.LeftOut = o.stock.total(), 0
 	for name, s := range o.schedds {
 		silent := s.Failed != nil && l.Began.Sub(s.seen) > scheddGrace
 		if s.Moved && s.look != l.Number || silent && !s.Moved {
 			s.stopReading()
+			o.stock.keep(name, portion{})
 			delete(o.schedds, name)
 			continue
 		}
 		maps.DeleteFunc(s.Submitters, func(_ string, a Submitter) bool { return a.look != l.Number })
+		l.LeftOut += s.leftOut
 		c := s.Schedd
 		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
 		c.Users, c.Projects = s.shares(l.Now)

@@ -37,6 +37,9 @@ type Snapshot struct {
 	Negotiators []Other
 	// Problems say what could not be read, for people.
 	Problems []string
+	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not planned
+	// because their ads are too large, or are not read yet.
+	Kept, LeftOut int
 }
 
 // Slot is a slot as its ads showed it. Dynamic slots are parts of the partitionable slot that they

@@ -131,22 +131,22 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 // whether some of them were not asked for.
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
-	misnamed := s.readNames(ad)
-	s.Limits, _ = ad.Text("ConcurrencyLimits")
+	misnamed := o.readNames(s, ad)
+	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
 	var tooMany error
 	s.Limited, tooMany = o.limitsOf(s.Limits)
-	universe, _ := ad.Int("JobUniverse")
+	universe, _ := o.value(ad, "JobUniverse").Int()
 	if s.Parallel = universe == parallelUniverse; s.Parallel {
-		nodes, _ := ad.Int("MaxHosts")
+		nodes, _ := o.value(ad, "MaxHosts").Int()
 		if nodes < 1 || nodes > backfill.MaxChunks {
 			s.Wrong = fmt.Errorf("MaxHosts is %v: must be a whole number from 1 to %d",
-				ad.Eval("MaxHosts", nil), backfill.MaxChunks)
+				o.value(ad, "MaxHosts"), backfill.MaxChunks)
 		}
 		s.Nodes = int(max(1, min(nodes, backfill.MaxChunks)))
 	}
-	s.Estimate, s.Limit = seconds(ad, o.s.Schema.Estimates), seconds(ad, o.s.Schema.Limits)
+	s.Estimate, s.Limit = o.seconds(ad, o.s.Schema.Estimates), o.seconds(ad, o.s.Schema.Limits)
 	asked, err := o.asked(ad)
-	err = errors.Join(affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
+	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
 	if err != nil {
 		s.Wrong = err
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
@@ -154,7 +154,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	} else {
 		s.request(o.s.Schema.Resources)
 	}
-	stopClock(ad)
+	o.stopClock(ad)
 	s.Text = ad.Format(ast.Long)
 	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
 		s.Wrong, s.refers = err, nil
@@ -206,7 +206,7 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	var wrong []error
 	for i, resource := range o.s.Schema.Resources {
-		v, err := negotiator.Evaluate(ad, "Request"+negotiator.Attribute(resource))
+		v, err := negotiator.EvaluateMetered(ad, "Request"+negotiator.Attribute(resource), &o.meter)
 		n, isNumber := v.Number()
 		switch {
 		case err != nil:
@@ -228,11 +228,11 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 
 // affordable returns an error for each attribute that takes too many steps to evaluate, among these
 // and those that say who pays for the job.
-func affordable(ad *classad.ClassAd, attributes []string) error {
+func (o *Observer) affordable(ad *classad.ClassAd, attributes []string) error {
 	var wrong []error
 	seen := map[string]bool{}
 	for _, name := range slices.Concat([]string{"AccountingGroup", "ConcurrencyLimits", "MaxHosts"}, attributes) {
-		if _, err := negotiator.Evaluate(ad, name); err != nil && !seen[name] {
+		if _, err := negotiator.EvaluateMetered(ad, name, &o.meter); err != nil && !seen[name] {
 			wrong, seen[name] = append(wrong, err), true
 		}
 	}
@@ -241,10 +241,10 @@ func affordable(ad *classad.ClassAd, attributes []string) error {
 
 // seconds returns the value, rounded up, of the first attribute that is a number above 0; 0 if none
 // is.
-func seconds(ad *classad.ClassAd, attributes []string) backfill.Time {
+func (o *Observer) seconds(ad *classad.ClassAd, attributes []string) backfill.Time {
 	const most = backfill.MaxTime / 2 // the negotiator adds its slack, up to twice that
 	for _, name := range attributes {
-		if n, ok := ad.Eval(name, nil).Number(); ok && n > 0 {
+		if n, ok := o.value(ad, name).Number(); ok && n > 0 {
 			return backfill.Time(ceil(min(n, most)))
 		}
 	}
