@@ -74,9 +74,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		}
 		switch string(kind) {
 		case `"Scheduler"`:
-			if c := readClaim(ad, "Name"); c.name != "" && len(l.scheddClaims) < mostClaims {
-				l.scheddClaims = append(l.scheddClaims, c)
-			}
+			o.claimSchedd(l, readClaim(ad, "Name"))
 		case `"Submitter"`:
 			o.settleSchedds(l) // they have all come
 			o.readSubmitter(ad, l)
