@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,6 +43,23 @@ func readClaim(ad *classad.ClassAd, name string) scheddClaim {
 	c.heard, _ = ad.Int("LastHeardFrom")
 	return c
 }
+
+// claimSchedd keeps a schedd's own ad until all have come. However many others there are, those of
+// schedds that are known are kept.
+func (o *Observer) claimSchedd(l *look, c scheddClaim) {
+	err := accountant.CheckWords(c.name)
+	switch {
+	case err != nil:
+		l.leaveOut("schedds", err)
+	case o.schedds[c.name] != nil || len(l.scheddClaims) < mostClaims:
+		l.scheddClaims = append(l.scheddClaims, c)
+	default:
+		l.conflicts[tooMany] = true
+	}
+}
+
+// tooMany says that some schedds are not taken in.
+var tooMany = fmt.Sprintf("more than %d schedds are advertised: new ones are left out", mostClaims)
 
 // settleSchedds takes in the schedds' own ads. Of several that bear one name, one is taken in.
 func (o *Observer) settleSchedds(l *look) {

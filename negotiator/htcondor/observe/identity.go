@@ -69,12 +69,13 @@ type slotClaim struct {
 	heard         int64
 }
 
-// mostClaims bounds the ads that are kept until all have come, in each look.
+// mostClaims bounds the ads that are kept until all have come, in each look. It is more of slots if there
+// are more: they may all have restarted.
 const mostClaims = 10_000
 
 // claimSlot keeps a slot's ad until it is known whether the slot that has its name is still there.
-func (l *look) claimSlot(c slotClaim) {
-	if len(l.slotClaims) < mostClaims {
+func (o *Observer) claimSlot(l *look, c slotClaim) {
+	if len(l.slotClaims) < max(mostClaims, 2*len(o.slots)) {
 		c.lines = slices.Clone(c.lines)
 		l.slotClaims = append(l.slotClaims, c)
 	}

@@ -76,12 +76,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		}
 		switch string(kind) {
 		case `"Scheduler"`:
-			c := readClaim(ad, "Name")
-			if err = accountant.CheckWords(c.name); err != nil {
-				l.leaveOut("schedds", err)
-			} else if len(l.scheddClaims) < mostClaims {
-				l.scheddClaims = append(l.scheddClaims, c)
-			}
+			o.claimSchedd(l, readClaim(ad, "Name"))
 		case `"Submitter"`:
 			o.settleSchedds(l) // they have all come
 			o.readSubmitter(ad, l)

@@ -81,7 +81,7 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	address := addressOf(lines)
 	if t != nil && !sameDaemon(t.address, address) || t == nil && o.isStrange(name, ad, address) {
 		heard, _ := ad.Int("LastHeardFrom")
-		l.claimSlot(slotClaim{lines, name, address, heard})
+		o.claimSlot(l, slotClaim{lines, name, address, heard})
 		return false, nil
 	}
 	if t == nil {
