@@ -13,10 +13,16 @@ import (
 // nobody is charged for what the running jobs of a user use whose name is bad.
 const nobody = "nobody@nowhere"
 
-// identities are the labels that say whose a job is, and the attributes that they are read from. A
-// job with a bad one is not planned. Any other label is left away if it is bad.
-var identities = map[string]string{
-	"owner": "Owner", "group": "AcctGroup", "account": "AccountingGroup", "project": "ProjectName", "qos": "QOS",
+// identities are the labels that say whose a job is, the attributes that they are read from, and what
+// judges them. A job with a bad one is not planned. Any other label is left away if it is bad.
+var identities = []struct {
+	label, attribute string
+	check            func(name string) error
+}{
+	{"owner", "Owner", accountant.CheckName},
+	{"group", "AcctGroup", accountant.CheckWords},
+	{"project", "ProjectName", accountant.CheckWords},
+	{"qos", "QOS", accountant.CheckWords},
 }
 
 // readNames reads whose a job is. It errs if some of the ad's names are bad. Those in the Spec are
@@ -38,20 +44,12 @@ func (o *Observer) readNames(s *Spec, ad *classad.ClassAd) error {
 		s.account = ""
 		delete(s.Labels, "account")
 	}
-	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
-		check := accountant.CheckWords
-		if label == "owner" {
-			check = accountant.CheckName
-		}
-		err := check(s.Labels[label])
-		if err == nil {
-			continue
-		}
-		delete(s.Labels, label)
-		if attribute, identity := identities[label]; identity {
-			bad(attribute, err)
+	for _, identity := range identities {
+		if text, _ := ad.Text(identity.attribute); text != "" && bad(identity.attribute, identity.check(text)) {
+			delete(s.Labels, identity.label)
 		}
 	}
+	maps.DeleteFunc(s.Labels, func(_, text string) bool { return accountant.CheckWords(text) != nil })
 	s.project = s.Labels["project"]
 	return errors.Join(wrong...)
 }
