@@ -213,7 +213,7 @@ func TestStrangersDoNotDraw(t *testing.T) {
 	require.NotEqual(t, slotAd, evil)
 	w := fromAds(t, evil, job("1", "0", "5"), job("1", "1", "5"))
 	for _, j := range w.Jobs {
-		j.Job.Name += "\x1b]0;title\x07"
+		j.Name += "\x1b]0;title\x07"
 	}
 	seen, _ := watch(t, w, 200, 50)
 	for _, picture := range seen {

@@ -97,14 +97,14 @@ func TestInventedLimits(t *testing.T) {
 		all = append(all, job(fmt.Sprintf("eve%d@d", i%200), numbered(50, fmt.Sprintf("other_%d_%%d", i))))
 	}
 	const most = mostLookups / (newName + 1) // names
-	in, last := admit(append(eves[:len(eves):len(eves)], job("bob@d", "sw")), nil)
+	in, last := admit(append(slices.Clip(eves), job("bob@d", "sw")), nil)
 	require.Less(t, asked, 3*most/4)
 	require.True(t, last.Admitted, "bob's job")
 	require.InDelta(t, most/4/50, in, 5)
 	_, last = admit(eves, nil)
 	require.Equal(t, "the jobs of eve@d name too many different concurrency limits", last.Reason)
 	require.Less(t, asked, 3*most/4)
-	_, last = admit(append(all[:len(all):len(all)], job("bob@d", "sw")), nil)
+	_, last = admit(append(slices.Clip(all), job("bob@d", "sw")), nil)
 	require.True(t, last.Admitted)
 	require.Less(t, asked, 3*most)
 	require.LessOrEqual(t, len(limits.known), mostKnown)

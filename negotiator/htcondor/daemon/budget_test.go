@@ -26,6 +26,7 @@ var toldLeftOut = regexp.MustCompile(`left out: lines=(\d+)`)
 
 // leftOut returns how many lines the log says were left out.
 func leftOut(t *testing.T, log string) (n int) {
+	t.Helper()
 	for _, found := range toldLeftOut.FindAllStringSubmatch(log, -1) {
 		lines, err := strconv.Atoi(found[1])
 		require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestFlood(t *testing.T) {
 	require.Equal(t, 3, strings.Count(all, "the one line that matters"))
 	require.Equal(t, 3, strings.Count(all, "a command failed"))
 	require.Equal(t, 60_000, strings.Count(all, "refused:")+leftOut(t, all), "each line is there or counted")
-	require.Equal(t, 6, len(toldLeftOut.FindAllString(all, -1)), "it is told every ten seconds")
+	require.Len(t, toldLeftOut.FindAllString(all, -1), 6, "it is told every ten seconds")
 	require.NotContains(t, all, "\x1b")
 	require.Contains(t, all, `port: more lines like one above were left out: lines=`)
 	require.Contains(t, all, `like=refused`)
@@ -107,16 +108,22 @@ func TestLines(t *testing.T) {
 		log  func()
 		want string
 	}{
-		{func() { log.Info("plain", "a", 1, "b", "x y", "c", 1.5, "d", true, "e", nil, "f", time.Second) },
-			"[INFO]  plain: a=1 b=\"x y\" c=1.5 d=true e=<nil> f=1s\n"},
-		{func() { log.Info("two\n[ERROR] lines\r\x1b[31m", "error", errors.New("a\nb\x07")) },
-			"[INFO]  two [ERROR] lines �[31m:\n  error=\n  | a\n  | b�\n  \n"},
+		{
+			func() { log.Info("plain", "a", 1, "b", "x y", "c", 1.5, "d", true, "e", nil, "f", time.Second) },
+			"[INFO]  plain: a=1 b=\"x y\" c=1.5 d=true e=<nil> f=1s\n",
+		},
+		{
+			func() { log.Info("two\n[ERROR] lines\r\x1b[31m", "error", errors.New("a\nb\x07")) },
+			"[INFO]  two [ERROR] lines �[31m:\n  error=\n  | a\n  | b�\n  \n",
+		},
 		{func() { log.With("user", "\x1b[0m").Named("port").Warn("w") }, "[WARN]  port: w: user=\"�[0m\"\n"},
 		{func() { log.Trace("not at this level") }, ""},
-		{func() {
-			log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}).Print("[WARN] http: x")
+		{
+			func() {
+				log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}).Print("[WARN] http: x")
+			},
+			"[DEBUG] http: x\n",
 		},
-			"[DEBUG] http: x\n"},
 		{func() {
 			_, _ = log.StandardWriter(&hclog.StandardLoggerOptions{InferLevels: true}).Write([]byte("[ERROR] no\n"))
 		}, "[ERROR] no\n"},

@@ -38,8 +38,8 @@ func TestTheLogOutlivesAFlood(t *testing.T) {
 	lie.SetString("Authentication", "x"+strings.Repeat("lie\x1b[2J", 2500))
 	const connections = 800
 	for range connections {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		require.NoError(t, err)
+		conn, failed := net.Dial("tcp", listener.Addr().String())
+		require.NoError(t, failed)
 		stream := cedar.NewStream(conn, time.Minute)
 		stream.PutInt(60010)
 		stream.PutAd(lie)
