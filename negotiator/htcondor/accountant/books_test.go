@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -201,6 +202,39 @@ func TestAnswersAreMadeOnce(t *testing.T) {
 		require.NoError(t, change())
 		require.NotEqual(t, before, told(), name)
 	}
+}
+
+// TestAskersBesideCycles asks for everything while cycles go on, for the race detector.
+func TestAskersBesideCycles(t *testing.T) {
+	a := open(t, "GROUP_NAMES = g, g.h\nGROUP_QUOTA_g = 5\nGROUP_QUOTA_g.h = 2\nGROUP_SORT_EXPR = GroupResourcesInUse")
+	done := make(chan struct{})
+	var asking sync.WaitGroup
+	for range 3 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				a.Report(true)
+				a.Report(false)
+				a.ActiveAds()
+				all := a.Accounts()
+				all.At(all.Len() - 1)
+			}
+		})
+	}
+	limits := NewLimits(knobs("SW_LIMIT = 3"))
+	for i := range int64(50) {
+		require.NoError(t, a.Update(at(i), map[string]Use{"alice@d": {1, 1}, "g.h.bob@d": {1, float64(i)}}))
+		require.NoError(t, a.Divide(10, map[string]float64{"g.carol@d": 1, fmt.Sprint("x", i, "@d"): 2}))
+		a.Admit(limits, nil, []Candidate{{Limits: ParseLimits("sw")}}, nil)
+		require.NoError(t, a.SetFactor("alice@d", float64(i+1)))
+		require.Contains(t, string(a.Report(false)), fmt.Sprintf("= %d.0\n", i+1), "who sets something sees it")
+	}
+	close(done)
+	asking.Wait()
 }
 
 // TestReportsAreBounded checks whom a report leaves out if there are too many submitters.
