@@ -35,6 +35,9 @@ const stopGrace = 2 * time.Minute
 // quarters. See [intake] for what is left out if it is more.
 const maxQueue = 1 << 30
 
+// maxStopped bounds the jobs that a schedd tells were put on hold or removed lately.
+const maxStopped = 1_000_000
+
 // brokeredPause is how long a schedd is left alone that was never reached because it is behind a
 // broker (CCB): another try would only delay each look.
 const brokeredPause = 5 * time.Minute
@@ -136,13 +139,15 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
 	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
-		ad, err := lines.Ad()
-		if err == nil {
+		if len(r.stopped) == maxStopped {
+			return fmt.Errorf("the jobs of schedd %s that were stopped lately do not end after %d", q.name, maxStopped)
+		}
+		if ad, err := lines.Said(); err == nil { // else it is none
 			cluster, _ := ad.Int("ClusterId")
 			proc, _ := ad.Int("ProcId")
 			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})
 		}
-		return err
+		return nil
 	})
 	if r.err == nil && q.records {
 		r.recorded, r.unrecorded = readRecords(ctx, q)
