@@ -226,10 +226,12 @@ func TestAskersBesideCycles(t *testing.T) {
 		})
 	}
 	limits := NewLimits(knobs("SW_LIMIT = 3"))
+	wanted, err := ParseLimits("sw")
+	require.NoError(t, err)
 	for i := range int64(50) {
 		require.NoError(t, a.Update(at(i), map[string]Use{"alice@d": {1, 1}, "g.h.bob@d": {1, float64(i)}}))
 		require.NoError(t, a.Divide(10, map[string]float64{"g.carol@d": 1, fmt.Sprint("x", i, "@d"): 2}))
-		a.Admit(limits, nil, []Candidate{{Limits: ParseLimits("sw")}}, nil)
+		a.Admit(limits, nil, []Candidate{{Limits: wanted}}, nil)
 		require.NoError(t, a.SetFactor("alice@d", float64(i+1)))
 		require.Contains(t, string(a.Report(false)), fmt.Sprintf("= %d.0\n", i+1), "who sets something sees it")
 	}

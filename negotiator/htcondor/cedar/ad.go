@@ -133,8 +133,9 @@ func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 // handshakes have a hundred, and a query may name three hundred machines. maxTokens bounds those of
 // other ads that a peer sends.
 const (
-	maxSaid   = 2 << 10
-	maxTokens = 32 << 10
+	maxSaid     = 2 << 10
+	maxSaidText = 64 << 10
+	maxTokens   = 32 << 10
 )
 
 // Ad reads an ad.
@@ -164,7 +165,12 @@ func (l Lines) Ad() (*classad.ClassAd, error) { return l.ad(maxTokens) }
 
 // Said is [Lines.Ad] for an ad as short as one that is said in a conversation: of a daemon that tells of
 // itself, not of slots or jobs.
-func (l Lines) Said() (*classad.ClassAd, error) { return l.ad(maxSaid) }
+func (l Lines) Said() (*classad.ClassAd, error) {
+	if len(l) > maxSaidText {
+		return nil, fmt.Errorf("it has %d bytes: at most %d are allowed", len(l), maxSaidText)
+	}
+	return l.ad(maxSaid)
+}
 
 // ad is [Lines.Ad] for at most so many names, constants and signs.
 func (l Lines) ad(most int) (*classad.ClassAd, error) {

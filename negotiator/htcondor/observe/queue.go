@@ -36,6 +36,10 @@ const stopGrace = 2 * time.Minute
 // quarters. See [intake] for what is left out if it is more.
 const maxQueue = 1 << 30
 
+// maxStopped is how many of the jobs that were put on hold or removed lately are kept of a schedd's
+// answer.
+const maxStopped = 1_000_000
+
 // brokeredPause is how long a schedd is left alone that was never reached because it is behind a
 // broker (CCB): another try would only delay each look.
 const brokeredPause = 5 * time.Minute
@@ -137,7 +141,10 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
 	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
-		if ad, err := lines.Ad(); err == nil { // what cannot be read names no job
+		if len(r.stopped) == maxStopped {
+			return nil
+		}
+		if ad, err := lines.Said(); err == nil { // else it is none
 			cluster, _ := ad.Int("ClusterId")
 			proc, _ := ad.Int("ProcId")
 			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})

@@ -158,3 +158,21 @@ func TestSubmitterConstraint(t *testing.T) {
 		require.Equal(t, want, excluded(constraint), "%.60s", constraint)
 	}
 }
+
+// An ad of a schedd or submitter that is too large to be read does not hide the others.
+func TestAdsOfSubmittersAreBounded(t *testing.T) {
+	p := newSite(t, "s@test")
+	for name, more := range map[string]string{
+		"constants": "Capability = {" + strings.Repeat("1,", 5000) + "1}\n", "text": "Capability = \"" + strings.Repeat("x", 100_000) + "\"\n",
+	} {
+		p.publish()
+		ads := []string{
+			p.schedds[0].SubmitterAd("mallory@test", "", 1, 0) + more, p.schedds[0].SubmitterAd("alice@test", "", 1, 0),
+		}
+		p.collector.Set("Submitter", ads...)
+		look, err := p.Look(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, look.Submitters, name)
+		require.Contains(t, look.Schedds["s@test"].Submitters, "alice@test")
+	}
+}

@@ -143,7 +143,7 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	return negotiator.Running{
 		Job: &negotiator.Job{
 			ID: s.foreign, Name: name, Submit: began, Nodes: 1, Estimate: estimate, Ad: ad,
-			Position: backfill.QueuePosition{Queue: o.Name}, Labels: map[string]string{"owner": o.Claimer},
+			Position: backfill.QueuePosition{Queue: o.Name}, Labels: map[string]string{"owner": negotiator.Label(o.Claimer)},
 		},
 		Placement: negotiator.Placement{{Slot: c.b.slots[host.Name].reported, Count: 1}}, Start: began,
 	}
