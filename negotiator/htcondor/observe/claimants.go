@@ -83,16 +83,13 @@ func (o *Observer) settleSchedds(l *look) {
 		for n < len(claims) && claims[n].name == claims[0].name {
 			n++
 		}
-		s := o.schedds[claims[0].name]
-		taken := s != nil && len(named[endpoint(s.at)]) > 0
-		o.settleSchedd(l, s, claims[:n], taken)
+		o.settleSchedd(l, o.schedds[claims[0].name], claims[:n])
 		claims = claims[n:]
 	}
 }
 
-// settleSchedd takes in the ad of one schedd, of several ads that bear its name. If the schedd is known,
-// taken says that some schedd is advertised at its address.
-func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim, taken bool) {
+// settleSchedd takes in the ad of one schedd, of several ads that bear its name.
+func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	for s == nil && len(claims) > 0 {
 		if s = o.addSchedd(l, claims[0]); s == nil {
 			claims = claims[1:]
@@ -105,10 +102,10 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim, taken 
 	mine := slices.IndexFunc(claims, isMine)
 	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !isMine(c) })
 	switch {
-	case mine < 0 && !taken:
-		s.elsewhere = &claims[other]
+	case mine < 0: // a collector may keep one ad of a name, and that may be another's
+		s.elsewhere, s.look, s.seen = &claims[other], l.Number, l.Began
 		return
-	case mine < 0, other >= 0 && s.yields(claims[mine], claims[other], l.Began):
+	case other >= 0 && s.yields(claims[mine], claims[other], l.Began):
 		if !o.moveSchedd(l, s, claims[other].at) {
 			return
 		}
