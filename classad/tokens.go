@@ -51,7 +51,8 @@ func exprTokens(b []byte) (n int) {
 		switch byteClasses[b[i]] {
 		case wordByte:
 			n++
-			for i++; i < len(b) && byteClasses[b[i]] == wordByte; i++ {
+			for i < len(b) && byteClasses[b[i]] == wordByte {
+				i++
 			}
 		case blankByte:
 			i++

@@ -300,17 +300,22 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		s.Groups = append(s.Groups, g)
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
-	s.wrong, s.leftOut = "", leftOut
-	if leftOut > 0 {
-		s.wrong = fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large or cannot be read, and the jobs "+
-			"are not planned: among them jobs of %.100s", leftOut, s.Name, whose)
-	}
-	if unread > 0 {
-		s.wrong = fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left "+
-			"out: %.200s", s.Name, unread, which)
-	}
+	s.leftOut, s.wrong = leftOut, wrongWith(s.Name, leftOut, whose, unread, which)
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
+}
+
+// wrongWith says what was left out of the answer of a schedd; "" if nothing was.
+func wrongWith(schedd string, leftOut int, whose string, unread int, which string) string {
+	switch {
+	case unread > 0:
+		return fmt.Sprintf("of what schedd %s tells of its queue %d parts cannot be read, and their jobs are left "+
+			"out: %.200s", schedd, unread, which)
+	case leftOut > 0:
+		return fmt.Sprintf("the ads of %d jobs in the queue of schedd %s are too large or cannot be read, and the jobs "+
+			"are not planned: among them jobs of %.100s", leftOut, schedd, whose)
+	}
+	return ""
 }
 
 // readNew reads a group's ad that was not seen before, or what is left of it if its user's ads have
