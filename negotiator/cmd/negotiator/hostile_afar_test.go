@@ -219,8 +219,9 @@ func deepAds(ctx context.Context, r *raid) {
 	})
 }
 
-// priorities asks for everybody's.
+// priorities asks for everybody's, among them those of two thousand invented groups.
 func priorities(ctx context.Context, r *raid) {
+	go r.queue(ctx, []string{"crowd@test"}, func(i int) string { return fmt.Sprintf(`AccountingGroup = "p%d.u"`, i) }, 2000)
 	ask := tools(20)
 	each(ctx, len(ask), func(i int) { r.ask(ctx, ask[i], []int{451, 514, 512}[i%3], nil, i%4 != 0) })
 }

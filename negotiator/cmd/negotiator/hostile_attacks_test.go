@@ -17,12 +17,13 @@ import (
 
 // attack torments a negotiator until the context ends, and then takes back what it did.
 type attack struct {
-	name string
-	does string // what the name does not say
-	who  kind
-	n    int  // attackers: users, machines, addresses, daemons
-	afar bool // it needs nothing of the pool, and runs in a process of its own
-	do   func(ctx context.Context, r *raid)
+	name  string
+	does  string // what the name does not say
+	who   kind
+	n     int  // attackers: users, machines, addresses, daemons
+	afar  bool // it needs nothing of the pool, and runs in a process of its own
+	fresh bool // it shows schedds: a look waits for those that it does not know yet, once
+	do    func(ctx context.Context, r *raid)
 }
 
 // kind is who attacks. Each kind has its price: the part of a processor that one of them may cost.
@@ -50,29 +51,29 @@ func (a attack) mayCost() float64 { return min(float64(a.n)*prices[a.who], mostO
 // attacks are all that are known.
 func attacks() []attack {
 	return []attack{
-		{"jobs: worst expressions", "50, others every 5 s", byUser, 1, false, expressions},
-		{"jobs: refer to all others", "200 that name each slot and job", byUser, 1, false, references},
-		{"jobs: huge trees", "10 lists of 240 kB, others every 20 s", byUser, 1, true, hugeTrees},
-		{"jobs: concurrency limits", "3 lists of 240 kB among short ones", byUser, 1, true, manyLimits},
-		{"jobs: long reasons", "20 with 200 kB of Requirements", byUser, 1, true, longReasons},
-		{"jobs: odd accounting groups", "spaces, 4,200 letters, 33 kB", byUser, 1, false, oddGroups},
-		{"jobs: invented groups", "300 others every 5 s", byUser, 1, false, inventedGroups},
-		{"jobs: odd owners", "Owner = 0 before the honest jobs, or 30 kB", byUser, 1, false, oddOwners},
-		{"jobs: long labels", "200 kB of ProjectName, QOS, Cmd, and so on; they run", byUser, 1, false, longLabels},
-		{"slots: worst expressions", "START of 20", byMachine, 1, false, badSlots},
-		{"slots: huge trees", "START of 60 kB, 5 times", byMachine, 1, false, treesInSlots},
-		{"slots: others' names", "ads with the names of 50 honest slots", byMachine, 1, false, borrowedSlots},
-		{"peers: expensive queries", "20 addresses, all hang up", byPeer, 20, true, queries},
-		{"peers: silence, slow readers", "240 connections", byPeer, 8, true, silence},
-		{"peers: large ads", "8 MB after a login, of 4 addresses", byPeer, 4, true, largeAds},
-		{"peers: deep ads", "nested 20,000 times, of 4 addresses", byPeer, 4, true, deepAds},
-		{"peers: priorities", "20 addresses, 20 times a second", byPeer, 20, true, priorities},
-		{"peers: configuration", "?names: with the worst patterns", byPeer, 4, true, configuration},
-		{"peers: every question", "all that READ allows, 20 addresses", byPeer, 20, true, everyQuestion},
-		{"peers: refused", "20 kB of text in each, 20 addresses", byPeer, 20, true, refused},
-		{"schedds: endless, babbling", "one of each, and a silent one", bySchedd, 3, true, badSchedds},
-		{"schedds: 100 of one daemon", "2 MB of jobs in each", bySchedd, 1, true, hundredSchedds},
-		{"schedds: others' names", "name or address of the honest one", bySchedd, 1, false, borrowedSchedds},
+		{"jobs: worst expressions", "50, others every 5 s", byUser, 1, false, false, expressions},
+		{"jobs: refer to all others", "200 that name each slot and job", byUser, 1, false, false, references},
+		{"jobs: huge trees", "10 lists of 240 kB, others every 20 s", byUser, 1, true, true, hugeTrees},
+		{"jobs: concurrency limits", "3 lists of 240 kB among short ones", byUser, 1, true, true, manyLimits},
+		{"jobs: long reasons", "20 with 200 kB of Requirements", byUser, 1, true, true, longReasons},
+		{"jobs: odd accounting groups", "spaces, 4,200 letters, 33 kB", byUser, 1, false, false, oddGroups},
+		{"jobs: invented groups", "300 others every 5 s", byUser, 1, false, false, inventedGroups},
+		{"jobs: odd owners", "Owner = 0 before the honest jobs, or 30 kB", byUser, 1, false, false, oddOwners},
+		{"jobs: long labels", "200 kB of ProjectName, QOS, Cmd, and so on; they run", byUser, 1, false, false, longLabels},
+		{"slots: worst expressions", "START of 20", byMachine, 1, false, false, badSlots},
+		{"slots: huge trees", "START of 60 kB, 5 times", byMachine, 1, false, false, treesInSlots},
+		{"slots: others' names", "ads with the names of all honest slots", byMachine, 1, false, false, borrowedSlots},
+		{"peers: expensive queries", "20 addresses, all hang up", byPeer, 20, true, false, queries},
+		{"peers: silence, slow readers", "240 connections", byPeer, 8, true, false, silence},
+		{"peers: large ads", "8 MB after a login, of 4 addresses", byPeer, 4, true, false, largeAds},
+		{"peers: deep ads", "nested 20,000 times, of 4 addresses", byPeer, 4, true, false, deepAds},
+		{"peers: priorities", "20 addresses, 20 times a second", byPeer, 20, true, true, priorities},
+		{"peers: configuration", "?names: with the worst patterns", byPeer, 4, true, false, configuration},
+		{"peers: every question", "all that READ allows, 20 addresses", byPeer, 20, true, false, everyQuestion},
+		{"peers: refused", "20 kB of text in each, 20 addresses", byPeer, 20, true, false, refused},
+		{"schedds: endless, babbling", "one of each, and a silent one", bySchedd, 3, true, true, badSchedds},
+		{"schedds: 100 of one daemon", "2 MB of jobs in each", bySchedd, 1, true, true, hundredSchedds},
+		{"schedds: others' names", "name or address of the honest one", bySchedd, 1, false, false, borrowedSchedds},
 	}
 }
 
@@ -264,37 +265,40 @@ func treesInSlots(ctx context.Context, r *raid) {
 	r.pool.restart(func(int) string { return mildStart })
 }
 
-// borrowedSlots shows a machine whose slots have the names of honest ones.
+// borrowedSlots shows a machine whose slots have the names of the honest ones.
 func borrowedSlots(ctx context.Context, r *raid) {
-	for i := range 50 {
-		name := "slot1@n" + strconv.Itoa(i)
-		r.pool.show("Machine", fmt.Sprintf("MyType = \"Machine\"\nName = %q\nMachine = \"evil\"\nMyAddress = \"<0evil>\"\n"+
+	for i := range slotsOfSiege {
+		name, at := "slot1@n"+strconv.Itoa(i), "<127.0.0.9:1>"
+		r.pool.show("Machine", fmt.Sprintf("MyType = \"Machine\"\nName = %q\nMachine = \"evil\"\nMyAddress = %q\n"+
 			"State = \"Owner\"\nActivity = \"Idle\"\nCpus = 1\nMemory = 2048\nRequirements = false\nMyCurrentTime = %d\n"+
-			"UpdateSequenceNumber = %d\nDaemonStartTime = %d", name, int64(4e18), int64(4e18), int64(4e18)))
-		r.pool.show("MachinePrivate", fmt.Sprintf("MyType = \"Machine\"\nName = %q\nMyAddress = \"<0evil>\"\n"+
-			"ClaimId = \"<0evil>#1#1#[]x\"", name))
+			"UpdateSequenceNumber = %d\nDaemonStartTime = %d", name, at, distant, distant, distant))
+		r.pool.show("MachinePrivate", fmt.Sprintf("MyType = \"Machine\"\nName = %q\nMyAddress = %q\n"+
+			"ClaimId = \"<127.0.0.9:1>#1#1#[]x\"", name, at))
 	}
 	<-ctx.Done()
 	r.pool.hide()
 }
 
-// borrowedSchedds shows a schedd with the name of the honest one, and one with its address.
+// distant is a time that no other is later than.
+const distant int64 = 4e18
+
+// borrowedSchedds shows schedds with the name of the honest one, and others with its address.
 func borrowedSchedds(ctx context.Context, r *raid) {
-	theirs := r.pool.schedd.Address().String()
+	name, at := r.pool.schedd.Name, r.pool.schedd.Address().String()
 	for _, c := range []struct{ name, at string }{
-		{r.pool.schedd.Name, "<127.0.0.1:1>"}, {"a@test", theirs}, {"z@test", theirs}, {r.pool.schedd.Name, "<nowhere:99999>"},
+		{name, "<127.0.0.0:1>"}, {"a@test", at}, {"z@test", at}, {name, "<127.0.0.9:1>"}, {name, "<nowhere:99999>"}, {name, "?"},
 	} {
 		r.pool.show("Scheduler", fmt.Sprintf("MyType = \"Scheduler\"\nName = %q\nMyAddress = %q\nScheddIpAddr = %q\n"+
-			"MyCurrentTime = %d", c.name, c.at, c.at, int64(4e18)))
+			"MyCurrentTime = %d", c.name, c.at, c.at, distant))
 		r.pool.show("Submitter", fmt.Sprintf("MyType = \"Submitter\"\nName = \"alice@test\"\nScheddName = %q\n"+
 			"ScheddIpAddr = %q\nMyAddress = %q\nIdleJobs = 1\nRunningJobs = 0\nLastHeardFrom = %d\n"+
-			"Capability = \"<127.0.0.1:1>#1#1#[]x\"", c.name, c.at, c.at, int64(4e18)))
+			"Capability = \"<127.0.0.1:1>#1#1#[]x\"", c.name, c.at, c.at, distant))
 	}
 	<-ctx.Done()
 	r.pool.hide()
 }
 
-// names of attacks.
+// namesOf returns the names of the attacks that are made afar, or of the others.
 func namesOf(all []attack, afar bool) (names []string) {
 	for _, a := range all {
 		if a.afar == afar {

@@ -265,10 +265,26 @@ func busy(pid int) time.Duration {
 	return time.Duration(user+system) * time.Second / ticks
 }
 
+// busyMachine returns the processor time that all processes of the machine have had; 0 where that cannot
+// be told.
+func busyMachine() (all time.Duration) {
+	text, err := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if err != nil || len(fields) < 9 {
+		return 0
+	}
+	for _, i := range []int{1, 2, 3, 6, 7} { // all but idle and waiting for disks
+		n, _ := strconv.ParseInt(fields[i], 10, 64) // these are numbers
+		all += time.Duration(n) * time.Second / ticks
+	}
+	return all
+}
+
 // watch lasts for some time and some cycles, during which attacks are made.
 func (h *siege) watch(ctx context.Context, name string, made []attack, least time.Duration, cycles int) phase {
 	began, starts, pid := time.Now(), h.pool.honestStarts(), h.daemon.cmd.Process.Pid
-	theirs, ours := busy(pid), busy(os.Getpid())
+	theirs, ours, everybodys := busy(pid), busy(os.Getpid()), busyMachine()
 	h.mu.Lock()
 	h.cycles, h.waits, h.errs, h.peak, h.logged = nil, nil, nil, 0, 0
 	used := h.used
@@ -295,7 +311,9 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	p.CPU, p.Pool = (busy(pid)-theirs).Seconds()/p.Seconds, (busy(os.Getpid())-ours).Seconds()/p.Seconds
 	p.Starts = float64(h.pool.honestStarts()-starts) / p.Seconds
 	end()
+	all := (busyMachine() - everybodys).Seconds() / p.Seconds
 	p.Attackers = finish().Seconds() / p.Seconds
+	p.Others = max(0, all-p.CPU-p.Pool-p.Attackers)
 	return p
 }
 
@@ -403,19 +421,12 @@ func (h *siege) campaign(ctx context.Context, lasting time.Duration) (all []phas
 		default:
 			p.judge(before, made)
 		}
+		if len(made) > 0 {
+			h.settle(ctx, &p, before)
+		}
 		all = append(all, p)
 		fmt.Println(p.line()) // as a sign of life
 		h.keep(p)
-		if p.stuck || p.gone {
-			h.revive()
-			h.watch(ctx, "warming up", nil, 0, warmCycles)
-		}
-		const mostSettling = 5 // times, until cycles are as short as before
-		for i := 0; i < mostSettling && len(made) > 0; i++ {
-			if s := h.watch(ctx, "settling", nil, 0, shortCycles); s.gone || s.Median <= before.slow() {
-				break
-			}
-		}
 	}
 	add("quiet", nil, lasting/10)
 	for _, a := range alone {
@@ -425,6 +436,25 @@ func (h *siege) campaign(ctx context.Context, lasting time.Duration) (all []phas
 	add("all at once", together, lasting/5)
 	add("quiet", nil, lasting/10)
 	return all
+}
+
+// settle waits until the negotiator is as it was before an attack. One that does not become so is
+// replaced, as what comes next must not be blamed for it.
+func (h *siege) settle(ctx context.Context, p *phase, before phase) {
+	const mostTimes = 10
+	for i := 0; i < mostTimes && !p.stuck && !p.gone && ctx.Err() == nil; i++ {
+		s := h.watch(ctx, "settling", nil, 0, shortCycles)
+		if s.settled(before) {
+			return
+		}
+		p.fault(i == mostTimes-1 || s.stuck || s.gone, "%.0f s later half of the cycles took %.2f s, and it had %d MiB; %d MiB before",
+			mostTimes*s.Seconds, s.Median, s.Memory, before.Peak)
+		p.gone = p.gone || s.gone || s.stuck
+	}
+	if ctx.Err() == nil {
+		h.revive()
+		h.watch(ctx, "warming up", nil, 0, warmCycles)
+	}
 }
 
 // keep adds a phase to the file of -hostile-json.
