@@ -30,14 +30,19 @@ import (
 // asAttacker is the environment variable that makes the test binary run as that process.
 const asAttacker = "TEST_AS_ATTACKER"
 
-// order is what the process is told, and shown an ad that it wants the collector to show.
+// order is what the process is told, and told what it says: an ad that the collector is to show, or at
+// last how often an attack asked or answered something.
 type (
 	order struct {
 		Seed         uint64
 		Command, Web string
 		Attacks      []string
 	}
-	shown struct{ Type, Ad string }
+	told struct {
+		Type, Ad string
+		Attack   string
+		Times    int
+	}
 )
 
 // attackAfar makes the attacks of an order until standard input ends.
@@ -54,22 +59,27 @@ func attackAfar(text string) error {
 	go func() { defer stop(); _, _ = io.Copy(io.Discard, os.Stdin) }()
 	var all sync.WaitGroup
 	var writing sync.Mutex
+	tell := func(what told) {
+		writing.Lock()
+		defer writing.Unlock()
+		_ = json.NewEncoder(os.Stdout).Encode(what) // the reader may be gone
+	}
 	for _, a := range named(o.Attacks) {
 		r := newRaid(o.Seed, a.name, place{command, o.Web})
-		r.show = func(adType, ad string) {
-			writing.Lock()
-			defer writing.Unlock()
-			_ = json.NewEncoder(os.Stdout).Encode(shown{adType, ad}) // the reader may be gone
-		}
-		all.Go(func() { a.do(ctx, r) })
+		r.show = func(adType, ad string) { tell(told{Type: adType, Ad: ad}) }
+		all.Go(func() {
+			a.do(ctx, r)
+			tell(told{Attack: a.name, Times: int(r.times.Load())})
+		})
 	}
 	all.Wait()
 	return nil
 }
 
 // dispatchAfar starts the process. The function that it returns waits for its end, which comes with
-// that of the context, and tells how much processor time it has had.
-func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() time.Duration) {
+// that of the context, and tells how much processor time it has had, and how often each attack asked or
+// answered something.
+func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() (time.Duration, map[string]int)) {
 	h.t.Helper()
 	at := h.where()
 	text, err := json.Marshal(order{*hostileSeed, at.command.String(), at.web, names})
@@ -83,18 +93,25 @@ func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() t
 	require.NoError(h.t, err)
 	require.NoError(h.t, cmd.Start())
 	context.AfterFunc(ctx, func() { _ = stdin.Close() })
-	return func() time.Duration {
-		lines := json.NewDecoder(bufio.NewReader(stdout))
+	return func() (time.Duration, map[string]int) {
+		times, lines := map[string]int{}, json.NewDecoder(bufio.NewReader(stdout))
 		for {
-			var s shown
-			if lines.Decode(&s) != nil {
+			var what told
+			if lines.Decode(&what) != nil {
 				break
 			}
-			h.pool.show(s.Type, s.Ad)
+			if what.Attack != "" {
+				times[what.Attack] = what.Times
+			} else {
+				h.pool.show(what.Type, what.Ad)
+			}
 		}
+		early := ctx.Err() == nil
 		_ = stdin.Close()
-		_ = cmd.Wait() // it may have been killed
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		if err := cmd.Wait(); (err != nil || early) && h.t.Context().Err() == nil {
+			h.t.Errorf("the attackers' process ended before it was told to: %v", err)
+		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), times
 	}
 }
 
@@ -129,6 +146,7 @@ func tools(n int) (all []*security.Client) {
 
 // ask gives a command with a payload, and reads the answer or hangs up at once.
 func (r *raid) ask(ctx context.Context, tool *security.Client, command int, say func(*cedar.Stream), listens bool) {
+	r.times.Add(1)
 	stream, err := tool.Start(ctx, r.at.command, command, nil)
 	if err != nil {
 		return
@@ -175,6 +193,7 @@ func silence(ctx context.Context, r *raid) {
 		}
 		all.Go(func() {
 			repeat(ctx, time.Second, func() {
+				r.times.Add(1)
 				conn, err := dialer.DialContext(ctx, "tcp", to)
 				if err != nil {
 					return
@@ -295,6 +314,7 @@ func refused(ctx context.Context, r *raid) {
 		},
 	}
 	each(ctx, 20, func(i int) {
+		r.times.Add(1)
 		c, err := from(i)(ctx, at)
 		if err != nil {
 			return
@@ -392,6 +412,7 @@ func (r *raid) changing(ctx context.Context, every time.Duration, lines func(i i
 // have these lines.
 func (r *raid) queue(ctx context.Context, names []string, lines func(i int) string, n int) {
 	answer := func(ctx context.Context, call *security.Call) error {
+		r.times.Add(1)
 		if _, err := server.ReadQuery(call); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad/classadtest"
@@ -90,6 +91,8 @@ type raid struct {
 	at   place
 	pool *besieged // nil afar
 	show func(adType, ad string)
+
+	times atomic.Int64 // that it asked or answered something, afar
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -231,7 +234,7 @@ func oddOwners(ctx context.Context, r *raid) {
 // longLabels has jobs that start, end at once and leave long labels behind.
 func longLabels(ctx context.Context, r *raid) {
 	replaced(ctx, 3*time.Second, r.pool.submit, func() (extras []string) {
-		for range 20 {
+		for range 40 {
 			each := 40_000
 			if r.number(3) == 0 {
 				each = 1 << r.number(15)

@@ -110,11 +110,13 @@ func (p *besieged) take(m fakes.Match) {
 		return
 	}
 	j, s := p.jobs[i], p.slots[k]
-	j.slot, j.ad, j.ends = s, nil, time.Now().Add(time.Duration(2+p.random.IntN(4))*time.Second)
-	s.job, s.ad = j, nil
+	lasts := time.Duration(0) // theirs end at once, as many are worse than few
 	if j.user == alice {
 		p.starts++
+		lasts = time.Duration(2+p.random.IntN(4)) * time.Second
 	}
+	j.slot, j.ad, j.ends = s, nil, time.Now().Add(lasts)
+	s.job, s.ad = j, nil
 }
 
 // submit adds jobs of mallory with these attributes to a schedd of their own, and intrude puts them

@@ -20,7 +20,7 @@ const (
 	mostLonger  = 2    // seconds more than the longest of quiet times any cycle may take
 	mostWait    = 1    // second of the honest client, but for the hundredth part of the times
 	mostPeak    = 512  // MiB more than in quiet times, under attack: a queue may have 256 MiB
-	mostLeft    = 256  // MiB more than in quiet times, soon after an attack
+	mostLeft    = 128  // MiB more than in quiet times, soon after an attack
 	mostLog     = 32   // kB a second more than in quiet times
 	unknownHold = 5    // seconds that a look waits for schedds that it does not know, once
 	mostMemory  = 2    // times the memory of the beginning may be left at the end,
@@ -50,9 +50,10 @@ type phase struct {
 	Errors    int
 	Wait      float64 // 99th percentile, in seconds
 	LongWait  float64
-	Share     float64  // of the starts of quiet times
-	Each      float64  // processor milliseconds a second that each attacker cost
-	Faults    []string `json:",omitempty"`
+	Times     map[string]int `json:",omitempty"` // that attacks afar asked or answered something
+	Share     float64        // of the starts of quiet times
+	Each      float64        // processor milliseconds a second that each attacker cost
+	Faults    []string       `json:",omitempty"`
 
 	stuck, gone bool     // no cycle ended any more; the process has ended
 	log         []string // its end
@@ -94,6 +95,7 @@ func (p *phase) slow() float64 { return mostSlower * max(leastQuiet, p.Median) }
 func (p *phase) judge(quiet phase, made []attack) {
 	cost, n, most, hold := p.CPU-quiet.CPU, 0, mostOfAll, 0.0
 	for _, a := range made {
+		p.fault(a.afar && p.Times[a.name] == 0, "%s: nothing was asked or answered", a.name)
 		n += a.n
 		if a.fresh {
 			hold = unknownHold
@@ -166,10 +168,10 @@ func besiegedTable(seed uint64, all []phase) string {
 		}
 		return fmt.Sprintf("%.0f", v)
 	}
-	for _, p := range all {
+	for i, p := range all {
 		t.AppendRow(table.Row{
 			p.Name, whole(p.Seconds, true), whole(1000*p.Median, true), whole(1000*p.Longest, true),
-			whole(100*p.Share, p.Share > 0), whole(100*p.CPU, true), whole(p.Each, p.Each >= 1), p.Peak, whole(p.Log, true),
+			whole(100*p.Share, i > 0), whole(100*p.CPU, true), whole(p.Each, p.Each >= 1), p.Peak, whole(p.Log, true),
 			whole(1000*p.Wait, true), whole(float64(len(p.Faults)), len(p.Faults) > 0),
 		})
 	}

@@ -36,7 +36,7 @@ var (
 // How the siege is made.
 const (
 	slotsOfSiege = 100
-	barracks     = 20  // slots more
+	barracks     = 40  // slots more
 	jobsOfSiege  = 300 // that wait
 	warmCycles   = 5   // that are not measured
 	shortCycles  = 2   // that each phase has at least
@@ -312,16 +312,18 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	p.Starts = float64(h.pool.honestStarts()-starts) / p.Seconds
 	end()
 	all := (busyMachine() - everybodys).Seconds() / p.Seconds
-	p.Attackers = finish().Seconds() / p.Seconds
+	afar, times := finish()
+	p.Attackers, p.Times = afar.Seconds()/p.Seconds, times
 	p.Others = max(0, all-p.CPU-p.Pool-p.Attackers)
 	return p
 }
 
 // attack begins attacks. The function that it returns waits for their end, which comes with that of the
-// context, and tells how much processor time those had that need nothing of the pool.
-func (h *siege) attack(ctx context.Context, made []attack) (finish func() time.Duration) {
+// context, and tells how much processor time those had that need nothing of the pool, and what they did.
+func (h *siege) attack(ctx context.Context, made []attack) (finish func() (time.Duration, map[string]int)) {
 	var all sync.WaitGroup
 	var afar time.Duration
+	var times map[string]int
 	for _, a := range made {
 		if a.afar {
 			continue
@@ -332,12 +334,12 @@ func (h *siege) attack(ctx context.Context, made []attack) (finish func() time.D
 	}
 	if names := namesOf(made, true); len(names) > 0 {
 		wait := h.dispatchAfar(ctx, names)
-		all.Go(func() { afar = wait() })
+		all.Go(func() { afar, times = wait() })
 	}
-	return func() time.Duration {
+	return func() (time.Duration, map[string]int) {
 		all.Wait()
 		h.pool.hide()
-		return afar
+		return afar, times
 	}
 }
 
