@@ -227,12 +227,22 @@ func deepAds(ctx context.Context, r *raid) {
 	ask := tools(4)
 	ask[0].Wishes.Authentication, ask[1].Wishes.Authentication = security.Never, security.Never
 	deep := []struct{ open, middle, shut string }{
-		{"(", "1", ")"}, {"{", "1", "}"}, {"[a=", "1", "]"}, {"!", "true", ""}, {"-", "1", ""}, {"size(", "1", ")"},
-		{"1?1:", "1", ""}, {"a.", "b", ""}, {"a[", "1", "]"},
+		{"(", "1", ")"},
+		{"{", "1", "}"},
+		{"[a=", "1", "]"},
+		{"!", "true", ""},
+		{"-", "1", ""},
+		{"size(", "1", ")"},
+		{"1?1:", "1", ""},
+		{"a.", "b", ""},
+		{"a[", "1", "]"},
 	}
 	each(ctx, len(ask), func(i int) {
 		d := deep[r.number(len(deep))]
 		n := 20_000 / len(d.open)
+		if i >= 2 { // more is allowed after a login
+			n *= 50
+		}
 		text := strings.Repeat(d.open, n) + d.middle + strings.Repeat(d.shut, n)
 		r.ask(ctx, ask[i], []int{50, 78}[r.number(2)], query("Negotiator", "Requirements = "+text), true)
 	})
@@ -266,13 +276,27 @@ func everyQuestion(ctx context.Context, r *raid) {
 		command int
 		say     func(*cedar.Stream)
 	}{
-		{50, query("Negotiator")}, {50, query("JobPlan")}, {50, query("JobPlan", `Projection = "Name"`, "LimitResults = 1")},
-		{50, query("WhatIf", `Question = "{\"cpus\": 1}"`)}, {50, query("WhatIf", `Question = "`+strings.Repeat("{", 9000)+`"`)},
-		{78, query("Accounting")}, {78, query("Accounting", `Requirements = Name == "alice@test"`)},
-		{457, text("COLLECTOR_HOST")}, {457, text(strings.Repeat("x", 1000))}, {60007, text("?names")}, {60007, text("?stats")},
-		{60007, text("SEC_DEFAULT_AUTHENTICATION_METHODS")}, {463, text("alice@test")}, {463, text(strings.Repeat("y", 1000))},
-		{451, nil}, {514, nil}, {512, nil}, {60011, nil}, {60020, nil},
-		{50, query(strings.Repeat("Negotiator,", 2000))}, {50, query("Negotiator", "Projection = \""+strings.Repeat("a ", 499)+"\"")},
+		{50, query("Negotiator")},
+		{50, query("JobPlan")},
+		{50, query("JobPlan", `Projection = "Name"`, "LimitResults = 1")},
+		{50, query("WhatIf", `Question = "{\"cpus\": 1}"`)},
+		{50, query("WhatIf", `Question = "`+strings.Repeat("{", 9000)+`"`)},
+		{78, query("Accounting")},
+		{78, query("Accounting", `Requirements = Name == "alice@test"`)},
+		{457, text("COLLECTOR_HOST")},
+		{457, text(strings.Repeat("x", 1000))},
+		{60007, text("?names")},
+		{60007, text("?stats")},
+		{60007, text("SEC_DEFAULT_AUTHENTICATION_METHODS")},
+		{463, text("alice@test")},
+		{463, text(strings.Repeat("y", 1000))},
+		{451, nil},
+		{514, nil},
+		{512, nil},
+		{60011, nil},
+		{60020, nil},
+		{50, query(strings.Repeat("Negotiator,", 2000))},
+		{50, query("Negotiator", "Projection = \""+strings.Repeat("a ", 499)+"\"")},
 	}
 	each(ctx, len(ask), func(i int) {
 		q := questions[r.number(len(questions))]
@@ -337,7 +361,7 @@ func badSchedds(ctx context.Context, r *raid) {
 		all.Go(func() { r.rogue(ctx, []string{name}, func(l net.Listener) error { return listen(ctx, l, talk) }) })
 	}
 	all.Go(func() {
-		r.queue(ctx, []string{"endless@test"}, func(i int) string {
+		r.queue(ctx, []string{"endless@test"}, func(int) string {
 			return "Environment = \"" + strings.Repeat("x", 4000) + "\""
 		}, 1<<40)
 	})
@@ -380,7 +404,7 @@ func manyLimits(ctx context.Context, r *raid) {
 
 // longReasons has jobs that match no slot, for reasons as long as can be.
 func longReasons(ctx context.Context, r *raid) {
-	r.changing(ctx, 20*time.Second, func(i int) string {
+	r.changing(ctx, 20*time.Second, func(int) string {
 		part := fmt.Sprintf(`TARGET.Memory > %d && TARGET.Name != "%s" && `, r.number(1<<20), strings.Repeat("\U0001F600", 500))
 		return "Requirements = " + strings.Repeat(part, 95) + "false"
 	}, 20)

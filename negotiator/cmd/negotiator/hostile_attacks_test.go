@@ -67,7 +67,7 @@ func attacks() []attack {
 		{"peers: expensive queries", "20 addresses, all hang up", byPeer, 20, true, false, queries},
 		{"peers: silence, slow readers", "240 connections", byPeer, 8, true, false, silence},
 		{"peers: large ads", "8 MB after a login, of 4 addresses", byPeer, 4, true, false, largeAds},
-		{"peers: deep ads", "nested 20,000 times, of 4 addresses", byPeer, 4, true, false, deepAds},
+		{"peers: deep ads", "nested in 20 kB, and in 1 MB after a login, of 4 addresses", byPeer, 4, true, false, deepAds},
 		{"peers: priorities", "20 addresses, 20 times a second", byPeer, 20, true, true, priorities},
 		{"peers: configuration", "?names: with the worst patterns", byPeer, 4, true, false, configuration},
 		{"peers: every question", "all that READ allows, 20 addresses", byPeer, 20, true, false, everyQuestion},

@@ -25,7 +25,7 @@ type besieged struct {
 	t         *testing.T
 	collector *fakes.Collector
 	schedd    *fakes.Schedd // of alice
-	theirs    *fakes.Schedd // of those who attack
+	theirs    *fakes.Schedd // of those who attack, where there are barracks
 	capable   map[*fakes.Schedd]string
 	waiting   int // jobs of alice that wait at any time
 
@@ -70,8 +70,10 @@ func newBesieged(t *testing.T, seed uint64, slots, barracks, waiting int) *besie
 		t: t, collector: fakes.NewCollector(t), schedd: fakes.NewSchedd(t, "schedd@test"), waiting: waiting,
 		random: random, more: map[string][]*classad.ClassAd{}, capable: map[*fakes.Schedd]string{},
 	}
-	p.theirs = fakes.NewSchedd(t, "theirs@test")
-	for i, s := range []*fakes.Schedd{p.schedd, p.theirs} {
+	if barracks > 0 {
+		p.theirs = fakes.NewSchedd(t, "theirs@test")
+	}
+	for i, s := range p.schedds() {
 		p.capable[s] = s.Capability(fmt.Sprintf("topsecretcapability%d", i), 0)
 		s.Taken(p.take)
 	}
@@ -83,6 +85,13 @@ func newBesieged(t *testing.T, seed uint64, slots, barracks, waiting int) *besie
 	}
 	p.publish(time.Now())
 	return p
+}
+
+func (p *besieged) schedds() []*fakes.Schedd {
+	if p.theirs == nil {
+		return []*fakes.Schedd{p.schedd}
+	}
+	return []*fakes.Schedd{p.schedd, p.theirs}
 }
 
 // live publishes the pool as it is, four times a second, until the context ends.
@@ -121,7 +130,8 @@ func (p *besieged) take(m fakes.Match) {
 
 // submit adds jobs of mallory with these attributes to a schedd of their own, and intrude puts them
 // before those of alice; withdraw removes them.
-func (p *besieged) submit(extras ...string) (withdraw func())  { return p.enqueue(p.theirs, extras) }
+func (p *besieged) submit(extras ...string) (withdraw func()) { return p.enqueue(p.theirs, extras) }
+
 func (p *besieged) intrude(extras ...string) (withdraw func()) { return p.enqueue(p.schedd, extras) }
 
 func (p *besieged) enqueue(schedd *fakes.Schedd, extras []string) (withdraw func()) {
@@ -240,7 +250,7 @@ const mostSubmitters = 500
 // showQueues shows the schedds their jobs, and returns the ads of submitters and schedds. It needs the
 // lock.
 func (p *besieged) showQueues(now time.Time) (submitters, schedds []*classad.ClassAd) {
-	for _, schedd := range []*fakes.Schedd{p.schedd, p.theirs} {
+	for _, schedd := range p.schedds() {
 		var jobs []*classad.ClassAd
 		counts, names := map[string]*[2]int{}, []string{}
 		for _, j := range p.jobs {

@@ -142,12 +142,13 @@ func (p *phase) judgeQuiet(first phase) {
 
 // line is the phase in short.
 func (p *phase) line() string {
-	s := fmt.Sprintf("%-28s %3.0f s, %d cycles, %.1f starts/s, cpu %.2f (pool %.2f, attackers %.2f, others %.2f)", p.Name, p.Seconds,
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-28s %3.0f s, %d cycles, %.1f starts/s, cpu %.2f (pool %.2f, attackers %.2f, others %.2f)", p.Name, p.Seconds,
 		p.Cycles, p.Starts, p.CPU, p.Pool, p.Attackers, p.Others)
 	for _, f := range p.Faults {
-		s += "\n  ! " + strings.TrimPrefix(f, p.Name+": ")
+		b.WriteString("\n  ! " + strings.TrimPrefix(f, p.Name+": "))
 	}
-	return s
+	return b.String()
 }
 
 // besiegedTable prints the phases, in 80 columns.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -228,15 +227,11 @@ func askUse(ctx context.Context, tool *security.Client, at cedar.Address) (used 
 	n, _ := ad.Int("NumSubmittors")
 	for i := range n {
 		if name, _ := ad.Text(fmt.Sprintf("Name%d", i+1)); name == alice+"@test" {
-			return real(ad, fmt.Sprintf("WeightedAccumulatedUsage%d", i+1)), nil
+			used, _ = ad.Real(fmt.Sprintf("WeightedAccumulatedUsage%d", i+1))
+			return used, nil
 		}
 	}
 	return 0, nil
-}
-
-func real(ad *classad.ClassAd, name string) float64 {
-	v, _ := ad.Real(name)
-	return v
 }
 
 // memory returns the memory of the process in bytes; 0 where that cannot be told.
