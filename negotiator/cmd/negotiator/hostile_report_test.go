@@ -36,6 +36,7 @@ type phase struct {
 	Cycles    int
 	Median    float64 // of the cycles, in seconds
 	Longest   float64
+	Slowest   string  // what the longest did with its time
 	Starts    float64 // of honest jobs, a second
 	Charged   float64 // processor seconds that the honest user is charged with, a second
 	CPU       float64 // processors: of the negotiator,
@@ -117,7 +118,7 @@ func (p *phase) judge(quiet phase, made []attack) {
 		1000*most/float64(n), n)
 	p.fault(p.Median > quiet.slow(), "half of the cycles took more than %.2f s; %.2f s is allowed", p.Median, quiet.slow())
 	longest := quiet.Longest + mostLonger + hold
-	p.fault(p.Longest > longest, "a cycle took %.1f s; %.1f s is allowed", p.Longest, longest)
+	p.fault(p.Longest > longest, "a cycle took %.1f s (%s); %.1f s is allowed", p.Longest, p.Slowest, longest)
 	p.fault(p.Wait > mostWait, "the honest client waited for %.1f s (99th percentile of %d)", p.Wait, p.Asked)
 	p.fault(p.Errors > p.Asked/100, "the honest client had %d errors in %d, such as: %v", p.Errors, p.Asked, p.err)
 	calm := max(quiet.Peak, p.Before)

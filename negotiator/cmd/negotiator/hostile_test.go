@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,6 +60,7 @@ type siege struct {
 	used   float64         // that the honest user is charged with, in processor seconds
 	peak   int64           // of the memory, in bytes
 	logged int             // bytes
+	slow   string          // the parts of the longest cycle
 	ended  bool            // the process
 	last   []string        // lines of the log
 }
@@ -123,7 +125,9 @@ func (h *siege) follow(d *launchedDaemon) {
 				seconds, _ := strconv.ParseFloat(part[1], 64) // the log has numbers there
 				took += time.Duration(seconds * float64(time.Second))
 			}
-			h.cycles = append(h.cycles, took)
+			if h.cycles = append(h.cycles, took); took == slices.Max(h.cycles) {
+				h.slow = parts[1]
+			}
 		}
 		if len(line) > shownOfLine {
 			line = line[:shownOfLine] + "…\n"
@@ -281,7 +285,7 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	began, starts, pid := time.Now(), h.pool.honestStarts(), h.daemon.cmd.Process.Pid
 	theirs, ours, everybodys := busy(pid), busy(os.Getpid()), busyMachine()
 	h.mu.Lock()
-	h.cycles, h.waits, h.errs, h.peak, h.logged = nil, nil, nil, 0, 0
+	h.cycles, h.waits, h.errs, h.peak, h.logged, h.slow = nil, nil, nil, 0, 0, ""
 	used := h.used
 	h.mu.Unlock()
 	p := phase{Name: name, Before: mib(h.memory())}
@@ -300,6 +304,7 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	h.mu.Lock()
 	p.take(time.Since(began), h.cycles, h.waits, h.errs)
 	p.Memory, p.Peak, p.log = mib(h.memory()), mib(h.peak), append([]string(nil), h.last...)
+	p.Slowest = h.slow
 	p.Log = float64(h.logged) / 1000 / p.Seconds
 	p.Charged = (h.used - used) / p.Seconds
 	h.mu.Unlock()
@@ -444,8 +449,8 @@ func (h *siege) settle(ctx context.Context, p *phase, before phase) {
 		if s.settled(before) {
 			return
 		}
-		p.fault(i == mostTimes-1 || s.stuck || s.gone, "%.0f s later half of the cycles took %.2f s, and it had %d MiB; %d MiB before",
-			mostTimes*s.Seconds, s.Median, s.Memory, before.Peak)
+		p.fault(i == mostTimes-1 || s.stuck || s.gone, "%.0f s later half of the cycles took %.2f s (%s), and it had %d MiB; "+
+			"%d MiB before", mostTimes*s.Seconds, s.Median, s.Slowest, s.Memory, before.Peak)
 		p.gone = p.gone || s.gone || s.stuck
 	}
 	if ctx.Err() == nil {
