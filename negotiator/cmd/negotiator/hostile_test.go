@@ -443,15 +443,15 @@ func (h *siege) campaign(ctx context.Context, lasting time.Duration) (all []phas
 // settle waits until the negotiator is as it was before an attack. One that does not become so is
 // replaced, as what comes next must not be blamed for it.
 func (h *siege) settle(ctx context.Context, p *phase, before phase) {
-	const mostTimes = 10
-	for i := 0; i < mostTimes && !p.stuck && !p.gone && ctx.Err() == nil; i++ {
+	for began := time.Now(); !p.stuck && !p.gone && ctx.Err() == nil; {
 		s := h.watch(ctx, "settling", nil, 0, shortCycles)
 		if s.settled(before) {
 			return
 		}
-		p.fault(i == mostTimes-1 || s.stuck || s.gone, "%.0f s later half of the cycles took %.2f s (%s), and it had %d MiB; "+
-			"%d MiB before", mostTimes*s.Seconds, s.Median, s.Slowest, s.Memory, before.Peak)
-		p.gone = p.gone || s.gone || s.stuck
+		passed := time.Since(began)
+		p.gone = s.gone || s.stuck || passed > patience
+		p.fault(p.gone, "%.0f s later half of the cycles took %.2f s (%s), and it had %d MiB; %d MiB before", passed.Seconds(),
+			s.Median, s.Slowest, s.Memory, before.Peak)
 	}
 	if ctx.Err() == nil {
 		h.revive()
