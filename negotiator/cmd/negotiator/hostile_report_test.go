@@ -105,7 +105,8 @@ func (p *phase) judge(quiet phase, made []attack) {
 	if len(made) == 1 {
 		most = made[0].mayCost()
 	}
-	p.Share, p.Each = p.Starts*p.Seconds/(quiet.Starts*max(1, p.Seconds-hold)), 1000*cost/float64(n)
+	usable := max(p.Seconds-hold, p.Seconds/2)
+	p.Share, p.Each = p.Starts*p.Seconds/(quiet.Starts*usable), 1000*cost/float64(n)
 	if p.stuck || p.gone {
 		p.fault(true, "no cycle ended in %v more: %v; the process ended: %v; its log:\n%s", patience, p.stuck, p.gone,
 			strings.Join(p.log, ""))
