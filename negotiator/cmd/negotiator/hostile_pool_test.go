@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,14 +16,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
-// besieged is a pool in real time, with a collector and a schedd whose jobs start where they are
-// matched and run for some seconds. The honest user alice always has jobs that wait. What others put
-// into it comes and goes with their attacks.
+// besieged is a pool in real time, with a collector and schedds whose jobs start where they are matched
+// and run for some seconds. The honest user alice always has jobs that wait. What others put into it
+// comes and goes with their attacks. Their jobs may start on slots of the barracks alone, and hers
+// on the others alone: how many of hers start tells what the negotiator can do for her, and not what
+// share of the pool is due to the others.
 type besieged struct {
 	t         *testing.T
 	collector *fakes.Collector
-	schedd    *fakes.Schedd
-	capable   string
+	schedd    *fakes.Schedd // of alice
+	theirs    *fakes.Schedd // of those who attack, where there are barracks
+	capable   map[*fakes.Schedd]string
 	waiting   int // jobs of alice that wait at any time
 
 	mu     sync.Mutex
@@ -35,14 +39,17 @@ type besieged struct {
 }
 
 type besiegedSlot struct {
-	name, start string // start are lines of the ad, among them START
-	claim       int
-	job         *besiegedJob
-	ad          *classad.ClassAd // nil: it has changed
-	private     *classad.ClassAd
+	name     string
+	start    *classad.ClassAd // with START, and what it refers to
+	barracks bool
+	claim    int
+	job      *besiegedJob
+	ad       *classad.ClassAd // nil: it has changed
+	private  *classad.ClassAd
 }
 
 type besiegedJob struct {
+	schedd  *fakes.Schedd
 	cluster int64
 	user    string
 	extra   string
@@ -56,20 +63,35 @@ const (
 	mallory = "mallory"
 )
 
-func newBesieged(t *testing.T, seed uint64, slots, waiting int) *besieged {
+func newBesieged(t *testing.T, seed uint64, slots, barracks, waiting int) *besieged {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 21)) //nolint:gosec // a test
 	p := &besieged{
 		t: t, collector: fakes.NewCollector(t), schedd: fakes.NewSchedd(t, "schedd@test"), waiting: waiting,
-		random: random, more: map[string][]*classad.ClassAd{},
+		random: random, more: map[string][]*classad.ClassAd{}, capable: map[*fakes.Schedd]string{},
 	}
-	p.capable = p.schedd.Capability("topsecretcapability", 0)
+	if barracks > 0 {
+		p.theirs = fakes.NewSchedd(t, "theirs@test")
+	}
+	for i, s := range p.schedds() {
+		p.capable[s] = s.Capability(fmt.Sprintf("topsecretcapability%d", i), 0)
+		s.Taken(p.take)
+	}
 	for i := range slots {
-		p.slots = append(p.slots, &besiegedSlot{name: fmt.Sprintf("n%d", i), start: mildStart})
+		p.slots = append(p.slots, &besiegedSlot{name: fmt.Sprintf("n%d", i), start: parsed(t, mildStart)})
 	}
-	p.schedd.Taken(p.take)
+	for i := range barracks {
+		p.slots = append(p.slots, &besiegedSlot{name: fmt.Sprintf("b%d", i), start: parsed(t, mildStart), barracks: true})
+	}
 	p.publish(time.Now())
 	return p
+}
+
+func (p *besieged) schedds() []*fakes.Schedd {
+	if p.theirs == nil {
+		return []*fakes.Schedd{p.schedd}
+	}
+	return []*fakes.Schedd{p.schedd, p.theirs}
 }
 
 // live publishes the pool as it is, four times a second, until the context ends.
@@ -91,43 +113,53 @@ func (p *besieged) take(m fakes.Match) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name, _ := m.Ad.Text("Name")
-	for _, j := range p.jobs {
-		for _, s := range p.slots {
-			if j.cluster != m.Cluster || "slot1@"+s.name != name || s.job != nil || j.slot != nil || m.Claim != s.id() {
-				continue
-			}
-			j.slot, j.ad, j.ends = s, nil, time.Now().Add(time.Duration(2+p.random.IntN(4))*time.Second)
-			s.job, s.ad = j, nil
-			if j.user == alice {
-				p.starts++
-			}
-		}
+	i := slices.IndexFunc(p.jobs, func(j *besiegedJob) bool { return j.cluster == m.Cluster })
+	k := slices.IndexFunc(p.slots, func(s *besiegedSlot) bool { return name == "slot1@"+s.name })
+	if i < 0 || k < 0 || p.jobs[i].slot != nil || p.slots[k].job != nil || m.Claim != p.slots[k].id() {
+		return
 	}
+	j, s := p.jobs[i], p.slots[k]
+	lasts := time.Duration(0) // theirs end at once, as many are worse than few
+	if j.user == alice {
+		p.starts++
+		lasts = time.Duration(2+p.random.IntN(4)) * time.Second
+	}
+	j.slot, j.ad, j.ends = s, nil, time.Now().Add(lasts)
+	s.job, s.ad = j, nil
 }
 
-// submit adds jobs of mallory with these attributes; withdraw removes them.
-func (p *besieged) submit(extras ...string) (withdraw func()) {
+// submit adds jobs of mallory with these attributes to a schedd of their own, and intrude puts them
+// before those of alice; withdraw removes them.
+func (p *besieged) submit(extras ...string) (withdraw func()) { return p.enqueue(p.theirs, extras) }
+
+func (p *besieged) intrude(extras ...string) (withdraw func()) { return p.enqueue(p.schedd, extras) }
+
+func (p *besieged) enqueue(schedd *fakes.Schedd, extras []string) (withdraw func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var added []*besiegedJob
 	for _, extra := range extras {
-		p.add(mallory, extra)
+		added = append(added, p.job(schedd, mallory, extra))
 	}
+	p.jobs = append(slices.Clone(added), p.jobs...)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		kept := p.jobs[:0]
-		for _, j := range p.jobs {
-			if j.user == alice {
-				kept = append(kept, j)
-			} else if j.slot != nil {
+		gone := map[*besiegedJob]bool{}
+		for _, j := range added {
+			gone[j] = true
+		}
+		p.jobs = slices.DeleteFunc(p.jobs, func(j *besiegedJob) bool {
+			if gone[j] && j.slot != nil {
 				j.slot.free()
 			}
-		}
-		p.jobs = kept
+			return gone[j]
+		})
 	}
 }
 
-// show adds ads of a type to those of the collector; hide removes all that were added.
+// show adds ads of a type to those of the collector, before and after the honest ones; hide removes all
+// that were added.
 func (p *besieged) show(adType string, ads ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,12 +177,20 @@ func (p *besieged) hide() {
 // mildStart is what slots ask of jobs.
 const mildStart = "START = TARGET.Banned =!= true"
 
-// restart gives each slot what it asks of jobs.
+// restart gives each slot of the barracks what it asks of jobs.
 func (p *besieged) restart(start func(i int) string) {
+	var all []*classad.ClassAd // which may take some time to read
+	for i := range barracks {
+		all = append(all, parsed(p.t, start(i)))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, s := range p.slots {
-		s.start, s.ad = start(i), nil
+	i := 0
+	for _, s := range p.slots {
+		if s.barracks {
+			s.start, s.ad = all[i], nil
+			i++
+		}
 	}
 }
 
@@ -160,55 +200,83 @@ func (p *besieged) honestStarts() int {
 	return p.starts
 }
 
-// add needs the lock.
-func (p *besieged) add(user, extra string) {
+// job needs the lock.
+func (p *besieged) job(schedd *fakes.Schedd, user, extra string) *besiegedJob {
 	p.last++
-	p.jobs = append(p.jobs, &besiegedJob{cluster: p.last, user: user, extra: extra})
+	return &besiegedJob{schedd: schedd, cluster: p.last, user: user, extra: extra}
 }
 
 // publish ends the jobs whose time is over, submits others of alice in their place, and shows
-// everything to the collector and the schedd.
+// everything to the collector and the schedds.
 func (p *besieged) publish(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	idle, running := map[string]int{}, map[string]int{}
-	kept := p.jobs[:0]
-	for _, j := range p.jobs {
-		switch {
-		case j.slot == nil:
-			idle[j.user]++
-		case now.After(j.ends):
+	p.jobs = slices.DeleteFunc(p.jobs, func(j *besiegedJob) bool {
+		ended := j.slot != nil && now.After(j.ends)
+		if ended {
 			j.slot.free()
-			continue
-		default:
-			running[j.user]++
 		}
-		kept = append(kept, j)
+		return ended
+	})
+	idle := 0
+	for _, j := range p.jobs {
+		if j.user == alice && j.slot == nil {
+			idle++
+		}
 	}
-	for p.jobs = kept; idle[alice] < p.waiting; idle[alice]++ {
-		p.add(alice, fmt.Sprintf("RequestMemory = %d\nEnvironment = \"ID=%d %s\"", 100*(1+p.random.IntN(16)), p.last,
-			strings.Repeat("x", 200)))
+	for ; idle < p.waiting; idle++ {
+		p.jobs = append(p.jobs, p.job(p.schedd, alice, fmt.Sprintf("RequestMemory = %d\nEnvironment = \"ID=%d %s\"",
+			100*(1+p.random.IntN(16)), p.last, strings.Repeat("x", 200))))
 	}
-	jobs := make([]*classad.ClassAd, len(p.jobs))
-	for i, j := range p.jobs {
-		jobs[i] = j.show(p.t)
-	}
-	p.schedd.SetJobAds(jobs...)
-	p.schedd.SetTime(now.Unix())
-	var submitters []*classad.ClassAd
-	for _, user := range []string{alice, mallory} {
-		submitters = append(submitters,
-			parsed(p.t, p.schedd.SubmitterAd(user+"@test", p.capable, idle[user], running[user])))
-	}
+	submitters, schedds := p.showQueues(now)
 	var slots, private []*classad.ClassAd
 	for _, s := range p.slots {
 		s.show(p.t)
 		slots, private = append(slots, s.ad), append(private, s.private)
 	}
-	p.collector.SetAds("Machine", append(slots, p.more["Machine"]...)...)
-	p.collector.SetAds("MachinePrivate", private...)
-	p.collector.SetAds("Submitter", append(submitters, p.more["Submitter"]...)...)
-	p.collector.SetAds("Scheduler", append(p.more["Scheduler"], parsed(p.t, p.schedd.Ad()))...)
+	around := func(adType string, honest []*classad.ClassAd) []*classad.ClassAd {
+		more := p.more[adType]
+		return slices.Concat(more[:len(more)/2], honest, more[len(more)/2:])
+	}
+	p.collector.SetAds("Machine", around("Machine", slots)...)
+	p.collector.SetAds("MachinePrivate", around("MachinePrivate", private)...)
+	p.collector.SetAds("Submitter", around("Submitter", submitters)...)
+	p.collector.SetAds("Scheduler", around("Scheduler", schedds)...)
+}
+
+// mostSubmitters is how many submitters a schedd advertises; HTCondor's has a limit, too.
+const mostSubmitters = 500
+
+// showQueues shows the schedds their jobs, and returns the ads of submitters and schedds. It needs the
+// lock.
+func (p *besieged) showQueues(now time.Time) (submitters, schedds []*classad.ClassAd) {
+	for _, schedd := range p.schedds() {
+		var jobs []*classad.ClassAd
+		counts, names := map[string]*[2]int{}, []string{}
+		for _, j := range p.jobs {
+			if j.schedd != schedd {
+				continue
+			}
+			jobs = append(jobs, j.show(p.t))
+			name := j.submitter()
+			if counts[name] == nil {
+				counts[name], names = &[2]int{}, append(names, name)
+			}
+			if j.slot == nil {
+				counts[name][0]++
+			} else {
+				counts[name][1]++
+			}
+		}
+		schedd.SetJobAds(jobs...)
+		schedd.SetTime(now.Unix())
+		for _, name := range names[:min(len(names), mostSubmitters)] {
+			submitters = append(submitters,
+				parsed(p.t, schedd.SubmitterAd(name, p.capable[schedd], counts[name][0], counts[name][1])))
+		}
+		schedds = append(schedds, parsed(p.t, schedd.Ad()))
+	}
+	return submitters, schedds
 }
 
 func (s *besiegedSlot) id() string {
@@ -229,10 +297,14 @@ func (s *besiegedSlot) show(t *testing.T) {
 	state := "State = \"Unclaimed\"\nActivity = \"Idle\""
 	if j := s.job; j != nil {
 		state = fmt.Sprintf("State = \"Claimed\"\nActivity = \"Busy\"\nJobId = \"%d.0\"\n"+
-			"GlobalJobId = \"schedd@test#%d.0#1\"\nJobStart = %d", j.cluster, j.cluster, j.ends.Unix()-5)
+			"GlobalJobId = \"%s#%d.0#1\"\nJobStart = %d", j.cluster, j.schedd.Name, j.cluster, j.ends.Unix()-5)
 	}
 	s.ad = parsed(t, fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\n%s\n"+
-		"Cpus = 1\nMemory = 2048\nArch = \"X86_64\"\nRequirements = START\n%s", s.name, s.name, s.name, state, s.start))
+		"Cpus = 1\nMemory = 2048\nArch = \"X86_64\"\nBarracks = %t\nRequirements = START",
+		s.name, s.name, s.name, state, s.barracks))
+	for name, e := range s.start.All() {
+		s.ad.Set(name, e)
+	}
 	s.private = parsed(t, fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"",
 		s.name, s.name, s.id()))
 }
@@ -248,10 +320,24 @@ func (j *besiegedJob) show(t *testing.T) *classad.ClassAd {
 	}
 	j.ad = parsed(t, fmt.Sprintf("MyType = \"Job\"\nClusterId = %d\nProcId = 0\nUser = \"%s@test\"\nOwner = \"%s\"\n"+
 		"JobUniverse = 5\nQDate = 1700000000\nMinHosts = 1\nMaxHosts = 1\nRequestCpus = 1\nRequestMemory = 100\n"+
-		"AllowedExecuteDuration = 6\n"+
-		"Requirements = TARGET.Arch == \"X86_64\" && TARGET.Memory >= RequestMemory\n%s\n%s",
+		"AllowedExecuteDuration = 6\nRequirements = TARGET.Arch == \"X86_64\" && TARGET.Memory >= RequestMemory\n%s\n%s",
 		j.cluster, j.user, j.user, state, j.extra))
+	home := "TARGET.Barracks =!= true"
+	if j.user != alice {
+		home = "TARGET.Barracks =?= true"
+	}
+	asks, _ := j.ad.Lookup("Requirements")
+	require.NoError(t, j.ad.SetExpr("Requirements", "("+asks.String()+") && "+home))
 	return j.ad
+}
+
+// submitter is the name under which the job's use is counted.
+func (j *besiegedJob) submitter() string {
+	name, given := j.ad.Text("AccountingGroup")
+	if !given || name == "" {
+		name = j.user
+	}
+	return name + "@test"
 }
 
 func parsed(t *testing.T, text string) *classad.ClassAd {

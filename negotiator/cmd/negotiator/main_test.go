@@ -29,6 +29,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
+	if os.Getenv(asAttacker) != "" {
+		if err := attackAfar(os.Args[1]); err != nil {
+			panic(err)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -17,7 +17,7 @@ func TestARunningNegotiatorAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	p := newBesieged(t, 1, 2, 4)
+	p := newBesieged(t, 1, 2, 0, 4)
 	s := newSite(t, map[string]string{
 		"COLLECTOR_HOST":      strings.Trim(p.collector.Address().String(), "<>"),
 		"NEGOTIATOR_INTERVAL": "3600", "NEGOTIATOR_UPDATE_INTERVAL": "1",
