@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func beKilled(path string, args []string) {
 		remote, err := Start(context.Background(), Command{Path: path, Args: args},
 			Options{
 				StartTimeout: time.Hour, Deadline: time.Hour, Environment: []string{badWhen, badHow, badMark, mark},
+				writes: []string{filepath.Dir(os.Getenv(badMark))},
 			})
 		if err != nil {
 			return backfill.Decision{}, err
