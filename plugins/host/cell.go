@@ -80,8 +80,7 @@ type cell struct {
 	holds   Boundary
 }
 
-// newCell prepares a plugin's cell, with a folder that belongs to the user as whom the plugin will
-// run.
+// newCell prepares a plugin's cell, with a folder.
 func newCell(path string, options Options) (c *cell, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -96,20 +95,16 @@ func newCell(path string, options Options) (c *cell, err error) {
 		}
 	}
 	parent := os.TempDir()
-	if !c.who.reaches(parent) {
+	if c.who.barrier(filepath.Join(parent, "socket")) != "" {
 		parent = "/tmp"
 	}
 	if c.dir, err = wire.SocketDir(parent); err != nil {
 		return nil, err
 	}
-	err = privileged(func() (err error) {
-		c.script, err = interpreterOf(path)
-		return errors.Join(err, c.who.own(c.dir))
+	_ = privileged(func() error {
+		c.script = interpreterOf(path)
+		return nil
 	})
-	if err != nil {
-		c.remove()
-		return nil, err
-	}
 	return c, nil
 }
 
@@ -136,22 +131,19 @@ func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn
 
 // interpreterOf returns what a script's first line says of its interpreter; "" if the file is no
 // script.
-func interpreterOf(path string) (string, error) {
+func interpreterOf(path string) string {
 	file, err := os.Open(path)
 	if err != nil { // it may be executable and not readable, or not there, as its start will tell
-		return "", nil //nolint:nilerr // see above
+		return ""
 	}
 	defer file.Close()  //nolint:errcheck // it was read
 	const longest = 256 // of such a line, for the kernel
 	line, err := bufio.NewReader(io.LimitReader(file, longest)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", nil //nolint:nilerr // a folder, for example
-	}
 	rest, script := strings.CutPrefix(line, "#!")
-	if !script {
-		return "", nil
+	if err != nil && !errors.Is(err, io.EOF) || !script {
+		return ""
 	}
-	return strings.TrimSpace(rest), nil
+	return strings.TrimSpace(rest)
 }
 
 // start starts the command in the cell, from the thread that [onOwnThread] gives to its caller.
@@ -168,8 +160,12 @@ func (c *cell) start(cmd *exec.Cmd) error {
 		defer null.Close() //nolint:errcheck // the process has its own
 		cmd.Stdin = null
 	}
+	// Not sooner: go-plugin makes a folder in it.
+	if err := privileged(func() error { return c.who.own(c.dir) }); err != nil {
+		return hostError{err}
+	}
 	if err := c.enter(cmd); err != nil {
 		return hostError{err}
 	}
-	return c.who.explain(cmd.Start(), c.path)
+	return c.who.explain(concealed(cmd.Start), c.path)
 }

@@ -48,7 +48,7 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 	}
 	c.holds.Processes = cmd.SysProcAttr.Cloneflags&unix.CLONE_NEWPID != 0
 	c.holds.Network = cmd.SysProcAttr.Cloneflags&unix.CLONE_NEWNET != 0
-	if err := c.mount(cmd); err != nil {
+	if err := c.mount(); err != nil {
 		return err
 	}
 	if err := c.giveUp(); err != nil {
@@ -93,9 +93,8 @@ var namespaces = sync.OnceValue(func() uintptr { //nolint:gochecknoglobals // as
 const scratch, files = 64 << 20, 10_000
 
 // mount covers the plugin's folder, as it and this thread see it, with memory of a limited size, and
-// hides the sockets of the system's services. Where only root may enter the folder of the
-// executable, the plugin finds it in its own.
-func (c *cell) mount(cmd *exec.Cmd) error {
+// hides the sockets of the system's services.
+func (c *cell) mount() error {
 	if unix.Unshare(unix.CLONE_NEWNS) != nil {
 		return nil // only root may
 	}
@@ -120,21 +119,59 @@ func (c *cell) mount(cmd *exec.Cmd) error {
 	if !c.uses("/run") {
 		_ = unix.Mount("tmpfs", "/run", "tmpfs", harmless|unix.MS_RDONLY|unix.MS_NOEXEC, "size=4k,mode=0755")
 	}
-	if c.who.Credential == nil || cmd.Path != c.path || c.who.reaches(filepath.Dir(c.path)) {
-		return nil
+	return c.open()
+}
+
+// open lets the plugin's user reach what belongs to the plugin: a folder above that the user may not
+// enter is covered with an empty one, in which the plugin finds nothing else.
+func (c *cell) open() error {
+	covered := map[string][]string{}
+	for _, path := range c.wanted() {
+		if folder := c.who.barrier(path); folder != "" {
+			covered[folder] = append(covered[folder], path)
+		}
 	}
-	from, to := c.folder(), filepath.Join(c.dir, "plugin")
-	if from != "" {
-		err, cmd.Path = os.Mkdir(to, 0o755), filepath.Join(to, filepath.Base(c.path))
-	} else {
-		from, cmd.Path = c.path, to
-		err = os.WriteFile(to, nil, 0o600)
+	_ = unix.Umask(0o022) // of this thread, since it has mounts of its own
+	for folder, paths := range covered {
+		if err := cover(folder, paths); err != nil {
+			return fmt.Errorf("let the plugin reach its files in %s: %w", folder, err)
+		}
 	}
-	if err == nil {
-		err = unix.Mount(from, to, "", unix.MS_BIND, "")
+	return nil
+}
+
+// cover covers a folder with an empty one that has nothing but these files and folders.
+func cover(folder string, paths []string) error {
+	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) }) // a folder before what is in it
+	sources := map[string]*os.File{}
+	for _, path := range paths {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue // it is not there
+		}
+		sources[path] = os.NewFile(uintptr(fd), path)
+		defer sources[path].Close() //nolint:errcheck // it was not read
 	}
-	if err != nil {
-		return fmt.Errorf("show the plugin its own folder: %w", err)
+	if err := unix.Mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=0755"); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		source := sources[path]
+		if _, err := os.Stat(path); err == nil || source == nil { // its folder is here already
+			continue
+		}
+		info, err := source.Stat()
+		if err == nil && info.IsDir() {
+			err = os.MkdirAll(path, 0o755)
+		} else if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600))
+		}
+		if err == nil {
+			err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", source.Fd()), path, "", unix.MS_BIND|unix.MS_REC, "")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -246,7 +283,7 @@ func beneath(path string, rights landlock.AccessFSSet) (landlock.Rule, error) {
 
 // uses reports whether the plugin has something to read or execute in a folder.
 func (c *cell) uses(folder string) bool {
-	for _, path := range append(append(c.own(), c.interpreter()...), c.options.Reads...) {
+	for _, path := range c.wanted() {
 		if within(resolved(path), folder) {
 			return true
 		}
@@ -257,7 +294,7 @@ func (c *cell) uses(folder string) bool {
 
 // own returns the executable, and the folder of a script, in which its modules are.
 func (c *cell) own() []string {
-	all := []string{c.path}
+	all := []string{c.path, resolved(c.path)}
 	for _, folder := range []string{filepath.Dir(c.path), filepath.Dir(resolved(c.path))} {
 		if c.script != "" && !shared(folder) {
 			all = append(all, folder)
@@ -266,14 +303,9 @@ func (c *cell) own() []string {
 	return all
 }
 
-// folder returns the folder of a script; "" if the executable is no script, or if its folder holds
-// more than what belongs to it.
-func (c *cell) folder() string {
-	folder := filepath.Dir(c.path)
-	if c.script == "" || shared(folder) {
-		return ""
-	}
-	return folder
+// wanted returns what the plugin may read and execute beside what every program needs.
+func (c *cell) wanted() []string {
+	return slices.Concat(c.own(), c.interpreter(), c.options.Reads)
 }
 
 // interpreter returns the interpreter of a script, and what is installed with it.

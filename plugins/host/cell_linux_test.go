@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,7 +15,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // hostile builds the hostile plugin once for all tests.
@@ -111,4 +117,90 @@ func TestAHostileExecutableReachesNothing(t *testing.T) {
 	require.Subset(t, harmless, worked)
 	require.Subset(t, worked, harmlessAttacks(), "the attacks are real")
 	require.Empty(t, left, "what it started ended with it")
+}
+
+// demotedHost is the argument that makes the tests' executable a host that was root and became
+// another user, as HTCondor's daemons do. It starts a plugin, asks it twice, kills it in between, and
+// says in the end what went wrong.
+const demotedHost = "be-a-demoted-host"
+
+func beDemoted() {
+	err := func() error {
+		const condor = 12345
+		if err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(condor, condor, condor),
+			syscall.Setresuid(condor, condor, 0)); err != nil {
+			return err
+		}
+		self, err := Self("easy")
+		if err != nil {
+			return err
+		}
+		remote, err := Start(context.Background(), self, Options{User: Nobody, Logger: hclog.NewNullLogger()})
+		if err != nil {
+			return err
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", remote.Stats().PID))
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{
+			"\nUid:\t65534\t65534\t65534\t65534\n", "\nGroups:\t \n", "\nCapPrm:\t0000000000000000\n",
+			"\nCapBnd:\t0000000000000000\n", "\nNoNewPrivs:\t1\n",
+		} {
+			if !strings.Contains(string(status), want) {
+				return fmt.Errorf("no %q in %s", want, status)
+			}
+		}
+		state := newPool()
+		decide := func() error {
+			tx, err := state.Open(backfill.Round{})
+			if err != nil {
+				return err
+			}
+			return remote.Decide(context.Background(), tx)
+		}
+		if err = decide(); err != nil {
+			return err
+		}
+		before := remote.Stats().PID
+		remote.mu.Lock()
+		remote.leave(false) // kills it
+		remote.mu.Unlock()
+		if !gone(before) {
+			return errors.New("the plugin was not killed")
+		}
+		var caps [2]unix.CapUserData
+		err = unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0])
+		if err == nil && caps[0].Effective != 0 {
+			err = errors.New("a thread kept its capabilities")
+		}
+		remote.Close()
+		return err
+	}()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// TestAHostThatWasRootControlsItsPlugin: the daemon under condor_master has the user condor, and
+// plugins another one still.
+func TestAHostThatWasRootControlsItsPlugin(t *testing.T) {
+	if os.Geteuid() != 0 || namespaces()&unix.CLONE_NEWUSER != 0 {
+		t.Skip("only root can become another user")
+	}
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "demoted")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
+	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	host := exec.CommandContext(t.Context(), executable, demotedHost)
+	host.Env = append(os.Environ(), "TMPDIR="+dir)
+	out, err := host.CombinedOutput()
+	require.NoError(t, err, string(out))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == killedHost:
 		beKilled(os.Args[2], os.Args[3:])
 	}
+	become()
 	goleak.VerifyTestMain(m)
 }
 

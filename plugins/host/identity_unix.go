@@ -67,13 +67,8 @@ func (who credential) explain(err error, path string) error {
 	if who.Credential == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
-		if info, statErr := os.Stat(folder); statErr == nil && !who.may(info, enter) {
-			return who.denied("enter "+folder, err)
-		}
-		if folder == filepath.Dir(folder) {
-			break
-		}
+	if folder := who.barrier(path); folder != "" {
+		return who.denied("enter "+folder, err)
 	}
 	if info, statErr := os.Stat(path); statErr == nil && !who.may(info, read|execute) {
 		return who.denied("read and execute it", err)
@@ -90,20 +85,15 @@ func (who credential) denied(what string, err error) error {
 		"name another user under plugins.user (BACKFILL_PLUGIN_USER): %w", name, what, err)}
 }
 
-// reaches reports whether the user may enter a folder and all above it, as far as their modes tell.
-func (who credential) reaches(folder string) bool {
-	for who.Credential != nil {
-		info, err := os.Stat(folder)
-		if err != nil || !who.may(info, enter) {
-			return false
+// barrier returns the outermost folder above a path that the user may not enter, as far as modes tell;
+// "": none.
+func (who credential) barrier(path string) (folder string) {
+	for above := filepath.Dir(path); who.Credential != nil && above != path; path, above = above, filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && !who.may(info, enter) {
+			folder = above
 		}
-		above := filepath.Dir(folder)
-		if above == folder {
-			return true
-		}
-		folder = above
 	}
-	return true
+	return folder
 }
 
 // The rights of a mode.

@@ -27,6 +27,16 @@ func privileged(f func() error) error {
 	return err
 }
 
+// concealed starts a process, and leaves this one as open to others of its user as it was: a child
+// shares its memory until it executes a file, and a change of the child's user would count for both.
+func concealed(start func() error) error {
+	before, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	if err == nil {
+		defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(before&1), 0, 0, 0) }()
+	}
+	return start()
+}
+
 // raise makes all capabilities that this thread is permitted effective, and returns what it had.
 func raise() (before [2]unix.CapUserData, err error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -112,7 +112,8 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 	close(p.settled)
 	if err != nil {
 		err = cmp.Or(p.refusal(), err)
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
+		_, here := errors.AsType[hostError](err)
+		if path, ok := errors.AsType[*fs.PathError](err); ok && !here {
 			err = path.Err
 		}
 		return nil, err

@@ -52,7 +52,7 @@ func startGuard(plugin *exec.Cmd, dir string) (reap func(), err error) {
 	guard := exec.Command("/bin/sh", "-c", guardScript, "guard of "+strconv.Itoa(group), dir)
 	guard.Stdin, guard.Env, guard.Dir = input, plugin.Env, plugin.Dir
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group, Credential: plugin.SysProcAttr.Credential}
-	err = outside(guard.Start)
+	err = outside(func() error { return concealed(guard.Start) })
 	_ = input.Close()
 	if err != nil {
 		_ = held.Close()
