@@ -17,6 +17,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 )
 
+// Nobody is the user as whom plugins run where nothing else is said, and where the host may choose.
+const Nobody = "nobody"
+
 // Boundary says what keeps a plugin's process from the rest of the machine, besides the limits of
 // [Options]. What it does not say, the process can do.
 type Boundary struct {

@@ -13,9 +13,6 @@ import (
 	"syscall"
 )
 
-// Nobody is the user as whom plugins run where nothing else is said, and where the host may choose.
-const Nobody = "nobody"
-
 // nobody is the number of that user where no list of users says another.
 const nobody = 65534
 
@@ -104,7 +101,7 @@ func (who credential) may(info fs.FileInfo, rights fs.FileMode) bool {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	mode := info.Mode().Perm()
 	switch {
-	case !ok:
+	case !ok || who.Credential == nil:
 		return true
 	case owner.Uid == who.Uid:
 		mode >>= 6
