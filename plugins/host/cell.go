@@ -66,6 +66,10 @@ func (b Boundary) Lacks() (all []string) {
 	if !b.Processes {
 		all = append(all, "what it starts can outlive it, by leaving its process group")
 	}
+	const signals = 6 // the version of Landlock since which it knows of them
+	if !b.Processes && b.Landlock < signals {
+		all = append(all, "it can signal the processes of its user")
+	}
 	if !b.Network {
 		all = append(all, "it can reach the network")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -201,6 +202,7 @@ func (c *cell) giveUp() error {
 	for capability := uintptr(0); unix.Prctl(unix.PR_CAPBSET_READ, capability, 0, 0, 0) == nil; capability++ {
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0) // only root may, and only root has them
 	}
+	_, _ = unix.KeyctlJoinSessionKeyring("") // the host's may hold its keys
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
@@ -355,7 +357,11 @@ func (c *cell) interpreter() (all []string) {
 // user's own folder, or one in which many programs keep files.
 func shared(folder string) bool {
 	folder = resolved(folder)
-	for _, one := range []string{os.Getenv("HOME"), os.TempDir(), "/tmp", "/etc", "/var/lib", "/var/log", "/var/spool",
+	home := ""
+	if u, err := user.Current(); err == nil {
+		home = u.HomeDir
+	}
+	for _, one := range []string{home, os.Getenv("HOME"), os.TempDir(), "/tmp", "/etc", "/var/lib", "/var/log", "/var/spool",
 		"/root", "/home", "/proc", "/dev", "/run", "/opt", "/srv"} {
 		if one != "" && within(resolved(one), folder) {
 			return true
