@@ -98,8 +98,12 @@ func attacks() []attack {
 		{"trace the host", func() error { return syscall.PtraceAttach(host) }},
 		{"use an open file of the host", func() error {
 			fd, err := strconv.Atoi(os.Getenv("HOSTILE_FD"))
+			text := make([]byte, len("secret"))
 			if err == nil {
-				_, err = unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+				_, err = unix.Pread(fd, text, 0)
+			}
+			if err == nil && string(text) != "secret" {
+				err = errors.New("it is another one")
 			}
 			return err
 		}},
