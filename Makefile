@@ -72,9 +72,11 @@ identical: ## are the schedules still the same? forty runs over eight traces, ag
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
 	cd plugins/policyv1 && PATH="$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
+	cp plugins/policyv1/policy.proto plugins/examples/node/
 
 baseline: $(PROTO) ## make the protocol as it is the last released one
 	cd plugins/policyv1 && $(PROTO)/buf build --exclude-source-info -o baseline.binpb
+	cp plugins/policyv1/baseline.binpb plugins/examples/python/policy.binpb
 
 tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 

@@ -25,7 +25,7 @@ func TestNegotiator(t *testing.T) {
 	c, err := config.Load(path)
 	require.NoError(t, err)
 	c.Options, c.EstimatesOptions, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil, nil // empty
-	c.Plugins.Environment = nil                                                                                  // empty
+	c.Plugins.Environment, c.Plugins.Reads = nil, nil                                                            // empty
 	require.Equal(t, config.Default(), c)
 
 	want := 0

@@ -18,9 +18,10 @@ func TestPluginFails(t *testing.T) {
 	pool := prepareOurs(t, []string{"CPUS=4", "SLOTS=consumption"}, "BACKFILL_POLICY = /usr/local/bin/backfill-moody",
 		"BACKFILL_CONFIG = /etc/condor/backfill.yaml")
 	pool.Install(built(t, "./testdata/backfill-moody"))
-	require.NoError(t, os.WriteFile(pool.Dir+"/etc/condor/backfill.yaml", []byte("plugins: {deadline: 1s}\n"), 0o644))
-	pool.Up()
+	require.NoError(t, os.WriteFile(pool.Dir+"/etc/condor/backfill.yaml", []byte("plugins: {deadline: 1s, reads: [/tmp/mood]}\n"), 0o644))
 	mood := func(word string) { require.NoError(t, os.WriteFile(pool.Dir+"/tmp/mood", []byte(word), 0o644)) }
+	mood("well")
+	pool.Up()
 	// These errors in the log are expected.
 	pool.errors = []string{
 		"the policy plugin failed", "policy plugin", "refused", "session broke",

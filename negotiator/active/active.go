@@ -93,6 +93,7 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 	}
 	spec := next.Deciders.Main.Spec()
 	next.Guarantees = spec.Guarantees
+	a.tellBoundary(s, next.Deciders.Main)
 	chosen := s.Order
 	s.Order = s.OrderUnder(spec)
 	next.Settings = s
@@ -115,6 +116,20 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 		a.Logger.Warn("the policy ignores the order", "policy", spec.Name, "order", s.Order)
 	}
 	return next, nil
+}
+
+// tellBoundary says what keeps a plugin of a real pool from the rest of the machine, and what does
+// not.
+func (a *Activator) tellBoundary(s config.Config, policy backfill.Decider) {
+	remote, ok := policy.(*host.Remote)
+	if !ok || !s.OnRealPool() {
+		return
+	}
+	boundary := remote.Boundary()
+	a.Logger.Info("the policy's process has no more than this", "boundary", boundary)
+	for _, lack := range boundary.Lacks() {
+		a.Logger.Warn("this system does not keep the policy's process in bounds", "why", lack)
+	}
 }
 
 // startChooser starts what chooses the policy and the order.
@@ -205,6 +220,7 @@ func (a *Activator) plugins(s config.Plugins) choose.Plugins {
 			StartTimeout: r.StartTimeout, Deadline: r.Deadline, Memory: int64(r.Memory),
 			Restarts: cmp.Or(int(r.Restarts), never), NoMTLS: r.MTLS == "off", Logger: a.Logger,
 			Processes: cmp.Or(int(r.Processes), never), Environment: r.Environment,
+			User: r.User, Reads: r.Reads, Network: r.Network,
 		}
 	}
 	all := choose.Plugins{

@@ -56,7 +56,9 @@ type Option struct {
 func Find(ctx context.Context, names, dirs []string) ([]Policy, error) {
 	request := choose.Request{
 		Dirs:    dirs,
-		Plugins: choose.Plugins{Run: host.Options{StartTimeout: startTimeout, Logger: hclog.NewNullLogger()}},
+		Plugins: choose.Plugins{Run: host.Options{
+			StartTimeout: startTimeout, Logger: hclog.NewNullLogger(), User: host.Nobody,
+		}},
 	}
 	var all []Policy
 	for _, name := range names {

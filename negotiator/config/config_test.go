@@ -80,7 +80,7 @@ fallback: first-fit
 	require.NoError(t, err)
 	running := Running{
 		StartTimeout: time.Second, Deadline: 500 * time.Millisecond, MTLS: "off",
-		Memory: 2 << 30, Processes: 20, Environment: []string{"SITE", "PYTHONPATH"},
+		Memory: 2 << 30, Processes: 20, User: "nobody", Environment: []string{"SITE", "PYTHONPATH"},
 	}
 	py, odd := running, running
 	py.MTLS, py.Deadline = "auto", 2*time.Second

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,12 @@ type Running struct {
 	Memory Size
 	// Processes limits a plugin's processes and threads; 0 means no limit.
 	Processes Count
+	// User is as whom a plugin runs if the negotiator is root, or was.
+	User string
+	// Reads are files and folders that a plugin may read besides its own, and Network lets it reach the
+	// network.
+	Reads   []string
+	Network bool
 	// Environment names variables that a plugin gets besides the usual ones.
 	Environment []string
 	// Restarts is how often a repeatedly failing plugin is restarted before it is given up.
@@ -100,9 +107,33 @@ var plugins = []Setting{
 		Key: "plugins.processes", each: true,
 		Doc: "How many processes and threads a plugin and what it starts may have, on Linux; 0: as many as they like.",
 	}),
+	set(func(c *Config) *string { return &c.Plugins.User }, "nobody", Setting{
+		Key: "plugins.user", Knob: "BACKFILL_PLUGIN_USER", each: true,
+		Doc: "As whom plugins run, by name or number, where the negotiator was started as root; otherwise as its user.",
+		More: "The user must be able to read and execute them, and must not be root. A user of their own keeps them from what " +
+			"others leave open to nobody.",
+		Check: func(c *Config) error {
+			user := c.Plugins.User
+			return must(user != "" && user != "root" && user != "0", cmp.Or(user, `""`), "must be a user other than root")
+		},
+	}),
+	set(func(c *Config) *[]string { return &c.Plugins.Reads }, nil, Setting{
+		Key: "plugins.reads", Knob: "BACKFILL_PLUGIN_READS", each: true, Example: []string{"/usr/local/share/backfill"},
+		Doc: "Files and folders that plugins may read and execute, besides their own and the system's programs, on Linux.",
+		More: "Their own are the executable and, for a script, its folder, if that is not a home, or above one. Nothing " +
+			"can be written but temporary files.",
+		Check: func(c *Config) error {
+			return must(!slices.ContainsFunc(c.Plugins.Reads, func(path string) bool { return !filepath.IsAbs(path) }),
+				c.Plugins.Reads, "must be absolute paths")
+		},
+	}),
+	set(func(c *Config) *bool { return &c.Plugins.Network }, false, Setting{
+		Key: "plugins.network", Knob: "BACKFILL_PLUGIN_NETWORK", each: true,
+		Doc: "Let plugins reach the network. On Linux they do not.",
+	}),
 	set(func(c *Config) *[]string { return &c.Plugins.Environment }, nil, Setting{
 		Key: "plugins.environment", each: true, Example: []string{"PYTHONPATH"},
-		Doc: "Variables that plugins get besides the usual ones, such as PATH, HOME and LANG: all others may hold secrets.",
+		Doc: "Variables that plugins get besides the usual ones, such as PATH and LANG: all others may hold secrets.",
 		Check: func(c *Config) error {
 			return must(!slices.ContainsFunc(c.Plugins.Environment, notVariable), c.Plugins.Environment,
 				"must be names of variables")
@@ -114,7 +145,7 @@ var plugins = []Setting{
 	}),
 	set(func(c *Config) *map[string]Running { return &c.Plugins.Each }, nil, Setting{
 		Key:     eachKey,
-		Doc:     "What is otherwise for single plugins: start_timeout, deadline, mtls, memory, processes, environment, restarts.",
+		Doc:     "What is otherwise for single plugins: all that follows start_timeout, up to restarts.",
 		More:    "They are named as under policy, with or without backfill-.",
 		Example: map[string]map[string]string{"backfill-py": {"mtls": "off", "deadline": "2s"}},
 		Check: func(c *Config) error {

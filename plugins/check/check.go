@@ -28,6 +28,8 @@ type Options struct {
 	Quick bool
 	// NoMTLS leaves the connection unencrypted.
 	NoMTLS bool
+	// Reads are files and folders that the plugin may read besides its own.
+	Reads []string
 	// Deadline limits a decision; 0 means the host's default.
 	Deadline time.Duration
 	// Clock returns the time, for latencies.
@@ -279,8 +281,17 @@ func (c *checker) start(ctx context.Context, policy map[string]string, env ...st
 	command := c.command
 	command.Env = slices.Concat(command.Env, env)
 	c.tail.clear()
-	return host.Start(ctx, command,
-		host.Options{Policy: policy, Deadline: c.options.Deadline, NoMTLS: c.options.NoMTLS, Logger: c.logger})
+	options := c.running()
+	options.Policy = policy
+	return host.Start(ctx, command, options)
+}
+
+// running returns how the plugin runs.
+func (c *checker) running() host.Options {
+	return host.Options{
+		Deadline: c.options.Deadline, NoMTLS: c.options.NoMTLS, Logger: c.logger, User: host.Nobody,
+		Reads: c.options.Reads,
+	}
 }
 
 func passed(format string, args ...any) Check {

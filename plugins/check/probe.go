@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -26,9 +27,7 @@ type probe struct {
 	description *policyv1.DescribeResponse
 	conn        *grpc.ClientConn
 	stdout      io.Closer
-	ended       chan struct{} // closed when the process has ended
-	kill        context.CancelFunc
-	dir         string // of the socket
+	process     *host.Bare
 }
 
 // startTimeout limits the time in which a plugin must start and open a session.
@@ -39,21 +38,19 @@ const maxHello = 64 << 10
 
 // dial starts the plugin, asks it to describe itself and opens a session.
 func (c *checker) dial(ctx context.Context) (p *probe, err error) {
-	p = &probe{ended: make(chan struct{})}
-	if p.dir, err = wire.SocketDir(); err != nil {
+	p = &probe{}
+	if p.process, err = host.NewBare(c.command.Path, c.running()); err != nil {
 		return nil, err
 	}
-	life, kill := context.WithCancel(context.WithoutCancel(ctx))
-	p.kill = kill
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	stop := context.AfterFunc(ctx, kill)
-	defer stop()
-	stdout, err := p.run(c.processOf(life, p.dir))
+	stdout, err := p.run(c.processOf(p.process.Dir()))
 	if err != nil {
-		kill()
-		return nil, errors.Join(err, os.RemoveAll(p.dir))
+		p.process.Remove()
+		return nil, err
 	}
+	stop := context.AfterFunc(ctx, p.process.Kill)
+	defer stop()
 	silence := context.AfterFunc(ctx, func() { _ = stdout.Close() }) // a process that it started may hold it open
 	defer silence()
 	if err = p.talk(ctx, stdout); err != nil {
@@ -64,10 +61,10 @@ func (c *checker) dial(ctx context.Context) (p *probe, err error) {
 }
 
 // processOf returns the plugin's command, with the environment that it needs to serve.
-func (c *checker) processOf(life context.Context, dir string) *exec.Cmd {
+func (c *checker) processOf(dir string) *exec.Cmd {
 	c.tail.clear()
 	handshake := wire.Handshake()
-	cmd := exec.CommandContext(life, c.command.Path, c.command.Args...)
+	cmd := exec.Command(c.command.Path, c.command.Args...)
 	cmd.Env = append(append(host.Environment(nil), c.command.Env...), handshake.MagicCookieKey+"="+handshake.MagicCookieValue,
 		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", wire.Version), plugin.EnvUnixSocketDir+"="+dir)
 	cmd.Stderr = &c.tail
@@ -83,16 +80,12 @@ func (p *probe) run(cmd *exec.Cmd) (*os.File, error) {
 		return nil, err
 	}
 	cmd.Stdout, p.stdout = theirs, ours
-	err = cmd.Start()
+	err = p.process.Start(cmd)
 	_ = theirs.Close()
 	if err != nil {
 		_ = ours.Close()
 		return nil, err
 	}
-	go func() {
-		_ = cmd.Wait() // its exit status does not matter
-		close(p.ended)
-	}()
 	return ours, nil
 }
 
@@ -105,11 +98,10 @@ func (p *probe) talk(ctx context.Context, stdout io.Reader) error {
 		return err
 	}
 	fields := strings.Split(strings.TrimSpace(line), "|")
-	target := fields[3]
-	if fields[2] == "unix" {
-		target = "unix:" + target
-	}
-	p.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	p.conn, err = grpc.NewClient("passthrough:///plugin", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return p.process.Dial(ctx, fields[2], fields[3])
+		}))
 	if err != nil {
 		return err
 	}
@@ -137,7 +129,7 @@ func (p *probe) vanish(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
-	case <-p.ended:
+	case <-p.process.Ended():
 		return true
 	case <-ctx.Done():
 		return false
@@ -153,8 +145,8 @@ func (p *probe) hangUp() {
 
 // close kills the process.
 func (p *probe) close() {
-	p.kill()
+	p.process.Kill()
 	p.hangUp()
-	<-p.ended
-	_ = os.RemoveAll(p.dir)
+	<-p.process.Ended()
+	p.process.Remove()
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -89,6 +91,18 @@ func (e example) start(t *testing.T, options host.Options) *host.Remote {
 	require.NoError(t, err)
 	t.Cleanup(remote.Close)
 	return remote
+}
+
+// TestExamplesHaveTheProtocol: an example is copied as a folder, and a plugin reads nothing beside its
+// own, so each has a copy.
+func TestExamplesHaveTheProtocol(t *testing.T) {
+	for own, protocol := range map[string]string{"node/policy.proto": "policy.proto", "python/policy.binpb": "baseline.binpb"} {
+		want, err := os.ReadFile(filepath.Join("..", "policyv1", protocol))
+		require.NoError(t, err)
+		got, err := os.ReadFile(own)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "make proto or make baseline copies it")
+	}
 }
 
 func TestExamplesConform(t *testing.T) {

@@ -25,20 +25,20 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == killedHost {
-		beKilled(os.Args[2])
+	if len(os.Args) == 4 && os.Args[1] == killedHost {
+		beKilled(os.Args[2], os.Args[3])
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // killedHost is the argument that makes the tests' executable a host that starts the plugin named
-// by the next argument, prints its process, and asks it for a decision.
+// by the next argument, which may read the folder that is the last, prints its process, and asks it for a decision.
 const killedHost = "be-a-killed-host"
 
-func beKilled(path string) {
+func beKilled(path, reads string) {
 	ctx := context.Background()
 	remote, err := host.Start(ctx, host.Command{Path: path},
-		host.Options{Deadline: time.Hour, Logger: hclog.NewNullLogger()})
+		host.Options{Deadline: time.Hour, Reads: []string{reads}, Logger: hclog.NewNullLogger()})
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -76,7 +76,9 @@ func TestExamplesEndWithAKilledHost(t *testing.T) {
 				executable, err := os.Executable()
 				require.NoError(t, err)
 				t.Setenv("TMPDIR", t.TempDir()) // a killed host cannot clean up
-				h := exec.CommandContext(t.Context(), executable, killedHost, path)
+				modules, err := filepath.Abs(filepath.Dir(e.path))
+				require.NoError(t, err)
+				h := exec.CommandContext(t.Context(), executable, killedHost, path, modules)
 				out, err := h.StdoutPipe()
 				require.NoError(t, err)
 				require.NoError(t, h.Start())

@@ -174,3 +174,14 @@ func TestMessagesAreSmall(t *testing.T) {
 	state := wire.EncodeSnapshot(busyState(t, 10_000, 10_000, 100_000).Snapshot())
 	require.Less(t, state.SizeVT(), wire.MaxMessage/4)
 }
+
+// BenchmarkStart measures the start of a plugin, until it has described itself, and its end.
+func BenchmarkStart(b *testing.B) {
+	command, err := Self("easy")
+	require.NoError(b, err)
+	for b.Loop() {
+		remote, err := Start(b.Context(), command, Options{NoMTLS: true, Logger: hclog.NewNullLogger()})
+		require.NoError(b, err)
+		remote.Close()
+	}
+}

@@ -50,6 +50,9 @@ func Self(policy string) (Command, error) {
 // sum, the file whose sum was taken is the one that will be started, whatever happens to its name
 // meanwhile: the process inherits it, open.
 func (c Command) prepare() (cmd *exec.Cmd, release func(), err error) {
+	if c.Path, err = filepath.Abs(c.Path); err != nil {
+		return nil, nil, err
+	}
 	cmd, release = exec.Command(c.Path, c.Args...), func() {}
 	cmd.Args[0] = cmp.Or(c.As, c.Path)
 	if c.SHA256 == nil {

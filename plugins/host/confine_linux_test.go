@@ -71,7 +71,19 @@ func TestTheCheckedFileIsTheOneThatRuns(t *testing.T) {
 
 // TestABombIsEnded: a plugin that starts processes without end is ended, with all of them.
 func TestABombIsEnded(t *testing.T) {
-	a := newAdversary(t, "decide", "bomb", "plugin-serve", "bad")
+	for _, how := range []string{"bomb", "hidden bomb"} {
+		t.Run(how, func(t *testing.T) {
+			if how == "hidden bomb" && namespaces() == 0 {
+				t.Skip("what leaves its group is lost here")
+			}
+			endsBomb(t, how)
+		})
+	}
+}
+
+func endsBomb(t *testing.T, how string) {
+	t.Helper()
+	a := newAdversary(t, "decide", how, "plugin-serve", "bad")
 	remote, err := a.start(t, Options{Processes: 40})
 	require.NoError(t, err)
 	refusals := runThroughTrouble(t, remote, 0, nothingHappens)

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// crowd counts the processes and threads of a process group. No limit of the system does that
-// without privileges: RLIMIT_NPROC counts all that its user runs, and a control group must be
-// delegated.
+// crowd counts the processes and threads of a plugin. No limit of the system does that without
+// privileges: RLIMIT_NPROC counts all that its user runs, and a control group must be delegated.
 type crowd struct {
 	group  int
 	others int // processes and threads of the whole system, without the group, when it was counted
@@ -36,17 +35,22 @@ func (c *crowd) size(most int, now time.Time) int {
 		return 0
 	}
 	if jumped {
-		_ = unix.Kill(-c.group, unix.SIGSTOP) // it fails if the group has ended
+		c.signal(unix.SIGSTOP)
 	}
 	size := 0
 	for _, pid := range group(c.group) {
 		size += threads(pid)
 	}
 	if jumped && size <= most {
-		_ = unix.Kill(-c.group, unix.SIGCONT)
+		c.signal(unix.SIGCONT)
 	}
 	c.others, c.at = all-size, now
 	return size
+}
+
+// signal sends a signal to the group, which may have ended.
+func (c *crowd) signal(s unix.Signal) {
+	_ = privileged(func() error { return unix.Kill(-c.group, s) })
 }
 
 // tasksOfSystem returns how many processes and threads the system has; 0 if it does not say.
@@ -61,32 +65,46 @@ func tasksOfSystem() int {
 	return n
 }
 
-// group returns the processes of a group.
+// group returns the processes of a group, and those that descend from its leader: in namespaces of
+// its own the leader is the parent of all whose parents have ended, so none is missed.
 func group(leader int) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*") // it fails only for wrong patterns
+	children := map[int][]int{}
 	for _, path := range paths {
 		pid, err := strconv.Atoi(filepath.Base(path))
-		if err == nil && statOf(pid, 5) == leader {
-			pids = append(pids, pid)
+		if err != nil {
+			continue
 		}
+		numbers := statOf(pid, 4, 5)
+		if parent, group := numbers[0], numbers[1]; group == leader {
+			pids = append(pids, pid)
+		} else if parent > 0 {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	for i := 0; i < len(pids); i++ { // pids grows meanwhile
+		pids = append(pids, children[pids[i]]...)
 	}
 	return pids
 }
 
 // threads returns how many threads a process has; 0 if it has ended.
-func threads(pid int) int { return statOf(pid, 20) }
+func threads(pid int) int { return statOf(pid, 20)[0] }
 
-// statOf returns a number from /proc/PID/stat, by its place in proc_pid_stat(5); 0 if there is none.
-func statOf(pid, field int) int {
+// statOf returns numbers from /proc/PID/stat, by their places in proc_pid_stat(5); 0 for those that
+// are not there.
+func statOf(pid int, places ...int) []int {
+	numbers := make([]int, len(places))
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return 0
+		return numbers
 	}
 	const first = 3 // the field after the name, which may have blanks
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) <= field-first {
-		return 0
+	for i, place := range places {
+		if place-first < len(fields) {
+			numbers[i], _ = strconv.Atoi(string(fields[place-first]))
+		}
 	}
-	n, _ := strconv.Atoi(string(fields[field-first]))
-	return n
+	return numbers
 }

@@ -10,7 +10,7 @@ import (
 // languages (LC_…): where programs, files and the time are found, and settings of Go's runtime.
 // All others may hold secrets of the host.
 var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+	"PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR",
 	"GOCOVERDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
 }
 

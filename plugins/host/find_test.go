@@ -166,9 +166,9 @@ func TestAPluginThatDoesNotEncryptIsToldHow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "open")
 	script := "#!/bin/sh\nunset PLUGIN_CLIENT_CERT\nexec " + self.Path + " " + strings.Join(self.Args, " ") + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // it is executed
-	_, err = Start(t.Context(), Command{Path: path}, Options{Logger: hclog.NewNullLogger()})
+	_, err = Start(t.Context(), Command{Path: path}, Options{Logger: hclog.NewNullLogger(), Reads: []string{self.Path}})
 	require.ErrorContains(t, err, "a plugin that does not do mutual TLS needs mtls: off in the configuration")
-	remote, err := Start(t.Context(), Command{Path: path}, Options{NoMTLS: true, Logger: hclog.NewNullLogger()})
+	remote, err := Start(t.Context(), Command{Path: path}, Options{NoMTLS: true, Logger: hclog.NewNullLogger(), Reads: []string{self.Path}})
 	require.NoError(t, err)
 	remote.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == killedHost:
 		beKilled(os.Args[2], os.Args[3:])
 	}
+	become()
 	goleak.VerifyTestMain(m)
 }
 
@@ -49,6 +51,7 @@ func beKilled(path string, args []string) {
 		remote, err := Start(context.Background(), Command{Path: path, Args: args},
 			Options{
 				StartTimeout: time.Hour, Deadline: time.Hour, Environment: []string{badWhen, badHow, badMark, mark},
+				writes: []string{filepath.Dir(os.Getenv(badMark))},
 			})
 		if err != nil {
 			return backfill.Decision{}, err

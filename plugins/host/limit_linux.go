@@ -17,14 +17,21 @@ const (
 )
 
 // limit limits a process that has just started, and the processes that it starts: memory in bytes
-// (0 means unlimited), open files, and no core dumps.
+// (0 means unlimited), open files, the size of a file, and no core dumps.
+//
+// The number of processes is limited to as many more as the whole system has now, since that limit
+// counts all that their user runs. It ends a bomb that outruns the count.
 //
 // The limit is on writable memory (RLIMIT_DATA). The whole address space (RLIMIT_AS) would be the
 // wrong measure: Go reserves far more of it than it uses.
-func limit(pid int, memory int64) error {
-	// These two protect the machine; the plugin also runs without them.
+func limit(pid int, memory int64, processes int) error {
+	// These protect the machine; the plugin also runs without them.
 	_ = lower(pid, unix.RLIMIT_CORE, 0)
 	_ = lower(pid, unix.RLIMIT_NOFILE, maxFiles)
+	_ = lower(pid, unix.RLIMIT_FSIZE, scratch)
+	if all := tasksOfSystem(); processes > 0 && all > 0 {
+		_ = lower(pid, unix.RLIMIT_NPROC, uint64(all+2*processes))
+	}
 	if memory <= 0 {
 		return nil
 	}

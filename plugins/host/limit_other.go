@@ -11,7 +11,7 @@ import (
 
 const canLimit = false
 
-func limit(int, int64) error { return nil }
+func limit(int, int64, int) error { return nil }
 
 // crowd counts nothing.
 type crowd struct{ group int }

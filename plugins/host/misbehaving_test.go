@@ -162,9 +162,15 @@ func misbehave() {
 		os.Exit(3)
 	case "fork and stay":
 		fork(false)
+	case "escape and stay":
+		fork(true)
 	case "bomb":
 		for range 400 { // as a bomb would for ever
 			fork(false)
+		}
+	case "hidden bomb":
+		for range 400 {
+			fork(true)
 		}
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

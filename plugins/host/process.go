@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"os/exec"
 	"time"
 
@@ -27,7 +26,6 @@ const grace = 2 * time.Second
 type process struct {
 	*supervised
 	client *plugin.Client
-	dir    string // of its socket
 	// channel is the socket offered for the session, or nil.
 	channel net.Conn
 }
@@ -42,7 +40,7 @@ func launch(ctx context.Context, command Command, options Options,
 		return nil, nil, err
 	}
 	defer release()
-	dir, err := wire.SocketDir()
+	cell, err := newCell(command.Path, options)
 	if err != nil {
 		return nil, nil, hostError{err}
 	}
@@ -51,11 +49,12 @@ func launch(ctx context.Context, command Command, options Options,
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", options.Memory/10*9))
 	}
 	cmd.Env = append(append(cmd.Env, command.Env...), wire.LogLevel+"="+log.GetLevel().String())
-	p := &process{supervised: newSupervised(cmd, dir, options, log), dir: dir}
+	p := &process{supervised: newSupervised(cmd, cell, options, log)}
 	inherited := func() {}
 	if !options.NoChannel {
 		if p.channel, inherited, err = offerChannel(cmd); err != nil {
-			return nil, nil, errors.Join(err, os.Remove(dir))
+			cell.remove()
+			return nil, nil, err
 		}
 	}
 	p.client = plugin.NewClient(p.config(options, log))
@@ -78,10 +77,10 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 		VersionedPlugins: wire.Versions(&dispensed{}),
 		RunnerFunc: func(_ hclog.Logger, theirs *exec.Cmd, _ string) (runner.Runner, error) {
 			// Later entries override earlier ones.
-			p.cmd.Env = append(append(p.cmd.Env, theirs.Env...), plugin.EnvUnixSocketDir+"="+p.dir)
+			p.cmd.Env = append(append(p.cmd.Env, theirs.Env...), plugin.EnvUnixSocketDir+"="+p.cell.dir)
 			return p.supervised, nil
 		},
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.dir},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.cell.dir},
 		SkipHostEnv:      true, // it would be all of it
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         !options.NoMTLS,
@@ -113,7 +112,8 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 	close(p.settled)
 	if err != nil {
 		err = cmp.Or(p.refusal(), err)
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
+		_, here := errors.AsType[hostError](err)
+		if path, ok := errors.AsType[*fs.PathError](err); ok && !here {
 			err = path.Err
 		}
 		return nil, err
@@ -143,8 +143,7 @@ func (p *process) stop(graceful bool) {
 	if p.channel != nil {
 		_ = p.channel.Close()
 	}
-	// What cannot be removed is left to the system's cleanup of temporary files.
-	_ = os.RemoveAll(p.dir)
+	p.cell.remove()
 }
 
 // dispensed makes the client of the policy's service on go-plugin's connection.

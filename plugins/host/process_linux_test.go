@@ -77,15 +77,21 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 		args      []string
 		started   int // processes with the mark, including the host and the guard
 	}{
-		"idle":         {args: []string{"plugin-serve", "bad"}, started: 3},
-		"hanging":      {when: "decide", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
-		"unready":      {when: "start", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
-		"deaf":         {when: "start", how: "deaf", args: []string{"plugin-serve", "bad"}, started: 3},
-		"foreign":      {args: []string{foreign}, started: 3},
+		"idle":    {args: []string{"plugin-serve", "bad"}, started: 3},
+		"hanging": {when: "decide", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
+		"unready": {when: "start", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
+		"deaf":    {when: "start", how: "deaf", args: []string{"plugin-serve", "bad"}, started: 3},
+		"foreign": {args: []string{foreign}, started: 3},
+		"with a child that left": {
+			when: "decide", how: "escape and stay", args: []string{"plugin-serve", "bad"}, started: 4,
+		},
 		"with a child": {when: "decide", how: "fork and stay", args: []string{"plugin-serve", "bad"}, started: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if test.how == "escape and stay" && namespaces() == 0 {
+				t.Skip("what leaves its group is lost here")
+			}
 			a := newAdversary(t, test.when, test.how)
 			sockets := t.TempDir()
 			host := exec.CommandContext(t.Context(), a.command.Path,

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,8 +20,17 @@ func ownGroup(cmd *exec.Cmd) {
 
 // killGroup kills the process, which may have ended already, and its group.
 func killGroup(p *os.Process) {
-	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
-	_ = p.Kill() // it may have changed its group
+	_ = outside(func() error {
+		return errors.Join(syscall.Kill(-p.Pid, syscall.SIGKILL), p.Kill()) // it may have changed its group
+	})
+}
+
+// outside calls f in another thread, with all capabilities: the calling one may have no more rights
+// than a plugin, and then reaches neither the guard nor its folder.
+func outside(f func() error) error {
+	done := make(chan error)
+	go func() { done <- privileged(f) }()
+	return <-done
 }
 
 // guardScript is run by a guard, a shell in the plugin's process group. It waits for the end of the
@@ -29,19 +39,20 @@ func killGroup(p *os.Process) {
 // started.
 const guardScript = `trap "" HUP INT QUIT TERM; read -r _; rm -rf -- "$1"; kill -KILL 0`
 
-// startGuard starts a guard: a process in the plugin's group that kills the group and removes the
-// directory if the host is killed. The returned function waits for the end of a guard that was
-// killed with its group. The guard gets the environment, as the plugin does.
-func startGuard(group int, dir string, env []string) (reap func(), err error) {
+// startGuard starts a guard: a process in the group and of the user of a plugin that has started,
+// which kills the group and removes the directory if the host is killed. The returned function waits
+// for the end of a guard that was killed with its group. The guard gets the plugin's environment.
+func startGuard(plugin *exec.Cmd, dir string) (reap func(), err error) {
 	reap = func() {}
 	input, held, err := os.Pipe()
 	if err != nil {
 		return reap, fmt.Errorf("make a pipe: %w", err)
 	}
+	group := plugin.Process.Pid
 	guard := exec.Command("/bin/sh", "-c", guardScript, "guard of "+strconv.Itoa(group), dir)
-	guard.Stdin, guard.Env = input, env
-	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group}
-	err = guard.Start()
+	guard.Stdin, guard.Env, guard.Dir = input, plugin.Env, plugin.Dir
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group, Credential: plugin.SysProcAttr.Credential}
+	err = outside(func() error { return concealed(guard.Start) })
 	_ = input.Close()
 	if err != nil {
 		_ = held.Close()

@@ -42,6 +42,15 @@ type Options struct {
 	// Environment names variables of this process' environment that the plugin gets besides those
 	// that [Environment] lists.
 	Environment []string
+	// User is as whom the plugin runs, by name or number, if this process may choose, as root may; empty
+	// means as whom this process runs.
+	User string
+	// Reads are files and folders that the plugin may read and execute besides what every program needs,
+	// its executable, and, if that is a script, the folder around it and its interpreter's.
+	Reads []string
+	// Network lets the plugin reach the network, which no policy needs.
+	Network bool
+	writes  []string // folders in which tests look for what the plugin did
 	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
 	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
@@ -81,6 +90,7 @@ type Remote struct {
 	backOff  backOff
 	branches uint64 // the number of branches so far
 	stats    Stats
+	boundary Boundary
 }
 
 var _ backfill.Repeatable = (*Remote)(nil)
@@ -109,7 +119,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 			}
 			return nil, backfill.PolicySpec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
-		s.pid, s.fate = p.pid(), p.fate
+		s.pid, s.fate, s.boundary = p.pid(), p.fate, p.cell.holds
 		return s, spec, nil
 	})
 }
@@ -153,7 +163,7 @@ func newRemote(ctx context.Context, options Options, log hclog.Logger,
 	if err != nil {
 		return nil, err
 	}
-	r.session, r.spec = s, spec
+	r.session, r.spec, r.boundary = s, spec, s.boundary
 	return r, nil
 }
 
@@ -256,6 +266,14 @@ func (r *Remote) Stats() Stats {
 	return stats
 }
 
+// Boundary says what keeps the plugin's current process, or the last one, from the rest of the
+// machine.
+func (r *Remote) Boundary() Boundary {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.boundary
+}
+
 // Close ends the plugin's process, by force if it does not end within two seconds. It waits for a
 // decision in progress.
 func (r *Remote) Close() {
@@ -287,7 +305,7 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, r.failed(ctx, fmt.Errorf("restart: %w", err))
 	}
-	r.session = s
+	r.session, r.boundary = s, s.boundary
 	return s, nil
 }
 

@@ -15,6 +15,8 @@ type session struct {
 	end  func(graceful bool)   // ends the process behind the session, if there is one
 	fate func(err error) error // adds to an error how the process ended; nil: there is no process
 	pid  int                   // of the process, if there is one
+	// boundary is what keeps the process from the rest of the machine.
+	boundary Boundary
 	// knows lists the features that the plugin says it understands; it is sent no others.
 	knows wire.Features
 	// outbox holds messages for the next question, whose deadline then limits their sending.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,9 +28,9 @@ const linger = time.Second
 // the processes that it starts, reads their output, and ends them together.
 type supervised struct {
 	cmd    *exec.Cmd
-	dir    string // removed if the host is killed
-	memory int64  // bytes; 0: unlimited
-	most   int    // processes and threads; negative: unlimited
+	cell   *cell
+	memory int64 // bytes; 0: unlimited
+	most   int   // processes and threads; negative: unlimited
 	log    hclog.Logger
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
@@ -50,9 +49,9 @@ type supervised struct {
 	refused error // why the handshake failed
 }
 
-func newSupervised(cmd *exec.Cmd, dir string, options Options, log hclog.Logger) *supervised {
+func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
-		cmd: cmd, dir: dir, memory: options.Memory, most: options.Processes, log: log,
+		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
 		errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
@@ -93,34 +92,33 @@ func (c *supervised) Start(context.Context) error {
 // run starts the process and waits for its end on a single thread, because Linux ends the process
 // with the thread that started it.
 func (c *supervised) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer c.end()
-	reapGuard, err := c.begin()
-	if started <- err; err != nil {
-		return
-	}
-	c.exit = c.cmd.Wait()
-	c.mu.Lock()
-	c.running = false
-	killGroup(c.cmd.Process) // processes that it left behind
-	c.mu.Unlock()
-	reapGuard()
+	onOwnThread(func() {
+		reapGuard, err := c.begin()
+		if started <- err; err != nil {
+			return
+		}
+		c.exit = c.cmd.Wait()
+		c.mu.Lock()
+		c.running = false
+		killGroup(c.cmd.Process) // processes that it left behind
+		c.mu.Unlock()
+		reapGuard()
+	})
 }
 
 // begin starts the process within its limits, and a guard: a process that ends it if the host is
 // killed. reapGuard waits for the end of the guard after the guard was killed.
 func (c *supervised) begin() (reapGuard func(), err error) {
-	ownGroup(c.cmd)
-	if err = c.cmd.Start(); err != nil {
+	if err = c.cell.start(c.cmd); err != nil {
 		return nil, err
 	}
-	if err = limit(c.cmd.Process.Pid, c.memory); err != nil {
+	if err = limit(c.cmd.Process.Pid, c.memory, c.most); err != nil {
 		killGroup(c.cmd.Process)
 		_ = c.cmd.Wait() // it was killed
 		return nil, fmt.Errorf("limit its memory: %w", err)
 	}
-	if reapGuard, err = startGuard(c.cmd.Process.Pid, c.dir, c.cmd.Env); err != nil {
+	if reapGuard, err = startGuard(c.cmd, c.cell.dir); err != nil {
 		c.log.Warn("what the policy plugin starts will outlive a host that is killed", "error", err)
 	}
 	c.mu.Lock()
@@ -222,6 +220,9 @@ func (c *supervised) refusal() error {
 	if strings.Contains(words, "This binary is a plugin") { // every go-plugin binary says so
 		return fmt.Errorf("it is a plugin of another program, with another magic cookie: %w", wire.ErrMismatch)
 	}
+	if c.cell.holds.Files && strings.Contains(words, "ermission denied") {
+		words += " (a plugin reaches its own files, and what plugins.reads names: BACKFILL_PLUGIN_READS)"
+	}
 	if silent && c.exit != nil {
 		refused = fmt.Errorf("%w: %w", refused, c.exit)
 	}
@@ -256,7 +257,7 @@ func (c *supervised) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if c.life.Err() != nil {
 		return nil, net.ErrClosed
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, c.network, c.address)
+	conn, err := c.cell.dial(ctx, c.network, c.address)
 	if err == nil {
 		context.AfterFunc(c.life, func() { _ = conn.Close() })
 	}

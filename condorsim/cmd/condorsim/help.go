@@ -38,7 +38,8 @@ var helpTexts = cli.Texts{
 		"most, and a user's jobs half of that; one job of each user is promised a start all the same. No limit by default.",
 	"run_reorder": "Under " + policies.Guaranteeing("and") + ": promise starts in the queue's order, not in order of " +
 		"jobs.",
-	"run_plugin_dir": "Where to look for backfill-NAME first; may be repeated.",
+	"run_plugin_reads": "A file or folder that a plugin may read besides its own; may be repeated.",
+	"run_plugin_dir":   "Where to look for backfill-NAME first; may be repeated.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",
 	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +

@@ -52,6 +52,7 @@ type runCommand struct {
 	PlanHorizon int64    `group:"Policy" placeholder:"SECONDS" help:"${run_plan_horizon}"`
 	Reorder     bool     `group:"Policy" help:"${run_reorder}"`
 	Plugin      bool     `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
+	PluginReads []string `group:"Policy" type:"path" placeholder:"PATH" help:"${run_plugin_reads}"`
 	PluginDir   []string `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
 
 	estimateFlags
@@ -309,7 +310,9 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	}
 	chosen, err := choose.Policy(ctx, choose.Request{
 		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
-		Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}}, // the socket is private
+		Plugins: choose.Plugins{Run: host.Options{
+			NoMTLS: true, Logger: logger, User: host.Nobody, Reads: c.PluginReads, // the socket is private
+		}},
 	})
 	if err != nil {
 		return negotiator.Config{}, none, err

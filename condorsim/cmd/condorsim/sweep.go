@@ -171,7 +171,7 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 	) (sweep.Deciders, error) {
 		chosen, err := choose.Policy(ctx, choose.Request{
 			Policy: policy, Options: options, Resources: resources,
-			InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger}},
+			InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger, User: host.Nobody}},
 		})
 		if err != nil {
 			return sweep.Deciders{}, err

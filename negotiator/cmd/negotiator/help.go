@@ -34,6 +34,7 @@ var helpTexts = withSettings(cli.Texts{
 	"check_mtls":        "auto, or off: do not encrypt what is said to the plugin.",
 	"check_log_level":   "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
 	"run_policy_opt":    "Option of the policy; may be repeated.",
+	"run_plugin_reads":  "A file or folder that a plugin may read besides its own; may be repeated.",
 	"run_plugin_dir":    "Where to look for backfill-NAME first; may be repeated.",
 })
 

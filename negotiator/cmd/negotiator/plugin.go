@@ -33,6 +33,7 @@ type pluginCheck struct {
 	Seed      uint64            `placeholder:"N" help:"${check_seed}"`
 	PolicyOpt map[string]string `placeholder:"K=V" mapsep:"none" help:"Option of the policy; may be repeated."`
 	PluginDir []string          `placeholder:"DIR" help:"Where to look for backfill-NAME first; may be repeated."`
+	Reads     []string          `name:"plugin-reads" type:"path" placeholder:"PATH" help:"${run_plugin_reads}"`
 	MTLS      string            `name:"mtls" enum:"auto,off" default:"auto" help:"${check_mtls}"`
 	Deadline  time.Duration     `default:"10s" help:"How long one decision may take."`
 	JSON      bool              `name:"json" help:"Print the report as one JSON object."`
@@ -65,7 +66,7 @@ func (c *pluginCheck) Run(ctx context.Context) error {
 	}
 	bar := cli.NewProgress("check")
 	report, err := check.Run(ctx, host.Command{Path: path}, check.Options{
-		Policy: c.PolicyOpt, Seed: c.Seed, Quick: c.Quick, NoMTLS: c.MTLS == "off", Deadline: c.Deadline,
+		Policy: c.PolicyOpt, Reads: c.Reads, Seed: c.Seed, Quick: c.Quick, NoMTLS: c.MTLS == "off", Deadline: c.Deadline,
 		Clock: time.Now, Log: os.Stderr, LogLevel: level,
 		Progress: func(name string, done float64) {
 			const parts = 1000
@@ -119,6 +120,9 @@ func (c *pluginCheck) again(seed *uint64) string {
 	words := []string{"negotiator plugin check"}
 	if c.Quick {
 		words = append(words, "--quick")
+	}
+	for _, path := range c.Reads {
+		words = append(words, "--plugin-reads "+path)
 	}
 	if c.MTLS == "off" {
 		words = append(words, "--mtls off")

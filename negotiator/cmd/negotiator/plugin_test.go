@@ -82,24 +82,21 @@ func TestVerdict(t *testing.T) {
 // TestAnInterruptEndsTheCheck requires that no process is left.
 func TestAnInterruptEndsTheCheck(t *testing.T) {
 	plugin := filepath.Join(t.TempDir(), "backfill-wrapped")
-	pid := filepath.Join(t.TempDir(), "pid")
-	script := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nexec %q plugin-serve easy\n", pid, os.Args[0])
+	self, err := host.Self("easy")
+	require.NoError(t, err)
+	script := fmt.Sprintf("#!/bin/sh\nexec %q plugin-serve easy\n", program(t, self, plugin))
 	require.NoError(t, os.WriteFile(plugin, []byte(script), 0o700)) //nolint:gosec // it is to be run
 	cmd, stdout, stderr := launched(t, "plugin", "check", plugin)
 	require.NoError(t, cmd.Start())
-	var child int
-	poll.Until(t, "its process", func() (seen string, ok bool) {
-		text, err := os.ReadFile(pid)
-		n, _ := fmt.Sscan(string(text), &child)
-		return string(text), err == nil && n == 1
+	children := poll.Until(t, "its process", func() (found []int, ok bool) {
+		found = plugins(t, cmd.Process.Pid)
+		return found, len(found) > 0
 	})
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, code(t, cmd.Wait()))
 	require.Empty(t, stdout.String())
 	require.Equal(t, "negotiator: interrupted\n", stderr.String())
-	text, err := os.ReadFile(pid) // another one may have been started meanwhile
-	require.NoError(t, err)
-	_, err = fmt.Sscan(string(text), &child)
-	require.NoError(t, err)
-	require.ErrorIs(t, syscall.Kill(child, 0), syscall.ESRCH)
+	for _, child := range children {
+		require.ErrorIs(t, syscall.Kill(child, 0), syscall.ESRCH)
+	}
 }

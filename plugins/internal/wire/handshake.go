@@ -33,12 +33,12 @@ const (
 	MaxDescription = 1 << 20
 )
 
-// SocketDir creates a directory for a plugin's socket. A directory of its own keeps other users
-// away from the socket, and makes it easy to remove the socket of a killed plugin.
-func SocketDir() (string, error) {
+// SocketDir creates a directory for a plugin's socket in another one, or in /tmp if the socket's path
+// would be too long. A directory of its own keeps other users away from the socket, and makes it
+// easy to remove the socket of a killed plugin.
+func SocketDir(parent string) (string, error) {
 	// the shortest limit of a socket's path among systems
 	const name, longest = "backfill-1234567890", 104 - len("/plugin1234567890\x00")
-	parent := os.TempDir()
 	if len(parent)+len("/")+len(name) > longest {
 		parent = "/tmp"
 	}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+)
+
+// Nobody is the user as whom plugins run where nothing else is said, and where the host may choose.
+const Nobody = "nobody"
+
+// Boundary says what keeps a plugin's process from the rest of the machine, besides the limits of
+// [Options]. What it does not say, the process can do.
+type Boundary struct {
+	// User is as whom the plugin runs; empty means as whom its host does.
+	User string
+	// Files says that it reads only what belongs to it, what every program needs, and what
+	// [Options.Reads] names, and that it writes only in a folder of its own. Landlock is the version of
+	// what the kernel has for that.
+	Files    bool
+	Landlock int
+	// Processes says that all that it starts ends with it, and that it sees and signals nothing else.
+	Processes bool
+	// Network says that it reaches no network.
+	Network bool
+	// Space says that what it writes is in memory of a limited size, and is gone at its end.
+	Space bool
+}
+
+// String tells what holds.
+func (b Boundary) String() string {
+	holds := []string{"user " + cmp.Or(b.User, "of its host")}
+	for _, one := range []struct {
+		so   bool
+		text string
+	}{
+		{b.Files, fmt.Sprintf("own files (Landlock %d)", b.Landlock)},
+		{b.Processes, "own processes"},
+		{b.Network, "no network"},
+		{b.Space, "limited disk"},
+	} {
+		if one.so {
+			holds = append(holds, one.text)
+		}
+	}
+	return strings.Join(holds, ", ")
+}
+
+// Lacks tells what the process can do although it should not, which depends on the system and on
+// who runs the host.
+func (b Boundary) Lacks() (all []string) {
+	if !b.Files {
+		all = append(all, "it can read and write whatever its user can")
+	}
+	if !b.Processes {
+		all = append(all, "what it starts can outlive it, by leaving its process group")
+	}
+	const signals = 6 // the version of Landlock since which it knows of them
+	if !b.Processes && b.Landlock < signals {
+		all = append(all, "it can signal the processes of its user")
+	}
+	if !b.Network {
+		all = append(all, "it can reach the network")
+	}
+	return all
+}
+
+// cell encloses one process of a plugin.
+type cell struct {
+	path    string // of the executable
+	script  string // what its first line says of its interpreter; "": it is no script
+	dir     string // the plugin's own folder, with its socket
+	options Options
+	who     credential
+	inside  *os.File // the folder as the plugin sees it; nil: as we do
+	holds   Boundary
+}
+
+// newCell prepares a plugin's cell, with a folder.
+func newCell(path string, options Options) (c *cell, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	c = &cell{path: path, options: options}
+	if c.who, c.holds.User, err = identity(options.User); err != nil {
+		return nil, err
+	}
+	for _, path := range options.Reads {
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("let it read %s (plugins.reads): the path must be absolute", path)
+		}
+	}
+	parent := os.TempDir()
+	if c.who.barrier(filepath.Join(parent, "socket")) != "" {
+		parent = "/tmp"
+	}
+	if c.dir, err = wire.SocketDir(parent); err != nil {
+		return nil, err
+	}
+	_ = privileged(func() error {
+		c.script = interpreterOf(path)
+		return nil
+	})
+	return c, nil
+}
+
+// remove removes the plugin's folder. What cannot be removed is left to the system's cleanup of
+// temporary files.
+func (c *cell) remove() {
+	if c.inside != nil {
+		_ = c.inside.Close()
+	}
+	_ = privileged(func() error { return os.RemoveAll(c.dir) })
+}
+
+// dial connects to where the plugin listens.
+func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	if here, err := filepath.Rel(c.dir, address); c.inside != nil && err == nil && filepath.IsLocal(here) {
+		address = fmt.Sprintf("/proc/self/fd/%d/%s", c.inside.Fd(), here)
+	}
+	err = privileged(func() error {
+		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// interpreterOf returns what a script's first line says of its interpreter; "" if the file is no
+// script.
+func interpreterOf(path string) string {
+	file, err := os.Open(path)
+	if err != nil { // it may be executable and not readable, or not there, as its start will tell
+		return ""
+	}
+	defer file.Close()  //nolint:errcheck // it was read
+	const longest = 256 // of such a line, for the kernel
+	line, err := bufio.NewReader(io.LimitReader(file, longest)).ReadString('\n')
+	rest, script := strings.CutPrefix(line, "#!")
+	if err != nil && !errors.Is(err, io.EOF) || !script {
+		return ""
+	}
+	return strings.TrimSpace(rest)
+}
+
+// start starts the command in the cell, from the thread that [onOwnThread] gives to its caller.
+func (c *cell) start(cmd *exec.Cmd) error {
+	ownGroup(cmd)
+	cmd.Dir = string(filepath.Separator) // the host's may be a folder that the plugin has no way to
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })
+	cmd.Env = append(cmd.Env, "TMPDIR="+c.dir)
+	if cmd.Stdin == nil {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return hostError{err}
+		}
+		defer null.Close() //nolint:errcheck // the process has its own
+		cmd.Stdin = null
+	}
+	// Not sooner: go-plugin makes a folder in it.
+	if err := privileged(func() error { return c.who.own(c.dir) }); err != nil {
+		return hostError{err}
+	}
+	if err := c.enter(cmd); err != nil {
+		return hostError{err}
+	}
+	return c.who.explain(concealed(cmd.Start), c.path)
+}

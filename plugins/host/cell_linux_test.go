@@ -1,0 +1,206 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// hostile builds the hostile plugin once for all tests.
+var hostile = sync.OnceValues(func() (path string, err error) { //nolint:gochecknoglobals // built once
+	dir, err := os.MkdirTemp("", "hostile")
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "hostile")
+	out, err := exec.Command("go", "build", "-o", path, "./testdata/hostile").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// underAttack starts the hostile plugin in a place with secrets and returns which attacks worked,
+// and what is left of its processes once it is closed.
+func underAttack(t *testing.T, options Options) (worked []string, boundary Boundary, left []int) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a plugin")
+	}
+	program, err := hostile()
+	require.NoError(t, err)
+	a := newAdversary(t, "", "")
+	a.command.Path, a.command.Args = program, nil
+	home := filepath.Join(t.TempDir(), "home")
+	tokens := filepath.Join(home, ".condor", "tokens.d")
+	require.NoError(t, os.MkdirAll(tokens, 0o755))
+	t.Setenv("HOME", home)
+	// Everything is open to all users, so that not only modes keep the plugin away.
+	for folder := tokens; folder != "/tmp" && folder != "/"; folder = filepath.Dir(folder) {
+		require.NoError(t, os.Chmod(folder, 0o777))
+	}
+	secret := write(t, filepath.Join(tokens, "token"), "secret", 0o666)
+	require.NoError(t, os.Chmod(secret, 0o666))
+	state := write(t, filepath.Join(home, "state"), "state", 0o666)
+	require.NoError(t, os.Chmod(state, 0o666))
+	open, err := syscall.Open(secret, syscall.O_RDONLY, 0) // and not closed when a program is executed
+	require.NoError(t, err)
+	defer syscall.Close(open) //nolint:errcheck // it was only read
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer tcp.Close() //nolint:errcheck // nobody called
+	abstract, err := net.Listen("unix", "@"+t.TempDir())
+	require.NoError(t, err)
+	defer abstract.Close() //nolint:errcheck // nobody called
+	a.command.Env = append(a.command.Env,
+		"HOSTILE_SECRET="+secret, "HOSTILE_STATE="+state, fmt.Sprintf("HOSTILE_HOST=%d", os.Getpid()),
+		fmt.Sprintf("HOSTILE_FD=%d", open), "HOSTILE_TCP="+tcp.Addr().String(), "HOSTILE_UDP="+tcp.Addr().String(),
+		"HOSTILE_ABSTRACT="+strings.TrimPrefix(abstract.Addr().String(), "@"), fmt.Sprintf("HOSTILE_UID=%d", os.Getuid()))
+	remote, err := a.start(t, options)
+	require.NoError(t, err, a.log)
+	runThroughTrouble(t, remote, 0, nothingHappens)
+	boundary = remote.Boundary()
+	remote.Close()
+	left = a.processes(t)
+	for _, escaped := range left {
+		send(t, escaped, syscall.SIGKILL, gone)
+	}
+	for _, found := range regexp.MustCompile(`attack (.*): worked`).FindAllStringSubmatch(a.log.String(), -1) {
+		worked = append(worked, found[1])
+	}
+	require.Contains(t, a.log.String(), "attack start a daemon: ")
+	slices.Sort(worked)
+	for _, path := range []string{secret, state} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != map[string]string{secret: "secret", state: "state"}[path] {
+			worked = append(worked, "changed "+filepath.Base(path))
+		}
+	}
+	return worked, boundary, left
+}
+
+// harmlessAttacks are what a plugin may do.
+func harmlessAttacks() []string {
+	return []string{"run a shell", "start a daemon", "write to its folder"}
+}
+
+func TestAHostileExecutableReachesNothing(t *testing.T) {
+	worked, boundary, left := underAttack(t, Options{User: Nobody})
+	switch {
+	case !boundary.Files:
+		t.Skip("this kernel has no Landlock")
+	case boundary.Landlock < 6 || !boundary.Processes:
+		t.Skipf("this system lets us have no more than %s", boundary)
+	}
+	harmless := harmlessAttacks()
+	if boundary.User == "" {
+		harmless = append(harmless, "be the host's user")
+	}
+	if !boundary.Space {
+		harmless = append(harmless, "fill its folder")
+	}
+	require.Subset(t, harmless, worked)
+	require.Subset(t, worked, harmlessAttacks(), "the attacks are real")
+	require.Empty(t, left, "what it started ended with it")
+}
+
+// demotedHost is the argument that makes the tests' executable a host that was root and became
+// another user, as HTCondor's daemons do. It starts a plugin, asks it twice, kills it in between, and
+// says in the end what went wrong.
+const demotedHost = "be-a-demoted-host"
+
+func beDemoted() {
+	err := func() error {
+		const condor = 12345
+		if err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(condor, condor, condor),
+			syscall.Setresuid(condor, condor, 0)); err != nil {
+			return err
+		}
+		self, err := Self("easy")
+		if err != nil {
+			return err
+		}
+		remote, err := Start(context.Background(), self, Options{User: Nobody, Logger: hclog.NewNullLogger()})
+		if err != nil {
+			return err
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", remote.Stats().PID))
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{
+			"\nUid:\t65534\t65534\t65534\t65534\n", "\nGroups:\t \n", "\nCapPrm:\t0000000000000000\n",
+			"\nCapBnd:\t0000000000000000\n", "\nNoNewPrivs:\t1\n",
+		} {
+			if !strings.Contains(string(status), want) {
+				return fmt.Errorf("no %q in %s", want, status)
+			}
+		}
+		state := newPool()
+		decide := func() error {
+			tx, err := state.Open(backfill.Round{})
+			if err != nil {
+				return err
+			}
+			return remote.Decide(context.Background(), tx)
+		}
+		if err = decide(); err != nil {
+			return err
+		}
+		before := remote.Stats().PID
+		remote.mu.Lock()
+		remote.leave(false) // kills it
+		remote.mu.Unlock()
+		if !gone(before) {
+			return errors.New("the plugin was not killed")
+		}
+		var caps [2]unix.CapUserData
+		err = unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0])
+		if err == nil && caps[0].Effective != 0 {
+			err = errors.New("a thread kept its capabilities")
+		}
+		remote.Close()
+		return err
+	}()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// TestAHostThatWasRootControlsItsPlugin: the daemon under condor_master has the user condor, and
+// plugins another one still.
+func TestAHostThatWasRootControlsItsPlugin(t *testing.T) {
+	if os.Geteuid() != 0 || namespaces()&unix.CLONE_NEWUSER != 0 {
+		t.Skip("only root can become another user")
+	}
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "demoted")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
+	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	host := exec.CommandContext(t.Context(), executable, demotedHost)
+	host.Env = append(os.Environ(), "TMPDIR="+dir)
+	out, err := host.CombinedOutput()
+	require.NoError(t, err, string(out))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

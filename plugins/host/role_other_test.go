@@ -1,0 +1,6 @@
+//go:build !linux
+
+package host
+
+// become does nothing: only Linux has such hosts.
+func become() {}
