@@ -239,6 +239,9 @@ func (n *Negotiator) restoreState(
 		return j, nil
 	}
 	otherTimes := predicted && s.Held == "" && (!from.Guarantees || s.Start+j.Job.Estimate != s.End)
+	if !n.predictions.believed(s.Job) && s.Held == "" {
+		otherTimes = otherTimes || s.Start+j.Job.Estimate != s.End
+	}
 	early := s.Held == "" && s.Job.Release != 0 && s.Start < s.Job.Release // its earliest start has changed
 	if otherTimes || early || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
 		j.Placement, j.Start, j.End = nil, 0, 0

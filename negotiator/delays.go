@@ -43,6 +43,9 @@ func (n *Negotiator) stay(failed []backfill.JobID) {
 	for _, id := range failed {
 		if k := n.jobs.Find(id); k != nil && !n.State().IsRunning(id) {
 			k.matched = 0
+			if n.outdated(id) {
+				n.stale = append(n.stale, id)
+			}
 		}
 	}
 }

@@ -28,6 +28,7 @@
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
+//	trust.go       how far the run times that users state count
 //	delays.go      how long the pool takes to start jobs
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
