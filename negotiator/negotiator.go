@@ -245,11 +245,3 @@ func (n *Negotiator) leave(k *known) {
 		k.clustered = false
 	}
 }
-
-// payer is the user who pays for what the job's expressions cost to evaluate.
-func (j *Job) payer() string {
-	if j.User != "" {
-		return j.User // without a look at the labels
-	}
-	return j.Labels["owner"]
-}
