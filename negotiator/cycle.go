@@ -185,6 +185,9 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 			n.predictions.replanned[before.ID] = true
 		}
 		if yields {
+			if was, _ := n.State().Reason(before.ID); was.Promised {
+				n.reviews.lifted = append(n.reviews.lifted, lifted{before.ID, was.Latest})
+			}
 			e.Kind = backfill.Submitted
 			round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: before.ID}, e)
 			return
@@ -235,6 +238,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 // report is phase 6: it turns the decision into matches and reasons, and forgets jobs that are
 // gone.
 func (n *Negotiator) report(r *Report) {
+	n.reportLifted(&r.Decision)
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)
 	r.Unordered = n.priorities.unordered()

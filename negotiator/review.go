@@ -40,7 +40,7 @@ func (n *Negotiator) review(d *Delta) {
 	for word, longer := range record.Changed() {
 		n.reviews.due[word.User] = n.reviews.due[word.User] || longer
 	}
-	n.reviews.broken = false
+	n.reviews.broken, n.reviews.lifted = false, n.reviews.lifted[:0]
 	for run := range n.State().Running() {
 		if run.End > d.Now || n.reviews.broken || !n.predictions.guarantees {
 			break
@@ -101,6 +101,21 @@ func (n *Negotiator) reconsider(d *Delta) {
 		if now[n.jobs.get(id).word().User] {
 			again(id)
 		}
+	}
+}
+
+// reportLifted adds the promises of jobs that arrived anew to those that were broken, unless they are
+// as they were.
+func (n *Negotiator) reportLifted(d *backfill.Decision) {
+	for _, before := range n.reviews.lifted {
+		job := n.State().Job(before.job)
+		now, _ := n.State().Reason(before.job)
+		if now.Promised && now.Latest == before.latest {
+			continue
+		}
+		d.Broken = append(slices.Clip(d.Broken), backfill.Broken{
+			Job: job, Promised: before.latest, Now: max(now.Latest, now.At), Cause: backfill.CauseNotBelieved,
+		})
 	}
 }
 

@@ -50,6 +50,13 @@ type reviews struct {
 	due    map[string]bool
 	last   map[string]backfill.Time
 	broken bool // a job of a user who is not believed outlives its place in this cycle
+	lifted []lifted
+}
+
+// lifted is the promise of a job that arrives anew in this cycle, as its user is not believed.
+type lifted struct {
+	job    backfill.JobID
+	latest backfill.Time
 }
 
 // reviewEvery is the shortest time between two plans of a user's jobs for a better record.
