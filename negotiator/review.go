@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -134,15 +135,22 @@ func (n *Negotiator) yielding() (ids []backfill.JobID) {
 	return ids
 }
 
-// Stretched returns the run time that a job states and the longer one that counts, if its user's word
-// does not count as it is; false if it does.
-func (n *Negotiator) Stretched(id backfill.JobID) (stated, counts backfill.Time, ok bool) {
+// WhyStretched says why a job is planned with a longer run time than the one that it states; "" if it
+// is not.
+func (n *Negotiator) WhyStretched(id backfill.JobID) string {
 	job := n.jobs.get(id)
-	if job == nil {
-		return 0, 0, false
+	if job == nil || n.predictions.believed(job) {
+		return ""
 	}
-	stated, counts = n.predictions.stated(job), n.predictions.requested(job)
-	return stated, counts, stated != counts
+	why := "only what HTCondor enforces counts"
+	if n.predictions.record.Doubts(job.word()) {
+		why = "the user's last jobs ran beyond their run times"
+		if !job.enforced() {
+			why += " (what HTCondor enforces would count: allowed_execute_duration)"
+		}
+	}
+	return fmt.Sprintf("planned with a run time of %d s, not the %d s that it states: %s",
+		n.predictions.requested(job), job.Estimate, why)
 }
 
 // LearnedWords returns what was learned of users' words since the last call, for the record of the

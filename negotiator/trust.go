@@ -43,6 +43,14 @@ func (p *predictions) requested(job *Job) backfill.Time {
 // believed reports that a job's stated run time counts as it is.
 func (p *predictions) believed(job *Job) bool { return p.requested(job) == p.stated(job) }
 
+// distrusted returns the users whose words do not count as they are; nil: there are none.
+func (p *predictions) distrusted() map[string]bool {
+	if p.trust == estimate.TrustAll {
+		return nil
+	}
+	return p.record.Doubted()
+}
+
 // reviews are the users whose words count otherwise than before, true: for longer times at once, and
 // when their waiting jobs were last planned anew for it. A user may have very many, so shorter times
 // wait for a while.

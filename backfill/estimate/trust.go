@@ -260,6 +260,19 @@ func (r *TrackRecord) Counts(w Word, stated, unknown backfill.Time) backfill.Tim
 	return counts
 }
 
+// Doubted returns the users whose words do not count as they are; nil if there are none.
+func (r *TrackRecord) Doubted() (all map[string]bool) {
+	for w := range r.users {
+		if r.Doubts(w) {
+			if all == nil {
+				all = map[string]bool{}
+			}
+			all[w.User] = true
+		}
+	}
+	return all
+}
+
 // Doubts reports whether a word does not count as it is.
 func (r *TrackRecord) Doubts(w Word) bool {
 	g := r.users[w]
