@@ -104,7 +104,7 @@ func (f *estimateFlags) words() (words []string) {
 			words = append(words, flag[0], fmt.Sprintf("%q", flag[1]))
 		}
 	}
-	if f.EstimateTrust != string(estimate.TrustRecord) {
+	if f.EstimateTrust != "" && f.EstimateTrust != string(estimate.TrustRecord) {
 		words = append(words, "--estimate-trust", f.EstimateTrust)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.EstimatesOpt)) {
