@@ -34,10 +34,10 @@ func (r *Result) liars() metrics.Measures {
 		}
 	}
 	machine := metrics.Machine{Processors: r.Workload.Capacity()[0], Memory: r.Workload.Memory()}
-	of := func(which int) metrics.Metrics {
+	measured := func(which int) metrics.Metrics {
 		return metrics.ComputeBounded(machine, jobs[which], int64(cmp.Or(r.Bound, metrics.DefaultBound)))
 	}
-	honest, liars := of(0), of(1)
+	honest, liars := measured(0), measured(1)
 	over := func(a, b float64) float64 {
 		if b == 0 {
 			return 0

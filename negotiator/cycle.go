@@ -185,8 +185,8 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 			n.predictions.replanned[before.ID] = true
 		}
 		if yields {
-			if was, _ := n.State().Reason(before.ID); was.Promised {
-				n.reviews.lifted = append(n.reviews.lifted, lifted{before.ID, was.Latest})
+			if reason, _ := n.State().Reason(before.ID); reason.Promised {
+				n.reviews.lifted = append(n.reviews.lifted, lifted{before.ID, reason.Latest})
 			}
 			e.Kind = backfill.Submitted
 			round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: before.ID}, e)
