@@ -134,6 +134,14 @@ func TestInvalidRounds(t *testing.T) {
 				},
 			},
 		}, "job 1 has more than one event"},
+		{"a job that is gone comes twice", backfill.Round{
+			Now: 5,
+			Events: []backfill.Event{
+				{Kind: backfill.Removed, JobID: 1},
+				{Kind: backfill.Submitted, Job: job(1, 5, 1, 1)},
+				{Kind: backfill.Submitted, Job: job(1, 5, 1, 1)},
+			},
+		}, "job 1 has more than one event"},
 		{"a running job changes", backfill.Round{
 			Now:    5,
 			Events: []backfill.Event{{Kind: backfill.Changed, Job: job(1, 5, 1, 1)}},

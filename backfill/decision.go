@@ -16,11 +16,14 @@ const (
 	CauseJobChanged
 	CausePolicyChanged
 	CauseSlotEnded
+	// CauseNotBelieved: jobs of the job's user outlive the run times that were stated for them. The core
+	// knows of no users: it is told that the job is gone and arrives anew.
+	CauseNotBelieved
 )
 
 var causeNames = [...]string{
 	"none", "slot lost", "slot changed", "overrun", "start failed", "start late",
-	"job changed", "policy changed", "slot ended",
+	"job changed", "policy changed", "slot ended", "not believed",
 }
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }

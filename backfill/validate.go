@@ -45,7 +45,7 @@ func (s *State) validate(r *Round) error {
 		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
 			slots++
 		}
-		with.slots = slots
+		with.slots, with.again = slots, e.Kind == Submitted && e.Job != nil && told.gone.Has(e.Job.ID)
 		if err := s.validateEvent(e, r.Now, &with); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
 		}
@@ -62,24 +62,30 @@ func (s *State) validate(r *Round) error {
 	return nil
 }
 
-// tellings records which jobs have had an event in a round (seen), a StartFailed event (back), or a
-// Changed event after that (changed), and which slots were lost in it, even if they returned.
+// tellings records which jobs have had an event in a round (seen), a StartFailed or Removed event
+// (back, gone), or a Changed or Submitted event after that (changed), and which slots were lost in it,
+// even if they returned.
 type tellings struct {
-	seen, back, changed JobSet
-	lost                []SlotID
+	seen, back, gone, changed JobSet
+	lost                      []SlotID
 }
 
 // add records an event and returns the ID of its job. It returns false if the job has too many:
-// each job has one event, but a Changed event may follow StartFailed.
+// each job has one event, but a Changed event may follow StartFailed, and a Submitted event Removed.
 func (t *tellings) add(e *Event) (id JobID, ok bool) {
 	id, ok = e.concerns()
 	if e.Kind == SlotLost {
 		t.lost = append(t.lost, e.Slot.ID)
 	}
-	if e.Kind == StartFailed {
+	switch e.Kind {
+	case StartFailed:
 		t.back.Add(id)
+	case Removed:
+		t.gone.Add(id)
+	default:
 	}
-	return id, !ok || t.seen.Add(id) || e.Kind == Changed && t.back.Has(id) && t.changed.Add(id)
+	again := e.Kind == Changed && t.back.Has(id) || e.Kind == Submitted && t.gone.Has(id)
+	return id, !ok || t.seen.Add(id) || again && t.changed.Add(id)
 }
 
 // stillRuns reports whether a job runs, and on none of the slots that were lost.
@@ -95,6 +101,7 @@ type there struct {
 	slots   int
 	bundles []Bundle
 	before  []*Candidates
+	again   bool                // the event's job was removed in the round
 	sets    map[int]*Candidates // the round's own: they replace those before, or are new
 }
 
@@ -282,7 +289,7 @@ func (s *State) validateSpec(e *Event, with *there) error {
 	r := s.jobs.Find(e.Job.ID)
 	set, known := with.candidates(e.Job.Candidates)
 	switch {
-	case e.Kind == Submitted && r != nil:
+	case e.Kind == Submitted && r != nil && !with.again:
 		return fmt.Errorf("job %d is known already", e.Job.ID)
 	case e.Kind == Changed && r == nil:
 		return fmt.Errorf("job %d does not wait", e.Job.ID)

@@ -24,6 +24,7 @@ import (
 // used while they ran (conservation of work). Both sides are taken modulo 2⁶⁴, so they can be
 // compared although they overflow.
 type audit struct {
+	beyond   bool // some job runs beyond its estimate, so that what users say may not count as it is
 	w        *Workload
 	outcomes []Outcome     // as before the cycle
 	unknown  backfill.Time // the requested time of jobs without an estimate
@@ -72,6 +73,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 	for i := range a.index {
 		a.index[i] = -1
 	}
+	a.beyond = slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.Estimate > 0 && j.runs() > j.Estimate })
 	a.whole = bundleCpus(w)
 	return a
 }

@@ -160,6 +160,9 @@ func (a *audit) release(id backfill.JobID) holding {
 func (a *audit) checkTimes(j *backfill.Job, s *backfill.State) error {
 	w := &a.w.Jobs[j.ID]
 	requested := cmp.Or(w.Estimate, a.unknown) + a.slack
+	if counts := cmp.Or(j.Limit, j.Estimate); (a.beyond || !w.Enforced) && w.Limit == 0 {
+		requested = max(requested, counts) // a user's word may count for more than it says
+	}
 	limit := requested
 	if w.Limit > 0 {
 		limit = w.Limit + a.slack

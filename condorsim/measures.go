@@ -81,6 +81,7 @@ func (r *Result) allMeasured() metrics.Measures {
 			Unit: metrics.Seconds, Value: r.Unfairness(r.RelaxedFST),
 		})
 	}
+	list = append(list, r.liars()...)
 	list = append(list, r.predictions()...)
 	list = append(list, r.Eta.measures(r.Outcomes)...)
 	return append(list, r.Extra...)

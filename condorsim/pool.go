@@ -22,7 +22,10 @@ type SimulatedPool struct {
 	next int  // the next job to submit
 	now  backfill.Time
 	ends ahead.Endings // a run is told by how often its job had lost a slot
-	done int           // number of jobs that ended or were given up
+	over ahead.Endings // when it is told of runs beyond their estimates that they go on
+	// starts are those of the runs in over.
+	starts map[backfill.JobID]backfill.Time
+	done   int // number of jobs that ended or were given up
 
 	outages *outages         // nil: no slot ever fails
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
@@ -38,7 +41,7 @@ type Pace func(ctx context.Context, t backfill.Time) error
 
 // NewPool returns a pool that will run the workload.
 func NewPool(w *Workload, pace Pace) *SimulatedPool {
-	p := &SimulatedPool{w: w, pace: pace}
+	p := &SimulatedPool{w: w, pace: pace, starts: map[backfill.JobID]backfill.Time{}}
 	if len(w.Jobs) > 0 {
 		p.outages = newOutages(w, w.Jobs[0].Submit)
 	}
@@ -77,6 +80,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		}
 	}
 	p.done += len(d.Completed)
+	p.outlive(&d)
 	if p.outages != nil {
 		p.turn(&d)
 	} else if !p.up {
@@ -104,11 +108,41 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 	if len(p.ends) > 0 {
 		now = min(now, p.ends[0].At)
 	}
+	for len(p.over) > 0 && p.stale(p.over[0]) {
+		p.over.Pop()
+	}
+	if len(p.over) > 0 {
+		now = min(now, p.over[0].At)
+	}
 	if p.outages != nil && p.done < len(p.w.Jobs) {
 		idle := now >= backfill.Forever
 		now = min(now, p.outages.next(idle))
 	}
 	return now
+}
+
+// outlive adds to the delta the jobs that run on beyond their estimates: a second after these are over,
+// and again each time when they have run for twice as long.
+func (p *SimulatedPool) outlive(d *negotiator.Delta) {
+	for len(p.over) > 0 && p.over[0].At <= d.Now {
+		e := p.over.Pop()
+		if p.stale(e) {
+			continue
+		}
+		start := p.starts[e.Job]
+		d.Outliving = append(d.Outliving, negotiator.PastRun{Job: p.w.Jobs[e.Job].Job, Ran: d.Now - start})
+		e.At = 2*d.Now - start
+		p.watch(e)
+	}
+}
+
+// watch notes when the pool is to tell that a run goes on, unless it is over by then.
+func (p *SimulatedPool) watch(e ahead.Ending) {
+	if e.At < p.starts[e.Job]+p.w.Jobs[e.Job].runs() {
+		p.over.Push(e)
+	} else {
+		delete(p.starts, e.Job)
+	}
 }
 
 // stale reports whether an ending is void because the job lost its slot during that run.
@@ -142,6 +176,10 @@ func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error
 			e.Run = p.losses[m.Job.ID]
 		}
 		p.ends.Push(e)
+		if j := p.w.Jobs[e.Job]; j.Estimate > 0 && j.runs() > j.Estimate {
+			p.starts[e.Job] = p.now
+			p.watch(ahead.Ending{At: p.now + j.Estimate + 1, Job: e.Job, Run: e.Run})
+		}
 	}
 	return nil
 }

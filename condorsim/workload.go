@@ -44,6 +44,8 @@ type Job struct {
 	Run backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
+	// Lies says that its user is one of those who state less than their jobs run.
+	Lies bool
 }
 
 // runs returns how long the job runs: until its end or its limit.

@@ -136,9 +136,9 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: from.Name, Submit: backfill.Time(j.Submit),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
-			User: j.User, Labels: from.Labels, Ad: from.Ad,
+			User: j.User, Labels: from.Labels, Ad: from.Ad, Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
 	return w, w.CheckChunks()
 }

@@ -38,7 +38,9 @@ func trace(jobs ...workload.Job) *workload.Trace {
 	for i := range jobs {
 		jobs[i].ID = int64(i + 1)
 		jobs[i].Procs = max(jobs[i].Procs, 1)
-		jobs[i].Estimate = max(jobs[i].Estimate, jobs[i].Run, 1)
+		if !jobs[i].Lies {
+			jobs[i].Estimate = max(jobs[i].Estimate, jobs[i].Run, 1)
+		}
 	}
 	return &workload.Trace{Name: "test", Machine: workload.Machine{Processors: 8, Memory: 1000}, Jobs: jobs}
 }
@@ -65,7 +67,7 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 
 	j := w.Jobs[0]
 	require.Equal(t, &negotiator.Job{
-		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9,
+		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Enforced: true,
 		User: "7", Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
 	}, j.Job)
 	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, Cpus: 2, Memory: 70}, j)

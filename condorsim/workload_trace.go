@@ -61,9 +61,9 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: names[i], Submit: backfill.Time(j.Submit), Release: backfill.Time(j.Release),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-			User: j.User, Labels: labels.of(j), Ad: ad,
+			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
 	return w, nil
 }

@@ -31,6 +31,8 @@ type Checkpoint struct {
 	Away    []*Slot
 	// Jobs are all jobs that wait, run or are held, by ID.
 	Jobs []JobCheckpoint
+	// Distrusted are the users whose stated run times do not count as they are; nil: there are none.
+	Distrusted map[string]bool
 	// Wakes are the instants at which the policy asked to be woken, ascending.
 	Wakes []backfill.Time
 }
@@ -69,6 +71,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
+	c.Distrusted = n.predictions.distrusted()
 	for id, slot := range n.inventory.slots {
 		if s.SlotUp(backfill.SlotID(id)) {
 			c.Slots = append(c.Slots, slot)
@@ -239,6 +242,9 @@ func (n *Negotiator) restoreState(
 		return j, nil
 	}
 	otherTimes := predicted && s.Held == "" && (!from.Guarantees || s.Start+j.Job.Estimate != s.End)
+	if !n.predictions.believed(s.Job) && s.Held == "" {
+		otherTimes = otherTimes || s.Start+j.Job.Estimate != s.End
+	}
 	early := s.Held == "" && s.Job.Release != 0 && s.Start < s.Job.Release // its earliest start has changed
 	if otherTimes || early || !n.inventory.covers(candidates[cluster.ID].Candidates, j.Placement) {
 		j.Placement, j.Start, j.End = nil, 0, 0

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
@@ -31,6 +32,7 @@ func configured(tb testing.TB, policy, order string) Config {
 	require.NoError(tb, err)
 	return Config{
 		Schema: twoResources(), Order: o, Policy: main, Fallback: fallback, StartSlack: 3,
+		Trust:   estimate.TrustAll, // so that equal jobs have equal run times, whoever ran before
 		Refused: func(r backfill.Refusal) { require.NoError(tb, r.Err, "refused at %d", r.Now) },
 	}
 }

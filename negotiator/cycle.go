@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // RunCycle schedules what the pool reports: phases 2 to 6 of the package's description. A delta
@@ -30,6 +31,9 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	d := &r.Delta
 	if err := n.check(d); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
+	}
+	if n.predictions.trust != estimate.TrustAll {
+		n.review(d)
 	}
 	n.learn(d)
 	n.learnDelays(d)
@@ -113,6 +117,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 			predict: known == nil || known.Estimate != run.Job.Estimate, // else it was when the job arrived
 		})
 	}
+	n.reconsider(d)
 	n.replan(d)
 	for i := range n.arrivals {
 		a := &n.arrivals[i]
@@ -171,10 +176,22 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
 	}
 	if before := a.replanned; before != nil {
-		if e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit {
+		_, _, planned := n.State().Planned(before.ID)
+		yields := a.distrusted && n.predictions.guarantees && (e.Job.Estimate > before.Estimate || n.reviews.broken && planned)
+		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit {
 			return
 		}
-		n.predictions.replanned[before.ID] = true
+		if n.predictions.replanned != nil {
+			n.predictions.replanned[before.ID] = true
+		}
+		if yields {
+			if reason, _ := n.State().Reason(before.ID); reason.Promised {
+				n.reviews.lifted = append(n.reviews.lifted, lifted{before.ID, reason.Latest})
+			}
+			e.Kind = backfill.Submitted
+			round.Events = append(round.Events, backfill.Event{Kind: backfill.Removed, JobID: before.ID}, e)
+			return
+		}
 		if e.End != 0 {
 			e.End = n.predictions.expectedEnd(End{Job: before.ID, At: e.End}, round.Now)
 		}
@@ -221,6 +238,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 // report is phase 6: it turns the decision into matches and reasons, and forgets jobs that are
 // gone.
 func (n *Negotiator) report(r *Report) {
+	n.reportLifted(&r.Decision)
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)
 	r.Unordered = n.priorities.unordered()

@@ -43,8 +43,22 @@ func (n *Negotiator) stay(failed []backfill.JobID) {
 	for _, id := range failed {
 		if k := n.jobs.Find(id); k != nil && !n.State().IsRunning(id) {
 			k.matched = 0
+			if n.outdated(id) {
+				n.stale = append(n.stale, id)
+			}
 		}
 	}
+}
+
+// outdated reports that a job is planned with another run time than it would be now.
+func (n *Negotiator) outdated(id backfill.JobID) bool {
+	job, planned := n.jobs.get(id), n.State().Job(id)
+	if job == nil || planned == nil {
+		return false
+	}
+	now := *planned
+	n.predictions.plan(&now, job)
+	return now.Estimate != planned.Estimate
 }
 
 // Began returns since when a job runs; 0: that is not known, or it does not run.

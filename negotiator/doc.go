@@ -27,11 +27,13 @@
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
+//	review.go      what runs show of users' words, and who is planned anew for it
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	predict.go     the predicted run times of jobs
+//	trust.go       how far the run times that users state count
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
 //	inventory.go   numbers for slots and bundles, and the translation of placements

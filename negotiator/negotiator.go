@@ -32,6 +32,10 @@ type Config struct {
 	// Estimates predict run times and learn from jobs that complete; nil: jobs are planned with the
 	// run times that they request. The negotiator changes the set: share it with nobody.
 	Estimates *estimate.Set
+	// Trust says which of the run times that users state count, and Record is what is known of their
+	// words so far; nil: nothing. The negotiator changes it.
+	Trust  estimate.Trust
+	Record *estimate.TrackRecord
 	// Delays are how long starts took so far, if that is known.
 	Delays estimate.Delays
 	// Actual returns how long a job will run, which only a simulation knows; may be nil.
@@ -76,6 +80,7 @@ type Negotiator struct {
 	order       Order
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
+	reviews     reviews
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -104,6 +109,10 @@ type arrival struct {
 	// replanned is the job as it was planned so far, if it is here only for new run times; else
 	// nil. If it is set, end is by the requested run time.
 	replanned *backfill.Job
+	// distrusted says that the job is replanned as its user's word counts otherwise than before. If it
+	// counts for a longer time, the job loses its place and its promise before others are planned, and
+	// then arrives anew: whom a lie has delayed comes before the liar.
+	distrusted bool
 }
 
 // DefaultEstimate is the planned run time where neither the job nor the configuration says
@@ -119,10 +128,13 @@ func New(c Config) (*Negotiator, error) {
 	if c.StartSlack < 0 || c.StartSlack > backfill.MaxTime {
 		return nil, fmt.Errorf("a start slack of %d s: must be from 0 to %d", c.StartSlack, int64(backfill.MaxTime))
 	}
+	if c.Record == nil {
+		c.Record = estimate.NewTrackRecord()
+	}
 	jobs := new(jobs)
 	order, priorities := c.Order.of(jobs.get, c.Schema.Resources, c.StartSlack)
 	predictions := &predictions{
-		set: c.Estimates, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
+		set: c.Estimates, trust: c.Trust, record: c.Record, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
 		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
 	}
 	order = predictions.order(order)
@@ -144,6 +156,7 @@ func New(c Config) (*Negotiator, error) {
 		order:       c.Order,
 		priorities:  priorities,
 		predictions: predictions,
+		reviews:     reviews{due: map[string]bool{}, last: map[string]backfill.Time{}},
 		delays:      c.Delays,
 		changes:     c.Changes,
 		clock:       c.Clock,
@@ -182,7 +195,7 @@ func (n *Negotiator) NextWake() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
-	return n.State().NextWake()
+	return min(n.State().NextWake(), n.reviews.next())
 }
 
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
@@ -235,12 +248,4 @@ func (n *Negotiator) leave(k *known) {
 		n.matchmaker.Leave(k.cluster, k.job.payer())
 		k.clustered = false
 	}
-}
-
-// payer is the user who pays for what the job's expressions cost to evaluate.
-func (j *Job) payer() string {
-	if j.User != "" {
-		return j.User // without a look at the labels
-	}
-	return j.Labels["owner"]
 }

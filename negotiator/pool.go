@@ -54,9 +54,12 @@ type Delta struct {
 	// Taught are runs that are over, of jobs that were not in the plan as they ran. Estimators learn
 	// from them.
 	Taught []PastRun
+	// Outliving are jobs that have run for longer than they state by now, in the plan or not, with how
+	// long they have run so far. A job is reported again after twice that time.
+	Outliving []PastRun
 }
 
-// PastRun is a run that is over: a job, and how long it ran.
+// PastRun is a run: a job, and how long it ran. Below 0: that is not known, and nothing is learned.
 type PastRun struct {
 	Job *Job
 	Ran backfill.Time
@@ -190,6 +193,8 @@ type Job struct {
 	Estimate backfill.Time
 	// Limit is the run time at which the pool ends the job; 0: it has none.
 	Limit backfill.Time
+	// Enforced says that the pool ends the job at its estimate, although that is no limit.
+	Enforced bool
 	// Lease is until when the job's place is kept while it runs, even if the job ends before: other
 	// jobs, which are not in the plan, may use it. 0: the place ends with the job.
 	Lease backfill.Time

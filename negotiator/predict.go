@@ -12,6 +12,8 @@ import (
 // estimators become active.
 type predictions struct {
 	set    *estimate.Set // nil: jobs are planned with what they request
+	trust  estimate.Trust
+	record *estimate.TrackRecord // of what users state
 	actual func(backfill.JobID) backfill.Time
 	// guarantees says that the active policy gives guarantees. Such a policy plans with requested
 	// times; only the order of the queue uses predictions.
@@ -40,9 +42,6 @@ func (p *predictions) idle() bool { return p.set == nil || p.set.Requested() }
 
 // planned reports that jobs are planned with predicted run times.
 func (p *predictions) planned() bool { return !p.idle() && !p.guarantees }
-
-// requested is the run time that a job requests, or the default.
-func (p *predictions) requested(job *Job) backfill.Time { return cmp.Or(job.Estimate, p.unknown) }
 
 // describe returns a job in the form that estimators take.
 func (p *predictions) describe(job *Job) estimate.Job {
@@ -147,15 +146,16 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	return known.ordered
 }
 
-// expectedEnd returns when a running job ends by its predicted run time. The parameter end is when
-// the job ends by its requested run time; expectedEnd returns that one if the predicted end is not
-// in the future, or if the job is not planned with a prediction.
+// expectedEnd returns when a running job ends by its predicted run time, or by the one that counts in
+// the place of the one that it states. The parameter end is when the job ends by its stated run time;
+// expectedEnd returns that one if the other end is not in the future.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
-	known := p.known[end.Job]
-	if known == nil || !p.planned() {
-		return end.At
+	job := p.jobs.get(end.Job)
+	runs := p.requested(job)
+	if known := p.known[end.Job]; known != nil && p.planned() {
+		runs = known.Running
 	}
-	if at := end.At - p.requested(p.jobs.get(end.Job)) + known.Running; at > now {
+	if at := end.At - p.stated(job) + runs; at > now {
 		return at
 	}
 	return end.At

@@ -28,7 +28,9 @@ func (n *Negotiator) learn(d *Delta) {
 		p.learn(PastRun{n.jobs.get(id), ran}, d.Now)
 	}
 	for _, run := range d.Taught {
-		p.learn(run, d.Now)
+		if run.Ran >= 0 {
+			p.learn(run, d.Now)
+		}
 	}
 }
 
@@ -43,6 +45,7 @@ func (n *Negotiator) Learned() iter.Seq[estimate.Ended] {
 // learn makes the estimators learn from a run that ended now.
 func (p *predictions) learn(run PastRun, now backfill.Time) {
 	ended := estimate.Ended{Job: p.describe(run.Job), Ran: run.Ran, At: now}
+	ended.Requested = p.stated(run.Job)
 	p.set.Learn(ended)
 	p.learned = append(p.learned, ended)
 }

@@ -23,6 +23,7 @@
 //   - accuracy.go: the estimators user, project and combined; ratios in exact arithmetic
 //   - ranked.go: percentiles of ratios
 //   - spread.go: how the run times of jobs are spread, for whoever draws them
+//   - trust.go: how far users' words about run times hold
 //   - delays.go: how long a pool takes to start a job
 //   - lasttwo.go: the estimator tsafrir
 //   - file.go: estimates from a file

@@ -127,6 +127,9 @@ func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 		reason.Text = why
 	}
 	e.Situation, e.Reason = reason.Why.String(), p.describe(s, job.ID, reason)
+	if why := s.last.Negotiator().WhyStretched(job.ID); why != "" && reason.Why != backfill.Runs {
+		e.Reason += "; " + why
+	}
 	e.why, e.where = why(reason, p.name), s.state.DescribePlacement(reason.Placement)
 	if begins, known := s.told[job.ID]; known {
 		e.where = s.state.DescribePlacement(begins.Placement)

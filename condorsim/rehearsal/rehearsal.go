@@ -69,7 +69,7 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	}
 	p.config = negotiator.Config{
 		Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback, Estimates: p.Estimates,
-		Planning: s.Planning(), Actual: p.actual,
+		Planning: s.Planning(), Actual: p.actual, Trust: estimate.Trust(s.EstimateTrust),
 		DefaultEstimate: defaultEstimate(s), Clock: o.Clock,
 		Refused: p.Refused,
 	}

@@ -43,6 +43,7 @@ type scheduler struct {
 	order                    string // "": the policy's
 	options                  map[string]string
 	estimates                estimate.Settings
+	trust                    string // "": the default
 	policyPath, orderPath    string // paths in the file
 	path                     string // path of the entry
 }
@@ -59,6 +60,22 @@ func (f *File) schedulers() []scheduler {
 		}
 	}
 	return all
+}
+
+// trust returns which stated run times count; "": those that do by default.
+func (s *Scheduler) trust() string {
+	if s.Trust == string(estimate.TrustRecord) {
+		return ""
+	}
+	return s.Trust
+}
+
+// trustLabel is what that adds to a label.
+func (s *Scheduler) trustLabel() string {
+	if s.trust() == "" {
+		return ""
+	}
+	return "-trust-" + s.Trust
 }
 
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
@@ -83,8 +100,8 @@ func (s *Scheduler) expand() []scheduler {
 			}
 			for _, estimates := range s.Estimates.expand() {
 				all = append(all, scheduler{
-					label: cmp.Or(s.Label, label+estimatesLabel(estimates)), policy: policy,
-					order: order, placement: s.placement(), options: s.Options, estimates: estimates,
+					label: cmp.Or(s.Label, label+estimatesLabel(estimates)+s.trustLabel()), policy: policy,
+					trust: s.trust(), order: order, placement: s.placement(), options: s.Options, estimates: estimates,
 					policyPath: policyPath(i), orderPath: orderPath(n),
 				})
 			}

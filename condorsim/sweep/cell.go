@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -41,6 +42,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	var refused error
 	config := negotiator.Config{
 		Placement: rule, Policy: deciders.Main, Fallback: deciders.Fallback, Estimates: estimates,
+		Trust: estimate.Trust(c.key.Trust),
 		Refused: func(r backfill.Refusal) {
 			if refused == nil {
 				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w",

@@ -23,6 +23,8 @@ type Estimates struct {
 	Backfill string            `yaml:"estimates_backfill"`
 	Running  string            `yaml:"estimates_running"`
 	Options  map[string]string `yaml:"estimates_options"`
+	// Trust says which stated run times count: enforced, record (the default) or all.
+	Trust string `yaml:"estimate_trust"`
 }
 
 // oneOrMore is a text or a list of texts.
@@ -122,6 +124,10 @@ func (c *checker) estimates(path string, e *Estimates) {
 	c.err(path+".estimates_order", estimate.Settings{Order: e.Order}.Validate(false))
 	c.err(path+".estimates_backfill", estimate.Settings{Backfill: e.Backfill}.Validate(false))
 	c.err(path+".estimates_running", estimate.Settings{Running: e.Running}.Validate(false))
+	if e.Trust != "" {
+		_, err := estimate.ParseTrust(e.Trust)
+		c.err(path+".estimate_trust", err)
+	}
 	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, e.expand()...))
 }
 

@@ -208,7 +208,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 						ID: cellID(in.Name, s.label, load, model, seed), Trace: in.Name,
 						Scheduler: s.label, Policy: s.policy, Options: s.options,
 						Order: p.policies[s.policy].OrderUnless(s.order),
-						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates),
+						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
 					}
 					if s.policy == auto.Name {
 						key.Order = "" // it is chosen, too

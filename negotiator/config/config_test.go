@@ -100,6 +100,7 @@ fallback: first-fit
 			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user",
 			EstimatesRunning: "requested",
 			EstimatesOptions: map[string]string{"threshold": "5", "user-key": "JobBatchName owner"},
+			EstimateTrust:    "record",
 			History:          "past.swf",
 		},
 		Plugins: Plugins{

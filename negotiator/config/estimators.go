@@ -16,6 +16,8 @@ type Estimators struct {
 	EstimatesBackfill string
 	EstimatesRunning  string
 	EstimatesOptions  map[string]string
+	// EstimateTrust says which of the run times that users state count; see [estimate.Trust].
+	EstimateTrust string
 	// History is a trace or a file of job ads to learn from at the start; empty means none.
 	History string
 }
@@ -53,6 +55,17 @@ var estimating = []Setting{
 		More: "A key is a label such as owner, or any attribute of jobs that was named at the start. An option that no " +
 			"estimator named above goes by is refused.",
 		Example: map[string]string{"threshold": "20", "user-key": "JobBatchName"},
+	}),
+	set(func(c *Config) *string { return &c.EstimateTrust }, string(estimate.TrustRecord), Setting{
+		Key: "estimate_trust", Knob: "BACKFILL_ESTIMATE_TRUST", Restart: true,
+		Doc: "Which stated run times count: enforced, those at which HTCondor ends the job; record, the others as far " +
+			"as the user's last twenty jobs bear them out; or all.",
+		More: "Enforced are allowed_execute_duration, allowed_job_duration and a periodic_remove that bounds the run " +
+			"time. A time that does not count is stretched, after repeated lies to the default estimate at least.",
+		Check: func(c *Config) error {
+			_, err := estimate.ParseTrust(c.EstimateTrust)
+			return err
+		},
 	}),
 	set(func(c *Config) *string { return &c.History }, "", Setting{
 		Key: "history", Knob: "BACKFILL_HISTORY", Restart: true, Example: "/var/lib/condor/past-jobs.ads",

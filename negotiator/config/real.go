@@ -46,6 +46,8 @@ type Look struct {
 	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
 	SubmitterConstraint string
 	Ranks
+	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
+	SystemRemove string
 	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
 	// have.
 	ShutdownThreshold time.Duration
@@ -162,6 +164,11 @@ var onRealPools = []Setting{
 	set(func(c *Config) *string { return &c.JobConstraint }, "", Setting{
 		Knob: "NEGOTIATOR_JOB_CONSTRAINT", Kind: Expression, Empty: "none",
 		Doc: "Only jobs of which this expression is true are seen.",
+	}),
+	set(func(c *Config) *string { return &c.SystemRemove }, "", Setting{
+		Knob: "SYSTEM_PERIODIC_REMOVE", Kind: Expression, Empty: "none", Restart: true,
+		Doc: "The same on all schedds is taken to remove their jobs: if it bounds the run time, that is enforced (see " +
+			"BACKFILL_ESTIMATE_TRUST).",
 	}),
 	set(func(c *Config) *string { return &c.SubmitterConstraint }, "", Setting{
 		Knob: "NEGOTIATOR_SUBMITTER_CONSTRAINT", Kind: Expression, Empty: "none",

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -42,6 +43,7 @@ type world struct {
 	pool       *Pool
 	n          *negotiator.Negotiator
 	accounting track.Accounting
+	trust      estimate.Trust  // in what users state
 	settings   func(*Settings) // changes those of the next pool; may be nil
 	secrets    []string
 
@@ -155,7 +157,7 @@ func (w *world) config() negotiator.Config {
 	}
 	return negotiator.Config{
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
-		DefaultEstimate: 600, StartSlack: 60,
+		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust,
 		Refused: func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/active"
@@ -234,6 +235,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback,
 			Planning: p.Settings.Planning(), Estimates: p.Estimates,
+			Trust:           estimate.Trust(s.EstimateTrust),
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.Refused,
 			Changes: changes,
 		},

@@ -253,6 +253,8 @@ const (
 	// run any more.
 	EventKind_EVENT_KIND_ESTIMATE_CHANGED EventKind = 7
 	// EVENT_KIND_REMOVED: a job was taken away, running or not, and is no more.
+	// EVENT_KIND_SUBMITTED may bring it back later in the same round, as a job that
+	// was promised nothing.
 	EventKind_EVENT_KIND_REMOVED EventKind = 8
 	// EVENT_KIND_CHANGED: a waiting job was edited, or a held one may wait again.
 	// It is replaced, and waits without a place, or is held.

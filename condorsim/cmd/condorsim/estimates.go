@@ -21,6 +21,7 @@ type estimateFlags struct {
 	EstimatesBackfill string            `group:"Estimates" placeholder:"SPEC" help:"${estimates_backfill}"`
 	EstimatesRunning  string            `group:"Estimates" placeholder:"SPEC" help:"${estimates_running}"`
 	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"${estimates_opt}"`
+	EstimateTrust     string            `group:"Estimates" enum:"enforced,record,all" default:"record" help:"${estimate_trust}"`
 	History           string            `group:"Estimates" placeholder:"FILE" help:"${estimates_history}"`
 	HistoryShare      float64           `group:"Estimates" placeholder:"F" help:"${estimates_history_share}"`
 }
@@ -102,6 +103,9 @@ func (f *estimateFlags) words() (words []string) {
 		if flag[1] != "" {
 			words = append(words, flag[0], fmt.Sprintf("%q", flag[1]))
 		}
+	}
+	if f.EstimateTrust != "" && f.EstimateTrust != string(estimate.TrustRecord) {
+		words = append(words, "--estimate-trust", f.EstimateTrust)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.EstimatesOpt)) {
 		words = append(words, "--estimates-opt", fmt.Sprintf("%s=%q", name, f.EstimatesOpt[name]))

@@ -63,7 +63,10 @@ var helpTexts = cli.Texts{
 	"machine_memory":    "Memory of the machine; by default what the header says, else memory is no resource.",
 	"model_from":        "Leave out jobs submitted before this second of the trace.",
 	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +
-		"round values) or tsafrir:LONGEST.",
+		"round values), tsafrir:LONGEST, or liars:SHARE:RATIO (a share of the users say their run times over RATIO).",
+	"estimate_trust": "Which stated run times count: enforced, those at which jobs are ended; record, the others as " +
+		"far as the user's last jobs bear them out; or all. Only jobs of liars (--estimate-model), and job ads, run " +
+		"beyond what they state.",
 	"model_memory_model": "Memory: used or requested (the field to read first), given (as used), per-cpu:MIB, or " +
 		"lognormal:MEDIAN:SIGMA (MiB per processor). The machine must have memory, see --memory.",
 	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",

@@ -132,6 +132,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	}
 	defer closePolicy()
 	policy := chosenBy(chooser, config.Policy.Spec())
+	config.Trust = estimate.Trust(c.EstimateTrust)
 	var estimates *report.Estimates
 	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)

@@ -19,16 +19,30 @@ import (
 //	            the longest of the trace's, in full hours
 //	tsafrir:S   the same with S seconds as the longest, at least an hour and not
 //	            less than any run time
+//	liars:F:R   the trace's, but a share F of the users, drawn at random, say the run
+//	            time over R, and their jobs run on beyond that: see [Job.Lies]
 type EstimateModel string
 
 func (m EstimateModel) given() bool { return m == "" || m == "given" }
 func (m EstimateModel) random() bool {
-	return strings.HasPrefix(string(m), "f:") || strings.HasPrefix(string(m), "tsafrir")
+	return strings.HasPrefix(string(m), "f:") || strings.HasPrefix(string(m), "tsafrir") || m.Lies()
 }
+
+// Lies reports whether some users say less than their jobs run. Such a trace is to be run as it is:
+// a reader of its file would raise the estimates.
+func (m EstimateModel) Lies() bool { return strings.HasPrefix(string(m), "liars:") }
 
 func (m EstimateModel) validate() error {
 	_, _, err := m.parse()
 	return err
+}
+
+// liars returns the share of users who lie, and the ratio of run time and estimate.
+func (m EstimateModel) liars() (share, ratio float64, ok bool) {
+	shareText, ratioText, has := strings.Cut(strings.TrimPrefix(string(m), "liars:"), ":")
+	share, ok = numberWithin(shareText, 0, 1)
+	ratio, known := numberWithin(ratioText, 1, 1e6)
+	return share, ratio, has && ok && known
 }
 
 // parse returns the model's name and its number, 0 if it has none.
@@ -47,9 +61,14 @@ func (m EstimateModel) parse() (name string, number float64, err error) {
 		if s, ok := numberWithin(arg, float64(hour), float64(maxNumber)); ok && s == float64(int64(s)) {
 			return name, s, nil
 		}
+	case m.Lies():
+		if _, _, ok := m.liars(); ok {
+			return name, 0, nil
+		}
 	}
-	return "", 0, fmt.Errorf("estimate model %q: must be given, accurate, f:F (F from 0 to 1000), tsafrir or "+
-		"tsafrir:SECONDS (a whole number, at least 3600)", string(m))
+	return "", 0, fmt.Errorf("estimate model %q: must be given, accurate, f:F (F from 0 to 1000), tsafrir, "+
+		"tsafrir:SECONDS (a whole number, at least 3600) or liars:SHARE:RATIO (from 0 to 1 and from 1 to 1000000)",
+		string(m))
 }
 
 // remodelEstimates replaces the estimates of all jobs by those of the model; the model given
@@ -72,6 +91,26 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 		}
 	case "tsafrir":
 		return t.tsafrir(int64(number), random)
+	case "liars":
+		share, ratio, _ := m.liars()
+		t.lie(share, ratio, random)
 	}
 	return nil
+}
+
+// lie has a share of the users say their jobs' run times over the ratio, a second at least. Users are
+// drawn in the order in which they come.
+func (t *Trace) lie(share, ratio float64, random *rand.Rand) {
+	lies := map[string]bool{}
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		liar, known := lies[j.User]
+		if !known {
+			liar = random.Float64() < share
+			lies[j.User] = liar
+		}
+		if said := max(1, int64(float64(j.Run)/ratio)); liar && said < j.Estimate {
+			j.Estimate, j.Lies = said, true
+		}
+	}
 }

@@ -14,7 +14,8 @@ type Job struct {
 	Submit   int64 // since the start of the trace
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
-	Estimate int64 // what the scheduler knows of Run; at least 1 and at least Run
+	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
+	Lies     bool  // the job may run beyond its estimate, and nobody ends it then
 	Procs    int64 // in total, at least 1
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.

@@ -69,7 +69,9 @@ type Key struct {
 	EstimateModel string            `json:"estimate_model"` // "given": as in the trace
 	// Estimates are the estimators, as given; nil: requested times.
 	Estimates *Estimates `json:"estimates,omitempty"`
-	Seed      uint64     `json:"seed"`
+	// Trust says which stated run times count; "": as far as users' records bear them out.
+	Trust string `json:"estimate_trust,omitempty"`
+	Seed  uint64 `json:"seed"`
 }
 
 // Estimates name the estimators of a scheduler. All is for the uses that have none of their own.

@@ -151,8 +151,12 @@ func (c *State) lendings(flights []*flight, offers map[string]*Offer) map[*fligh
 
 // lendable tells whether the claim of a flight's job may be lent.
 func (c *State) lendable(f *flight) bool {
-	return borrows(f.job.Spec) && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
+	return c.borrows(f.job.Spec) && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
 }
+
+// borrows tells whether jobs of a Spec take part in leases now. Those of users whose stated run times do
+// not count do not: a schedd that takes another job for a claim goes by what the job states.
+func (c *State) borrows(s *observe.Spec) bool { return borrows(s) && !c.belief.Distrusts(s.User()) }
 
 // borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
 // what counts the limits does not hear of a job that uses the claim of another.

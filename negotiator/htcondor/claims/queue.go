@@ -93,7 +93,7 @@ func (c *State) company(q queue, spec *observe.Spec) *company {
 		if !sameQueue(spec, s) || s.Parallel {
 			continue // its schedd never starts it there
 		}
-		takes := takers{c.estimate(s), !borrows(s) || w.deferred}
+		takes := takers{c.estimate(s), !c.borrows(s) || w.deferred}
 		all.whole.add(takes)
 		less, more := c.compare(s, spec)
 		if all.wider = all.wider || more; !more {

@@ -383,6 +383,9 @@ func (c *cycles) keep(r *negotiator.Report) {
 		return
 	}
 	err := c.d.o.State.Learn(r.Learned)
+	if err == nil {
+		err = c.d.o.State.LearnWords(c.d.n.LearnedWords())
+	}
 	if err == nil && len(r.Delta.Began)+len(r.Delta.Found) > 0 {
 		err = c.d.o.State.LearnDelays(c.d.n.Delays())
 	}

@@ -362,6 +362,9 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 		if config.Delays, err = d.o.State.Delays(); err != nil {
 			return nil, err
 		}
+		if config.Record, err = d.o.State.Words(); err != nil {
+			return nil, err
+		}
 	}
 	n, err := negotiator.Restore(config, checkpoint)
 	if err == nil || saved == nil {

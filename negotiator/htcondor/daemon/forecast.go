@@ -48,7 +48,9 @@ type JobForecast struct {
 	Early string `json:"early,omitempty"`
 	// Unpromised is why a waiting job is promised no start yet, if the policy gives guarantees.
 	Unpromised string `json:"unpromised,omitempty"`
-	Slots      string `json:"slots,omitempty"`
+	// Stretched is why a waiting job is planned with another run time than the one that it states.
+	Stretched string `json:"stretched,omitempty"`
+	Slots     string `json:"slots,omitempty"`
 	// Asleep are slots on which a waiting job would start if their machines were awake, which
 	// whoever wakes machines was told.
 	Asleep string `json:"asleep,omitempty"`
@@ -182,6 +184,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	if j.Unpromised != "" {
 		text += "; " + j.Unpromised
+	}
+	if j.Stretched != "" {
+		text += "; " + j.Stretched
 	}
 	if j.Asleep != "" {
 		text += "; " + j.awaits()

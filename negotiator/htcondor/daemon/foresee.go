@@ -37,6 +37,8 @@ type forecaster struct {
 	roused  []negotiator.Match         // jobs that would start on machines that sleep
 	flies   map[backfill.JobID]bool    // those that were matched and do not run yet
 	player  player
+	// stretched are those that wait and whose stated run times do not count, with why.
+	stretched map[backfill.JobID]string
 
 	first, widened sync.Once
 	best           atomic.Pointer[Forecast] // the best so far
@@ -103,6 +105,7 @@ func (p *forecaster) make() *Forecast {
 		if times, predicted := p.outlook.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
+		j.Stretched = p.stretched[j.ID]
 		if begins, known := starts[j.ID]; known {
 			j.expect(s, begins)
 		}
@@ -129,8 +132,12 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.flies[id] = true
 		}
 	}
+	f.stretched = map[backfill.JobID]string{}
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)
+		if why := c.d.n.WhyStretched(j.ID); why != "" {
+			f.stretched[j.ID] = why
+		}
 	}
 	return f
 }

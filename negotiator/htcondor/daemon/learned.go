@@ -21,6 +21,9 @@ const (
 	delaysKey = "last"
 )
 
+// words is the bucket of how far users' words about run times held, by user.
+const words = "words"
+
 // LearnDelays saves how long the last starts took.
 func (s *State) LearnDelays(d estimate.Delays) error {
 	text, err := json.Marshal(d.All())
@@ -59,6 +62,63 @@ func (s *State) Delays() (d estimate.Delays, err error) {
 		return d, s.discard(delays, err)
 	}
 	return estimate.DelaysOf(last), nil
+}
+
+// LearnWords saves how far users' words about run times held.
+func (s *State) LearnWords(learned []estimate.SavedWord) error {
+	if len(learned) == 0 {
+		return nil
+	}
+	err := s.file.Update(func(tx *statefile.Tx) error {
+		b, err := tx.Make(words)
+		if err != nil {
+			return err
+		}
+		for _, word := range learned {
+			key := fmt.Sprint(word.Enforced, " ", word.User)
+			if len(word.Runs) == 0 {
+				err = b.Delete(key)
+			} else if text, wrong := json.Marshal(word); wrong == nil {
+				err = b.Put(key, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write how far users' words held: %w", err)
+	}
+	return nil
+}
+
+// Words reads how far users' words held. If that cannot be used, it drops it, and nothing is known.
+func (s *State) Words() (*estimate.TrackRecord, error) {
+	var saved []estimate.SavedWord
+	var wrong error
+	err := s.file.View(func(tx *statefile.Tx) error {
+		b := tx.Bucket(words)
+		if b == nil {
+			return nil
+		}
+		for _, text := range b.All() {
+			var word estimate.SavedWord
+			if wrong = json.Unmarshal(text, &word); wrong != nil {
+				return nil
+			}
+			saved = append(saved, word)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read how far users' words held: %w", err)
+	case wrong != nil:
+		return estimate.NewTrackRecord(), s.discard(words, wrong)
+	default:
+		return estimate.RestoreTrackRecord(saved), nil
+	}
 }
 
 // Learn saves the run times of jobs that ended, and drops those that no estimator would remember.

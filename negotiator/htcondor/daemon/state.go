@@ -51,6 +51,7 @@ const ledger = "ledger"
 var losses = map[string]string{
 	ledger:            "guarantees, reservations, and the places of jobs",
 	runs:              "what was learned of run times",
+	words:             "how far users' words about run times held",
 	delays:            "what was learned of how long starts take",
 	accountant.Bucket: "usage, priorities and priority factors of submitters",
 }

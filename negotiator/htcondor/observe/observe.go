@@ -73,6 +73,7 @@ type Observer struct {
 	referStepsOfAll               int                        // and for all users
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
+	systemRemove                  *classad.Expr // by which schedds remove jobs; nil for none
 }
 
 // New makes an observer that has not looked at the pool yet.
@@ -85,6 +86,7 @@ func New(s Settings) *Observer {
 		referSteps: map[string]int{},
 		rounding:   newRounding(s.Schema.Resources),
 	}
+	o.systemRemove, _ = classad.ParseExpr(s.SystemRemove) // one that cannot be parsed removes nothing
 	o.want()
 	return o
 }

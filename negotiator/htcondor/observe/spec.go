@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -25,7 +26,8 @@ type Spec struct {
 	Nodes   int
 	// Weight is the number of cpus of all chunks.
 	Weight float64
-	// Estimate and Limit are run times in seconds; 0 if the job brings none.
+	// Estimate and Limit are run times in seconds; 0 if the job brings none. HTCondor ends the job at
+	// the limit.
 	Estimate, Limit backfill.Time
 	Labels          map[string]string
 	// Parallel says that the job is a gang, a job of several chunks that start together.
@@ -78,6 +80,7 @@ const ScheddAttribute = "BackfillSchedd"
 // attributes that are mere state and that the ad does not refer to itself. It reports whether the ad
 // refers to attributes of slots that were not asked for.
 func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
+	o.takeBound(ad)
 	state := o.jobAttributes.strip(ad)
 	ad.SetString(ScheddAttribute, schedd)
 	for {
@@ -144,7 +147,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		}
 		s.Nodes = int(max(1, min(nodes, backfill.MaxChunks)))
 	}
-	s.Estimate, s.Limit = o.seconds(ad, o.s.Schema.Estimates), o.seconds(ad, o.s.Schema.Limits)
+	s.Limit = o.shortest(ad, append(slices.Clone(o.s.Schema.Limits), boundAttribute))
+	s.Estimate = cmp.Or(o.seconds(ad, o.s.Schema.Estimates), s.Limit)
 	asked, err := o.asked(ad)
 	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
 	if err != nil {
@@ -237,6 +241,17 @@ func (o *Observer) affordable(ad *classad.ClassAd, attributes []string) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// shortest returns the least of the values, rounded up, of those attributes that are numbers above 0; 0
+// if none is.
+func (o *Observer) shortest(ad *classad.ClassAd, attributes []string) (least backfill.Time) {
+	for _, name := range attributes {
+		if n := o.seconds(ad, []string{name}); n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 // seconds returns the value, rounded up, of the first attribute that is a number above 0; 0 if none

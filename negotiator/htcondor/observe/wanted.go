@@ -179,7 +179,7 @@ func (o *Observer) want() {
 			job = append(job, "Request"+resource)
 		}
 	}
-	job = slices.Concat(job, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
+	job = slices.Concat(job, policies, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
 	o.run = set(slices.Concat(keptOfRunning, o.s.Schema.Estimates, o.s.Schema.Limits)...)
 	for _, resource := range o.s.Schema.Resources {
 		o.run["request"+strings.ToLower(resource)] = true

@@ -137,6 +137,7 @@ func (c *comparison) sort() {
 	slices.SortFunc(d.Changed, byJob)
 	slices.SortFunc(d.Found, func(a, b negotiator.Running) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Taught, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
+	slices.SortFunc(d.Outliving, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
 	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded} {
 		slices.Sort(ids)

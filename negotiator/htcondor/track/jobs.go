@@ -40,6 +40,7 @@ func (c *comparison) jobsDiffer() {
 			c.isPart(j)
 		case c.isAdrift(j):
 		case j.Group.Runs():
+			c.outlives(j)
 			c.jobRuns(j)
 		case j.Phase == Running:
 			if c.jobIsIdle(j) {
@@ -48,6 +49,7 @@ func (c *comparison) jobsDiffer() {
 		case j.Phase == Waiting && (!c.b.same(j) || c.barred(j) != ""):
 			c.jobChanged(j)
 		case j.Phase == Lent:
+			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: unknownRun})
 			c.b.ended[j.Key], j.Phase = c.b.now.Began, Unknown
 			fresh = append(fresh, j)
 		case j.Phase == Unknown:
@@ -100,7 +102,7 @@ func (c *comparison) jobLeft(j *Job) {
 		if j.Phase == Running && !c.holds(j) {
 			c.delta.Completed = append(c.delta.Completed, j.ID)
 			c.delta.Ran[j.ID] = ran
-		} else if ran != unknownRun {
+		} else if ran != unknownRun || j.run != nil && j.run.outlived > 0 {
 			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
 		}
 	case Waiting:
@@ -139,6 +141,20 @@ func (j *Job) paused(now backfill.Time) backfill.Time {
 		return 0
 	}
 	return max(0, j.Group.SuspendedBy(now)-j.run.before)
+}
+
+// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever its
+// user has edited since: at first, and each time when it has run for twice as long.
+func (c *comparison) outlives(j *Job) {
+	if j.Phase != Running && j.Phase != Lent || j.Spec == nil || j.Spec.Estimate == 0 || j.run == nil || j.Group.Started <= 0 {
+		return
+	}
+	now := c.b.now.Now
+	ran := now - j.Group.Started - j.paused(now)
+	if ran > j.Spec.Estimate+j.ahead+c.b.s.StartSlack && ran >= 2*j.run.outlived {
+		j.run.outlived = ran
+		c.delta.Outliving = append(c.delta.Outliving, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
+	}
 }
 
 // runEnded notes that a job runs no more, or that its start has failed.

@@ -1,0 +1,72 @@
+package htcondor
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+)
+
+// TestRepeatedLies: bob's job needs the whole pool and is promised a start, and another user submits
+// jobs, one after the other, that say a second and run for ten minutes. If all are believed, bob
+// starts when there are no more of them. By the record, he starts when those are over that began
+// before the first lie showed, wherever they run and whoever is said to pay for them.
+func TestRepeatedLies(t *testing.T) {
+	const lasts, most = 600, 12
+	for _, policy := range []string{"conservative", "slack", "easy"} {
+		for _, c := range []struct {
+			trust estimate.Trust
+			lease time.Duration
+			lies  int // that begin before bob's job
+		}{
+			{estimate.TrustAll, 0, most}, {"", 0, 1}, {estimate.TrustRecord, 0, 1}, {estimate.TrustRecord, 30 * time.Second, 1},
+			{estimate.TrustEnforced, 0, 0},
+		} {
+			t.Run(fmt.Sprint(policy, c.trust, c.lease), func(t *testing.T) {
+				w := newWorld(t, policy, &node{name: "n1", cpus: 4, memory: 8192, policy: true})
+				w.trust = c.trust
+				w.settings = func(s *Settings) { s.Tuning.Lease = c.lease }
+				w.negotiator(policy, nil)
+				alice := w.submit(&sleeper{cpus: 3, seconds: 290, estimate: 300})
+				w.pass(8)
+				bob := w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 20, estimate: 300})
+				w.pass(8)
+				lies, next := []*sleeper{}, 0
+				for bob.runs == 0 {
+					begun := 0
+					for _, lie := range lies {
+						begun += min(lie.runs, 1)
+					}
+					if begun == len(lies) && len(lies) < most { // one waits at any time
+						next++
+						lies = append(lies, w.submit(&sleeper{
+							owner: "eve", cpus: 1, seconds: lasts, extra: fmt.Sprintf("\nEstimatedRunTime = 1\nAcctGroup = \"group%d\"", next),
+						}))
+					}
+					w.step()
+					if w.now%4 == 0 {
+						w.cycle()
+					}
+					require.Less(t, w.now, int64(1_700_000_000+most*lasts))
+				}
+				require.Equal(t, 1, alice.runs)
+				begun := 0
+				for _, lie := range lies {
+					begun += min(lie.runs, 1)
+				}
+				promised := w.promised[fmt.Sprintf("%d.0", bob.cluster)]
+				t.Log("lies", begun, "bob promised", promised-1_700_000_000, "started", bob.began-1_700_000_000)
+				switch policy {
+				case "slack": // its promise leaves room for some
+					require.Equal(t, c.trust != estimate.TrustAll, backfill.Time(bob.began) <= promised)
+				default:
+					require.Equal(t, c.lies, begun)
+				}
+			})
+		}
+	}
+}
