@@ -161,7 +161,7 @@ func orTrue(expression string) string {
 // A slot's ad has five thousand.
 const (
 	maxAds    = 10_000_000
-	maxAdText = 1 << 20
+	maxAdText = 2 << 20
 	maxAnswer = 4 << 30
 )
 

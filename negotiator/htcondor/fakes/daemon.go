@@ -83,8 +83,8 @@ func (d *Daemon) Before(before func(ctx context.Context, command int) error) {
 // Deny makes the daemon refuse every command.
 func (d *Daemon) Deny() { d.denies.Store(true) }
 
-// maxPayload is how many bytes may be said with a command: ads are published, and queries are long.
-const maxPayload = 16 << 20
+// maxPayload is how many bytes may be said with a command: any number.
+const maxPayload = -1
 
 // Start restarts a stopped daemon at the same address, without its earlier sessions.
 func (d *Daemon) Start() {
