@@ -45,7 +45,7 @@ func (s *State) validate(r *Round) error {
 		if e.Kind == SlotAdded && int(e.Slot.ID) == slots {
 			slots++
 		}
-		with.slots, with.again = slots, e.Kind == Submitted && e.Job != nil && told.gone.Has(e.Job.ID)
+		with.slots, with.again = slots, told.again(e)
 		if err := s.validateEvent(e, r.Now, &with); err != nil {
 			return fmt.Errorf("event %d (%v): %w", i, e.Kind, err)
 		}
@@ -68,6 +68,11 @@ func (s *State) validate(r *Round) error {
 type tellings struct {
 	seen, back, gone, changed JobSet
 	lost                      []SlotID
+}
+
+// again reports whether an event submits a job that the round has removed.
+func (t *tellings) again(e *Event) bool {
+	return e.Kind == Submitted && e.Job != nil && t.gone.Has(e.Job.ID)
 }
 
 // add records an event and returns the ID of its job. It returns false if the job has too many:

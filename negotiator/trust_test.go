@@ -84,14 +84,12 @@ func TestLiesRepeated(t *testing.T) {
 					id++
 				}
 				for _, m := range cycle(t, n, d).Matches {
-					switch {
-					case m.Job.ID == 2:
+					if m.Job.ID == 2 {
 						bobs = now
-					default:
-						lies++
-						waiting = false
-						running[m.Job.ID] = now
+						continue
 					}
+					lies, waiting = lies+1, false
+					running[m.Job.ID] = now
 				}
 			}
 			require.Equal(t, c.lies, lies)

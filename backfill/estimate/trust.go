@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -307,7 +308,7 @@ func (r *TrackRecord) Unsaved() (all []SavedWord) {
 	}
 	clear(r.unsaved)
 	slices.SortFunc(all, func(a, b SavedWord) int {
-		return cmp.Or(strings.Compare(a.User, b.User), strings.Compare(fmt.Sprint(a.Enforced), fmt.Sprint(b.Enforced)))
+		return cmp.Or(strings.Compare(a.User, b.User), strings.Compare(strconv.FormatBool(a.Enforced), strconv.FormatBool(b.Enforced)))
 	})
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -40,7 +41,7 @@ func (c *runCommand) automatic(w *condorsim.Workload, rule profile.Rule, chooser
 ) negotiator.Config {
 	cli.Tell("running %d jobs of %s on %s, policy and order chosen on the way", len(w.Jobs), w.Name, machineText(w))
 	config := negotiator.Config{
-		Placement: rule, Planning: c.planning(),
+		Placement: rule, Planning: c.planning(), Trust: estimate.Trust(c.EstimateTrust),
 		Refused: cli.LogRefusals(logger),
 	}
 	chooser.TakeCharge(&config)

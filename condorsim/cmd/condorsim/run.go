@@ -132,7 +132,6 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	}
 	defer closePolicy()
 	policy := chosenBy(chooser, config.Policy.Spec())
-	config.Trust = estimate.Trust(c.EstimateTrust)
 	var estimates *report.Estimates
 	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
@@ -336,6 +335,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	cli.Tell("running %d jobs of %s on %s, order %s", len(w.Jobs), w.Name, machineText(w), name)
 	return negotiator.Config{
 		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback, Planning: planning,
+		Trust:   estimate.Trust(c.EstimateTrust),
 		Refused: cli.LogRefusals(logger),
 	}, chosen.Close, nil
 }

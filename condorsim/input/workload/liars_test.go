@@ -1,7 +1,7 @@
 package workload
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +11,7 @@ import (
 func TestLiars(t *testing.T) {
 	made := &Trace{Machine: Machine{Processors: 8}}
 	for i := range int64(4000) {
-		made.Jobs = append(made.Jobs, Job{ID: i, Run: 5 + i%1000, Estimate: 2000, Procs: 1, User: fmt.Sprint(i % 400)})
+		made.Jobs = append(made.Jobs, Job{ID: i, Run: 5 + i%1000, Estimate: 2000, Procs: 1, User: strconv.FormatInt(i%400, 10)})
 	}
 	lying, err := made.Transform(Transform{Estimates: "liars:0.25:20", Seed: 3})
 	require.NoError(t, err)
