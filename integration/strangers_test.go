@@ -16,6 +16,7 @@ import (
 // what strangers write, and why they may.
 var mayFail = map[string]string{
 	"accountant/groups.go newTree":          "groups of the configuration",
+	"accountant/limits.go ParseLimits":      "of one job, with the limits that were read",
 	"accountant/store.go save":              "an error of the file, not of an account",
 	"client/collector.go query":             "an error of the connection, or what the caller's function returns",
 	"client/collector.go tellOne":           "an error of the connection",
@@ -46,10 +47,12 @@ var mayFail = map[string]string{
 	"observe/intake.go add":                 "all of a queue, which has no end",
 	"observe/observe.go Look":               "an error of the collector",
 	"observe/queue.go readQueue":            "all of a queue, which has no end",
+	"observe/stock.go relieve":              "all queues together, which have no end",
 	"pool.go wait":                          "the end",
 	"server/answer.go answer":               "the client, who has hung up",
 	"server/answer.go selects":              "the client's question, which is too expensive",
 	"server/answer.go take":                 "the end",
+	"server/configval.go special":           "the client's question",
 	"server/places.go Accept":               "the listener",
 	"server/places.go seat":                 "the end",
 	"server/port.go Serve":                  "the listeners",
