@@ -26,6 +26,7 @@ var mayFail = map[string]string{
 	"daemon/cycles.go run":                  "cycles",
 	"daemon/daemon.go schedule":             "attempts",
 	"daemon/learned.go Learn":               "an error of the file: any run fits",
+	"daemon/learned.go LearnWords":          "an error of the file, not of a user",
 	"daemon/learned.go forgetRuns":          "an error of the file",
 	"daemon/master.go Inherit":              "what condor_master hands down",
 	"daemon/master.go parseInheritance":     "what condor_master hands down",

@@ -55,7 +55,7 @@ type Option struct {
 // directories.
 func Find(ctx context.Context, names, dirs []string) ([]Policy, error) {
 	request := choose.Request{
-		Dirs:    dirs,
+		Dirs: dirs,
 		Plugins: choose.Plugins{Run: host.Options{
 			StartTimeout: startTimeout, Logger: hclog.NewNullLogger(), User: host.Nobody,
 		}},

@@ -37,7 +37,7 @@ func (c *State) reserve(plan negotiator.Checkpoint) {
 	clear(c.planned)
 	clear(c.settled)
 	clear(c.held)
-	c.guarantees = plan.Guarantees
+	c.guarantees, c.distrusted = plan.Guarantees, plan.Distrusted
 	if c.lease == 0 {
 		return
 	}
@@ -156,7 +156,7 @@ func (c *State) lendable(f *flight) bool {
 
 // borrows tells whether jobs of a Spec take part in leases now. Those of users whose stated run times do
 // not count do not: a schedd that takes another job for a claim goes by what the job states.
-func (c *State) borrows(s *observe.Spec) bool { return borrows(s) && !c.belief.Distrusts(s.User()) }
+func (c *State) borrows(s *observe.Spec) bool { return borrows(s) && !c.distrusted[s.User()] }
 
 // borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
 // what counts the limits does not hear of a job that uses the claim of another.

@@ -55,8 +55,10 @@ type State struct {
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	held    map[backfill.JobID]bool  // those of them that no slot can run
-	single  map[string]time.Time     // until when schedds do not fill slots with the jobs of one match
-	deaf    map[string]bool          // slots that are not lent, as their START does not heed leases
+	// distrusted are the users whose stated run times do not count in the plan.
+	distrusted map[string]bool
+	single     map[string]time.Time // until when schedds do not fill slots with the jobs of one match
+	deaf       map[string]bool      // slots that are not lent, as their START does not heed leases
 	// guarantees says that the plan is of a policy that gives guarantees.
 	guarantees bool
 

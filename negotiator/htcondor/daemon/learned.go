@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,20 +70,18 @@ func (s *State) LearnWords(learned []estimate.SavedWord) error {
 	if len(learned) == 0 {
 		return nil
 	}
+	var out statefile.LeftOut
 	err := s.file.Update(func(tx *statefile.Tx) error {
-		b, err := tx.Make(words)
-		if err != nil {
-			return err
+		b, failed := tx.Make(words)
+		if failed != nil {
+			return failed
 		}
 		for _, word := range learned {
-			key := fmt.Sprint(word.Enforced, " ", word.User)
-			if len(word.Runs) == 0 {
-				err = b.Delete(key)
-			} else if text, wrong := json.Marshal(word); wrong == nil {
-				err = b.Put(key, text)
-			}
-			if err != nil {
-				return err
+			switch failed = putWord(b, word); {
+			case errors.Is(failed, statefile.ErrUnfit):
+				out.Add(word.User, failed)
+			case failed != nil:
+				return failed
 			}
 		}
 		return nil
@@ -90,35 +89,48 @@ func (s *State) LearnWords(learned []estimate.SavedWord) error {
 	if err != nil {
 		return fmt.Errorf("write how far users' words held: %w", err)
 	}
-	return nil
+	return out.Told("how far users' words held")
 }
 
-// Words reads how far users' words held. If that cannot be used, it drops it, and nothing is known.
+// putWord saves how far the words of a user held, or that nothing is known of them any more.
+func putWord(b *statefile.Bucket, word estimate.SavedWord) error {
+	key := fmt.Sprint(word.Enforced, " ", word.User)
+	if len(word.Runs) == 0 {
+		return b.Delete(key)
+	}
+	text, err := json.Marshal(word)
+	if err != nil {
+		return fmt.Errorf("%w: %w", statefile.ErrUnfit, err)
+	}
+	return b.Put(key, text)
+}
+
+// Words reads how far users' words held. A record that cannot be read is left out, and told in the log.
 func (s *State) Words() (*estimate.TrackRecord, error) {
 	var saved []estimate.SavedWord
-	var wrong error
+	var out statefile.LeftOut
 	err := s.file.View(func(tx *statefile.Tx) error {
 		b := tx.Bucket(words)
 		if b == nil {
 			return nil
 		}
-		for _, text := range b.All() {
+		for key, text := range b.All() {
 			var word estimate.SavedWord
-			if wrong = json.Unmarshal(text, &word); wrong != nil {
-				return nil
+			if wrong := json.Unmarshal(text, &word); wrong != nil {
+				out.Add(key, wrong)
+				continue
 			}
 			saved = append(saved, word)
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("read how far users' words held: %w", err)
-	case wrong != nil:
-		return estimate.NewTrackRecord(), s.discard(words, wrong)
-	default:
-		return estimate.RestoreTrackRecord(saved), nil
 	}
+	if wrong := out.Told("how far users' words held"); wrong != nil {
+		s.logger.Error("SOME OF WHAT WAS LEARNED CANNOT BE READ", "error", wrong)
+	}
+	return estimate.RestoreTrackRecord(saved), nil
 }
 
 // Learn saves the run times of jobs that ended, and drops those that no estimator would remember.

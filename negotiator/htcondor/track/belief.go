@@ -60,8 +60,6 @@ type Belief struct {
 	lending lending // which claims are lent
 	// inPlan are the jobs of the last plan, see TakePlan.
 	inPlan []*Job
-	// distrusted are the users whose stated run times do not count in that plan.
-	distrusted map[string]bool
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 

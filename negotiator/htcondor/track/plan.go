@@ -21,7 +21,7 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 			j.promise(negotiator.JobCheckpoint{})
 		}
 	}
-	b.inPlan, b.distrusted = b.inPlan[:0], plan.Distrusted
+	b.inPlan = b.inPlan[:0]
 	for _, p := range plan.Jobs {
 		if j := b.byID[p.Job.ID]; j != nil {
 			b.inPlan = append(b.inPlan, j)
@@ -38,9 +38,6 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 	}
 	return broken
 }
-
-// Distrusts tells whether a user's stated run times do not count in the last plan.
-func (b *Belief) Distrusts(user string) bool { return b.distrusted[user] }
 
 // promise notes what the plan promises to a job. It returns the guarantee that the job had before it
 // left the plan for a lease, if that is broken.
