@@ -289,7 +289,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 			if bad > 0 {
 				unread, which = unread+bad, one
 			}
-			if g = made; !errors.Is(g.Spec.Wrong, errReadLater) {
+			if g = made; !g.Spec.unread {
 				s.groups[string(raw.lines)] = g
 			}
 		}

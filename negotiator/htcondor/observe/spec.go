@@ -43,6 +43,7 @@ type Spec struct {
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
 	leftOut       bool     // it is Wrong because most of the ad was left out, see intake
+	unread        bool     // it is left out for now: its user has taken what reading may cost in a look
 	// state are attributes that are mere state for other jobs and that this ad refers to: what
 	// jobs with this text are planned by differs. The Spec has nothing else then.
 	state []string
@@ -165,7 +166,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	var limit int64
 	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
-		s.Wrong = leftOutBecause(limit, s.user)
+		s.Wrong, s.unread = leftOutBecause(limit, s.user), limit == readLater
 	}
 	s.Wrong = errors.Join(misnamed, s.Wrong)
 	if s.Wrong != nil { // it may quote values of any length

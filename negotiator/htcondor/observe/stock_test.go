@@ -172,7 +172,8 @@ func TestReadingIsCharged(t *testing.T) {
 		require.Equal(t, leftOut, look.LeftOut)
 		for _, g := range s.Groups {
 			if g.Spec.leftOut {
-				require.ErrorIs(t, g.Spec.Wrong, errReadLater)
+				require.True(t, g.Spec.unread)
+				require.ErrorContains(t, g.Spec.Wrong, errReadLater.Error())
 			}
 		}
 		if leftOut == 0 {
