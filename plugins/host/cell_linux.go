@@ -126,15 +126,24 @@ func (c *cell) mount() error {
 // open lets the plugin's user reach what belongs to the plugin: a folder above that the user may not
 // enter is covered with an empty one, in which the plugin finds nothing else.
 func (c *cell) open() error {
-	covered := map[string][]string{}
+	covered := map[string][]*os.File{}
 	for _, path := range c.wanted() {
-		if folder := c.who.barrier(path); folder != "" {
-			covered[folder] = append(covered[folder], path)
+		folder := c.who.barrier(path)
+		if folder == "" {
+			continue
 		}
+		// Before any folder is covered, as links may lead through several.
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue // it is not there
+		}
+		file := os.NewFile(uintptr(fd), path)
+		defer file.Close() //nolint:errcheck // it was not read
+		covered[folder] = append(covered[folder], file)
 	}
 	_ = unix.Umask(0o022) // of this thread, since it has mounts of its own
-	for folder, paths := range covered {
-		if err := cover(folder, paths); err != nil {
+	for folder, found := range covered {
+		if err := cover(folder, found); err != nil {
 			return fmt.Errorf("let the plugin reach its files in %s: %w", folder, err)
 		}
 	}
@@ -162,33 +171,25 @@ func (c *cell) publish() error {
 }
 
 // cover covers a folder with an empty one that has nothing but these files and folders.
-func cover(folder string, paths []string) error {
-	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) }) // a folder before what is in it
-	sources := map[string]*os.File{}
-	for _, path := range paths {
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err != nil {
-			continue // it is not there
-		}
-		sources[path] = os.NewFile(uintptr(fd), path)
-		defer sources[path].Close() //nolint:errcheck // it was not read
-	}
+func cover(folder string, found []*os.File) error {
+	// A folder comes before what is in it.
+	slices.SortFunc(found, func(a, b *os.File) int { return len(a.Name()) - len(b.Name()) })
 	if err := unix.Mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=0755"); err != nil {
 		return err
 	}
-	for _, path := range paths {
-		source := sources[path]
-		if _, err := os.Stat(path); err == nil || source == nil { // its folder is here already
+	for _, file := range found {
+		path := file.Name()
+		if _, err := os.Stat(path); err == nil { // its folder is here already
 			continue
 		}
-		info, err := source.Stat()
+		info, err := file.Stat()
 		if err == nil && info.IsDir() {
 			err = os.MkdirAll(path, 0o755)
 		} else if err == nil {
 			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600))
 		}
 		if err == nil {
-			err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", source.Fd()), path, "", unix.MS_BIND|unix.MS_REC, "")
+			err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), path, "", unix.MS_BIND|unix.MS_REC, "")
 		}
 		if err != nil {
 			return err

@@ -204,3 +204,29 @@ func TestAHostThatWasRootControlsItsPlugin(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
+
+// TestLinksThroughClosedFolders starts a plugin by a link to a link beside it, in folders that the
+// plugin's user may not enter.
+func TestLinksThroughClosedFolders(t *testing.T) {
+	plugin, err := Self("easy")
+	require.NoError(t, err)
+	text, err := os.ReadFile(plugin.Path)
+	require.NoError(t, err)
+	closed := func() string {
+		dir, err := os.MkdirTemp("", "closed")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+		require.NoError(t, os.Chmod(dir, 0o700))
+		return dir
+	}
+	one, other := closed(), closed()
+	require.NoError(t, os.WriteFile(filepath.Join(one, "plugin"), text, 0o700)) //nolint:gosec // it is executed
+	require.NoError(t, os.Symlink("plugin", filepath.Join(one, "link")))
+	plugin.Path = filepath.Join(other, "link")
+	require.NoError(t, os.Symlink(filepath.Join(one, "link"), plugin.Path))
+	for range 10 { // the folders are covered in any order
+		remote, err := Start(t.Context(), plugin, Options{User: Nobody, Logger: hclog.NewNullLogger()})
+		require.NoError(t, err)
+		remote.Close()
+	}
+}
