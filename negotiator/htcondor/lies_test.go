@@ -23,13 +23,16 @@ func TestRepeatedLies(t *testing.T) {
 			lease time.Duration
 			lies  int // that begin before bob's job
 		}{
-			{estimate.TrustAll, 0, most}, {"", 0, 1}, {estimate.TrustRecord, 0, 1}, {estimate.TrustRecord, 30 * time.Second, 1},
+			{estimate.TrustAll, 0, most},
+			{"", 0, 1},
+			{estimate.TrustRecord, 0, 1},
+			{estimate.TrustRecord, 30 * time.Second, 1},
 			{estimate.TrustEnforced, 0, 0},
 		} {
 			t.Run(fmt.Sprint(policy, c.trust, c.lease), func(t *testing.T) {
 				w := newWorld(t, policy, &node{name: "n1", cpus: 4, memory: 8192, policy: true})
 				w.trust = c.trust
-				w.settings = func(s *Settings) { s.Tuning.Lease = c.lease }
+				w.settings = func(s *Settings) { s.Lease = c.lease }
 				w.negotiator(policy, nil)
 				alice := w.submit(&sleeper{cpus: 3, seconds: 290, estimate: 300})
 				w.pass(8)

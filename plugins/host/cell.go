@@ -126,7 +126,7 @@ func (c *cell) remove() {
 
 // dial connects to where the plugin listens.
 func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	if here, err := filepath.Rel(c.dir, address); c.inside != nil && err == nil && filepath.IsLocal(here) {
+	if here, wrong := filepath.Rel(c.dir, address); c.inside != nil && wrong == nil && filepath.IsLocal(here) {
 		address = fmt.Sprintf("/proc/self/fd/%d/%s", c.inside.Fd(), here)
 	}
 	err = privileged(func() error {

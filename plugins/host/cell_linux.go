@@ -223,7 +223,7 @@ func (c *cell) restrict() error {
 	}
 	enclosed := landlock.V11
 	if c.options.Network {
-		enclosed = landlock.MustConfig(enclosed.HandledAccessFS, enclosed.Scoped)
+		enclosed = landlock.Config{HandledAccessFS: enclosed.HandledAccessFS, Scoped: enclosed.Scoped}
 	}
 	ruleset, flags, err := enclosed.BestEffort().NewRulesetFD(rules...)
 	if err == nil && ruleset >= 0 {
@@ -362,8 +362,10 @@ func shared(folder string) bool {
 	if u, err := user.Current(); err == nil {
 		home = u.HomeDir
 	}
-	for _, one := range []string{home, os.Getenv("HOME"), os.TempDir(), "/tmp", "/etc", "/var/lib", "/var/log", "/var/spool",
-		"/root", "/home", "/proc", "/dev", "/run", "/opt", "/srv"} {
+	for _, one := range []string{
+		home, os.Getenv("HOME"), os.TempDir(), "/tmp", "/etc", "/var/lib", "/var/log", "/var/spool", "/root", "/home",
+		"/proc", "/dev", "/run", "/opt", "/srv",
+	} {
 		if one != "" && within(resolved(one), folder) {
 			return true
 		}
@@ -373,8 +375,8 @@ func shared(folder string) bool {
 
 // resolved returns a path without links, as far as there is such a file.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		return file
 	}
 	return path
 }

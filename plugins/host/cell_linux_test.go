@@ -153,9 +153,9 @@ func beDemoted() {
 		}
 		state := newPool()
 		decide := func() error {
-			tx, err := state.Open(backfill.Round{})
-			if err != nil {
-				return err
+			tx, wrong := state.Open(backfill.Round{})
+			if wrong != nil {
+				return wrong
 			}
 			return remote.Decide(context.Background(), tx)
 		}
@@ -192,7 +192,7 @@ func TestAHostThatWasRootControlsItsPlugin(t *testing.T) {
 	}
 	executable, err := os.Executable()
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp("", "demoted")
+	dir, err := os.MkdirTemp("", "demoted") //nolint:usetesting // another user must get into it
 	require.NoError(t, err)
 	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
 	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
@@ -213,7 +213,7 @@ func TestLinksThroughClosedFolders(t *testing.T) {
 	text, err := os.ReadFile(plugin.Path)
 	require.NoError(t, err)
 	closed := func() string {
-		dir, err := os.MkdirTemp("", "closed")
+		dir, err := os.MkdirTemp("", "closed") //nolint:usetesting // below no other closed folder
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 		require.NoError(t, os.Chmod(dir, 0o700))
