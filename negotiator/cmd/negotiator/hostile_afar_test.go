@@ -250,9 +250,13 @@ func deepAds(ctx context.Context, r *raid) {
 
 // priorities asks for everybody's, among them those of two thousand invented groups.
 func priorities(ctx context.Context, r *raid) {
-	go r.queue(ctx, []string{"crowd@test"}, func(i int) string { return fmt.Sprintf(`AccountingGroup = "p%d.u"`, i) }, 2000)
+	var crowd sync.WaitGroup
+	crowd.Go(func() {
+		r.queue(ctx, []string{"crowd@test"}, func(i int) string { return fmt.Sprintf(`AccountingGroup = "p%d.u"`, i) }, 2000)
+	})
 	ask := tools(20)
 	each(ctx, len(ask), func(i int) { r.ask(ctx, ask[i], []int{451, 514, 512}[i%3], nil, i%4 != 0) })
+	crowd.Wait()
 }
 
 // configuration asks for the names of knobs by patterns that are large inside.
@@ -433,7 +437,8 @@ func (r *raid) changing(ctx context.Context, every time.Duration, lines func(i i
 }
 
 // queue runs a schedd under these names that answers each query for jobs with this many, which wait and
-// have these lines.
+// have these lines. In the end it says for a while that they are gone, as jobs of a schedd that is
+// silent are kept.
 func (r *raid) queue(ctx context.Context, names []string, lines func(i int) string, n int) {
 	answer := func(ctx context.Context, call *security.Call) error {
 		r.times.Add(1)
@@ -455,7 +460,11 @@ func (r *raid) queue(ctx context.Context, names []string, lines func(i int) stri
 	port := &server.Port{Security: lax(), Handlers: map[int]server.Handler{516: {
 		Name: "QUERY_JOB_ADS", Needs: []security.Permission{security.Read}, Serve: answer,
 	}}}
-	r.rogue(ctx, names, func(l net.Listener) error { return port.Serve(ctx, l) })
+	r.rogue(ctx, names, func(l net.Listener) error {
+		later, stop := context.WithCancel(context.WithoutCancel(ctx))
+		context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, stop) })
+		return port.Serve(later, l)
+	})
 }
 
 // rogue runs a schedd and shows it to the pool under these names.

@@ -224,15 +224,21 @@ func askUse(ctx context.Context, tool *security.Client, at cedar.Address) (used 
 	}
 	defer stream.Close()
 	stream.Bind(ctx)
-	ad, err := stream.BareAd()
+	stream.Limit(-1) // the tool reads any number of submitters
+	n, err := stream.Int()
+	said := map[string]string{}
+	for ; err == nil && n > 0; n-- {
+		var line string
+		line, err = stream.Text()
+		name, value, _ := strings.Cut(line, " = ")
+		said[name] = value
+	}
 	if err != nil {
 		return 0, err
 	}
-	n, _ := ad.Int("NumSubmittors")
-	for i := range n {
-		if name, _ := ad.Text(fmt.Sprintf("Name%d", i+1)); name == alice+"@test" {
-			used, _ = ad.Real(fmt.Sprintf("WeightedAccumulatedUsage%d", i+1))
-			return used, nil
+	for name, value := range said {
+		if number, isName := strings.CutPrefix(name, "Name"); isName && value == strconv.Quote(alice+"@test") {
+			return strconv.ParseFloat(said["WeightedAccumulatedUsage"+number], 64)
 		}
 	}
 	return 0, nil
