@@ -2,6 +2,7 @@ package condorsim_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,4 +95,24 @@ func TestThePoolTellsOfRunsBeyondEstimates(t *testing.T) {
 	_, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil, told)
 	require.NoError(t, err)
 	require.Equal(t, []string{"0 for 11 at 11", "0 for 22 at 22", "0 for 44 at 44", "0 for 88 at 88"}, told.runs)
+}
+
+// A group without jobs has no means: where all lie, nothing is said of the honest.
+func TestNothingIsSaidOfNobody(t *testing.T) {
+	liar := workload.Job{Run: 100, Estimate: 10, Lies: true, Procs: 1, User: "a"}
+	honest := workload.Job{ID: 1, Run: 100, Estimate: 100, Procs: 1, User: "b"}
+	names := func(jobs ...workload.Job) (names []string) {
+		r, err := condorsim.Run(t.Context(), newWorkload(t, jobs...), link(t, "easy", nil), nil)
+		require.NoError(t, err)
+		for name := range r.Measures() {
+			if strings.HasPrefix(name, "liars_") || strings.HasPrefix(name, "honest_") {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	require.ElementsMatch(t, []string{"liars_jobs", "liars_mean_wait"}, names(liar))
+	require.ElementsMatch(t, []string{ // nobody waits, so that no ratio of waits is
+		"liars_jobs", "liars_mean_wait", "honest_mean_wait", "liars_slowdown_ratio", "honest_late",
+	}, names(liar, honest))
 }

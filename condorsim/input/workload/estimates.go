@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -93,14 +94,15 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 		return t.tsafrir(int64(number), random)
 	case "liars":
 		share, ratio, _ := m.liars()
-		t.lie(share, ratio, random)
+		return t.lie(share, ratio, random)
 	}
 	return nil
 }
 
 // lie has a share of the users say their jobs' run times over the ratio, a second at least. Users are
-// drawn in the order in which they come.
-func (t *Trace) lie(share, ratio float64, random *rand.Rand) {
+// drawn in the order in which they come. Jobs whose users are not known are one user's; it is an error
+// if there are not two, who could be compared.
+func (t *Trace) lie(share, ratio float64, random *rand.Rand) error {
 	lies := map[string]bool{}
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
@@ -113,4 +115,9 @@ func (t *Trace) lie(share, ratio float64, random *rand.Rand) {
 			j.Estimate, j.Lies = said, true
 		}
 	}
+	if len(lies) < 2 {
+		return errors.New("estimate model liars compares users who lie with others, but the workload does not tell " +
+			"two users apart: use a trace that names its users")
+	}
+	return nil
 }

@@ -46,3 +46,15 @@ func TestLiars(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, made.Jobs, none.Jobs)
 }
+
+// Liars are compared with others, so there must be two users; a trace that names none has one.
+func TestLiarsWithoutUsers(t *testing.T) {
+	for _, users := range [][]string{{}, {"", ""}, {"a", "a"}} {
+		made := &Trace{Machine: Machine{Processors: 8}}
+		for i, user := range users {
+			made.Jobs = append(made.Jobs, Job{ID: int64(i), Run: 500, Estimate: 2000, Procs: 1, User: user})
+		}
+		_, err := made.Transform(Transform{Estimates: "liars:0.5:10"})
+		require.ErrorContains(t, err, "does not tell two users apart")
+	}
+}

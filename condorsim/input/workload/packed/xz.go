@@ -25,13 +25,14 @@ var errDamaged = errors.New("the xz file is damaged")
 
 // xzReader reads an xz file: streams, each of which has blocks and an index of them. The library's
 // own reader has no bound for dictionaries and allocates what a block's header asks for, up to
-// 4 GiB; so the library unpacks the blocks alone.
+// 4 GiB; so the library unpacks the blocks' data alone.
 type xzReader struct {
 	file    *counted
 	flags   [2]byte // of the stream: how its blocks are checked
 	blocks  uint64
 	index   []byte // what the index says of the blocks
-	block   *lzma.Reader2
+	data    *lzma2
+	inBlock bool
 	check   hash.Hash // of the block's text
 	begin   int64     // of the block, in the file
 	packed  int64     // where the block's data begins
@@ -41,6 +42,7 @@ type xzReader struct {
 
 func newXZ(file io.Reader) (io.ReadCloser, error) {
 	x := &xzReader{file: &counted{from: bufio.NewReader(file)}}
+	x.data = &lzma2{file: x.file}
 	if err := x.beginStream(nil); err != nil {
 		return nil, err
 	}
@@ -50,13 +52,13 @@ func newXZ(file io.Reader) (io.ReadCloser, error) {
 // Read decompresses.
 func (x *xzReader) Read(b []byte) (int, error) {
 	for {
-		if x.block == nil {
+		if !x.inBlock {
 			if err := x.next(); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		n, err := x.block.Read(b)
+		n, err := x.data.text(b)
 		_, _ = x.check.Write(b[:n]) // a hash does not fail
 		if x.text += int64(n); errors.Is(err, io.EOF) {
 			err = x.endBlock()
@@ -146,8 +148,9 @@ func (x *xzReader) beginBlock(size byte) error {
 		return err
 	}
 	x.check, x.packed, x.text = newCheck(x.flags), x.file.read, 0
-	x.block, err = lzma.Reader2Config{DictCap: max(dictionary, lzma.MinDictCap)}.NewReader2(x.file)
-	return cutOff(err)
+	x.inBlock = true
+	x.data.begin(dictionary)
+	return nil
 }
 
 // readBlock reads what the header of a block says, and returns how long its dictionary is.
@@ -203,7 +206,7 @@ func (x *xzReader) endBlock() error {
 	x.blocks++
 	x.index = binary.AppendUvarint(x.index, uint64(x.file.read-x.begin)-uint64(len(padding)))
 	x.index = binary.AppendUvarint(x.index, uint64(x.text))
-	x.block = nil
+	x.inBlock = false
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,53 @@ func TestDictionary(t *testing.T) {
 			require.Less(t, cost, 4*uint64(few), name)
 		}
 	}
+}
+
+// Blocks share a dictionary, however many a small file has; also where its blocks are in many streams,
+// and where they demand more and more.
+func TestManyBlocksWithLargeDictionaries(t *testing.T) {
+	var streams, growing []byte
+	for range 30 {
+		streams = append(streams, demand(packXZ(t, xz.WriterConfig{}, "a"), 64<<20)...)
+	}
+	for size := int64(4 << 10); size <= 64<<20; size *= 2 {
+		growing = append(growing, demand(packXZ(t, xz.WriterConfig{}, "a"), size)...)
+	}
+	for name, file := range map[string][]byte{
+		"blocks":  packXZ(t, xz.WriterConfig{DictCap: 64 << 20, BlockSize: 1}, strings.Repeat("a", 30)),
+		"streams": streams, "growing": growing,
+	} {
+		var text string
+		var err error
+		require.Less(t, len(file), 4000)
+		cost := allocated(func() { text, _, err = unpack(file) })
+		require.NoError(t, err, name)
+		require.Equal(t, strings.Repeat("a", len(text)), text, name)
+		require.Less(t, cost, uint64(160<<20), name)
+	}
+}
+
+// A chunk may demand tables for as many states as LZMA2 has, and not for as many as LZMA has, which are
+// 256 times as large.
+func TestTablesOfAChunk(t *testing.T) {
+	file := packXZ(t, xz.WriterConfig{DictCap: lzma.MinDictCap}, strings.Repeat("a", 1000))
+	at := 12 + (int(file[12])+1)*4
+	require.GreaterOrEqual(t, file[at], byte(0xe0), "a chunk with properties")
+	file[at+5] = (2*5+4)*9 + 8
+	var err error
+	cost := allocated(func() { _, _, err = unpack(file) })
+	require.EqualError(t, err, "the xz file is damaged")
+	require.Less(t, cost, uint64(2<<20))
+}
+
+// A block does not see the text of the block before.
+func TestABlockThatNeedsTheOneBefore(t *testing.T) {
+	file := packXZ(t, xz.WriterConfig{BlockSize: 1000}, strings.Repeat("a", 2000))
+	chunk := bytes.LastIndex(file, file[12+(int(file[12])+1)*4:][:5]) // the second block's
+	require.GreaterOrEqual(t, file[chunk], byte(0xe0))
+	file[chunk] &^= 0x20 // it resets the state only
+	_, _, err := unpack(file)
+	require.EqualError(t, err, "the xz file is damaged")
 }
 
 // Files with blocks and checks of all kinds are read.
