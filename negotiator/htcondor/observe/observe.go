@@ -176,6 +176,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil
 	o.noteMissing(l)
 	o.putSchedds(l)
+	o.dropSpecs()
 	o.shrink()
 	l.Slots = maps.Clone(o.slots)
 	return &l.Snapshot, ctx.Err()
