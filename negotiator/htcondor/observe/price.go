@@ -23,6 +23,39 @@ const (
 // price returns how much memory an ad takes, in bytes, with so many bytes of text.
 func price(text, tokens int) int { return copiesOfText*text + bytesPerToken*tokens }
 
+// bytesPerJob is what a job takes beside its ad, in bytes of memory: in a look, and in what is made of it.
+const bytesPerJob = 1536
+
+// priceOfJobs returns how much memory the jobs with these IDs take.
+func priceOfJobs(ids []byte) int { return price(len(ids), 0) + bytesPerJob*countIDs(ids) }
+
+func countIDs(ids []byte) (n int) {
+	for range bytes.FieldsSeq(ids) {
+		n++
+	}
+	return n
+}
+
+// firstIDs returns the first IDs.
+func firstIDs(ids []byte, most int) []byte {
+	var kept []byte
+	for id := range bytes.FieldsSeq(ids) {
+		if most--; most < 0 {
+			break
+		}
+		kept = append(append(kept, id...), ' ')
+	}
+	return kept
+}
+
+// waiting returns the number of a group's jobs, if they do not run.
+func (g rawGroup) waiting() int {
+	if runs(g.lines) {
+		return 0
+	}
+	return countIDs(g.ids)
+}
+
 // kinds counts the expressions of a user's ads by their texts. Ads that have an expression in common
 // share its tree, so it is paid for once.
 type kinds map[uint64]int
