@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"cmp"
+	"container/list"
 	"fmt"
 	"math"
 	"slices"
@@ -76,14 +77,16 @@ type TrackRecord struct {
 	users   map[Word]*given
 	changed map[Word]bool // those that count otherwise, true: for longer times
 	unsaved map[Word]bool
-	edits   int // how often it was added to
+	// honest are those of users who have not lied, liars the others, in each the one of whom something
+	// was learned last at the end.
+	honest, liars *list.List
 }
 
 // given is what is known of a user's word.
 type given struct {
 	runs    []past // the last ones, the last of them last
 	running []past // beyond their places
-	used    int    // the record's edits when something was last learned
+	place   *list.Element // its word in the record's honest or liars
 
 	factor    float64 // by which stated times are stretched
 	worthless bool    // they count as if nothing was stated
@@ -100,7 +103,10 @@ type past struct {
 
 // NewTrackRecord returns a record of nobody.
 func NewTrackRecord() *TrackRecord {
-	return &TrackRecord{users: map[Word]*given{}, changed: map[Word]bool{}, unsaved: map[Word]bool{}}
+	return &TrackRecord{
+		users: map[Word]*given{}, changed: map[Word]bool{}, unsaved: map[Word]bool{},
+		honest: list.New(), liars: list.New(),
+	}
 }
 
 // past returns a run as it counts. What was asked for beyond what was needed earns nothing.
@@ -172,28 +178,30 @@ func (g *given) add(p past) {
 // of returns what is known of a word. If too much is known, it forgets first who has not lied for
 // longest, then who has: the one is trusted without a record, too.
 func (r *TrackRecord) of(w Word) *given {
-	r.edits++
 	g := r.users[w]
 	if g == nil {
 		w.User = strings.Clone(w.User) // it may be a part of a long text
 		if len(r.users) >= known {
 			r.forgetOne()
 		}
-		g = &given{factor: 1}
+		g = &given{factor: 1, place: r.honest.PushBack(w)}
 		r.users[w] = g
 	}
-	g.used = r.edits
+	r.listOf(g.lied).MoveToBack(g.place)
 	return g
 }
 
-func (r *TrackRecord) forgetOne() {
-	var first Word
-	var least *given
-	for w, g := range r.users {
-		if least == nil || least.lied && !g.lied || least.lied == g.lied && g.used < least.used {
-			first, least = w, g
-		}
+func (r *TrackRecord) listOf(lied bool) *list.List {
+	if lied {
+		return r.liars
 	}
+	return r.honest
+}
+
+func (r *TrackRecord) forgetOne() {
+	all := r.listOf(r.honest.Len() == 0)
+	first, _ := all.Remove(all.Front()).(Word)
+	least := r.users[first]
 	delete(r.users, first)
 	r.unsaved[first] = true
 	if least.factor > 1 || least.worthless {
@@ -221,6 +229,9 @@ func (r *TrackRecord) judge(w Word, g *given) {
 	before := *g
 	r.unsaved[w] = true
 	g.lied, g.worthless = lies > 0, lies > 1 || goesOn
+	if g.lied != before.lied {
+		g.place = r.listOf(g.lied).PushBack(r.listOf(before.lied).Remove(g.place))
+	}
 	if ratio > g.factor || ratio*1.25 < g.factor || ratio == 1 {
 		g.factor = quarterUp(ratio)
 	}

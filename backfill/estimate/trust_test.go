@@ -104,6 +104,32 @@ func TestInventedUsersPushOutNoLiar(t *testing.T) {
 	require.Empty(t, r.Unsaved())
 }
 
+// TestLastUseDecidesWhoIsForgotten says that users without lies are forgotten first, of these the one of
+// whom nothing was learned for longest, and that finding him takes one look at a list.
+func TestLastUseDecidesWhoIsForgotten(t *testing.T) {
+	r := NewTrackRecord()
+	user := func(i int) Word { return WordOf(fmt.Sprint("user", i), false) }
+	for i := range known {
+		r.Over(user(i), 1, run(61, 60))
+	}
+	r.Over(user(1), 2, run(61, 3660))
+	r.Over(user(0), 2, run(61, 60))
+	require.Equal(t, []int{known - 1, 1}, []int{r.honest.Len(), r.liars.Len()})
+	require.Equal(t, user(2), r.honest.Front().Value)
+	for i := range known - 2 {
+		r.Over(user(known+i), 1, run(61, 60))
+		require.NotContains(t, r.users, user(2+i))
+	}
+	require.Contains(t, r.users, user(0))
+	r.Over(user(0), 3, run(61, 3660))
+	for i := range 2 * known {
+		r.Over(user(2*known+i), 1, run(61, 3660))
+	}
+	require.Zero(t, r.honest.Len())
+	require.Equal(t, []int{known, known}, []int{len(r.users), r.liars.Len()})
+	require.NotContains(t, r.users, user(0))
+}
+
 // TestATrackRecordIsRestored saves a record in parts, and goes on with it.
 func TestATrackRecordIsRestored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -26,21 +27,24 @@ type intake struct {
 	users        map[string]*holding
 	groups       []held
 	outlines     map[string]int // what is left of ads, by its lines: indexes into groups
-	told, ended  bool           // nothing more can be left out; nobody waits for the rest
+	surplus      surplus
+	told, ended  bool // nothing more can be left out; nobody waits for the rest
 }
 
-// holding is what the whole ads of a user take.
+// holding is what the whole ads of a user take, and all his jobs.
 type holding struct {
 	user        string
 	size, limit int // bytes of memory; limit is that of one ad
+	most        int // waiting jobs of one group
 	kinds       kinds
 }
 
-// held is a group of a user's jobs, and what it takes alone; holding is nil for what is left of ads.
+// held is a group of a user's jobs.
 type held struct {
 	rawGroup
 	holding *holding
-	price   int
+	price   int // what a whole ad takes alone; 0: this is what is left of ads
+	waiting int // the number of its jobs, if they do not run
 }
 
 // Up to how many bytes, and names, constants and signs, the ad of a group is planned with, whatever
@@ -76,21 +80,25 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 	user, _ := lines.Find("User")
 	h := k.users[string(user)]
 	if h == nil {
-		h = &holding{user: string(user), limit: k.most, kinds: kinds{}}
+		h = &holding{user: string(user), limit: k.most, most: math.MaxInt, kinds: kinds{}}
 		k.users[string(user)] = h
 	}
 	g := split(lines)
+	jobs := priceOfJobs(g.ids)
+	h.size += jobs
+	k.grow(jobs)
 	tokens := classad.Tokens(g.lines)
 	switch alone := price(len(g.lines), tokens); {
 	case size-len(g.ids) > maxGroup:
-		k.leaveOut(g, tooLong)
+		k.leaveOut(g, h, tooLong)
 	case tokens > maxGroupTokens:
-		k.leaveOut(g, tooManyTokens)
+		k.leaveOut(g, h, tooManyTokens)
 	case alone > h.limit:
-		k.leaveOut(g, h.limit)
+		k.leaveOut(g, h, h.limit)
 	default:
-		k.groups = append(k.groups, held{g, h, alone})
-		grown := h.kinds.add(g.lines) + price(len(g.ids), 0)
+		waiting := k.cutJobs(&g, h, h.most)
+		k.groups = append(k.groups, held{g, h, alone, waiting})
+		grown := h.kinds.add(g.lines)
 		h.size += grown
 		k.grow(grown)
 	}
@@ -108,16 +116,25 @@ func (k *intake) grow(bytes int) {
 	k.stock.change(k.host, bytes)
 }
 
-// relieve leaves out the largest ads of the user whose ads take most. It reports whether that made
-// room. Limits are powers of two, so that each look leaves out the same ads while a queue hardly
+// relieve leaves out the largest ads of the user whose ads and jobs take most, or, if these take less than
+// the jobs of one group that wait, the last of the jobs. It reports whether that made room. Limits are powers of two, so that each look leaves out the same ads while a queue hardly
 // changes.
 func (k *intake) relieve() bool {
 	h := k.heaviest()
-	largest, before := 0, k.size
+	largest, most, before := 0, 0, k.size
 	for _, g := range k.groups {
 		if g.holding == h {
-			largest = max(largest, g.price)
+			largest, most = max(largest, g.price), max(most, g.waiting)
 		}
+	}
+	if most > 1 && most*bytesPerJob > largest {
+		h.most = 1 << (bits.Len(uint(most-1)) - 1) //nolint:gosec // a number of jobs
+		for i := range k.groups {
+			if g := &k.groups[i]; g.holding == h && g.waiting > h.most {
+				g.waiting = k.cutJobs(&g.rawGroup, h, h.most)
+			}
+		}
+		return k.size < before
 	}
 	if largest < 2 {
 		return false
@@ -127,14 +144,14 @@ func (k *intake) relieve() bool {
 	k.groups, k.outlines = make([]held, 0, len(all)), map[string]int{}
 	for _, g := range all {
 		switch {
-		case g.holding == nil:
+		case g.price == 0:
 			k.outlines[string(g.lines)] = len(k.groups)
 			k.groups = append(k.groups, g)
 		case g.holding == h && g.price > h.limit:
-			shrunk := h.kinds.remove(g.lines) + price(len(g.ids), 0)
+			shrunk := h.kinds.remove(g.lines)
 			h.size -= shrunk
 			k.grow(-shrunk)
-			k.leaveOut(g.rawGroup, h.limit)
+			k.leaveOut(g.rawGroup, h, h.limit)
 		default:
 			k.groups = append(k.groups, g)
 		}
@@ -155,17 +172,46 @@ func (k *intake) heaviest() *holding {
 
 // leaveOut keeps of an ad what tells of its jobs' state, together with others of which the same is
 // left, and notes which limit the ad is beyond.
-func (k *intake) leaveOut(g rawGroup, limit int) {
+func (k *intake) leaveOut(g rawGroup, h *holding, limit int) {
 	lines := outline(g.lines, k.run, limit)
 	at, known := k.outlines[string(lines)]
 	if !known {
 		at = len(k.groups)
 		k.outlines[string(lines)] = at
-		k.groups = append(k.groups, held{rawGroup: rawGroup{lines: lines}})
+		k.groups = append(k.groups, held{rawGroup: rawGroup{lines: lines}, holding: h})
 		k.grow(price(len(lines), classad.Tokens(lines)))
 	}
-	k.groups[at].ids = append(append(k.groups[at].ids, g.ids...), ' ')
-	k.grow(price(len(g.ids)+1, 0))
+	left := &k.groups[at]
+	left.waiting += k.cutJobs(&g, h, h.most-left.waiting)
+	left.ids = append(append(left.ids, g.ids...), ' ')
+}
+
+// cutJobs keeps of a group of a user's no more waiting jobs than there is room for. It returns how many
+// that are.
+func (k *intake) cutJobs(g *rawGroup, h *holding, room int) int {
+	waiting := g.waiting()
+	if waiting <= room {
+		return waiting
+	}
+	shrunk := priceOfJobs(g.ids)
+	g.ids = firstIDs(g.ids, room)
+	shrunk -= priceOfJobs(g.ids)
+	h.size -= shrunk
+	k.grow(-shrunk)
+	k.surplus = surplus{k.surplus.jobs + waiting - room, h.user}
+	return room
+}
+
+// surplus are waiting jobs of which nothing is kept: how many, and the user of some.
+type surplus struct {
+	jobs int
+	user string
+}
+
+// told says that there are such jobs.
+func (s surplus) told(schedd string) string {
+	return fmt.Sprintf("the queue of schedd %s has more jobs than there is room for, and %d are not planned: among them "+
+		"jobs of %.100s", schedd, s.jobs, strings.Trim(s.user, `"`))
 }
 
 // all returns the groups of jobs that were kept, whole or in outlines. Nothing is left out any more.
@@ -206,9 +252,7 @@ const (
 
 // outline returns the lines that are left of an ad that is beyond a limit. Of a running job, the attributes in run are left, too.
 func outline(lines []byte, run map[string]bool, limit int) []byte {
-	status, _ := cedar.Lines(lines).Find("JobStatus")
-	number, _ := strconv.ParseInt(string(status), 10, 64)
-	runs := (&Group{Status: number}).Runs()
+	runs := runs(lines)
 	var left []byte
 	for line := range bytes.SplitAfterSeq(lines, []byte{'\n'}) {
 		name, _, _ := bytes.Cut(line, []byte(" = "))
@@ -218,6 +262,13 @@ func outline(lines []byte, run map[string]bool, limit int) []byte {
 		}
 	}
 	return fmt.Appendf(left, "%s = %d\n", leftOutAttribute, limit)
+}
+
+// runs tells whether the jobs of an ad hold slots.
+func runs(lines []byte) bool {
+	status, _ := cedar.Lines(lines).Find("JobStatus")
+	number, _ := strconv.ParseInt(string(status), 10, 64)
+	return (&Group{Status: number}).Runs()
 }
 
 // leftOutBecause says why an ad was left out: it is beyond this limit.

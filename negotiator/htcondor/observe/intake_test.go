@@ -113,7 +113,7 @@ func TestGreedyUser(t *testing.T) {
 
 // TestIntakeIsBounded says how much is kept of 60,000 jobs with environments of 4 kB.
 func TestIntakeIsBounded(t *testing.T) {
-	const most = 80 << 20
+	const most = 160 << 20
 	k := newIntake(question{name: "s@test", most: most})
 	environment := strings.Repeat("e", 4000)
 	for i := range 60_000 {
@@ -151,5 +151,48 @@ func TestUnreadableJobs(t *testing.T) {
 		require.Equal(t, []string{"slot1@n"}, g.Hosts)
 		require.ErrorContains(t, g.Spec.Wrong, "its ad cannot be read")
 		require.Contains(t, s.wrong, "the ads of 2 jobs")
+	}
+}
+
+// TestManyIDs says that one ad with many jobs has its price, that jobs beyond it are told of but not kept,
+// whether their ads are whole or left out, and that running jobs and those of others are kept.
+func TestManyIDs(t *testing.T) {
+	group := func(user string, cluster, status, jobs int, more string) cedar.Lines {
+		list := strings.Builder{}
+		for i := range jobs {
+			fmt.Fprintf(&list, "%d.%d ", cluster, i)
+		}
+		return cedar.Lines(fmt.Sprintf("User = %q\nJobStatus = %d\nRemoteHost = \"slot1@n\"\n%sJobIds = %q\n",
+			user, status, more, &list))
+	}
+	for name, more := range map[string]string{"whole": "", "left out": "Rank = " + list(1, maxGroupTokens) + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			p := newSite(t, "s@test")
+			p.see()
+			q := question{name: "s@test", most: 8 << 20}
+			k := newIntake(q)
+			for _, lines := range []cedar.Lines{
+				group("alice@test", 1, 1, 500, ""), group("mallory@test", 2, 1, 20_000, more),
+				group("mallory@test", 3, 2, 50, more), group("mallory@test", 4, 1, 300, more+"A = 1\n"),
+				group("alice@test", 5, 2, 50, ""),
+			} {
+				require.NoError(t, k.add(lines, len(lines)))
+				require.LessOrEqual(t, k.size, q.most)
+			}
+			s := p.Observer.schedds["s@test"]
+			p.digest(s, reading{question: q, groups: k.all(), surplus: k.surplus, size: k.size}, 7)
+			all, leftOut := ids(&s.Schedd, "alice")
+			require.Len(t, all, 550)
+			require.Zero(t, leftOut)
+			all, _ = ids(&s.Schedd, "mallory")
+			require.Equal(t, 20_350-k.surplus.jobs, len(all))
+			require.Less(t, len(all), q.most/bytesPerJob)
+			for i := range 50 {
+				require.Contains(t, all, JobKey{"s@test", 3, int64(i)})
+			}
+			require.GreaterOrEqual(t, s.leftOut, k.surplus.jobs)
+			require.Equal(t, fmt.Sprintf("the queue of schedd s@test has more jobs than there is room for, and %d are not "+
+				"planned: among them jobs of mallory@test", k.surplus.jobs), s.wrong)
+		})
 	}
 }

@@ -65,6 +65,7 @@ type Observer struct {
 	meter                         classad.Meter // of attributes of jobs
 	again                         int           // what was parsed again, in names, constants and signs
 	reads                         reads
+	slotReads                     slotReads
 	specs                         map[string]*Spec // by the text of the job's ad
 	limits                        map[string][]accountant.Limit
 	curbs                         map[string]bool            // attributes to which schedds' CurbMatchmaking refers
@@ -141,7 +142,8 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
 	o.looked = l.Began
-	o.reads = reads{}
+	o.reads, o.slotReads.news, o.slotReads.long = reads{}, reads{}, reads{}
+	o.slotReads.count(o.read)
 	o.restrip()
 	last := o.number + rounds
 	if o.number == 0 {
@@ -176,6 +178,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil
 	o.noteMissing(l)
 	o.putSchedds(l)
+	o.dropSpecs()
 	o.shrink()
 	l.Slots = maps.Clone(o.slots)
 	return &l.Snapshot, ctx.Err()

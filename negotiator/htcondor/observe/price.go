@@ -3,13 +3,10 @@ package observe
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"hash/maphash"
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
 // What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it is
@@ -22,6 +19,39 @@ const (
 
 // price returns how much memory an ad takes, in bytes, with so many bytes of text.
 func price(text, tokens int) int { return copiesOfText*text + bytesPerToken*tokens }
+
+// bytesPerJob is what a job takes beside its ad, in bytes of memory: in a look, and in what is made of it.
+const bytesPerJob = 1536
+
+// priceOfJobs returns how much memory the jobs with these IDs take.
+func priceOfJobs(ids []byte) int { return price(len(ids), 0) + bytesPerJob*countIDs(ids) }
+
+func countIDs(ids []byte) (n int) {
+	for range bytes.FieldsSeq(ids) {
+		n++
+	}
+	return n
+}
+
+// firstIDs returns the first IDs.
+func firstIDs(ids []byte, most int) []byte {
+	var kept []byte
+	for id := range bytes.FieldsSeq(ids) {
+		if most--; most < 0 {
+			break
+		}
+		kept = append(append(kept, id...), ' ')
+	}
+	return kept
+}
+
+// waiting returns the number of a group's jobs, if they do not run.
+func (g rawGroup) waiting() int {
+	if runs(g.lines) {
+		return 0
+	}
+	return countIDs(g.ids)
+}
 
 // kinds counts the expressions of a user's ads by their texts. Ads that have an expression in common
 // share its tree, so it is paid for once.
@@ -65,21 +95,6 @@ func (k kinds) change(lines []byte, alone func(kind uint64) bool) int {
 	return price(len(lines), all)
 }
 
-// maxSlotTokens is up to how many names, constants and signs a slot's ad is read: real ones have a
-// thousand.
-const maxSlotTokens = 32 << 10
-
-// affordableSlot errs if a slot's ad is too large to be read.
-func affordableSlot(lines cedar.Lines) error {
-	if left, cut := lines.Find(client.LeftOut); cut {
-		return fmt.Errorf("its ad is too large: %s bytes are left out", left)
-	}
-	if n := classad.Tokens(lines); n > maxSlotTokens {
-		return fmt.Errorf("its ad has %d names, constants and signs: must be at most %d", n, maxSlotTokens)
-	}
-	return nil
-}
-
 // What it takes to read ads that are new, in names, constants and signs; a microsecond each. In a look
 // all users together may take readsOfAll, and each a quarter of what the others have left. Expressions
 // that other ads have, too, are read once, so a hundred thousand new jobs take a tenth of it.
@@ -96,9 +111,11 @@ type reads struct {
 }
 
 // may tells whether another ad of a user may be read in this look.
-func (r *reads) may(user string) bool {
+func (r *reads) may(user string) bool { return r.within(user, readsOfAll) }
+
+func (r *reads) within(user string, all int) bool {
 	own := r.users[user]
-	return own < (readsOfAll-r.all+own)/4
+	return own < (all-r.all+own)/4
 }
 
 func (r *reads) charge(user string, taken int) {

@@ -74,6 +74,7 @@ type rawGroup struct{ lines, ids []byte }
 type reading struct {
 	question
 	groups  []rawGroup
+	surplus surplus
 	size    int // what the groups take, in bytes of memory
 	stopped []JobKey
 	took    time.Duration
@@ -136,7 +137,7 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 	if r.err != nil {
 		return r
 	}
-	r.groups, r.size = in.all(), in.size
+	r.groups, r.surplus, r.size = in.all(), in.surplus, in.size
 	stopped := client.JobQuery{
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 	}
@@ -300,7 +301,10 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		s.Groups = append(s.Groups, g)
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
-	s.leftOut, s.wrong = leftOut, wrongWith(s.Name, leftOut, whose, unread, which)
+	s.leftOut, s.wrong = leftOut+r.surplus.jobs, wrongWith(s.Name, leftOut, whose, unread, which)
+	if r.surplus.jobs > 0 {
+		s.wrong = r.surplus.told(s.Name)
+	}
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
 }

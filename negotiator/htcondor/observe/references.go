@@ -46,7 +46,7 @@ func externals(ad *classad.ClassAd, wanted func(name string) bool, most int) (fo
 		}
 		for _, name := range external { // a circular reference evaluates to error
 			if len(name) <= longestName {
-				names[strings.ToLower(name)] = true
+				names[strings.Clone(strings.ToLower(name))] = true // it may be a part of a long text
 			}
 		}
 	}
@@ -61,9 +61,10 @@ func (o *Observer) references(ad *classad.ClassAd) ([]string, error) {
 	user, _ := o.value(ad, "User").Text()
 	left := (maxReferOfAll-o.referStepsOfAll+o.referSteps[user])/4 - o.referSteps[user]
 	names, steps, all := externals(ad, func(string) bool { return true }, min(maxReferSteps, max(0, left)+usualReferSteps))
-	charged := max(0, steps-usualReferSteps)
-	o.referSteps[user] += charged
-	o.referStepsOfAll += charged
+	if charged := steps - usualReferSteps; charged > 0 {
+		o.referSteps[strings.Clone(user)] += charged
+		o.referStepsOfAll += charged
+	}
 	switch {
 	case all:
 		return names, nil

@@ -33,6 +33,8 @@ type slotText struct {
 	address string
 	copied  int      // the look that made the present copy of the slot, and alone may change it
 	refers  []string // the attributes that the ad refers to and does not have
+	host    string   // of the address
+	size    int      // what it is charged, in bytes of memory
 }
 
 // edit returns a slot for the present look at the pool to change: a copy, since snapshots of
@@ -68,9 +70,13 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	if err = checkSlot(name); err != nil {
 		return false, fmt.Errorf("slot %w", err)
 	}
-	if err = affordableSlot(lines); err != nil {
+	address := addressOf(lines)
+	host := hostOf(address)
+	tokens, err := o.slotReads.afford(t, lines, host, l.Number)
+	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)
 	}
+	defer o.chargeSlot(t != nil, lines, tokens, host)()
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)
@@ -78,7 +84,6 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	if text, _ := ad.Text("Name"); text != name { // it would have two names, one perhaps another's
 		return false, fmt.Errorf("slot %s: its Name is %s: must be a plain text", name, backfill.Printable(text, 60))
 	}
-	address := addressOf(lines)
 	if t != nil && !sameDaemon(t.address, address) || t == nil && o.isStrange(name, ad, address) {
 		heard, _ := ad.Int("LastHeardFrom")
 		o.claimSlot(l, slotClaim{lines, name, address, heard})
@@ -89,6 +94,7 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 		o.read[name], o.slots[name] = t, &Slot{Name: name}
 	}
 	t.lines, t.look, t.address = append(t.lines[:0], lines...), l.Number, address
+	o.slotReads.keep(t, host, slotPrice(lines, tokens))
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed, s.Address = time.Time{}, true, o.looked, address
 	return o.fill(s, ad)

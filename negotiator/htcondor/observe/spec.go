@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,6 +48,16 @@ type Spec struct {
 	// state are attributes that are mere state for other jobs and that this ad refers to: what
 	// jobs with this text are planned by differs. The Spec has nothing else then.
 	state []string
+	// without is the Spec of the same ad without that state; nil if there is none.
+	without *Spec
+	look    int // the last look that saw jobs of the Spec
+}
+
+// see notes that a look saw jobs of the Spec.
+func (s *Spec) see(look int) {
+	for ; s != nil; s = s.without {
+		s.look = look
+	}
 }
 
 // Submitter returns the user or accounting group under which the job's use is accounted.
@@ -84,6 +95,7 @@ func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew boo
 	o.takeBound(ad)
 	state := o.jobAttributes.strip(ad)
 	ad.SetString(ScheddAttribute, schedd)
+	var without *Spec
 	for {
 		text := ad.Format(ast.Long)
 		known := o.specs[text]
@@ -97,16 +109,28 @@ func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew boo
 				known, grew = o.makeSpec(ad, refers)
 				known.mayNotRefer(wrong)
 			}
+			known.without = without
 			o.specs[text] = known
 		}
 		if len(known.state) == 0 {
 			return known, grew
 		}
+		without = known
 		for _, name := range known.state { // the rest of the text stands for several Specs
 			ad.Set(name, state[name])
 			delete(state, name)
 		}
 	}
+}
+
+// dropSpecs forgets the Specs of which no jobs are left: users can have new ones in each look.
+func (o *Observer) dropSpecs() {
+	for _, s := range o.schedds {
+		for _, g := range s.Groups { // of a schedd that did not answer, too
+			g.Spec.see(o.number)
+		}
+	}
+	maps.DeleteFunc(o.specs, func(_ string, s *Spec) bool { return s.look != o.number })
 }
 
 // referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if that
@@ -118,7 +142,7 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 	known := o.refersOf[user]
 	if known == nil {
 		known = map[string]bool{}
-		o.refersOf[user] = known
+		o.refersOf[strings.Clone(user)] = known // it may be a part of a long text
 	}
 	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return known[name] })
 	if len(known)+len(fresh) > maxOfUser {
