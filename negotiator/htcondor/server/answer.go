@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
-	"runtime"
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -132,7 +130,7 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 }
 
 // choose returns the indexes of the ads that match the query; all says that all do. Only one query of
-// a host is evaluated at a time; one whose constraint is known does not wait.
+// an asker is evaluated at a time; one whose constraint is known does not wait.
 func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (
 	chosen []int32, all bool, err error,
 ) {
@@ -142,7 +140,7 @@ func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, a
 	constraint := q.Requirements.String()
 	chosen, known := ads.remembered(constraint)
 	if !known {
-		done, err := n.turns.take(ctx, hostOf(call.Peer))
+		done, err := n.turns.takeFor(ctx, call)
 		if err != nil {
 			return nil, false, err
 		}
@@ -183,7 +181,7 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	}
 	stop := interest(ctx, call.Stream)
 	for from := 0; from < count; from += adsPerTurn {
-		lines, err := n.write(ctx, call, q, ads, block(from))
+		lines, err := n.write(ctx, call, q, ads, block(from), from > 0)
 		if err != nil {
 			return err
 		}
@@ -204,9 +202,9 @@ const adsPerTurn = 64
 
 // write returns ads, by their indexes, as far as the query asks for them and without private
 // attributes. If there are many that must be written for it, that takes a turn, which ends before
-// they are sent: a client that reads slowly holds none.
+// they are sent: a client that reads slowly holds none. begun says that others were sent before.
 func (n *Negotiator) write(
-	ctx context.Context, call *security.Call, q Query, ads *Ads, which []int,
+	ctx context.Context, call *security.Call, q Query, ads *Ads, which []int, begun bool,
 ) ([]cedar.Lines, error) {
 	lines := make([]cedar.Lines, len(which))
 	if ads.lines != nil && len(q.Projection) == 0 {
@@ -216,7 +214,11 @@ func (n *Negotiator) write(
 		return lines, nil
 	}
 	if ads.n > adsPerTurn {
-		done, err := n.turns.take(ctx, hostOf(call.Peer))
+		wait := n.turns.takeFor
+		if begun {
+			wait = n.turns.goOn
+		}
+		done, err := wait(ctx, call)
 		if err != nil {
 			return nil, err
 		}
@@ -245,75 +247,4 @@ func interest(ctx context.Context, s *cedar.Stream) func() error {
 		}
 		return nil
 	}
-}
-
-// hostOf returns the host of a peer; all without an IP address are one.
-func hostOf(p security.Peer) netip.Prefix {
-	a, err := netip.ParseAddr(p.Address)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return Host(a)
-}
-
-// turns lets each host evaluate one query at a time, and all of them together use half of the
-// processors, so that the rest is left to the cycles. The zero value is ready.
-type turns struct {
-	mu    sync.Mutex
-	busy  map[netip.Prefix]chan struct{} // closed when the host's turn ends
-	all   chan struct{}
-	begin sync.Once
-}
-
-// take waits for a host's turn. The caller ends it with done.
-func (t *turns) take(ctx context.Context, host netip.Prefix) (done func(), err error) {
-	t.prepare()
-	defer waits(ctx)()
-	for {
-		before := t.enter(host)
-		if before == nil {
-			break
-		}
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	return t.share(ctx, host)
-}
-
-func (t *turns) prepare() {
-	t.begin.Do(func() {
-		t.busy = map[netip.Prefix]chan struct{}{}
-		t.all = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	})
-}
-
-// share waits until not too many hosts have their turns. It ends the host's turn if the context ends.
-func (t *turns) share(ctx context.Context, host netip.Prefix) (done func(), err error) {
-	select {
-	case t.all <- struct{}{}:
-		return func() { <-t.all; t.leave(host) }, nil
-	case <-ctx.Done():
-		t.leave(host)
-		return nil, context.Cause(ctx)
-	}
-}
-
-// enter begins a host's turn, or returns a channel that is closed when the one under way ends.
-func (t *turns) enter(host netip.Prefix) (before chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if before = t.busy[host]; before == nil {
-		t.busy[host] = make(chan struct{})
-	}
-	return before
-}
-
-func (t *turns) leave(host netip.Prefix) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	close(t.busy[host])
-	delete(t.busy, host)
 }

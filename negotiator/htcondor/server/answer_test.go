@@ -99,7 +99,7 @@ func TestRemembered(t *testing.T) {
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all turns
-		here, next := netip.MustParsePrefix("10.1.1.1/32"), make(chan func())
+		here, next := asker{host: netip.MustParsePrefix("10.1.1.1/32")}, make(chan func())
 		done, err := all.take(t.Context(), here)
 		require.NoError(t, err)
 		go func() {
@@ -131,7 +131,7 @@ func TestTurns(t *testing.T) {
 func TestGuestsThatWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all turns
-		here := netip.MustParsePrefix("10.1.1.1/32")
+		here := asker{host: netip.MustParsePrefix("10.1.1.1/32")}
 		done, err := all.take(t.Context(), here)
 		require.NoError(t, err)
 		guest := &Guest{}

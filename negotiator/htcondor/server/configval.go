@@ -94,7 +94,7 @@ func (n *Negotiator) special(ctx context.Context, call *security.Call, question 
 	if !given {
 		pattern = ".*"
 	}
-	done, err := n.turns.take(ctx, hostOf(call.Peer))
+	done, err := n.turns.takeFor(ctx, call)
 	if err != nil {
 		return nil, err
 	}

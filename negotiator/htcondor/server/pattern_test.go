@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"regexp/syntax"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
@@ -66,20 +68,23 @@ func TestQuestionsTakeTurns(t *testing.T) {
 		Plans: func(context.Context, string) (*Ads, error) { return NewAds(), nil },
 	}
 	synctest.Test(t, func(t *testing.T) {
-		done, err := n.turns.take(t.Context(), netip.MustParsePrefix("10.1.1.1/32"))
+		done, err := n.turns.take(t.Context(), asker{host: netip.MustParsePrefix("10.1.1.1/32")})
 		require.NoError(t, err)
 		defer done()
-		call := &security.Call{Peer: security.Peer{Address: "10.1.1.1"}}
+		ours, _ := net.Pipe()
+		call := &security.Call{
+			Stream: cedar.NewStream(ours, 0), Peer: security.Peer{Address: "10.1.1.1", User: security.Unauthenticated},
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = n.special(ctx, call, "?names:a")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		q := Query{Ad: classad.New()}
 		q.Ad.SetString("Explain", "1.0")
-		_, err = n.plans(ctx, call.Peer, q)
+		_, err = n.plans(ctx, call, q)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		q.Ad.SetString("Explain", strings.Repeat("1", longestJob+1))
-		_, err = n.plans(t.Context(), call.Peer, q)
+		_, err = n.plans(t.Context(), call, q)
 		require.ErrorContains(t, err, "at most 1024 are allowed")
 	})
 }
