@@ -46,14 +46,15 @@ func NewAds(all ...*classad.ClassAd) *Ads {
 // is read slowly needs no more memory than what the callback knows.
 func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
 
-// written makes a list of ads that are written once, for all who ask for whole ads.
-func written(l List) *Ads {
-	a := MakeAds(l.Len(), l.At)
+// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to send them takes
+// no turn.
+func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
+	a := MakeAds(n, at)
 	a.lines = sync.OnceValue(func() []cedar.Lines {
 		var text cedar.Lines
 		ends, all := make([]int, a.n), make([]cedar.Lines, a.n)
 		for i := range ends {
-			text = cedar.AppendAd(text, public(l.At(i)))
+			text = cedar.AppendAd(text, public(at(i)))
 			ends[i] = len(text)
 		}
 		text = bytes.Clone(text) // without the room that it has left
@@ -168,23 +169,19 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	if q.Limit > 0 {
 		count = min(count, q.Limit)
 	}
-	block := func(from int) []int { // the indexes of the next ads
-		next := make([]int, 0, adsPerTurn)
-		for i := from; i < min(from+adsPerTurn, count); i++ {
-			if all {
-				next = append(next, i)
-			} else {
-				next = append(next, int(chosen[i]))
-			}
+	index := func(i int) int {
+		if all {
+			return i
 		}
-		return next
+		return int(chosen[i])
 	}
 	stop := interest(ctx, call.Stream)
-	for from := 0; from < count; from += adsPerTurn {
-		lines, err := n.write(ctx, call, q, ads, block(from), from > 0)
+	for from := 0; from < count; {
+		lines, err := n.write(ctx, call, q, ads, index, from, count)
 		if err != nil {
 			return err
 		}
+		from += len(lines)
 		for _, l := range lines {
 			if err = cmp.Or(stop(), call.Unsent()); err != nil {
 				return err
@@ -197,25 +194,29 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	return call.Send()
 }
 
-// adsPerTurn are written before they are sent.
-const adsPerTurn = 64
+// A turn ends after so many ads or bytes. The bytes are what a client that reads slowly keeps in
+// memory; lists of few ads take no turn.
+const (
+	adsPerTurn   = 4096
+	bytesPerTurn = 256 << 10
+	adsOfNoTurn  = 64
+)
 
-// write returns ads, by their indexes, as far as the query asks for them and without private
+// write returns the next ads from one on, as far as the query asks for them and without private
 // attributes. If there are many that must be written for it, that takes a turn, which ends before
-// they are sent: a client that reads slowly holds none. begun says that others were sent before.
+// they are sent: a client that reads slowly holds none.
 func (n *Negotiator) write(
-	ctx context.Context, call *security.Call, q Query, ads *Ads, which []int, begun bool,
-) ([]cedar.Lines, error) {
-	lines := make([]cedar.Lines, len(which))
+	ctx context.Context, call *security.Call, q Query, ads *Ads, index func(i int) int, from, count int,
+) (lines []cedar.Lines, err error) {
 	if ads.lines != nil && len(q.Projection) == 0 {
-		for i, at := range which {
-			lines[i] = ads.lines()[at]
+		for i := from; i < min(from+adsPerTurn, count); i++ {
+			lines = append(lines, ads.lines()[index(i)])
 		}
 		return lines, nil
 	}
-	if ads.n > adsPerTurn {
+	if ads.n > adsOfNoTurn {
 		wait := n.turns.takeFor
-		if begun {
+		if from > 0 {
 			wait = n.turns.goOn
 		}
 		done, err := wait(ctx, call)
@@ -224,12 +225,15 @@ func (n *Negotiator) write(
 		}
 		defer done()
 	}
-	for i, at := range which {
+	size := 0
+	for i := from; i < min(from+adsPerTurn, count) && size < bytesPerTurn; i++ {
+		var l cedar.Lines
 		if ads.lines != nil {
-			lines[i] = q.projectLines(ads.lines()[at])
+			l = q.projectLines(ads.lines()[index(i)])
 		} else {
-			lines[i] = cedar.AppendAd(nil, public(q.Project(ads.at(at))))
+			l = cedar.AppendAd(nil, public(q.Project(ads.at(index(i)))))
 		}
+		lines, size = append(lines, l), size+len(l)
 	}
 	return lines, nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"regexp/syntax"
@@ -52,6 +53,34 @@ func TestPatternsAreBounded(t *testing.T) {
 		require.NoError(rt, err)
 		require.LessOrEqual(rt, len(program.Inst), 4*largestPattern, pattern)
 	})
+}
+
+// TestPatternsHaveAPrice refuses patterns that take long to compare with all the names, and none that
+// anybody would ask for.
+func TestPatternsHaveAPrice(t *testing.T) {
+	var knobs namesOf
+	for i := range 1500 {
+		knobs = append(knobs, fmt.Sprintf("NEGOTIATOR_SOME_KNOB_OF_A_USUAL_LENGTH_%d", i))
+	}
+	for pattern, names := range map[string]namesOf{
+		"(?:(?:.?){31}){10}#": knobs, `(\w|.){150}#`: knobs, "(.*?){90}#": knobs, ".*": nil, "^(NEGOTIATOR|SCHEDD)\\.[a-z_]{1,20}$": nil,
+		"negotiator_some_knob_of_a_usual_length_1": nil,
+	} {
+		_, err := affordable("(?i)"+pattern, knobs)
+		if names == nil {
+			require.NoError(t, err, pattern)
+			continue
+		}
+		require.ErrorContains(t, err, "too many for", pattern)
+		_, err = affordable("(?i)"+pattern, names[:10])
+		require.NoError(t, err, pattern)
+	}
+	n := &Negotiator{Configuration: knobs}
+	ours, _ := net.Pipe()
+	lines, err := n.special(t.Context(), &security.Call{Stream: cedar.NewStream(ours, 0)}, "?names:(?:(?:.?){31}){10}#")
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "!error:regex:0: the pattern has ")
 }
 
 // namesOf is a configuration of settings without values.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -109,4 +111,42 @@ func TestWhoHangsUpWaitsNoLonger(t *testing.T) {
 	_, err = all.takeFor(t.Context(), call)
 	require.ErrorContains(t, err, "the client does not wait for the answer")
 	require.Empty(t, all.busy[machine])
+}
+
+// TestWholeAdsTakeNoTurn: whoever asks for all whole ads of a list that is written once does not wait
+// for others, and if they are written for him, few turns suffice.
+func TestWholeAdsTakeNoTurn(t *testing.T) {
+	const many = 6000
+	all := jobs(many)
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		var n Negotiator
+		call := &security.Call{
+			Stream: cedar.NewStream(ours, 0), Peer: security.Peer{Address: "10.1.1.1", User: security.Unauthenticated},
+		}
+		q := Query{Ad: classad.New()}
+		q.Ad.SetString("Projection", "Owner")
+		require.NoError(t, q.of(""))
+		written := WriteAds(all.n, all.at)
+		for _, ads := range []*Ads{all, written} {
+			turns := 0
+			for from := 0; from < many; turns++ {
+				lines, err := n.write(t.Context(), call, q, ads, func(i int) int { return i }, from, many)
+				require.NoError(t, err)
+				from += len(lines)
+			}
+			require.LessOrEqual(t, turns, 2)
+		}
+		done, err := n.turns.take(t.Context(), machine)
+		require.NoError(t, err)
+		defer done()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- n.answer(t.Context(), call, Query{}, written)
+			call.Close()
+		}()
+		_, err = io.Copy(io.Discard, theirs)
+		require.NoError(t, err)
+		require.NoError(t, <-ended)
+	})
 }
