@@ -99,12 +99,13 @@ type Negotiator struct {
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
-	turns     turns   // of queries
-	questions turns   // of what-ifs
-	reports   Readers // of priorities and use
-	lists     Readers // of start times
-	slots     Readers // of what submitters use
-	accounts  accounts
+	turns        turns   // of queries
+	explanations turns   // of jobs, which wait for the end of a cycle: queries do not
+	questions    turns   // of what-ifs
+	reports      Readers // of priorities and use
+	lists        Readers // of start times
+	slots        Readers // of what submitters use
+	accounts     accounts
 }
 
 // Handlers returns the handlers by command number.
@@ -215,8 +216,11 @@ func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (*
 	if len(job) > longestJob {
 		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
 	}
-	if job != "" { // it is matched anew with all slots
-		done, err := n.turns.takeFor(ctx, call)
+	if job != "" { // it is matched anew with all slots, when no cycle is under way
+		heard, stop := whileHeard(ctx, call.Stream)
+		defer stop()
+		ctx = heard
+		done, err := n.explanations.take(ctx, askerOf(call.Peer))
 		if err != nil {
 			return nil, err
 		}

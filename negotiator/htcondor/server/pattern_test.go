@@ -100,6 +100,9 @@ func TestQuestionsTakeTurns(t *testing.T) {
 		done, err := n.turns.take(t.Context(), asker{host: netip.MustParsePrefix("10.1.1.1/32")})
 		require.NoError(t, err)
 		defer done()
+		done, err = n.explanations.take(t.Context(), asker{host: netip.MustParsePrefix("10.1.1.1/32")})
+		require.NoError(t, err)
+		defer done()
 		ours, _ := net.Pipe()
 		call := &security.Call{
 			Stream: cedar.NewStream(ours, 0), Peer: security.Peer{Address: "10.1.1.1", User: security.Unauthenticated},
