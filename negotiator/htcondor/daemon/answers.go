@@ -77,7 +77,7 @@ func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 		for i, j := range a.waiting() {
 			all[i] = j.Ad(plan.Now)
 		}
-		return server.NewAds(all...)
+		return server.WriteAds(len(all), func(i int) *classad.ClassAd { return all[i] })
 	})
 	a.listing = sync.OnceValue(func() *listing { return newListing(int64(plan.Now), a.waiting()) })
 	return a

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,6 +44,22 @@ func TestAnswersAreShared(t *testing.T) {
 	d.change(func(s *status) { s.reserved = 77 })
 	reserved, _ := d.Ad().Int("BackfillReserved")
 	require.EqualValues(t, 77, reserved)
+}
+
+// TestWhoAsksWaitsNoLongerThanHeWants: while a cycle is under way, nobody waits for what is known of a
+// job for longer than his context lasts. The next who asks after the cycle is told.
+func TestWhoAsksWaitsNoLongerThanHeWants(t *testing.T) {
+	w := newWorld()
+	d := once(t, w, w.options("conservative"), w.begin())
+	d.cycle.Lock()
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	_, err := d.Plans(ctx, "2.0")
+	require.ErrorIs(t, err, context.Canceled)
+	d.cycle.Unlock()
+	ads, err := d.Plans(t.Context(), "2.0")
+	require.NoError(t, err)
+	require.Len(t, ads.All(), 1)
 }
 
 // still is a pool in which somebody uses a slot.

@@ -16,8 +16,9 @@ import (
 
 // Plans returns forecasts as ads. "" asks for all waiting jobs. "12.0" or "12.0@schedd" asks for
 // one job, with all that is known of it. "12" or "12@schedd" asks for a cluster: its jobs in short,
-// or, if it has one job, all that is known of that. If there is no such job, there is no ad.
-func (d *Daemon) Plans(_ context.Context, job string) (*server.Ads, error) {
+// or, if it has one job, all that is known of that. If there is no such job, there is no ad. Who asks
+// while a cycle is under way waits for its end, but no longer than the context lasts.
+func (d *Daemon) Plans(ctx context.Context, job string) (*server.Ads, error) {
 	answers, err := d.answers()
 	if err != nil {
 		return nil, err
@@ -25,14 +26,20 @@ func (d *Daemon) Plans(_ context.Context, job string) (*server.Ads, error) {
 	if job == "" {
 		return answers.ads(), nil
 	}
-	return answers.explained.of(job, func() *server.Ads { return d.explain(answers, job) }), nil
+	return answers.explained.of(ctx, job, func() (*server.Ads, error) { return d.explain(ctx, answers, job) })
 }
 
 // explained are the explanations of one plan, by the question. To match a job with all slots anew
 // takes the lock of cycles.
 type explained struct {
 	mu  sync.Mutex
-	all map[string]func() *server.Ads
+	all map[string]*explanation
+}
+
+// explanation is what is known of a job, which one at a time finds out.
+type explanation struct {
+	making lock
+	ads    *server.Ads // nil: nobody has found out yet
 }
 
 // mostExplained are remembered, of questions that are no longer than longestExplained.
@@ -42,26 +49,40 @@ const (
 )
 
 // of returns the explanation, which the callback makes if nobody has asked for it since the plan, or
-// many others have been asked for since.
-func (e *explained) of(job string, explain func() *server.Ads) *server.Ads {
+// many others have been asked for since. If the callback fails, the next who asks calls his.
+func (e *explained) of(
+	ctx context.Context, job string, explain func() (*server.Ads, error),
+) (ads *server.Ads, err error) {
 	if len(job) > longestExplained {
 		return explain()
 	}
-	e.mu.Lock()
-	once, known := e.all[job]
-	if !known {
-		once = sync.OnceValue(explain)
-		if e.all == nil || len(e.all) >= mostExplained {
-			e.all = map[string]func() *server.Ads{}
-		}
-		e.all[job] = once
+	known := e.find(job)
+	if err = known.making.within(ctx); err != nil {
+		return nil, err
 	}
-	e.mu.Unlock()
-	return once()
+	defer known.making.Unlock()
+	if known.ads == nil {
+		known.ads, err = explain()
+	}
+	return known.ads, err
+}
+
+func (e *explained) find(job string) *explanation {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := e.all[job]
+	if known == nil {
+		known = &explanation{making: make(lock, 1)}
+		if e.all == nil || len(e.all) >= mostExplained {
+			e.all = map[string]*explanation{}
+		}
+		e.all[job] = known
+	}
+	return known
 }
 
 // explain returns all that is known of a job, or the jobs of a cluster in short.
-func (d *Daemon) explain(answers *answers, job string) *server.Ads {
+func (d *Daemon) explain(ctx context.Context, answers *answers, job string) (*server.Ads, error) {
 	plan := answers.plan
 	pool := *d.pool.Load()
 	ids := pool.Find(job)
@@ -74,28 +95,43 @@ func (d *Daemon) explain(answers *answers, job string) *server.Ads {
 			}
 		}
 		if len(jobs) > 1 {
-			return server.MakeAds(len(jobs), func(i int) *classad.ClassAd { return answers.at(int(jobs[i])).Ad(plan.Now) })
+			at := func(i int) *classad.ClassAd { return answers.at(int(jobs[i])).Ad(plan.Now) }
+			return server.MakeAds(len(jobs), at), nil
 		}
 	}
 	var ads []*classad.ClassAd
 	for _, id := range ids {
-		j, known := plan.Find(id)
-		if u, out := pool.Why(id); out {
-			j = unplannedForecast(u)
-		} else if !known {
-			j = d.unforeseen(job, id, plan)
+		ad, err := d.describe(ctx, job, id, plan, pool)
+		if err != nil {
+			return nil, err
 		}
-		ad := d.describeFit(j, id, plan.Now)
-		describePauses(ad, j, pool.Last().Paused)
 		ads = append(ads, ad)
 	}
-	return server.NewAds(ads...)
+	return server.NewAds(ads...), nil
 }
 
-// unforeseen returns what is said of a job that the forecast does not have.
-func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
-	d.cycle.Lock()
+// describe returns all that is known of one job. It waits for the end of the cycle under way.
+func (d *Daemon) describe(
+	ctx context.Context, job string, id backfill.JobID, plan *Forecast, pool Pool,
+) (*classad.ClassAd, error) {
+	if err := d.cycle.within(ctx); err != nil {
+		return nil, fmt.Errorf("a cycle is under way, and goes on for longer than the client waits: %w", err)
+	}
 	defer d.cycle.Unlock()
+	j, known := plan.Find(id)
+	if u, out := pool.Why(id); out {
+		j = unplannedForecast(u)
+	} else if !known {
+		j = d.unforeseen(job, id, plan)
+	}
+	ad := d.describeFit(j, id, plan.Now)
+	describePauses(ad, j, pool.Last().Paused)
+	return ad, nil
+}
+
+// unforeseen returns what is said of a job that the forecast does not have. The caller has the lock of
+// cycles.
+func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
 	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
 	r, planned := d.n.State().Reason(id)
 	switch {
@@ -166,10 +202,8 @@ func unplannedForecast(u track.Unplanned) JobForecast {
 }
 
 // describeFit returns a job's forecast as an ad, with how many slots the job may use, how many
-// refuse it, and on how many each clause of its Requirements is true.
+// refuse it, and on how many each clause of its Requirements is true. The caller has the lock of cycles.
 func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
-	d.cycle.Lock()
-	defer d.cycle.Unlock()
 	fit, ok := d.n.Fit(id)
 	if !ok {
 		return j.Ad(now)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
-	"runtime"
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -48,14 +46,15 @@ func NewAds(all ...*classad.ClassAd) *Ads {
 // is read slowly needs no more memory than what the callback knows.
 func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
 
-// written makes a list of ads that are written once, for all who ask for whole ads.
-func written(l List) *Ads {
-	a := MakeAds(l.Len(), l.At)
+// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to send them takes
+// no turn.
+func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
+	a := MakeAds(n, at)
 	a.lines = sync.OnceValue(func() []cedar.Lines {
 		var text cedar.Lines
 		ends, all := make([]int, a.n), make([]cedar.Lines, a.n)
 		for i := range ends {
-			text = cedar.AppendAd(text, public(l.At(i)))
+			text = cedar.AppendAd(text, public(at(i)))
 			ends[i] = len(text)
 		}
 		text = bytes.Clone(text) // without the room that it has left
@@ -132,7 +131,7 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 }
 
 // choose returns the indexes of the ads that match the query; all says that all do. Only one query of
-// a host is evaluated at a time; one whose constraint is known does not wait.
+// an asker is evaluated at a time; one whose constraint is known does not wait.
 func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (
 	chosen []int32, all bool, err error,
 ) {
@@ -142,7 +141,7 @@ func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, a
 	constraint := q.Requirements.String()
 	chosen, known := ads.remembered(constraint)
 	if !known {
-		done, err := n.turns.take(ctx, hostOf(call.Peer))
+		done, err := n.turns.takeFor(ctx, call)
 		if err != nil {
 			return nil, false, err
 		}
@@ -170,23 +169,19 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	if q.Limit > 0 {
 		count = min(count, q.Limit)
 	}
-	block := func(from int) []int { // the indexes of the next ads
-		next := make([]int, 0, adsPerTurn)
-		for i := from; i < min(from+adsPerTurn, count); i++ {
-			if all {
-				next = append(next, i)
-			} else {
-				next = append(next, int(chosen[i]))
-			}
+	index := func(i int) int {
+		if all {
+			return i
 		}
-		return next
+		return int(chosen[i])
 	}
 	stop := interest(ctx, call.Stream)
-	for from := 0; from < count; from += adsPerTurn {
-		lines, err := n.write(ctx, call, q, ads, block(from))
+	for from := 0; from < count; {
+		lines, err := n.write(ctx, call, q, ads, index, from, count)
 		if err != nil {
 			return err
 		}
+		from += len(lines)
 		for _, l := range lines {
 			if err = cmp.Or(stop(), call.Unsent()); err != nil {
 				return err
@@ -199,35 +194,46 @@ func (n *Negotiator) answer(ctx context.Context, call *security.Call, q Query, a
 	return call.Send()
 }
 
-// adsPerTurn are written before they are sent.
-const adsPerTurn = 64
+// A turn ends after so many ads or bytes. The bytes are what a client that reads slowly keeps in
+// memory; lists of few ads take no turn.
+const (
+	adsPerTurn   = 4096
+	bytesPerTurn = 256 << 10
+	adsOfNoTurn  = 64
+)
 
-// write returns ads, by their indexes, as far as the query asks for them and without private
+// write returns the next ads from one on, as far as the query asks for them and without private
 // attributes. If there are many that must be written for it, that takes a turn, which ends before
 // they are sent: a client that reads slowly holds none.
 func (n *Negotiator) write(
-	ctx context.Context, call *security.Call, q Query, ads *Ads, which []int,
-) ([]cedar.Lines, error) {
-	lines := make([]cedar.Lines, len(which))
+	ctx context.Context, call *security.Call, q Query, ads *Ads, index func(i int) int, from, count int,
+) (lines []cedar.Lines, err error) {
 	if ads.lines != nil && len(q.Projection) == 0 {
-		for i, at := range which {
-			lines[i] = ads.lines()[at]
+		for i := from; i < min(from+adsPerTurn, count); i++ {
+			lines = append(lines, ads.lines()[index(i)])
 		}
 		return lines, nil
 	}
-	if ads.n > adsPerTurn {
-		done, err := n.turns.take(ctx, hostOf(call.Peer))
+	if ads.n > adsOfNoTurn {
+		wait := n.turns.takeFor
+		if from > 0 {
+			wait = n.turns.goOn
+		}
+		done, err := wait(ctx, call)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
 	}
-	for i, at := range which {
+	size := 0
+	for i := from; i < min(from+adsPerTurn, count) && size < bytesPerTurn; i++ {
+		var l cedar.Lines
 		if ads.lines != nil {
-			lines[i] = q.projectLines(ads.lines()[at])
+			l = q.projectLines(ads.lines()[index(i)])
 		} else {
-			lines[i] = cedar.AppendAd(nil, public(q.Project(ads.at(at))))
+			l = cedar.AppendAd(nil, public(q.Project(ads.at(index(i)))))
 		}
+		lines, size = append(lines, l), size+len(l)
 	}
 	return lines, nil
 }
@@ -245,75 +251,4 @@ func interest(ctx context.Context, s *cedar.Stream) func() error {
 		}
 		return nil
 	}
-}
-
-// hostOf returns the host of a peer; all without an IP address are one.
-func hostOf(p security.Peer) netip.Prefix {
-	a, err := netip.ParseAddr(p.Address)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return Host(a)
-}
-
-// turns lets each host evaluate one query at a time, and all of them together use half of the
-// processors, so that the rest is left to the cycles. The zero value is ready.
-type turns struct {
-	mu    sync.Mutex
-	busy  map[netip.Prefix]chan struct{} // closed when the host's turn ends
-	all   chan struct{}
-	begin sync.Once
-}
-
-// take waits for a host's turn. The caller ends it with done.
-func (t *turns) take(ctx context.Context, host netip.Prefix) (done func(), err error) {
-	t.prepare()
-	defer waits(ctx)()
-	for {
-		before := t.enter(host)
-		if before == nil {
-			break
-		}
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	return t.share(ctx, host)
-}
-
-func (t *turns) prepare() {
-	t.begin.Do(func() {
-		t.busy = map[netip.Prefix]chan struct{}{}
-		t.all = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	})
-}
-
-// share waits until not too many hosts have their turns. It ends the host's turn if the context ends.
-func (t *turns) share(ctx context.Context, host netip.Prefix) (done func(), err error) {
-	select {
-	case t.all <- struct{}{}:
-		return func() { <-t.all; t.leave(host) }, nil
-	case <-ctx.Done():
-		t.leave(host)
-		return nil, context.Cause(ctx)
-	}
-}
-
-// enter begins a host's turn, or returns a channel that is closed when the one under way ends.
-func (t *turns) enter(host netip.Prefix) (before chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if before = t.busy[host]; before == nil {
-		t.busy[host] = make(chan struct{})
-	}
-	return before
-}
-
-func (t *turns) leave(host netip.Prefix) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	close(t.busy[host])
-	delete(t.busy, host)
 }

@@ -94,17 +94,18 @@ func (n *Negotiator) special(ctx context.Context, call *security.Call, question 
 	if !given {
 		pattern = ".*"
 	}
-	done, err := n.turns.take(ctx, hostOf(call.Peer))
+	done, err := n.turns.takeFor(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	re, wrong := compile("(?i)" + pattern)
+	names := n.Configuration.Names()
+	re, wrong := affordable("(?i)"+pattern, names)
 	if wrong != nil {
 		return []string{"!error:regex:0: " + wrong.Error()}, nil
 	}
 	stop := interest(ctx, call.Stream)
-	for _, name := range n.Configuration.Names() {
+	for _, name := range names {
 		if err = stop(); err != nil {
 			return nil, err
 		}
@@ -139,6 +140,40 @@ func compile(pattern string) (*regexp.Regexp, error) {
 		return nil, errors.New("the pattern is too large: count less often or less far, such as in a{9}")
 	}
 	return regexp.Compile(pattern)
+}
+
+// What it may cost to compare a pattern with all names, less than a tenth of a second: the steps of the program that it
+// becomes, in each of their bytes. Small programs may always be compared.
+const (
+	mostCompared = 4_000_000
+	smallProgram = 64
+)
+
+// affordable is compile for a pattern that is compared with names, unless that takes too long.
+func affordable(pattern string, names []string) (*regexp.Regexp, error) {
+	re, err := compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for _, name := range names {
+		if len(name) <= longestKnob {
+			bytes += len(name) + 1
+		}
+	}
+	if size := len(program.Inst); size > smallProgram && size*bytes > mostCompared {
+		return nil, fmt.Errorf("the pattern has %d steps, too many for %d bytes of names: at most %d are allowed",
+			size, bytes, max(smallProgram, mostCompared/bytes))
+	}
+	return re, nil
 }
 
 // sizeOf returns about how large the program of a regular expression is; a size above largestPattern

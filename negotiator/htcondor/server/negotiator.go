@@ -99,12 +99,13 @@ type Negotiator struct {
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 
-	turns     turns   // of queries
-	questions turns   // of what-ifs
-	reports   Readers // of priorities and use
-	lists     Readers // of start times
-	slots     Readers // of what submitters use
-	accounts  accounts
+	turns        turns   // of queries
+	explanations turns   // of jobs, which wait for the end of a cycle: queries do not
+	questions    turns   // of what-ifs
+	reports      Readers // of priorities and use
+	lists        Readers // of start times
+	slots        Readers // of what submitters use
+	accounts     accounts
 }
 
 // Handlers returns the handlers by command number.
@@ -189,7 +190,7 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	ads := NewAds()
 	switch types := q.Types(); {
 	case len(types) == 1 && types[0] == JobPlan:
-		if ads, err = n.plans(ctx, call.Peer, q); err == nil && ads.n > fewAds {
+		if ads, err = n.plans(ctx, call, q); err == nil && ads.n > fewAds {
 			defer n.lists.Begin(ads, call.Close)()
 		}
 	case len(types) == 1 && types[0] == WhatIf:
@@ -207,7 +208,7 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 // longestJob is how many bytes the name of a job may have, with that of its schedd.
 const longestJob = 1024
 
-func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*Ads, error) {
+func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (*Ads, error) {
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
@@ -215,8 +216,11 @@ func (n *Negotiator) plans(ctx context.Context, peer security.Peer, q Query) (*A
 	if len(job) > longestJob {
 		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
 	}
-	if job != "" { // it is matched anew with all slots
-		done, err := n.turns.take(ctx, hostOf(peer))
+	if job != "" { // it is matched anew with all slots, when no cycle is under way
+		heard, stop := whileHeard(ctx, call.Stream)
+		defer stop()
+		ctx = heard
+		done, err := n.explanations.take(ctx, askerOf(call.Peer))
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +234,7 @@ func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {
 	if err != nil {
 		return err
 	}
-	done, err := n.turns.take(ctx, hostOf(call.Peer))
+	done, err := n.turns.takeFor(ctx, call)
 	if err != nil {
 		return err
 	}

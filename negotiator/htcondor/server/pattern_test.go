@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/netip"
 	"regexp/syntax"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
@@ -52,6 +55,34 @@ func TestPatternsAreBounded(t *testing.T) {
 	})
 }
 
+// TestPatternsHaveAPrice refuses patterns that take long to compare with all the names, and none that
+// anybody would ask for.
+func TestPatternsHaveAPrice(t *testing.T) {
+	var knobs namesOf
+	for i := range 1500 {
+		knobs = append(knobs, fmt.Sprintf("NEGOTIATOR_SOME_KNOB_OF_A_USUAL_LENGTH_%d", i))
+	}
+	for pattern, names := range map[string]namesOf{
+		"(?:(?:.?){31}){10}#": knobs, `(\w|.){150}#`: knobs, "(.*?){90}#": knobs, ".*": nil, "^(NEGOTIATOR|SCHEDD)\\.[a-z_]{1,20}$": nil,
+		"negotiator_some_knob_of_a_usual_length_1": nil,
+	} {
+		_, err := affordable("(?i)"+pattern, knobs)
+		if names == nil {
+			require.NoError(t, err, pattern)
+			continue
+		}
+		require.ErrorContains(t, err, "too many for", pattern)
+		_, err = affordable("(?i)"+pattern, names[:10])
+		require.NoError(t, err, pattern)
+	}
+	n := &Negotiator{Configuration: knobs}
+	ours, _ := net.Pipe()
+	lines, err := n.special(t.Context(), &security.Call{Stream: cedar.NewStream(ours, 0)}, "?names:(?:(?:.?){31}){10}#")
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "!error:regex:0: the pattern has ")
+}
+
 // namesOf is a configuration of settings without values.
 type namesOf []string
 
@@ -66,20 +97,26 @@ func TestQuestionsTakeTurns(t *testing.T) {
 		Plans: func(context.Context, string) (*Ads, error) { return NewAds(), nil },
 	}
 	synctest.Test(t, func(t *testing.T) {
-		done, err := n.turns.take(t.Context(), netip.MustParsePrefix("10.1.1.1/32"))
+		done, err := n.turns.take(t.Context(), asker{host: netip.MustParsePrefix("10.1.1.1/32")})
 		require.NoError(t, err)
 		defer done()
-		call := &security.Call{Peer: security.Peer{Address: "10.1.1.1"}}
+		done, err = n.explanations.take(t.Context(), asker{host: netip.MustParsePrefix("10.1.1.1/32")})
+		require.NoError(t, err)
+		defer done()
+		ours, _ := net.Pipe()
+		call := &security.Call{
+			Stream: cedar.NewStream(ours, 0), Peer: security.Peer{Address: "10.1.1.1", User: security.Unauthenticated},
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = n.special(ctx, call, "?names:a")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		q := Query{Ad: classad.New()}
 		q.Ad.SetString("Explain", "1.0")
-		_, err = n.plans(ctx, call.Peer, q)
+		_, err = n.plans(ctx, call, q)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		q.Ad.SetString("Explain", strings.Repeat("1", longestJob+1))
-		_, err = n.plans(t.Context(), call.Peer, q)
+		_, err = n.plans(t.Context(), call, q)
 		require.ErrorContains(t, err, "at most 1024 are allowed")
 	})
 }

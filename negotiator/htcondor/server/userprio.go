@@ -68,7 +68,7 @@ func (a *accounts) of(all List) *Ads {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ads == nil || a.last != all {
-		a.last, a.ads = all, written(all)
+		a.last, a.ads = all, WriteAds(all.Len(), all.At)
 	}
 	return a.ads
 }

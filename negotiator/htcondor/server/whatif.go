@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -29,7 +28,7 @@ func (n *Negotiator) whatIf(ctx context.Context, call *security.Call, q Query) (
 	ctx, stop := whileHeard(ctx, call.Stream)
 	defer stop()
 	question, _ := q.Ad.Text("Question")
-	done, busy, err := n.questions.try(ctx, hostOf(call.Peer))
+	done, busy, err := n.questions.tryFor(ctx, asker{host: hostOf(call.Peer)})
 	switch {
 	case busy:
 		ad := classad.New()
@@ -61,13 +60,13 @@ func whileHeard(ctx context.Context, s *cedar.Stream) (heard context.Context, st
 	return heard, func() { end(nil) }
 }
 
-// try is take for a host that does not wait for its own turn: busy says that one is under way.
-func (t *turns) try(ctx context.Context, host netip.Prefix) (done func(), busy bool, err error) {
+// tryFor is take for an asker who does not wait for its own turn: busy says that one is under way.
+func (t *turns) tryFor(ctx context.Context, who asker) (done func(), busy bool, err error) {
 	t.prepare()
-	if t.enter(host) != nil {
+	if !t.try(who) {
 		return nil, true, nil
 	}
 	defer waits(ctx)()
-	done, err = t.share(ctx, host)
+	done, err = t.share(ctx, who)
 	return done, false, err
 }
