@@ -128,6 +128,18 @@ func TestAdrift(t *testing.T) {
 				p.says(1, "b")
 			}, want: proven},
 			step{after: 5, do: func(p *pool) { p.says(1, "b", "c") }, want: proven}),
+		"its user writes another slot into a gang, whose own name it": {
+			{after: 5, do: func(p *pool) { p.slot("c"); p.job(1, gang(2)) }, want: "up c, submitted 1.0=#1"},
+			{after: 5, do: func(p *pool) {
+				p.start(1, Flight{Handed: true, Sent: true, Claims: 2}, "a", "b")
+				p.runs(1, "a", "b")
+			}, want: "arrived #1"},
+			{after: 60, do: func(p *pool) {
+				p.updates("a", key(1))
+				p.says(1, "a", "c")
+				p.updates("b", key(1))
+			}, want: "proven a×1 b×1 for s"},
+		},
 		"it runs elsewhere, and its former slot names it still": runsOnA(
 			step{after: 60, do: func(p *pool) {
 				p.updates("a", key(1))

@@ -45,14 +45,13 @@ func (b *Belief) rooms(j *Job) accountant.Rooms {
 // claims are planned around, and it is charged like any other. One that was planned before is, wherever
 // its queue says that it runs now.
 func (b *Belief) runsUnfit(j *Job) bool {
-	if j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs() {
+	switch {
+	case j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs():
 		return false
-	}
-	if j.run != nil && j.run.spec != nil && j.run.adrift == "" {
+	case j.run != nil && j.run.adrift != "":
+		return false
+	case j.run != nil && j.run.spec != nil:
 		return true
-	}
-	if j.Group.Spec.Wrong == nil {
-		return false
 	}
 	at := b.places(j.Group)
 	return len(at) > 0 && !slices.ContainsFunc(at, func(p Place) bool { return !b.isUp(p.Slot) })

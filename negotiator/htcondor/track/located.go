@@ -35,18 +35,24 @@ func (c *comparison) locate() {
 
 // locateJob does so for one job, given the slots that say that they run jobs of its cluster.
 func (c *comparison) locateJob(j *Job, names []string) {
-	g, several := j.Group, j.Group.Spec.Parallel
+	g, spec := j.Group, j.Group.Spec
 	if j.Phase == Running && j.Spec != nil {
-		several = j.Spec.Parallel // whatever was edited
+		spec = j.Spec // whatever was edited
 	}
+	several := spec.Parallel
 	if !several {
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.b.Slot(name).Runs != j.Key })
 	}
-	isNamed := func(name string) bool { return slices.Contains(names, name) }
+	others := 0
+	for _, host := range g.Hosts {
+		if !slices.Contains(names, host) {
+			others++
+		}
+	}
 	switch {
-	case len(names) == 0 || len(g.Hosts) == 0:
+	case len(names) == 0 || others == 0 && (several || len(g.Hosts) <= 1):
 		return
-	case slices.ContainsFunc(g.Hosts, isNamed) && (several || len(g.Hosts) == 1):
+	case several && others < len(g.Hosts) && len(names) != spec.Nodes: // the ads of some are late, or were kept
 		return
 	case j.Phase == Running && slices.Equal(c.b.places(g), j.Places):
 		return
