@@ -398,15 +398,16 @@ func (o *Observer) readGroup(ad *classad.ClassAd) *Group {
 }
 
 // hostsOf returns the slots on which a job runs, but no more than one above the number of its nodes,
-// which shows that something is wrong: the user may have written a long list.
+// which shows that something is wrong: the user may have written a long list. Only of gangs does the
+// schedd write RemoteHosts.
 func (o *Observer) hostsOf(ad *classad.ClassAd) (hosts []string) {
-	nodes := int64(1)
+	nodes, list := int64(1), ""
 	if universe, _ := o.value(ad, "JobUniverse").Int(); universe == parallelUniverse {
 		n, _ := o.value(ad, "MaxHosts").Int()
 		nodes = max(1, min(n, backfill.MaxChunks))
+		list, _ = o.value(ad, "RemoteHosts").Text()
 	}
-	list, several := o.value(ad, "RemoteHosts").Text()
-	if !several {
+	if list == "" {
 		list, _ = o.value(ad, "RemoteHost").Text()
 	}
 	for host := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {

@@ -142,7 +142,8 @@ func TestLongNames(t *testing.T) {
 func TestHostsOfJobs(t *testing.T) {
 	list := `RemoteHosts = "` + numbered(20_000, "slot%d@x,") + "\"\n"
 	for more, want := range map[string]int{
-		"JobUniverse = 5\n" + list: 2, "JobUniverse = 11\nMaxHosts = 3\n" + list: 4, "JobUniverse = 11\nMaxHosts = -1\n" + list: 2,
+		"JobUniverse = 5\n" + list: 0, "JobUniverse = 5\nRemoteHost = \"slot1@x\"\n" + list: 1,
+		"RemoteHost" + list[len("RemoteHosts"):]: 2, "JobUniverse = 11\nMaxHosts = 3\n" + list: 4, "JobUniverse = 11\nMaxHosts = -1\n" + list: 2,
 		"JobUniverse = 11\nMaxHosts = 1000000\n" + list: 20_000, "RemoteHost = \"slot1@x\"\n": 1, "": 0,
 	} {
 		ad, err := classad.ParseOld(more)

@@ -215,7 +215,7 @@ func (b *Belief) Use() map[string]accountant.Use {
 		switch {
 		case j.Phase == Running:
 		case b.runsUnfit(j):
-			places, least = b.places(j.Group), len(j.Group.Hosts) // what it takes may not be known
+			places, least = b.places(j.Group), max(1, len(j.Group.Hosts)) // what it takes may not be known
 		default:
 			continue
 		}

@@ -21,9 +21,10 @@ const adriftAfter = 10 * time.Second
 
 // run is one run of a job, as its queue tells of it.
 type run struct {
-	began backfill.Time
-	hosts []string
-	seen  time.Time // when the look began that first saw it
+	began   backfill.Time
+	hosts   []string
+	shadows int64     // the job's count of shadows
+	seen    time.Time // when the look began that first saw it
 	// free is since when its slot is seen to be free although the queue says that the job runs; zero
 	// if it is not. adrift says why the job is in no plan; "" if it is planned where it runs.
 	free   time.Time
@@ -36,9 +37,13 @@ type run struct {
 	outlived backfill.Time
 	// ended says that the run is known to have ended when its slot became free.
 	ended bool
+	// spec is what it was planned by before its queue said that it is where it cannot be planned with;
+	// nil if it never was in the plan.
+	spec *observe.Spec
 }
 
-// follow notes which run of a job its queue tells of; none if it does not run.
+// follow notes which run of a job its queue tells of; none if it does not run. With a new run comes a
+// new shadow: what changes without one was edited.
 func (c *comparison) follow(j *Job) {
 	g := j.Group
 	switch r := j.run; {
@@ -47,8 +52,14 @@ func (c *comparison) follow(j *Job) {
 			c.runEnded(j)
 		}
 		j.run = nil
-	case r == nil || r.began != g.Started || !slices.Equal(r.hosts, g.Hosts):
-		j.run = &run{began: g.Started, hosts: g.Hosts, seen: c.b.now.Began, before: g.Suspended}
+	case r == nil:
+		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, before: g.Suspended}
+	case r.began == g.Started && slices.Equal(r.hosts, g.Hosts):
+		r.shadows = g.Shadows // its schedd has restarted, and has found it again
+	case r.shadows != g.Shadows:
+		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, before: g.Suspended, spec: r.spec}
+	default:
+		r.began, r.hosts = g.Started, g.Hosts
 	}
 }
 
@@ -61,7 +72,7 @@ func (c *comparison) isAdrift(j *Job) bool {
 	}
 	if r.adrift != "" && c.hasItAgain(j) {
 		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
-		*r = run{began: r.began, hosts: r.hosts, seen: c.b.now.Began, before: r.before}
+		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, before: r.before, spec: r.spec}
 	}
 	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
 		c.judge(j)
@@ -115,7 +126,9 @@ func (c *comparison) lost(r *run, key observe.JobKey) (why string, restarted boo
 		switch {
 		case there && c.hasAnother(o, key):
 			why = "ran on " + name + ", which has another job by now"
-		case there || parent == name && !host.Static || parent != name && (host.Parts == nil || host.Parts[name]):
+		case parent == name && !host.Static:
+			why = "is said to run on " + name + ", which runs no job itself"
+		case there || parent != name && (host.Parts == nil || host.Parts[name]):
 		default:
 			why = "ran on " + name + ", which is free again"
 		}

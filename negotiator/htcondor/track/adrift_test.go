@@ -42,7 +42,8 @@ const (
 func TestAdrift(t *testing.T) {
 	restart := step{after: 60, do: func(p *pool) { p.restarts("a") }, want: "completed #1 ran ?, unplanned 1.0 ran on a" + restarted}
 	unclaimed := func(p *pool) { p.updates("a", observe.JobKey{}) }
-	proven := "proven a×1 for s"
+	earlier := func(p *pool) { p.job(1, func(g *observe.Group) { g.Started-- }) }
+	proven, provenB := "proven a×1 for s", "proven b×1 for s"
 	followAll(t, begun, map[string][]step{
 		"the startd has restarted": runsOnA(restart,
 			step{after: 600, want: "unplanned 1.0 ran on a" + restarted},
@@ -113,6 +114,38 @@ func TestAdrift(t *testing.T) {
 			}, want: "found 2.0=#2 on a×1 since 65, " + proven},
 			step{after: 10, want: "completed #1 ran ?, unplanned 1.0 ran on a, which has another job by now, and waits until its " +
 				"schedd gives that run up"}),
+		"its user writes another slot and time, again and again": runsOnA(
+			step{after: 60, do: func(p *pool) {
+				p.updates("b", observe.JobKey{})
+				p.says(1, "b")
+			}, want: "found 1.0=#1 on b×1 since 5"},
+			step{after: 5, do: earlier, want: provenB},
+			step{after: 5, do: earlier, want: "completed #1 ran ?, unplanned 1.0 ran on b" + freeAgain},
+			step{after: 60, do: earlier, want: "unplanned 1.0 ran on b" + freeAgain}),
+		"its user writes other slots, and its own names it": runsOnA(
+			step{after: 60, do: func(p *pool) {
+				p.updates("a", key(1))
+				p.says(1, "b")
+			}, want: proven},
+			step{after: 5, do: func(p *pool) { p.says(1, "b", "c") }, want: proven}),
+		"its user writes another slot into a gang, whose own name it": {
+			{after: 5, do: func(p *pool) { p.slot("c"); p.job(1, gang(2)) }, want: "up c, submitted 1.0=#1"},
+			{after: 5, do: func(p *pool) {
+				p.start(1, Flight{Handed: true, Sent: true, Claims: 2}, "a", "b")
+				p.runs(1, "a", "b")
+			}, want: "arrived #1"},
+			{after: 60, do: func(p *pool) {
+				p.updates("a", key(1))
+				p.says(1, "a", "c")
+				p.updates("b", key(1))
+			}, want: "proven a×1 b×1 for s"},
+		},
+		"it runs elsewhere, and its former slot names it still": runsOnA(
+			step{after: 60, do: func(p *pool) {
+				p.updates("a", key(1))
+				p.runs(1, "b")
+			}, want: "#1 ends 725, " + proven},
+			step{after: 5, do: func(p *pool) { p.updates("b", key(1)) }, want: "found 1.0=#1 on b×1 since 65"}),
 		"a slot that is missing": runsOnA(
 			step{after: 60, do: func(p *pool) { p.miss("a") }, want: proven},
 			step{after: 60, want: "up a closed, " + proven}),
@@ -148,6 +181,16 @@ func TestAdriftOnDynamicSlots(t *testing.T) {
 				p.restarts("a")
 				p.slot("slot1_1@a", func(s *observe.Slot) { s.Missing, s.Outlived = p.now, p.now })
 			}, want: "completed #1 ran ?, unplanned 1.0 ran on slot1_1@a" + restarted},
+		},
+		"its user writes a slot that is cut into parts": {
+			waiting,
+			{after: 5, do: starts, want: "arrived #1"},
+			{after: 60, do: func(p *pool) {
+				p.updates("a", observe.JobKey{})
+				p.says(1, "a")
+			}, want: proven},
+			{after: 10, want: "completed #1 ran ?, unplanned 1.0 is said to run on a, which runs no job itself, and waits until " +
+				"its schedd gives that run up"},
 		},
 		"the slot is no part of its parent any more": {
 			waiting,

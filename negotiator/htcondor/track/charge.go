@@ -30,6 +30,9 @@ func (j *Job) charged() *observe.Spec {
 	if j.Phase == Running && j.Spec != nil {
 		return j.Spec
 	}
+	if j.Group.Runs() && j.run != nil && j.run.spec != nil {
+		return j.run.spec
+	}
 	return j.Group.Spec
 }
 
@@ -39,10 +42,16 @@ func (b *Belief) rooms(j *Job) accountant.Rooms {
 }
 
 // runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned with: its
-// claims are planned around, and it is charged like any other.
+// claims are planned around, and it is charged like any other. One that was planned before is, wherever
+// its queue says that it runs now.
 func (b *Belief) runsUnfit(j *Job) bool {
-	if j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs() || j.Group.Spec.Wrong == nil {
+	switch {
+	case j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs():
 		return false
+	case j.run != nil && j.run.adrift != "":
+		return false
+	case j.run != nil && j.run.spec != nil:
+		return true
 	}
 	at := b.places(j.Group)
 	return len(at) > 0 && !slices.ContainsFunc(at, func(p Place) bool { return !b.isUp(p.Slot) })

@@ -53,6 +53,26 @@ func TestUse(t *testing.T) {
 	p.look()
 	require.Equal(t, one, charged(p))
 
+	p = begun(t)
+	p.job(1)
+	p.look()
+	p.start(1, sent, "a")
+	p.runs(1, "nowhere")
+	for range 2 {
+		p.look()
+		require.Equal(t, one, charged(p), "it was planned, and no slot contradicts its queue")
+		p.job(1, is("free of charge", func(s *observe.Spec) { s.Weight = 0 }))
+	}
+	p.idles(1)
+	p.look()
+	require.Zero(t, charged(p))
+
+	p = begun(t)
+	p.job(1, gang(2))
+	p.runs(1, "a")
+	p.look()
+	require.Equal(t, one, charged(p), "it runs on fewer nodes than its user has written since")
+
 	p = begun(t) // that has no memory of how the job was
 	p.job(1, is("of unknown size", func(s *observe.Spec) { s.Wrong, s.Weight = errors.New("its RequestCpus is error"), 0 }))
 	p.runs(1, "a")

@@ -189,7 +189,17 @@ func gang(nodes int) func(*observe.Group) {
 // runs has a job run since now.
 func (p *pool) runs(cluster int64, at ...string) {
 	p.job(cluster, func(g *observe.Group) {
-		g.Status, g.Started, g.Hosts = observe.Running, p.unix(), nil
+		g.Status, g.Started, g.Shadows, g.Hosts = observe.Running, p.unix(), g.Shadows+1, nil
+		for _, name := range at {
+			g.Hosts = append(g.Hosts, full(name))
+		}
+	})
+}
+
+// says has the queue say that a job which runs does so on other slots, as its user may write.
+func (p *pool) says(cluster int64, at ...string) {
+	p.job(cluster, func(g *observe.Group) {
+		g.Hosts = nil
 		for _, name := range at {
 			g.Hosts = append(g.Hosts, full(name))
 		}

@@ -17,6 +17,7 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
+	c.locate()
 	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
 		key := j.Key
 		s := c.b.Schedd(key.Schedd)
@@ -262,6 +263,9 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 // runs on unknown slots, such as another pool's, with another number of chunks than it asks for, or
 // has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
+	if j.Phase == Running {
+		j.run.spec = j.Spec
+	}
 	if c.withdraw(j) {
 		c.b.log.Info("a job runs where it cannot be planned with", "job", c.b.Name(j), "slots", list(at))
 	}
