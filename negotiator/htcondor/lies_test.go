@@ -73,3 +73,51 @@ func TestRepeatedLies(t *testing.T) {
 		}
 	}
 }
+
+// TestLiesThatAreEdited: the jobs of TestRepeatedLies, which edit all that their ads say of when they
+// began, were suspended, may begin and should end, once they run, to stay off the record.
+func TestLiesThatAreEdited(t *testing.T) {
+	const lasts, most = 600, 12
+	for name, edit := range map[string]func(w *world, j *sleeper) string{
+		"suspended for ever": func(*world, *sleeper) string { return "\nCumulativeSuspensionTime = 1000000" },
+		"suspended all the time": func(w *world, j *sleeper) string {
+			return fmt.Sprintf("\nCumulativeSuspensionTime = %d", w.now-j.began)
+		},
+		"began now":    func(w *world, _ *sleeper) string { return fmt.Sprintf("\nJobCurrentStartDate = %d", w.now) },
+		"began never":  func(*world, *sleeper) string { return "\nJobCurrentStartDate = 0" },
+		"begins later": func(w *world, _ *sleeper) string { return fmt.Sprintf("\nJobCurrentStartDate = %d", w.now+100_000) },
+		"states more":  func(*world, *sleeper) string { return "\nEstimatedRunTime = 100000" },
+		"is deferred": func(*world, *sleeper) string {
+			return "\nDeferralTime = 1800000000\nDeferralPrepTime = 10000000000\nDeferralWindow = 1000000"
+		},
+		"needs what is not to have": func(*world, *sleeper) string { return "\nRequestCpus = 1e30" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "conservative", &node{name: "n1", cpus: 4, memory: 8192, policy: true})
+			w.submit(&sleeper{cpus: 3, seconds: 290, estimate: 300})
+			w.pass(8)
+			bob := w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 20, estimate: 300})
+			w.pass(8)
+			var lies []*sleeper
+			begun := 0
+			for bob.runs == 0 {
+				begun = 0
+				for _, lie := range lies {
+					begun += min(lie.runs, 1)
+					if lie.status == 2 && !lie.done && w.now > lie.began+8 {
+						lie.extra = "\nEstimatedRunTime = 1" + edit(w, lie)
+					}
+				}
+				if begun == len(lies) && len(lies) < most {
+					lies = append(lies, w.submit(&sleeper{owner: "eve", cpus: 1, seconds: lasts, extra: "\nEstimatedRunTime = 1"}))
+				}
+				w.step()
+				if w.now%4 == 0 {
+					w.cycle()
+				}
+				require.Less(t, w.now, int64(1_700_000_000+most*lasts))
+			}
+			require.Equal(t, 1, begun)
+		})
+	}
+}

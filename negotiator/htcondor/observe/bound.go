@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"math"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -21,12 +23,12 @@ func (o *Observer) takeBound(ad *classad.ClassAd) {
 	bound := backfill.Forever
 	for _, name := range policies {
 		if e, given := ad.Lookup(name); given {
-			bound = min(bound, boundOf(e.Tree(), ad, maxBoundNodes))
+			bound = min(bound, o.boundOf(e.Tree(), ad))
 			ad.Delete(name)
 		}
 	}
 	if o.systemRemove != nil {
-		bound = min(bound, boundOf(o.systemRemove.Tree(), ad, maxBoundNodes))
+		bound = min(bound, o.boundOf(o.systemRemove.Tree(), ad))
 	}
 	if bound > 0 && bound <= backfill.MaxTime/2 {
 		ad.SetInt(boundAttribute, int64(bound))
@@ -39,9 +41,12 @@ func (o *Observer) takeBound(ad *classad.ClassAd) {
 const maxBoundNodes = 100
 
 // boundOf returns the run time after which an expression is true of a running job at the latest;
-// [backfill.Forever] if that is not understood. One part of an "or" is enough, and an "and" needs all.
-func boundOf(e ast.Expr, ad *classad.ClassAd, most int) backfill.Time {
-	r := boundReader{ad: ad, left: most}
+// [backfill.Forever] if that is not understood. One part of an "or" is enough if none before it can be
+// an error, which the whole would be then; an "and" needs all.
+func (o *Observer) boundOf(e ast.Expr, ad *classad.ClassAd) backfill.Time {
+	r := boundReader{
+		ad: ad, left: maxBoundNodes, latest: float64(o.now().Add(clocksDiffer).Unix()), asked: o.jobAttributes.base,
+	}
 	bound := r.bound(e)
 	if r.left < 0 {
 		return backfill.Forever
@@ -49,9 +54,14 @@ func boundOf(e ast.Expr, ad *classad.ClassAd, most int) backfill.Time {
 	return bound
 }
 
+// clocksDiffer is by how much a schedd's clock may be ahead of ours.
+const clocksDiffer = time.Hour
+
 type boundReader struct {
-	ad   *classad.ClassAd
-	left int // nodes that may still be looked at
+	ad     *classad.ClassAd
+	left   int             // nodes that may still be looked at
+	latest float64         // no run has begun later
+	asked  map[string]bool // attributes that the ad has if the job has them
 }
 
 // bound returns 0 for what is true of every running job.
@@ -65,7 +75,11 @@ func (r *boundReader) bound(e ast.Expr) backfill.Time {
 	}
 	switch b.Op {
 	case ast.Or:
-		return min(r.bound(b.X), r.bound(b.Y))
+		bound := r.bound(b.X)
+		if r.isTruth(b.X) {
+			bound = min(bound, r.bound(b.Y))
+		}
+		return bound
 	case ast.And:
 		return max(r.bound(b.X), r.bound(b.Y))
 	case ast.Greater, ast.GreaterEqual:
@@ -107,14 +121,103 @@ func (r *boundReader) runTime(e ast.Expr) bool {
 	}
 	e = bare(e)
 	if attribute(e) == "remotewallclocktime" {
-		return true
+		return r.within("RemoteWallClockTime", 0, backfill.MaxTime)
 	}
 	b, binary := e.(*ast.Binary)
-	if !binary || b.Op != ast.Subtract || !began[attribute(b.Y)] {
+	if !binary || b.Op != ast.Subtract || !began[attribute(b.Y)] || !r.within(attribute(b.Y), math.Inf(-1), r.latest) {
 		return false
 	}
 	call, isCall := bare(b.X).(*ast.Call)
-	return attribute(b.X) == "currenttime" || isCall && call.Key == "time" && len(call.Args) == 0
+	_, defined := r.ad.Lookup("CurrentTime") // by the user
+	return attribute(b.X) == "currenttime" && !defined || isCall && call.Key == "time" && len(call.Args) == 0
+}
+
+// within reports that an attribute which the schedd keeps is none of the ad's, or a number that it may
+// be: the schedd leaves some that a user has set as they are.
+func (r *boundReader) within(name string, least, most float64) bool {
+	if _, given := r.ad.Lookup(name); !given {
+		return true
+	}
+	n, known := r.number(ast.NewAttr(0, name, false))
+	return known && n >= least && n <= most
+}
+
+// isTruth reports that an expression is true, false or undefined, whatever happens.
+func (r *boundReader) isTruth(e ast.Expr) bool {
+	if r.left--; r.left < 0 {
+		return false
+	}
+	switch e := bare(e).(type) {
+	case *ast.Literal:
+		return e.Kind == ast.Boolean || e.Kind == ast.Undefined
+	case *ast.Binary:
+		switch e.Op {
+		case ast.Or, ast.And:
+			return r.isTruth(e.X) && r.isTruth(e.Y)
+		case ast.Is, ast.Isnt:
+			return true
+		case ast.Greater, ast.GreaterEqual, ast.Less, ast.LessEqual, ast.Equal, ast.NotEqual:
+			x, y := r.kind(e.X), r.kind(e.Y)
+			return x != ast.Error && (x == y || x == ast.Undefined) || y == ast.Undefined && x != ast.Error
+		default:
+		}
+	default:
+	}
+	return false
+}
+
+// kind returns what an expression evaluates to, if not to undefined: Real for all numbers, or String;
+// Error if it may be anything.
+func (r *boundReader) kind(e ast.Expr) ast.LiteralKind {
+	if r.left--; r.left < 0 {
+		return ast.Error
+	}
+	switch e := bare(e).(type) {
+	case *ast.Literal:
+		return literalKind(e)
+	case *ast.Attr:
+		value, given := r.ad.Lookup(e.Name)
+		if !given {
+			return r.absent(e.Name)
+		}
+		if literal, isLiteral := bare(value.Tree()).(*ast.Literal); isLiteral {
+			return literalKind(literal)
+		}
+	case *ast.Call:
+		if e.Key == "time" && len(e.Args) == 0 {
+			return ast.Real
+		}
+	case *ast.Binary:
+		if arithmetic := e.Op == ast.Add || e.Op == ast.Subtract || e.Op == ast.Multiply; arithmetic &&
+			r.kind(e.X) == ast.Real && r.kind(e.Y) == ast.Real {
+			return ast.Real
+		}
+	default:
+	}
+	return ast.Error
+}
+
+func literalKind(e *ast.Literal) ast.LiteralKind {
+	switch e.Kind {
+	case ast.Integer, ast.Real:
+		return ast.Real
+	case ast.String, ast.Undefined:
+		return e.Kind
+	default:
+		return ast.Error
+	}
+}
+
+// absent returns the kind of an attribute that an ad lacks: the schedd gives numbers to those of how a
+// job runs, when it does, and others are undefined if they were asked for.
+func (r *boundReader) absent(name string) ast.LiteralKind {
+	switch name = strings.ToLower(name); {
+	case began[name] || name == "jobstatus" || name == "currenttime":
+		return ast.Real
+	case r.asked[name]:
+		return ast.Undefined
+	}
+	return ast.Error
 }
 
 // number returns the value of a number, of an attribute that is one, and of products and sums of them.

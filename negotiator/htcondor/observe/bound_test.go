@@ -24,7 +24,24 @@ func TestBoundsOfPolicies(t *testing.T) {
 		{`NumJobStarts > 5 || RemoteWallClockTime > Most`, 90},
 		{`(JobStatus == 5 && time() - EnteredCurrentStatus > 3) || time() - ShadowBday > 700`, 700},
 		{`RemoteWallClockTime > 600 && time() - JobCurrentStartDate > 900`, 900},
+		{`undefined || RemoteWallClockTime > 10`, 10},
+		{`RemoteWallClockTime > 10 || error`, 10},
+		{`Foo =?= "a" || RemoteWallClockTime > 10`, 10},
 		// These bound nothing that is known.
+		{`error || RemoteWallClockTime > 10`, 0},
+		{`("a" + 1) || RemoteWallClockTime > 10`, 0},
+		{`(1 && "x") || time() - JobCurrentStartDate > 10`, 0},
+		{`"a" || RemoteWallClockTime > 10`, 0},
+		{`Text > 5 || RemoteWallClockTime > 10`, 0},
+		{`Circular > 5 || RemoteWallClockTime > 10`, 0},
+		{`JobStatus > "a" || RemoteWallClockTime > 10`, 0},
+		{`NotAskedFor > 5 || RemoteWallClockTime > 10`, 0},
+		{`f(1) || RemoteWallClockTime > 10`, 0},
+		{"CurrentTime - JobCurrentStartDate > 10\nCurrentTime = 0", 0},
+		{"time() - JobStartDate > 10\nJobStartDate = 4000000000", 0},
+		{"time() - JobStartDate > 10\nJobStartDate = \"a\"", 0},
+		{"RemoteWallClockTime > 10\nRemoteWallClockTime = -1000000", 0},
+		{"RemoteWallClockTime > 10\nRemoteWallClockTime = time", 0},
 		{`false`, 0},
 		{`JobStatus == 2`, 0},
 		{`JobStatus == 5 && time() - EnteredCurrentStatus > 60`, 0},
@@ -44,9 +61,9 @@ func TestBoundsOfPolicies(t *testing.T) {
 		{strings.Repeat("RemoteWallClockTime > 600 && ", 200) + "true", 0},
 		{strings.Repeat("(", 500) + "RemoteWallClockTime > 600" + strings.Repeat(")", 500), 600},
 	} {
-		ad, err := classad.ParseOld("Most = 90\nCircular = Circular\nPeriodicRemove = " + c.policy)
+		ad, err := classad.ParseOld("Most = 90\nText = \"a\"\nCircular = Circular\nPeriodicRemove = " + c.policy)
 		require.NoError(t, err, c.policy)
-		new(Observer).takeBound(ad)
+		quiet().takeBound(ad)
 		bound, _ := ad.Int(boundAttribute)
 		require.Equal(t, c.bound, backfill.Time(bound), c.policy)
 		_, there := ad.Lookup("PeriodicRemove")

@@ -148,7 +148,8 @@ var (
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
-		"NumShadowStarts", "JobCoolDownExpiration", "TransferringInput", "TransferQueued")
+		"NumShadowStarts", "JobCoolDownExpiration", "TransferringInput", "TransferQueued",
+		"JobStartDate", "ShadowBday", "RemoteWallClockTime", "NumJobStarts") // what bounds rest on
 )
 
 func set(names ...string) map[string]bool {
@@ -172,7 +173,7 @@ func (o *Observer) want() {
 		"Arch", "OpSys", "FileSystemDomain", "HasFileTransfer") // every job's Requirements refer to these
 	job := append(slices.Sorted(maps.Keys(jobState)), "User", "Owner", "AcctGroup", "AccountingGroup", "ProjectName",
 		"QOS", "JobUniverse", "MinHosts", "MaxHosts", "Requirements", "Rank", "ConcurrencyLimits",
-		"DeferralPrepTime", "DeferralWindow", "ScheddInterval") // condor_submit has Requirements refer to the last
+		"CurrentTime", "DeferralPrepTime", "DeferralWindow", "ScheddInterval") // condor_submit has Requirements refer to the last
 	for _, resource := range o.s.Schema.Resources {
 		if resource != Claims {
 			slot = append(slot, resource, "TotalSlot"+resource, "Consumption"+resource)

@@ -32,9 +32,6 @@ type run struct {
 	// before is for how long the job had been suspended when the run was first seen; paused is for how
 	// long the run has been since, as the negotiator was told.
 	before, paused backfill.Time
-	// outlived is how long it had run when the negotiator was last told that it runs on beyond what it
-	// states.
-	outlived backfill.Time
 	// ended says that the run is known to have ended when its slot became free.
 	ended bool
 	// spec is what it was planned by before its queue said that it is where it cannot be planned with;

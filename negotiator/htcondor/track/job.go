@@ -59,7 +59,8 @@ type Job struct {
 
 	hopeless *hopeless // nil if some slot could run it in the last plan that it was in, or slots have changed since
 
-	run *run // of a job that runs by its queue; nil: it does not, or is new
+	run    *run    // of a job that runs by its queue; nil: it does not, or is new
+	lasted *lasted // of a job that runs by its queue
 
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
@@ -138,6 +139,9 @@ func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Jo
 	j.released, j.early = b.release(j), phase == Waiting && b.Early(j)
 	j.hopeless = nil // until the next plan
 	spec := j.Group.Spec
+	if l := j.lasted; phase == Running && l != nil && l.stated != nil && l.stated.Nodes == spec.Nodes {
+		spec = l.stated // whatever was edited since, it has what it has
+	}
 	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, phase, spec.Estimate, ahead
 	return b.described(j)
 }

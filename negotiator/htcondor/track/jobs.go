@@ -28,6 +28,7 @@ func (c *comparison) jobsDiffer() {
 			continue
 		}
 		c.follow(j)
+		c.times(j)
 		if !s.Read {
 			if j.leader == nil {
 				c.isAdrift(j)
@@ -94,7 +95,7 @@ func (c *comparison) jobLeft(j *Job) {
 		if ran != unknownRun {
 			c.proven(j)
 		}
-		if j.ahead > 0 {
+		if j.lasted != nil && j.lasted.ahead > 0 {
 			ran = unknownRun // the claim was longer than the run, which teaches nothing
 		}
 		if s := c.b.Schedd(j.Key.Schedd); s == nil || s.Moved {
@@ -103,8 +104,8 @@ func (c *comparison) jobLeft(j *Job) {
 		if j.Phase == Running && !c.holds(j) {
 			c.delta.Completed = append(c.delta.Completed, j.ID)
 			c.delta.Ran[j.ID] = ran
-		} else if ran != unknownRun || j.run != nil && j.run.outlived > 0 {
-			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
+		} else if ran != unknownRun || j.lasted != nil && j.lasted.outlived > 0 {
+			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
@@ -113,6 +114,7 @@ func (c *comparison) jobLeft(j *Job) {
 			c.b.ended[j.Key] = c.b.now.Began // claims may name this proc
 		}
 		c.driftsOff(j)
+		c.outlivedOff(j)
 	}
 }
 
@@ -123,39 +125,19 @@ func (c *comparison) ran(j *Job) backfill.Time {
 		delete(c.b.ended, j.Key) // it was not asked for
 		return unknownRun
 	}
-	began, now := j.Group.Started, c.delta.Now
+	if j.lasted == nil || !j.Group.Runs() {
+		return unknownRun
+	}
+	now, spec := c.delta.Now, cmp.Or(j.lasted.stated, j.Group.Spec)
 	if r := j.run; r != nil && r.ended {
 		now = backfill.Time(r.free.Unix())
 	}
-	asked := cmp.Or(j.Group.Spec.Limit, j.Group.Spec.Estimate, backfill.Forever)
-	stopped := j.stopped > j.look && now-began-j.paused(now) < asked
-	if stopped || !j.Group.Runs() || began <= 0 || began > now {
+	ran := now - j.lasted.since - j.paused(now)
+	stopped := j.stopped > j.look && ran < cmp.Or(spec.Limit, spec.Estimate, backfill.Forever)
+	if stopped || j.lasted.since > now {
 		return unknownRun
 	}
-	return max(0, now-began-j.paused(now))
-}
-
-// paused returns for how long a job's run has been suspended, which is known from when it was first
-// seen.
-func (j *Job) paused(now backfill.Time) backfill.Time {
-	if j.run == nil {
-		return 0
-	}
-	return max(0, j.Group.SuspendedBy(now)-j.run.before)
-}
-
-// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever its
-// user has edited since: at first, and each time when it has run for twice as long.
-func (c *comparison) outlives(j *Job) {
-	if j.Phase != Running && j.Phase != Lent || j.Spec == nil || j.Spec.Estimate == 0 || j.run == nil || j.Group.Started <= 0 {
-		return
-	}
-	now := c.b.now.Now
-	ran := now - j.Group.Started - j.paused(now)
-	if ran > j.Spec.Estimate+j.ahead+c.b.s.StartSlack && ran >= 2*j.run.outlived {
-		j.run.outlived = ran
-		c.delta.Outliving = append(c.delta.Outliving, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
-	}
+	return max(0, ran)
 }
 
 // runEnded notes that a job runs no more, or that its start has failed.
@@ -193,10 +175,7 @@ func (c *comparison) jobRuns(j *Job) {
 	_, fresh := c.flights[j.ID]
 	c.arrived(j, inPlace, chunks)
 	now := c.b.now.Now
-	began := j.Group.Started
-	if began <= 0 || began > now {
-		began = now
-	}
+	began := j.lasted.since
 	if j.Phase == Running && inPlace && now-j.Start >= backfill.Time(c.b.s.Patience/time.Second) {
 		c.proven(j)
 	}
@@ -212,7 +191,7 @@ func (c *comparison) jobRuns(j *Job) {
 		c.unhold(j)
 		j.Places, j.Start = at, began
 		c.delta.Found = append(c.delta.Found,
-			negotiator.Running{Job: c.b.report(j, Running, j.idle(began)), Placement: c.b.placement(at), Start: began})
+			negotiator.Running{Job: c.b.report(j, Running, j.lasted.ahead), Placement: c.b.placement(at), Start: began})
 	}
 }
 
@@ -239,7 +218,7 @@ func (c *comparison) over(j *Job) {
 // planned, its estimate was edited, or its claim is idle for less time than planned. A job that is
 // suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
-	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.idle(began)
+	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.lasted.ahead
 	paused := j.paused(c.b.now.Now)
 	moved := paused != j.run.paused
 	if j.Group.IsSuspended() {
@@ -254,7 +233,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		j.lease.told = anew
 		return
 	}
-	if end := began + paused + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
+	if end := began + paused + ahead + j.atMost(cmp.Or(estimate, c.b.s.DefaultEstimate)) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
@@ -277,6 +256,9 @@ func (c *comparison) withdraw(j *Job) bool {
 	case Running:
 		c.delta.Completed = append(c.delta.Completed, j.ID)
 		c.delta.Ran[j.ID] = unknownRun
+		if l := j.lasted; l != nil && l.outlived > 0 {
+			l.stated = nil // the record has closed the run
+		}
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown, Lent:

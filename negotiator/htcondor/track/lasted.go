@@ -1,0 +1,114 @@
+package track
+
+import (
+	"cmp"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// lasted is how long a job has run, and what it stated, for its user's record. Users may edit their
+// jobs while these run, so the clock is ours from the first look that saw the run, and what the job
+// was planned by does not change any more.
+type lasted struct {
+	since  backfill.Time // as its queue said at first, but not after that look
+	ahead  backfill.Time // how long its claim was idle before it began to run
+	stated *observe.Spec // what it was planned by; nil: it was not
+
+	// started is when the queue says that the run began. A run that is followed by another between two
+	// looks is believed to be over once: again counts these.
+	started backfill.Time
+	again   int
+
+	// suspended is for how long it can have been suspended by what was seen, until the last look, in
+	// which it was or not.
+	suspended backfill.Time
+	looked    backfill.Time
+	paused    bool
+
+	outlived backfill.Time // how long it had run when its user's record was last told that it runs on
+}
+
+// unseenRestarts is how often a job is believed to have begun anew that was not seen to be idle.
+const unseenRestarts = 1
+
+// times takes the time of a job's run.
+func (c *comparison) times(j *Job) {
+	g, l, now := j.Group, j.lasted, c.b.now.Now
+	if !g.Runs() {
+		j.lasted = nil
+		return
+	}
+	if l == nil || l.started != g.Started && l.again < unseenRestarts {
+		fresh := &lasted{since: now, started: g.Started, looked: now}
+		if g.Started > 0 {
+			fresh.since = min(now, g.Started)
+		}
+		fresh.ahead = j.idle(fresh.since)
+		if j.Phase != Unknown {
+			fresh.ahead, fresh.stated = min(fresh.ahead, j.ahead), j.Spec
+		}
+		if l != nil {
+			fresh.again, fresh.stated = l.again+1, cmp.Or(l.stated, fresh.stated)
+		}
+		l, j.lasted = fresh, fresh
+	}
+	if l.stated == nil && (j.Phase == Running || j.Phase == Lent) {
+		l.stated = j.Spec
+	}
+	if l.paused || g.IsSuspended() {
+		l.suspended += max(0, now-l.looked)
+	}
+	l.looked, l.paused = now, g.IsSuspended()
+}
+
+// paused returns for how long a job's run has been suspended since it was first seen: by what its
+// queue says, but no longer than it was seen to be.
+func (j *Job) paused(now backfill.Time) backfill.Time {
+	if j.run == nil || j.lasted == nil {
+		return 0
+	}
+	return max(0, min(j.Group.SuspendedBy(now)-j.run.before, j.lasted.suspended))
+}
+
+// atMost bounds the run time that a running job states anew by twice what it was planned by: who
+// states little to begin early, and much then, must not push others' promises back at will.
+func (j *Job) atMost(estimate backfill.Time) backfill.Time {
+	if l := j.lasted; l != nil && l.stated != nil && l.stated.Estimate != 0 {
+		return min(estimate, 2*l.stated.Estimate)
+	}
+	return estimate
+}
+
+// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever its
+// user has edited since, and though it may have left the plan: at first, and each time when it has run
+// for twice as long.
+func (c *comparison) outlives(j *Job) {
+	l, now := j.lasted, c.b.now.Now
+	if l == nil || l.stated == nil || l.stated.Estimate == 0 {
+		return
+	}
+	ran := now - l.since - j.paused(now)
+	if ran > l.stated.Estimate+l.ahead+c.b.s.StartSlack && ran >= 2*l.outlived {
+		l.outlived = ran
+		c.delta.Outliving = append(c.delta.Outliving, c.pastRun(j, ran))
+	}
+}
+
+// pastRun returns a job's run, with the job as it was planned when the run began.
+func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
+	as := *j
+	if l := j.lasted; l != nil && l.stated != nil {
+		as.Spec, as.ahead = l.stated, l.ahead
+	}
+	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
+}
+
+// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was told
+// to run on, that this run is over.
+func (c *comparison) outlivedOff(j *Job) {
+	if l := j.lasted; l != nil && l.stated != nil && l.outlived > 0 {
+		c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun))
+	}
+}
