@@ -87,6 +87,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 			p.Format = f.name
 		}
 	}
+	if skippable(begin) {
+		p.Format = Zstd
+	}
 	if p.Format == Plain {
 		skipMark(file)
 		return p, nil
@@ -112,6 +115,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return p, nil
 }
 
+// skippable reports whether data begins with one of the frames that readers of zstd skip.
+func skippable(begin []byte) bool {
+	return len(begin) >= 4 && begin[0]&0xf0 == 0x50 && bytes.Equal(begin[1:4], []byte{0x2a, 0x4d, 0x18})
+}
+
 // skipMark skips the byte order mark that some editors put before a text. It ignores errors, which
 // the next read returns.
 func skipMark(text *bufio.Reader) {
@@ -125,10 +133,10 @@ func skipMark(text *bufio.Reader) {
 // It is that of the tool zstd without options.
 const maxWindow = 128 << 20
 
-func unpack(f Format, file io.Reader) (io.ReadCloser, error) {
+func unpack(f Format, file *bufio.Reader) (io.ReadCloser, error) {
 	switch f {
 	case Gzip:
-		return gzip.NewReader(file)
+		return newGzip(file)
 	case XZ:
 		return newXZ(file)
 	case Zstd:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,39 @@ func TestFilesThatAreJoined(t *testing.T) {
 		text, _, err := unpack(append(pack(t, name, "one\n"), pack(t, name, "two\n")...))
 		require.NoError(t, err)
 		require.Equal(t, "one\ntwo\n", text, name)
+	}
+}
+
+// A zstd file may begin with frames that are to be skipped.
+func TestFramesThatAreSkipped(t *testing.T) {
+	for first := byte(0x50); first < 0x60; first++ {
+		frame := []byte{first, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'}
+		text, f, err := unpack(append(frame, pack(t, "t.zst", "one\n")...))
+		require.NoError(t, err)
+		require.Equal(t, "one\n", text)
+		require.Equal(t, packed.Zstd, f)
+	}
+	for _, text := range []string{"P*M", "P*Mx", "`*M\x18\x03\x00\x00\x00"} {
+		got, f, err := unpack([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, text, got)
+		require.Equal(t, packed.Plain, f)
+	}
+}
+
+// Behind gzip files there may be zeros, as the tool ignores them too; other data is an error.
+func TestZerosBehindGzip(t *testing.T) {
+	one, two := pack(t, "t.gz", "one\n"), pack(t, "t.gz", "two\n")
+	for zeros := range 20 {
+		padded := append(slices.Concat(one, two), make([]byte, zeros)...)
+		text, _, err := unpack(padded)
+		require.NoError(t, err)
+		require.Equal(t, "one\ntwo\n", text)
+		text, _, err = unpack(append(padded, "and more, which is not gzip"...))
+		require.EqualError(t, err, "gzip: invalid header")
+		require.Equal(t, "one\ntwo\n", text)
+		_, _, err = unpack(append(padded, one[:7]...))
+		require.EqualError(t, err, "the gzip file is truncated")
 	}
 }
 
