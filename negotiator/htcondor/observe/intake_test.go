@@ -152,6 +152,19 @@ func TestUnreadableJobs(t *testing.T) {
 		require.ErrorContains(t, g.Spec.Wrong, "its ad cannot be read")
 		require.Contains(t, s.wrong, "the ads of 2 jobs")
 	}
+	for _, name := range []string{"User", "AccountingGroup", "JobUniverse", "Scheduler", "ConcurrencyLimits"} {
+		lines := "JobStatus = 2\nRemoteHost = \"slot1@n\"\n" + name + " = ((\n"
+		if name != "User" {
+			lines += "User = \"mallory@test\"\n"
+		}
+		p.digest(s, reading{groups: []rawGroup{{lines: []byte(lines), ids: []byte("3.0 3.1")}}}, 8)
+		require.Len(t, s.Groups, 1, name)
+		g := s.Groups[0]
+		require.Len(t, g.Jobs, 2)
+		require.True(t, g.Runs())
+		require.Equal(t, []string{"slot1@n"}, g.Hosts)
+		require.ErrorContains(t, g.Spec.Wrong, "its ad cannot be read", name)
+	}
 }
 
 // TestManyIDs says that one ad with many jobs has its price, that jobs beyond it are told of but not kept,

@@ -128,6 +128,17 @@ func (l *look) problem(format string, arguments ...any) {
 	l.Problems = append(l.Problems, backfill.AsReason(fmt.Sprintf(format, arguments...)))
 }
 
+// mostProblems is how many of the problems of schedds are told.
+const mostProblems = 100
+
+// cutProblems leaves out problems beyond the first, and says how many.
+func (l *look) cutProblems() {
+	if more := len(l.Problems) - mostProblems; more > 0 {
+		l.Problems = l.Problems[:mostProblems]
+		l.problem("and %d more problems with schedds", more)
+	}
+}
+
 // A look asks at most so often. The first one learns what all slots refer to.
 const (
 	firstRounds = 5
@@ -164,6 +175,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		o.askAll(ctx) // those that are new
 		o.hear(ctx, l)
 		o.giveWay(l)
+		l.cutProblems()
 		if l.grew {
 			o.restrip()
 		}

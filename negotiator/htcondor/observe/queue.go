@@ -339,13 +339,19 @@ func (o *Observer) readNew(lines []byte, schedd string) (g *Group, grew bool, er
 	return g, grew, err
 }
 
-// parse parses a group's ad, or what is left of it if it cannot be parsed: the jobs are there, and
-// some may run.
+// parse parses a group's ad, or of what is left of it the lines that can be parsed if the ad cannot: the
+// jobs are there, and some may run.
 func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
-		if left, wrong := o.parser.ParseOld(string(outline(lines, o.run, unreadable))); wrong == nil {
-			return left, nil
+		var left []byte
+		for line := range bytes.Lines(outline(lines, o.run, unreadable)) {
+			if _, wrong := o.parser.ParseOld(string(line)); wrong == nil {
+				left = append(left, line...)
+			}
+		}
+		if ad, wrong := o.parser.ParseOld(string(left)); wrong == nil {
+			return ad, nil
 		}
 	}
 	return ad, err

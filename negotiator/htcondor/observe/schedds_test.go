@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -175,4 +176,19 @@ func TestAdsOfSubmittersAreBounded(t *testing.T) {
 		require.Equal(t, 1, look.Submitters, name)
 		require.Contains(t, look.Schedds["s@test"].Submitters, "alice@test")
 	}
+}
+
+// However many schedds do not answer, a look tells of some, and how many more there are.
+func TestProblemsAreCut(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.see()
+	var ads []string
+	for i := range 2 * mostProblems {
+		ads = append(ads, fmt.Sprintf("MyType = \"Scheduler\"\nName = \"r%d@test\"\nScheddIpAddr = \"<127.0.0.1:%d>\"\n", i, 1+i))
+	}
+	p.collector.Set("Scheduler", ads...)
+	s, err := p.Look(t.Context())
+	require.NoError(t, err)
+	require.Len(t, s.Problems, mostProblems+1)
+	require.Regexp(t, "^and [0-9]+ more problems with schedds$", s.Problems[mostProblems])
 }
