@@ -20,7 +20,9 @@ func (n *Negotiator) review(d *Delta) {
 	record := n.predictions.record
 	for _, run := range d.Outliving {
 		if place := n.placeOf(run); run.Job.Estimate != 0 && place.Taken > place.Planned {
-			record.Outlives(run.Job.word(), run.Job.ID, place)
+			for _, word := range wordsOf(run.Job, place) {
+				record.Outlives(word, run.Job.ID, place)
+			}
 		}
 	}
 	for _, id := range d.Completed {
@@ -34,6 +36,7 @@ func (n *Negotiator) review(d *Delta) {
 	}
 	for _, id := range slices.Concat(d.Removed, d.StartFailed) {
 		record.Ended(n.jobs.get(id).word(), id)
+		record.Ended(n.jobs.get(id).ownWord(), id)
 	}
 	for _, run := range d.Taught {
 		n.ended(run)
@@ -56,9 +59,24 @@ func (n *Negotiator) ended(run PastRun) {
 	case run.Job.Estimate == 0:
 	case run.Ran < 0:
 		record.Ended(run.Job.word(), run.Job.ID)
+		record.Ended(run.Job.ownWord(), run.Job.ID)
 	default:
-		record.Over(run.Job.word(), run.Job.ID, n.placeOf(run))
+		place := n.placeOf(run)
+		for _, word := range wordsOf(run.Job, place) {
+			record.Over(word, run.Job.ID, place)
+		}
+		record.Ended(run.Job.ownWord(), run.Job.ID)
 	}
+}
+
+// wordsOf returns whose word a place is. If the pool was said to end a job and plainly does not, the
+// place was its user's own word, too.
+func wordsOf(job *Job, place estimate.Place) []estimate.Word {
+	words := []estimate.Word{job.word()}
+	if words[0].Enforced && place.Taken > 2*place.Planned {
+		words = append(words, job.ownWord())
+	}
+	return words
 }
 
 // placeOf returns the place of a run, by the time that its job states.

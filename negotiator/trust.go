@@ -22,6 +22,9 @@ func (j *Job) enforced() bool {
 // word is whose word a job's stated run time is.
 func (j *Job) word() estimate.Word { return estimate.WordOf(j.payer(), j.enforced()) }
 
+// ownWord is the word of the job's user alone.
+func (j *Job) ownWord() estimate.Word { return estimate.WordOf(j.payer(), false) }
+
 // requested is the run time that a job is taken to request: the one that it states as far as that
 // counts, or the default. The limit at which the pool ends the job bounds by how much it is stretched.
 func (p *predictions) requested(job *Job) backfill.Time {

@@ -223,3 +223,24 @@ func TestRunsThatEndInSilence(t *testing.T) {
 	cycle(t, n, Delta{Now: 80, Taught: []PastRun{{of(t, "eve", 9, 1, 10), -1}}})
 	require.Equal(t, backfill.Time(20), n.predictions.requested(of(t, "eve", 3, 1, 10)))
 }
+
+// A job that runs on although the pool was said to end it tells of its user's own word, too: at once,
+// and when it is over. One that merely ends late does not.
+func TestWhatIsSaidToBeEnforcedAndIsNot(t *testing.T) {
+	for ran, lies := range map[backfill.Time]bool{15: false, 20: false, 21: true, 1000: true} {
+		n := trusting(t, estimate.TrustRecord, nil)
+		liar := of(t, "eve", 1, 1, 10)
+		liar.Limit = 10
+		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 4, "")}, Submitted: []*Job{liar}})
+		own := liar.ownWord()
+		cycle(t, n, Delta{Now: ran, Outliving: []PastRun{{liar, ran}}})
+		require.Equal(t, lies, n.predictions.record.Doubts(own), "it runs for %d", ran)
+		want := backfill.Time(10)
+		if lies {
+			want = max(ran, DefaultEstimate)
+		}
+		require.LessOrEqual(t, want, n.predictions.requested(of(t, "eve", 2, 1, 10)))
+		cycle(t, n, Delta{Now: ran, Completed: []backfill.JobID{1}, Ran: map[backfill.JobID]backfill.Time{1: ran}})
+		require.Equal(t, lies, n.predictions.record.Doubts(own), "it ran for %d", ran)
+	}
+}

@@ -78,6 +78,7 @@ func TestRepeatedLies(t *testing.T) {
 // began, were suspended, may begin and should end, once they run, to stay off the record.
 func TestLiesThatAreEdited(t *testing.T) {
 	const lasts, most = 600, 12
+	const ended = "\nPeriodicRemove = RemoteWallClockTime > 1" // and is not
 	for name, edit := range map[string]func(w *world, j *sleeper) string{
 		"suspended for ever": func(*world, *sleeper) string { return "\nCumulativeSuspensionTime = 1000000" },
 		"suspended all the time": func(w *world, j *sleeper) string {
@@ -90,6 +91,7 @@ func TestLiesThatAreEdited(t *testing.T) {
 		"is deferred": func(*world, *sleeper) string {
 			return "\nDeferralTime = 1800000000\nDeferralPrepTime = 10000000000\nDeferralWindow = 1000000"
 		},
+		"is said to be ended":       func(*world, *sleeper) string { return ended },
 		"needs what is not to have": func(*world, *sleeper) string { return "\nRequestCpus = 1e30" },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +111,11 @@ func TestLiesThatAreEdited(t *testing.T) {
 					}
 				}
 				if begun == len(lies) && len(lies) < most {
-					lies = append(lies, w.submit(&sleeper{owner: "eve", cpus: 1, seconds: lasts, extra: "\nEstimatedRunTime = 1"}))
+					lie := &sleeper{owner: "eve", cpus: 1, seconds: lasts, extra: "\nEstimatedRunTime = 1"}
+					if name == "is said to be ended" && len(lies)%2 == 0 {
+						lie.extra += ended
+					}
+					lies = append(lies, w.submit(lie))
 				}
 				w.step()
 				if w.now%4 == 0 {

@@ -45,3 +45,35 @@ func TestOutliving(t *testing.T) {
 	require.Equal(t, []string{"1 states 1 and runs for 124"}, outliving(124))
 	require.Equal(t, []string{"1 states 1 and runs for 700", "2 states 600 and runs for 700"}, outliving(700))
 }
+
+// A job that its user's edits have taken out of the plan is judged by what it was planned by and by
+// when it was first seen to run, too, and its run is told to be over once.
+func TestOutlivingOutOfThePlan(t *testing.T) {
+	p := begun(t, func(s *Settings) { s.StartSlack = 60 })
+	p.job(1, is("lie", func(s *observe.Spec) { s.Estimate = 1 }))
+	p.look()
+	p.start(1, Flight{Handed: true, Sent: true, Claims: 1}, "a")
+	p.runs(1, "a")
+	began := p.now
+	outcome := func(after int) Outcome {
+		p.now = began.Add(time.Duration(after) * time.Second)
+		p.belief.See(p.snapshot())
+		out := p.belief.Diff(p.dispatched)
+		for _, id := range append(out.Arrived, out.Over...) {
+			delete(p.dispatched.Flights, id)
+		}
+		return out
+	}
+	require.Empty(t, outcome(1).Delta.Outliving)
+	p.job(1, is("edited", func(s *observe.Spec) { s.Estimate = 100_000 }), func(g *observe.Group) {
+		g.Hosts, g.Suspended, g.Deferral = []string{"slot1@nowhere"}, 1_000_000, observe.Deferral{Time: 1 << 40}
+	})
+	require.Len(t, outcome(2).Delta.Completed, 1, "it is in no plan")
+	runs := outcome(62).Delta.Outliving
+	require.Len(t, runs, 1)
+	require.EqualValues(t, 1, runs[0].Job.Estimate)
+	require.EqualValues(t, 62, runs[0].Ran)
+	p.leaves(1)
+	require.Len(t, outcome(63).Delta.Taught, 1)
+	require.Empty(t, outcome(64).Delta.Taught)
+}
