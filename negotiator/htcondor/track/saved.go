@@ -1,6 +1,7 @@
 package track
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -22,6 +23,25 @@ type SavedState struct {
 	Slots      []SavedSlot   `json:"slots"`
 	Jobs       []SavedJob    `json:"jobs"`
 	Leases     []SavedLease  `json:"leases,omitempty"`
+	Schedds    []SavedSchedd `json:"schedds,omitempty"`
+}
+
+// SavedSchedd is a schedd that told its queue, and where.
+type SavedSchedd struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+}
+
+// Homes returns where the schedds were.
+func (s *SavedState) Homes() observe.Homes {
+	h := observe.Homes{Schedds: map[string]string{}, Slots: map[string]string{}}
+	if s == nil {
+		return h
+	}
+	for _, schedd := range s.Schedds {
+		h.Schedds[schedd.Name] = schedd.Address
+	}
+	return h
 }
 
 // SavedLease is a lease that is in use.
@@ -76,6 +96,11 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		})
 	}
 	saved.Leases = b.lending.save()
+	for _, name := range slices.Sorted(maps.Keys(b.now.Schedds)) {
+		if home := b.now.Schedds[name].Home(); home != "" {
+			saved.Schedds = append(saved.Schedds, SavedSchedd{Name: name, Address: home})
+		}
+	}
 	return saved
 }
 
