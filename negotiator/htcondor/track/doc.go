@@ -14,7 +14,8 @@
 //     look.
 //
 // Files, in the order of Diff: belief.go the [Belief], and how it takes a snapshot in; diff.go the
-// comparison and its [Outcome]; slots.go slots; jobs.go jobs, job.go one of them, adrift.go those
+// comparison and its [Outcome]; slots.go slots; jobs.go jobs, job.go one of them, submitted.go since when it
+// can be there, adrift.go those
 // whose slot is free again; admission.go which new jobs are planned with, charge.go what the others
 // take of limits, deferral.go jobs with a time of their own, gangs.go gangs of several procs;
 // lending.go claims that are lent, leases.go for how long, holders.go the jobs that stand for them;
