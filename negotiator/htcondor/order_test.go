@@ -96,3 +96,41 @@ func TestAreaFollowsTheSlots(t *testing.T) {
 	w.pass(8)
 	first(wide)
 }
+
+// TestQDateOfAUser: a user who writes into his jobs that they were submitted long ago does not keep
+// others from starting, before and after a restart. A job that was on hold keeps its place.
+func TestQDateOfAUser(t *testing.T) {
+	lie := func(w *world) {
+		w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 50, estimate: 60, extra: "\nQDate = 1"})
+	}
+	for _, restart := range []bool{false, true} {
+		w := newWorld(t, "easy", small(1))
+		lie(w)
+		w.pass(8)
+		bob := w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 20, estimate: 30})
+		w.pass(8)
+		for i := range 10 {
+			lie(w)
+			if restart && i == 0 {
+				w.publish()
+				w.negotiator("easy", w.pool.Saved(w.n.Checkpoint()))
+			}
+			w.pass(40)
+		}
+		require.Equal(t, 1, bob.runs, restart)
+	}
+
+	w := newWorld(t, "easy", small(1))
+	w.submit(&sleeper{cpus: 1, seconds: 300, estimate: 300})
+	held := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	held.status, held.extra = 5, fmt.Sprintf("\nEnteredCurrentStatus = %d", w.now)
+	w.pass(80)
+	other := w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10})
+	w.pass(80)
+	held.status = 1
+	for held.runs+other.runs == 0 && w.now < 1_700_000_500 {
+		w.pass(4)
+	}
+	require.Equal(t, 1, held.runs)
+	require.Zero(t, other.runs)
+}

@@ -177,6 +177,7 @@ func (p *Pool) Wakeup() {
 // checkpoint is empty, and Fetch reports all. Open waits until the collector answers, unless Once
 // is set. If the negotiator refuses the checkpoint, Open may be called again, with another state.
 func (p *Pool) Open(ctx context.Context, saved *track.SavedState) (negotiator.Checkpoint, error) {
+	p.observer.Remember(saved.Homes())
 	s, err := p.lookPatiently(ctx)
 	if err != nil {
 		return negotiator.Checkpoint{}, err

@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -55,7 +57,7 @@ func mangle(rt *rapid.T, text string) string {
 		token := tokens[i]
 		colon := strings.LastIndexByte(token, ':')
 		end := strings.IndexAny(token[colon+1:], ",]}")
-		if isNumber := !strings.ContainsAny(token[colon+1:colon+2], `"[tf`); colon >= 0 && end > 0 && isNumber {
+		if isNumber := !strings.ContainsAny(token[colon+1:colon+2], `"[tf`); colon >= 0 && end > 0 && isNumber && !strings.Contains(token, "address") {
 			number := rapid.SampledFrom([]string{
 				"0", "-1", "1", "2", "1700000000", "1700000500", "9007199254740993",
 				"-9000000000000000000", "4611686018427387904",
@@ -179,4 +181,42 @@ func TestStrangersClaimsAtTheBeginning(t *testing.T) {
 	_, report := w.cycle()
 	require.Empty(t, report.Matches)
 	require.EqualValues(t, 3, w.n.State().Use()[0])
+}
+
+// TestSuccessorKnowsTheSchedds: what stands under a schedd's name or at its address when a negotiator
+// starts does not take its place, if a negotiator before knew it. One that has moved is found.
+func TestSuccessorKnowsTheSchedds(t *testing.T) {
+	for what, stranger := range map[string]func(w *world) string{
+		"a name at its address": func(w *world) string {
+			return fmt.Sprintf("MyType = \"Scheduler\"\nName = \"a@test\"\nScheddIpAddr = %q\nMyAddress = %[1]q\n", w.schedd.Address())
+		},
+		"its name at an address before it": func(w *world) string {
+			evil := fakes.NewSchedd(t, "schedd@test")
+			for evil.Address().String() > w.schedd.Address().String() {
+				evil = fakes.NewSchedd(t, "schedd@test")
+			}
+			return evil.Ad()
+		},
+	} {
+		w := newWorld(t, "conservative", small(4))
+		w.pass(8)
+		left := w.pool.Saved(w.n.Checkpoint())
+		require.Len(t, left.Schedds, 1)
+		w.strangers = []string{stranger(w)}
+		w.negotiator("conservative", left)
+		j := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 30})
+		w.pass(20)
+		require.Equal(t, 1, j.runs, what)
+		require.NotEmpty(t, w.pool.Last().Problems, what)
+	}
+	w := newWorld(t, "conservative", small(4))
+	w.pass(8)
+	left := w.pool.Saved(w.n.Checkpoint())
+	gone := fakes.NewSchedd(t, "schedd@test")
+	left.Schedds[0].Address = gone.Address().String()
+	gone.Stop()
+	w.negotiator("conservative", left)
+	j := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 30})
+	w.pass(20)
+	require.Equal(t, 1, j.runs)
 }

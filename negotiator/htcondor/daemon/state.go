@@ -192,12 +192,15 @@ func (s *State) Forget(why error) error { return s.discard(ledger, why) }
 // Close closes the file and gives the lock back.
 func (s *State) Close() error { return errors.Join(s.file.Close(), s.lock.Unlock()) }
 
-// Keys of the ledger: one for what there is once, and one for each slot and job.
+// Keys of the ledger: one for what there is once, and one for each schedd, slot and job.
 const (
-	metaKey    = "meta"
-	slotPrefix = "slot/"
-	jobPrefix  = "job/"
+	metaKey      = "meta"
+	scheddPrefix = "schedd/"
+	slotPrefix   = "slot/"
+	jobPrefix    = "job/"
 )
+
+func scheddKey(s track.SavedSchedd) string { return scheddPrefix + s.Name }
 
 func slotKey(s track.SavedSlot) string { return slotPrefix + s.Name }
 
@@ -208,7 +211,7 @@ func jobKey(j track.SavedJob) string {
 // Save writes the saved state. It touches only records that differ from those on disk. A slot or job
 // that the file cannot hold is left out, and told in the log.
 func (s *State) Save(saved *track.SavedState) error {
-	records := make(map[string][]byte, len(saved.Slots)+len(saved.Jobs)+1)
+	records := make(map[string][]byte, len(saved.Schedds)+len(saved.Slots)+len(saved.Jobs)+1)
 	var out statefile.LeftOut
 	add := func(key string, v any) error {
 		text, err := json.Marshal(v)
@@ -221,9 +224,14 @@ func (s *State) Save(saved *track.SavedState) error {
 		return err
 	}
 	meta := *saved
-	meta.Slots, meta.Jobs = nil, nil
+	meta.Schedds, meta.Slots, meta.Jobs = nil, nil, nil
 	if err := add(metaKey, meta); err != nil {
 		return err
+	}
+	for _, schedd := range saved.Schedds {
+		if err := add(scheddKey(schedd), schedd); err != nil {
+			out.Add(scheddKey(schedd), fmt.Errorf("schedd %s: %w", backfill.Printable(schedd.Name, shownName), err))
+		}
 	}
 	for _, slot := range saved.Slots {
 		if err := add(slotKey(slot), slot); err != nil {
@@ -358,13 +366,19 @@ func readRecord(saved *track.SavedState, key string, text []byte) (err error) {
 	owner := key // the key of what was read
 	switch {
 	case key == metaKey:
-		slots, jobs := saved.Slots, saved.Jobs
+		schedds, slots, jobs := saved.Schedds, saved.Slots, saved.Jobs
 		err = json.Unmarshal(text, saved)
-		saved.Slots, saved.Jobs = slots, jobs
+		saved.Schedds, saved.Slots, saved.Jobs = schedds, slots, jobs
 		if saved.Version > track.SavedVersion {
 			return fmt.Errorf("%w: it is of version %d, and this one knows %d",
 				statefile.ErrNewer, saved.Version, track.SavedVersion)
 		}
+	case strings.HasPrefix(key, scheddPrefix):
+		var schedd track.SavedSchedd
+		if err = json.Unmarshal(text, &schedd); err == nil && scheddKey(schedd) == key {
+			saved.Schedds = append(saved.Schedds, schedd)
+		}
+		owner = scheddKey(schedd)
 	case strings.HasPrefix(key, slotPrefix):
 		var slot track.SavedSlot
 		if err = json.Unmarshal(text, &slot); err == nil && slotKey(slot) == key {

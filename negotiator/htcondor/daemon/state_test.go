@@ -306,12 +306,13 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestOneBadRecordInAHundred says that a slot or job that a file cannot hold, or that no file gives
+// TestOneBadRecordInAHundred says that a schedd, slot or job that a file cannot hold, or that no file gives
 // back as it was, costs no other one, and that this is told once.
 func TestOneBadRecordInAHundred(t *testing.T) {
 	saved := &track.SavedState{Version: track.SavedVersion, Now: 5, Policy: "pc"}
 	for i := range int64(99) {
 		saved.Slots = append(saved.Slots, track.SavedSlot{Name: fmt.Sprintf("slot%02d@a", i)})
+		saved.Schedds = append(saved.Schedds, track.SavedSchedd{Name: fmt.Sprintf("s%02d", i), Address: "<127.0.0.1:9618>"})
 		saved.Jobs = append(saved.Jobs, track.SavedJob{Schedd: "s", Cluster: 100 + i})
 	}
 	for what, bad := range map[string]string{"too long a key": strings.Repeat("x", 33<<10), "no UTF-8": "x\xff"} {
@@ -322,6 +323,7 @@ func TestOneBadRecordInAHundred(t *testing.T) {
 			all := *saved
 			all.Slots = append(slices.Clone(saved.Slots), track.SavedSlot{Name: bad})
 			all.Jobs = append(slices.Clone(saved.Jobs), track.SavedJob{Schedd: bad})
+			all.Schedds = append(slices.Clone(saved.Schedds), track.SavedSchedd{Name: bad, Address: bad})
 			require.NoError(t, s.Save(&all))
 			require.NoError(t, s.Save(&all))
 			require.NoError(t, s.Close())
@@ -332,7 +334,7 @@ func TestOneBadRecordInAHundred(t *testing.T) {
 			require.Equal(t, saved, got)
 			require.NoError(t, s.Close())
 			require.Equal(t, 1, strings.Count(log.String(), "A PART OF THE STATE CANNOT BE"), log.String())
-			require.Contains(t, log.String(), "(2 in all)")
+			require.Contains(t, log.String(), "(3 in all)")
 			require.Less(t, len(log.String()), 1000)
 		})
 	}

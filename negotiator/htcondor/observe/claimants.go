@@ -152,9 +152,28 @@ func (o *Observer) addSchedd(l *look, c scheddClaim) *schedd {
 	}
 	s := &schedd{Schedd: Schedd{Name: c.name, Submitters: map[string]Submitter{}}, groups: map[string]*Group{}}
 	s.Address, s.at, s.since = address, c.at, l.Number
-	s.see(c, l)
 	o.schedds[c.name] = s
+	if !o.settleHome(l, s, c) {
+		s.see(c, l)
+	}
 	return s
+}
+
+// settleHome has a schedd where a former observer knew it, before whatever is new. It reports whether an
+// ad says that it is elsewhere: then it is asked there if it does not answer.
+func (o *Observer) settleHome(l *look, s *schedd, c scheddClaim) (elsewhere bool) {
+	home, known := o.homes.Schedds[s.Name]
+	delete(o.homes.Schedds, s.Name)
+	address, err := cedar.ParseAddress(home)
+	if !known || err != nil {
+		return false
+	}
+	s.since, s.answered = 0, true
+	if sameDaemon(c.at, home) {
+		return false
+	}
+	s.at, s.Address, s.look, s.seen, s.elsewhere = home, address, l.Number, l.Began, &c
+	return true
 }
 
 // moveSchedd has a schedd asked at another address. It reports whether that can be read.
@@ -205,7 +224,7 @@ func (o *Observer) giveWay(l *look) {
 			continue
 		}
 		switch {
-		case s.Failed != nil:
+		case s.Failed != nil || s.Moved:
 			l.grew = o.moveSchedd(l, s, c.at) || l.grew
 		case s.read == l.Number && (c.own || s.own == 0):
 			l.conflict("schedd %s answers at %s, and an ad says that it is at %s: the ad is left out", s.Name, s.at, c.at)

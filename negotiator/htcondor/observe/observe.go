@@ -57,6 +57,7 @@ type Observer struct {
 	slots   map[string]*Slot // replaced, never changed, once a look has returned
 	read    map[string]*slotText
 	schedds map[string]*schedd
+	homes   Homes // of those that were not seen yet
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
@@ -111,6 +112,12 @@ func (o *Observer) Forget(slots []string) {
 		delete(o.read, name)
 	}
 }
+
+// Homes are where schedds and slots were when a former observer looked, by their names.
+type Homes struct{ Schedds, Slots map[string]string }
+
+// Remember tells the observer, before its first look, whose names are whose.
+func (o *Observer) Remember(h Homes) { o.homes = h }
 
 // look is a look at the pool under way, and what it has seen so far.
 type look struct {

@@ -103,7 +103,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	q := question{
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
-		began: began, stoppedSince: began.Add(-o.s.Interval - stopGrace), most: o.most, run: o.run,
+		began: began, stoppedSince: o.stoppedSince(s, began), most: o.most, run: o.run,
 		records: s.records, stock: o.stock,
 	}
 	in := newIntake(q)

@@ -219,6 +219,7 @@ func TestLateAnswerWhenSlotsReferToMore(t *testing.T) {
 // TestStoppedJobs says that jobs are seen which were put on hold or removed since the look before.
 func TestStoppedJobs(t *testing.T) {
 	p := newSite(t, "s@test")
+	p.see()
 	at := p.at.Add(time.Second)
 	ad := func(cluster, status int, ago time.Duration) string {
 		return fmt.Sprintf("ClusterId = %d\nProcId = 0\nJobStatus = %d\nEnteredCurrentStatus = %d",
@@ -229,6 +230,8 @@ func TestStoppedJobs(t *testing.T) {
 	s := p.see().Schedds["s@test"]
 	require.Equal(t, []JobKey{{"s@test", 1, 0}, {"s@test", 2, 0}}, s.Stopped)
 	require.Empty(t, s.Groups)
+	p.Observer.schedds["s@test"].Since = time.Time{}
+	require.Len(t, p.see().Schedds["s@test"].Stopped, 3, "the first reading tells all")
 }
 
 // TestLateSchedd says that a look does not wait for a schedd that is late, which keeps what was

@@ -53,6 +53,15 @@ func (s *schedd) stopReading() {
 	s.reading, s.stop = nil, nil
 }
 
+// stoppedSince returns since when the jobs were stopped for which a schedd is asked: at first any time, as
+// those that are on hold were submitted before others, too.
+func (o *Observer) stoppedSince(s *schedd, began time.Time) time.Time {
+	if s.Since.IsZero() {
+		return time.Unix(0, 0)
+	}
+	return began.Add(-o.s.Interval - stopGrace)
+}
+
 // askCollector reads the ads that the collector has.
 func (o *Observer) askCollector(ctx context.Context, l *look) error {
 	types := []client.AdType{

@@ -159,6 +159,15 @@ type Reading struct {
 	Stopped []JobKey
 }
 
+// Home returns where the schedd is, without what may change while it runs; "" if it has not told its
+// queue.
+func (s *Schedd) Home() string {
+	if s.Moved || s.Since.IsZero() {
+		return ""
+	}
+	return cedar.Address{Host: s.Address.Host, Port: s.Address.Port, Sock: s.Address.Sock}.String()
+}
+
 // Submitter is what a submitter ad says.
 type Submitter struct {
 	Tag  string

@@ -49,6 +49,8 @@ type Belief struct {
 	// ended holds the jobs that ran, or were started and never ran, and when a look at the pool
 	// first saw that they do not run any more.
 	ended map[observe.JobKey]time.Time
+	// seen are the highest clusters of the schedds at some instants, by ascending cluster.
+	seen map[string][]SavedSeen
 	// goneEnded and goneRemoved are jobs that went while there was no negotiator. The next delta
 	// reports them.
 	goneEnded, goneRemoved []backfill.JobID
@@ -97,8 +99,8 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(),
-		view:    &View{Due: backfill.Forever},
+		lending: newLending(), seen: map[string][]SavedSeen{},
+		view: &View{Due: backfill.Forever},
 	}
 }
 
@@ -128,6 +130,7 @@ func (b *Belief) See(s *observe.Snapshot) {
 			groups += len(q.Groups)
 		}
 	}
+	b.noteClusters()
 	if len(b.members) > 2*groups+100 {
 		maps.DeleteFunc(b.members, func(_ *observe.Group, m *members) bool { return m.look != s.Number })
 	}
@@ -184,7 +187,7 @@ func (b *Belief) seeReading(schedd string, r observe.Reading) {
 func (b *Belief) find(key observe.JobKey) *Job {
 	j := b.jobs[key]
 	if j == nil {
-		j = &Job{Key: key, ID: b.nextID()}
+		j = &Job{Key: key, ID: b.nextID(), notBefore: b.notBefore(key)}
 		b.jobs[key], b.byID[j.ID] = j, j
 		j.at, b.all = int32(len(b.all)), append(b.all, j)
 	}

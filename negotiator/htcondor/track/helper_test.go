@@ -151,7 +151,7 @@ func (p *pool) job(cluster int64, changes ...func(*observe.Group)) { p.jobOf(key
 
 func (p *pool) jobOf(key observe.JobKey, changes ...func(*observe.Group)) {
 	g := &observe.Group{
-		Spec: specOf("a job"), Submit: begin - 100, Status: observe.Idle, Jobs: []observe.JobKey{key},
+		Spec: specOf("a job"), Submit: begin, Status: observe.Idle, Jobs: []observe.JobKey{key},
 	}
 	if known := p.jobs[key]; known != nil {
 		*g = *known

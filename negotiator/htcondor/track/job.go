@@ -36,6 +36,7 @@ type Job struct {
 	Start  backfill.Time
 
 	submit    backfill.Time
+	notBefore backfill.Time // see submitted
 	estimated backfill.Time // of a running job, whose ad may have been edited since
 	ahead     backfill.Time // how long its claim is idle before it begins to run, see [observe.Deferral]
 	planned   backfill.Time // when the negotiator was told that the job waits
@@ -107,13 +108,13 @@ func (j *Job) Seen(look int) bool { return j.look == look }
 
 // Compare orders jobs by submit time, then by key.
 func (j *Job) Compare(o *Job) int {
-	return cmp.Or(cmp.Compare(j.Group.Submit, o.Group.Submit), j.Key.Compare(o.Key))
+	return cmp.Or(cmp.Compare(j.submitted(), o.submitted()), j.Key.Compare(o.Key))
 }
 
 // same tells whether a job's queue says of it what the negotiator was told.
 func (b *Belief) same(j *Job) bool {
 	now := j.Group.Spec
-	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.Group.Submit && j.released == b.release(j)
+	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.submitted() && j.released == b.release(j)
 }
 
 // runsAt tells whether a job is recorded as running on a slot, by itself or as a part of a gang.
@@ -142,7 +143,7 @@ func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Jo
 	if l := j.lasted; phase == Running && l != nil && l.stated != nil && l.stated.Nodes == spec.Nodes {
 		spec = l.stated // whatever was edited since, it has what it has
 	}
-	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.Group.Submit, phase, spec.Estimate, ahead
+	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.submitted(), phase, spec.Estimate, ahead
 	return b.described(j)
 }
 

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -22,6 +23,27 @@ type SavedState struct {
 	Slots      []SavedSlot   `json:"slots"`
 	Jobs       []SavedJob    `json:"jobs"`
 	Leases     []SavedLease  `json:"leases,omitempty"`
+	Schedds    []SavedSchedd `json:"schedds,omitempty"`
+}
+
+// SavedSchedd is a schedd that told its queue, and where.
+type SavedSchedd struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	// Seen are its highest clusters at some instants.
+	Seen []SavedSeen `json:"seen,omitempty"`
+}
+
+// Homes returns where the schedds were.
+func (s *SavedState) Homes() observe.Homes {
+	h := observe.Homes{Schedds: map[string]string{}, Slots: map[string]string{}}
+	if s == nil {
+		return h
+	}
+	for _, schedd := range s.Schedds {
+		h.Schedds[schedd.Name] = schedd.Address
+	}
+	return h
 }
 
 // SavedLease is a lease that is in use.
@@ -76,6 +98,11 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		})
 	}
 	saved.Leases = b.lending.save()
+	for _, name := range slices.Sorted(maps.Keys(b.now.Schedds)) {
+		if home := b.now.Schedds[name].Home(); home != "" {
+			saved.Schedds = append(saved.Schedds, SavedSchedd{name, home, slices.Clone(b.seen[name])})
+		}
+	}
 	return saved
 }
 
@@ -86,6 +113,9 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 // started and do not run yet: they may have been handed over. Restore forgets what the belief
 // recorded before; a nil state restores nothing.
 func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Checkpoint, []*Job) {
+	if saved != nil {
+		b.restoreSeen(saved, s.Now)
+	}
 	b.See(s)
 	b.forget()
 	if saved == nil {
@@ -163,9 +193,10 @@ func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 // changed, or if its slots are gone and it has no promise to keep.
 func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	j := b.jobs[former.key()]
-	if j == nil || j.Group == nil || j.Phase != Unknown || !former.canBe(b.now.Now) || j.Group.Submit != former.Submit {
+	if j == nil || j.Group == nil || j.Phase != Unknown || !former.canBe(b.now.Now) || !former.sameSubmit(j.Group.Submit, b.now.Now) {
 		return c, false
 	}
+	j.notBefore = former.Submit
 	spec := j.Group.Spec
 	if spec.Wrong != nil || spec.Nodes != former.Nodes || !slices.Equal(spec.Request,
 		former.Request) || spec.Estimate != former.Estimate {
@@ -184,6 +215,12 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 		c.Job, ok = b.report(j, Waiting, former.Ahead), true
 	}
 	return c, ok
+}
+
+// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved one, of
+// which that may have been too early, see [Job.submitted].
+func (former SavedJob) sameSubmit(at, now backfill.Time) bool {
+	return former.Submit == at || former.Submit > at && former.Submit <= now
 }
 
 func (former SavedJob) key() observe.JobKey {
