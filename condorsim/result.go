@@ -37,6 +37,7 @@ type Result struct {
 	Workload *Workload
 	Outcomes []Outcome // by job, as in Workload.Jobs
 	Cycles   int
+	Decided  int // cycles that a policy or its fallback decided: in others nothing waited
 	// Refusals are the rounds that a fallback policy decided, grouped by the policy that failed.
 	Refusals []Refusals
 	// Broken is how many guarantees were broken, BrokenBy how many by each cause: one of the core's

@@ -90,6 +90,9 @@ func leftWaiting(w *Workload, s *backfill.State) error {
 // Cycle records in the result what happened in a cycle.
 func (r *Result) Cycle(report *negotiator.Report) error {
 	r.Cycles++
+	if report.Decision.By != "" {
+		r.Decided++
+	}
 	if report.Changed {
 		for i := range r.Refusals {
 			r.Refusals[i].GivenUp = false

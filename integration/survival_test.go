@@ -98,6 +98,28 @@ func TestAPolicyThatKeepsFailingIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestAShortRunThatIsTheFallbacks: a policy that fails in most rounds of a run that is too short for
+// giving it up leaves exit code 1, too, and a word.
+func TestAShortRunThatIsTheFallbacks(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bad := filepath.Join(t.TempDir(), "backfill-panics")
+	require.NoError(t, os.Symlink(self, bad))
+	for program, args := range map[string][]string{
+		"negotiator": {"--speed", "max"}, "condorsim": {"run", "lublin-128", "--jobs", "20"},
+	} {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, program), append(args, "--policy", bad)...)
+		var log bytes.Buffer
+		cmd.Stderr = &log
+		printed, err := cmd.Output()
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s: %v %s", program, err, printed)
+		require.Regexp(t, `rounds under easy`, string(printed))
+		require.NotContains(t, string(printed), "GIVEN UP")
+		require.Regexp(t, `policy bad failed in most rounds: its fallback, easy, decided \d+ of \d+ rounds, so these are `+
+			`not its results`, log.String())
+	}
+}
+
 // TestACrashingPolicyCostsRoundsAndNoJobs runs a policy that crashes again and again: every job
 // runs as under the same policy without crashes, as the fallback decides under the order that the
 // crashing one named; and no process is left.

@@ -99,7 +99,8 @@ The settings S001 to S111 of Tang et al., in which actual run times take the pla
 ` + auto.Help() + `
 Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
 --json). A policy that fails in 100 rounds running, or in more than 100 of 10,000, is given up: the
-results are the fallback's, and the exit code is 1 then.
+results are the fallback's, and the exit code is 1 then. So it is if the fallback took more than half
+of the rounds.
 
 ` + negotiator.OrderHelp() + "\n" + estimate.Help()
 }
@@ -173,7 +174,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
 	}
-	return cmp.Or(c.print(p.out, run, result, extras), ownResults(result))
+	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result))
 }
 
 // print prints the summary.
@@ -191,19 +192,6 @@ func (c *runCommand) title(w *condorsim.Workload, policy backfill.PolicySpec) st
 		title += ", order " + order
 	}
 	return title
-}
-
-// ownResults returns an error if a policy was given up, since the results are then its fallback's
-// and not its own.
-func ownResults(r *condorsim.Result) error {
-	for _, refusal := range r.Refusals {
-		if refusal.GivenUp {
-			return fmt.Errorf("policy %s was given up: its fallback, %s, decided %d of %d rounds, so these are not "+
-				"its results; it failed first at %d: %w", refusal.Policy, refusal.First.Fallback, refusal.Count, r.Cycles,
-				refusal.First.Now, refusal.First.Err)
-		}
-	}
-	return nil
 }
 
 // machineText describes the machine or pool.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
@@ -95,10 +96,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	show := report.Table
 	if c.JSON {
-		return report.JSON(os.Stdout, p.Summary(), result, nil)
+		show = report.JSON
 	}
-	return report.Table(os.Stdout, p.Summary(), result, nil)
+	return cmp.Or(show(os.Stdout, p.Summary(), result, nil), report.OwnResults(result))
 }
 
 // runDaemon schedules a real pool.
