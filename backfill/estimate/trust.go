@@ -84,8 +84,8 @@ type TrackRecord struct {
 
 // given is what is known of a user's word.
 type given struct {
-	runs    []past // the last ones, the last of them last
-	running []past // beyond their places
+	runs    []past        // the last ones, the last of them last
+	running []past        // beyond their places
 	place   *list.Element // its word in the record's honest or liars
 
 	factor    float64 // by which stated times are stretched

@@ -350,8 +350,8 @@ func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
 				left = append(left, line...)
 			}
 		}
-		if ad, wrong := o.parser.ParseOld(string(left)); wrong == nil {
-			return ad, nil
+		if outlined, wrong := o.parser.ParseOld(string(left)); wrong == nil {
+			return outlined, nil
 		}
 	}
 	return ad, err
