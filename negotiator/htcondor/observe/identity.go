@@ -95,7 +95,7 @@ func (o *Observer) settleSlots(l *look) {
 			continue
 		}
 		seen, newer := t.look == l.Number, c.heard-o.slots[c.name].heard > outdated
-		bothNew := t.first == l.Number && c.address < t.address // always the same one
+		bothNew := t.first == l.Number && o.precedes(c, t.address)
 		if seen && !newer && !bothNew {
 			l.conflict("two machines advertise a slot %s, at %s and %s: the first of them keeps the name",
 				c.name, t.address, c.address)
@@ -108,6 +108,15 @@ func (o *Observer) settleSlots(l *look) {
 		t.address, t.lines = c.address, t.lines[:0]
 		o.takeSlot(c.lines, l)
 	}
+}
+
+// precedes tells whether a slot has its name rather than another at an address, where both are new: a
+// former observer knew it there, or else always the same one.
+func (o *Observer) precedes(c slotClaim, other string) bool {
+	if home, known := o.homes.Slots[c.name]; known && sameDaemon(home, c.address) != sameDaemon(home, other) {
+		return sameDaemon(home, c.address)
+	}
+	return c.address < other
 }
 
 // isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it claims

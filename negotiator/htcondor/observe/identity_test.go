@@ -323,3 +323,25 @@ func TestSameDaemon(t *testing.T) {
 	_, err := cedar.ParseAddress(endpoint("<1.1.1.1:1?alias=a&sock=s>"))
 	require.NoError(t, err)
 }
+
+// TestSlotsThatAreRemembered: the first look gives a slot's name to the machine that a former observer
+// knew by it, in whatever order their ads come and their addresses sort.
+func TestSlotsThatAreRemembered(t *testing.T) {
+	for _, evil := range []string{"<10.0.0.1:1>", "<10.0.0.9:1>"} {
+		mine, other := partitionable("MyAddress = \"<10.0.0.5:1?alias=n>\"\n"), partitionable("MyAddress = \""+evil+"\"\n")
+		for _, slots := range [][]string{{mine, other}, {other, mine}} {
+			p := newSite(t, "s@test")
+			p.Remember(Homes{Slots: map[string]string{"slot1@n": "<10.0.0.5:1>"}})
+			p.slots = slots
+			for range 2 {
+				s := p.see()
+				require.Equal(t, "<10.0.0.5:1>", s.Slots["slot1@n"].Home())
+				require.Len(t, s.Problems, 1)
+			}
+		}
+		p := newSite(t, "s@test")
+		p.Remember(Homes{Slots: map[string]string{"slot1@n": "<10.0.0.5:1>"}})
+		p.slots = []string{other}
+		require.Equal(t, evil, p.see().Slots["slot1@n"].Home(), "it has moved")
+	}
+}

@@ -107,6 +107,9 @@ func (s *Slot) IsOf(address string) bool {
 	return s == nil || s.Address == "" || sameDaemon(s.Address, address)
 }
 
+// Home returns where the slot's startd is, without what may change while it runs.
+func (s *Slot) Home() string { return endpoint(s.Address) }
+
 // Startd returns the part of the slot's name that all slots of one startd share.
 func (s *Slot) Startd() string {
 	_, name, _ := strings.Cut(s.Name, "@")

@@ -34,7 +34,17 @@ type SavedSchedd struct {
 	Seen []SavedSeen `json:"seen,omitempty"`
 }
 
-// Homes returns where the schedds were.
+// home returns where a slot is; "" if that is not known, or is no usual address.
+func (b *Belief) home(slot string) string {
+	if s := b.now.Slots[slot]; s != nil && len(s.Address) <= longestAddress {
+		return s.Home()
+	}
+	return ""
+}
+
+const longestAddress = 1000
+
+// Homes returns where the schedds and slots were.
 func (s *SavedState) Homes() observe.Homes {
 	h := observe.Homes{Schedds: map[string]string{}, Slots: map[string]string{}}
 	if s == nil {
@@ -42,6 +52,11 @@ func (s *SavedState) Homes() observe.Homes {
 	}
 	for _, schedd := range s.Schedds {
 		h.Schedds[schedd.Name] = schedd.Address
+	}
+	for _, slot := range s.Slots {
+		if slot.Address != "" {
+			h.Slots[slot.Name] = slot.Address
+		}
 	}
 	return h
 }
@@ -61,6 +76,7 @@ const SavedVersion = 1
 type SavedSlot struct {
 	Name     string          `json:"name"`
 	Capacity backfill.Vector `json:"capacity"`
+	Address  string          `json:"address,omitempty"`
 }
 
 // SavedJob is a job with a place or a promise. Request, Nodes and Estimate tell whether it is still
@@ -84,7 +100,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		Version: SavedVersion, Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees, Foretold: m.Foretold,
 	}
 	for _, s := range m.Slots {
-		saved.Slots = append(saved.Slots, SavedSlot{Name: s.Name, Capacity: s.Capacity})
+		saved.Slots = append(saved.Slots, SavedSlot{Name: s.Name, Capacity: s.Capacity, Address: b.home(s.Name)})
 	}
 	for _, c := range m.Jobs {
 		j := b.byID[c.Job.ID]
