@@ -124,13 +124,25 @@ func (c *cell) remove() {
 	_ = privileged(func() error { return os.RemoveAll(c.dir) })
 }
 
-// dial connects to where the plugin listens.
+// dial connects to where the plugin says that it listens, which must be a socket in its folder: the
+// host reaches others that the plugin does not.
 func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	if here, wrong := filepath.Rel(c.dir, address); c.inside != nil && wrong == nil && filepath.IsLocal(here) {
-		address = fmt.Sprintf("/proc/self/fd/%d/%s", c.inside.Fd(), here)
+	here, wrong := filepath.Rel(c.dir, address)
+	if wrong != nil || !filepath.IsLocal(here) {
+		if real, err := filepath.EvalSymlinks(c.dir); err == nil { // it may know its folder by that name
+			here, wrong = filepath.Rel(real, address)
+		}
+	}
+	if network != "unix" || wrong != nil || !filepath.IsLocal(here) {
+		return nil, fmt.Errorf("it listens at %s %.80q, which is no socket in its folder (TMPDIR)", brief(network), address)
 	}
 	err = privileged(func() error {
-		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		path, release, err := c.socket(here)
+		if err != nil {
+			return fmt.Errorf("it listens at %.80q: %w", address, err)
+		}
+		defer release()
+		conn, err = new(net.Dialer).DialContext(ctx, network, path)
 		return err
 	})
 	return conn, err

@@ -230,3 +230,68 @@ func TestLinksThroughClosedFolders(t *testing.T) {
 		remote.Close()
 	}
 }
+
+// TestMemoryIsLimitedWithoutTheRightToRaiseLimits: containers often have root without CAP_SYS_RESOURCE.
+func TestMemoryIsLimitedWithoutTheRightToRaiseLimits(t *testing.T) {
+	if !maySwitch() {
+		t.Skip("only root can become another user")
+	}
+	plugin, err := Self("easy")
+	require.NoError(t, err)
+	const memory = 1 << 30
+	remote, err := Start(t.Context(), plugin, Options{User: Nobody, Memory: memory, Logger: hclog.NewNullLogger()})
+	require.NoError(t, err)
+	defer remote.Close()
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", remote.Stats().PID))
+	require.NoError(t, err)
+	require.Regexp(t, `Max data size +1073741824 +1073741824`, string(limits))
+	require.Regexp(t, `Max core file size +0 +0`, string(limits))
+}
+
+// TestTheHostCallsOnlyThePlugin: a plugin must not send its host to sockets that it cannot reach.
+func TestTheHostCallsOnlyThePlugin(t *testing.T) {
+	called := filepath.Join(t.TempDir(), "socket")
+	other, err := net.Listen("unix", called)
+	require.NoError(t, err)
+	defer other.Close() //nolint:errcheck // nobody called
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer tcp.Close() //nolint:errcheck // nobody called
+	c, err := newCell("/bin/true", Options{})
+	require.NoError(t, err)
+	defer c.remove()
+	link, deep, own := filepath.Join(c.dir, "link"), filepath.Join(c.dir, "folder"), filepath.Join(c.dir, "own")
+	require.NoError(t, os.Symlink(called, link))
+	require.NoError(t, os.Symlink(filepath.Dir(called), deep))
+	mine, err := net.Listen("unix", own)
+	require.NoError(t, err)
+	defer mine.Close() //nolint:errcheck // it was called once
+	for _, place := range [][2]string{
+		{"tcp", tcp.Addr().String()}, {"unix", called}, {"unix", link}, {"unix", deep + "/socket"}, {"unix", "@x"},
+		{"unixpacket", own}, {"unix", c.dir + "/../" + filepath.Base(c.dir) + "x"}, {"unix", c.dir},
+	} {
+		_, err = c.dial(t.Context(), place[0], place[1])
+		require.Error(t, err, place)
+	}
+	conn, err := c.dial(t.Context(), "unix", own)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+}
+
+// TestAnInterpreterBringsOnlyItsLanguage: who writes a script names its interpreter.
+func TestAnInterpreterBringsOnlyItsLanguage(t *testing.T) {
+	for where, brings := range map[string]bool{
+		"venv/pyvenv.cfg": true, "py[3]/lib/python3.12": true, ".local/lib/python3.12": false, "app/lib/data": false,
+	} {
+		t.Run(where, func(t *testing.T) {
+			dir := t.TempDir()
+			root := filepath.Join(dir, strings.Split(where, "/")[0])
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "bin"), 0o755))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, where), 0o755))
+			interpreter := write(t, filepath.Join(root, "bin", "py"), "", 0o755)
+			c := &cell{script: interpreter}
+			require.Contains(t, c.interpreter(), interpreter)
+			require.Equal(t, brings, slices.Contains(c.interpreter(), filepath.Join(root, "share")))
+		})
+	}
+}

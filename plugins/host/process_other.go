@@ -3,8 +3,11 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 )
 
 // Without process groups only the process itself is killed.
@@ -31,3 +34,17 @@ func privileged(f func() error) error { return f() }
 func onOwnThread(f func()) { f() }
 
 func (*cell) enter(*exec.Cmd) error { return nil }
+
+// socket returns the path of a file in the plugin's folder, which must be no link.
+func (c *cell) socket(here string) (path string, release func(), err error) {
+	path = c.dir
+	for part := range strings.SplitSeq(here, string(filepath.Separator)) {
+		path = filepath.Join(path, part)
+		if info, err := os.Lstat(path); err != nil {
+			return "", nil, err
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			return "", nil, errors.New("a link")
+		}
+	}
+	return path, func() {}, nil
+}

@@ -113,10 +113,15 @@ func (c *supervised) begin() (endGuard func(), err error) {
 	if err = c.cell.start(c.cmd); err != nil {
 		return nil, err
 	}
-	if err = limit(c.cmd.Process.Pid, c.memory, c.most); err != nil {
+	lacking, err := limit(c.cell.who, c.cmd.Process.Pid, c.memory, c.most)
+	if err != nil {
 		killGroup(c.cmd.Process)
 		_ = c.cmd.Wait() // it was killed
-		return nil, fmt.Errorf("limit its memory: %w", err)
+		return nil, hostError{fmt.Errorf("limit its memory (plugins.memory; give the daemon CAP_SYS_RESOURCE, "+
+			"or set no such limit): %w", err)}
+	}
+	if lacking != nil {
+		c.log.Warn("the policy plugin runs without some of the limits that protect the machine", "error", lacking)
 	}
 	if endGuard, err = startGuard(c.cmd, c.cell.dir); err != nil {
 		killGroup(c.cmd.Process)
