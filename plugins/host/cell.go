@@ -73,6 +73,17 @@ func (b Boundary) Lacks() (all []string) {
 	if !b.Network {
 		all = append(all, "it can reach the network")
 	}
+	const sockets = 9 // the version of Landlock since which it knows of their paths
+	switch {
+	case b.Landlock >= sockets:
+	case b.Space: // then these folders are hidden, too
+		all = append(all, "it can connect to the Unix sockets of its user, and of all users, outside /run, /tmp and /var/tmp")
+	default:
+		all = append(all, "it can connect to whatever Unix sockets its user can")
+	}
+	if b.User == "" && b.Files {
+		all = append(all, "it can change the modes, times and attributes of all files of its user, and so share or lock them")
+	}
 	return all
 }
 

@@ -147,8 +147,14 @@ func (c *cell) socket(here string) (path string, release func(), err error) {
 // enter is covered with an empty one, in which the plugin finds nothing else.
 func (c *cell) open() error {
 	covered := map[string][]*os.File{}
-	for _, path := range c.wanted() {
+	hidden := c.hidden()
+	for _, path := range c.kept() {
 		folder := c.who.barrier(path)
+		for _, one := range hidden {
+			if within(path, one) && (folder == "" || within(folder, one)) {
+				folder = one
+			}
+		}
 		if folder == "" {
 			continue
 		}
@@ -161,6 +167,11 @@ func (c *cell) open() error {
 		defer file.Close() //nolint:errcheck // it was not read
 		covered[folder] = append(covered[folder], file)
 	}
+	for _, one := range hidden {
+		if c.who.barrier(filepath.Join(one, "socket")) == "" && covered[one] == nil {
+			covered[one] = []*os.File{}
+		}
+	}
 	_ = unix.Umask(0o022) // of this thread, since it has mounts of its own
 	for folder, found := range covered {
 		if err := cover(folder, found); err != nil {
@@ -168,6 +179,30 @@ func (c *cell) open() error {
 		}
 	}
 	return c.publish()
+}
+
+// hidden returns the folders of which the plugin sees only what is its own, since other programs keep
+// sockets there; not those that it may read as a whole.
+func (c *cell) hidden() (all []string) {
+	for _, folder := range []string{"/tmp", "/var/tmp"} {
+		folder = resolved(folder)
+		_, err := os.Stat(folder)
+		above := func(path string) bool { return within(folder, path) }
+		if err == nil && !slices.Contains(all, folder) && !slices.ContainsFunc(c.kept(), above) {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// kept returns what the plugin must find where it is, without links, too.
+func (c *cell) kept() []string {
+	all := slices.Concat(c.wanted(), c.options.writes, []string{c.dir})
+	for _, path := range slices.Clone(all) {
+		all = append(all, resolved(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // publish covers an executable that the plugin's user may not read with a copy that it may.

@@ -67,8 +67,16 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 	defer tcp.Close() //nolint:errcheck // nobody called
 	abstract, err := net.Listen("unix", "@"+t.TempDir())
 	require.NoError(t, err)
-	defer abstract.Close() //nolint:errcheck // nobody called
-	a.command.Env = append(a.command.Env,
+	defer abstract.Close()                          //nolint:errcheck // nobody called
+	sockets, err := os.MkdirTemp("/tmp", "sockets") //nolint:usetesting // TMPDIR may be elsewhere
+	require.NoError(t, err)
+	defer os.RemoveAll(sockets) //nolint:errcheck // it is empty
+	require.NoError(t, os.Chmod(sockets, 0o755))
+	service, err := net.Listen("unix", filepath.Join(sockets, "socket"))
+	require.NoError(t, err)
+	defer service.Close() //nolint:errcheck // nobody called
+	require.NoError(t, os.Chmod(service.Addr().String(), 0o666))
+	a.command.Env = append(a.command.Env, "HOSTILE_SOCKET="+service.Addr().String(),
 		"HOSTILE_SECRET="+secret, "HOSTILE_STATE="+state, fmt.Sprintf("HOSTILE_HOST=%d", os.Getpid()),
 		fmt.Sprintf("HOSTILE_FD=%d", open), "HOSTILE_TCP="+tcp.Addr().String(), "HOSTILE_UDP="+tcp.Addr().String(),
 		"HOSTILE_ABSTRACT="+strings.TrimPrefix(abstract.Addr().String(), "@"), fmt.Sprintf("HOSTILE_UID=%d", os.Getuid()))
@@ -112,7 +120,7 @@ func TestAHostileExecutableReachesNothing(t *testing.T) {
 		harmless = append(harmless, "be the host's user")
 	}
 	if !boundary.Space {
-		harmless = append(harmless, "fill its folder")
+		harmless = append(harmless, "fill its folder", "socket in /tmp")
 	}
 	require.Subset(t, harmless, worked)
 	require.Subset(t, worked, harmlessAttacks(), "the attacks are real")
@@ -294,4 +302,15 @@ func TestAnInterpreterBringsOnlyItsLanguage(t *testing.T) {
 			require.Equal(t, brings, slices.Contains(c.interpreter(), filepath.Join(root, "share")))
 		})
 	}
+}
+
+// TestLacksTellsOfModesAndSockets: Landlock knows nothing of modes, and for long nothing of sockets.
+func TestLacksTellsOfModesAndSockets(t *testing.T) {
+	own := strings.Join(Boundary{Files: true, Landlock: 7}.Lacks(), "\n")
+	require.Contains(t, own, "change the modes")
+	require.Contains(t, own, "whatever Unix sockets its user can")
+	other := strings.Join(Boundary{User: "x", Files: true, Landlock: 7, Space: true}.Lacks(), "\n")
+	require.NotContains(t, other, "modes")
+	require.Contains(t, other, "outside /run, /tmp and /var/tmp")
+	require.Empty(t, Boundary{User: "x", Files: true, Landlock: 9, Processes: true, Network: true, Space: true}.Lacks())
 }
