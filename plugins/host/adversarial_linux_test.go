@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -213,13 +212,19 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 
 // A plugin that listens but never speaks does not delay the host longer than others.
 func TestAPluginThatListensAndIsSilent(t *testing.T) {
-	dir := t.TempDir()
-	script := write(t, filepath.Join(dir, "silent"),
-		"#!/bin/sh\necho \"1|1|unix|"+dir+"/socket|grpc\"\nexec sleep 300\n", 0o755)
-	listener, err := net.Listen("unix", dir+"/socket")
-	require.NoError(t, err)
-	defer listener.Close() //nolint:errcheck // nobody called
-	_, err = Start(t.Context(), Command{Path: script},
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no Python")
+	}
+	script := write(t, filepath.Join(t.TempDir(), "silent"), `#!/usr/bin/env python3
+import os, socket, time
+path = os.environ["TMPDIR"] + "/socket"
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen()
+print("1|1|unix|" + path + "|grpc", flush=True)
+time.sleep(300)
+`, 0o755)
+	_, err := Start(t.Context(), Command{Path: script},
 		Options{StartTimeout: short, NoMTLS: true, Logger: hclog.NewNullLogger()})
 	require.ErrorContains(t, err, "not ready within 200ms")
 }

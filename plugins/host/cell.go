@@ -73,6 +73,17 @@ func (b Boundary) Lacks() (all []string) {
 	if !b.Network {
 		all = append(all, "it can reach the network")
 	}
+	const sockets = 9 // the version of Landlock since which it knows of their paths
+	switch {
+	case b.Landlock >= sockets:
+	case b.Space: // then these folders are hidden, too
+		all = append(all, "it can connect to the Unix sockets of its user, and of all users, outside /run, /tmp and /var/tmp")
+	default:
+		all = append(all, "it can connect to whatever Unix sockets its user can")
+	}
+	if b.User == "" && b.Files {
+		all = append(all, "it can change the modes, times and attributes of all files of its user, and so share or lock them")
+	}
 	return all
 }
 
@@ -124,13 +135,25 @@ func (c *cell) remove() {
 	_ = privileged(func() error { return os.RemoveAll(c.dir) })
 }
 
-// dial connects to where the plugin listens.
+// dial connects to where the plugin says that it listens, which must be a socket in its folder: the
+// host reaches others that the plugin does not.
 func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	if here, wrong := filepath.Rel(c.dir, address); c.inside != nil && wrong == nil && filepath.IsLocal(here) {
-		address = fmt.Sprintf("/proc/self/fd/%d/%s", c.inside.Fd(), here)
+	here, wrong := filepath.Rel(c.dir, address)
+	if wrong != nil || !filepath.IsLocal(here) {
+		if real, err := filepath.EvalSymlinks(c.dir); err == nil { // it may know its folder by that name
+			here, wrong = filepath.Rel(real, address)
+		}
+	}
+	if network != "unix" || wrong != nil || !filepath.IsLocal(here) {
+		return nil, fmt.Errorf("it listens at %s %.80q, which is no socket in its folder (TMPDIR)", brief(network), address)
 	}
 	err = privileged(func() error {
-		conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		path, release, err := c.socket(here)
+		if err != nil {
+			return fmt.Errorf("it listens at %.80q: %w", address, err)
+		}
+		defer release()
+		conn, err = new(net.Dialer).DialContext(ctx, network, path)
 		return err
 	})
 	return conn, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -123,12 +122,39 @@ func (c *cell) mount() error {
 	return c.open()
 }
 
+// socket returns a path to a file in the plugin's folder, by which no link is followed.
+func (c *cell) socket(here string) (path string, release func(), err error) {
+	folder := c.inside
+	if folder == nil {
+		if folder, err = os.Open(c.dir); err != nil {
+			return "", nil, err
+		}
+		defer folder.Close() //nolint:errcheck // it was not read
+	}
+	const links = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+	fd, err := unix.Openat2(int(folder.Fd()), here, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: links})
+	if errors.Is(err, unix.ENOSYS) && !strings.Contains(here, "/") { // a kernel before 5.6
+		fd, err = unix.Openat(int(folder.Fd()), here, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	// Of a link itself, which only the older way opens, the kernel makes no socket.
+	return fmt.Sprintf("/proc/self/fd/%d", fd), func() { _ = unix.Close(fd) }, nil
+}
+
 // open lets the plugin's user reach what belongs to the plugin: a folder above that the user may not
 // enter is covered with an empty one, in which the plugin finds nothing else.
 func (c *cell) open() error {
 	covered := map[string][]*os.File{}
-	for _, path := range c.wanted() {
+	hidden := c.hidden()
+	for _, path := range c.kept() {
 		folder := c.who.barrier(path)
+		for _, one := range hidden {
+			if within(path, one) && (folder == "" || within(folder, one)) {
+				folder = one
+			}
+		}
 		if folder == "" {
 			continue
 		}
@@ -141,6 +167,11 @@ func (c *cell) open() error {
 		defer file.Close() //nolint:errcheck // it was not read
 		covered[folder] = append(covered[folder], file)
 	}
+	for _, one := range hidden {
+		if c.who.barrier(filepath.Join(one, "socket")) == "" && covered[one] == nil {
+			covered[one] = []*os.File{}
+		}
+	}
 	_ = unix.Umask(0o022) // of this thread, since it has mounts of its own
 	for folder, found := range covered {
 		if err := cover(folder, found); err != nil {
@@ -148,6 +179,30 @@ func (c *cell) open() error {
 		}
 	}
 	return c.publish()
+}
+
+// hidden returns the folders of which the plugin sees only what is its own, since other programs keep
+// sockets there; not those that it may read as a whole.
+func (c *cell) hidden() (all []string) {
+	for _, folder := range []string{"/tmp", "/var/tmp"} {
+		folder = resolved(folder)
+		_, err := os.Stat(folder)
+		above := func(path string) bool { return within(folder, path) }
+		if err == nil && !slices.Contains(all, folder) && !slices.ContainsFunc(c.kept(), above) {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// kept returns what the plugin must find where it is, without links, too.
+func (c *cell) kept() []string {
+	all := slices.Concat(c.wanted(), c.options.writes, []string{c.dir})
+	for _, path := range slices.Clone(all) {
+		all = append(all, resolved(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // publish covers an executable that the plugin's user may not read with a copy that it may.
@@ -235,154 +290,4 @@ func (c *cell) restrict() error {
 	}
 	c.holds.Files, c.holds.Landlock = true, version
 	return nil
-}
-
-// What every program needs: libraries, interpreters, and what those read.
-var (
-	programs = []string{ //nolint:gochecknoglobals // a constant
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/run/current-system",
-	}
-	common = []string{ //nolint:gochecknoglobals // a constant
-		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
-		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone", "/etc/hosts",
-		"/etc/host.conf", "/etc/resolv.conf", "/etc/gai.conf", "/etc/protocols", "/etc/services", "/etc/mime.types",
-		"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/pki/tls/openssl.cnf", "/etc/pki/tls/certs",
-		"/etc/pki/ca-trust/extracted/pem", "/etc/crypto-policies",
-		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems",
-		"/proc/sys/kernel/osrelease", "/proc/sys/vm/overcommit_memory",
-		"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
-		"/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-	}
-)
-
-const (
-	lookInto = landlocksys.AccessFSReadFile | landlocksys.AccessFSReadDir
-	keep     = lookInto | landlocksys.AccessFSWriteFile | landlocksys.AccessFSTruncate | landlocksys.AccessFSMakeReg |
-		landlocksys.AccessFSMakeDir | landlocksys.AccessFSMakeSock | landlocksys.AccessFSMakeFifo |
-		landlocksys.AccessFSMakeSym | landlocksys.AccessFSRemoveFile | landlocksys.AccessFSRemoveDir
-)
-
-// rules returns what the plugin may do with which files.
-func (c *cell) rules() ([]landlock.Rule, error) {
-	rules := []landlock.Rule{
-		landlock.PathAccess(keep, c.dir),
-		landlock.RWFiles("/dev/null").IgnoreIfMissing(),
-	}
-	for _, folder := range c.options.writes {
-		rules = append(rules, landlock.PathAccess(keep, folder))
-	}
-	for _, path := range common {
-		if rule, err := beneath(path, lookInto); err == nil {
-			rules = append(rules, rule)
-		}
-	}
-	const run = lookInto | landlocksys.AccessFSExecute
-	for _, path := range append(append(c.own(), c.interpreter()...), programs...) {
-		if rule, err := beneath(path, run); err == nil {
-			rules = append(rules, rule)
-		}
-	}
-	for _, path := range c.options.Reads {
-		rule, err := beneath(path, run)
-		if err != nil {
-			return nil, fmt.Errorf("let it read %s (plugins.reads): %w", path, err)
-		}
-		rules = append(rules, rule)
-	}
-	return rules, nil
-}
-
-// beneath returns the rule that grants these rights to a file, or to all in a folder.
-func beneath(path string, rights landlock.AccessFSSet) (landlock.Rule, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		rights &^= landlocksys.AccessFSReadDir
-	}
-	return landlock.PathAccess(rights, path), nil
-}
-
-// uses reports whether the plugin has something to read or execute in a folder.
-func (c *cell) uses(folder string) bool {
-	for _, path := range c.wanted() {
-		if within(resolved(path), folder) {
-			return true
-		}
-	}
-	_, err := os.Stat(filepath.Join(folder, "current-system"))
-	return err == nil
-}
-
-// own returns the executable, and the folder of a script, in which its modules are.
-func (c *cell) own() []string {
-	all := []string{c.path, resolved(c.path)}
-	for _, folder := range []string{filepath.Dir(c.path), filepath.Dir(resolved(c.path))} {
-		if c.script != "" && !shared(folder) {
-			all = append(all, folder)
-		}
-	}
-	return all
-}
-
-// wanted returns what the plugin may read and execute beside what every program needs.
-func (c *cell) wanted() []string {
-	return slices.Concat(c.own(), c.interpreter(), c.options.Reads)
-}
-
-// interpreter returns the interpreter of a script, and what is installed with it.
-func (c *cell) interpreter() (all []string) {
-	words := strings.Fields(c.script)
-	if len(words) > 1 && filepath.Base(words[0]) == "env" {
-		words = slices.DeleteFunc(words[1:], func(word string) bool { return word[0] == '-' || strings.Contains(word, "=") })
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	path, err := exec.LookPath(words[0])
-	if err != nil || !filepath.IsAbs(path) {
-		return nil
-	}
-	for _, file := range []string{path, resolved(path)} {
-		all = append(all, file)
-		// Whoever writes the script chooses the interpreter: only what belongs to a language counts.
-		for _, part := range []string{"bin", "lib", "lib64", "libexec", "share", "pyvenv.cfg", "version", "versions"} {
-			all = append(all, filepath.Join(filepath.Dir(filepath.Dir(file)), part))
-		}
-	}
-	return all
-}
-
-// shared reports whether a folder holds what is none of a plugin's business: it is, or is above, the
-// user's own folder, or one in which many programs keep files.
-func shared(folder string) bool {
-	folder = resolved(folder)
-	home := ""
-	if u, err := user.Current(); err == nil {
-		home = u.HomeDir
-	}
-	for _, one := range []string{
-		home, os.Getenv("HOME"), os.TempDir(), "/tmp", "/etc", "/var/lib", "/var/log", "/var/spool", "/root", "/home",
-		"/proc", "/dev", "/run", "/opt", "/srv",
-	} {
-		if one != "" && within(resolved(one), folder) {
-			return true
-		}
-	}
-	return false
-}
-
-// resolved returns a path without links, as far as there is such a file.
-func resolved(path string) string {
-	if file, err := filepath.EvalSymlinks(path); err == nil {
-		return file
-	}
-	return path
-}
-
-// within reports whether a path is a folder or is in it.
-func within(path, folder string) bool {
-	rest, err := filepath.Rel(folder, path)
-	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
 }

@@ -67,8 +67,16 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 	defer tcp.Close() //nolint:errcheck // nobody called
 	abstract, err := net.Listen("unix", "@"+t.TempDir())
 	require.NoError(t, err)
-	defer abstract.Close() //nolint:errcheck // nobody called
-	a.command.Env = append(a.command.Env,
+	defer abstract.Close()                          //nolint:errcheck // nobody called
+	sockets, err := os.MkdirTemp("/tmp", "sockets") //nolint:usetesting // TMPDIR may be elsewhere
+	require.NoError(t, err)
+	defer os.RemoveAll(sockets) //nolint:errcheck // it is empty
+	require.NoError(t, os.Chmod(sockets, 0o755))
+	service, err := net.Listen("unix", filepath.Join(sockets, "socket"))
+	require.NoError(t, err)
+	defer service.Close() //nolint:errcheck // nobody called
+	require.NoError(t, os.Chmod(service.Addr().String(), 0o666))
+	a.command.Env = append(a.command.Env, "HOSTILE_SOCKET="+service.Addr().String(),
 		"HOSTILE_SECRET="+secret, "HOSTILE_STATE="+state, fmt.Sprintf("HOSTILE_HOST=%d", os.Getpid()),
 		fmt.Sprintf("HOSTILE_FD=%d", open), "HOSTILE_TCP="+tcp.Addr().String(), "HOSTILE_UDP="+tcp.Addr().String(),
 		"HOSTILE_ABSTRACT="+strings.TrimPrefix(abstract.Addr().String(), "@"), fmt.Sprintf("HOSTILE_UID=%d", os.Getuid()))
@@ -112,7 +120,7 @@ func TestAHostileExecutableReachesNothing(t *testing.T) {
 		harmless = append(harmless, "be the host's user")
 	}
 	if !boundary.Space {
-		harmless = append(harmless, "fill its folder")
+		harmless = append(harmless, "fill its folder", "socket in /tmp")
 	}
 	require.Subset(t, harmless, worked)
 	require.Subset(t, worked, harmlessAttacks(), "the attacks are real")
@@ -229,4 +237,80 @@ func TestLinksThroughClosedFolders(t *testing.T) {
 		require.NoError(t, err)
 		remote.Close()
 	}
+}
+
+// TestMemoryIsLimitedWithoutTheRightToRaiseLimits: containers often have root without CAP_SYS_RESOURCE.
+func TestMemoryIsLimitedWithoutTheRightToRaiseLimits(t *testing.T) {
+	if !maySwitch() {
+		t.Skip("only root can become another user")
+	}
+	plugin, err := Self("easy")
+	require.NoError(t, err)
+	const memory = 1 << 30
+	remote, err := Start(t.Context(), plugin, Options{User: Nobody, Memory: memory, Logger: hclog.NewNullLogger()})
+	require.NoError(t, err)
+	defer remote.Close()
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", remote.Stats().PID))
+	require.NoError(t, err)
+	require.Regexp(t, `Max data size +1073741824 +1073741824`, string(limits))
+	require.Regexp(t, `Max core file size +0 +0`, string(limits))
+}
+
+// TestTheHostCallsOnlyThePlugin: a plugin must not send its host to sockets that it cannot reach.
+func TestTheHostCallsOnlyThePlugin(t *testing.T) {
+	called := filepath.Join(t.TempDir(), "socket")
+	other, err := net.Listen("unix", called)
+	require.NoError(t, err)
+	defer other.Close() //nolint:errcheck // nobody called
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer tcp.Close() //nolint:errcheck // nobody called
+	c, err := newCell("/bin/true", Options{})
+	require.NoError(t, err)
+	defer c.remove()
+	link, deep, own := filepath.Join(c.dir, "link"), filepath.Join(c.dir, "folder"), filepath.Join(c.dir, "own")
+	require.NoError(t, os.Symlink(called, link))
+	require.NoError(t, os.Symlink(filepath.Dir(called), deep))
+	mine, err := net.Listen("unix", own)
+	require.NoError(t, err)
+	defer mine.Close() //nolint:errcheck // it was called once
+	for _, place := range [][2]string{
+		{"tcp", tcp.Addr().String()}, {"unix", called}, {"unix", link}, {"unix", deep + "/socket"}, {"unix", "@x"},
+		{"unixpacket", own}, {"unix", c.dir + "/../" + filepath.Base(c.dir) + "x"}, {"unix", c.dir},
+	} {
+		_, err = c.dial(t.Context(), place[0], place[1])
+		require.Error(t, err, place)
+	}
+	conn, err := c.dial(t.Context(), "unix", own)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+}
+
+// TestAnInterpreterBringsOnlyItsLanguage: who writes a script names its interpreter.
+func TestAnInterpreterBringsOnlyItsLanguage(t *testing.T) {
+	for where, brings := range map[string]bool{
+		"venv/pyvenv.cfg": true, "py[3]/lib/python3.12": true, ".local/lib/python3.12": false, "app/lib/data": false,
+	} {
+		t.Run(where, func(t *testing.T) {
+			dir := t.TempDir()
+			root := filepath.Join(dir, strings.Split(where, "/")[0])
+			require.NoError(t, os.MkdirAll(filepath.Join(root, "bin"), 0o755))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, where), 0o755))
+			interpreter := write(t, filepath.Join(root, "bin", "py"), "", 0o755)
+			c := &cell{script: interpreter}
+			require.Contains(t, c.interpreter(), interpreter)
+			require.Equal(t, brings, slices.Contains(c.interpreter(), filepath.Join(root, "share")))
+		})
+	}
+}
+
+// TestLacksTellsOfModesAndSockets: Landlock knows nothing of modes, and for long nothing of sockets.
+func TestLacksTellsOfModesAndSockets(t *testing.T) {
+	own := strings.Join(Boundary{Files: true, Landlock: 7}.Lacks(), "\n")
+	require.Contains(t, own, "change the modes")
+	require.Contains(t, own, "whatever Unix sockets its user can")
+	other := strings.Join(Boundary{User: "x", Files: true, Landlock: 7, Space: true}.Lacks(), "\n")
+	require.NotContains(t, other, "modes")
+	require.Contains(t, other, "outside /run, /tmp and /var/tmp")
+	require.Empty(t, Boundary{User: "x", Files: true, Landlock: 9, Processes: true, Network: true, Space: true}.Lacks())
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,20 +23,47 @@ const (
 // The number of processes is limited to as many more as the whole system has now, since that limit
 // counts all that their user runs. It ends a bomb that outruns the count.
 //
+// It is set by a thread with the real user of the process: the limits of others are for those with
+// CAP_SYS_RESOURCE alone, which many containers lack. Only the limit of memory must succeed; the
+// others, of which lacking tells, protect the machine, and the plugin also runs without them.
+//
 // The limit is on writable memory (RLIMIT_DATA). The whole address space (RLIMIT_AS) would be the
 // wrong measure: Go reserves far more of it than it uses.
-func limit(pid int, memory int64, processes int) error {
-	// These protect the machine; the plugin also runs without them.
-	_ = lower(pid, unix.RLIMIT_CORE, 0)
-	_ = lower(pid, unix.RLIMIT_NOFILE, maxFiles)
-	_ = lower(pid, unix.RLIMIT_FSIZE, scratch)
-	if all := tasksOfSystem(); processes > 0 && all > 0 {
-		_ = lower(pid, unix.RLIMIT_NPROC, uint64(all+2*processes))
-	}
-	if memory <= 0 {
+func limit(who credential, pid int, memory int64, processes int) (lacking, err error) {
+	onOwnThread(func() {
+		if err = who.becomeReal(); err != nil {
+			return
+		}
+		lacking = errors.Join(lower(pid, unix.RLIMIT_CORE, 0), lower(pid, unix.RLIMIT_NOFILE, maxFiles),
+			lower(pid, unix.RLIMIT_FSIZE, scratch))
+		if all := tasksOfSystem(); processes > 0 && all > 0 {
+			lacking = errors.Join(lacking, lower(pid, unix.RLIMIT_NPROC, uint64(all+2*processes)))
+		}
+		if memory > 0 {
+			err = lower(pid, unix.RLIMIT_DATA, uint64(memory))
+		}
+	})
+	return lacking, err
+}
+
+// becomeReal makes the user the real one of the calling thread alone, one of [onOwnThread]; the
+// effective one stays, and with it the thread's rights.
+func (who credential) becomeReal() error {
+	if who.Credential == nil {
 		return nil
 	}
-	return lower(pid, unix.RLIMIT_DATA, uint64(memory))
+	if _, err := raise(); err != nil {
+		return fmt.Errorf("raise this thread's capabilities: %w", err)
+	}
+	const same = ^uintptr(0)
+	// Package syscall would change all threads.
+	if _, _, failed := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(who.Gid), same, same); failed != 0 {
+		return fmt.Errorf("become the plugin's group: %w", failed)
+	}
+	if _, _, failed := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(who.Uid), same, same); failed != 0 {
+		return fmt.Errorf("become the plugin's user: %w", failed)
+	}
+	return nil
 }
 
 func lower(pid, resource int, to uint64) error {

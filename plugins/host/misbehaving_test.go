@@ -172,6 +172,10 @@ func misbehave() {
 		for range 400 {
 			fork(true)
 		}
+	case "leave and hang":
+		leaveGroup()
+		leaveMark()
+		hang()
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		leaveMark()

@@ -82,6 +82,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 		"unready": {when: "start", how: "hang", args: []string{"plugin-serve", "bad"}, started: 3},
 		"deaf":    {when: "start", how: "deaf", args: []string{"plugin-serve", "bad"}, started: 3},
 		"foreign": {args: []string{foreign}, started: 3},
+		"leaving": {when: "start", how: "leave and hang", args: []string{"plugin-serve", "bad"}, started: 4},
 		"with a child that left": {
 			when: "decide", how: "escape and stay", args: []string{"plugin-serve", "bad"}, started: 4,
 		},
@@ -100,7 +101,7 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			out, err := host.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, host.Start())
-			if test.how == "hang" {
+			if strings.HasSuffix(test.how, "hang") {
 				poll.Equal(t, nil, func() error { _, absent := os.Stat(a.file); return absent })
 			} else {
 				var said string

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 )
 
 // Without process groups only the process itself is killed.
@@ -14,7 +16,7 @@ func ownGroup(*exec.Cmd) {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
-func startGuard(*exec.Cmd, string) (func(), error) { return func() {}, errors.ErrUnsupported }
+func startGuard(*exec.Cmd, string) (func(), error) { return func() {}, nil }
 
 // credential is the user of this process.
 type credential struct{}
@@ -32,3 +34,17 @@ func privileged(f func() error) error { return f() }
 func onOwnThread(f func()) { f() }
 
 func (*cell) enter(*exec.Cmd) error { return nil }
+
+// socket returns the path of a file in the plugin's folder, which must be no link.
+func (c *cell) socket(here string) (path string, release func(), err error) {
+	path = c.dir
+	for part := range strings.SplitSeq(here, string(filepath.Separator)) {
+		path = filepath.Join(path, part)
+		if info, err := os.Lstat(path); err != nil {
+			return "", nil, err
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			return "", nil, errors.New("a link")
+		}
+	}
+	return path, func() {}, nil
+}

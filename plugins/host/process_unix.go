@@ -33,32 +33,32 @@ func outside(f func() error) error {
 	return <-done
 }
 
-// guardScript is run by a guard, a shell in the plugin's process group. It waits for the end of the
-// host, the only process that has the other end of the guard's input. However the host ends, the
-// script removes the socket and kills the plugin, whatever it is doing, and what the plugin
-// started.
-const guardScript = `trap "" HUP INT QUIT TERM; read -r _; rm -rf -- "$1"; kill -KILL 0`
+// guardScript is run by a guard, a shell. It waits for the end of the host, the only process that has
+// the other end of the guard's input. However the host ends, the script kills the plugin, whatever it
+// is doing and whatever group it has joined, and the plugin's group; then it removes the socket.
+const guardScript = `trap "" HUP INT QUIT TERM; read -r _; kill -KILL "$2"; kill -KILL "-$2"; rm -rf -- "$1"`
 
-// startGuard starts a guard: a process in the group and of the user of a plugin that has started,
-// which kills the group and removes the directory if the host is killed. The returned function waits
-// for the end of a guard that was killed with its group. The guard gets the plugin's environment.
-func startGuard(plugin *exec.Cmd, dir string) (reap func(), err error) {
-	reap = func() {}
+// startGuard starts a guard: a process of the user of a plugin that has started, which kills the
+// plugin and its group and removes the directory if the host is killed. It has a group of its own: a
+// signal to the plugin's would end it. The returned function ends the guard. The guard gets the
+// plugin's environment.
+func startGuard(plugin *exec.Cmd, dir string) (end func(), err error) {
 	input, held, err := os.Pipe()
 	if err != nil {
-		return reap, fmt.Errorf("make a pipe: %w", err)
+		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	group := plugin.Process.Pid
-	guard := exec.Command("/bin/sh", "-c", guardScript, "guard of "+strconv.Itoa(group), dir)
+	leader := strconv.Itoa(plugin.Process.Pid)
+	guard := exec.Command("/bin/sh", "-c", guardScript, "guard of "+leader, dir, leader)
 	guard.Stdin, guard.Env, guard.Dir = input, plugin.Env, plugin.Dir
-	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group, Credential: plugin.SysProcAttr.Credential}
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: plugin.SysProcAttr.Credential}
 	err = outside(func() error { return concealed(guard.Start) })
 	_ = input.Close()
 	if err != nil {
 		_ = held.Close()
-		return reap, fmt.Errorf("start a guard: %w", err)
+		return nil, fmt.Errorf("start a guard: %w", err)
 	}
 	return func() {
+		_ = outside(guard.Process.Kill)
 		_, _ = guard.Wait(), held.Close() // it was killed
 	}, nil
 }

@@ -4,3 +4,5 @@ package host
 
 // become does nothing: only Linux has such hosts.
 func become() {}
+
+func leaveGroup() {}

@@ -94,7 +94,7 @@ func (c *supervised) Start(context.Context) error {
 func (c *supervised) run(started chan<- error) {
 	defer c.end()
 	onOwnThread(func() {
-		reapGuard, err := c.begin()
+		endGuard, err := c.begin()
 		if started <- err; err != nil {
 			return
 		}
@@ -103,23 +103,30 @@ func (c *supervised) run(started chan<- error) {
 		c.running = false
 		killGroup(c.cmd.Process) // processes that it left behind
 		c.mu.Unlock()
-		reapGuard()
+		endGuard()
 	})
 }
 
 // begin starts the process within its limits, and a guard: a process that ends it if the host is
-// killed. reapGuard waits for the end of the guard after the guard was killed.
-func (c *supervised) begin() (reapGuard func(), err error) {
+// killed. endGuard ends the guard.
+func (c *supervised) begin() (endGuard func(), err error) {
 	if err = c.cell.start(c.cmd); err != nil {
 		return nil, err
 	}
-	if err = limit(c.cmd.Process.Pid, c.memory, c.most); err != nil {
+	lacking, err := limit(c.cell.who, c.cmd.Process.Pid, c.memory, c.most)
+	if err != nil {
 		killGroup(c.cmd.Process)
 		_ = c.cmd.Wait() // it was killed
-		return nil, fmt.Errorf("limit its memory: %w", err)
+		return nil, hostError{fmt.Errorf("limit its memory (plugins.memory; give the daemon CAP_SYS_RESOURCE, "+
+			"or set no such limit): %w", err)}
 	}
-	if reapGuard, err = startGuard(c.cmd, c.cell.dir); err != nil {
-		c.log.Warn("what the policy plugin starts will outlive a host that is killed", "error", err)
+	if lacking != nil {
+		c.log.Warn("the policy plugin runs without some of the limits that protect the machine", "error", lacking)
+	}
+	if endGuard, err = startGuard(c.cmd, c.cell.dir); err != nil {
+		killGroup(c.cmd.Process)
+		_ = c.cmd.Wait() // it was killed
+		return nil, hostError{err}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +136,7 @@ func (c *supervised) begin() (reapGuard func(), err error) {
 	if c.most > 0 {
 		go c.watch()
 	}
-	return reapGuard, nil
+	return endGuard, nil
 }
 
 // watch ends the process and what it started if there are too many processes and threads in its

@@ -110,6 +110,7 @@ func attacks() []attack {
 		{"tcp", dial("tcp", os.Getenv("HOSTILE_TCP"))},
 		{"udp", dial("udp", os.Getenv("HOSTILE_UDP"))},
 		{"abstract socket", dial("unix", "@"+os.Getenv("HOSTILE_ABSTRACT"))},
+		{"socket in /tmp", dial("unix", os.Getenv("HOSTILE_SOCKET"))},
 		{"gain privileges", func() error {
 			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
 				return errors.New("it cannot")
