@@ -140,21 +140,21 @@ func (c *cell) remove() {
 func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	here, wrong := filepath.Rel(c.dir, address)
 	if wrong != nil || !filepath.IsLocal(here) {
-		if real, err := filepath.EvalSymlinks(c.dir); err == nil { // it may know its folder by that name
-			here, wrong = filepath.Rel(real, address)
+		if folder, linked := filepath.EvalSymlinks(c.dir); linked == nil { // it may know it by that name
+			here, wrong = filepath.Rel(folder, address)
 		}
 	}
 	if network != "unix" || wrong != nil || !filepath.IsLocal(here) {
 		return nil, fmt.Errorf("it listens at %s %.80q, which is no socket in its folder (TMPDIR)", brief(network), address)
 	}
 	err = privileged(func() error {
-		path, release, err := c.socket(here)
-		if err != nil {
-			return fmt.Errorf("it listens at %.80q: %w", address, err)
+		path, release, failed := c.socket(here)
+		if failed != nil {
+			return fmt.Errorf("it listens at %.80q: %w", address, failed)
 		}
 		defer release()
-		conn, err = new(net.Dialer).DialContext(ctx, network, path)
-		return err
+		conn, failed = new(net.Dialer).DialContext(ctx, network, path)
+		return failed
 	})
 	return conn, err
 }

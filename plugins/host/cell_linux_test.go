@@ -275,8 +275,14 @@ func TestTheHostCallsOnlyThePlugin(t *testing.T) {
 	require.NoError(t, err)
 	defer mine.Close() //nolint:errcheck // it was called once
 	for _, place := range [][2]string{
-		{"tcp", tcp.Addr().String()}, {"unix", called}, {"unix", link}, {"unix", deep + "/socket"}, {"unix", "@x"},
-		{"unixpacket", own}, {"unix", c.dir + "/../" + filepath.Base(c.dir) + "x"}, {"unix", c.dir},
+		{"tcp", tcp.Addr().String()},
+		{"unix", called},
+		{"unix", link},
+		{"unix", deep + "/socket"},
+		{"unix", "@x"},
+		{"unixpacket", own},
+		{"unix", c.dir + "/../" + filepath.Base(c.dir) + "x"},
+		{"unix", c.dir},
 	} {
 		_, err = c.dial(t.Context(), place[0], place[1])
 		require.Error(t, err, place)

@@ -300,7 +300,7 @@ func TestGivenUp(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("policy: "+path+"\nplugins: {restarts: 0}\n"), 0o600))
 	d := start(t, "--config", file, "--speed", "300")
 	require.NoError(t, syscall.Kill(d.onlyChild(), syscall.SIGKILL))
-	require.Zero(t, d.end())
+	require.Contains(t, []int{0, 1}, d.end(), "1 if it was killed before half of the rounds")
 	require.Equal(t, 1, strings.Count(d.log.String(),
 		"the policy is given up for good, the fallback decides from now on: policy=easy"))
 	require.Equal(t, 1, strings.Count(d.log.String(), "decision refused, the fallback decides: policy=easy"))
