@@ -28,7 +28,7 @@ func operands(e ast.Expr, op ast.Op) []ast.Expr {
 	for len(pending) > 0 {
 		next := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		next = unwrapped(next)
+		next = ast.Bare(next)
 		if x, ok := next.(*ast.Binary); ok && x.Op == op {
 			pending = append(pending, x.Y, x.X)
 			continue
@@ -36,17 +36,6 @@ func operands(e ast.Expr, op ast.Op) []ast.Expr {
 		all = append(all, next)
 	}
 	return all
-}
-
-// unwrapped returns the expression inside all parentheses around it.
-func unwrapped(e ast.Expr) ast.Expr {
-	for {
-		p, ok := e.(*ast.Paren)
-		if !ok {
-			return e
-		}
-		e = p.X
-	}
 }
 
 // Explanation says why an expression is true, or why it is not.
@@ -138,14 +127,14 @@ func (x *explainer) eval(e ast.Expr) Value {
 func (x *explainer) exhausted() bool { return x.parts > mostParts || x.steps > x.scope.maxSteps()/2 }
 
 func (x *explainer) explain(e ast.Expr) *Explanation {
-	e = unwrapped(e)
+	e = ast.Bare(e)
 	x.parts++
 	v := x.eval(e)
 	part := &Explanation{Value: shortened(v.String(), longestValue), Holds: v.IsTrue()}
 	if n, tree, ok := x.definition(e); ok {
 		part.Name = n.text
 		x.active = append(x.active, n.key)
-		x.divide(part, unwrapped(tree))
+		x.divide(part, ast.Bare(tree))
 		x.active = x.active[:len(x.active)-1]
 		return part
 	}
@@ -174,7 +163,7 @@ func (x *explainer) divide(part *Explanation, e ast.Expr) {
 	}
 	if n, tree, ok := x.definition(e); ok && !x.exhausted() { // the definition may be a name, too
 		x.active = append(x.active, n.key)
-		x.divide(part, unwrapped(tree))
+		x.divide(part, ast.Bare(tree))
 		x.active = x.active[:len(x.active)-1]
 		return
 	}
@@ -216,7 +205,7 @@ func (x *explainer) ownName(e ast.Expr) *name {
 // scopeOf returns what an expression before a dot stands for: [wordMy] for the own ad, [wordTarget]
 // for the other one, else [ordinary].
 func (x *explainer) scopeOf(e ast.Expr) word {
-	n, ok := unwrapped(e).(*ast.Attr)
+	n, ok := ast.Bare(e).(*ast.Attr)
 	if !ok || n.Absolute {
 		return ordinary
 	}

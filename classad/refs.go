@@ -211,7 +211,7 @@ func (r *references) scope(n *ast.Select) *frame {
 }
 
 func isRecord(e ast.Expr) bool {
-	_, ok := unwrapped(e).(*ast.Record)
+	_, ok := ast.Bare(e).(*ast.Record)
 	return ok
 }
 

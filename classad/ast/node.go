@@ -217,6 +217,17 @@ func NewParen(pos Pos, x Expr) *Paren {
 	return &Paren{node: above(pos, x), X: x}
 }
 
+// Bare returns an expression without the parentheses around it.
+func Bare(e Expr) Expr {
+	for {
+		p, ok := e.(*Paren)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}
+
 // List is { Elems… }.
 type List struct {
 	node

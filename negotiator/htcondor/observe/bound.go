@@ -69,7 +69,7 @@ func (r *boundReader) bound(e ast.Expr) backfill.Time {
 	if r.left--; r.left < 0 {
 		return backfill.Forever
 	}
-	b, binary := bare(e).(*ast.Binary)
+	b, binary := ast.Bare(e).(*ast.Binary)
 	if !binary {
 		return backfill.Forever
 	}
@@ -119,7 +119,7 @@ func (r *boundReader) runTime(e ast.Expr) bool {
 	if r.left--; r.left < 0 {
 		return false
 	}
-	e = bare(e)
+	e = ast.Bare(e)
 	if attribute(e) == "remotewallclocktime" {
 		return r.within("RemoteWallClockTime", 0, backfill.MaxTime)
 	}
@@ -127,7 +127,7 @@ func (r *boundReader) runTime(e ast.Expr) bool {
 	if !binary || b.Op != ast.Subtract || !began[attribute(b.Y)] || !r.within(attribute(b.Y), math.Inf(-1), r.latest) {
 		return false
 	}
-	call, isCall := bare(b.X).(*ast.Call)
+	call, isCall := ast.Bare(b.X).(*ast.Call)
 	_, defined := r.ad.Lookup("CurrentTime") // by the user
 	return attribute(b.X) == "currenttime" && !defined || isCall && call.Key == "time" && len(call.Args) == 0
 }
@@ -147,7 +147,7 @@ func (r *boundReader) isTruth(e ast.Expr) bool {
 	if r.left--; r.left < 0 {
 		return false
 	}
-	switch e := bare(e).(type) {
+	switch e := ast.Bare(e).(type) {
 	case *ast.Literal:
 		return e.Kind == ast.Boolean || e.Kind == ast.Undefined
 	case *ast.Binary:
@@ -172,7 +172,7 @@ func (r *boundReader) kind(e ast.Expr) ast.LiteralKind {
 	if r.left--; r.left < 0 {
 		return ast.Error
 	}
-	switch e := bare(e).(type) {
+	switch e := ast.Bare(e).(type) {
 	case *ast.Literal:
 		return literalKind(e)
 	case *ast.Attr:
@@ -180,7 +180,7 @@ func (r *boundReader) kind(e ast.Expr) ast.LiteralKind {
 		if !given {
 			return r.absent(e.Name)
 		}
-		if literal, isLiteral := bare(value.Tree()).(*ast.Literal); isLiteral {
+		if literal, isLiteral := ast.Bare(value.Tree()).(*ast.Literal); isLiteral {
 			return literalKind(literal)
 		}
 	case *ast.Call:
@@ -225,7 +225,7 @@ func (r *boundReader) number(e ast.Expr) (n float64, ok bool) {
 	if r.left--; r.left < 0 {
 		return 0, false
 	}
-	switch e := bare(e).(type) {
+	switch e := ast.Bare(e).(type) {
 	case *ast.Literal:
 		return float64(e.Int) + e.Real, e.Kind == ast.Integer || e.Kind == ast.Real
 	case *ast.Attr:
@@ -233,7 +233,7 @@ func (r *boundReader) number(e ast.Expr) (n float64, ok bool) {
 		if !given {
 			return 0, false
 		}
-		literal, isLiteral := bare(value.Tree()).(*ast.Literal)
+		literal, isLiteral := ast.Bare(value.Tree()).(*ast.Literal)
 		if !isLiteral {
 			return 0, false
 		}
@@ -253,20 +253,9 @@ func (r *boundReader) number(e ast.Expr) (n float64, ok bool) {
 	return 0, false
 }
 
-// bare returns an expression without the parentheses around it.
-func bare(e ast.Expr) ast.Expr {
-	for {
-		p, parenthesised := e.(*ast.Paren)
-		if !parenthesised {
-			return e
-		}
-		e = p.X
-	}
-}
-
 // attribute returns the name of a job's own attribute, in lower case; "" if the expression is none.
 func attribute(e ast.Expr) string {
-	switch e := bare(e).(type) {
+	switch e := ast.Bare(e).(type) {
 	case *ast.Attr:
 		return strings.ToLower(e.Name)
 	case *ast.Select:
