@@ -39,6 +39,9 @@ type Collector struct {
 	moved    atomic.Pointer[[]cedar.Address]
 }
 
+// Answered tells which of the collectors answers the query under way, or answered the last.
+func (c *Collector) Answered() int { return int(c.answered.Load()) }
+
 // Relocate replaces the collectors' addresses.
 func (c *Collector) Relocate(to []cedar.Address) { c.moved.Store(&to) }
 
@@ -76,7 +79,10 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 	for i := range all {
 		at := (first + i) % len(all)
 		a := all[at]
-		count, err := c.ask(ctx, a, command, ad, each)
+		count, err := c.ask(ctx, a, command, ad, func(lines cedar.Lines) error {
+			c.answered.Store(int32(at)) //nolint:gosec // there are few
+			return each(lines)
+		})
 		if err == nil {
 			c.answered.Store(int32(at)) //nolint:gosec // there are few
 			return nil

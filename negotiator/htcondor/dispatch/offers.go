@@ -102,6 +102,9 @@ func (d *Dispatcher) isOwn(slot string, ad *classad.ClassAd) bool {
 func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.ClassAd) {
 	name, _ := ad.Text("Name")
 	if _, isSlot := ad.Lookup("State"); isSlot {
+		if !d.claims.Observed(name).Restore(ad) {
+			return
+		}
 		o := &claims.Offer{Ad: ad, Free: observe.Amounts(ad, d.s.Schema.Resources), Open: observe.Claimable(ad)}
 		o.Free[len(o.Free)-1] = 1
 		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {

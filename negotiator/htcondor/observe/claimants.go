@@ -27,6 +27,7 @@ const (
 type scheddClaim struct {
 	name, at string
 	heard    int64
+	sender   sender
 	ad       *classad.ClassAd
 	own      bool // it is the schedd's ad, not a submitter's
 }
@@ -34,7 +35,7 @@ type scheddClaim struct {
 // readClaim reads what the ad of a schedd or a submitter says, which names the schedd in the given
 // attribute.
 func readClaim(ad *classad.ClassAd, name string) scheddClaim {
-	c := scheddClaim{ad: ad, own: name == "Name"}
+	c := scheddClaim{ad: ad, own: name == "Name", sender: senderOf(ad)}
 	c.name, _ = ad.Text(name)
 	var given bool
 	if c.at, given = ad.Text("ScheddIpAddr"); !given {
@@ -73,10 +74,10 @@ func (o *Observer) settleSchedds(l *look) {
 		}
 		named[at][c.name] = true
 	}
-	// Who has an address to himself comes first.
+	// Whom the collector knows best comes first, and then who has an address to himself.
 	slices.SortStableFunc(claims, func(a, b scheddClaim) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(named[endpoint(a.at)]), len(named[endpoint(b.at)])),
-			strings.Compare(a.at, b.at))
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(b.sender.trust(), a.sender.trust()),
+			cmp.Compare(len(named[endpoint(a.at)]), len(named[endpoint(b.at)])), strings.Compare(a.at, b.at))
 	})
 	for len(claims) > 0 {
 		n := 1
@@ -98,12 +99,13 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	if s == nil {
 		return
 	}
-	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) }
+	refused := func(c scheddClaim) bool { return s.keeper.refuses(c.sender, l.Began) }
+	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) && !refused(c) }
 	mine := slices.IndexFunc(claims, isMine)
-	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !isMine(c) })
+	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !sameDaemon(c.at, s.at) && !refused(c) })
 	switch {
 	case mine < 0: // a collector may keep one ad of a name, and that may be another's
-		s.elsewhere, s.look, s.seen = &claims[other], l.Number, l.Began
+		s.elsewhere, s.look, s.seen = &claims[max(other, 0)], l.Number, l.Began
 		return
 	case other >= 0 && s.yields(claims[mine], claims[other], l.Began):
 		if !o.moveSchedd(l, s, claims[other].at) {
@@ -111,10 +113,14 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 		}
 		mine = other
 	}
+	s.keeper = keeper{claims[mine].sender, l.Began}
 	for _, c := range claims {
 		if !isMine(c) {
-			l.conflict("two schedds are called %s, at %s and %s: the first of them keeps the name; give each a "+
-				"SCHEDD_NAME of its own", s.Name, s.at, c.at)
+			l.conflict("two schedds are called %s, at %s (%s) and %s (%s): the first of them keeps the name; give each a "+
+				"SCHEDD_NAME of its own"+howToDecide("SCHEDD"), s.Name, s.at, s.keeper.sender.String(), c.at, c.sender.String())
+			if s.since == l.Number && !s.answered && c.sender.trust() == s.keeper.sender.trust() {
+				s.rivals = append(s.rivals, c.at)
+			}
 		}
 	}
 	c := claims[mine]
@@ -135,7 +141,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 func (s *schedd) yields(mine, other scheddClaim, now time.Time) bool {
 	silent := s.Failed != nil && (!s.answered || now.Sub(s.failing) >= silentFor)
 	back := s.former != "" && sameDaemon(s.former, other.at) && now.Sub(s.moved) >= alive
-	return silent || back || other.heard-mine.heard > outdated
+	return silent || back || other.heard-mine.heard > outdated || other.sender.outranks(mine.sender)
 }
 
 // see notes that a look saw an ad of the schedd, or of one of its submitters.
@@ -188,7 +194,7 @@ func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
 	s.former, s.moved = s.at, l.Began
 	s.Address, s.at, s.since = address, to, l.Number
 	s.asleep, s.Failed, s.answered, s.elsewhere = time.Time{}, nil, false, nil
-	s.Capability, s.heard, s.told = "", 0, 0
+	s.Capability, s.heard, s.told, s.keeper = "", 0, 0, keeper{}
 	return true
 }
 
@@ -202,6 +208,9 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 	}
 	s := o.schedds[c.name]
 	switch {
+	case s == nil && o.submitted() >= mostSubmitted:
+		l.conflicts[tooManySubmitted] = true
+		return nil
 	case s == nil:
 		return o.addSchedd(l, c)
 	case !sameDaemon(c.at, s.at):
@@ -209,9 +218,28 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 			s.elsewhere = &c
 		}
 		return nil
+	case s.keeper.refuses(c.sender, l.Began):
+		l.conflict("submitters of schedd %s are advertised at its own address, %s, by %s, and not by %s: they are left out"+
+			howToDecide("SUBMITTOR"), s.Name, s.at, c.sender.String(), s.keeper.sender.String())
+		return nil
 	}
 	s.see(c, l)
 	return s
+}
+
+// mostSubmitted bounds the schedds that are known by their submitters alone: each is asked in each look.
+const mostSubmitted = 1000
+
+var tooManySubmitted = fmt.Sprintf("more than %d schedds are known by submitters alone: new ones are left out", mostSubmitted)
+
+// submitted counts the schedds that are known by their submitters alone.
+func (o *Observer) submitted() (n int) {
+	for _, s := range o.schedds {
+		if s.own == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // giveWay has the schedds asked elsewhere that do not answer where they were, if an ad says where they
@@ -220,10 +248,15 @@ func (o *Observer) giveWay(l *look) {
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
 		c := s.elsewhere
-		if s.elsewhere = nil; c == nil || sameDaemon(c.at, s.at) {
+		o.doubt(l, s)
+		if s.elsewhere = nil; c == nil {
 			continue
 		}
-		switch {
+		switch refused := s.keeper.refuses(c.sender, l.Began); {
+		case refused:
+			l.conflict("schedd %s was at %s, %s, and an ad says that it is at %s, %s: the ad is left out"+
+				howToDecide("SCHEDD"), s.Name, s.at, s.keeper.sender.String(), c.at, c.sender.String())
+		case sameDaemon(c.at, s.at):
 		case s.Failed != nil || s.Moved:
 			l.grew = o.moveSchedd(l, s, c.at) || l.grew
 		case s.read == l.Number && (c.own || s.own == 0):
@@ -232,10 +265,46 @@ func (o *Observer) giveWay(l *look) {
 	}
 }
 
-// before tells whether a schedd has the address that both have rather than another does: if it was seen
-// later, or else was there first. What they say of themselves does not count.
-func (s *schedd) before(other *schedd) bool {
+// doubt has another schedd asked of the name of one, and of one address with it by chance, if that knows
+// none of the jobs which slots say that they run for it.
+func (o *Observer) doubt(l *look, s *schedd) {
+	if s.read != l.Number || len(s.rivals) == 0 {
+		return
+	}
+	rival := s.rivals[0]
+	if s.rivals = s.rivals[1:]; o.knowsOfRuns(s) || !o.moveSchedd(l, s, rival) {
+		s.rivals = nil
+		return
+	}
+	s.Groups, s.Stopped, s.answers, s.groups, s.Since, s.read = nil, nil, nil, map[string]*Group{}, time.Time{}, 0
+	l.grew = true
+}
+
+// knowsOfRuns tells whether some job that a slot says it runs for a schedd is in the schedd's queue, or
+// no slot says so. Slots count whose senders are known no less than the schedd.
+func (o *Observer) knowsOfRuns(s *schedd) bool {
+	runs := map[JobKey]bool{}
+	for name, slot := range o.slots {
+		if slot.Claimed && slot.Runs.Schedd == s.Name && o.read[name].keeper.sender.trust() >= s.keeper.sender.trust() {
+			runs[slot.Runs] = true
+		}
+	}
+	for _, g := range s.Groups {
+		if g.Runs() && slices.ContainsFunc(g.Jobs, func(key JobKey) bool { return runs[key] }) {
+			return true
+		}
+	}
+	return len(runs) == 0
+}
+
+// before tells whether a schedd has the address that both have rather than another does: if the other's
+// sender is weaker, or else if it was seen later, or else was there first. What they say of themselves does
+// not count.
+func (s *schedd) before(other *schedd, now time.Time) bool {
+	mine, its := s.withstands(other, now), other.withstands(s, now)
 	switch apart := s.told - other.told; {
+	case mine != its:
+		return mine
 	case s.look != other.look:
 		return s.look > other.look
 	case max(apart, -apart) > outdated:
@@ -246,13 +315,19 @@ func (s *schedd) before(other *schedd) bool {
 	}
 }
 
+// withstands tells whether another schedd, of a weaker sender, does not get the address that both have.
+func (s *schedd) withstands(other *schedd, now time.Time) bool {
+	return s.keeper.refuses(other.keeper.sender, now) &&
+		(s.since <= other.since || s.keeper.sender.outranks(other.keeper.sender))
+}
+
 // findMoved marks the schedds whose address another one has, and the jobs there. They have been renamed,
 // or are none.
 func (o *Observer) findMoved(l *look) {
 	at := map[string]*schedd{}
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
-		if known := at[endpoint(s.at)]; known == nil || s.before(known) {
+		if known := at[endpoint(s.at)]; known == nil || s.before(known, l.Began) {
 			at[endpoint(s.at)] = s
 		}
 	}

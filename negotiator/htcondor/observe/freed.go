@@ -27,6 +27,7 @@ func (o *Observer) Freed(ctx context.Context) (freed bool, err error) {
 		Name: "Machine", Requirements: requirements,
 		Projection: append([]string{
 			"Name", "MyAddress", "State", "Activity", "Offline", "UpdateSequenceNumber", "MyCurrentTime",
+			identityAttribute,
 		}, o.s.Schema.Resources...),
 	}}, func(lines cedar.Lines) error {
 		ad, wrong := lines.Ad()
@@ -46,7 +47,7 @@ func (o *Observer) isFreer(ad *classad.ClassAd) bool {
 	if s == nil {
 		return checkSlot(name) == nil // else no look will know it
 	}
-	if address, _ := ad.Text("MyAddress"); !s.IsOf(address) {
+	if address, _ := ad.Text("MyAddress"); !s.IsOf(address) || senderOf(ad).isWeaker(s.sender) {
 		return false
 	}
 	if sequence, made := version(ad); sequence == s.sequence && made == s.made {

@@ -27,6 +27,7 @@ type site struct {
 	schedds   []*fakes.Schedd
 	slots     []string
 	at        time.Time
+	who       string // sends the schedds' ads
 	log       strings.Builder
 	*Observer
 }
@@ -72,7 +73,8 @@ func (p *site) publish() {
 	var schedds, submitters []string
 	for _, s := range p.schedds {
 		s.SetTime(p.at.Unix())
-		schedds, submitters = append(schedds, s.Ad()), append(submitters, s.SubmitterAd("alice@test", "", 1, 0)+"Flocked = false\n")
+		schedds = append(schedds, s.Ad()+sentBy(p.who))
+		submitters = append(submitters, s.SubmitterAd("alice@test", "", 1, 0)+"Flocked = false\n"+sentBy(p.who))
 	}
 	p.collector.Set("Scheduler", schedds...)
 	p.collector.Set("Submitter", submitters...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -13,7 +14,9 @@ import (
 
 // An ad says whose it is, and whoever may advertise may say so in another's name. So a name belongs
 // to the daemon at the address where it was first: the incumbent. A newcomer gets it when the
-// incumbent does not answer or is not advertised any more.
+// incumbent does not answer or is not advertised any more, unless the collector knows it less, see
+// [sender]. Of several newcomers at once the best known has the name; of equals, the schedd that knows
+// the jobs which run on slots; or else the address that sorts first, and the log asks for a decision.
 
 // outdated is how much older than a newcomer's an incumbent's ad may be, by the collector's clock, in
 // seconds. Daemons renew theirs every five minutes, and a collector keeps those of dead ones for a
@@ -49,8 +52,16 @@ func (l *look) conflict(format string, texts ...string) {
 	l.conflicts[fmt.Sprintf(format, shown...)] = true
 }
 
-// tellConflicts puts the conflicts among the problems.
+// decide is how an administrator decides who has a name.
+const decide = "; remove the wrong ad (condor_advertise INVALIDATE_%s_ADS), and let only the pool's daemons advertise " +
+	"(ALLOW_ADVERTISE_%[1]s)"
+
+// howToDecide returns decide for schedds or slots.
+func howToDecide(daemons string) string { return fmt.Sprintf(decide, daemons) }
+
+// tellConflicts counts the conflicts and puts them among the problems.
 func (l *look) tellConflicts() {
+	l.Contested = len(l.conflicts)
 	all := make([]string, 0, len(l.conflicts))
 	for text := range l.conflicts {
 		all = append(all, text)
@@ -67,6 +78,7 @@ type slotClaim struct {
 	lines         cedar.Lines
 	name, address string
 	heard         int64
+	sender        sender
 }
 
 // mostClaims bounds the ads that are kept until all have come, in each look. It is more of slots if there
@@ -95,28 +107,60 @@ func (o *Observer) settleSlots(l *look) {
 			continue
 		}
 		seen, newer := t.look == l.Number, c.heard-o.slots[c.name].heard > outdated
-		bothNew := t.first == l.Number && o.precedes(c, t.address)
-		if seen && !newer && !bothNew {
-			l.conflict("two machines advertise a slot %s, at %s and %s: the first of them keeps the name",
-				c.name, t.address, c.address)
-			continue
+		bothNew := t.first == l.Number && o.precedes(c, t)
+		switch refused := t.keeper.refuses(c.sender, l.Began); {
+		case refused && sameDaemon(c.address, t.address):
+			l.conflict("slot %s is advertised at its own address, %s, by %s, and not by %s: the ad is left out"+
+				howToDecide("STARTD"), c.name, c.address, c.sender.String(), t.keeper.sender.String())
+			o.keepSlot(l, c.name)
+		case !seen && !refused:
+			o.moveSlot(l, t, c)
+		case !refused && (newer || bothNew || c.sender.outranks(t.keeper.sender)):
+			o.tellSlots(l, c.name, c.slotOwner(), t.slotOwner())
+			o.moveSlot(l, t, c)
+		default:
+			o.tellSlots(l, c.name, t.slotOwner(), c.slotOwner())
 		}
-		if seen && bothNew {
-			l.conflict("two machines advertise a slot %s, at %s and %s: the first of them keeps the name",
-				c.name, c.address, t.address)
-		}
-		t.address, t.lines = c.address, t.lines[:0]
-		o.takeSlot(c.lines, l)
 	}
 }
 
-// precedes tells whether a slot has its name rather than another at an address, where both are new: a
-// former observer knew it there, or else always the same one.
-func (o *Observer) precedes(c slotClaim, other string) bool {
-	if home, known := o.homes.Slots[c.name]; known && sameDaemon(home, c.address) != sameDaemon(home, other) {
+// slotOwner is a daemon that advertises a slot.
+type slotOwner struct {
+	address string
+	sender  sender
+}
+
+func (c slotClaim) slotOwner() slotOwner { return slotOwner{c.address, c.sender} }
+func (t *slotText) slotOwner() slotOwner { return slotOwner{t.address, t.keeper.sender} }
+
+// tellSlots notes that one daemon keeps a slot's name, and another does not get it.
+func (o *Observer) tellSlots(l *look, name string, keeps, other slotOwner) {
+	l.conflict("two machines advertise a slot %s, at %s (%s) and %s (%s): the first of them keeps the name"+
+		howToDecide("STARTD"), name, keeps.address, keeps.sender.String(), other.address, other.sender.String())
+}
+
+// moveSlot gives a slot's name to another daemon than has it.
+func (o *Observer) moveSlot(l *look, t *slotText, c slotClaim) {
+	t.address, t.lines, t.keeper = c.address, t.lines[:0], keeper{}
+	o.takeSlot(c.lines, l)
+}
+
+// keepSlot keeps a slot as it is whose ad another's has replaced in the collector.
+func (o *Observer) keepSlot(l *look, name string) {
+	t, s := o.read[name], o.edit(name)
+	t.look = l.Number
+	if s.own == nil {
+		s.own, _ = o.parser.ParseOld(string(t.lines)) // it could be parsed before
+	}
+}
+
+// precedes tells whether a slot has its name rather than the one that has it, where both are new: a
+// former observer knew it there, or the collector knows it better, or else always the same one.
+func (o *Observer) precedes(c slotClaim, other *slotText) bool {
+	if home, known := o.homes.Slots[c.name]; known && sameDaemon(home, c.address) != sameDaemon(home, other.address) {
 		return sameDaemon(home, c.address)
 	}
-	return c.address < other
+	return cmp.Or(cmp.Compare(other.keeper.sender.trust(), c.sender.trust()), strings.Compare(c.address, other.address)) < 0
 }
 
 // isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it claims
@@ -124,19 +168,25 @@ func (o *Observer) precedes(c slotClaim, other string) bool {
 func (o *Observer) isStrange(name string, ad *classad.ClassAd, address string) bool {
 	dynamic, _ := ad.Bool("DynamicSlot")
 	host := o.read[Parent(name)]
-	return dynamic && host != nil && !sameDaemon(host.address, address)
+	return dynamic && host != nil && !host.isOf(address, senderOf(ad), o.looked)
+}
+
+// isOf tells whether an ad is of the slot's daemon.
+func (t *slotText) isOf(address string, s sender, now time.Time) bool {
+	return sameDaemon(t.address, address) && !t.keeper.refuses(s, now)
 }
 
 // partOfAnother is isStrange for a slot that is known.
 func (o *Observer) partOfAnother(s *Slot) bool {
 	host := o.read[s.Host]
-	return s.Dynamic && host != nil && !sameDaemon(host.address, o.read[s.Name].address)
+	t := o.read[s.Name]
+	return s.Dynamic && host != nil && !host.isOf(t.address, t.keeper.sender, o.looked)
 }
 
 // settlePart takes in a dynamic slot if the slot that it is a part of has moved to its address by now.
 func (o *Observer) settlePart(l *look, c slotClaim) {
 	host := o.read[Parent(c.name)]
-	if host != nil && !sameDaemon(host.address, c.address) {
+	if host != nil && !host.isOf(c.address, c.sender, l.Began) {
 		l.conflict("slot %s is advertised at %s as a part of a slot at %s: it is left out", c.name, c.address, host.address)
 		return
 	}

@@ -58,6 +58,7 @@ type Observer struct {
 	read    map[string]*slotText
 	schedds map[string]*schedd
 	homes   Homes // of those that were not seen yet
+	told    int   // the collector that answered last
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks

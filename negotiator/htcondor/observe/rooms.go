@@ -16,6 +16,7 @@ import (
 // CURB_MATCHMAKING refers by default.
 var ofSchedds = []string{
 	"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "LastHeardFrom", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion",
+	identityAttribute,
 	"CurbMatchmaking", "TransferQueueMaxUploading", "RecentDaemonCoreDutyCycle", "TransferQueueNumWaitingToUpload",
 }
 

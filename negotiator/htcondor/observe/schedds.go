@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -24,6 +25,8 @@ type schedd struct {
 	told  int64     // when the collector got the last of these ads, in Unix time
 	heard int64     // when the collector got the capability, in Unix time
 
+	keeper    keeper       // who sends its ads
+	rivals    []string     // the addresses of others that had its name when it was new
 	answered  bool         // it has told its queue at this address
 	failing   time.Time    // since when it does not, if the last reading failed
 	elsewhere *scheddClaim // where an ad says that it is, if none says so of its address
@@ -71,6 +74,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
 	err := o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
+		o.forgetKeepers()
 		kind, _ := lines.Find("MyType")
 		if string(kind) == `"Machine"` {
 			o.takeSlot(lines, l)
@@ -116,7 +120,7 @@ func (o *Observer) admit(constraint string) {
 func (o *Observer) ofSubmitters() []string {
 	all := []string{
 		"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",
-		"LastHeardFrom",
+		"LastHeardFrom", identityAttribute,
 	}
 	if o.submitters == nil {
 		return all
@@ -144,13 +148,19 @@ func ReadOther(ad *classad.ClassAd) Other {
 // readSubmitter takes in a submitter, and the capability, a secret that lets a negotiator negotiate
 // for its jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
-	s := o.scheddOf(readClaim(ad, "ScheddName"), l)
+	c := readClaim(ad, "ScheddName")
 	name, _ := ad.Text("Name")
+	s := o.scheddOf(c, l)
 	if s == nil {
+		o.keepSubmitter(l, c, name)
 		return
 	}
 	if err := accountant.CheckName(name); err != nil { // the stock negotiator ignores it, too
 		l.leaveOut("submitters", err)
+		return
+	}
+	if _, known := s.Submitters[name]; !known && len(s.Submitters) >= mostSubmitters {
+		l.leaveOut("submitters", fmt.Errorf("schedd %s has more than %d", s.Name, mostSubmitters))
 		return
 	}
 	tag, _ := ad.Text("SubmitterTag")
@@ -165,6 +175,21 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 		s.Capability, s.heard = capability, heard
 	}
 	l.Submitters++
+}
+
+// mostSubmitters bounds the submitters of a schedd; those that are known keep their places.
+const mostSubmitters = 20_000
+
+// keepSubmitter keeps a submitter as it is whose ad another's has replaced in the collector.
+func (o *Observer) keepSubmitter(l *look, c scheddClaim, name string) {
+	s := o.schedds[c.name]
+	if s == nil || !sameDaemon(c.at, s.at) {
+		return
+	}
+	if known, advertised := s.Submitters[name]; advertised {
+		known.look = l.Number
+		s.Submitters[name] = known
+	}
 }
 
 // scheddGrace is how long a schedd may neither be advertised nor answer before its jobs count as

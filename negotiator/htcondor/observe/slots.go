@@ -29,8 +29,9 @@ type slotText struct {
 	ad    string      // the text of the slot's Ad
 	look  int         // the last look that saw the slot
 	first int         // the first one
-	// address is that of the slot's startd, whose the name is.
+	// address is that of the slot's startd, whose the name is, and keeper who sends its ads.
 	address string
+	keeper  keeper
 	copied  int      // the look that made the present copy of the slot, and alone may change it
 	refers  []string // the attributes that the ad refers to and does not have
 	host    string   // of the address
@@ -59,10 +60,10 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	}
 	t := o.read[string(quoted[1:len(quoted)-1])]
 	if t != nil && bytes.Equal(t.lines, lines) {
-		t.look = l.Number
-		if s := o.slots[string(quoted[1:len(quoted)-1])]; !s.Missing.IsZero() {
+		t.look, t.keeper.seen = l.Number, l.Began
+		if s := o.slots[string(quoted[1:len(quoted)-1])]; !s.Missing.IsZero() || s.own != nil {
 			s = o.edit(s.Name)
-			s.Missing, s.Advertised = time.Time{}, true
+			s.Missing, s.Advertised, s.own = time.Time{}, true, nil
 		}
 		return false, nil
 	}
@@ -84,9 +85,10 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	if text, _ := ad.Text("Name"); text != name { // it would have two names, one perhaps another's
 		return false, fmt.Errorf("slot %s: its Name is %s: must be a plain text", name, backfill.Printable(text, 60))
 	}
-	if t != nil && !sameDaemon(t.address, address) || t == nil && o.isStrange(name, ad, address) {
+	from := senderOf(ad)
+	if t != nil && !t.isOf(address, from, l.Began) || t == nil && o.isStrange(name, ad, address) {
 		heard, _ := ad.Int("LastHeardFrom")
-		o.claimSlot(l, slotClaim{lines, name, address, heard})
+		o.claimSlot(l, slotClaim{lines, name, address, heard, from})
 		return false, nil
 	}
 	if t == nil {
@@ -94,9 +96,11 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 		o.read[name], o.slots[name] = t, &Slot{Name: name}
 	}
 	t.lines, t.look, t.address = append(t.lines[:0], lines...), l.Number, address
+	t.keeper = keeper{from, l.Began}
 	o.slotReads.keep(t, host, slotPrice(lines, tokens))
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed, s.Address = time.Time{}, true, o.looked, address
+	s.sender, s.own = from, nil
 	return o.fill(s, ad)
 }
 

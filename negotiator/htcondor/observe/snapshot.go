@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -37,6 +38,8 @@ type Snapshot struct {
 	Negotiators []Other
 	// Problems say what could not be read, for people.
 	Problems []string
+	// Contested counts the ads that are left out since another daemon has their name or address.
+	Contested int
 	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not planned
 	// because their ads are too large, or are not read yet.
 	Kept, LeftOut int
@@ -99,12 +102,32 @@ type Slot struct {
 	made     backfill.Time // when the startd made the ad
 	heard    int64         // when the collector got it, by the collector's clock
 	sequence int64         // the number that the startd gave to the ad
+	sender   sender        // who sent the ad
+
+	// own is what the startd last said, while another's ad is in its place in the collector.
+	own *classad.ClassAd
 }
 
 // IsOf tells whether an ad of the slot's name that comes from an address is the slot's own, and not
 // another's who has the same name.
 func (s *Slot) IsOf(address string) bool {
 	return s == nil || s.Address == "" || sameDaemon(s.Address, address)
+}
+
+// Restore sees to an ad of the slot's name that comes from its address. If it was not sent by the slot's
+// startd, that gets in it what the startd said last of all that looks ask for. It reports whether the ad
+// can be used.
+func (s *Slot) Restore(ad *classad.ClassAd) bool {
+	if s == nil || !senderOf(ad).isWeaker(s.sender) {
+		return true
+	}
+	if s.own == nil { // it was replaced since the last look
+		return false
+	}
+	for name, e := range s.own.All() {
+		ad.Set(name, e)
+	}
+	return true
 }
 
 // Home returns where the slot's startd is, without what may change while it runs.

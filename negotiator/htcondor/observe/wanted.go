@@ -144,7 +144,7 @@ func (w *wanted) strip(ad *classad.ClassAd) map[string]*classad.Expr {
 var (
 	slotState = set("State", "Activity", "JobId", "GlobalJobId", "RemoteUser", "RemoteOwner", "AccountingGroup",
 		"JobStart", "IsDataSlot", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
-		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber")
+		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber", identityAttribute)
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
 		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
