@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,8 +12,9 @@ import (
 )
 
 // TestImpostors has others advertise a schedd under the name of the pool's own, one of another name at
-// its address, and a slot of its machine's name that was started in the future: jobs run as before, and
-// the log tells whose address that is.
+// its address, a slot of its machine's name that was started in the future, and its slot as full and in its
+// owner's use: jobs run as before, and the log tells whose address that is. So it is when the negotiator
+// begins anew, without its saved state, among them.
 func TestImpostors(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, nil)
@@ -35,14 +37,36 @@ func TestImpostors(t *testing.T) {
 		advertise("UPDATE_STARTD_AD", "MyType = \"Machine\"", `Name = "slot9@`+strings.SplitN(slot.Text("Name"), "@", 2)[1]+`"`,
 			at("<10.0.0.2:1>"), far, "State = \"Owner\"\nActivity = \"Idle\"\nCpus = 1\nMemory = 1\nSlotID = 9\n"+
 				"Machine = \"evil\"\nRequirements = false")
+		advertise("UPDATE_STARTD_AD", "MyType = \"Machine\"", fmt.Sprintf("Name = %q", slot.Text("Name")), at(slot.Text("MyAddress")),
+			far, "State = \"Owner\"\nActivity = \"Idle\"\nCpus = 1\nMemory = 1\nSlotID = 1\nRequirements = false")
 	}
 	impostors()
 	pool.Wait("the conflict to be told", time.Minute, func() bool {
 		return strings.Contains(pool.Log("NegotiatorLog"), "are advertised at one address, "+schedd.Text("MyAddress"))
 	})
-	for range 3 {
-		impostors()
-		pool.WaitDone(time.Minute, pool.Submit("bob", job)...)
+	serves := func() {
+		t.Helper()
+		for range 3 {
+			impostors()
+			began := time.Now()
+			pool.WaitDone(time.Minute, pool.Submit("bob", job)...)
+			t.Logf("three jobs took %.1f s", time.Since(began).Seconds())
+		}
 	}
+	serves()
+	require.Contains(t, pool.Log("NegotiatorLog"), "is advertised at its own address, "+slot.Text("MyAddress"))
+
+	spool := strings.TrimSpace(pool.As("root", "condor_config_val", "SPOOL"))
+	pool.Signal("negotiator", syscall.SIGSTOP)
+	require.NoError(t, os.RemoveAll(pool.Dir+spool+"/backfill"))
+	impostors()
+	before := len(pool.Log("NegotiatorLog"))
+	pool.Kill("negotiator")
+	anew := func(text string) bool { return strings.Contains(pool.Log("NegotiatorLog")[before:], text) }
+	pool.Wait("the next negotiator", time.Minute, func() bool { return anew(" cycle 1: ") })
+	serves()
+	require.True(t, anew(schedd.Text("MyAddress")+", sent by condor@family"))
+	contested := pool.Ads("-negotiator")[0].Int("BackfillContestedNames")
+	require.Positive(t, contested)
 	pool.Audit().Check(t)
 }

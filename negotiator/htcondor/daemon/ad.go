@@ -45,6 +45,7 @@ type status struct {
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
 	kept, leftOut       int           // bytes of the queues, and jobs whose ads are too large
+	contested           int           // ads that are left out since another daemon has their name
 	reserved            int           // jobs with a reservation
 	beyond              int           // jobs without, as the plan does not reach them
 	planned             time.Duration // how long the last forecast took
@@ -114,7 +115,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
 		"BackfillSlotsDeaf": int64(s.deaf), "BackfillQueueBytes": int64(s.kept), "BackfillJobsLeftOut": int64(s.leftOut),
 		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
-		"BackfillBeyondDepth": int64(s.beyond),
+		"BackfillBeyondDepth": int64(s.beyond), "BackfillContestedNames": int64(s.contested),
 	} {
 		ad.SetInt(name, n)
 	}

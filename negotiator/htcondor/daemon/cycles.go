@@ -23,7 +23,8 @@ type cycles struct {
 	pool Pool
 	soft context.Context // ends first: a cycle under way may still finish
 	now  Cycle
-	cpu  time.Duration // of the process as the cycle began
+	cpu  time.Duration        // of the process as the cycle began
+	told map[string]time.Time // when problems of the last cycle were told
 }
 
 // decided is what a cycle has come to: its report, the plan that it belongs to, and the guarantees
@@ -215,7 +216,7 @@ func (c *cycles) publish(r decided) error {
 			s.problems = append([]string{given}, problems...)
 		}
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
-		s.kept, s.leftOut = facts.Kept, facts.LeftOut
+		s.kept, s.leftOut, s.contested = facts.Kept, facts.LeftOut, facts.Contested
 		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
@@ -302,7 +303,7 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		broken(name, b.Promised, b.Now, b.Cause.String())
 	}
 	c.reportHeld(r.Report)
-	for _, p := range problems {
+	for _, p := range c.untold(problems) {
 		log.Warn("a part of the pool does not answer as it should", "problem", p)
 	}
 	if r.Unordered {
@@ -332,24 +333,6 @@ func (c *cycles) reportHeld(r *negotiator.Report) {
 		log.Warn("jobs are put off: their Requirements or Rank are too expensive to evaluate",
 			"user", e.User, "jobs", e.Jobs, "so_far", matchmaker.Cost(e.Steps))
 	}
-}
-
-// few returns the first problems, and how many more there are.
-func few(problems []string) []string {
-	const most = 10 * mostLines
-	if len(problems) <= most {
-		return problems
-	}
-	return append(problems[:most:most], fmt.Sprintf("and %d more", len(problems)-most))
-}
-
-// unbearable names the slots that get no jobs because of their own Requirements.
-func unbearable(r *negotiator.Report) (problems []string) {
-	for _, name := range r.Unbearable {
-		problems = append(problems, fmt.Sprintf("slot %s, and any like it, gets no jobs: "+
-			"its own Requirements (START) are too expensive to evaluate", name))
-	}
-	return problems
 }
 
 // unsaved logs what a restart would forget, as the saved state could not be written.

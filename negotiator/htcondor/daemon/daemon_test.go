@@ -75,6 +75,8 @@ func TestLife(t *testing.T) {
 	require.EqualValues(t, 2, count)
 	count, _ = d.Ad().Int("BackfillSlotsDeaf")
 	require.EqualValues(t, 3, count)
+	count, _ = d.Ad().Int("BackfillContestedNames")
+	require.EqualValues(t, 4, count)
 	ads, err = d.Plans(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, ads.All(), 1, "those that wait")

@@ -193,7 +193,7 @@ func (w *world) Last() htcondor.Facts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return htcondor.Facts{
-		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3, Asleep: w.asleep, Overlapping: w.overlap,
+		Slots: 1, Schedds: 1, Negotiators: w.others, Deaf: 3, Contested: 4, Asleep: w.asleep, Overlapping: w.overlap,
 		Paused: []claims.Pause{
 			{Slot: "n9", Failures: 3, Until: time.Unix(1200, 0)}, {Slot: "n8", Schedd: "other"},
 		},

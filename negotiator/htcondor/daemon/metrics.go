@@ -24,6 +24,7 @@ var (
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
 	queueBytes    = describes("queue_bytes", "Memory that the queues of all schedds take, at most.")
 	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet.")
+	contested     = describes("contested_names", "Ads that are left out since another daemon has their name or address.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -43,7 +44,7 @@ var (
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, queueBytes, jobsLeftOut,
-		slotsNow,
+		contested, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected,
 	} {
@@ -73,6 +74,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(slotsDeaf, float64(s.deaf))
 	gauge(queueBytes, float64(s.kept))
 	gauge(jobsLeftOut, float64(s.leftOut))
+	gauge(contested, float64(s.contested))
 	gauge(residentBytes, float64(rss()))
 	flag := func(desc *prometheus.Desc, so bool) {
 		if so {

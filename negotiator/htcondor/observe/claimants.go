@@ -146,6 +146,7 @@ func (s *schedd) yields(mine, other scheddClaim, now time.Time) bool {
 
 // see notes that a look saw an ad of the schedd, or of one of its submitters.
 func (s *schedd) see(c scheddClaim, l *look) {
+	s.keeper = keeper{c.sender, l.Began}
 	s.look, s.seen, s.told = l.Number, l.Began, max(s.told, min(c.heard, l.Began.Unix()))
 }
 
@@ -214,7 +215,13 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 	case s == nil:
 		return o.addSchedd(l, c)
 	case !sameDaemon(c.at, s.at):
-		if s.own != l.Number && s.elsewhere == nil {
+		// The ad of a schedd may be an impostor's, as a collector may keep one of a name.
+		fresh := s.since == l.Number && !s.answered && c.sender.trust() > s.keeper.sender.trust()
+		if (fresh || c.sender.outranks(s.keeper.sender)) && o.moveSchedd(l, s, c.at) {
+			s.see(c, l)
+			return s
+		}
+		if (s.own != l.Number || !s.answered && s.former == "") && s.elsewhere == nil {
 			s.elsewhere = &c
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
@@ -75,4 +76,26 @@ func (o *Observer) deleted(s *Slot) bool {
 	host := o.slots[s.Host]
 	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
 		0 < s.ClaimedSince && s.ClaimedSince < host.made
+}
+
+// version returns the number that a startd gave to an ad, and when it made it, by its own clock.
+// The two tell an ad of a slot from any other of its ads.
+func version(ad *classad.ClassAd) (sequence int64, made backfill.Time) {
+	sequence, _ = ad.Int("UpdateSequenceNumber")
+	at, _ := ad.Int("MyCurrentTime")
+	return sequence, backfill.Time(at)
+}
+
+// readParts reads which dynamic slots a partitionable one has; nil if the ad does not say.
+func readParts(ad *classad.ClassAd) map[string]bool {
+	names, ok := ad.Eval("ChildName", nil).Items()
+	if !ok {
+		return nil
+	}
+	parts := make(map[string]bool, len(names))
+	for _, name := range names {
+		text, _ := name.Text()
+		parts[text] = true
+	}
+	return parts
 }

@@ -82,6 +82,29 @@ func TestIdentityDecidesBeforeAddresses(t *testing.T) {
 	}
 }
 
+// TestSubmittersDecide: an impostor's ad has replaced that of a schedd, whose submitters' ads are there and
+// better known: then it is where these say, whether the impostor answers or not.
+func TestSubmittersDecide(t *testing.T) {
+	evil := fakes.NewSchedd(t, "s@test")
+	for _, at := range []string{evil.Address().String(), "<127.0.0.1:1>"} {
+		for impostor, own := range map[string]string{"condor@test": "condor@family", "": "condor@test", "a@test": "condor@test"} {
+			p := newSite(t, "s@test")
+			p.schedds[0].SetJobs(job(""))
+			p.who = own
+			p.publish()
+			p.collector.Set("Scheduler", fmt.Sprintf("Name = \"s@test\"\nScheddIpAddr = %q\n", at)+sentBy(impostor))
+			for range 2 {
+				s, err := p.Look(t.Context())
+				require.NoError(t, err)
+				require.True(t, s.Schedds["s@test"].Read)
+				require.Equal(t, p.schedds[0].Address().String(), s.Schedds["s@test"].Address.String())
+				require.Contains(t, s.Schedds["s@test"].Submitters, "alice@test")
+			}
+			require.Contains(t, strings.Join(conflicts(p.see()), "\n")+p.log.String(), at)
+		}
+	}
+}
+
 // TestJobsOnSlotsDecide: of two schedds of one name and trust, at the first look without a saved state, the
 // one that knows of the jobs which slots say that they run for it has the name.
 func TestJobsOnSlotsDecide(t *testing.T) {

@@ -347,28 +347,6 @@ func (s *Slot) readClaim(ad *classad.ClassAd) {
 	}
 }
 
-// version returns the number that a startd gave to an ad, and when it made it, by its own clock.
-// The two tell an ad of a slot from any other of its ads.
-func version(ad *classad.ClassAd) (sequence int64, made backfill.Time) {
-	sequence, _ = ad.Int("UpdateSequenceNumber")
-	at, _ := ad.Int("MyCurrentTime")
-	return sequence, backfill.Time(at)
-}
-
-// readParts reads which dynamic slots a partitionable one has; nil if the ad does not say.
-func readParts(ad *classad.ClassAd) map[string]bool {
-	names, ok := ad.Eval("ChildName", nil).Items()
-	if !ok {
-		return nil
-	}
-	parts := make(map[string]bool, len(names))
-	for _, name := range names {
-		text, _ := name.Text()
-		parts[text] = true
-	}
-	return parts
-}
-
 // Refuses tells whether a slot takes no job, whatever it asks for.
 func (s *Slot) Refuses() bool {
 	if s.Ad == nil {
