@@ -149,7 +149,7 @@ func (o *Observer) moveSlot(l *look, t *slotText, c slotClaim) {
 func (o *Observer) keepSlot(l *look, name string) {
 	t, s := o.read[name], o.edit(name)
 	t.look = l.Number
-	if s.own == nil {
+	if s.own == nil && len(t.lines) > 0 { // else all slots are read anew
 		s.own, _ = o.parser.ParseOld(string(t.lines)) // it could be parsed before
 	}
 }

@@ -62,6 +62,7 @@ type keeper struct {
 func (o *Observer) forgetKeepers() {
 	if at := o.s.Collector.Answered(); at != o.told {
 		o.told = at
+		o.discardSlots()
 		for _, t := range o.read {
 			t.keeper = keeper{}
 		}

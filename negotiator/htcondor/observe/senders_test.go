@@ -211,6 +211,35 @@ func TestAReplacedAdTakesNothing(t *testing.T) {
 	}
 }
 
+// TestAnotherCollectorHasOtherNames: where another collector answers, which calls the same senders by other
+// names, all is as before.
+func TestAnotherCollectorHasOtherNames(t *testing.T) {
+	p := newSite(t, "s@test")
+	second := fakes.NewCollector(t)
+	p.s.Collector.Addresses = append(p.s.Collector.Addresses, second.Address())
+	p.schedds[0].SetJobs(job(""))
+	p.who = "condor@family"
+	slots := func() []string {
+		const mine = "MyAddress = \"<10.0.0.1:1>\"\n"
+		return []string{partitionable(mine + sentBy(p.who)), part(mine + sentBy(p.who))}
+	}
+	p.slots = slots()
+	p.see()
+	p.collector.Stop()
+	p.collector, p.who = second, "condor@test"
+	p.slots = slots()
+	for range 2 {
+		s := p.see()
+		require.Empty(t, conflicts(s))
+		for _, name := range []string{"slot1@n", "slot1_1@n"} {
+			require.Zero(t, s.Slots[name].Missing)
+			require.Equal(t, sender("condor@test"), s.Slots[name].sender)
+		}
+		require.True(t, s.Schedds["s@test"].Read)
+		require.Contains(t, s.Schedds["s@test"].Submitters, "alice@test")
+	}
+}
+
 // TestAWeakerNewcomerWaits: a silent or vanished daemon's name goes to one that is known no less at once,
 // and to any other only when its ads are forgotten.
 func TestAWeakerNewcomerWaits(t *testing.T) {
