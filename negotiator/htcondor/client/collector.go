@@ -79,10 +79,7 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 	for i := range all {
 		at := (first + i) % len(all)
 		a := all[at]
-		count, err := c.ask(ctx, a, command, ad, func(lines cedar.Lines) error {
-			c.answered.Store(int32(at)) //nolint:gosec // there are few
-			return each(lines)
-		})
+		count, err := c.ask(ctx, a, command, ad, c.noting(at, each))
 		if err == nil {
 			c.answered.Store(int32(at)) //nolint:gosec // there are few
 			return nil
@@ -93,6 +90,14 @@ func (c *Collector) Query(ctx context.Context, types []AdType, each func(cedar.L
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// noting returns a function that notes which collector answers and calls another.
+func (c *Collector) noting(at int, each func(cedar.Lines) error) func(cedar.Lines) error {
+	return func(lines cedar.Lines) error {
+		c.answered.Store(int32(at)) //nolint:gosec // there are few
+		return each(lines)
+	}
 }
 
 // QueryEach queries every collector, for ads that one may know and another may have lost or never

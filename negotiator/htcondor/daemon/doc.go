@@ -17,8 +17,8 @@
 // promise.
 //
 // Files: daemon.go the daemon's life, pool.go what it asks of a pool; cycles.go what happens around
-// each cycle, beside.go on slots that are no part of the plan; rival.go other negotiators;
-// publish.go and ad.go the ads that are published; forecast.go start times, foresee.go how they are
+// each cycle, problems.go what is told of it, beside.go on slots that are no part of the plan;
+// rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start times, foresee.go how they are
 // found, accuracy.go how true they were, forecast_ad.go how they are sent, answers.go what is made of
 // them for all clients, explain.go what one job is told, whatif.go questions about what is not so;
 // choose.go how the policy is chosen beside the cycles; web.go HTTP, metrics.go metrics; state.go

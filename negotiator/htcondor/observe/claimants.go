@@ -318,7 +318,7 @@ func (s *schedd) before(other *schedd, now time.Time) bool {
 		return apart > 0
 	default:
 		return cmp.Or(cmp.Compare(s.since, other.since), cmp.Compare(min(other.own, 1), min(s.own, 1)),
-			strings.Compare(s.Name, other.Name)) < 0
+			cmp.Compare(other.runs, s.runs), strings.Compare(s.Name, other.Name)) < 0
 	}
 }
 
@@ -331,9 +331,14 @@ func (s *schedd) withstands(other *schedd, now time.Time) bool {
 // findMoved marks the schedds whose address another one has, and the jobs there. They have been renamed,
 // or are none.
 func (o *Observer) findMoved(l *look) {
+	runs := map[string]int{}
+	for _, slot := range o.slots {
+		runs[slot.Runs.Schedd]++
+	}
 	at := map[string]*schedd{}
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
+		s.runs = runs[name]
 		if known := at[endpoint(s.at)]; known == nil || s.before(known, l.Began) {
 			at[endpoint(s.at)] = s
 		}
@@ -343,7 +348,7 @@ func (o *Observer) findMoved(l *look) {
 		moved := there != s
 		switch {
 		case moved && s.look == l.Number:
-			l.conflict("schedds %s and %s are advertised at one address, %s: the first of them has the jobs there",
+			l.conflict("schedds %s and %s are advertised at one address, %s: the first of them has the jobs there"+howToDecide("SCHEDD"),
 				there.Name, s.Name, s.at)
 		case moved && !s.Moved:
 			o.log.Info("a schedd has another name now", "schedd", s.Name, "now", there.Name)

@@ -26,6 +26,7 @@ type schedd struct {
 	heard int64     // when the collector got the capability, in Unix time
 
 	keeper    keeper       // who sends its ads
+	runs      int          // the slots that run its jobs, as they say
 	rivals    []string     // the addresses of others that had its name when it was new
 	answered  bool         // it has told its queue at this address
 	failing   time.Time    // since when it does not, if the last reading failed

@@ -128,6 +128,23 @@ func TestJobsOnSlotsDecide(t *testing.T) {
 	}
 }
 
+// So it is with two names of one address: the one that slots name has it.
+func TestJobsOnSlotsNameTheirSchedd(t *testing.T) {
+	for _, named := range []string{"a@test", "z@test"} {
+		p := newSite(t, "s@test")
+		p.schedds[0].SetJobs(job(""))
+		p.slots = []string{partitionable(""), part("")}
+		ad := fmt.Sprintf("Name = %q\nScheddIpAddr = %q\n", named, p.schedds[0].Address())
+		for range 2 {
+			s := p.lookAt(true, []string{ad}, nil)
+			require.False(t, s.Schedds["s@test"].Moved)
+			require.Len(t, s.Schedds["s@test"].Groups, 1)
+			require.True(t, s.Schedds[named].Moved)
+			require.Contains(t, strings.Join(conflicts(s), "\n"), "condor_advertise INVALIDATE_SCHEDD_ADS")
+		}
+	}
+}
+
 // TestUndecidedIsTold: where nothing decides, the log says that, with both addresses and what to do.
 func TestUndecidedIsTold(t *testing.T) {
 	p, evil := newSite(t, "s@test"), fakes.NewSchedd(t, "s@test")
