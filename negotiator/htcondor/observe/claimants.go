@@ -118,7 +118,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 		if !isMine(c) {
 			l.conflict("two schedds are called %s, at %s (%s) and %s (%s): the first of them keeps the name; give each a "+
 				"SCHEDD_NAME of its own"+howToDecide("SCHEDD"), s.Name, s.at, s.keeper.sender.String(), c.at, c.sender.String())
-			if s.since == l.Number && !s.answered && c.sender.trust() == s.keeper.sender.trust() {
+			if s.since == l.Number && !s.answered && s.former == "" && c.sender.trust() == s.keeper.sender.trust() {
 				s.rivals = append(s.rivals, c.at)
 			}
 		}
@@ -209,24 +209,26 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 	}
 	s := o.schedds[c.name]
 	switch {
-	case s == nil && o.submitted() >= mostSubmitted:
+	case s == nil && l.submitted >= mostSubmitted:
 		l.conflicts[tooManySubmitted] = true
 		return nil
 	case s == nil:
+		l.submitted++
 		return o.addSchedd(l, c)
 	case !sameDaemon(c.at, s.at):
 		// The ad of a schedd may be an impostor's, as a collector may keep one of a name.
 		fresh := s.since == l.Number && !s.answered && c.sender.trust() > s.keeper.sender.trust()
-		if (fresh || c.sender.outranks(s.keeper.sender)) && o.moveSchedd(l, s, c.at) {
+		if (fresh || s.keeper.yieldsTo(c.sender)) && o.moveSchedd(l, s, c.at) {
 			s.see(c, l)
 			return s
 		}
-		if (s.own != l.Number || !s.answered && s.former == "") && s.elsewhere == nil {
+		open := s.elsewhere == nil || s.keeper.refuses(s.elsewhere.sender, l.Began)
+		if open && (s.own != l.Number || !s.answered && s.former == "") {
 			s.elsewhere = &c
 		}
 		return nil
 	case s.keeper.refuses(c.sender, l.Began):
-		l.conflict("submitters of schedd %s are advertised at its own address, %s, by %s, and not by %s: they are left out"+
+		l.conflict("submitters of schedd %s are advertised at its own address, %s, in ads %s, and not %s: they are left out"+
 			howToDecide("SUBMITTOR"), s.Name, s.at, c.sender.String(), s.keeper.sender.String())
 		return nil
 	}
@@ -272,8 +274,8 @@ func (o *Observer) giveWay(l *look) {
 	}
 }
 
-// doubt has another schedd asked of the name of one, and of one address with it by chance, if that knows
-// none of the jobs which slots say that they run for it.
+// doubt has a new schedd asked at a rival's address if it knows none of the jobs which slots say that they
+// run for it.
 func (o *Observer) doubt(l *look, s *schedd) {
 	if s.read != l.Number || len(s.rivals) == 0 {
 		return
@@ -325,7 +327,7 @@ func (s *schedd) before(other *schedd, now time.Time) bool {
 // withstands tells whether another schedd, of a weaker sender, does not get the address that both have.
 func (s *schedd) withstands(other *schedd, now time.Time) bool {
 	return s.keeper.refuses(other.keeper.sender, now) &&
-		(s.since <= other.since || s.keeper.sender.outranks(other.keeper.sender))
+		(s.since <= other.since || other.keeper.yieldsTo(s.keeper.sender))
 }
 
 // findMoved marks the schedds whose address another one has, and the jobs there. They have been renamed,

@@ -110,12 +110,12 @@ func (o *Observer) settleSlots(l *look) {
 		bothNew := t.first == l.Number && o.precedes(c, t)
 		switch refused := t.keeper.refuses(c.sender, l.Began); {
 		case refused && sameDaemon(c.address, t.address):
-			l.conflict("slot %s is advertised at its own address, %s, by %s, and not by %s: the ad is left out"+
+			l.conflict("slot %s is advertised at its own address, %s, in an ad %s, and not %s: the ad is left out"+
 				howToDecide("STARTD"), c.name, c.address, c.sender.String(), t.keeper.sender.String())
 			o.keepSlot(l, c.name)
 		case !seen && !refused:
 			o.moveSlot(l, t, c)
-		case !refused && (newer || bothNew || c.sender.outranks(t.keeper.sender)):
+		case !refused && (newer || bothNew || t.keeper.yieldsTo(c.sender)):
 			o.tellSlots(l, c.name, c.slotOwner(), t.slotOwner())
 			o.moveSlot(l, t, c)
 		default:

@@ -130,6 +130,7 @@ type look struct {
 	slotClaims   []slotClaim
 	scheddClaims []scheddClaim
 	conflicts    map[string]bool
+	submitted    int // schedds that are known by their submitters alone
 }
 
 func (l *look) problem(format string, arguments ...any) {

@@ -74,6 +74,7 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 		{Name: "Submitter", Projection: o.ofSubmitters()},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
+	l.submitted = o.submitted()
 	err := o.s.Collector.Query(ctx, types, func(lines cedar.Lines) error {
 		o.forgetKeepers()
 		kind, _ := lines.Find("MyType")

@@ -72,6 +72,9 @@ func (o *Observer) forgetKeepers() {
 	}
 }
 
+// yieldsTo tells whether whoever has the name loses it to a sender, though both are there.
+func (k keeper) yieldsTo(s sender) bool { return !k.seen.IsZero() && s.outranks(k.sender) }
+
 // refuses tells whether an ad of the name is another's, whatever its address, as its sender is weaker. A
 // keeper counts for as long as a collector may have its last ad.
 func (k keeper) refuses(s sender, now time.Time) bool {

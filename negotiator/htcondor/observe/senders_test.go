@@ -285,6 +285,34 @@ func TestAWeakerNewcomerWaits(t *testing.T) {
 	}
 }
 
+// A schedd that restarts is followed though somebody's ad has replaced its own; and where a former observer
+// knew one, it is asked, whoever advertises its submitters elsewhere.
+func TestAReplacedScheddIsFollowed(t *testing.T) {
+	evil := fakes.NewSchedd(t, "s@test")
+	look := func(p *site) Schedd {
+		s, err := p.Look(t.Context())
+		require.NoError(t, err)
+		return *s.Schedds["s@test"]
+	}
+	p := newSite(t, "s@test")
+	p.who = "condor@family"
+	p.see()
+	p.schedds[0].Stop()
+	p.schedds[0] = fakes.NewSchedd(t, "s@test")
+	p.publish()
+	p.collector.Set("Scheduler", fmt.Sprintf("Name = \"s@test\"\nScheddIpAddr = %q\n", evil.Address())+sentBy("a@test"))
+	require.Equal(t, p.schedds[0].Address().String(), look(p).Address.String())
+
+	p = newSite(t, "s@test")
+	p.Remember(Homes{Schedds: map[string]string{"s@test": p.schedds[0].Address().String()}})
+	forged := fmt.Sprintf("ScheddIpAddr = %q\n", evil.Address()) + sentBy("condor@test")
+	p.collector.Set("Scheduler", "Name = \"s@test\"\n"+forged)
+	p.collector.Set("Submitter", "Name = \"u@test\"\nScheddName = \"s@test\"\n"+forged)
+	for range 2 {
+		require.Equal(t, p.schedds[0].Address().String(), look(p).Address.String())
+	}
+}
+
 // TestInventedSubmittersTakeNothing: however many submitters are advertised, at a schedd's own address or
 // at others, what is asked and kept is bounded, and the true schedd is read as before.
 func TestInventedSubmittersTakeNothing(t *testing.T) {
