@@ -146,7 +146,6 @@ func New(o Options) *Daemon {
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
 	d.playing, d.endPlays = context.WithCancelCause(context.Background())
-	// Ranges take many plays. The first starts need not wait for them.
 	d.starting.now, d.starting.share = time.Now, besideShare()/3
 	d.ranging.now, d.ranging.share = time.Now, besideShare()*2/3
 	d.foreseen.Store(new(foreseen))

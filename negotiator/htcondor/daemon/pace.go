@@ -25,8 +25,8 @@ const mostSaved = time.Minute
 const retry = time.Second
 
 // besideShare is how many processors everything that is worked out beside the cycles without being
-// asked may take in the long run: a twentieth of the machine, as two processors are the least that a
-// busy pool has.
+// asked may take in the long run: a twentieth of the machine, and of two processors if there is one. A
+// third of it is for starts, which need not wait for ranges: those take many plays.
 func besideShare() float64 { return max(2, float64(runtime.GOMAXPROCS(0))) / 20 }
 
 // do does work that keeps a number of processors busy, unless it is done already or was done so lately
