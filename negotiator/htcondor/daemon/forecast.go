@@ -242,11 +242,11 @@ func (p *Forecast) with(f *foreseen) *Forecast {
 			continue
 		}
 		at := p.Now
-		if begins, known := f.starts.of[j.ID]; known && p.tells(begins.at, f.starts.at) {
+		if begins, known := f.starts.all[j.ID]; known && p.tells(begins.at, f.starts.at) {
 			j.expect(begins)
 			at = f.starts.at
 		}
-		if r, known := f.ranges.of[j.ID]; known && p.tells(r.Mid, f.ranges.at) && j.Start != nil {
+		if r, known := f.ranges.all[j.ID]; known && p.tells(r.Mid, f.ranges.at) && j.Start != nil {
 			j.widen(r)
 			at = f.ranges.at
 		}

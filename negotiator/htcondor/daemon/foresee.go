@@ -54,12 +54,12 @@ type forecaster struct {
 // told until the next ones are due.
 type foreseen struct {
 	starts struct {
-		at backfill.Time
-		of map[backfill.JobID]beginning
+		at  backfill.Time
+		all map[backfill.JobID]beginning
 	}
 	ranges struct {
-		at backfill.Time
-		of map[backfill.JobID]ahead.Range
+		at  backfill.Time
+		all map[backfill.JobID]ahead.Range
 	}
 }
 
@@ -117,11 +117,11 @@ func (p *forecaster) tell() { p.best.Store(p.base.with(p.d.foreseen.Load())) }
 func (p *forecaster) start() {
 	p.started = p.started || p.d.starting.do(1, func() {
 		starts, state := p.d.player(p.asked).starts(p.outlook), p.outlook.State()
-		of := make(map[backfill.JobID]beginning, len(starts))
+		all := make(map[backfill.JobID]beginning, len(starts))
 		for id, b := range starts {
-			of[id] = beginning{b.At, state.Places(b.Placement).Short()}
+			all[id] = beginning{b.At, state.Places(b.Placement).Short()}
 		}
-		p.d.foresee(func(f *foreseen) { f.starts.at, f.starts.of = p.base.Now, of })
+		p.d.foresee(func(f *foreseen) { f.starts.at, f.starts.all = p.base.Now, all })
 	})
 }
 
@@ -132,12 +132,12 @@ func (p *forecaster) widen() {
 		return
 	}
 	if p.ranged = futures < 2 || !p.outlook.Learned(); p.ranged {
-		p.d.foresee(func(f *foreseen) { f.ranges.of = nil })
+		p.d.foresee(func(f *foreseen) { f.ranges.all = nil })
 		return
 	}
 	p.ranged = p.d.ranging.do(min(futures, runtime.GOMAXPROCS(0)), func() {
 		if ranges := p.d.player(p.asked).ranges(p.outlook, futures); len(ranges) > 0 {
-			p.d.foresee(func(f *foreseen) { f.ranges.at, f.ranges.of = p.base.Now, ranges })
+			p.d.foresee(func(f *foreseen) { f.ranges.at, f.ranges.all = p.base.Now, ranges })
 		}
 	})
 }
