@@ -96,18 +96,19 @@ func (p *forecaster) Widen() (told *Forecast, later time.Duration) {
 	p.start()
 	p.widen()
 	p.tell()
-	if !p.started {
-		later = p.d.starting.wait()
-	}
-	if !p.ranged {
-		later = max(later, p.d.ranging.wait())
-	}
-	if p.started && p.ranged {
+	told = p.best.Load()
+	switch {
+	case p.started && p.ranged:
 		p.outlook = nil
-	} else {
-		later = max(later, time.Millisecond) // it may just have become due
+		return told, 0
+	case p.started:
+		later = p.d.ranging.wait()
+	case p.ranged:
+		later = p.d.starting.wait()
+	default:
+		later = min(p.d.starting.wait(), p.d.ranging.wait())
 	}
-	return p.best.Load(), later
+	return told, max(later, time.Millisecond) // it may just have become due
 }
 
 // tell stores the forecast with what plays have found.
@@ -121,7 +122,11 @@ func (p *forecaster) start() {
 		for id, b := range starts {
 			all[id] = beginning{b.At, state.Places(b.Placement).Short()}
 		}
-		p.d.foresee(func(f *foreseen) { f.starts.at, f.starts.all = p.base.Now, all })
+		p.d.foresee(func(f *foreseen) {
+			if p.base.Now >= f.starts.at { // who asked late for an older forecast may be the last to play
+				f.starts.at, f.starts.all = p.base.Now, all
+			}
+		})
 	})
 }
 

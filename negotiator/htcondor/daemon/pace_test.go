@@ -164,12 +164,18 @@ func TestFreshStartsBesideOldRanges(t *testing.T) {
 	before := d.of(2)
 	d.ranging.due = d.clock.at.Add(time.Hour)
 	d.cycle(5, negotiator.Delta{Submitted: []*negotiator.Job{d.w.job(3, 4, 10)}})
+	_, later := d.lastCycle.Load().Widen()
+	require.Equal(t, time.Hour-5*time.Second, later)
 	second, third := d.of(2), d.of(3)
 	require.Equal(t, before.P50, second.Start)
 	require.EqualValues(t, 1000, *second.AsOf)
 	require.NotNil(t, third.Start)
 	require.Nil(t, third.AsOf)
 	require.Nil(t, third.P10)
+	d.starting.due = d.clock.at.Add(time.Minute)
+	d.cycle(5, negotiator.Delta{})
+	_, later = d.lastCycle.Load().Widen()
+	require.Equal(t, time.Minute-5*time.Second, later, "starts do not wait for ranges")
 }
 
 // TestFreshnessOfHonestPools: with hundreds of jobs that wait, whose plays take some tenths of a
