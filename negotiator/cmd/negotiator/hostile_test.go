@@ -287,8 +287,8 @@ func busyMachine() (all time.Duration) {
 	return all
 }
 
-// watch lasts for some time and some cycles, during which attacks are made. It lasts longer until all
-// of them are under way: a negotiator that is late to ask the schedds of one has not withstood it.
+// watch lasts for some time and some cycles, during which attacks are made. It lasts up to twice as long
+// until all of them are under way: who is late to ask the schedds of one has not withstood it.
 func (h *siege) watch(ctx context.Context, name string, made []attack, least time.Duration, cycles int) phase {
 	began, starts, pid := time.Now(), h.pool.honestStarts(), h.daemon.cmd.Process.Pid
 	theirs, ours, everybodys := busy(pid), busy(os.Getpid()), busyMachine()
@@ -306,7 +306,7 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 		defer h.mu.Unlock()
 		lasted, fresh := time.Since(began), len(h.cycles) > seen
 		seen, p.gone, p.stuck = len(h.cycles), h.ended, lasted > least+patience
-		enough := lasted >= least && seen >= cycles && (h.underWay(made) || lasted >= least+patience/2)
+		enough := lasted >= least && seen >= cycles && (h.underWay(made) || lasted >= min(2*least, least+patience/2))
 		if p.gone || p.stuck || fresh && enough { // at the end of a cycle, as jobs start in bursts
 			end()
 		}
