@@ -452,13 +452,18 @@ func (r *raid) queue(ctx context.Context, names []string, lines func(i int) stri
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(10*time.Second, stop) })()
 	answer := func(_ context.Context, call *security.Call) error {
 		r.times.Add(1)
+		left := n
 		if ctx.Err() != nil {
 			time.AfterFunc(3*time.Second, stop)
+			left = 0
 		}
 		if _, err := server.ReadQuery(call); err != nil {
 			return err
 		}
-		for i := 0; i < n && ctx.Err() == nil; i++ {
+		for i := range left {
+			if ctx.Err() != nil { // a part of the jobs is not to be taken for all
+				return ctx.Err()
+			}
 			call.PutLines(cedar.Lines(fmt.Sprintf("MyType = \"Job\"\nClusterId = %d\nProcId = 0\nJobIds = \"%d.0\"\nJobCount = 1\n"+
 				"User = \"mallory@test\"\nOwner = \"mallory\"\nJobStatus = 1\nJobUniverse = 5\nQDate = 1700000000\nMinHosts = 1\n"+
 				"MaxHosts = 1\nRequestCpus = 1\nRequestMemory = 100\nServerTime = %d\n"+
