@@ -111,6 +111,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	default:
 		line("expected start", moment(e.Start, zone))
 		line("80 % range", e.Span(zone))
+		line("foreseen at", moment(e.AsOf, zone))
 	}
 	line("guaranteed by", moment(e.Guarantee, zone))
 	if e.Reserved != nil {

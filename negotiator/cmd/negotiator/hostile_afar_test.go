@@ -30,8 +30,8 @@ import (
 // asAttacker is the environment variable that makes the test binary run as that process.
 const asAttacker = "TEST_AS_ATTACKER"
 
-// order is what the process is told, and told what it says: an ad that the collector is to show, or at
-// last how often an attack asked or answered something.
+// order is what the process is told, and told what it says: an ad that the collector is to show, or how
+// often an attack has asked or answered something so far.
 type (
 	order struct {
 		Seed         uint64
@@ -67,9 +67,11 @@ func attackAfar(text string) error {
 	for _, a := range named(o.Attacks) {
 		r := newRaid(o.Seed, a.name, place{command, o.Web})
 		r.show = func(adType, ad string) { tell(told{Type: adType, Ad: ad}) }
+		count := func() { tell(told{Attack: a.name, Times: int(r.times.Load())}) }
+		all.Go(func() { repeat(ctx, time.Second, count) })
 		all.Go(func() {
 			a.do(ctx, r)
-			tell(told{Attack: a.name, Times: int(r.times.Load())})
+			count()
 		})
 	}
 	all.Wait()
@@ -77,9 +79,8 @@ func attackAfar(text string) error {
 }
 
 // dispatchAfar starts the process. The function that it returns waits for its end, which comes with
-// that of the context, and tells how much processor time it has had, and how often each attack asked or
-// answered something.
-func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() (time.Duration, map[string]int)) {
+// that of the context, and tells how much processor time it has had.
+func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() time.Duration) {
 	h.t.Helper()
 	at := h.where()
 	text, err := json.Marshal(order{*hostileSeed, at.command.String(), at.web, names})
@@ -93,15 +94,15 @@ func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() (
 	require.NoError(h.t, err)
 	require.NoError(h.t, cmd.Start())
 	context.AfterFunc(ctx, func() { _ = stdin.Close() })
-	return func() (time.Duration, map[string]int) {
-		times, lines := map[string]int{}, json.NewDecoder(bufio.NewReader(stdout))
+	return func() time.Duration {
+		lines := json.NewDecoder(bufio.NewReader(stdout))
 		for {
 			var what told
 			if lines.Decode(&what) != nil {
 				break
 			}
 			if what.Attack != "" {
-				times[what.Attack] = what.Times
+				h.count(what)
 			} else {
 				h.pool.show(what.Type, what.Ad)
 			}
@@ -111,8 +112,14 @@ func (h *siege) dispatchAfar(ctx context.Context, names []string) (wait func() (
 		if err := cmd.Wait(); (err != nil || early) && h.t.Context().Err() == nil {
 			h.t.Errorf("the attackers' process ended before it was told to: %v", err)
 		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), times
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
+}
+
+func (h *siege) count(what told) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.times[what.Attack] = max(h.times[what.Attack], what.Times)
 }
 
 // pace is how often each address asks. It bounds what the attackers' own machine is busy with: a
@@ -437,15 +444,26 @@ func (r *raid) changing(ctx context.Context, every time.Duration, lines func(i i
 }
 
 // queue runs a schedd under these names that answers each query for jobs with this many, which wait and
-// have these lines. In the end it says for a while that they are gone, as jobs of a schedd that is
-// silent are kept.
+// have these lines. In the end it says that they are gone, as jobs of a schedd that is silent are kept:
+// for a while after it is first asked then.
 func (r *raid) queue(ctx context.Context, names []string, lines func(i int) string, n int) {
-	answer := func(ctx context.Context, call *security.Call) error {
+	later, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(10*time.Second, stop) })()
+	answer := func(_ context.Context, call *security.Call) error {
 		r.times.Add(1)
+		left := n
+		if ctx.Err() != nil {
+			time.AfterFunc(3*time.Second, stop)
+			left = 0
+		}
 		if _, err := server.ReadQuery(call); err != nil {
 			return err
 		}
-		for i := 0; i < n && ctx.Err() == nil; i++ {
+		for i := range left {
+			if ctx.Err() != nil { // a part of the jobs is not to be taken for all
+				return ctx.Err()
+			}
 			call.PutLines(cedar.Lines(fmt.Sprintf("MyType = \"Job\"\nClusterId = %d\nProcId = 0\nJobIds = \"%d.0\"\nJobCount = 1\n"+
 				"User = \"mallory@test\"\nOwner = \"mallory\"\nJobStatus = 1\nJobUniverse = 5\nQDate = 1700000000\nMinHosts = 1\n"+
 				"MaxHosts = 1\nRequestCpus = 1\nRequestMemory = 100\nServerTime = %d\n"+
@@ -460,11 +478,7 @@ func (r *raid) queue(ctx context.Context, names []string, lines func(i int) stri
 	port := &server.Port{Security: lax(), Handlers: map[int]server.Handler{516: {
 		Name: "QUERY_JOB_ADS", Needs: []security.Permission{security.Read}, Serve: answer,
 	}}}
-	r.rogue(ctx, names, func(l net.Listener) error {
-		later, stop := context.WithCancel(context.WithoutCancel(ctx))
-		context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, stop) })
-		return port.Serve(later, l)
-	})
+	r.rogue(ctx, names, func(l net.Listener) error { return port.Serve(later, l) })
 }
 
 // rogue runs a schedd and shows it to the pool under these names.

@@ -61,6 +61,7 @@ type siege struct {
 	peak   int64           // of the memory, in bytes
 	logged int             // bytes
 	slow   string          // the parts of the longest cycle
+	times  map[string]int  // that attacks afar asked or answered something
 	ended  bool            // the process
 	last   []string        // lines of the log
 }
@@ -286,12 +287,14 @@ func busyMachine() (all time.Duration) {
 	return all
 }
 
-// watch lasts for some time and some cycles, during which attacks are made.
+// watch lasts for some time and some cycles, during which attacks are made. It lasts up to twice as long
+// until all of them are under way: who is late to ask the schedds of one has not withstood it.
 func (h *siege) watch(ctx context.Context, name string, made []attack, least time.Duration, cycles int) phase {
 	began, starts, pid := time.Now(), h.pool.honestStarts(), h.daemon.cmd.Process.Pid
 	theirs, ours, everybodys := busy(pid), busy(os.Getpid()), busyMachine()
 	h.mu.Lock()
 	h.cycles, h.waits, h.errs, h.peak, h.logged, h.slow = nil, nil, nil, 0, 0, ""
+	h.times = map[string]int{}
 	used := h.used
 	h.mu.Unlock()
 	p := phase{Name: name, Before: mib(h.memory())}
@@ -303,7 +306,8 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 		defer h.mu.Unlock()
 		lasted, fresh := time.Since(began), len(h.cycles) > seen
 		seen, p.gone, p.stuck = len(h.cycles), h.ended, lasted > least+patience
-		if p.gone || p.stuck || fresh && lasted >= least && seen >= cycles { // at the end of a cycle, as jobs start in bursts
+		enough := lasted >= least && seen >= cycles && (h.underWay(made) || lasted >= min(2*least, least+patience/2))
+		if p.gone || p.stuck || fresh && enough { // at the end of a cycle, as jobs start in bursts
 			end()
 		}
 	})
@@ -318,18 +322,16 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	p.Starts = float64(h.pool.honestStarts()-starts) / p.Seconds
 	end()
 	all := (busyMachine() - everybodys).Seconds() / p.Seconds
-	afar, times := finish()
-	p.Attackers, p.Times = afar.Seconds()/p.Seconds, times
+	p.Attackers, p.Times = finish().Seconds()/p.Seconds, h.times
 	p.Others = max(0, all-p.CPU-p.Pool-p.Attackers)
 	return p
 }
 
 // attack begins attacks. The function that it returns waits for their end, which comes with that of the
-// context, and tells how much processor time those had that need nothing of the pool, and what they did.
-func (h *siege) attack(ctx context.Context, made []attack) (finish func() (time.Duration, map[string]int)) {
+// context, and tells how much processor time those had that need nothing of the pool.
+func (h *siege) attack(ctx context.Context, made []attack) (finish func() time.Duration) {
 	var all sync.WaitGroup
 	var afar time.Duration
-	var times map[string]int
 	for _, a := range made {
 		if a.afar {
 			continue
@@ -340,13 +342,18 @@ func (h *siege) attack(ctx context.Context, made []attack) (finish func() (time.
 	}
 	if names := namesOf(made, true); len(names) > 0 {
 		wait := h.dispatchAfar(ctx, names)
-		all.Go(func() { afar, times = wait() })
+		all.Go(func() { afar = wait() })
 	}
-	return func() (time.Duration, map[string]int) {
+	return func() time.Duration {
 		all.Wait()
 		h.pool.hide()
-		return afar, times
+		return afar
 	}
+}
+
+// underWay tells whether all attacks afar have asked or answered something. It needs the lock.
+func (h *siege) underWay(made []attack) bool {
+	return !slices.ContainsFunc(made, func(a attack) bool { return a.afar && h.times[a.name] == 0 })
 }
 
 // TestHostile torments a negotiator in every way known, while honest jobs and an honest client go

@@ -83,7 +83,11 @@ type Daemon struct {
 	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
 	twins     outlook.Twins              // decide in plays
 	asking    outlook.Twins              // decide in plays for what-ifs
-	playing   atomic.Pointer[context.CancelCauseFunc]
+	playing   context.Context            // of all plays
+	endPlays  context.CancelCauseFunc
+	starting  pace                     // of plays for starts,
+	ranging   pace                     // and of those for ranges
+	foreseen  atomic.Pointer[foreseen] // what they have found
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
@@ -141,6 +145,10 @@ func New(o Options) *Daemon {
 		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1),
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
+	d.playing, d.endPlays = context.WithCancelCause(context.Background())
+	d.starting.now, d.starting.share = time.Now, besideShare()/3
+	d.ranging.now, d.ranging.share = time.Now, besideShare()*2/3
+	d.foreseen.Store(new(foreseen))
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
@@ -327,6 +335,7 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.n = n
 	d.cycle.Unlock()
 	d.pool.Store(&pool)
+	d.foreseen.Store(new(foreseen))  // another pool names its jobs anew
 	pool.Tune(d.tuned.Load().Tuning) // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}
 	return c.run(hard)

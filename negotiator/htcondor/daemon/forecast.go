@@ -38,6 +38,8 @@ type JobForecast struct {
 	P10   *int64 `json:"p10,omitempty"`
 	P50   *int64 `json:"p50,omitempty"`
 	P90   *int64 `json:"p90,omitempty"`
+	// AsOf is when the start or its range was foreseen, if that was before the last cycle; else nil.
+	AsOf *int64 `json:"as_of,omitempty"`
 	// Guarantee is the latest start that was promised; nil if none was.
 	Guarantee *int64 `json:"guarantee"`
 	// Reserved is the start of the reservation, if the job is expected to start at another time.
@@ -140,15 +142,14 @@ func (j *JobForecast) rouse(slots string, now backfill.Time) {
 func (j JobForecast) awaits() string { return "waits for " + j.Asleep + " to wake up" }
 
 // expect sets the expected start of a waiting job to the one that was played.
-func (j *JobForecast) expect(s *backfill.State, begins ahead.Beginning) {
-	if j.Start != nil && *j.Start != int64(begins.At) {
+func (j *JobForecast) expect(b beginning) {
+	if j.Start != nil && *j.Start != int64(b.at) {
 		j.Reserved = j.Start
 	}
-	j.Start = seconds(begins.At)
+	j.Start = seconds(b.at)
 	if j.Reserved != nil || j.Slots == "" {
-		j.Slots = s.Places(begins.Placement).Short()
+		j.Slots = b.slots
 	}
-	j.Reason = j.describe(s.Now(), time.Local)
 }
 
 // cannotRun begins the reasons of jobs that are held.
@@ -173,6 +174,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 		text += " for " + at(j.Reserved)
 	}
 	text += fmt.Sprintf(", expected start %s on %s", j.when(now, zone), j.Slots)
+	if j.AsOf != nil {
+		text += ", as of " + at(j.AsOf)
+	}
 	if j.Behind != "" {
 		text += ", behind job " + j.Behind
 	}
@@ -228,33 +232,79 @@ func (j JobForecast) Span(zone *time.Location) string {
 	}
 }
 
-// with returns a copy of the forecast that tells the ranges of starts, and as the expected start the
-// middle of the futures. A job without a middle, as it did not start in half of them, is told no
-// range.
-func (p *Forecast) with(ranges map[backfill.JobID]ahead.Range) *Forecast {
+// with returns a copy of the forecast that tells what plays have found of jobs that still wait.
+func (p *Forecast) with(f *foreseen) *Forecast {
 	told := *p
 	told.Jobs = slices.Clone(p.Jobs)
 	for i := range told.Jobs {
 		j := &told.Jobs[i]
-		r, known := ranges[j.ID]
-		if !known || r.Mid >= backfill.Forever || j.Start == nil {
+		if j.Situation != backfill.Waits.String() && j.Situation != backfill.Reserved.String() {
 			continue
 		}
-		if j.Reserved == nil && j.Situation == backfill.Reserved.String() && int64(r.Mid) != *j.Start {
-			j.Reserved = j.Start
+		at := p.Now
+		if begins, known := f.starts.all[j.ID]; known && p.tells(begins.at, f.starts.at) {
+			j.expect(begins)
+			at = f.starts.at
 		}
-		j.Start, j.P10, j.P50, j.P90 = seconds(r.Mid), seconds(r.Low), seconds(r.Mid), nil
-		if r.High < backfill.Forever {
-			j.P90 = seconds(r.High)
+		if r, known := f.ranges.all[j.ID]; known && p.tells(r.Mid, f.ranges.at) && j.Start != nil {
+			j.widen(r)
+			at = f.ranges.at
 		}
-		j.Reason = j.describe(p.Now, time.Local)
+		if at < p.Now {
+			j.AsOf = seconds(at)
+			j.bound(p.Now)
+		}
+		if j.Start != nil {
+			j.Reason = j.describe(p.Now, time.Local)
+		}
 	}
 	return &told
+}
+
+// tells reports whether a start that was foreseen at an instant is to be told. One that has passed, or
+// is too old, says nothing.
+func (p *Forecast) tells(start, at backfill.Time) bool {
+	return start < backfill.Forever && (at >= p.Now || p.Now-at <= mostForeseenAge && start >= p.Now)
+}
+
+// widen tells the range of a start, and as the expected start the middle of the futures, even if a start
+// was played since: that one has all jobs run for as long as they are taken to, which is often longer
+// than they do. A job without a middle, as it did not start in half of the futures, is told no range.
+func (j *JobForecast) widen(r ahead.Range) {
+	if j.Reserved == nil && j.Situation == backfill.Reserved.String() && int64(r.Mid) != *j.Start {
+		j.Reserved = j.Start
+	}
+	j.Start, j.P10, j.P50, j.P90 = seconds(r.Mid), seconds(r.Low), seconds(r.Mid), nil
+	if r.High < backfill.Forever {
+		j.P90 = seconds(r.High)
+	}
+}
+
+// bound keeps what was foreseen earlier from contradicting what is known since: it is not before now,
+// and not after what is guaranteed.
+func (j *JobForecast) bound(now backfill.Time) {
+	for _, t := range []**int64{&j.Start, &j.P10, &j.P50, &j.P90} {
+		if *t == nil {
+			continue
+		}
+		at := max(**t, int64(now))
+		if j.Guarantee != nil {
+			at = min(at, max(*j.Guarantee, int64(now)))
+		}
+		*t = &at
+	}
 }
 
 // Why returns the reason for a table that has columns for start, guarantee and slots. Times are in
 // the given zone.
 func (j JobForecast) Why(zone *time.Location) string {
+	if j.AsOf != nil {
+		return j.why(zone) + ", as of " + time.Unix(*j.AsOf, 0).In(zone).Format(time.DateTime)
+	}
+	return j.why(zone)
+}
+
+func (j JobForecast) why(zone *time.Location) string {
 	switch {
 	case j.Start == nil:
 		return j.Reason

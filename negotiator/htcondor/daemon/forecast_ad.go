@@ -27,7 +27,8 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 	}
 	for name, t := range map[string]*int64{
 		"ExpectedStart": j.Start, "ExpectedStartP10": j.P10, "ExpectedStartP50": j.P50, "ExpectedStartP90": j.P90,
-		"Guarantee": j.Guarantee, "ReservedStart": j.Reserved, "EarliestStart": j.NotBefore,
+		"ExpectedStartAsOf": j.AsOf,
+		"Guarantee":         j.Guarantee, "ReservedStart": j.Reserved, "EarliestStart": j.NotBefore,
 	} {
 		if t != nil {
 			ad.SetInt(name, *t)
@@ -57,6 +58,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 		Job: text("Name"), Schedd: text("ScheddName"), Owner: text("Owner"), Situation: text("Situation"),
 		Slots: text("Slots"), Behind: text("Behind"), Reason: text("Reason"), Unpromised: text("Unpromised"), Asleep: text("Asleep"),
 		P10: number("ExpectedStartP10"), P50: number("ExpectedStartP50"), P90: number("ExpectedStartP90"),
+		AsOf:  number("ExpectedStartAsOf"),
 		Start: number("ExpectedStart"), Guarantee: number("Guarantee"), Reserved: number("ReservedStart"),
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
 		NotBefore: number("EarliestStart"), Early: text("EarliestStartReason"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,43 +31,136 @@ const (
 
 // forecaster makes the forecast of one cycle's schedule, when it is first asked for.
 type forecaster struct {
+	d       *Daemon
 	outlook *outlook.Outlook
 	jobs    []negotiator.JobCheckpoint // of those that run, have a reservation or are held, by ID
 	waiting []*negotiator.Job          // the first in the queue
 	further int                        // how many wait behind them
 	roused  []negotiator.Match         // jobs that would start on machines that sleep
 	flies   map[backfill.JobID]bool    // those that were matched and do not run yet
-	player  player
+	asked   int                        // the first jobs of the queue, whose starts are asked for
 	// stretched are those that wait and whose stated run times do not count, with why.
 	stretched map[backfill.JobID]string
 
-	first, widened sync.Once
-	best           atomic.Pointer[Forecast] // the best so far
+	first   sync.Once
+	base    *Forecast                // without what plays find
+	best    atomic.Pointer[Forecast] // the best so far
+	mu      sync.Mutex               // guards what follows, after the first forecast
+	started bool                     // starts are played
+	ranged  bool                     // ranges are, or are not wanted
 }
 
-// Forecast returns the best forecast so far. The first call makes it, without ranges.
+// foreseen is what plays have found, and of which cycle's schedule. What earlier plays have found is
+// told until the next ones are due.
+type foreseen struct {
+	starts struct {
+		at  backfill.Time
+		all map[backfill.JobID]beginning
+	}
+	ranges struct {
+		at  backfill.Time
+		all map[backfill.JobID]ahead.Range
+	}
+}
+
+// beginning is when and where a job begins in a play.
+type beginning struct {
+	at    backfill.Time
+	slots string
+}
+
+// mostForeseenAge is for how many seconds what a play has found is told.
+const mostForeseenAge backfill.Time = 10 * 60
+
+// Forecast returns the best forecast so far. The first call makes it. It plays the schedule ahead if a
+// play is due, and does not look for ranges.
 func (p *forecaster) Forecast() *Forecast {
 	p.first.Do(func() {
-		p.best.Store(p.make())
+		p.base = p.make()
 		p.jobs, p.waiting, p.roused = nil, nil, nil
+		p.start()
+		p.tell()
 	})
 	return p.best.Load()
 }
 
-// Widen returns the forecast with the ranges of starts, which the first call finds.
-func (p *forecaster) Widen() *Forecast {
-	told := p.Forecast()
-	p.widened.Do(func() {
-		if ranges := p.player.ranges(p.outlook); len(ranges) > 0 {
-			p.best.Store(told.with(ranges))
+// Widen returns the forecast with everything that plays find, as far as they are due, and in how long
+// it can tell more: 0 if it has found everything.
+func (p *forecaster) Widen() (told *Forecast, later time.Duration) {
+	told = p.Forecast()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.started && p.ranged {
+		return told, 0
+	}
+	p.start()
+	p.widen()
+	p.tell()
+	told = p.best.Load()
+	switch {
+	case p.started && p.ranged:
+		p.outlook = nil
+		return told, 0
+	case p.started:
+		later = p.d.ranging.wait()
+	case p.ranged:
+		later = p.d.starting.wait()
+	default:
+		later = min(p.d.starting.wait(), p.d.ranging.wait())
+	}
+	return told, max(later, time.Millisecond) // it may just have become due
+}
+
+// tell stores the forecast with what plays have found.
+func (p *forecaster) tell() { p.best.Store(p.base.with(p.d.foreseen.Load())) }
+
+// start plays the future in which all jobs run for as long as they are taken to.
+func (p *forecaster) start() {
+	p.started = p.started || p.d.starting.do(1, func() {
+		starts, state := p.d.player(p.asked).starts(p.outlook), p.outlook.State()
+		all := make(map[backfill.JobID]beginning, len(starts))
+		for id, b := range starts {
+			all[id] = beginning{b.At, state.Places(b.Placement).Short()}
 		}
-		p.outlook, p.player = nil, player{}
+		p.d.foresee(func(f *foreseen) {
+			if p.base.Now >= f.starts.at { // who asked late for an older forecast may be the last to play
+				f.starts.at, f.starts.all = p.base.Now, all
+			}
+		})
 	})
-	return p.best.Load()
 }
 
-// make returns the forecast: the schedule as it is, and of waiting jobs the starts that are played.
-// A job that the play does not reach is told its reservation, if it has one.
+// widen plays several futures, if any are wanted and anything is known of them.
+func (p *forecaster) widen() {
+	futures := p.d.tuned.Load().Futures
+	if p.ranged {
+		return
+	}
+	if p.ranged = futures < 2 || !p.outlook.Learned(); p.ranged {
+		p.d.foresee(func(f *foreseen) { f.ranges.all = nil })
+		return
+	}
+	p.ranged = p.d.ranging.do(min(futures, runtime.GOMAXPROCS(0)), func() {
+		if ranges := p.d.player(p.asked).ranges(p.outlook, futures); len(ranges) > 0 {
+			p.d.foresee(func(f *foreseen) { f.ranges.at, f.ranges.all = p.base.Now, ranges })
+		}
+	})
+}
+
+// foresee notes what a play has found.
+func (d *Daemon) foresee(how func(*foreseen)) {
+	for {
+		last := d.foreseen.Load()
+		next := *last
+		how(&next)
+		if d.foreseen.CompareAndSwap(last, &next) {
+			return
+		}
+	}
+}
+
+// make returns the forecast without what plays find: the schedule as it is. A job that no play reaches
+// is told its reservation, if it has one.
 func (p *forecaster) make() *Forecast {
 	s := p.outlook.State()
 	beyond := s.BeyondDepth() > 0 // then all jobs without a reservation are
@@ -99,15 +193,13 @@ func (p *forecaster) make() *Forecast {
 			f.Jobs[i].rouse(m.Placement.Places().Short(), f.Now)
 		}
 	}
-	starts := p.player.starts(p.outlook)
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
 		if times, predicted := p.outlook.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
-		j.Stretched = p.stretched[j.ID]
-		if begins, known := starts[j.ID]; known {
-			j.expect(s, begins)
+		if j.Stretched = p.stretched[j.ID]; j.Stretched != "" {
+			j.Reason = j.describe(f.Now, time.Local)
 		}
 	}
 	return f
@@ -120,8 +212,8 @@ func (c *cycles) forecaster(r decided) *forecaster {
 	jobs := r.plan.Jobs
 	head := r.State.FirstWaiting(mostForeseen + reserved(jobs))
 	f := &forecaster{
-		outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
-		further: r.State.Waiting() - len(head), player: c.d.player(len(head)), roused: r.roused,
+		d: c.d, outlook: outlook.New(c.d.n), jobs: jobs, waiting: make([]*negotiator.Job, len(head)),
+		further: r.State.Waiting() - len(head), asked: len(head), roused: r.roused,
 		flies: map[backfill.JobID]bool{},
 	}
 	if !c.d.o.Observe { // else nothing is matched
@@ -142,24 +234,14 @@ func (c *cycles) forecaster(r decided) *forecaster {
 	return f
 }
 
-// errNewer ends the play of a schedule that is not the newest any more.
-var errNewer = errors.New("there is a newer plan")
-
-// player plays a schedule ahead for the daemon, as long as the context lasts.
+// player plays a schedule ahead for the daemon.
 type player struct {
 	d    *Daemon
-	ctx  context.Context
 	jobs int // the first jobs of the queue, whose starts are asked for
 }
 
-// player returns the player of the newest schedule; that of an older one ends, with what it has found.
-func (d *Daemon) player(jobs int) player {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	if older := d.playing.Swap(&cancel); older != nil {
-		(*older)(errNewer)
-	}
-	return player{d, ctx, jobs}
-}
+// player returns a player, which plays no longer than the daemon lives.
+func (d *Daemon) player(jobs int) player { return player{d, jobs} }
 
 // starts plays the future in which all jobs run for as long as they are taken to.
 func (p player) starts(o *outlook.Outlook) (starts map[backfill.JobID]ahead.Beginning) {
@@ -170,12 +252,8 @@ func (p player) starts(o *outlook.Outlook) (starts map[backfill.JobID]ahead.Begi
 	return starts
 }
 
-// ranges plays several futures; nil if none are wanted or they take too long.
-func (p player) ranges(o *outlook.Outlook) (ranges map[backfill.JobID]ahead.Range) {
-	futures := p.d.tuned.Load().Futures
-	if futures < 2 || !o.Learned() {
-		return nil
-	}
+// ranges plays several futures; nil if they take too long.
+func (p player) ranges(o *outlook.Outlook, futures int) (ranges map[backfill.JobID]ahead.Range) {
 	p.play(func(ctx context.Context, refused func(backfill.Refusal)) (err error) {
 		options := outlook.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: seed}
 		ranges, err = p.d.twins.Ranges(ctx, o, options, p.bounds(), refused)
@@ -192,12 +270,12 @@ const seed = 1
 // play calls the function. A decision of the policy that is refused ends it, as the starts would be
 // the fallback's.
 func (p player) play(how func(ctx context.Context, refused func(backfill.Refusal)) error) {
-	ctx, done := context.WithTimeout(p.ctx, playPatience)
+	ctx, done := context.WithTimeout(p.d.playing, playPatience)
 	defer done()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	err := how(ctx, func(r backfill.Refusal) { refuse(r.Err) })
-	ended := p.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+	ended := p.d.playing.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !ended && p.d.mute.CompareAndSwap(false, true) {
 		p.d.log.Warn(cannotLookText, "error", err)
 	}

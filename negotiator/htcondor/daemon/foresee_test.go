@@ -61,16 +61,13 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestANewerPlanEndsAPlay: what has been found is told.
-func TestANewerPlanEndsAPlay(t *testing.T) {
+// TestPlaysEndWithTheDaemon: what has been found is told.
+func TestPlaysEndWithTheDaemon(t *testing.T) {
 	w := newWorld()
 	d := once(t, w, w.options("easy"), w.begin())
-	older := d.player(0)
-	newer := d.player(0)
-	require.Error(t, older.ctx.Err())
-	require.NoError(t, newer.ctx.Err())
-	require.Empty(t, older.starts(outlook.New(d.n)))
-	require.Len(t, newer.starts(outlook.New(d.n)), 1)
+	require.Len(t, d.player(0).starts(outlook.New(d.n)), 1)
+	d.endPlays(errOff)
+	require.Empty(t, d.player(0).starts(outlook.New(d.n)))
 	require.False(t, d.mute.Load(), "that is no fault of the policy")
 }
 

@@ -46,27 +46,33 @@ func signalTo(c chan<- struct{}) {
 }
 
 // makeForecasts makes forecasts beside the cycles, until the context ends. If a forecast takes longer
-// than a cycle, it skips cycles.
+// than a cycle, it skips cycles; what is not due yet, as plays take their share of the machine, is
+// made later, of the newest cycle.
 func (d *Daemon) makeForecasts(ctx context.Context) {
 	defer d.twins.Close()
 	defer d.asking.Close()
 	defer context.AfterFunc(ctx, func() {
-		if play := d.playing.Load(); play != nil && !d.o.Once { // --once prints what is foreseen
-			(*play)(context.Cause(ctx))
+		if !d.o.Once { // --once prints what is foreseen
+			d.endPlays(context.Cause(ctx))
 		}
 	})()
+	var due <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.newCycle:
+		case <-due:
 		}
 		before := time.Now()
-		told := d.lastCycle.Load().Widen()
+		told, later := d.lastCycle.Load().Widen()
+		if due = nil; later > 0 {
+			due = time.After(later)
+		}
 		d.forecast.Store(told)
 		d.accuracy.tell(told)
 		took := time.Since(before)
-		d.log.Debug("start times are known", "took", took)
+		d.log.Debug("start times are known", "took", took, "more_in", later)
 		d.change(func(s *status) { s.planned = took })
 	}
 }
@@ -191,7 +197,8 @@ func (d *Daemon) Forecast() (*Forecast, error) {
 		return nil, ErrNoPlan
 	}
 	if d.o.Once { // nobody asks again later
-		return p.Widen(), nil
+		told, _ := p.Widen()
+		return told, nil
 	}
 	return p.Forecast(), nil
 }

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"container/list"
 	"context"
 	"slices"
 	"strconv"
@@ -21,9 +22,43 @@ type Collector struct {
 	Daemon
 
 	mu      sync.Mutex
-	ads     map[string][]*classad.ClassAd
+	ads     map[string]*shelf // by type
 	updates []Update
 	garble  func(line string) string
+}
+
+// shelf holds ads in the order in which they came. It looks for a name without looking at all ads, of
+// which an attack may make the negotiator send thousands each cycle.
+type shelf struct {
+	ads   list.List                  // of *classad.ClassAd
+	named map[string][]*list.Element // by Name; "": ads without one
+}
+
+func nameOf(ad *classad.ClassAd) string {
+	name, _ := ad.Text("Name")
+	return name
+}
+
+func (s *shelf) put(ad *classad.ClassAd) {
+	name := nameOf(ad)
+	s.named[name] = append(s.named[name], s.ads.PushBack(ad))
+}
+
+// take removes the ads of a name.
+func (s *shelf) take(name string) {
+	for _, e := range s.named[name] {
+		s.ads.Remove(e)
+	}
+	delete(s.named, name)
+}
+
+// all returns the ads in a slice of their own.
+func (s *shelf) all() []*classad.ClassAd {
+	all := make([]*classad.ClassAd, 0, s.ads.Len())
+	for e := s.ads.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*classad.ClassAd)) //nolint:forcetypeassert // there are no others
+	}
+	return all
 }
 
 // Update is an ad that was sent to the collector.
@@ -41,7 +76,7 @@ var updated = map[int]string{49: "Negotiator", 77: "Accounting"}
 // NewCollector starts a collector without ads.
 func NewCollector(tb testing.TB) *Collector {
 	tb.Helper()
-	c := &Collector{ads: map[string][]*classad.ClassAd{}}
+	c := &Collector{ads: map[string]*shelf{}}
 	handlers := map[int]server.Handler{}
 	for _, command := range []int{53, 54, 50, 5, 6, 12} {
 		handlers[command] = server.Handler{Name: "QUERY", Serve: c.query}
@@ -69,7 +104,18 @@ func (c *Collector) SetAds(adType string, ads ...*classad.ClassAd) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ads[adType] = ads
+	delete(c.ads, adType)
+	for _, ad := range ads {
+		c.of(adType).put(ad)
+	}
+}
+
+// of returns the ads of a type. It needs the lock.
+func (c *Collector) of(adType string) *shelf {
+	if c.ads[adType] == nil {
+		c.ads[adType] = &shelf{named: map[string][]*list.Element{}}
+	}
+	return c.ads[adType]
 }
 
 // Garble applies a function to each line that the collector sends; nil turns it off.
@@ -83,10 +129,13 @@ func (c *Collector) Garble(how func(line string) string) {
 func (c *Collector) Ads(adType string) []*classad.ClassAd {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.ads[adType])
+	return c.of(adType).all()
 }
 
-// Updates returns all updates so far, in order.
+// mostUpdates is how many updates are kept: some attack for hours, with thousands in each cycle.
+const mostUpdates = 1000
+
+// Updates returns the last updates, in order: at least [mostUpdates], if there were as many.
 func (c *Collector) Updates() []Update {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,18 +163,27 @@ func (c *Collector) query(_ context.Context, call *security.Call) error {
 			if !part.Wants(ad) {
 				continue
 			}
-			sent := part.Project(ad).Clone()
-			for name := range ad.All() {
-				if cedar.Private(name) && !private {
-					sent.Delete(name)
-				}
-			}
 			call.PutInt(1)
-			c.put(call, sent)
+			c.put(call, shown(part.Project(ad), private))
 		}
 	}
 	call.PutInt(0)
 	return call.Send()
+}
+
+// shown returns an ad without its private attributes, unless these are wanted.
+func shown(ad *classad.ClassAd, private bool) *classad.ClassAd {
+	clean := ad
+	for name := range ad.All() {
+		if private || !cedar.Private(name) {
+			continue
+		}
+		if clean == ad {
+			clean = ad.Clone()
+		}
+		clean.Delete(name)
+	}
+	return clean
 }
 
 func (c *Collector) put(call *security.Call, ad *classad.ClassAd) {
@@ -167,16 +225,14 @@ func (c *Collector) update(_ context.Context, call *security.Call) error {
 }
 
 func (c *Collector) note(u Update) {
-	name, _ := u.Ad.Text("Name")
-	same := func(ad *classad.ClassAd) bool {
-		has, _ := ad.Text("Name")
-		return has == name
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.updates) == 2*mostUpdates {
+		c.updates = slices.Delete(c.updates, 0, mostUpdates)
+	}
 	c.updates = append(c.updates, u)
 	if u.Command == 73 {
-		c.merge(name, u.Ad)
+		c.merge(u.Ad)
 		return
 	}
 	adType, isUpdate := updated[u.Command]
@@ -187,23 +243,19 @@ func (c *Collector) note(u Update) {
 	case 51, 59:
 		adType, _ = u.Ad.Text("TargetType")
 	}
-	c.ads[adType] = slices.DeleteFunc(slices.Clone(c.ads[adType]), same)
+	c.of(adType).take(nameOf(u.Ad))
 	if isUpdate {
-		c.ads[adType] = append(c.ads[adType], u.Ad)
+		c.of(adType).put(u.Ad)
 	}
 }
 
-// merge adds attributes to the ad of a slot, if there is one.
-func (c *Collector) merge(name string, more *classad.ClassAd) {
-	for i, ad := range c.ads["Machine"] {
-		if has, _ := ad.Text("Name"); has != name {
-			continue
-		}
-		merged := ad.Clone()
+// merge adds attributes to the ad of a slot, if there is one. Who has the ad keeps it as it was.
+func (c *Collector) merge(more *classad.ClassAd) {
+	for _, e := range c.of("Machine").named[nameOf(more)] {
+		merged := e.Value.(*classad.ClassAd).Clone() //nolint:forcetypeassert // there are no others
 		for attribute, e := range more.All() {
 			_ = merged.SetExpr(attribute, e.String()) // it was read from such a text
 		}
-		c.ads["Machine"] = slices.Clone(c.ads["Machine"])
-		c.ads["Machine"][i] = merged
+		e.Value = merged
 	}
 }

@@ -29,6 +29,38 @@ func query(t *testing.T, c *fakes.Collector, types ...client.AdType) (ads []*cla
 	return ads
 }
 
+// TestUpdatesKeepTheOrder: an update moves its ad to the end, and those who have the ads keep them as
+// they were.
+func TestUpdatesKeepTheOrder(t *testing.T) {
+	c := fakes.NewCollector(t)
+	c.Set("Accounting", "Name = \"a\"\nN = 1", "Name = \"b\"", "Name = \"a\"\nN = 2", "NoName = 1", "Name = \"c\"")
+	c.Set("Machine", "Name = \"s\"\nN = 1")
+	before, slots := c.Ads("Accounting"), c.Ads("Machine")
+	pool := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{c.Address()}}
+	ad := classad.New()
+	ad.SetString("Name", "a")
+	ad.SetInt("N", 3)
+	require.NoError(t, pool.UpdateAccounting(t.Context(), []*classad.ClassAd{ad}))
+	poll.Equal(t, 1, func() int { return len(c.Updates()) })
+	names := func(ads []*classad.ClassAd) (all []string) {
+		for _, ad := range ads {
+			name, _ := ad.Text("Name")
+			all = append(all, name)
+		}
+		return all
+	}
+	require.Equal(t, []string{"a", "b", "a", "", "c"}, names(before))
+	require.Equal(t, []string{"b", "", "c", "a"}, names(c.Ads("Accounting")))
+	slot := classad.New()
+	slot.SetString("Name", "s")
+	slot.SetInt("N", 4)
+	require.NoError(t, pool.MergeSlots(t.Context(), []*classad.ClassAd{slot}))
+	poll.Equal(t, 2, func() int { return len(c.Updates()) })
+	old, _ := slots[0].Int("N")
+	merged, _ := c.Ads("Machine")[0].Int("N")
+	require.EqualValues(t, []int64{1, 4}, []int64{old, merged})
+}
+
 func TestCollector(t *testing.T) {
 	c := fakes.NewCollector(t)
 	c.Set("Machine", "Name = \"a\"\nCpus = 8\nMemory = 10", "Name = \"b\"\nCpus = 2")

@@ -1,0 +1,26 @@
+package fakes
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// BenchmarkNote notes an update of one ad among few and among many: it takes as long.
+func BenchmarkNote(b *testing.B) {
+	for _, n := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := NewCollector(b)
+			ads := make([]*classad.ClassAd, n)
+			for i := range ads {
+				ads[i] = classad.New()
+				ads[i].SetString("Name", fmt.Sprint("u", i))
+			}
+			c.SetAds("Accounting", ads...)
+			for i := 0; b.Loop(); i++ {
+				c.note(Update{Command: 77, Ad: ads[i%n]})
+			}
+		})
+	}
+}
