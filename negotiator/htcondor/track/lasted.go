@@ -21,8 +21,7 @@ type lasted struct {
 	started backfill.Time
 	again   int
 
-	// suspended is for how long it can have been suspended by what was seen, until the last look, in
-	// which it was or not.
+	// suspended is for how long it was seen to be suspended, until the last look, in which it was or not.
 	suspended backfill.Time
 	looked    backfill.Time
 	paused    bool
@@ -57,19 +56,18 @@ func (c *comparison) times(j *Job) {
 	if l.stated == nil && (j.Phase == Running || j.Phase == Lent) {
 		l.stated = j.Spec
 	}
-	if l.paused || g.IsSuspended() {
+	if l.paused {
 		l.suspended += max(0, now-l.looked)
 	}
 	l.looked, l.paused = now, g.IsSuspended()
 }
 
-// paused returns for how long a job's run has been suspended since it was first seen: by what its
-// queue says, but no longer than it was seen to be.
-func (j *Job) paused(now backfill.Time) backfill.Time {
+// paused returns for how long a job's run has been seen to be suspended.
+func (j *Job) paused() backfill.Time {
 	if j.run == nil || j.lasted == nil {
 		return 0
 	}
-	return max(0, min(j.Group.SuspendedBy(now)-j.run.before, j.lasted.suspended))
+	return j.lasted.suspended
 }
 
 // atMost bounds the run time that a running job states anew by twice what it was planned by: who
@@ -89,7 +87,7 @@ func (c *comparison) outlives(j *Job) {
 	if l == nil || l.stated == nil || l.stated.Estimate == 0 {
 		return
 	}
-	ran := now - l.since - j.paused(now)
+	ran := now - l.since - j.paused()
 	if ran > l.stated.Estimate+l.ahead+c.b.s.StartSlack && ran >= 2*l.outlived {
 		l.outlived = ran
 		c.delta.Outliving = append(c.delta.Outliving, c.pastRun(j, ran))
