@@ -101,7 +101,7 @@ func (c *comparison) jobLeft(j *Job) {
 		if s := c.b.Schedd(j.Key.Schedd); s == nil || s.Moved {
 			ran = unknownRun // it went with its schedd
 		}
-		if c.departing(j, ran) {
+		if c.departing(j) {
 			ran = unknownRun
 		}
 		if j.Phase == Running && !c.holds(j) {

@@ -48,11 +48,12 @@ func (c *comparison) witness() {
 			c.locate(j, slots)
 			delete(c.b.departed, j.Key)
 		case c.b.departed[j.Key] == nil && c.departs(j, slots):
-			c.b.departed[j.Key] = &departed{was: *j, at: c.b.now.Began, ran: unknownRun}
+			c.b.departed[j.Key] = c.departure(j, slots)
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.b.departed), observe.JobKey.Compare) {
 		d := c.b.departed[key]
+		c.outlives(&d.was)
 		c.revive(d, named(&d.was, claims))
 	}
 }
@@ -116,7 +117,7 @@ func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	}
 	j := c.b.find(was.Key)
 	here := *was.Group
-	here.Hosts, here.Status, here.Started = nil, observe.Running, d.began(slots)
+	here.Hosts = nil
 	for _, o := range slots {
 		here.Hosts = append(here.Hosts, o.Name)
 	}
@@ -129,16 +130,23 @@ func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	j.Group, j.hidden, d.taught = &here, c.b.now.Number, false
 }
 
-// began returns since when the run goes on.
-func (d *departed) began(slots []*observe.Slot) backfill.Time {
-	if r := d.was.run; r != nil {
-		return r.began
+// departure notes how a job stood.
+func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
+	d := &departed{was: *j, at: c.b.now.Began}
+	here := *j.Group
+	here.Status = observe.Running
+	if d.was.lasted == nil {
+		began := backfill.Time(0)
+		for _, o := range slots {
+			began = max(began, o.ClaimedSince)
+		}
+		here.Started = min(began, c.b.now.Now)
+		d.was.lasted = &lasted{since: here.Started, started: here.Started, ahead: j.ahead, stated: j.Spec, looked: c.b.now.Now}
+	} else if r := j.run; r != nil {
+		here.Started = r.began
 	}
-	began := backfill.Time(0)
-	for _, o := range slots {
-		began = max(began, o.ClaimedSince)
-	}
-	return began
+	d.was.Group = &here
+	return d
 }
 
 // locate has a job run where slots say that they run it, be suspended if they say so, and have begun no
@@ -154,13 +162,13 @@ func (c *comparison) locate(j *Job, named []*observe.Slot) {
 		}
 		here.Hosts = hosts
 	}
-	paused, began := true, backfill.Time(0)
+	paused, began, at := true, backfill.Time(0), c.b.places(&here)
 	for _, o := range named {
-		if slices.Contains(here.Hosts, o.Name) {
+		if slices.ContainsFunc(at, func(p Place) bool { return p.Slot == o.Host }) {
 			paused, began = paused && o.Suspended, max(began, o.ClaimedSince)
 		}
 	}
-	if began > 0 { // some of these are its slots
+	if began > 0 { // some of these are where it is
 		here.Suspend(paused)
 		here.Started = min(began, cmp.Or(max(0, here.Started), began))
 	}
@@ -198,15 +206,15 @@ func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
 	return names
 }
 
-// departing tells whether slots name a job that has left its queue; how long it ran is taught when they do
+// departing tells whether slots name a job that has left its queue: how long it ran is taught when they do
 // not any more.
-func (c *comparison) departing(j *Job, ran backfill.Time) bool {
+func (c *comparison) departing(j *Job) bool {
 	d := c.b.departed[j.Key]
-	if d == nil || ran == unknownRun {
-		return false
+	if d != nil {
+		d.ran = c.ran(&d.was)
+		d.taught = d.ran != unknownRun && d.was.lasted.ahead == 0
 	}
-	d.ran, d.taught = ran, true
-	return true
+	return d != nil
 }
 
 // teach tells the record of a departed job's run, which was over when its slots said so.
