@@ -81,6 +81,18 @@ type Charged struct {
 	Parallel bool   `json:"parallel,omitempty"`
 }
 
+// Check errs if a name or limit is none that a job's ad can have brought.
+func (c Charged) Check() error {
+	_, err := accountant.ParseLimits(c.Limits)
+	if c.Account != "" {
+		err = errors.Join(err, accountant.CheckName(c.Account))
+	}
+	if c.User != "" {
+		err = errors.Join(err, accountant.CheckName(c.User))
+	}
+	return err
+}
+
 // Charged returns who pays for jobs of the Spec.
 func (s *Spec) Charged() Charged { return Charged{s.user, s.account, s.Limits, s.Parallel} }
 

@@ -268,7 +268,7 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 // if its slots are gone.
 func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	c = former.checkpoint()
-	if c.Placement, ok = b.relocate(former); !ok || len(former.Request) != len(b.s.Schema.Resources) {
+	if c.Placement, ok = b.relocate(former); !ok || !former.isRequest(b.s.Schema.Resources) {
 		return c, false
 	}
 	j.notBefore = former.Submit
@@ -304,9 +304,21 @@ func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
 func (former SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
 	started := !former.Running || former.Start <= now
+	if r := former.Run; r != nil && (r.Since < 0 || r.Since > now || r.Limit < 0 || r.Limit > most || r.Charged.Check() != nil) {
+		return false
+	}
 	return started && former.Start >= 0 && former.Start < former.End && former.End <= most &&
 		former.Guarantee >= 0 && former.Guarantee <= most && former.Estimate >= 0 && former.Estimate <= most &&
 		former.Ahead >= 0 && former.Ahead <= most
+}
+
+// isRequest tells whether a job can have requested what the saved one has.
+func (former SavedJob) isRequest(resources []string) bool {
+	if len(former.Request) != len(resources) || former.Nodes < 1 || former.Nodes > backfill.MaxChunks || former.Request.Zero() {
+		return false
+	}
+	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(former.Nodes) }
+	return !slices.ContainsFunc(former.Request, outside)
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second
@@ -332,13 +344,12 @@ func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 // is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so that
 // others move up.
 func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
-	if len(former.Request) != len(b.s.Schema.Resources) || former.Nodes < 1 || former.Request.Zero() || !former.canBe(b.now.Now) {
+	if !former.isRequest(b.s.Schema.Resources) || !former.canBe(b.now.Now) {
 		return c, false
 	}
-	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(former.Nodes) }
 	missing := func(at Place) bool { return !b.Slot(at.Slot).Missing.IsZero() }
 	at, ok := b.relocate(former)
-	if !ok || slices.ContainsFunc(former.Request, outside) || slices.ContainsFunc(former.Places, missing) {
+	if !ok || slices.ContainsFunc(former.Places, missing) {
 		return c, false
 	}
 	ad := classad.New()

@@ -150,6 +150,10 @@ func TestRestore(t *testing.T) {
 			change: func(_ *pool, saved *SavedState) { saved.Jobs[1].End = saved.Jobs[1].Start },
 			jobs:   []string{"1.0", "3.0", "4.0"}, want: "submitted 2.0=#2",
 		},
+		"its run cannot be": {
+			change: func(_ *pool, saved *SavedState) { saved.Jobs[0].Run.Limit = -1 },
+			jobs:   []string{"2.0", "3.0", "4.0"}, want: "found 1.0=#1 on a×1 since 0",
+		},
 		"it names a job twice": {
 			change: func(_ *pool, saved *SavedState) { saved.Jobs[1] = saved.Jobs[0] },
 			jobs:   []string{"1.0", "1.0 as it was", "3.0", "4.0"}, want: "submitted 2.0=#2, completed #5 ran ?",
