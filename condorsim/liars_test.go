@@ -49,9 +49,9 @@ func waits(r *condorsim.Result, user string) float64 {
 	return sum / jobs
 }
 
-// Where nobody lies, all ways to trust users give the same schedule. If all are believed, a liar waits 40 %
-// less, at least, than he does when he states the truth; by the record he gains less than 1 %, does not wait
-// less than the honest, and hardly one of these is late.
+// Where nobody lies, all ways to trust users give the same schedule. If all are believed, a liar
+// waits 40 % less, at least, than he does when he states the truth; by the record he gains less
+// than 1 %, does not wait less than the honest, and hardly one of these is late.
 func TestWhatLiarsGain(t *testing.T) {
 	for _, policy := range []string{"conservative", "slack", "easy"} {
 		results := map[estimate.Trust]*condorsim.Result{}
@@ -106,7 +106,8 @@ func (o *outliving) Cycle(r *negotiator.Report) error {
 	return nil
 }
 
-// The pool tells of runs that go on beyond their estimates, at first and each time after twice as long.
+// The pool tells of runs that go on beyond their estimates, at first and each time after twice as
+// long.
 func TestThePoolTellsOfRunsBeyondEstimates(t *testing.T) {
 	w := newWorkload(t, workload.Job{Run: 100, Estimate: 10, Lies: true, Procs: 1}, workload.Job{Run: 10, Estimate: 10, Procs: 1})
 	told := &outliving{}

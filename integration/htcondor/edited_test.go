@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
-// TestEditedWhileItRuns has bob write into his running jobs that they do not run, and so on. HTCondor
-// refuses some, which needs no defence of ours; for the others his slots are charged to him, and his jobs
-// are known to run.
+// TestEditedWhileItRuns has bob write into his running jobs that they do not run, and so on.
+// HTCondor refuses some, which needs no defence of ours; for the others his slots are charged to
+// him, and his jobs are known to run.
 func TestEditedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	edits := [][2]string{

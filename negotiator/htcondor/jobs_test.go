@@ -32,8 +32,8 @@ func TestEvictedAndRemoved(t *testing.T) {
 	require.Equal(t, []backfill.Time{ran}, w.taught(d))
 }
 
-// taught returns which run times a delta tells of, and the one after it: a run is over when its slot has
-// told so, and slots' ads are a second late.
+// taught returns which run times a delta tells of, and the one after it: a run is over when its
+// slot has told so, and slots' ads are a second late.
 func (w *world) taught(d negotiator.Delta) (ran []backfill.Time) {
 	w.step()
 	next, _ := w.cycle()

@@ -21,8 +21,8 @@ const (
 	inRooms  = "the ad, as the schedd itself does, for its limits of jobs that run or transfer"
 )
 
-// believed has every attribute that schedds are asked for by default. What else is asked for is what
-// expressions refer to: that is part of what the job was planned by.
+// believed has every attribute that schedds are asked for by default. What else is asked for is
+// what expressions refer to: that is part of what the job was planned by.
 var believed = map[string]string{
 	"user": htcondor, "owner": htcondor,
 
@@ -40,14 +40,15 @@ var believed = map[string]string{
 
 	"jobprio": waits, "jobcooldownexpiration": waits, "currenthosts": waits, "numjobstarts": waits,
 
-	// A new shadow counts as a new run, of which one is believed; a slot's end frees the job's own promise.
+	// A new shadow counts as a new run, of which one is believed; a slot's end frees the job's own
+	// promise.
 	"numshadowstarts": harmless, "vacatereasoncode": harmless,
 
 	"scheduler": inRooms, "transferringinput": inRooms, "transferqueued": inRooms,
 }
 
-// TestEveryAttributeHasAWitness fails when a job's ad is asked for more, until somebody has decided who is
-// believed about it while the job runs.
+// TestEveryAttributeHasAWitness fails when a job's ad is asked for more, until somebody has decided
+// who is believed about it while the job runs.
 func TestEveryAttributeHasAWitness(t *testing.T) {
 	o := quiet()
 	settled := maps.Clone(believed)

@@ -228,10 +228,10 @@ func (b *Belief) Use() map[string]accountant.Use {
 		use[spec.Submitter()] = u
 	}
 	for d := range b.gone {
-		if d.was.lease == nil && (d.was.Phase == Running || b.runsUnfit(&d.was)) {
-			spec := d.was.charged()
+		if d.job.lease == nil && (d.job.Phase == Running || b.runsUnfit(&d.job)) {
+			spec := d.job.charged()
 			u := use[spec.Submitter()]
-			u.Slots, u.Weight = u.Slots+max(1, len(d.was.Group.Hosts)), u.Weight+spec.Weight
+			u.Slots, u.Weight = u.Slots+max(1, len(d.job.Group.Hosts)), u.Weight+spec.Weight
 			use[spec.Submitter()] = u
 		}
 	}

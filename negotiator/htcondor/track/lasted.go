@@ -21,7 +21,8 @@ type lasted struct {
 	started backfill.Time
 	again   int
 
-	// suspended is for how long it was seen to be suspended, until the last look, in which it was or not.
+	// suspended is for how long it was seen to be suspended, until the last look, in which it was
+	// or not.
 	suspended backfill.Time
 	looked    backfill.Time
 	paused    bool
@@ -79,9 +80,9 @@ func (j *Job) atMost(estimate backfill.Time) backfill.Time {
 	return estimate
 }
 
-// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever its
-// user has edited since, and though it may have left the plan: at first, and each time when it has run
-// for twice as long.
+// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever
+// its user has edited since, and though it may have left the plan: at first, and each time when it
+// has run for twice as long.
 func (c *comparison) outlives(j *Job) {
 	l, now := j.lasted, c.b.now.Now
 	if l == nil || l.stated == nil || l.stated.Estimate == 0 {
@@ -103,8 +104,8 @@ func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
 }
 
-// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was told
-// to run on, that this run is over.
+// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was
+// told to run on, that this run is over.
 func (c *comparison) outlivedOff(j *Job) {
 	if l := j.lasted; l != nil && l.stated != nil && l.outlived > 0 {
 		c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun))

@@ -96,7 +96,8 @@ type SavedJob struct {
 	backfill.Standing
 }
 
-// SavedRun is since when a job runs, and what else it was planned by: its user may edit it meanwhile.
+// SavedRun is since when a job runs, and what else it was planned by: its user may edit it
+// meanwhile.
 type SavedRun struct {
 	Since   backfill.Time   `json:"since"`
 	Limit   backfill.Time   `json:"limit,omitempty"`
@@ -147,11 +148,11 @@ func (former SavedJob) spec(since *observe.Spec, resources []string) *observe.Sp
 }
 
 // Restore makes a checkpoint of what a negotiator left, as far as a snapshot still shows it: slots
-// as they were, so that the next [Belief.Diff] reports which of them are gone; jobs as they were, if their
-// slots are still there, even those that have left their queues, so that Diff reports them, too. A
-// waiting job whose slots are gone keeps only its promise. The second result is the jobs that were
-// started and do not run yet: they may have been handed over. Restore forgets what the belief
-// recorded before; a nil state restores nothing.
+// as they were, so that the next [Belief.Diff] reports which of them are gone; jobs as they were,
+// if their slots are still there, even those that have left their queues, so that Diff reports
+// them, too. A waiting job whose slots are gone keeps only its promise. The second result is the
+// jobs that were started and do not run yet: they may have been handed over. Restore forgets what
+// the belief recorded before; a nil state restores nothing.
 func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Checkpoint, []*Job) {
 	if saved != nil {
 		b.restoreSeen(saved, s.Now)
@@ -264,8 +265,8 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 	return c, ok
 }
 
-// restoreRun returns a job that was seen to run as it stood, whatever its user has edited since. ok is false
-// if its slots are gone.
+// restoreRun returns a job that was seen to run as it stood, whatever its user has edited since. ok
+// is false if its slots are gone.
 func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	c = former.checkpoint()
 	if c.Placement, ok = b.relocate(former); !ok || !former.isRequest(b.s.Schema.Resources) {
@@ -283,8 +284,8 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 	return c, true
 }
 
-// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved one, of
-// which that may have been too early, see [Job.submitted].
+// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved
+// one, of which that may have been too early, see [Job.submitted].
 func (former SavedJob) sameSubmit(at, now backfill.Time) bool {
 	return former.Submit == at || former.Submit > at && former.Submit <= now
 }
@@ -341,8 +342,8 @@ func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 }
 
 // restoreGone returns a job that had a place and is not in its queue any more, or not as it was; ok
-// is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so that
-// others move up.
+// is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so
+// that others move up.
 func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	if !former.isRequest(b.s.Schema.Resources) || !former.canBe(b.now.Now) {
 		return c, false
@@ -366,11 +367,11 @@ func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bo
 	}
 	if former.Running && former.Run != nil { // its user may have edited it out of its queue
 		spec := former.spec(&observe.Spec{Ad: ad, Labels: map[string]string{}}, b.s.Schema.Resources)
-		was := Job{Key: former.key(), ID: c.Job.ID, Spec: spec, Places: former.Places, Phase: Running, Group: &observe.Group{
+		past := Job{Key: former.key(), ID: c.Job.ID, Spec: spec, Places: former.Places, Phase: Running, Group: &observe.Group{
 			Spec: spec, Submit: former.Submit, Status: observe.Running, Started: former.Run.Since, Jobs: []observe.JobKey{former.key()},
 		}}
-		was.lasted = &lasted{since: former.Run.Since, ahead: former.Ahead, stated: spec, started: former.Run.Since, looked: b.now.Now}
-		b.departed[was.Key] = &departed{was: was, at: b.now.Began, ran: unknownRun}
+		past.lasted = &lasted{since: former.Run.Since, ahead: former.Ahead, stated: spec, started: former.Run.Since, looked: b.now.Now}
+		b.departed[past.Key] = &departed{job: past, at: b.now.Began, ran: unknownRun}
 	}
 	if former.Running {
 		b.goneEnded = append(b.goneEnded, c.Job.ID)

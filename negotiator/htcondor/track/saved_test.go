@@ -231,8 +231,8 @@ func TestSavedJobsKeepTheirNames(t *testing.T) {
 	require.JSONEq(t, text, string(written))
 }
 
-// TestRestoreRuns says that jobs which ran go on as they were planned, for as long as they run, whatever
-// their users have edited while there was no negotiator.
+// TestRestoreRuns says that jobs which ran go on as they were planned, for as long as they run,
+// whatever their users have edited while there was no negotiator.
 func TestRestoreRuns(t *testing.T) {
 	for name, edit := range map[string]func(p *pool){
 		"nothing":      func(*pool) {},

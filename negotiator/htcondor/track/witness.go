@@ -10,23 +10,25 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// What a user may edit while the job runs is never read from its ad: a run's place, start, state and
-// charge come from our own clock and from slots' ads. A claimed slot's ad names its job, and only its
-// startd writes it. A run that slots name goes on where they name it, whatever its queue says, and
-// though the job is gone from there, until their ads tell otherwise. Only where no slot names a job is
-// its queue believed: ads may be late, and are kept for a while when their startd is lost.
+// What a user may edit while the job runs is never read from its ad: a run's place, start, state
+// and charge come from our own clock and from slots' ads. A claimed slot's ad names its job, and
+// only its startd writes it. A run that slots name goes on where they name it, whatever its queue
+// says, and though the job is gone from there, until their ads tell otherwise. Only where no slot
+// names a job is its queue believed: ads may be late, and are kept for a while when their startd is
+// lost.
 
-// departed is a run that is over by its queue, while slots name it still: as its job stood, when that was
-// first seen, and how long it ran. Its user is charged until they do not, and then it is taught.
+// departed is a run that is over by its queue, while slots name it still: as its job stood, when
+// that was first seen, and how long it ran. Its user is charged until they do not, and then it is
+// taught.
 type departed struct {
-	was    Job
+	job    Job
 	at     time.Time
 	ran    backfill.Time
 	taught bool // it is to be
 }
 
-// witness has jobs be as their slots say. It changes what their queues said, before anything else is
-// compared.
+// witness has jobs be as their slots say. It changes what their queues said, before anything else
+// is compared.
 func (c *comparison) witness() {
 	claims := map[observe.JobKey][]*observe.Slot{} // by the key of proc 0, since a gang's slots name whichever
 	for _, o := range c.b.observed {
@@ -35,7 +37,7 @@ func (c *comparison) witness() {
 		}
 	}
 	for key, d := range c.b.departed {
-		if len(named(&d.was, claims)) == 0 {
+		if len(named(&d.job, claims)) == 0 {
 			c.teach(d)
 			delete(c.b.departed, key)
 		}
@@ -53,8 +55,8 @@ func (c *comparison) witness() {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.b.departed), observe.JobKey.Compare) {
 		d := c.b.departed[key]
-		c.outlives(&d.was)
-		c.revive(d, named(&d.was, claims))
+		c.outlives(&d.job)
+		c.revive(d, named(&d.job, claims))
 	}
 }
 
@@ -90,8 +92,8 @@ func (j *Job) sentAs() *observe.Spec {
 	return j.Group.Spec
 }
 
-// departs tells whether a job that does not run by its queue was seen to run, or whether the claim of a
-// slot that names it began when it was started.
+// departs tells whether a job that does not run by its queue was seen to run, or whether the claim
+// of a slot that names it began when it was started.
 func (c *comparison) departs(j *Job, slots []*observe.Slot) bool {
 	if s := c.b.Schedd(j.Key.Schedd); s != nil && j.look < s.AskedSince {
 		return false // it was not asked for
@@ -102,21 +104,21 @@ func (c *comparison) departs(j *Job, slots []*observe.Slot) bool {
 	return j.run.adrift == ""
 }
 
-// revive has a departed job run on if a slot names it in an ad that is newer, and for longer than a claim
-// may outlive its job. Of a gang all slots must name it.
+// revive has a departed job run on if a slot names it in an ad that is newer, and for longer than a
+// claim may outlive its job. Of a gang all slots must name it.
 func (c *comparison) revive(d *departed, slots []*observe.Slot) {
-	was := &d.was
+	past := &d.job
 	nodes := 1
-	if was.sentAs().Parallel {
-		nodes = was.sentAs().Nodes
+	if past.sentAs().Parallel {
+		nodes = past.sentAs().Nodes
 	}
 	newer := slices.ContainsFunc(slots, func(o *observe.Slot) bool { return o.Changed.After(d.at) })
 	soon := c.b.now.Began.Sub(d.at) < foreignEndedAfter
-	if s := c.b.Schedd(was.Key.Schedd); s == nil || !s.Read || len(slots) < nodes || !newer || soon {
+	if s := c.b.Schedd(past.Key.Schedd); s == nil || !s.Read || len(slots) < nodes || !newer || soon {
 		return
 	}
-	j := c.b.find(was.Key)
-	here := *was.Group
+	j := c.b.find(past.Key)
+	here := *past.Group
 	here.Hosts = nil
 	for _, o := range slots {
 		here.Hosts = append(here.Hosts, o.Name)
@@ -125,33 +127,34 @@ func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	if j.hidden == 0 {
 		c.b.log.Warn("a job runs although its queue says that it does not: its slots name it",
 			"job", c.b.Name(j), "slots", here.Hosts)
-		j.run, j.lasted = was.run, was.lasted
+		j.run, j.lasted = past.run, past.lasted
 	}
 	j.Group, j.hidden, d.taught = &here, c.b.now.Number, false
 }
 
 // departure notes how a job stood.
 func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
-	d := &departed{was: *j, at: c.b.now.Began}
+	d := &departed{job: *j, at: c.b.now.Began}
 	here := *j.Group
 	here.Status = observe.Running
-	if d.was.lasted == nil {
+	if d.job.lasted == nil {
 		began := backfill.Time(0)
 		for _, o := range slots {
 			began = max(began, o.ClaimedSince)
 		}
 		here.Started = min(began, c.b.now.Now)
-		d.was.lasted = &lasted{since: here.Started, started: here.Started, ahead: j.ahead, stated: j.Spec, looked: c.b.now.Now}
+		d.job.lasted = &lasted{since: here.Started, started: here.Started, ahead: j.ahead, stated: j.Spec, looked: c.b.now.Now}
 	} else if r := j.run; r != nil {
 		here.Started = r.began
 	}
-	d.was.Group = &here
+	d.job.Group = &here
 	return d
 }
 
-// locate has a job run where slots say that they run it, be suspended if they say so, and have begun no
-// later than they say. If its queue names other slots, these are believed, unless the queue says that the
-// job is where it was sent: the ads of its new slots may be late, and those of its former ones may be kept.
+// locate has a job run where slots say that they run it, be suspended if they say so, and have
+// begun no later than they say. If its queue names other slots, these are believed, unless the
+// queue says that the job is where it was sent: the ads of its new slots may be late, and those of
+// its former ones may be kept.
 func (c *comparison) locate(j *Job, named []*observe.Slot) {
 	here := *j.Group
 	hosts := c.hosts(j, named)
@@ -206,13 +209,13 @@ func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
 	return names
 }
 
-// departing tells whether slots name a job that has left its queue: how long it ran is taught when they do
-// not any more.
+// departing tells whether slots name a job that has left its queue: how long it ran is taught when
+// they do not any more.
 func (c *comparison) departing(j *Job) bool {
 	d := c.b.departed[j.Key]
 	if d != nil {
-		d.ran = c.ran(&d.was)
-		d.taught = d.ran != unknownRun && d.was.lasted.ahead == 0
+		d.ran = c.ran(&d.job)
+		d.taught = d.ran != unknownRun && d.job.lasted.ahead == 0
 	}
 	return d != nil
 }
@@ -225,7 +228,7 @@ func (c *comparison) teach(d *departed) {
 	if late := c.b.now.Began.Sub(d.at); late > adriftAfter {
 		d.ran += backfill.Time(late / time.Second)
 	}
-	c.delta.Taught = append(c.delta.Taught, c.pastRun(&d.was, d.ran))
+	c.delta.Taught = append(c.delta.Taught, c.pastRun(&d.job, d.ran))
 }
 
 // gone iterates over the departed jobs that are not charged as jobs in the plan, in no order.

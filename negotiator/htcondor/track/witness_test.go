@@ -34,9 +34,10 @@ func (p *pool) slotRuns(name string) {
 	})
 }
 
-// TestWhatUsersEditWhileTheyRun: whatever a user writes into his running job, from its first second on or
-// later, his slot is charged to him, his place is taken again after a minute, and his record has how long he
-// ran, by when his slot has told so. Nothing of this changes for those whose jobs only end.
+// TestWhatUsersEditWhileTheyRun: whatever a user writes into his running job, from its first second
+// on or later, his slot is charged to him, his place is taken again after a minute, and his record
+// has how long he ran, by when his slot has told so. Nothing of this changes for those whose jobs
+// only end.
 func TestWhatUsersEditWhileTheyRun(t *testing.T) {
 	for status := range int64(8) {
 		for _, gone := range []bool{false, true} {
@@ -93,8 +94,8 @@ func TestWhatUsersEditWhileTheyRun(t *testing.T) {
 	}
 }
 
-// TestTaughtWhenTheSlotSaysSo: a job that leaves its queue while its slot names it is taught when the slot
-// does not any more.
+// TestTaughtWhenTheSlotSaysSo: a job that leaves its queue while its slot names it is taught when
+// the slot does not any more.
 func TestTaughtWhenTheSlotSaysSo(t *testing.T) {
 	for late, ran := range map[int]backfill.Time{1: 30, 9: 30, 40: 70} {
 		p := witnessed(t)
