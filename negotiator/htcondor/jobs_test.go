@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 func TestEvictedAndRemoved(t *testing.T) {
@@ -27,7 +28,28 @@ func TestEvictedAndRemoved(t *testing.T) {
 	w.step()
 	d, _ = w.cycle()
 	require.Len(t, d.Completed, 1)
-	require.Equal(t, map[backfill.JobID]backfill.Time{d.Completed[0]: backfill.Time(w.now - j.began)}, d.Ran)
+	ran := backfill.Time(w.now - j.began)
+	require.Equal(t, []backfill.Time{ran}, w.taught(d))
+}
+
+// taught returns which run times a delta tells of, and the one after it: a run is over when its
+// slot has told so, and slots' ads are a second late.
+func (w *world) taught(d negotiator.Delta) (ran []backfill.Time) {
+	w.step()
+	next, _ := w.cycle()
+	for _, d := range []negotiator.Delta{d, next} {
+		for _, r := range d.Ran {
+			if r >= 0 {
+				ran = append(ran, r)
+			}
+		}
+		for _, r := range d.Taught {
+			if r.Ran >= 0 {
+				ran = append(ran, r.Ran)
+			}
+		}
+	}
+	return ran
 }
 
 // TestStoppedJobsTeachNothing: estimators do not learn from jobs that were stopped, unless the jobs
@@ -55,11 +77,11 @@ func TestStoppedJobsTeachNothing(t *testing.T) {
 			w.step()
 			d, _ := w.cycle()
 			require.Len(t, d.Completed, 1)
-			ran := backfill.Time(-1)
+			var ran []backfill.Time
 			if c.taught {
-				ran = backfill.Time(w.now - j.began)
+				ran = []backfill.Time{backfill.Time(w.now - j.began)}
 			}
-			require.Equal(t, map[backfill.JobID]backfill.Time{d.Completed[0]: ran}, d.Ran)
+			require.Equal(t, ran, w.taught(d))
 			if c.status == held {
 				j.status, j.extra = 1, ""
 				w.pass(14)
@@ -68,7 +90,7 @@ func TestStoppedJobsTeachNothing(t *testing.T) {
 				j.done = true
 				w.step()
 				d, _ = w.cycle()
-				require.Positive(t, d.Ran[d.Completed[0]])
+				require.Len(t, w.taught(d), 1)
 			}
 		})
 	}
@@ -160,6 +182,10 @@ func TestJobThatLeavesDuringALook(t *testing.T) {
 	d, _ := w.cycle()
 	require.GreaterOrEqual(t, asks, 4, "it was asked twice")
 	require.Len(t, d.Completed, 1)
-	require.Equal(t, backfill.Time(w.now-first.began), d.Ran[d.Completed[0]])
 	require.Len(t, d.Submitted, 1)
+	ran := backfill.Time(w.now - first.began)
+	first.done = true
+	w.vacate(first)
+	w.step()
+	require.Equal(t, []backfill.Time{ran}, w.taught(d), "its slot, whose ad is late")
 }

@@ -84,6 +84,9 @@ func TestLiesThatAreEdited(t *testing.T) {
 		"suspended all the time": func(w *world, j *sleeper) string {
 			return fmt.Sprintf("\nCumulativeSuspensionTime = %d", w.now-j.began)
 		},
+		"is on hold":   func(*world, *sleeper) string { return "\nJobStatus = 5" },
+		"has ended":    func(*world, *sleeper) string { return "\nJobStatus = 4" },
+		"is paused":    func(*world, *sleeper) string { return "\nJobStatus = 7" },
 		"began now":    func(w *world, _ *sleeper) string { return fmt.Sprintf("\nJobCurrentStartDate = %d", w.now) },
 		"began never":  func(*world, *sleeper) string { return "\nJobCurrentStartDate = 0" },
 		"begins later": func(w *world, _ *sleeper) string { return fmt.Sprintf("\nJobCurrentStartDate = %d", w.now+100_000) },
@@ -95,7 +98,7 @@ func TestLiesThatAreEdited(t *testing.T) {
 		"needs what is not to have": func(*world, *sleeper) string { return "\nRequestCpus = 1e30" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, "conservative", &node{name: "n1", cpus: 4, memory: 8192, policy: true})
+			w := newWorld(t, "conservative", &node{name: "n1", cpus: 4, memory: 8192, policy: true, renews: 60})
 			w.submit(&sleeper{cpus: 3, seconds: 290, estimate: 300})
 			w.pass(8)
 			bob := w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 20, estimate: 300})

@@ -35,6 +35,7 @@ type node struct {
 	started      int64            // when its startd began, as its ad says; 0: it does not
 	loans        []*loan          // claims that are lent
 	lends        bool             // its START heeds leases
+	renews       int64            // how often it renews the ads of its jobs' slots, in seconds; 0: never
 	alone        bool             // what is left of it is given to no other job of a match
 }
 
@@ -175,6 +176,9 @@ func (n *node) ads(w *world) (slots, private string) {
 				"Memory = %d\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\n"+
 				"JobStart = %d\nPublicClaimId = %q",
 				k, n.name, n.name, n.name, j.cpus, j.takes(n), j.cluster, j.proc, j.cluster, j.proc, j.began, id))
+			if n.renews > 0 {
+				ads[len(ads)-1] += fmt.Sprintf("\nMyCurrentTime = %d", w.now/n.renews*n.renews)
+			}
 		}
 	}
 	for _, l := range n.lingering {

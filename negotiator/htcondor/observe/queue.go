@@ -391,8 +391,6 @@ func (o *Observer) readGroup(ad *classad.ClassAd) *Group {
 	g.queued, _ = o.value(ad, "TransferQueued").Bool()
 	g.Cools = backfill.Time(max(0, number("JobCoolDownExpiration")))
 	g.Vacated = number("VacateReasonCode")
-	g.Suspended = min(backfill.Time(max(0, number("CumulativeSuspensionTime"))), backfill.MaxTime)
-	g.SuspendedAt = backfill.Time(number("LastSuspensionTime"))
 	if at := number("DeferralTime"); at > 0 {
 		g.Deferral = Deferral{
 			Time: backfill.Time(at), Prep: backfill.Time(max(0, number("DeferralPrepTime"))),

@@ -329,7 +329,7 @@ func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
 func (s *Slot) readClaim(ad *classad.ClassAd) {
 	s.Runs, s.Claimer = JobKey{}, ""
 	activity, _ := ad.Text("Activity")
-	s.Cleaning = s.Claimed && activity == "Cleaning"
+	s.Cleaning, s.Suspended = s.Claimed && activity == "Cleaning", s.Claimed && activity == "Suspended"
 	if !s.Claimed {
 		return
 	}
@@ -340,9 +340,12 @@ func (s *Slot) readClaim(ad *classad.ClassAd) {
 	}
 	s.Claimer, _ = ad.Text("RemoteUser")
 	id, _ := ad.Text("JobId")
-	global, _ := ad.Text("GlobalJobId")
 	if cluster, proc, ok := ParseJobID(id); ok {
-		schedd, _, _ := strings.Cut(global, "#")
+		schedd, told := ad.Text("RemoteScheddName")
+		if !told { // users may edit what older startds tell
+			global, _ := ad.Text("GlobalJobId")
+			schedd, _, _ = strings.Cut(global, "#")
+		}
 		s.Runs = JobKey{schedd, cluster, proc}
 	}
 }

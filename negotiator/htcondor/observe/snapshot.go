@@ -75,6 +75,8 @@ type Slot struct {
 	// on): the slot will be free within moments. Data says that a schedd keeps files on the slot that
 	// its jobs have in common, and that no job runs there (from 25.11 on).
 	Cleaning, Data bool
+	// Suspended says that the job of a claimed slot is suspended.
+	Suspended bool
 	// Runs is the job on a claimed slot; the zero key if the slot names none. Claimer is the user,
 	// and ClaimedSince when the claim or its job began, by the startd's clock.
 	Runs         JobKey
@@ -259,9 +261,6 @@ type Group struct {
 	Status, Shadows int64
 	// Vacated is HTCondor's VacateReasonCode, of jobs that have run: why their last run ended.
 	Vacated int64
-	// Suspended is for how long the jobs were suspended until they last went on, in all their runs, and
-	// SuspendedAt is since when they are; 0 if they are not.
-	Suspended, SuspendedAt backfill.Time
 	// Jobs are the jobs themselves.
 	Jobs []JobKey
 
@@ -305,12 +304,14 @@ func (g *Group) SlotEnded() bool {
 // IsSuspended tells whether the group's jobs are suspended on their slots.
 func (g *Group) IsSuspended() bool { return g.Status == suspended }
 
-// SuspendedBy returns for how long the jobs have been suspended until an instant, in all their runs.
-func (g *Group) SuspendedBy(now backfill.Time) backfill.Time {
-	if g.Status != suspended || g.SuspendedAt <= 0 {
-		return g.Suspended
+// Suspend has running jobs be suspended on their slots, or not.
+func (g *Group) Suspend(paused bool) {
+	switch {
+	case paused:
+		g.Status = suspended
+	case g.Status == suspended:
+		g.Status = Running
 	}
-	return g.Suspended + max(0, now-g.SuspendedAt)
 }
 
 // Runs tells whether the group's jobs hold slots: they run, transfer their output or are suspended.

@@ -73,6 +73,42 @@ func (s *Spec) Submitter() string {
 // cannot choose it.
 func (s *Spec) User() string { return s.user }
 
+// Charged is who pays for a job, and what it takes of limits.
+type Charged struct {
+	User     string `json:"user"`
+	Account  string `json:"account,omitempty"`
+	Limits   string `json:"limits,omitempty"`
+	Parallel bool   `json:"parallel,omitempty"`
+}
+
+// Check errs if a name or limit is none that a job's ad can have brought.
+func (c Charged) Check() error {
+	_, err := accountant.ParseLimits(c.Limits)
+	if c.Account != "" {
+		err = errors.Join(err, accountant.CheckName(c.Account))
+	}
+	if c.User != "" {
+		err = errors.Join(err, accountant.CheckName(c.User))
+	}
+	return err
+}
+
+// Charged returns who pays for jobs of the Spec.
+func (s *Spec) Charged() Charged { return Charged{s.user, s.account, s.Limits, s.Parallel} }
+
+// As returns the Spec of a job that runs as it was when it was charged and requested so much for each of
+// its nodes.
+func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []string) *Spec {
+	as := *s
+	as.Ad, as.Wrong = s.Ad.Clone(), nil
+	as.user, as.account, as.Limits, as.Parallel = c.User, c.Account, c.Limits, c.Parallel
+	as.Limited, _ = accountant.ParseLimits(c.Limits)
+	as.Request, as.Nodes = slices.Clone(request), nodes
+	as.request(resources)
+	as.Text = as.Ad.Format(ast.Long)
+	return &as
+}
+
 // Schedd returns the schedd in whose queue the jobs are.
 func (s *Spec) Schedd() string {
 	name, _ := s.Ad.Text(ScheddAttribute)

@@ -142,11 +142,11 @@ func (w *wanted) strip(ad *classad.ClassAd) map[string]*classad.Expr {
 // slotState are the slot attributes that change with every job, jobState the job attributes that
 // change while a job waits and runs.
 var (
-	slotState = set("State", "Activity", "JobId", "GlobalJobId", "RemoteUser", "RemoteOwner", "AccountingGroup",
+	slotState = set("State", "Activity", "JobId", "GlobalJobId", "RemoteScheddName", "RemoteUser", "RemoteOwner", "AccountingGroup",
 		"JobStart", "IsDataSlot", "EnteredCurrentState", "EnteredCurrentActivity", "MyCurrentTime", "LastHeardFrom", "MyAddress",
 		"Offline", "DaemonStartTime", "ChildName", "UpdateSequenceNumber", identityAttribute)
 	jobState = set("JobStatus", "RemoteHost", "RemoteHosts", "JobCurrentStartDate", "JobCurrentStartExecutingDate",
-		"VacateReasonCode", "CumulativeSuspensionTime", "LastSuspensionTime",
+		"VacateReasonCode",
 		"QDate", "JobPrio", "Id", "JobIds", "JobCount", "CurrentHosts", "DeferralTime", "Scheduler",
 		"NumShadowStarts", "JobCoolDownExpiration", "TransferringInput", "TransferQueued",
 		"JobStartDate", "ShadowBday", "RemoteWallClockTime", "NumJobStarts") // what bounds rest on

@@ -227,6 +227,14 @@ func (b *Belief) Use() map[string]accountant.Use {
 		u.Weight += max(spec.Weight, float64(least))
 		use[spec.Submitter()] = u
 	}
+	for d := range b.gone {
+		if d.job.lease == nil && (d.job.Phase == Running || b.runsUnfit(&d.job)) {
+			spec := d.job.charged()
+			u := use[spec.Submitter()]
+			u.Slots, u.Weight = u.Slots+max(1, len(d.job.Group.Hosts)), u.Weight+spec.Weight
+			use[spec.Submitter()] = u
+		}
+	}
 	for h := range b.vacated {
 		u := use[h.spec.Submitter()]
 		u.Slots, u.Weight = u.Slots+1, u.Weight+h.spec.Weight

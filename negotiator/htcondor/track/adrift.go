@@ -29,9 +29,8 @@ type run struct {
 	// if it is not. adrift says why the job is in no plan; "" if it is planned where it runs.
 	free   time.Time
 	adrift string
-	// before is for how long the job had been suspended when the run was first seen; paused is for how
-	// long the run has been since, as the negotiator was told.
-	before, paused backfill.Time
+	// paused is for how long the run was suspended, as the negotiator was told.
+	paused backfill.Time
 	// ended says that the run is known to have ended when its slot became free.
 	ended bool
 	// spec is what it was planned by before its queue said that it is where it cannot be planned with;
@@ -50,11 +49,11 @@ func (c *comparison) follow(j *Job) {
 		}
 		j.run = nil
 	case r == nil:
-		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, before: g.Suspended}
+		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began}
 	case r.began == g.Started && slices.Equal(r.hosts, g.Hosts):
 		r.shadows = g.Shadows // its schedd has restarted, and has found it again
 	case r.shadows != g.Shadows:
-		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, before: g.Suspended, spec: r.spec}
+		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, spec: r.spec}
 	default:
 		r.began, r.hosts = g.Started, g.Hosts
 	}
@@ -69,7 +68,7 @@ func (c *comparison) isAdrift(j *Job) bool {
 	}
 	if r.adrift != "" && c.hasItAgain(j) {
 		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
-		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, before: r.before, spec: r.spec}
+		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, spec: r.spec}
 	}
 	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
 		c.judge(j)

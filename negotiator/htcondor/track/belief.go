@@ -49,6 +49,8 @@ type Belief struct {
 	// ended holds the jobs that ran, or were started and never ran, and when a look at the pool
 	// first saw that they do not run any more.
 	ended map[observe.JobKey]time.Time
+	// departed are runs that are over by their queues, while slots name them still.
+	departed map[observe.JobKey]*departed
 	// seen are the highest clusters of the schedds at some instants, by ascending cluster.
 	seen map[string][]SavedSeen
 	// goneEnded and goneRemoved are jobs that went while there was no negotiator. The next delta
@@ -100,7 +102,8 @@ func New(s Settings) *Belief {
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		lending: newLending(), seen: map[string][]SavedSeen{},
-		view: &View{Due: backfill.Forever},
+		departed: map[observe.JobKey]*departed{},
+		view:     &View{Due: backfill.Forever},
 	}
 }
 

@@ -67,6 +67,7 @@ type Job struct {
 
 	look    int // number of the last look at the pool that saw the job
 	stopped int // the last look that saw that it was put on hold or removed a short time before
+	hidden  int // the last look that saw it run although its queue says that it does not; 0: none lately
 }
 
 // hopeless is the Spec with which no slot could run a job, and why that was so.

@@ -17,7 +17,7 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
-	c.locate()
+	c.witness()
 	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
 		key := j.Key
 		s := c.b.Schedd(key.Schedd)
@@ -36,7 +36,7 @@ func (c *comparison) jobsDiffer() {
 			continue
 		}
 		switch {
-		case !j.Seen(c.b.now.Number):
+		case !j.Seen(c.b.now.Number) && j.hidden != c.b.now.Number:
 			c.jobLeft(j)
 		case j.leader != nil:
 			c.isPart(j)
@@ -101,6 +101,9 @@ func (c *comparison) jobLeft(j *Job) {
 		if s := c.b.Schedd(j.Key.Schedd); s == nil || s.Moved {
 			ran = unknownRun // it went with its schedd
 		}
+		if c.departing(j) {
+			ran = unknownRun
+		}
 		if j.Phase == Running && !c.holds(j) {
 			c.delta.Completed = append(c.delta.Completed, j.ID)
 			c.delta.Ran[j.ID] = ran
@@ -132,7 +135,7 @@ func (c *comparison) ran(j *Job) backfill.Time {
 	if r := j.run; r != nil && r.ended {
 		now = backfill.Time(r.free.Unix())
 	}
-	ran := now - j.lasted.since - j.paused(now)
+	ran := now - j.lasted.since - j.paused()
 	stopped := j.stopped > j.look && ran < cmp.Or(spec.Limit, spec.Estimate, backfill.Forever)
 	if stopped || j.lasted.since > now {
 		return unknownRun
@@ -219,7 +222,7 @@ func (c *comparison) over(j *Job) {
 // suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.lasted.ahead
-	paused := j.paused(c.b.now.Now)
+	paused := j.paused()
 	moved := paused != j.run.paused
 	if j.Group.IsSuspended() {
 		moved = paused > j.run.paused+c.b.s.StartSlack

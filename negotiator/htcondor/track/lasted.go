@@ -21,8 +21,8 @@ type lasted struct {
 	started backfill.Time
 	again   int
 
-	// suspended is for how long it can have been suspended by what was seen, until the last look, in
-	// which it was or not.
+	// suspended is for how long it was seen to be suspended, until the last look, in which it was
+	// or not.
 	suspended backfill.Time
 	looked    backfill.Time
 	paused    bool
@@ -57,19 +57,18 @@ func (c *comparison) times(j *Job) {
 	if l.stated == nil && (j.Phase == Running || j.Phase == Lent) {
 		l.stated = j.Spec
 	}
-	if l.paused || g.IsSuspended() {
+	if l.paused {
 		l.suspended += max(0, now-l.looked)
 	}
 	l.looked, l.paused = now, g.IsSuspended()
 }
 
-// paused returns for how long a job's run has been suspended since it was first seen: by what its
-// queue says, but no longer than it was seen to be.
-func (j *Job) paused(now backfill.Time) backfill.Time {
+// paused returns for how long a job's run has been seen to be suspended.
+func (j *Job) paused() backfill.Time {
 	if j.run == nil || j.lasted == nil {
 		return 0
 	}
-	return max(0, min(j.Group.SuspendedBy(now)-j.run.before, j.lasted.suspended))
+	return j.lasted.suspended
 }
 
 // atMost bounds the run time that a running job states anew by twice what it was planned by: who
@@ -81,15 +80,15 @@ func (j *Job) atMost(estimate backfill.Time) backfill.Time {
 	return estimate
 }
 
-// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever its
-// user has edited since, and though it may have left the plan: at first, and each time when it has run
-// for twice as long.
+// outlives reports a job that runs on beyond the time that it stated when it was planned, whatever
+// its user has edited since, and though it may have left the plan: at first, and each time when it
+// has run for twice as long.
 func (c *comparison) outlives(j *Job) {
 	l, now := j.lasted, c.b.now.Now
 	if l == nil || l.stated == nil || l.stated.Estimate == 0 {
 		return
 	}
-	ran := now - l.since - j.paused(now)
+	ran := now - l.since - j.paused()
 	if ran > l.stated.Estimate+l.ahead+c.b.s.StartSlack && ran >= 2*l.outlived {
 		l.outlived = ran
 		c.delta.Outliving = append(c.delta.Outliving, c.pastRun(j, ran))
@@ -105,8 +104,8 @@ func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
 }
 
-// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was told
-// to run on, that this run is over.
+// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was
+// told to run on, that this run is over.
 func (c *comparison) outlivedOff(j *Job) {
 	if l := j.lasted; l != nil && l.stated != nil && l.outlived > 0 {
 		c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun))

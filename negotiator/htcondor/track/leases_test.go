@@ -266,7 +266,11 @@ func TestLeaseIsChargedAndTeaches(t *testing.T) {
 		require.Equal(t, 2, p.belief.Use()[""].Slots)
 		return out.Delta.Taught
 	}
-	p.leaves(1)
+	ends := func(cluster int64, part string) {
+		p.leaves(cluster)
+		p.claim(part, "a", observe.JobKey{}, func(s *observe.Slot) { s.Claimer = "" })
+	}
+	ends(1, "slot1_1@a")
 	runs := taught()
 	require.Len(t, runs, 1)
 	require.Equal(t, "1.0", runs[0].Job.Name)
@@ -274,7 +278,7 @@ func TestLeaseIsChargedAndTeaches(t *testing.T) {
 	p.lent(3, "slot1_1@a")
 	require.Empty(t, taught())
 	require.Equal(t, 2, p.belief.View().Running)
-	p.leaves(3)
+	ends(3, "slot1_1@a")
 	runs = taught()
 	require.Len(t, runs, 1)
 	require.Equal(t, "3.0", runs[0].Job.Name)

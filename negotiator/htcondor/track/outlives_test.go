@@ -66,7 +66,7 @@ func TestOutlivingOutOfThePlan(t *testing.T) {
 	}
 	require.Empty(t, outcome(1).Delta.Outliving)
 	p.job(1, is("edited", func(s *observe.Spec) { s.Estimate = 100_000 }), func(g *observe.Group) {
-		g.Hosts, g.Suspended, g.Deferral = []string{"slot1@nowhere"}, 1_000_000, observe.Deferral{Time: 1 << 40}
+		g.Hosts, g.Deferral = []string{"slot1@nowhere"}, observe.Deferral{Time: 1 << 40}
 	})
 	require.Len(t, outcome(2).Delta.Completed, 1, "it is in no plan")
 	runs := outcome(62).Delta.Outliving

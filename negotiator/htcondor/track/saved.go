@@ -91,7 +91,17 @@ type SavedJob struct {
 	Estimate backfill.Time   `json:"estimate"`
 	Ahead    backfill.Time   `json:"ahead,omitempty"`
 	Places   []Place         `json:"places,omitempty"`
+	// Run is of a job that was seen to run; nil of others.
+	Run *SavedRun `json:"run,omitempty"`
 	backfill.Standing
+}
+
+// SavedRun is since when a job runs, and what else it was planned by: its user may edit it
+// meanwhile.
+type SavedRun struct {
+	Since   backfill.Time   `json:"since"`
+	Limit   backfill.Time   `json:"limit,omitempty"`
+	Charged observe.Charged `json:"charged"`
 }
 
 // Save puts a negotiator's checkpoint into a form that outlives the process.
@@ -110,7 +120,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		saved.Jobs = append(saved.Jobs, SavedJob{
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
 			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
-			Places: placesOf(c.Placement), Standing: c.Standing,
+			Places: placesOf(c.Placement), Run: savedRun(j), Standing: c.Standing,
 		})
 	}
 	saved.Leases = b.lending.save()
@@ -122,12 +132,27 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 	return saved
 }
 
+// savedRun returns what is saved of a job's run; nil if it was not seen to run.
+func savedRun(j *Job) *SavedRun {
+	if j.Phase != Running || j.lasted == nil {
+		return nil
+	}
+	return &SavedRun{Since: j.lasted.since, Limit: j.Spec.Limit, Charged: j.Spec.Charged()}
+}
+
+// spec returns what a job that runs was planned by, whatever its ad says since.
+func (former SavedJob) spec(since *observe.Spec, resources []string) *observe.Spec {
+	spec := since.As(former.Run.Charged, former.Request, former.Nodes, resources)
+	spec.Estimate, spec.Limit = former.Estimate, former.Run.Limit
+	return spec
+}
+
 // Restore makes a checkpoint of what a negotiator left, as far as a snapshot still shows it: slots
-// as they were, so that the next [Belief.Diff] reports which of them are gone; jobs as they were, if their
-// slots are still there, even those that have left their queues, so that Diff reports them, too. A
-// waiting job whose slots are gone keeps only its promise. The second result is the jobs that were
-// started and do not run yet: they may have been handed over. Restore forgets what the belief
-// recorded before; a nil state restores nothing.
+// as they were, so that the next [Belief.Diff] reports which of them are gone; jobs as they were,
+// if their slots are still there, even those that have left their queues, so that Diff reports
+// them, too. A waiting job whose slots are gone keeps only its promise. The second result is the
+// jobs that were started and do not run yet: they may have been handed over. Restore forgets what
+// the belief recorded before; a nil state restores nothing.
 func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Checkpoint, []*Job) {
 	if saved != nil {
 		b.restoreSeen(saved, s.Now)
@@ -171,6 +196,7 @@ func (b *Belief) forget() {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
 	}
 	b.lending = newLending()
+	clear(b.departed)
 	b.goneEnded, b.goneRemoved = nil, nil
 }
 
@@ -209,11 +235,17 @@ func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 // changed, or if its slots are gone and it has no promise to keep.
 func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
 	j := b.jobs[former.key()]
-	if j == nil || j.Group == nil || j.Phase != Unknown || !former.canBe(b.now.Now) || !former.sameSubmit(j.Group.Submit, b.now.Now) {
+	if j == nil || j.Group == nil || j.Phase != Unknown || !former.canBe(b.now.Now) {
+		return c, false
+	}
+	spec := j.Group.Spec
+	if former.Running && former.Run != nil && j.Group.Runs() && former.Run.Charged.User == spec.User() {
+		return b.restoreRun(j, former)
+	}
+	if !former.sameSubmit(j.Group.Submit, b.now.Now) {
 		return c, false
 	}
 	j.notBefore = former.Submit
-	spec := j.Group.Spec
 	if spec.Wrong != nil || spec.Nodes != former.Nodes || !slices.Equal(spec.Request,
 		former.Request) || spec.Estimate != former.Estimate {
 		return c, false
@@ -233,8 +265,27 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 	return c, ok
 }
 
-// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved one, of
-// which that may have been too early, see [Job.submitted].
+// restoreRun returns a job that was seen to run as it stood, whatever its user has edited since. ok
+// is false if its slots are gone.
+func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
+	c = former.checkpoint()
+	if c.Placement, ok = b.relocate(former); !ok || !former.isRequest(b.s.Schema.Resources) {
+		return c, false
+	}
+	j.notBefore = former.Submit
+	b.report(j, Running, former.Ahead)
+	j.Spec = former.spec(j.Group.Spec, b.s.Schema.Resources)
+	j.estimated = j.Spec.Estimate
+	j.lasted = &lasted{
+		since: min(former.Run.Since, b.now.Now), ahead: former.Ahead, stated: j.Spec, started: j.Group.Started, looked: b.now.Now,
+	}
+	j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places).term()
+	c.Job = b.described(j)
+	return c, true
+}
+
+// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved
+// one, of which that may have been too early, see [Job.submitted].
 func (former SavedJob) sameSubmit(at, now backfill.Time) bool {
 	return former.Submit == at || former.Submit > at && former.Submit <= now
 }
@@ -254,9 +305,21 @@ func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
 func (former SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
 	started := !former.Running || former.Start <= now
+	if r := former.Run; r != nil && (r.Since < 0 || r.Since > now || r.Limit < 0 || r.Limit > most || r.Charged.Check() != nil) {
+		return false
+	}
 	return started && former.Start >= 0 && former.Start < former.End && former.End <= most &&
 		former.Guarantee >= 0 && former.Guarantee <= most && former.Estimate >= 0 && former.Estimate <= most &&
 		former.Ahead >= 0 && former.Ahead <= most
+}
+
+// isRequest tells whether a job can have requested what the saved one has.
+func (former SavedJob) isRequest(resources []string) bool {
+	if len(former.Request) != len(resources) || former.Nodes < 1 || former.Nodes > backfill.MaxChunks || former.Request.Zero() {
+		return false
+	}
+	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(former.Nodes) }
+	return !slices.ContainsFunc(former.Request, outside)
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second
@@ -279,16 +342,15 @@ func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 }
 
 // restoreGone returns a job that had a place and is not in its queue any more, or not as it was; ok
-// is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so that
-// others move up.
+// is false if its slots are not there either. The next [Belief.Diff] reports that it is gone, so
+// that others move up.
 func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bool) {
-	if len(former.Request) != len(b.s.Schema.Resources) || former.Nodes < 1 || former.Request.Zero() || !former.canBe(b.now.Now) {
+	if !former.isRequest(b.s.Schema.Resources) || !former.canBe(b.now.Now) {
 		return c, false
 	}
-	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount/int64(former.Nodes) }
 	missing := func(at Place) bool { return !b.Slot(at.Slot).Missing.IsZero() }
 	at, ok := b.relocate(former)
-	if !ok || slices.ContainsFunc(former.Request, outside) || slices.ContainsFunc(former.Places, missing) {
+	if !ok || slices.ContainsFunc(former.Places, missing) {
 		return c, false
 	}
 	ad := classad.New()
@@ -302,6 +364,14 @@ func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bo
 		ID: b.nextID(), Name: former.key().String() + " as it was", Submit: former.Submit, Nodes: former.Nodes,
 		Estimate: former.Estimate + former.Ahead, Ad: ad,
 		Position: backfill.QueuePosition{Queue: "left " + former.Schedd, Cluster: former.Cluster, Proc: former.Proc},
+	}
+	if former.Running && former.Run != nil { // its user may have edited it out of its queue
+		spec := former.spec(&observe.Spec{Ad: ad, Labels: map[string]string{}}, b.s.Schema.Resources)
+		past := Job{Key: former.key(), ID: c.Job.ID, Spec: spec, Places: former.Places, Phase: Running, Group: &observe.Group{
+			Spec: spec, Submit: former.Submit, Status: observe.Running, Started: former.Run.Since, Jobs: []observe.JobKey{former.key()},
+		}}
+		past.lasted = &lasted{since: former.Run.Since, ahead: former.Ahead, stated: spec, started: former.Run.Since, looked: b.now.Now}
+		b.departed[past.Key] = &departed{job: past, at: b.now.Began, ran: unknownRun}
 	}
 	if former.Running {
 		b.goneEnded = append(b.goneEnded, c.Job.ID)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -149,6 +150,10 @@ func TestRestore(t *testing.T) {
 			change: func(_ *pool, saved *SavedState) { saved.Jobs[1].End = saved.Jobs[1].Start },
 			jobs:   []string{"1.0", "3.0", "4.0"}, want: "submitted 2.0=#2",
 		},
+		"its run cannot be": {
+			change: func(_ *pool, saved *SavedState) { saved.Jobs[0].Run.Limit = -1 },
+			jobs:   []string{"2.0", "3.0", "4.0"}, want: "found 1.0=#1 on a×1 since 0",
+		},
 		"it names a job twice": {
 			change: func(_ *pool, saved *SavedState) { saved.Jobs[1] = saved.Jobs[0] },
 			jobs:   []string{"1.0", "1.0 as it was", "3.0", "4.0"}, want: "submitted 2.0=#2, completed #5 ran ?",
@@ -224,4 +229,38 @@ func TestSavedJobsKeepTheirNames(t *testing.T) {
 	written, err := json.Marshal(jobs)
 	require.NoError(t, err)
 	require.JSONEq(t, text, string(written))
+}
+
+// TestRestoreRuns says that jobs which ran go on as they were planned, for as long as they run,
+// whatever their users have edited while there was no negotiator.
+func TestRestoreRuns(t *testing.T) {
+	for name, edit := range map[string]func(p *pool){
+		"nothing":      func(*pool) {},
+		"its estimate": func(p *pool) { p.job(1, is("longer", func(s *observe.Spec) { s.Estimate = 1 })) },
+		"its request": func(p *pool) {
+			p.job(1, is("less", func(s *observe.Spec) { s.Request, s.Weight = backfill.Vector{0, 1, 1}, 0 }))
+		},
+		"its nodes":  func(p *pool) { p.job(1, gang(3)) },
+		"all of it":  func(p *pool) { p.job(1, wrong("its RequestCpus is error")) },
+		"its dates":  func(p *pool) { p.job(1, func(g *observe.Group) { g.Submit, g.Started = begin-1000, p.unix() }) },
+		"its status": func(p *pool) { p.job(1, func(g *observe.Group) { g.Status = observe.Idle }) },
+		"its queue":  func(p *pool) { p.leaves(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, saved := leave(t)
+			p.now = p.now.Add(100 * time.Second)
+			p.slotRuns("a")
+			edit(p)
+			p.restore(saved)
+			for range 3 {
+				p.look()
+				require.Equal(t, accountant.Use{Slots: 2, Weight: 2}, p.belief.Use()[""], "jobs 1 and 3")
+			}
+			if j := p.belief.JobOf(key(1)); j != nil && j.Group.Runs() {
+				require.EqualValues(t, begin, j.lasted.since)
+				require.EqualValues(t, 600, j.lasted.stated.Estimate)
+				require.Equal(t, "slot1@a×1", list(j.Places))
+			}
+		})
+	}
 }

@@ -8,14 +8,12 @@ import (
 
 // suspends has a job's slot suspend it.
 func (p *pool) suspends(cluster int64) {
-	p.job(cluster, func(g *observe.Group) { g.Status, g.SuspendedAt = 7, p.unix() })
+	p.job(cluster, func(g *observe.Group) { g.Suspend(true) })
 }
 
 // goesOn has a suspended job go on.
 func (p *pool) goesOn(cluster int64) {
-	p.job(cluster, func(g *observe.Group) {
-		g.Suspended, g.Status, g.SuspendedAt = g.SuspendedBy(p.unix()), observe.Running, 0
-	})
+	p.job(cluster, func(g *observe.Group) { g.Suspend(false) })
 }
 
 // TestSuspendedJobs says that jobs which are suspended come no nearer to their end. Of job 1, which
@@ -44,7 +42,6 @@ func TestSuspendedJobs(t *testing.T) {
 			waiting,
 			{after: 5, do: func(p *pool) {
 				p.start(1, sent, "a")
-				p.job(1, func(g *observe.Group) { g.Suspended = 1000 })
 				p.runs(1, "a")
 			}, want: "arrived #1"},
 			{after: 10},

@@ -1,0 +1,241 @@
+package track
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// What a user may edit while the job runs is never read from its ad: a run's place, start, state
+// and charge come from our own clock and from slots' ads. A claimed slot's ad names its job, and
+// only its startd writes it. A run that slots name goes on where they name it, whatever its queue
+// says, and though the job is gone from there, until their ads tell otherwise. Only where no slot
+// names a job is its queue believed: ads may be late, and are kept for a while when their startd is
+// lost.
+
+// departed is a run that is over by its queue, while slots name it still: as its job stood, when
+// that was first seen, and how long it ran. Its user is charged until they do not, and then it is
+// taught.
+type departed struct {
+	job    Job
+	at     time.Time
+	ran    backfill.Time
+	taught bool // it is to be
+}
+
+// witness has jobs be as their slots say. It changes what their queues said, before anything else
+// is compared.
+func (c *comparison) witness() {
+	claims := map[observe.JobKey][]*observe.Slot{} // by the key of proc 0, since a gang's slots name whichever
+	for _, o := range c.b.observed {
+		if o.Claimed && o.Missing.IsZero() && !o.Data && !o.Cleaning && o.Runs != (observe.JobKey{}) {
+			claims[first(o.Runs)] = append(claims[first(o.Runs)], o)
+		}
+	}
+	for key, d := range c.b.departed {
+		if len(named(&d.job, claims)) == 0 {
+			c.teach(d)
+			delete(c.b.departed, key)
+		}
+	}
+	for _, j := range c.b.all {
+		slots := named(j, claims)
+		switch {
+		case len(slots) == 0:
+		case c.isThere(j) && j.Group.Runs():
+			c.locate(j, slots)
+			delete(c.b.departed, j.Key)
+		case c.b.departed[j.Key] == nil && c.departs(j, slots):
+			c.b.departed[j.Key] = c.departure(j, slots)
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(c.b.departed), observe.JobKey.Compare) {
+		d := c.b.departed[key]
+		c.outlives(&d.job)
+		c.revive(d, named(&d.job, claims))
+	}
+}
+
+// first returns the key of a cluster's proc 0.
+func first(key observe.JobKey) observe.JobKey {
+	key.Proc = 0
+	return key
+}
+
+// named returns the slots that say that they run a job.
+func named(j *Job, claims map[observe.JobKey][]*observe.Slot) []*observe.Slot {
+	slots := claims[first(j.Key)]
+	switch {
+	case len(slots) == 0 || j.Group == nil || j.leader != nil:
+		return nil
+	case j.sentAs().Parallel:
+		return slots
+	}
+	return slices.DeleteFunc(slices.Clone(slots), func(o *observe.Slot) bool { return o.Runs != j.Key })
+}
+
+// isThere tells whether a job's queue has it, as far as is known.
+func (c *comparison) isThere(j *Job) bool {
+	s := c.b.Schedd(j.Key.Schedd)
+	return s == nil || !s.Read || j.Seen(c.b.now.Number)
+}
+
+// sentAs returns what a job was planned by if it was started, else what its queue says.
+func (j *Job) sentAs() *observe.Spec {
+	if j.Phase == Running && j.Spec != nil {
+		return j.Spec
+	}
+	return j.Group.Spec
+}
+
+// departs tells whether a job that does not run by its queue was seen to run, or whether the claim
+// of a slot that names it began when it was started.
+func (c *comparison) departs(j *Job, slots []*observe.Slot) bool {
+	if s := c.b.Schedd(j.Key.Schedd); s != nil && j.look < s.AskedSince {
+		return false // it was not asked for
+	}
+	if j.run == nil {
+		return j.Phase == Running && slices.ContainsFunc(slots, func(o *observe.Slot) bool { return o.ClaimedSince+clockSkew >= j.Start })
+	}
+	return j.run.adrift == ""
+}
+
+// revive has a departed job run on if a slot names it in an ad that is newer, and for longer than a
+// claim may outlive its job. Of a gang all slots must name it.
+func (c *comparison) revive(d *departed, slots []*observe.Slot) {
+	past := &d.job
+	nodes := 1
+	if past.sentAs().Parallel {
+		nodes = past.sentAs().Nodes
+	}
+	newer := slices.ContainsFunc(slots, func(o *observe.Slot) bool { return o.Changed.After(d.at) })
+	soon := c.b.now.Began.Sub(d.at) < foreignEndedAfter
+	if s := c.b.Schedd(past.Key.Schedd); s == nil || !s.Read || len(slots) < nodes || !newer || soon {
+		return
+	}
+	j := c.b.find(past.Key)
+	here := *past.Group
+	here.Hosts = nil
+	for _, o := range slots {
+		here.Hosts = append(here.Hosts, o.Name)
+	}
+	slices.Sort(here.Hosts)
+	if j.hidden == 0 {
+		c.b.log.Warn("a job runs although its queue says that it does not: its slots name it",
+			"job", c.b.Name(j), "slots", here.Hosts)
+		j.run, j.lasted = past.run, past.lasted
+	}
+	j.Group, j.hidden, d.taught = &here, c.b.now.Number, false
+}
+
+// departure notes how a job stood.
+func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
+	d := &departed{job: *j, at: c.b.now.Began}
+	here := *j.Group
+	here.Status = observe.Running
+	if d.job.lasted == nil {
+		began := backfill.Time(0)
+		for _, o := range slots {
+			began = max(began, o.ClaimedSince)
+		}
+		here.Started = min(began, c.b.now.Now)
+		d.job.lasted = &lasted{since: here.Started, started: here.Started, ahead: j.ahead, stated: j.Spec, looked: c.b.now.Now}
+	} else if r := j.run; r != nil {
+		here.Started = r.began
+	}
+	d.job.Group = &here
+	return d
+}
+
+// locate has a job run where slots say that they run it, be suspended if they say so, and have
+// begun no later than they say. If its queue names other slots, these are believed, unless the
+// queue says that the job is where it was sent: the ads of its new slots may be late, and those of
+// its former ones may be kept.
+func (c *comparison) locate(j *Job, named []*observe.Slot) {
+	here := *j.Group
+	hosts := c.hosts(j, named)
+	if hosts != nil {
+		if j.run == nil || !slices.Equal(j.run.hosts, hosts) {
+			c.b.log.Warn("a job runs elsewhere than its queue says: its slots name it",
+				"job", c.b.Name(j), "slots", hosts, "said", j.Group.Hosts)
+		}
+		here.Hosts = hosts
+	}
+	paused, began, at := true, backfill.Time(0), c.b.places(&here)
+	for _, o := range named {
+		if slices.ContainsFunc(at, func(p Place) bool { return p.Slot == o.Host }) {
+			paused, began = paused && o.Suspended, max(began, o.ClaimedSince)
+		}
+	}
+	if began > 0 { // some of these are where it is
+		here.Suspend(paused)
+		here.Started = min(began, cmp.Or(max(0, here.Started), began))
+	}
+	if hosts != nil || here.Status != j.Group.Status || here.Started != j.Group.Started {
+		j.Group = &here
+	}
+}
+
+// hosts returns the slots where a job runs if that is not where its queue says; else nil.
+func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
+	g, spec := j.Group, j.sentAs()
+	names := make([]string, len(named))
+	for i, o := range named {
+		names[i] = o.Name
+	}
+	others := 0
+	for _, host := range g.Hosts {
+		if !slices.Contains(names, host) {
+			others++
+		}
+	}
+	switch {
+	case others == 0 && (spec.Parallel && len(g.Hosts) > 0 || len(g.Hosts) == 1):
+		return nil
+	case spec.Parallel && (others < len(g.Hosts) || len(g.Hosts) == 0) && len(names) != spec.Nodes: // the ads of some are late, or were kept
+		return nil
+	case j.Phase == Running && slices.Equal(c.b.places(g), j.Places):
+		return nil
+	}
+	slices.Sort(names)
+	if !spec.Parallel {
+		at := slices.IndexFunc(names, func(name string) bool { return j.runsAt(c.b.Slot(name).Host) })
+		names = names[max(0, at):][:1]
+	}
+	return names
+}
+
+// departing tells whether slots name a job that has left its queue: how long it ran is taught when
+// they do not any more.
+func (c *comparison) departing(j *Job) bool {
+	d := c.b.departed[j.Key]
+	if d != nil {
+		d.ran = c.ran(&d.job)
+		d.taught = d.ran != unknownRun && d.job.lasted.ahead == 0
+	}
+	return d != nil
+}
+
+// teach tells the record of a departed job's run, which was over when its slots said so.
+func (c *comparison) teach(d *departed) {
+	if !d.taught {
+		return
+	}
+	if late := c.b.now.Began.Sub(d.at); late > adriftAfter {
+		d.ran += backfill.Time(late / time.Second)
+	}
+	c.delta.Taught = append(c.delta.Taught, c.pastRun(&d.job, d.ran))
+}
+
+// gone iterates over the departed jobs that are not charged as jobs in the plan, in no order.
+func (b *Belief) gone(yield func(*departed) bool) {
+	for key, d := range b.departed {
+		if j := b.jobs[key]; (j == nil || j.Phase != Running && !b.runsUnfit(j)) && !yield(d) {
+			return
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// witnessed is a pool in which job 1, which states a second, runs on a slot whose ad names it.
+func witnessed(t *testing.T) *pool {
+	t.Helper()
+	p := begun(t)
+	p.job(1, is("lie", func(s *observe.Spec) { s.Estimate = 1 }))
+	p.look()
+	p.start(1, sent, "a")
+	p.runs(1, "a")
+	p.slotRuns("a")
+	require.Equal(t, "arrived #1", p.look())
+	return p
+}
+
+// slotRuns has a slot's ad, which is new, name job 1.
+func (p *pool) slotRuns(name string) {
+	p.slot(name, func(s *observe.Slot) {
+		if s.Changed = p.now; !s.Claimed {
+			s.ClaimedSince = p.unix()
+		}
+		s.Claimed, s.Runs = true, key(1)
+	})
+}
+
+// TestWhatUsersEditWhileTheyRun: whatever a user writes into his running job, from its first second
+// on or later, his slot is charged to him, his place is taken again after a minute, and his record
+// has how long he ran, by when his slot has told so. Nothing of this changes for those whose jobs
+// only end.
+func TestWhatUsersEditWhileTheyRun(t *testing.T) {
+	for status := range int64(8) {
+		for _, gone := range []bool{false, true} {
+			for _, at := range []int{0, 10} {
+				t.Run(fmt.Sprint(status, gone, at), func(t *testing.T) {
+					p := begun(t)
+					p.job(1, is("lie", func(s *observe.Spec) { s.Estimate = 1 }))
+					p.look()
+					p.start(1, sent, "a")
+					began := p.now
+					var taught []backfill.Time
+					held := 0
+					for second := range 300 {
+						p.now = began.Add(time.Duration(second) * time.Second)
+						switch {
+						case second >= at && gone: // it is not even asked for
+							p.leaves(1)
+						case second >= at:
+							p.job(1, func(g *observe.Group) { g.Status = status })
+						case second == 0:
+							p.runs(1, "a")
+						}
+						if second%20 == 0 {
+							p.slotRuns("a")
+						}
+						p.belief.See(p.snapshot())
+						out := p.belief.Diff(p.dispatched)
+						for _, id := range append(append(out.Arrived, out.Failed...), out.Over...) {
+							delete(p.dispatched.Flights, id)
+						}
+						require.Equal(t, 1, p.belief.Use()[""].Slots, "after %d s", second)
+						for _, run := range append(out.Delta.Outliving, out.Delta.Taught...) {
+							taught = append(taught, run.Ran)
+						}
+						for _, ran := range out.Delta.Ran {
+							require.Equal(t, backfill.Time(unknownRun), ran)
+						}
+						if j := p.belief.JobOf(key(1)); j != nil && j.Phase == Running {
+							held++
+						}
+					}
+					require.GreaterOrEqual(t, held, 300-80)
+					require.NotEmpty(t, taught)
+					for _, ran := range taught {
+						require.Greater(t, ran, backfill.Time(startSlack))
+					}
+					p.slot("a", func(s *observe.Slot) { s.Claimed, s.Runs, s.Changed = false, observe.JobKey{}, p.now })
+					p.leaves(1)
+					p.look()
+					require.Zero(t, p.belief.Use()[""].Slots)
+				})
+			}
+		}
+	}
+}
+
+// TestTaughtWhenTheSlotSaysSo: a job that leaves its queue while its slot names it is taught when
+// the slot does not any more.
+func TestTaughtWhenTheSlotSaysSo(t *testing.T) {
+	for late, ran := range map[int]backfill.Time{1: 30, 9: 30, 40: 70} {
+		p := witnessed(t)
+		p.now = p.now.Add(30 * time.Second)
+		p.leaves(1)
+		p.belief.See(p.snapshot())
+		out := p.belief.Diff(p.dispatched)
+		require.Equal(t, map[backfill.JobID]backfill.Time{1: unknownRun}, out.Delta.Ran)
+		p.now = p.now.Add(time.Duration(late) * time.Second)
+		p.slot("a", func(s *observe.Slot) { s.Claimed, s.Runs, s.Changed = false, observe.JobKey{}, p.now })
+		p.belief.See(p.snapshot())
+		out = p.belief.Diff(p.dispatched)
+		require.Len(t, out.Delta.Taught, 1)
+		require.Equal(t, ran, out.Delta.Taught[0].Ran)
+	}
+}
+
+// TestSuspendedBySlots: only a slot can stop the clock of a run that it names.
+func TestSuspendedBySlots(t *testing.T) {
+	for _, suspended := range []bool{false, true} {
+		p := witnessed(t)
+		p.job(1, func(g *observe.Group) { g.Suspend(!suspended) })
+		p.slot("a", func(s *observe.Slot) { s.Suspended = suspended })
+		for range 3 {
+			p.now = p.now.Add(10 * time.Second)
+			p.look()
+		}
+		want := backfill.Time(0)
+		if suspended {
+			want = 20
+		}
+		require.Equal(t, want, p.belief.JobOf(key(1)).paused())
+	}
+}
