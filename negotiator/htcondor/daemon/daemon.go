@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
@@ -61,7 +62,9 @@ type Options struct {
 	Accountant *accountant.Accountant
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
-	Logger        hclog.Logger
+	// Pace bounds how fast answers to HTTP requests are sent; nil means that nothing does.
+	Pace   *server.Pace
+	Logger hclog.Logger
 }
 
 // Daemon is the process around a negotiator. All its methods except Run may be called concurrently,
