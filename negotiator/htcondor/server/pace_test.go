@@ -7,12 +7,16 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -125,4 +129,65 @@ func TestShortAnswersWaitForNoLongOne(t *testing.T) {
 			require.Equal(t, want, time.Since(began).Truncate(time.Second))
 		})
 	}
+}
+
+// slow is an accountant and planner that takes a second for each answer, and counts how many it makes at
+// a time.
+type slow struct {
+	Accountant
+	now, most atomic.Int32
+}
+
+func (s *slow) take() {
+	now := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	time.Sleep(time.Second)
+}
+
+func (s *slow) Report(bool) []byte                 { s.take(); return []byte("A = 1\n") }
+func (s *slow) Accounts() List                     { s.take(); return (*slowList)(s) }
+func (s *slow) plans(context.Context, string) *Ads { s.take(); return NewAds() }
+
+type slowList slow
+
+func (s *slowList) Len() int                { return 1 }
+func (s *slowList) At(int) *classad.ClassAd { return classad.New() }
+
+// TestAnswersAreMadeInTurns: however many ask for what has changed, half of the processors make it.
+func TestAnswersAreMadeInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{}
+		n := &Negotiator{Accountant: s, Plans: func(ctx context.Context, job string) (*Ads, error) {
+			return s.plans(ctx, job), nil
+		}}
+		say := func(q *cedar.Stream) {
+			q.PutLines(cedar.Lines("TargetType = \"" + JobPlan + "\""))
+			_ = q.Send() // it may be gone
+		}
+		handlers := n.Handlers()
+		var all sync.WaitGroup
+		for i := range 40 {
+			for command, payload := range map[int]func(*cedar.Stream){451: nil, 514: nil, 78: say, 50: say} {
+				ours, theirs := net.Pipe()
+				call := &security.Call{
+					Stream: cedar.NewStream(ours, 0), Command: command,
+					Peer: security.Peer{Address: fmt.Sprintf("10.1.1.%d", i), User: security.Unauthenticated},
+				}
+				all.Go(func() {
+					assert.NoError(t, handlers[command].Serve(t.Context(), call))
+					call.Close()
+				})
+				all.Go(func() {
+					if payload != nil {
+						payload(cedar.NewStream(theirs, 0))
+					}
+					_, _ = io.Copy(io.Discard, theirs) // until it is hung up
+				})
+			}
+		}
+		all.Wait()
+		require.EqualValues(t, max(1, runtime.GOMAXPROCS(0)/2), s.most.Load())
+	})
 }

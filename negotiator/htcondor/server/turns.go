@@ -65,6 +65,17 @@ func (t *turns) takeFor(ctx context.Context, call *security.Call) (done func(), 
 	return t.take(ctx, askerOf(call.Peer))
 }
 
+// during calls the callback in a turn of a call.
+func (t *turns) during(ctx context.Context, call *security.Call, do func()) error {
+	done, err := t.takeFor(ctx, call)
+	if err != nil {
+		return err
+	}
+	defer done()
+	do()
+	return nil
+}
+
 // goOn is takeFor for a call that has been answered in part: it is not refused.
 func (t *turns) goOn(ctx context.Context, call *security.Call) (done func(), err error) {
 	ctx, stop := whileHeard(ctx, call.Stream)
