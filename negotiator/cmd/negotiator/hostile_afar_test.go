@@ -260,7 +260,7 @@ func (r *raid) crowd(ctx context.Context, groups int) (wait func()) {
 // longReports asks for everybody's priorities on many connections at once, takes them as fast as it can,
 // and asks again.
 func longReports(ctx context.Context, r *raid) {
-	defer r.crowd(ctx, 4000)()
+	defer r.crowd(ctx, 2000)()
 	at := net.JoinHostPort(r.at.command.Host, strconv.Itoa(r.at.command.Port))
 	each(ctx, 300, func(i int) {
 		r.times.Add(1)
