@@ -63,6 +63,9 @@ var lineFeed = []byte{'\n'}
 
 // count counts the lines that are not empty.
 func (l Lines) count() (n int) {
+	if bytes.HasSuffix(l, lineFeed) && l[0] != '\n' && !bytes.Contains(l, []byte("\n\n")) { // as most are
+		return bytes.Count(l, lineFeed)
+	}
 	for len(l) > 0 {
 		end := bytes.IndexByte(l, '\n')
 		if end < 0 {
