@@ -154,7 +154,9 @@ func (p *process) port(reconfigure func()) *server.Port {
 	if p.Source.HTCondor() != nil {
 		commands.Configuration = configuration{p.Source}
 	}
-	return &server.Port{Security: p.server, Handlers: commands.Handlers(), Logger: p.Logger.Named("port")}
+	return &server.Port{
+		Security: p.server, Handlers: commands.Handlers(), Logger: p.Logger.Named("port"), Pace: &p.pace,
+	}
 }
 
 // configuration is HTCondor's configuration as it is now, for the command port.

@@ -31,6 +31,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
@@ -67,6 +68,7 @@ type process struct {
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
+	pace       server.Pace // of answers
 	// present is the site as it is configured now, former the one before the last reload; site is
 	// the one at the start.
 	present, former daemon.Site
@@ -231,6 +233,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 	schema := s.Schema()
 	schema.Resources = p.Resources
 	return daemon.New(daemon.Options{
+		Pace: &p.pace,
 		Name: p.site.Name(p.options.Name), Host: p.site.Host(), Address: address,
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback,

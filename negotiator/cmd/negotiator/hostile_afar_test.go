@@ -255,15 +255,42 @@ func deepAds(ctx context.Context, r *raid) {
 	})
 }
 
+// crowd has jobs of as many invented groups, until the context ends and wait is called.
+func (r *raid) crowd(ctx context.Context, groups int) (wait func()) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		r.queue(ctx, []string{"crowd@test"}, func(i int) string { return fmt.Sprintf(`AccountingGroup = "p%d.u"`, i) }, groups)
+	})
+	return all.Wait
+}
+
+// longReports asks for everybody's priorities on many connections at once, takes them as fast as it can,
+// and asks again.
+func longReports(ctx context.Context, r *raid) {
+	defer r.crowd(ctx, 2000)()
+	at := net.JoinHostPort(r.at.command.Host, strconv.Itoa(r.at.command.Port))
+	each(ctx, 300, func(i int) {
+		r.times.Add(1)
+		c, err := from(i%20)(ctx, at)
+		if err != nil {
+			return
+		}
+		defer c.Close() //nolint:errcheck // nothing is wanted
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+		defer stop()
+		s := cedar.NewStream(c, 0)
+		s.PutInt(451)
+		if s.Send() == nil {
+			_, _ = io.Copy(io.Discard, c) // until it is hung up
+		}
+	})
+}
+
 // priorities asks for everybody's, among them those of two thousand invented groups.
 func priorities(ctx context.Context, r *raid) {
-	var crowd sync.WaitGroup
-	crowd.Go(func() {
-		r.queue(ctx, []string{"crowd@test"}, func(i int) string { return fmt.Sprintf(`AccountingGroup = "p%d.u"`, i) }, 2000)
-	})
+	defer r.crowd(ctx, 2000)()
 	ask := tools(20)
 	each(ctx, len(ask), func(i int) { r.ask(ctx, ask[i], []int{451, 514, 512}[i%3], nil, i%4 != 0) })
-	crowd.Wait()
 }
 
 // configuration asks for the names of knobs by patterns that are large inside.

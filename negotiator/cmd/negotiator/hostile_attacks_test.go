@@ -69,6 +69,7 @@ func attacks() []attack {
 		{"peers: large ads", "8 MB after a login, of 4 addresses", byPeer, 4, true, false, largeAds},
 		{"peers: deep ads", "nested in 20 kB, and in 1 MB after a login, of 4 addresses", byPeer, 4, true, false, deepAds},
 		{"peers: priorities", "20 addresses, 20 times a second", byPeer, 20, true, true, priorities},
+		{"peers: long reports", "300 connections of 20 addresses, for those of 2,000 groups", byPeer, 20, true, true, longReports},
 		{"peers: configuration", "?names: with the worst patterns", byPeer, 4, true, false, configuration},
 		{"peers: every question", "all that READ allows, 20 addresses", byPeer, 20, true, false, everyQuestion},
 		{"peers: refused", "20 kB of text in each, 20 addresses", byPeer, 20, true, false, refused},

@@ -50,21 +50,33 @@ func (s *Stream) PutBareLines(l Lines) {
 		s.outErr = errZero
 		return
 	}
-	n := 0
-	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
-		if len(line) > 0 {
-			n++
-		}
-	}
-	s.PutInt(int64(n))
-	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
-		if s.outErr != nil {
-			return
-		}
-		if len(line) > 0 {
+	s.PutInt(int64(l.count()))
+	for len(l) > 0 && s.outErr == nil {
+		line, rest, _ := bytes.Cut(l, lineFeed)
+		if l = rest; len(line) > 0 {
 			putText(s, line)
 		}
 	}
+}
+
+var lineFeed = []byte{'\n'}
+
+// count counts the lines that are not empty.
+func (l Lines) count() (n int) {
+	if bytes.HasSuffix(l, lineFeed) && l[0] != '\n' && !bytes.Contains(l, []byte("\n\n")) { // as most are
+		return bytes.Count(l, lineFeed)
+	}
+	for len(l) > 0 {
+		end := bytes.IndexByte(l, '\n')
+		if end < 0 {
+			return n + 1
+		}
+		if end > 0 {
+			n++
+		}
+		l = l[end+1:]
+	}
+	return n
 }
 
 // AppendAd appends an ad's lines. A line feed inside a string becomes a blank, as for all who read

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -28,7 +29,6 @@ type seal struct {
 	started bool
 	before  []byte // the two digests of the plain bytes
 	aad     []byte
-	box     []byte
 }
 
 // Encrypt turns on encryption in both directions. It cannot be undone; a second call changes
@@ -48,6 +48,9 @@ func (s *Stream) Encrypt(key []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.sent == nil {
+		return errors.New("the stream was to stay plain")
+	}
 	sent, received := s.sent.Sum(nil), s.received.Sum(nil)
 	s.sealer = &seal{aead: aead, before: append(append([]byte{}, sent...), received...)}
 	s.opener = &seal{aead: aead, before: append(append([]byte{}, received...), sent...)}
@@ -55,6 +58,8 @@ func (s *Stream) Encrypt(key []byte) error {
 	if random == nil {
 		random = rand.Reader
 	}
+	s.out = s.out[:0]
+	s.begin() // with room for the IV
 	_, err = io.ReadFull(random, s.sealer.iv[:])
 	return err
 }
@@ -70,28 +75,30 @@ func (c *seal) nonce() []byte {
 	return nonce[:]
 }
 
-// seal returns the encrypted frame of a body, valid until the next call. In out, the body follows
-// unused room for a header and an IV. last marks the last frame of a message.
-func (c *seal) seal(out []byte, last bool) []byte {
-	plain := out[headerSize+ivSize:]
-	lead := 0
-	if !c.started {
-		lead = ivSize
+// lead is how many bytes the next frame has between its header and its text. There may be no encryption.
+func (c *seal) lead() int {
+	if c == nil || c.started {
+		return 0
 	}
-	var header [headerSize]byte
-	putHeader(header[:], lead+len(plain)+tagSize, last)
+	return ivSize
+}
+
+// seal encrypts the last of some frames in place and returns the frames. Its body begins at an index,
+// behind room for a header and lead. last marks the last frame of a message.
+func (c *seal) seal(frames []byte, at int, last bool) []byte {
+	frames = slices.Grow(frames, tagSize)
+	plain, lead := frames[at:], c.lead()
+	header := frames[at-lead-headerSize : at-lead]
+	putHeader(header, lead+len(plain)+tagSize, last)
+	copy(frames[at-lead:at], c.iv[:])
 	c.aad = c.aad[:0]
 	if !c.started {
 		c.aad = append(c.aad, c.before...)
 	}
-	c.aad = append(c.aad, header[:]...)
-	c.box = append(c.box[:0], header[:]...)
-	if !c.started {
-		c.box = append(c.box, c.iv[:]...)
-	}
+	c.aad = append(c.aad, header...)
 	c.started = true
-	c.box = c.aead.Seal(c.box, c.nonce(), plain, c.aad)
-	return c.box
+	c.aead.Seal(plain[:0], c.nonce(), plain, c.aad)
+	return frames[:len(frames)+tagSize]
 }
 
 // open decrypts a frame's body in place. It returns an error if the key differs or the frame was

@@ -18,6 +18,8 @@ const (
 	headerSize = 5
 	// frameSize is the maximum size of a frame that is written, as in HTCondor.
 	frameSize = 4096
+	// bulk is how many bytes of frames are written at once, if the message is so long.
+	bulk = 32 << 10
 	// maxFrame is the maximum length of a body that is read.
 	maxFrame = 1 << 20
 )
@@ -32,11 +34,14 @@ type Stream struct {
 	timeout time.Duration
 	unbind  atomic.Pointer[func() bool] // stops watching a context
 
-	// Writing: the frame being filled, which follows room for a header and an IV.
-	out    []byte
+	// Writing.
+	out    []byte // frames to be written, of which the last is being filled
+	body   int    // where that one's body begins, behind room for a header and perhaps an IV
 	outErr error
-	sent   hash.Hash // of the plain bytes
+	sent   hash.Hash // of the plain bytes; nil: the stream stays plain
 	sealer *seal
+	free   int             // bytes that are written before pay is called
+	pay    func(int) error // nil: everything is free
 
 	// Reading.
 	in       *bufio.Reader
@@ -151,39 +156,67 @@ func (s *Stream) Format(f fmt.State, _ rune) {
 // Addresses returns this side's address and the other side's.
 func (s *Stream) Addresses() (local, remote net.Addr) { return s.conn.LocalAddr(), s.conn.RemoteAddr() }
 
-// begin makes the buffer ready for a new frame to be filled.
-func (s *Stream) begin() {
-	const room = headerSize + ivSize
-	if s.out == nil {
-		s.out = make([]byte, room, frameSize+ivSize)
+// StayPlain tells that nothing will be encrypted any more, so that no digests of what is said need to be
+// made.
+func (s *Stream) StayPlain() {
+	if s.sealer == nil {
+		s.sent, s.received = nil, nil
 	}
-	s.out = s.out[:room]
 }
 
-// flush writes the frame that is being filled, and begins the next. It keeps an error for Send.
+// Price has pay called with the number of bytes each time before some are written, at most 32 KiB and a
+// frame, but for so many that are free. It returns when they may be, or an error, which Send returns.
+func (s *Stream) Price(free int, pay func(bytes int) error) { s.free, s.pay = free, pay }
+
+// begin makes room for the header of a new frame, which is to be filled.
+func (s *Stream) begin() {
+	if s.out == nil {
+		s.out = make([]byte, 0, frameSize+ivSize+tagSize)
+	}
+	var room [headerSize + ivSize]byte
+	s.out = append(s.out, room[:headerSize+s.sealer.lead()]...)
+	s.body = len(s.out)
+}
+
+// flush ends the frame that is being filled, writes what is to be written, and begins the next frame. It
+// keeps an error for Send.
 func (s *Stream) flush(last bool) {
-	if s.outErr != nil {
-		s.begin()
-		return
-	}
-	body := s.out[headerSize+ivSize:]
-	if len(body) == 0 {
+	defer s.begin()
+	if s.outErr == nil && len(s.out) == s.body {
 		s.outErr = errors.New("an empty frame is illegal")
+	}
+	if s.outErr != nil {
+		s.out = s.out[:0]
 		return
 	}
-	frame := s.out[ivSize:] // header and body
 	if s.sealer != nil {
-		frame = s.sealer.seal(s.out, last)
+		s.out = s.sealer.seal(s.out, s.body, last)
 	} else {
-		putHeader(frame, len(body), last)
-		s.sent.Write(frame)
+		frame := s.out[s.body-headerSize:]
+		putHeader(frame, len(frame)-headerSize, last)
+		if s.sent != nil {
+			s.sent.Write(frame)
+		}
+	}
+	if last || len(s.out) >= bulk {
+		s.outErr = s.write(s.out)
+		s.out = s.out[:0]
+	}
+}
+
+func (s *Stream) write(frames []byte) error {
+	if s.free -= len(frames); s.pay != nil && s.free < 0 {
+		if err := s.pay(len(frames)); err != nil {
+			return err
+		}
 	}
 	if err := s.wait(s.conn.SetWriteDeadline); err != nil {
-		s.outErr = err
-	} else if _, err = s.conn.Write(frame); err != nil {
-		s.outErr = fmt.Errorf("write to %v: %w", s.conn.RemoteAddr(), err)
+		return err
 	}
-	s.begin()
+	if _, err := s.conn.Write(frames); err != nil {
+		return fmt.Errorf("write to %v: %w", s.conn.RemoteAddr(), err)
+	}
+	return nil
 }
 
 func putHeader(b []byte, length int, last bool) {
@@ -236,7 +269,7 @@ func (s *Stream) next() error {
 		if body, err = s.opener.open(header[:], body); err != nil {
 			return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), err)
 		}
-	} else {
+	} else if s.received != nil {
 		s.received.Write(header[:])
 		s.received.Write(body)
 	}

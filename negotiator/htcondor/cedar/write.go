@@ -16,7 +16,7 @@ func (s *Stream) put(b string) { put(s, b) }
 
 func put[T string | []byte](s *Stream, b T) {
 	for len(b) > 0 {
-		free := room - (len(s.out) - headerSize - ivSize)
+		free := room - (len(s.out) - s.body)
 		if free == 0 {
 			s.flush(false)
 			continue
@@ -31,7 +31,7 @@ func put[T string | []byte](s *Stream, b T) {
 func (s *Stream) PutInt(v int64) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(v)) //nolint:gosec // two's complement is what is sent
-	s.put(string(b[:]))
+	put(s, b[:])
 }
 
 // PutReal writes a floating-point number as a fraction of 31 bits and an exponent, which loses
@@ -60,6 +60,10 @@ var errZero = errors.New("a text with a byte 0 in it cannot be sent")
 func putText[T string | []byte](s *Stream, v T) {
 	if s.sealer != nil {
 		s.PutInt(int64(len(v) + 1))
+	}
+	if len(s.out)-s.body+len(v) < room { // as most do
+		s.out = append(append(s.out, v...), 0)
+		return
 	}
 	put(s, v)
 	s.put("\x00")

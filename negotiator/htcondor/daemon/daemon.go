@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
@@ -61,7 +62,9 @@ type Options struct {
 	Accountant *accountant.Accountant
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
-	Logger        hclog.Logger
+	// Pace bounds how fast answers to HTTP requests are sent; nil means that nothing does.
+	Pace   *server.Pace
+	Logger hclog.Logger
 }
 
 // Daemon is the process around a negotiator. All its methods except Run may be called concurrently,
@@ -71,6 +74,7 @@ type Daemon struct {
 	log hclog.Logger
 
 	cycle     lock                      // guards n; held during a cycle
+	visitor   lock                      // held by who waits for the end of a cycle, or keeps one from beginning
 	began     atomic.Pointer[time.Time] // when the cycle under way began; nil between two cycles
 	n         *negotiator.Negotiator
 	pool      atomic.Pointer[Pool]
@@ -133,6 +137,19 @@ func (l lock) within(ctx context.Context) error {
 	}
 }
 
+// visit waits until no cycle is under way, for somebody who asks. None begins until he leaves. A cycle
+// waits for one visitor at most, however many there are.
+func (d *Daemon) visit(ctx context.Context) (leave func(), err error) {
+	if err = d.visitor.within(ctx); err != nil {
+		return nil, err
+	}
+	if err = d.cycle.within(ctx); err != nil {
+		d.visitor.Unlock()
+		return nil, err
+	}
+	return func() { d.cycle.Unlock(); d.visitor.Unlock() }, nil
+}
+
 const defaultUpdate = 5 * time.Minute
 
 // New makes a daemon that does nothing yet.
@@ -142,7 +159,7 @@ func New(o Options) *Daemon {
 	}
 	now := time.Now()
 	d := &Daemon{
-		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1),
+		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1), visitor: make(lock, 1),
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
 	d.playing, d.endPlays = context.WithCancelCause(context.Background())

@@ -114,10 +114,11 @@ func (d *Daemon) explain(ctx context.Context, answers *answers, job string) (*se
 func (d *Daemon) describe(
 	ctx context.Context, job string, id backfill.JobID, plan *Forecast, pool Pool,
 ) (*classad.ClassAd, error) {
-	if err := d.cycle.within(ctx); err != nil {
+	leave, err := d.visit(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("a cycle is under way, and goes on for longer than the client waits: %w", err)
 	}
-	defer d.cycle.Unlock()
+	defer leave()
 	j, known := plan.Find(id)
 	if u, out := pool.Why(id); out {
 		j = unplannedForecast(u)

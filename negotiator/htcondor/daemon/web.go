@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
@@ -66,6 +67,7 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 		Handler: &web{
 			d: d, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		},
+		ConnContext:       server.WithGuest,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 		ErrorLog: d.log.Named("web").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
@@ -186,7 +188,11 @@ func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 	}
 	cut := make(chan struct{})
 	defer w.readers.Begin(l, func() { close(cut) })()
-	send(out, parts, cut)
+	asker := security.Peer{User: security.Unauthenticated, Address: r.RemoteAddr}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		asker.Address = host
+	}
+	send(out, parts, cut, func(bytes int) error { return w.d.o.Pace.Pay(r.Context(), asker, bytes) })
 }
 
 // whole is the limit of a list that is not paged.
@@ -232,11 +238,17 @@ func (l *listing) named(tags []string) bool {
 	return false
 }
 
-// send writes an answer without copying it, as long as its reader takes some of it.
-func send(out http.ResponseWriter, parts [][]byte, cut <-chan struct{}) {
+// send writes an answer without copying it, as long as its reader takes some of it. It pays for what
+// comes after the first chunk of each part.
+func send(out http.ResponseWriter, parts [][]byte, cut <-chan struct{}, pay func(bytes int) error) {
 	c := http.NewResponseController(out)
 	for _, part := range parts {
-		for chunk := range slices.Chunk(part, webChunk) {
+		for rest := part; len(rest) > 0; {
+			chunk := rest[:min(webChunk, len(rest))]
+			if len(rest) < len(part) && pay(len(chunk)) != nil {
+				return // the client has gone, or the daemon ends
+			}
+			rest = rest[len(chunk):]
 			select {
 			case <-cut:
 				_ = c.SetWriteDeadline(time.Unix(1, 0)) // what is not sent yet is not sent any more

@@ -184,10 +184,10 @@ func TestReadersThatDoNotRead(t *testing.T) {
 // TestCutOff checks that a reader who is cut off gets nothing more.
 func TestCutOff(t *testing.T) {
 	cut, out := make(chan struct{}), httptest.NewRecorder()
-	send(out, [][]byte{bytes.Repeat([]byte("x"), 3*webChunk)}, cut)
+	send(out, [][]byte{bytes.Repeat([]byte("x"), 3*webChunk)}, cut, func(int) error { return nil })
 	require.Equal(t, 3*webChunk, out.Body.Len())
 	close(cut)
-	send(out, [][]byte{{'y'}}, cut)
+	send(out, [][]byte{{'y'}}, cut, nil)
 	require.NotContains(t, out.Body.String(), "y")
 }
 

@@ -55,10 +55,11 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 
 // look calls the callback between two cycles. It waits for the cycle under way until the context ends.
 func (d *Daemon) look(ctx context.Context, look func(*negotiator.Negotiator) error) error {
-	if err := d.cycle.within(ctx); err != nil {
+	leave, err := d.visit(ctx)
+	if err != nil {
 		return fmt.Errorf("a cycle is under way, and goes on for longer than a question may take: %w", err)
 	}
-	defer d.cycle.Unlock()
+	defer leave()
 	if d.n == nil || d.lastCycle.Load() == nil {
 		return ErrNoPlan
 	}

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
@@ -100,4 +103,37 @@ func TestWhatIfDuringALongCycle(t *testing.T) {
 	d.cycle.Unlock()
 	_, answered := d.WhatIf(t.Context(), `{"policy": "conservative"}`).Text("Answer")
 	require.True(t, answered)
+}
+
+// TestACycleWaitsForOneVisitor: of many who ask what takes the lock of cycles, a cycle waits for one.
+func TestACycleWaitsForOneVisitor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 100 * time.Millisecond
+		d := New(newWorld().options("easy"))
+		d.cycle.Lock()
+		for range 20 {
+			go func() {
+				leave, err := d.visit(t.Context())
+				if assert.NoError(t, err) {
+					time.Sleep(takes)
+					leave()
+				}
+			}()
+		}
+		synctest.Wait()
+		d.cycle.Unlock()
+		synctest.Wait()
+		began := time.Now()
+		d.cycle.Lock()
+		require.LessOrEqual(t, time.Since(began), takes)
+		d.cycle.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), takes/2)
+		defer cancel()
+		_, err := d.visit(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(time.Minute)
+		leave, err := d.visit(t.Context())
+		require.NoError(t, err)
+		leave()
+	})
 }

@@ -97,6 +97,7 @@ func (c *Client) Start(ctx context.Context, a cedar.Address, command int, with *
 	stream, err := c.start(ctx, a, command, with)
 	if err == nil && ctx.Err() == nil {
 		stream.Limit(maxAnswer)
+		stream.StayPlain() // unless it is encrypted
 		return stream, nil
 	}
 	if err == nil {

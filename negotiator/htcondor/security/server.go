@@ -171,6 +171,7 @@ func (s *Server) Accept(ctx context.Context, conn net.Conn) (*Call, error) {
 	stream.Limit(maxHandshake)
 	call, err := s.accept(stream)
 	if err == nil {
+		stream.StayPlain() // unless it is encrypted
 		if call.Peer.User != Unauthenticated {
 			s.admit(stream, call.Command)
 		}

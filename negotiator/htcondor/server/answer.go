@@ -46,8 +46,8 @@ func NewAds(all ...*classad.ClassAd) *Ads {
 // is read slowly needs no more memory than what the callback knows.
 func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
 
-// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to send them takes
-// no turn.
+// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to write them takes
+// a turn, to send them none.
 func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
 	a := MakeAds(n, at)
 	a.lines = sync.OnceValue(func() []cedar.Lines {
@@ -66,6 +66,14 @@ func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
 		}
 		return all
 	})
+	return a
+}
+
+// written writes the ads, if they are to be written once.
+func (a *Ads) written() *Ads {
+	if a.lines != nil {
+		a.lines()
+	}
 	return a
 }
 

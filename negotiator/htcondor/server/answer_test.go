@@ -136,7 +136,7 @@ func TestGuestsThatWaitForTheirTurn(t *testing.T) {
 		require.NoError(t, err)
 		guest := &Guest{}
 		go func() {
-			second, failed := all.take(guest.with(t.Context()), here)
+			second, failed := all.take(WithGuest(t.Context(), guest), here)
 			if failed == nil {
 				second()
 			}

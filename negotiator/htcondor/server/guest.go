@@ -117,9 +117,13 @@ func (g *Guest) SyscallConn() (syscall.RawConn, error) {
 
 type guestKey struct{}
 
-// with returns a context that knows the guest, for waits.
-func (g *Guest) with(ctx context.Context) context.Context {
-	return context.WithValue(ctx, guestKey{}, g)
+// WithGuest returns a context for what is done for a connection. While that waits for its turn, the
+// connection keeps us waiting.
+func WithGuest(ctx context.Context, conn net.Conn) context.Context {
+	if g, ok := conn.(*Guest); ok {
+		return context.WithValue(ctx, guestKey{}, g)
+	}
+	return ctx
 }
 
 // waits notes that the context's guest waits for its turn, until done is called.

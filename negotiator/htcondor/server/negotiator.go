@@ -100,6 +100,7 @@ type Negotiator struct {
 	Clock func() time.Time
 
 	turns        turns   // of queries
+	making       turns   // of answers that are made once for all who ask
 	explanations turns   // of jobs, which wait for the end of a cycle: queries do not
 	questions    turns   // of what-ifs
 	reports      Readers // of priorities and use
@@ -208,7 +209,7 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 // longestJob is how many bytes the name of a job may have, with that of its schedd.
 const longestJob = 1024
 
-func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (*Ads, error) {
+func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (ads *Ads, wrong error) {
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
@@ -225,8 +226,16 @@ func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (*
 			return nil, err
 		}
 		defer done()
+		return n.Plans(ctx, job)
 	}
-	return n.Plans(ctx, job)
+	if err := n.making.during(ctx, call, func() {
+		if ads, wrong = n.Plans(ctx, ""); wrong == nil {
+			ads.written()
+		}
+	}); err != nil {
+		return nil, err
+	}
+	return ads, wrong
 }
 
 func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {

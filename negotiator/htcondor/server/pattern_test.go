@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -119,4 +120,38 @@ func TestQuestionsTakeTurns(t *testing.T) {
 		_, err = n.plans(t.Context(), call, q)
 		require.ErrorContains(t, err, "at most 1024 are allowed")
 	})
+}
+
+// BenchmarkPattern compares the dearest patterns that are allowed with 1,500 names of 60 kB.
+func BenchmarkPattern(b *testing.B) {
+	var knobs namesOf
+	for i := range 1500 {
+		knobs = append(knobs, fmt.Sprintf("NEGOTIATOR_SOME_KNOB_OF_A_USUAL_LENGTH_%d", i))
+	}
+	for _, piece := range []string{".?", "(?:.?)?", `(\w|.)?`, "(.*?)", "(.*)*", `[\w.-]?`, "[^#%&,;:<>=!|~]?", `(\w|[^#])*`} {
+		pattern := ""
+		for n := range 100 {
+			longer := "(?i)" + fmt.Sprintf("(?:%s){%d}#", piece, n+1)
+			if _, err := affordable(longer, knobs); err != nil {
+				break
+			}
+			pattern = longer
+		}
+		b.Run(pattern, func(b *testing.B) {
+			re, err := affordable(pattern, knobs)
+			require.NoError(b, err)
+			var before, after unix.Rusage // the wall's clock says little on a busy machine
+			require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &before))
+			for b.Loop() {
+				for _, name := range knobs {
+					if re.MatchString(name) {
+						b.Fatal(name)
+					}
+				}
+			}
+			require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &after))
+			spent := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+			b.ReportMetric(float64(spent)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
 }

@@ -100,7 +100,7 @@ func (b *book) ResetAll(now time.Time) error { return b.note("reset all %d", now
 func (b *book) Delete(name string) error { return b.note("delete %s", name) }
 
 // listen runs a port and returns its address.
-func listen(t *testing.T, p *server.Port) cedar.Address {
+func listen(t testing.TB, p *server.Port) cedar.Address {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

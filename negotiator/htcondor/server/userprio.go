@@ -39,8 +39,12 @@ func (n *Negotiator) now() time.Time {
 }
 
 func (n *Negotiator) report(rollup bool) Serve {
-	return func(_ context.Context, call *security.Call) error {
-		return send(call, &n.reports, n.Accountant.Report(rollup))
+	return func(ctx context.Context, call *security.Call) error {
+		var lines []byte
+		if err := n.making.during(ctx, call, func() { lines = n.Accountant.Report(rollup) }); err != nil {
+			return err
+		}
+		return send(call, &n.reports, lines)
 	}
 }
 
@@ -49,7 +53,10 @@ func (n *Negotiator) accountingAds(ctx context.Context, call *security.Call) err
 	if err != nil {
 		return err
 	}
-	ads := n.accounts.of(n.Accountant.Accounts())
+	var ads *Ads
+	if err = n.making.during(ctx, call, func() { ads = n.accounts.of(n.Accountant.Accounts()).written() }); err != nil {
+		return err
+	}
 	defer n.accounts.readers.Begin(ads, call.Close)()
 	return n.answer(ctx, call, q, ads)
 }
