@@ -54,7 +54,13 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 	if err := c.giveUp(); err != nil {
 		return err
 	}
-	return c.restrict()
+	if err := c.restrict(); err != nil {
+		return err
+	}
+	calls, err := filtered(c.options.Network, cmd.SysProcAttr.Cloneflags)
+	c.holds.Calls = calls
+	c.holds.Network = c.holds.Network || calls && !c.options.Network
+	return err
 }
 
 // keepOpenFiles keeps all files that are open from processes that are started: somebody may have
