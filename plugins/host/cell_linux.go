@@ -41,7 +41,7 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 		return fmt.Errorf("raise this thread's capabilities: %w", err)
 	}
 	keepOpenFiles()
-	cmd.SysProcAttr.Credential = c.who.Credential
+	c.who.run(cmd)
 	cmd.SysProcAttr.Cloneflags = namespaces()
 	if c.options.Network {
 		cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
