@@ -20,6 +20,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
+// stderr is never collected, and so never closed: a connection would get its number, and what is printed.
+var stderr = os.NewFile(2, "stderr") //nolint:gochecknoglobals // see above
+
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == otherProcessor {
 		if older() < 0 {
@@ -38,7 +41,7 @@ func main() {
 		} else if os.Getenv("HOSTILE_WHY") != "" {
 			said += ": " + err.Error()
 		}
-		_, _ = fmt.Fprintf(os.NewFile(2, "stderr"), "attack %s: %s\n", attack.name, said)
+		_, _ = fmt.Fprintf(stderr, "attack %s: %s\n", attack.name, said)
 	}
 	sdk.Serve(easy.Spec())
 }
