@@ -34,6 +34,9 @@ type Boundary struct {
 	Processes bool
 	// Network says that it reaches no network.
 	Network bool
+	// Calls says that its system calls are filtered: it changes no file's attributes, reaches no
+	// socket but its own unless it has a network, and shares no memory.
+	Calls bool
 	// Space says that what it writes is in memory of a limited size, and is gone at its end.
 	Space bool
 }
@@ -48,6 +51,7 @@ func (b Boundary) String() string {
 		{b.Files, fmt.Sprintf("own files (Landlock %d)", b.Landlock)},
 		{b.Processes, "own processes"},
 		{b.Network, "no network"},
+		{b.Calls, "filtered system calls"},
 		{b.Space, "limited disk"},
 	} {
 		if one.so {
@@ -75,14 +79,17 @@ func (b Boundary) Lacks() (all []string) {
 	}
 	const sockets = 9 // the version of Landlock since which it knows of their paths
 	switch {
-	case b.Landlock >= sockets:
+	case b.Landlock >= sockets || b.Calls && b.Network:
 	case b.Space: // then these folders are hidden, too
 		all = append(all, "it can connect to the Unix sockets of its user, and of all users, outside /run, /tmp and /var/tmp")
 	default:
 		all = append(all, "it can connect to whatever Unix sockets its user can")
 	}
-	if b.User == "" && b.Files {
+	if b.User == "" && b.Files && !b.Calls {
 		all = append(all, "it can change the modes, times and attributes of all files of its user, and so share or lock them")
+	}
+	if !b.Calls {
+		all = append(all, "it can make all system calls, and so exceed its memory by sharing it")
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 		return fmt.Errorf("raise this thread's capabilities: %w", err)
 	}
 	keepOpenFiles()
-	cmd.SysProcAttr.Credential = c.who.Credential
+	c.who.run(cmd)
 	cmd.SysProcAttr.Cloneflags = namespaces()
 	if c.options.Network {
 		cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
@@ -54,7 +54,13 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 	if err := c.giveUp(); err != nil {
 		return err
 	}
-	return c.restrict()
+	if err := c.restrict(); err != nil {
+		return err
+	}
+	calls, err := filtered(c.options.Network, cmd.SysProcAttr.Cloneflags)
+	c.holds.Calls = calls
+	c.holds.Network = c.holds.Network || calls && !c.options.Network
+	return err
 }
 
 // keepOpenFiles keeps all files that are open from processes that are started: somebody may have

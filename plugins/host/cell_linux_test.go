@@ -24,6 +24,9 @@ import (
 
 // hostile builds the hostile plugin once for all tests.
 var hostile = sync.OnceValues(func() (path string, err error) { //nolint:gochecknoglobals // built once
+	if path = os.Getenv(builtHostile); path != "" {
+		return path, nil
+	}
 	dir, err := os.MkdirTemp("", "hostile")
 	if err != nil {
 		return "", err
@@ -35,6 +38,31 @@ var hostile = sync.OnceValues(func() (path string, err error) { //nolint:gocheck
 	}
 	return path, err
 })
+
+// builtHostile is the variable that says where the hostile plugin is, to a user who cannot build it.
+const builtHostile = "TEST_HOSTILE"
+
+// service listens in a new folder that is open to all, and returns the socket's address.
+func service(t *testing.T, network, parent string) string {
+	t.Helper()
+	folder, err := os.MkdirTemp(parent, "sockets") //nolint:usetesting // it is somewhere else
+	if err != nil {
+		return "" // not ours to write to
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	require.NoError(t, os.Chmod(folder, 0o755))
+	address := filepath.Join(folder, "socket")
+	var socket interface{ Close() error }
+	if network == "unix" {
+		socket, err = net.Listen(network, address)
+	} else {
+		socket, err = net.ListenPacket(network, address)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, socket.Close()) })
+	require.NoError(t, os.Chmod(address, 0o666))
+	return address
+}
 
 // underAttack starts the hostile plugin in a place with secrets and returns which attacks worked,
 // and what is left of its processes once it is closed.
@@ -67,16 +95,13 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 	defer tcp.Close() //nolint:errcheck // nobody called
 	abstract, err := net.Listen("unix", "@"+t.TempDir())
 	require.NoError(t, err)
-	defer abstract.Close()                          //nolint:errcheck // nobody called
-	sockets, err := os.MkdirTemp("/tmp", "sockets") //nolint:usetesting // TMPDIR may be elsewhere
-	require.NoError(t, err)
-	defer os.RemoveAll(sockets) //nolint:errcheck // it is empty
-	require.NoError(t, os.Chmod(sockets, 0o755))
-	service, err := net.Listen("unix", filepath.Join(sockets, "socket"))
-	require.NoError(t, err)
-	defer service.Close() //nolint:errcheck // nobody called
-	require.NoError(t, os.Chmod(service.Addr().String(), 0o666))
-	a.command.Env = append(a.command.Env, "HOSTILE_SOCKET="+service.Addr().String(),
+	defer abstract.Close() //nolint:errcheck // nobody called
+	elsewhere := "/opt"    // no folder that is hidden
+	if unix.Access(elsewhere, unix.W_OK) != nil {
+		elsewhere = "/tmp"
+	}
+	a.command.Env = append(a.command.Env, "HOSTILE_SOCKET="+service(t, "unix", "/tmp"),
+		"HOSTILE_ELSEWHERE="+service(t, "unix", elsewhere), "HOSTILE_LETTERS="+service(t, "unixgram", elsewhere),
 		"HOSTILE_SECRET="+secret, "HOSTILE_STATE="+state, fmt.Sprintf("HOSTILE_HOST=%d", os.Getpid()),
 		fmt.Sprintf("HOSTILE_FD=%d", open), "HOSTILE_TCP="+tcp.Addr().String(), "HOSTILE_UDP="+tcp.Addr().String(),
 		"HOSTILE_ABSTRACT="+strings.TrimPrefix(abstract.Addr().String(), "@"), fmt.Sprintf("HOSTILE_UID=%d", os.Getuid()))
@@ -92,6 +117,9 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 	for _, found := range regexp.MustCompile(`attack (.*): worked`).FindAllStringSubmatch(a.log.String(), -1) {
 		worked = append(worked, found[1])
 	}
+	if os.Getenv("HOSTILE_WHY") != "" {
+		t.Log(a.log.String())
+	}
 	require.Contains(t, a.log.String(), "attack start a daemon: ")
 	slices.Sort(worked)
 	for _, path := range []string{secret, state} {
@@ -104,26 +132,73 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 
 // harmlessAttacks are what a plugin may do.
 func harmlessAttacks() []string {
-	return []string{"run a shell", "start a daemon", "write to its folder"}
+	return []string{"run a shell", "start a daemon", "touch an open file", "write to its folder"}
 }
 
 func TestAHostileExecutableReachesNothing(t *testing.T) {
-	worked, boundary, left := underAttack(t, Options{User: Nobody})
+	reachesNothing(t, Options{User: Nobody})
+	t.Run("with a network", func(t *testing.T) {
+		reachesNothing(t, Options{User: Nobody, Network: true},
+			"tcp", "udp", "ask for another family", "abstract socket", "socket in /tmp", "socket elsewhere",
+			"send to a socket", "send by a pair of sockets")
+	})
+}
+
+// TestAnOrdinaryUsersPluginReachesNothing runs the test above as a user who has no rights.
+func TestAnOrdinaryUsersPluginReachesNothing(t *testing.T) {
+	switch {
+	case testing.Short():
+		t.Skip("builds a plugin")
+	case os.Geteuid() != 0:
+		t.Skip("the test above does it")
+	}
+	program, err := hostile()
+	require.NoError(t, err)
+	for folder := filepath.Dir(program); folder != "/tmp" && folder != "/"; folder = filepath.Dir(folder) {
+		require.NoError(t, os.Chmod(folder, 0o755))
+	}
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("/tmp", "ordinary") //nolint:usetesting // another user must get into it
+	require.NoError(t, err)
+	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
+	const ordinary = 12345
+	require.NoError(t, os.Chown(dir, ordinary, ordinary))
+	own := filepath.Join(dir, "test")
+	copyExecutable(t, executable, own)
+	require.NoError(t, os.Chmod(own, 0o755))
+	test := exec.CommandContext(t.Context(), own, "-test.v", "-test.run", "^TestAHostileExecutableReachesNothing$")
+	test.Dir = dir
+	test.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=" + os.Getenv("PATH"), builtHostile + "=" + program}
+	test.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+	out, err := test.CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Log(string(out))
+}
+
+// reachesNothing lets a hostile executable try all its attacks, of which only these may work.
+func reachesNothing(t *testing.T, options Options, allowed ...string) {
+	t.Helper()
+	options.Memory = 1 << 30
+	worked, boundary, left := underAttack(t, options)
+	t.Log(boundary)
 	switch {
 	case !boundary.Files:
 		t.Skip("this kernel has no Landlock")
+	case !boundary.Calls:
+		t.Skip("this kernel filters no system calls")
 	case boundary.Landlock < 6 || !boundary.Processes:
 		t.Skipf("this system lets us have no more than %s", boundary)
 	}
-	harmless := harmlessAttacks()
+	allowed = append(allowed, harmlessAttacks()...)
 	if boundary.User == "" {
-		harmless = append(harmless, "be the host's user")
+		allowed = append(allowed, "be the host's user")
 	}
 	if !boundary.Space {
-		harmless = append(harmless, "fill its folder", "socket in /tmp")
+		allowed = append(allowed, "fill its folder")
 	}
-	require.Subset(t, harmless, worked)
 	require.Subset(t, worked, harmlessAttacks(), "the attacks are real")
+	require.Empty(t, slices.DeleteFunc(worked, func(name string) bool { return slices.Contains(allowed, name) }))
 	require.Empty(t, left, "what it started ended with it")
 }
 
@@ -318,5 +393,10 @@ func TestLacksTellsOfModesAndSockets(t *testing.T) {
 	other := strings.Join(Boundary{User: "x", Files: true, Landlock: 7, Space: true}.Lacks(), "\n")
 	require.NotContains(t, other, "modes")
 	require.Contains(t, other, "outside /run, /tmp and /var/tmp")
-	require.Empty(t, Boundary{User: "x", Files: true, Landlock: 9, Processes: true, Network: true, Space: true}.Lacks())
+	filtered := Boundary{Files: true, Landlock: 7, Processes: true, Network: true, Calls: true}
+	require.Empty(t, filtered.Lacks(), "it changes no modes, and calls no sockets")
+	filtered.Network = false // it may have one
+	require.Contains(t, strings.Join(filtered.Lacks(), "\n"), "whatever Unix sockets its user can")
+	all := strings.Join(Boundary{User: "x", Files: true, Landlock: 9, Processes: true, Network: true, Space: true}.Lacks(), "\n")
+	require.Equal(t, "it can make all system calls, and so exceed its memory by sharing it", all)
 }

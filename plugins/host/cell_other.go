@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build !linux
 
 package host
 
@@ -18,18 +18,15 @@ func onOwnThread(f func()) {
 	f()
 }
 
-// enter prepares a command. This system has no more for it than another user.
+// enter prepares a command. This system has no more for it than another user, if that.
 func (c *cell) enter(cmd *exec.Cmd) error {
-	cmd.SysProcAttr.Credential = c.who.Credential
+	c.who.run(cmd)
 	return nil
 }
 
 func concealed(start func() error) error { return start() }
 
 func privileged(f func() error) error { return f() }
-
-// maySwitch reports whether this process may start processes as other users.
-func maySwitch() bool { return os.Geteuid() == 0 }
 
 // socket returns the path of a file in the plugin's folder, which must be no link.
 func (c *cell) socket(here string) (path string, release func(), err error) {
@@ -44,3 +41,6 @@ func (c *cell) socket(here string) (path string, release func(), err error) {
 	}
 	return path, func() {}, nil
 }
+
+// maySwitch reports whether this process may start processes as other users.
+func maySwitch() bool { return os.Geteuid() == 0 }

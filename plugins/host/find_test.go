@@ -61,7 +61,7 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 			"it ended without a handshake: exit status 3; it said: one … no \ufffd[31mtwo",
 		},
 		"closed":       {"#!/bin/sh\nexec >&- 2>&-\nsleep 100\n", "it ended without a handshake"},
-		"endless":      {"#!/bin/sh\nexec cat /dev/zero\n", `it printed "\x00`},
+		"endless":      {"#!/bin/sh\nexec cat /dev/full\n", `it printed "\x00`},
 		"endless line": {"#!/bin/sh\nexec yes '1|1|unix|/x|grpc|' | tr -d '\\n'\n", `"… instead of a handshake`},
 		"another's": {"#!/bin/sh\necho This binary is a plugin. These are not meant to be executed directly. " +
 			">&2\nexit 1\n", "it is a plugin of another program, with another magic cookie: rebuild it"},

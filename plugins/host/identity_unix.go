@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -50,6 +51,9 @@ func identity(name string) (credential, string, error) {
 	}
 	return credential{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, name, nil
 }
+
+// run makes a command run as the user.
+func (who credential) run(cmd *exec.Cmd) { cmd.SysProcAttr.Credential = who.Credential }
 
 // own gives a file to the user.
 func (who credential) own(path string) error {

@@ -15,6 +15,8 @@ const (
 	canLimit = true
 	// maxFiles is the maximum number of open files of a plugin.
 	maxFiles = 1024
+	// maxStack is how far the stack of its first thread may grow, in bytes: that is no data.
+	maxStack = 8 << 20
 )
 
 // limit limits a process that has just started, and the processes that it starts: memory in bytes
@@ -27,7 +29,7 @@ const (
 // CAP_SYS_RESOURCE alone, which many containers lack. Only the limit of memory must succeed; the
 // others, of which lacking tells, protect the machine, and the plugin also runs without them.
 //
-// The limit is on writable memory (RLIMIT_DATA). The whole address space (RLIMIT_AS) would be the
+// The limit is on writable memory (RLIMIT_DATA), and on the stack beside it. The whole address space (RLIMIT_AS) would be the
 // wrong measure: Go reserves far more of it than it uses.
 func limit(who credential, pid int, memory int64, processes int) (lacking, err error) {
 	onOwnThread(func() {
@@ -40,7 +42,7 @@ func limit(who credential, pid int, memory int64, processes int) (lacking, err e
 			lacking = errors.Join(lacking, lower(pid, unix.RLIMIT_NPROC, uint64(all+2*processes)))
 		}
 		if memory > 0 {
-			err = lower(pid, unix.RLIMIT_DATA, uint64(memory))
+			err = errors.Join(lower(pid, unix.RLIMIT_DATA, uint64(memory)), lower(pid, unix.RLIMIT_STACK, maxStack))
 		}
 	})
 	return lacking, err

@@ -20,7 +20,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
+// stderr is never collected, and so never closed: a connection would get its number, and what is printed.
+var stderr = os.NewFile(2, "stderr") //nolint:gochecknoglobals // see above
+
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == otherProcessor {
+		if older() < 0 {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 { // a child in a session of its own, whose parent ends at once
 		escape()
 		os.Exit(0)
@@ -32,7 +41,7 @@ func main() {
 		} else if os.Getenv("HOSTILE_WHY") != "" {
 			said += ": " + err.Error()
 		}
-		_, _ = fmt.Fprintf(os.NewFile(2, "stderr"), "attack %s: %s\n", attack.name, said)
+		_, _ = fmt.Fprintf(stderr, "attack %s: %s\n", attack.name, said)
 	}
 	sdk.Serve(easy.Spec())
 }
@@ -68,7 +77,7 @@ func attacks() []attack {
 			return err
 		}
 	}
-	return []attack{
+	return append([]attack{
 		{"know HOME", func() error { _, err := os.UserHomeDir(); return err }},
 		{"read a secret", reading(secret)},
 		{"list its folder", func() error { _, err := os.ReadDir(filepath.Dir(secret)); return err }},
@@ -111,6 +120,7 @@ func attacks() []attack {
 		{"udp", dial("udp", os.Getenv("HOSTILE_UDP"))},
 		{"abstract socket", dial("unix", "@"+os.Getenv("HOSTILE_ABSTRACT"))},
 		{"socket in /tmp", dial("unix", os.Getenv("HOSTILE_SOCKET"))},
+		{"socket elsewhere", dial("unix", os.Getenv("HOSTILE_ELSEWHERE"))},
 		{"gain privileges", func() error {
 			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
 				return errors.New("it cannot")
@@ -144,7 +154,7 @@ func attacks() []attack {
 		}},
 		{"run a shell", func() error { return exec.CommandContext(context.Background(), "/bin/sh", "-c", "true").Run() }},
 		{"fill a file", fill(own, 1, 100)},
-		{"fill its folder", fill(own, 100, 10)},
+		{"fill its folder", fill(own, 7, 10)},
 		{"start a daemon", func() error {
 			child := exec.CommandContext(context.Background(), "/proc/self/exe", "leave")
 			if self, err := os.Executable(); err == nil {
@@ -153,7 +163,7 @@ func attacks() []attack {
 			child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			return child.Run()
 		}},
-	}
+	}, calls(state, own)...)
 }
 
 // fill writes files of so many megabytes, and removes them again.
