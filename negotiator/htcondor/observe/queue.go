@@ -53,6 +53,7 @@ type reading struct {
 	groups  []rawGroup
 	surplus surplus
 	size    int // what the groups take, in bytes of memory
+	text    int // bytes of the answer
 	stopped []JobKey
 	took    time.Duration
 	err     error
@@ -109,16 +110,20 @@ func (o *Observer) wantedJobs() string {
 // put on hold or removed lately.
 func readQueue(ctx context.Context, q question, in *intake) reading {
 	r := reading{question: q}
-	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true, Long: in.add}
+	most := mostText(q.most)
+	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true, Long: in.add, Most: most}
 	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error { return in.add(lines, len(lines)) })
+	r.text = in.read
 	if r.err != nil {
 		return r
 	}
 	r.groups, r.surplus, r.size = in.all(), in.surplus, in.size
 	stopped := client.JobQuery{
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
+		Most: most,
 	}
 	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
+		r.text += len(lines)
 		if len(r.stopped) == maxStopped {
 			return nil
 		}
@@ -147,11 +152,17 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 		if s.reading == nil { // it is not to be asked
 			if s.Failed != nil {
 				l.problem("%s", s.Failed)
+			} else if o.now().Before(s.asleep) {
+				l.problem("schedd %s has a long queue: its jobs are read once in %v", name, s.rest)
 			}
 			continue
 		}
-		r, answered := s.answer(wait.Done(), o.s.Hold)
+		lagged := s.lags
+		r, answered := s.answer(o.patience(s, wait.Done()), o.s.Hold)
 		if !answered {
+			if !s.answered && !lagged && wait.Err() != nil {
+				o.newcomers = o.now().Add(newcomersPause)
+			}
 			l.problem("schedd %s has not told its queue yet", name)
 			continue
 		}
@@ -166,4 +177,3 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 		}
 	}
 }
-
