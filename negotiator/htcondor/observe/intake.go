@@ -89,8 +89,12 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 	jobs := priceOfJobs(g.ids)
 	h.size += jobs
 	k.grow(jobs)
-	tokens := classad.Tokens(g.lines)
-	switch alone := price(len(g.lines), tokens); {
+	alone, tokens := price(len(g.lines), 0), 0
+	if size-len(g.ids) <= maxGroup && alone <= h.limit {
+		tokens = classad.Tokens(g.lines)
+		alone = price(len(g.lines), tokens)
+	}
+	switch {
 	case size-len(g.ids) > maxGroup:
 		k.leaveOut(g, h, tooLong)
 	case tokens > maxGroupTokens:
