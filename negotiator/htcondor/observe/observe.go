@@ -64,7 +64,6 @@ type Observer struct {
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
-	newcomers                     time.Time     // no look waits for new schedds before
 	again                         int           // what was parsed again, in names, constants and signs
 	reads                         reads
 	slotReads                     slotReads

@@ -157,12 +157,8 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 			}
 			continue
 		}
-		lagged := s.lags
-		r, answered := s.answer(o.patience(s, wait.Done()), o.s.Hold)
+		r, answered := s.answer(wait.Done(), o.s.Hold)
 		if !answered {
-			if !s.answered && !lagged && wait.Err() != nil {
-				o.newcomers = o.now().Add(newcomersPause)
-			}
 			l.problem("schedd %s has not told its queue yet", name)
 			continue
 		}

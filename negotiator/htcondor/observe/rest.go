@@ -38,10 +38,6 @@ func mostText(memory int) int64 { return 2 * int64(memory) / copiesOfText }
 // errNoRoom says that an answer takes too much memory, even without all that can be left out.
 var errNoRoom = errors.New("that is all the room there is")
 
-// newcomersPause is for how long no look waits for schedds that have not answered yet, after one of
-// these took all the time that a look waits: whoever may advertise can invent ever new ones.
-const newcomersPause = 10 * time.Minute
-
 // mostDoubts bounds, as a power of two, how many quick answers in a row a schedd must give until looks
 // wait for it again.
 const mostDoubts = 6
@@ -71,17 +67,6 @@ func (s *schedd) answer(up <-chan struct{}, hold time.Duration) (r reading, answ
 	}
 	s.Late, s.lags = false, s.lags && s.quick < 1<<max(0, s.doubts-1)
 	return r, true
-}
-
-// patience returns a channel that is closed when a schedd need not be waited for any longer; up is
-// closed when the look waits for none any more.
-func (o *Observer) patience(s *schedd, up <-chan struct{}) <-chan struct{} {
-	if s.answered || !o.now().Before(o.newcomers) {
-		return up
-	}
-	none := make(chan struct{})
-	close(none)
-	return none
 }
 
 // accept notes whether a schedd answered, and tells whether the answer is of use: no error, and of

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
 // TestMoreThanThereIsRoomFor says that a schedd whose answer has more bytes than can be kept and skipped
@@ -66,31 +64,6 @@ func TestALongQueueIsReadLessOften(t *testing.T) {
 			require.Equal(t, []string{"schedd s@test has a long queue: its jobs are read once in 9s"}, look.Problems)
 		}
 		require.True(t, p.see().Schedds["s@test"].Read)
-	}
-}
-
-// TestNewcomersHoldOneLook says that after a schedd which never answered has held up a look, others that
-// have not answered yet hold up none for a while.
-func TestNewcomersHoldOneLook(t *testing.T) {
-	p := newSite(t, "a@test")
-	p.see()
-	add := func(hold time.Duration) *schedd {
-		silent := fakes.NewSchedd(t, fmt.Sprintf("silent%d@test", len(p.schedds)))
-		silent.Before(func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() })
-		p.schedds = append(p.schedds, silent)
-		p.s.Hold = hold
-		require.Contains(t, strings.Join(p.see().Problems, "\n"), silent.Name+" has not told its queue yet")
-		return p.Observer.schedds[silent.Name]
-	}
-	add(time.Millisecond)
-	require.Equal(t, p.at.Add(newcomersPause), p.newcomers)
-	add(time.Hour) // whoever waits for it waits for an hour
-	add(time.Hour)
-	p.at = p.at.Add(newcomersPause)
-	add(time.Millisecond)
-	require.Equal(t, p.at.Add(newcomersPause), p.newcomers)
-	for _, s := range p.Observer.schedds {
-		s.stopReading()
 	}
 }
 
