@@ -66,11 +66,11 @@ func (j *Job) hosts() []string {
 
 // has tells whether a slot says that it runs the job. A gang's slots name whichever proc.
 func (j *Job) has(o *observe.Slot) bool {
-	of := o.Runs
+	job := o.Runs
 	if j.Group.Spec.Parallel {
-		of.Proc = j.Key.Proc
+		job.Proc = j.Key.Proc
 	}
-	return of == j.Key
+	return job == j.Key
 }
 
 // weightOf returns the weight of a claim that is lent.
