@@ -16,7 +16,7 @@
 //	a.ActiveAds()                      // for the collector
 //
 // A submitter is named as in its submitter ad, alice@domain or group.alice@domain; the name tells
-// its group. Weights are slot weights: cpus, unless the pool says otherwise. Lower priorities are
+// its group. Weights are slot weights: the cpus of the slots that jobs have. Lower priorities are
 // better; the effective priority is the real priority times the factor.
 //
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]

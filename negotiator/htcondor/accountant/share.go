@@ -13,7 +13,7 @@ import (
 type Waiting struct {
 	ID        backfill.JobID
 	Submitter string
-	// Weight is the slot weight that the job takes in all, cpus × nodes as a rule.
+	// Weight is the slot weight that the job takes in all: the cpus of all its slots.
 	Weight float64
 	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64

@@ -84,7 +84,7 @@ func specOf(tb testing.TB, nodes int, requirements string) *observe.Spec {
 	ad.SetInt("RequestCpus", 1)
 	require.NoError(tb, ad.SetExpr("Requirements", requirements))
 	return &observe.Spec{
-		Ad: ad, Text: ad.String(), Request: backfill.Vector{1, 128, 1}, Nodes: nodes, Parallel: nodes > 1, Weight: 1,
+		Ad: ad, Text: ad.String(), Request: backfill.Vector{1, 128, 1}, Nodes: nodes, Parallel: nodes > 1,
 	}
 }
 

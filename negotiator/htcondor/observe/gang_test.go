@@ -31,7 +31,6 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, []string{"slot1@a", "slot1@a", "slot1@a"}, all.Hosts)
 	require.Equal(t, 6, all.Spec.Nodes)
 	require.Equal(t, backfill.Vector{2, 300}, all.Spec.Request, "the most of each")
-	require.InDelta(t, 12, all.Spec.Weight, 0)
 	for name, want := range map[string]int64{"RequestCpus": 2, "RequestMemory": 300, "MaxHosts": 6} {
 		got, _ := all.Spec.Ad.Int(name)
 		require.Equal(t, want, got, name)

@@ -101,7 +101,7 @@ func TestGreedyUser(t *testing.T) {
 				require.Equal(t, []string{"slot1@n"}, g.Hosts)
 				require.EqualValues(t, 1_700_000_000, g.Started)
 				require.EqualValues(t, 77, g.Spec.Estimate)
-				require.InDelta(t, 1, g.Spec.Weight, 0)
+				require.EqualValues(t, 1, g.Spec.Request[0])
 				require.ErrorContains(t, g.Spec.Wrong, "too large with all ads of mallory@test")
 			}
 		}

@@ -25,8 +25,6 @@ type Spec struct {
 	// Request is what each chunk takes, and Nodes the number of chunks.
 	Request backfill.Vector
 	Nodes   int
-	// Weight is the number of cpus of all chunks.
-	Weight float64
 	// Estimate and Limit are run times in seconds; 0 if the job brings none. HTCondor ends the job at
 	// the limit.
 	Estimate, Limit backfill.Time
@@ -262,13 +260,13 @@ func (s *Spec) request(resources []string) {
 		}
 		s.Ad.SetInt("Request"+negotiator.Attribute(resource), s.Request[i])
 	}
-	s.Weight = float64(s.Request[0]) * float64(s.Nodes)
 }
 
-// asked returns what each chunk of a job requests. Where the ad does not say, that is one cpu, and
-// nothing of other resources. It errs if an amount is no number or out of range.
+// asked returns what each chunk of a job requests: one cpu at least, as no startd gives less, and
+// nothing of other resources where the ad does not say. It errs if an amount is no number or out of range.
 func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
+	asked[0] = 1
 	var wrong []error
 	for i, resource := range o.s.Schema.Resources {
 		v, err := negotiator.EvaluateMetered(ad, "Request"+negotiator.Attribute(resource), &o.meter)
@@ -278,14 +276,12 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 			wrong = append(wrong, err)
 		case resource == Claims:
 			asked[i] = 1
-		case v.Kind() == classad.Undefined && i == 0:
-			asked[i] = 1
 		case v.Kind() == classad.Undefined:
 		case !isNumber || math.IsNaN(n) || n < 0 || n > backfill.MaxInputAmount:
 			wrong = append(wrong, fmt.Errorf("its Request%s is %v: must be a number from 0 to %d",
 				negotiator.Attribute(resource), v, int64(backfill.MaxInputAmount)))
 		default:
-			asked[i] = ceil(n)
+			asked[i] = max(asked[i], ceil(n))
 		}
 	}
 	return asked, errors.Join(wrong...)

@@ -193,7 +193,7 @@ func (c *comparison) account(fresh []*Job) {
 		waiting.add(j.Group.Spec)
 	}
 	for spec, n := range waiting.all {
-		wants[spec.Submitter()] += float64(n) * spec.Weight
+		wants[spec.Submitter()] += float64(n) * c.b.sizes.weight(spec)
 	}
 	total := 0.0
 	for _, s := range c.b.slots {
@@ -211,11 +211,11 @@ func (c *comparison) account(fresh []*Job) {
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
-		places, least := j.Places, 0
+		places := j.Places
 		switch {
 		case j.Phase == Running:
 		case b.runsUnfit(j):
-			places, least = b.places(j.Group), max(1, len(j.Group.Hosts)) // what it takes may not be known
+			places = b.places(j.Group)
 		default:
 			continue
 		}
@@ -224,20 +224,20 @@ func (b *Belief) Use() map[string]accountant.Use {
 		for _, at := range places {
 			u.Slots += at.Chunks
 		}
-		u.Weight += max(spec.Weight, float64(least))
+		u.Weight += b.weight(j)
 		use[spec.Submitter()] = u
 	}
 	for d := range b.gone {
 		if d.job.lease == nil && (d.job.Phase == Running || b.runsUnfit(&d.job)) {
 			spec := d.job.charged()
 			u := use[spec.Submitter()]
-			u.Slots, u.Weight = u.Slots+max(1, len(d.job.Group.Hosts)), u.Weight+spec.Weight
+			u.Slots, u.Weight = u.Slots+max(1, len(d.job.Group.Hosts)), u.Weight+b.weight(&d.job)
 			use[spec.Submitter()] = u
 		}
 	}
 	for h := range b.vacated {
 		u := use[h.spec.Submitter()]
-		u.Slots, u.Weight = u.Slots+1, u.Weight+h.spec.Weight
+		u.Slots, u.Weight = u.Slots+1, u.Weight+b.weightOf(h)
 		use[h.spec.Submitter()] = u
 	}
 	return use
@@ -288,15 +288,15 @@ func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
 // it.
 func (b *Belief) FairShare() negotiator.Order {
 	b.order = accountant.NewOrder(b.s.Accounting.Accountant,
-		func(j *backfill.Job) accountant.Waiting { return share(b.byID[j.ID]) })
+		func(j *backfill.Job) accountant.Waiting { return b.share(b.byID[j.ID]) })
 	return negotiator.OrderOfCycle(b.order.Key)
 }
 
 // share returns what a waiting job counts for in its submitter's share of the pool.
-func share(j *Job) accountant.Waiting {
+func (b *Belief) share(j *Job) accountant.Waiting {
 	if j == nil || j.Group == nil {
 		return accountant.Waiting{} // a foreign claim, which never waits
 	}
 	spec := j.Group.Spec
-	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: spec.Weight, Prio: j.Group.Prio}
+	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: b.sizes.weight(spec), Prio: j.Group.Prio}
 }

@@ -144,14 +144,7 @@ func (c *comparison) hasAnother(o *observe.Slot, than observe.JobKey) bool {
 func (c *comparison) hasItAgain(j *Job) bool {
 	for _, name := range j.run.hosts {
 		o := c.b.Slot(name)
-		if o == nil || !o.Missing.IsZero() || !o.Claimed {
-			return false
-		}
-		job := o.Runs
-		if j.Group.Spec.Parallel {
-			job.Proc = j.Key.Proc // a gang's slots name whichever proc
-		}
-		if job != j.Key {
+		if o == nil || !o.Missing.IsZero() || !o.Claimed || !j.has(o) {
 			return false
 		}
 	}

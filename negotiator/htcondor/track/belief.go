@@ -62,6 +62,7 @@ type Belief struct {
 	// or only with an ad that cannot be used.
 	lost    map[string]*observe.Slot
 	lending lending // which claims are lent
+	sizes   sizes   // of the slots that are up
 	// inPlan are the jobs of the last plan, see TakePlan.
 	inPlan []*Job
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.

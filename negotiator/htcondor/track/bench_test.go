@@ -104,7 +104,7 @@ func BenchmarkFairShare(b *testing.B) {
 	key := belief.FairShare().Of(nil, nil, 0)
 	arrive := func(i int64) *Job {
 		j := belief.find(observe.JobKey{Schedd: "schedd@test", Cluster: i})
-		j.Group = &observe.Group{Spec: &observe.Spec{Weight: 1}, Submit: backfill.Time(i * 7919 % 1000)}
+		j.Group = &observe.Group{Spec: &observe.Spec{Nodes: 1}, Submit: backfill.Time(i * 7919 % 1000)}
 		j.Phase = Waiting
 		return j
 	}

@@ -9,19 +9,20 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// charge is what jobs take of limits: what their Spec says, if it is known, and of their schedd's rooms, if
+// charge is what jobs take of limits: what their Spec says, if it is known, their weight, and of their schedd's rooms, if
 // these count.
 type charge struct {
-	spec  *observe.Spec
-	rooms accountant.Rooms
+	spec   *observe.Spec
+	weight float64
+	rooms  accountant.Rooms
 }
 
 // chargeOf returns what a job takes of limits.
 func (c *comparison) chargeOf(j *Job) charge {
 	if j.Phase == Waiting && c.b.now.Now-j.planned >= backfill.Time(2*c.b.s.Patience/time.Second) {
-		return charge{spec: j.Group.Spec}
+		return charge{spec: j.Group.Spec, weight: c.b.weight(j)}
 	}
-	return charge{j.charged(), c.b.rooms(j)}
+	return charge{j.charged(), c.b.weight(j), c.b.rooms(j)}
 }
 
 // charged returns the Spec by which a job is charged: while it runs, the one that it was planned by, since
@@ -60,7 +61,7 @@ func (b *Belief) runsUnfit(j *Job) bool {
 func (g charge) candidate(jobs int) accountant.Candidate {
 	one := accountant.Candidate{Rooms: g.rooms, Count: jobs}
 	if g.spec != nil {
-		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.spec.Weight, g.spec.Limited
+		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.weight, g.spec.Limited
 		one.User = g.spec.User()
 	}
 	return one
@@ -88,7 +89,7 @@ func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
 		}
 	}
 	for h := range c.b.vacated {
-		running.add(charge{spec: h.spec})
+		running.add(charge{spec: h.spec, weight: c.b.weightOf(h)})
 	}
 	list := func(t *tally[charge]) (all []accountant.Candidate) {
 		for what, n := range t.all {

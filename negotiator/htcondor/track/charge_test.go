@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -37,7 +38,8 @@ func TestTally(t *testing.T) {
 // edited since; and those that run in the pool and cannot be planned with, but not what runs elsewhere.
 func TestUse(t *testing.T) {
 	charged := func(p *pool) accountant.Use { return p.belief.Use()[""] }
-	one := accountant.Use{Slots: 1, Weight: 1}
+	one := accountant.Use{Slots: 1, Weight: 4} // a static slot of four cpus
+	free := is("free of charge", func(s *observe.Spec) { s.Request = backfill.Vector{0, 0, 1} })
 
 	p := begun(t)
 	p.job(1)
@@ -46,7 +48,7 @@ func TestUse(t *testing.T) {
 	p.runs(1, "a")
 	p.look()
 	require.Equal(t, one, charged(p))
-	p.job(1, is("free of charge", func(s *observe.Spec) { s.Weight = 0 }))
+	p.job(1, free)
 	p.look()
 	require.Equal(t, one, charged(p))
 	p.job(1, wrong("its name is bad"))
@@ -61,7 +63,7 @@ func TestUse(t *testing.T) {
 	for range 2 {
 		p.look()
 		require.Equal(t, one, charged(p), "it was planned, and no slot contradicts its queue")
-		p.job(1, is("free of charge", func(s *observe.Spec) { s.Weight = 0 }))
+		p.job(1, free)
 	}
 	p.idles(1)
 	p.look()
@@ -74,7 +76,7 @@ func TestUse(t *testing.T) {
 	require.Equal(t, one, charged(p), "it runs on fewer nodes than its user has written since")
 
 	p = begun(t) // that has no memory of how the job was
-	p.job(1, is("of unknown size", func(s *observe.Spec) { s.Wrong, s.Weight = errors.New("its RequestCpus is error"), 0 }))
+	p.job(1, is("of unknown size", func(s *observe.Spec) { s.Wrong, s.Request = errors.New("its RequestCpus is error"), nil }))
 	p.runs(1, "a")
 	p.job(2, wrong("its name is bad"))
 	p.runs(2, "elsewhere")

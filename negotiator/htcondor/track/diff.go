@@ -119,6 +119,7 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	}
 	b.goneEnded, b.goneRemoved = nil, nil
 	c.slotsDiffer()
+	b.measure()
 	c.jobsDiffer()
 	c.leasesEnd()
 	c.claimsDiffer()

@@ -123,7 +123,7 @@ func slotAd(name, requirements string) *negotiator.Slot {
 func (p *pool) claim(name, host string, job observe.JobKey, changes ...func(*observe.Slot)) {
 	p.slot(host, func(s *observe.Slot) { s.Static = false })
 	p.slot(name, func(s *observe.Slot) {
-		s.Ad, s.Static, s.Host, s.Claimed, s.Runs = nil, false, full(host), true, job
+		s.Ad, s.Static, s.Dynamic, s.Host, s.Claimed, s.Runs = nil, false, true, full(host), true, job
 		s.Free, s.Claimer, s.ClaimedSince = backfill.Vector{2, 256, 0}, "eve@test", p.unix()
 		for _, change := range changes {
 			change(s)
@@ -167,7 +167,7 @@ func specOf(text string, changes ...func(*observe.Spec)) *observe.Spec {
 	ad := classad.New()
 	ad.SetInt("RequestCpus", 1)
 	s := &observe.Spec{
-		Ad: ad, Text: text, Request: backfill.Vector{1, 128, 1}, Nodes: 1, Weight: 1, Estimate: 600,
+		Ad: ad, Text: text, Request: backfill.Vector{1, 128, 1}, Nodes: 1, Estimate: 600,
 		Labels: map[string]string{"owner": "alice"},
 	}
 	for _, change := range changes {

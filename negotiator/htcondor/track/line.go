@@ -16,7 +16,7 @@ func (b *Belief) openOrder() {
 		b.moveLine()
 		wait := make([]accountant.Waiting, len(b.line))
 		for i, j := range b.line {
-			wait[i] = share(j)
+			wait[i] = b.share(j)
 		}
 		return wait
 	})

@@ -238,7 +238,7 @@ func TestRestoreRuns(t *testing.T) {
 		"nothing":      func(*pool) {},
 		"its estimate": func(p *pool) { p.job(1, is("longer", func(s *observe.Spec) { s.Estimate = 1 })) },
 		"its request": func(p *pool) {
-			p.job(1, is("less", func(s *observe.Spec) { s.Request, s.Weight = backfill.Vector{0, 1, 1}, 0 }))
+			p.job(1, is("less", func(s *observe.Spec) { s.Request = backfill.Vector{0, 1, 1} }))
 		},
 		"its nodes":  func(p *pool) { p.job(1, gang(3)) },
 		"all of it":  func(p *pool) { p.job(1, wrong("its RequestCpus is error")) },
@@ -254,7 +254,7 @@ func TestRestoreRuns(t *testing.T) {
 			p.restore(saved)
 			for range 3 {
 				p.look()
-				require.Equal(t, accountant.Use{Slots: 2, Weight: 2}, p.belief.Use()[""], "jobs 1 and 3")
+				require.Equal(t, accountant.Use{Slots: 2, Weight: 8}, p.belief.Use()[""], "jobs 1 and 3, on static slots of 4 cpus")
 			}
 			if j := p.belief.JobOf(key(1)); j != nil && j.Group.Runs() {
 				require.EqualValues(t, begin, j.lasted.since)
