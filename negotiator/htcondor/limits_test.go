@@ -49,7 +49,9 @@ func TestHoardedLimit(t *testing.T) {
 // job, do not hold a limit for long, however many there are of them.
 func TestReservedSlotHoldsNoLimit(t *testing.T) {
 	w := newWorld(t, "easy", small(8), &node{name: "n2", cpus: 8, memory: 8192, policy: true})
-	w.account(map[string]string{"SW_LIMIT": "4"})
+	a := w.account(map[string]string{"SW_LIMIT": "4"})
+	require.NoError(t, a.SetFactor("eve@test", 1))
+	require.NoError(t, a.SetFactor("alice@test", 1e6)) // behind mallory
 	w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 1000, estimate: 1000, extra: "\nRequirements = Machine == \"n2\""})
 	w.pass(8)
 	w.submit(&sleeper{owner: "eve", cpus: 8, seconds: 10, estimate: 10, extra: "\nRequirements = Machine == \"n2\""})

@@ -250,7 +250,7 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 			room = c.b.roomNow()
 		}
 		could[j.ID] = !j.cannotRun() && room.start(j.Group.Spec)
-		return could[j.ID] && !c.triedLong(j)
+		return could[j.ID] && !c.isVain(j)
 	}
 	for i, verdict := range a.Admit(limits, c.running(), asking) {
 		switch j := jobs[i]; {

@@ -65,13 +65,16 @@ func (c *comparison) tries(j *Job, could bool) {
 		j.tried = 0
 	case j.tried == 0 && j.Phase == Waiting:
 		j.tried = c.b.now.Now
-	case c.triedLong(j):
-		c.b.vain[j.Group.Spec.User()] = c.b.now.Now
 	}
 }
 
-func (c *comparison) triedLong(j *Job) bool {
-	return j.Phase == Waiting && j.tried > 0 && c.b.now.Now-j.tried >= c.b.tryFor()
+// isVain tells whether a limit was held in vain for a job that could start, and notes for whom.
+func (c *comparison) isVain(j *Job) bool {
+	vain := j.Phase == Waiting && j.tried > 0 && c.b.now.Now-j.tried >= c.b.tryFor()
+	if vain {
+		c.b.vain[j.Group.Spec.User()] = c.b.now.Now
+	}
+	return vain
 }
 
 // forgive forgets for whom limits were held in vain some time ago.
