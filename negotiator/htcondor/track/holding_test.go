@@ -84,7 +84,7 @@ func TestPromisesKeepLimitsForATime(t *testing.T) {
 // its user's further jobs come after those of others for some minutes.
 func TestHeldInVain(t *testing.T) {
 	p := accounted(t)
-	of := func(user string) func(*observe.Group) {
+	wantsAll := func(user string) func(*observe.Group) {
 		return func(g *observe.Group) {
 			ad := g.Spec.Ad.Clone()
 			ad.SetString("User", user)
@@ -95,9 +95,9 @@ func TestHeldInVain(t *testing.T) {
 			}
 		}
 	}
-	p.job(1, of("eve"), earlier)
+	p.job(1, wantsAll("eve"), earlier)
 	require.Equal(t, "submitted 1.0=#1", p.look())
-	p.job(2, of("bob"))
+	p.job(2, wantsAll("bob"))
 	for range 3 {
 		require.Contains(t, p.look(), "unplanned 2.0 0 of 2 in use, 2 held for 1.0 of eve, which waits, 2 wanted")
 		p.now = p.now.Add(20 * time.Second)
