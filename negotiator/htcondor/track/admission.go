@@ -223,11 +223,12 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	if a == nil {
 		return out
 	}
-	held, kept := c.holding()
 	c.forgive()
-	if len(fresh) == 0 && !slices.ContainsFunc(held, func(j *Job) bool { return j.early }) {
+	due := func(j *Job) bool { return j.Phase == Waiting && j.early && !c.b.Early(j) }
+	if len(fresh) == 0 && !slices.ContainsFunc(c.b.all, due) {
 		return out
 	}
+	held, kept := c.holding()
 	jobs := append(slices.Clone(fresh), held...)
 	c.lineUp(jobs)
 	asking := accountant.Asking{Name: func(i int) string {

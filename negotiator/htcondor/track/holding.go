@@ -7,13 +7,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// A limit is held for jobs that wait in the plan, so that whatever is started exceeds none. One that could
-// start now and does not, since the plan keeps its slot for others, holds it for tryFor at most; then
-// its user's jobs come after those of others for as long as vainFor, or he would hold it with one job
-// after the other. A job that was promised a start within the next keepFor keeps what it holds until then,
-// and for as long again, but no longer.
+// A limit is held for jobs that wait in the plan, so that whatever is started exceeds none. One that
+// could start now and does not, since the plan keeps its slot for others, holds it for the time tryFor
+// at most; then its user's jobs come after those of others for vainFor, or he would hold it with one
+// job after the other. A job that was promised a start within tryFor keeps what it holds, for twice
+// that time at most.
 
-// tryFor and keepFor are the same: twice the patience.
 func (b *Belief) tryFor() backfill.Time { return backfill.Time(2 * b.s.Patience / time.Second) }
 
 func (b *Belief) vainFor() backfill.Time { return 8 * b.tryFor() }
