@@ -21,6 +21,8 @@ type Checkpoint struct {
 	Guarantees bool
 	// Planning says how far it plans.
 	Planning backfill.Planning
+	// Order is how the queue is ordered. Only [Negotiator.Settled] tells it.
+	Order Order
 	// Foretold says that jobs are planned with predicted run times.
 	Foretold bool
 	// Slots are those that are up. If several slots that are down come back in one cycle, the
@@ -61,7 +63,11 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 
 // Settled is a checkpoint without the jobs that only wait: they neither run nor have a reservation, nor are
 // they held. It takes no longer if there are a million of them.
-func (n *Negotiator) Settled() Checkpoint { return n.checkpoint(n.State().Settled()) }
+func (n *Negotiator) Settled() Checkpoint {
+	c := n.checkpoint(n.State().Settled())
+	c.Order = n.order
+	return c
+}
 
 // checkpoint returns the checkpoint of these jobs, without wakes.
 func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {

@@ -152,7 +152,7 @@ func (w *world) config() negotiator.Config {
 	}
 	order, err := negotiator.OrderNamed(cmp.Or(w.order, "fcfs"))
 	require.NoError(w.t, err)
-	if w.accounting.Accountant != nil {
+	if w.accounting.Accountant != nil && w.order == "" {
 		order = w.pool.FairShare()
 	}
 	return negotiator.Config{
@@ -456,7 +456,7 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 				b.Promised, b.Cause))
 		}
 	}
-	plan := w.n.Checkpoint()
+	plan := w.n.Settled()
 	for _, j := range plan.Jobs {
 		if at, has := w.promised[j.Job.Name]; j.Promised && (!has || j.Guarantee < at) {
 			w.promised[j.Job.Name] = j.Guarantee

@@ -9,7 +9,7 @@
 //
 //	a.Update(now, use)                 // what runs: priorities age, usage grows
 //	a.Divide(total, waiting)           // groups' quotas, submitters' shares
-//	a.Admit(limits, jobs, running, in) // what limits have room for: Verdicts
+//	a.Admit(limits, running, asking)   // what limits have room for: Verdicts
 //	order.Open(admitted)               // fair share: order.Key is the queue's order
 //	… the cycle starts jobs …
 //	a.Update(now, use)                 // what they use counts from here

@@ -57,7 +57,7 @@ func TestOneBadNameInAHundred(t *testing.T) {
 			require.ErrorContains(t, a.Divide(1000, waiting), "left out of the division of the pool (1 in all)")
 			require.NotContains(t, a.accounts, wrong)
 			require.InDelta(t, 100.0, a.tree.byName["g"].quota, 1e-9)
-			verdicts := a.Admit(NewLimits(func(string) (string, bool) { return "", false }), candidates, nil, nil)
+			verdicts := a.Admit(NewLimits(func(string) (string, bool) { return "", false }), nil, Asking{Jobs: candidates})
 			for i := range good {
 				r := a.accounts[name(i)]
 				require.InDelta(t, 200.0, r.Weighted, 1e-9)

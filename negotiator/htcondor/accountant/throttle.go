@@ -2,8 +2,10 @@ package accountant
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,7 +22,7 @@ type Candidate struct {
 	Limits []Limit
 	// Rooms are the limits of the schedd that runs it; nil means no limit.
 	Rooms Rooms
-	// Count is how many such jobs there are, of those that run or were admitted earlier; 0 means one.
+	// Count is how many such jobs there are, of those that run; 0 means one.
 	Count int
 }
 
@@ -52,23 +54,32 @@ type Verdict struct {
 	Reason string
 }
 
-// Admit decides which waiting jobs, given in queue order, may be planned. Running jobs, jobs
-// admitted earlier that still wait, and newly admitted jobs together exceed no limit: concurrency
-// limits, submitters' ceilings, quotas of groups that accept no surplus, and the maximum number of
-// jobs of each schedd. Jobs admitted earlier count like running jobs; they are not judged again and
-// stay admitted even if a limit shrinks.
+// Asking are waiting jobs that want to be planned, in the order in which they would start.
+type Asking struct {
+	Jobs []Candidate
+	// Start tries to start one of the jobs now, and reports whether it could; nil: all could. It is
+	// asked in turn for those that limits have room for.
+	Start func(i int) bool
+	// Name tells users of one of the jobs that hold a limit, and of one of those in Kept if it is
+	// negative: -1 is the first of them. nil: nobody is told.
+	Name func(i int) string
+	// Kept are jobs that were promised a start soon: they keep what they hold, even if a limit shrinks.
+	Kept []Candidate
+}
+
+// Admit decides which waiting jobs may be planned. Running jobs, those that are kept, and the jobs
+// admitted together exceed no limit: concurrency limits, submitters' ceilings, quotas of groups that
+// accept no surplus, and the maximum number of jobs of each schedd.
 //
-// When a limit has no room for a job, later jobs do not get that limit either, so that small jobs
-// do not starve large ones; the job's other limits remain available to them. A job that can never
-// start blocks nobody.
-func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidate) []Verdict {
+// If limits have no room for all, those come first that could start now, as HTCondor's negotiator
+// would start them: each takes what it wants of its limits, if that is left, in the jobs' order. What
+// is left then is held for the others, in the same order, until they start or one that could start
+// now wants it.
+func (a *Accountant) Admit(limits *Limits, running []Candidate, asking Asking) []Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.asked.outdate()
-	t := &throttle{
-		a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{},
-		submitters: map[string]*pot{}, rooms: map[*Room]*pot{}, named: map[*Limit][]demand{}, spent: map[string]int{},
-	}
+	t := a.throttle(limits)
 	for _, c := range running {
 		t.take(c)
 	}
@@ -76,16 +87,60 @@ func (a *Accountant) Admit(limits *Limits, waiting, running, admitted []Candidat
 	for name, p := range t.pots {
 		a.limits[name] = p.used
 	}
-	for _, c := range admitted {
-		t.take(c)
+	for i, c := range asking.Kept {
+		t.hold(c, -1-i)
 	}
-	verdicts := make([]Verdict, len(waiting))
-	for i, c := range waiting {
-		if verdicts[i] = t.judge(c); verdicts[i].Admitted {
-			t.take(c)
+	verdicts := make([]Verdict, len(asking.Jobs))
+	if !t.admit(asking, verdicts, func(int) bool { return true }) && asking.Start != nil {
+		t.giveBack(asking.Kept)
+		clear(verdicts)
+		t.admit(asking, verdicts, asking.Start)
+		t.admit(asking, verdicts, func(int) bool { return true })
+	}
+	for i, c := range asking.Jobs {
+		if v := &verdicts[i]; !v.Admitted && v.Reason == "" {
+			v.Reason = t.full(c, asking.Name)
 		}
 	}
 	return verdicts
+}
+
+// admit goes over the jobs that are neither admitted nor never to be, and admits those that limits have
+// room for and that start. It reports whether all are admitted.
+func (t *throttle) admit(asking Asking, verdicts []Verdict, start func(int) bool) (all bool) {
+	all = true
+	for i, c := range asking.Jobs {
+		v := &verdicts[i]
+		if v.Admitted || v.Never {
+			continue
+		}
+		if *v = t.judge(c); v.Admitted && len(t.demands) > 0 {
+			if v.Admitted = start(i); v.Admitted {
+				t.hold(c, i)
+			}
+		}
+		all = all && v.Admitted
+	}
+	return all
+}
+
+// Bounded tells which of the jobs any limit applies to.
+func (a *Accountant) Bounded(limits *Limits, jobs []Candidate) []bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.throttle(limits)
+	bounded := make([]bool, len(jobs))
+	for i, c := range jobs {
+		bounded[i] = len(t.of(c)) > 0
+	}
+	return bounded
+}
+
+func (a *Accountant) throttle(limits *Limits) *throttle {
+	return &throttle{
+		a: a, limits: limits, pots: map[string]*pot{}, groups: map[*group]*pot{},
+		submitters: map[string]*pot{}, rooms: map[*Room]*pot{}, named: map[*Limit][]demand{}, spent: map[string]int{},
+	}
 }
 
 // LimitsInUse returns how much of each concurrency limit running jobs use, as of the last Admit.
@@ -149,13 +204,14 @@ func (t *throttle) lookUp(c Candidate) []demand {
 	return demands
 }
 
-// pot is one limit and its use.
+// pot is one limit, what running jobs use of it, and what is held for waiting ones.
 type pot struct {
-	name      string
-	used, max float64
-	err       error
-	full      string  // the reason when there is no room; if empty, the numbers are the reason
-	wanted    float64 // the most that an earlier job wanted and did not get
+	name            string
+	used, held, max float64
+	err             error
+	full            string // the reason when there is no room; if empty, the numbers are the reason
+	holder, holders int    // the first of the jobs that hold something, see [Asking], and how many do
+	text            string // says for whom it is held; made once
 }
 
 // demand is the amount of one limit that a job wants.
@@ -175,7 +231,34 @@ func (t *throttle) take(c Candidate) {
 	}
 }
 
+// hold holds for a waiting job what it wants.
+func (t *throttle) hold(c Candidate, index int) {
+	for _, d := range t.of(c) {
+		p := d.pot
+		if p.holders == 0 {
+			p.holder = index
+		}
+		p.held, p.holders = p.held+d.amount, p.holders+1
+	}
+}
+
+// giveBack gives back what is held, but for those that are kept.
+func (t *throttle) giveBack(kept []Candidate) {
+	for _, pots := range []iter.Seq[*pot]{
+		maps.Values(t.pots), maps.Values(t.groups), maps.Values(t.submitters), maps.Values(t.rooms),
+	} {
+		for p := range pots {
+			p.held, p.holders = 0, 0
+		}
+	}
+	for i, c := range kept {
+		t.hold(c, -1-i)
+	}
+}
+
+// judge tells whether limits have room for a job. The verdict lacks the reason if they have none now.
 func (t *throttle) judge(c Candidate) Verdict {
+	t.demands = t.demands[:0]
 	if len(c.Limits) > 0 && t.named[&c.Limits[0]] == nil && !t.mayLookUp(c.User) {
 		return Verdict{Reason: fmt.Sprintf("the jobs of %s name too many different concurrency limits", c.User)}
 	}
@@ -192,26 +275,43 @@ func (t *throttle) judge(c Candidate) Verdict {
 				decimal(d.amount), decimal(d.pot.max))}
 		}
 	}
-	reason := "" // it ends like the stock negotiator's, for programs that read its logs
-	for _, d := range demands {
+	return Verdict{Admitted: !slices.ContainsFunc(demands, demand.lacks)}
+}
+
+// lacks tells whether a limit has less left than is wanted.
+func (d demand) lacks() bool {
+	return !d.exempt && d.pot.used+d.pot.held+d.amount > d.pot.max+slack
+}
+
+// full says which limit has no room for a job.
+func (t *throttle) full(c Candidate, name func(int) string) string {
+	for _, d := range t.of(c) {
 		p := d.pot
 		switch {
-		case d.exempt:
-		case p.used+d.amount > p.max+slack:
-			p.wanted = max(p.wanted, d.amount)
-			if reason == "" && p.full != "" {
-				reason = p.full
-			}
-			if reason == "" {
-				reason = fmt.Sprintf("%s of %s in use, %s wanted: %s reached", decimal(p.used), decimal(p.max),
-					decimal(d.amount), p.name)
-			}
-		case p.wanted > 0 && reason == "":
-			reason = fmt.Sprintf("%s of %s in use, %s wanted, and an earlier job waits for %s: %s reached",
-				decimal(p.used), decimal(p.max), decimal(d.amount), decimal(p.wanted), p.name)
+		case !d.lacks():
+			continue
+		case p.full != "":
+			return p.full + p.heldFor(name)
+		}
+		// it ends like the stock negotiator's, for programs that read its logs
+		return fmt.Sprintf("%s of %s in use%s, %s wanted: %s reached", decimal(p.used), decimal(p.max),
+			p.heldFor(name), decimal(d.amount), p.name)
+	}
+	return ""
+}
+
+// heldFor says how much of a limit is held, for which job, and for how many others; "" if for none.
+func (p *pot) heldFor(name func(int) string) string {
+	if p.holders == 0 || name == nil {
+		return ""
+	}
+	if p.text == "" {
+		p.text = ", " + decimal(p.held) + " held for " + name(p.holder)
+		if more := p.holders - 1; more > 0 {
+			p.text += fmt.Sprintf(", and %d more", more)
 		}
 	}
-	return Verdict{Admitted: reason == "", Reason: reason}
+	return p.text
 }
 
 // Reached returns the name of the concurrency limit that a reason says is reached.

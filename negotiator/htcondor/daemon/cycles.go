@@ -221,8 +221,8 @@ func (c *cycles) publish(r decided) error {
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}
-		if len(r.lost) > 0 {
-			s.broken["lease"] += len(r.lost)
+		for _, b := range r.lost {
+			s.broken[b.Cause]++
 		}
 	})
 	c.report(r, started, problems)
@@ -293,7 +293,7 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		log.Warn(lifted)
 	}
 	for _, b := range r.lost {
-		broken(b.Job, b.Promised, b.Now, "lease")
+		broken(b.Job, b.Promised, b.Now, b.Cause)
 	}
 	for _, b := range r.Decision.Broken {
 		name := fmt.Sprint(b.Job.ID)

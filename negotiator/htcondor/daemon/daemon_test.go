@@ -159,7 +159,7 @@ func TestBroken(t *testing.T) {
 	require.EqualValues(t, 1, n)
 	require.NotContains(t, log.String(), "cause=lease")
 
-	w.lose(track.Broken{Job: "3.0", Promised: 1300, Now: 1400})
+	w.lose(track.Broken{Job: "3.0", Promised: 1300, Now: 1400, Cause: "lease"})
 	w.deltas <- negotiator.Delta{Now: 1201}
 	poll.Contains(t, "cause=lease", log.String)
 	require.Contains(t, log.String(), "a guarantee is broken: job=3.0 promised=")

@@ -61,12 +61,14 @@ func (d *Dispatcher) NoteLimits() {
 	}
 	now, noted := d.now(), map[claims.Reason]time.Time{}
 	for _, r := range d.claims.Limited() {
-		at, before := d.limited[r]
+		key := r
+		key.Why = r.Why[strings.LastIndex(r.Why, ": ")+1:] // the limit, whoever has it
+		at, before := d.limited[key]
 		if s := d.schedds[r.Job.Schedd]; s != nil && (!before || now.Sub(at) >= limitEvery || at.After(now)) {
 			d.s.Notes.rejected(r, s.Address)
 			at = now
 		}
-		noted[r] = at
+		noted[key] = at
 	}
 	d.limited = noted
 }

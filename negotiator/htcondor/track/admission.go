@@ -21,7 +21,8 @@ type Accounting struct {
 	Limits *accountant.Limits
 }
 
-// admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
+// admit reports jobs that are new to the negotiator, unless something keeps them out of the plan. Others
+// that a limit is held for leave the plan, if it is of more use to new ones.
 func (c *comparison) admit(fresh []*Job) {
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
@@ -32,22 +33,22 @@ func (c *comparison) admit(fresh []*Job) {
 			sound = append(sound, j)
 		}
 	}
-	lineUp(sound)
 	asking := slices.DeleteFunc(slices.Clone(sound), c.b.Early)
 	c.account(asking)
-	held, due := c.heldInPlan()
-	if len(due) > 0 {
-		asking = append(asking, due...)
-		lineUp(asking)
-	}
-	throttled := c.throttled(asking, held)
-	for _, j := range append(held, due...) {
-		if why, out := throttled[j.ID]; out {
-			c.delta.Removed = append(c.delta.Removed, j.ID)
-			j.Phase = Unknown
-			c.leaveOut(j, why)
+	if len(c.delta.SlotsUp) > 0 { // until the next plan nothing is known of any job
+		for _, j := range c.b.all {
+			j.hopeless = nil
 		}
-		j.early = false
+	}
+	throttled := c.throttled(asking)
+	for _, j := range c.b.all {
+		if j.Phase != Waiting {
+			continue
+		}
+		if why, out := throttled[j.ID]; out {
+			c.makesRoom(j, why)
+		}
+		j.early = j.early && c.b.Early(j)
 	}
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
@@ -59,25 +60,15 @@ func (c *comparison) admit(fresh []*Job) {
 	c.b.openOrder()
 }
 
-// heldInPlan returns the waiting jobs that no slot can run, in order, and those whose earliest start
-// has come: until then they take nothing of limits, as they might wait for hours. If slots have
-// changed, nothing is known of any job until the next plan.
-func (c *comparison) heldInPlan() (held, due []*Job) {
-	for _, j := range c.b.all {
-		if len(c.delta.SlotsUp) > 0 {
-			j.hopeless = nil
-		}
-		switch {
-		case j.Phase != Waiting || c.b.Early(j):
-		case j.early:
-			due = append(due, j)
-		case j.cannotRun():
-			held = append(held, j)
-		}
+// makesRoom takes a waiting job out of the plan, since a limit is of more use to others. What it was
+// promised it is owed.
+func (c *comparison) makesRoom(j *Job, why string) {
+	c.delta.Removed = append(c.delta.Removed, j.ID)
+	j.Phase = Unknown
+	if j.promised > 0 {
+		j.owed, j.yielded = true, true
 	}
-	slices.SortFunc(held, (*Job).Compare)
-	slices.SortFunc(due, (*Job).Compare)
-	return held, due
+	c.leaveOut(j, why)
 }
 
 // leaveOut notes why a job is not in the plan.
@@ -153,24 +144,6 @@ func (c *comparison) unwelcome(j *Job) string {
 	return ""
 }
 
-// lineUp brings jobs into the order in which limits admit them: by submit time, then key; but the
-// jobs of one submitter trade places so that those with the larger JobPrio come first.
-func lineUp(jobs []*Job) {
-	slices.SortFunc(jobs, (*Job).Compare)
-	bySubmitter := map[string][]*Job{}
-	for _, j := range jobs {
-		name := j.Group.Spec.Submitter()
-		bySubmitter[name] = append(bySubmitter[name], j)
-	}
-	for _, mine := range bySubmitter {
-		slices.SortStableFunc(mine, func(a, b *Job) int { return cmp.Compare(b.Group.Prio, a.Group.Prio) })
-	}
-	for i, j := range jobs {
-		name := j.Group.Spec.Submitter()
-		jobs[i], bySubmitter[name] = bySubmitter[name][0], bySubmitter[name][1:]
-	}
-}
-
 // account charges submitters with what has run until now, and divides the pool between groups by
 // what their waiting jobs and the fresh ones want.
 func (c *comparison) account(fresh []*Job) {
@@ -243,37 +216,55 @@ func (b *Belief) Use() map[string]accountant.Use {
 	return use
 }
 
-// throttled returns which jobs a limit keeps out of the queue, and why: fresh ones, and held ones
-// that must leave it. Jobs that no slot can run ask last, or those that never run would keep all
-// others from what a quota or a limit has.
+// throttled returns which jobs limits keep out of the queue, and why: fresh ones, and waiting ones that
+// must leave it. All ask anew in each look in which any does, in the queue's order, but those that were
+// promised a start soon. Those come first that could start now; see [accountant.Accountant.Admit].
 //
 // One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
 // that is full drops matches in silence. So no more of its jobs are planned with than it may run. A
 // job that has waited for a while does not count any more, or jobs that cannot run would keep all
 // others out. If more jobs are started than the schedd has room for, the excess leaves the plan
 // until it has.
-func (c *comparison) throttled(fresh, held []*Job) map[backfill.JobID]string {
+func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	out := map[backfill.JobID]string{}
-	if c.b.s.Accounting.Accountant == nil || len(fresh) == 0 {
+	a, limits := c.b.s.Accounting.Accountant, c.b.s.Accounting.Limits
+	if a == nil {
 		return out
 	}
-	runs, admitted := c.charged()
-	var asks []accountant.Candidate
-	var inTurn, last []*Job
-	for _, j := range fresh {
-		if j.cannotRun() {
-			last = append(last, j)
-		} else {
-			inTurn = append(inTurn, j)
+	c.forgive()
+	due := func(j *Job) bool { return j.Phase == Waiting && j.early && !c.b.Early(j) }
+	if len(fresh) == 0 && !slices.ContainsFunc(c.b.all, due) {
+		return out
+	}
+	held, kept := c.holding()
+	jobs := append(slices.Clone(fresh), held...)
+	c.lineUp(jobs)
+	asking := accountant.Asking{Name: func(i int) string {
+		if i < 0 {
+			return c.b.holder(kept[-1-i])
 		}
+		return c.b.holder(jobs[i])
+	}}
+	for _, j := range jobs {
+		asking.Jobs = append(asking.Jobs, c.chargeOf(j).candidate(1))
 	}
-	inTurn = slices.Concat(inTurn, held, last)
-	for _, j := range inTurn {
-		asks = append(asks, c.chargeOf(j).candidate(1))
+	for _, j := range kept {
+		asking.Kept = append(asking.Kept, c.chargeOf(j).candidate(1))
 	}
-	for i, verdict := range c.b.s.Accounting.Accountant.Admit(c.b.s.Accounting.Limits, asks, runs, admitted) {
-		switch j := inTurn[i]; {
+	var room *roomNow
+	could := map[backfill.JobID]bool{}
+	asking.Start = func(i int) bool {
+		j := jobs[i]
+		if room == nil {
+			room = c.b.roomNow()
+		}
+		could[j.ID] = !j.cannotRun() && room.start(j.Group.Spec)
+		return could[j.ID] && !c.isVain(j)
+	}
+	for i, verdict := range a.Admit(limits, c.running(), asking) {
+		switch j := jobs[i]; {
 		case verdict.Admitted:
+			c.tries(j, could[j.ID])
 		case j.cannotRun():
 			out[j.ID] = j.hopeless.why + ", and leaves to others: " + verdict.Reason
 		default:

@@ -91,6 +91,11 @@ func accounted(t *testing.T) *pool {
 	})
 }
 
+// heldFor is why a job of accounted waits while the licenses are held for another job and a further one.
+func heldFor(job string) string {
+	return "0 of 2 in use, 2 held for " + job + " of alice, which waits, and 1 more, 1 wanted: concurrency limit sw reached"
+}
+
 // TestLimits says that no more jobs are planned with than concurrency limits and the room of
 // schedds allow, in order of jobs, and that jobs which have waited for long do not keep the room.
 func TestLimits(t *testing.T) {
@@ -104,20 +109,20 @@ func TestLimits(t *testing.T) {
 			p.job(5)
 			p.job(3, func(g *observe.Group) { g.Submit-- }) // it was submitted first
 		}, want: "submitted 1.0=#1, submitted 3.0=#3, submitted 5.0=#5, " +
-			"unplanned 2.0 2 of 2 in use, 1 wanted: concurrency limit sw reached, " +
-			"unplanned 4.0 2 of 2 in use, 1 wanted: concurrency limit sw reached"},
+			"unplanned 2.0 " + heldFor("3.0") + ", unplanned 4.0 " + heldFor("3.0")},
 		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 2.0=#2, removed #1, " +
-			"unplanned 4.0 2 of 2 in use, 1 wanted: concurrency limit sw reached"},
+			"unplanned 4.0 " + heldFor("3.0")},
 	})
 	why, out := p.belief.View().Why(4)
 	require.True(t, out)
 	require.Equal(t, Unplanned{
-		ID: 4, Job: "4.0", Schedd: "s", Owner: "alice", Why: "2 of 2 in use, 1 wanted: concurrency limit sw reached",
+		ID: 4, Job: "4.0", Schedd: "s", Owner: "alice", Why: heldFor("3.0"),
 	}, why)
 	_, out = p.belief.View().Why(2)
 	require.False(t, out)
 
-	room := &accountant.Room{Jobs: 2}
+	room, held := &accountant.Room{Jobs: 2}, ", 2 held for 1.0 of alice, which waits, and 1 more"
+	const one = ", 1 held for 2.0 of alice, which waits"
 	p = accounted(t)
 	p.follow([]step{
 		{do: func(p *pool) {
@@ -127,10 +132,11 @@ func TestLimits(t *testing.T) {
 			for cluster := range int64(4) {
 				p.job(cluster + 1)
 			}
-		}, want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + room.Full() + ", unplanned 4.0 " + room.Full()},
+		}, want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + room.Full() + held + ", unplanned 4.0 " + room.Full() + held},
 		{after: 1, do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 1, " +
-			"unplanned 3.0 " + room.Full() + ", unplanned 4.0 " + room.Full()},
-		{after: 59, want: "submitted 3.0=#3, proven a×1 for s, unplanned 4.0 " + room.Full()},
+			"unplanned 3.0 " + room.Full() + one + ", unplanned 4.0 " + room.Full() + one},
+		{after: 59, want: "submitted 3.0=#3, proven a×1 for s, unplanned 4.0 " + room.Full() +
+			", 1 held for 3.0 of alice, which waits"},
 		{after: 1, do: func(p *pool) { p.leaves(1) }, want: "submitted 4.0=#4, completed #1 ran 60, proven a×1 for s"},
 	})
 }
@@ -138,7 +144,8 @@ func TestLimits(t *testing.T) {
 // TestHopelessJobsYield says that jobs which no slot can run leave what they have of a limit to
 // others that want it, and ask for it last until slots have changed or they were edited.
 func TestHopelessJobsYield(t *testing.T) {
-	const full, yields = "2 of 2 in use, 1 wanted: concurrency limit sw reached", "matches no slot, and leaves to others: "
+	const yields = "matches no slot, and leaves to others: "
+	full := heldFor("1.0")
 	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	edited := is("edited", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	submit := func(clusters ...int64) func(*pool) {
@@ -164,11 +171,11 @@ func TestHopelessJobsYield(t *testing.T) {
 	large := plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "is too large"}}, 1)
 	unknown := plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "no slot"}, Unknown: "too expensive"}, 1)
 	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
-	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + full}
+	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + heldFor("2.0")}
 	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{
-		"to others": {begins, yielded, {want: "unplanned 1.0 " + yields + full}},
+		"to others": {begins, yielded, {want: "unplanned 1.0 " + yields + heldFor("2.0")}},
 		"of any reason": {begins, {
-			do: large, want: "submitted 3.0=#3, removed #1, unplanned 1.0 is too large, and leaves to others: " + full,
+			do: large, want: "submitted 3.0=#3, removed #1, unplanned 1.0 is too large, and leaves to others: " + heldFor("2.0"),
 		}},
 		"not before it is known": {begins, {do: unknown, want: "unplanned 3.0 " + full}},
 		"not once they only wait": {begins, {
@@ -176,11 +183,11 @@ func TestHopelessJobsYield(t *testing.T) {
 		}},
 		"only to whoever asks": {begins, {do: func(p *pool) { unmatched(1)(p); p.leaves(3) }}},
 		"only what others want": {begins, {
-			do: unmatched(1, 2), want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + full,
+			do: unmatched(1, 2), want: "submitted 3.0=#3, removed #2, unplanned 2.0 " + yields + heldFor("3.0"),
 		}},
 		"and ask last": {begins, yielded, {
 			do:   func(p *pool) { submit(4)(p); p.leaves(2) },
-			want: "submitted 4.0=#4, removed #2, unplanned 1.0 " + yields + full,
+			want: "submitted 4.0=#4, removed #2, unplanned 1.0 " + yields + heldFor("3.0"),
 		}},
 		"and take what is left": {begins, yielded, {
 			do: func(p *pool) { p.leaves(2) }, want: "submitted 1.0=#1, removed #2",
@@ -200,39 +207,4 @@ func TestHopelessJobsYield(t *testing.T) {
 			p.leaves(2)
 		}, want: "submitted 1.0=#1, removed #2, unplanned 4.0 " + full}},
 	})
-}
-
-// TestLineUp says in which order limits admit jobs: by submit time; but the jobs of one submitter
-// trade places, so that those with the larger JobPrio come first.
-func TestLineUp(t *testing.T) {
-	type waits struct {
-		submit backfill.Time
-		prio   int64
-	}
-	for name, c := range map[string]struct {
-		jobs []waits
-		want []int // their places in jobs
-	}{
-		"by submit time":           {[]waits{{submit: 2}, {submit: 1}}, []int{1, 0}},
-		"then by key":              {[]waits{{}, {}}, []int{0, 1}},
-		"the larger JobPrio first": {[]waits{{submit: 1}, {submit: 2, prio: 5}, {submit: 3, prio: -1}}, []int{1, 0, 2}},
-		"as submitted if equal":    {[]waits{{submit: 2, prio: 5}, {submit: 1, prio: 5}}, []int{1, 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var jobs, want []*Job
-			for i, w := range c.jobs {
-				jobs = append(jobs, &Job{
-					Key:   observe.JobKey{Cluster: int64(i)},
-					Group: &observe.Group{Spec: specOf("a job"), Submit: w.submit, Prio: w.prio},
-				})
-			}
-			for _, i := range c.want {
-				want = append(want, jobs[i])
-			}
-			lineUp(jobs)
-			for i, j := range want {
-				require.Same(t, j, jobs[i], "place %d", i)
-			}
-		})
-	}
 }

@@ -68,6 +68,12 @@ type Belief struct {
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 
+	// queue is the queue's order in the last plan, if there was one.
+	queue   negotiator.Order
+	planned bool
+	// vain are the users for whom a limit was held in vain lately, and since when.
+	vain map[string]backfill.Time
+
 	view  *View
 	order *accountant.Order
 	line  []*Job // those that waited when the order was last asked for keys, sorted
@@ -102,7 +108,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(), seen: map[string][]SavedSeen{},
+		lending: newLending(), seen: map[string][]SavedSeen{}, vain: map[string]backfill.Time{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}

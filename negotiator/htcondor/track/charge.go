@@ -67,37 +67,28 @@ func (g charge) candidate(jobs int) accountant.Candidate {
 	return one
 }
 
-// charged returns what the jobs that run take of limits, and what those do that wait in the plan: one
-// entry for all that take the same, as there may be very many.
-func (c *comparison) charged() (runs, admitted []accountant.Candidate) {
-	var running, waiting tally[charge]
+// running returns what the jobs that run take of limits: one entry for all that take the same, as there
+// may be very many.
+func (c *comparison) running() (all []accountant.Candidate) {
+	var running tally[charge]
 	for _, j := range c.b.all {
-		switch j.Phase {
-		case Running:
+		switch {
+		case j.Phase == Running:
 			running.add(c.chargeOf(j))
-		case Waiting:
-			if !j.cannotRun() && !j.early {
-				waiting.add(c.chargeOf(j))
-			}
-		case Unknown, Lent:
-			switch {
-			case c.b.runsUnfit(j):
-				running.add(c.chargeOf(j))
-			case j.leader == nil && j.Group.Runs():
-				running.add(charge{rooms: c.b.rooms(j)})
-			}
+		case j.Phase == Waiting:
+		case c.b.runsUnfit(j):
+			running.add(c.chargeOf(j))
+		case j.leader == nil && j.Group.Runs():
+			running.add(charge{rooms: c.b.rooms(j)})
 		}
 	}
 	for h := range c.b.vacated {
 		running.add(charge{spec: h.spec, weight: c.b.weightOf(h)})
 	}
-	list := func(t *tally[charge]) (all []accountant.Candidate) {
-		for what, n := range t.all {
-			all = append(all, what.candidate(n))
-		}
-		return all
+	for what, n := range running.all {
+		all = append(all, what.candidate(n))
 	}
-	return list(&running), list(&waiting)
+	return all
 }
 
 // tally counts equal things, which mostly come one after the other.
@@ -121,6 +112,14 @@ func (t *tally[T]) add(thing T) {
 		t.last = at
 	}
 	t.counts[t.last]++
+}
+
+// find returns the index in things of one that was added.
+func (t *tally[T]) find(thing T) int {
+	if t.things[t.last] != thing {
+		t.last = t.at[thing]
+	}
+	return t.last
 }
 
 // all iterates over the things and their counts, in the order in which they first came.

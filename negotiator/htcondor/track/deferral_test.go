@@ -175,7 +175,7 @@ func TestWhenEarlyJobsAreDue(t *testing.T) {
 // TestEarlyJobsTakeNoLimit says that a job takes nothing of a limit before it may run, and asks for it
 // then.
 func TestEarlyJobsTakeNoLimit(t *testing.T) {
-	const full = "2 of 2 in use, 1 wanted: concurrency limit sw reached"
+	full := heldFor("1.0")
 	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
 	p := accounted(t)
 	p.follow([]step{
@@ -185,8 +185,8 @@ func TestEarlyJobsTakeNoLimit(t *testing.T) {
 			p.job(3, licensed)
 		}, want: "submitted 1.0=#1 from 101, submitted 2.0=#2 from 101, submitted 3.0=#3"},
 		{after: 50, do: func(p *pool) { p.job(4, licensed) }, want: "submitted 4.0=#4"},
-		{after: 51, do: func(p *pool) { p.leaves(4) }, want: "removed #2, removed #4, unplanned 2.0 " + full},
-		{after: 1, do: func(p *pool) { p.leaves(3) }, want: "submitted 2.0=#2, removed #3"},
+		{after: 51, do: func(p *pool) { p.leaves(4) }, want: "removed #3, removed #4, unplanned 3.0 " + full},
+		{after: 1, do: func(p *pool) { p.leaves(2) }, want: "submitted 3.0=#3, removed #2"},
 	})
 }
 

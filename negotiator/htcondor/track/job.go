@@ -48,9 +48,14 @@ type Job struct {
 	servedBy *lease
 	serveAt  backfill.Time
 	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
-	// none. owed says that the job left the plan for a lease that did not serve it.
-	promised backfill.Time
-	owed     bool
+	// none. owed says that the job left the plan for a lease that did not serve it, or, if yielded is set,
+	// because a limit was of more use to others.
+	promised      backfill.Time
+	owed, yielded bool
+
+	// starts is when a waiting job was to start in the last plan; 0: it had no reservation. kept is since
+	// when it keeps what it holds of limits, tried since when it could start and does not; 0: it does not.
+	starts, kept, tried backfill.Time
 
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
 	inLine bool  // it is in Belief.line
@@ -130,7 +135,7 @@ func (j *Job) runsAt(slot string) bool {
 // job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
 func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Job {
 	if phase == Waiting && j.Phase == Unknown {
-		j.planned = b.now.Now
+		j.planned, j.starts, j.kept, j.tried = b.now.Now, 0, 0, 0
 		if !j.owed {
 			j.promised = 0 // the plan that it comes into has no promise of it
 		}

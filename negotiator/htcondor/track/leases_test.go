@@ -199,11 +199,11 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 		plans  []negotiator.JobCheckpoint // after the job came back
 		want   []Broken
 	}{
-		"promised a later start":    {plans: []negotiator.JobCheckpoint{promised(81), promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 81}}},
+		"promised a later start":    {plans: []negotiator.JobCheckpoint{promised(81), promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 81, "lease"}}},
 		"promised the same start":   {plans: []negotiator.JobCheckpoint{promised(80), promised(90)}},
 		"started at once":           {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 60}}}},
-		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 90}}}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
-		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Held: "for a while"}}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90}}},
+		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 90}}}, want: []Broken{{"3.0", begin + 80, begin + 90, "lease"}}},
+		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Held: "for a while"}}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90, "lease"}}},
 		"edited meanwhile":          {edited: true, plans: []negotiator.JobCheckpoint{promised(90)}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,19 +5,22 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Broken is a guarantee that a lease has broken: the job left the plan, since it was expected to
-// start under the lease, and did not. The negotiator does not know of such a guarantee any more.
+// Broken is a guarantee that a lease or a limit has broken: the job left the plan, since it was expected
+// to start under the lease, and did not, or since the limit was of more use to others. The negotiator
+// does not know of such a guarantee any more.
 type Broken struct {
 	Job           string
 	Promised, Now backfill.Time // the latest starts, as they were promised before and after
+	Cause         string        // lease or limit
 }
 
 // TakePlan takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
-// returns the guarantees that leases have broken. Jobs that only wait need not be in the plan.
+// returns the guarantees that leases and limits have broken. Jobs that only wait need not be in the plan.
 func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
+	b.queue, b.planned = plan.Order, true
 	for _, j := range b.inPlan {
 		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
-			j.hopeless = nil
+			j.hopeless, j.starts = nil, 0
 			j.promise(negotiator.JobCheckpoint{})
 		}
 	}
@@ -26,7 +29,7 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 		if j := b.byID[p.Job.ID]; j != nil {
 			b.inPlan = append(b.inPlan, j)
 			broken = append(broken, j.promise(p)...)
-			j.hopeless = nil
+			j.hopeless, j.starts = nil, p.Start
 			switch {
 			case p.Held == "" || p.Unknown != "":
 			case p.Unmatched:
@@ -53,9 +56,12 @@ func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
 		return nil // it may be promised something in another plan
 	}
 	if j.owed && j.promised > 0 && latest > j.promised {
-		broken = []Broken{{p.Job.Name, j.promised, latest}}
+		broken = []Broken{{p.Job.Name, j.promised, latest, "lease"}}
+		if j.yielded {
+			broken[0].Cause = "limit"
+		}
 	}
-	j.promised, j.owed = latest, false
+	j.promised, j.owed, j.yielded = latest, false, false
 	return broken
 }
 

@@ -1,0 +1,141 @@
+package htcondor
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const licensed = "\nConcurrencyLimits = \"sw\""
+
+// done counts the jobs that have ended.
+func done(jobs []*sleeper) (n int) {
+	for _, j := range jobs {
+		if j.done {
+			n++
+		}
+	}
+	return n
+}
+
+// TestHoardedLimit: a job that names all of a limit, and waits for a slot that another job has for
+// long, leaves the limit to jobs that can start.
+func TestHoardedLimit(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "slack"} {
+		t.Run(policy, func(t *testing.T) {
+			w := newWorld(t, policy, small(8), &node{name: "n2", cpus: 1, memory: 1024, policy: true})
+			w.account(map[string]string{"SW_LIMIT": "4"})
+			w.negotiator(policy, nil)
+			const there = "\nRequirements = Machine == \"n2\""
+			w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 100_000, estimate: 100_000, extra: there})
+			w.pass(8)
+			w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 10, extra: "\nConcurrencyLimits = \"sw:4\"" + there})
+			w.pass(8)
+			before := len(w.jobs)
+			for range 40 {
+				w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: licensed})
+			}
+			w.pass(300)
+			require.Equal(t, 40, done(w.jobs[before:]))
+			w.pass(8)
+			_, out := w.pool.Why(w.pool.Find("2.0")[0])
+			require.False(t, out, "nobody else wants the limit")
+		})
+	}
+}
+
+// TestReservedSlotHoldsNoLimit: jobs that could start on free slots, if these were not kept for another
+// job, do not hold a limit for long, however many there are of them.
+func TestReservedSlotHoldsNoLimit(t *testing.T) {
+	w := newWorld(t, "easy", small(8), &node{name: "n2", cpus: 8, memory: 8192, policy: true})
+	a := w.account(map[string]string{"SW_LIMIT": "4"})
+	require.NoError(t, a.SetFactor("eve@test", 1))
+	require.NoError(t, a.SetFactor("alice@test", 1e6)) // behind mallory
+	w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 1000, estimate: 1000, extra: "\nRequirements = Machine == \"n2\""})
+	w.pass(8)
+	w.submit(&sleeper{owner: "eve", cpus: 8, seconds: 10, estimate: 10, extra: "\nRequirements = Machine == \"n2\""})
+	w.pass(8)
+	for i := range 20 {
+		extra := fmt.Sprintf("\nConcurrencyLimits = \"sw:4\"\nRequirements = Machine == \"n2\"\nNumber = %d", i)
+		w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 100_000, extra: extra})
+	}
+	w.pass(8)
+	before := len(w.jobs)
+	for range 40 {
+		w.submit(&sleeper{cpus: 1, seconds: 10, estimate: 10, extra: licensed})
+	}
+	w.pass(400)
+	require.Equal(t, 40, done(w.jobs[before:]))
+}
+
+// TestFairShareOfLimits: who comes later has a fair share of what is bounded, as of the pool.
+func TestFairShareOfLimits(t *testing.T) {
+	surplus := map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "4", "GROUP_ACCEPT_SURPLUS": "true"}
+	quota := map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "4"}
+	for name, c := range map[string]struct {
+		knobs        map[string]string
+		extra, group string
+		most         int
+	}{
+		"nothing":           {},
+		"concurrency limit": {knobs: map[string]string{"SW_LIMIT": "4"}, extra: licensed},
+		"schedd":            {most: 4},
+		"quota":             {knobs: quota, group: "g."},
+		"quota and surplus": {knobs: surplus, group: "g."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "easy", small(4))
+			w.most = c.most
+			w.account(c.knobs)
+			submit := func(owner string, jobs int) {
+				group := ""
+				if c.group != "" {
+					group = c.group + owner
+				}
+				for range jobs {
+					w.submit(&sleeper{owner: owner, group: group, cpus: 1, seconds: 20, estimate: 20, extra: c.extra})
+				}
+			}
+			submit("mallory", 60)
+			w.pass(8)
+			submit("alice", 10)
+			w.pass(200)
+			require.Equal(t, 10, done(w.jobs[60:]))
+		})
+	}
+}
+
+// TestLimitsInTheQueuesOrder: limits admit jobs in the queue's order, whatever it is.
+func TestLimitsInTheQueuesOrder(t *testing.T) {
+	w := newWorld(t, "easy", small(8))
+	w.account(map[string]string{"SW_LIMIT": "1"})
+	w.order = "sjf"
+	w.negotiator("easy", nil)
+	for _, seconds := range []int64{20, 90, 80, 30} {
+		w.submit(&sleeper{cpus: 1, seconds: seconds, estimate: seconds, extra: licensed})
+		w.pass(4)
+	}
+	w.pass(240)
+	require.Equal(t, 4, done(w.jobs))
+	require.Less(t, w.jobs[3].began, w.jobs[2].began)
+	require.Less(t, w.jobs[2].began, w.jobs[1].began)
+}
+
+// TestWhoHoldsALimit: the reason says what of a limit runs, and for whom the rest is held.
+func TestWhoHoldsALimit(t *testing.T) {
+	w := newWorld(t, "conservative", small(2))
+	w.account(map[string]string{"SW_LIMIT": "2"})
+	w.negotiator("conservative", nil)
+	w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 600, estimate: 600, extra: licensed})
+	w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 600, estimate: 600})
+	w.pass(8)
+	w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 10, extra: licensed})
+	w.pass(8)
+	w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 10, extra: licensed})
+	w.pass(8)
+	why, out := w.pool.Why(w.pool.Find("4.0")[0])
+	require.True(t, out)
+	require.Regexp(t, `^1 of 2 in use, 1 held for 3\.0 of mallory, which starts at [0-9: -]+ \w+, 1 wanted: `+
+		`concurrency limit sw reached$`, why.Why)
+}
