@@ -75,7 +75,7 @@ func (s *Spec) User() string { return s.user }
 
 // Schedd returns the schedd in whose queue the jobs are.
 func (s *Spec) Schedd() string {
-	name, _ := s.Ad.Text(ScheddAttribute)
+	name, _ := s.Ad.Literal(ScheddAttribute).Text()
 	return name
 }
 
@@ -158,7 +158,7 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 // makeSpec makes the Spec of a job's ad, which refers to these attributes of slots. It reports
 // whether some of them were not asked for.
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
-	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
+	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
 	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
 	var tooMany error
@@ -189,7 +189,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.Wrong, s.refers = err, nil
 	}
 	var limit int64
-	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
+	if limit, s.leftOut = ad.Literal(leftOutAttribute).Int(); s.leftOut {
 		s.Wrong, s.unread = leftOutBecause(limit, s.user), limit == readLater
 	}
 	s.Wrong = errors.Join(misnamed, s.Wrong)
