@@ -10,8 +10,8 @@
 // group the jobs that do not differ in these, and parses an ad only if its text has changed.
 //
 // Files, in the order of a look: observe.go the [Observer] and the look; schedds.go what the
-// collector says, and of submitters; senders.go who sent an ad, identity.go whose a name is,
-// claimants.go of schedds; rooms.go how many jobs these run at once; slots.go slots, slotprice.go
+// collector says, and of submitters; literals.go what is read without evaluation; senders.go who
+// sent an ad, identity.go whose a name is, claimants.go of schedds; rooms.go how many jobs these run at once; slots.go slots, slotprice.go
 // what these cost, missing.go which are gone, devices.go their GPUs and the like, amounts.go what they have and how they round what jobs
 // take, ranks.go how the pool ranks them; queue.go the queues of schedds, intake.go what is kept
 // of each, stock.go of all, price.go what ads cost, spec.go what their jobs are planned by,

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,6 +34,8 @@ type Spec struct {
 	Labels          map[string]string
 	// Parallel says that the job is a gang, a job of several chunks that start together.
 	Parallel bool
+	// Kind is a digest of what the procs of a gang must have in common.
+	Kind [sha256.Size]byte
 	// Limits are the job's concurrency limits, as text and as read.
 	Limits  string
 	Limited []accountant.Limit
@@ -185,6 +188,10 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	o.stopClock(ad)
 	s.Text = ad.Format(ast.Long)
+	if s.Parallel {
+		o.again += kindsPerRead * len(s.Text) / bytesPerRead
+		s.Kind = kindOf(ad, o.s.Schema.Resources)
+	}
 	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
 		s.Wrong, s.refers = err, nil
 	}
