@@ -46,6 +46,7 @@ var mayFail = map[string]string{
 	"dispatch/negotiate.go match":           "an error of the connection",
 	"dispatch/negotiate.go reject":          "an error of the connection",
 	"look.go lookPatiently":                 "attempts",
+	"observe/amounts.go settle":             "of one slot: what it has",
 	"observe/amounts.go taken":              "of one job: what slots would give it",
 	"observe/intake.go add":                 "all of a queue, which has no end",
 	"observe/observe.go Look":               "an error of the collector",

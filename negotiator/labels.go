@@ -21,10 +21,12 @@ var labels = []labelled{
 	{"executable", "Cmd"},
 }
 
-// LabelsOf reads a job's owner, group, project and so on from its ad; nil if it has none of them.
-func LabelsOf(ad *classad.ClassAd) (found map[string]string) {
+// LabelsOf reads a job's owner, group, project and so on from its ad; nil if it has none of them. A meter
+// gets what that takes; nil means that nobody asks.
+func LabelsOf(ad *classad.ClassAd, m *classad.Meter) (found map[string]string) {
+	scope := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m}
 	for _, l := range labels {
-		if text, given := ad.Text(l.attr); given && text != "" {
+		if text, given := scope.Attr(l.attr).Text(); given && text != "" {
 			if found == nil {
 				found = map[string]string{}
 			}

@@ -177,17 +177,18 @@ func (s Schema) readJob(j *Job) error {
 	if j.Limit, err = first(j.Ad, s.Limits); err != nil {
 		return err
 	}
-	j.Labels = s.LabelsOf(j.Ad)
+	j.Labels = s.LabelsOf(j.Ad, nil)
 	_, err = s.Request(j.Ad, j.Nodes)
 	return err
 }
 
 // LabelsOf reads a job's labels from its ad: those that the function [LabelsOf] reads, and those of
 // s.Labels.
-func (s Schema) LabelsOf(ad *classad.ClassAd) map[string]string {
-	found := LabelsOf(ad)
+func (s Schema) LabelsOf(ad *classad.ClassAd, m *classad.Meter) map[string]string {
+	found := LabelsOf(ad, m)
+	scope := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m}
 	for _, name := range s.Labels {
-		value := ad.Eval(name, nil)
+		value := scope.Attr(name)
 		text, isText := value.Text()
 		if !isText && value.Kind() != classad.Undefined && value.Kind() != classad.Error {
 			text = value.String()

@@ -214,8 +214,8 @@ func TestLabelsThatAKeyNames(t *testing.T) {
 	s := twoResources()
 	s.Labels = []string{"owner", "jobbatchname", "JobPrio", "executable", "nonesuch"}
 	require.Equal(t, map[string]string{"owner": "ann", "jobbatchname": "b", "JobPrio": "3", "executable": "x"},
-		s.LabelsOf(ad(t, `Owner = "ann"; JobBatchName = "b"; JobPrio = 3; Cmd = "x"`)))
-	require.Nil(t, s.LabelsOf(ad(t, "QDate = 1")))
+		s.LabelsOf(ad(t, `Owner = "ann"; JobBatchName = "b"; JobPrio = 3; Cmd = "x"`), nil))
+	require.Nil(t, s.LabelsOf(ad(t, "QDate = 1"), nil))
 	require.Equal(t, []string{"Owner", "jobbatchname", "JobPrio", "Cmd", "nonesuch"}, s.LabelAttributes())
 }
 
@@ -226,7 +226,7 @@ func TestLongLabels(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
 		for _, end := range []string{"1", "2"} {
-			found := s.LabelsOf(ad(t, fmt.Sprintf("Owner = %q; QOS = %q; Batch = %q", strings.Repeat("o", 256), long+end, long+end)))
+			found := s.LabelsOf(ad(t, fmt.Sprintf("Owner = %q; QOS = %q; Batch = %q", strings.Repeat("o", 256), long+end, long+end)), nil)
 			require.Len(t, found["owner"], 256)
 			require.Equal(t, found["qos"], found["Batch"])
 			require.Less(t, len(found["qos"]), 257)

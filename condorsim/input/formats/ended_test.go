@@ -97,7 +97,7 @@ func TestEndedInAds(t *testing.T) {
 	}, got)
 	for ad, err := range classad.ReadAds(strings.NewReader(endedAds), "a.ads") {
 		require.NoError(t, err)
-		require.Equal(t, got[1].Labels, negotiator.LabelsOf(ad))
+		require.Equal(t, got[1].Labels, negotiator.LabelsOf(ad, nil))
 		break
 	}
 

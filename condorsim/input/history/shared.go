@@ -40,7 +40,7 @@ func (s *shared) text(t string) string {
 }
 
 func (s *shared) labels(ad *classad.ClassAd) map[string]string {
-	labels := negotiator.LabelsOf(ad)
+	labels := negotiator.LabelsOf(ad, nil)
 	if labels == nil {
 		return nil
 	}

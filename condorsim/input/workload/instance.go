@@ -12,8 +12,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
-
-	"github.com/condor-backfill/condor-backfill/backfill"
+	"strings"
+	"unicode"
 )
 
 // Instance is a small workload and the results that schedulers must reach.
@@ -154,6 +154,8 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 // problem returns what is wrong with the values, or "".
 func (f *instanceFile) problem() string {
 	switch {
+	case strings.ContainsFunc(f.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Sprintf("name: %q has a character that cannot be printed", f.Name)
 	case f.Processors < 1 || f.Processors > maxNumber:
 		return fmt.Sprintf("processors: %d: must be from 1 to 1e12", f.Processors)
 	case f.Memory < 0 || f.Memory > maxNumber:
@@ -218,7 +220,7 @@ func (f *instanceFile) instance() *Instance {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Jobs[a].Submit, f.Jobs[b].Submit) })
 
-	trace := &Trace{Name: backfill.Printable(f.Name, 256), Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
+	trace := &Trace{Name: f.Name, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
 	for _, i := range order {
 		j := f.Jobs[i]
 		if f.Memory == 0 {

@@ -86,7 +86,7 @@ func (c *State) lendByTime(
 	l *lending, ends backfill.Time, flights []*flight, o *Offer, alone bool, beside *company,
 ) *lending {
 	takers, now, spec := beside.whole, backfill.Time(c.now.Unix()), flights[0].job.Spec
-	if partitionable, _ := l.ad.Bool("PartitionableSlot"); partitionable {
+	if partitionable, _ := l.ad.Literal("PartitionableSlot").Bool(); partitionable {
 		takers = beside.part
 	}
 	last := min(l.Last-skew, ends-takers.longest)
@@ -207,7 +207,7 @@ func (c *State) asPlanned(planned []reservation, flights []*flight) backfill.Tim
 // may be true of a partitionable slot, and not of the part of it that the first job requested.
 func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.Spec) bool {
 	part, known := slot.Clone(), map[*observe.Spec]bool{}
-	if whole, _ := slot.Bool("PartitionableSlot"); whole {
+	if whole, _ := slot.Literal("PartitionableSlot").Bool(); whole {
 		part.SetBool("PartitionableSlot", false)
 		part.SetBool("DynamicSlot", true)
 		part.SetString("SlotType", "Dynamic")

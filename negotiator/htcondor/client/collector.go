@@ -228,7 +228,7 @@ const (
 // errs if one of them cannot be told.
 func (c *Collector) UpdateNegotiator(ctx context.Context, ad *classad.ClassAd) error {
 	command := updateNegotiator
-	if adType, _ := ad.Text("MyType"); adType == ObserverType {
+	if adType, _ := ad.Literal("MyType").Text(); adType == ObserverType {
 		command = updateGeneric
 	}
 	return c.update(ctx, command, []*classad.ClassAd{ad})

@@ -76,9 +76,9 @@ func (n Negotiator) WhatIf(ctx context.Context, question string) (reply Reply, e
 	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
 		if got, wrong := l.Ad(); wrong == nil {
 			replies++
-			reply.Answer, _ = got.Text("Answer")
-			reply.Bad, _ = got.Text("BadQuestion")
-			reply.Failed, _ = got.Text("Failed")
+			reply.Answer, _ = got.Literal("Answer").Text()
+			reply.Bad, _ = got.Literal("BadQuestion").Text()
+			reply.Failed, _ = got.Literal("Failed").Text()
 		}
 		return nil
 	})

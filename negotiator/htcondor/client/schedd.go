@@ -129,8 +129,8 @@ func readSummary(lines cedar.Lines) (*classad.ClassAd, error) {
 	if err != nil {
 		return nil, err
 	}
-	if code, given := summary.Int("ErrorCode"); given && code != 0 {
-		text, _ := summary.Text("ErrorString")
+	if code, given := summary.Literal("ErrorCode").Int(); given && code != 0 {
+		text, _ := summary.Literal("ErrorString").Text()
 		return nil, fmt.Errorf("the schedd answers with error %d: %.200s", code, text)
 	}
 	return summary, nil

@@ -200,11 +200,11 @@ func AccuracyAttributes() (names []string) {
 func ReadAccuracy(ad *classad.ClassAd) (all []Accuracy) {
 	for _, when := range whenNames {
 		name, m := "BackfillStarts"+when.attribute, Accuracy{Told: when.label}
-		m.Jobs, _ = ad.Int(name)
-		m.Ranged, _ = ad.Int(name + "Ranged")
-		m.Median, _ = ad.Int(name + "MedianError")
-		m.P90, _ = ad.Int(name + "P90Error")
-		m.Within, _ = ad.Real(name + "WithinRange")
+		m.Jobs, _ = ad.Literal(name).Int()
+		m.Ranged, _ = ad.Literal(name + "Ranged").Int()
+		m.Median, _ = ad.Literal(name + "MedianError").Int()
+		m.P90, _ = ad.Literal(name + "P90Error").Int()
+		m.Within, _ = ad.Literal(name + "WithinRange").Number()
 		all = append(all, m)
 	}
 	return all

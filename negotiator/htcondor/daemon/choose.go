@@ -115,20 +115,20 @@ type PolicyChoice struct {
 
 // ReadFallbackInUse reads who decides in the place of a policy that was given up; "": it was not.
 func ReadFallbackInUse(ad *classad.ClassAd) string {
-	fallback, _ := ad.Text(fallbackAttribute)
+	fallback, _ := ad.Literal(fallbackAttribute).Text()
 	return fallback
 }
 
 // ReadPolicyChoice reads what an ad says of the choice; nil if the pool does not choose.
 func ReadPolicyChoice(ad *classad.ClassAd) *PolicyChoice {
-	name, chooses := ad.Text("BackfillPolicyInCharge")
+	name, chooses := ad.Literal("BackfillPolicyInCharge").Text()
 	if !chooses {
 		return nil
 	}
 	c := &PolicyChoice{InCharge: name}
-	c.At, _ = ad.Int("BackfillPolicyChosenAt")
-	c.Why, _ = ad.Text("BackfillPolicyWhy")
-	c.Expected, _ = ad.Text("BackfillPolicyExpected")
+	c.At, _ = ad.Literal("BackfillPolicyChosenAt").Int()
+	c.Why, _ = ad.Literal("BackfillPolicyWhy").Text()
+	c.Expected, _ = ad.Literal("BackfillPolicyExpected").Text()
 	return c
 }
 

@@ -179,12 +179,12 @@ func describePauses(ad *classad.ClassAd, j JobForecast, paused []claims.Pause) {
 // first of them, and SlotsPaused counts all.
 func ReadPaused(ad *classad.ClassAd) (all []Paused) {
 	for i := 1; ; i++ {
-		slot, ok := ad.Text(fmt.Sprintf("PausedSlot%d", i))
+		slot, ok := ad.Literal(fmt.Sprintf("PausedSlot%d", i)).Text()
 		if !ok {
 			return all
 		}
-		until, _ := ad.Int(fmt.Sprintf("PausedUntil%d", i))
-		failures, _ := ad.Int(fmt.Sprintf("PausedFailures%d", i))
+		until, _ := ad.Literal(fmt.Sprintf("PausedUntil%d", i)).Int()
+		failures, _ := ad.Literal(fmt.Sprintf("PausedFailures%d", i)).Int()
 		all = append(all, Paused{slot, until, failures})
 	}
 }

@@ -45,11 +45,11 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 // zone.
 func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 	text := func(name string) string {
-		v, _ := ad.Text(name)
+		v, _ := ad.Literal(name).Text()
 		return v
 	}
 	number := func(name string) *int64 {
-		if v, ok := ad.Int(name); ok {
+		if v, ok := ad.Literal(name).Int(); ok {
 			return &v
 		}
 		return nil
@@ -64,7 +64,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 		NotBefore: number("EarliestStart"), Early: text("EarliestStartReason"),
 		Stretched: text("RunTimeReason"),
 	}
-	now, _ := ad.Int("ServerTime")
+	now, _ := ad.Literal("ServerTime").Int()
 	j.Reason = j.describe(backfill.Time(now), zone)
 	return j
 }

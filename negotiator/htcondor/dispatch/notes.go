@@ -21,9 +21,9 @@ func (n Notes) matched(g claims.Grant, schedd cedar.Address) {
 	if n == nil {
 		return
 	}
-	startd, _ := g.Ad.Text("StartdIpAddr")
+	startd, _ := g.Ad.Literal("StartdIpAddr").Text()
 	if startd == "" {
-		startd, _ = g.Ad.Text("MyAddress")
+		startd, _ = g.Ad.Literal("MyAddress").Text()
 	}
 	n.line("Matched %d.%d %s %s preempting none %s %s", g.Cluster, g.Proc, g.Submitter, schedd,
 		cmp.Or(startd, "<0.0.0.0:0>"), g.Slot)
@@ -34,11 +34,11 @@ func (n Notes) roused(w claims.Wish, slot *classad.ClassAd, schedd cedar.Address
 	if n == nil {
 		return
 	}
-	startd, _ := slot.Text("StartdIpAddr")
+	startd, _ := slot.Literal("StartdIpAddr").Text()
 	if startd == "" {
-		startd, _ = slot.Text("MyAddress")
+		startd, _ = slot.Literal("MyAddress").Text()
 	}
-	name, _ := slot.Text("Name")
+	name, _ := slot.Literal("Name").Text()
 	n.line("Matched %d.%d %s %s preempting none %s %s (offline)", w.Job.Cluster, w.Job.Proc, w.Submitter, schedd,
 		cmp.Or(startd, "<0.0.0.0:0>"), name)
 }

@@ -93,21 +93,21 @@ func (d *Dispatcher) offers(ctx context.Context, names map[string]bool) (map[str
 
 // isOwn tells whether an ad with a slot's name comes from the startd whose slot the last look saw.
 func (d *Dispatcher) isOwn(slot string, ad *classad.ClassAd) bool {
-	address, _ := ad.Text("MyAddress")
+	address, _ := ad.Literal("MyAddress").Text()
 	return d.claims.Observed(slot).IsOf(address)
 }
 
 // readOffer adds a slot's ad to the offers, or the claim ids of its private ad, which must come
 // later.
 func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.ClassAd) {
-	name, _ := ad.Text("Name")
+	name, _ := ad.Literal("Name").Text()
 	if _, isSlot := ad.Lookup("State"); isSlot {
 		if !d.claims.Observed(name).Restore(ad) {
 			return
 		}
 		o := &claims.Offer{Ad: ad, Free: observe.Amounts(ad, d.s.Schema.Resources), Open: observe.Claimable(ad)}
 		o.Free[len(o.Free)-1] = 1
-		if partitionable, _ := ad.Bool("PartitionableSlot"); partitionable {
+		if partitionable, _ := ad.Literal("PartitionableSlot").Bool(); partitionable {
 			o.Free[len(o.Free)-1] = observe.Unlimited
 		}
 		for added, e := range d.added.All() {
@@ -120,13 +120,13 @@ func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.Clas
 	if o == nil {
 		return
 	}
-	mine, _ := o.Ad.Text("MyAddress")
-	if its, given := ad.Text("MyAddress"); given && its != mine {
+	mine, _ := o.Ad.Literal("MyAddress").Text()
+	if its, given := ad.Literal("MyAddress").Text(); given && its != mine {
 		return // of a startd that was there before
 	}
-	ids, several := ad.Text("ClaimIdList")
+	ids, several := ad.Literal("ClaimIdList").Text()
 	if !several {
-		ids, _ = ad.Text("ClaimId")
+		ids, _ = ad.Literal("ClaimId").Text()
 	}
 	o.Claims = slices.AppendSeq(o.Claims, strings.FieldsSeq(ids))
 }

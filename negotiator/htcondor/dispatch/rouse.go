@@ -43,7 +43,7 @@ func (d *Dispatcher) Rouse(ctx context.Context, wanted []negotiator.Match) {
 		return
 	}
 	for _, slot := range slots {
-		name, _ := slot.Text("Name")
+		name, _ := slot.Literal("Name").Text()
 		d.roused[name] = now
 		for _, w := range jobs[name] {
 			d.log.Debug("a machine that sleeps is wanted", "slot", name, "job", w.Job)
@@ -75,7 +75,7 @@ func (d *Dispatcher) sleepers(ctx context.Context, names map[string]bool) (slots
 		if wrong != nil {
 			return nil //nolint:nilerr // a look at the pool says what is wrong with it
 		}
-		if name, _ := ad.Text("Name"); names[name] && d.isOwn(name, ad) {
+		if name, _ := ad.Literal("Name").Text(); names[name] && d.isOwn(name, ad) {
 			slots = append(slots, ad)
 		}
 		return nil
@@ -87,7 +87,7 @@ func (d *Dispatcher) sleepers(ctx context.Context, names map[string]bool) (slots
 // each machine.
 func (d *Dispatcher) wishes(slots []*classad.ClassAd, jobs map[string][]claims.Wish, now time.Time) (ads []*classad.ClassAd) {
 	for _, slot := range slots {
-		name, _ := slot.Text("Name")
+		name, _ := slot.Literal("Name").Text()
 		add := addTo(slot, name)
 		add.SetInt("MachineLastMatchTime", now.Unix())
 		total, chunks := 0, map[string]int{}
@@ -102,7 +102,7 @@ func (d *Dispatcher) wishes(slots []*classad.ClassAd, jobs map[string][]claims.W
 		}
 		_ = add.SetExpr("OfflineMatches", "{ "+strings.Join(all, ", ")+" }") // of that form it can be read
 		ads = append(ads, add)
-		if id, numbered := slot.Int("SlotID"); numbered {
+		if id, numbered := slot.Literal("SlotID").Int(); numbered {
 			if first := firstSlot(slot, name); first != "" {
 				add := addTo(slot, first)
 				add.SetInt(fmt.Sprintf("slot%d_MachineLastMatchTime", id), now.Unix())
@@ -119,7 +119,7 @@ func addTo(slot *classad.ClassAd, name string) *classad.ClassAd {
 	ad := classad.New()
 	ad.SetString("Name", name)
 	for _, attribute := range []string{"MyAddress", "StartdIpAddr"} {
-		if address, given := slot.Text(attribute); given {
+		if address, given := slot.Literal(attribute).Text(); given {
 			ad.SetString(attribute, address)
 		}
 	}
@@ -128,7 +128,7 @@ func addTo(slot *classad.ClassAd, name string) *classad.ClassAd {
 
 // firstSlot returns the name of the slot that has what is told of all slots of a machine.
 func firstSlot(slot *classad.ClassAd, name string) string {
-	if first, given := slot.Text("OfflinePrimarySlotName"); given {
+	if first, given := slot.Literal("OfflinePrimarySlotName").Text(); given {
 		return first
 	}
 	local, machine, ok := strings.Cut(name, "@")

@@ -8,6 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // AskStartds finds out which claims of flights, jobs under way, are over or were never asked for, as
@@ -43,7 +44,7 @@ func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 		if err != nil {
 			return nil //nolint:nilerr // see above
 		}
-		if name, _ := ad.Text("Name"); d.isOwn(name, ad) {
+		if name, _ := ad.Literal("Name").Text(); d.isOwn(name, ad) {
 			readClaims(startds, ad)
 		}
 		return nil
@@ -88,29 +89,28 @@ func (c *startdClaims) isOffered(claim string) bool { return c != nil && c.ids[c
 // later. While a slot is claimed or its job vacates it, its private ad has the claim that may take
 // its place, and not the claim itself.
 func readClaims(bySlot map[string]*startdClaims, ad *classad.ClassAd) {
-	name, _ := ad.Text("Name")
-	address, _ := ad.Text("MyAddress")
-	if state, isSlot := ad.Text("State"); isSlot {
+	name, _ := ad.Literal("Name").Text()
+	address, _ := ad.Literal("MyAddress").Text()
+	if state, isSlot := ad.Literal("State").Text(); isSlot {
 		if state == "Claimed" || state == "Preempting" {
 			return
 		}
-		partitionable, _ := ad.Bool("PartitionableSlot")
+		partitionable, _ := ad.Literal("PartitionableSlot").Bool()
 		bySlot[name] = &startdClaims{address: address, partitionable: partitionable, ids: map[string]bool{}}
 		return
 	}
 	c := bySlot[name]
-	id, has := ad.Text("ClaimId")
+	id, has := ad.Literal("ClaimId").Text()
 	if c == nil || c.address != address || !has {
 		return
 	}
 	c.ids[id] = true
-	list, _ := ad.Text("ClaimIdList")
+	list, _ := ad.Literal("ClaimIdList").Text()
 	for id := range strings.FieldsSeq(list) {
 		c.ids[id] = true
 	}
-	children, has := ad.Eval("ChildClaimIds", nil).Items()
-	for _, child := range children {
-		id, _ := child.Text()
+	children, has := observe.Texts(ad, "ChildClaimIds")
+	for _, id := range children {
 		c.ids[id] = false
 	}
 	c.known = has || !c.partitionable

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,12 +11,43 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
+// settle replaces what a slot's ad says of resources by expressions, as STARTD_ATTRS may, by their values.
+// It errs if one is no number, or all of them together take too many steps.
+func settle(ad *classad.ClassAd, resources []string) error {
+	var m classad.Meter
+	for _, resource := range resources {
+		for _, name := range []string{negotiator.Attribute(resource), "TotalSlot" + negotiator.Attribute(resource)} {
+			e, given := ad.Lookup(name)
+			if !given || ad.Literal(name).Kind() != classad.Undefined {
+				continue
+			}
+			v := e.Eval(classad.Scope{My: ad, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m})
+			if m.Exceeded() > 0 {
+				return fmt.Errorf("its %s is too expensive to evaluate: its resources take more than %d steps", name, slotSteps)
+			}
+			switch n, isNumber := v.Number(); {
+			case isNumber && n == math.Trunc(n) && math.Abs(n) <= backfill.MaxAmount:
+				ad.SetInt(name, int64(n))
+			case isNumber:
+				ad.SetReal(name, n)
+			case v.Kind() == classad.Undefined:
+				ad.Delete(name)
+			default:
+				return fmt.Errorf("its %s is %.60s: must be a number", name, v)
+			}
+		}
+	}
+	return nil
+}
+
 // Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0, and
-// [backfill.MaxAmount] where it is more than can be planned with.
+// [backfill.MaxAmount] where it is more than can be planned with. All expressions share slotSteps.
 func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	v := make(backfill.Vector, len(resources))
+	var m classad.Meter
 	for i, resource := range resources {
-		if n, ok := ad.Eval(resource, nil).Number(); ok && n > 0 {
+		scope := classad.Scope{My: ad, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m}
+		if n, ok := scope.Attr(resource).Number(); ok && n > 0 {
 			v[i] = int64(min(n, backfill.MaxAmount))
 		}
 	}

@@ -36,12 +36,12 @@ type scheddClaim struct {
 // attribute.
 func readClaim(ad *classad.ClassAd, name string) scheddClaim {
 	c := scheddClaim{ad: ad, own: name == "Name", sender: senderOf(ad)}
-	c.name, _ = ad.Text(name)
+	c.name, _ = ad.Literal(name).Text()
 	var given bool
-	if c.at, given = ad.Text("ScheddIpAddr"); !given {
-		c.at, _ = ad.Text("MyAddress")
+	if c.at, given = ad.Literal("ScheddIpAddr").Text(); !given {
+		c.at, _ = ad.Literal("MyAddress").Text()
 	}
-	c.heard, _ = ad.Int("LastHeardFrom")
+	c.heard, _ = ad.Literal("LastHeardFrom").Int()
 	return c
 }
 
@@ -131,8 +131,9 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	}
 	s.elsewhere, s.own = nil, l.Number
 	s.see(c, l)
-	counted, _ := c.ad.Int("MyCurrentTime")
+	counted, _ := c.ad.Literal("MyCurrentTime").Int()
 	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
+	l.noteOdd("schedd", c.name, c.ad, stateOfSchedds)
 	s.readRoom(c.ad)
 	l.grew = o.readCurb(s, c.ad) || l.grew
 }

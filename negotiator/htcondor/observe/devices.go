@@ -40,8 +40,9 @@ func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 		}
 		var names []string
 		for _, id := range devices {
-			if !slices.Contains(offline, id) {
-				names = append(names, notInNames.ReplaceAllString(tag+"_"+id, "_"))
+			name := notInNames.ReplaceAllString(tag+"_"+id, "_")
+			if !slices.Contains(offline, id) && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 		needs = append(needs, names...)
@@ -54,7 +55,7 @@ func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 
 // idsOf returns the devices that an attribute lists: GPU-1,GPU-2.
 func idsOf(ad *classad.ClassAd, attribute string) []string {
-	list, _ := ad.Text(attribute)
+	list, _ := ad.Literal(attribute).Text()
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
@@ -63,10 +64,14 @@ func idsOf(ad *classad.ClassAd, attribute string) []string {
 func ofOneKind(ad *classad.ClassAd, names []string) bool {
 	var first string
 	for i, name := range names {
-		properties, known := ad.Eval(name, nil).Ad()
+		e, known := ad.Lookup(name)
 		if !known {
 			return false
 		}
+		if _, isAd := e.Tree().(*ast.Record); !isAd { // nothing else is evaluated
+			return false
+		}
+		properties, _ := e.Eval(classad.Scope{MaxSteps: slotSteps}).Ad()
 		for _, own := range perDevice {
 			properties.Delete(own)
 		}

@@ -42,12 +42,12 @@ func (o *Observer) isFreer(ad *classad.ClassAd) bool {
 	if !Claimable(ad) {
 		return false
 	}
-	name, _ := ad.Text("Name")
+	name, _ := ad.Literal("Name").Text()
 	s := o.slots[name]
 	if s == nil {
 		return checkSlot(name) == nil // else no look will know it
 	}
-	if address, _ := ad.Text("MyAddress"); !s.IsOf(address) || senderOf(ad).isWeaker(s.sender) {
+	if address, _ := ad.Literal("MyAddress").Text(); !s.IsOf(address) || senderOf(ad).isWeaker(s.sender) {
 		return false
 	}
 	if sequence, made := version(ad); sequence == s.sequence && made == s.made {

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,24 +33,47 @@ var errHeadless = errors.New("its schedd starts the procs of a gang's cluster on
 // That is what the schedd asks for (computeSchedule in HTCondor's dedicated_scheduler.cpp): if proc
 // 0 is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc
 // 0 is not, it asks for nothing. Then the Spec is Wrong, as it is if the members differ otherwise.
-func Join(members []Member, resources []string) *Group {
+//
+// The last Group of the gang, or nil, lends its Spec if those of the members are the same, as when the
+// JobPrio of one was edited.
+func Join(members []Member, resources []string, last *Group) *Group {
 	lead := slices.IndexFunc(members, func(m Member) bool { return !m.Group.OnHold() })
 	first := members[lead]
 	waits := !first.Group.Runs()
 	if waits {
 		members = consecutive(members)
 	}
-	all, spec := *first.Group, *first.Group.Spec
-	all.Spec, all.Jobs, all.Hosts, all.members = &spec, []JobKey{first.Key}, nil, members
+	all := *first.Group
+	all.Jobs, all.Hosts, all.members = []JobKey{first.Key}, nil, members
+	for _, m := range members {
+		all.Hosts = append(all.Hosts, m.Group.Hosts...)
+	}
+	// A first one that waits behind a gap is none of the members.
+	same := last != nil && last.Jobs[0] == first.Key && last.Runs() == first.Group.Runs() && slices.Contains(members, first)
+	if same && slices.EqualFunc(last.members, members, sameSpec) {
+		all.Spec = last.Spec
+	} else {
+		all.Spec = joinSpecs(first, members, resources)
+	}
+	return &all
+}
+
+func sameSpec(a, b Member) bool { return a.Key == b.Key && a.Group.Spec == b.Group.Spec }
+
+// joinSpecs makes the Spec of the gang that the first member stands for.
+func joinSpecs(first Member, members []Member, resources []string) *Spec {
+	spec := *first.Group.Spec
 	spec.Ad, spec.Request, spec.Nodes = spec.Ad.Clone(), slices.Clone(spec.Request), 0
-	kind := kindOf(spec.Ad, resources)
-	var nodes int
+	waits, nodes := !first.Group.Runs(), 0
+	if waits && len(members) > mostProcs {
+		spec.Wrong = fmt.Errorf("its cluster has %d procs: a gang must have at most %d", len(members), mostProcs)
+		members = members[:mostProcs]
+	}
 	for _, m := range members {
 		its := m.Group.Spec
-		all.Hosts = append(all.Hosts, m.Group.Hosts...)
 		nodes += its.Nodes
 		spec.Wrong = cmp.Or(spec.Wrong, its.Wrong)
-		if spec.Wrong == nil && its != first.Group.Spec && kindOf(its.Ad, resources) != kind {
+		if spec.Wrong == nil && its.Kind != spec.Kind {
 			spec.Wrong = errUnlike
 		}
 		for i := range spec.Request {
@@ -69,7 +93,7 @@ func Join(members []Member, resources []string) *Group {
 		spec.request(resources)
 	}
 	spec.Text = spec.Ad.Format(ast.Long)
-	return &all
+	return &spec
 }
 
 // consecutive returns the members up to the first whose proc does not follow the one before.
@@ -82,8 +106,15 @@ func consecutive(members []Member) []Member {
 	return members
 }
 
-// kindOf returns all that a member's ad says except how many nodes it has and what they request.
-func kindOf(ad *classad.ClassAd, resources []string) string {
+// mostProcs is how many procs the cluster of a gang may have that waits: each is a job to look at.
+const mostProcs = 10_000
+
+// kindsPerRead is how much longer kindOf takes than to read the text.
+const kindsPerRead = 4
+
+// kindOf returns a digest of all that a member's ad says except how many nodes it has and what they
+// request.
+func kindOf(ad *classad.ClassAd, resources []string) [sha256.Size]byte {
 	ad = ad.Clone()
 	for _, name := range []string{"MinHosts", "MaxHosts"} {
 		ad.Delete(name)
@@ -91,7 +122,7 @@ func kindOf(ad *classad.ClassAd, resources []string) string {
 	for _, resource := range resources {
 		ad.Delete("Request" + negotiator.Attribute(resource))
 	}
-	return strings.ToLower(ad.Format(ast.Long))
+	return sha256.Sum256([]byte(strings.ToLower(ad.Format(ast.Long))))
 }
 
 // Proc returns which proc of a job's cluster the job's chunk of this number belongs to: the chunks

@@ -166,7 +166,7 @@ func (o *Observer) precedes(c slotClaim, other *slotText) bool {
 // isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it claims
 // to be a part of.
 func (o *Observer) isStrange(name string, ad *classad.ClassAd, address string) bool {
-	dynamic, _ := ad.Bool("DynamicSlot")
+	dynamic, _ := ad.Literal("DynamicSlot").Bool()
 	host := o.read[Parent(name)]
 	return dynamic && host != nil && !host.isOf(address, senderOf(ad), o.looked)
 }

@@ -14,7 +14,7 @@ const maxClockSkew = time.Hour
 
 // noteStart notes when the startd of a slot started, and whether that is news.
 func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
-	started, ok := ad.Int("DaemonStartTime")
+	started, ok := ad.Literal("DaemonStartTime").Int()
 	if !ok || started == s.started || started > o.looked.Add(maxClockSkew).Unix() {
 		return
 	}
@@ -81,21 +81,20 @@ func (o *Observer) deleted(s *Slot) bool {
 // version returns the number that a startd gave to an ad, and when it made it, by its own clock.
 // The two tell an ad of a slot from any other of its ads.
 func version(ad *classad.ClassAd) (sequence int64, made backfill.Time) {
-	sequence, _ = ad.Int("UpdateSequenceNumber")
-	at, _ := ad.Int("MyCurrentTime")
+	sequence, _ = ad.Literal("UpdateSequenceNumber").Int()
+	at, _ := ad.Literal("MyCurrentTime").Int()
 	return sequence, backfill.Time(at)
 }
 
 // readParts reads which dynamic slots a partitionable one has; nil if the ad does not say.
 func readParts(ad *classad.ClassAd) map[string]bool {
-	names, ok := ad.Eval("ChildName", nil).Items()
+	names, ok := Texts(ad, "ChildName")
 	if !ok {
 		return nil
 	}
 	parts := make(map[string]bool, len(names))
 	for _, name := range names {
-		text, _ := name.Text()
-		parts[text] = true
+		parts[name] = true
 	}
 	return parts
 }

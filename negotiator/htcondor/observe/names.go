@@ -45,7 +45,7 @@ func (o *Observer) readNames(s *Spec, ad *classad.ClassAd) error {
 		delete(s.Labels, "account")
 	}
 	for _, identity := range identities {
-		if text, _ := ad.Text(identity.attribute); text != "" && bad(identity.attribute, identity.check(text)) {
+		if text, _ := o.value(ad, identity.attribute).Text(); text != "" && bad(identity.attribute, identity.check(text)) {
 			delete(s.Labels, identity.label)
 		}
 	}
@@ -78,4 +78,5 @@ func (l *look) tellOmitted() {
 		o := l.omitted[kind]
 		l.problem("ads of %s are left out (%d in all): %s", kind, o.items, o.why)
 	}
+	l.tellOdd()
 }

@@ -125,6 +125,7 @@ type look struct {
 	Snapshot
 	grew    bool                // ads refer to attributes that were not asked for
 	omitted map[string]omission // ads that are left out, by kind
+	odd     map[string]string   // see noteOdd
 	// slotClaims and scheddClaims are ads whose names others may have; conflicts are those that are left
 	// out, for people.
 	slotClaims   []slotClaim
@@ -162,7 +163,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}
 	l.Began = o.now()
 	o.looked = l.Began
-	o.reads, o.slotReads.news, o.slotReads.long = reads{}, reads{}, reads{}
+	o.reads, o.slotReads.news, o.slotReads.long, o.slotReads.follow = reads{}, reads{}, reads{}, reads{}
 	o.slotReads.count(o.read)
 	o.restrip()
 	last := o.number + rounds

@@ -128,8 +128,8 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 			return nil
 		}
 		if ad, err := lines.Said(); err == nil { // else it is none
-			cluster, _ := ad.Int("ClusterId")
-			proc, _ := ad.Int("ProcId")
+			cluster, _ := ad.Literal("ClusterId").Int()
+			proc, _ := ad.Literal("ProcId").Int()
 			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})
 		}
 		return nil

@@ -31,16 +31,19 @@ func (s *Schedd) RoomsOf(spec *Spec) accountant.Rooms {
 // Full may be true too early, but never too late. A schedd that curbs matchmaking has room for none.
 func (s *schedd) readRoom(ad *classad.ClassAd) {
 	s.Room, s.Full = nil, false
-	if jobs, ok := ad.Int("MaxJobsRunning"); ok && jobs >= 0 {
-		runs, _ := ad.Int("TotalRunningJobs")
+	if jobs, ok := ad.Literal("MaxJobsRunning").Int(); ok && jobs >= 0 {
+		runs, _ := ad.Literal("TotalRunningJobs").Int()
 		s.Room, s.Full = &accountant.Room{Jobs: int(jobs)}, runs >= jobs
 	}
-	version, _ := ad.Text("CondorVersion")
+	version, _ := ad.Literal("CondorVersion").Text()
 	s.records, s.uploads = atLeast(version, 25, 4), 0
-	if most, _ := ad.Int("TransferQueueMaxUploading"); atLeast(version, 25, 11) {
+	if most, _ := ad.Literal("TransferQueueMaxUploading").Int(); atLeast(version, 25, 11) {
 		s.uploads = int(min(most, 1<<30)) / uploadsShare
 	}
 }
+
+// curbSteps is what it may take to evaluate CURB_MATCHMAKING, which is a comparison or a few.
+const curbSteps = 1000
 
 // readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. It
 // reports whether the ad refers to attributes that were not asked for.
@@ -49,7 +52,7 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
 	if !curbs {
 		return false
 	}
-	internal, external, _ := classad.Scope{My: ad, MaxSteps: maxReferSteps}.Refs(e) // a circular one evaluates to error
+	internal, external, _ := classad.Scope{My: ad, MaxSteps: usualReferSteps}.Refs(e) // a circular one evaluates to error
 	for _, name := range slices.Concat(internal, external) {
 		name = strings.ToLower(name)
 		if len(o.curbs) < maxOfOne && len(name) <= longestName && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
@@ -57,7 +60,7 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
 			o.curbs[name], grew = true, grew || !known
 		}
 	}
-	if e.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).IsTrue() {
+	if e.Eval(classad.Scope{My: ad, MaxSteps: curbSteps}).IsTrue() {
 		s.Room, s.Full = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, true
 	}
 	return grew
@@ -104,12 +107,12 @@ func readRecords(ctx context.Context, q question) (all []record, err error) {
 		if wrong != nil {
 			return nil //nolint:nilerr // one strange record is no reason to ignore the others
 		}
-		kind, _ := ad.Text("MyType")
+		kind, _ := ad.Literal("MyType").Text()
 		r := record{project: kind == "Project"}
-		if r.name, _ = ad.Text("User"); r.project {
-			r.name, _ = ad.Text("Name")
+		if r.name, _ = ad.Literal("User").Text(); r.project {
+			r.name, _ = ad.Literal("Name").Text()
 		}
-		if jobs, ok := ad.Int("MaxJobsRunning"); ok && r.name != "" {
+		if jobs, ok := ad.Literal("MaxJobsRunning").Int(); ok && r.name != "" {
 			r.jobs = int(max(0, min(jobs, 1<<30)))
 			all = append(all, r)
 		}

@@ -142,11 +142,11 @@ var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "Backfill
 // ReadOther reads a Negotiator ad.
 func ReadOther(ad *classad.ClassAd) Other {
 	var o Other
-	o.Name, _ = ad.Text("Name")
-	o.Address, _ = ad.Text("MyAddress")
-	_, o.Ours = ad.Text("BackfillVersion")
-	o.SlotConstraint, _ = ad.Text("BackfillSlotConstraint")
-	if started, ok := ad.Int("DaemonStartTime"); ok {
+	o.Name, _ = ad.Literal("Name").Text()
+	o.Address, _ = ad.Literal("MyAddress").Text()
+	_, o.Ours = ad.Literal("BackfillVersion").Text()
+	o.SlotConstraint, _ = ad.Literal("BackfillSlotConstraint").Text()
+	if started, ok := ad.Literal("DaemonStartTime").Int(); ok {
 		o.Started = time.Unix(started, 0)
 	}
 	return o
@@ -156,7 +156,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 // for its jobs. A schedd of another pool that sends jobs here is known by its submitters alone.
 func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	c := readClaim(ad, "ScheddName")
-	name, _ := ad.Text("Name")
+	name, _ := ad.Literal("Name").Text()
 	s := o.scheddOf(c, l)
 	if s == nil {
 		o.keepSubmitter(l, c, name)
@@ -170,15 +170,16 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 		l.leaveOut("submitters", fmt.Errorf("schedd %s has more than %d", s.Name, mostSubmitters))
 		return
 	}
-	tag, _ := ad.Text("SubmitterTag")
-	idle, _ := ad.Int("IdleJobs")
-	scope := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Host: &classad.Host{Now: l.Began.Unix}}
-	excluded := o.submitters != nil && !o.submitters.Eval(scope).IsTrue()
+	tag, _ := ad.Literal("SubmitterTag").Text()
+	idle, _ := ad.Literal("IdleJobs").Int()
+	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{
+		My: ad.Values(longestPlain), MaxSteps: classad.FewSteps, Host: &classad.Host{Now: l.Began.Unix},
+	}).IsTrue()
 	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
-	heard, _ := ad.Int("LastHeardFrom")
+	heard, _ := ad.Literal("LastHeardFrom").Int()
 	heard = min(heard, l.Began.Unix())
 	// An older capability ends with the schedd that gave it.
-	if capability, ok := ad.Text("Capability"); ok && heard >= s.heard {
+	if capability, ok := ad.Literal("Capability").Text(); ok && heard >= s.heard {
 		s.Capability, s.heard = capability, heard
 	}
 	l.Submitters++

@@ -14,7 +14,7 @@ type sender string
 const identityAttribute = "AuthenticatedIdentity"
 
 func senderOf(ad *classad.ClassAd) sender {
-	text, _ := ad.Text(identityAttribute)
+	text, _ := ad.Literal(identityAttribute).Text()
 	return sender(text)
 }
 

@@ -32,6 +32,7 @@ const (
 	usualSlotTokens = 2000
 	newSlotReads    = 8_000_000
 	longSlotReads   = 2_000_000
+	slotFollows     = 2_000_000 // to follow what the ads of slots refer to, beyond usualReferSteps each
 )
 
 // slotReads are the memory that the slots take, by host, and what it has taken in a look to read them.
@@ -39,6 +40,7 @@ type slotReads struct {
 	size       int
 	hosts      map[string]int
 	news, long reads
+	follow     reads
 }
 
 // errSlotLater says that a slot's ad was not read yet.

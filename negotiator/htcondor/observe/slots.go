@@ -82,12 +82,12 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("slot %s: %w", name, err)
 	}
-	if text, _ := ad.Text("Name"); text != name { // it would have two names, one perhaps another's
+	if text, _ := ad.Literal("Name").Text(); text != name { // it would have two names, one perhaps another's
 		return false, fmt.Errorf("slot %s: its Name is %s: must be a plain text", name, backfill.Printable(text, 60))
 	}
 	from := senderOf(ad)
 	if t != nil && !t.isOf(address, from, l.Began) || t == nil && o.isStrange(name, ad, address) {
-		heard, _ := ad.Int("LastHeardFrom")
+		heard, _ := ad.Literal("LastHeardFrom").Int()
 		o.claimSlot(l, slotClaim{lines, name, address, heard, from})
 		return false, nil
 	}
@@ -101,6 +101,7 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed, s.Address = time.Time{}, true, o.looked, address
 	s.sender, s.own = from, nil
+	l.noteOdd("slot", name, ad, stateOfSlots)
 	return o.fill(s, ad)
 }
 
@@ -116,8 +117,8 @@ func checkSlot(name string) error {
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
 // for.
 func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
-	partitionable, _ := ad.Bool("PartitionableSlot")
-	state, _ := ad.Text("State")
+	partitionable, _ := ad.Literal("PartitionableSlot").Bool()
+	state, _ := ad.Literal("State").Text()
 	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
 		ad.Set("Requirements", e)
 	}
@@ -130,9 +131,12 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		host.ClaimBegan, host.ClaimBeganFor = o.looked, s.Runs
 	}
 	o.noteStart(s, ad)
-	s.heard, _ = ad.Int("LastHeardFrom")
+	s.heard, _ = ad.Literal("LastHeardFrom").Int()
 	s.sequence, s.made = version(ad)
 	s.Parts = readParts(ad)
+	if err = settle(ad, o.s.Schema.Resources); err != nil {
+		return false, fmt.Errorf("slot %s: %w", s.Name, err)
+	}
 	s.Free = Amounts(ad, o.s.Schema.Resources)
 	if s.Dynamic {
 		s.Ad = nil
@@ -162,7 +166,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if partitionable {
 		needs = o.giveBack(ad)
 	}
-	t.refers = append(o.slotReferences(ad), needs...)
+	t.refers = append(o.slotReferences(ad, t.host), needs...)
 	grew = o.slotRefers(t)
 	if open, err = o.setAside(s, ad, open); err != nil {
 		return grew, err
@@ -173,7 +177,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 // isOpen tells whether a slot can be planned with. A static slot whose job is being evicted will be
 // there again. Whoever has claimed a partitionable slot as a whole has all of it.
 func (o *Observer) isOpen(s *Slot, ad *classad.ClassAd) bool {
-	state, _ := ad.Text("State")
+	state, _ := ad.Literal("State").Text()
 	later := !asleep(ad) && (state == "Matched" || s.Static && s.Claimed)
 	return (Claimable(ad) || later) && !o.endsSoon(ad)
 }
@@ -196,14 +200,14 @@ func (o *Observer) setAside(s *Slot, ad *classad.ClassAd, open bool) (still bool
 // overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its jobs
 // use what these leave idle, and its startd ends them when these need it.
 func overlaps(ad *classad.ClassAd) bool {
-	overlaps, _ := ad.Bool("BackfillSlot")
+	overlaps, _ := ad.Literal("BackfillSlot").Bool()
 	return overlaps
 }
 
 // asleep tells whether a slot's machine sleeps: the collector keeps its last ad, for whoever wakes
 // machines that a job wants.
 func asleep(ad *classad.ClassAd) bool {
-	offline, _ := ad.Bool("Offline")
+	offline, _ := ad.Literal("Offline").Bool()
 	return offline
 }
 
@@ -226,7 +230,7 @@ const (
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can be
 // planned with.
 func whyClosed(ad *classad.ClassAd, open bool) string {
-	state, _ := ad.Text("State")
+	state, _ := ad.Literal("State").Text()
 	switch {
 	case asleep(ad):
 		return Sleeps
@@ -254,11 +258,17 @@ func (o *Observer) slotRefers(t *slotText) (grew bool) {
 }
 
 // slotReferences returns the attributes that a slot's ad refers to and does not have, sorted. Only
-// expressions that matter for a match count: the slot's own and those that jobs refer to.
-func (o *Observer) slotReferences(ad *classad.ClassAd) []string {
-	names, _, _ := externals(ad, func(name string) bool { // of a slot that refers to too much, a part
+// expressions that matter for a match count: the slot's own and those that jobs refer to. Of a slot that
+// refers to too much, or whose host's slots have in this look, it returns a part.
+func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
+	most, follow := usualReferSteps, &o.slotReads.follow
+	if follow.within(host, slotFollows) {
+		most = maxReferSteps
+	}
+	names, steps, _ := externals(ad, func(name string) bool {
 		return o.slotAttributes.base[name] || o.slotAttributes.asked(name) || isRank(name)
-	}, maxReferSteps)
+	}, most)
+	follow.charge(host, max(0, steps-usualReferSteps)/stepsPerRead)
 	return names
 }
 
@@ -295,8 +305,8 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 // startd ignores claims, whatever the Requirements say. A slot in the state Backfill runs BOINC's
 // work until it is claimed. No startd answers on a machine that sleeps.
 func Claimable(ad *classad.ClassAd) bool {
-	state, _ := ad.Text("State")
-	activity, _ := ad.Text("Activity")
+	state, _ := ad.Literal("State").Text()
+	activity, _ := ad.Literal("Activity").Text()
 	return !asleep(ad) && (state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring")
 }
 
@@ -316,34 +326,34 @@ func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
 	if o.s.ShutdownThreshold <= 0 {
 		return false
 	}
-	made, ok := ad.Int("MyCurrentTime")
+	made, ok := ad.Literal("MyCurrentTime").Int()
 	if !ok {
 		made = o.looked.Unix()
 	}
 	then := made + int64(o.s.ShutdownThreshold/time.Second)
-	s := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Host: &classad.Host{Now: func() int64 { return then }}}
+	s := classad.Scope{My: ad, MaxSteps: slotSteps, Host: &classad.Host{Now: func() int64 { return then }}}
 	return slices.ContainsFunc(shutdown, func(name string) bool { return s.Attr(name).IsTrue() })
 }
 
 // readClaim notes which job and user have the slot, and since when.
 func (s *Slot) readClaim(ad *classad.ClassAd) {
 	s.Runs, s.Claimer = JobKey{}, ""
-	activity, _ := ad.Text("Activity")
+	activity, _ := ad.Literal("Activity").Text()
 	s.Cleaning, s.Suspended = s.Claimed && activity == "Cleaning", s.Claimed && activity == "Suspended"
 	if !s.Claimed {
 		return
 	}
-	entered, _ := ad.Int("EnteredCurrentState")
+	entered, _ := ad.Literal("EnteredCurrentState").Int()
 	s.ClaimedSince = backfill.Time(entered)
-	if started, ok := ad.Int("JobStart"); ok {
+	if started, ok := ad.Literal("JobStart").Int(); ok {
 		s.ClaimedSince = backfill.Time(started)
 	}
-	s.Claimer, _ = ad.Text("RemoteUser")
-	id, _ := ad.Text("JobId")
+	s.Claimer, _ = ad.Literal("RemoteUser").Text()
+	id, _ := ad.Literal("JobId").Text()
 	if cluster, proc, ok := ParseJobID(id); ok {
-		schedd, told := ad.Text("RemoteScheddName")
+		schedd, told := ad.Literal("RemoteScheddName").Text()
 		if !told { // users may edit what older startds tell
-			global, _ := ad.Text("GlobalJobId")
+			global, _ := ad.Literal("GlobalJobId").Text()
 			schedd, _, _ = strings.Cut(global, "#")
 		}
 		s.Runs = JobKey{schedd, cluster, proc}
@@ -361,8 +371,8 @@ func (s *Slot) Refuses() bool {
 
 // fillKind notes what kind of slot an ad is of, and which slot it was cut from.
 func (o *Observer) fillKind(s *Slot, ad *classad.ClassAd, partitionable bool) {
-	s.Data, _ = ad.Bool("IsDataSlot")
-	s.Dynamic, _ = ad.Bool("DynamicSlot")
+	s.Data, _ = ad.Literal("IsDataSlot").Bool()
+	s.Dynamic, _ = ad.Literal("DynamicSlot").Bool()
 	s.Dynamic = s.Dynamic || s.Data // no job is planned there
 	s.Host, s.Static = s.Name, !partitionable && !s.Dynamic
 	if s.Dynamic {

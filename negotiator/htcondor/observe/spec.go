@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,8 @@ type Spec struct {
 	Labels          map[string]string
 	// Parallel says that the job is a gang, a job of several chunks that start together.
 	Parallel bool
+	// Kind is a digest of what the procs of a gang must have in common.
+	Kind [sha256.Size]byte
 	// Limits are the job's concurrency limits, as text and as read.
 	Limits  string
 	Limited []accountant.Limit
@@ -109,7 +112,7 @@ func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []str
 
 // Schedd returns the schedd in whose queue the jobs are.
 func (s *Spec) Schedd() string {
-	name, _ := s.Ad.Text(ScheddAttribute)
+	name, _ := s.Ad.Literal(ScheddAttribute).Text()
 	return name
 }
 
@@ -192,7 +195,7 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 // makeSpec makes the Spec of a job's ad, which refers to these attributes of slots. It reports
 // whether some of them were not asked for.
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
-	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad), refers: refers}
+	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
 	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
 	var tooMany error
@@ -219,11 +222,15 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	o.stopClock(ad)
 	s.Text = ad.Format(ast.Long)
+	if s.Parallel {
+		o.again += kindsPerRead * len(s.Text) / bytesPerRead
+		s.Kind = kindOf(ad, o.s.Schema.Resources)
+	}
 	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
 		s.Wrong, s.refers = err, nil
 	}
 	var limit int64
-	if limit, s.leftOut = ad.Int(leftOutAttribute); s.leftOut {
+	if limit, s.leftOut = ad.Literal(leftOutAttribute).Int(); s.leftOut {
 		s.Wrong, s.unread = leftOutBecause(limit, s.user), limit == readLater
 	}
 	s.Wrong = errors.Join(misnamed, s.Wrong)

@@ -31,7 +31,7 @@ type agreement struct {
 func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 	only := call.Command == secQuery
 	if only {
-		number, _ := asked.Int("AuthCommand")
+		number, _ := asked.Literal("AuthCommand").Int()
 		call.Command = int(min(max(number, 0), 1<<31-1))
 	}
 	needs := s.needs(call.Command)
@@ -59,7 +59,7 @@ func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 		if err = s.identify(call, deal.methods); err != nil {
 			return err
 		}
-		theirs, given := asked.Text("ECDHPublicKey")
+		theirs, given := asked.Literal("ECDHPublicKey").Text()
 		if !given {
 			return errors.New("the other side sends no public key, as versions before 9.0 do, which are not supported")
 		}
@@ -84,7 +84,7 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 		name string
 		ours Level
 	}{{"Authentication", ours.Authentication}, {"Encryption", ours.Encryption}, {"Integrity", ours.Integrity}} {
-		text, _ := asked.Text(feature.name)
+		text, _ := asked.Literal(feature.name).Text()
 		if theirs[i], err = ParseLevel(text); err != nil {
 			return deal, fmt.Errorf("%s: %w", feature.name, err)
 		}
@@ -92,14 +92,14 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 			return deal, fmt.Errorf("%s: %w", feature.name, err)
 		}
 	}
-	listed, _ := asked.Text("AuthMethods")
+	listed, _ := asked.Literal("AuthMethods").Text()
 	offered := ParseMethods(listed)
 	for _, m := range s.methods(need) {
 		if slices.Contains(offered, m) {
 			deal.methods = append(deal.methods, m)
 		}
 	}
-	crypto, _ := asked.Text("CryptoMethods")
+	crypto, _ := asked.Literal("CryptoMethods").Text()
 	aes := slices.ContainsFunc(strings.Split(crypto, ","),
 		func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "AES") })
 	// Only an authentication produces a key.
@@ -113,12 +113,12 @@ func (s *Server) agree(need Permission, asked *classad.ClassAd) (deal agreement,
 			"AES and %s are here", listed, crypto, joined(s.methods(need)))
 	}
 	deal.duration, deal.lease = sessionDuration, sessionLease
-	if text, given := asked.Text("SessionDuration"); given {
+	if text, given := asked.Literal("SessionDuration").Text(); given {
 		if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 && seconds < int(sessionDuration/time.Second) {
 			deal.duration = time.Duration(seconds) * time.Second
 		}
 	}
-	if seconds, given := asked.Int("SessionLease"); given && seconds > 0 && seconds < int64(sessionLease/time.Second) {
+	if seconds, given := asked.Literal("SessionLease").Int(); given && seconds > 0 && seconds < int64(sessionLease/time.Second) {
 		deal.lease = time.Duration(seconds) * time.Second
 	}
 	return deal, nil

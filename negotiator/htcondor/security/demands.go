@@ -66,14 +66,14 @@ func stronger(a, b Level) Level {
 // nothing more may be sent.
 func (c *Client) heed(answer *classad.ClassAd) (features, error) {
 	says := func(name string) bool {
-		text, _ := answer.Text(name)
+		text, _ := answer.Literal(name).Text()
 		return strings.EqualFold(text, "YES")
 	}
 	said := features{says("Authentication"), says("Encryption"), says("Integrity")}
 	if err := c.Wishes.lacking(said); err != nil {
 		return said, fmt.Errorf("%w, but the other side goes without it: compare its SEC_ settings", err)
 	}
-	_, key := answer.Text("ECDHPublicKey")
+	_, key := answer.Literal("ECDHPublicKey").Text()
 	switch secret := said.encryption || said.integrity; {
 	case secret && !said.authentication:
 		return said, errors.New("the other side promises encryption without authentication, which produces no key")

@@ -65,7 +65,7 @@ func (c *Client) resume(ctx context.Context, a cedar.Address, command int,
 	if err != nil {
 		return nil, errors.Join(errAnswer, err)
 	}
-	switch code, _ := answer.Text("ReturnCode"); code {
+	switch code, _ := answer.Literal("ReturnCode").Text(); code {
 	case "AUTHORIZED", "":
 	case "SID_NOT_FOUND":
 		return nil, errForgotten
@@ -135,8 +135,8 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 	if err != nil {
 		return nil, fmt.Errorf("after the handshake: %w", err)
 	}
-	user, _ := granted.Text("User")
-	if code, given := granted.Text("ReturnCode"); given && code != "AUTHORIZED" {
+	user, _ := granted.Literal("User").Text()
+	if code, given := granted.Literal("ReturnCode").Text(); given && code != "AUTHORIZED" {
 		return nil, &DeniedError{Code: code, User: user}
 	}
 	c.remember(a, command, made, answer, granted)
@@ -173,9 +173,9 @@ func (c *Client) offer(a cedar.Address, command int, w Wishes, public *ecdh.Publ
 // authenticate proves our identity by one of the methods that both sides support, and returns the
 // session's key, or nil if the other side sends no public key.
 func (c *Client) authenticate(s *cedar.Stream, answer *classad.ClassAd, private *ecdh.PrivateKey) ([]byte, error) {
-	listed, _ := answer.Text("AuthMethodsList")
+	listed, _ := answer.Literal("AuthMethodsList").Text()
 	if listed == "" {
-		listed, _ = answer.Text("AuthMethods")
+		listed, _ = answer.Literal("AuthMethods").Text()
 	}
 	var left []Method
 	for _, m := range ParseMethods(listed) {
@@ -223,7 +223,7 @@ func (c *Client) authenticate(s *cedar.Stream, answer *classad.ClassAd, private 
 	if err := s.End(); err != nil {
 		return nil, err
 	}
-	encoded, given := answer.Text("ECDHPublicKey")
+	encoded, given := answer.Literal("ECDHPublicKey").Text()
 	if !given {
 		return nil, nil
 	}
@@ -253,8 +253,8 @@ func (c *Client) prove(s *cedar.Stream, m Method, answer *classad.ClassAd) error
 		}
 		return proveFS(s, remote.String(), func(name string) error { return create(name, c.Owner) })
 	default:
-		domain, _ := answer.Text("TrustDomain")
-		keys, _ := answer.Text("IssuerKeys")
+		domain, _ := answer.Literal("TrustDomain").Text()
+		keys, _ := answer.Literal("IssuerKeys").Text()
 		t, err := c.token(domain, keys)
 		if err != nil {
 			return errors.Join(err, noToken(s))

@@ -14,8 +14,8 @@ var errNoSession = errors.New("it cannot go on with that session")
 // resume continues a session: the other side counts as the peer for which the session was made. An
 // unknown session or a denied command is an error.
 func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
-	id, _ := asked.Text("Sid")
-	answer, _ := asked.Bool("ResumeResponse")
+	id, _ := asked.Literal("Sid").Text()
+	answer, _ := asked.Literal("ResumeResponse").Bool()
 	known, refusal := s.resumable(call, id, answer)
 	if answer {
 		if err := s.answerResumption(call, refusal); err != nil {

@@ -202,13 +202,13 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	number, ok := asked.Int("Command")
+	number, ok := asked.Literal("Command").Int()
 	if !ok || number < 0 || number > 1<<31-1 {
 		return nil, errors.New("the handshake names no command")
 	}
 	call.Command = int(number)
-	call.Peer.Version, _ = asked.Text("RemoteVersion")
-	if use, _ := asked.Text("UseSession"); use == "YES" {
+	call.Peer.Version, _ = asked.Literal("RemoteVersion").Text()
+	if use, _ := asked.Literal("UseSession").Text(); use == "YES" {
 		return call, s.resume(call, asked)
 	}
 	return call, s.negotiate(call, asked)

@@ -99,26 +99,26 @@ func (c *sessions) forget(gone *session) {
 // stores none for a side older than 9.9.0, which would not tell that it has forgotten the session.
 func (c *Client) remember(a cedar.Address, command int, made *session, answer, granted *classad.ClassAd) {
 	var given bool
-	if made.id, given = granted.Text("Sid"); !given {
+	if made.id, given = granted.Literal("Sid").Text(); !given {
 		return
 	}
 	lasts := sessionDuration
-	if text, given := answer.Text("SessionDuration"); given {
+	if text, given := answer.Literal("SessionDuration").Text(); given {
 		if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
 			lasts = min(lasts, time.Duration(seconds)*time.Second)
 		}
 	}
 	// The server would refuse a session that is about to expire.
 	made.expires = c.now().Add(lasts * 9 / 10)
-	if seconds, given := answer.Int("SessionLease"); given && seconds > 0 {
+	if seconds, given := answer.Literal("SessionLease").Int(); given && seconds > 0 {
 		made.lease = time.Duration(seconds) * time.Second * 9 / 10
 	}
-	version, _ := answer.Text("RemoteVersion")
+	version, _ := answer.Literal("RemoteVersion").Text()
 	if !answersResumption(version) {
 		return // such a server hangs up later without telling why
 	}
 	commands := []int{command}
-	list, _ := granted.Text("ValidCommands")
+	list, _ := granted.Literal("ValidCommands").Text()
 	for text := range strings.SplitSeq(list, ",") {
 		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
 			commands = append(commands, n)

@@ -213,7 +213,7 @@ func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (a
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
-	job, _ := q.Ad.Text("Explain")
+	job, _ := q.Ad.Literal("Explain").Text()
 	if len(job) > longestJob {
 		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
 	}

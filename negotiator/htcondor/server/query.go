@@ -33,7 +33,7 @@ func ReadQuery(call *security.Call) (q Query, err error) {
 	if err != nil {
 		return q, err
 	}
-	if limit, ok := q.Ad.Int("LimitResults"); ok && limit > 0 {
+	if limit, ok := q.Ad.Literal("LimitResults").Int(); ok && limit > 0 {
 		q.Limit = int(min(limit, 1<<30))
 	}
 	return q, q.of("")
@@ -54,7 +54,7 @@ const (
 func (q *Query) of(prefix string) error {
 	q.Requirements, _ = q.Ad.Lookup(prefix + "Requirements")
 	q.Projection = nil
-	list, _ := q.Ad.Text(prefix + "Projection")
+	list, _ := q.Ad.Literal(prefix + "Projection").Text()
 	if len(list) > longestProjection {
 		return fmt.Errorf("a projection of %d bytes: at most %d are allowed", len(list), longestProjection)
 	}
@@ -73,7 +73,7 @@ func (q *Query) of(prefix string) error {
 
 // Types returns the types of ads that the query asks for.
 func (q Query) Types() []string {
-	list, _ := q.Ad.Text("TargetType")
+	list, _ := q.Ad.Literal("TargetType").Text()
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
 }
 

@@ -27,7 +27,7 @@ func (n *Negotiator) whatIf(ctx context.Context, call *security.Call, q Query) (
 	}
 	ctx, stop := whileHeard(ctx, call.Stream)
 	defer stop()
-	question, _ := q.Ad.Text("Question")
+	question, _ := q.Ad.Literal("Question").Text()
 	done, busy, err := n.questions.tryFor(ctx, asker{host: hostOf(call.Peer)})
 	switch {
 	case busy:

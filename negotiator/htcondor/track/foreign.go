@@ -128,7 +128,7 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	if o.Data || o.Runs == (observe.JobKey{}) {
 		estimate = idleEstimate
 	}
-	if ad.Eval("RequestCpus", nil).String() == "0" && !o.Data {
+	if ad.Literal("RequestCpus").String() == "0" && !o.Data {
 		ad.SetInt("RequestCpus", 1)
 	}
 	began := o.ClaimedSince

@@ -36,7 +36,7 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 	for gang, members := range clusters {
 		slices.SortFunc(members, func(a, b observe.Member) int { return a.Key.Compare(b.Key) })
 		if !slices.Equal(b.gangs[gang].members, members) {
-			b.gangs[gang] = joined{members, observe.Join(members, b.s.Schema.Resources)}
+			b.gangs[gang] = joined{members, observe.Join(members, b.s.Schema.Resources, b.gangs[gang].all)}
 		}
 		all := b.gangs[gang].all
 		first := b.jobs[all.Jobs[0]]

@@ -71,7 +71,7 @@ func TestGangsOfSeveralProcs(t *testing.T) {
 			submit(p)
 			p.jobOf(second, is("unlike", func(s *observe.Spec) {
 				s.Parallel = true
-				s.Ad.SetBool("Requirements", true)
+				s.Kind[0]++
 			}))
 		}, want: "unplanned 1.0 cannot be planned with: the procs of its cluster differ in more than machine_count and " +
 			"what each node requests, such as in their Requirements: all nodes of a gang must be able to run on the same " +

@@ -102,7 +102,7 @@ func (j *Job) Submitter() string { return j.Group.Submitter(j.Key.Schedd) }
 
 // User returns the user whose job it is, as the job's ad has it: so slots can tell.
 func (j *Job) User() string {
-	user, _ := j.Group.Spec.Ad.Text("User")
+	user, _ := j.Group.Spec.Ad.Literal("User").Text()
 	return user
 }
 

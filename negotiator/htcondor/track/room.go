@@ -28,9 +28,9 @@ type freeSlot struct {
 // slot at fits, if it is not -1, accepts them and is accepted.
 type kindOfJob struct{ from, fits int }
 
-// mostSteps bounds the search in one cycle: a slot that is looked at counts as one step, and an
-// evaluation of Requirements as those that it takes. A user may spend a quarter of what the others leave.
-// Further jobs of his count as such that cannot start now.
+// mostSteps bounds the search in one cycle: a slot that is looked at counts as one step, a chunk
+// that is placed as one, and an evaluation of Requirements as those that it takes. A user may spend
+// a quarter of what the others leave. Further jobs of his count as such that cannot start now.
 const mostSteps = 4_000_000
 
 // roomNow returns what slots have free now.
@@ -84,8 +84,9 @@ func (r *roomNow) start(spec *observe.Spec) bool {
 			k.from++
 		}
 	}
-	r.spent[user] += looked + meter.Steps()
-	r.all += looked + meter.Steps()
+	steps := looked + int64(len(taken)) + meter.Steps()
+	r.spent[user] += steps
+	r.all += steps
 	if len(taken) == spec.Nodes {
 		return true
 	}
