@@ -134,7 +134,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	counted, _ := c.ad.Int("MyCurrentTime")
 	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
 	s.readRoom(c.ad)
-	l.grew = o.readCurb(s, c.ad) || l.grew
+	o.readCurb(s, c.ad)
 }
 
 // yields tells whether the schedd gives its name up to another that has it, while both are advertised.
