@@ -5,8 +5,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -54,7 +56,6 @@ func TestRoomForOneMoreIsCheap(t *testing.T) {
 			return after.TotalAlloc - before.TotalAlloc
 		}
 		few, many := allocated(8<<20), allocated(32<<20)
-		t.Log(few>>20, many>>20)
 		require.Less(t, many, 2*few, name)
 	}
 }
@@ -197,4 +198,40 @@ func TestCurbsOfManyHosts(t *testing.T) {
 	require.Contains(t, names, "foo")
 	require.Contains(t, names, "bar")
 	require.False(t, slices.Contains(names, "recentdaemoncoredutycycle"), "it is asked for anyway")
+}
+
+// TestManyReadingsAtOnce has schedds of several hosts read at the same time, which take more than there
+// is room for: nothing hangs, no more is kept than may be, and an honest one keeps all.
+func TestManyReadingsAtOnce(t *testing.T) {
+	stock := newStock(8 << 20)
+	honest := begin(stock, "a@test", "10.0.0.1", 4<<20)
+	var all sync.WaitGroup
+	var readings []*intake
+	for i := range 20 {
+		k := begin(stock, fmt.Sprintf("m%d@test", i), fmt.Sprintf("10.0.1.%d", i%4), 4<<20)
+		readings = append(readings, k)
+		all.Go(func() {
+			for j := range 200 {
+				lines := idle(fmt.Sprintf("u%d@test", j%7), j, fmt.Sprintf("A%d = %q\n", j, strings.Repeat("e", 2000)))
+				if err := k.add(lines, len(lines)); err != nil {
+					assert.ErrorIs(t, err, errNoRoom)
+					return
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		lines := idle("alice@test", i, fmt.Sprintf("A%d = %q\n", i, strings.Repeat("e", 2000)))
+		require.NoError(t, honest.add(lines, len(lines)))
+	}
+	all.Wait()
+	require.LessOrEqual(t, stock.total(), stock.most)
+	require.Len(t, honest.all(), 50)
+	require.Zero(t, honest.surplus)
+	for _, k := range append(readings, honest) {
+		stock.end(k.share)
+	}
+	require.Zero(t, stock.total())
+	require.Empty(t, stock.hosts)
+	require.Empty(t, stock.greedy)
 }
