@@ -26,7 +26,7 @@ var mayEvaluate = map[string]string{
 	"observe/devices.go ofOneKind":     "an ad in an ad, whose attributes are not evaluated",
 	"observe/price.go value":           "the job's user",
 	"observe/references.go externals":  "the job's user, the slot's host",
-	"observe/rooms.go readCurb":        "usualReferSteps and curbSteps for an ad",
+	"observe/curb.go readCurb":         "usualReferSteps and curbSteps for an ad",
 	"observe/schedds.go ofSubmitters":  "the configuration",
 	"observe/schedds.go readSubmitter": "the configuration's expression over the constants of an ad",
 	"observe/slots.go endsSoon":        "slotSteps for each of two attributes",

@@ -135,7 +135,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
 	l.noteOdd("schedd", c.name, c.ad, stateOfSchedds)
 	s.readRoom(c.ad)
-	l.grew = o.readCurb(s, c.ad) || l.grew
+	o.readCurb(s, c.ad)
 }
 
 // yields tells whether the schedd gives its name up to another that has it, while both are advertised.

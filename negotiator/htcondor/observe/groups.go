@@ -36,18 +36,21 @@ func split(lines cedar.Lines) rawGroup {
 // refer to attributes that were not asked for.
 func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	s.read, s.Since = number, r.began
-	o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size})
-	if r.unrecorded == nil {
-		s.recorded = r.recorded
-	} else {
+	known := s.limits.size // while the answer has none
+	switch {
+	case r.unrecorded != nil:
 		o.log.Debug("a schedd does not tell the limits of its users", "schedd", s.Name, "error", r.unrecorded)
+	case !r.besides.leftOut:
+		s.limit(r.besides.recorded)
+		known = 0
 	}
 	if s.asked != r.jobs {
 		s.asked, s.AskedSince = r.jobs, number
 	}
 	unread, which := 0, ""
 	leftOut, whose := 0, ""
-	s.Groups, s.Stopped = make([]*Group, 0, len(r.groups)), r.stopped
+	s.Groups, s.Stopped = make([]*Group, 0, len(r.groups)), r.besides.stopped
+	s.NewestStopped = r.besides.highest
 	for _, raw := range r.groups {
 		g := s.groups[string(raw.lines)]
 		if g == nil || !bytes.Equal(g.ids, raw.ids) {
@@ -61,6 +64,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 					continue
 				}
 				made, grew = fresh, grew || more
+				made.price = priceAlone(raw.lines)
 			}
 			bad, one := made.readJobs(raw.ids, s.Name)
 			if bad > 0 {
@@ -76,6 +80,14 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		g.look = number
 		s.Groups = append(s.Groups, g)
 	}
+	if n := len(s.answers); n > 0 {
+		s.earlier += s.answers[n-1].without(number)
+	} else {
+		s.earlier = 0
+	}
+	if !o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size + known, s.earlier}) {
+		s.answers, s.earlier = nil, 0
+	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
 	s.leftOut, s.wrong = leftOut+r.surplus.jobs, wrongWith(s.Name, leftOut, whose, unread, which)
 	if r.surplus.jobs > 0 {
@@ -83,6 +95,17 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
+}
+
+// without returns how much memory a reading takes besides what a later one has, too.
+func (r Reading) without(number int) int {
+	all := bytesPerStopped * len(r.Stopped)
+	for _, g := range r.Groups {
+		if g.look != number {
+			all += g.price + priceOfJobs(g.ids)
+		}
+	}
+	return all
 }
 
 // wrongWith says what was left out of the answer of a schedd; "" if nothing was.

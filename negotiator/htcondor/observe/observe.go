@@ -70,7 +70,6 @@ type Observer struct {
 	slotReads                     slotReads
 	specs                         map[string]*Spec // by the text of the job's ad
 	limits                        map[string][]accountant.Limit
-	curbs                         map[string]bool            // attributes to which schedds' CurbMatchmaking refers
 	refersOf                      map[string]map[string]bool // by user: the slots' attributes that its jobs refer to
 	referSteps                    map[string]int             // by user: what it took to follow what its jobs refer to
 	referStepsOfAll               int                        // and for all users
@@ -83,7 +82,7 @@ type Observer struct {
 func New(s Settings) *Observer {
 	o := &Observer{
 		s: s, log: s.Logger, now: s.Clock, most: maxQueue, stock: newStock(maxStock), slots: map[string]*Slot{}, read: map[string]*slotText{},
-		schedds: map[string]*schedd{}, specs: map[string]*Spec{}, curbs: map[string]bool{},
+		schedds: map[string]*schedd{}, specs: map[string]*Spec{},
 		refersOf:   map[string]map[string]bool{},
 		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},

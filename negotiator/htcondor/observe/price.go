@@ -20,6 +20,9 @@ const (
 // price returns how much memory an ad takes, in bytes, with so many bytes of text.
 func price(text, tokens int) int { return copiesOfText*text + bytesPerToken*tokens }
 
+// priceAlone returns what an ad takes that shares nothing with others.
+func priceAlone(lines []byte) int { return price(len(lines), classad.Tokens(lines)) }
+
 // bytesPerJob is what a job takes beside its ad, in bytes of memory: in a look, and in what is made of it.
 const bytesPerJob = 1536
 

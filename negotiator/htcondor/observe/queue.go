@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -50,16 +51,14 @@ type question struct {
 // reading is a schedd's answer to a question, or why there is none.
 type reading struct {
 	question
-	groups  []rawGroup
-	surplus surplus
-	size    int // what the groups take, in bytes of memory
-	text    int // bytes of the answer
-	stopped []JobKey
-	took    time.Duration
-	err     error
-	// recorded are the limits of users and projects; unrecorded is why there is no answer about them.
-	recorded   []record
-	unrecorded error
+	groups     []rawGroup
+	surplus    surplus
+	size       int // what the groups take, in bytes of memory
+	text       int // bytes of the answer
+	besides    besides
+	took       time.Duration
+	err        error
+	unrecorded error // why there is no answer about the limits of users and projects
 }
 
 // askAll begins to read the queues of all schedds.
@@ -85,8 +84,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 		records: s.records, stock: o.stock,
 	}
 	in := newIntake(q)
-	o.stock.begin(in)
-	s.stop = func() { cancel(); o.stock.end(in) }
+	s.stop = func() { cancel(); o.stock.end(in.share) }
 	patience := o.s.Patience
 	s.reading = answer
 	go func() {
@@ -117,26 +115,24 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 	if r.err != nil {
 		return r
 	}
-	r.groups, r.surplus, r.size = in.all(), in.surplus, in.size
 	stopped := client.JobQuery{
 		Requirements: fmt.Sprintf(stoppedJobs, q.stoppedSince.Unix()), Projection: []string{"ClusterId", "ProcId"},
 		Most: most,
 	}
 	_, r.err = q.schedd.Jobs(ctx, stopped, func(lines cedar.Lines) error {
-		r.text += len(lines)
-		if len(r.stopped) == maxStopped {
-			return nil
+		ad, err := lines.Said()
+		if err != nil {
+			return nil //nolint:nilerr // it tells of no job
 		}
-		if ad, err := lines.Said(); err == nil { // else it is none
-			cluster, _ := ad.Literal("ClusterId").Int()
-			proc, _ := ad.Literal("ProcId").Int()
-			r.stopped = append(r.stopped, JobKey{q.name, cluster, proc})
-		}
-		return nil
+		cluster, _ := ad.Literal("ClusterId").Int()
+		proc, _ := ad.Literal("ProcId").Int()
+		return in.addStopped(JobKey{q.name, cluster, proc}, len(lines))
 	})
 	if r.err == nil && q.records {
-		r.recorded, r.unrecorded = readRecords(ctx, q)
+		r.unrecorded = readRecords(ctx, q, in)
 	}
+	r.groups = in.all()
+	r.surplus, r.besides, r.size, r.text, r.err = in.surplus, in.besides, in.size, in.read, cmp.Or(r.err, in.failure)
 	return r
 }
 

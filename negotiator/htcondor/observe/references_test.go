@@ -2,8 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,7 +108,7 @@ func TestLongNames(t *testing.T) {
 	o := quiet()
 	long := strings.Repeat("n", 50_000)
 	asked := func() (longest int) {
-		for _, list := range [][]string{o.jobAttributes.projection(), o.slotAttributes.projection(), slices.Collect(maps.Keys(o.curbs))} {
+		for _, list := range [][]string{o.jobAttributes.projection(), o.slotAttributes.projection(), o.curbed()} {
 			for _, name := range list {
 				longest = max(longest, len(name))
 			}
@@ -128,7 +126,8 @@ func TestLongNames(t *testing.T) {
 	require.NoError(t, err)
 	ad := classad.New()
 	ad.Set("CurbMatchmaking", e)
-	o.readCurb(&schedd{}, ad)
+	o.schedds["s@test"] = &schedd{}
+	o.readCurb(o.schedds["s@test"], ad)
 	o.jobAttributes.referTo(e)
 	require.LessOrEqual(t, asked(), longestName)
 	for _, names := range o.refersOf {

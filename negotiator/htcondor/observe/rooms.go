@@ -3,8 +3,8 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -42,30 +42,6 @@ func (s *schedd) readRoom(ad *classad.ClassAd) {
 	}
 }
 
-// curbSteps is what it may take to evaluate CURB_MATCHMAKING, which is a comparison or a few.
-const curbSteps = 1000
-
-// readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. It
-// reports whether the ad refers to attributes that were not asked for.
-func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) (grew bool) {
-	e, curbs := ad.Lookup("CurbMatchmaking")
-	if !curbs {
-		return false
-	}
-	internal, external, _ := classad.Scope{My: ad, MaxSteps: usualReferSteps}.Refs(e) // a circular one evaluates to error
-	for _, name := range slices.Concat(internal, external) {
-		name = strings.ToLower(name)
-		if len(o.curbs) < maxOfOne && len(name) <= longestName && !o.curbs[name] && strings.IndexFunc(name, needsQuotes) < 0 {
-			_, known := ad.Lookup(name)
-			o.curbs[name], grew = true, grew || !known
-		}
-	}
-	if e.Eval(classad.Scope{My: ad, MaxSteps: curbSteps}).IsTrue() {
-		s.Room, s.Full = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, true
-	}
-	return grew
-}
-
 // atLeast tells whether a version such as "$CondorVersion: 25.4.0 2025-10-31 …" is not before another.
 func atLeast(version string, major, minor int) bool {
 	var first, second int
@@ -93,6 +69,9 @@ type record struct {
 	jobs    int // that it runs at once
 }
 
+// price returns how much memory a record takes, with the room that is made of it.
+func (r record) price() int { return bytesPerRecord + price(len(r.name), 0) }
+
 // ofRecords are the attributes that records are asked for, knownRecords is true of those that limit
 // something.
 var (
@@ -101,8 +80,8 @@ var (
 )
 
 // readRecords asks a schedd how many jobs it runs at once of single users and projects.
-func readRecords(ctx context.Context, q question) (all []record, err error) {
-	err = q.schedd.Users(ctx, knownRecords, ofRecords, func(lines cedar.Lines) error {
+func readRecords(ctx context.Context, q question, in *intake) error {
+	err := q.schedd.Users(ctx, knownRecords, ofRecords, func(lines cedar.Lines) error {
 		ad, wrong := lines.Ad()
 		if wrong != nil {
 			return nil //nolint:nilerr // one strange record is no reason to ignore the others
@@ -112,31 +91,48 @@ func readRecords(ctx context.Context, q question) (all []record, err error) {
 		if r.name, _ = ad.Literal("User").Text(); r.project {
 			r.name, _ = ad.Literal("Name").Text()
 		}
-		if jobs, ok := ad.Literal("MaxJobsRunning").Int(); ok && r.name != "" {
-			r.jobs = int(max(0, min(jobs, 1<<30)))
-			all = append(all, r)
+		jobs, ok := ad.Literal("MaxJobsRunning").Int()
+		if !ok || r.name == "" {
+			return nil
 		}
-		return nil
+		r.jobs = int(max(0, min(jobs, 1<<30)))
+		return in.addRecord(r, len(lines))
 	})
-	return all, err
+	return err
 }
 
-// shares returns how many jobs the schedd runs at once of users and of projects, as far as there is a
-// limit.
-func (s *schedd) shares(now backfill.Time) (users, projects map[string]*accountant.Room) {
-	users, projects = map[string]*accountant.Room{}, map[string]*accountant.Room{}
-	for _, r := range s.recorded {
-		rooms := users
+// limits are how many jobs a schedd runs at once of users and projects, as far as it has written down.
+type limits struct {
+	recorded        []record
+	size            int // bytes of memory
+	users, projects map[string]*accountant.Room
+}
+
+// limit takes in what a schedd has written down now.
+func (s *schedd) limit(recorded []record) {
+	if slices.Equal(s.limits.recorded, recorded) {
+		return
+	}
+	l := limits{recorded: recorded, users: map[string]*accountant.Room{}, projects: map[string]*accountant.Room{}}
+	for _, r := range recorded {
+		rooms := l.users
 		if r.project {
-			rooms = projects
+			rooms = l.projects
 		}
+		l.size += r.price()
 		rooms[r.name] = &accountant.Room{
 			Jobs: r.jobs,
 			Why:  fmt.Sprintf("its schedd runs no more than %d jobs of %s at once (MaxJobsRunning)", r.jobs, r.name),
 		}
 	}
+	s.limits = l
+}
+
+// usersShares returns how many jobs the schedd runs at once of users, as far as there is a limit.
+func (s *schedd) usersShares(now backfill.Time) map[string]*accountant.Room {
+	users, own := s.limits.users, false
 	if s.uploads == 0 {
-		return users, projects
+		return users
 	}
 	runs, transfers := map[string]int{}, map[string]int{}
 	for _, g := range s.Groups {
@@ -150,9 +146,13 @@ func (s *schedd) shares(now backfill.Time) (users, projects map[string]*accounta
 	for user, n := range transfers {
 		most := runs[user] + max(0, s.uploads-n)
 		if known := users[user]; known == nil || most < known.Jobs {
+			if !own { // what earlier looks returned does not change
+				users, own = map[string]*accountant.Room{}, true
+				maps.Copy(users, s.limits.users)
+			}
 			users[user] = &accountant.Room{Jobs: most, Why: fmt.Sprintf("%d jobs of %s transfer their input, and its schedd "+
 				"wants no matches for more than %d (MAX_CONCURRENT_UPLOADS_PER_USER)", n, user, s.uploads)}
 		}
 	}
-	return users, projects
+	return users
 }

@@ -38,9 +38,11 @@ type schedd struct {
 	asked    string            // the jobs that it is asked for
 	groups   map[string]*Group // by the lines of the answer
 	answers  []Reading         // of the look under way
+	earlier  int               // bytes of memory of what only answers before the last have
+	curbs    []string          // attributes to which its CurbMatchmaking refers
 	records  bool              // it may limit the jobs of single users, and is asked about that
 	uploads  int               // jobs of one user that may transfer their input at once; 0: any number
-	recorded []record          // the limits of users and projects
+	limits   limits            // of users and projects
 	wrong    string            // what of the last answer was left out, and why
 	leftOut  int               // the jobs that were
 	asleep   time.Time         // it is not asked before this time, since it cannot be reached
@@ -75,7 +77,7 @@ func (o *Observer) stoppedSince(s *schedd, began time.Time) time.Time {
 func (o *Observer) askCollector(ctx context.Context, l *look) error {
 	types := []client.AdType{
 		{Name: "Machine", Projection: o.slotAttributes.projection(), Requirements: o.s.SlotConstraint},
-		{Name: "Scheduler", Projection: append(slices.Sorted(maps.Keys(o.curbs)), ofSchedds...)},
+		{Name: "Scheduler", Projection: append(o.curbed(), ofSchedds...)},
 		{Name: "Submitter", Projection: o.ofSubmitters()},
 		{Name: "Negotiator", Projection: OtherAttributes},
 	}
@@ -222,7 +224,7 @@ func (o *Observer) putSchedds(l *look) {
 		s.charge(l.Ended)
 		c := s.Schedd
 		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
-		c.Users, c.Projects = s.shares(l.Now)
+		c.Users, c.Projects = s.usersShares(l.Now), s.limits.projects
 		c.Earlier, s.answers = s.answers, nil
 		if c.Read {
 			c.Earlier = c.Earlier[:len(c.Earlier)-1] // the last is Groups and Stopped

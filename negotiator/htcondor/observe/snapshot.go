@@ -174,6 +174,9 @@ type Schedd struct {
 	// time ago; both by the last successful reading.
 	Groups  []*Group
 	Stopped []JobKey
+	// NewestStopped is the highest cluster of such jobs, also of those that are left out of Stopped as there
+	// is no room.
+	NewestStopped int64
 	// Earlier are the schedd's earlier answers in this look, if the look asked several times. A job
 	// that is only in these left its queue during the look.
 	Earlier []Reading
@@ -271,6 +274,7 @@ type Group struct {
 	members []Member // of a gang of several procs, see [Join]
 	ids     []byte   // the jobs' IDs as they came
 	look    int      // the last look that saw the group
+	price   int      // see price; without its jobs
 }
 
 // Values of JobStatus.

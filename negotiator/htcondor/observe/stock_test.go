@@ -102,7 +102,6 @@ func TestOneGreedyHost(t *testing.T) {
 		k := newIntake(question{
 			name: name, most: 8 << 20, stock: stock, schedd: client.Schedd{Address: cedar.Address{Host: host}},
 		})
-		stock.begin(k)
 		return k
 	}
 	honest := begin("a@test", "10.0.0.1")
@@ -114,7 +113,7 @@ func TestOneGreedyHost(t *testing.T) {
 		lines := fmt.Sprintf("User = %q\nJobStatus = 1\nRequirements = %s\nJobIds = \"1.%d\"\n", user, list(i, tokens), i)
 		require.NoError(t, k.add(cedar.Lines(lines), len(lines)))
 		require.LessOrEqual(t, stock.size, stock.most)
-		require.LessOrEqual(t, stock.hosts["10.0.0.2"], stock.most/2)
+		require.LessOrEqual(t, stock.hosts["10.0.0.2"].size, stock.most/2)
 	}
 	for i := range 1000 {
 		add(greedy[i%100], "mallory@test", i, 3000)
@@ -123,23 +122,23 @@ func TestOneGreedyHost(t *testing.T) {
 		}
 	}
 	require.Len(t, honest.all(), 50)
-	require.Empty(t, honest.outlines)
+	require.Zero(t, honest.surplus)
 	jobs := 0
 	for _, k := range greedy {
 		for _, g := range k.all() {
 			jobs += len(strings.Fields(string(g.ids)))
 		}
-		stock.end(k)
+		stock.end(k.share)
 	}
 	require.Equal(t, 1000, jobs, "none is lost")
 	size := honest.size
-	stock.end(honest)
+	stock.end(honest.share)
 	require.Zero(t, stock.total())
 	require.ErrorIs(t, honest.add(cedar.Lines("User = \"a\"\n"), 1), errEnded)
-	stock.keep("a@test", portion{"10.0.0.1", size})
+	stock.keep("a@test", portion{host: "10.0.0.1", size: size})
 	again := begin("a@test", "10.0.0.1")
 	require.Zero(t, stock.total())
-	stock.end(again)
+	stock.end(again.share)
 	require.Equal(t, size, stock.total())
 	stock.keep("a@test", portion{})
 	require.Zero(t, stock.total())

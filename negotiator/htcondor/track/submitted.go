@@ -49,14 +49,11 @@ func (b *Belief) noteClusters() {
 		if !q.Read {
 			continue
 		}
-		highest := int64(0)
+		highest := q.NewestStopped // such as jobs that were submitted on hold
 		for _, g := range q.Groups {
 			for _, key := range g.Jobs {
 				highest = max(highest, key.Cluster)
 			}
-		}
-		for _, key := range q.Stopped { // such as jobs that were submitted on hold
-			highest = max(highest, key.Cluster)
 		}
 		b.seen[name] = noteCluster(b.seen[name], SavedSeen{highest, backfill.Time(q.Since.Unix())})
 	}
