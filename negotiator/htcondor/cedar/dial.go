@@ -56,7 +56,7 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 			failed = append(failed, err)
 			continue
 		}
-		s := NewStream(conn, d.Timeout)
+		s := newStream(conn, d.Timeout, readOfDialled)
 		s.Random = d.Random
 		s.Bind(ctx)
 		if a.Sock == "" {

@@ -57,11 +57,22 @@ type Stream struct {
 	opener   *seal
 }
 
-// NewStream returns a stream on a connection. timeout limits each wait for the other side; 0 means
-// no limit.
+// What is read at once, in bytes. Whoever connects says little, and may connect as often as he likes;
+// a daemon that is dialled may tell a long queue.
+const (
+	readOfAccepted = 4 << 10
+	readOfDialled  = 64 << 10
+)
+
+// NewStream returns a stream on a connection that was accepted. timeout limits each wait for the
+// other side; 0 means no limit. See [Dialer] for the other end.
 func NewStream(conn net.Conn, timeout time.Duration) *Stream {
+	return newStream(conn, timeout, readOfAccepted)
+}
+
+func newStream(conn net.Conn, timeout time.Duration, read int) *Stream {
 	s := &Stream{conn: conn, timeout: timeout, sent: sha256.New(), received: sha256.New(), budget: -1}
-	s.in = bufio.NewReaderSize(&patient{s}, 64<<10)
+	s.in = bufio.NewReaderSize(&patient{s}, read)
 	s.begin()
 	return s
 }
