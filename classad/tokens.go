@@ -80,15 +80,15 @@ func exprTokens(b []byte) (n int) {
 // lines: \" is the only escape, but not at the very end; -1 if it does not end.
 func afterQuote(b []byte, i int) int {
 	quote := b[i]
-	for i++; i < len(b); i++ {
-		switch {
-		case b[i] == quote:
+	for i++; ; i++ {
+		next := bytes.IndexByte(b[i:], quote)
+		if next < 0 {
+			return -1
+		}
+		if i += next; b[i-1] != '\\' || i+1 == len(b) {
 			return i + 1
-		case b[i] == '\\' && i+2 < len(b) && b[i+1] == quote:
-			i++
 		}
 	}
-	return -1
 }
 
 // commentEnd returns the index after the comment that begins at i; i if none does.

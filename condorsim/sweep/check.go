@@ -42,6 +42,23 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) //nolint:gocheckn
 
 const longestName = 60
 
+// mostCells bounds the cells of a sweep: each takes a file, and its place in every table.
+const mostCells = 100_000
+
+// size returns the number of cells if all traces are there, without listing them.
+func (f *File) size() float64 {
+	schedulers := 0
+	for i := range f.Schedulers {
+		s := &f.Schedulers[i]
+		schedulers += max(1, len(s.Policies)) * max(1, len(s.Orders)) * max(1, len(s.All))
+	}
+	n := float64(schedulers)
+	for _, axis := range []int{len(f.Traces), len(f.loads()), len(f.estimateModels()), len(f.seeds())} {
+		n *= float64(axis)
+	}
+	return n
+}
+
 func isName(text string) bool { return names.MatchString(text) && len(text) <= longestName }
 
 func (c *checker) name(path, name string) {
@@ -81,6 +98,10 @@ func (f *File) faults() []fault {
 		c.oneOf(at("fst")(i), kind, "strict", "relaxed")
 	}
 	unique(c, f.FST, at("fst"), func(s string) string { return s })
+	if f.size() > mostCells {
+		c.say("traces", "a sweep has at most %d cells: traces × loads × estimate models × seeds × schedulers", mostCells)
+		return c.faults
+	}
 	if f.CountEvents && len(f.FST) > 0 {
 		c.say("count_events", "profile events and fair start times cannot be had in one sweep: make two of it")
 	}

@@ -9,14 +9,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
-// createGantt creates the file of the Gantt chart; nil if none is requested. It must be neither an
-// input file nor the table of jobs.
+// createGantt creates the file of the Gantt chart; nil if none is requested. It must not be
+// the table of jobs.
 func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, error) {
 	if c.Gantt == "" {
 		return nil, nil //nolint:nilnil // nil is a chart that is not wanted
-	}
-	if err := c.isNoInput("--gantt", c.Gantt); err != nil {
-		return nil, err
 	}
 	file, err := wholefile.Create("the Gantt chart", c.Gantt)
 	if err != nil {
@@ -29,16 +26,17 @@ func (c *runCommand) createGantt(jobsOut *wholefile.File) (*wholefile.File, erro
 	return file, nil
 }
 
-// isNoInput returns an error if the path is that of an input file, so that the output does not
-// replace it.
-func (c *runCommand) isNoInput(flag, path string) error {
-	out, err := os.Stat(path)
-	if err != nil || !out.Mode().IsRegular() {
-		return nil // there is no file to overwrite
-	}
-	for _, input := range append(c.settings().Files(), c.Workload, c.Instance, c.Pool, c.History) {
-		if in, inErr := os.Stat(input); inErr == nil && os.SameFile(in, out) {
-			return fmt.Errorf("%s %s: that is where %s is read from; choose another file", flag, path, input)
+// spares returns an error if an output would replace one of these input files.
+func (c *runCommand) spares(inputs ...string) error {
+	for _, o := range []struct{ flag, path string }{{"--jobs-out", c.JobsOut}, {"--gantt", c.Gantt}} {
+		out, err := os.Stat(o.path)
+		if err != nil || !out.Mode().IsRegular() {
+			continue // there is no file to overwrite
+		}
+		for _, input := range inputs {
+			if in, inErr := os.Stat(input); inErr == nil && os.SameFile(in, out) {
+				return fmt.Errorf("%s %s: that is where %s is read from; choose another file", o.flag, o.path, input)
+			}
 		}
 	}
 	return nil

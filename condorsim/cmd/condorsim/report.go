@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,7 +61,13 @@ func (c *reportCommand) Run(p *process) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	path := cmp.Or(c.Out, filepath.Join(c.Folder, "report.html"))
+	path := c.Out
+	if path == "" {
+		path = filepath.Join(c.Folder, "report.html")
+		if err = wholefile.NoLink(path); err != nil {
+			return cli.Bad(fmt.Errorf("write the report: %w", err))
+		}
+	}
 	out, err := c.create(path)
 	if err != nil {
 		return cli.Bad(err)

@@ -241,8 +241,11 @@ type outputs struct {
 	gantt *wholefile.File
 }
 
-// create makes the files that are wanted, before the run.
+// create makes the files that are wanted, before the run. None may be an input file.
 func (c *runCommand) create() (out outputs, err error) {
+	if err = c.spares(append(c.settings().Files(), c.Workload, c.Instance, c.Pool, c.History)...); err != nil {
+		return out, err
+	}
 	if out.jobs, err = c.createJobs(); err != nil {
 		return out, err
 	}
@@ -268,13 +271,10 @@ func (o outputs) write(title string, result *condorsim.Result) error {
 	return writeGantt(o.gantt, title, result)
 }
 
-// createJobs creates the table of jobs; nil if none is requested. It must not be an input file.
+// createJobs creates the table of jobs; nil if none is requested.
 func (c *runCommand) createJobs() (*jobtable.File, error) {
 	if c.JobsOut == "" {
 		return nil, nil //nolint:nilnil // nil is a table that is not wanted
-	}
-	if err := c.isNoInput("--jobs-out", c.JobsOut); err != nil {
-		return nil, err
 	}
 	file, err := jobtable.Create(c.JobsOut)
 	if err == nil {

@@ -24,6 +24,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		if pool, err = readPool(c.Pool, logger); err != nil {
 			return nil, err
 		}
+		if err = c.spares(pool.Ads); err != nil {
+			return nil, err
+		}
 	}
 	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err

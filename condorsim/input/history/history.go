@@ -67,6 +67,7 @@ type Job struct {
 	Ad     *classad.ClassAd
 
 	changed int64 // when its status changed; the latest ad of a job counts
+	started int64 // when it started, if it ran; 0 if unknown
 }
 
 // History is the jobs that were read, by submit time, then schedd, ClusterId and ProcId.
@@ -150,7 +151,6 @@ type collector struct {
 	h      *History
 	index  map[key]int // by key, the index in h.Jobs
 	shared *shared
-	spans  []span // of jobs with a recorded start
 }
 
 // add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose
@@ -201,19 +201,18 @@ func (c *collector) finish() {
 	for i := range slices.Backward(jobs) { // jobs[0] is needed until the end
 		jobs[i].Submit -= jobs[0].Submit
 	}
-	c.h.Peak = peak(c.spans)
+	c.h.Peak = peak(jobs)
 }
 
-// span is a time in which a job used cpus.
-type span struct{ start, end, cpus int64 }
-
-// peak returns the most cpus that the spans use at one time; 0 without spans. At an instant at
-// which some spans end and others start, the ends come first.
-func peak(spans []span) (most int64) {
+// peak returns the most cpus that the jobs with a known start used at one time; 0 without any. At an
+// instant at which some jobs end and others start, the ends come first.
+func peak(jobs []Job) (most int64) {
 	type step struct{ at, cpus int64 }
-	steps := make([]step, 0, 2*len(spans))
-	for _, s := range spans {
-		steps = append(steps, step{s.start, s.cpus}, step{s.end, -s.cpus})
+	steps := make([]step, 0, 2*len(jobs))
+	for i := range jobs {
+		if j := &jobs[i]; j.started > 0 {
+			steps = append(steps, step{j.started, j.Procs}, step{j.started + j.Run, -j.Procs})
+		}
 	}
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cpus, b.cpus)) })
 	var used int64

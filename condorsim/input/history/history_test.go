@@ -345,3 +345,11 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestRepeatedAdsAreNoLargerMachine reads a history twice over, as two dumps that overlap make it.
+func TestRepeatedAdsAreNoLargerMachine(t *testing.T) {
+	const once = "RequestCpus = 4; JobStartDate = 1100; EnteredCurrentStatus = 1160"
+	h := read(t, history.Options{}, strings.Repeat(done(1, once)+done(2, once), 3))
+	require.Len(t, h.Jobs, 2)
+	require.Equal(t, int64(8), h.Peak)
+}

@@ -75,7 +75,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	}
 	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
 	if unknown == nil && j.Run > 0 {
-		c.spans = append(c.spans, span{start, start + j.Run, j.Procs})
+		j.started = start
 	}
 	if j.changed > 0 { // its end
 		start = j.changed - j.Run
@@ -97,14 +97,15 @@ func (c *collector) notOnSlots(ad *classad.ClassAd) bool {
 	return universe == universeScheduler || universe == universeLocal || universe == universeGrid
 }
 
-// schedd returns the schedd that a job was submitted to; "" if the ad does not say.
+// schedd returns the schedd that a job was submitted to; "" if the ad does not say. It is printable,
+// as it becomes a part of the job's name.
 func schedd(ad *classad.ClassAd) string {
 	id, _ := ad.Text("GlobalJobId") // such as submit.example.org#12.0#1700000000
 	name, _, found := strings.Cut(id, "#")
 	if !found {
 		return ""
 	}
-	return name
+	return backfill.Printable(name, 256)
 }
 
 // runTime sets how long a job ran. If the job did not run, or the options drop jobs of its status,

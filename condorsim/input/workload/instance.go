@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 // Instance is a small workload and the results that schedulers must reach.
@@ -216,7 +218,7 @@ func (f *instanceFile) instance() *Instance {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Jobs[a].Submit, f.Jobs[b].Submit) })
 
-	trace := &Trace{Name: f.Name, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
+	trace := &Trace{Name: backfill.Printable(f.Name, 256), Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
 	for _, i := range order {
 		j := f.Jobs[i]
 		if f.Memory == 0 {

@@ -150,9 +150,9 @@ func (s *Study) take() error {
 		at := place{s.group(k), slices.Index(s.Schedulers, k.Scheduler)}
 		s.cells[at] = append(s.cells[at], c)
 		for name := range c.Metrics {
-			if name == "" {
-				return fmt.Errorf("the cell %s has a metric without a name; delete the file and sweep again",
-					results.CellPath(s.Folder.Path, k.ID))
+			if name == "" || fileName(name) != name { // two such names could be one file
+				return fmt.Errorf("%s: the metric %q is no name of letters, digits, \".\", \"-\" and \"_\"; "+
+					"delete the file and sweep again", results.CellPath(s.Folder.Path, k.ID), name)
 			}
 			names[name] = true
 		}

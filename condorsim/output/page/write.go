@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -35,10 +34,10 @@ func (s *Study) Write(o Output) (Written, error) {
 	var made Written
 	var files []func() error
 	file := func(what, path string, write func(io.Writer) error) {
-		files = append(files, func() error { return wholefile.Write(what, path, write) })
+		files = append(files, func() error { return wholefile.WriteInside(what, path, write) })
 	}
 	if o.Tables != "" {
-		if err := os.MkdirAll(o.Tables, 0o777); err != nil { //nolint:gosec // the umask says
+		if err := wholefile.MakeFolder(o.Tables); err != nil {
 			return made, fmt.Errorf("make a folder for the tables: %w", err)
 		}
 		for _, t := range s.Tables() {
@@ -47,7 +46,7 @@ func (s *Study) Write(o Output) (Written, error) {
 		}
 	}
 	if o.Charts != "" && len(o.Formats) > 0 {
-		if err := os.MkdirAll(o.Charts, 0o777); err != nil { //nolint:gosec // the umask says
+		if err := wholefile.MakeFolder(o.Charts); err != nil {
 			return made, fmt.Errorf("make a folder for the charts: %w", err)
 		}
 		for _, f := range s.Figures(chart.Paper).All() {

@@ -26,7 +26,9 @@ func Open(path string) (*Writer, error) {
 	if err := usable(path); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(path, cellsName), 0o755); err != nil {
+	err := errors.Join(os.MkdirAll(path, 0o755), wholefile.MakeFolder(filepath.Join(path, cellsName)),
+		wholefile.NoLink(filepath.Join(path, lockName)))
+	if err != nil {
 		return nil, fmt.Errorf("make the folder of results: %w", err)
 	}
 	lock := flock.New(filepath.Join(path, lockName))
@@ -120,7 +122,7 @@ func (w *Writer) Tables() (*Folder, error) {
 	}
 	for _, format := range formats() {
 		path := filepath.Join(w.path, name+format.extension)
-		if err = wholefile.Write("the results", path,
+		if err = wholefile.WriteInside("the results", path,
 			func(out io.Writer) error { return format.write(out, f) }); err != nil {
 			return nil, err
 		}
@@ -141,7 +143,7 @@ func (w *Writer) removeTables(names ...string) error {
 }
 
 func (w *Writer) writeJSON(path string, v any) error {
-	return wholefile.Write("the results", path, func(out io.Writer) error {
+	return wholefile.WriteInside("the results", path, func(out io.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", " ")
 		return encoder.Encode(v)

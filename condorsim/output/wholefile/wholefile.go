@@ -10,7 +10,8 @@
 // temporary file: [SweepAway] removes those.
 //
 // Devices, pipes and other files that are not regular are written to directly, and links are
-// followed. Errors name the path that was given.
+// followed. [WriteInside] and [MakeFolder] follow no link: they are for names that the user did not
+// give, in a folder that may come from somebody else. Errors name the path that was given.
 //
 // A process that exits while other goroutines may be writing calls [Abandon] last.
 package wholefile
@@ -178,6 +179,32 @@ func Write(what, path string, write func(io.Writer) error) error {
 	}
 	defer f.Discard()
 	return f.Fill(write)
+}
+
+// WriteInside is [Write] for a file of a folder that somebody else may have made. A symbolic link is
+// an error: it could lead to any file of the user.
+func WriteInside(what, path string, write func(io.Writer) error) error {
+	if err := NoLink(path); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return Write(what, path, write)
+}
+
+// MakeFolder makes a folder, and those above it, if it is not there. A symbolic link is an error, as
+// in [WriteInside].
+func MakeFolder(path string) error {
+	if err := NoLink(path); err != nil {
+		return err
+	}
+	return os.MkdirAll(path, 0o777) //nolint:gosec // the umask says
+}
+
+// NoLink returns an error if the path is a symbolic link. It does not look at the folders above.
+func NoLink(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link, which is not followed here; remove it", path)
+	}
+	return nil
 }
 
 // SweepAway removes the temporary files of killed processes from a folder in which nobody is

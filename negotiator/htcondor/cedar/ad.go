@@ -100,8 +100,13 @@ func AppendAd(l Lines, ad *classad.ClassAd) Lines {
 type Lines []byte
 
 // AppendLines reads an ad and appends its lines to b.
-func (s *Stream) AppendLines(b Lines) (Lines, error) {
-	b, err := s.appendAttributes(b)
+func (s *Stream) AppendLines(b Lines) (Lines, error) { return s.appendLines(b, s.appendText) }
+
+// readText reads a text and appends it; more than limit bytes are an error.
+type readText func(b []byte, limit int) ([]byte, error)
+
+func (s *Stream) appendLines(b Lines, read readText) (Lines, error) {
+	b, err := s.appendAttributes(b, read)
 	for range 2 {
 		if err == nil {
 			_, err = s.appendText(nil, maxText)
@@ -112,7 +117,7 @@ func (s *Stream) AppendLines(b Lines) (Lines, error) {
 
 // appendAttributes reads the attributes of an ad and appends their lines to b. A bare ad has
 // nothing else.
-func (s *Stream) appendAttributes(b Lines) (Lines, error) {
+func (s *Stream) appendAttributes(b Lines, read readText) (Lines, error) {
 	n, err := s.IntIn("the number of an ad's attributes", 0, maxAttributes)
 	if err != nil {
 		return b, err
@@ -120,11 +125,11 @@ func (s *Stream) appendAttributes(b Lines) (Lines, error) {
 	start := len(b)
 	for range n {
 		at := len(b)
-		if b, err = s.appendText(b, maxAd-(at-start)); err != nil {
+		if b, err = read(b, maxAd-(at-start)); err != nil {
 			return b, err
 		}
 		if string(b[at:]) == secretMarker {
-			if b, err = s.appendText(b[:at], maxAd-(at-start)); err != nil {
+			if b, err = read(b[:at], maxAd-(at-start)); err != nil {
 				return b, err
 			}
 		}
@@ -151,13 +156,13 @@ const (
 )
 
 // Ad reads an ad.
-func (s *Stream) Ad() (*classad.ClassAd, error) { return s.ad(s.AppendLines) }
+func (s *Stream) Ad() (*classad.ClassAd, error) { return s.ad(s.appendLines) }
 
 // BareAd reads an ad as [Stream.PutBareAd] writes it.
 func (s *Stream) BareAd() (*classad.ClassAd, error) { return s.ad(s.appendAttributes) }
 
-func (s *Stream) ad(read func(Lines) (Lines, error)) (*classad.ClassAd, error) {
-	lines, err := read(nil)
+func (s *Stream) ad(read func(Lines, readText) (Lines, error)) (*classad.ClassAd, error) {
+	lines, err := read(nil, s.said())
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // maxText is the maximum length of a text that is read, maxAd the maximum total text of one ad.
@@ -85,8 +88,32 @@ func (s *Stream) Text() (string, error) {
 
 // appendText reads a text and appends it to b; more than limit bytes are an error.
 func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
+	return s.appendChecked(b, limit, func([]byte) error { return nil })
+}
+
+// said returns a function that is appendText for an ad that is said in a conversation. One that has more
+// names, constants and signs than may be is refused while it is read, and not after its last megabyte.
+func (s *Stream) said() readText {
+	looked := maxSaid
+	check := func(ad []byte) error {
+		if len(ad) < 2*looked { // so that all looks together take no more than two of the last
+			return nil
+		}
+		looked = len(ad)
+		if n := classad.Tokens(ad); n > maxSaid+1 { // what is cut off may count one more
+			return fmt.Errorf("an ad from %v: it has %d names, constants and signs: at most %d are allowed",
+				s.conn.RemoteAddr(), n, maxSaid)
+		}
+		return nil
+	}
+	return func(b []byte, limit int) ([]byte, error) { return s.appendChecked(b, limit, check) }
+}
+
+// appendChecked is appendText that ends with the error of a function which sees b after each part of
+// it.
+func (s *Stream) appendChecked(b []byte, limit int, check func([]byte) error) ([]byte, error) {
 	if s.opener != nil {
-		return s.appendCounted(b, limit)
+		return s.appendCounted(b, limit, check)
 	}
 	start := len(b)
 	for {
@@ -107,7 +134,10 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 		if len(b)-start+len(part) > limit {
 			return b, s.tooLong(limit)
 		}
-		b = append(b, part...)
+		b = append(roomFor(b, len(part)), part...)
+		if err := check(b); err != nil {
+			return b, err
+		}
 		if end >= 0 {
 			s.frame = s.frame[end+1:]
 			return b, nil
@@ -116,9 +146,18 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	}
 }
 
-// appendCounted is appendText on an encrypted stream, where a text is preceded by its length, which
+// roomFor returns b with room for so many bytes. Its room doubles, so that of a long text no more is
+// thrown away than it has: append alone throws away four times as much.
+func roomFor(b []byte, more int) []byte {
+	if len(b)+more <= cap(b) {
+		return b
+	}
+	return slices.Grow(b, max(more, len(b)))
+}
+
+// appendCounted is appendChecked on an encrypted stream, where a text is preceded by its length, which
 // includes the final 0.
-func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
+func (s *Stream) appendCounted(b []byte, limit int, check func([]byte) error) ([]byte, error) {
 	n, err := s.Int()
 	switch {
 	case err != nil:
@@ -136,7 +175,10 @@ func (s *Stream) appendCounted(b []byte, limit int) ([]byte, error) {
 			}
 		}
 		part := s.frame[:min(size, len(s.frame))]
-		b = append(b, part...)
+		b = append(roomFor(b, len(part)), part...)
+		if err = check(b); err != nil {
+			return b, err
+		}
 		s.frame = s.frame[len(part):]
 		size -= len(part)
 	}

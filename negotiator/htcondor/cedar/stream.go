@@ -113,7 +113,7 @@ func (s *Stream) spend(bytes int64) error {
 		s.budget -= bytes
 		return nil
 	case bytes > s.beyond:
-		return fmt.Errorf("from %v: more is said than is allowed at this point", s.conn.RemoteAddr())
+		return fmt.Errorf("from %v: %w", s.conn.RemoteAddr(), ErrTooMuch)
 	case !s.shared.take(bytes):
 		return fmt.Errorf("from %v: too many peers say too much at once", s.conn.RemoteAddr())
 	}
@@ -287,6 +287,9 @@ func errUnexpected(err error) error {
 func (s *Stream) readError(err error) error {
 	return fmt.Errorf("read from %v: %w", s.conn.RemoteAddr(), err)
 }
+
+// ErrTooMuch says that the other side went beyond the limit that [Stream.Limit] and [Stream.Share] set.
+var ErrTooMuch = errors.New("more is said than is allowed at this point")
 
 // ErrMessageEnds says that a message ended where a value was expected.
 var ErrMessageEnds = errors.New("the message ends before its time")

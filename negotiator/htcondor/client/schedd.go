@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type JobQuery struct {
 	// those of its lines that were kept, short ones among them, and with its length. If it is nil,
 	// the callback gets these lines.
 	Long func(lines cedar.Lines, size int) error
+	// Most is how many bytes the answer may have, whatever is kept of it; 0 means 4 GiB. One that has
+	// more ends with [cedar.ErrTooMuch], as does one of too many ads.
+	Most int64
 }
 
 // Jobs calls the callback for one job ad after another; the lines are valid only during the call.
@@ -74,7 +78,7 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 		return nil, err
 	}
 	defer stream.Close()
-	stream.Limit(maxAnswer)
+	stream.Limit(cmp.Or(q.Most, maxAnswer))
 	stream.PutAd(ad)
 	if err = stream.Send(); err != nil {
 		return nil, err
@@ -82,7 +86,7 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	var lines cedar.Lines
 	for count := 0; ; count++ {
 		if count == maxAds {
-			return nil, fmt.Errorf("the answer does not end after %d jobs", count)
+			return nil, fmt.Errorf("the answer does not end after %d jobs: %w", count, cedar.ErrTooMuch)
 		}
 		left := 0
 		if lines, left, err = stream.AppendShort(lines[:0], maxJob, "JobIds"); err == nil {

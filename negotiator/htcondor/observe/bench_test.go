@@ -85,3 +85,23 @@ func BenchmarkIntake(b *testing.B) {
 		require.Len(b, k.all(), len(ads))
 	}
 }
+
+// What it takes to leave out ads of 4 kB, once there is no room for any.
+func BenchmarkLeaveOut(b *testing.B) {
+	k := newIntake(question{most: 64 << 20})
+	add := func(i int) {
+		lines := fmt.Appendf(nil, "Owner = \"u\"\nUser = \"u@test\"\nJobUniverse = 5\nJobStatus = 1\nQDate = %d\nRequestCpus = 1\n"+
+			"Requirements = true\nEnvironment = \"%s\"\nJobCount = 1\nJobIds = \"%d.0\"\n", i, strings.Repeat("x", 4000), i+1)
+		if err := k.add(lines, len(lines)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 20_000 {
+		add(i)
+	}
+	b.ReportAllocs()
+	b.SetBytes(4000)
+	for i := 0; b.Loop(); i++ {
+		add(i)
+	}
+}

@@ -24,6 +24,7 @@ type intake struct {
 	run          map[string]bool // the attributes that are kept of running jobs, in lower case
 	stock        *stock          // its lock guards what follows
 	most, size   int             // bytes of memory
+	read         int             // bytes of text, all that came
 	users        map[string]*holding
 	groups       []held
 	outlines     map[string]int // what is left of ads, by its lines: indexes into groups
@@ -74,6 +75,7 @@ var errEnded = errors.New("nobody waits for the rest of the queue")
 func (k *intake) add(lines cedar.Lines, size int) error {
 	k.stock.mu.Lock()
 	defer k.stock.mu.Unlock()
+	k.read += size
 	if k.ended {
 		return errEnded
 	}
@@ -87,8 +89,12 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 	jobs := priceOfJobs(g.ids)
 	h.size += jobs
 	k.grow(jobs)
-	tokens := classad.Tokens(g.lines)
-	switch alone := price(len(g.lines), tokens); {
+	alone, tokens := price(len(g.lines), 0), 0
+	if size-len(g.ids) <= maxGroup && alone <= h.limit {
+		tokens = classad.Tokens(g.lines)
+		alone = price(len(g.lines), tokens)
+	}
+	switch {
 	case size-len(g.ids) > maxGroup:
 		k.leaveOut(g, h, tooLong)
 	case tokens > maxGroupTokens:
@@ -104,7 +110,7 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 	}
 	for k.size > k.most || h.size > k.most/4*3 {
 		if !k.relieve() {
-			return fmt.Errorf("the queue of schedd %s does not end after %d bytes of memory", k.schedd, k.most)
+			return fmt.Errorf("the queue of schedd %s does not end after %d bytes of memory: %w", k.schedd, k.most, errNoRoom)
 		}
 	}
 	return k.stock.relieve(k)

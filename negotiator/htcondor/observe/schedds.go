@@ -44,7 +44,12 @@ type schedd struct {
 	wrong    string            // what of the last answer was left out, and why
 	leftOut  int               // the jobs that were
 	asleep   time.Time         // it is not asked before this time, since it cannot be reached
+	rest     time.Duration     // for which it was left alone last, as its queue is long
+	excesses int               // how often in a row it said more than there is room for
+	text     int               // bytes of its answers in the look under way
 	lags     bool              // no look waits for it until it answers in less than Hold
+	doubts   int               // how often looks waited for it without need
+	quick    int               // its answers in a row that took less than Hold
 	reading  chan reading      // the reading under way; nil: none
 	stop     func()            // ends the reading
 }
@@ -213,6 +218,7 @@ func (o *Observer) putSchedds(l *look) {
 		}
 		maps.DeleteFunc(s.Submitters, func(_ string, a Submitter) bool { return a.look != l.Number })
 		l.LeftOut += s.leftOut
+		s.charge(l.Ended)
 		c := s.Schedd
 		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
 		c.Users, c.Projects = s.shares(l.Now)

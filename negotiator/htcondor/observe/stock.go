@@ -82,7 +82,7 @@ func (s *stock) relieve(reading *intake) error {
 	for s.size > s.most || s.hosts[reading.host] > s.most/2 {
 		k := s.heaviest(reading)
 		if k == nil || !k.relieve() {
-			return fmt.Errorf("the queues of all schedds do not end after %d bytes of memory", s.size)
+			return fmt.Errorf("the queues of all schedds do not end after %d bytes of memory: %w", s.size, errNoRoom)
 		}
 	}
 	return nil
