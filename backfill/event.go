@@ -123,6 +123,10 @@ type CandidateSet struct {
 	Candidates Candidates
 }
 
+// CandidateSetBytes is about what a set takes in memory, with those who point to it, beside the lists of
+// its candidates.
+const CandidateSetBytes = 256
+
 // validate returns an error if the set's ID is negative or beyond the next free one, if a slot or
 // bundle is unknown or not in ascending order, if the set has both slots and bundles, or if it has
 // ranks, but not one for each of them. The parameters are the numbers of sets, slots and bundles

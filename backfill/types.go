@@ -19,6 +19,8 @@ type (
 	Placement = profile.Placement
 	// Candidates are the slots, or bundles, that matchmaking allows a job.
 	Candidates = profile.Candidates
+	// CandidatesMemory is where candidates are in memory.
+	CandidatesMemory = profile.Memory
 )
 
 // Forever is later than any instant that is planned for.

@@ -22,25 +22,37 @@ type Newcomer struct {
 // supposed is the ID of a job that is only supposed; no pool gets that far.
 const supposed backfill.JobID = 1 << 62
 
-// Suppose returns a job that is not in the pool as it would be if it arrived now, with an ID,
-// candidates and predicted run times. Nothing is changed. It must be called between two cycles. The
-// error says why nobody could plan with the job.
-func (n *Negotiator) Suppose(ctx context.Context, job *Job) (c Newcomer, err error) {
+// Supposed is a job that is only supposed, before it is known where it could run.
+type Supposed struct {
+	Expected
+	pool *matchmaker.Copy
+}
+
+// Suppose returns a job that is not in the pool as it would be if it arrived now, with an ID and
+// predicted run times. Nothing is changed, and the job is matched with nothing yet. It must be called
+// between two cycles. The error says why nobody could plan with the job.
+func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 	job = new(*job)
 	job.ID, job.Submit = supposed, n.State().Now()
 	job.Position = backfill.QueuePosition{Queue: "\U0010FFFF"} // behind all that came in this second
-	if err = n.checkPlannable(job, nil); err != nil {
-		return c, err
+	if err := n.checkPlannable(job, nil); err != nil {
+		return nil, err
 	}
-	suited, err := n.matchmaker.Suit(ctx, job.Ad)
+	request, err := n.schema.Request(job.Ad, 1)
 	if err != nil {
-		return c, err
+		return nil, err
 	}
 	n.predictions.predict(job)
 	defer n.predictions.forget(job.ID)
-	cluster := matchmaker.Autocluster{ID: len(n.State().CandidateSets()), Request: suited.Request}
-	expected := n.predictions.expected(job, n.inCoreTerms(job, cluster))
-	return Newcomer{expected, suited.Candidates, suited.WhyNone}, nil
+	cluster := matchmaker.Autocluster{ID: len(n.State().CandidateSets()), Request: request}
+	return &Supposed{n.predictions.expected(job, n.inCoreTerms(job, cluster)), n.matchmaker.Copy()}, nil
+}
+
+// Match finds the candidates of the job. It may be called while cycles go on. The error is that of the
+// context.
+func (s *Supposed) Match(ctx context.Context) (Newcomer, error) {
+	suited, err := s.pool.Suit(ctx, s.Ad.Ad)
+	return Newcomer{s.Expected, suited.Candidates, suited.WhyNone}, err
 }
 
 // Further is more slots, as they would come into the pool; see [Negotiator.Enlarge].
@@ -52,22 +64,37 @@ type Further struct {
 	Untried int
 }
 
-// Enlarge returns what comes with count more slots that are like one of the pool's, except for the
-// given amounts of resources. Nothing is changed. It must be called between two cycles.
-func (n *Negotiator) Enlarge(like string, amounts map[string]int64, count int) (f Further, err error) {
+// Enlargement is more slots before it is known which jobs could use them.
+type Enlargement struct {
+	like  *Slot
+	slots backfill.SlotID // of the pool
+	names []string        // of the resources
+	pool  *matchmaker.Copy
+}
+
+// Enlarge returns more slots that are like one of the pool's. Nothing is changed, and no job is matched
+// with them yet. It must be called between two cycles.
+func (n *Negotiator) Enlarge(like string) (*Enlargement, error) {
 	id, known := n.inventory.ids[like]
 	switch {
 	case len(n.inventory.bundles) > 0:
-		return f, errors.New("the pool is partitioned: it cannot get further slots")
+		return nil, errors.New("the pool is partitioned: it cannot get further slots")
 	case !known:
-		return f, fmt.Errorf("there is no slot %s", like)
+		return nil, fmt.Errorf("there is no slot %s", backfill.Printable(like, 100))
 	}
-	model := n.inventory.slots[id]
-	ad, capacity := model.Ad.Clone(), slices.Clone(model.Capacity)
+	slots := backfill.SlotID(len(n.inventory.slots)) //nolint:gosec // there are fewer
+	return &Enlargement{n.inventory.slots[id], slots, n.schema.Resources, n.matchmaker.Copy()}, nil
+}
+
+// Match returns what comes with so many slots, which have the given amounts of resources, and the
+// others as the slot that they are like. It may be called while cycles go on. The candidate sets take no
+// more than the given bytes; see [matchmaker.Copy.Enlarge].
+func (e *Enlargement) Match(ctx context.Context, amounts map[string]int64, count int, most int64) (f Further, err error) {
+	ad, capacity := e.like.Ad.Clone(), slices.Clone(e.like.Capacity)
 	for resource, amount := range amounts {
-		i := slices.Index(n.schema.Resources, resource)
+		i := slices.Index(e.names, resource)
 		if i < 0 {
-			return f, fmt.Errorf("there is no resource %s: there are %v", resource, n.schema.Resources)
+			return f, fmt.Errorf("there is no resource %s: there are %v", backfill.Printable(resource, 100), e.names)
 		}
 		if amount < 0 || amount > backfill.MaxAmount {
 			return f, fmt.Errorf("%d %s: must be from 0 to %d", amount, resource, int64(backfill.MaxAmount))
@@ -79,16 +106,14 @@ func (n *Negotiator) Enlarge(like string, amounts map[string]int64, count int) (
 			}
 		}
 	}
-	var ids []backfill.SlotID
-	for i := range count {
-		slot := backfill.Slot{
-			ID: backfill.SlotID(len(n.inventory.slots) + i), Name: fmt.Sprintf("new%d", i+1), Capacity: capacity,
-		}
-		ids = append(ids, slot.ID)
+	ids := make([]backfill.SlotID, count)
+	for i := range ids {
+		ids[i] = e.slots + backfill.SlotID(i) //nolint:gosec // there are fewer
+		slot := backfill.Slot{ID: ids[i], Name: fmt.Sprintf("new%d", i+1), Capacity: capacity}
 		f.Events = append(f.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot})
 	}
-	f.Sets, f.Untried = n.matchmaker.Enlarge(ad, ids)
-	return f, nil
+	f.Sets, f.Untried, err = e.pool.Enlarge(ctx, ad, ids, most)
+	return f, err
 }
 
 // ReadSupposed reads a job that is only supposed from its ad, which need not say which job it is.

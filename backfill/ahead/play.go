@@ -41,7 +41,14 @@ type Start struct {
 	Arrivals []*backfill.Job
 	// Later are rounds at later instants, in this order: what else happens then, to slots or
 	// candidate sets. Each is one round with the ends and arrivals of its instant.
-	Later []backfill.Round
+	Later []Later
+}
+
+// Later is a round that is made when its instant comes, so that no two take memory at a time. The
+// instant of the round that Make returns does not count; its error ends the play.
+type Later struct {
+	Now  backfill.Time
+	Make func(context.Context) (backfill.Round, error)
 }
 
 // Play is a copy of a schedule on its way into the future.
@@ -52,7 +59,7 @@ type Play struct {
 	ends     Endings // of the running jobs
 	first    *backfill.Round
 	arrivals []*backfill.Job // still to come, by submit time
-	later    []backfill.Round
+	later    []Later
 	events   []backfill.Event
 }
 
@@ -119,9 +126,9 @@ func (p *Play) Arrive(j *backfill.Job) {
 // Next decides the next round; more is false if nothing will happen any more. The decision holds
 // until the next round. An error of the host's, such as the context's, ends the play.
 func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err error) {
-	round, more := p.round()
-	if !more {
-		return d, false, nil
+	round, more, err := p.round(ctx)
+	if !more || err != nil {
+		return d, false, err
 	}
 	if d, err = p.host.Decide(ctx, round); err != nil {
 		return d, false, err
@@ -170,13 +177,13 @@ func (p *Play) Instant() backfill.Time {
 
 // round returns what happens next: jobs end or arrive, or the schedule asks for a round. It returns
 // false if nothing will happen.
-func (p *Play) round() (r backfill.Round, more bool) {
+func (p *Play) round(ctx context.Context) (r backfill.Round, more bool, err error) {
 	if p.first != nil {
 		r, p.first = *p.first, nil
-		return r, true
+		return r, true, nil
 	}
 	if r.Now = p.Instant(); r.Now >= backfill.Forever {
-		return r, false
+		return r, false, nil
 	}
 	p.events = p.events[:0]
 	for len(p.ends) > 0 && p.ends[0].At <= r.Now {
@@ -187,12 +194,13 @@ func (p *Play) round() (r backfill.Round, more bool) {
 		p.arrivals = p.arrivals[1:]
 	}
 	if len(p.later) > 0 && p.later[0].Now <= r.Now {
-		r.Candidates = p.later[0].Candidates
-		p.events = append(p.events, p.later[0].Events...)
+		made, wrong := p.later[0].Make(ctx)
+		r.Candidates, err = made.Candidates, wrong
+		p.events = append(p.events, made.Events...)
 		p.later = p.later[1:]
 	}
 	r.Events = p.events
-	return r, true
+	return r, true, err
 }
 
 // Taken returns the ends of a future in which every job runs for as long as it is taken to, by the

@@ -92,6 +92,32 @@ type Candidates struct {
 	Rank    []int32
 }
 
+// Memory is where candidates are in memory. Candidates in the same place are equal as long as nobody
+// changes them; most kinds of jobs share theirs.
+type Memory struct {
+	slots   *SlotID
+	bundles *BundleID
+	rank    *int32
+	length  int
+}
+
+// Memory returns where the candidates are.
+func (c *Candidates) Memory() (m Memory) {
+	if m.length = len(c.Slots) + len(c.Bundles); len(c.Slots) > 0 {
+		m.slots = &c.Slots[0]
+	}
+	if len(c.Bundles) > 0 {
+		m.bundles = &c.Bundles[0]
+	}
+	if len(c.Rank) > 0 {
+		m.rank = &c.Rank[0]
+	}
+	return m
+}
+
+// Bytes returns how much memory the candidates take.
+func (c *Candidates) Bytes() int64 { return 4 * int64(len(c.Slots)+len(c.Bundles)+len(c.Rank)) }
+
 // Has reports whether the slot is one of the candidates.
 func (c *Candidates) Has(id SlotID) bool {
 	_, found := slices.BinarySearch(c.Slots, id)

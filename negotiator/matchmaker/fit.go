@@ -132,6 +132,9 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 		}
 		scope, met := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}, 0
 		for i, clause := range clauses {
+			if t.steps() >= *left {
+				break
+			}
 			if !clause.Eval(scope).IsTrue() {
 				continue
 			}

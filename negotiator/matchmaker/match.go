@@ -202,6 +202,7 @@ func (s *search) all() (found backfill.Candidates) {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
 		}
 	}
+	s.c.prefers = nil
 	switch {
 	case alike:
 	case bundles:
@@ -213,7 +214,8 @@ func (s *search) all() (found backfill.Candidates) {
 }
 
 // rankClasses numbers the distinct preferences of candidates from 0, the lowest, without gaps, and
-// returns the number for each candidate. classes are the classes of all offers.
+// returns the number for each candidate; it notes the preferences. classes are the classes of all
+// offers.
 func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candidates []ID, classes []int) []int32 {
 	var distinct []preference
 	seen := make([]bool, len(c.verdicts)) // by class
@@ -224,6 +226,7 @@ func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candida
 	}
 	slices.SortFunc(distinct, preference.compare)
 	distinct = slices.Compact(distinct)
+	c.prefers = distinct
 	numbers := make([]int32, len(c.verdicts)) // by class
 	for class := range seen {
 		n, _ := slices.BinarySearchFunc(distinct, c.preference(class), preference.compare)

@@ -17,8 +17,8 @@
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves;
 // class.go which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the
-// job by which slots are judged; fit.go why a job matches few slots or none; suit.go candidates of
-// jobs, and for slots, that are only asked about.
+// job by which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked
+// about beside cycles; suit.go candidates of jobs, and enlarge.go for slots, that are only asked about.
 package matchmaker
 
 import (
@@ -96,7 +96,7 @@ type Matchmaker struct {
 // slot is a slot's ad.
 type slot struct {
 	ad     *classad.ClassAd
-	texts  map[string]digest // of what describe prints of its attributes, for those that were asked for
+	texts  map[string]digest // of what describe prints of its attributes, for those that were asked for; nil: none is kept
 	barred bool              // it gets no jobs, as it takes too many steps to see what its ad refers to
 }
 
@@ -111,10 +111,11 @@ type autocluster struct {
 	users      []user           // who have jobs of it
 	userAt     map[string]int   // where each is in users; nil: they are few
 	candidates backfill.Candidates
-	hash       uint64     // of the candidates
-	rank       preference // of each candidate, if it is the same for all
-	void       bool       // slots have come that may tell its jobs apart
-	sent       bool       // Match has returned its candidates before
+	hash       uint64       // of the candidates
+	rank       preference   // of each candidate, if it is the same for all
+	prefers    []preference // by rank class, if it is not; like candidates, it is never changed
+	void       bool         // slots have come that may tell its jobs apart
+	sent       bool         // Match has returned its candidates before
 
 	view     *view        // nil: it has no jobs, or was not matched yet
 	verdicts []verdict    // by class of the view
@@ -344,7 +345,7 @@ func (m *Matchmaker) drop(c *autocluster) {
 		m.leave(c.view)
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
-	c.complete, c.candidates = false, backfill.Candidates{}
+	c.complete, c.candidates, c.prefers = false, backfill.Candidates{}, nil
 	c.steps, c.pairs, c.exceeded, c.dear, c.later = 0, 0, 0, false, false
 }
 

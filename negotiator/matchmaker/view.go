@@ -163,7 +163,9 @@ func (m *Matchmaker) class(v *view, id backfill.SlotID) int {
 		if !known {
 			if _, has := s.ad.Lookup(name); has {
 				text = digestOf([]byte(describe(s.ad, name)))
-				s.texts[name] = text
+				if s.texts != nil {
+					s.texts[name] = text
+				}
 			}
 		}
 		m.text = append(m.text, text[:]...)

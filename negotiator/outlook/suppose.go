@@ -1,20 +1,18 @@
 package outlook
 
 import (
-	"context"
-
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Suppose returns an outlook for a question about a job that is not in the pool; see
 // [negotiator.Negotiator.Suppose]. If the order's keys are of the last cycle alone, the job comes
-// behind the waiting jobs of its owner, or behind all if none waits.
-func Suppose(ctx context.Context, n *negotiator.Negotiator, job *negotiator.Job,
-) (*Outlook, negotiator.Newcomer, error) {
-	c, err := n.Suppose(ctx, job)
+// behind the waiting jobs of its owner, or behind all if none waits. It must be called between two
+// cycles, and matches the job with nothing yet.
+func Suppose(n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, *negotiator.Supposed, error) {
+	c, err := n.Suppose(job)
 	if err != nil {
-		return nil, c, err
+		return nil, nil, err
 	}
 	o := New(n)
 	o.expect([]negotiator.Expected{c.Expected})

@@ -67,7 +67,7 @@ func TestSuppose(t *testing.T) {
 		})
 		before, known := n.Checkpoint(), New(n).known
 		asked := newJob(t, 0, 2, "JobPrio = 3")
-		o, c, err := Suppose(t.Context(), n, asked)
+		o, c, err := suppose(t, n, asked)
 		require.NoError(t, err)
 		require.Equal(t, []backfill.SlotID{0}, c.Candidates.Slots[:1])
 		policy := configured(t, "conservative", "fcfs")
@@ -83,7 +83,7 @@ func TestSuppose(t *testing.T) {
 		require.Equal(t, before, n.Checkpoint())
 		require.Equal(t, known, New(n).known)
 
-		_, c, err = Suppose(t.Context(), n, newJob(t, 0, 1, "Requirements = TARGET.Colour == \"red\""))
+		_, c, err = suppose(t, n, newJob(t, 0, 1, "Requirements = TARGET.Colour == \"red\""))
 		require.NoError(t, err)
 		require.Contains(t, c.WhyNone, "matches no slot: true on none of 2: TARGET.Colour == \"red\"")
 	}
@@ -101,9 +101,20 @@ func TestSupposeUnderAnOrderOfACycle(t *testing.T) {
 		newJob(t, 1, 1, ""), newJob(t, 2, 1, "Owner = \"alice\""), newJob(t, 3, 1, "Owner = \"bob\""),
 	}})
 	for owner, want := range map[string]float64{"alice": 2, "bob": 3, "carol": 3} {
-		o, came, err := Suppose(t.Context(), n, newJob(t, 0, 1, "Owner = \""+owner+"\""))
+		o, came, err := suppose(t, n, newJob(t, 0, 1, "Owner = \""+owner+"\""))
 		require.NoError(t, err)
 		key, _ := o.Order(o.order)(came.Job, backfill.Moment{})
 		require.InDelta(t, want, key, 0, owner)
 	}
+}
+
+// suppose supposes and matches a job.
+func suppose(t *testing.T, n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, negotiator.Newcomer, error) {
+	t.Helper()
+	o, asked, err := Suppose(n, job)
+	if err != nil {
+		return nil, negotiator.Newcomer{}, err
+	}
+	c, err := asked.Match(t.Context())
+	return o, c, err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -28,6 +29,9 @@ type Schedule struct {
 	// Jobs is of how many waiting jobs may be asked at most; 0: of any number. The plan of a long
 	// queue may take long in a single round, in which nothing looks at the clock.
 	Jobs int
+	// Memory is how many bytes of candidate sets a question may make, beside what it shares with the
+	// schedule; 0: any number.
+	Memory int64
 }
 
 // DefaultRounds is how many rounds a question may take by default: some seconds with thousands of
@@ -63,6 +67,26 @@ func (s *Schedule) Answer(ctx context.Context, q Question) (*Answer, error) {
 	return a.answer, nil
 }
 
+// look looks at the schedule between two of its cycles, unless the queue is too long to be copied. A
+// cycle waits meanwhile: the callback only takes what it finds.
+func (a *asking) look(ctx context.Context, take func(*negotiator.Negotiator) error) error {
+	return a.Look(ctx, func(n *negotiator.Negotiator) error {
+		if waiting := n.State().Waiting(); a.Jobs > 0 && waiting > a.Jobs {
+			return badly("%d jobs wait: nothing can be asked about a queue of more than %d", waiting, a.Jobs)
+		}
+		return take(n)
+	})
+}
+
+// memory returns how many bytes of candidate sets the question may make.
+func (a *asking) memory() int64 { return cmp.Or(a.Memory, math.MaxInt64) }
+
+// tookTooLong is why a question has no answer whose time was over before a plan was made.
+func tookTooLong(ctx context.Context) error {
+	return fmt.Errorf("the time of the question was over before it was known which jobs may use which slots: %w",
+		context.Cause(ctx))
+}
+
 // plan is a play to be made.
 type plan struct {
 	rules ahead.Rules
@@ -71,9 +95,6 @@ type plan struct {
 
 // play plays a plan until the callback has seen enough. If it ends early, a.cut says why.
 func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decision) bool) error {
-	if waiting := p.start.State.Waiting(); a.Jobs > 0 && waiting > a.Jobs {
-		return badly("%d jobs wait: nothing can be asked about a queue of more than %d", waiting, a.Jobs)
-	}
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	var refused error

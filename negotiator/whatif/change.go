@@ -25,16 +25,20 @@ type otherRules struct {
 // aboutChange answers what would differ under other rules or with other slots.
 func (a *asking) aboutChange(ctx context.Context) error {
 	var o *outlook.Outlook
-	var slots *otherSlots
+	var more enlarging
 	var past []estimate.Ended
-	err := a.Look(ctx, func(n *negotiator.Negotiator) (err error) {
+	err := a.look(ctx, func(n *negotiator.Negotiator) (err error) {
 		o = outlook.New(n)
 		if a.q.Estimates != "" {
 			past = slices.Collect(n.Learned())
 		}
-		slots, err = a.otherSlots(n, o)
+		more, err = a.enlarging(n)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	slots, err := a.otherSlots(ctx, more, o.State())
 	if err != nil {
 		return err
 	}

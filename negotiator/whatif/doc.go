@@ -13,5 +13,6 @@
 //   - job.go: when a job would start, and which smaller or shorter one would start sooner
 //   - change.go: the plan under other rules or with other slots
 //   - slots.go: slots that come, go, or are drained for a time
+//   - closed.go: what jobs may use while slots are closed
 //   - compare.go: what differs between two plans
 package whatif

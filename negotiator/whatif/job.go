@@ -38,22 +38,27 @@ func (a *asking) aboutJob(ctx context.Context) error {
 		ad.SetInt("MinHosts", chunks) // as in the parallel universe
 	}
 	q := asked{asking: a}
-	err = a.Look(ctx, func(n *negotiator.Negotiator) error {
-		job, wrong := n.ReadSupposed("asked", ad)
+	var job *negotiator.Supposed
+	err = a.look(ctx, func(n *negotiator.Negotiator) error {
+		like, wrong := n.ReadSupposed("asked", ad)
 		if wrong != nil {
 			return badly("the job: %w", wrong)
 		}
 		if a.q.Job.Seconds > 0 {
-			job.Estimate = backfill.Time(a.q.Job.Seconds)
+			like.Estimate = backfill.Time(a.q.Job.Seconds)
 		}
-		if q.o, q.c, err = outlook.Suppose(ctx, n, job); err != nil && ctx.Err() == nil {
-			return badly("the job: %w", err)
+		if q.o, job, wrong = outlook.Suppose(n, like); wrong != nil {
+			return badly("the job: %w", wrong)
 		}
-		return err
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	q.c, err = job.Match(ctx)
 	switch {
 	case err != nil:
-		return err
+		return tookTooLong(ctx)
 	case q.c.WhyNone != "":
 		return badly("the job cannot run in this pool: it %s", q.c.WhyNone)
 	}

@@ -125,18 +125,17 @@ func (q *Question) Validate() error {
 }
 
 func (q *Question) validateSlots() error {
-	count := 0
+	if len(q.With) > 1 {
+		return badly("ask for one kind of further slots at a time")
+	}
 	for _, s := range q.With {
 		if s.Count < 1 || s.Count > mostSlots {
 			return badly("%d more slots: must be from 1 to %d", s.Count, mostSlots)
 		}
 		for resource, amount := range s.Amounts {
 			if amount < 0 || amount > backfill.MaxAmount {
-				return badly("%d %s: must be from 0 to %d", amount, resource, int64(backfill.MaxAmount))
+				return badly("%d %s: must be from 0 to %d", amount, backfill.Printable(resource, 100), int64(backfill.MaxAmount))
 			}
-		}
-		if count += s.Count; count > mostSlots {
-			return badly("%d more slots: must be at most %d", count, mostSlots)
 		}
 	}
 	for _, d := range q.Drain {

@@ -2,156 +2,127 @@ package whatif
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // otherSlots are the slots of a pool as a question has them.
 type otherSlots struct {
 	events []backfill.Event // at once
 	sets   []*backfill.Candidates
-	closed []closing
+	closed closings
+	first  []*backfill.Candidates // the sets without what is closed at once
 	notes  []string
 }
 
-// closing is slots that take no jobs for a time; until is Forever if it does not end.
-type closing struct {
-	slots       map[backfill.SlotID]bool
-	from, until backfill.Time
+// enlarging is what a question that adds slots takes of the negotiator, between two cycles.
+type enlarging struct {
+	like  string
+	slots *negotiator.Enlargement
 }
 
-// openAt returns the candidate sets without the slots that are closed at an instant.
-func (s *otherSlots) openAt(t backfill.Time, bundles []backfill.Bundle) []*backfill.Candidates {
-	shut := map[backfill.SlotID]bool{}
-	for _, c := range s.closed {
-		if c.from <= t && t < c.until {
-			for slot := range c.slots {
-				shut[slot] = true
-			}
-		}
+// enlarging readies further slots, if the question has some.
+func (a *asking) enlarging(n *negotiator.Negotiator) (e enlarging, err error) {
+	if len(a.q.With) == 0 {
+		return e, nil
 	}
-	open := make([]*backfill.Candidates, len(s.sets))
-	for i, set := range s.sets {
-		open[i] = without(set, shut, bundles)
+	e.like = cmp.Or(a.q.With[0].Like, firstUp(n.State()))
+	if e.slots, err = n.Enlarge(e.like); err != nil {
+		return e, badly("further slots: %w", err)
 	}
-	return open
+	return e, nil
 }
 
-// without returns candidates without the slots, and without bundles that have one of them.
-func without(set *backfill.Candidates, shut map[backfill.SlotID]bool, bundles []backfill.Bundle) *backfill.Candidates {
-	isShut := func(slot backfill.SlotID) bool { return shut[slot] }
-	hit := func(b backfill.BundleID) bool { return slices.ContainsFunc(bundles[b].Slots, isShut) }
-	if !slices.ContainsFunc(set.Slots, isShut) && !slices.ContainsFunc(set.Bundles, hit) {
-		return set
+// otherSlots finds which slots a question has the pool with, beside the cycles.
+func (a *asking) otherSlots(ctx context.Context, more enlarging, state *backfill.State) (*otherSlots, error) {
+	s := &otherSlots{sets: slices.Clone(state.CandidateSets())}
+	closed, err := a.closed(state)
+	if err != nil {
+		return nil, err
 	}
-	left := &backfill.Candidates{}
-	for i, slot := range set.Slots {
-		if !shut[slot] {
-			left.Slots = append(left.Slots, slot)
-			if set.Rank != nil {
-				left.Rank = append(left.Rank, set.Rank[i])
-			}
-		}
-	}
-	for i, b := range set.Bundles {
-		if !hit(b) {
-			left.Bundles = append(left.Bundles, b)
-			if set.Rank != nil {
-				left.Rank = append(left.Rank, set.Rank[i])
-			}
-		}
-	}
-	return left
-}
-
-// changed lists the sets that differ from those before.
-func changed(before, now []*backfill.Candidates) (sets []backfill.CandidateSet) {
-	for id, set := range now {
-		if before[id] != set {
-			sets = append(sets, backfill.CandidateSet{ID: id, Candidates: *set})
-		}
-	}
-	return sets
-}
-
-// begin adds to the first round of a play what the slots change at once, and returns the later rounds.
-func (s *otherSlots) begin(first *backfill.Round, state *backfill.State) (later []backfill.Round) {
-	now, bundles := first.Now, state.Bundles()
-	last := s.openAt(now, bundles)
-	first.Events = append(first.Events, s.events...)
-	first.Candidates = append(first.Candidates, changed(state.CandidateSets(), last)...)
-	var instants []backfill.Time
-	for _, c := range s.closed {
-		instants = append(instants, c.from, c.until)
-	}
-	slices.Sort(instants)
-	for _, t := range slices.Compact(instants) {
-		if t <= now || t >= backfill.Forever {
-			continue
-		}
-		open := s.openAt(t, bundles)
-		later = append(later, backfill.Round{Now: t, Candidates: changed(last, open)})
-		last = open
-	}
-	return later
-}
-
-// otherSlots reads which slots a question has the pool with. It is called between two cycles.
-func (a *asking) otherSlots(n *negotiator.Negotiator, o *outlook.Outlook) (*otherSlots, error) {
-	s, state := &otherSlots{sets: slices.Clone(n.State().CandidateSets())}, n.State()
-	named := a.named(state)
-	for _, name := range a.q.Without {
-		slots, err := named.find(state, name)
-		if err != nil {
-			return nil, err
-		}
-		s.closed = append(s.closed, closing{slots, o.Now(), backfill.Forever})
-	}
-	for _, d := range a.q.Drain {
-		slots, err := named.find(state, d.Slot)
-		if err != nil {
-			return nil, err
-		}
-		from := max(o.Now(), backfill.Time(d.From))
-		if until := backfill.Time(d.From + d.For); until > o.Now() {
-			s.closed = append(s.closed, closing{slots, from, until})
-			continue
-		}
-		return nil, badly("slot %s: what is to be drained then is over", d.Slot)
-	}
-	if len(s.closed) > 0 {
+	if len(closed) > 0 {
 		s.notes = append(s.notes, "no job is killed: what runs on a slot finishes, and no other job starts there")
 	}
-	return s, s.enlarge(a.q.With, n)
+	left, err := a.enlarge(ctx, s, more)
+	if err != nil {
+		return nil, err
+	}
+	if s.closed, err = closeSlots(ctx, closed, s.sets, state.Bundles()); err != nil {
+		return nil, err
+	}
+	if a.Memory > 0 && s.closed.bytes() > left {
+		return nil, badly("%d kinds of jobs may use a slot that is closed, and their other slots fill up to %d MiB: "+
+			"at most %d MiB are allowed; close slots that fewer kinds may use, or ask when fewer kinds are there",
+			len(s.closed.ids), s.closed.bytes()>>20+1, left>>20)
+	}
+	s.first, err = s.closed.open(ctx, s.sets, state.Now())
+	return s, err
 }
 
-// enlarge adds further slots.
-func (s *otherSlots) enlarge(with []Slots, n *negotiator.Negotiator) error {
-	if len(with) > 1 {
-		return badly("ask for one kind of further slots at a time")
+// closed are the slots that the question closes, and when.
+func (a *asking) closed(state *backfill.State) (all []closing, err error) {
+	named, now := a.named(state), state.Now()
+	for _, name := range a.q.Without {
+		slots, unknown := named.find(state, name)
+		if unknown != nil {
+			return nil, unknown
+		}
+		all = append(all, closing{slots, now, backfill.Forever})
 	}
-	for _, more := range with {
-		like := cmp.Or(more.Like, firstUp(n.State()))
-		further, err := n.Enlarge(like, more.Amounts, more.Count)
-		if err != nil {
-			return badly("further slots: %w", err)
+	for _, d := range a.q.Drain {
+		slots, unknown := named.find(state, d.Slot)
+		if unknown != nil {
+			return nil, unknown
 		}
-		s.events = further.Events
-		for _, set := range further.Sets {
-			s.sets[set.ID] = new(set.Candidates)
+		from := max(now, backfill.Time(d.From))
+		until := backfill.Time(d.From + d.For)
+		if until <= now {
+			return nil, badly("slot %s: what is to be drained then is over", backfill.Printable(d.Slot, 100))
 		}
-		s.notes = append(s.notes, fmt.Sprintf("the further slots are like %s, but for the amounts", like))
-		if further.Untried > 0 {
-			s.notes = append(s.notes, fmt.Sprintf("%d kinds of jobs get none of them: to match them takes too long",
-				further.Untried))
+		all = append(all, closing{slots, from, until})
+	}
+	return all, nil
+}
+
+// enlarge adds further slots. It returns how many bytes of sets the question may still make.
+func (a *asking) enlarge(ctx context.Context, s *otherSlots, more enlarging) (left int64, err error) {
+	left = a.memory()
+	if more.slots == nil {
+		return left, nil
+	}
+	with := a.q.With[0]
+	further, err := more.slots.Match(ctx, with.Amounts, with.Count, left)
+	switch {
+	case errors.Is(err, matchmaker.ErrMemory):
+		return 0, badly("further slots: %w; ask for fewer slots, or when fewer kinds of jobs are there", err)
+	case ctx.Err() != nil:
+		return 0, tookTooLong(ctx)
+	case err != nil:
+		return 0, badly("further slots: %w", err)
+	}
+	s.events = further.Events
+	shared := map[backfill.CandidatesMemory]bool{}
+	for _, set := range further.Sets {
+		s.sets[set.ID] = new(set.Candidates)
+		left -= backfill.CandidateSetBytes
+		if at := set.Candidates.Memory(); !shared[at] {
+			shared[at] = true
+			left -= set.Candidates.Bytes()
 		}
 	}
-	return nil
+	s.notes = append(s.notes, fmt.Sprintf("the further slots are like %s, but for the amounts", more.like))
+	if further.Untried > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%d kinds of jobs get none of them: to match them takes too long",
+			further.Untried))
+	}
+	return left, nil
 }
 
 // firstUp returns the name of the first slot that is up; "": none is.
@@ -164,18 +135,18 @@ func firstUp(s *backfill.State) string {
 	return ""
 }
 
-// named are the slots of names: a slot's own, such as slot1@node7.site, or the machine's, such as node7
-// or node7.site.
-type named map[string]map[backfill.SlotID]bool
+// named are the slots of names, ascending: a slot's own, such as slot1@node7.site, or the machine's,
+// such as node7 or node7.site.
+type named map[string][]backfill.SlotID
 
 // named returns the slots that the question names.
 func (a *asking) named(s *backfill.State) named {
 	all := named{}
 	for _, name := range a.q.Without {
-		all[name] = map[backfill.SlotID]bool{}
+		all[name] = nil
 	}
 	for _, d := range a.q.Drain {
-		all[d.Slot] = map[backfill.SlotID]bool{}
+		all[d.Slot] = nil
 	}
 	delete(all, "")
 	if len(all) == 0 {
@@ -190,17 +161,23 @@ func (a *asking) named(s *backfill.State) named {
 		if i := strings.IndexAny(machine, ".@"); i >= 0 { // a startd has a name of its own: slot1@n1@node7.site
 			host = machine[:i]
 		}
-		for _, name := range []string{slot.Name, machine, host} {
-			if found := all[name]; found != nil {
-				found[slot.ID] = true
-			}
+		all.add(slot.Name, slot.ID)
+		all.add(machine, slot.ID)
+		if host != machine {
+			all.add(host, slot.ID)
 		}
 	}
 	return all
 }
 
+func (n named) add(name string, slot backfill.SlotID) {
+	if found, asked := n[name]; asked {
+		n[name] = append(found, slot)
+	}
+}
+
 // find returns the slots of a name.
-func (n named) find(s *backfill.State, name string) (map[backfill.SlotID]bool, error) {
+func (n named) find(s *backfill.State, name string) ([]backfill.SlotID, error) {
 	if found := n[name]; len(found) > 0 {
 		return found, nil
 	}

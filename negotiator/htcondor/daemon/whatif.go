@@ -15,11 +15,14 @@ import (
 )
 
 // whatIfPatience is how long a question may take: then it is answered as far as it was found out. What
-// it costs the cycles is the time to copy the schedule and to match one job or slot.
+// it costs the cycles is the time to copy the schedule: jobs and slots are matched beside them.
 const whatIfPatience = 10 * time.Second
 
 // whatIfJobs is how long a queue may be that is asked about.
 const whatIfJobs = 5000
+
+// whatIfMemory is how many bytes of candidate sets one question may make.
+const whatIfMemory = 64 << 20
 
 // WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad has
 // the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that are
@@ -36,7 +39,9 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	if err == nil {
 		var a *whatif.Answer
 		_, order := d.o.Policy()
-		s := whatif.Schedule{Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs}
+		s := whatif.Schedule{
+			Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs, Memory: whatIfMemory,
+		}
 		if a, err = s.Answer(ctx, q); err == nil {
 			var text []byte
 			if text, err = json.Marshal(a); err == nil {

@@ -1,0 +1,49 @@
+package matchmaker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Copy is what a matchmaker knows, for questions that are answered while it goes on. It shares ads and
+// candidates, which never change. It is not safe for concurrent use.
+type Copy struct {
+	m     *Matchmaker // has no autoclusters, and keeps nothing of what it compares
+	kinds []jobKind
+}
+
+// jobKind is an autocluster as it stands, which has jobs and is matched.
+type jobKind struct {
+	id         int
+	ad         *classad.ClassAd
+	candidates backfill.Candidates
+	prefers    []preference // by rank class
+}
+
+// Copy copies the matchmaker between two calls of Match. It evaluates nothing, and takes about as long
+// as to count the slots and the autoclusters.
+func (m *Matchmaker) Copy() *Copy {
+	c := &Copy{m: &Matchmaker{
+		always: m.always, limits: m.limits,
+		slots: slices.Clone(m.slots), bundles: slices.Clip(m.bundles), ranked: m.ranked,
+		ownSteps: maps.Clone(m.ownSteps), unbearable: m.unbearable, seen: maps.Clone(m.seen),
+		views: map[string]*view{}, fault: m.accounts.limits.User,
+	}}
+	for i := range c.m.slots {
+		c.m.slots[i].texts = nil
+	}
+	for _, of := range m.clusters {
+		if len(of.users) == 0 || of.void || !of.complete {
+			continue
+		}
+		kind := jobKind{of.ID, of.ad, of.candidates, of.prefers}
+		if kind.prefers == nil {
+			kind.prefers = []preference{of.rank}
+		}
+		c.kinds = append(c.kinds, kind)
+	}
+	return c
+}
