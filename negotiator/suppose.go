@@ -11,6 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
+// ErrMemory says that what is supposed would take more memory than it may.
+var ErrMemory = matchmaker.ErrMemory
+
 // Newcomer is a job that is not in the pool, as the plan would take it; see [Negotiator.Suppose].
 type Newcomer struct {
 	Expected

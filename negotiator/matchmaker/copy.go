@@ -35,13 +35,13 @@ func (m *Matchmaker) Copy() *Copy {
 	for i := range c.m.slots {
 		c.m.slots[i].texts = nil
 	}
-	for _, of := range m.clusters {
-		if len(of.users) == 0 || of.void || !of.complete {
+	for _, cluster := range m.clusters {
+		if len(cluster.users) == 0 || cluster.void || !cluster.complete {
 			continue
 		}
-		kind := jobKind{of.ID, of.ad, of.candidates, of.prefers}
+		kind := jobKind{cluster.ID, cluster.ad, cluster.candidates, cluster.prefers}
 		if kind.prefers == nil {
-			kind.prefers = []preference{of.rank}
+			kind.prefers = []preference{cluster.rank}
 		}
 		c.kinds = append(c.kinds, kind)
 	}

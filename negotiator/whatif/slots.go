@@ -10,7 +10,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // otherSlots are the slots of a pool as a question has them.
@@ -100,7 +99,7 @@ func (a *asking) enlarge(ctx context.Context, s *otherSlots, more enlarging) (le
 	with := a.q.With[0]
 	further, err := more.slots.Match(ctx, with.Amounts, with.Count, left)
 	switch {
-	case errors.Is(err, matchmaker.ErrMemory):
+	case errors.Is(err, negotiator.ErrMemory):
 		return 0, badly("further slots: %w; ask for fewer slots, or when fewer kinds of jobs are there", err)
 	case ctx.Err() != nil:
 		return 0, tookTooLong(ctx)
