@@ -140,7 +140,7 @@ func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *
 		if !sessionLost(err) {
 			return stream, err
 		}
-		c.negotiated.forget(known)
+		c.negotiated.forget(a.String(), known)
 	}
 	return c.negotiate(ctx, a, command)
 }

@@ -140,7 +140,7 @@ func TestRequiredOfSessions(t *testing.T) {
 	} {
 		kept := c.negotiated.find(place{s.address.String(), reading}, time.Now())
 		strict := &Client{Methods: c.Methods, User: "me", Timeout: time.Minute, Wishes: w}
-		strict.negotiated.keep(s.address.String(), []int{reading}, kept)
+		strict.negotiated.keep(s.address.String(), []int{reading}, kept, time.Now())
 		got, err = who(t, strict, s.address, reading, nil)
 		require.NoError(t, err)
 		require.Equal(t, "me@d by CLAIMTOBE, encrypted true", got, "%v", w)

@@ -134,7 +134,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	client := &Client{Family: &key, Tokens: []string{tokens}}
 	server := &Server{Family: &key, Keys: map[string]SigningKey{"POOL": signing}}
 	server.Admit(key, Peer{})
-	client.negotiated.keep("a", []int{1}, &session{id: "x", key: []byte(secret)})
+	client.negotiated.keep("a", []int{1}, &session{id: "x", key: []byte(secret)}, time.Unix(1, 0))
 	stream := cedar.NewStream(scripted{
 		newTape(t, "", nil),
 		strings.NewReader("\x00\x00\x00\x00\x10" + secret + secret + "\x00\x00\x00\x00"),

@@ -56,9 +56,11 @@ func connectFrom(from string) func(context.Context, string) (net.Conn, error) {
 func made(t *testing.T, c *Client) string {
 	t.Helper()
 	id := ""
-	for _, s := range c.negotiated.all {
-		require.Contains(t, []string{"", s.id}, id)
-		id = s.id
+	for _, grants := range c.negotiated.all {
+		for _, g := range grants {
+			require.Contains(t, []string{"", g.id}, id)
+			id = g.id
+		}
 	}
 	require.NotEmpty(t, id)
 	return id
@@ -154,7 +156,7 @@ func TestSessionIsGoodEnoughForTheCommand(t *testing.T) {
 	// Our client then negotiates a better one.
 	nobody.Methods, nobody.User = []Method{ClaimToBe}, "me"
 	nobody.negotiated.keep(s.address.String(), []int{ruling},
-		nobody.negotiated.find(place{s.address.String(), reading}, time.Now()))
+		nobody.negotiated.find(place{s.address.String(), reading}, time.Now()), time.Now())
 	got, err := who(t, nobody, s.address, ruling, nil)
 	require.NoError(t, err)
 	require.Equal(t, "me@d by CLAIMTOBE, encrypted true", got)

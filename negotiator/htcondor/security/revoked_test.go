@@ -92,7 +92,7 @@ func TestMethodsPerLevel(t *testing.T) {
 	require.Equal(t, "root@d by CLAIMTOBE, encrypted true", got)
 	known := c.negotiated.find(place{s.address.String(), reading}, time.Now())
 	require.NotNil(t, known)
-	c.negotiated.keep(s.address.String(), []int{deciding}, known)
+	c.negotiated.keep(s.address.String(), []int{deciding}, known, time.Now())
 	got, err = who(t, c, s.address, deciding, nil)
 	require.NoError(t, err)
 	require.Equal(t, "me@d by FS, encrypted true", got)

@@ -278,7 +278,7 @@ func TestPermissions(t *testing.T) {
 	require.Len(t, worker.negotiated.all, 1)
 	known := worker.negotiated.find(place{s.address.String(), reading}, time.Now())
 	require.NotNil(t, known)
-	worker.negotiated.keep(s.address.String(), []int{ruling}, known)
+	worker.negotiated.keep(s.address.String(), []int{ruling}, known, time.Now())
 	_, err = who(t, worker, s.address, ruling, nil)
 	require.ErrorAs(t, err, &denied)
 }

@@ -1,7 +1,10 @@
 package security
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,64 +38,109 @@ type place struct {
 	command int
 }
 
-// sessions are the negotiated sessions by address and command.
+// sessions are the negotiated sessions by address. What one address grants costs others no session.
 type sessions struct {
 	mu  sync.Mutex
-	all map[place]*session
+	all map[string][]grant // the last one made comes last
 }
 
-// maxSessions is the maximum number of sessions that are kept.
-const maxSessions = 10_000
+// grant is a session with the commands that it is used for.
+type grant struct {
+	*session
+	commands []int
+}
+
+const (
+	// maxSessions is the maximum number of addresses whose sessions the client keeps, and of sessions
+	// that the server keeps.
+	maxSessions = 10_000
+	// sessionsOfAddress is how many the client keeps of one address: one for each permission that it needs.
+	sessionsOfAddress = 4
+	// commandsOfSession is how many commands a session is used for; a schedd grants about 150.
+	commandsOfSession = 256
+)
 
 // find returns the session for an address and a command and notes its use; nil if there is none or
 // it has ended.
 func (c *sessions) find(at place, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.all[at]
-	if s != nil && s.over(now) {
-		delete(c.all, at)
-		return nil
+	for _, g := range c.all[at.address] {
+		if slices.Contains(g.commands, at.command) && !g.over(now) {
+			g.used = now
+			return g.session
+		}
 	}
-	if s != nil {
-		s.used = now
-	}
-	return s
+	return nil
 }
 
-// keep stores a session for these commands at an address. If too many are stored, it first drops
-// all of them.
-func (c *sessions) keep(address string, commands []int, s *session) {
+// keep stores a session for these commands at an address, in place of earlier ones for them.
+func (c *sessions) keep(address string, commands []int, s *session, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all == nil || len(c.all) > maxSessions {
-		c.all = map[place]*session{}
+	if c.all == nil {
+		c.all = map[string][]grant{}
 	}
-	for _, command := range commands {
-		c.all[place{address, command}] = s
+	if len(c.all) >= maxSessions && c.all[address] == nil {
+		c.drop(now)
+	}
+	made := grant{s, slices.Clone(commands[:min(len(commands), commandsOfSession)])}
+	var kept []grant
+	for _, g := range c.all[address] {
+		g.commands = slices.DeleteFunc(g.commands, func(n int) bool { return slices.Contains(made.commands, n) })
+		if len(g.commands) > 0 && !g.over(now) {
+			kept = append(kept, g)
+		}
+	}
+	kept = append(kept, made)
+	c.all[address] = kept[max(0, len(kept)-sessionsOfAddress):]
+}
+
+// drop makes room: it removes addresses whose sessions have ended or, if there are none, the half of
+// all that was unused for the longest time.
+func (c *sessions) drop(now time.Time) {
+	last := map[string]time.Time{}
+	for address, grants := range c.all {
+		for _, g := range grants {
+			if !g.over(now) && !g.used.Before(last[address]) {
+				last[address] = g.used
+			}
+		}
+		if _, alive := last[address]; !alive {
+			delete(c.all, address)
+		}
+	}
+	if len(c.all) < maxSessions {
+		return
+	}
+	oldest := slices.SortedFunc(maps.Keys(last), func(a, b string) int {
+		return cmp.Or(last[a].Compare(last[b]), cmp.Compare(a, b))
+	})
+	for _, address := range oldest[:len(oldest)/2] {
+		delete(c.all, address)
 	}
 }
 
 // count returns the number of sessions.
-func (c *sessions) count() int {
+func (c *sessions) count() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids := map[string]bool{}
-	for _, s := range c.all {
-		ids[s.id] = true
+	for _, grants := range c.all {
+		n += len(grants)
 	}
-	return len(ids)
+	return n
 }
 
-// forget removes a session that the other side no longer knows.
-func (c *sessions) forget(gone *session) {
+// forget removes a session that the daemon at an address no longer knows.
+func (c *sessions) forget(address string, gone *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for at, s := range c.all {
-		if s.id == gone.id {
-			delete(c.all, at)
-		}
+	left := slices.DeleteFunc(c.all[address], func(g grant) bool { return g.id == gone.id })
+	if len(left) == 0 {
+		delete(c.all, address)
+		return
 	}
+	c.all[address] = left
 }
 
 // remember stores a new session for the command and all others that the other side grants. It
@@ -120,11 +168,11 @@ func (c *Client) remember(a cedar.Address, command int, made *session, answer, g
 	commands := []int{command}
 	list, _ := granted.Literal("ValidCommands").Text()
 	for text := range strings.SplitSeq(list, ",") {
-		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && len(commands) < commandsOfSession {
 			commands = append(commands, n)
 		}
 	}
-	c.negotiated.keep(a.String(), commands, made)
+	c.negotiated.keep(a.String(), commands, made, c.now())
 }
 
 // answersResumption reports whether a server of this version ("$CondorVersion: 23.9.6 …") answers
