@@ -32,14 +32,14 @@ func (n *Negotiator) review(d *Delta) {
 			run, _ := n.State().Reason(id)
 			ran = d.Now - run.At
 		}
-		n.ended(PastRun{job, ran})
+		n.ended(PastRun{job, ran}, false)
 	}
 	for _, id := range slices.Concat(d.Removed, d.StartFailed) {
-		record.Ended(n.jobs.get(id).word(), id)
-		record.Ended(n.jobs.get(id).ownWord(), id)
+		record.Ended(n.jobs.get(id).word(), id, true)
+		record.Ended(n.jobs.get(id).ownWord(), id, true)
 	}
 	for _, run := range d.Taught {
-		n.ended(run)
+		n.ended(run, true)
 	}
 	for word, longer := range record.Changed() {
 		n.reviews.due[word.User] = n.reviews.due[word.User] || longer
@@ -53,19 +53,20 @@ func (n *Negotiator) review(d *Delta) {
 	}
 }
 
-// ended takes a run that is over into the record. What a job without an estimate takes is no lie.
-func (n *Negotiator) ended(run PastRun) {
+// ended takes a run that is over into the record. What a job without an estimate takes is no lie. A
+// run of an unknown time may go on beside the plan and be told of again, unless its end is certain.
+func (n *Negotiator) ended(run PastRun, certain bool) {
 	switch record := n.predictions.record; {
 	case run.Job.Estimate == 0:
 	case run.Ran < 0:
-		record.Ended(run.Job.word(), run.Job.ID)
-		record.Ended(run.Job.ownWord(), run.Job.ID)
+		record.Ended(run.Job.word(), run.Job.ID, certain)
+		record.Ended(run.Job.ownWord(), run.Job.ID, certain)
 	default:
 		place := n.placeOf(run)
 		for _, word := range wordsOf(run.Job, place) {
 			record.Over(word, run.Job.ID, place)
 		}
-		record.Ended(run.Job.ownWord(), run.Job.ID)
+		record.Ended(run.Job.ownWord(), run.Job.ID, true)
 	}
 }
 

@@ -99,6 +99,7 @@ type past struct {
 	lie            bool
 	job            backfill.JobID
 	goesOn         bool
+	unsure         bool // it may be told of again
 }
 
 // NewTrackRecord returns a record of nobody.
@@ -114,13 +115,14 @@ func (p Place) past(job backfill.JobID, goesOn bool) past {
 	cpus := float64(max(1, p.Cpus))
 	taken := float64(max(0, p.Taken)) * cpus
 	planned := min(float64(max(1, p.Planned))*cpus, taken)
-	return past{planned, taken, taken > 2*planned, job, goesOn}
+	return past{planned, taken, taken > 2*planned, job, goesOn, false}
 }
 
 // Over notes that a job's run is over.
 func (r *TrackRecord) Over(w Word, job backfill.JobID, p Place) {
 	g := r.of(w)
 	g.running = slices.DeleteFunc(g.running, func(o past) bool { return o.job == job })
+	g.reopen(job)
 	g.add(p.past(job, false))
 	r.judge(w, g)
 }
@@ -138,19 +140,26 @@ func (r *TrackRecord) Outlives(w Word, job backfill.JobID, p Place) {
 	default:
 		return
 	}
+	g.reopen(job)
 	r.judge(w, g)
 }
 
+// reopen forgets a job's run of which it was not sure that it was over, since more is known of it now.
+func (g *given) reopen(job backfill.JobID) {
+	g.runs = slices.DeleteFunc(g.runs, func(o past) bool { return o.unsure && o.job == job })
+}
+
 // Ended notes that a job does not run any more and that it is not known for how long it ran. If it
-// ran beyond its place, that counts as long as it was seen to.
-func (r *TrackRecord) Ended(w Word, job backfill.JobID) {
+// ran beyond its place, that counts as long as it was seen to. The run may be over for certain; if
+// it is not, and is told of again, it counts once.
+func (r *TrackRecord) Ended(w Word, job backfill.JobID, certain bool) {
 	g := r.users[w]
 	if g == nil {
 		return
 	}
 	if i := slices.IndexFunc(g.running, func(o past) bool { return o.job == job }); i >= 0 {
 		p := g.running[i]
-		p.goesOn, g.running = false, slices.Delete(g.running, i, i+1)
+		p.goesOn, p.unsure, g.running = false, !certain, slices.Delete(g.running, i, i+1)
 		g.add(p)
 		r.judge(w, g)
 	}
@@ -164,7 +173,7 @@ func (g *given) add(p past) {
 			longest = max(longest, o.taken)
 		}
 	}
-	if last := len(g.runs) - 1; !p.lie && last >= 0 && !g.runs[last].lie && g.runs[last].taken < longest/recalled {
+	if last := len(g.runs) - 1; !p.lie && last >= 0 && !g.runs[last].lie && !g.runs[last].unsure && g.runs[last].taken < longest/recalled {
 		g.runs[last].planned += p.planned
 		g.runs[last].taken += p.taken
 		return

@@ -81,11 +81,11 @@ func TestRunsUnderWayCountAtOnce(t *testing.T) {
 	}
 	require.Len(t, r.users[eve].running, recalled)
 	for job := range backfill.JobID(1000) {
-		r.Ended(eve, job) // such as by its user's hand: it counts for as long as it ran
+		r.Ended(eve, job, true) // such as by its user's hand: it counts for as long as it ran
 	}
 	require.Empty(t, r.users[eve].running)
 	require.Equal(t, backfill.Time(day), countsAs(r, eve))
-	r.Ended(WordOf("nobody", false), 1)
+	r.Ended(WordOf("nobody", false), 1, true)
 	require.Len(t, r.users, 1)
 }
 

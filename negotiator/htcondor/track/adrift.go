@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -161,7 +160,7 @@ func (c *comparison) driftsOff(j *Job) {
 	c.runEnded(j)
 	if r.ended {
 		if ran := c.ran(j); ran != unknownRun {
-			c.delta.Taught = append(c.delta.Taught, negotiator.PastRun{Job: c.b.described(j), Ran: ran})
+			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	}
 }

@@ -95,19 +95,23 @@ func (c *comparison) jobLeft(j *Job) {
 		if ran != unknownRun {
 			c.proven(j)
 		}
-		if j.lasted != nil && j.lasted.ahead > 0 {
-			ran = unknownRun // the claim was longer than the run, which teaches nothing
-		}
 		if s := c.b.Schedd(j.Key.Schedd); s == nil || s.Moved {
 			ran = unknownRun // it went with its schedd
 		}
 		if c.departing(j) {
 			ran = unknownRun
 		}
-		if j.Phase == Running && !c.holds(j) {
+		told := ran == unknownRun && c.lastOf(j)
+		completed := j.Phase == Running && !c.holds(j)
+		idled := j.lasted != nil && j.lasted.ahead > 0 // what was planned is more than the run
+		if completed && idled && ran != unknownRun {
+			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
+			ran = unknownRun
+		}
+		if completed {
 			c.delta.Completed = append(c.delta.Completed, j.ID)
 			c.delta.Ran[j.ID] = ran
-		} else if ran != unknownRun || j.lasted != nil && j.lasted.outlived > 0 {
+		} else if ran != unknownRun || told {
 			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
@@ -135,7 +139,7 @@ func (c *comparison) ran(j *Job) backfill.Time {
 	if r := j.run; r != nil && r.ended {
 		now = backfill.Time(r.free.Unix())
 	}
-	ran := now - j.lasted.since - j.paused()
+	ran := j.lasted.ran(now)
 	stopped := j.stopped > j.look && ran < cmp.Or(spec.Limit, spec.Estimate, backfill.Forever)
 	if stopped || j.lasted.since > now {
 		return unknownRun
@@ -259,9 +263,6 @@ func (c *comparison) withdraw(j *Job) bool {
 	case Running:
 		c.delta.Completed = append(c.delta.Completed, j.ID)
 		c.delta.Ran[j.ID] = unknownRun
-		if l := j.lasted; l != nil && l.outlived > 0 {
-			l.stated = nil // the record has closed the run
-		}
 	case Waiting:
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown, Lent:

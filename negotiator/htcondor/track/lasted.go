@@ -21,13 +21,13 @@ type lasted struct {
 	started backfill.Time
 	again   int
 
-	// suspended is for how long it was seen to be suspended, until the last look, in which it was
-	// or not.
+	// suspended is for how long it was seen to be suspended, until the last look that saw it run, in
+	// which it was or not.
 	suspended backfill.Time
 	looked    backfill.Time
 	paused    bool
 
-	outlived backfill.Time // how long it had run when its user's record was last told that it runs on
+	outlived backfill.Time // how long it had run, as its user's record was last told that it runs on
 }
 
 // unseenRestarts is how often a job is believed to have begun anew that was not seen to be idle.
@@ -37,10 +37,14 @@ const unseenRestarts = 1
 func (c *comparison) times(j *Job) {
 	g, l, now := j.Group, j.lasted, c.b.now.Now
 	if !g.Runs() {
+		c.lastOf(j)
 		j.lasted = nil
 		return
 	}
 	if l == nil || l.started != g.Started && l.again < unseenRestarts {
+		if l != nil && c.lastOf(j) {
+			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun)) // the next run has the same ID
+		}
 		fresh := &lasted{since: now, started: g.Started, looked: now}
 		if g.Started > 0 {
 			fresh.since = min(now, g.Started)
@@ -56,6 +60,9 @@ func (c *comparison) times(j *Job) {
 	}
 	if l.stated == nil && (j.Phase == Running || j.Phase == Lent) {
 		l.stated = j.Spec
+	}
+	if r := j.run; r != nil && !r.free.IsZero() {
+		return // its slot is free, whatever its schedd believes
 	}
 	if l.paused {
 		l.suspended += max(0, now-l.looked)
@@ -84,30 +91,54 @@ func (j *Job) atMost(estimate backfill.Time) backfill.Time {
 // its user has edited since, and though it may have left the plan: at first, and each time when it
 // has run for twice as long.
 func (c *comparison) outlives(j *Job) {
-	l, now := j.lasted, c.b.now.Now
-	if l == nil || l.stated == nil || l.stated.Estimate == 0 {
+	if j.lasted != nil {
+		c.outlived(j, c.b.now.Now, 2*j.lasted.outlived)
+	}
+}
+
+// lastOf tells of a run that is over how long it was when it was last seen, if that was longer than its
+// job stated: whatever ends a run, and though nobody knows when, a lie counts in full. It returns
+// whether the record was told of this run, now or before.
+func (c *comparison) lastOf(j *Job) bool {
+	l := j.lasted
+	if l == nil {
+		return false
+	}
+	c.outlived(j, l.looked, l.outlived+1)
+	return l.outlived > 0
+}
+
+// outlived reports that a job ran on beyond what it stated until an instant, and for at least a time.
+func (c *comparison) outlived(j *Job, until, least backfill.Time) {
+	l := j.lasted
+	if l.stated == nil || l.stated.Estimate == 0 {
 		return
 	}
-	ran := now - l.since - j.paused()
-	if ran > l.stated.Estimate+l.ahead+c.b.s.StartSlack && ran >= 2*l.outlived {
+	if ran := l.ran(until); ran > l.stated.Estimate+c.b.s.StartSlack && ran >= least {
 		l.outlived = ran
 		c.delta.Outliving = append(c.delta.Outliving, c.pastRun(j, ran))
 	}
 }
 
-// pastRun returns a job's run, with the job as it was planned when the run began.
+// ran is how long the job itself ran until an instant: not while its claim was idle ahead of it.
+func (l *lasted) ran(until backfill.Time) backfill.Time {
+	return until - l.since - l.suspended - l.ahead
+}
+
+// pastRun returns a job's run, with the job as it was planned when the run began, but without the time
+// for which its claim was idle ahead of it.
 func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	as := *j
 	if l := j.lasted; l != nil && l.stated != nil {
-		as.Spec, as.ahead = l.stated, l.ahead
+		as.Spec, as.ahead = l.stated, 0
 	}
 	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
 }
 
-// outlivedOff tells the record of a job that has left its queue, was in no plan any more, and was
-// told to run on, that this run is over.
+// outlivedOff tells the record of a job that is in no plan any more, and ran on beyond what it stated,
+// that this run is over.
 func (c *comparison) outlivedOff(j *Job) {
-	if l := j.lasted; l != nil && l.stated != nil && l.outlived > 0 {
+	if c.lastOf(j) {
 		c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun))
 	}
 }

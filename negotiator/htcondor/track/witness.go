@@ -215,7 +215,7 @@ func (c *comparison) departing(j *Job) bool {
 	d := c.b.departed[j.Key]
 	if d != nil {
 		d.ran = c.ran(&d.job)
-		d.taught = d.ran != unknownRun && d.job.lasted.ahead == 0
+		d.taught = d.ran != unknownRun
 	}
 	return d != nil
 }
@@ -223,6 +223,7 @@ func (c *comparison) departing(j *Job) bool {
 // teach tells the record of a departed job's run, which was over when its slots said so.
 func (c *comparison) teach(d *departed) {
 	if !d.taught {
+		c.outlivedOff(&d.job)
 		return
 	}
 	if late := c.b.now.Began.Sub(d.at); late > adriftAfter {
