@@ -12,24 +12,44 @@ const maxActions = 1 << 20
 // leastAction is the minimum number of bytes of an action in a message.
 const leastAction = 2
 
-// CheckAnswer returns an error if an encoded PolicyMessage has too many actions. Limiting its bytes
-// is not enough, because an action of two bytes becomes a hundred when it is decoded. It calls the
-// callback, which returns the encoded message, only if size bytes can hold so many actions.
+// maxNumbers is the maximum number of numbers in the placements of an answer, slots and counts of
+// chunks. To check so many on crowded slots takes a host longer than the usual deadline.
+const maxNumbers = 4 << 20
+
+// CheckAnswer returns an error if an encoded PolicyMessage has too many actions, or placements on too
+// many slots. Limiting its bytes is not enough, because an action of two bytes becomes a hundred when
+// it is decoded, and a slot of one byte twenty. It calls the callback, which returns the encoded
+// message, only if size bytes can hold so many actions.
 func CheckAnswer(size int, read func() []byte) error {
 	if size <= leastAction*maxActions {
 		return nil
 	}
 	raw := read()
-	const inMessage, inDecision = 2, 3 // numbers of the fields decision and journal
-	actions := 0
+	const inMessage, inDecision, inAction = 2, 3, 5 // numbers of the fields decision, journal, placement
+	actions, numbers := 0, 0
 	return fields(raw, inMessage, func(decision []byte) error { // it may be split into parts
-		return fields(decision, inDecision, func([]byte) error {
+		return fields(decision, inDecision, func(action []byte) error {
 			if actions++; actions > maxActions {
 				return fmt.Errorf("an answer of %d bytes has more than %d actions", len(raw), maxActions)
 			}
-			return nil
+			return fields(action, inAction, func(placement []byte) error {
+				if numbers += ends(placement); numbers > maxNumbers {
+					return fmt.Errorf("the placements in an answer of %d bytes have more than %d numbers", len(raw),
+						maxNumbers)
+				}
+				return nil
+			})
 		})
 	})
+}
+
+// ends returns how many numbers of variable length end in the bytes: at least as many as the message
+// that they encode has, packed or not.
+func ends(raw []byte) (n int) {
+	for _, b := range raw {
+		n += int(^b >> 7)
+	}
+	return n
 }
 
 // fields calls the callback with the content of every field of a message that has this number and
