@@ -107,9 +107,17 @@ func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
 		raw     []byte
 		refused string
 	}{
-		"few":           {message(append(other, bytes.Repeat(empty, most)...)), ""},
-		"many":          {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
-		"many in parts": {bytes.Repeat(message(empty), most+1), "more than 1048576 actions"},
+		"few":            {message(append(other, bytes.Repeat(empty, most)...)), ""},
+		"many":           {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
+		"many in parts":  {bytes.Repeat(message(empty), most+1), "more than 64 parts"},
+		"in a few parts": {bytes.Repeat(message(bytes.Repeat(empty, most/8+1)), 8), "more than 1048576 actions"},
+		"of all kinds, one after the other": {
+			bytes.Repeat([]byte{1<<3 | 2, 0, 4<<3 | 2, 0}, most), "more than 64 parts",
+		},
+		"of unknown fields": {message(bytes.Repeat(append([]byte{3<<3 | 2, 18},
+			bytes.Repeat([]byte{15 << 3, 1}, 9)...), most)), "more than 8388608 fields"},
+		"a failure of unknown fields": {protowire.AppendBytes([]byte{4<<3 | 2},
+			bytes.Repeat([]byte{15 << 3, 1}, 8*most+1)), "more than 8388608 fields"},
 		"behind a group that ends as another": {append([]byte{9<<3 | 3, 8<<3 | 4},
 			message(bytes.Repeat(empty, most+1))...), "end group"},
 	} {
