@@ -2,6 +2,7 @@ package host
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -84,4 +85,14 @@ func TestPlacesAreBoundedInAll(t *testing.T) {
 	restless(slots, most+1, 1)(&policyv1.Decide{}, m)
 	require.EqualError(t, bounded(m.GetDecision().GetJournal(), tx.Cycle),
 		"the decision puts chunks on slots 106500 times, more than 106000")
+}
+
+// A process that is killed may never end, and nobody waits for that long.
+func TestWhatDoesNotEndIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		require.False(t, endsIn(time.Second, func() { <-end }))
+		close(end)
+		require.True(t, endsIn(time.Second, func() { <-end }))
+	})
 }
