@@ -285,7 +285,7 @@ func TestReplayRefuses(t *testing.T) {
 			before := factsOf(s, 5)
 			c, err := s.Open(backfill.Round{Now: 5, Events: submitted(job(6, 5, 10, 1))})
 			require.NoError(t, err)
-			require.ErrorContains(t, c.Replay(tt.actions), tt.want)
+			require.ErrorContains(t, c.Replay(t.Context(), tt.actions), tt.want)
 			_, err = c.Close()
 			require.ErrorContains(t, err, tt.want)
 			require.Equal(t, before, factsOf(s, 5))

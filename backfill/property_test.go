@@ -109,7 +109,7 @@ func TestReplayIsTheDecision(t *testing.T) {
 
 			c, err := copied.Open(r)
 			require.NoError(t, err)
-			require.NoError(t, c.Replay(d.Actions))
+			require.NoError(t, c.Replay(t.Context(), d.Actions))
 			again, err := c.Close()
 			require.NoError(t, err)
 			again.By = d.By // a journal does not say who decided
@@ -137,7 +137,7 @@ func TestCloneIsIndependent(t *testing.T) {
 			for i, d := range p.decisions[first:] {
 				c, err := clone.Open(p.main.rounds[first+i])
 				require.NoError(t, err)
-				require.NoError(t, c.Replay(d.Actions))
+				require.NoError(t, c.Replay(t.Context(), d.Actions))
 				_, err = c.Close()
 				require.NoError(t, err)
 			}

@@ -266,7 +266,7 @@ func TestReplayWithAShorterRun(t *testing.T) {
 	})
 	c, err := copied.Open(r)
 	require.NoError(t, err)
-	require.NoError(t, c.Replay(d.Actions))
+	require.NoError(t, c.Replay(t.Context(), d.Actions))
 	_, err = c.Close()
 	require.NoError(t, err)
 	require.Equal(t, factsOf(s, 1), factsOf(copied, 1))

@@ -73,10 +73,14 @@ func (c *Cycle) giveWay() {
 // stillHeld lists the jobs that were held in this round and are held at its end, each once. A later
 // event of the round may have brought one back, edited or removed it.
 func (c *Cycle) stillHeld() (jobs []HeldJob) {
+	if len(c.held) == 0 {
+		return nil
+	}
+	listed := make(map[*Job]bool, len(c.held)) // a policy may hold a hundred thousand
 	for _, h := range c.held {
 		r, ok := c.s.jobs.Get(h.Job.ID)
-		current := ok && r.job == h.Job && r.phase == held
-		if current && !slices.ContainsFunc(jobs, func(o HeldJob) bool { return o.Job == h.Job }) {
+		if ok && r.job == h.Job && r.phase == held && !listed[h.Job] {
+			listed[h.Job] = true
 			jobs = append(jobs, HeldJob{Job: r.job, Reason: r.hold})
 		}
 	}

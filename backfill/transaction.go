@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 )
@@ -86,15 +87,19 @@ func (t *Transaction) State() *State { return t.s }
 func (t *Transaction) Round() Round { return t.round }
 
 // Replay repeats the actions of a journal, each after as many events as its After says. It stops at
-// the first impossible one and returns the error.
-func (t *Transaction) Replay(actions []Action) error {
+// the first impossible one and returns the error, or the cause when ctx ends; the cycle has failed
+// then. It looks at ctx before each action and each event, since one alone may take milliseconds.
+func (t *Transaction) Replay(ctx context.Context, actions []Action) error {
 	c := t.Cycle
-	for _, a := range actions {
+	for i, a := range actions {
 		if a.After < c.applied || a.After > len(c.round.Events) {
 			c.fail("the journal goes from event %d to %d of %d", c.applied, a.After, len(c.round.Events))
 		}
-		for c.err == nil && c.applied < a.After {
+		for c.err == nil && c.applied < a.After && ctx.Err() == nil {
 			c.Next()
+		}
+		if ctx.Err() != nil {
+			c.fail("replayed %d of %d actions: %w", i, len(actions), context.Cause(ctx))
 		}
 		if c.replay(a); c.err != nil {
 			return c.err

@@ -92,6 +92,10 @@ func TestAdversaries(t *testing.T) {
 			log: []string{"no decision within 200ms", "restarting the policy plugin"},
 		},
 		{
+			when: "decide", how: "stop", deadline: short, refusal: "no decision within 200ms",
+			log: []string{"no decision within 200ms", "restarting the policy plugin"},
+		},
+		{
 			when: "decide", how: "close", deadline: short, refusal: "policy plugin bad: ",
 			log: []string{"the policy plugin failed"},
 		},

@@ -11,6 +11,11 @@ import (
 const (
 	// fewActions is the number of actions that a decision may have in any pool.
 	fewActions = 1000
+	// fewChunks is the number of chunks that a decision may place in any pool.
+	fewChunks = 100_000
+	// moves is how often a policy may move each job after each event. Those that compress their plans
+	// give a reservation up and make another.
+	moves = 4
 	// maxWakes is how often a policy may ask to be woken in one decision.
 	maxWakes = 1000
 	// maxReason is the maximum length of a text for a job's owner.
@@ -24,12 +29,13 @@ func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 	if len(journal) > fewActions {
 		// A policy may move each job after each event.
 		events := len(c.Fast().Round().Events)
-		if most := fewActions + 4*(1+events)*(count(c.Waiting())+count(c.Running())+events); len(journal) > most {
+		if most := fewActions + moves*(1+events)*(count(c.Waiting())+count(c.Running())+events); len(journal) > most {
 			return fmt.Errorf("the decision has %d actions, more than %d", len(journal), most)
 		}
 	}
-	slots, wakes := len(c.State().Slots())+len(c.Fast().Round().Events), 0
+	slots, wakes, places := len(c.State().Slots())+len(c.Fast().Round().Events), 0, 0
 	for _, a := range journal {
+		places += len(a.GetPlacement().GetSlots())
 		if a.GetKind() == policyv1.ActionKind_ACTION_KIND_WAKE {
 			wakes++
 		}
@@ -44,7 +50,35 @@ func bounded(journal []*policyv1.Action, c *backfill.Cycle) error {
 				len(a.GetReason()), maxReason)
 		}
 	}
+	if places > fewChunks {
+		if most := fewChunks + mostPlaces(c, slots); places > most {
+			return fmt.Errorf("the decision puts chunks on slots %d times, more than %d", places, most)
+		}
+	}
 	return nil
+}
+
+// mostPlaces returns on how many slots in all an honest decision may put chunks: those of each job
+// that waits or comes to wait, as often as the policy may move it.
+func mostPlaces(c *backfill.Cycle, slots int) int {
+	events, places := c.Fast().Round().Events, 0
+	add := func(j *backfill.Job) {
+		if places += min(j.Nodes, slots); j.Whole {
+			places += slots // of the bundle, whichever
+		}
+	}
+	for j := range c.Waiting() {
+		add(j)
+	}
+	for r := range c.Running() { // an event may queue it again
+		add(r.Job)
+	}
+	for _, e := range events {
+		if e.Job != nil {
+			add(e.Job)
+		}
+	}
+	return moves * (1 + len(events)) * places
 }
 
 func count[T any](seq iter.Seq[T]) (n int) {

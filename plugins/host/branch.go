@@ -61,7 +61,11 @@ func (b *Branch) decide(ctx context.Context, tx *backfill.Transaction) error {
 	if err = b.readable(s, tx); err != nil {
 		return err
 	}
-	answer, err := b.ask(ctx, s, tx)
+	// What an answer makes this process do counts, too: it has what the plugin left of the time.
+	limit := r.options.Deadline
+	timed, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
+	defer cancel()
+	answer, err := b.ask(timed, s, tx)
 	if err != nil {
 		return r.failed(ctx, err)
 	}
@@ -79,14 +83,26 @@ func (b *Branch) decide(ctx context.Context, tx *backfill.Transaction) error {
 	if err = bounded(decision.GetJournal(), tx.Cycle); err != nil {
 		return err
 	}
-	return tx.Replay(wire.DecodeJournal(decision.GetJournal()))
+	err = replay(timed, limit, tx, wire.DecodeJournal(decision.GetJournal()))
+	if _, ended := errors.AsType[late](err); ended {
+		err = r.failed(ctx, err)
+	}
+	return err
+}
+
+// replay replays a plugin's journal in half of the time that is left: to take the actions back lasts
+// about as long as they did.
+func replay(ctx context.Context, limit time.Duration, tx *backfill.Transaction, journal []backfill.Action) error {
+	if end, ok := ctx.Deadline(); ok {
+		half, cancel := context.WithTimeoutCause(ctx, time.Until(end)/2, late(limit))
+		defer cancel()
+		ctx = half
+	}
+	return tx.Replay(ctx, journal)
 }
 
 // ask sends the round to the policy, with the whole state if necessary.
 func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) (*policyv1.PolicyMessage, error) {
-	limit := b.remote.options.Deadline
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
-	defer cancel()
 	if b.inStep(s, tx) {
 		answer, err := s.ask(ctx, b.question(tx))
 		if err != nil || answer.GetOutOfStep() == nil {

@@ -105,7 +105,12 @@ func (p *printer) tooMuch(line []byte) bool {
 		p.second, p.shown = second, 0
 		p.tellLeftOut()
 	}
-	if p.shown += min(len(line), maxShown); p.shown <= maxLog {
+	if isEntry(line) {
+		p.shown += len(line) // it may have many texts
+	} else {
+		p.shown += min(len(line), maxShown)
+	}
+	if p.shown <= maxLog {
 		return false
 	}
 	p.leftOut++
@@ -122,8 +127,11 @@ func (p *printer) tellLeftOut() {
 // line logs one line.
 func (p *printer) line(line []byte) {
 	leftOut := p.tooMuch(line)
+	if leftOut && isEntry(line) { // to parse it costs more than to write it
+		return
+	}
 	if entry, ok := parseEntry(line); ok {
-		p.entry(entry, leftOut)
+		p.entry(entry)
 		return
 	}
 	text := strings.TrimRight(harmless(string(line)), " ")
@@ -143,9 +151,12 @@ func (p *printer) line(line []byte) {
 	}
 }
 
+// isEntry reports whether a line may be an entry as hclog writes it.
+func isEntry(line []byte) bool { return len(line) > 0 && line[0] == '{' }
+
 // parseEntry parses a line as hclog writes it.
 func parseEntry(line []byte) (map[string]any, bool) {
-	if len(line) == 0 || line[0] != '{' {
+	if !isEntry(line) {
 		return nil, false
 	}
 	var entry map[string]any
@@ -158,9 +169,9 @@ func parseEntry(line []byte) (map[string]any, bool) {
 	return entry, ok
 }
 
-// entry logs an entry of the plugin's log with the host's time, or drops it if leftOut. Either way
-// an error is kept for the explanation of the plugin's end.
-func (p *printer) entry(entry map[string]any, leftOut bool) {
+// entry logs an entry of the plugin's log with the host's time. An error is kept for the explanation
+// of the plugin's end.
+func (p *printer) entry(entry map[string]any) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)
 		delete(entry, key)
@@ -173,9 +184,6 @@ func (p *printer) entry(entry map[string]any, leftOut bool) {
 	}
 	if level == hclog.Error {
 		p.worst = message
-	}
-	if leftOut {
-		return
 	}
 	var args []any
 	for _, key := range slices.Sorted(maps.Keys(entry)) {

@@ -246,3 +246,24 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	end := log.String()[len(log.String())-200:]
 	require.Regexp(t, `writes too much to its log: left_out=397\d\n.*after it\n$`, end)
 }
+
+// Entries with many keys and lines are as long in the log as they are in all, not as one of their
+// texts; beyond the limit they are not parsed, which would take the host more time than the plugin.
+func TestAFloodOfWideEntriesIsBounded(t *testing.T) {
+	var log logged
+	p := newPrinter(log.logger(hclog.Info))
+	p.now = func() time.Time { return time.Unix(1, 0) }
+	var line strings.Builder
+	line.WriteString(`{"@level":"info","@message":"much"`)
+	for key := range 2000 {
+		fmt.Fprintf(&line, `,"%04d":"a\nb\nc\n"`, key)
+	}
+	line.WriteString("}\n")
+	require.Less(t, line.Len(), maxLine)
+	entry := []byte(line.String())
+	for range 200 {
+		_, _ = p.Write(entry)
+	}
+	require.Less(t, len(log.String()), 3*maxLog)
+	require.Less(t, testing.AllocsPerRun(10, func() { _, _ = p.Write(entry) }), 20.0)
+}

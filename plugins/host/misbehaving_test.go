@@ -172,6 +172,10 @@ func misbehave() {
 		for range 400 {
 			fork(true)
 		}
+	case "stop":
+		leaveMark()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang()
 	case "leave and hang":
 		leaveGroup()
 		leaveMark()

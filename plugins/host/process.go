@@ -130,7 +130,8 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 }
 
 // stop ends the process and removes what it leaves behind. Unless graceful, or if the process does
-// not end when asked, it is killed.
+// not end when asked, it is killed. Its end is not waited for long, since a cycle would stand still: Linux
+// never ends the first process of a PID namespace that has joined the group of a child that is gone.
 func (p *process) stop(graceful bool) {
 	if graceful {
 		timer := time.AfterFunc(grace, p.kill)
@@ -138,12 +139,29 @@ func (p *process) stop(graceful bool) {
 	} else {
 		p.kill()
 	}
-	p.client.Kill()
+	if !endsIn(2*grace, p.client.Kill) {
+		p.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", p.pid())
+	}
 	p.kill()
 	if p.channel != nil {
 		_ = p.channel.Close()
 	}
 	p.cell.remove()
+}
+
+// endsIn reports whether f returns within the limit. If not, f goes on.
+func endsIn(limit time.Duration, f func()) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(limit):
+		return false
+	}
 }
 
 // dispensed makes the client of the policy's service on go-plugin's connection.

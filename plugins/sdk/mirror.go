@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -115,7 +116,7 @@ func follow(s *backfill.State, msg *policyv1.Decide) error {
 		if err != nil {
 			return fmt.Errorf("a settled round after revision %d: %w", s.Revision(), err)
 		}
-		if err = tx.Replay(wire.DecodeJournal(settled.GetJournal())); err == nil {
+		if err = tx.Replay(context.Background(), wire.DecodeJournal(settled.GetJournal())); err == nil {
 			_, err = tx.Close()
 		}
 		if err != nil {

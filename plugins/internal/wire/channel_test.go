@@ -107,9 +107,17 @@ func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
 		raw     []byte
 		refused string
 	}{
-		"few":           {message(append(other, bytes.Repeat(empty, most)...)), ""},
-		"many":          {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
-		"many in parts": {bytes.Repeat(message(empty), most+1), "more than 1048576 actions"},
+		"few":            {message(append(other, bytes.Repeat(empty, most)...)), ""},
+		"many":           {message(bytes.Repeat(empty, most+1)), "more than 1048576 actions"},
+		"many in parts":  {bytes.Repeat(message(empty), most+1), "more than 64 parts"},
+		"in a few parts": {bytes.Repeat(message(bytes.Repeat(empty, most/8+1)), 8), "more than 1048576 actions"},
+		"of all kinds, one after the other": {
+			bytes.Repeat([]byte{1<<3 | 2, 0, 4<<3 | 2, 0}, most), "more than 64 parts",
+		},
+		"of unknown fields": {message(bytes.Repeat(append([]byte{3<<3 | 2, 18},
+			bytes.Repeat([]byte{15 << 3, 1}, 9)...), most)), "more than 8388608 fields"},
+		"a failure of unknown fields": {protowire.AppendBytes([]byte{4<<3 | 2},
+			bytes.Repeat([]byte{15 << 3, 1}, 8*most+1)), "more than 8388608 fields"},
 		"behind a group that ends as another": {append([]byte{9<<3 | 3, 8<<3 | 4},
 			message(bytes.Repeat(empty, most+1))...), "end group"},
 	} {
@@ -123,5 +131,42 @@ func TestAnAnswerWithTooManyActionsIsNotDecoded(t *testing.T) {
 		}
 		require.NoError(t, err, name)
 		require.Len(t, m.GetDecision().GetJournal(), most)
+	}
+}
+
+// A slot of one byte becomes twenty when decoded.
+func TestAnAnswerWithTooManyPlacesIsNotDecoded(t *testing.T) {
+	t.Parallel()
+	const most = 4 << 20
+	inside := func(content []byte, numbers ...protowire.Number) []byte {
+		for _, n := range numbers {
+			content = protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), content)
+		}
+		return content
+	}
+	packed := func(field protowire.Number, n int) []byte { return inside(make([]byte, n), field) }
+	for name, test := range map[string]struct {
+		placement []byte
+		refused   bool
+	}{
+		"as many as may be":  {packed(1, most-8), false},
+		"slots":              {packed(1, most), true},
+		"counts":             {packed(2, most), true},
+		"slots and counts":   {append(packed(1, most/2), packed(2, most/2)...), true},
+		"one by one":         {bytes.Repeat([]byte{1 << 3, 5}, most), true},
+		"in parts":           {bytes.Repeat([]byte{1<<3 | 2, 1, 5}, most), true},
+		"of several letters": {inside(bytes.Repeat([]byte{0x80, 1}, most), 1), true},
+	} {
+		raw := inside(test.placement, 5, 3, 2)
+		frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(raw))), raw...)
+		m := &policyv1.PolicyMessage{}
+		_, err := wire.NewChannel(stream{Reader: bytes.NewReader(frame)}, wire.MaxAnswer).Receive(m)
+		if test.refused {
+			require.ErrorContains(t, err, "more than 4194304 numbers", name)
+			require.Nil(t, m.GetMessage(), name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, m.GetDecision().GetJournal()[0].GetPlacement().GetSlots(), most-8)
 	}
 }
