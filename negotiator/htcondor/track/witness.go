@@ -68,7 +68,9 @@ func first(key observe.JobKey) observe.JobKey {
 
 // claimsNamed are the claimed slots that name a job: by the job's key, and by the key of its cluster's
 // proc 0, since a gang's slots name whichever proc.
-type claimsNamed struct{ jobs, clusters map[observe.JobKey][]*observe.Slot }
+type claimsNamed struct {
+	jobs, clusters map[observe.JobKey][]*observe.Slot
+}
 
 func (n claimsNamed) add(o *observe.Slot) {
 	n.jobs[o.Runs] = append(n.jobs[o.Runs], o)
