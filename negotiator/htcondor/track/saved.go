@@ -173,12 +173,16 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 	}
 	b.restoreLeases(saved.Leases)
 	var flying []*Job
+	back := saved.back(s.Now)
 	for _, former := range saved.Jobs {
+		former = former.shifted(back)
 		c, ok := b.restoreJob(former)
 		if !ok {
 			c, ok = b.restoreGone(former)
 		}
 		if !ok {
+			b.log.Warn("a job is not taken up as the negotiator before left it: it has changed, or its slots are gone",
+				"job", former.key().String(), "ran", former.Running)
 			continue
 		}
 		m.Jobs = append(m.Jobs, c)
@@ -187,6 +191,36 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 		}
 	}
 	return m, flying
+}
+
+// back is by how much the clock was put back since the state was saved, at least; 0 if it was not, or if
+// no clock can have said when that was.
+func (s *SavedState) back(now backfill.Time) backfill.Time {
+	if s.Now > backfill.MaxTime {
+		return 0
+	}
+	return max(0, s.Now-now)
+}
+
+// shifted returns a job with its times as a clock has them that was put back, so that it is not lost as
+// one of the future.
+func (former SavedJob) shifted(back backfill.Time) SavedJob {
+	if back == 0 {
+		return former
+	}
+	shift := func(at backfill.Time) backfill.Time {
+		if at <= 0 {
+			return at
+		}
+		return max(0, at-back)
+	}
+	former.Start, former.End, former.Guarantee = shift(former.Start), shift(former.End), shift(former.Guarantee)
+	if r := former.Run; r != nil {
+		run := *r
+		run.Since = shift(run.Since)
+		former.Run = &run
+	}
+	return former
 }
 
 // forget removes from the record what the negotiator was told: as if it knew no slots and jobs yet.

@@ -264,3 +264,20 @@ func TestRestoreRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestRestoreAfterTheClockWasPutBack says that all jobs stand as they did, by the new clock.
+func TestRestoreAfterTheClockWasPutBack(t *testing.T) {
+	p, saved := leave(t)
+	p.now = p.now.Add(-time.Hour)
+	m, flying := p.restore(saved)
+	require.Len(t, m.Jobs, 4)
+	require.Equal(t, []backfill.JobID{3}, flying, "it was handed over, and is not to be again")
+	for i, c := range m.Jobs {
+		former := saved.Jobs[i]
+		require.Equal(t, former.key().String(), c.Job.Name)
+		require.Equal(t, former.Start-3600, c.Start)
+		require.Equal(t, former.End-3600, c.End)
+		require.Equal(t, former.Guarantee-3600, c.Guarantee)
+	}
+	p.follow([]step{{}})
+}

@@ -30,20 +30,20 @@ type departed struct {
 // witness has jobs be as their slots say. It changes what their queues said, before anything else
 // is compared.
 func (c *comparison) witness() {
-	claims := map[observe.JobKey][]*observe.Slot{} // by the key of proc 0, since a gang's slots name whichever
+	named := claimsNamed{map[observe.JobKey][]*observe.Slot{}, map[observe.JobKey][]*observe.Slot{}}
 	for _, o := range c.b.observed {
 		if o.Claimed && o.Missing.IsZero() && !o.Data && !o.Cleaning && o.Runs != (observe.JobKey{}) {
-			claims[first(o.Runs)] = append(claims[first(o.Runs)], o)
+			named.add(o)
 		}
 	}
 	for key, d := range c.b.departed {
-		if len(named(&d.job, claims)) == 0 {
+		if len(named.of(&d.job)) == 0 {
 			c.teach(d)
 			delete(c.b.departed, key)
 		}
 	}
 	for _, j := range c.b.all {
-		slots := named(j, claims)
+		slots := named.of(j)
 		switch {
 		case len(slots) == 0:
 		case c.isThere(j) && j.Group.Runs():
@@ -56,7 +56,7 @@ func (c *comparison) witness() {
 	for _, key := range slices.SortedFunc(maps.Keys(c.b.departed), observe.JobKey.Compare) {
 		d := c.b.departed[key]
 		c.outlives(&d.job)
-		c.revive(d, named(&d.job, claims))
+		c.revive(d, named.of(&d.job))
 	}
 }
 
@@ -66,16 +66,26 @@ func first(key observe.JobKey) observe.JobKey {
 	return key
 }
 
-// named returns the slots that say that they run a job.
-func named(j *Job, claims map[observe.JobKey][]*observe.Slot) []*observe.Slot {
-	slots := claims[first(j.Key)]
+// claimsNamed are the claimed slots that name a job: by the job's key, and by the key of its cluster's
+// proc 0, since a gang's slots name whichever proc.
+type claimsNamed struct {
+	jobs, clusters map[observe.JobKey][]*observe.Slot
+}
+
+func (n claimsNamed) add(o *observe.Slot) {
+	n.jobs[o.Runs] = append(n.jobs[o.Runs], o)
+	n.clusters[first(o.Runs)] = append(n.clusters[first(o.Runs)], o)
+}
+
+// of returns the slots that say that they run a job, in no order. They are shared: do not change them.
+func (n claimsNamed) of(j *Job) []*observe.Slot {
 	switch {
-	case len(slots) == 0 || j.Group == nil || j.leader != nil:
+	case j.Group == nil || j.leader != nil:
 		return nil
 	case j.sentAs().Parallel:
-		return slots
+		return n.clusters[first(j.Key)]
 	}
-	return slices.DeleteFunc(slices.Clone(slots), func(o *observe.Slot) bool { return o.Runs != j.Key })
+	return n.jobs[j.Key]
 }
 
 // isThere tells whether a job's queue has it, as far as is known.
