@@ -54,11 +54,12 @@ type Observer struct {
 	looked time.Time
 	clock  backfill.Time
 
-	slots   map[string]*Slot // replaced, never changed, once a look has returned
-	read    map[string]*slotText
-	schedds map[string]*schedd
-	homes   Homes // of those that were not seen yet
-	told    int   // the collector that answered last
+	slots     map[string]*Slot // replaced, never changed, once a look has returned
+	read      map[string]*slotText
+	schedds   map[string]*schedd
+	homes     Homes // of those that were not seen yet
+	told      int   // the collector that answered last
+	newcomers newcomers
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks

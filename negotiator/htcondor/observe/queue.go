@@ -136,10 +136,14 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 	return r
 }
 
-// hear takes in what the schedds answer. It waits for them no longer than Hold.
+// hear takes in what the schedds answer. It waits for them no longer than Hold,
+// and for those that are new as [newcomers] says.
 func (o *Observer) hear(ctx context.Context, l *look) {
 	wait, cancel := context.WithTimeout(ctx, o.s.Hold)
 	defer cancel()
+	fresh, stop := o.newcomers.begin(wait, o.s.Hold)
+	defer stop()
+	defer o.newcomers.learn(fresh)
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
 		if s.Moved {
@@ -153,7 +157,14 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 			}
 			continue
 		}
-		r, answered := s.answer(wait.Done(), o.s.Hold)
+		up, trust, isNew := wait, s.keeper.sender.trust(), !s.answered && !s.lags
+		if isNew {
+			up = fresh.up[trust]
+		}
+		r, answered := s.answer(up.Done(), o.s.Hold)
+		if isNew {
+			fresh.note(trust, r, answered)
+		}
 		if !answered {
 			l.problem("schedd %s has not told its queue yet", name)
 			continue
