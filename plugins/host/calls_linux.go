@@ -119,8 +119,8 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	when := func(name string, all ...seccomp.Condition) seccomp.NameWithConditions {
 		return seccomp.NameWithConditions{Name: name, Conditions: all}
 	}
-	// is holds for an int, whatever its upper half.
-	is := func(argument, value uint32) []seccomp.Condition {
+	// isInt holds for an int, whatever its upper half.
+	isInt := func(argument, value uint32) []seccomp.Condition {
 		all := []seccomp.Condition{{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^value)}}
 		for bits := value; bits != 0; bits &= bits - 1 {
 			all = append(all, has(argument, uint64(bits&-bits)))
@@ -162,7 +162,7 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	}
 	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_RCVBUF, unix.SO_SNDBUFFORCE, unix.SO_RCVBUFFORCE} {
 		denied.NamesWithCondtions = append(denied.NamesWithCondtions, // no limit counts a socket's memory
-			when("setsockopt", append(is(1, unix.SOL_SOCKET), is(2, option)...)...))
+			when("setsockopt", append(isInt(1, unix.SOL_SOCKET), isInt(2, option)...)...))
 	}
 	// Others change attributes of files that are only read. The error is that of a file without such a command.
 	const nonBlocking, closing, notClosing = 0x5421, 0x5451, 0x5450 // FIONBIO, FIOCLEX, FIONCLEX
