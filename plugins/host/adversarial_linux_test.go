@@ -303,7 +303,7 @@ func TestMemoryIsLimitedAtEveryStart(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, fmt.Sprintf(`Max data size +%d +%d `, limit, limit), string(limits))
 		require.Regexp(t, `Max core file size +0 +0 `, string(limits))
-		require.Regexp(t, `Max open files +\d+ +(1024|\d{1,3}) `, string(limits))
+		require.Regexp(t, `Max open files +\d+ +(128|\d{1,2}) `, string(limits))
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", remote.Stats().PID))
 		require.NoError(t, err)
 		require.Contains(t, string(environ), fmt.Sprintf("\x00GOMEMLIMIT=%d\x00", limit/10*9))

@@ -81,6 +81,10 @@ func filter(network bool, namespaces uintptr) ([]bpf.Instruction, error) {
 			_, known := here.SyscallNames[name]
 			return !known
 		})
+		group.NamesWithCondtions = slices.DeleteFunc(group.NamesWithCondtions, func(one seccomp.NameWithConditions) bool {
+			_, known := here.SyscallNames[one.Name]
+			return !known
+		})
 	}
 	program, err := policy.Assemble()
 	if err != nil {
@@ -115,6 +119,16 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	when := func(name string, all ...seccomp.Condition) seccomp.NameWithConditions {
 		return seccomp.NameWithConditions{Name: name, Conditions: all}
 	}
+	// isInt holds for an int, whatever its upper half.
+	isInt := func(argument, value uint32) []seccomp.Condition {
+		all := []seccomp.Condition{{Argument: argument, Operation: seccomp.BitsNotSet, Value: uint64(^value)}}
+		for bits := value; bits != 0; bits &= bits - 1 {
+			all = append(all, has(argument, uint64(bits&-bits)))
+		}
+		return all
+	}
+	const setID = unix.S_ISUID | unix.S_ISGID
+	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY // else the mode may be anything
 	denied := seccomp.SyscallGroup{
 		Names: slices.Clone(forbidden), Action: answer(unix.EPERM),
 		NamesWithCondtions: []seccomp.NameWithConditions{
@@ -126,6 +140,15 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 			// RLIMIT_DATA counts neither shared memory nor what looks like a stack.
 			when("mmap", has(3, unix.MAP_ANONYMOUS), has(3, unix.MAP_SHARED)),
 			when("mmap", has(3, unix.MAP_GROWSDOWN)),
+			// Nobody else may run a file with the plugin's rights.
+			when("open", has(1, makes), has(2, setID)),
+			when("openat", has(2, makes), has(3, setID)),
+			when("creat", has(1, setID)),
+			when("mknod", has(1, setID)),
+			when("mknodat", has(2, setID)),
+			// Linux's own commands lease files, which makes others wait, and enlarge pipes; these only ask or copy.
+			when("fcntl", has(1, unix.F_SETLEASE), isNot(1, unix.F_DUPFD_CLOEXEC), isNot(1, unix.F_DUPFD_QUERY),
+				isNot(1, unix.F_GETPIPE_SZ), isNot(1, unix.F_GET_SEALS)),
 			// It may set its own limits, and how it runs, but not those of others.
 			when("prlimit64", isNot(0, 0), isNot(2, 0)),
 			when("setpriority", isNot(0, unix.PRIO_PROCESS)),
@@ -137,8 +160,18 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 			when("sched_setscheduler", isNot(0, 0)),
 		},
 	}
-	absent := seccomp.SyscallGroup{ // a filter does not see its flags; the C library then takes clone
-		Names: []string{"clone3"}, Action: answer(unix.ENOSYS),
+	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_RCVBUF, unix.SO_SNDBUFFORCE, unix.SO_RCVBUFFORCE} {
+		denied.NamesWithCondtions = append(denied.NamesWithCondtions, // no limit counts a socket's memory
+			when("setsockopt", append(isInt(1, unix.SOL_SOCKET), isInt(2, option)...)...))
+	}
+	// Others change attributes of files that are only read. The error is that of a file without such a command.
+	const nonBlocking, closing, notClosing = 0x5421, 0x5451, 0x5450 // FIONBIO, FIOCLEX, FIONCLEX
+	devices := seccomp.SyscallGroup{Action: answer(unix.ENOTTY), NamesWithCondtions: []seccomp.NameWithConditions{
+		when("ioctl", isNot(1, unix.TCGETS), isNot(1, unix.TCGETS2), isNot(1, unix.TIOCGWINSZ), isNot(1, unix.TIOCGPGRP),
+			isNot(1, unix.TIOCINQ), isNot(1, nonBlocking), isNot(1, closing), isNot(1, notClosing)),
+	}}
+	absent := seccomp.SyscallGroup{ // a filter does not see their flags; the C library then takes clone and openat
+		Names: []string{"clone3", "openat2"}, Action: answer(unix.ENOSYS),
 	}
 	sockets := seccomp.SyscallGroup{Action: answer(unix.EAFNOSUPPORT)}
 	if network {
@@ -153,5 +186,5 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 				when(name, has(1, others)))
 		}
 	}
-	return []seccomp.SyscallGroup{denied, absent, sockets}
+	return []seccomp.SyscallGroup{denied, absent, devices, sockets}
 }

@@ -58,7 +58,9 @@ func TestForbiddenCallsFail(t *testing.T) {
 			switch want := v.call(name); {
 			case slices.Contains(forbidden, name), name == "connect" && !network:
 				require.Equal(t, answer(unix.EPERM), want, name)
-			case name == "clone3", number > newest:
+			case name == "ioctl":
+				require.Equal(t, answer(unix.ENOTTY), want, name)
+			case name == "clone3", name == "openat2", number > newest:
 				require.Equal(t, answer(unix.ENOSYS), want, name)
 			case name == "socket" || name == "socketpair" && !network:
 				require.Equal(t, answer(unix.EAFNOSUPPORT), want, name)
@@ -126,6 +128,25 @@ func TestCallsFailByTheirArguments(t *testing.T) {
 			{denied, "sched_setaffinity", []uint64{5}},
 			{denied, "sched_setscheduler", []uint64{5}},
 			{allow, "sched_setscheduler", []uint64{0}},
+
+			{allow, "openat", []uint64{0, at, unix.O_CREAT, 0o1777}},
+			{allow, "openat", []uint64{0, at, unix.O_RDONLY | unix.O_DIRECTORY, 0o6755}},
+			{denied, "openat", []uint64{0, at, unix.O_CREAT, high | 0o4755}},
+			{denied, "openat", []uint64{0, at, unix.O_TMPFILE, 0o2755}},
+			{denied, "mknodat", []uint64{0, at, unix.S_IFREG | 0o4755}},
+			{allow, "fcntl", []uint64{3, unix.F_SETLKW}},
+			{allow, "fcntl", []uint64{3, unix.F_DUPFD_CLOEXEC}},
+			{denied, "fcntl", []uint64{3, unix.F_SETLEASE}},
+			{denied, "fcntl", []uint64{3, high | unix.F_SETLEASE}},
+			{denied, "fcntl", []uint64{3, unix.F_NOTIFY}},
+			{denied, "fcntl", []uint64{3, unix.F_SETPIPE_SZ}},
+			{allow, "ioctl", []uint64{3, unix.TCGETS}},
+			{answer(unix.ENOTTY), "ioctl", []uint64{3, unix.FS_IOC_SETFLAGS}},
+			{answer(unix.ENOTTY), "ioctl", []uint64{3, high | unix.FS_IOC_SETFLAGS}},
+			{allow, "setsockopt", []uint64{3, unix.IPPROTO_TCP, unix.SO_SNDBUF}},
+			{allow, "setsockopt", []uint64{3, unix.SOL_SOCKET, unix.SO_REUSEADDR}},
+			{denied, "setsockopt", []uint64{3, unix.SOL_SOCKET, unix.SO_SNDBUF}},
+			{denied, "setsockopt", []uint64{3, high | unix.SOL_SOCKET, high | unix.SO_RCVBUFFORCE}},
 
 			{allow, "socket", []uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK}},
 			{allow, "socketpair", []uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}},

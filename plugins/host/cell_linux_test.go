@@ -132,7 +132,9 @@ func underAttack(t *testing.T, options Options) (worked []string, boundary Bound
 
 // harmlessAttacks are what a plugin may do.
 func harmlessAttacks() []string {
-	return []string{"run a shell", "start a daemon", "touch an open file", "write to its folder"}
+	return []string{
+		"ask what a pipe holds", "run a shell", "start a daemon", "touch an open file", "write to its folder",
+	}
 }
 
 func TestAHostileExecutableReachesNothing(t *testing.T) {

@@ -14,7 +14,7 @@ const (
 	// canLimit says that this system can limit processes.
 	canLimit = true
 	// maxFiles is the maximum number of open files of a plugin.
-	maxFiles = 1024
+	maxFiles = 128
 	// maxStack is how far the stack of its first thread may grow, in bytes: that is no data.
 	maxStack = 8 << 20
 )

@@ -194,6 +194,7 @@ func fork(escape bool) {
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
+	_ = cmd.Process.Release() // its descriptor: open files shall not bound the processes
 	leaveMark()
 }
 

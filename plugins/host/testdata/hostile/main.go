@@ -163,7 +163,7 @@ func attacks() []attack {
 			child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			return child.Run()
 		}},
-	}, calls(state, own)...)
+	}, append(calls(state, own), descriptors(own)...)...)
 }
 
 // fill writes files of so many megabytes, and removes them again.
