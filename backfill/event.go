@@ -74,8 +74,8 @@ type Event struct {
 	// Policy is the new policy's name, and Guarantees whether it gives guarantees (PolicyChanged).
 	Policy     string
 	Guarantees bool
-	// SlotEnded says that the job had run, and that its slot took no jobs any more (StartFailed). It is
-	// for the cause that is told alone, and plugins do not hear of it.
+	// SlotEnded says that the job had run, and that its slot took no jobs any more (StartFailed). It
+	// is for the cause that is told alone, and plugins do not hear of it.
 	SlotEnded bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
@@ -123,8 +123,8 @@ type CandidateSet struct {
 	Candidates Candidates
 }
 
-// CandidateSetBytes is about what a set takes in memory, with those who point to it, beside the lists of
-// its candidates.
+// CandidateSetBytes is about what a set takes in memory, with those who point to it, beside the
+// lists of its candidates.
 const CandidateSetBytes = 256
 
 // validate returns an error if the set's ID is negative or beyond the next free one, if a slot or

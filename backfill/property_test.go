@@ -42,8 +42,8 @@ func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	return p
 }
 
-// planningOf returns how far policies with guarantees plan in the pool of a seed: without a limit in
-// half of the pools.
+// planningOf returns how far policies with guarantees plan in the pool of a seed: without a limit
+// in half of the pools.
 func planningOf(seed uint64) backfill.Planning {
 	if seed%2 == 0 {
 		return backfill.Planning{}

@@ -122,8 +122,9 @@ func (c *Cycle) keepGuarantee(r *record) error {
 	return nil
 }
 
-// overtakes reports whether a job that comes before the started one still waits, and could start. "Before" is by the
-// queue's order or, if the policy gives guarantees, by submit time and queue position.
+// overtakes reports whether a job that comes before the started one still waits, and could start.
+// "Before" is by the queue's order or, if the policy gives guarantees, by submit time and queue
+// position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 	first, last := c.s.firstReleased(), c.s.queue.order.last()
 	if first == nil {

@@ -100,9 +100,9 @@ func (ad *ClassAd) Eval(name string, target *ClassAd) Value {
 	return Scope{My: ad, Target: target, MaxSteps: FewSteps}.Attr(name)
 }
 
-// Literal returns the value of an attribute that is a constant, and evaluates nothing: an expression is
-// undefined, as a missing attribute is. So it costs nothing to ask for what programs always write as
-// constants, such as the state of a slot, whoever wrote the ad.
+// Literal returns the value of an attribute that is a constant, and evaluates nothing: an
+// expression is undefined, as a missing attribute is. So it costs nothing to ask for what programs
+// always write as constants, such as the state of a slot, whoever wrote the ad.
 func (ad *ClassAd) Literal(name string) Value {
 	n := newName(name)
 	v, ok := ad.find(&n)

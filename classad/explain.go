@@ -248,7 +248,8 @@ func (part *Explanation) walk(depth int, yield func(int, *Explanation) bool) boo
 	return true
 }
 
-// shortened returns the first bytes of a text, in one line without what would move a terminal's cursor.
+// shortened returns the first bytes of a text, in one line without what would move a terminal's
+// cursor.
 func shortened(text string, longest int) string {
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"

@@ -30,9 +30,10 @@ func (e *Expr) Refs(my *ClassAd) (internal, external []string, err error) {
 	return Scope{My: my, MaxSteps: maxRefSteps}.refs(e, false)
 }
 
-// Refs returns the attributes that an expression refers to if it stands in the ad My, as [Expr.Refs]
-// does, but following references takes steps, too: at most MaxSteps, which Meter counts. If more are
-// needed, the error is [ErrReferences]. What one ad refers to can be quadratic in its size.
+// Refs returns the attributes that an expression refers to if it stands in the ad My, as
+// [Expr.Refs] does, but following references takes steps, too: at most MaxSteps, which Meter
+// counts. If more are needed, the error is [ErrReferences]. What one ad refers to can be quadratic
+// in its size.
 func (s Scope) Refs(e *Expr) (internal, external []string, err error) { return s.refs(e, true) }
 
 // refs is Refs; paid says that following references takes steps.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayEvaluate are the functions that evaluate expressions, in packages that go over what strangers write,
-// and who pays for it.
+// mayEvaluate are the functions that evaluate expressions, in packages that go over what strangers
+// write, and who pays for it.
 var mayEvaluate = map[string]string{
 	"accountant/groups.go sortKey":     "the configuration's expression over an ad of ours",
 	"accountant/settings.go evaluate":  "the configuration",
@@ -63,8 +63,8 @@ func TestStrangersAdsAreReadAsConstants(t *testing.T) {
 	}
 }
 
-// evaluates tells whether a function evaluates an expression or an attribute of an ad: ad.Int("State"),
-// unlike v.Int() of a value and config.Int("KNOB").
+// evaluates tells whether a function evaluates an expression or an attribute of an ad:
+// ad.Int("State"), unlike v.Int() of a value and config.Int("KNOB").
 func evaluates(f *ast.FuncDecl) (does bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, isCall := n.(*ast.CallExpr)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayFail are the functions with a loop that returns an error for one item, in packages that go over
-// what strangers write, and why they may.
+// mayFail are the functions with a loop that returns an error for one item, in packages that go
+// over what strangers write, and why they may.
 var mayFail = map[string]string{
 	"accountant/groups.go newTree":          "groups of the configuration",
 	"accountant/limits.go ParseLimits":      "of one job, with the limits that were read",
@@ -60,9 +60,9 @@ var mayFail = map[string]string{
 	"server/port.go Serve":                  "the listeners",
 }
 
-// TestNoLoopFailsForOneItem says that in the packages which go over what strangers write (jobs, slots,
-// names) no loop returns an error for one item, which would cost all others; and that this is so of
-// functions which are called for each ad.
+// TestNoLoopFailsForOneItem says that in the packages which go over what strangers write (jobs,
+// slots, names) no loop returns an error for one item, which would cost all others; and that this
+// is so of functions which are called for each ad.
 func TestNoLoopFailsForOneItem(t *testing.T) {
 	found := map[string]bool{}
 	for _, dir := range []string{"accountant", "client", "claims", "daemon", "dispatch", "observe", "server", "track", "."} {
@@ -98,8 +98,8 @@ func goFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// failsInALoop tells whether a function, or one in it, returns an error from within a loop or, if it
-// is one that is called for each ad, at all.
+// failsInALoop tells whether a function, or one in it, returns an error from within a loop or, if
+// it is one that is called for each ad, at all.
 func failsInALoop(f *ast.FuncType, body *ast.BlockStmt, eachAd bool) (fails bool) {
 	errs := returnsError(f)
 	var visit func(n ast.Node, inLoop bool)

@@ -61,8 +61,8 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 	return c
 }
 
-// Settled is a checkpoint without the jobs that only wait: they neither run nor have a reservation, nor are
-// they held. It takes no longer if there are a million of them.
+// Settled is a checkpoint without the jobs that only wait: they neither run nor have a reservation,
+// nor are they held. It takes no longer if there are a million of them.
 func (n *Negotiator) Settled() Checkpoint {
 	c := n.checkpoint(n.State().Settled())
 	c.Order = n.order
@@ -102,8 +102,8 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	return c
 }
 
-// closedTo returns a function that finds [JobCheckpoint].Closed for the jobs of an autocluster which
-// match no slot.
+// closedTo returns a function that finds [JobCheckpoint].Closed for the jobs of an autocluster
+// which match no slot.
 func (n *Negotiator) closedTo() func(cluster int) *matchmaker.Fit {
 	some := sync.OnceValue(func() bool {
 		return slices.ContainsFunc(n.inventory.slots, func(s *Slot) bool {
@@ -174,8 +174,9 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	return err
 }
 
-// matchPatiently matches all jobs. A user with so many different jobs that one cycle would not match
-// them all gets several, as jobs lose their reservations where it is not known what they match.
+// matchPatiently matches all jobs. A user with so many different jobs that one cycle would not
+// match them all gets several, as jobs lose their reservations where it is not known what they
+// match.
 func (n *Negotiator) matchPatiently() ([]backfill.CandidateSet, error) {
 	const cycles = 100
 	sets, err := n.matchmaker.Match(context.Background())
@@ -228,7 +229,8 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 }
 
 // restoreState returns a job's state in package backfill's form. It drops a reservation that is off
-// the candidates, is too early for the job, or may rest on another run time. Slots with IDs below len(from.Slots) are up.
+// the candidates, is too early for the job, or may rest on another run time. Slots with IDs below
+// len(from.Slots) are up.
 func (n *Negotiator) restoreState(
 	s JobCheckpoint, from Checkpoint, cluster matchmaker.Autocluster, candidates []backfill.CandidateSet,
 ) (backfill.JobState, error) {

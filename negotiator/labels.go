@@ -21,8 +21,8 @@ var labels = []labelled{
 	{"executable", "Cmd"},
 }
 
-// LabelsOf reads a job's owner, group, project and so on from its ad; nil if it has none of them. A meter
-// gets what that takes; nil means that nobody asks.
+// LabelsOf reads a job's owner, group, project and so on from its ad; nil if it has none of them. A
+// meter gets what that takes; nil means that nobody asks.
 func LabelsOf(ad *classad.ClassAd, m *classad.Meter) (found map[string]string) {
 	scope := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m}
 	for _, l := range labels {
@@ -36,8 +36,9 @@ func LabelsOf(ad *classad.ClassAd, m *classad.Meter) (found map[string]string) {
 	return found
 }
 
-// Labels are kept of jobs that have ended, too, and users write them. A longer one is cut after cutLabel
-// bytes; what follows is a digest of the whole, so that equal labels stay equal, and others different.
+// Labels are kept of jobs that have ended, too, and users write them. A longer one is cut after
+// cutLabel bytes; what follows is a digest of the whole, so that equal labels stay equal, and
+// others different.
 const (
 	longestLabel = 256
 	cutLabel     = 200

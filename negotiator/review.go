@@ -14,8 +14,8 @@ import (
 // others are in nobody's way until later.
 const mostYield = 100
 
-// review takes into the record what a delta shows of how far users' words hold: the runs that end, and
-// those that go on beyond their places. It comes before jobs are planned.
+// review takes into the record what a delta shows of how far users' words hold: the runs that end,
+// and those that go on beyond their places. It comes before jobs are planned.
 func (n *Negotiator) review(d *Delta) {
 	record := n.predictions.record
 	for _, run := range d.Outliving {
@@ -70,8 +70,8 @@ func (n *Negotiator) ended(run PastRun, certain bool) {
 	}
 }
 
-// wordsOf returns whose word a place is. If the pool was said to end a job and plainly does not, the
-// place was its user's own word, too.
+// wordsOf returns whose word a place is. If the pool was said to end a job and plainly does not,
+// the place was its user's own word, too.
 func wordsOf(job *Job, place estimate.Place) []estimate.Word {
 	words := []estimate.Word{job.word()}
 	if words[0].Enforced && place.Taken > 2*place.Planned {
@@ -91,7 +91,8 @@ func (n *Negotiator) placeOf(run PastRun) estimate.Place {
 	return p
 }
 
-// reconsider adds to the arrivals the waiting jobs of users whose words count otherwise than before.
+// reconsider adds to the arrivals the waiting jobs of users whose words count otherwise than
+// before.
 func (n *Negotiator) reconsider(d *Delta) {
 	r := &n.reviews
 	maps.DeleteFunc(r.last, func(_ string, at backfill.Time) bool { return at+reviewEvery <= d.Now })
@@ -124,8 +125,8 @@ func (n *Negotiator) reconsider(d *Delta) {
 	}
 }
 
-// reportLifted adds the promises of jobs that arrived anew to those that were broken, unless they are
-// as they were.
+// reportLifted adds the promises of jobs that arrived anew to those that were broken, unless they
+// are as they were.
 func (n *Negotiator) reportLifted(d *backfill.Decision) {
 	for _, before := range n.reviews.lifted {
 		job := n.State().Job(before.job)
@@ -139,8 +140,8 @@ func (n *Negotiator) reportLifted(d *backfill.Decision) {
 	}
 }
 
-// yielding lists the first waiting jobs with reservations of users who are not believed: whom the run
-// of one of them delays comes before the others.
+// yielding lists the first waiting jobs with reservations of users who are not believed: whom the
+// run of one of them delays comes before the others.
 func (n *Negotiator) yielding() (ids []backfill.JobID) {
 	planned := slices.DeleteFunc(n.State().Settled(), func(j backfill.JobState) bool {
 		return j.Running || j.Placement == nil || !n.predictions.record.Doubts(n.jobs.get(j.Job.ID).word())
@@ -154,8 +155,8 @@ func (n *Negotiator) yielding() (ids []backfill.JobID) {
 	return ids
 }
 
-// WhyStretched says why a job is planned with a longer run time than the one that it states; "" if it
-// is not.
+// WhyStretched says why a job is planned with a longer run time than the one that it states; "" if
+// it is not.
 func (n *Negotiator) WhyStretched(id backfill.JobID) string {
 	job := n.jobs.get(id)
 	if job == nil || n.predictions.believed(job) {

@@ -32,8 +32,8 @@ type Supposed struct {
 }
 
 // Suppose returns a job that is not in the pool as it would be if it arrived now, with an ID and
-// predicted run times. Nothing is changed, and the job is matched with nothing yet. It must be called
-// between two cycles. The error says why nobody could plan with the job.
+// predicted run times. Nothing is changed, and the job is matched with nothing yet. It must be
+// called between two cycles. The error says why nobody could plan with the job.
 func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 	job = new(*job)
 	job.ID, job.Submit = supposed, n.State().Now()
@@ -51,8 +51,8 @@ func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 	return &Supposed{n.predictions.expected(job, n.inCoreTerms(job, cluster)), n.matchmaker.Copy()}, nil
 }
 
-// Match finds the candidates of the job. It may be called while cycles go on. The error is that of the
-// context.
+// Match finds the candidates of the job. It may be called while cycles go on. The error is that of
+// the context.
 func (s *Supposed) Match(ctx context.Context) (Newcomer, error) {
 	suited, err := s.pool.Suit(ctx, s.Ad.Ad)
 	return Newcomer{s.Expected, suited.Candidates, suited.WhyNone}, err
@@ -75,8 +75,8 @@ type Enlargement struct {
 	pool  *matchmaker.Copy
 }
 
-// Enlarge returns more slots that are like one of the pool's. Nothing is changed, and no job is matched
-// with them yet. It must be called between two cycles.
+// Enlarge returns more slots that are like one of the pool's. Nothing is changed, and no job is
+// matched with them yet. It must be called between two cycles.
 func (n *Negotiator) Enlarge(like string) (*Enlargement, error) {
 	id, known := n.inventory.ids[like]
 	switch {
@@ -90,8 +90,8 @@ func (n *Negotiator) Enlarge(like string) (*Enlargement, error) {
 }
 
 // Match returns what comes with so many slots, which have the given amounts of resources, and the
-// others as the slot that they are like. It may be called while cycles go on. The candidate sets take no
-// more than the given bytes; see [matchmaker.Copy.Enlarge].
+// others as the slot that they are like. It may be called while cycles go on. The candidate sets
+// take no more than the given bytes; see [matchmaker.Copy.Enlarge].
 func (e *Enlargement) Match(ctx context.Context, amounts map[string]int64, count int, most int64) (f Further, err error) {
 	ad, capacity := e.like.Ad.Clone(), slices.Clone(e.like.Capacity)
 	for resource, amount := range amounts {

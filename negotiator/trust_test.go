@@ -100,8 +100,8 @@ func TestLiesRepeated(t *testing.T) {
 	}
 }
 
-// Jobs that wait are planned anew as soon as one of their user's lies shows, and the plays that tell
-// starts see that, too.
+// Jobs that wait are planned anew as soon as one of their user's lies shows, and the plays that
+// tell starts see that, too.
 func TestWaitingLiesArePlannedAnew(t *testing.T) {
 	n := trusting(t, estimate.TrustRecord, nil)
 	lies := []*Job{of(t, "eve", 1, 1, 10), of(t, "eve", 2, 1, 10)}
@@ -226,8 +226,8 @@ func TestRunsThatEndInSilence(t *testing.T) {
 	require.Equal(t, backfill.Time(20), n.predictions.requested(of(t, "eve", 3, 1, 10)))
 }
 
-// A job that runs on although the pool was said to end it tells of its user's own word, too: at once,
-// and when it is over. One that merely ends late does not.
+// A job that runs on although the pool was said to end it tells of its user's own word, too: at
+// once, and when it is over. One that merely ends late does not.
 func TestWhatIsSaidToBeEnforcedAndIsNot(t *testing.T) {
 	for ran, lies := range map[backfill.Time]bool{15: false, 20: false, 21: true, 1000: true} {
 		n := trusting(t, estimate.TrustRecord, nil)

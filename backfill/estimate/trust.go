@@ -68,9 +68,9 @@ const (
 //
 // A run that takes more than twice its place is a lie. As long as it goes on, nobody knows what the
 // user's word is worth, nor after a second one among those known: then it counts no more than if
-// nothing was stated. A lie is forgotten after as much work of the
-// user's within the stated times as it took, in twenty runs at least: shorter runs count together as
-// one. So nobody buries a lie under many short jobs.
+// nothing was stated. A lie is forgotten after as much work of the user's within the stated times
+// as it took, in twenty runs at least: shorter runs count together as one. So nobody buries a lie
+// under many short jobs.
 //
 // Only one goroutine at a time may use it.
 type TrackRecord struct {
@@ -144,7 +144,8 @@ func (r *TrackRecord) Outlives(w Word, job backfill.JobID, p Place) {
 	r.judge(w, g)
 }
 
-// reopen forgets a job's run of which it was not sure that it was over, since more is known of it now.
+// reopen forgets a job's run of which it was not sure that it was over, since more is known of it
+// now.
 func (g *given) reopen(job backfill.JobID) {
 	g.runs = slices.DeleteFunc(g.runs, func(o past) bool { return o.unsure && o.job == job })
 }
@@ -218,8 +219,8 @@ func (r *TrackRecord) forgetOne() {
 	}
 }
 
-// judge finds by how much stated times are stretched. A factor is a multiple of a quarter of a power
-// of two, and is kept while it is nearly right, so that plans do not change with each run.
+// judge finds by how much stated times are stretched. A factor is a multiple of a quarter of a
+// power of two, and is kept while it is nearly right, so that plans do not change with each run.
 func (r *TrackRecord) judge(w Word, g *given) {
 	planned, taken, lies, goesOn := 0.0, 0.0, 0, false
 	for _, runs := range [][]past{g.runs, g.running} {
@@ -263,9 +264,9 @@ func (r *TrackRecord) Changed() map[Word]bool {
 	return changed
 }
 
-// Counts returns how long a job's place is, given the one by its stated time and the one of jobs that
-// state none: as long as the user's record bears out, and no shorter than the latter where the word
-// is worth nothing.
+// Counts returns how long a job's place is, given the one by its stated time and the one of jobs
+// that state none: as long as the user's record bears out, and no shorter than the latter where the
+// word is worth nothing.
 func (r *TrackRecord) Counts(w Word, stated, unknown backfill.Time) backfill.Time {
 	g := r.users[w]
 	if g == nil {

@@ -104,8 +104,8 @@ func TestInventedUsersPushOutNoLiar(t *testing.T) {
 	require.Empty(t, r.Unsaved())
 }
 
-// TestLastUseDecidesWhoIsForgotten says that users without lies are forgotten first, of these the one of
-// whom nothing was learned for longest, and that finding him takes one look at a list.
+// TestLastUseDecidesWhoIsForgotten says that users without lies are forgotten first, of these the
+// one of whom nothing was learned for longest, and that finding him takes one look at a list.
 func TestLastUseDecidesWhoIsForgotten(t *testing.T) {
 	r := NewTrackRecord()
 	user := func(i int) Word { return WordOf(fmt.Sprint("user", i), false) }

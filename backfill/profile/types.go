@@ -92,8 +92,8 @@ type Candidates struct {
 	Rank    []int32
 }
 
-// Memory is where candidates are in memory. Candidates in the same place are equal as long as nobody
-// changes them; most kinds of jobs share theirs.
+// Memory is where candidates are in memory. Candidates in the same place are equal as long as
+// nobody changes them; most kinds of jobs share theirs.
 type Memory struct {
 	slots   *SlotID
 	bundles *BundleID

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImpostors has others advertise a schedd under the name of the pool's own, one of another name at
-// its address, a slot of its machine's name that was started in the future, and its slot as full and in its
-// owner's use: jobs run as before, and the log tells whose address that is. So it is when the negotiator
-// begins anew, without its saved state, among them.
+// TestImpostors has others advertise a schedd under the name of the pool's own, one of another name
+// at its address, a slot of its machine's name that was started in the future, and its slot as full
+// and in its owner's use: jobs run as before, and the log tells whose address that is. So it is
+// when the negotiator begins anew, without its saved state, among them.
 func TestImpostors(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, nil)

@@ -67,8 +67,8 @@ func readExplained(ad *classad.ClassAd) Explained {
 	}
 }
 
-// Explanation explains jobs of a real pool, for those who asked about this job. For a cluster of several
-// jobs it lists the start times.
+// Explanation explains jobs of a real pool, for those who asked about this job. For a cluster of
+// several jobs it lists the start times.
 func Explanation(job string, all []Explained) string {
 	if cluster, _, _ := strings.Cut(job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
 		plans := make([]daemon.JobForecast, len(all))

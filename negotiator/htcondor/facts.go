@@ -33,8 +33,8 @@ type Facts struct {
 	// Matched and Unstarted count jobs since the start, see [claims.Counts], and Rejected the reasons
 	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
-	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not planned
-	// because their ads are too large, or are not read yet.
+	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not
+	// planned because their ads are too large, or are not read yet.
 	Kept, LeftOut int
 	// Contested counts the ads that are left out since another daemon has their name or address.
 	Contested int
@@ -73,8 +73,8 @@ func (p *Pool) Find(name string) []backfill.JobID {
 	return p.belief.Find(name)
 }
 
-// UsedBy returns the slots that a submitter's jobs use. Until the next look it is the same slice, which
-// must not be changed.
+// UsedBy returns the slots that a submitter's jobs use. Until the next look it is the same slice,
+// which must not be changed.
 func (p *Pool) UsedBy(submitter string) []track.Used {
 	view := p.seen()
 	p.describing.Lock()

@@ -11,10 +11,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// TestRepeatedLies: bob's job needs the whole pool and is promised a start, and another user submits
-// jobs, one after the other, that say a second and run for ten minutes. If all are believed, bob
-// starts when there are no more of them. By the record, he starts when those are over that began
-// before the first lie showed, wherever they run and whoever is said to pay for them.
+// TestRepeatedLies: bob's job needs the whole pool and is promised a start, and another user
+// submits jobs, one after the other, that say a second and run for ten minutes. If all are
+// believed, bob starts when there are no more of them. By the record, he starts when those are over
+// that began before the first lie showed, wherever they run and whoever is said to pay for them.
 func TestRepeatedLies(t *testing.T) {
 	const lasts, most = 600, 12
 	for _, policy := range []string{"conservative", "slack", "easy"} {
@@ -74,8 +74,8 @@ func TestRepeatedLies(t *testing.T) {
 	}
 }
 
-// TestLiesThatAreEdited: the jobs of TestRepeatedLies, which edit all that their ads say of when they
-// began, were suspended, may begin and should end, once they run, to stay off the record.
+// TestLiesThatAreEdited: the jobs of TestRepeatedLies, which edit all that their ads say of when
+// they began, were suspended, may begin and should end, once they run, to stay off the record.
 func TestLiesThatAreEdited(t *testing.T) {
 	const lasts, most = 600, 12
 	const ended = "\nPeriodicRemove = RemoteWallClockTime > 1" // and is not

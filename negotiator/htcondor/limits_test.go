@@ -45,8 +45,8 @@ func TestHoardedLimit(t *testing.T) {
 	}
 }
 
-// TestReservedSlotHoldsNoLimit: jobs that could start on free slots, if these were not kept for another
-// job, do not hold a limit for long, however many there are of them.
+// TestReservedSlotHoldsNoLimit: jobs that could start on free slots, if these were not kept for
+// another job, do not hold a limit for long, however many there are of them.
 func TestReservedSlotHoldsNoLimit(t *testing.T) {
 	w := newWorld(t, "easy", small(8), &node{name: "n2", cpus: 8, memory: 8192, policy: true})
 	a := w.account(map[string]string{"SW_LIMIT": "4"})

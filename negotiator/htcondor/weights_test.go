@@ -18,8 +18,8 @@ func (w *world) startsOf() map[string]int {
 	return starts
 }
 
-// A job that asks for no cpus is charged for the one that its startd gives it, and gets no more of the
-// pool than one that asks for it.
+// A job that asks for no cpus is charged for the one that its startd gives it, and gets no more of
+// the pool than one that asks for it.
 func TestNoCpusAreNotFree(t *testing.T) {
 	for _, policy := range []bool{false, true} {
 		w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 4096, policy: policy})

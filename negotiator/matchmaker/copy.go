@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// Copy is what a matchmaker knows, for questions that are answered while it goes on. It shares ads and
-// candidates, which never change. It is not safe for concurrent use.
+// Copy is what a matchmaker knows, for questions that are answered while it goes on. It shares ads
+// and candidates, which never change. It is not safe for concurrent use.
 type Copy struct {
 	m     *Matchmaker // has no autoclusters, and keeps nothing of what it compares
 	kinds []jobKind
@@ -23,8 +23,8 @@ type jobKind struct {
 	prefers    []preference // by rank class
 }
 
-// Copy copies the matchmaker between two calls of Match. It evaluates nothing, and takes about as long
-// as to count the slots and the autoclusters.
+// Copy copies the matchmaker between two calls of Match. It evaluates nothing, and takes about as
+// long as to count the slots and the autoclusters.
 func (m *Matchmaker) Copy() *Copy {
 	c := &Copy{m: &Matchmaker{
 		always: m.always, limits: m.limits,

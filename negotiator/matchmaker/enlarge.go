@@ -13,7 +13,8 @@ import (
 // ErrMemory says that candidate sets would take more memory than is allowed.
 var ErrMemory = errors.New("what jobs may use would take too much memory")
 
-// enlarged are the candidates of an autocluster and further slots. Those of many autoclusters are alike.
+// enlarged are the candidates of an autocluster and further slots. Those of many autoclusters are
+// alike.
 type enlarged struct {
 	former  backfill.CandidatesMemory
 	rank    int  // class of the further slots
@@ -21,10 +22,10 @@ type enlarged struct {
 }
 
 // Enlarge returns the candidate sets that change if slots come with this ad, and get the given IDs,
-// ascending and above those of all slots. It evaluates the ad once with the jobs of each autocluster,
-// and takes no more steps than [Limits].User: further autoclusters, which it counts, get none of the
-// slots. Sets with equal candidates share their memory; if all would take more than the given bytes,
-// the error is [ErrMemory], and none is made. The pool must have no bundles.
+// ascending and above those of all slots. It evaluates the ad once with the jobs of each
+// autocluster, and takes no more steps than [Limits].User: further autoclusters, which it counts,
+// get none of the slots. Sets with equal candidates share their memory; if all would take more than
+// the given bytes, the error is [ErrMemory], and none is made. The pool must have no bundles.
 func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.SlotID, most int64,
 ) (sets []backfill.CandidateSet, untried int, err error) {
 	var take []int // of the kinds

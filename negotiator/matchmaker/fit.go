@@ -25,8 +25,8 @@ type Fit struct {
 	Further int
 }
 
-// The bounds of what is told of Requirements, which may have any length: how many clauses there are,
-// how long each is, and how many a reason quotes, and of what length.
+// The bounds of what is told of Requirements, which may have any length: how many clauses there
+// are, how long each is, and how many a reason quotes, and of what length.
 const (
 	mostClauses   = 100
 	longestClause = 500
@@ -50,8 +50,8 @@ type Closed struct {
 	Until int64
 }
 
-// Clause is one clause of a job's Requirements, with the beginning of its text. Met is the number of
-// slots on which it is true.
+// Clause is one clause of a job's Requirements, with the beginning of its text. Met is the number
+// of slots on which it is true.
 type Clause struct {
 	Text string
 	Met  int
@@ -98,8 +98,8 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 }
 
 // Fit says how the jobs of an autocluster fit the slots for which isUp returns true, or the bundles
-// whose slots are all up. It evaluates the jobs' Requirements once for each class, and takes no more
-// steps than [Limits].Cluster.
+// whose slots are all up. It evaluates the jobs' Requirements once for each class, and takes no
+// more steps than [Limits].Cluster.
 func (m *Matchmaker) Fit(id int, isUp func(backfill.SlotID) bool) Fit {
 	left := m.mostOfOne()
 	return m.fit(id, isUp, &left)

@@ -57,8 +57,8 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 	return ask(t, slot, job, classad.Pair.LeftMatchesRight)
 }
 
-// ask evaluates an expression of a slot's or bundle's ad for a job. The result is zero if the slot is
-// not bearable.
+// ask evaluates an expression of a slot's or bundle's ad for a job. The result is zero if the slot
+// is not bearable.
 func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair) T) (result T) {
 	p := classad.Pair{Left: job, Right: slot, Meter: &t.meter}
 	if t.limit == 0 {
@@ -129,8 +129,8 @@ const (
 )
 
 // verdict says whether the autocluster and an offer of a class match, and how much the offer is
-// preferred. It evaluates each pair of an autocluster and a class once, and none once the search has
-// stopped.
+// preferred. It evaluates each pair of an autocluster and a class once, and none once the search
+// has stopped.
 func (s *search) verdict(id, class int) (verdict, preference) {
 	c := s.c
 	if len(c.verdicts) <= class {
@@ -180,8 +180,8 @@ func (s *search) judge(o offer, class int) {
 	}
 }
 
-// all finds the autocluster's candidates among all offers (slots or bundles), and their rank classes if
-// some are preferred to others. They are valid until the next call.
+// all finds the autocluster's candidates among all offers (slots or bundles), and their rank
+// classes if some are preferred to others. They are valid until the next call.
 func (s *search) all() (found backfill.Candidates) {
 	found.Slots, found.Bundles = s.m.found.Slots[:0], s.m.found.Bundles[:0]
 	defer func() { s.m.found = found }()
@@ -240,8 +240,8 @@ func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candida
 }
 
 // again returns the candidates after the classes of a few slots have changed. It returns false if
-// adding and removing slots does not suffice: with many changed slots, with bundles, or if some slots
-// are preferred to others.
+// adding and removing slots does not suffice: with many changed slots, with bundles, or if some
+// slots are preferred to others.
 func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	c := s.c
 	if c.candidates.Rank != nil || len(moved) > few || len(s.m.bundles) > 0 {

@@ -15,10 +15,10 @@
 //
 // Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
-// sets.go which autoclusters share their candidates; fault.go what slots take themselves;
-// class.go which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the
-// job by which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked
-// about beside cycles; suit.go candidates of jobs, and enlarge.go for slots, that are only asked about.
+// sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
+// which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
+// which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked about
+// beside cycles; suit.go candidates of jobs, and enlarge.go for slots, that are only asked about.
 package matchmaker
 
 import (
@@ -167,8 +167,8 @@ func New(
 
 // Add adds new slots and bundles, and replaces the ads of slots that come back. It reports whether
 // they refer to attributes of clustered jobs to which no slot or bundle referred before, or are the
-// first with a rank. If so, all autoclusters are void: they have no candidates any more, and the caller
-// must cluster all jobs anew.
+// first with a rank. If so, all autoclusters are void: they have no candidates any more, and the
+// caller must cluster all jobs anew.
 //
 // A slot that comes back with the same ad, or with changes only in attributes to which no job
 // refers, needs no new matching.
@@ -280,9 +280,9 @@ func (m *Matchmaker) forgetAds() {
 	m.latest, m.latestOf = nil, nil
 }
 
-// Match brings the candidate sets of all jobs up to date, as far as the limits allow; the next Match
-// goes on. It returns those that are new or have changed since the last Match, by ID. It never
-// changes a set that it has returned. The error is that of the context.
+// Match brings the candidate sets of all jobs up to date, as far as the limits allow; the next
+// Match goes on. It returns those that are new or have changed since the last Match, by ID. It
+// never changes a set that it has returned. The error is that of the context.
 func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet, err error) {
 	m.cycle++
 	m.accounts.open()

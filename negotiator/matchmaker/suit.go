@@ -16,9 +16,10 @@ type Suited struct {
 	WhyNone string
 }
 
-// Suit finds the candidates of a job that is not there, by its ad: no autocluster is made for it, and
-// no user pays. It takes no more steps than [Limits].Cluster, and compares no more attributes of slots
-// than [Limits].User has steps; else the job has no candidates. The error is that of the context.
+// Suit finds the candidates of a job that is not there, by its ad: no autocluster is made for it,
+// and no user pays. It takes no more steps than [Limits].Cluster, and compares no more attributes
+// of slots than [Limits].User has steps; else the job has no candidates. The error is that of the
+// context.
 func (c *Copy) Suit(ctx context.Context, ad *classad.ClassAd) (s Suited, err error) {
 	m := c.m
 	job := &autocluster{ad: ad, read: -1, view: m.viewOf(ad)}
@@ -67,9 +68,9 @@ func (m *Matchmaker) mostOfOne() int64 {
 	return m.limits.Cluster
 }
 
-// Would returns a function that tells whether the jobs of an autocluster match a slot with an ad that
-// is in none of the pool's slots. All its calls together take no more steps than [Limits].User; after
-// that nothing matches.
+// Would returns a function that tells whether the jobs of an autocluster match a slot with an ad
+// that is in none of the pool's slots. All its calls together take no more steps than
+// [Limits].User; after that nothing matches.
 func (m *Matchmaker) Would() func(id int, ad *classad.ClassAd) bool {
 	t, most := trial{m: m, limit: m.limits.Evaluation}, m.mostOfUser()
 	return func(id int, ad *classad.ClassAd) bool {

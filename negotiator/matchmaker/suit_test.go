@@ -12,8 +12,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// TestWhatIsOnlyAskedAbout: a job that is only asked about has the candidates that it would get, and
-// further slots change the candidate sets as they would if they came.
+// TestWhatIsOnlyAskedAbout: a job that is only asked about has the candidates that it would get,
+// and further slots change the candidate sets as they would if they came.
 func TestWhatIsOnlyAskedAbout(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		slot := func(name string) *classad.ClassAd {

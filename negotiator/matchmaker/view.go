@@ -150,8 +150,9 @@ func (m *Matchmaker) classifyBundles(v *view) {
 	}
 }
 
-// class returns the class number of a slot. Slots have the same class if they agree in Requirements,
-// Rank and the attributes to which jobs refer, and in what these refer to within the ad.
+// class returns the class number of a slot. Slots have the same class if they agree in
+// Requirements, Rank and the attributes to which jobs refer, and in what these refer to within the
+// ad.
 func (m *Matchmaker) class(v *view, id backfill.SlotID) int {
 	s := &m.slots[id]
 	m.text = m.text[:0]
@@ -184,8 +185,8 @@ func (v *view) number(text []byte) int {
 	return class
 }
 
-// digest stands for a text in classes. Users choose which attributes their jobs refer to, and so how
-// many views there are: with the texts themselves, one user's jobs would take gigabytes.
+// digest stands for a text in classes. Users choose which attributes their jobs refer to, and so
+// how many views there are: with the texts themselves, one user's jobs would take gigabytes.
 type digest [16]byte
 
 func digestOf(text []byte) digest {

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// TestUnderIsAsAChange: the first round of a play under another policy plans all jobs with the same run
-// times as the first cycle after such a change does.
+// TestUnderIsAsAChange: the first round of a play under another policy plans all jobs with the same
+// run times as the first cycle after such a change does.
 func TestUnderIsAsAChange(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		between := rapid.SampledFrom([][2]string{
@@ -57,7 +57,8 @@ func TestUnderIsAsAChange(t *testing.T) {
 	})
 }
 
-// TestSuppose: a job that is only supposed is planned with as if it arrived, and nothing is changed.
+// TestSuppose: a job that is only supposed is planned with as if it arrived, and nothing is
+// changed.
 func TestSuppose(t *testing.T) {
 	for _, order := range []string{"fcfs", "expr:JobPrio"} {
 		n := predicting(t, "conservative", order, estimate.Settings{All: "accurate"}, map[backfill.JobID]backfill.Time{1: 4})

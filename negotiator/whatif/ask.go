@@ -15,8 +15,8 @@ import (
 
 // Schedule is a schedule that can be asked about.
 type Schedule struct {
-	// Look calls the callback with the negotiator, between two of its cycles, and returns its error. If
-	// the context ends before it is called, the error is why.
+	// Look calls the callback with the negotiator, between two of its cycles, and returns its error.
+	// If the context ends before it is called, the error is why.
 	Look func(context.Context, func(*negotiator.Negotiator) error) error
 	// Twins decide for the policy in charge.
 	Twins *outlook.Twins
@@ -67,8 +67,8 @@ func (s *Schedule) Answer(ctx context.Context, q Question) (*Answer, error) {
 	return a.answer, nil
 }
 
-// look looks at the schedule between two of its cycles, unless the queue is too long to be copied. A
-// cycle waits meanwhile: the callback only takes what it finds.
+// look looks at the schedule between two of its cycles, unless the queue is too long to be copied.
+// A cycle waits meanwhile: the callback only takes what it finds.
 func (a *asking) look(ctx context.Context, take func(*negotiator.Negotiator) error) error {
 	return a.Look(ctx, func(n *negotiator.Negotiator) error {
 		if waiting := n.State().Waiting(); a.Jobs > 0 && waiting > a.Jobs {

@@ -122,8 +122,8 @@ func (a *asking) inWords(o *outlook.Outlook) string {
 	return strings.Join(parts, ", ")
 }
 
-// otherRules makes what the question names: linked-in policies, or the one in charge, named orders and
-// estimators.
+// otherRules makes what the question names: linked-in policies, or the one in charge, named orders
+// and estimators.
 func (a *asking) otherRules(o *outlook.Outlook, past []estimate.Ended) (other otherRules, err error) {
 	name, guarantees := o.State().Policy()
 	if a.q.Policy != "" && (a.q.Policy != name || a.q.Options != nil) {

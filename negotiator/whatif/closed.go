@@ -14,7 +14,8 @@ type closing struct {
 	from, until backfill.Time
 }
 
-// closings are all that a question closes, and which candidate sets have a slot or a bundle of these.
+// closings are all that a question closes, and which candidate sets have a slot or a bundle of
+// these.
 type closings struct {
 	all     []closing
 	bundles []backfill.Bundle
@@ -54,8 +55,8 @@ func (c *closings) bytes() int64 {
 	return 2 * (c.lists + int64(len(c.ids))*backfill.CandidateSetBytes)
 }
 
-// open returns the sets without what is closed at an instant. Of sets that share their candidates it
-// makes one copy.
+// open returns the sets without what is closed at an instant. Of sets that share their candidates
+// it makes one copy.
 func (c *closings) open(ctx context.Context, sets []*backfill.Candidates, t backfill.Time,
 ) ([]*backfill.Candidates, error) {
 	if len(c.ids) == 0 {
@@ -76,7 +77,8 @@ func (c *closings) open(ctx context.Context, sets []*backfill.Candidates, t back
 	return open, nil
 }
 
-// begin adds to the first round of a play what the slots change at once, and returns the later rounds.
+// begin adds to the first round of a play what the slots change at once, and returns the later
+// rounds.
 func (s *otherSlots) begin(first *backfill.Round, state *backfill.State) (later []ahead.Later) {
 	last := s.first
 	first.Events = append(first.Events, s.events...)
@@ -116,8 +118,8 @@ func changed(before, now []*backfill.Candidates) (sets []backfill.CandidateSet) 
 // shut are slots and bundles that are closed, by ID; those beyond the end are open.
 type shut struct{ slots, bundles []bool }
 
-// shut returns the slots of those closings for which the callback returns true, and the bundles that
-// have one of them.
+// shut returns the slots of those closings for which the callback returns true, and the bundles
+// that have one of them.
 func (c *closings) shut(during func(closing) bool) (s shut) {
 	for _, one := range c.all {
 		if !during(one) {

@@ -14,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
-// crowded is a pool in which so many kinds of jobs wait. All slots are busy, and a kind may use all of
-// them, or, if the kinds differ, all but one. The kinds prefer some slots to others.
+// crowded is a pool in which so many kinds of jobs wait. All slots are busy, and a kind may use all
+// of them, or, if the kinds differ, all but one. The kinds prefer some slots to others.
 func crowded(t *testing.T, slots, kinds int, differ bool) *pool {
 	t.Helper()
 	p := newPool(t, "fcfs", nil)
@@ -62,8 +62,9 @@ func more(n int) []whatif.Slots {
 	return []whatif.Slots{{Count: n, Amounts: map[string]int64{"cpus": 3}}}
 }
 
-// TestWhatAQuestionCosts: the sets that a question changes are copied once if many kinds of jobs share
-// them, and a cycle waits while what is there is looked up, not while it is copied or matched.
+// TestWhatAQuestionCosts: the sets that a question changes are copied once if many kinds of jobs
+// share them, and a cycle waits while what is there is looked up, not while it is copied or
+// matched.
 func TestWhatAQuestionCosts(t *testing.T) {
 	p := crowded(t, 500, 1000, false)
 	for name, q := range map[string]whatif.Question{
@@ -110,8 +111,8 @@ func TestTooMuchMemory(t *testing.T) {
 	}
 }
 
-// TestALongQueueIsNotCopied: a question about a queue that is too long is refused before the schedule
-// is copied.
+// TestALongQueueIsNotCopied: a question about a queue that is too long is refused before the
+// schedule is copied.
 func TestALongQueueIsNotCopied(t *testing.T) {
 	p := crowded(t, 2, 5, false)
 	s := p.schedule()

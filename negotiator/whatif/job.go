@@ -206,8 +206,8 @@ func (a *asked) sooner(ctx context.Context, job *JobAnswer) error {
 	return nil
 }
 
-// distinct drops alternatives that start no sooner than one before them which asks for as much time or
-// as much else: that one is more like the job.
+// distinct drops alternatives that start no sooner than one before them which asks for as much time
+// or as much else: that one is more like the job.
 func distinct(all []Alternative) (some []Alternative) {
 	some = []Alternative{}
 	for _, one := range all {
@@ -221,8 +221,8 @@ func distinct(all []Alternative) (some []Alternative) {
 	return some
 }
 
-// smaller returns jobs with half and a quarter of the chunks, or, of a job with one chunk, with half
-// and a quarter of what it requests.
+// smaller returns jobs with half and a quarter of the chunks, or, of a job with one chunk, with
+// half and a quarter of what it requests.
 func smaller(j *backfill.Job) (all []backfill.Job) {
 	for _, part := range []int{2, 4} {
 		like := *j

@@ -88,8 +88,8 @@ func Read(text string) (q Question, err error) {
 	return q, badly("the question cannot be read: %w", err)
 }
 
-// Estimators are the names of those that can be asked about. The others need a file, or the run times
-// that only a simulation knows.
+// Estimators are the names of those that can be asked about. The others need a file, or the run
+// times that only a simulation knows.
 func Estimators() []string {
 	return slices.DeleteFunc(estimate.Names(false), func(usage string) bool { return strings.Contains(usage, ":") })
 }

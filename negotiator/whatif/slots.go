@@ -134,8 +134,8 @@ func firstUp(s *backfill.State) string {
 	return ""
 }
 
-// named are the slots of names, ascending: a slot's own, such as slot1@node7.site, or the machine's,
-// such as node7 or node7.site.
+// named are the slots of names, ascending: a slot's own, such as slot1@node7.site, or the
+// machine's, such as node7 or node7.site.
 type named map[string][]backfill.SlotID
 
 // named returns the slots that the question names.

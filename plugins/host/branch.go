@@ -90,8 +90,8 @@ func (b *Branch) decide(ctx context.Context, tx *backfill.Transaction) error {
 	return err
 }
 
-// replay replays a plugin's journal in half of the time that is left: to take the actions back lasts
-// about as long as they did.
+// replay replays a plugin's journal in half of the time that is left: to take the actions back
+// lasts about as long as they did.
 func replay(ctx context.Context, limit time.Duration, tx *backfill.Transaction, journal []backfill.Action) error {
 	if end, ok := ctx.Deadline(); ok {
 		half, cancel := context.WithTimeoutCause(ctx, time.Until(end)/2, late(limit))

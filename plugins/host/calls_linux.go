@@ -37,8 +37,8 @@ var forbidden = slices.Concat( //nolint:gochecknoglobals // a constant
 	},
 )
 
-// newest is the youngest call that a plugin may make, futex_waitv of Linux 5.16. The kernel seems to
-// lack all later ones, for which programs are prepared: nobody knows yet what they will change.
+// newest is the youngest call that a plugin may make, futex_waitv of Linux 5.16. The kernel seems
+// to lack all later ones, for which programs are prepared: nobody knows yet what they will change.
 const newest = 449
 
 // filtered gives up system calls of this thread, and of what it starts, for good. A process that it
@@ -105,8 +105,8 @@ func filter(network bool, namespaces uintptr) ([]bpf.Instruction, error) {
 // answer makes a call fail with this error.
 func answer(err unix.Errno) seccomp.Action { return seccomp.ActionErrno | seccomp.Action(err) }
 
-// groups returns which calls fail, and how. Only conditions are used that the upper half of a number
-// cannot evade: the kernel ignores it where it wants an int.
+// groups returns which calls fail, and how. Only conditions are used that the upper half of a
+// number cannot evade: the kernel ignores it where it wants an int.
 func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	const spaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
@@ -146,7 +146,8 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 			when("creat", has(1, setID)),
 			when("mknod", has(1, setID)),
 			when("mknodat", has(2, setID)),
-			// Linux's own commands lease files, which makes others wait, and enlarge pipes; these only ask or copy.
+			// Linux's own commands lease files, which makes others wait, and enlarge pipes; these only ask
+			// or copy.
 			when("fcntl", has(1, unix.F_SETLEASE), isNot(1, unix.F_DUPFD_CLOEXEC), isNot(1, unix.F_DUPFD_QUERY),
 				isNot(1, unix.F_GETPIPE_SZ), isNot(1, unix.F_GET_SEALS)),
 			// It may set its own limits, and how it runs, but not those of others.
@@ -164,7 +165,8 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 		denied.NamesWithCondtions = append(denied.NamesWithCondtions, // no limit counts a socket's memory
 			when("setsockopt", append(isInt(1, unix.SOL_SOCKET), isInt(2, option)...)...))
 	}
-	// Others change attributes of files that are only read. The error is that of a file without such a command.
+	// Others change attributes of files that are only read. The error is that of a file without such a
+	// command.
 	const nonBlocking, closing, notClosing = 0x5421, 0x5451, 0x5450 // FIONBIO, FIOCLEX, FIONCLEX
 	devices := seccomp.SyscallGroup{Action: answer(unix.ENOTTY), NamesWithCondtions: []seccomp.NameWithConditions{
 		when("ioctl", isNot(1, unix.TCGETS), isNot(1, unix.TCGETS2), isNot(1, unix.TIOCGWINSZ), isNot(1, unix.TIOCGPGRP),

@@ -26,8 +26,8 @@ type Boundary struct {
 	// User is as whom the plugin runs; empty means as whom its host does.
 	User string
 	// Files says that it reads only what belongs to it, what every program needs, and what
-	// [Options.Reads] names, and that it writes only in a folder of its own. Landlock is the version of
-	// what the kernel has for that.
+	// [Options.Reads] names, and that it writes only in a folder of its own. Landlock is the version
+	// of what the kernel has for that.
 	Files    bool
 	Landlock int
 	// Processes says that all that it starts ends with it, and that it sees and signals nothing else.

@@ -98,8 +98,8 @@ var namespaces = sync.OnceValue(func() uintptr { //nolint:gochecknoglobals // as
 // scratch limits a plugin's folder, in bytes; files limits their number.
 const scratch, files = 64 << 20, 10_000
 
-// mount covers the plugin's folder, as it and this thread see it, with memory of a limited size, and
-// hides the sockets of the system's services.
+// mount covers the plugin's folder, as it and this thread see it, with memory of a limited size,
+// and hides the sockets of the system's services.
 func (c *cell) mount() error {
 	if unix.Unshare(unix.CLONE_NEWNS) != nil {
 		return nil // only root may
@@ -149,8 +149,8 @@ func (c *cell) socket(here string) (path string, release func(), err error) {
 	return fmt.Sprintf("/proc/self/fd/%d", fd), func() { _ = unix.Close(fd) }, nil
 }
 
-// open lets the plugin's user reach what belongs to the plugin: a folder above that the user may not
-// enter is covered with an empty one, in which the plugin finds nothing else.
+// open lets the plugin's user reach what belongs to the plugin: a folder above that the user may
+// not enter is covered with an empty one, in which the plugin finds nothing else.
 func (c *cell) open() error {
 	covered := map[string][]*os.File{}
 	hidden := c.hidden()
@@ -187,8 +187,8 @@ func (c *cell) open() error {
 	return c.publish()
 }
 
-// hidden returns the folders of which the plugin sees only what is its own, since other programs keep
-// sockets there; not those that it may read as a whole.
+// hidden returns the folders of which the plugin sees only what is its own, since other programs
+// keep sockets there; not those that it may read as a whole.
 func (c *cell) hidden() (all []string) {
 	for _, folder := range []string{"/tmp", "/var/tmp"} {
 		folder = resolved(folder)

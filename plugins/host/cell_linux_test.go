@@ -39,7 +39,8 @@ var hostile = sync.OnceValues(func() (path string, err error) { //nolint:gocheck
 	return path, err
 })
 
-// builtHostile is the variable that says where the hostile plugin is, to a user who cannot build it.
+// builtHostile is the variable that says where the hostile plugin is, to a user who cannot build
+// it.
 const builtHostile = "TEST_HOSTILE"
 
 // service listens in a new folder that is open to all, and returns the socket's address.
@@ -205,8 +206,8 @@ func reachesNothing(t *testing.T, options Options, allowed ...string) {
 }
 
 // demotedHost is the argument that makes the tests' executable a host that was root and became
-// another user, as HTCondor's daemons do. It starts a plugin, asks it twice, kills it in between, and
-// says in the end what went wrong.
+// another user, as HTCondor's daemons do. It starts a plugin, asks it twice, kills it in between,
+// and says in the end what went wrong.
 const demotedHost = "be-a-demoted-host"
 
 func beDemoted() {
@@ -316,7 +317,8 @@ func TestLinksThroughClosedFolders(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLimitedWithoutTheRightToRaiseLimits: containers often have root without CAP_SYS_RESOURCE.
+// TestMemoryIsLimitedWithoutTheRightToRaiseLimits: containers often have root without
+// CAP_SYS_RESOURCE.
 func TestMemoryIsLimitedWithoutTheRightToRaiseLimits(t *testing.T) {
 	if !maySwitch() {
 		t.Skip("only root can become another user")
@@ -387,7 +389,8 @@ func TestAnInterpreterBringsOnlyItsLanguage(t *testing.T) {
 	}
 }
 
-// TestLacksTellsOfModesAndSockets: Landlock knows nothing of modes, and for long nothing of sockets.
+// TestLacksTellsOfModesAndSockets: Landlock knows nothing of modes, and for long nothing of
+// sockets.
 func TestLacksTellsOfModesAndSockets(t *testing.T) {
 	own := strings.Join(Boundary{Files: true, Landlock: 7}.Lacks(), "\n")
 	require.Contains(t, own, "change the modes")

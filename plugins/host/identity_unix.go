@@ -86,8 +86,8 @@ func (who credential) denied(what string, err error) error {
 		"name another user under plugins.user (BACKFILL_PLUGIN_USER): %w", name, what, err)}
 }
 
-// barrier returns the outermost folder above a path that the user may not enter, as far as modes tell;
-// "": none.
+// barrier returns the outermost folder above a path that the user may not enter, as far as modes
+// tell; "": none.
 func (who credential) barrier(path string) (folder string) {
 	for above := filepath.Dir(path); who.Credential != nil && above != path; path, above = above, filepath.Dir(above) {
 		if info, err := os.Stat(above); err == nil && !who.may(info, enter) {

@@ -29,8 +29,8 @@ const (
 // CAP_SYS_RESOURCE alone, which many containers lack. Only the limit of memory must succeed; the
 // others, of which lacking tells, protect the machine, and the plugin also runs without them.
 //
-// The limit is on writable memory (RLIMIT_DATA), and on the stack beside it. The whole address space (RLIMIT_AS) would be the
-// wrong measure: Go reserves far more of it than it uses.
+// The limit is on writable memory (RLIMIT_DATA), and on the stack beside it. The whole address
+// space (RLIMIT_AS) would be the wrong measure: Go reserves far more of it than it uses.
 func limit(who credential, pid int, memory int64, processes int) (lacking, err error) {
 	onOwnThread(func() {
 		if err = who.becomeReal(); err != nil {

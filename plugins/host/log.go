@@ -169,8 +169,8 @@ func parseEntry(line []byte) (map[string]any, bool) {
 	return entry, ok
 }
 
-// entry logs an entry of the plugin's log with the host's time. An error is kept for the explanation
-// of the plugin's end.
+// entry logs an entry of the plugin's log with the host's time. An error is kept for the
+// explanation of the plugin's end.
 func (p *printer) entry(entry map[string]any) {
 	text := func(key string) string {
 		s, _ := entry[key].(string)

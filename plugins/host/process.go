@@ -130,8 +130,9 @@ func (p *process) dispense() (policyv1.PolicyServiceClient, error) {
 }
 
 // stop ends the process and removes what it leaves behind. Unless graceful, or if the process does
-// not end when asked, it is killed. Its end is not waited for long, since a cycle would stand still: Linux
-// never ends the first process of a PID namespace that has joined the group of a child that is gone.
+// not end when asked, it is killed. Its end is not waited for long, since a cycle would stand
+// still: Linux never ends the first process of a PID namespace that has joined the group of a child
+// that is gone.
 func (p *process) stop(graceful bool) {
 	if graceful {
 		timer := time.AfterFunc(grace, p.kill)

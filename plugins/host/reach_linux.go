@@ -156,8 +156,8 @@ func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// shared reports whether a folder holds what is none of a plugin's business: it is, or is above, the
-// user's own folder, or one in which many programs keep files.
+// shared reports whether a folder holds what is none of a plugin's business: it is, or is above,
+// the user's own folder, or one in which many programs keep files.
 func shared(folder string) bool {
 	folder = resolved(folder)
 	home := ""

@@ -67,8 +67,8 @@ func TestAnAnswerThatTakesLongToCheckIsLate(t *testing.T) {
 	require.Len(t, d.Started, 4, "as many as fit")
 }
 
-// The places of a decision are bounded in all, by what its jobs may need, and not only those of each
-// action.
+// The places of a decision are bounded in all, by what its jobs may need, and not only those of
+// each action.
 func TestPlacesAreBoundedInAll(t *testing.T) {
 	const slots, jobs = 500, 3
 	state, r := gangs(t, slots, jobs)

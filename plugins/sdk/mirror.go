@@ -146,8 +146,8 @@ func (m *mirror) act(s *backfill.State, r backfill.Round) (backfill.Decision, er
 	return decision, nil
 }
 
-// guard calls the callback and turns its panic into an error. It logs the stack of the first one: the
-// host tells of them all.
+// guard calls the callback and turns its panic into an error. It logs the stack of the first one:
+// the host tells of them all.
 func (m *mirror) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -204,8 +204,8 @@ func (c *collector) finish() {
 	c.h.Peak = peak(jobs)
 }
 
-// peak returns the most cpus that the jobs with a known start used at one time; 0 without any. At an
-// instant at which some jobs end and others start, the ends come first.
+// peak returns the most cpus that the jobs with a known start used at one time; 0 without any. At
+// an instant at which some jobs end and others start, the ends come first.
 func peak(jobs []Job) (most int64) {
 	type step struct{ at, cpus int64 }
 	steps := make([]step, 0, 2*len(jobs))

@@ -97,8 +97,8 @@ func (c *collector) notOnSlots(ad *classad.ClassAd) bool {
 	return universe == universeScheduler || universe == universeLocal || universe == universeGrid
 }
 
-// schedd returns the schedd that a job was submitted to; "" if the ad does not say. It is printable,
-// as it becomes a part of the job's name.
+// schedd returns the schedd that a job was submitted to; "" if the ad does not say. It is
+// printable, as it becomes a part of the job's name.
 func schedd(ad *classad.ClassAd) string {
 	id, _ := ad.Text("GlobalJobId") // such as submit.example.org#12.0#1700000000
 	name, _, found := strings.Cut(id, "#")

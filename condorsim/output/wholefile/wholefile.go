@@ -181,8 +181,8 @@ func Write(what, path string, write func(io.Writer) error) error {
 	return f.Fill(write)
 }
 
-// WriteInside is [Write] for a file of a folder that somebody else may have made. A symbolic link is
-// an error: it could lead to any file of the user.
+// WriteInside is [Write] for a file of a folder that somebody else may have made. A symbolic link
+// is an error: it could lead to any file of the user.
 func WriteInside(what, path string, write func(io.Writer) error) error {
 	if err := NoLink(path); err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
@@ -190,8 +190,8 @@ func WriteInside(what, path string, write func(io.Writer) error) error {
 	return Write(what, path, write)
 }
 
-// MakeFolder makes a folder, and those above it, if it is not there. A symbolic link is an error, as
-// in [WriteInside].
+// MakeFolder makes a folder, and those above it, if it is not there. A symbolic link is an error,
+// as in [WriteInside].
 func MakeFolder(path string) error {
 	if err := NoLink(path); err != nil {
 		return err

@@ -23,15 +23,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// The attacks that need nothing of the pool run in a process of their own, on one processor and as nice
-// as can be. So what they take themselves is not taken from the negotiator and the pool, and the
-// negotiator's processor time is what they cost it.
+// The attacks that need nothing of the pool run in a process of their own, on one processor and as
+// nice as can be. So what they take themselves is not taken from the negotiator and the pool, and
+// the negotiator's processor time is what they cost it.
 
 // asAttacker is the environment variable that makes the test binary run as that process.
 const asAttacker = "TEST_AS_ATTACKER"
 
-// order is what the process is told, and told what it says: an ad that the collector is to show, or how
-// often an attack has asked or answered something so far.
+// order is what the process is told, and told what it says: an ad that the collector is to show, or
+// how often an attack has asked or answered something so far.
 type (
 	order struct {
 		Seed         uint64
@@ -264,8 +264,8 @@ func (r *raid) crowd(ctx context.Context, groups int) (wait func()) {
 	return all.Wait
 }
 
-// longReports asks for everybody's priorities on many connections at once, takes them as fast as it can,
-// and asks again.
+// longReports asks for everybody's priorities on many connections at once, takes them as fast as it
+// can, and asks again.
 func longReports(ctx context.Context, r *raid) {
 	defer r.crowd(ctx, 2000)()
 	at := net.JoinHostPort(r.at.command.Host, strconv.Itoa(r.at.command.Port))
@@ -470,9 +470,9 @@ func (r *raid) changing(ctx context.Context, every time.Duration, lines func(i i
 	}, n)
 }
 
-// queue runs a schedd under these names that answers each query for jobs with this many, which wait and
-// have these lines. In the end it says that they are gone, as jobs of a schedd that is silent are kept:
-// for a while after it is first asked then.
+// queue runs a schedd under these names that answers each query for jobs with this many, which wait
+// and have these lines. In the end it says that they are gone, as jobs of a schedd that is silent
+// are kept: for a while after it is first asked then.
 func (r *raid) queue(ctx context.Context, names []string, lines func(i int) string, n int) {
 	later, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -39,8 +39,8 @@ const (
 
 var prices = map[kind]float64{byUser: 0.3, byMachine: 0.3, byPeer: 0.025, bySchedd: 0.3}
 
-// mostOfOne is the part of a processor that an attack may cost, however many make it; mostOfAll is that
-// of all attacks at once. So a negotiator with two processors has one for its cycles.
+// mostOfOne is the part of a processor that an attack may cost, however many make it; mostOfAll is
+// that of all attacks at once. So a negotiator with two processors has one for its cycles.
 const (
 	mostOfOne = 0.5
 	mostOfAll = 1.0
@@ -79,7 +79,8 @@ func attacks() []attack {
 	}
 }
 
-// chosen returns the attacks of these names, in an order that the seed chooses, but no more than most.
+// chosen returns the attacks of these names, in an order that the seed chooses, but no more than
+// most.
 func chosen(seed uint64, most int, only *regexp.Regexp) []attack {
 	all := slices.DeleteFunc(attacks(), func(a attack) bool { return !only.MatchString(a.name) })
 	random := rand.New(rand.NewPCG(seed, 22)) //nolint:gosec // a test
@@ -122,8 +123,8 @@ func (r *raid) number(below int) int {
 // corpus is the worst that is known.
 var corpus = sync.OnceValue(classadtest.Worst)
 
-// worst returns lines of an ad, among them the attribute of this name, that cost as much as is known:
-// an expression of the corpus, or one that refers to many others in the ad.
+// worst returns lines of an ad, among them the attribute of this name, that cost as much as is
+// known: an expression of the corpus, or one that refers to many others in the ad.
 func worst(random *rand.Rand, attribute string) string {
 	if all := corpus(); random.IntN(2) == 0 {
 		return attribute + " = " + all[random.IntN(len(all))]

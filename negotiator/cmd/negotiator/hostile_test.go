@@ -271,8 +271,8 @@ func busy(pid int) time.Duration {
 	return time.Duration(user+system) * time.Second / ticks
 }
 
-// busyMachine returns the processor time that all processes of the machine have had; 0 where that cannot
-// be told.
+// busyMachine returns the processor time that all processes of the machine have had; 0 where that
+// cannot be told.
 func busyMachine() (all time.Duration) {
 	text, err := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -287,8 +287,8 @@ func busyMachine() (all time.Duration) {
 	return all
 }
 
-// watch lasts for some time and some cycles, during which attacks are made. It lasts up to twice as long
-// until all of them are under way: who is late to ask the schedds of one has not withstood it.
+// watch lasts for some time and some cycles, during which attacks are made. It lasts up to twice as
+// long until all of them are under way: who is late to ask the schedds of one has not withstood it.
 func (h *siege) watch(ctx context.Context, name string, made []attack, least time.Duration, cycles int) phase {
 	began, starts, pid := time.Now(), h.pool.honestStarts(), h.daemon.cmd.Process.Pid
 	theirs, ours, everybodys := busy(pid), busy(os.Getpid()), busyMachine()
@@ -327,8 +327,8 @@ func (h *siege) watch(ctx context.Context, name string, made []attack, least tim
 	return p
 }
 
-// attack begins attacks. The function that it returns waits for their end, which comes with that of the
-// context, and tells how much processor time those had that need nothing of the pool.
+// attack begins attacks. The function that it returns waits for their end, which comes with that of
+// the context, and tells how much processor time those had that need nothing of the pool.
 func (h *siege) attack(ctx context.Context, made []attack) (finish func() time.Duration) {
 	var all sync.WaitGroup
 	var afar time.Duration

@@ -33,8 +33,8 @@ func each[V any](list []string, v V) map[string]V {
 	return all
 }
 
-// TestNamesThatOnlyWaitLeaveNothing checks that whoever invents accounting groups for jobs that never
-// run makes no accounts.
+// TestNamesThatOnlyWaitLeaveNothing checks that whoever invents accounting groups for jobs that
+// never run makes no accounts.
 func TestNamesThatOnlyWaitLeaveNothing(t *testing.T) {
 	a := open(t, "")
 	require.NoError(t, a.Update(at(0), nil))
@@ -49,8 +49,8 @@ func TestNamesThatOnlyWaitLeaveNothing(t *testing.T) {
 	require.Empty(t, contents(t, a.file))
 }
 
-// TestIdleAccountsCostNothing checks that a cycle does not look at the accounts of those who neither
-// use something nor wait, however many they are.
+// TestIdleAccountsCostNothing checks that a cycle does not look at the accounts of those who
+// neither use something nor wait, however many they are.
 func TestIdleAccountsCostNothing(t *testing.T) {
 	cycle := func(a *Accountant, now int64) {
 		require.NoError(t, a.Update(at(now), map[string]Use{"alice@d": {1, 1}}))
@@ -69,8 +69,8 @@ func TestIdleAccountsCostNothing(t *testing.T) {
 	require.InDelta(t, few, allocated(5_000), few/4)
 }
 
-// TestThePastIsBounded checks that short jobs of invented names do not push out the past of those who
-// have worked, in memory and in the file.
+// TestThePastIsBounded checks that short jobs of invented names do not push out the past of those
+// who have worked, in memory and in the file.
 func TestThePastIsBounded(t *testing.T) {
 	a := open(t, "")
 	require.NoError(t, a.Update(at(0), map[string]Use{"alice@d": {1, 8}}))
@@ -276,8 +276,8 @@ func TestLongNamesCountByTheirLength(t *testing.T) {
 	require.EqualValues(t, mostTold-mostNames/LongestName, further)
 }
 
-// TestAnInventedGroupHasAFreshShare says what is so, as in HTCondor: whoever names an accounting group
-// that is not configured begins with the best priority, whatever he has used.
+// TestAnInventedGroupHasAFreshShare says what is so, as in HTCondor: whoever names an accounting
+// group that is not configured begins with the best priority, whatever he has used.
 func TestAnInventedGroupHasAFreshShare(t *testing.T) {
 	a := open(t, "")
 	require.NoError(t, a.Update(at(0), map[string]Use{"alice@d": {8, 8}}))

@@ -23,8 +23,8 @@
 // are the pool's concurrency limits, [ParseLimits] reads those of a job.
 //
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
-// are read (books.go). Whoever asks gets an answer that is made once for all until something changes
-// (report.go).
+// are read (books.go). Whoever asks gets an answer that is made once for all until something
+// changes (report.go).
 //
 // # Commands
 //

@@ -74,8 +74,8 @@ func TestOneBadNameInAHundred(t *testing.T) {
 	}
 }
 
-// TestOneBadAccountInAHundred says that an account that the file cannot hold, or that cannot be read
-// from it, costs no other account.
+// TestOneBadAccountInAHundred says that an account that the file cannot hold, or that cannot be
+// read from it, costs no other account.
 func TestOneBadAccountInAHundred(t *testing.T) {
 	a := open(t, "")
 	use := map[string]Use{}

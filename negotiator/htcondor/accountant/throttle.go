@@ -26,12 +26,12 @@ type Candidate struct {
 	Count int
 }
 
-// Rooms are the limits that jobs of a schedd share: all of them, those of one user, and those of one
-// project.
+// Rooms are the limits that jobs of a schedd share: all of them, those of one user, and those of
+// one project.
 type Rooms [3]*Room
 
-// Room is the maximum number of jobs that a schedd runs at once. Why is the reason for users when it
-// does; "": it is the number.
+// Room is the maximum number of jobs that a schedd runs at once. Why is the reason for users when
+// it does; "": it is the number.
 type Room struct {
 	Jobs int
 	Why  string
@@ -63,18 +63,19 @@ type Asking struct {
 	// Name tells users of one of the jobs that hold a limit, and of one of those in Kept if it is
 	// negative: -1 is the first of them. nil: nobody is told.
 	Name func(i int) string
-	// Kept are jobs that were promised a start soon: they keep what they hold, even if a limit shrinks.
+	// Kept are jobs that were promised a start soon: they keep what they hold, even if a limit
+	// shrinks.
 	Kept []Candidate
 }
 
 // Admit decides which waiting jobs may be planned. Running jobs, those that are kept, and the jobs
-// admitted together exceed no limit: concurrency limits, submitters' ceilings, quotas of groups that
-// accept no surplus, and the maximum number of jobs of each schedd.
+// admitted together exceed no limit: concurrency limits, submitters' ceilings, quotas of groups
+// that accept no surplus, and the maximum number of jobs of each schedd.
 //
 // If limits have no room for all, those come first that could start now, as HTCondor's negotiator
-// would start them: each takes what it wants of its limits, if that is left, in the jobs' order. What
-// is left then is held for the others, in the same order, until they start or one that could start
-// now wants it.
+// would start them: each takes what it wants of its limits, if that is left, in the jobs' order.
+// What is left then is held for the others, in the same order, until they start or one that could
+// start now wants it.
 func (a *Accountant) Admit(limits *Limits, running []Candidate, asking Asking) []Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +106,8 @@ func (a *Accountant) Admit(limits *Limits, running []Candidate, asking Asking) [
 	return verdicts
 }
 
-// admit goes over the jobs that are neither admitted nor never to be, and admits those that limits have
-// room for and that start. It reports whether all are admitted.
+// admit goes over the jobs that are neither admitted nor never to be, and admits those that limits
+// have room for and that start. It reports whether all are admitted.
 func (t *throttle) admit(asking Asking, verdicts []Verdict, start func(int) bool) (all bool) {
 	all = true
 	for i, c := range asking.Jobs {
@@ -165,9 +166,9 @@ type throttle struct {
 	spentAll int
 }
 
-// What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that are
-// alike, and newName times when it is new, which takes some µs. A user may spend a quarter of what
-// the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
+// What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that
+// are alike, and newName times when it is new, which takes some µs. A user may spend a quarter of
+// what the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
 const (
 	mostLookups = 1_000_000
 	newName     = 40
@@ -256,7 +257,8 @@ func (t *throttle) giveBack(kept []Candidate) {
 	}
 }
 
-// judge tells whether limits have room for a job. The verdict lacks the reason if they have none now.
+// judge tells whether limits have room for a job. The verdict lacks the reason if they have none
+// now.
 func (t *throttle) judge(c Candidate) Verdict {
 	t.demands = t.demands[:0]
 	if len(c.Limits) > 0 && t.named[&c.Limits[0]] == nil && !t.mayLookUp(c.User) {

@@ -70,8 +70,8 @@ func TestTooManyLimits(t *testing.T) {
 	}
 }
 
-// TestInventedLimits has users name limits that nobody has heard of: what that takes is bounded, for
-// each user and for all, and an honest user is not kept out.
+// TestInventedLimits has users name limits that nobody has heard of: what that takes is bounded,
+// for each user and for all, and an honest user is not kept out.
 func TestInventedLimits(t *testing.T) {
 	asked := 0
 	limits := NewLimits(func(string) (string, bool) {

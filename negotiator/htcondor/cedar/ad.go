@@ -43,8 +43,8 @@ func (s *Stream) PutLines(l Lines) {
 	s.PutString("")
 }
 
-// PutBareLines writes an ad that is given as lines as [Stream.PutBareAd] does. It copies nothing but
-// the frame that is being sent, and after an error it sends nothing.
+// PutBareLines writes an ad that is given as lines as [Stream.PutBareAd] does. It copies nothing
+// but the frame that is being sent, and after an error it sends nothing.
 func (s *Stream) PutBareLines(l Lines) {
 	if bytes.IndexByte(l, 0) >= 0 {
 		s.outErr = errZero
@@ -145,8 +145,8 @@ func (s *Stream) appendAttributes(b Lines, read readText) (Lines, error) {
 	return b, nil
 }
 
-// What parsing takes grows with the names, constants and signs of an ad, not with its bytes: a list of
-// ones takes fifty times its text. maxSaid bounds those of an ad that is said in a conversation:
+// What parsing takes grows with the names, constants and signs of an ad, not with its bytes: a list
+// of ones takes fifty times its text. maxSaid bounds those of an ad that is said in a conversation:
 // handshakes have a hundred, and a query may name three hundred machines. maxTokens bounds those of
 // other ads that a peer sends.
 const (
@@ -180,8 +180,8 @@ func (s *Stream) ad(read func(Lines, readText) (Lines, error)) (*classad.ClassAd
 // tabs arrive unchanged; a line feed inside a string arrives as a blank.
 func (l Lines) Ad() (*classad.ClassAd, error) { return l.ad(maxTokens) }
 
-// Said is [Lines.Ad] for an ad as short as one that is said in a conversation: of a daemon that tells of
-// itself, not of slots or jobs.
+// Said is [Lines.Ad] for an ad as short as one that is said in a conversation: of a daemon that
+// tells of itself, not of slots or jobs.
 func (l Lines) Said() (*classad.ClassAd, error) {
 	if len(l) > maxSaidText {
 		return nil, fmt.Errorf("it has %d bytes: at most %d are allowed", len(l), maxSaidText)

@@ -14,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// BenchmarkSend sends the report of 25,000 submitters, 17 MB, to a reader that takes it as fast as it
-// can, and measures the processor time of the sender, with that of the kernel for it.
+// BenchmarkSend sends the report of 25,000 submitters, 17 MB, to a reader that takes it as fast as
+// it can, and measures the processor time of the sender, with that of the kernel for it.
 func BenchmarkSend(b *testing.B) {
 	var report cedar.Lines
 	for i := range 25_000 {

@@ -77,7 +77,8 @@ func (s *Stream) Bytes(n int) ([]byte, error) {
 	return b, s.take(b)
 }
 
-// null is the byte that HTCondor sends instead of a null text. The sender may have put a 0 behind it.
+// null is the byte that HTCondor sends instead of a null text. The sender may have put a 0 behind
+// it.
 const null = 0xad
 
 // Text reads a text. HTCondor's null text is returned as "".
@@ -91,8 +92,9 @@ func (s *Stream) appendText(b []byte, limit int) ([]byte, error) {
 	return s.appendChecked(b, limit, func([]byte) error { return nil })
 }
 
-// said returns a function that is appendText for an ad that is said in a conversation. One that has more
-// names, constants and signs than may be is refused while it is read, and not after its last megabyte.
+// said returns a function that is appendText for an ad that is said in a conversation. One that has
+// more names, constants and signs than may be is refused while it is read, and not after its last
+// megabyte.
 func (s *Stream) said() readText {
 	looked := maxSaid
 	check := func(ad []byte) error {
@@ -109,8 +111,8 @@ func (s *Stream) said() readText {
 	return func(b []byte, limit int) ([]byte, error) { return s.appendChecked(b, limit, check) }
 }
 
-// appendChecked is appendText that ends with the error of a function which sees b after each part of
-// it.
+// appendChecked is appendText that ends with the error of a function which sees b after each part
+// of it.
 func (s *Stream) appendChecked(b []byte, limit int, check func([]byte) error) ([]byte, error) {
 	if s.opener != nil {
 		return s.appendCounted(b, limit, check)
@@ -146,8 +148,8 @@ func (s *Stream) appendChecked(b []byte, limit int, check func([]byte) error) ([
 	}
 }
 
-// roomFor returns b with room for so many bytes. Its room doubles, so that of a long text no more is
-// thrown away than it has: append alone throws away four times as much.
+// roomFor returns b with room for so many bytes. Its room doubles, so that of a long text no more
+// is thrown away than it has: append alone throws away four times as much.
 func roomFor(b []byte, more int) []byte {
 	if len(b)+more <= cap(b) {
 		return b
@@ -155,8 +157,8 @@ func roomFor(b []byte, more int) []byte {
 	return slices.Grow(b, max(more, len(b)))
 }
 
-// appendCounted is appendChecked on an encrypted stream, where a text is preceded by its length, which
-// includes the final 0.
+// appendCounted is appendChecked on an encrypted stream, where a text is preceded by its length,
+// which includes the final 0.
 func (s *Stream) appendCounted(b []byte, limit int, check func([]byte) error) ([]byte, error) {
 	n, err := s.Int()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// TestDeepAdsAreRefusedEarly says that of an ad that is said, and has too many signs, no more is read
-// than shows that. A long text is one constant, and is read.
+// TestDeepAdsAreRefusedEarly says that of an ad that is said, and has too many signs, no more is
+// read than shows that. A long text is one constant, and is read.
 func TestDeepAdsAreRefusedEarly(t *testing.T) {
 	const size = 1 << 20
 	for name, key := range map[string][]byte{"plain": nil, "encrypted": make([]byte, cedar.KeySize)} {

@@ -75,7 +75,8 @@ func (c *seal) nonce() []byte {
 	return nonce[:]
 }
 
-// lead is how many bytes the next frame has between its header and its text. There may be no encryption.
+// lead is how many bytes the next frame has between its header and its text. There may be no
+// encryption.
 func (c *seal) lead() int {
 	if c == nil || c.started {
 		return 0
@@ -83,8 +84,8 @@ func (c *seal) lead() int {
 	return ivSize
 }
 
-// seal encrypts the last of some frames in place and returns the frames. Its body begins at an index,
-// behind room for a header and lead. last marks the last frame of a message.
+// seal encrypts the last of some frames in place and returns the frames. Its body begins at an
+// index, behind room for a header and lead. last marks the last frame of a message.
 func (c *seal) seal(frames []byte, at int, last bool) []byte {
 	frames = slices.Grow(frames, tagSize)
 	plain, lead := frames[at:], c.lead()

@@ -57,8 +57,8 @@ type Stream struct {
 	opener   *seal
 }
 
-// What is read at once, in bytes. Whoever connects says little, and may connect as often as he likes;
-// a daemon that is dialled may tell a long queue.
+// What is read at once, in bytes. Whoever connects says little, and may connect as often as he
+// likes; a daemon that is dialled may tell a long queue.
 const (
 	readOfAccepted = 4 << 10
 	readOfDialled  = 64 << 10
@@ -91,8 +91,8 @@ func (p *patient) Read(b []byte) (int, error) {
 // negative number means no limit. It protects against endless input.
 func (s *Stream) Limit(bytes int64) { s.budget, s.beyond = bytes, 0 }
 
-// Share has the stream read so many bytes more than its limit, as long as the allowance has them. It
-// gives them back when it is closed.
+// Share has the stream read so many bytes more than its limit, as long as the allowance has them.
+// It gives them back when it is closed.
 func (s *Stream) Share(bytes int64, allowance *Allowance) { s.beyond, s.shared = bytes, allowance }
 
 // Allowance is how many bytes streams may read together, besides those that each may read alone. It
@@ -114,8 +114,8 @@ func (a *Allowance) take(bytes int64) bool {
 	return false
 }
 
-// spend subtracts the bytes of a frame from the limits that [Stream.Limit] and [Stream.Share] set; too
-// many are an error.
+// spend subtracts the bytes of a frame from the limits that [Stream.Limit] and [Stream.Share] set;
+// too many are an error.
 func (s *Stream) spend(bytes int64) error {
 	switch {
 	case s.budget < 0:
@@ -167,16 +167,17 @@ func (s *Stream) Format(f fmt.State, _ rune) {
 // Addresses returns this side's address and the other side's.
 func (s *Stream) Addresses() (local, remote net.Addr) { return s.conn.LocalAddr(), s.conn.RemoteAddr() }
 
-// StayPlain tells that nothing will be encrypted any more, so that no digests of what is said need to be
-// made.
+// StayPlain tells that nothing will be encrypted any more, so that no digests of what is said need
+// to be made.
 func (s *Stream) StayPlain() {
 	if s.sealer == nil {
 		s.sent, s.received = nil, nil
 	}
 }
 
-// Price has pay called with the number of bytes each time before some are written, at most 32 KiB and a
-// frame, but for so many that are free. It returns when they may be, or an error, which Send returns.
+// Price has pay called with the number of bytes each time before some are written, at most 32 KiB
+// and a frame, but for so many that are free. It returns when they may be, or an error, which Send
+// returns.
 func (s *Stream) Price(free int, pay func(bytes int) error) { s.free, s.pay = free, pay }
 
 // begin makes room for the header of a new frame, which is to be filled.
@@ -189,8 +190,8 @@ func (s *Stream) begin() {
 	s.body = len(s.out)
 }
 
-// flush ends the frame that is being filled, writes what is to be written, and begins the next frame. It
-// keeps an error for Send.
+// flush ends the frame that is being filled, writes what is to be written, and begins the next
+// frame. It keeps an error for Send.
 func (s *Stream) flush(last bool) {
 	defer s.begin()
 	if s.outErr == nil && len(s.out) == s.body {
@@ -299,7 +300,8 @@ func (s *Stream) readError(err error) error {
 	return fmt.Errorf("read from %v: %w", s.conn.RemoteAddr(), err)
 }
 
-// ErrTooMuch says that the other side went beyond the limit that [Stream.Limit] and [Stream.Share] set.
+// ErrTooMuch says that the other side went beyond the limit that [Stream.Limit] and [Stream.Share]
+// set.
 var ErrTooMuch = errors.New("more is said than is allowed at this point")
 
 // ErrMessageEnds says that a message ended where a value was expected.

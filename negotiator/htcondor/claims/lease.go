@@ -33,13 +33,13 @@ const (
 	skew = 2
 )
 
-// lend returns how a slot is lent for flights that are alike and take equally long; nil if it is not.
-// Alone says that no other flights are on their way to the slot.
+// lend returns how a slot is lent for flights that are alike and take equally long; nil if it is
+// not. Alone says that no other flights are on their way to the slot.
 //
-// The places that the flights have in the plan are longer than their estimates by the start slack. A
-// claim may take up jobs in the first half of that: it is given back in time all the same, with the
-// other half left for the delays of the last job. So the plan does not change, and no reservation
-// moves. Only where claims are lent for longer, they must not be in the way of others.
+// The places that the flights have in the plan are longer than their estimates by the start slack.
+// A claim may take up jobs in the first half of that: it is given back in time all the same, with
+// the other half left for the delays of the last job. So the plan does not change, and no
+// reservation moves. Only where claims are lent for longer, they must not be in the way of others.
 func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, alone bool) *lending {
 	spec, now, beside := flights[0].job.Spec, backfill.Time(c.now.Unix()), c.company(q, flights[0].job.Spec)
 	place := c.estimate(spec) + c.s.StartSlack
@@ -78,10 +78,10 @@ func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *
 // would be too late for the longest job that its schedd could take. The result is nil if the schedd
 // could take one that should not use it.
 //
-// The schedd fills what is left of the slot with whatever it likes if nobody else waits, and else with
-// as many jobs as were planned there. It may get cores that others free meanwhile. That breaks no
-// guarantee, as there are none, and whoever has a reservation there needs no more than one claim, and
-// is next.
+// The schedd fills what is left of the slot with whatever it likes if nobody else waits, and else
+// with as many jobs as were planned there. It may get cores that others free meanwhile. That breaks
+// no guarantee, as there are none, and whoever has a reservation there needs no more than one
+// claim, and is next.
 func (c *State) lendByTime(
 	l *lending, ends backfill.Time, flights []*flight, o *Offer, alone bool, beside *company,
 ) *lending {
@@ -108,9 +108,9 @@ func (c *State) lendByTime(
 	return l
 }
 
-// window returns for how long claims may take up more jobs, given how many jobs like these wait, for
-// how many flights the claims are, how long a job's place is, and whether others wait; 0: they are not
-// lent. What fills a slot has a moment for that.
+// window returns for how long claims may take up more jobs, given how many jobs like these wait,
+// for how many flights the claims are, how long a job's place is, and whether others wait; 0: they
+// are not lent. What fills a slot has a moment for that.
 func (c *State) window(like, flights int, place backfill.Time, others, fills bool) backfill.Time {
 	window := min(backfill.Time(c.lease/time.Second), backfill.Time((like+flights-1)/flights)*place)
 	switch {
@@ -136,9 +136,9 @@ func (c *State) narrow(slot string, spec *observe.Spec) bool {
 }
 
 // undisturbed returns until when a slot can be lent for flights, not beyond the time wanted: until
-// somebody else has a reservation there, but not before the flights' places end. Under a policy that
-// gives guarantees it also returns which jobs like these have reservations there until then, and
-// when: the schedd starts them by that time. Jobs of which that is not sure count like others.
+// somebody else has a reservation there, but not before the flights' places end. Under a policy
+// that gives guarantees it also returns which jobs like these have reservations there until then,
+// and when: the schedd starts them by that time. Jobs of which that is not sure count like others.
 func (c *State) undisturbed(
 	slot *classad.ClassAd, flights []*flight, like waiting, end, wanted backfill.Time,
 ) (backfill.Time, map[backfill.JobID]backfill.Time) {
@@ -228,8 +228,8 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 }
 
 // leaseText returns an expression that is true of a job that may use a claim lent for these
-// flights, which are alike: it starts by the time last, ends by the time ends, and is like them. What
-// is left of a partitionable slot is for the flights alone.
+// flights, which are alike: it starts by the time last, ends by the time ends, and is like them.
+// What is left of a partitionable slot is for the flights alone.
 func (c *State) leaseText(last, ends backfill.Time, flights []*flight) string {
 	spec, estimate := flights[0].job.Spec, "undefined"
 	if c.s.DefaultEstimate > 0 {

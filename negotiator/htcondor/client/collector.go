@@ -243,8 +243,8 @@ func (c *Collector) UpdateAccounting(ctx context.Context, ads []*classad.ClassAd
 	return c.update(ctx, updateAccounting, ads)
 }
 
-// MergeSlots adds the attributes of these ads to those of the slots of the same names and addresses,
-// in all collectors. It errs if one of them cannot be told.
+// MergeSlots adds the attributes of these ads to those of the slots of the same names and
+// addresses, in all collectors. It errs if one of them cannot be told.
 func (c *Collector) MergeSlots(ctx context.Context, ads []*classad.ClassAd) error {
 	return c.update(ctx, mergeSlot, ads)
 }

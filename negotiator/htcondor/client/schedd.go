@@ -109,13 +109,14 @@ func (s Schedd) jobs(ctx context.Context, q JobQuery, each func(cedar.Lines) err
 	}
 }
 
-// ofJobs are attributes of which each ad of jobs has some, and the summary none: a schedd itself puts
-// the last two into each ad of a group, after what users wrote, and the first two into each job.
+// ofJobs are attributes of which each ad of jobs has some, and the summary none: a schedd itself
+// puts the last two into each ad of a group, after what users wrote, and the first two into each
+// job.
 var ofJobs = []string{"ClusterId", "ProcId", "JobIds", "JobCount"}
 
 // isLast reports whether the ad is the summary, not a job: its Owner is the number 0, and it has
-// nothing that makes it a job, which no user can take away. The Owner alone is no proof: whoever may
-// write it into a job would hide all jobs that follow.
+// nothing that makes it a job, which no user can take away. The Owner alone is no proof: whoever
+// may write it into a job would hide all jobs that follow.
 func isLast(lines cedar.Lines) bool {
 	owner, ok := lines.Find("Owner")
 	return ok && string(owner) == "0" && !slices.ContainsFunc(ofJobs, func(name string) bool {

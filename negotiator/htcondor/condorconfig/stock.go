@@ -12,7 +12,8 @@ type StockKnob struct {
 	Note    string // what is so instead
 }
 
-// NotHeeded returns these knobs, but for those about security. negotiator/htcondor/KNOBS.md lists them.
+// NotHeeded returns these knobs, but for those about security. negotiator/htcondor/KNOBS.md lists
+// them.
 func NotHeeded() []StockKnob { return notHeeded }
 
 var notHeeded = []StockKnob{

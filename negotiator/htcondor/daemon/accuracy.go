@@ -76,9 +76,9 @@ func (a *accuracy) tell(f *Forecast) {
 	}
 }
 
-// follow records the jobs that are now known to run, whoever has started them, and forgets those that
-// wait no more. A job that was gone before it was seen to run began when this negotiator started it,
-// unless that one only observes.
+// follow records the jobs that are now known to run, whoever has started them, and forgets those
+// that wait no more. A job that was gone before it was seen to run began when this negotiator
+// started it, unless that one only observes.
 func (a *accuracy) follow(r *negotiator.Report, observes bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,8 +21,8 @@ type Cycle struct {
 	// all else, mostly accounting.
 	Fetch, Match, Plan, Act, Publish, Rest time.Duration
 	// CPU is the processor time that the process used during the cycle, without the look and its
-	// comparison; FetchCPU during the look, RestCPU during the comparison, PlanCPU from there until the
-	// decision, and ActCPU while matches were handed over.
+	// comparison; FetchCPU during the look, RestCPU during the comparison, PlanCPU from there until
+	// the decision, and ActCPU while matches were handed over.
 	CPU, FetchCPU, PlanCPU, ActCPU, RestCPU time.Duration
 
 	Slots, Schedds, Submitters, Idle, Running, Unplanned    int

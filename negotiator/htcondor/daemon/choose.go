@@ -105,7 +105,8 @@ func (c *choice) describe(ad *classad.ClassAd) {
 	}
 }
 
-// PolicyChoice is who is in charge of a pool that chooses its own policy, since which choice and why.
+// PolicyChoice is who is in charge of a pool that chooses its own policy, since which choice and
+// why.
 type PolicyChoice struct {
 	InCharge string `json:"in_charge"`
 	At       int64  `json:"at,omitempty"` // of the last choice, in seconds since 1970

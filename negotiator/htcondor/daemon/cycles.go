@@ -253,8 +253,8 @@ func beyond(s *backfill.State) string {
 	return ""
 }
 
-// fallbackInUse names the fallback of a policy that was given up, and says so in a sentence; "": it was
-// not.
+// fallbackInUse names the fallback of a policy that was given up, and says so in a sentence; "": it
+// was not.
 func (d *Daemon) fallbackInUse() (name, told string) {
 	why := d.n.GivenUp()
 	if why == nil {

@@ -121,8 +121,8 @@ func (l lock) Lock() { l <- struct{}{} }
 // Unlock gives it back.
 func (l lock) Unlock() { <-l }
 
-// within waits for the lock until the context ends, whose cause it then returns. A lock that is free is
-// taken even then.
+// within waits for the lock until the context ends, whose cause it then returns. A lock that is
+// free is taken even then.
 func (l lock) within(ctx context.Context) error {
 	select {
 	case l <- struct{}{}:
@@ -137,8 +137,8 @@ func (l lock) within(ctx context.Context) error {
 	}
 }
 
-// visit waits until no cycle is under way, for somebody who asks. None begins until he leaves. A cycle
-// waits for one visitor at most, however many there are.
+// visit waits until no cycle is under way, for somebody who asks. None begins until he leaves. A
+// cycle waits for one visitor at most, however many there are.
 func (d *Daemon) visit(ctx context.Context) (leave func(), err error) {
 	if err = d.visitor.within(ctx); err != nil {
 		return nil, err

@@ -225,8 +225,8 @@ func TestEndInACycle(t *testing.T) {
 	require.EqualValues(t, 1, n, "it is counted as well")
 }
 
-// TestDiskIsFull checks, with each policy, that the daemon says what a restart would forget and goes
-// on if the disk is full, and that it saves everything when there is room again.
+// TestDiskIsFull checks, with each policy, that the daemon says what a restart would forget and
+// goes on if the disk is full, and that it saves everything when there is room again.
 func TestDiskIsFull(t *testing.T) {
 	for _, p := range policies.All() {
 		t.Run(p.Name, func(t *testing.T) { diskIsFull(t, p.Name) })

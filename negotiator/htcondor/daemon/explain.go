@@ -16,8 +16,8 @@ import (
 
 // Plans returns forecasts as ads. "" asks for all waiting jobs. "12.0" or "12.0@schedd" asks for
 // one job, with all that is known of it. "12" or "12@schedd" asks for a cluster: its jobs in short,
-// or, if it has one job, all that is known of that. If there is no such job, there is no ad. Who asks
-// while a cycle is under way waits for its end, but no longer than the context lasts.
+// or, if it has one job, all that is known of that. If there is no such job, there is no ad. Who
+// asks while a cycle is under way waits for its end, but no longer than the context lasts.
 func (d *Daemon) Plans(ctx context.Context, job string) (*server.Ads, error) {
 	answers, err := d.answers()
 	if err != nil {
@@ -48,8 +48,8 @@ const (
 	longestExplained = 256
 )
 
-// of returns the explanation, which the callback makes if nobody has asked for it since the plan, or
-// many others have been asked for since. If the callback fails, the next who asks calls his.
+// of returns the explanation, which the callback makes if nobody has asked for it since the plan,
+// or many others have been asked for since. If the callback fails, the next who asks calls his.
 func (e *explained) of(
 	ctx context.Context, job string, explain func() (*server.Ads, error),
 ) (ads *server.Ads, err error) {
@@ -130,8 +130,8 @@ func (d *Daemon) describe(
 	return ad, nil
 }
 
-// unforeseen returns what is said of a job that the forecast does not have. The caller has the lock of
-// cycles.
+// unforeseen returns what is said of a job that the forecast does not have. The caller has the lock
+// of cycles.
 func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
 	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
 	r, planned := d.n.State().Reason(id)
@@ -203,7 +203,8 @@ func unplannedForecast(u track.Unplanned) JobForecast {
 }
 
 // describeFit returns a job's forecast as an ad, with how many slots the job may use, how many
-// refuse it, and on how many each clause of its Requirements is true. The caller has the lock of cycles.
+// refuse it, and on how many each clause of its Requirements is true. The caller has the lock of
+// cycles.
 func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time) *classad.ClassAd {
 	fit, ok := d.n.Fit(id)
 	if !ok {

@@ -12,10 +12,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
-// Forecast says where and when jobs run, as of the end of a cycle: all but those that wait without a
-// reservation far behind in the queue. Waiting jobs are told the start that comes if all jobs run for
-// as long as they are taken to, nobody else arrives, and nothing fails. A forecast does not change,
-// and may be read concurrently.
+// Forecast says where and when jobs run, as of the end of a cycle: all but those that wait without
+// a reservation far behind in the queue. Waiting jobs are told the start that comes if all jobs run
+// for as long as they are taken to, nobody else arrives, and nothing fails. A forecast does not
+// change, and may be read concurrently.
 type Forecast struct {
 	Now  backfill.Time
 	Jobs []JobForecast // waiting jobs in the order of the queue, then the others
@@ -76,16 +76,16 @@ func whyUnmatched(c negotiator.JobCheckpoint) string {
 	}
 }
 
-// cannotRunNow says of a job that matches no slot which slots would do if they were not closed for a
-// while. Times are in the given zone.
+// cannotRunNow says of a job that matches no slot which slots would do if they were not closed for
+// a while. Times are in the given zone.
 func cannotRunNow(f matchmaker.Fit, zone *time.Location) string {
 	return "cannot run now: " + f.DescribeClosed(func(unix int64) string {
 		return time.Unix(unix, 0).In(zone).Format("15:04:05 MST")
 	})
 }
 
-// matched is the situation of a job that the schedule counts as running since its match, and that its
-// schedd has not started yet.
+// matched is the situation of a job that the schedule counts as running since its match, and that
+// its schedd has not started yet.
 const matched = "matched"
 
 // started tells whether the schedule has started the job: it runs, or is on its way.
@@ -214,8 +214,8 @@ func (j JobForecast) when(now backfill.Time, zone *time.Location) string {
 		zoned(backfill.Time(*j.P90), now, zone), most)
 }
 
-// Span returns the range in which the job starts in eight of ten futures, in the given zone; "" if it
-// is not known.
+// Span returns the range in which the job starts in eight of ten futures, in the given zone; "" if
+// it is not known.
 func (j JobForecast) Span(zone *time.Location) string {
 	if j.P10 == nil {
 		return ""
@@ -261,15 +261,16 @@ func (p *Forecast) with(f *foreseen) *Forecast {
 	return &told
 }
 
-// tells reports whether a start that was foreseen at an instant is to be told. One that has passed, or
-// is too old, says nothing.
+// tells reports whether a start that was foreseen at an instant is to be told. One that has passed,
+// or is too old, says nothing.
 func (p *Forecast) tells(start, at backfill.Time) bool {
 	return start < backfill.Forever && (at >= p.Now || p.Now-at <= mostForeseenAge && start >= p.Now)
 }
 
-// widen tells the range of a start, and as the expected start the middle of the futures, even if a start
-// was played since: that one has all jobs run for as long as they are taken to, which is often longer
-// than they do. A job without a middle, as it did not start in half of the futures, is told no range.
+// widen tells the range of a start, and as the expected start the middle of the futures, even if a
+// start was played since: that one has all jobs run for as long as they are taken to, which is
+// often longer than they do. A job without a middle, as it did not start in half of the futures, is
+// told no range.
 func (j *JobForecast) widen(r ahead.Range) {
 	if j.Reserved == nil && j.Situation == backfill.Reserved.String() && int64(r.Mid) != *j.Start {
 		j.Reserved = j.Start
@@ -280,8 +281,8 @@ func (j *JobForecast) widen(r ahead.Range) {
 	}
 }
 
-// bound keeps what was foreseen earlier from contradicting what is known since: it is not before now,
-// and not after what is guaranteed.
+// bound keeps what was foreseen earlier from contradicting what is known since: it is not before
+// now, and not after what is guaranteed.
 func (j *JobForecast) bound(now backfill.Time) {
 	for _, t := range []**int64{&j.Start, &j.P10, &j.P50, &j.P90} {
 		if *t == nil {

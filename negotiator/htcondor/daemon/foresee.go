@@ -16,12 +16,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
-// mostForeseen is for how many waiting jobs without a reservation, from the head of the queue, a start is
-// foreseen: what is foreseen for the last of a million means nothing.
+// mostForeseen is for how many waiting jobs without a reservation, from the head of the queue, a
+// start is foreseen: what is foreseen for the last of a million means nothing.
 const mostForeseen = 10_000
 
-// A play of a forecast ends after so many rounds, or so much time, and then tells the starts that it
-// has found.
+// A play of a forecast ends after so many rounds, or so much time, and then tells the starts that
+// it has found.
 const (
 	mostRounds     = 200_000
 	playPatience   = 5 * time.Second
@@ -50,8 +50,8 @@ type forecaster struct {
 	ranged  bool                     // ranges are, or are not wanted
 }
 
-// foreseen is what plays have found, and of which cycle's schedule. What earlier plays have found is
-// told until the next ones are due.
+// foreseen is what plays have found, and of which cycle's schedule. What earlier plays have found
+// is told until the next ones are due.
 type foreseen struct {
 	starts struct {
 		at  backfill.Time
@@ -72,8 +72,8 @@ type beginning struct {
 // mostForeseenAge is for how many seconds what a play has found is told.
 const mostForeseenAge backfill.Time = 10 * 60
 
-// Forecast returns the best forecast so far. The first call makes it. It plays the schedule ahead if a
-// play is due, and does not look for ranges.
+// Forecast returns the best forecast so far. The first call makes it. It plays the schedule ahead
+// if a play is due, and does not look for ranges.
 func (p *forecaster) Forecast() *Forecast {
 	p.first.Do(func() {
 		p.base = p.make()
@@ -84,8 +84,8 @@ func (p *forecaster) Forecast() *Forecast {
 	return p.best.Load()
 }
 
-// Widen returns the forecast with everything that plays find, as far as they are due, and in how long
-// it can tell more: 0 if it has found everything.
+// Widen returns the forecast with everything that plays find, as far as they are due, and in how
+// long it can tell more: 0 if it has found everything.
 func (p *forecaster) Widen() (told *Forecast, later time.Duration) {
 	told = p.Forecast()
 	p.mu.Lock()
@@ -159,8 +159,8 @@ func (d *Daemon) foresee(how func(*foreseen)) {
 	}
 }
 
-// make returns the forecast without what plays find: the schedule as it is. A job that no play reaches
-// is told its reservation, if it has one.
+// make returns the forecast without what plays find: the schedule as it is. A job that no play
+// reaches is told its reservation, if it has one.
 func (p *forecaster) make() *Forecast {
 	s := p.outlook.State()
 	beyond := s.BeyondDepth() > 0 // then all jobs without a reservation are

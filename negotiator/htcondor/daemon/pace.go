@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// pace bounds how much of the machine a kind of work takes that is done beside the cycles: strangers
-// decide how much there is to do. In the long run it takes its share. It may be used concurrently.
+// pace bounds how much of the machine a kind of work takes that is done beside the cycles:
+// strangers decide how much there is to do. In the long run it takes its share. It may be used
+// concurrently.
 type pace struct {
 	share float64 // how many processors it may take
 	now   func() time.Time
@@ -25,12 +26,12 @@ const mostSaved = time.Minute
 const retry = time.Second
 
 // besideShare is how many processors everything that is worked out beside the cycles without being
-// asked may take in the long run: a twentieth of the machine, and of two processors if there is one. A
-// third of it is for starts, which need not wait for ranges: those take many plays.
+// asked may take in the long run: a twentieth of the machine, and of two processors if there is
+// one. A third of it is for starts, which need not wait for ranges: those take many plays.
 func besideShare() float64 { return max(2, float64(runtime.GOMAXPROCS(0))) / 20 }
 
-// do does work that keeps a number of processors busy, unless it is done already or was done so lately
-// that it must wait. The result tells whether it did.
+// do does work that keeps a number of processors busy, unless it is done already or was done so
+// lately that it must wait. The result tells whether it did.
 func (p *pace) do(processors int, work func()) bool {
 	began, may := p.begin()
 	if !may {

@@ -106,8 +106,8 @@ func (d *driven) spend() {
 	}
 }
 
-// TestPlaysAreBounded: what earlier plays have found is told with its age while none is due, and not
-// for ever; it never contradicts what is known since.
+// TestPlaysAreBounded: what earlier plays have found is told with its age while none is due, and
+// not for ever; it never contradicts what is known since.
 func TestPlaysAreBounded(t *testing.T) {
 	for _, policy := range []string{"easy", "conservative"} {
 		t.Run(policy, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestPlaysAreBounded(t *testing.T) {
 	}
 }
 
-// TestFreshStartsBesideOldRanges: a job is told its range, although a start was played since. One that
-// has no range is told that start.
+// TestFreshStartsBesideOldRanges: a job is told its range, although a start was played since. One
+// that has no range is told that start.
 func TestFreshStartsBesideOldRanges(t *testing.T) {
 	d := drive(t, "easy")
 	d.cycle(0, d.w.begin())

@@ -45,9 +45,9 @@ func signalTo(c chan<- struct{}) {
 	}
 }
 
-// makeForecasts makes forecasts beside the cycles, until the context ends. If a forecast takes longer
-// than a cycle, it skips cycles; what is not due yet, as plays take their share of the machine, is
-// made later, of the newest cycle.
+// makeForecasts makes forecasts beside the cycles, until the context ends. If a forecast takes
+// longer than a cycle, it skips cycles; what is not due yet, as plays take their share of the
+// machine, is made later, of the newest cycle.
 func (d *Daemon) makeForecasts(ctx context.Context) {
 	defer d.twins.Close()
 	defer d.asking.Close()
@@ -128,8 +128,8 @@ type shown struct {
 	ad      *classad.ClassAd
 }
 
-// adLasts is for how long all who ask are told the same ad, unless the status changes: most of what it
-// takes to make one is to look at the process.
+// adLasts is for how long all who ask are told the same ad, unless the status changes: most of what
+// it takes to make one is to look at the process.
 const adLasts = time.Second
 
 // Ad returns the current Negotiator ad, which must not be changed.
@@ -164,8 +164,8 @@ func (d *Daemon) withdraw(ctx context.Context) {
 	}
 }
 
-// unreachable tells whether the collector does not answer, hangs up, or has removed its address. If a
-// whole pool is shut down, the collector may end first.
+// unreachable tells whether the collector does not answer, hangs up, or has removed its address. If
+// a whole pool is shut down, the collector may end first.
 func unreachable(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -238,8 +238,8 @@ func (l *listing) named(tags []string) bool {
 	return false
 }
 
-// send writes an answer without copying it, as long as its reader takes some of it. It pays for what
-// comes after the first chunk of each part.
+// send writes an answer without copying it, as long as its reader takes some of it. It pays for
+// what comes after the first chunk of each part.
 func send(out http.ResponseWriter, parts [][]byte, cut <-chan struct{}, pay func(bytes int) error) {
 	c := http.NewResponseController(out)
 	for _, part := range parts {

@@ -193,7 +193,8 @@ func TestCutOff(t *testing.T) {
 
 // TestBusyClientsLetOthersIn: clients that ask without end, and read all, do not keep others out.
 // They have more connections than there are places. One that comes later waits for those before it,
-// each of which has one answer: how long that takes depends on the machine, how many it is does not.
+// each of which has one answer: how long that takes depends on the machine, how many it is does
+// not.
 func TestBusyClientsLetOthersIn(t *testing.T) {
 	d, log := planned(1)
 	wait, err := d.Web(t.Context(), "127.0.0.1:0")

@@ -14,8 +14,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
-// whatIfPatience is how long a question may take: then it is answered as far as it was found out. What
-// it costs the cycles is the time to copy the schedule: jobs and slots are matched beside them.
+// whatIfPatience is how long a question may take: then it is answered as far as it was found out.
+// What it costs the cycles is the time to copy the schedule: jobs and slots are matched beside
+// them.
 const whatIfPatience = 10 * time.Second
 
 // whatIfJobs is how long a queue may be that is asked about.
@@ -24,9 +25,9 @@ const whatIfJobs = 5000
 // whatIfMemory is how many bytes of candidate sets one question may make.
 const whatIfMemory = 64 << 20
 
-// WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad has
-// the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that are
-// linked in, or a twin of the one in charge: no question starts what a path names.
+// WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad
+// has the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that
+// are linked in, or a twin of the one in charge: no question starts what a path names.
 func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	ctx, done := context.WithTimeout(ctx, whatIfPatience)
 	defer done()
@@ -58,7 +59,8 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	return ad
 }
 
-// look calls the callback between two cycles. It waits for the cycle under way until the context ends.
+// look calls the callback between two cycles. It waits for the cycle under way until the context
+// ends.
 func (d *Daemon) look(ctx context.Context, look func(*negotiator.Negotiator) error) error {
 	leave, err := d.visit(ctx)
 	if err != nil {

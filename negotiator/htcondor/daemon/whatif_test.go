@@ -15,8 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
-// TestWhatIf asks a daemon about a job and another policy. Job 1 runs until 1100 on all cpus; job 2 is
-// behind it.
+// TestWhatIf asks a daemon about a job and another policy. Job 1 runs until 1100 on all cpus; job 2
+// is behind it.
 func TestWhatIf(t *testing.T) {
 	w := newWorld()
 	first := w.begin()
@@ -84,8 +84,8 @@ func TestWhatIfBeforeTheFirstCycle(t *testing.T) {
 	require.Equal(t, ErrNoPlan.Error(), said)
 }
 
-// TestWhatIfDuringALongCycle: a question does not wait for the cycle under way when its time is over,
-// or its client has gone.
+// TestWhatIfDuringALongCycle: a question does not wait for the cycle under way when its time is
+// over, or its client has gone.
 func TestWhatIfDuringALongCycle(t *testing.T) {
 	w := newWorld()
 	d := once(t, w, w.options("easy"), w.begin())
@@ -105,7 +105,8 @@ func TestWhatIfDuringALongCycle(t *testing.T) {
 	require.True(t, answered)
 }
 
-// TestACycleWaitsForOneVisitor: of many who ask what takes the lock of cycles, a cycle waits for one.
+// TestACycleWaitsForOneVisitor: of many who ask what takes the lock of cycles, a cycle waits for
+// one.
 func TestACycleWaitsForOneVisitor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 100 * time.Millisecond

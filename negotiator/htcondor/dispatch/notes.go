@@ -53,8 +53,8 @@ func (n Notes) rejected(r claims.Reason, schedd cedar.Address) {
 // limitEvery is how often a limit that goes on keeping the same job out is noted.
 const limitEvery = time.Minute
 
-// NoteLimits notes which concurrency limits are reached, as the stock negotiator does in each cycle:
-// at once when a job is kept out, and each minute for as long as that lasts.
+// NoteLimits notes which concurrency limits are reached, as the stock negotiator does in each
+// cycle: at once when a job is kept out, and each minute for as long as that lasts.
 func (d *Dispatcher) NoteLimits() {
 	if d.s.Notes == nil {
 		return

@@ -18,9 +18,9 @@ import (
 // rouseEvery is how soon the collector is told again that a job wants a slot whose machine sleeps.
 const rouseEvery = 30 * time.Second
 
-// Rouse tells the collector which jobs would start on slots of machines that sleep, in the slots' ads
-// and in the words of the stock negotiator: condor_rooster, and whoever else wakes machines, looks at
-// these. Nothing is claimed. What cannot be told now is tried again by the next call.
+// Rouse tells the collector which jobs would start on slots of machines that sleep, in the slots'
+// ads and in the words of the stock negotiator: condor_rooster, and whoever else wakes machines,
+// looks at these. Nothing is claimed. What cannot be told now is tried again by the next call.
 func (d *Dispatcher) Rouse(ctx context.Context, wanted []negotiator.Match) {
 	now, jobs := d.now(), d.claims.Wishes(wanted)
 	maps.DeleteFunc(d.roused, func(_ string, at time.Time) bool { return now.Sub(at) >= rouseEvery || at.After(now) })
@@ -83,8 +83,8 @@ func (d *Dispatcher) sleepers(ctx context.Context, names map[string]bool) (slots
 	return slots, err
 }
 
-// wishes returns what is added to the ads of slots that are wanted, and to that of the first slot of
-// each machine.
+// wishes returns what is added to the ads of slots that are wanted, and to that of the first slot
+// of each machine.
 func (d *Dispatcher) wishes(slots []*classad.ClassAd, jobs map[string][]claims.Wish, now time.Time) (ads []*classad.ClassAd) {
 	for _, slot := range slots {
 		name, _ := slot.Literal("Name").Text()

@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// AskStartds finds out which claims of flights, jobs under way, are over or were never asked for, as
-// their startds have told the collector. It reports whether some are: then the next look at the pool
-// tells whether the starts have failed.
+// AskStartds finds out which claims of flights, jobs under way, are over or were never asked for,
+// as their startds have told the collector. It reports whether some are: then the next look at the
+// pool tells whether the starts have failed.
 func (d *Dispatcher) AskStartds(ctx context.Context) (found bool) {
 	doubts := d.claims.Doubts()
 	names := map[string]bool{}

@@ -27,8 +27,8 @@ type Collector struct {
 	garble  func(line string) string
 }
 
-// shelf holds ads in the order in which they came. It looks for a name without looking at all ads, of
-// which an attack may make the negotiator send thousands each cycle.
+// shelf holds ads in the order in which they came. It looks for a name without looking at all ads,
+// of which an attack may make the negotiator send thousands each cycle.
 type shelf struct {
 	ads   list.List                  // of *classad.ClassAd
 	named map[string][]*list.Element // by Name; "": ads without one

@@ -29,8 +29,8 @@ func query(t *testing.T, c *fakes.Collector, types ...client.AdType) (ads []*cla
 	return ads
 }
 
-// TestUpdatesKeepTheOrder: an update moves its ad to the end, and those who have the ads keep them as
-// they were.
+// TestUpdatesKeepTheOrder: an update moves its ad to the end, and those who have the ads keep them
+// as they were.
 func TestUpdatesKeepTheOrder(t *testing.T) {
 	c := fakes.NewCollector(t)
 	c.Set("Accounting", "Name = \"a\"\nN = 1", "Name = \"b\"", "Name = \"a\"\nN = 2", "NoName = 1", "Name = \"c\"")

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// settle replaces what a slot's ad says of resources by expressions, as STARTD_ATTRS may, by their values.
-// It errs if one is no number, or all of them together take too many steps.
+// settle replaces what a slot's ad says of resources by expressions, as STARTD_ATTRS may, by their
+// values. It errs if one is no number, or all of them together take too many steps.
 func settle(ad *classad.ClassAd, resources []string) error {
 	var m classad.Meter
 	for _, resource := range resources {
@@ -40,8 +40,9 @@ func settle(ad *classad.ClassAd, resources []string) error {
 	return nil
 }
 
-// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0, and
-// [backfill.MaxAmount] where it is more than can be planned with. All expressions share slotSteps.
+// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0,
+// and [backfill.MaxAmount] where it is more than can be planned with. All expressions share
+// slotSteps.
 func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	v := make(backfill.Vector, len(resources))
 	var m classad.Meter
@@ -63,8 +64,8 @@ type rounding struct {
 	most      int             // when there are so many, those of slots that are gone are dropped
 }
 
-// way is a consumption policy: one slot that has it, and the most of each resource that a slot with it
-// has. It has no slot if it is too expensive.
+// way is a consumption policy: one slot that has it, and the most of each resource that a slot with
+// it has. It has no slot if it is too expensive.
 type way struct {
 	slot     *negotiator.Slot
 	capacity backfill.Vector
@@ -93,8 +94,8 @@ func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
 	return r.note(key, slot)
 }
 
-// note notes a slot with a policy. It reports whether the policy is new, or none of its slots had as
-// much of a resource.
+// note notes a slot with a policy. It reports whether the policy is new, or none of its slots had
+// as much of a resource.
 func (r *rounding) note(policy string, slot *negotiator.Slot) (grew bool) {
 	w := r.ways[policy]
 	if w == nil {
@@ -129,8 +130,8 @@ const (
 
 // taken returns how much of each resource a chunk of the job gets, at most, on a slot of the pool,
 // if it requests the amounts asked. A policy by which the job would fit none of its slots does not
-// count, and one that is too expensive by itself is dropped: else one startd could have no job of the
-// pool fit. It errs if a policy takes too many steps by the fault of the job's attributes.
+// count, and one that is too expensive by itself is dropped: else one startd could have no job of
+// the pool fit. It errs if a policy takes too many steps by the fault of the job's attributes.
 func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.Vector, error) {
 	most := append(backfill.Vector{}, asked...)
 	var plain *classad.ClassAd
@@ -153,8 +154,8 @@ func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.
 	return most, nil
 }
 
-// by returns what a chunk of the job gets of each resource by a policy; nothing if that is more than
-// any slot with it has, or if it was dropped. It returns false if it takes too many steps.
+// by returns what a chunk of the job gets of each resource by a policy; nothing if that is more
+// than any slot with it has, or if it was dropped. It returns false if it takes too many steps.
 func (r *rounding) by(w *way, job *classad.ClassAd, asked backfill.Vector) (_ backfill.Vector, affordable bool) {
 	s := w.slot
 	if s == nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// policies are the job attributes by which HTCondor ends a run: the job is removed or put on hold when
-// the expression becomes true.
+// policies are the job attributes by which HTCondor ends a run: the job is removed or put on hold
+// when the expression becomes true.
 var policies = []string{"PeriodicRemove", "PeriodicHold"}
 
-// boundAttribute is the attribute of a job's ad that stands for its policies, in seconds of run time,
-// so that jobs are planned by the bound and not by the texts, which refer to what changes all the time.
+// boundAttribute is the attribute of a job's ad that stands for its policies, in seconds of run
+// time, so that jobs are planned by the bound and not by the texts, which refer to what changes all
+// the time.
 const boundAttribute = "BackfillRunBound"
 
 // takeBound replaces a job's policies by the run time at which they end it, if they are understood.
@@ -41,8 +42,8 @@ func (o *Observer) takeBound(ad *classad.ClassAd) {
 const maxBoundNodes = 100
 
 // boundOf returns the run time after which an expression is true of a running job at the latest;
-// [backfill.Forever] if that is not understood. One part of an "or" is enough if none before it can be
-// an error, which the whole would be then; an "and" needs all.
+// [backfill.Forever] if that is not understood. One part of an "or" is enough if none before it can
+// be an error, which the whole would be then; an "and" needs all.
 func (o *Observer) boundOf(e ast.Expr, ad *classad.ClassAd) backfill.Time {
 	r := boundReader{
 		ad: ad, left: maxBoundNodes, latest: float64(o.now().Add(clocksDiffer).Unix()), asked: o.jobAttributes.base,
@@ -132,8 +133,8 @@ func (r *boundReader) runTime(e ast.Expr) bool {
 	return attribute(b.X) == "currenttime" && !defined || isCall && call.Key == "time" && len(call.Args) == 0
 }
 
-// within reports that an attribute which the schedd keeps is none of the ad's, or a number that it may
-// be: the schedd leaves some that a user has set as they are.
+// within reports that an attribute which the schedd keeps is none of the ad's, or a number that it
+// may be: the schedd leaves some that a user has set as they are.
 func (r *boundReader) within(name string, least, most float64) bool {
 	if _, given := r.ad.Lookup(name); !given {
 		return true
@@ -166,8 +167,8 @@ func (r *boundReader) isTruth(e ast.Expr) bool {
 	return false
 }
 
-// kind returns what an expression evaluates to, if not to undefined: Real for all numbers, or String;
-// Error if it may be anything.
+// kind returns what an expression evaluates to, if not to undefined: Real for all numbers, or
+// String; Error if it may be anything.
 func (r *boundReader) kind(e ast.Expr) ast.LiteralKind {
 	if r.left--; r.left < 0 {
 		return ast.Error
@@ -208,8 +209,8 @@ func literalKind(e *ast.Literal) ast.LiteralKind {
 	}
 }
 
-// absent returns the kind of an attribute that an ad lacks: the schedd gives numbers to those of how a
-// job runs, when it does, and others are undefined if they were asked for.
+// absent returns the kind of an attribute that an ad lacks: the schedd gives numbers to those of
+// how a job runs, when it does, and others are undefined if they were asked for.
 func (r *boundReader) absent(name string) ast.LiteralKind {
 	switch name = strings.ToLower(name); {
 	case began[name] || name == "jobstatus" || name == "currenttime":
@@ -220,7 +221,8 @@ func (r *boundReader) absent(name string) ast.LiteralKind {
 	return ast.Error
 }
 
-// number returns the value of a number, of an attribute that is one, and of products and sums of them.
+// number returns the value of a number, of an attribute that is one, and of products and sums of
+// them.
 func (r *boundReader) number(e ast.Expr) (n float64, ok bool) {
 	if r.left--; r.left < 0 {
 		return 0, false

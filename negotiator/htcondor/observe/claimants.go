@@ -138,7 +138,8 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	o.readCurb(s, c.ad)
 }
 
-// yields tells whether the schedd gives its name up to another that has it, while both are advertised.
+// yields tells whether the schedd gives its name up to another that has it, while both are
+// advertised.
 func (s *schedd) yields(mine, other scheddClaim, now time.Time) bool {
 	silent := s.Failed != nil && (!s.answered || now.Sub(s.failing) >= silentFor)
 	back := s.former != "" && sameDaemon(s.former, other.at) && now.Sub(s.moved) >= alive
@@ -167,8 +168,8 @@ func (o *Observer) addSchedd(l *look, c scheddClaim) *schedd {
 	return s
 }
 
-// settleHome has a schedd where a former observer knew it, before whatever is new. It reports whether an
-// ad says that it is elsewhere: then it is asked there if it does not answer.
+// settleHome has a schedd where a former observer knew it, before whatever is new. It reports
+// whether an ad says that it is elsewhere: then it is asked there if it does not answer.
 func (o *Observer) settleHome(l *look, s *schedd, c scheddClaim) (elsewhere bool) {
 	home, known := o.homes.Schedds[s.Name]
 	delete(o.homes.Schedds, s.Name)
@@ -200,9 +201,9 @@ func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
 	return true
 }
 
-// scheddOf returns the schedd of a submitter; nil if there is none at the address in the submitter's ad.
-// That ad may be older than the daemon, or another's. A schedd of another pool that sends jobs here is
-// known by its submitters alone.
+// scheddOf returns the schedd of a submitter; nil if there is none at the address in the
+// submitter's ad. That ad may be older than the daemon, or another's. A schedd of another pool that
+// sends jobs here is known by its submitters alone.
 func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 	if err := accountant.CheckWords(c.name); err != nil {
 		l.leaveOut("schedds", err)
@@ -237,7 +238,8 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 	return s
 }
 
-// mostSubmitted bounds the schedds that are known by their submitters alone: each is asked in each look.
+// mostSubmitted bounds the schedds that are known by their submitters alone: each is asked in each
+// look.
 const mostSubmitted = 1000
 
 var tooManySubmitted = fmt.Sprintf("more than %d schedds are known by submitters alone: new ones are left out", mostSubmitted)
@@ -252,8 +254,8 @@ func (o *Observer) submitted() (n int) {
 	return n
 }
 
-// giveWay has the schedds asked elsewhere that do not answer where they were, if an ad says where they
-// are: they have restarted.
+// giveWay has the schedds asked elsewhere that do not answer where they were, if an ad says where
+// they are: they have restarted.
 func (o *Observer) giveWay(l *look) {
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
@@ -275,8 +277,8 @@ func (o *Observer) giveWay(l *look) {
 	}
 }
 
-// doubt has a new schedd asked at a rival's address if it knows none of the jobs which slots say that they
-// run for it.
+// doubt has a new schedd asked at a rival's address if it knows none of the jobs which slots say
+// that they run for it.
 func (o *Observer) doubt(l *look, s *schedd) {
 	if s.read != l.Number || len(s.rivals) == 0 {
 		return
@@ -290,8 +292,8 @@ func (o *Observer) doubt(l *look, s *schedd) {
 	l.grew = true
 }
 
-// knowsOfRuns tells whether some job that a slot says it runs for a schedd is in the schedd's queue, or
-// no slot says so. Slots count whose senders are known no less than the schedd.
+// knowsOfRuns tells whether some job that a slot says it runs for a schedd is in the schedd's
+// queue, or no slot says so. Slots count whose senders are known no less than the schedd.
 func (o *Observer) knowsOfRuns(s *schedd) bool {
 	runs := map[JobKey]bool{}
 	for name, slot := range o.slots {
@@ -307,9 +309,9 @@ func (o *Observer) knowsOfRuns(s *schedd) bool {
 	return len(runs) == 0
 }
 
-// before tells whether a schedd has the address that both have rather than another does: if the other's
-// sender is weaker, or else if it was seen later, or else was there first. What they say of themselves does
-// not count.
+// before tells whether a schedd has the address that both have rather than another does: if the
+// other's sender is weaker, or else if it was seen later, or else was there first. What they say of
+// themselves does not count.
 func (s *schedd) before(other *schedd, now time.Time) bool {
 	mine, its := s.withstands(other, now), other.withstands(s, now)
 	switch apart := s.told - other.told; {
@@ -325,14 +327,15 @@ func (s *schedd) before(other *schedd, now time.Time) bool {
 	}
 }
 
-// withstands tells whether another schedd, of a weaker sender, does not get the address that both have.
+// withstands tells whether another schedd, of a weaker sender, does not get the address that both
+// have.
 func (s *schedd) withstands(other *schedd, now time.Time) bool {
 	return s.keeper.refuses(other.keeper.sender, now) &&
 		(s.since <= other.since || other.keeper.yieldsTo(s.keeper.sender))
 }
 
-// findMoved marks the schedds whose address another one has, and the jobs there. They have been renamed,
-// or are none.
+// findMoved marks the schedds whose address another one has, and the jobs there. They have been
+// renamed, or are none.
 func (o *Observer) findMoved(l *look) {
 	runs := map[string]int{}
 	for _, slot := range o.slots {

@@ -28,8 +28,8 @@ func idle(user string, cluster int, more string) cedar.Lines {
 	return cedar.Lines(fmt.Sprintf("User = %q\nJobStatus = 1\nQDate = %d\n%sJobIds = \"%d.0\"\n", user, cluster, more, cluster))
 }
 
-// TestRoomForOneMoreIsCheap says that an ad for which there is no room takes no longer to take in, the more
-// users and ads there are: by what is allocated for two hundred of them.
+// TestRoomForOneMoreIsCheap says that an ad for which there is no room takes no longer to take in,
+// the more users and ads there are: by what is allocated for two hundred of them.
 func TestRoomForOneMoreIsCheap(t *testing.T) {
 	for name, user := range map[string]func(i int) string{
 		"many users": func(i int) string { return fmt.Sprintf("u%d@test", i) },
@@ -76,8 +76,8 @@ func TestReadingsDoNotWaitForEachOther(t *testing.T) {
 	require.Zero(t, stock.total())
 }
 
-// TestOutlinesAreTheirUsers says that what is left of a user's ads counts as his, and that at last nothing
-// is kept of those of his jobs that wait: not a job of another user is left out for it.
+// TestOutlinesAreTheirUsers says that what is left of a user's ads counts as his, and that at last
+// nothing is kept of those of his jobs that wait: not a job of another user is left out for it.
 func TestOutlinesAreTheirUsers(t *testing.T) {
 	const most = 4 << 20
 	k := begin(nil, "s@test", "10.0.0.1", most)
@@ -108,8 +108,8 @@ func TestOutlinesAreTheirUsers(t *testing.T) {
 	require.Equal(t, 20, running, "mallory's, which are never lost")
 }
 
-// TestStoppedJobsAndLimitsAreCounted says that what schedds tell besides of the jobs that may run counts as
-// memory, is left out first, and that the newest cluster is known all the same.
+// TestStoppedJobsAndLimitsAreCounted says that what schedds tell besides of the jobs that may run
+// counts as memory, is left out first, and that the newest cluster is known all the same.
 func TestStoppedJobsAndLimitsAreCounted(t *testing.T) {
 	const most = 1 << 20
 	stock := newStock(4 * most)
@@ -142,8 +142,8 @@ func TestStoppedJobsAndLimitsAreCounted(t *testing.T) {
 	require.Same(t, room, s.limits.users["alice@test"], "nothing is made anew")
 }
 
-// TestEarlierAnswersAreCounted says that what only earlier answers of a look have counts as memory, and
-// that these are not kept if they would fill half of the stock.
+// TestEarlierAnswersAreCounted says that what only earlier answers of a look have counts as memory,
+// and that these are not kept if they would fill half of the stock.
 func TestEarlierAnswersAreCounted(t *testing.T) {
 	for _, most := range []int{maxStock, 1 << 20} {
 		p := newSite(t, "s@test")
@@ -174,7 +174,8 @@ func TestEarlierAnswersAreCounted(t *testing.T) {
 	}
 }
 
-// TestCurbsOfManyHosts says that a host whose schedds refer to ever new attributes hides none of others'.
+// TestCurbsOfManyHosts says that a host whose schedds refer to ever new attributes hides none of
+// others'.
 func TestCurbsOfManyHosts(t *testing.T) {
 	o := quiet()
 	curb := func(name, host string, answered bool, expression string) {
@@ -200,8 +201,8 @@ func TestCurbsOfManyHosts(t *testing.T) {
 	require.False(t, slices.Contains(names, "recentdaemoncoredutycycle"), "it is asked for anyway")
 }
 
-// TestManyReadingsAtOnce has schedds of several hosts read at the same time, which take more than there
-// is room for: nothing hangs, no more is kept than may be, and an honest one keeps all.
+// TestManyReadingsAtOnce has schedds of several hosts read at the same time, which take more than
+// there is room for: nothing hangs, no more is kept than may be, and an honest one keeps all.
 func TestManyReadingsAtOnce(t *testing.T) {
 	stock := newStock(8 << 20)
 	honest := begin(stock, "a@test", "10.0.0.1", 4<<20)

@@ -10,15 +10,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// maxCurbs is how many attributes the CurbMatchmaking of a schedd may refer to, besides those that are
-// always asked for; others count as undefined.
+// maxCurbs is how many attributes the CurbMatchmaking of a schedd may refer to, besides those that
+// are always asked for; others count as undefined.
 const maxCurbs = 20
 
 // curbSteps is what it may take to evaluate CURB_MATCHMAKING, which is a comparison or a few.
 const curbSteps = 1000
 
-// readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. What the
-// expression refers to is asked for from the next round on.
+// readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. What
+// the expression refers to is asked for from the next round on.
 func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) {
 	s.curbs = nil
 	e, curbs := ad.Lookup("CurbMatchmaking")
@@ -40,9 +40,9 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) {
 
 var alwaysOfSchedds = set(ofSchedds...)
 
-// curbed returns the attributes of schedds that are asked for since CurbMatchmaking refers to them, at most
-// maxOfOne. First come those of the schedds that have told their queue, then those of the hosts that ask
-// for fewest: a greedy host takes nothing from an honest one.
+// curbed returns the attributes of schedds that are asked for since CurbMatchmaking refers to them,
+// at most maxOfOne. First come those of the schedds that have told their queue, then those of the
+// hosts that ask for fewest: a greedy host takes nothing from an honest one.
 func (o *Observer) curbed() []string {
 	type wish struct {
 		host     string

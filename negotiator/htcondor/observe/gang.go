@@ -14,7 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Member is a proc of a gang whose cluster has several: its schedd starts them together, as one job.
+// Member is a proc of a gang whose cluster has several: its schedd starts them together, as one
+// job.
 type Member struct {
 	Key   JobKey
 	Group *Group
@@ -34,8 +35,8 @@ var errHeadless = errors.New("its schedd starts the procs of a gang's cluster on
 // 0 is idle, it takes all procs up to the first that is missing, whatever their JobStatus. If proc
 // 0 is not, it asks for nothing. Then the Spec is Wrong, as it is if the members differ otherwise.
 //
-// The last Group of the gang, or nil, lends its Spec if those of the members are the same, as when the
-// JobPrio of one was edited.
+// The last Group of the gang, or nil, lends its Spec if those of the members are the same, as when
+// the JobPrio of one was edited.
 func Join(members []Member, resources []string, last *Group) *Group {
 	lead := slices.IndexFunc(members, func(m Member) bool { return !m.Group.OnHold() })
 	first := members[lead]

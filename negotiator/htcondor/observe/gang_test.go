@@ -77,8 +77,8 @@ func TestJoin(t *testing.T) {
 	require.ErrorContains(t, Join([]Member{first, many}, resources, nil).Spec.Wrong, "must be at most")
 }
 
-// TestJoinAnew: an edit of one proc costs little, however many there are: what the procs have in common is
-// compared by digests, and a gang whose Specs stay keeps its own.
+// TestJoinAnew: an edit of one proc costs little, however many there are: what the procs have in
+// common is compared by digests, and a gang whose Specs stay keeps its own.
 func TestJoinAnew(t *testing.T) {
 	resources := []string{"cpus", "memory"}
 	member := func(proc int64) Member {
@@ -116,7 +116,8 @@ func TestJoinAnew(t *testing.T) {
 	require.ErrorContains(t, Join(append(members, member(mostProcs)), resources, last).Spec.Wrong, "at most 10000")
 }
 
-// TestKindsOfProcs: what a queue tells of procs has them differ in what they must have in common, or not.
+// TestKindsOfProcs: what a queue tells of procs has them differ in what they must have in common,
+// or not.
 func TestKindsOfProcs(t *testing.T) {
 	o := quiet()
 	member := func(proc int64, more string) Member {

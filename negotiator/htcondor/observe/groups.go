@@ -122,7 +122,8 @@ func wrongWith(schedd string, leftOut int, whose string, unread int, which strin
 }
 
 // readNew reads a group's ad that was not seen before, or what is left of it if its user's ads have
-// taken too much in this look. It reports whether the ad refers to attributes that were not asked for.
+// taken too much in this look. It reports whether the ad refers to attributes that were not asked
+// for.
 func (o *Observer) readNew(lines []byte, schedd string) (g *Group, grew bool, err error) {
 	user, _ := cedar.Lines(lines).Find("User")
 	payer, before := string(user), o.used()
@@ -138,8 +139,8 @@ func (o *Observer) readNew(lines []byte, schedd string) (g *Group, grew bool, er
 	return g, grew, err
 }
 
-// parse parses a group's ad, or of what is left of it the lines that can be parsed if the ad cannot: the
-// jobs are there, and some may run.
+// parse parses a group's ad, or of what is left of it the lines that can be parsed if the ad
+// cannot: the jobs are there, and some may run.
 func (o *Observer) parse(lines []byte) (*classad.ClassAd, error) {
 	ad, err := o.parser.ParseOld(string(lines))
 	if err != nil {
@@ -200,9 +201,9 @@ func (o *Observer) readGroup(ad *classad.ClassAd) *Group {
 	return g
 }
 
-// hostsOf returns the slots on which a job runs, but no more than one above the number of its nodes,
-// which shows that something is wrong: the user may have written a long list. Only of gangs does the
-// schedd write RemoteHosts.
+// hostsOf returns the slots on which a job runs, but no more than one above the number of its
+// nodes, which shows that something is wrong: the user may have written a long list. Only of gangs
+// does the schedd write RemoteHosts.
 func (o *Observer) hostsOf(ad *classad.ClassAd) (hosts []string) {
 	nodes, list := int64(1), ""
 	if universe, _ := o.value(ad, "JobUniverse").Int(); universe == parallelUniverse {

@@ -15,7 +15,8 @@ func (w *weight) weigh() *weight { return w }
 
 type weighed interface{ weigh() *weight }
 
-// heaviest are things by what they take: the one that takes most first; of several, the first by name.
+// heaviest are things by what they take: the one that takes most first; of several, the first by
+// name.
 type heaviest[T weighed] []T
 
 // Len is for container/heap, as are the next four.

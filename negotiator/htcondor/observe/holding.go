@@ -40,10 +40,10 @@ func (k *intake) holdingOf(user string) *holding {
 	return h
 }
 
-// shrink leaves out the largest ads of a user, or, if these take less than the jobs of one group that wait,
-// the last of the jobs; at last all that wait. It reports whether there was anything to leave out. Limits
-// are powers of two, so that each look leaves out the same ads while a queue hardly changes, and that
-// a user's groups are gone through a few dozen times at most.
+// shrink leaves out the largest ads of a user, or, if these take less than the jobs of one group
+// that wait, the last of the jobs; at last all that wait. It reports whether there was anything to
+// leave out. Limits are powers of two, so that each look leaves out the same ads while a queue
+// hardly changes, and that a user's groups are gone through a few dozen times at most.
 func (k *intake) shrink(h *holding) bool {
 	if h.place == 0 {
 		return false

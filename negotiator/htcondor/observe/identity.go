@@ -15,12 +15,13 @@ import (
 // An ad says whose it is, and whoever may advertise may say so in another's name. So a name belongs
 // to the daemon at the address where it was first: the incumbent. A newcomer gets it when the
 // incumbent does not answer or is not advertised any more, unless the collector knows it less, see
-// [sender]. Of several newcomers at once the best known has the name; of equals, the schedd that knows
-// the jobs which run on slots; or else the address that sorts first, and the log asks for a decision.
+// [sender]. Of several newcomers at once the best known has the name; of equals, the schedd that
+// knows the jobs which run on slots; or else the address that sorts first, and the log asks for a
+// decision.
 
-// outdated is how much older than a newcomer's an incumbent's ad may be, by the collector's clock, in
-// seconds. Daemons renew theirs every five minutes, and a collector keeps those of dead ones for a
-// quarter of an hour.
+// outdated is how much older than a newcomer's an incumbent's ad may be, by the collector's clock,
+// in seconds. Daemons renew theirs every five minutes, and a collector keeps those of dead ones for
+// a quarter of an hour.
 const outdated = 10 * 60
 
 // endpoint returns the part of an address, as ads have it, that says where a daemon is. Its other
@@ -36,8 +37,8 @@ func endpoint(address string) string {
 // sameDaemon tells whether two addresses, as ads have them, are of one daemon.
 func sameDaemon(a, b string) bool { return a == b || endpoint(a) == endpoint(b) }
 
-// A conflict is told with texts of strangers, each up to longestTold letters long. Of all conflicts the
-// first mostTold are told, and how many others there are.
+// A conflict is told with texts of strangers, each up to longestTold letters long. Of all conflicts
+// the first mostTold are told, and how many others there are.
 const (
 	longestTold = 120
 	mostTold    = 5
@@ -81,8 +82,8 @@ type slotClaim struct {
 	sender        sender
 }
 
-// mostClaims bounds the ads that are kept until all have come, in each look. It is more of slots if there
-// are more: they may all have restarted.
+// mostClaims bounds the ads that are kept until all have come, in each look. It is more of slots if
+// there are more: they may all have restarted.
 const mostClaims = 10_000
 
 // claimSlot keeps a slot's ad until it is known whether the slot that has its name is still there.
@@ -163,8 +164,8 @@ func (o *Observer) precedes(c slotClaim, other *slotText) bool {
 	return cmp.Or(cmp.Compare(other.keeper.sender.trust(), c.sender.trust()), strings.Compare(c.address, other.address)) < 0
 }
 
-// isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it claims
-// to be a part of.
+// isStrange tells whether the ad is of a dynamic slot of another daemon than the slot has that it
+// claims to be a part of.
 func (o *Observer) isStrange(name string, ad *classad.ClassAd, address string) bool {
 	dynamic, _ := ad.Literal("DynamicSlot").Bool()
 	host := o.read[Parent(name)]
@@ -183,7 +184,8 @@ func (o *Observer) partOfAnother(s *Slot) bool {
 	return s.Dynamic && host != nil && !host.isOf(t.address, t.keeper.sender, o.looked)
 }
 
-// settlePart takes in a dynamic slot if the slot that it is a part of has moved to its address by now.
+// settlePart takes in a dynamic slot if the slot that it is a part of has moved to its address by
+// now.
 func (o *Observer) settlePart(l *look, c slotClaim) {
 	host := o.read[Parent(c.name)]
 	if host != nil && !host.isOf(c.address, c.sender, l.Began) {
@@ -210,8 +212,8 @@ func addressOf(lines cedar.Lines) string {
 }
 
 // dropStrangeParts drops the dynamic slots that this look saw for the first time, and that another
-// daemon advertises than the slot that they claim to be parts of. It may have restarted: then they are
-// taken in with the next look.
+// daemon advertises than the slot that they claim to be parts of. It may have restarted: then they
+// are taken in with the next look.
 func (o *Observer) dropStrangeParts(l *look) {
 	for name, t := range o.read {
 		s := o.slots[name]

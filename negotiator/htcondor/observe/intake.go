@@ -14,8 +14,8 @@ import (
 
 // intake is what is kept of a schedd's answer while it is read. Users can make their queue as large
 // as they like: when all takes more than most bytes of memory, see [price], the largest ads of the
-// user who has most are left out, until the rest fits. Of these, only what tells of the jobs'
-// state is kept, so that a running job is not lost. The [stock] has it leave out more, if all queues
+// user who has most are left out, until the rest fits. Of these, only what tells of the jobs' state
+// is kept, so that a running job is not lost. The [stock] has it leave out more, if all queues
 // together take too much. Whatever is left out, all of it together takes time in proportion to what
 // was read.
 type intake struct {
@@ -37,8 +37,8 @@ type intake struct {
 }
 
 // Up to how many bytes, and names, constants and signs, the ad of a group is planned with, whatever
-// room there is. Honest ads with a list of a thousand machines have a fifth of the first and half of
-// the second.
+// room there is. Honest ads with a list of a thousand machines have a fifth of the first and half
+// of the second.
 const (
 	maxGroup       = 256 << 10
 	maxGroupTokens = 16 << 10
@@ -59,8 +59,8 @@ func newIntake(q question) *intake {
 // errEnded says that a reading was given up.
 var errEnded = errors.New("nobody waits for the rest of the queue")
 
-// add takes in an ad that had this size. It errs if there is too much, even without all ads that can
-// be left out.
+// add takes in an ad that had this size. It errs if there is too much, even without all ads that
+// can be left out.
 func (k *intake) add(lines cedar.Lines, size int) error {
 	user, _ := lines.Find("User")
 	g := held{rawGroup: split(lines)}
@@ -127,8 +127,8 @@ func (k *intake) relieve() {
 	}
 }
 
-// leaveOutMore leaves out what is kept besides the jobs, then ads and jobs of the user who has most. If
-// there is nothing more to leave out, the reading fails.
+// leaveOutMore leaves out what is kept besides the jobs, then ads and jobs of the user who has
+// most. If there is nothing more to leave out, the reading fails.
 func (k *intake) leaveOutMore() {
 	h := k.greedy.first()
 	switch {
@@ -178,8 +178,8 @@ func (k *intake) leaveOut(g held, h *holding, limit int) {
 	}
 }
 
-// cutJobs keeps of a group of a user's no more waiting jobs than there is room for. It returns how many
-// that are.
+// cutJobs keeps of a group of a user's no more waiting jobs than there is room for. It returns how
+// many that are.
 func (k *intake) cutJobs(g *rawGroup, h *holding, room int) int {
 	waiting := g.waiting()
 	if waiting <= room {
@@ -204,8 +204,8 @@ func (s surplus) told(schedd string) string {
 		"jobs of %.100s", schedd, s.jobs, strings.Trim(s.user, `"`))
 }
 
-// all returns the groups of jobs that were kept, whole or in outlines, in the order in which they came.
-// Nothing is left out any more.
+// all returns the groups of jobs that were kept, whole or in outlines, in the order in which they
+// came. Nothing is left out any more.
 func (k *intake) all() []rawGroup {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -223,8 +223,8 @@ func (k *intake) all() []rawGroup {
 	return all
 }
 
-// besides is what an answer says besides of the jobs that may run: which were stopped, and the limits of
-// users. It is left out first, since plans can do without.
+// besides is what an answer says besides of the jobs that may run: which were stopped, and the
+// limits of users. It is left out first, since plans can do without.
 type besides struct {
 	size     int // bytes of memory
 	leftOut  bool
@@ -243,7 +243,8 @@ const (
 	bytesPerRecord  = 1024 // besides the name
 )
 
-// addStopped takes in a job that was put on hold or removed; the text that told of it had this size.
+// addStopped takes in a job that was put on hold or removed; the text that told of it had this
+// size.
 func (k *intake) addStopped(job JobKey, size int) error {
 	return k.take(func() {
 		k.read += size

@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// ids returns the IDs of the jobs in groups of which the user's name begins so, and how many of these
-// are left out of the plan.
+// ids returns the IDs of the jobs in groups of which the user's name begins so, and how many of
+// these are left out of the plan.
 func ids(s *Schedd, user string) (jobs map[JobKey]bool, leftOut int) {
 	jobs = map[JobKey]bool{}
 	for _, g := range s.Groups {
@@ -27,8 +27,8 @@ func ids(s *Schedd, user string) (jobs map[JobKey]bool, leftOut int) {
 	return jobs, leftOut
 }
 
-// TestHugeJobs says that a job whose ad is too large, whatever its size, is not planned, and does not
-// hide the others of its schedd.
+// TestHugeJobs says that a job whose ad is too large, whatever its size, is not planned, and does
+// not hide the others of its schedd.
 func TestHugeJobs(t *testing.T) {
 	for name, size := range map[string]int{
 		"planned": maxGroup / 2, "large": maxGroup, "longer than texts are": 9 << 20, "longer than ads are": 17 << 20,
@@ -167,8 +167,9 @@ func TestUnreadableJobs(t *testing.T) {
 	}
 }
 
-// TestManyIDs says that one ad with many jobs has its price, that jobs beyond it are told of but not kept,
-// whether their ads are whole or left out, and that running jobs and those of others are kept.
+// TestManyIDs says that one ad with many jobs has its price, that jobs beyond it are told of but
+// not kept, whether their ads are whole or left out, and that running jobs and those of others are
+// kept.
 func TestManyIDs(t *testing.T) {
 	group := func(user string, cluster, status, jobs int, more string) cedar.Lines {
 		list := strings.Builder{}

@@ -10,10 +10,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
 
-// What daemons say of their state they write as constants, and it is read by [classad.ClassAd.Literal],
-// which costs nothing: else each ad of a stranger could take a dozen evaluations, and again whenever it
-// changes. What may be an expression in a slot's ad is evaluated in few steps, so that it takes no longer
-// than to parse the ad. integration/strangers_test.go lists all that is evaluated, and who pays.
+// What daemons say of their state they write as constants, and it is read by
+// [classad.ClassAd.Literal], which costs nothing: else each ad of a stranger could take a dozen
+// evaluations, and again whenever it changes. What may be an expression in a slot's ad is evaluated
+// in few steps, so that it takes no longer than to parse the ad. integration/strangers_test.go
+// lists all that is evaluated, and who pays.
 const slotSteps = 1000
 
 // stateOfSlots are the attributes that slots are read by, and that startds write as constants.
@@ -27,8 +28,8 @@ var stateOfSchedds = []string{
 	"ScheddIpAddr", "MyAddress", "LastHeardFrom", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion", "TransferQueueMaxUploading",
 }
 
-// noteOdd notes, once for each kind of ad, that an ad has expressions in place of constants: they count
-// as undefined.
+// noteOdd notes, once for each kind of ad, that an ad has expressions in place of constants: they
+// count as undefined.
 func (l *look) noteOdd(kind, name string, ad *classad.ClassAd, attributes []string) {
 	if l.odd[kind] != "" {
 		return
@@ -56,8 +57,8 @@ func (l *look) tellOdd() {
 	}
 }
 
-// Texts returns the texts in an attribute that is a list, and evaluates nothing: other items are left
-// out. It returns false if the attribute is no list.
+// Texts returns the texts in an attribute that is a list, and evaluates nothing: other items are
+// left out. It returns false if the attribute is no list.
 func Texts(ad *classad.ClassAd, name string) (texts []string, isList bool) {
 	e, given := ad.Lookup(name)
 	if !given {

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// TestStateIsNotEvaluated: an expression in the place of a slot's state counts as undefined, and that is
-// told once.
+// TestStateIsNotEvaluated: an expression in the place of a slot's state counts as undefined, and
+// that is told once.
 func TestStateIsNotEvaluated(t *testing.T) {
 	o, l := quiet(), lookOf(1)
 	for i, state := range []string{`"Unclaimed"`, `strcat("Un", "claimed")`, tooMuch} {
@@ -28,7 +28,8 @@ func TestStateIsNotEvaluated(t *testing.T) {
 		"value there; see whether its configuration (such as STARTD_ATTRS) sets that"}, l.Problems)
 }
 
-// TestAmountsHaveAPrice: what slots say of their resources may be expressions, which share slotSteps.
+// TestAmountsHaveAPrice: what slots say of their resources may be expressions, which share
+// slotSteps.
 func TestAmountsHaveAPrice(t *testing.T) {
 	resources := []string{"cpus", "memory"}
 	ad, err := classad.ParseOld("Cpus = 2 + 2\nTotalSlotCpus = 8.0 / 2\nMemory = nothing\nTotalSlotMemory = 7\n")
@@ -42,8 +43,8 @@ func TestAmountsHaveAPrice(t *testing.T) {
 	}
 }
 
-// TestFollowingSlotsIsCharged: what the slots of one host refer to is followed up to a price in each look,
-// and for those of others there is something left.
+// TestFollowingSlotsIsCharged: what the slots of one host refer to is followed up to a price in
+// each look, and for those of others there is something left.
 func TestFollowingSlotsIsCharged(t *testing.T) {
 	o, l := quiet(), lookOf(1)
 	var ad strings.Builder

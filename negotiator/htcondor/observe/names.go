@@ -13,8 +13,8 @@ import (
 // nobody is charged for what the running jobs of a user use whose name is bad.
 const nobody = "nobody@nowhere"
 
-// identities are the labels that say whose a job is, the attributes that they are read from, and what
-// judges them. A job with a bad one is not planned. Any other label is left away if it is bad.
+// identities are the labels that say whose a job is, the attributes that they are read from, and
+// what judges them. A job with a bad one is not planned. Any other label is left away if it is bad.
 var identities = []struct {
 	label, attribute string
 	check            func(name string) error

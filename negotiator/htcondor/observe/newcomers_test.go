@@ -30,9 +30,9 @@ func hold(t *testing.T, o *Observer) time.Duration {
 	return time.Since(began)
 }
 
-// TestInventedNewcomers says that schedds which are new in each look and never answer hold looks less and
-// less, in all for two Holds and a 64th of one in each further look, while newcomers that the collector
-// knows better are waited for as ever.
+// TestInventedNewcomers says that schedds which are new in each look and never answer hold looks
+// less and less, in all for two Holds and a 64th of one in each further look, while newcomers that
+// the collector knows better are waited for as ever.
 func TestInventedNewcomers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet()

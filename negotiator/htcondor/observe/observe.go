@@ -126,8 +126,8 @@ type look struct {
 	grew    bool                // ads refer to attributes that were not asked for
 	omitted map[string]omission // ads that are left out, by kind
 	odd     map[string]string   // see noteOdd
-	// slotClaims and scheddClaims are ads whose names others may have; conflicts are those that are left
-	// out, for people.
+	// slotClaims and scheddClaims are ads whose names others may have; conflicts are those that are
+	// left out, for people.
 	slotClaims   []slotClaim
 	scheddClaims []scheddClaim
 	conflicts    map[string]bool
@@ -156,8 +156,8 @@ const (
 )
 
 // Look asks the collector for the pool's ads and the schedds for their queues, all schedds in
-// parallel. If the answers refer to attributes that were not asked for, it asks again; what the last
-// answers lack counts as undefined until the next look. An error is the collector's or the
+// parallel. If the answers refer to attributes that were not asked for, it asks again; what the
+// last answers lack counts as undefined until the next look. An error is the collector's or the
 // context's; whatever else fails is listed in the snapshot's Problems.
 func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	l := &look{}

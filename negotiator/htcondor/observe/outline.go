@@ -35,7 +35,8 @@ const (
 	maxKeptOfRunning = 64 << 10
 )
 
-// outline returns the lines that are left of an ad that is beyond a limit. Of a running job, the attributes in run are left, too.
+// outline returns the lines that are left of an ad that is beyond a limit. Of a running job, the
+// attributes in run are left, too.
 func outline(lines []byte, run map[string]bool, limit int) []byte {
 	runs := runs(lines)
 	var left []byte

@@ -9,9 +9,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it is
-// planned with, and in its values. A node of its trees, with its code, takes a hundred bytes, and there
-// are no more of these than names, constants and signs.
+// What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it
+// is planned with, and in its values. A node of its trees, with its code, takes a hundred bytes,
+// and there are no more of these than names, constants and signs.
 const (
 	copiesOfText  = 4
 	bytesPerToken = 128
@@ -23,7 +23,8 @@ func price(text, tokens int) int { return copiesOfText*text + bytesPerToken*toke
 // priceAlone returns what an ad takes that shares nothing with others.
 func priceAlone(lines []byte) int { return price(len(lines), classad.Tokens(lines)) }
 
-// bytesPerJob is what a job takes beside its ad, in bytes of memory: in a look, and in what is made of it.
+// bytesPerJob is what a job takes beside its ad, in bytes of memory: in a look, and in what is made
+// of it.
 const bytesPerJob = 1536
 
 // priceOfJobs returns how much memory the jobs with these IDs take.
@@ -56,8 +57,8 @@ func (g rawGroup) waiting() int {
 	return countIDs(g.ids)
 }
 
-// kinds counts the expressions of a user's ads by their texts. Ads that have an expression in common
-// share its tree, so it is paid for once.
+// kinds counts the expressions of a user's ads by their texts. Ads that have an expression in
+// common share its tree, so it is paid for once.
 type kinds map[uint64]int
 
 // Only texts that the parser remembers are shared; short ones are not worth it.
@@ -98,9 +99,10 @@ func (k kinds) change(lines []byte, alone func(kind uint64) bool) int {
 	return price(len(lines), all)
 }
 
-// What it takes to read ads that are new, in names, constants and signs; a microsecond each. In a look
-// all users together may take readsOfAll, and each a quarter of what the others have left. Expressions
-// that other ads have, too, are read once, so a hundred thousand new jobs take a tenth of it.
+// What it takes to read ads that are new, in names, constants and signs; a microsecond each. In a
+// look all users together may take readsOfAll, and each a quarter of what the others have left.
+// Expressions that other ads have, too, are read once, so a hundred thousand new jobs take a tenth
+// of it.
 const (
 	readsOfAll   = 2_000_000
 	bytesPerRead = 256 // of an ad's text
@@ -132,7 +134,8 @@ func (r *reads) charge(user string, taken int) {
 // used returns what reading ads has taken since the start.
 func (o *Observer) used() int { return o.parser.Parsed() + o.again + int(o.meter.Steps())/stepsPerRead }
 
-// value returns the value of an attribute of an ad that a stranger wrote, and charges what it takes.
+// value returns the value of an attribute of an ad that a stranger wrote, and charges what it
+// takes.
 func (o *Observer) value(ad *classad.ClassAd, name string) classad.Value {
 	v, _ := negotiator.EvaluateMetered(ad, name, &o.meter) // it is an error if it is too expensive
 	return v

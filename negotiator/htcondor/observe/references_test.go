@@ -20,7 +20,8 @@ func numbered(n int, format string) string {
 	return all.String()
 }
 
-// Ads of a few kB whose references took seconds to follow, and minutes in as large an ad as is read.
+// Ads of a few kB whose references took seconds to follow, and minutes in as large an ad as is
+// read.
 var worstReferences = map[string]string{
 	"all refer to many": "hub = {" + numbered(3000, "x%d,") + "1}\n" + numbered(1400, "a%d = hub\n"),
 	"all refer to all":  numbered(3000, "a%d = {MY, 1}\n"),
@@ -28,8 +29,8 @@ var worstReferences = map[string]string{
 		"\"), [x=1], [x=1])\n" + numbered(800, "a%d = s.x\n"),
 }
 
-// A job whose ad refers to too much is not planned and is told why, after as many steps as an ad may
-// take.
+// A job whose ad refers to too much is not planned and is told why, after as many steps as an ad
+// may take.
 func TestAJobThatRefersToTooMuch(t *testing.T) {
 	for name, text := range worstReferences {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +45,8 @@ func TestAJobThatRefersToTooMuch(t *testing.T) {
 	}
 }
 
-// A user's jobs together may take only so many steps; those of others are planned, and usual jobs of
-// the same user as well.
+// A user's jobs together may take only so many steps; those of others are planned, and usual jobs
+// of the same user as well.
 func TestAUserWhoseJobsReferToTooMuch(t *testing.T) {
 	o := quiet()
 	specOf := func(user, more string) *Spec {
@@ -70,8 +71,8 @@ func TestAUserWhoseJobsReferToTooMuch(t *testing.T) {
 	require.NoError(t, specOf("bob", "Requirements = TARGET.Arch == \"X\"\n").Wrong)
 }
 
-// Many users whose jobs refer to too much, who may be one user under many names, are limited together,
-// and leave something to others.
+// Many users whose jobs refer to too much, who may be one user under many names, are limited
+// together, and leave something to others.
 func TestManyUsersWhoseJobsReferToTooMuch(t *testing.T) {
 	o := quiet()
 	list := "Requirements = false" + numbered(1000, ` || TARGET.Machine == "node%d"`) + "\n"
@@ -102,8 +103,8 @@ func TestAJobThatNamesAThousandMachines(t *testing.T) {
 	require.Less(t, o.referSteps["alice@test"], maxReferSteps/2)
 }
 
-// TestLongNames has jobs, slots and schedds refer to attributes with names of any length: no long one
-// is asked for, nor kept.
+// TestLongNames has jobs, slots and schedds refer to attributes with names of any length: no long
+// one is asked for, nor kept.
 func TestLongNames(t *testing.T) {
 	o := quiet()
 	long := strings.Repeat("n", 50_000)

@@ -38,8 +38,8 @@ func mostText(memory int) int64 { return 2 * int64(memory) / copiesOfText }
 // errNoRoom says that an answer takes too much memory, even without all that can be left out.
 var errNoRoom = errors.New("that is all the room there is")
 
-// mostDoubts bounds, as a power of two, how many quick answers in a row a schedd must give until looks
-// wait for it again.
+// mostDoubts bounds, as a power of two, how many quick answers in a row a schedd must give until
+// looks wait for it again.
 const mostDoubts = 6
 
 // answer waits for a schedd's answer until the channel is closed; answered is false if none has
@@ -120,8 +120,8 @@ func (o *Observer) restOf(s *schedd, r reading) time.Duration {
 // beyond reports whether an answer failed because it says too much.
 func beyond(err error) bool { return errors.Is(err, cedar.ErrTooMuch) || errors.Is(err, errNoRoom) }
 
-// charge has a schedd rest for what it said in this look. All that it says in one look is asked for:
-// what it said first may have shown that more attributes are needed.
+// charge has a schedd rest for what it said in this look. All that it says in one look is asked
+// for: what it said first may have shown that more attributes are needed.
 func (s *schedd) charge(now time.Time) {
 	if long := s.text - freeText; long > 0 {
 		s.rest = (time.Duration(long) * time.Second / textPerSecond).Round(time.Second)

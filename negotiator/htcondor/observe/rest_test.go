@@ -11,9 +11,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// TestMoreThanThereIsRoomFor says that a schedd whose answer has more bytes than can be kept and skipped
-// is read less and less often until an answer is within the bound, that others are read meanwhile, and
-// that what is known of its jobs stands.
+// TestMoreThanThereIsRoomFor says that a schedd whose answer has more bytes than can be kept and
+// skipped is read less and less often until an answer is within the bound, that others are read
+// meanwhile, and that what is known of its jobs stands.
 func TestMoreThanThereIsRoomFor(t *testing.T) {
 	p := newSite(t, "s@test", "t@test")
 	p.most = 1 << 20
@@ -45,8 +45,8 @@ func TestMoreThanThereIsRoomFor(t *testing.T) {
 	require.Equal(t, 12, strings.Count(p.log.String(), "says more of its queue than there is room for"))
 }
 
-// TestALongQueueIsReadLessOften says that a schedd rests by the length of its answers, also if these are
-// within all bounds.
+// TestALongQueueIsReadLessOften says that a schedd rests by the length of its answers, also if
+// these are within all bounds.
 func TestALongQueueIsReadLessOften(t *testing.T) {
 	for text, rest := range map[int]time.Duration{freeText: 0, freeText + 9*textPerSecond: 9 * time.Second} {
 		p := newSite(t, "s@test")
@@ -67,8 +67,8 @@ func TestALongQueueIsReadLessOften(t *testing.T) {
 	}
 }
 
-// TestDoubts says how many quick answers in a row it takes until looks wait again for a schedd that was
-// late several times.
+// TestDoubts says how many quick answers in a row it takes until looks wait again for a schedd that
+// was late several times.
 func TestDoubts(t *testing.T) {
 	const hold = 5 * time.Second
 	s := &schedd{reading: make(chan reading, 1)}

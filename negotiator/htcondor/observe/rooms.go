@@ -12,23 +12,24 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// ofSchedds are the attributes that schedds' ads are always asked for. The last two are those to which
-// CURB_MATCHMAKING refers by default.
+// ofSchedds are the attributes that schedds' ads are always asked for. The last two are those to
+// which CURB_MATCHMAKING refers by default.
 var ofSchedds = []string{
 	"Name", "MyAddress", "ScheddIpAddr", "MyCurrentTime", "LastHeardFrom", "MaxJobsRunning", "TotalRunningJobs", "CondorVersion",
 	identityAttribute,
 	"CurbMatchmaking", "TransferQueueMaxUploading", "RecentDaemonCoreDutyCycle", "TransferQueueNumWaitingToUpload",
 }
 
-// RoomsOf returns the rooms that jobs of a schedd share: that of all, that of their user, and that of
-// their project.
+// RoomsOf returns the rooms that jobs of a schedd share: that of all, that of their user, and that
+// of their project.
 func (s *Schedd) RoomsOf(spec *Spec) accountant.Rooms {
 	return accountant.Rooms{s.Room, s.Users[spec.user], s.Projects[spec.project]}
 }
 
 // readRoom takes in what a schedd's ad says of the number of jobs that it runs at once
 // (MAX_JOBS_RUNNING). A gang has one shadow, however many nodes. The ad counts a gang's nodes, so
-// Full may be true too early, but never too late. A schedd that curbs matchmaking has room for none.
+// Full may be true too early, but never too late. A schedd that curbs matchmaking has room for
+// none.
 func (s *schedd) readRoom(ad *classad.ClassAd) {
 	s.Room, s.Full = nil, false
 	if jobs, ok := ad.Literal("MaxJobsRunning").Int(); ok && jobs >= 0 {
@@ -42,7 +43,8 @@ func (s *schedd) readRoom(ad *classad.ClassAd) {
 	}
 }
 
-// atLeast tells whether a version such as "$CondorVersion: 25.4.0 2025-10-31 …" is not before another.
+// atLeast tells whether a version such as "$CondorVersion: 25.4.0 2025-10-31 …" is not before
+// another.
 func atLeast(version string, major, minor int) bool {
 	var first, second int
 	n, _ := fmt.Sscanf(version, "$CondorVersion: %d.%d.", &first, &second)
@@ -101,7 +103,8 @@ func readRecords(ctx context.Context, q question, in *intake) error {
 	return err
 }
 
-// limits are how many jobs a schedd runs at once of users and projects, as far as it has written down.
+// limits are how many jobs a schedd runs at once of users and projects, as far as it has written
+// down.
 type limits struct {
 	recorded        []record
 	size            int // bytes of memory

@@ -64,8 +64,8 @@ func (s *schedd) stopReading() {
 	s.reading, s.stop = nil, nil
 }
 
-// stoppedSince returns since when the jobs were stopped for which a schedd is asked: at first any time, as
-// those that are on hold were submitted before others, too.
+// stoppedSince returns since when the jobs were stopped for which a schedd is asked: at first any
+// time, as those that are on hold were submitted before others, too.
 func (o *Observer) stoppedSince(s *schedd, began time.Time) time.Time {
 	if s.Since.IsZero() {
 		return time.Unix(0, 0)
@@ -115,8 +115,8 @@ func (o *Observer) askCollector(ctx context.Context, l *look) error {
 	return err
 }
 
-// admit sets the constraint of which the ad of a submitter must be true for its jobs to be planned. One
-// that cannot be parsed counts as none.
+// admit sets the constraint of which the ad of a submitter must be true for its jobs to be planned.
+// One that cannot be parsed counts as none.
 func (o *Observer) admit(constraint string) {
 	o.submitters = nil
 	if e, err := classad.ParseExpr(constraint); err == nil {
@@ -124,8 +124,8 @@ func (o *Observer) admit(constraint string) {
 	}
 }
 
-// ofSubmitters returns the attributes that submitter ads are asked for: those that are read, and those
-// to which the constraint refers.
+// ofSubmitters returns the attributes that submitter ads are asked for: those that are read, and
+// those to which the constraint refers.
 func (o *Observer) ofSubmitters() []string {
 	all := []string{
 		"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",

@@ -7,8 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// sender is who sent an ad to the collector. The collector writes it into the ad (AuthenticatedIdentity),
-// in the place of what the ad says of that; "" if whoever sent it did not log in.
+// sender is who sent an ad to the collector. The collector writes it into the ad
+// (AuthenticatedIdentity), in the place of what the ad says of that; "" if whoever sent it did not
+// log in.
 type sender string
 
 const identityAttribute = "AuthenticatedIdentity"
@@ -26,9 +27,9 @@ func (s sender) String() string {
 	return "sent by " + string(s)
 }
 
-// trust ranks senders: 3 for daemons of the collector's own condor_master, which nobody else can be; 2 for
-// those of the pool, which HTCondor calls condor or condor_pool whatever their domain; 1 for others who
-// have logged in; 0 for anybody.
+// trust ranks senders: 3 for daemons of the collector's own condor_master, which nobody else can
+// be; 2 for those of the pool, which HTCondor calls condor or condor_pool whatever their domain; 1
+// for others who have logged in; 0 for anybody.
 func (s sender) trust() int {
 	user, domain, _ := strings.Cut(strings.ToLower(string(s)), "@")
 	switch {
@@ -42,8 +43,8 @@ func (s sender) trust() int {
 	return 1
 }
 
-// outranks tells whether a sender takes a name from one that has it: a daemon of the pool from whoever
-// did not log in. Where daemons have identities of their own, another's says nothing.
+// outranks tells whether a sender takes a name from one that has it: a daemon of the pool from
+// whoever did not log in. Where daemons have identities of their own, another's says nothing.
 func (s sender) outranks(other sender) bool { return s.trust() >= 2 && other.trust() == 0 }
 
 // isWeaker tells whether an ad of this sender need not be of the daemon whose ads were another's.
@@ -57,8 +58,8 @@ type keeper struct {
 	seen   time.Time
 }
 
-// forgetKeepers forgets who has names if another collector answers: senders are what a collector calls
-// them.
+// forgetKeepers forgets who has names if another collector answers: senders are what a collector
+// calls them.
 func (o *Observer) forgetKeepers() {
 	if at := o.s.Collector.Answered(); at != o.told {
 		o.told = at
@@ -75,8 +76,8 @@ func (o *Observer) forgetKeepers() {
 // yieldsTo tells whether whoever has the name loses it to a sender, though both are there.
 func (k keeper) yieldsTo(s sender) bool { return !k.seen.IsZero() && s.outranks(k.sender) }
 
-// refuses tells whether an ad of the name is another's, whatever its address, as its sender is weaker. A
-// keeper counts for as long as a collector may have its last ad.
+// refuses tells whether an ad of the name is another's, whatever its address, as its sender is
+// weaker. A keeper counts for as long as a collector may have its last ad.
 func (k keeper) refuses(s sender, now time.Time) bool {
 	return s.isWeaker(k.sender) && now.Sub(k.seen) < alive
 }

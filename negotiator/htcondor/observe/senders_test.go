@@ -37,9 +37,9 @@ func TestSendersAreTrusted(t *testing.T) {
 // weaker are pairs of an impostor's identity and a true daemon's.
 var weaker = map[string]string{"": "condor@family", "mallory@test": "condor_pool@test", "unauthenticated@unmapped": "condor@family"}
 
-// TestIdentityDecidesBeforeAddresses: at the first look without a saved state, of several who claim a
-// schedd's or slot's name, the one whom the collector knows as a daemon of the pool has it, whatever its
-// address; also when it comes later than somebody whom nobody knows.
+// TestIdentityDecidesBeforeAddresses: at the first look without a saved state, of several who claim
+// a schedd's or slot's name, the one whom the collector knows as a daemon of the pool has it,
+// whatever its address; also when it comes later than somebody whom nobody knows.
 func TestIdentityDecidesBeforeAddresses(t *testing.T) {
 	evil := fakes.NewSchedd(t, "victim@test")
 	evil.SetJobs(strings.ReplaceAll(job(""), "ClusterId = 1", "ClusterId = 66"))
@@ -82,8 +82,8 @@ func TestIdentityDecidesBeforeAddresses(t *testing.T) {
 	}
 }
 
-// TestSubmittersDecide: an impostor's ad has replaced that of a schedd, whose submitters' ads are there and
-// better known: then it is where these say, whether the impostor answers or not.
+// TestSubmittersDecide: an impostor's ad has replaced that of a schedd, whose submitters' ads are
+// there and better known: then it is where these say, whether the impostor answers or not.
 func TestSubmittersDecide(t *testing.T) {
 	evil := fakes.NewSchedd(t, "s@test")
 	for _, at := range []string{evil.Address().String(), "<127.0.0.1:1>"} {
@@ -105,8 +105,8 @@ func TestSubmittersDecide(t *testing.T) {
 	}
 }
 
-// TestJobsOnSlotsDecide: of two schedds of one name and trust, at the first look without a saved state, the
-// one that knows of the jobs which slots say that they run for it has the name.
+// TestJobsOnSlotsDecide: of two schedds of one name and trust, at the first look without a saved
+// state, the one that knows of the jobs which slots say that they run for it has the name.
 func TestJobsOnSlotsDecide(t *testing.T) {
 	for range 4 { // whichever address sorts first
 		p, evil := newSite(t, "s@test"), fakes.NewSchedd(t, "s@test")
@@ -145,7 +145,8 @@ func TestJobsOnSlotsNameTheirSchedd(t *testing.T) {
 	}
 }
 
-// TestUndecidedIsTold: where nothing decides, the log says that, with both addresses and what to do.
+// TestUndecidedIsTold: where nothing decides, the log says that, with both addresses and what to
+// do.
 func TestUndecidedIsTold(t *testing.T) {
 	p, evil := newSite(t, "s@test"), fakes.NewSchedd(t, "s@test")
 	ad := fmt.Sprintf("Name = \"s@test\"\nScheddIpAddr = %q\n", evil.Address())
@@ -161,9 +162,9 @@ func TestUndecidedIsTold(t *testing.T) {
 	require.EqualValues(t, 2, s.Contested)
 }
 
-// TestAReplacedAdTakesNothing: when somebody's ad takes the place of a startd's in the collector, at its
-// own address, the slot stays as it is, for as long as a collector keeps the ad of a dead daemon. So does
-// a schedd with its submitters.
+// TestAReplacedAdTakesNothing: when somebody's ad takes the place of a startd's in the collector,
+// at its own address, the slot stays as it is, for as long as a collector keeps the ad of a dead
+// daemon. So does a schedd with its submitters.
 func TestAReplacedAdTakesNothing(t *testing.T) {
 	const mine = "<10.0.0.1:1>"
 	for impostor, own := range weaker {
@@ -228,8 +229,8 @@ func TestAReplacedAdTakesNothing(t *testing.T) {
 	}
 }
 
-// TestAnotherCollectorHasOtherNames: where another collector answers, which calls the same senders by other
-// names, all is as before.
+// TestAnotherCollectorHasOtherNames: where another collector answers, which calls the same senders
+// by other names, all is as before.
 func TestAnotherCollectorHasOtherNames(t *testing.T) {
 	p := newSite(t, "s@test")
 	second := fakes.NewCollector(t)
@@ -257,8 +258,8 @@ func TestAnotherCollectorHasOtherNames(t *testing.T) {
 	}
 }
 
-// TestAWeakerNewcomerWaits: a silent or vanished daemon's name goes to one that is known no less at once,
-// and to any other only when its ads are forgotten.
+// TestAWeakerNewcomerWaits: a silent or vanished daemon's name goes to one that is known no less at
+// once, and to any other only when its ads are forgotten.
 func TestAWeakerNewcomerWaits(t *testing.T) {
 	for _, c := range []struct {
 		former, newcomer string
@@ -285,8 +286,8 @@ func TestAWeakerNewcomerWaits(t *testing.T) {
 	}
 }
 
-// A schedd that restarts is followed though somebody's ad has replaced its own; and where a former observer
-// knew one, it is asked, whoever advertises its submitters elsewhere.
+// A schedd that restarts is followed though somebody's ad has replaced its own; and where a former
+// observer knew one, it is asked, whoever advertises its submitters elsewhere.
 func TestAReplacedScheddIsFollowed(t *testing.T) {
 	evil := fakes.NewSchedd(t, "s@test")
 	look := func(p *site) Schedd {
@@ -313,8 +314,8 @@ func TestAReplacedScheddIsFollowed(t *testing.T) {
 	}
 }
 
-// TestInventedSubmittersTakeNothing: however many submitters are advertised, at a schedd's own address or
-// at others, what is asked and kept is bounded, and the true schedd is read as before.
+// TestInventedSubmittersTakeNothing: however many submitters are advertised, at a schedd's own
+// address or at others, what is asked and kept is bounded, and the true schedd is read as before.
 func TestInventedSubmittersTakeNothing(t *testing.T) {
 	p := newSite(t, "s@test")
 	p.schedds[0].SetJobs(job(""))

@@ -9,15 +9,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 )
 
-// Up to how many bytes, and names, constants and signs, a slot's ad is read: real ones have some thousand.
+// Up to how many bytes, and names, constants and signs, a slot's ad is read: real ones have some
+// thousand.
 const (
 	maxSlot       = 256 << 10
 	maxSlotTokens = 32 << 10
 )
 
-// What the ads of all slots may take in bytes of memory, and those of one host. As many names, constants
-// and signs of each are free as usual slots have, since they share these with others. Each slot has room
-// to grow, so that what is known is never lost to a new one.
+// What the ads of all slots may take in bytes of memory, and those of one host. As many names,
+// constants and signs of each are free as usual slots have, since they share these with others.
+// Each slot has room to grow, so that what is known is never lost to a new one.
 const (
 	maxSlots       = 2 << 30
 	maxSlotsOfHost = maxSlots / 8
@@ -25,9 +26,9 @@ const (
 	slotGrows      = 512
 )
 
-// What it may take in a look to read ads of slots, like [readsOfAll]; one host may take a quarter of what
-// the others leave. That is for new ads up to usualSlotTokens, and apart from these for longer ones. Known
-// slots with usual ads are always read.
+// What it may take in a look to read ads of slots, like [readsOfAll]; one host may take a quarter
+// of what the others leave. That is for new ads up to usualSlotTokens, and apart from these for
+// longer ones. Known slots with usual ads are always read.
 const (
 	usualSlotTokens = 2000
 	newSlotReads    = 8_000_000
@@ -35,7 +36,8 @@ const (
 	slotFollows     = 2_000_000 // to follow what the ads of slots refer to, beyond usualReferSteps each
 )
 
-// slotReads are the memory that the slots take, by host, and what it has taken in a look to read them.
+// slotReads are the memory that the slots take, by host, and what it has taken in a look to read
+// them.
 type slotReads struct {
 	size       int
 	hosts      map[string]int
@@ -55,8 +57,8 @@ func (r *slotReads) count(slots map[string]*slotText) {
 	}
 }
 
-// slotPrice returns what the ad of a slot takes, in bytes of memory. Of a dynamic slot, only the text is
-// kept.
+// slotPrice returns what the ad of a slot takes, in bytes of memory. Of a dynamic slot, only the
+// text is kept.
 func slotPrice(lines cedar.Lines, tokens int) int {
 	if dynamic, _ := lines.Find("DynamicSlot"); string(dynamic) == "true" {
 		return len(lines)
@@ -64,9 +66,9 @@ func slotPrice(lines cedar.Lines, tokens int) int {
 	return price(len(lines), max(0, tokens-freeSlotTokens))
 }
 
-// afford errs if the ad of a slot is too large to be read, or there is no room for it, or if it is to be
-// read in a later look than that of this number, until which it stands as it was; t is nil if the slot is
-// new. It returns the names, constants and signs of the ad.
+// afford errs if the ad of a slot is too large to be read, or there is no room for it, or if it is
+// to be read in a later look than that of this number, until which it stands as it was; t is nil if
+// the slot is new. It returns the names, constants and signs of the ad.
 func (r *slotReads) afford(t *slotText, lines cedar.Lines, host string, look int) (tokens int, err error) {
 	if left, cut := lines.Find(client.LeftOut); cut {
 		return 0, fmt.Errorf("its ad is too large: %s bytes are left out", left)

@@ -50,9 +50,9 @@ func (o *Observer) edit(name string) *Slot {
 	return s
 }
 
-// readSlot reads a slot's ad in a look. It reports whether the ad refers to attributes that the query
-// did not ask for. It errs if the ad has no name, cannot be parsed, or makes no slot to plan with. An ad
-// whose name another daemon's slot has is put aside until all have come.
+// readSlot reads a slot's ad in a look. It reports whether the ad refers to attributes that the
+// query did not ask for. It errs if the ad has no name, cannot be parsed, or makes no slot to plan
+// with. An ad whose name another daemon's slot has is put aside until all have come.
 func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	quoted, ok := lines.Find("Name")
 	if !ok || len(quoted) < 3 {
@@ -105,8 +105,8 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	return o.fill(s, ad)
 }
 
-// checkSlot judges a slot's name, as its ad has it. It is plain, or the slot would have two names; and
-// jobs list the slots where they run with blanks between them.
+// checkSlot judges a slot's name, as its ad has it. It is plain, or the slot would have two names;
+// and jobs list the slots where they run with blanks between them.
 func checkSlot(name string) error {
 	if strings.ContainsAny(name, " ,\"\\") {
 		return fmt.Errorf("%s: its name must not have blanks, commas or quotes", backfill.Printable(name, 60))
@@ -182,8 +182,8 @@ func (o *Observer) isOpen(s *Slot, ad *classad.ClassAd) bool {
 	return (Claimable(ad) || later) && !o.endsSoon(ad)
 }
 
-// setAside keeps a slot that is no part of the plan as it is when it takes jobs. It tells whether the
-// slot of the plan takes any.
+// setAside keeps a slot that is no part of the plan as it is when it takes jobs. It tells whether
+// the slot of the plan takes any.
 func (o *Observer) setAside(s *Slot, ad *classad.ClassAd, open bool) (still bool, err error) {
 	s.Asleep, s.Overlapping, s.Overlaps = nil, nil, overlaps(ad)
 	switch {
@@ -197,8 +197,8 @@ func (o *Observer) setAside(s *Slot, ad *classad.ClassAd, open bool) (still bool
 	return open, err
 }
 
-// overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its jobs
-// use what these leave idle, and its startd ends them when these need it.
+// overlaps tells whether a slot's resources are those of its machine's other slots, once more. Its
+// jobs use what these leave idle, and its startd ends them when these need it.
 func overlaps(ad *classad.ClassAd) bool {
 	overlaps, _ := ad.Literal("BackfillSlot").Bool()
 	return overlaps
@@ -227,8 +227,8 @@ const (
 )
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
-// that its administrator admits while it drains; "" if it is none of these. Open says that it can be
-// planned with.
+// that its administrator admits while it drains; "" if it is none of these. Open says that it can
+// be planned with.
 func whyClosed(ad *classad.ClassAd, open bool) string {
 	state, _ := ad.Literal("State").Text()
 	switch {
@@ -258,8 +258,8 @@ func (o *Observer) slotRefers(t *slotText) (grew bool) {
 }
 
 // slotReferences returns the attributes that a slot's ad refers to and does not have, sorted. Only
-// expressions that matter for a match count: the slot's own and those that jobs refer to. Of a slot that
-// refers to too much, or whose host's slots have in this look, it returns a part.
+// expressions that matter for a match count: the slot's own and those that jobs refer to. Of a slot
+// that refers to too much, or whose host's slots have in this look, it returns a part.
 func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 	most, follow := usualReferSteps, &o.slotReads.follow
 	if follow.within(host, slotFollows) {
@@ -299,9 +299,9 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 	return nil
 }
 
-// Claimable tells whether the slot of an ad can be claimed by a job that its Requirements allow. While
-// the jobs of a machine drain (Drained/Retiring), its slots' Requirements are what was given to
-// condor_drain -start; without it they are false. Once the last job has ended (Drained/Idle), a
+// Claimable tells whether the slot of an ad can be claimed by a job that its Requirements allow.
+// While the jobs of a machine drain (Drained/Retiring), its slots' Requirements are what was given
+// to condor_drain -start; without it they are false. Once the last job has ended (Drained/Idle), a
 // startd ignores claims, whatever the Requirements say. A slot in the state Backfill runs BOINC's
 // work until it is claimed. No startd answers on a machine that sleeps.
 func Claimable(ad *classad.ClassAd) bool {
@@ -310,8 +310,8 @@ func Claimable(ad *classad.ClassAd) bool {
 	return !asleep(ad) && (state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring")
 }
 
-// shutdown are the attributes of a slot's ad that are true when its startd is to end, the one gently, the
-// other fast.
+// shutdown are the attributes of a slot's ad that are true when its startd is to end, the one
+// gently, the other fast.
 var shutdown = []string{"DaemonShutdown", "DaemonShutdownFast"}
 
 // expect has slots asked when their startds end, if it is to be known some time before.

@@ -40,8 +40,8 @@ type Snapshot struct {
 	Problems []string
 	// Contested counts the ads that are left out since another daemon has their name or address.
 	Contested int
-	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not planned
-	// because their ads are too large, or are not read yet.
+	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not
+	// planned because their ads are too large, or are not read yet.
 	Kept, LeftOut int
 }
 
@@ -116,9 +116,9 @@ func (s *Slot) IsOf(address string) bool {
 	return s == nil || s.Address == "" || sameDaemon(s.Address, address)
 }
 
-// Restore sees to an ad of the slot's name that comes from its address. If it was not sent by the slot's
-// startd, that gets in it what the startd said last of all that looks ask for. It reports whether the ad
-// can be used.
+// Restore sees to an ad of the slot's name that comes from its address. If it was not sent by the
+// slot's startd, that gets in it what the startd said last of all that looks ask for. It reports
+// whether the ad can be used.
 func (s *Slot) Restore(ad *classad.ClassAd) bool {
 	if s == nil || !senderOf(ad).isWeaker(s.sender) {
 		return true
@@ -153,7 +153,8 @@ type Schedd struct {
 	// so many by its ad, which may be minutes old.
 	Room *accountant.Room
 	Full bool
-	// Users and Projects are how many jobs of each it may run at once, by name, where there is a limit.
+	// Users and Projects are how many jobs of each it may run at once, by name, where there is a
+	// limit.
 	Users, Projects map[string]*accountant.Room
 	// Counted is when it last counted its queue, by its own clock.
 	Counted backfill.Time
@@ -174,8 +175,8 @@ type Schedd struct {
 	// time ago; both by the last successful reading.
 	Groups  []*Group
 	Stopped []JobKey
-	// NewestStopped is the highest cluster of such jobs, also of those that are left out of Stopped as there
-	// is no room.
+	// NewestStopped is the highest cluster of such jobs, also of those that are left out of Stopped as
+	// there is no room.
 	NewestStopped int64
 	// Earlier are the schedd's earlier answers in this look, if the look asked several times. A job
 	// that is only in these left its queue during the look.
@@ -190,8 +191,8 @@ type Reading struct {
 	Stopped []JobKey
 }
 
-// Home returns where the schedd is, without what may change while it runs; "" if it has not told its
-// queue.
+// Home returns where the schedd is, without what may change while it runs; "" if it has not told
+// its queue.
 func (s *Schedd) Home() string {
 	if s.Moved || s.Since.IsZero() {
 		return ""

@@ -70,8 +70,8 @@ func (s *Spec) Submitter() string {
 	return s.account + "@" + domain
 }
 
-// User returns the user whose job it is, as the schedd knows him: unlike the accounting group, users
-// cannot choose it.
+// User returns the user whose job it is, as the schedd knows him: unlike the accounting group,
+// users cannot choose it.
 func (s *Spec) User() string { return s.user }
 
 // Charged is who pays for a job, and what it takes of limits.
@@ -97,8 +97,8 @@ func (c Charged) Check() error {
 // Charged returns who pays for jobs of the Spec.
 func (s *Spec) Charged() Charged { return Charged{s.user, s.account, s.Limits, s.Parallel} }
 
-// As returns the Spec of a job that runs as it was when it was charged and requested so much for each of
-// its nodes.
+// As returns the Spec of a job that runs as it was when it was charged and requested so much for
+// each of its nodes.
 func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []string) *Spec {
 	as := *s
 	as.Ad, as.Wrong = s.Ad.Clone(), nil
@@ -126,8 +126,8 @@ const parallelUniverse = 11
 const ScheddAttribute = "BackfillSchedd"
 
 // specOf finds or makes the Spec for a job's ad in a schedd's queue, after it has deleted the
-// attributes that are mere state and that the ad does not refer to itself. It reports whether the ad
-// refers to attributes of slots that were not asked for.
+// attributes that are mere state and that the ad does not refer to itself. It reports whether the
+// ad refers to attributes of slots that were not asked for.
 func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
 	o.takeBound(ad)
 	state := o.jobAttributes.strip(ad)
@@ -170,8 +170,8 @@ func (o *Observer) dropSpecs() {
 	maps.DeleteFunc(o.specs, func(_ string, s *Spec) bool { return s.look != o.number })
 }
 
-// referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if that
-// is more than a job or its user may have asked for; crowded says that it was the user's.
+// referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if
+// that is more than a job or its user may have asked for; crowded says that it was the user's.
 func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool, err error) {
 	if len(names) > maxOfOne {
 		return false, false, fmt.Errorf("it refers to %d attributes of slots: must be at most %d", len(names), maxOfOne)
@@ -240,8 +240,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	return s, grew
 }
 
-// limitsOf reads concurrency limits. Jobs with the same ones mostly share them, by which they are looked
-// up once in each cycle.
+// limitsOf reads concurrency limits. Jobs with the same ones mostly share them, by which they are
+// looked up once in each cycle.
 func (o *Observer) limitsOf(text string) ([]accountant.Limit, error) {
 	const most, longest = 10_000, 256
 	if known, ok := o.limits[text]; ok {
@@ -270,7 +270,8 @@ func (s *Spec) request(resources []string) {
 }
 
 // asked returns what each chunk of a job requests: one cpu at least, as no startd gives less, and
-// nothing of other resources where the ad does not say. It errs if an amount is no number or out of range.
+// nothing of other resources where the ad does not say. It errs if an amount is no number or out of
+// range.
 func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	asked[0] = 1
@@ -307,8 +308,8 @@ func (o *Observer) affordable(ad *classad.ClassAd, attributes []string) error {
 	return errors.Join(wrong...)
 }
 
-// shortest returns the least of the values, rounded up, of those attributes that are numbers above 0; 0
-// if none is.
+// shortest returns the least of the values, rounded up, of those attributes that are numbers above
+// 0; 0 if none is.
 func (o *Observer) shortest(ad *classad.ClassAd, attributes []string) (least backfill.Time) {
 	for _, name := range attributes {
 		if n := o.seconds(ad, []string{name}); n > 0 && (least == 0 || n < least) {

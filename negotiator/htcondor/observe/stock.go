@@ -2,14 +2,14 @@ package observe
 
 import "sync"
 
-// maxStock bounds what is kept of all queues together, in bytes of memory. One host may have half of it,
-// however many schedds it advertises.
+// maxStock bounds what is kept of all queues together, in bytes of memory. One host may have half
+// of it, however many schedds it advertises.
 const maxStock = 2 << 30
 
-// stock is what is kept of all queues: of those that are being read, and else of what was read last.
-// When it is too much, the schedds of the host that has most leave out ads, the one that has most
-// first: a greedy one takes nothing from an honest one. All readings share its lock, so nothing is done
-// under it that takes longer with more ads.
+// stock is what is kept of all queues: of those that are being read, and else of what was read
+// last. When it is too much, the schedds of the host that has most leave out ads, the one that has
+// most first: a greedy one takes nothing from an honest one. All readings share its lock, so
+// nothing is done under it that takes longer with more ads.
 type stock struct {
 	most int // bytes of memory
 
@@ -35,7 +35,8 @@ type share struct {
 	ended   bool
 }
 
-// portion is what is kept of a queue; earlier is what besides is kept of earlier answers of the look.
+// portion is what is kept of a queue; earlier is what besides is kept of earlier answers of the
+// look.
 type portion struct {
 	host          string
 	size, earlier int
@@ -55,7 +56,8 @@ func (s *stock) host(name string) *host {
 	return h
 }
 
-// change notes that a host has so many bytes more, and whether it has readings that may leave out ads.
+// change notes that a host has so many bytes more, and whether it has readings that may leave out
+// ads.
 func (s *stock) change(name string, bytes int) {
 	h := s.host(name)
 	s.size += bytes
@@ -125,9 +127,9 @@ func (s *stock) end(r *share) {
 	s.change(before.host, before.size)
 }
 
-// keep notes what is kept of a schedd's queue from now on, which is not being read. It reports whether
-// there is room for the earlier answers of a look, which may not fill the stock: else nothing of them
-// is to be kept.
+// keep notes what is kept of a schedd's queue from now on, which is not being read. It reports
+// whether there is room for the earlier answers of a look, which may not fill the stock: else
+// nothing of them is to be kept.
 func (s *stock) keep(schedd string, p portion) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +147,9 @@ func (s *stock) keep(schedd string, p portion) bool {
 	return fits
 }
 
-// crowds returns the reading that is to leave out ads so that another one has room: of the host that has
-// most, the one that takes most, if all queues together take too much, or the one of the same host,
-// if that does. It returns nil if there is room.
+// crowds returns the reading that is to leave out ads so that another one has room: of the host
+// that has most, the one that takes most, if all queues together take too much, or the one of the
+// same host, if that does. It returns nil if there is room.
 func (s *stock) crowds(r *share) *intake {
 	s.mu.Lock()
 	defer s.mu.Unlock()

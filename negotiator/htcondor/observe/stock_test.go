@@ -49,8 +49,8 @@ func TestPriceIsWhatAdsTake(t *testing.T) {
 	}
 }
 
-// TestManyTokens says that a job with too many names, constants and signs is not planned, is not even
-// parsed, and does not hide the others of its schedd.
+// TestManyTokens says that a job with too many names, constants and signs is not planned, is not
+// even parsed, and does not hide the others of its schedd.
 func TestManyTokens(t *testing.T) {
 	p := newSite(t, "s@test")
 	huge := strings.Replace(job("ClusterId = 2\nUser = \"mallory@test\"\n"), "Requirements = true",
@@ -94,8 +94,8 @@ func TestIntakeCountsTokens(t *testing.T) {
 	require.Less(t, k.size, most/2)
 }
 
-// TestOneGreedyHost says that a host whose hundred schedds tell of endless queues takes no more than
-// its half, and nothing from the schedds of others.
+// TestOneGreedyHost says that a host whose hundred schedds tell of endless queues takes no more
+// than its half, and nothing from the schedds of others.
 func TestOneGreedyHost(t *testing.T) {
 	stock := newStock(16 << 20)
 	begin := func(name, host string) *intake {
@@ -145,8 +145,9 @@ func TestOneGreedyHost(t *testing.T) {
 	require.Empty(t, stock.hosts)
 }
 
-// TestReadingIsCharged says that a user whose new ads are expensive to read waits for later looks with
-// some of them, while the jobs of others are read, and that no look takes much more than it may.
+// TestReadingIsCharged says that a user whose new ads are expensive to read waits for later looks
+// with some of them, while the jobs of others are read, and that no look takes much more than it
+// may.
 func TestReadingIsCharged(t *testing.T) {
 	p := newSite(t, "s@test")
 	const jobs = 100
@@ -185,8 +186,8 @@ func TestReadingIsCharged(t *testing.T) {
 	t.Fatal("some are never read")
 }
 
-// TestExpensiveStateIsCheap says that attributes that tell of a job's state take few steps, whatever
-// users write there, and are charged.
+// TestExpensiveStateIsCheap says that attributes that tell of a job's state take few steps,
+// whatever users write there, and are charged.
 func TestExpensiveStateIsCheap(t *testing.T) {
 	o := quiet()
 	lines := job("DeferralTime = " + tooMuch + "\nProjectName = " + tooMuch + "\nJobPrio = " + tooMuch + "\n")

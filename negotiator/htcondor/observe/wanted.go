@@ -207,8 +207,8 @@ func (o *Observer) referTo(constraint string) {
 }
 
 // keepNames is for how long an attribute is asked for although nothing refers to it any more: jobs
-// come back, and what is asked for should seldom change. sweepEvery is how often such attributes are
-// looked for.
+// come back, and what is asked for should seldom change. sweepEvery is how often such attributes
+// are looked for.
 const (
 	keepNames  = 15 * time.Minute
 	sweepEvery = 5 * time.Minute

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
-// TestRevokedTokens: a token is refused if it is revoked, too old, or of another issuer, and also if
-// that cannot be told.
+// TestRevokedTokens: a token is refused if it is revoked, too old, or of another issuer, and also
+// if that cannot be told.
 func TestRevokedTokens(t *testing.T) {
 	key := NewSigningKey("POOL", []byte("k"))
 	file := tokenFile(t, key, "POOL", "pool.test", "condor@pool.test", Read)

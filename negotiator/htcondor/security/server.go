@@ -87,8 +87,8 @@ type Call struct {
 // that remains unauthenticated it includes the command's payload.
 const maxHandshake = 64 << 10
 
-// What a peer says after it has authenticated: the first ownPayload bytes are its own affair, beyond
-// them all peers share an allowance, so that many at once do not fill the memory.
+// What a peer says after it has authenticated: the first ownPayload bytes are its own affair,
+// beyond them all peers share an allowance, so that many at once do not fill the memory.
 const (
 	ownPayload = 16 << 10
 	// SharedPayload is the allowance in bytes.

@@ -54,7 +54,8 @@ const (
 	// maxSessions is the maximum number of addresses whose sessions the client keeps, and of sessions
 	// that the server keeps.
 	maxSessions = 10_000
-	// sessionsOfAddress is how many the client keeps of one address: one for each permission that it needs.
+	// sessionsOfAddress is how many the client keeps of one address: one for each permission that it
+	// needs.
 	sessionsOfAddress = 4
 	// commandsOfSession is how many commands a session is used for; a schedd grants about 150.
 	commandsOfSession = 256
@@ -96,8 +97,8 @@ func (c *sessions) keep(address string, commands []int, s *session, now time.Tim
 	c.all[address] = kept[max(0, len(kept)-sessionsOfAddress):]
 }
 
-// drop makes room: it removes addresses whose sessions have ended or, if there are none, the half of
-// all that was unused for the longest time.
+// drop makes room: it removes addresses whose sessions have ended or, if there are none, the half
+// of all that was unused for the longest time.
 func (c *sessions) drop(now time.Time) {
 	last := map[string]time.Time{}
 	for address, grants := range c.all {

@@ -63,8 +63,8 @@ func TestUnusedSessionsGoFirst(t *testing.T) {
 	require.NotNil(t, c.negotiated.find(place{"<10.2.0.1:9618>", 416}, now))
 }
 
-// A daemon may grant commands by sessions of their own; a later session replaces an earlier one for the
-// commands of both.
+// A daemon may grant commands by sessions of their own; a later session replaces an earlier one for
+// the commands of both.
 func TestSessionsOfOneAddress(t *testing.T) {
 	c := &Client{Clock: func() time.Time { return time.Unix(1000, 0) }}
 	find := func(command int) string {

@@ -42,12 +42,12 @@ func NewAds(all ...*classad.ClassAd) *Ads {
 	return MakeAds(len(all), func(i int) *classad.ClassAd { return all[i] })
 }
 
-// MakeAds makes a list of n ads, each of which the callback makes when it is sent. So an answer that
-// is read slowly needs no more memory than what the callback knows.
+// MakeAds makes a list of n ads, each of which the callback makes when it is sent. So an answer
+// that is read slowly needs no more memory than what the callback knows.
 func MakeAds(n int, at func(i int) *classad.ClassAd) *Ads { return &Ads{n: n, at: at} }
 
-// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to write them takes
-// a turn, to send them none.
+// WriteAds is MakeAds for ads that are written once, for all who ask for whole ads: to write them
+// takes a turn, to send them none.
 func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
 	a := MakeAds(n, at)
 	a.lines = sync.OnceValue(func() []cedar.Lines {
@@ -138,8 +138,8 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 	return chosen, nil
 }
 
-// choose returns the indexes of the ads that match the query; all says that all do. Only one query of
-// an asker is evaluated at a time; one whose constraint is known does not wait.
+// choose returns the indexes of the ads that match the query; all says that all do. Only one query
+// of an asker is evaluated at a time; one whose constraint is known does not wait.
 func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (
 	chosen []int32, all bool, err error,
 ) {

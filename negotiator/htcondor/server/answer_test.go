@@ -183,8 +183,8 @@ func (c *counted) Len() int { return c.ads.n }
 
 func (c *counted) At(i int) *classad.ClassAd { c.made++; return c.ads.at(i) }
 
-// TestAccountingAdsAreWrittenOnce checks that all who ask for whole ads get what was written for the
-// first, the same as one who gets ads that are written for him.
+// TestAccountingAdsAreWrittenOnce checks that all who ask for whole ads get what was written for
+// the first, the same as one who gets ads that are written for him.
 func TestAccountingAdsAreWrittenOnce(t *testing.T) {
 	const n = 100
 	ads := jobs(n)
@@ -227,8 +227,8 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// TestProjectionOfMoreThanThereIs checks that an ad with fewer attributes than the query asks for is
-// projected as any other.
+// TestProjectionOfMoreThanThereIs checks that an ad with fewer attributes than the query asks for
+// is projected as any other.
 func TestProjectionOfMoreThanThereIs(t *testing.T) {
 	ad := classad.New()
 	ad.SetString("Name", "1.0")

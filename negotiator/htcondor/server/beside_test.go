@@ -15,8 +15,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
-// BenchmarkBesideReaders computes while 300 hosts take a report of 17 MB again and again, with and without
-// a bound, and while nobody does. The readers are in the same process.
+// BenchmarkBesideReaders computes while 300 hosts take a report of 17 MB again and again, with and
+// without a bound, and while nobody does. The readers are in the same process.
 func BenchmarkBesideReaders(b *testing.B) {
 	accounts := large{&book{}, bytes.Repeat([]byte("WeightedAccumulatedUsage1 = 1234.5\n"), 17_000_000/35)}
 	for _, c := range []struct {

@@ -49,8 +49,8 @@ func (n *Negotiator) value(_ context.Context, call *security.Call) error {
 	return call.Send()
 }
 
-// setting answers DC_CONFIG_VAL with a knob's value and where it comes from, but not how often it was
-// used, which comes last; or with the names of knobs.
+// setting answers DC_CONFIG_VAL with a knob's value and where it comes from, but not how often it
+// was used, which comes last; or with the names of knobs.
 func (n *Negotiator) setting(ctx context.Context, call *security.Call) error {
 	name, err := readAlone(call)
 	if err != nil {
@@ -83,8 +83,8 @@ func (n *Negotiator) setting(ctx context.Context, call *security.Call) error {
 }
 
 // special answers ?names and ?names:REGEXP with the names that match, if only by a part and in
-// another case, and all other questions with an error in the form that condor_config_val shows. A host
-// has one turn at a time, as for queries, which ends when the client hangs up.
+// another case, and all other questions with an error in the form that condor_config_val shows. A
+// host has one turn at a time, as for queries, which ends when the client hangs up.
 func (n *Negotiator) special(ctx context.Context, call *security.Call, question string) (lines []string, err error) {
 	kind, pattern, given := strings.Cut(question, ":")
 	const summary = ".*|.summary" // asks for other lines
@@ -142,9 +142,9 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(pattern)
 }
 
-// What it may cost to compare a pattern with all names: the steps of the program that it becomes, in each
-// of their bytes. The dearest patterns known take 33 ms of a processor of 2024 then (BenchmarkPattern).
-// Small programs may always be compared.
+// What it may cost to compare a pattern with all names: the steps of the program that it becomes,
+// in each of their bytes. The dearest patterns known take 33 ms of a processor of 2024 then
+// (BenchmarkPattern). Small programs may always be compared.
 const (
 	mostCompared = 4_000_000
 	smallProgram = 64
@@ -177,8 +177,8 @@ func affordable(pattern string, names []string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// sizeOf returns about how large the program of a regular expression is; a size above largestPattern
-// may be less than the real one.
+// sizeOf returns about how large the program of a regular expression is; a size above
+// largestPattern may be less than the real one.
 func sizeOf(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {

@@ -67,8 +67,8 @@ func (g *Guest) Vouch() {
 }
 
 // waited returns how long the other side has kept us waiting in all. That it waits for its host's
-// turn counts as well: only what we do for it ourselves does not. After the last word it is at least
-// long enough to be dropped.
+// turn counts as well: only what we do for it ourselves does not. After the last word it is at
+// least long enough to be dropped.
 func (g *Guest) waited() time.Duration {
 	waited := g.reads.total() + g.writes.total() + g.turn.total()
 	if g.told.Load() {

@@ -175,8 +175,8 @@ func done(do func()) Serve {
 	}
 }
 
-// Answers of so many ads, or bytes, or less are not counted by [Readers]: all connections together do
-// not need much memory for them.
+// Answers of so many ads, or bytes, or less are not counted by [Readers]: all connections together
+// do not need much memory for them.
 const (
 	fewAds   = 100
 	fewBytes = 64 << 10
@@ -252,8 +252,8 @@ func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {
 	return send(call, &n.slots, lines)
 }
 
-// send sends an ad that is given as lines. All who ask share them, so that one who reads slowly only
-// holds a reference.
+// send sends an ad that is given as lines. All who ask share them, so that one who reads slowly
+// only holds a reference.
 func send(call *security.Call, readers *Readers, lines []byte) error {
 	if len(lines) > fewBytes {
 		defer readers.Begin(&lines[0], call.Close)()

@@ -23,8 +23,8 @@ import (
 
 const piece = 32 << 10
 
-// reader takes one piece after the other of an answer until the context ends, and returns how many bytes
-// that were.
+// reader takes one piece after the other of an answer until the context ends, and returns how many
+// bytes that were.
 func reader(ctx context.Context, p *Pace, host string) (taken int) {
 	peer := security.Peer{Address: host, User: security.Unauthenticated}
 	for p.Pay(ctx, peer, piece) == nil {
@@ -33,8 +33,8 @@ func reader(ctx context.Context, p *Pace, host string) (taken int) {
 	return taken
 }
 
-// together lets so many connections of each of some hosts read for ten seconds, and returns what each
-// host got, and all.
+// together lets so many connections of each of some hosts read for ten seconds, and returns what
+// each host got, and all.
 func together(t *testing.T, p *Pace, hosts, connections int) (each []int, all int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -53,8 +53,8 @@ func together(t *testing.T, p *Pace, hosts, connections int) (each []int, all in
 	return each, all
 }
 
-// TestManyWhoAskForMuchShareAPace: what 300 hosts are sent together in ten seconds is bounded, and so is
-// what one gets that is alone; each gets a like part, however many connections it has.
+// TestManyWhoAskForMuchShareAPace: what 300 hosts are sent together in ten seconds is bounded, and
+// so is what one gets that is alone; each gets a like part, however many connections it has.
 func TestManyWhoAskForMuchShareAPace(t *testing.T) {
 	const seconds, slack = 10, 1.02
 	most := float64(paceOfAll * max(1, runtime.GOMAXPROCS(0)/2))
@@ -76,8 +76,8 @@ func TestManyWhoAskForMuchShareAPace(t *testing.T) {
 	}
 }
 
-// TestHostsHaveTurnsOfTheirOwn: a host with a hundred long answers delays the one of another host by one
-// piece at most, for each of its pieces.
+// TestHostsHaveTurnsOfTheirOwn: a host with a hundred long answers delays the one of another host
+// by one piece at most, for each of its pieces.
 func TestHostsHaveTurnsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Pace
@@ -97,8 +97,8 @@ func TestHostsHaveTurnsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestShortAnswersWaitForNoLongOne asks for reports while all that may be sent for a minute is spoken for:
-// the short one is there at once, and the long one comes then.
+// TestShortAnswersWaitForNoLongOne asks for reports while all that may be sent for a minute is
+// spoken for: the short one is there at once, and the long one comes then.
 func TestShortAnswersWaitForNoLongOne(t *testing.T) {
 	line := []byte("Name1 = \"alice@pool.test\"\n")
 	for lines, want := range map[int]time.Duration{100: 0, (freeBytes - 1024) / len(line): 0, 10_000: time.Minute} {
@@ -131,8 +131,8 @@ func TestShortAnswersWaitForNoLongOne(t *testing.T) {
 	}
 }
 
-// slow is an accountant and planner that takes a second for each answer, and counts how many it makes at
-// a time.
+// slow is an accountant and planner that takes a second for each answer, and counts how many it
+// makes at a time.
 type slow struct {
 	Accountant
 	now, most atomic.Int32

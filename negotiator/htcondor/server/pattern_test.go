@@ -56,8 +56,8 @@ func TestPatternsAreBounded(t *testing.T) {
 	})
 }
 
-// TestPatternsHaveAPrice refuses patterns that take long to compare with all the names, and none that
-// anybody would ask for.
+// TestPatternsHaveAPrice refuses patterns that take long to compare with all the names, and none
+// that anybody would ask for.
 func TestPatternsHaveAPrice(t *testing.T) {
 	var knobs namesOf
 	for i := range 1500 {

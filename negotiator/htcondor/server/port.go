@@ -25,8 +25,8 @@ type Handler struct {
 	Needs []security.Permission
 	// Proof is what proves the key of a resumed session.
 	Proof security.Proof
-	// Payload is how many bytes a peer that has authenticated may say with the command; 0 means 64 KiB,
-	// a negative number no limit.
+	// Payload is how many bytes a peer that has authenticated may say with the command; 0 means 64
+	// KiB, a negative number no limit.
 	Payload int64
 	// Serve serves the command.
 	Serve Serve

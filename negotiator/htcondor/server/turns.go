@@ -13,8 +13,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// asker is whose turn it is: a host's or, of the users who have authenticated, each one's on a host.
-// A user who only claims to be one could be as many as he likes.
+// asker is whose turn it is: a host's or, of the users who have authenticated, each one's on a
+// host. A user who only claims to be one could be as many as he likes.
 type asker struct {
 	host netip.Prefix
 	user string // "": all who have not authenticated
@@ -38,8 +38,8 @@ func hostOf(p security.Peer) netip.Prefix {
 }
 
 // turns lets each asker evaluate one query at a time, in the order in which they came, and all of
-// them together use half of the processors, so that the rest is left to the cycles. The zero value is
-// ready.
+// them together use half of the processors, so that the rest is left to the cycles. The zero value
+// is ready.
 type turns struct {
 	mu    sync.Mutex
 	busy  map[asker][]chan struct{} // who has a turn, and who waits for it: closed when theirs begins
@@ -180,12 +180,12 @@ func (t *turns) leave(who asker) {
 	t.busy[who] = slices.Delete(waiting, 0, 1)
 }
 
-// Pace bounds how fast answers are sent, and so the processor time that sending takes: an asker has so
-// many bytes a second, which no tool notices, and all of them together a number that takes about a
-// fifth of half of the processors. An asker is a host or, of the users who have authenticated, one of
-// them there. Its long answers go on one piece after the other, in the order in which they ask for
-// their next; no asker has two pieces before another one that waits has one. The zero value is ready;
-// nil means no bounds.
+// Pace bounds how fast answers are sent, and so the processor time that sending takes: an asker has
+// so many bytes a second, which no tool notices, and all of them together a number that takes about
+// a fifth of half of the processors. An asker is a host or, of the users who have authenticated,
+// one of them there. Its long answers go on one piece after the other, in the order in which they
+// ask for their next; no asker has two pieces before another one that waits has one. The zero value
+// is ready; nil means no bounds.
 type Pace struct {
 	line turns
 
@@ -207,7 +207,8 @@ const freeBytes = 64 << 10
 // unused is for how long what was not sent may be sent later, at once.
 const unused = 100 * time.Millisecond
 
-// Pay waits until an asker may be sent so many bytes more; an error says that the context has ended.
+// Pay waits until an asker may be sent so many bytes more; an error says that the context has
+// ended.
 func (p *Pace) Pay(ctx context.Context, peer security.Peer, bytes int) error {
 	if p == nil {
 		return nil

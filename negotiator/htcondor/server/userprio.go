@@ -69,8 +69,8 @@ type accounts struct {
 	ads     *Ads
 }
 
-// of returns these ads. They are written once, and remember what was wanted of them, until there are
-// others.
+// of returns these ads. They are written once, and remember what was wanted of them, until there
+// are others.
 func (a *accounts) of(all List) *Ads {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
-// WhatIf is the TargetType of questions about what would be if something were otherwise, which use the
-// command of queries for Negotiator ads. The question is the attribute Question; it is answered by one
-// ad.
+// WhatIf is the TargetType of questions about what would be if something were otherwise, which use
+// the command of queries for Negotiator ads. The question is the attribute Question; it is answered
+// by one ad.
 const WhatIf = "WhatIf"
 
 // busyText is what a host is told that asks while a question of its is under way.
 const busyText = "busy: a question from your machine is being answered; ask again when it is"
 
-// whatIf answers a question. A host has one at a time, and a second one is refused at once. Those of
-// other hosts wait for their turn, since all of them together use half of the processors; none is
-// given up for another. One whose client hangs up is.
+// whatIf answers a question. A host has one at a time, and a second one is refused at once. Those
+// of other hosts wait for their turn, since all of them together use half of the processors; none
+// is given up for another. One whose client hangs up is.
 func (n *Negotiator) whatIf(ctx context.Context, call *security.Call, q Query) (*Ads, error) {
 	if n.WhatIf == nil {
 		return nil, errors.New("nobody answers questions here")

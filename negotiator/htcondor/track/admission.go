@@ -21,8 +21,8 @@ type Accounting struct {
 	Limits *accountant.Limits
 }
 
-// admit reports jobs that are new to the negotiator, unless something keeps them out of the plan. Others
-// that a limit is held for leave the plan, if it is of more use to new ones.
+// admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
+// Others that a limit is held for leave the plan, if it is of more use to new ones.
 func (c *comparison) admit(fresh []*Job) {
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
@@ -60,8 +60,8 @@ func (c *comparison) admit(fresh []*Job) {
 	c.b.openOrder()
 }
 
-// makesRoom takes a waiting job out of the plan, since a limit is of more use to others. What it was
-// promised it is owed.
+// makesRoom takes a waiting job out of the plan, since a limit is of more use to others. What it
+// was promised it is owed.
 func (c *comparison) makesRoom(j *Job, why string) {
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
@@ -128,8 +128,9 @@ func (c *comparison) isRefused(j *Job) string {
 	return why
 }
 
-// unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does not. A
-// job in the plan stays while its submitter's ad is missing, as after a restart of the collector.
+// unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does
+// not. A job in the plan stays while its submitter's ad is missing, as after a restart of the
+// collector.
 func (c *comparison) unwelcome(j *Job) string {
 	if !c.b.now.Constrained {
 		return ""
@@ -216,9 +217,10 @@ func (b *Belief) Use() map[string]accountant.Use {
 	return use
 }
 
-// throttled returns which jobs limits keep out of the queue, and why: fresh ones, and waiting ones that
-// must leave it. All ask anew in each look in which any does, in the queue's order, but those that were
-// promised a start soon. Those come first that could start now; see [accountant.Accountant.Admit].
+// throttled returns which jobs limits keep out of the queue, and why: fresh ones, and waiting ones
+// that must leave it. All ask anew in each look in which any does, in the queue's order, but those
+// that were promised a start soon. Those come first that could start now; see
+// [accountant.Accountant.Admit].
 //
 // One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
 // that is full drops matches in silence. So no more of its jobs are planned with than it may run. A

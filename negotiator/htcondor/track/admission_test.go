@@ -91,7 +91,8 @@ func accounted(t *testing.T) *pool {
 	})
 }
 
-// heldFor is why a job of accounted waits while the licenses are held for another job and a further one.
+// heldFor is why a job of accounted waits while the licenses are held for another job and a further
+// one.
 func heldFor(job string) string {
 	return "0 of 2 in use, 2 held for " + job + " of alice, which waits, and 1 more, 1 wanted: concurrency limit sw reached"
 }

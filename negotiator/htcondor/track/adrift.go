@@ -37,8 +37,8 @@ type run struct {
 	spec *observe.Spec
 }
 
-// follow notes which run of a job its queue tells of; none if it does not run. With a new run comes a
-// new shadow: what changes without one was edited.
+// follow notes which run of a job its queue tells of; none if it does not run. With a new run comes
+// a new shadow: what changes without one was edited.
 func (c *comparison) follow(j *Job) {
 	g := j.Group
 	switch r := j.run; {
@@ -131,8 +131,8 @@ func (c *comparison) lost(r *run, key observe.JobKey) (why string, restarted boo
 	return why, false
 }
 
-// hasAnother tells whether a claimed slot says that it runs another job than this one, and the other
-// one's queue says so, too.
+// hasAnother tells whether a claimed slot says that it runs another job than this one, and the
+// other one's queue says so, too.
 func (c *comparison) hasAnother(o *observe.Slot, than observe.JobKey) bool {
 	other := c.b.jobs[o.Runs]
 	return o.Runs != than && other != nil && other.leader == nil && !other.Group.Spec.Parallel && other.Group.Runs() &&

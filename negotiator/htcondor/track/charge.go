@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// charge is what jobs take of limits: what their Spec says, if it is known, their weight, and of their schedd's rooms, if
-// these count.
+// charge is what jobs take of limits: what their Spec says, if it is known, their weight, and of
+// their schedd's rooms, if these count.
 type charge struct {
 	spec   *observe.Spec
 	weight float64
@@ -25,8 +25,8 @@ func (c *comparison) chargeOf(j *Job) charge {
 	return charge{j.charged(), c.b.weight(j), c.b.rooms(j)}
 }
 
-// charged returns the Spec by which a job is charged: while it runs, the one that it was planned by, since
-// whatever was edited, it has what it has.
+// charged returns the Spec by which a job is charged: while it runs, the one that it was planned
+// by, since whatever was edited, it has what it has.
 func (j *Job) charged() *observe.Spec {
 	if j.Phase == Running && j.Spec != nil {
 		return j.Spec
@@ -42,9 +42,9 @@ func (b *Belief) rooms(j *Job) accountant.Rooms {
 	return b.Schedd(j.Key.Schedd).RoomsOf(j.Group.Spec) // as the schedd counts
 }
 
-// runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned with: its
-// claims are planned around, and it is charged like any other. One that was planned before is, wherever
-// its queue says that it runs now.
+// runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned
+// with: its claims are planned around, and it is charged like any other. One that was planned
+// before is, wherever its queue says that it runs now.
 func (b *Belief) runsUnfit(j *Job) bool {
 	switch {
 	case j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs():
@@ -67,8 +67,8 @@ func (g charge) candidate(jobs int) accountant.Candidate {
 	return one
 }
 
-// running returns what the jobs that run take of limits: one entry for all that take the same, as there
-// may be very many.
+// running returns what the jobs that run take of limits: one entry for all that take the same, as
+// there may be very many.
 func (c *comparison) running() (all []accountant.Candidate) {
 	var running tally[charge]
 	for _, j := range c.b.all {

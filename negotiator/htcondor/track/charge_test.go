@@ -34,8 +34,9 @@ func TestTally(t *testing.T) {
 	})
 }
 
-// TestUse says what a submitter is charged with: what its running jobs were planned by, whatever was
-// edited since; and those that run in the pool and cannot be planned with, but not what runs elsewhere.
+// TestUse says what a submitter is charged with: what its running jobs were planned by, whatever
+// was edited since; and those that run in the pool and cannot be planned with, but not what runs
+// elsewhere.
 func TestUse(t *testing.T) {
 	charged := func(p *pool) accountant.Use { return p.belief.Use()[""] }
 	one := accountant.Use{Slots: 1, Weight: 4} // a static slot of four cpus

@@ -18,8 +18,9 @@ func deferred(seconds backfill.Time) func(*observe.Group) {
 	return func(g *observe.Group) { g.Deferral = observe.Deferral{Time: begin + seconds, Prep: 100, Window: 20} }
 }
 
-// TestDeferred says when a job that has a time of its own is in the plan: from a day before, so that a
-// slot is kept for it from its preparation on, less the start slack; to the end of its window.
+// TestDeferred says when a job that has a time of its own is in the plan: from a day before, so
+// that a slot is kept for it from its preparation on, less the start slack; to the end of its
+// window.
 func TestDeferred(t *testing.T) {
 	const missed = "unplanned 1.0 has missed its time, 22:18:20 UTC (DeferralTime), or up to 20 s later " +
 		"(DeferralWindow)"
@@ -92,8 +93,8 @@ func cooling(seconds backfill.Time) func(*observe.Group) {
 	return func(g *observe.Group) { g.Cools = begin + seconds }
 }
 
-// TestCoolingDown says when a job whose last start went wrong is in the plan: from minutes before it has
-// cooled down, to start in the second after.
+// TestCoolingDown says when a job whose last start went wrong is in the plan: from minutes before
+// it has cooled down, to start in the second after.
 func TestCoolingDown(t *testing.T) {
 	soon := backfill.Time(coolingAhead)
 	followAll(t, begun, map[string][]step{
@@ -155,8 +156,8 @@ func TestCoolingDown(t *testing.T) {
 	})
 }
 
-// TestWhenEarlyJobsAreDue says when the pool is looked at for jobs that may not run before a time: when
-// they enter the plan, and when they may run.
+// TestWhenEarlyJobsAreDue says when the pool is looked at for jobs that may not run before a time:
+// when they enter the plan, and when they may run.
 func TestWhenEarlyJobsAreDue(t *testing.T) {
 	p := begun(t)
 	p.job(1, cooling(1000))
@@ -172,8 +173,8 @@ func TestWhenEarlyJobsAreDue(t *testing.T) {
 	require.Equal(t, backfill.Forever-begin, due())
 }
 
-// TestEarlyJobsTakeNoLimit says that a job takes nothing of a limit before it may run, and asks for it
-// then.
+// TestEarlyJobsTakeNoLimit says that a job takes nothing of a limit before it may run, and asks for
+// it then.
 func TestEarlyJobsTakeNoLimit(t *testing.T) {
 	full := heldFor("1.0")
 	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
@@ -190,8 +191,8 @@ func TestEarlyJobsTakeNoLimit(t *testing.T) {
 	})
 }
 
-// TestDeferredIsLonger says that a deferred job is planned for longer than it runs, by the time that
-// its claim is idle; also if another negotiator goes on.
+// TestDeferredIsLonger says that a deferred job is planned for longer than it runs, by the time
+// that its claim is idle; also if another negotiator goes on.
 func TestDeferredIsLonger(t *testing.T) {
 	p := begun(t)
 	p.job(1, deferred(150), is("limited", func(s *observe.Spec) { s.Limit = 700 }))

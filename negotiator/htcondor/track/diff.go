@@ -103,8 +103,8 @@ type comparison struct {
 	strangers []*Job
 }
 
-// Diff compares what the negotiator was told of the pool with the snapshot that [Belief.See] took in
-// last, given the flights, the matches under way. It returns the differences, and takes them for
+// Diff compares what the negotiator was told of the pool with the snapshot that [Belief.See] took
+// in last, given the flights, the matches under way. It returns the differences, and takes them for
 // told: the belief changes in place, since a pool may have a million jobs. It reads no clock and
 // asks no daemon, so equal arguments give equal outcomes. It also brings the belief's [Accounting]
 // up to date.

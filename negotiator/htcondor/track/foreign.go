@@ -104,8 +104,8 @@ func (b *Belief) known(o *observe.Slot) bool {
 
 // foreign makes a job that stands in the plan for a claim of no known job. How long the claim will
 // last is a guess: a minute if its job has ended, ten minutes if it is idle or keeps data, else the
-// default estimate. It stays in the plan for as long as it is there, and takes no more than its slot
-// has, whatever its ad says.
+// default estimate. It stays in the plan for as long as it is there, and takes no more than its
+// slot has, whatever its ad says.
 func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	s, host := c.b.slots[o.Name], c.b.Slot(o.Host)
 	s.foreign = c.b.nextID()

@@ -214,8 +214,8 @@ func TestForeignJobs(t *testing.T) {
 	}
 }
 
-// TestClaimsThatEndSoon says for how long a claim is planned around whose job has ended, or which keeps
-// data: not for a day, as that of an unknown job may be.
+// TestClaimsThatEndSoon says for how long a claim is planned around whose job has ended, or which
+// keeps data: not for a day, as that of an unknown job may be.
 func TestClaimsThatEndSoon(t *testing.T) {
 	cleans := func(p *pool) { p.slot(part, func(s *observe.Slot) { s.Changed, s.Cleaning = p.now, true }) }
 	data := func(p *pool) {

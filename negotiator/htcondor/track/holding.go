@@ -7,18 +7,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// A limit is held for jobs that wait in the plan, so that whatever is started exceeds none. One that
-// could start now and does not, since the plan keeps its slot for others, holds it for the time tryFor
-// at most; then its user's jobs come after those of others for vainFor, or he would hold it with one
-// job after the other. A job that was promised a start within tryFor keeps what it holds, for twice
-// that time at most.
+// A limit is held for jobs that wait in the plan, so that whatever is started exceeds none. One
+// that could start now and does not, since the plan keeps its slot for others, holds it for the
+// time tryFor at most; then its user's jobs come after those of others for vainFor, or he would
+// hold it with one job after the other. A job that was promised a start within tryFor keeps what it
+// holds, for twice that time at most.
 
 func (b *Belief) tryFor() backfill.Time { return backfill.Time(2 * b.s.Patience / time.Second) }
 
 func (b *Belief) vainFor() backfill.Time { return 8 * b.tryFor() }
 
-// holding returns the waiting jobs for which a limit may be held: those that ask anew, and those that keep
-// what they hold.
+// holding returns the waiting jobs for which a limit may be held: those that ask anew, and those
+// that keep what they hold.
 func (c *comparison) holding() (asking, kept []*Job) {
 	var charges tally[charge]
 	waiting := func(j *Job) bool { return j.Phase == Waiting && !c.b.Early(j) }

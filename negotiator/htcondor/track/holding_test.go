@@ -35,9 +35,9 @@ func (p *pool) promises(starts map[backfill.JobID]backfill.Time) (broken []Broke
 	return p.belief.TakePlan(plan)
 }
 
-// TestPromisesKeepLimits: a job that was promised a start soon keeps what it holds, whoever comes before
-// it in the queue. One that was promised a later start makes room, and the promise counts as broken if it
-// is not kept.
+// TestPromisesKeepLimits: a job that was promised a start soon keeps what it holds, whoever comes
+// before it in the queue. One that was promised a later start makes room, and the promise counts as
+// broken if it is not kept.
 func TestPromisesKeepLimits(t *testing.T) {
 	p := accounted(t)
 	const held = "0 of 2 in use, 2 held for 1.0 of alice, which starts at 22:13:50 UTC, and 1 more, 1 wanted: " +
@@ -63,8 +63,8 @@ func TestPromisesKeepLimits(t *testing.T) {
 		p.promises(map[backfill.JobID]backfill.Time{1: 30, 2: 3601}))
 }
 
-// TestPromisesKeepLimitsForATime: a start that is promised again and again to be soon keeps nothing for
-// ever.
+// TestPromisesKeepLimitsForATime: a start that is promised again and again to be soon keeps nothing
+// for ever.
 func TestPromisesKeepLimitsForATime(t *testing.T) {
 	p := accounted(t)
 	p.job(1, licensed)
@@ -80,8 +80,8 @@ func TestPromisesKeepLimitsForATime(t *testing.T) {
 	require.Contains(t, p.look(), "submitted 3.0=#3, removed #2")
 }
 
-// TestHeldInVain: a job that could start and does not makes room for another user's after a minute, and
-// its user's further jobs come after those of others for some minutes.
+// TestHeldInVain: a job that could start and does not makes room for another user's after a minute,
+// and its user's further jobs come after those of others for some minutes.
 func TestHeldInVain(t *testing.T) {
 	p := accounted(t)
 	wantsAll := func(user string) func(*observe.Group) {
@@ -109,8 +109,8 @@ func TestHeldInVain(t *testing.T) {
 	require.Empty(t, p.belief.vain)
 }
 
-// TestRoomNow: jobs take what slots have free, one after the other; gangs take all of their chunks or
-// none.
+// TestRoomNow: jobs take what slots have free, one after the other; gangs take all of their chunks
+// or none.
 func TestRoomNow(t *testing.T) {
 	p := begun(t)
 	p.slot("a", func(s *observe.Slot) { s.Free = backfill.Vector{3, 4096, 3} })
@@ -138,8 +138,8 @@ func TestRoomNow(t *testing.T) {
 	require.False(t, p.belief.roomNow().start(chunks(3, 1)), "a job is on its way there")
 }
 
-// TestRoomNowCostsLittle: a user whose jobs are expensive to look at counts as one whose jobs cannot start
-// now, before he has spent what belongs to others.
+// TestRoomNowCostsLittle: a user whose jobs are expensive to look at counts as one whose jobs
+// cannot start now, before he has spent what belongs to others.
 func TestRoomNowCostsLittle(t *testing.T) {
 	p := begun(t)
 	for i := range 100 {

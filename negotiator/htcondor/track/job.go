@@ -48,13 +48,14 @@ type Job struct {
 	servedBy *lease
 	serveAt  backfill.Time
 	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
-	// none. owed says that the job left the plan for a lease that did not serve it, or, if yielded is set,
-	// because a limit was of more use to others.
+	// none. owed says that the job left the plan for a lease that did not serve it, or, if yielded is
+	// set, because a limit was of more use to others.
 	promised      backfill.Time
 	owed, yielded bool
 
-	// starts is when a waiting job was to start in the last plan; 0: it had no reservation. kept is since
-	// when it keeps what it holds of limits, tried since when it could start and does not; 0: it does not.
+	// starts is when a waiting job was to start in the last plan; 0: it had no reservation. kept is
+	// since when it keeps what it holds of limits, tried since when it could start and does not; 0: it
+	// does not.
 	starts, kept, tried backfill.Time
 
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller

@@ -322,8 +322,9 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	return true
 }
 
-// slotEnded tells whether a job that has run came back because a slot of it takes no jobs any more: its
-// startd has shut down or drains, or its owner has it. Versions before 23.10 do not say so in the job.
+// slotEnded tells whether a job that has run came back because a slot of it takes no jobs any more:
+// its startd has shut down or drains, or its owner has it. Versions before 23.10 do not say so in
+// the job.
 func (c *comparison) slotEnded(j *Job) bool {
 	return j.Group.SlotEnded() || slices.ContainsFunc(j.Places, func(at Place) bool {
 		o := c.b.Slot(at.Slot)

@@ -96,9 +96,9 @@ func (c *comparison) outlives(j *Job) {
 	}
 }
 
-// lastOf tells of a run that is over how long it was when it was last seen, if that was longer than its
-// job stated: whatever ends a run, and though nobody knows when, a lie counts in full. It returns
-// whether the record was told of this run, now or before.
+// lastOf tells of a run that is over how long it was when it was last seen, if that was longer than
+// its job stated: whatever ends a run, and though nobody knows when, a lie counts in full. It
+// returns whether the record was told of this run, now or before.
 func (c *comparison) lastOf(j *Job) bool {
 	l := j.lasted
 	if l == nil {
@@ -108,7 +108,8 @@ func (c *comparison) lastOf(j *Job) bool {
 	return l.outlived > 0
 }
 
-// outlived reports that a job ran on beyond what it stated until an instant, and for at least a time.
+// outlived reports that a job ran on beyond what it stated until an instant, and for at least a
+// time.
 func (c *comparison) outlived(j *Job, until, least backfill.Time) {
 	l := j.lasted
 	if l.stated == nil || l.stated.Estimate == 0 {
@@ -125,8 +126,8 @@ func (l *lasted) ran(until backfill.Time) backfill.Time {
 	return until - l.since - l.suspended - l.ahead
 }
 
-// pastRun returns a job's run, with the job as it was planned when the run began, but without the time
-// for which its claim was idle ahead of it.
+// pastRun returns a job's run, with the job as it was planned when the run began, but without the
+// time for which its claim was idle ahead of it.
 func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	as := *j
 	if l := j.lasted; l != nil && l.stated != nil {
@@ -135,8 +136,8 @@ func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
 }
 
-// outlivedOff tells the record of a job that is in no plan any more, and ran on beyond what it stated,
-// that this run is over.
+// outlivedOff tells the record of a job that is in no plan any more, and ran on beyond what it
+// stated, that this run is over.
 func (c *comparison) outlivedOff(j *Job) {
 	if c.lastOf(j) {
 		c.delta.Taught = append(c.delta.Taught, c.pastRun(j, unknownRun))

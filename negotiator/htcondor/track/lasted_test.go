@@ -10,8 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// TestALieCountsInFull: of a job that states 600 s and runs for 1,100, the record learns nearly all,
-// however its user has the run end: also before it is told of the run a second time, after 1,200 s.
+// TestALieCountsInFull: of a job that states 600 s and runs for 1,100, the record learns nearly
+// all, however its user has the run end: also before it is told of the run a second time, after
+// 1,200 s.
 func TestALieCountsInFull(t *testing.T) {
 	const stated, lasts, ahead, between = 600, 1100, 300, 10
 	for name, c := range map[string]struct {

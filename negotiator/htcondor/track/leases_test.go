@@ -147,8 +147,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// The place of each claim is kept for as long as the claim is lent, if that is longer than its job may
-// take; and a claim that is free and takes up no more jobs has no place any more.
+// The place of each claim is kept for as long as the claim is lent, if that is longer than its job
+// may take; and a claim that is free and takes up no more jobs has no place any more.
 func TestLeaseEnds(t *testing.T) {
 	p := on(t, 3)
 	ends := func() (ends []backfill.Time) {
@@ -236,8 +236,8 @@ func TestPlanWithoutPromise(t *testing.T) {
 	require.Zero(t, p.belief.Job(3).promised)
 }
 
-// A promise ends, too, with the plan that the job is left out of, whatever it is promised once it is
-// back.
+// A promise ends, too, with the plan that the job is left out of, whatever it is promised once it
+// is back.
 func TestPromiseEndsOutsideThePlan(t *testing.T) {
 	p := on(t, 3)
 	waits := negotiator.JobCheckpoint{Job: &negotiator.Job{ID: 3}, Standing: backfill.Standing{Promised: true, Guarantee: begin + 80}}

@@ -5,9 +5,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Broken is a guarantee that a lease or a limit has broken: the job left the plan, since it was expected
-// to start under the lease, and did not, or since the limit was of more use to others. The negotiator
-// does not know of such a guarantee any more.
+// Broken is a guarantee that a lease or a limit has broken: the job left the plan, since it was
+// expected to start under the lease, and did not, or since the limit was of more use to others. The
+// negotiator does not know of such a guarantee any more.
 type Broken struct {
 	Job           string
 	Promised, Now backfill.Time // the latest starts, as they were promised before and after
@@ -15,7 +15,8 @@ type Broken struct {
 }
 
 // TakePlan takes in the negotiator's plan: which jobs no slot can run, and what was promised. It
-// returns the guarantees that leases and limits have broken. Jobs that only wait need not be in the plan.
+// returns the guarantees that leases and limits have broken. Jobs that only wait need not be in the
+// plan.
 func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 	b.queue, b.planned = plan.Order, true
 	for _, j := range b.inPlan {
@@ -42,8 +43,8 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 	return broken
 }
 
-// promise notes what the plan promises to a job. It returns the guarantee that the job had before it
-// left the plan for a lease, if that is broken.
+// promise notes what the plan promises to a job. It returns the guarantee that the job had before
+// it left the plan for a lease, if that is broken.
 func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
 	latest := p.Guarantee
 	switch {

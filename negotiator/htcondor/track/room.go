@@ -10,8 +10,8 @@ import (
 )
 
 // roomNow is what slots have free now, from which jobs take what they would start on, one after the
-// other: as HTCondor's negotiator would match them, without a plan. It only tells for whom a limit is of
-// use now.
+// other: as HTCondor's negotiator would match them, without a plan. It only tells for whom a limit
+// is of use now.
 type roomNow struct {
 	slots []freeSlot
 	kinds map[*observe.Spec]*kindOfJob
@@ -24,8 +24,8 @@ type freeSlot struct {
 	free backfill.Vector
 }
 
-// kindOfJob is what is known of jobs of one Spec: no slot before from is of use to them any more, and the
-// slot at fits, if it is not -1, accepts them and is accepted.
+// kindOfJob is what is known of jobs of one Spec: no slot before from is of use to them any more,
+// and the slot at fits, if it is not -1, accepts them and is accepted.
 type kindOfJob struct{ from, fits int }
 
 // mostSteps bounds the search in one cycle: a slot that is looked at counts as one step, a chunk

@@ -7,9 +7,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// A user may write into a job when it was submitted, and would come before all others. A schedd numbers
-// its clusters as they come, and users cannot choose the numbers: so a cluster above all those that a
-// look saw was submitted after it.
+// A user may write into a job when it was submitted, and would come before all others. A schedd
+// numbers its clusters as they come, and users cannot choose the numbers: so a cluster above all
+// those that a look saw was submitted after it.
 
 // SavedSeen says that a schedd had no cluster above this one at an instant.
 type SavedSeen struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// lineUp brings jobs into the order in which limits admit them: the queue's order in the plan, as far as
-// it is known, but last of all those that no slot can run. Jobs of a user for whom a limit was held in
-// vain come after those of others.
+// lineUp brings jobs into the order in which limits admit them: the queue's order in the plan, as
+// far as it is known, but last of all those that no slot can run. Jobs of a user for whom a limit
+// was held in vain come after those of others.
 func (c *comparison) lineUp(jobs []*Job) {
 	slices.SortFunc(jobs, (*Job).Compare)
 	keys := c.b.keys(jobs)

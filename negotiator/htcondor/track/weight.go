@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// weight returns what a job counts for in fair share, quotas and ceilings: the cpus of its slots, as by
-// HTCondor's default SLOT_WEIGHT, which are all those of a static slot. While it waits, these are the
-// fewest that it can get for what it asks.
+// weight returns what a job counts for in fair share, quotas and ceilings: the cpus of its slots,
+// as by HTCondor's default SLOT_WEIGHT, which are all those of a static slot. While it waits, these
+// are the fewest that it can get for what it asks.
 func (b *Belief) weight(j *Job) float64 {
 	switch {
 	case j.Phase == Running:
@@ -28,8 +28,8 @@ func (b *Belief) weight(j *Job) float64 {
 	}
 }
 
-// weightAt returns the weight of a job that has these places, or is on its way to them. A chunk whose
-// slot is not known has what the job was planned by.
+// weightAt returns the weight of a job that has these places, or is on its way to them. A chunk
+// whose slot is not known has what the job was planned by.
 func (b *Belief) weightAt(j *Job, at []Place) (weight float64) {
 	spec, cut := j.charged(), 0 // chunks that have dynamic slots
 	if len(at) == 0 {
@@ -51,8 +51,8 @@ func (b *Belief) weightAt(j *Job, at []Place) (weight float64) {
 	return weight + cpusAsked(spec)*float64(cut)
 }
 
-// hosts returns the slots, each once, where a job runs by its queue. Users can write there what they
-// like.
+// hosts returns the slots, each once, where a job runs by its queue. Users can write there what
+// they like.
 func (j *Job) hosts() []string {
 	switch all := j.Group.Hosts; {
 	case !j.Group.Runs():
@@ -81,8 +81,8 @@ func (b *Belief) weightOf(h *holder) float64 {
 	return cpusAsked(h.spec)
 }
 
-// cpusOf returns the cpus that whoever has a static or dynamic slot has, at least 1; false if the slot
-// is partitionable or not known.
+// cpusOf returns the cpus that whoever has a static or dynamic slot has, at least 1; false if the
+// slot is partitionable or not known.
 func (b *Belief) cpusOf(name string) (cpus float64, known bool) {
 	o := b.now.Slots[name]
 	if o == nil || !o.Static && !o.Dynamic {
@@ -159,7 +159,8 @@ func (b *Belief) measure() {
 	}
 }
 
-// larger returns the larger amount of each resource, in the place of the first vector unless that is nil.
+// larger returns the larger amount of each resource, in the place of the first vector unless that
+// is nil.
 func larger(most, size backfill.Vector) backfill.Vector {
 	if most == nil {
 		return slices.Clone(size)

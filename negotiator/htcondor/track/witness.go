@@ -66,8 +66,8 @@ func first(key observe.JobKey) observe.JobKey {
 	return key
 }
 
-// claimsNamed are the claimed slots that name a job: by the job's key, and by the key of its cluster's
-// proc 0, since a gang's slots name whichever proc.
+// claimsNamed are the claimed slots that name a job: by the job's key, and by the key of its
+// cluster's proc 0, since a gang's slots name whichever proc.
 type claimsNamed struct {
 	jobs, clusters map[observe.JobKey][]*observe.Slot
 }
@@ -77,7 +77,8 @@ func (n claimsNamed) add(o *observe.Slot) {
 	n.clusters[first(o.Runs)] = append(n.clusters[first(o.Runs)], o)
 }
 
-// of returns the slots that say that they run a job, in no order. They are shared: do not change them.
+// of returns the slots that say that they run a job, in no order. They are shared: do not change
+// them.
 func (n claimsNamed) of(j *Job) []*observe.Slot {
 	switch {
 	case j.Group == nil || j.leader != nil:

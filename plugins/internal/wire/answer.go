@@ -16,8 +16,9 @@ const leastAction = 2
 // chunks. To check so many on crowded slots takes a host longer than the usual deadline.
 const maxNumbers = 4 << 20
 
-// The maximum numbers of fields of an answer. An encoder makes one of the message and at most six of
-// an action. Many more, which replace each other or have unknown numbers, take seconds to decode.
+// The maximum numbers of fields of an answer. An encoder makes one of the message and at most six
+// of an action. Many more, which replace each other or have unknown numbers, take seconds to
+// decode.
 const (
 	maxParts  = 64
 	maxFields = 8 * maxActions
@@ -72,8 +73,8 @@ func (l *limit) add(n int) error {
 	return nil
 }
 
-// ends returns how many numbers of variable length end in the bytes: at least as many as the message
-// that they encode has, packed or not.
+// ends returns how many numbers of variable length end in the bytes: at least as many as the
+// message that they encode has, packed or not.
 func ends(raw []byte) (n int) {
 	for _, b := range raw {
 		n += int(^b >> 7)
@@ -81,8 +82,8 @@ func ends(raw []byte) (n int) {
 	return n
 }
 
-// fields counts the fields of a message, and calls the callback with each that holds bytes. It errs if
-// the message is malformed, there are too many, or the callback errs.
+// fields counts the fields of a message, and calls the callback with each that holds bytes. It errs
+// if the message is malformed, there are too many, or the callback errs.
 func fields(raw []byte, counted *limit, visit func(protowire.Number, []byte) error) error {
 	for len(raw) > 0 {
 		field, kind, n := protowire.ConsumeTag(raw)

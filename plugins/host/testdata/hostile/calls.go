@@ -160,6 +160,6 @@ func calls(state, own string) []attack {
 	}
 }
 
-// otherProcessor is the argument that makes this program a child that calls the kernel as programs of
-// an older processor do.
+// otherProcessor is the argument that makes this program a child that calls the kernel as programs
+// of an older processor do.
 const otherProcessor = "other-processor"

@@ -20,7 +20,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 )
 
-// stderr is never collected, and so never closed: a connection would get its number, and what is printed.
+// stderr is never collected, and so never closed: a connection would get its number, and what is
+// printed.
 var stderr = os.NewFile(2, "stderr") //nolint:gochecknoglobals // see above
 
 func main() {
