@@ -17,8 +17,14 @@ import (
 func TestEditedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	edits := [][2]string{
-		{"JobStatus", "1"}, {"JobStatus", "3"}, {"JobStatus", "4"}, {"JobStatus", "5"}, {"JobStatus", "7"}, {"JobUniverse", "7"},
-		{"RemoteHost", `""`}, {"GlobalJobId", `"pool.test#1.0#1"`},
+		{"JobStatus", "1"},
+		{"JobStatus", "3"},
+		{"JobStatus", "4"},
+		{"JobStatus", "5"},
+		{"JobStatus", "7"},
+		{"JobUniverse", "7"},
+		{"RemoteHost", `""`},
+		{"GlobalJobId", `"pool.test#1.0#1"`},
 	}
 	refused := []string{"Owner", "User", "ClusterId", "ProcId", "MyType", "TargetType"}
 	pool := ours(t, []string{"CPUS=8"}, "UPDATE_INTERVAL = 5\nBACKFILL_LEASE_TIME = 0")

@@ -55,17 +55,17 @@ func TestForbiddenCallsFail(t *testing.T) {
 	for _, network := range []bool{false, true} {
 		v := newVerdicts(t, network, 0)
 		for name, number := range v.here.SyscallNames {
-			switch want := v.call(name); {
+			switch got := v.call(name); {
 			case slices.Contains(forbidden, name), name == "connect" && !network:
-				require.Equal(t, answer(unix.EPERM), want, name)
+				require.Equal(t, answer(unix.EPERM), got, name)
 			case name == "ioctl":
-				require.Equal(t, answer(unix.ENOTTY), want, name)
+				require.Equal(t, answer(unix.ENOTTY), got, name)
 			case name == "clone3", name == "openat2", number > newest:
-				require.Equal(t, answer(unix.ENOSYS), want, name)
+				require.Equal(t, answer(unix.ENOSYS), got, name)
 			case name == "socket" || name == "socketpair" && !network:
-				require.Equal(t, answer(unix.EAFNOSUPPORT), want, name)
+				require.Equal(t, answer(unix.EAFNOSUPPORT), got, name)
 			default: // without arguments
-				require.Equal(t, seccomp.ActionAllow, want, name)
+				require.Equal(t, seccomp.ActionAllow, got, name)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func TestUpdatesKeepTheOrder(t *testing.T) {
 	poll.Equal(t, 2, func() int { return len(c.Updates()) })
 	old, _ := slots[0].Int("N")
 	merged, _ := c.Ads("Machine")[0].Int("N")
-	require.EqualValues(t, []int64{1, 4}, []int64{old, merged})
+	require.Equal(t, []int64{1, 4}, []int64{old, merged})
 }
 
 func TestCollector(t *testing.T) {

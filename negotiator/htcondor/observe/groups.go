@@ -80,21 +80,27 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 		g.look = number
 		s.Groups = append(s.Groups, g)
 	}
-	if n := len(s.answers); n > 0 {
-		s.earlier += s.answers[n-1].without(number)
-	} else {
-		s.earlier = 0
-	}
-	if !o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size + known, s.earlier}) {
-		s.answers, s.earlier = nil, 0
-	}
-	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
+	o.keepAnswer(s, r, number, known)
 	s.leftOut, s.wrong = leftOut+r.surplus.jobs, wrongWith(s.Name, leftOut, whose, unread, which)
 	if r.surplus.jobs > 0 {
 		s.wrong = r.surplus.told(s.Name)
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
+}
+
+// keepAnswer counts what is kept of a schedd's answers in a look, the limits of before among it, and
+// drops the earlier ones if they take too much.
+func (o *Observer) keepAnswer(s *schedd, r reading, number, limits int) {
+	if n := len(s.answers); n > 0 {
+		s.earlier += s.answers[n-1].without(number)
+	} else {
+		s.earlier = 0
+	}
+	if !o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size + limits, s.earlier}) {
+		s.answers, s.earlier = nil, 0
+	}
+	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})
 }
 
 // without returns how much memory a reading takes besides what a later one has, too.

@@ -25,6 +25,7 @@ const never = -1
 
 // hold returns how long a look waits for schedds.
 func hold(t *testing.T, o *Observer) time.Duration {
+	t.Helper()
 	began := time.Now()
 	o.hear(t.Context(), lookOf(1))
 	return time.Since(began)

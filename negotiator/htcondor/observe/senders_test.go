@@ -159,7 +159,7 @@ func TestUndecidedIsTold(t *testing.T) {
 	}
 	require.Contains(t, strings.Join(told, "\n"), evil.Address().String())
 	require.Contains(t, strings.Join(told, "\n"), p.schedds[0].Address().String())
-	require.EqualValues(t, 2, s.Contested)
+	require.Equal(t, 2, s.Contested)
 }
 
 // TestAReplacedAdTakesNothing: when somebody's ad takes the place of a startd's in the collector,
@@ -265,8 +265,14 @@ func TestAWeakerNewcomerWaits(t *testing.T) {
 		former, newcomer string
 		waits            bool
 	}{
-		{"condor@family", "condor@test", true}, {"condor_pool@test", "condor@test", false}, {"condor@family", "mallory@test", true}, {"condor@family", "", true},
-		{"a@test", "b@test", true}, {"a@test", "a@test", false}, {"", "", false}, {"a@test", "condor@test", false},
+		{"condor@family", "condor@test", true},
+		{"condor_pool@test", "condor@test", false},
+		{"condor@family", "mallory@test", true},
+		{"condor@family", "", true},
+		{"a@test", "b@test", true},
+		{"a@test", "a@test", false},
+		{"", "", false},
+		{"a@test", "condor@test", false},
 	} {
 		p := newSite(t, "s@test")
 		p.who = c.former

@@ -40,8 +40,8 @@ func TestOneDaemonCannotCrowdOutSessions(t *testing.T) {
 	}
 	grants(t, c, "10.9.9.8", 416, "416")
 	require.Equal(t, 100+sessionsOfAddress+1, c.Sessions())
-	for _, of := range c.negotiated.all {
-		for _, g := range of {
+	for _, sessions := range c.negotiated.all {
+		for _, g := range sessions {
 			require.LessOrEqual(t, len(g.commands), commandsOfSession)
 		}
 	}

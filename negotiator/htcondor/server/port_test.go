@@ -100,18 +100,18 @@ func (b *book) ResetAll(now time.Time) error { return b.note("reset all %d", now
 func (b *book) Delete(name string) error { return b.note("delete %s", name) }
 
 // listen runs a port and returns its address.
-func listen(t testing.TB, p *server.Port) cedar.Address {
-	t.Helper()
+func listen(tb testing.TB, p *server.Port) cedar.Address {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	address, err := server.AddressOf(listener)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Serve(ctx, listener) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
-		require.NoError(t, <-ended)
+		require.NoError(tb, <-ended)
 	})
 	return address
 }

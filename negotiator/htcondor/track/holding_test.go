@@ -49,8 +49,10 @@ func TestPromisesKeepLimits(t *testing.T) {
 			p.job(3, licensed, earlier)
 			p.job(4, licensed, earlier)
 		}, want: "submitted 3.0=#3, removed #2, unplanned 4.0 " + held + ", unplanned 2.0 " + held},
-		{do: func(p *pool) { p.promises(map[backfill.JobID]backfill.Time{1: 30}); p.leaves(3); p.leaves(4) },
-			want: "submitted 2.0=#2, removed #3"},
+		{
+			do:   func(p *pool) { p.promises(map[backfill.JobID]backfill.Time{1: 30}); p.leaves(3); p.leaves(4) },
+			want: "submitted 2.0=#2, removed #3",
+		},
 	})
 	require.Empty(t, p.promises(map[backfill.JobID]backfill.Time{1: 30, 2: 3600}), "it is kept after all")
 	require.Contains(t, p.look(), "")

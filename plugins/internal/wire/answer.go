@@ -35,12 +35,12 @@ func CheckAnswer(size int, read func() []byte) error {
 	const inMessage, lastMessage, inDecision, inAction = 2, 4, 3, 5 // fields decision, failure, journal, placement
 	all := limit{"fields", maxFields, 0}
 	parts, actions, numbers := limit{"parts", maxParts, 0}, limit{"actions", maxActions, 0}, limit{"numbers", maxNumbers, 0}
-	err := fields(read(), &parts, func(of protowire.Number, part []byte) error {
-		if of > lastMessage {
+	err := fields(read(), &parts, func(kind protowire.Number, part []byte) error {
+		if kind > lastMessage {
 			return nil
 		}
 		return fields(part, &all, func(number protowire.Number, action []byte) error {
-			if of != inMessage || number != inDecision {
+			if kind != inMessage || number != inDecision {
 				return nil
 			}
 			if err := actions.add(1); err != nil {
