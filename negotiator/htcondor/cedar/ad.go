@@ -45,12 +45,42 @@ func (s *Stream) PutLines(l Lines) {
 
 // PutBareLines writes an ad that is given as lines as [Stream.PutBareAd] does. It copies nothing
 // but the frame that is being sent, and after an error it sends nothing.
-func (s *Stream) PutBareLines(l Lines) {
-	if bytes.IndexByte(l, 0) >= 0 {
+func (s *Stream) PutBareLines(l Lines) { s.PutCounted(l, l.Count()) }
+
+// Count is what must be known of lines before they can be sent. To find it takes as long as they
+// are, so whoever sends the same to many counts once.
+type Count struct {
+	n     int  // lines that are not empty
+	dense bool // none is empty, and the last one is ended
+	wrong bool // there is a zero byte
+}
+
+// Count counts the lines.
+func (l Lines) Count() Count {
+	c := Count{wrong: bytes.IndexByte(l, 0) >= 0}
+	if len(l) == 0 || bytes.HasSuffix(l, lineFeed) && l[0] != '\n' && !bytes.Contains(l, []byte("\n\n")) {
+		c.n, c.dense = bytes.Count(l, lineFeed), true
+		return c
+	}
+	for line := range bytes.SplitSeq(l, lineFeed) {
+		if len(line) > 0 {
+			c.n++
+		}
+	}
+	return c
+}
+
+// PutCounted is [Stream.PutBareLines] for lines that have been counted.
+func (s *Stream) PutCounted(l Lines, c Count) {
+	if c.wrong {
 		s.outErr = errZero
 		return
 	}
-	s.PutInt(int64(l.count()))
+	s.PutInt(int64(c.n))
+	if c.dense && s.sealer == nil {
+		s.putEnded(l)
+		return
+	}
 	for len(l) > 0 && s.outErr == nil {
 		line, rest, _ := bytes.Cut(l, lineFeed)
 		if l = rest; len(line) > 0 {
@@ -59,25 +89,28 @@ func (s *Stream) PutBareLines(l Lines) {
 	}
 }
 
-var lineFeed = []byte{'\n'}
-
-// count counts the lines that are not empty.
-func (l Lines) count() (n int) {
-	if bytes.HasSuffix(l, lineFeed) && l[0] != '\n' && !bytes.Contains(l, []byte("\n\n")) { // as most are
-		return bytes.Count(l, lineFeed)
-	}
-	for len(l) > 0 {
-		end := bytes.IndexByte(l, '\n')
-		if end < 0 {
-			return n + 1
+// putEnded writes lines as texts, a frame at a time: where a line ends, so does the text.
+func (s *Stream) putEnded(l Lines) {
+	for len(l) > 0 && s.outErr == nil {
+		free := room - (len(s.out) - s.body)
+		if free == 0 {
+			s.flush(false)
+			continue
 		}
-		if end > 0 {
-			n++
+		from, n := len(s.out), min(free, len(l))
+		s.out, l = append(s.out, l[:n]...), l[n:]
+		for text := s.out[from:]; ; {
+			end := bytes.IndexByte(text, '\n')
+			if end < 0 {
+				break
+			}
+			text[end] = 0
+			text = text[end+1:]
 		}
-		l = l[end+1:]
 	}
-	return n
 }
+
+var lineFeed = []byte{'\n'}
 
 // AppendAd appends an ad's lines. A line feed inside a string becomes a blank, as for all who read
 // it, and so does a zero byte, which cannot be sent.

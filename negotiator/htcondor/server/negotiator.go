@@ -106,6 +106,7 @@ type Negotiator struct {
 	reports      Readers // of priorities and use
 	lists        Readers // of start times
 	slots        Readers // of what submitters use
+	counts       counts  // of lines of reports and slots
 	accounts     accounts
 }
 
@@ -249,15 +250,15 @@ func (n *Negotiator) resources(ctx context.Context, call *security.Call) error {
 	}
 	lines := n.Resources(name)
 	done()
-	return send(call, &n.slots, lines)
+	return n.send(call, &n.slots, lines)
 }
 
 // send sends an ad that is given as lines. All who ask share them, so that one who reads slowly
 // only holds a reference.
-func send(call *security.Call, readers *Readers, lines []byte) error {
+func (n *Negotiator) send(call *security.Call, readers *Readers, lines []byte) error {
 	if len(lines) > fewBytes {
 		defer readers.Begin(&lines[0], call.Close)()
 	}
-	call.PutBareLines(lines)
+	call.PutCounted(lines, n.counts.of(lines))
 	return call.Send()
 }

@@ -102,13 +102,13 @@ func TestShortAnswersWaitForNoLongOne(t *testing.T) {
 	line := []byte("Name1 = \"alice@pool.test\"\n")
 	for lines, want := range map[int]time.Duration{100: 0, (freeBytes - 1024) / len(line): 0, 10_000: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			var readers Readers
+			var n Negotiator
 			port := &Port{
 				Security: &security.Server{Name: "NEGOTIATOR"}, Pace: &Pace{all: time.Now().Add(time.Minute)},
 				Handlers: map[int]Handler{451: {
 					Needs: []security.Permission{security.Read}, Proof: security.Unproven,
 					Serve: func(_ context.Context, call *security.Call) error {
-						return send(call, &readers, bytes.Repeat(line, lines))
+						return n.send(call, &n.reports, bytes.Repeat(line, lines))
 					},
 				}},
 			}
@@ -193,4 +193,31 @@ func TestAnswersAreMadeInTurns(t *testing.T) {
 		all.Wait()
 		require.EqualValues(t, max(1, runtime.GOMAXPROCS(0)/2), s.most.Load())
 	})
+}
+
+// TestLongAnswersAreCountedOnce: the same lines are counted when they are first sent. A few of the
+// last counts are kept, and none of the lines.
+func TestLongAnswersAreCountedOnce(t *testing.T) {
+	long := func(of string) cedar.Lines { return bytes.Repeat([]byte(of), fewBytes) }
+	var c counts
+	first, other := long("a\n"), long("a\nb\n")
+	require.Equal(t, first.Count(), c.of(first))
+	require.Equal(t, other.Count(), c.of(other))
+	c.last[0].count = cedar.Count{}
+	require.Equal(t, cedar.Count{}, c.of(first), "it is not counted again")
+	require.Equal(t, other.Count(), c.of(other))
+	require.Equal(t, first.Count(), c.of(bytes.Clone(first)), "equal lines are not the same")
+	for range 2 * mostAnswers {
+		c.of(long("c\n"))
+	}
+	require.Len(t, c.last, mostAnswers)
+	c.of(cedar.Lines("A = 1\n"))
+	require.Len(t, c.last, mostAnswers, "short ones are not kept")
+	gone := long("d\n")
+	c.of(gone)
+	kept := c.last[len(c.last)-1].lines
+	runtime.KeepAlive(gone)
+	gone = nil
+	runtime.GC()
+	require.Nil(t, kept.Value())
 }

@@ -1,6 +1,11 @@
 package server
 
-import "sync"
+import (
+	"sync"
+	"weak"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+)
 
 // mostAnswers are sent at a time. Each cycle makes new ones, and whoever reads slowly keeps an old
 // one in memory.
@@ -64,4 +69,39 @@ func (r *Readers) remove(gone *sending) {
 		}
 	}
 	r.sending = kept
+}
+
+// counts remembers the counts of the long answers that were sent last, so that what many ask for is
+// counted once. It keeps none of the answers in memory. The zero value is ready.
+type counts struct {
+	mu   sync.Mutex
+	last []countOf // the latest last, at most mostAnswers
+}
+
+// countOf is the count of lines, which are told apart by their place in memory.
+type countOf struct {
+	lines  weak.Pointer[byte]
+	length int
+	count  cedar.Count
+}
+
+// of counts the lines of an answer, or knows how many they are.
+func (c *counts) of(lines cedar.Lines) cedar.Count {
+	if len(lines) <= fewBytes {
+		return lines.Count()
+	}
+	at := countOf{lines: weak.Make(&lines[0]), length: len(lines)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.last {
+		if known.lines == at.lines && known.length == at.length {
+			return known.count
+		}
+	}
+	if len(c.last) == mostAnswers {
+		c.last = append(c.last[:0], c.last[1:]...)
+	}
+	at.count = lines.Count()
+	c.last = append(c.last, at)
+	return at.count
 }

@@ -182,7 +182,7 @@ func (t *turns) leave(who asker) {
 
 // Pace bounds how fast answers are sent, and so the processor time that sending takes: an asker has
 // so many bytes a second, which no tool notices, and all of them together a number that takes about
-// a fifth of half of the processors. An asker is a host or, of the users who have authenticated,
+// a tenth of half of the processors. An asker is a host or, of the users who have authenticated,
 // one of them there. Its long answers go on one piece after the other, in the order in which they
 // ask for their next; no asker has two pieces before another one that waits has one. The zero value
 // is ready; nil means no bounds.
@@ -198,7 +198,7 @@ type Pace struct {
 // processors. To send a byte takes 0.7 ns of a processor of 2024, 1.1 ns if it is encrypted.
 const (
 	paceOfOne = 16 << 20
-	paceOfAll = 128 << 20
+	paceOfAll = 64 << 20
 )
 
 // freeBytes are sent of each answer without waiting, so that long answers never delay short ones.

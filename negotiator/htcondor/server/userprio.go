@@ -44,7 +44,7 @@ func (n *Negotiator) report(rollup bool) Serve {
 		if err := n.making.during(ctx, call, func() { lines = n.Accountant.Report(rollup) }); err != nil {
 			return err
 		}
-		return send(call, &n.reports, lines)
+		return n.send(call, &n.reports, lines)
 	}
 }
 
