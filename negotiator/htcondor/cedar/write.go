@@ -58,12 +58,16 @@ func (s *Stream) PutString(v string) {
 var errZero = errors.New("a text with a byte 0 in it cannot be sent")
 
 func putText[T string | []byte](s *Stream, v T) {
-	if s.sealer != nil {
-		s.PutInt(int64(len(v) + 1))
-	}
-	if len(s.out)-s.body+len(v) < room { // as most do
+	const length = 8 // bytes of an integer
+	if len(s.out)-s.body+length+len(v) < room { // as most do
+		if s.sealer != nil {
+			s.out = binary.BigEndian.AppendUint64(s.out, uint64(len(v)+1))
+		}
 		s.out = append(append(s.out, v...), 0)
 		return
+	}
+	if s.sealer != nil {
+		s.PutInt(int64(len(v) + 1))
 	}
 	put(s, v)
 	s.put("\x00")
