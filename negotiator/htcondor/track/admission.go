@@ -22,7 +22,8 @@ type Accounting struct {
 }
 
 // admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
-// Others that a limit is held for leave the plan, if it is of more use to new ones.
+// Others that a limit is held for leave the plan, if it is of more use to new ones, or if they were
+// edited and want more.
 func (c *comparison) admit(fresh []*Job) {
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
@@ -49,6 +50,11 @@ func (c *comparison) admit(fresh []*Job) {
 			c.makesRoom(j, why)
 		}
 		j.early = j.early && c.b.Early(j)
+	}
+	for _, j := range c.edited {
+		if j.Phase == Waiting {
+			c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, c.b.ahead(j)))
+		}
 	}
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
@@ -235,7 +241,7 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 	}
 	c.forgive()
 	due := func(j *Job) bool { return j.Phase == Waiting && j.early && !c.b.Early(j) }
-	if len(fresh) == 0 && !slices.ContainsFunc(c.b.all, due) {
+	if len(fresh) == 0 && len(c.edited) == 0 && !slices.ContainsFunc(c.b.all, due) {
 		return out
 	}
 	held, kept := c.holding()

@@ -127,6 +127,7 @@ func (b *Belief) See(s *observe.Snapshot) {
 	b.now = s
 	clear(b.dropped)
 	b.seeLost()
+	b.firstLook()
 	groups := 0
 	names := slices.Sorted(maps.Keys(s.Schedds))
 	for _, name := range names {

@@ -98,6 +98,7 @@ type comparison struct {
 	delta   *negotiator.Delta
 	grace   time.Duration // how long a slot may be missing
 	kept    []unplanned   // out of the plan
+	edited  []*Job        // they wait in the plan, and it was not told yet
 	changed []change      // for the log
 	// strangers run under a lease on claims that no known job holds.
 	strangers []*Job

@@ -69,7 +69,8 @@ func (c *comparison) jobsDiffer() {
 	c.admit(append(fresh, again...))
 }
 
-// jobChanged reports a waiting job that was edited, or is to leave the plan for a time.
+// jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
+// time.
 func (c *comparison) jobChanged(j *Job) {
 	if why := c.unfit(j); why != "" {
 		c.delta.Removed = append(c.delta.Removed, j.ID)
@@ -78,7 +79,8 @@ func (c *comparison) jobChanged(j *Job) {
 		return
 	}
 	c.changes("job", c.b.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
-	c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, c.b.ahead(j)))
+	j.starts, j.promised, j.hopeless = 0, 0, nil // until the next plan
+	c.edited = append(c.edited, j)
 }
 
 // jobLeft adds to the delta that a job has left its queue, or that no one can start it any more. If

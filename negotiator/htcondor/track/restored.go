@@ -146,10 +146,10 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 	if former.Running && former.Run != nil && j.Group.Runs() && former.Run.Charged.User == spec.User() {
 		return b.restoreRun(j, former)
 	}
-	if !former.sameSubmit(j.Group.Submit, b.now.Now) {
+	if former.Submit < j.Group.Submit { // another one: what was saved is no earlier, see [Job.submitted]
 		return c, false
 	}
-	j.notBefore = former.Submit
+	j.wasSubmitted(former, b.now.Now)
 	if spec.Wrong != nil || spec.Nodes != former.Nodes || !slices.Equal(spec.Request,
 		former.Request) || spec.Estimate != former.Estimate {
 		return c, false
@@ -176,7 +176,7 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 	if c.Placement, ok = b.relocate(former); !ok || !former.isRequest(b.s.Schema.Resources) {
 		return c, false
 	}
-	j.notBefore = former.Submit
+	j.wasSubmitted(former, b.now.Now)
 	b.report(j, Running, former.Ahead)
 	j.Spec = former.spec(j.Group.Spec, b.s.Schema.Resources)
 	j.estimated = j.Spec.Estimate
@@ -188,10 +188,12 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 	return c, true
 }
 
-// sameSubmit tells whether a job that says that it was submitted at an instant may be the saved
-// one, of which that may have been too early, see [Job.submitted].
-func (former SavedJob) sameSubmit(at, now backfill.Time) bool {
-	return former.Submit == at || former.Submit > at && former.Submit <= now
+// wasSubmitted notes that a job was not submitted before the saved one was, unless that is in the
+// future, since the clock was put back.
+func (j *Job) wasSubmitted(former SavedJob, now backfill.Time) {
+	if former.Submit <= now {
+		j.notBefore = former.Submit
+	}
 }
 
 func (former SavedJob) key() observe.JobKey {

@@ -281,3 +281,31 @@ func TestRestoreAfterTheClockWasPutBack(t *testing.T) {
 	}
 	p.follow([]step{{}})
 }
+
+// TestSubmittedByAClockThatWasPutBack says that jobs which said that they were submitted too early
+// keep their places and promises, too, and that no job counts as submitted in the future.
+func TestSubmittedByAClockThatWasPutBack(t *testing.T) {
+	p, saved := leave(t)
+	for i := range saved.Jobs {
+		require.EqualValues(t, begin, saved.Jobs[i].Submit)
+		p.job(saved.Jobs[i].Cluster, submitted(1))
+	}
+	require.NotEmpty(t, saved.Schedds[0].Seen)
+	p.now = p.now.Add(-time.Hour)
+	m, _ := p.restore(saved)
+	require.Len(t, m.Jobs, 4)
+	p.job(5, submitted(1))
+	for range 3 {
+		require.NotContains(t, p.look(), "removed")
+		for cluster := range int64(5) {
+			if j := p.belief.JobOf(key(cluster + 1)); j != nil {
+				require.LessOrEqual(t, j.submitted(), p.unix())
+			}
+		}
+		p.now = p.now.Add(time.Minute)
+	}
+	for _, seen := range p.belief.seen["s"] {
+		require.LessOrEqual(t, seen.At, p.unix())
+	}
+	require.Equal(t, p.unix()-60-submitSlack, p.belief.notBefore(key(6)))
+}

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -9,9 +10,10 @@ import (
 
 // A user may write into a job when it was submitted, and would come before all others. A schedd
 // numbers its clusters as they come, and users cannot choose the numbers: so a cluster above all
-// those that a look saw was submitted after it.
+// those that a look saw was submitted after it. The first look has only what the queue says: a
+// cluster was submitted after the lower ones of others.
 
-// SavedSeen says that a schedd had no cluster above this one at an instant.
+// SavedSeen says that a schedd's clusters above this one were submitted after an instant.
 type SavedSeen struct {
 	Cluster int64         `json:"cluster"`
 	At      backfill.Time `json:"at"`
@@ -36,6 +38,57 @@ func (b *Belief) notBefore(key observe.JobKey) backfill.Time {
 		}
 	}
 	return 0
+}
+
+// stated is when a user says that a cluster of his was submitted.
+type stated struct {
+	cluster int64
+	user    string
+	at      backfill.Time
+}
+
+// firstLook learns of a schedd's clusters at the first look that reads its queue. Of the latest
+// instants that each user states for clusters up to one, the second counts for those above it. So
+// nobody alone can have others' jobs count as younger than they are.
+func (b *Belief) firstLook() {
+	for name, q := range b.now.Schedds {
+		if !q.Read || len(b.seen[name]) > 0 {
+			continue
+		}
+		var all []stated
+		for _, g := range q.Groups {
+			at := min(g.Submit, backfill.Time(q.Since.Unix()))
+			for i, key := range g.Jobs {
+				if i == 0 || key.Cluster != g.Jobs[i-1].Cluster {
+					all = append(all, stated{key.Cluster, g.Spec.User(), at})
+				}
+			}
+		}
+		slices.SortFunc(all, func(a, b stated) int {
+			return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.at, b.at))
+		})
+		b.seen[name] = secondLatest(all)
+	}
+}
+
+// secondLatest returns the second of the users' latest instants so far, wherever it grows.
+func secondLatest(all []stated) (seen []SavedSeen) {
+	var first, second stated
+	for _, s := range all {
+		before := second.at
+		switch {
+		case s.user == first.user:
+			first.at = max(first.at, s.at)
+		case s.at > first.at:
+			first, second = s, first
+		case s.at > second.at:
+			second = s
+		}
+		if second.at > before {
+			seen = noteCluster(seen, SavedSeen{s.cluster, second.at})
+		}
+	}
+	return seen
 }
 
 // noteClusters keeps the highest cluster of each schedd that the snapshot's look has read.
