@@ -130,7 +130,7 @@ func BenchmarkFlood(b *testing.B) {
 					break
 				}
 			}
-			b.ReportMetric((used() - before).Seconds()*1e3/(float64(read)/(1<<20)), "cpu-ms/MiB")
+			b.ReportMetric((used()-before).Seconds()*1e3/(float64(read)/(1<<20)), "cpu-ms/MiB")
 			b.ReportMetric(float64(read)/(1<<20)/time.Since(begun).Seconds(), "MiB/s")
 		})
 	}
