@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"syscall"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -25,7 +26,7 @@ func (a *Activator) estimators(s config.Config, guarantees bool) (*estimate.Set,
 	history := a.History
 	a.History = nil // the new estimators own it
 	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(),
-		func(name string) (io.ReadCloser, error) { return os.Open(name) })
+		func(name string) (io.ReadCloser, error) { return open(name) })
 	if err == nil {
 		if unread := estimate.CheckOptions(settings.Options, settings); unread != nil {
 			a.Logger.Warn("an option of the estimators is without effect until others are chosen", "why", unread)
@@ -38,6 +39,9 @@ func (a *Activator) estimators(s config.Config, guarantees bool) (*estimate.Set,
 	}
 	return nil, a.Source.Locate(wrong, key)
 }
+
+// open opens a file, without waiting for somebody to write to a pipe.
+func open(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // ReadEnded reads the jobs of a history that have ended, of a file by its name. It shifts their times
 // so that the last one ended just before the time until.
@@ -52,7 +56,7 @@ func (a *Activator) Past(s config.Config, until backfill.Time, read ReadEnded) (
 		a.Logger.Warn("no estimator that was chosen learns: the history is only for those that may take over",
 			"history", s.History)
 	}
-	file, err := os.Open(s.History)
+	file, err := open(s.History)
 	if err == nil {
 		defer file.Close() //nolint:errcheck // only read
 		var ended []estimate.Ended

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,4 +61,12 @@ func TestMatchLog(t *testing.T) {
 	require.NoFileExists(t, path("c"))
 	p.site.Settings.Observe = false
 	require.ErrorContains(t, p.openMatchLog(configured("NEGOTIATOR_MATCH_LOG = "+path("no/folder"))), "NEGOTIATOR_MATCH_LOG: ")
+}
+
+// TestAPipeAsLog: a start does not wait for somebody to read a pipe.
+func TestAPipeAsLog(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := daemon.OpenLog(pipe, 0, 1)
+	require.ErrorContains(t, err, pipe)
 }

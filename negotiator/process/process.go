@@ -155,7 +155,7 @@ func (p *process) port(reconfigure func()) *server.Port {
 		commands.Configuration = configuration{p.Source}
 	}
 	return &server.Port{
-		Security: p.server, Handlers: commands.Handlers(), Logger: p.Logger.Named("port"), Pace: &p.pace,
+		Security: p.server, Handlers: commands.Handlers(), Logger: p.Logger.Named("port"), Sending: &p.sending,
 	}
 }
 

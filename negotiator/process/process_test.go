@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -12,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim/rehearsal"
 	"github.com/condor-backfill/condor-backfill/negotiator/active"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -38,4 +40,15 @@ func TestWhatWasLearnedKeepsItsTime(t *testing.T) {
 	require.Len(t, at, 4)
 	require.LessOrEqual(t, at[1], backfill.Time(5000))
 	require.Equal(t, []backfill.Time{5000, 6000}, at[2:])
+}
+
+// TestAPipeOfHistory: a start does not wait for somebody to write to a pipe.
+func TestAPipeOfHistory(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "history")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	a := &active.Activator{Source: new(source.Settings), Logger: hclog.NewNullLogger()}
+	var settings config.Config
+	settings.History = pipe
+	_, err := a.Past(settings, 0, rehearsal.ReadEnded)
+	require.ErrorContains(t, err, pipe)
 }

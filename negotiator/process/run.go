@@ -68,7 +68,7 @@ type process struct {
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
-	pace       server.Pace // of answers
+	sending    server.Sending // of answers
 	// present is the site as it is configured now, former the one before the last reload; site is
 	// the one at the start.
 	present, former daemon.Site
@@ -233,8 +233,8 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 	schema := s.Schema()
 	schema.Resources = p.Resources
 	return daemon.New(daemon.Options{
-		Pace: &p.pace,
-		Name: p.site.Name(p.options.Name), Host: p.site.Host(), Address: address,
+		Sending: &p.sending,
+		Name:    p.site.Name(p.options.Name), Host: p.site.Host(), Address: address,
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback,
 			Planning: p.Settings.Planning(), Estimates: p.Estimates,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -23,9 +24,10 @@ const (
 var errLong = errors.New("it is longer than 1 MiB, and so not read; shorten it, or check that it is the right file")
 
 // ReadFile returns the text of a file. A file that is too long is an error, and is not read to its
-// end. Errors name the file; those of the file system are returned unchanged.
+// end; nor is a pipe's writer waited for. Errors name the file; those of the file system are returned
+// unchanged.
 func ReadFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +35,9 @@ func ReadFile(path string) ([]byte, error) {
 	text, err := Read(file)
 	if errors.Is(err, errLong) {
 		err = fmt.Errorf("%s: %w", path, err)
+	}
+	if info, _ := file.Stat(); err == nil && len(text) == 0 && info != nil && info.Mode()&os.ModeNamedPipe != 0 {
+		err = fmt.Errorf("%s is a pipe to which nobody writes: name a file", path)
 	}
 	return text, err
 }

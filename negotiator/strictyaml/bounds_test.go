@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,4 +77,23 @@ func TestReadFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = strictyaml.ReadFile("/dev/zero")
 	require.ErrorContains(t, err, "longer than 1 MiB")
+}
+
+// TestReadPipe: a pipe is read while somebody writes to it, such as a shell's <(command); nobody waits
+// for a writer.
+func TestReadPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := strictyaml.ReadFile(path)
+	require.EqualError(t, err, path+" is a pipe to which nobody writes: name a file")
+	here, there, err := os.Pipe()
+	require.NoError(t, err)
+	defer here.Close() //nolint:errcheck // a test's
+	go func() {
+		_, _ = there.WriteString("name: a\n")
+		_ = there.Close()
+	}()
+	text, err := strictyaml.ReadFile(fmt.Sprintf("/dev/fd/%d", here.Fd()))
+	require.NoError(t, err)
+	require.Equal(t, "name: a\n", string(text))
 }

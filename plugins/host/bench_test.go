@@ -102,6 +102,30 @@ func BenchmarkResync(b *testing.B) {
 	b.ReportMetric(float64(remote.Stats().Sent-before)/float64(b.N)/1e6, "MB/op")
 }
 
+// BenchmarkLargestAnswer measures a round of a plugin whose answers are as large as they may be. They
+// are refused.
+func BenchmarkLargestAnswer(b *testing.B) {
+	for name, options := range map[string]Options{"grpc": {NoMTLS: true}, "grpc-mtls": {}} {
+		b.Run(name, func(b *testing.B) {
+			command, err := Self("")
+			require.NoError(b, err)
+			command.Args, command.Env = []string{foreign}, []string{badHow + "=largest"}
+			remote := started(b, command, options)
+			host, now := newHostOn(b, busyState(b, 1, 1, 10), "fcfs", remote), backfill.Time(0)
+			for b.Loop() {
+				now++
+				job := benchJob(10+int(now), now)
+				job.Labels[trouble] = "yes"
+				_, err := host.Decide(b.Context(),
+					backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Submitted, Job: job}}})
+				require.NoError(b, err)
+			}
+			require.Zero(b, remote.Stats().Failures)
+			b.ReportMetric(float64(remote.Stats().Received)/float64(b.N)/1e6, "MB/op")
+		})
+	}
+}
+
 // busyState returns a pool with jobs, the first of which run.
 func busyState(tb testing.TB, slots, running, jobs int) *backfill.State {
 	tb.Helper()

@@ -169,7 +169,7 @@ func (c *cell) dial(ctx context.Context, network, address string) (conn net.Conn
 // interpreterOf returns what a script's first line says of its interpreter; "" if the file is no
 // script.
 func interpreterOf(path string) string {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil { // it may be executable and not readable, or not there, as its start will tell
 		return ""
 	}

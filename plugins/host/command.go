@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/hashicorp/go-plugin"
 
@@ -58,7 +59,7 @@ func (c Command) prepare() (cmd *exec.Cmd, release func(), err error) {
 	if c.SHA256 == nil {
 		return cmd, release, nil
 	}
-	file, err := os.Open(c.Path)
+	file, err := openRegular(c.Path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("check its sum: %w", err)
 	}
@@ -112,7 +113,29 @@ func executable(path string) (string, error) {
 	if err != nil {
 		return "", notPlugin(path, err)
 	}
+	if info, err := os.Stat(found); err == nil && !info.Mode().IsRegular() {
+		return "", notPlugin(path, errIrregular)
+	}
 	return found, nil
+}
+
+var errIrregular = errors.New("it is no regular file")
+
+// openRegular opens a file to read it. It does not wait for somebody to write to a pipe.
+func openRegular(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // ErrNotPlugin is wrapped by errors about executables that cannot be started or do not complete the

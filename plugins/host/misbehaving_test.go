@@ -243,6 +243,9 @@ func (*served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 			case "gigabyte":
 				m.GetDecision().Journal = append(m.GetDecision().Journal,
 					&policyv1.Action{Reason: strings.Repeat("no", 100<<20)})
+			case "largest":
+				m.GetDecision().Journal = append(m.GetDecision().Journal,
+					&policyv1.Action{Reason: strings.Repeat("n", wire.MaxAnswer-1<<10)})
 			case "crumbs":
 				m.GetDecision().Journal = slices.Repeat([]*policyv1.Action{{}}, 1<<20+1)
 			}

@@ -87,6 +87,7 @@ func (p *process) config(options Options, log hclog.Logger) *plugin.ClientConfig
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(p.dial),
 			grpc.WithStreamInterceptor(noBroker),
+			grpc.WithMaxHeaderListSize(maxHeaders),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(wire.MaxAnswer),
 				grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},

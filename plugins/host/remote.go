@@ -112,6 +112,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 		if err != nil {
 			return nil, backfill.PolicySpec{}, startError(ctx, command.Path, err)
 		}
+		defer p.inflow.question()()
 		s, spec, err := greet(ctx, service, p.channel, options.Policy, p.stop)
 		if err != nil {
 			if !options.NoMTLS && strings.Contains(err.Error(), "authentication handshake failed") {
@@ -119,7 +120,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 			}
 			return nil, backfill.PolicySpec{}, fmt.Errorf("start %s: %w", command.Path, err)
 		}
-		s.pid, s.fate, s.boundary = p.pid(), p.fate, p.cell.holds
+		s.pid, s.fate, s.boundary, s.inflow = p.pid(), p.fate, p.cell.holds, p.inflow
 		return s, spec, nil
 	})
 }

@@ -17,6 +17,7 @@ type session struct {
 	pid  int                   // of the process, if there is one
 	// boundary is what keeps the process from the rest of the machine.
 	boundary Boundary
+	inflow   *inflow // of the process' connections, if there is one
 	// knows lists the features that the plugin says it understands; it is sent no others.
 	knows wire.Features
 	// outbox holds messages for the next question, whose deadline then limits their sending.
@@ -27,6 +28,9 @@ type session struct {
 // ask sends messages, the last of which is a question, and waits for its answer. If the context
 // ends first, the session ends, too.
 func (s *session) ask(ctx context.Context, messages ...*policyv1.HostMessage) (*policyv1.PolicyMessage, error) {
+	if s.inflow != nil {
+		defer s.inflow.question()()
+	}
 	stop := context.AfterFunc(ctx, s.cut)
 	answer, err := s.exchange(append(s.outbox, messages...))
 	s.outbox = nil

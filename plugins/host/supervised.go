@@ -35,6 +35,7 @@ type supervised struct {
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
 	network, address string        // where it listens
+	inflow           *inflow       // of the connections to it
 	errorOutput      *printer      // its standard error
 
 	life    context.Context // ends with the process
@@ -52,7 +53,7 @@ type supervised struct {
 func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
 		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
-		errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
+		inflow: newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
@@ -265,10 +266,12 @@ func (c *supervised) dial(ctx context.Context, _ string) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	conn, err := c.cell.dial(ctx, c.network, c.address)
-	if err == nil {
-		context.AfterFunc(c.life, func() { _ = conn.Close() })
+	if err != nil {
+		return nil, err
 	}
-	return conn, err
+	conn = c.inflow.limit(conn)
+	context.AfterFunc(c.life, func() { _ = conn.Close() })
+	return conn, nil
 }
 
 // Wait waits for the end of the process and of the handshake.

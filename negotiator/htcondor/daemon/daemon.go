@@ -62,9 +62,9 @@ type Options struct {
 	Accountant *accountant.Accountant
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
-	// Pace bounds how fast answers to HTTP requests are sent; nil means that nothing does.
-	Pace   *server.Pace
-	Logger hclog.Logger
+	// Sending bounds how fast answers to HTTP requests are sent; nil means that nothing does.
+	Sending *server.Sending
+	Logger  hclog.Logger
 }
 
 // Daemon is the process around a negotiator. All its methods except Run may be called concurrently,

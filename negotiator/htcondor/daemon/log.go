@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -84,7 +85,8 @@ func OpenLog(path string, size int64, keep int) (*LogFile, error) {
 }
 
 func (l *LogFile) open() error {
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	// Without a wait for somebody to read a pipe.
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}

@@ -192,7 +192,7 @@ func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		asker.Address = host
 	}
-	send(out, parts, cut, func(bytes int) error { return w.d.o.Pace.Pay(r.Context(), asker, bytes) })
+	send(out, parts, cut, func(bytes int) error { return w.d.o.Sending.Pay(r.Context(), asker, bytes) })
 }
 
 // whole is the limit of a list that is not paged.

@@ -107,6 +107,9 @@ func readTokens(places []string) (tokens []token, err error) {
 					files = append(files, filepath.Join(place, e.Name()))
 				}
 			}
+		} else if !info.Mode().IsRegular() { // nobody may ever write to a pipe
+			wrong = append(wrong, fmt.Errorf("%s is no regular file", place))
+			continue
 		}
 		for _, file := range files {
 			found, err := readTokenFile(file)

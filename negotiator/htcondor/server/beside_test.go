@@ -24,11 +24,11 @@ func BenchmarkBesideReaders(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		readers int
-		pace    *server.Pace
-	}{{"alone", 0, nil}, {"no pace", 300, nil}, {"pace", 300, new(server.Pace)}} {
+		sending *server.Sending
+	}{{"alone", 0, nil}, {"unlimited", 300, nil}, {"limited", 300, new(server.Sending)}} {
 		b.Run(c.name, func(b *testing.B) {
 			port := &server.Port{
-				Security: guard(), Handlers: (&server.Negotiator{Accountant: accounts}).Handlers(), Pace: c.pace,
+				Security: guard(), Handlers: (&server.Negotiator{Accountant: accounts}).Handlers(), Sending: c.sending,
 			}
 			a := listen(b, port)
 			at := net.JoinHostPort(a.Host, strconv.Itoa(a.Port))

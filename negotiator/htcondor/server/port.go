@@ -47,8 +47,8 @@ type Port struct {
 	Logger hclog.Logger
 	// MaxConnections limits simultaneous connections, as [Places] does; 0 means 500.
 	MaxConnections int
-	// Pace bounds how fast answers are sent; nil means that nothing does.
-	Pace *Pace
+	// Sending bounds how fast answers are sent; nil means that nothing does.
+	Sending *Sending
 	// MaxTime limits the duration of a command, so that slow clients do not hold connections; 0
 	// means 5 minutes.
 	MaxTime time.Duration
@@ -176,7 +176,7 @@ func (p *Port) serve(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.MaxTime, 5*time.Minute))
 	defer cancel()
 	call.Bind(ctx)
-	call.Price(freeBytes, func(bytes int) error { return p.Pace.Pay(ctx, call.Peer, bytes) })
+	call.Price(freeBytes, func(bytes int) error { return p.Sending.Pay(ctx, call.Peer, bytes) })
 	log := p.Logger.With("command", h.Name, "user", call.Peer.User, "address", call.Peer.Address)
 	if err = h.Serve(ctx, call); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		log.Warn("a command failed", "error", err)

@@ -3,12 +3,10 @@ package server
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -178,96 +176,4 @@ func (t *turns) leave(who asker) {
 	}
 	close(waiting[0])
 	t.busy[who] = slices.Delete(waiting, 0, 1)
-}
-
-// Pace bounds how fast answers are sent, and so the processor time that sending takes: an asker has
-// so many bytes a second, which no tool notices, and all of them together a number that takes about
-// a tenth of half of the processors. An asker is a host or, of the users who have authenticated,
-// one of them there. Its long answers go on one piece after the other, in the order in which they
-// ask for their next; no asker has two pieces before another one that waits has one. The zero value
-// is ready; nil means no bounds.
-type Pace struct {
-	line turns
-
-	mu   sync.Mutex
-	next map[asker]time.Time // when they have used up what they may have until then
-	all  time.Time           // the same of all
-}
-
-// The bounds of a [Pace] in bytes a second: for one asker, and for all if there are up to three
-// processors. To send a byte takes 0.7 ns of a processor of 2024, 1.1 ns if it is encrypted.
-const (
-	paceOfOne = 16 << 20
-	paceOfAll = 64 << 20
-)
-
-// freeBytes are sent of each answer without waiting, so that long answers never delay short ones.
-const freeBytes = 64 << 10
-
-// unused is for how long what was not sent may be sent later, at once.
-const unused = 100 * time.Millisecond
-
-// Pay waits until an asker may be sent so many bytes more; an error says that the context has
-// ended.
-func (p *Pace) Pay(ctx context.Context, peer security.Peer, bytes int) error {
-	if p == nil {
-		return nil
-	}
-	defer waits(ctx)()
-	who := askerOf(peer)
-	if err := p.line.await(ctx, who, 0); err != nil {
-		return err
-	}
-	defer p.line.leave(who)
-	if err := pauseUntil(ctx, p.ofOne(time.Now(), who, bytes)); err != nil {
-		return err
-	}
-	return pauseUntil(ctx, p.ofAll(time.Now(), bytes))
-}
-
-// ofOne returns when an asker may have these bytes by its own bound.
-func (p *Pace) ofOne(now time.Time, who asker, bytes int) (at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	const many = 1024
-	if len(p.next) >= many {
-		maps.DeleteFunc(p.next, func(_ asker, next time.Time) bool { return next.Before(now.Add(-unused)) })
-	}
-	if p.next == nil {
-		p.next = map[asker]time.Time{}
-	}
-	at, p.next[who] = spend(now, p.next[who], bytes, paceOfOne)
-	return at
-}
-
-// ofAll returns when an asker may have these bytes by the bound of all.
-func (p *Pace) ofAll(now time.Time, bytes int) (at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at, p.all = spend(now, p.all, bytes, paceOfAll*max(1, runtime.GOMAXPROCS(0)/2))
-	return at
-}
-
-// spend returns when bytes may be sent at a pace, and what next is after them.
-func spend(now, next time.Time, bytes, pace int) (at, after time.Time) {
-	if least := now.Add(-unused); next.Before(least) {
-		next = least
-	}
-	return next, next.Add(time.Duration(bytes) * time.Second / time.Duration(pace))
-}
-
-// pauseUntil waits until a time or the end of the context, which is an error.
-func pauseUntil(ctx context.Context, at time.Time) error {
-	wait := time.Until(at)
-	if wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Mode is what the central manager is set up for.
@@ -133,4 +134,29 @@ func write(path, content string) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// lock keeps others from setting up the same folder until unlock is called. Others who may only read the
+// folder cannot hold the lock.
+func lock(folder string) (unlock func(), err error) {
+	path := filepath.Join(folder, "."+fileName+".lock") // HTCondor reads no such file
+	for {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = fmt.Errorf("another negotiator setup is at work in %s: wait until it has ended, and run this again", folder)
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		mine, wrong := file.Stat()
+		there, gone := os.Stat(path)
+		if wrong == nil && gone == nil && os.SameFile(mine, there) {
+			return func() { _, _ = os.Remove(path), file.Close() }, nil
+		}
+		_ = file.Close() // whoever had it has removed it
+	}
 }

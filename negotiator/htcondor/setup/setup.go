@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,18 @@ func (s *Setup) to(ctx context.Context, m Mode) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
+	if !s.DryRun {
+		unlock, err := lock(filepath.Dir(s.path))
+		if err != nil {
+			return cli.Bad(err)
+		}
+		defer unlock()
+	}
+	return s.toFrom(ctx, m, c)
+}
+
+// toFrom does as [Setup.To] says, from the configuration as it is, which nobody else changes meanwhile.
+func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) error {
 	before, former, err := read(s.path)
 	if err != nil {
 		return cli.Bad(err)

@@ -196,3 +196,30 @@ func TestCheckFails(t *testing.T) {
 	require.NoFileExists(t, s.path)
 	require.Equal(t, []string{"write " + s.path, "remove " + s.path}, r.Did)
 }
+
+// TestTwoAtOnce: whoever comes second changes nothing, and can come again.
+func TestTwoAtOnce(t *testing.T) {
+	s, folder := manager(t), ""
+	asked := 0
+	s.Say = func(string) {
+		second := *s
+		second.Say = nil
+		folder = filepath.Dir(second.path)
+		_, err := second.To(t.Context(), Stock)
+		require.ErrorContains(t, err, "another negotiator setup is at work")
+		require.Equal(t, cli.BadInput, cli.Code(err))
+		second.DryRun = true
+		_, err = second.To(t.Context(), Stock)
+		require.NoError(t, err, "it only looks")
+		asked++
+	}
+	_, err := s.To(t.Context(), Observe)
+	require.NotErrorIs(t, err, context.Canceled)
+	require.NotZero(t, asked)
+	s.Say = nil
+	_, err = s.To(t.Context(), Stock)
+	require.NoError(t, err)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the program")
+}

@@ -66,12 +66,13 @@ func TestWeightOfRunningJobs(t *testing.T) {
 		do   func(p *pool)
 		want float64
 	}{
-		"static":         {"a", func(*pool) {}, 4},
-		"dynamic":        {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(2)) }, 2},
-		"a part of one":  {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(0)) }, 1},
-		"a lie":          {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(1_000_000)) }, 4},
-		"not seen yet":   {"slot1_1@b", func(p *pool) { p.slot("b", func(s *observe.Slot) { s.Static = false }) }, 3},
-		"that of others": {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(2), has(1)) }, 3},
+		"static":          {"a", func(*pool) {}, 4},
+		"dynamic":         {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(2)) }, 2},
+		"more than asked": {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(4)) }, 4},
+		"a part of one":   {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(0)) }, 1},
+		"a lie":           {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), has(1_000_000)) }, 4},
+		"not seen yet":    {"slot1_1@b", func(p *pool) { p.slot("b", func(s *observe.Slot) { s.Static = false }) }, 3},
+		"that of others":  {"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(2), has(1)) }, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := begun(t)

@@ -24,7 +24,7 @@ const piece = 32 << 10
 
 // reader takes one piece after the other of an answer until the context ends, and returns how many
 // bytes that were.
-func reader(ctx context.Context, p *Pace, host string) (taken int) {
+func reader(ctx context.Context, p *Sending, host string) (taken int) {
 	peer := security.Peer{Address: host, User: security.Unauthenticated}
 	for p.Pay(ctx, peer, piece) == nil {
 		taken += piece
@@ -34,7 +34,7 @@ func reader(ctx context.Context, p *Pace, host string) (taken int) {
 
 // together lets so many connections of each of some hosts read for ten seconds, and returns what
 // each host got, and all.
-func together(t *testing.T, p *Pace, hosts, connections int) (each []int, all int) {
+func together(t *testing.T, p *Sending, hosts, connections int) (each []int, all int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -52,24 +52,24 @@ func together(t *testing.T, p *Pace, hosts, connections int) (each []int, all in
 	return each, all
 }
 
-// TestManyWhoAskForMuchShareAPace: what 300 hosts are sent together in ten seconds is bounded, and
+// TestManyWhoAskForMuchShareARate: what 300 hosts are sent together in ten seconds is bounded, and
 // so is what one gets that is alone; each gets a like part, however many connections it has.
-func TestManyWhoAskForMuchShareAPace(t *testing.T) {
+func TestManyWhoAskForMuchShareARate(t *testing.T) {
 	const seconds, slack = 10, 1.02
-	most := float64(paceOfAll * max(1, runtime.GOMAXPROCS(0)/2))
+	most := float64(sendingOfAll * max(1, runtime.GOMAXPROCS(0)/2))
 	for _, c := range []struct {
 		hosts, connections int
 		all                float64 // bytes a second
 	}{
-		{300, 1, most}, {300, 2, most}, {1, 1, paceOfOne}, {1, 50, paceOfOne},
+		{300, 1, most}, {300, 2, most}, {1, 1, sendingOfOne}, {1, 50, sendingOfOne},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			each, all := together(t, new(Pace), c.hosts, c.connections)
+			each, all := together(t, new(Sending), c.hosts, c.connections)
 			bound := c.all * (seconds + unused.Seconds())
 			require.LessOrEqual(t, float64(all), slack*bound, c)
 			require.GreaterOrEqual(t, float64(all), 0.9*bound, c)
 			for _, got := range each {
-				require.InDelta(t, all/c.hosts, got, 1.1*paceOfOne*unused.Seconds(), c)
+				require.InDelta(t, all/c.hosts, got, 1.1*sendingOfOne*unused.Seconds(), c)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestManyWhoAskForMuchShareAPace(t *testing.T) {
 // by one piece at most, for each of its pieces.
 func TestHostsHaveTurnsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p Pace
+		var p Sending
 		ctx, cancel := context.WithCancel(t.Context())
 		for i := range 700 {
 			go reader(ctx, &p, fmt.Sprintf("10.1.1.%d", i%7))
@@ -91,7 +91,7 @@ func TestHostsHaveTurnsOfTheirOwn(t *testing.T) {
 		for range pieces {
 			require.NoError(t, p.Pay(t.Context(), security.Peer{Address: "10.9.9.9", User: security.Unauthenticated}, piece))
 		}
-		require.LessOrEqual(t, time.Since(began), pieces*8*piece*time.Second/paceOfAll)
+		require.LessOrEqual(t, time.Since(began), pieces*8*piece*time.Second/sendingOfAll)
 		cancel()
 	})
 }
@@ -104,7 +104,7 @@ func TestShortAnswersWaitForNoLongOne(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n Negotiator
 			port := &Port{
-				Security: &security.Server{Name: "NEGOTIATOR"}, Pace: &Pace{all: time.Now().Add(time.Minute)},
+				Security: &security.Server{Name: "NEGOTIATOR"}, Sending: &Sending{all: time.Now().Add(time.Minute)},
 				Handlers: map[int]Handler{451: {
 					Needs: []security.Permission{security.Read}, Proof: security.Unproven,
 					Serve: func(_ context.Context, call *security.Call) error {
