@@ -167,8 +167,8 @@ type throttle struct {
 }
 
 // What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that
-// are alike, and newName times when it is new, which takes some µs. A user may spend a quarter of
-// what the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
+// are alike, and newName times when it is new, which takes some µs. A user may spend his
+// [Allowance]. Further jobs of his wait: honest ones name a few limits, or are alike.
 const (
 	mostLookups = 1_000_000
 	newName     = 40
@@ -176,7 +176,7 @@ const (
 
 // mayLookUp reports whether a user's jobs may name further limits.
 func (t *throttle) mayLookUp(user string) bool {
-	return t.spent[user] < (mostLookups-t.spentAll+t.spent[user])/4
+	return t.spent[user] < Allowance(mostLookups, t.spentAll, t.spent[user])
 }
 
 // lookUp returns what a job wants of concurrency limits.
