@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -158,7 +159,7 @@ func gangOf(tb testing.TB, n int) *pool {
 // What a look costs by the nodes of a gang whose user has edited where it runs.
 func BenchmarkWitness(b *testing.B) {
 	for _, n := range []int{1000, 4000, 16000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			p := gangOf(b, n)
 			for b.Loop() {
 				b.StopTimer()
