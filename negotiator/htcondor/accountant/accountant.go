@@ -257,6 +257,15 @@ func (a *Accountant) Priority(submitter string) float64 {
 	return a.effective(submitter)
 }
 
+// groupOf returns the group of a submitter, as [tree.assigned] does, given its account; nil if there is
+// none.
+func (a *Accountant) groupOf(r *account, name string) (g *group, isGroup bool) {
+	if r != nil {
+		return r.group, r.isGroup
+	}
+	return a.tree.assigned(name)
+}
+
 func (a *Accountant) effective(name string) float64 {
 	if r := a.accounts[name]; r != nil {
 		return r.real(a.clock) * a.settings.factor(r)

@@ -193,12 +193,13 @@ func (s *Share) Arrive(w Waiting) float64 {
 func (s *Share) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
-		g, isGroup := s.a.tree.assigned(name)
+		r := s.a.accounts[name]
+		g, isGroup := s.a.groupOf(r, name)
 		if isGroup { // no submitter has the name of a group
 			g = s.a.tree.root
 		}
 		q = &queue{node: s.node(g), priority: s.a.effective(name)}
-		if r := s.a.accounts[name]; r != nil {
+		if r != nil {
 			q.used, q.most = r.Use.Weight, float64(r.Floor)
 		}
 		s.queues[name] = q

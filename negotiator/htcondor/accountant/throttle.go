@@ -89,7 +89,7 @@ func (a *Accountant) Admit(limits *Limits, running []Candidate, asking Asking) [
 		a.limits[name] = p.used
 	}
 	for i, c := range asking.Kept {
-		t.hold(c, -1-i)
+		hold(t.of(c), -1-i)
 	}
 	verdicts := make([]Verdict, len(asking.Jobs))
 	if !t.admit(asking, verdicts, func(int) bool { return true }) && asking.Start != nil {
@@ -117,7 +117,7 @@ func (t *throttle) admit(asking Asking, verdicts []Verdict, start func(int) bool
 		}
 		if *v = t.judge(c); v.Admitted && len(t.demands) > 0 {
 			if v.Admitted = start(i); v.Admitted {
-				t.hold(c, i)
+				hold(t.demands, i)
 			}
 		}
 		all = all && v.Admitted
@@ -167,8 +167,8 @@ type throttle struct {
 }
 
 // What looking up the limits of jobs may cost in one Admit: a name counts once for all jobs that
-// are alike, and newName times when it is new, which takes some µs. A user may spend a quarter of
-// what the others leave. Further jobs of his wait: honest ones name a few limits, or are alike.
+// are alike, and newName times when it is new, which takes some µs. A user may spend his
+// [Allowance]. Further jobs of his wait: honest ones name a few limits, or are alike.
 const (
 	mostLookups = 1_000_000
 	newName     = 40
@@ -176,7 +176,7 @@ const (
 
 // mayLookUp reports whether a user's jobs may name further limits.
 func (t *throttle) mayLookUp(user string) bool {
-	return t.spent[user] < (mostLookups-t.spentAll+t.spent[user])/4
+	return t.spent[user] < Allowance(mostLookups, t.spentAll, t.spent[user])
 }
 
 // lookUp returns what a job wants of concurrency limits.
@@ -233,8 +233,8 @@ func (t *throttle) take(c Candidate) {
 }
 
 // hold holds for a waiting job what it wants.
-func (t *throttle) hold(c Candidate, index int) {
-	for _, d := range t.of(c) {
+func hold(demands []demand, index int) {
+	for _, d := range demands {
 		p := d.pot
 		if p.holders == 0 {
 			p.holder = index
@@ -253,7 +253,7 @@ func (t *throttle) giveBack(kept []Candidate) {
 		}
 	}
 	for i, c := range kept {
-		t.hold(c, -1-i)
+		hold(t.of(c), -1-i)
 	}
 }
 
@@ -336,7 +336,8 @@ const limitName = "concurrency limit "
 // next call.
 func (t *throttle) of(c Candidate) []demand {
 	t.demands = append(t.demands[:0], t.lookUp(c)...)
-	if r := t.a.accounts[c.Submitter]; r != nil && r.Ceiling >= 0 {
+	r := t.a.accounts[c.Submitter]
+	if r != nil && r.Ceiling >= 0 {
 		p := t.submitters[c.Submitter]
 		if p == nil {
 			p = &pot{name: "ceiling of " + c.Submitter, max: float64(r.Ceiling)}
@@ -358,7 +359,7 @@ func (t *throttle) of(c Candidate) []demand {
 	if c.Submitter == "" {
 		return t.demands
 	}
-	g, _ := t.a.tree.assigned(c.Submitter)
+	g, _ := t.a.groupOf(r, c.Submitter)
 	regroups := g != nil && g.Autoregroup // competes for the surplus of all
 	for ; g != nil; g = g.parent {
 		if g.AcceptSurplus {

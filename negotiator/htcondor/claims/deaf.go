@@ -28,7 +28,7 @@ const (
 // noteDeaf notes which of the slots, whose START does not heed leases, would be lent for a job with
 // this Spec if it did: so many jobs like it wait that a match for each costs more than the jobs. It
 // says so if there were no such slots before, since nobody else tells that a line is missing.
-func (c *State) noteDeaf(slots map[string]*observe.Spec, q queue) {
+func (c *State) noteDeaf(slots map[string]*observe.Spec, q *queue) {
 	if len(slots) == 0 {
 		return
 	}

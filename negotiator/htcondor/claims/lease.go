@@ -40,7 +40,7 @@ const (
 // A claim may take up jobs in the first half of that: it is given back in time all the same, with
 // the other half left for the delays of the last job. So the plan does not change, and no
 // reservation moves. Only where claims are lent for longer, they must not be in the way of others.
-func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q queue, alone bool) *lending {
+func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q *queue, alone bool) *lending {
 	spec, now, beside := flights[0].job.Spec, backfill.Time(c.now.Unix()), c.company(q, flights[0].job.Spec)
 	place := c.estimate(spec) + c.s.StartSlack
 	l := &lending{Lease: track.Lease{LeaseKey: key, Until: flights[0].job.Start + place}, ad: o.Ad}

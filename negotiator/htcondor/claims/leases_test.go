@@ -433,3 +433,47 @@ func TestRiding(t *testing.T) {
 	d.Lend(time.Minute, false)
 	require.False(t, d.isSingle("a"), "its configuration may have changed")
 }
+
+// What it costs to choose which slots are lent, by how many jobs start. Each has another like it that
+// waits, and as many more wait, no two of which are planned by the same: any user can submit such jobs.
+func BenchmarkLendings(b *testing.B) {
+	const cores = 64
+	for name, kind := range map[string]func(s *observe.Spec, i int){
+		"estimates": func(s *observe.Spec, i int) { s.Estimate = backfill.Time(60 + i) },
+		"requests":  func(s *observe.Spec, i int) { s.Request = backfill.Vector{1, int64(128 + i), 1} },
+		"widths": func(s *observe.Spec, i int) { // those that start fit their slots
+			if s.Request = (backfill.Vector{int64(1 + i%cores), int64(128 + i), 1}); i >= 4000 {
+				s.Request[0] = int64(i)
+			}
+		},
+	} {
+		for _, n := range []int{250, 1000, 4000} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				var names []string
+				offers := map[string]*Offer{}
+				for i := range n {
+					names = append(names, fmt.Sprintf("slot1@n%d", i))
+					offers[names[i]] = offered(b, heeds, 1)
+				}
+				d := newDesk(b, names...)
+				d.Lend(20*time.Minute, false)
+				for i := range 3 * n {
+					d.schedd.Groups = append(d.schedd.Groups, &observe.Group{
+						Spec: short(b, func(s *observe.Spec) { kind(s, i%n+max(0, i/n-1)*4000) }), Status: observe.Idle, Submit: 1_600_000_000,
+						Jobs: []observe.JobKey{{Schedd: "s", Cluster: int64(i + 1)}},
+					})
+				}
+				d.look()
+				var flights []*flight
+				for i := range n {
+					id := d.belief.JobOf(observe.JobKey{Schedd: "s", Cluster: int64(i + 1)}).ID
+					flights = append(flights, d.start(id, names[i]))
+				}
+				d.TakePlan(negotiator.Checkpoint{})
+				for b.Loop() {
+					require.Len(b, d.lendings(flights, offers), n)
+				}
+			})
+		}
+	}
+}

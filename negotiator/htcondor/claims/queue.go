@@ -1,15 +1,48 @@
 package claims
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// queue counts the jobs that do not run yet, by their Spec.
+// queue counts the jobs that do not run yet: by their Spec, by what a schedd negotiates for
+// together, and how many are open and able in all. It takes one pass over the Specs, however many
+// of them are asked for.
 type queue struct {
-	waiting map[*observe.Spec]*waiting
-	beside  map[*observe.Spec]*company // by the Specs that were asked for
+	waiting    map[*observe.Spec]*waiting
+	lines      map[lineKey]*line
+	open, able int
+}
+
+// lineKey names the jobs that are negotiated for together: a schedd may give the claim of one to
+// the other.
+type lineKey struct{ submitter, schedd string }
+
+func lineOf(s *observe.Spec) lineKey { return lineKey{s.Submitter(), s.Schedd()} }
+
+// line is what waits of the jobs that are negotiated for together.
+type line struct {
+	like  map[string]*waiting // those that take part in leases, by what they request
+	whole takers
+	cuts  map[string]*cut   // by what they request that a startd cuts to size
+	known map[string]*parts // for what of that was asked
+}
+
+// parts are the jobs of a line beside one that has a part of a partitionable slot.
+type parts struct {
+	part takers
+	// wider says that some need more, and start on what is left of a slot.
+	wider bool
+}
+
+// cut are the Specs that request the same of what a startd cuts to size, and one of them.
+type cut struct {
+	spec *observe.Spec
+	takers
 }
 
 // waiting are the jobs of a Spec that wait: how many, how many of them are in the plan without a
@@ -29,11 +62,10 @@ type company struct {
 	// planned with.
 	like          waiting
 	others, alone bool
-	// part and whole are who may be started on a claim of one of them, whatever START says: a part of
-	// a partitionable slot, or a whole static slot.
-	part, whole takers
-	// wider says that their schedd has jobs that need more, and start on what is left of a slot.
-	wider bool
+	// whole is who may be started on a claim of one of them, whatever START says, if that is a whole
+	// static slot, and part who if it is a part of a partitionable slot.
+	whole takers
+	*parts
 }
 
 // takers are the jobs that a schedd may start on a claim.
@@ -44,8 +76,8 @@ type takers struct {
 	barred bool
 }
 
-func (c *State) countWaiting() queue {
-	q := queue{map[*observe.Spec]*waiting{}, map[*observe.Spec]*company{}}
+func (c *State) countWaiting() *queue {
+	q := &queue{waiting: map[*observe.Spec]*waiting{}}
 	for j := range c.belief.Jobs() {
 		if j.Group.Runs() {
 			continue
@@ -73,47 +105,110 @@ func (c *State) countWaiting() queue {
 			w.barred = true
 		}
 	}
+	c.lineUp(q)
 	return q
 }
 
-// company returns what waits beside jobs of a Spec.
-func (c *State) company(q queue, spec *observe.Spec) *company {
-	if known := q.beside[spec]; known != nil {
-		return known
-	}
-	all := &company{alone: true}
+// lineUp notes what waits by what is negotiated for together.
+func (c *State) lineUp(q *queue) {
+	q.lines = map[lineKey]*line{}
 	for s, w := range q.waiting {
-		if alike(spec, s) {
-			all.like.add(w)
-			all.alone = all.alone && !w.barred
-		} else {
-			all.others = all.others || w.open > 0
-			all.alone = all.alone && w.able == 0
+		q.open, q.able = q.open+w.open, q.able+w.able
+		l := q.line(lineOf(s))
+		if borrows(s) {
+			key := requestKey(s.Request)
+			if l.like[key] == nil {
+				l.like[key] = &waiting{}
+			}
+			l.like[key].add(w)
 		}
-		if !sameQueue(spec, s) || s.Parallel {
-			continue // its schedd never starts it there
+		if s.Parallel {
+			continue // its schedd never starts it on a claim of another
 		}
 		takes := takers{c.estimate(s), !c.borrows(s) || w.deferred}
-		all.whole.add(takes)
-		less, more := c.compare(s, spec)
-		if all.wider = all.wider || more; !more {
-			takes.barred = takes.barred || less
-			all.part.add(takes)
+		l.whole.add(takes)
+		key := c.cutKey(s)
+		if l.cuts[key] == nil {
+			l.cuts[key] = &cut{spec: s}
+		}
+		l.cuts[key].add(takes)
+	}
+}
+
+// line returns the line of a key, and makes it if there is none.
+func (q *queue) line(key lineKey) *line {
+	l := q.lines[key]
+	if l == nil {
+		l = &line{like: map[string]*waiting{}, cuts: map[string]*cut{}, known: map[string]*parts{}}
+		q.lines[key] = l
+	}
+	return l
+}
+
+// requestKey is the same for the same amounts.
+func requestKey(request backfill.Vector) string {
+	var key []byte
+	for _, amount := range request {
+		key = binary.AppendVarint(key, amount)
+	}
+	return string(key)
+}
+
+// cutKey is the same for Specs that are the same by compare.
+func (c *State) cutKey(s *observe.Spec) string {
+	if s.Wrong != nil {
+		return "wrong"
+	}
+	sizes := slices.Clone(s.Request)
+	for i, resource := range c.s.Schema.Resources {
+		if resource == "memory" || resource == "disk" {
+			sizes[i] = 0
 		}
 	}
-	q.beside[spec] = all
+	return requestKey(sizes)
+}
+
+// company returns what waits beside jobs of a Spec that takes part in leases.
+func (c *State) company(q *queue, spec *observe.Spec) *company {
+	l := q.line(lineOf(spec))
+	all := &company{whole: l.whole, parts: c.parts(l, spec)}
+	if like := l.like[requestKey(spec.Request)]; like != nil {
+		all.like = *like
+	}
+	all.others = q.open > all.like.open
+	all.alone = !all.like.barred && q.able == all.like.able
 	return all
+}
+
+// parts returns who of a line may be started on a part of a slot that a job of a Spec has.
+func (c *State) parts(l *line, spec *observe.Spec) *parts {
+	key := c.cutKey(spec)
+	if known := l.known[key]; known != nil {
+		return known
+	}
+	p := &parts{}
+	for _, cut := range l.cuts {
+		takes := cut.takers
+		less, more := c.compare(cut.spec, spec)
+		if p.wider = p.wider || more; !more {
+			takes.barred = takes.barred || less
+			p.part.add(takes)
+		}
+	}
+	l.known[key] = p
+	return p
 }
 
 func (w *waiting) add(o *waiting) {
 	switch {
 	case o.jobs == 0:
 	case w.jobs == 0:
-		*w = *o
+		w.least, w.most = o.least, o.most
 	default:
-		w.jobs += o.jobs
 		w.least, w.most = min(w.least, o.least), max(w.most, o.most)
 	}
+	w.jobs, w.open, w.able = w.jobs+o.jobs, w.open+o.open, w.able+o.able
+	w.barred, w.deferred = w.barred || o.barred, w.deferred || o.deferred
 }
 
 func (t *takers) add(o takers) {

@@ -36,12 +36,13 @@ func (o *Observer) readNames(s *Spec, ad *classad.ClassAd) error {
 		}
 		return err != nil
 	}
-	if s.user, _ = o.value(ad, "User").Text(); bad("User", accountant.CheckName(s.user)) {
-		s.user = nobody
+	user, _ := o.value(ad, "User").Text()
+	if bad("User", accountant.CheckName(user)) {
+		user = nobody
 	}
-	s.account, _ = o.value(ad, "AccountingGroup").Text()
-	if s.account != "" && bad("AccountingGroup", accountant.CheckName(s.Submitter())) {
-		s.account = ""
+	account, _ := o.value(ad, "AccountingGroup").Text()
+	if s.isOf(user, account); account != "" && bad("AccountingGroup", accountant.CheckName(s.Submitter())) {
+		s.isOf(user, "")
 		delete(s.Labels, "account")
 	}
 	for _, identity := range identities {

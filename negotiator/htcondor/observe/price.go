@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it
@@ -100,7 +101,7 @@ func (k kinds) change(lines []byte, alone func(kind uint64) bool) int {
 }
 
 // What it takes to read ads that are new, in names, constants and signs; a microsecond each. In a
-// look all users together may take readsOfAll, and each a quarter of what the others have left.
+// look all users together may take readsOfAll, and each his [accountant.Allowance] of that.
 // Expressions that other ads have, too, are read once, so a hundred thousand new jobs take a tenth
 // of it.
 const (
@@ -120,7 +121,7 @@ func (r *reads) may(user string) bool { return r.within(user, readsOfAll) }
 
 func (r *reads) within(user string, all int) bool {
 	own := r.users[user]
-	return own < (all-r.all+own)/4
+	return own < accountant.Allowance(all, r.all, own)
 }
 
 func (r *reads) charge(user string, taken int) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // Steps of [classad.Scope.Refs]: what an ad may refer to can be quadratic in its size, and a user may
@@ -55,11 +56,10 @@ func externals(ad *classad.ClassAd, wanted func(name string) bool, most int) (fo
 
 // references returns what a job's ad refers to, see [externals]. It errs if it is too expensive to
 // find out, for one ad or for those of the job's user, to whom it is charged. All users together
-// may take maxReferOfAll, and each a quarter of what the others have left: so many users with expensive
-// jobs, or one under many names, leave something to all others.
+// may take maxReferOfAll, and each his [accountant.Allowance] of that.
 func (o *Observer) references(ad *classad.ClassAd) ([]string, error) {
 	user, _ := o.value(ad, "User").Text()
-	left := (maxReferOfAll-o.referStepsOfAll+o.referSteps[user])/4 - o.referSteps[user]
+	left := accountant.Allowance(maxReferOfAll, o.referStepsOfAll, o.referSteps[user]) - o.referSteps[user]
 	names, steps, all := externals(ad, func(string) bool { return true }, min(maxReferSteps, max(0, left)+usualReferSteps))
 	if charged := steps - usualReferSteps; charged > 0 {
 		o.referSteps[strings.Clone(user)] += charged

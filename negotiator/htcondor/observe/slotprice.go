@@ -26,8 +26,8 @@ const (
 	slotGrows      = 512
 )
 
-// What it may take in a look to read ads of slots, like [readsOfAll]; one host may take a quarter
-// of what the others leave. That is for new ads up to usualSlotTokens, and apart from these for
+// What it may take in a look to read ads of slots, like [readsOfAll]; one host may take its
+// [accountant.Allowance] of that. It is for new ads up to usualSlotTokens, and apart from these for
 // longer ones. Known slots with usual ads are always read.
 const (
 	usualSlotTokens = 2000

@@ -41,6 +41,7 @@ type Spec struct {
 	Wrong error
 
 	user, account string   // User and AccountingGroup, or what stands for them, see readNames
+	submitter     string   // what follows from these
 	project       string   // ProjectName
 	refers        []string // the attributes of slots that the ad refers to
 	crowded       bool     // it is Wrong because of other jobs of its user
@@ -62,12 +63,15 @@ func (s *Spec) see(look int) {
 }
 
 // Submitter returns the user or accounting group under which the job's use is accounted.
-func (s *Spec) Submitter() string {
-	if s.account == "" {
-		return s.user
+func (s *Spec) Submitter() string { return s.submitter }
+
+// isOf notes whose the jobs are, once: their submitter is asked for many times in a look.
+func (s *Spec) isOf(user, account string) {
+	s.user, s.account, s.submitter = user, account, user
+	if account != "" {
+		_, domain, _ := strings.Cut(user, "@")
+		s.submitter = account + "@" + domain
 	}
-	_, domain, _ := strings.Cut(s.user, "@")
-	return s.account + "@" + domain
 }
 
 // User returns the user whose job it is, as the schedd knows him: unlike the accounting group,
@@ -102,7 +106,8 @@ func (s *Spec) Charged() Charged { return Charged{s.user, s.account, s.Limits, s
 func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []string) *Spec {
 	as := *s
 	as.Ad, as.Wrong = s.Ad.Clone(), nil
-	as.user, as.account, as.Limits, as.Parallel = c.User, c.Account, c.Limits, c.Parallel
+	as.isOf(c.User, c.Account)
+	as.Limits, as.Parallel = c.Limits, c.Parallel
 	as.Limited, _ = accountant.ParseLimits(c.Limits)
 	as.Request, as.Nodes = slices.Clone(request), nodes
 	as.request(resources)

@@ -253,26 +253,27 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 		}
 		return c.b.holder(jobs[i])
 	}}
-	for _, j := range jobs {
-		asking.Jobs = append(asking.Jobs, c.chargeOf(j).candidate(1))
+	asking.Jobs = make([]accountant.Candidate, len(jobs))
+	for i, j := range jobs {
+		asking.Jobs[i] = c.chargeOf(j).candidate(1)
 	}
 	for _, j := range kept {
 		asking.Kept = append(asking.Kept, c.chargeOf(j).candidate(1))
 	}
 	var room *roomNow
-	could := map[backfill.JobID]bool{}
+	could := make([]bool, len(jobs))
 	asking.Start = func(i int) bool {
 		j := jobs[i]
 		if room == nil {
 			room = c.b.roomNow()
 		}
-		could[j.ID] = !j.cannotRun() && room.start(j.Group.Spec)
-		return could[j.ID] && !c.isVain(j)
+		could[i] = !j.cannotRun() && room.start(j.Group.Spec)
+		return could[i] && !c.isVain(j)
 	}
 	for i, verdict := range a.Admit(limits, c.running(), asking) {
 		switch j := jobs[i]; {
 		case verdict.Admitted:
-			c.tries(j, could[j.ID])
+			c.tries(j, could[i])
 		case j.cannotRun():
 			out[j.ID] = j.hopeless.why + ", and leaves to others: " + verdict.Reason
 		default:

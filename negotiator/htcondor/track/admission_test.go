@@ -76,19 +76,20 @@ func TestSubmitterConstraint(t *testing.T) {
 }
 
 // accounted gives a pool an accountant, and a limit of two licenses.
-func accounted(t *testing.T) *pool {
-	t.Helper()
+func accounted(tb testing.TB, changes ...func(*Settings)) *pool {
+	tb.Helper()
 	lookup := func(name string) (string, bool) { return "2", strings.EqualFold(name, "SW_LIMIT") }
 	settings, err := accountant.ParseSettings(lookup)
-	require.NoError(t, err)
-	db, err := statefile.Open(filepath.Join(t.TempDir(), "state"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(tb, err)
+	db, err := statefile.Open(filepath.Join(tb.TempDir(), "state"))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
 	a, err := accountant.Open(db, settings)
-	require.NoError(t, err)
-	return begun(t, func(s *Settings) {
+	require.NoError(tb, err)
+	limited := func(s *Settings) {
 		s.Accounting = Accounting{Accountant: a, Limits: accountant.NewLimits(lookup)}
-	})
+	}
+	return begun(tb, append([]func(*Settings){limited}, changes...)...)
 }
 
 // heldFor is why a job of accounted waits while the licenses are held for another job and a further
@@ -173,7 +174,7 @@ func TestHopelessJobsYield(t *testing.T) {
 	unknown := plans(negotiator.JobCheckpoint{Standing: backfill.Standing{Held: "no slot"}, Unknown: "too expensive"}, 1)
 	begins := step{do: submit(1, 2, 3), want: "submitted 1.0=#1, submitted 2.0=#2, unplanned 3.0 " + full}
 	yielded := step{do: unmatched(1), want: "submitted 3.0=#3, removed #1, unplanned 1.0 " + yields + heldFor("2.0")}
-	followAll(t, func(t *testing.T, _ ...func(*Settings)) *pool { t.Helper(); return accounted(t) }, map[string][]step{
+	followAll(t, accounted, map[string][]step{
 		"to others": {begins, yielded, {want: "unplanned 1.0 " + yields + heldFor("2.0")}},
 		"of any reason": {begins, {
 			do: large, want: "submitted 3.0=#3, removed #1, unplanned 1.0 is too large, and leaves to others: " + heldFor("2.0"),

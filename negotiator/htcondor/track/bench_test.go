@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +158,39 @@ func BenchmarkFairShare(b *testing.B) {
 		j := arrive(n)
 		belief.openOrder()
 		key(&backfill.Job{ID: j.ID}, backfill.Moment{})
+	}
+}
+
+// What a look costs while jobs of that many accounting groups wait, each of which a user has
+// invented, and a few hundred more come.
+func BenchmarkInventedGroups(b *testing.B) {
+	for limit, most := range map[string]string{"room": "1000000", "full": "2"} { // all jobs have this limit
+		lookup := func(name string) (string, bool) { return most, strings.EqualFold(name, "SW_LIMIT") }
+		for _, groups := range []int64{5000, 20_000} {
+			b.Run(fmt.Sprintf("%s/%d", limit, groups), func(b *testing.B) {
+				p := accounted(b, func(s *Settings) { s.Accounting.Limits = accountant.NewLimits(lookup) })
+				p.belief.queue, p.belief.planned = p.belief.FairShare(), true
+				n := int64(0)
+				come := func(more int64) {
+					for ; more > 0; more-- {
+						n++
+						p.job(n, func(g *observe.Group) {
+							g.Spec = g.Spec.As(observe.Charged{User: "eve@test", Account: fmt.Sprintf("p%d.u", n), Limits: "sw"},
+								g.Spec.Request, 1, p.belief.s.Schema.Resources)
+						})
+					}
+				}
+				come(groups)
+				p.look()
+				b.ReportAllocs()
+				for b.Loop() {
+					b.StopTimer()
+					come(300)
+					p.belief.See(p.snapshot())
+					b.StartTimer()
+					p.belief.Diff(p.dispatched)
+				}
+			})
+		}
 	}
 }

@@ -30,7 +30,7 @@ const (
 // pool is a model of a real pool, from which snapshots are made by hand. It begins with the slots a
 // and b, which are static, and with the schedd s, whose queue is empty.
 type pool struct {
-	t          *testing.T
+	t          testing.TB
 	now        time.Time
 	number     int
 	slots      map[string]observe.Slot
@@ -44,8 +44,8 @@ type pool struct {
 	granted     negotiator.Delta // of the last lease
 }
 
-func newPool(t *testing.T, changes ...func(*Settings)) *pool {
-	t.Helper()
+func newPool(tb testing.TB, changes ...func(*Settings)) *pool {
+	tb.Helper()
 	settings := Settings{
 		Schema: negotiator.DefaultSchema(), Patience: patience, StartSlack: startSlack,
 		DefaultEstimate: defaultEstimate, Logger: hclog.NewNullLogger(),
@@ -55,7 +55,7 @@ func newPool(t *testing.T, changes ...func(*Settings)) *pool {
 		change(&settings)
 	}
 	p := &pool{
-		t: t, now: time.Unix(begin, 0).UTC(), slots: map[string]observe.Slot{}, schedds: map[string]observe.Schedd{},
+		t: tb, now: time.Unix(begin, 0).UTC(), slots: map[string]observe.Slot{}, schedds: map[string]observe.Schedd{},
 		silent: map[string]bool{}, jobs: map[observe.JobKey]*observe.Group{}, belief: New(settings),
 		dispatched: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]LeftOut{}},
 	}
@@ -66,10 +66,10 @@ func newPool(t *testing.T, changes ...func(*Settings)) *pool {
 }
 
 // begun is a new pool that was looked at once.
-func begun(t *testing.T, changes ...func(*Settings)) *pool {
-	t.Helper()
-	p := newPool(t, changes...)
-	require.Equal(t, "up a, up b", p.look())
+func begun(tb testing.TB, changes ...func(*Settings)) *pool {
+	tb.Helper()
+	p := newPool(tb, changes...)
+	require.Equal(tb, "up a, up b", p.look())
 	return p
 }
 
@@ -369,7 +369,7 @@ func (p *pool) follow(steps []step) {
 }
 
 // followAll follows each case of a table in a pool of its own.
-func followAll(t *testing.T, fresh func(*testing.T, ...func(*Settings)) *pool, cases map[string][]step) {
+func followAll(t *testing.T, fresh func(testing.TB, ...func(*Settings)) *pool, cases map[string][]step) {
 	t.Helper()
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) { fresh(t).follow(steps) })

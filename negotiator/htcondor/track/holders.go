@@ -83,13 +83,17 @@ func (c *comparison) lent(j *Job, h *holder) {
 // that of a job which has not started, or was over before it was seen to run, and which needs as
 // much. If there is none, the job becomes the holder itself.
 func (c *comparison) strangersSettle() (again []*Job) {
+	if len(c.strangers) == 0 {
+		return nil
+	}
 	slices.SortFunc(c.strangers, (*Job).Compare)
+	late := c.late()
 	for _, j := range c.strangers {
 		at := c.b.places(j.Group)
 		l, claim := c.b.leaseFor(j, at), j.Group.Hosts[0]
-		h := c.b.lending.take(func(h *holder) bool { return h.lease.lease == l && j.FitsIn(h.spec) })
+		h := c.b.lending.take(l.Slot, func(h *holder) bool { return h.lease.lease == l && j.FitsIn(h.spec) })
 		if h == nil {
-			if displaced := c.displacedBy(j, l); displaced != nil {
+			if displaced := c.displacedBy(j, late[l]); displaced != nil {
 				h = c.takeOver(displaced)
 				again = append(again, displaced)
 			}
@@ -122,20 +126,34 @@ func (j *Job) FitsIn(s *observe.Spec) bool {
 	return true
 }
 
-// displacedBy returns the first job that was to start under a lease, in whose place another fits, and
-// does not run; nil if there is none.
-func (c *comparison) displacedBy(other *Job, l *lease) (first *Job) {
+// late returns the jobs that were to start under leases and do not run, by lease, sorted.
+func (c *comparison) late() map[*lease][]*Job {
+	late := map[*lease][]*Job{}
 	for id := range c.flights {
-		j := c.b.byID[id]
-		if j == nil || j.lease == nil || j.lease.lease != l || !other.FitsIn(j.Spec) {
-			continue
-		}
-		waits := j.Phase == Running && !j.Group.Runs() && j.Seen(c.b.now.Number)
-		if waits && (first == nil || j.Compare(first) < 0) {
-			first = j
+		if j := c.b.byID[id]; j != nil && j.lease != nil && c.isLate(j) {
+			late[j.lease.lease] = append(late[j.lease.lease], j)
 		}
 	}
-	return first
+	for _, jobs := range late {
+		slices.SortFunc(jobs, (*Job).Compare)
+	}
+	return late
+}
+
+// isLate tells whether a job was to start, is still in its queue, and does not run.
+func (c *comparison) isLate(j *Job) bool {
+	return j.Phase == Running && !j.Group.Runs() && j.Seen(c.b.now.Number)
+}
+
+// displacedBy returns the first of the jobs that were to start under a lease in whose place another
+// fits; nil if there is none.
+func (c *comparison) displacedBy(other *Job, late []*Job) *Job {
+	for _, j := range late {
+		if _, flies := c.flights[j.ID]; flies && j.lease != nil && c.isLate(j) && other.FitsIn(j.Spec) {
+			return j
+		}
+	}
+	return nil
 }
 
 // takeOver makes a holder of the place of a job that did not start. The job waits again, under
@@ -185,13 +203,15 @@ func (c *comparison) leasesEnd() {
 			c.letGo(h)
 		}
 	}
-	record.loose = slices.DeleteFunc(record.loose, func(h *holder) bool {
-		gone := c.b.now.Began.Sub(h.since) >= unseen || c.b.now.Now > h.lease.last
-		if gone {
-			c.letGo(h)
-		}
-		return gone
-	})
+	for slot := range record.loose {
+		record.drop(slot, func(h *holder) bool {
+			gone := c.b.now.Began.Sub(h.since) >= unseen || c.b.now.Now > h.lease.last
+			if gone {
+				c.letGo(h)
+			}
+			return gone
+		})
+	}
 	c.tellLeases()
 	for _, j := range c.b.all {
 		if j.Phase == Lent {
@@ -219,14 +239,14 @@ func (c *comparison) bindLoose(used map[string]bool) {
 	}
 	var free []*observe.Slot
 	for name, o := range c.b.observed {
-		if o.Claimed && o.Missing.IsZero() && c.b.lending.holders[name] == nil && !used[name] {
+		if c.b.lending.loose[o.Host] != nil && o.Claimed && o.Missing.IsZero() && c.b.lending.holders[name] == nil && !used[name] {
 			free = append(free, o)
 		}
 	}
 	slices.SortFunc(free, func(a, b *observe.Slot) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range free {
-		h := c.b.lending.take(func(h *holder) bool {
-			return h.lease.Slot == o.Host && h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
+		h := c.b.lending.take(o.Host, func(h *holder) bool {
+			return h.claimedBy(o.Claimer) && h.start <= o.ClaimedSince+clockSkew
 		})
 		if h != nil {
 			c.b.lending.bind(h, o.Name)
@@ -261,14 +281,11 @@ func (b *Belief) vacated(yield func(h *holder) bool) {
 }
 
 // Lent counts the claims that are lent under a lease.
-func (b *Belief) Lent(key LeaseKey) (n int) {
-	l := b.lending.leases[key]
-	for _, h := range b.lending.holders {
-		if h.lease.lease == l {
-			n++
-		}
+func (b *Belief) Lent(key LeaseKey) int {
+	if l := b.lending.leases[key]; l != nil {
+		return l.lent
 	}
-	return n
+	return 0
 }
 
 // unhold says that a job stands for no claim any more: it does not run there.

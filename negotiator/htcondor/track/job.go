@@ -32,7 +32,7 @@ type Job struct {
 	// The rest is what the negotiator knows: what the job is planned by, whether it runs, and if so
 	// where and since when.
 	Spec   *observe.Spec
-	Places []Place
+	Places []Place // sorted by slot
 	Start  backfill.Time
 
 	submit    backfill.Time
@@ -95,6 +95,13 @@ func placesOf(at negotiator.Placement) []Place {
 	return places
 }
 
+// hasPlace tells whether one of some places, which are sorted by slot, is on a slot. Gangs may have
+// thousands.
+func hasPlace(at []Place, slot string) bool {
+	_, found := slices.BinarySearchFunc(at, slot, func(p Place, slot string) int { return strings.Compare(p.Slot, slot) })
+	return found
+}
+
 // list formats places as a [negotiator.Placement] formats itself.
 func list(at []Place) string { return backfill.Places(at).String() }
 
@@ -129,7 +136,7 @@ func (j *Job) runsAt(slot string) bool {
 	if j.leader != nil {
 		j = j.leader
 	}
-	return j.Phase == Running && slices.ContainsFunc(j.Places, func(at Place) bool { return at.Slot == slot })
+	return j.Phase == Running && hasPlace(j.Places, slot)
 }
 
 // report returns a job as the negotiator is to be told of it, and notes that it was told that the
@@ -193,9 +200,10 @@ func (b *Belief) several() bool { return len(b.now.Schedds) > 1 }
 func (b *Belief) places(g *observe.Group) []Place {
 	hosts := make([]string, len(g.Hosts))
 	for i, name := range g.Hosts {
-		hosts[i] = observe.Parent(name)
 		if s := b.Slot(name); s != nil {
 			hosts[i] = s.Host
+		} else {
+			hosts[i] = observe.Parent(name)
 		}
 	}
 	slices.Sort(hosts)

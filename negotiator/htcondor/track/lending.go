@@ -14,10 +14,12 @@ import (
 // lending records which claims are lent, and who stands for them in the plan.
 type lending struct {
 	leases map[LeaseKey]*lease // those that are in use
-	// holders are the jobs that stand for the claims, by the claims' slots, and loose those whose
-	// claims' slots are not known yet, by job ID.
+	// holders are the jobs that stand for the claims, by the claims' slots, and by their jobs.
 	holders map[string]*holder
-	loose   []*holder
+	byJob   map[backfill.JobID][]*holder
+	// loose are those whose claims' slots are not known yet: by the slots that are lent, then by
+	// ascending job ID.
+	loose map[string][]*holder
 }
 
 // lease is the record of a lease.
@@ -25,6 +27,8 @@ type lease struct {
 	LeaseKey
 	// until is when the last of its claims is given back, and last when one may last take up a job.
 	until, last backfill.Time
+	// lent counts the holders of its claims.
+	lent int
 }
 
 // term is for how long the claims of one match are lent under a lease.
@@ -69,7 +73,10 @@ func (h *holder) claimedBy(name string) bool {
 }
 
 func newLending() lending {
-	return lending{leases: map[LeaseKey]*lease{}, holders: map[string]*holder{}}
+	return lending{
+		leases: map[LeaseKey]*lease{}, holders: map[string]*holder{}, byJob: map[backfill.JobID][]*holder{},
+		loose: map[string][]*holder{},
+	}
 }
 
 // extend makes a lease last until a time, at least, and its claims take up jobs until the last one.
@@ -88,55 +95,73 @@ func (l *lending) inUse(one *lease) bool { return one != nil && l.leases[one.Lea
 
 // all returns the holders, in no order.
 func (l *lending) all() []*holder {
-	return slices.Concat(slices.Collect(maps.Values(l.holders)), l.loose)
+	all := slices.Collect(maps.Values(l.holders))
+	for _, loose := range l.loose {
+		all = append(all, loose...)
+	}
+	return all
 }
 
 // holds tells whether a job stands for a claim whose slot is known.
-func (l *lending) holds(id backfill.JobID) bool {
-	for _, h := range l.holders {
-		if h.job.ID == id {
-			return true
-		}
-	}
-	return false
-}
+func (l *lending) holds(id backfill.JobID) bool { return len(l.byJob[id]) > 0 }
 
-// bind makes a holder stand for the claim of a slot.
+// bind makes a holder, which stood for none, stand for the claim of a slot.
 func (l *lending) bind(h *holder, slot string) {
 	h.slot = slot
 	l.holders[slot] = h
+	l.byJob[h.job.ID] = append(l.byJob[h.job.ID], h)
+	h.lease.lent++
 }
 
 // keep adds a holder whose claim's slot is not known yet.
 func (l *lending) keep(h *holder) {
-	i, _ := slices.BinarySearchFunc(l.loose, h.job.ID, func(o *holder, id backfill.JobID) int {
+	loose := l.loose[h.lease.Slot]
+	i, _ := slices.BinarySearchFunc(loose, h.job.ID, func(o *holder, id backfill.JobID) int {
 		return cmp.Compare(o.job.ID, id)
 	})
-	l.loose = slices.Insert(l.loose, i, h)
+	l.loose[h.lease.Slot] = slices.Insert(loose, i, h)
 }
 
-// take takes out the first holder whose claim's slot is not known yet and that fits; nil if there
-// is none.
-func (l *lending) take(fits func(*holder) bool) *holder {
-	i := slices.IndexFunc(l.loose, fits)
+// take takes out the first holder that fits, of those on a slot whose claims' slots are not known
+// yet; nil if there is none.
+func (l *lending) take(slot string, fits func(*holder) bool) *holder {
+	i := slices.IndexFunc(l.loose[slot], fits)
 	if i < 0 {
 		return nil
 	}
-	h := l.loose[i]
-	l.loose = slices.Delete(l.loose, i, i+1)
+	h := l.loose[slot][i]
+	l.drop(slot, func(o *holder) bool { return o == h })
 	return h
+}
+
+// drop takes out the holders on a slot, of those whose claims' slots are not known yet, that are to
+// go.
+func (l *lending) drop(slot string, goes func(*holder) bool) {
+	l.loose[slot] = slices.DeleteFunc(l.loose[slot], goes)
+	if len(l.loose[slot]) == 0 {
+		delete(l.loose, slot)
+	}
 }
 
 // release has a holder stand for its slot's claim no more.
 func (l *lending) release(h *holder) {
-	if l.holders[h.slot] == h {
-		delete(l.holders, h.slot)
+	if l.holders[h.slot] != h {
+		return
+	}
+	delete(l.holders, h.slot)
+	h.lease.lent--
+	id := h.job.ID
+	l.byJob[id] = slices.DeleteFunc(l.byJob[id], func(o *holder) bool { return o == h })
+	if len(l.byJob[id]) == 0 {
+		delete(l.byJob, id)
 	}
 }
 
 // releaseJob has a job stand for no claim any more.
 func (l *lending) releaseJob(id backfill.JobID) {
-	maps.DeleteFunc(l.holders, func(_ string, h *holder) bool { return h.job.ID == id })
+	for _, h := range slices.Clone(l.byJob[id]) {
+		l.release(h)
+	}
 }
 
 // save returns the leases in a form that outlives the process.

@@ -229,15 +229,15 @@ func (former SavedJob) isRequest(resources []string) bool {
 }
 
 // relocate returns a saved job's Places as a placement on the slots that are there now. The second
-// result is false if some of the slots are gone, or if the Places do not hold exactly the job's
-// chunks.
+// result is false if some of the slots are gone, if the Places do not hold exactly the job's
+// chunks, or are not sorted by slot as saved ones are.
 func (b *Belief) relocate(former SavedJob) (negotiator.Placement, bool) {
 	var at negotiator.Placement
 	chunks := 0
 	for i, x := range former.Places {
 		o := b.Slot(x.Slot)
-		twice := slices.ContainsFunc(former.Places[:i], func(o Place) bool { return o.Slot == x.Slot })
-		if twice || x.Chunks < 1 || x.Chunks > former.Nodes-chunks || o == nil || !b.isUp(x.Slot) ||
+		unsorted := i > 0 && former.Places[i-1].Slot >= x.Slot // or named twice
+		if unsorted || x.Chunks < 1 || x.Chunks > former.Nodes-chunks || o == nil || !b.isUp(x.Slot) ||
 			!former.Running && !o.Missing.IsZero() {
 			return nil, false
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -30,7 +31,7 @@ type kindOfJob struct{ from, fits int }
 
 // mostSteps bounds the search in one cycle: a slot that is looked at counts as one step, a chunk
 // that is placed as one, and an evaluation of Requirements as those that it takes. A user may spend
-// a quarter of what the others leave. Further jobs of his count as such that cannot start now.
+// his [accountant.Allowance]. Further jobs of his count as such that cannot start now.
 const mostSteps = 4_000_000
 
 // roomNow returns what slots have free now.
@@ -60,7 +61,7 @@ func (b *Belief) roomNow() *roomNow {
 // start takes what a job would start on now, and reports whether there is that much.
 func (r *roomNow) start(spec *observe.Spec) bool {
 	user := spec.User()
-	if spec.Wrong != nil || r.spent[user] >= (mostSteps-r.all+r.spent[user])/4 {
+	if spec.Wrong != nil || r.spent[user] >= accountant.Allowance(mostSteps, r.all, r.spent[user]) {
 		return false
 	}
 	k := r.kinds[spec]

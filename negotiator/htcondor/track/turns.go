@@ -16,41 +16,47 @@ import (
 func (c *comparison) lineUp(jobs []*Job) {
 	slices.SortFunc(jobs, (*Job).Compare)
 	keys := c.b.keys(jobs)
-	late := func(j *Job) int {
+	type turn struct {
+		job  *Job
+		late int
+		key  float64
+	}
+	turns := make([]turn, len(jobs)) // asked for once, not each time that two are compared
+	for i, j := range jobs {
+		turns[i] = turn{job: j, key: keys(j.ID)}
 		switch _, vain := c.b.vain[j.Group.Spec.User()]; {
 		case j.cannotRun():
-			return 2
+			turns[i].late = 2
 		case vain:
-			return 1
+			turns[i].late = 1
 		}
-		return 0
 	}
-	slices.SortStableFunc(jobs, func(a, b *Job) int {
-		return cmp.Or(cmp.Compare(late(a), late(b)), cmp.Compare(keys[a.ID], keys[b.ID]))
-	})
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.late, b.late), cmp.Compare(a.key, b.key)) })
+	for i, t := range turns {
+		jobs[i] = t.job
+	}
 }
 
-// keys returns the keys of sorted jobs in the queue's order; nil if that is not known yet.
-func (b *Belief) keys(jobs []*Job) map[backfill.JobID]float64 {
+// keys returns the keys of sorted jobs in the queue's order, by ID; all are 0 if that is not known
+// yet.
+func (b *Belief) keys(jobs []*Job) func(backfill.JobID) float64 {
+	var keys map[backfill.JobID]float64
 	switch {
 	case b.queue.OfCycle() && b.s.Accounting.Accountant != nil:
-		return b.fairKeys(jobs)
+		fair := b.fair(jobs)
+		return func(id backfill.JobID) float64 { key, _ := fair.Key(id); return key }
 	case b.planned:
-		return b.keysOf(jobs)
+		keys = b.keysOf(jobs)
 	}
-	return nil
+	return func(id backfill.JobID) float64 { return keys[id] }
 }
 
-func (b *Belief) fairKeys(jobs []*Job) map[backfill.JobID]float64 {
-	waiting, keys := make([]accountant.Waiting, len(jobs)), make(map[backfill.JobID]float64, len(jobs))
+func (b *Belief) fair(jobs []*Job) *accountant.Share {
+	waiting := make([]accountant.Waiting, len(jobs))
 	for i, j := range jobs {
 		waiting[i] = b.share(j)
 	}
-	fair := b.s.Accounting.Accountant.Share(waiting)
-	for _, j := range jobs {
-		keys[j.ID], _ = fair.Key(j.ID)
-	}
-	return keys
+	return b.s.Accounting.Accountant.Share(waiting)
 }
 
 // keysOf asks an order that looks at the jobs alone. Jobs of a group have the same key.

@@ -178,7 +178,7 @@ func (c *comparison) locate(j *Job, named []*observe.Slot) {
 	}
 	paused, began, at := true, backfill.Time(0), c.b.places(&here)
 	for _, o := range named {
-		if slices.ContainsFunc(at, func(p Place) bool { return p.Slot == o.Host }) {
+		if hasPlace(at, o.Host) {
 			paused, began = paused && o.Suspended, max(began, o.ClaimedSince)
 		}
 	}
@@ -198,9 +198,10 @@ func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
 	for i, o := range named {
 		names[i] = o.Name
 	}
+	slices.Sort(names) // a gang's queue may say that it runs on thousands
 	others := 0
 	for _, host := range g.Hosts {
-		if !slices.Contains(names, host) {
+		if _, named := slices.BinarySearch(names, host); !named {
 			others++
 		}
 	}
@@ -212,7 +213,6 @@ func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
 	case j.Phase == Running && slices.Equal(c.b.places(g), j.Places):
 		return nil
 	}
-	slices.Sort(names)
 	if !spec.Parallel {
 		at := slices.IndexFunc(names, func(name string) bool { return j.runsAt(c.b.Slot(name).Host) })
 		names = names[max(0, at):][:1]

@@ -2,12 +2,16 @@ package track
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -129,4 +133,109 @@ func TestSuspendedBySlots(t *testing.T) {
 		}
 		require.Equal(t, want, p.belief.JobOf(key(1)).paused())
 	}
+}
+
+// gangOf is a pool in which a gang runs on n slots, while its queue says that it runs on others, too.
+func gangOf(tb testing.TB, n int) *pool {
+	tb.Helper()
+	p := begun(tb)
+	var at, said []string
+	for i := range n {
+		at, said = append(at, lentSlot(int64(i))), append(said, lentSlot(int64(i/2+(i%2)*n)))
+		p.slot(at[i])
+	}
+	p.job(1, gang(n))
+	p.look()
+	p.start(1, sent, at...)
+	p.runs(1, at...)
+	for _, name := range at {
+		p.slotRuns(name)
+	}
+	p.look()
+	p.says(1, said...)
+	return p
+}
+
+// What a look costs by the nodes of a gang whose user has edited where it runs.
+func BenchmarkWitness(b *testing.B) {
+	for _, n := range []int{1000, 4000, 16000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			p := gangOf(b, n)
+			for b.Loop() {
+				b.StopTimer()
+				p.belief.See(p.snapshot())
+				b.StartTimer()
+				p.belief.Diff(p.dispatched)
+			}
+			require.Equal(b, Running, p.belief.JobOf(key(1)).Phase)
+		})
+	}
+}
+
+// TestHostsFound: where slots say that a job runs is found as if each name were compared with each.
+func TestHostsFound(t *testing.T) {
+	p := begun(t)
+	names := []string{"slot1@a", "slot1@b", "slot1@c", "slot1@d", "slot1@e"}
+	for _, name := range names {
+		p.slot(name)
+	}
+	p.look()
+	c := &comparison{b: p.belief}
+	rapid.Check(t, func(t *rapid.T) {
+		some := func(label string) []string { return rapid.SliceOfN(rapid.SampledFrom(names), 0, 6).Draw(t, label) }
+		at := slices.Compact(slices.Sorted(slices.Values(some("places"))))
+		j := &Job{Phase: rapid.SampledFrom([]Phase{Running, Waiting}).Draw(t, "phase"), Spec: specOf("a job", func(s *observe.Spec) {
+			s.Parallel, s.Nodes = rapid.Bool().Draw(t, "parallel"), rapid.IntRange(1, 4).Draw(t, "nodes")
+		})}
+		for _, name := range at {
+			j.Places = append(j.Places, Place{Slot: name, Chunks: 1})
+		}
+		for _, name := range names {
+			require.Equal(t, j.Phase == Running && slices.Contains(at, name), j.runsAt(name))
+		}
+		j.Group = &observe.Group{Spec: j.Spec, Hosts: some("hosts")}
+		named, slots := slices.Compact(slices.Sorted(slices.Values(append(some("named"), "slot1@a")))), []*observe.Slot{}
+		named = rapid.Permutation(named).Draw(t, "order")
+		for _, name := range named {
+			slots = append(slots, p.belief.Slot(name))
+		}
+		others := 0
+		for _, host := range j.Group.Hosts {
+			if !slices.Contains(named, host) {
+				others++
+			}
+		}
+		want, spec, said := slices.Sorted(slices.Values(named)), j.Spec, len(j.Group.Hosts)
+		if !spec.Parallel {
+			first := slices.IndexFunc(want, func(name string) bool { return j.Phase == Running && slices.Contains(at, name) })
+			want = want[max(0, first):][:1]
+		}
+		switch {
+		case others == 0 && (spec.Parallel && said > 0 || said == 1),
+			spec.Parallel && (others < said || said == 0) && len(named) != spec.Nodes,
+			j.Phase == Running && slices.Equal(p.belief.places(j.Group), j.Places):
+			want = nil
+		}
+		require.Equal(t, want, c.hosts(j, slots))
+	})
+}
+
+// TestWitnessAllocates: what slots say takes a few allocations for each job that runs, and none for
+// each slot of a gang.
+func TestWitnessAllocates(t *testing.T) {
+	const n = 512
+	measure := func(p *pool) float64 {
+		p.belief.See(p.snapshot())
+		return testing.AllocsPerRun(20, (&comparison{b: p.belief, delta: &negotiator.Delta{}}).witness)
+	}
+	require.Less(t, measure(gangOf(t, n)), 64.0)
+	p := begun(t)
+	for i := range int64(n) {
+		name := lentSlot(i)
+		p.slot(name)
+		p.runs(i+1, name)
+		p.slot(name, func(s *observe.Slot) { s.Claimed, s.Runs, s.ClaimedSince = true, key(i+1), p.unix() })
+	}
+	p.look()
+	require.Less(t, measure(p), 8.0*n)
 }
