@@ -72,6 +72,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 	if err != nil {
 		return nil, err
 	}
+	host.BreakOff()
 	if r.Planning != nil {
 		host.SetPlanning(*r.Planning)
 	}
@@ -124,7 +125,8 @@ func (p *Play) Arrive(j *backfill.Job) {
 }
 
 // Next decides the next round; more is false if nothing will happen any more. The decision holds
-// until the next round. An error of the host's, such as the context's, ends the play.
+// until the next round. An error of the host's ends the play, and so does the end of the context,
+// also within a round, which is then as if it had not begun.
 func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err error) {
 	round, more, err := p.round(ctx)
 	if !more || err != nil {

@@ -26,9 +26,10 @@ type View struct {
 	grown       []growth // freed room that is not yet applied to all reaches
 	grownBefore int      // number of growths that were removed from the list
 	changes     slotChanges
-	idle        []bool     // by SlotID: all of the slot is free for all time; nil: not computed
-	parts       *partition // which bundles share slots; nil: not computed
-	looked      []int32    // this and the next three are buffers of queries
+	idle        []bool       // by SlotID: all of the slot is free for all time; nil: not computed
+	parts       *partition   // which bundles share slots; nil: not computed
+	over        func() error // see BreakOff; nil: queries take as long as they need
+	looked      []int32      // this and the next three are buffers of queries
 	found       []host
 	busy        set
 	first       []Time
@@ -118,7 +119,7 @@ func (p *View) Clone() *Profile {
 	p.owner = new(owner)
 	c := &Profile{View{
 		slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts,
-		rule: p.rule, owner: new(owner), past: p.past, from: p.from, limits: p.limits,
+		rule: p.rule, owner: new(owner), past: p.past, from: p.from, limits: p.limits, over: p.over,
 	}}
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
@@ -211,6 +212,7 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // earliestStart returns the first instant in [from, limit) at which all chunks of the request fit,
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
+	p.GoOn()
 	if r.Whole {
 		return p.earliestBundle(&r, from, limit)
 	}
@@ -221,6 +223,7 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 		return p.earliestOfMany(x, &r, from, limit)
 	}
 	for from < limit {
+		p.GoOn()
 		// The number of chunks that fit a slot can rise only when one more
 		// begins to fit. Until the first such instant, the total cannot be
 		// higher than it is at from.
