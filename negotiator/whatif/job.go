@@ -17,7 +17,7 @@ import (
 type asked struct {
 	*asking
 	o     *outlook.Outlook
-	c     negotiator.Newcomer
+	c     negotiator.QuestionedJob
 	rules ahead.Rules
 	begun ahead.Beginning
 }
@@ -278,14 +278,14 @@ func (a *asked) longestNow(ctx context.Context, asksFor backfill.Time) (at, long
 	return now, low, err
 }
 
-// arriving is the beginning of a play in which a job like the newcomer arrives.
+// arriving is the beginning of a play in which a job like the questioned one arrives.
 func (a *asked) arriving(like *backfill.Job) ahead.Start {
 	c := a.c
 	c.Job = like
 	return a.beginning(a.o.Arrival(c))
 }
 
-// begins plays until a job like the newcomer starts.
+// begins plays until a job like the questioned one starts.
 func (a *asked) begins(ctx context.Context, like *backfill.Job) (at backfill.Time, begins bool, err error) {
 	err = a.play(ctx, plan{a.rules, a.arriving(like)}, func(d *backfill.Decision) bool {
 		at = d.Now
