@@ -104,6 +104,7 @@ func (c *Cycle) passing(a Action) bool {
 
 func (c *Cycle) log(a Action) {
 	a.After = c.applied
+	c.acted += len(a.Placement)
 	c.actions = append(c.actions, a)
 }
 

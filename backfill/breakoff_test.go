@@ -32,7 +32,7 @@ func TestABrokenRoundLeavesNoTrace(t *testing.T) {
 					return h
 				}
 				whole, parts := host(), host()
-				parts.BreakOff()
+				parts.BreakOff(0)
 				for range rapid.IntRange(1, 8).Draw(rt, "rounds") {
 					round := drv.Round(whole.State)
 					want, err := whole.Decide(context.Background(), round)

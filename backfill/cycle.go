@@ -23,6 +23,7 @@ type Cycle struct {
 	before  Time // the state's time before the cycle was opened
 	applied int  // events taken
 	actions []Action
+	acted   int // slots in the placements of all actions
 	started []Started
 	// fromPlan counts the started jobs that had reservations.
 	fromPlan int

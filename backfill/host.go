@@ -69,7 +69,7 @@ func (l *Linked) Decide(ctx context.Context, t *Transaction) (err error) {
 		}
 	}()
 	if t.breaks {
-		t.s.profile.BreakOff(over(ctx))
+		t.s.profile.BreakOff(t.over(ctx))
 		defer t.s.profile.BreakOff(nil)
 	}
 	l.policy.Decide(t.Cycle)
@@ -121,6 +121,7 @@ type Host struct {
 	refused  func(Refusal)
 	patience patience     // with main
 	breaks   bool         // see BreakOff
+	most     int64        // bytes of a plan; 0: any number
 	over     func() error // of the round, if it may be broken off
 	givenUp  error        // why main is not asked any more; nil: it is
 	events   []Event      // buffer for the events of a round
@@ -157,7 +158,7 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 	if err != nil {
 		return err
 	}
-	next.events, next.planning, next.breaks = h.events, h.planning, h.breaks
+	next.events, next.planning, next.breaks, next.most = h.events, h.planning, h.breaks, h.most
 	*h = *next
 	return nil
 }
@@ -165,21 +166,6 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 // SetPlanning sets, from the next round on, how far the policy plans. Until then a host leaves that as it is
 // in the state. A policy that does not follow [Planning] plans all waiting jobs all the same.
 func (h *Host) SetPlanning(p Planning) { h.planning = &p }
-
-// BreakOff lets the end of a round's context break off the round in its midst: while keys are asked
-// for, and at the next question of a linked-in policy to its cycle. Else a round goes on to its end,
-// unless the policy is in another process. It is for plays, whose time is bounded.
-func (h *Host) BreakOff() { h.breaks = true }
-
-// over returns a function that returns the context's cause once it has ended.
-func over(ctx context.Context) func() error {
-	return func() error {
-		if ctx.Err() == nil {
-			return nil
-		}
-		return context.Cause(ctx)
-	}
-}
 
 // follows returns how far the policy plans, in a state that has the given planning so far.
 func (h *Host) follows(before Planning) Planning {
@@ -356,6 +342,9 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if ctx.Err() != nil { // whatever error the decider returned
 		return false, errors.Join(context.Cause(ctx), err)
 	}
+	if errors.Is(err, ErrTooLarge) {
+		return false, err
+	}
 	if err = refused.err; h.givenUp == nil {
 		if err = h.patience.failedWith(err); errors.Is(err, ErrGivenUp) {
 			h.givenUp = err
@@ -388,7 +377,7 @@ func (h *Host) take(ctx context.Context, r *Round, decider Decider, d *Decision)
 	if err != nil {
 		return err
 	}
-	t.breaks = h.breaks
+	t.breaks, t.most = h.breaks, h.most
 	if err = decider.Decide(ctx, t); err != nil {
 		t.Rollback()
 		return &refusedError{err}

@@ -14,6 +14,7 @@ type Transaction struct {
 	*Cycle
 	ended  error // how it ended; nil while it is open
 	breaks bool  // see Host.BreakOff
+	most   int64 // the same
 }
 
 var (
@@ -45,7 +46,7 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	if t == nil {
 		t = &Transaction{Cycle: new(Cycle)}
 	}
-	t.ended, t.breaks = nil, false
+	t.ended, t.breaks, t.most = nil, false, 0
 	c := t.Cycle
 	actions, started, lanes := c.actions[:0], c.started[:0], c.lanes[:0]
 	undo, olds := c.undo[:0], c.olds[:0]

@@ -39,10 +39,12 @@ func TestARoundIsBrokenOff(t *testing.T) {
 	p := one(estimates...)
 	s := begun(t, p, rules(t, "easy", "fcfs"))
 	for name, ask := range map[string]func(*backfill.Cycle, *backfill.Job){
-		"nothing":   func(*backfill.Cycle, *backfill.Job) {},
-		"fits now":  func(c *backfill.Cycle, j *backfill.Job) { c.FitsNow(j) },
-		"earliest":  func(c *backfill.Cycle, j *backfill.Job) { c.Earliest(j, c.Now()) },
-		"a profile": func(c *backfill.Cycle, j *backfill.Job) { c.State().Profile().Clone().Place(c.State().Request(j), c.Now()) },
+		"nothing":  func(*backfill.Cycle, *backfill.Job) {},
+		"fits now": func(c *backfill.Cycle, j *backfill.Job) { c.FitsNow(j) },
+		"earliest": func(c *backfill.Cycle, j *backfill.Job) { c.Earliest(j, c.Now()) },
+		"a profile": func(c *backfill.Cycle, j *backfill.Job) {
+			c.State().Profile().Clone().Place(c.State().Request(j), c.Now())
+		},
 	} {
 		const enough = 10
 		ctx, cancel := context.WithCancel(t.Context())

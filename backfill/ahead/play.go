@@ -18,6 +18,9 @@ type Rules struct {
 	Policy, Fallback backfill.Decider
 	// Planning says how far the policy plans; nil: as the state has it.
 	Planning *backfill.Planning
+	// Memory is how many bytes the plan may take, about; the error is [backfill.ErrTooLarge]; 0: any
+	// number.
+	Memory int64
 	// Refused is called with each decision of Policy that is refused; may be nil.
 	Refused func(backfill.Refusal)
 }
@@ -72,7 +75,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 	if err != nil {
 		return nil, err
 	}
-	host.BreakOff()
+	host.BreakOff(r.Memory)
 	if r.Planning != nil {
 		host.SetPlanning(*r.Planning)
 	}

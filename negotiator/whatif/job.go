@@ -3,6 +3,7 @@ package whatif
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -73,6 +74,7 @@ func (a *asked) reply(ctx context.Context) error {
 	}
 	defer done()
 	a.rules = rules
+	a.rules.Memory = a.Plan
 	s := a.o.State()
 	a.answer.Now, a.answer.Present = int64(s.Now()), a.present(a.o)
 	a.answer.Asked = "one more job"
@@ -147,6 +149,9 @@ func (a *asked) spread(ctx context.Context, job *JobAnswer) error {
 	switch {
 	case ctx.Err() != nil:
 		a.cut = "it would take too long"
+		return nil
+	case errors.Is(err, backfill.ErrTooLarge):
+		a.cut = fmt.Sprintf("of its range: %v", err)
 		return nil
 	case err != nil:
 		return err
