@@ -1,9 +1,9 @@
 package profile_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,7 +18,7 @@ func TestBytes(t *testing.T) {
 	p := profile.New(profile.Pack)
 	chunk := profile.Vector{1, 1, 1}
 	for id := range slots {
-		p.SetSlot(profile.SlotID(id), fmt.Sprint(id), profile.Vector{spans, spans, spans})
+		p.SetSlot(profile.SlotID(id), strconv.Itoa(id), profile.Vector{spans, spans, spans})
 	}
 	live := func() float64 {
 		var m runtime.MemStats
