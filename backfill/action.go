@@ -104,6 +104,7 @@ func (c *Cycle) passing(a Action) bool {
 
 func (c *Cycle) log(a Action) {
 	a.After = c.applied
+	c.acted += len(a.Placement)
 	c.actions = append(c.actions, a)
 }
 
@@ -111,7 +112,7 @@ func (c *Cycle) log(a Action) {
 // the job does not wait, the cycle fails with an error that begins with the given verb. The result
 // is nil then, and if an action has failed before.
 func (c *Cycle) waitingRecord(what string, id JobID) *record {
-	if c.err != nil {
+	if c.s.profile.GoOn(); c.err != nil {
 		return nil
 	}
 	r := c.s.jobs.Find(id)
@@ -166,6 +167,6 @@ func (c *Cycle) without(r *record, ask func()) {
 		return
 	}
 	c.s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
+	defer c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end) // also if it is broken off
 	ask()
-	c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
 }

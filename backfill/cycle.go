@@ -23,6 +23,7 @@ type Cycle struct {
 	before  Time // the state's time before the cycle was opened
 	applied int  // events taken
 	actions []Action
+	acted   int // slots in the placements of all actions
 	started []Started
 	// fromPlan counts the started jobs that had reservations.
 	fromPlan int
@@ -53,6 +54,7 @@ func (c *Cycle) Now() Time { return c.round.Now }
 // returns false if no event is left. An event that leaves nothing to decide, because its job is
 // held, is applied but not returned.
 func (c *Cycle) Next() (e Event, more bool) {
+	c.s.profile.GoOn()
 	c.taken = len(c.undo)
 	for c.applied < len(c.round.Events) {
 		e = c.round.Events[c.applied]
@@ -344,6 +346,7 @@ func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 		})
 		changes := c.s.queueChanges
 		for _, q := range few[:n] {
+			c.s.profile.GoOn()
 			if at = q; !yield(q.job) {
 				return
 			}

@@ -75,6 +75,7 @@
 //
 // Who decides:
 //   - host.go: a state, the active policy, its fallback
+//   - breakoff.go: when a round of a play is broken off
 //   - patience.go: when a policy that fails is given up
 //   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
 //   - resume.go: continuing from a snapshot

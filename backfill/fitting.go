@@ -26,6 +26,7 @@ func (f Fast) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 		defer func() { c.lanes = fitting[:0] }()
 		var left []int32 // shapes with a job that fits and was not started
 		for len(fitting) > 0 {
+			c.s.profile.GoOn()
 			l := &fitting[0]
 			if !c.still(l) {
 				fitting = fitting.advance(c)

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // Decider decides the rounds of a [Host]: a linked-in policy ([Linked]) or one
@@ -53,13 +55,23 @@ func (l *Linked) Again(context.Context) (Decider, error) { return Link(l.spec, l
 // Spec describes the policy.
 func (l *Linked) Spec() PolicySpec { return l.spec }
 
-// Decide lets the policy act. Its panic is an error, of type [*PanicError]: whoever is the host goes on.
-func (l *Linked) Decide(_ context.Context, t *Transaction) (err error) {
+// Decide lets the policy act. Its panic is an error, of type [*PanicError]: whoever is the host goes
+// on. In a round that may be broken off, see [Host.BreakOff], the error is the cause of the context
+// once that ends.
+func (l *Linked) Decide(ctx context.Context, t *Transaction) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
+		switch fault := recover().(type) {
+		case nil:
+		case *profile.BrokenOff:
+			err = fault
+		default:
 			err = &PanicError{Policy: l.spec.Name, Value: fault, Stack: debug.Stack()}
 		}
 	}()
+	if t.breaks {
+		t.s.profile.BreakOff(t.over(ctx))
+		defer t.s.profile.BreakOff(nil)
+	}
 	l.policy.Decide(t.Cycle)
 	return nil
 }
@@ -107,9 +119,12 @@ type Host struct {
 	// fallback decides a round when the main policy's decision is refused.
 	fallback Decider
 	refused  func(Refusal)
-	patience patience // with main
-	givenUp  error    // why main is not asked any more; nil: it is
-	events   []Event  // buffer for the events of a round
+	patience patience     // with main
+	breaks   bool         // see BreakOff
+	most     int64        // bytes of a plan; 0: any number
+	over     func() error // of the round, if it may be broken off
+	givenUp  error        // why main is not asked any more; nil: it is
+	events   []Event      // buffer for the events of a round
 }
 
 // NewHost creates a host whose active policy is main. It returns an error unless main and fallback
@@ -143,7 +158,7 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 	if err != nil {
 		return err
 	}
-	next.events, next.planning = h.events, h.planning
+	next.events, next.planning, next.breaks, next.most = h.events, h.planning, h.breaks, h.most
 	*h = *next
 	return nil
 }
@@ -177,6 +192,10 @@ func (h *Host) rank(p Planning) {
 // gets a later one. An error means that the round contradicts itself or the state, that the context
 // ended, or that the fallback failed too; the state is then unchanged.
 func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
+	if h.breaks {
+		h.over = over(ctx)
+		defer func() { h.over = nil }()
+	}
 	r.Events = append(h.events[:0], r.Events...) // a copy, because they are completed and sorted here
 	if spec := &h.spec; h.State.policy != spec.Name || h.State.guarantees != spec.Guarantees {
 		r.Events = append(r.Events, Event{Kind: PolicyChanged, Policy: spec.Name, Guarantees: spec.Guarantees})
@@ -210,6 +229,11 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		h.events = nil
 	}
 
+	if h.over != nil {
+		if err := h.over(); err != nil {
+			return Decision{}, err
+		}
+	}
 	var d Decision
 	own, err := h.decide(ctx, &r, &d)
 	if err != nil {
@@ -246,7 +270,7 @@ func (h *Host) keys(r *Round, at Moment) []JobKey {
 
 // key returns a job's key, and notes in the host what changes it.
 func (h *Host) key(j *Job, at Moment) float64 {
-	if h.byJobs {
+	if h.byJobs || h.over != nil && h.over() != nil { // a round that is over is not decided
 		return 0
 	}
 	key, moves := h.order(j, at)
@@ -300,13 +324,13 @@ func (e Event) returns() bool {
 // the decision are passed by address because copies would be a large part of what a round costs.
 func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err error) {
 	if h.State.idle(r) {
-		return false, h.State.take(ctx, r, nothing{}, d)
+		return false, h.take(ctx, r, nothing{}, d)
 	}
 	main := h.main
 	if h.givenUp != nil {
 		main = failing{h.givenUp}
 	}
-	if err = h.State.take(ctx, r, main, d); err == nil {
+	if err = h.take(ctx, r, main, d); err == nil {
 		h.patience.succeeded()
 		d.By = h.spec.Name
 		return true, nil
@@ -318,6 +342,9 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if ctx.Err() != nil { // whatever error the decider returned
 		return false, errors.Join(context.Cause(ctx), err)
 	}
+	if errors.Is(err, ErrTooLarge) {
+		return false, err
+	}
 	if err = refused.err; h.givenUp == nil {
 		if err = h.patience.failedWith(err); errors.Is(err, ErrGivenUp) {
 			h.givenUp = err
@@ -325,7 +352,10 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	}
 	fallback := h.fallback.Spec().Name
 	h.refused(Refusal{Now: r.Now, Policy: h.spec.Name, Fallback: fallback, Err: err})
-	if err = h.State.take(ctx, r, h.fallback, d); err != nil {
+	if err = h.take(ctx, r, h.fallback, d); err != nil {
+		if ctx.Err() != nil {
+			return false, errors.Join(context.Cause(ctx), err)
+		}
 		return false, fmt.Errorf("fallback policy %s failed as well: %w", fallback, err)
 	}
 	d.By = fallback
@@ -342,11 +372,12 @@ func (e *refusedError) Unwrap() error { return e.err }
 // take opens the round, lets the decider act, closes the round, and stores the decision in d. It
 // returns a [refusedError] if the round was valid but the decider made no decision or an impossible
 // one.
-func (s *State) take(ctx context.Context, r *Round, decider Decider, d *Decision) error {
-	t, err := s.begin(r)
+func (h *Host) take(ctx context.Context, r *Round, decider Decider, d *Decision) error {
+	t, err := h.State.begin(r)
 	if err != nil {
 		return err
 	}
+	t.breaks, t.most = h.breaks, h.most
 	if err = decider.Decide(ctx, t); err != nil {
 		t.Rollback()
 		return &refusedError{err}

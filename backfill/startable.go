@@ -33,6 +33,7 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 		var left []int32      // shapes with a job that fits and was not started
 		var regained []SlotID // slots on which a job gave its place up
 		for len(fitting) > 0 {
+			c.s.profile.GoOn()
 			l := fitting[0]
 			if l.job == last || !c.still(&fitting[0]) { // a job with a reservation is in two lanes
 				fitting = fitting.advance(c)

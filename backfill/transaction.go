@@ -12,7 +12,9 @@ import (
 // with [Transaction.Rollback]. It must not be used after the next one was opened on the state.
 type Transaction struct {
 	*Cycle
-	ended error // how it ended; nil while it is open
+	ended  error // how it ended; nil while it is open
+	breaks bool  // see Host.BreakOff
+	most   int64 // the same
 }
 
 var (
@@ -44,7 +46,7 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	if t == nil {
 		t = &Transaction{Cycle: new(Cycle)}
 	}
-	t.ended = nil
+	t.ended, t.breaks, t.most = nil, false, 0
 	c := t.Cycle
 	actions, started, lanes := c.actions[:0], c.started[:0], c.lanes[:0]
 	undo, olds := c.undo[:0], c.olds[:0]

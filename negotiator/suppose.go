@@ -14,8 +14,9 @@ import (
 // ErrMemory says that what is supposed would take more memory than it may.
 var ErrMemory = matchmaker.ErrMemory
 
-// Newcomer is a job that is not in the pool, as the plan would take it; see [Negotiator.Suppose].
-type Newcomer struct {
+// QuestionedJob is a job that a question is about, which is not in the pool, as the plan would take
+// it; see [Negotiator.Suppose].
+type QuestionedJob struct {
 	Expected
 	Candidates backfill.Candidates
 	// WhyNone is why it has no candidates; "" if it has some.
@@ -53,9 +54,9 @@ func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 
 // Match finds the candidates of the job. It may be called while cycles go on. The error is that of
 // the context.
-func (s *Supposed) Match(ctx context.Context) (Newcomer, error) {
+func (s *Supposed) Match(ctx context.Context) (QuestionedJob, error) {
 	suited, err := s.pool.Suit(ctx, s.Ad.Ad)
-	return Newcomer{s.Expected, suited.Candidates, suited.WhyNone}, err
+	return QuestionedJob{s.Expected, suited.Candidates, suited.WhyNone}, err
 }
 
 // Further is more slots, as they would come into the pool; see [Negotiator.Enlarge].

@@ -18,6 +18,9 @@ type Rules struct {
 	Policy, Fallback backfill.Decider
 	// Planning says how far the policy plans; nil: as the state has it.
 	Planning *backfill.Planning
+	// Memory is how many bytes the plan may take, about; the error is [backfill.ErrTooLarge]; 0: any
+	// number.
+	Memory int64
 	// Refused is called with each decision of Policy that is refused; may be nil.
 	Refused func(backfill.Refusal)
 }
@@ -72,6 +75,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 	if err != nil {
 		return nil, err
 	}
+	host.BreakOff(r.Memory)
 	if r.Planning != nil {
 		host.SetPlanning(*r.Planning)
 	}
@@ -124,7 +128,8 @@ func (p *Play) Arrive(j *backfill.Job) {
 }
 
 // Next decides the next round; more is false if nothing will happen any more. The decision holds
-// until the next round. An error of the host's, such as the context's, ends the play.
+// until the next round. An error of the host's ends the play, and so does the end of the context,
+// also within a round, which is then as if it had not begun.
 func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err error) {
 	round, more, err := p.round(ctx)
 	if !more || err != nil {

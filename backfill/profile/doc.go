@@ -18,6 +18,7 @@
 //   - reach.go: with many slots, a lower bound for each that lets searches skip it
 //   - idle.go: slots that are free for all time, and which of them the placement rule prefers
 //   - earliest.go: the earliest start on many slots
+//   - breakoff.go: queries that are broken off when their time is over
 //   - placement.go: which slots the placement rule chooses for a request
 //   - bundle.go: slots that are taken whole together, and which bundles share a slot
 package profile

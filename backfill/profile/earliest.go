@@ -31,6 +31,7 @@ func (p *View) earliestOfMany(x *reach, r *Request, from, limit Time) (Time, boo
 	ok := false
 	see(0)
 	for len(changes) > 0 && !ok {
+		p.GoOn()
 		now := changes[0].at
 		for len(changes) > 0 && changes[0].at == now { // all changes of the instant
 			if total >= r.Nodes && changes[0].candidate < 0 {

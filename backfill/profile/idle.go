@@ -21,7 +21,7 @@ type idleOrder struct {
 // newIdleOrder computes the order in which the rule prefers the candidates for a chunk while they
 // are idle, that is free for all time.
 func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
-	o := &idleOrder{place: make([]int32, len(c.Slots))}
+	o := &idleOrder{place: make([]int32, len(c.Slots)), order: make([]int32, 0, len(c.Slots))}
 	hosts := make([]host, len(c.Slots))
 	for i, id := range c.Slots {
 		o.place[i] = -1

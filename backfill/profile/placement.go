@@ -53,6 +53,7 @@ type host struct {
 // Place chooses slots for a request that starts at start. It returns false if the request does not
 // fit then.
 func (p *View) Place(r Request, start Time) (Placement, bool) {
+	p.GoOn()
 	if r.Whole {
 		return p.placeBundle(&r, start)
 	}
@@ -84,6 +85,7 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 // PlaceOn is [View.Place] for one chunk of the request, on one of the given slots that are
 // candidates.
 func (p *View) PlaceOn(r Request, slots []SlotID, start Time) (Placement, bool) {
+	p.GoOn()
 	r.Nodes = 1
 	var best host
 	for _, id := range slots {

@@ -17,6 +17,7 @@ type View struct {
 	bundles []bundle // by BundleID
 	rule    Rule     // chooses the slots of a placement
 	owner   *owner
+	places  int  // on how many slots the spans are, each span for itself
 	past    Time // the origin: instants before it do not matter
 	from    Time // the origin or later: questions about earlier instants are rare
 
@@ -26,9 +27,10 @@ type View struct {
 	grown       []growth // freed room that is not yet applied to all reaches
 	grownBefore int      // number of growths that were removed from the list
 	changes     slotChanges
-	idle        []bool     // by SlotID: all of the slot is free for all time; nil: not computed
-	parts       *partition // which bundles share slots; nil: not computed
-	looked      []int32    // this and the next three are buffers of queries
+	idle        []bool       // by SlotID: all of the slot is free for all time; nil: not computed
+	parts       *partition   // which bundles share slots; nil: not computed
+	over        func() error // see BreakOff; nil: queries take as long as they need
+	looked      []int32      // this and the next three are buffers of queries
 	found       []host
 	busy        set
 	first       []Time
@@ -118,7 +120,7 @@ func (p *View) Clone() *Profile {
 	p.owner = new(owner)
 	c := &Profile{View{
 		slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts,
-		rule: p.rule, owner: new(owner), past: p.past, from: p.from, limits: p.limits,
+		rule: p.rule, owner: new(owner), places: p.places, past: p.past, from: p.from, limits: p.limits, over: p.over,
 	}}
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
@@ -129,11 +131,23 @@ func (p *View) Clone() *Profile {
 // Add occupies the placement's chunks during [start, end). It does not check whether they fit. If
 // chunk is nil, each chunk is its whole slot.
 func (p *Profile) Add(at Placement, chunk Vector, start, end Time) {
+	p.places += len(at)
 	p.shift(at, chunk, start, end, -1)
+}
+
+// Bytes returns about how much memory the spans take together with the placements that they were
+// added with: in each slot a span is two changes of each resource, in nodes that are half full.
+func (p *View) Bytes() int64 {
+	if len(p.slots) == 0 {
+		return 0
+	}
+	const placed, changed = 16, 64
+	return int64(p.places) * int64(placed+changed*len(p.slots[0].free))
 }
 
 // Remove frees what Add with the same arguments occupied.
 func (p *Profile) Remove(at Placement, chunk Vector, start, end Time) {
+	p.places -= len(at)
 	p.shift(at, chunk, start, end, 1)
 }
 
@@ -211,6 +225,7 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // earliestStart returns the first instant in [from, limit) at which all chunks of the request fit,
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
+	p.GoOn()
 	if r.Whole {
 		return p.earliestBundle(&r, from, limit)
 	}
@@ -221,6 +236,7 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 		return p.earliestOfMany(x, &r, from, limit)
 	}
 	for from < limit {
+		p.GoOn()
 		// The number of chunks that fit a slot can rise only when one more
 		// begins to fit. Until the first such instant, the total cannot be
 		// higher than it is at from.

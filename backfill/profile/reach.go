@@ -8,7 +8,7 @@ import (
 // limits says for which requests a profile keeps a [reach], and how much memory these may take.
 type limits struct {
 	manySlots int    // requests with fewer candidates search every slot
-	maxReach  int    // largest number of bounds in all reaches together, of 16 bytes each
+	maxReach  int    // largest number of bounds in all reaches together, of boundBytes each
 	maxGrown  int    // largest number of growths in the list before they are applied to all reaches
 	spans     []Time // durations for which reaches are kept, ascending
 }
@@ -16,6 +16,19 @@ type limits struct {
 // usualLimits returns the limits of every profile outside tests.
 func usualLimits() limits {
 	return limits{manySlots: 32, maxReach: 8 << 20, maxGrown: 4096, spans: []Time{1, 256, 2048, 16384}}
+}
+
+// boundBytes is what a bound takes: 16 bytes in the reach, and 8 and a bit in its idleOrder, unless
+// another reach shares that.
+const boundBytes = 25
+
+// KeepAtMost bounds what the profile keeps to answer faster, in bytes, if it may keep more so far.
+// With less it gives the same answers, but may take longer for them. It is for copies of which there
+// are several.
+func (p *Profile) KeepAtMost(bytes int64) {
+	if p.limits.maxReach = int(min(int64(p.limits.maxReach), bytes/boundBytes)); p.reached > p.limits.maxReach {
+		p.forgetReaches()
+	}
 }
 
 // reach holds, for requests with many candidates, a lower bound for each candidate: the earliest

@@ -33,8 +33,8 @@ func lastKey(s *backfill.State, owner string) (last float64) {
 	return last
 }
 
-// Arrival returns the round in which the newcomer arrives, as the first of a play.
-func (o *Outlook) Arrival(c negotiator.Newcomer) *backfill.Round {
+// Arrival returns the round in which the questioned job arrives, as the first of a play.
+func (o *Outlook) Arrival(c negotiator.QuestionedJob) *backfill.Round {
 	return &backfill.Round{
 		Now:        o.now,
 		Candidates: []backfill.CandidateSet{{ID: c.Job.Candidates, Candidates: c.Candidates}},

@@ -110,11 +110,11 @@ func TestSupposeUnderAnOrderOfACycle(t *testing.T) {
 }
 
 // suppose supposes and matches a job.
-func suppose(t *testing.T, n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, negotiator.Newcomer, error) {
+func suppose(t *testing.T, n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, negotiator.QuestionedJob, error) {
 	t.Helper()
 	o, asked, err := Suppose(n, job)
 	if err != nil {
-		return nil, negotiator.Newcomer{}, err
+		return nil, negotiator.QuestionedJob{}, err
 	}
 	c, err := asked.Match(t.Context())
 	return o, c, err

@@ -3,6 +3,7 @@ package whatif
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,11 +28,14 @@ type Schedule struct {
 	// Rounds is how many rounds a question may take in all its plays; 0: [DefaultRounds].
 	Rounds int
 	// Jobs is of how many waiting jobs may be asked at most; 0: of any number. The plan of a long
-	// queue may take long in a single round, in which nothing looks at the clock.
+	// queue takes long.
 	Jobs int
 	// Memory is how many bytes of candidate sets a question may make, beside what it shares with the
 	// schedule; 0: any number.
 	Memory int64
+	// Plan is how many bytes a plan may take beside that, about: the places of jobs, and what a round
+	// does with them; 0: any number. A question whose plan takes more has no answer.
+	Plan int64
 }
 
 // DefaultRounds is how many rounds a question may take by default: some seconds with thousands of
@@ -97,6 +101,7 @@ type plan struct {
 func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decision) bool) error {
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
+	p.rules.Memory = a.Plan
 	var refused error
 	p.rules.Refused = func(r backfill.Refusal) {
 		refused = r.Err
@@ -118,6 +123,8 @@ func (a *asking) play(ctx context.Context, p plan, enough func(*backfill.Decisio
 	})
 	a.left -= rounds
 	switch {
+	case errors.Is(err, backfill.ErrTooLarge):
+		return badly("too large to ask: %w; ask when fewer jobs wait", err)
 	case refused != nil:
 		a.cut = fmt.Sprintf("policy %s was refused a decision: %v", p.rules.Policy.Spec().Name, refused)
 	case ctx.Err() != nil:

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -139,4 +141,31 @@ func TestAQuestionLooksAtTheClock(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, "%v", q)
 		require.ErrorContains(t, err, "the time of the question was over before it was known which jobs may use which slots")
 	}
+}
+
+// TestWhatAPlayKeeps: a play does not keep as much as the cycles do to find places faster, though
+// many kinds of jobs differ in what they may use.
+func TestWhatAPlayKeeps(t *testing.T) {
+	p := crowded(t, 1500, 1500, true)
+	o := outlook.New(p.n)
+	rules, done, err := p.twins.Rules(t.Context(), o)
+	require.NoError(t, err)
+	defer done()
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc >> 20
+	}
+	before := live()
+	start := o.Start()
+	start.First = &backfill.Round{Now: o.Now()}
+	play, err := rules.Play(start)
+	require.NoError(t, err)
+	require.NoError(t, play.Until(t.Context(), ahead.Bounds{Rounds: 3}, func(*backfill.Decision) bool { return false }))
+	after := live()
+	t.Log("MiB:", after-before)
+	require.LessOrEqual(t, after, before+40)
+	runtime.KeepAlive(play)
+	runtime.KeepAlive(p)
 }

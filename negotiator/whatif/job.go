@@ -3,6 +3,7 @@ package whatif
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 type asked struct {
 	*asking
 	o     *outlook.Outlook
-	c     negotiator.Newcomer
+	c     negotiator.QuestionedJob
 	rules ahead.Rules
 	begun ahead.Beginning
 }
@@ -73,6 +74,7 @@ func (a *asked) reply(ctx context.Context) error {
 	}
 	defer done()
 	a.rules = rules
+	a.rules.Memory = a.Plan
 	s := a.o.State()
 	a.answer.Now, a.answer.Present = int64(s.Now()), a.present(a.o)
 	a.answer.Asked = "one more job"
@@ -147,6 +149,9 @@ func (a *asked) spread(ctx context.Context, job *JobAnswer) error {
 	switch {
 	case ctx.Err() != nil:
 		a.cut = "it would take too long"
+		return nil
+	case errors.Is(err, backfill.ErrTooLarge):
+		a.cut = fmt.Sprintf("of its range: %v", err)
 		return nil
 	case err != nil:
 		return err
@@ -278,14 +283,14 @@ func (a *asked) longestNow(ctx context.Context, asksFor backfill.Time) (at, long
 	return now, low, err
 }
 
-// arriving is the beginning of a play in which a job like the newcomer arrives.
+// arriving is the beginning of a play in which a job like the questioned one arrives.
 func (a *asked) arriving(like *backfill.Job) ahead.Start {
 	c := a.c
 	c.Job = like
 	return a.beginning(a.o.Arrival(c))
 }
 
-// begins plays until a job like the newcomer starts.
+// begins plays until a job like the questioned one starts.
 func (a *asked) begins(ctx context.Context, like *backfill.Job) (at backfill.Time, begins bool, err error) {
 	err = a.play(ctx, plan{a.rules, a.arriving(like)}, func(d *backfill.Decision) bool {
 		at = d.Now

@@ -25,6 +25,9 @@ const whatIfJobs = 5000
 // whatIfMemory is how many bytes of candidate sets one question may make.
 const whatIfMemory = 64 << 20
 
+// whatIfPlan is how many bytes its plan may take beside these.
+const whatIfPlan = 32 << 20
+
 // WhatIf answers a question, as JSON, about a plan that is made on a copy of the schedule. The ad
 // has the Answer as JSON, or BadQuestion, why there is none, or why it Failed. Policies decide that
 // are linked in, or a twin of the one in charge: no question starts what a path names.
@@ -42,6 +45,7 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 		_, order := d.o.Policy()
 		s := whatif.Schedule{
 			Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs, Memory: whatIfMemory,
+			Plan: whatIfPlan,
 		}
 		if a, err = s.Answer(ctx, q); err == nil {
 			var text []byte

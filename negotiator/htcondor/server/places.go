@@ -159,8 +159,8 @@ func (p *Places) victim(g *Guest) (victim *Guest) {
 }
 
 // hog returns the connection of a known host to drop when there is no victim, or nil: one of the
-// newcomer's own host or, if all places are taken, of the host that has the most, and more than the
-// newcomer's. It has kept us waiting longest, and for long.
+// guest's own host or, if all places are taken, of the host that has the most, and more than the
+// guest's. It has kept us waiting longest, and for long.
 func (p *Places) hog(g *Guest) (hog *Guest) {
 	full := p.total >= p.most
 	for other := range p.guests {
