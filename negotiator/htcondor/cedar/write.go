@@ -29,7 +29,7 @@ func put[T string | []byte](s *Stream, b T) {
 
 // PutInt writes an integer.
 func (s *Stream) PutInt(v int64) {
-	var b [8]byte
+	var b [intSize]byte
 	binary.BigEndian.PutUint64(b[:], uint64(v)) //nolint:gosec // two's complement is what is sent
 	put(s, b[:])
 }
@@ -57,9 +57,11 @@ func (s *Stream) PutString(v string) {
 
 var errZero = errors.New("a text with a byte 0 in it cannot be sent")
 
+// intSize is how many bytes an integer takes.
+const intSize = 8
+
 func putText[T string | []byte](s *Stream, v T) {
-	const length = 8 // bytes of an integer
-	if len(s.out)-s.body+length+len(v) < room { // as most do
+	if len(s.out)-s.body+intSize+len(v) < room { // as most do
 		if s.sealer != nil {
 			s.out = binary.BigEndian.AppendUint64(s.out, uint64(len(v)+1))
 		}
