@@ -198,7 +198,7 @@ func TestAnswersAreMadeInTurns(t *testing.T) {
 // TestLongAnswersAreCountedOnce: the same lines are counted when they are first sent. A few of the
 // last counts are kept, and none of the lines.
 func TestLongAnswersAreCountedOnce(t *testing.T) {
-	long := func(of string) cedar.Lines { return bytes.Repeat([]byte(of), fewBytes) }
+	long := func(line string) cedar.Lines { return bytes.Repeat([]byte(line), fewBytes) }
 	var c counts
 	first, other := long("a\n"), long("a\nb\n")
 	require.Equal(t, first.Count(), c.of(first))
