@@ -115,8 +115,11 @@ func checkSlot(name string) error {
 }
 
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
-// for.
+// for. An ad whose amounts are no numbers is an error, and changes nothing of the slot.
 func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
+	if err = settle(ad, o.s.Schema.Resources); err != nil { // the slot stays as it was
+		return false, fmt.Errorf("slot %s: %w", s.Name, err)
+	}
 	partitionable, _ := ad.Literal("PartitionableSlot").Bool()
 	state, _ := ad.Literal("State").Text()
 	if e, given := ad.Lookup("NegotiatorRequirements"); given { // they are for negotiators alone
@@ -134,9 +137,6 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	s.heard, _ = ad.Literal("LastHeardFrom").Int()
 	s.sequence, s.made = version(ad)
 	s.Parts = readParts(ad)
-	if err = settle(ad, o.s.Schema.Resources); err != nil {
-		return false, fmt.Errorf("slot %s: %w", s.Name, err)
-	}
 	s.Free = Amounts(ad, o.s.Schema.Resources)
 	if s.Dynamic {
 		s.Ad = nil

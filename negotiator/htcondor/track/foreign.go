@@ -61,7 +61,7 @@ func (c *comparison) claimsDiffer() {
 		case s.foreign != 0:
 		case s.strangeSince.IsZero() && (c.b.begun || o.Runs == observe.JobKey{}):
 			s.strangeSince = c.b.now.Began
-		case host != nil && c.b.isUp(o.Host) && c.b.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
+		case host != nil && host.Ad != nil && c.b.isUp(o.Host) && c.b.now.Began.Sub(s.strangeSince) >= c.foreignAfter(o, flying[o.Host]):
 			foreign = append(foreign, o)
 		}
 	}
@@ -110,6 +110,7 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	s, host := c.b.slots[o.Name], c.b.Slot(o.Host)
 	s.foreign = c.b.nextID()
 	ad := classad.New()
+	all := int64(0)
 	for i, resource := range c.b.s.Schema.Resources {
 		amount := o.Free[i]
 		switch {
@@ -118,7 +119,9 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 		case o.Static:
 			amount = host.Ad.Capacity[i]
 		}
-		ad.SetInt("Request"+negotiator.Attribute(resource), min(amount, c.b.slots[host.Name].reported.Capacity[i]))
+		amount = min(amount, c.b.slots[host.Name].reported.Capacity[i])
+		ad.SetInt("Request"+negotiator.Attribute(resource), amount)
+		all += min(amount, 1)
 	}
 	ad.SetBool("Requirements", true)
 	name, estimate := "claim of "+o.Name, backfill.Time(0)
@@ -128,7 +131,7 @@ func (c *comparison) foreign(o *observe.Slot) negotiator.Running {
 	if o.Data || o.Runs == (observe.JobKey{}) {
 		estimate = idleEstimate
 	}
-	if ad.Literal("RequestCpus").String() == "0" && !o.Data {
+	if ad.Literal("RequestCpus").String() == "0" && (!o.Data || all == 0) { // nothing cannot be planned
 		ad.SetInt("RequestCpus", 1)
 	}
 	began := o.ClaimedSince

@@ -133,6 +133,9 @@ func (c *comparison) pastRun(j *Job, ran backfill.Time) negotiator.PastRun {
 	if l := j.lasted; l != nil && l.stated != nil {
 		as.Spec, as.ahead = l.stated, 0
 	}
+	if as.Spec == nil { // it never was in a plan
+		as.Spec = j.Group.Spec
+	}
 	return negotiator.PastRun{Job: c.b.described(&as), Ran: ran}
 }
 
