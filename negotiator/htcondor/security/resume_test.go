@@ -2,9 +2,11 @@ package security
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -264,4 +266,31 @@ func TestSessionsWithoutKeyGoFirst(t *testing.T) {
 	_, ok := s.session(keyed.id, netip.Addr{})
 	require.True(t, ok)
 	require.LessOrEqual(t, len(s.issued), maxSessions)
+}
+
+// TestSessionsKeepLittle: what a peer says of itself in a handshake is kept only in part, however
+// long it is, and not at all once another server has succeeded.
+func TestSessionsKeepLittle(t *testing.T) {
+	guard := &Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone}
+	s := serve(t, guard)
+	conn, err := net.Dial("tcp", net.JoinHostPort(s.address.Host, strconv.Itoa(s.address.Port)))
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // a test's
+	stream := cedar.NewStream(conn, time.Minute)
+	stream.PutInt(authenticate)
+	stream.PutLines(cedar.Lines(fmt.Sprintf("Command = %d\nAuthentication = \"NEVER\"\nEncryption = \"NEVER\"\n"+
+		"Integrity = \"NEVER\"\nRemoteVersion = %q", reading, Version+strings.Repeat("v", 60_000))))
+	require.NoError(t, stream.Send())
+	_, err = stream.Ad()
+	require.NoError(t, err)
+	require.NoError(t, stream.End())
+	_, err = stream.Ad()
+	require.NoError(t, err)
+	require.Equal(t, 1, guard.Sessions())
+	for _, one := range guard.issued {
+		require.Len(t, one.peer.Version, longestVersion)
+		require.True(t, strings.HasPrefix(one.peer.Version, Version))
+	}
+	guard.Succeed(&Server{Methods: []Method{ClaimToBe}, Domain: "d", Allow: everyone})
+	require.Empty(t, guard.issued)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +126,9 @@ func (s *Server) timeout() time.Duration {
 	return s.Timeout
 }
 
+// longestVersion is how many bytes are kept of the version that a peer announces.
+const longestVersion = 128
+
 // errDone says that the conversation has ended regularly.
 var errDone = errors.New("nothing is left to be done")
 
@@ -134,6 +138,9 @@ var errDone = errors.New("nothing is left to be done")
 func (s *Server) Succeed(successor *Server) {
 	successor.predecessor = s
 	s.successor.Store(successor)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.issued = nil
 }
 
 // Sessions returns how many sessions the server keeps.
@@ -207,7 +214,8 @@ func (s *Server) accept(stream *cedar.Stream) (*Call, error) {
 		return nil, errors.New("the handshake names no command")
 	}
 	call.Command = int(number)
-	call.Peer.Version, _ = asked.Literal("RemoteVersion").Text()
+	version, _ := asked.Literal("RemoteVersion").Text()
+	call.Peer.Version = strings.Clone(version[:min(len(version), longestVersion)]) // sessions keep it
 	if use, _ := asked.Literal("UseSession").Text(); use == "YES" {
 		return call, s.resume(call, asked)
 	}

@@ -112,6 +112,7 @@ type Negotiator struct {
 
 // Handlers returns the handlers by command number.
 func (n *Negotiator) Handlers() map[int]Handler {
+	n.turns.rests, n.explanations.rests, n.questions.rests = true, true, true
 	all := handlers{}
 	if n.Reschedule != nil {
 		all.add(421, "RESCHEDULE", security.Unproven, done(n.Reschedule),

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -39,6 +40,10 @@ func hostOf(p security.Peer) netip.Prefix {
 // them together use half of the processors, so that the rest is left to the cycles. The zero value
 // is ready.
 type turns struct {
+	// rests has all who ask wait after each turn for as long as it took, so that they use a quarter
+	// of the processors in the long run, and several kinds of questions not all of them together.
+	rests bool
+
 	mu    sync.Mutex
 	busy  map[asker][]chan struct{} // who has a turn, and who waits for it: closed when theirs begins
 	all   chan struct{}
@@ -117,7 +122,15 @@ func (t *turns) prepare() {
 func (t *turns) share(ctx context.Context, who asker) (done func(), err error) {
 	select {
 	case t.all <- struct{}{}:
-		return func() { <-t.all; t.leave(who) }, nil
+		began := time.Now()
+		return func() {
+			if t.rests {
+				time.AfterFunc(time.Since(began), func() { <-t.all })
+			} else {
+				<-t.all
+			}
+			t.leave(who)
+		}, nil
 	case <-ctx.Done():
 		t.leave(who)
 		return nil, context.Cause(ctx)

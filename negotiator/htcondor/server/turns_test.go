@@ -5,6 +5,9 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,4 +152,35 @@ func TestWholeAdsTakeNoTurn(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, <-ended)
 	})
+}
+
+// TestQuestionsRest: however many ask without end, their turns take half of the time that they might.
+func TestQuestionsRest(t *testing.T) {
+	for rests, want := range map[bool]time.Duration{false: 100 * time.Second, true: 50 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			all := turns{rests: rests}
+			var busy atomic.Int64
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+			defer cancel()
+			var askers sync.WaitGroup
+			for i := range 20 {
+				who := asker{host: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, 1, byte(i)}), 32)}
+				askers.Go(func() {
+					for {
+						done, err := all.take(ctx, who)
+						if err != nil {
+							return
+						}
+						time.Sleep(time.Second)
+						busy.Add(int64(time.Second))
+						done()
+					}
+				})
+			}
+			askers.Wait()
+			time.Sleep(time.Second) // the last one's rest
+			places := time.Duration(max(1, runtime.GOMAXPROCS(0)/2))
+			require.InDelta(t, want*places, time.Duration(busy.Load()), float64(2*time.Second*places))
+		})
+	}
 }
