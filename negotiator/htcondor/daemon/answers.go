@@ -73,11 +73,9 @@ func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 		return jobs
 	})
 	a.ads = sync.OnceValue(func() *server.Ads {
-		all := make([]*classad.ClassAd, len(a.waiting()))
-		for i, j := range a.waiting() {
-			all[i] = j.Ad(plan.Now)
-		}
-		return server.WriteAds(len(all), func(i int) *classad.ClassAd { return all[i] })
+		// Who reads slowly keeps the list in memory, so it has no ads besides its text.
+		jobs := a.waiting()
+		return server.WriteAds(len(jobs), func(i int) *classad.ClassAd { return jobs[i].Ad(plan.Now) })
 	})
 	a.listing = sync.OnceValue(func() *listing { return newListing(int64(plan.Now), a.waiting()) })
 	return a

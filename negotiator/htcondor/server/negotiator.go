@@ -105,6 +105,7 @@ type Negotiator struct {
 	questions    turns   // of what-ifs
 	reports      Readers // of priorities and use
 	lists        Readers // of start times
+	explained    Readers // of what is known of the jobs of a cluster: each such list has one
 	slots        Readers // of what submitters use
 	counts       counts  // of lines of reports and slots
 	accounts     accounts
@@ -193,8 +194,12 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	ads := NewAds()
 	switch types := q.Types(); {
 	case len(types) == 1 && types[0] == JobPlan:
+		readers := &n.lists
+		if q.explains() != "" {
+			readers = &n.explained
+		}
 		if ads, err = n.plans(ctx, call, q); err == nil && ads.n > fewAds {
-			defer n.lists.Begin(ads, call.Close)()
+			defer readers.Begin(ads, call.Close)()
 		}
 	case len(types) == 1 && types[0] == WhatIf:
 		q.Requirements = nil // there is one answer
@@ -211,11 +216,17 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 // longestJob is how many bytes the name of a job may have, with that of its schedd.
 const longestJob = 1024
 
+// explains returns the job that a query for plans asks for; "" for all.
+func (q Query) explains() string {
+	job, _ := q.Ad.Literal("Explain").Text()
+	return job
+}
+
 func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (ads *Ads, wrong error) {
 	if n.Plans == nil {
 		return nil, errors.New("there are no plans here")
 	}
-	job, _ := q.Ad.Literal("Explain").Text()
+	job := q.explains()
 	if len(job) > longestJob {
 		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
 	}
