@@ -13,7 +13,7 @@ import (
 // A schedd drops a match in silence if it does not want to run the job now: some of its rules can be
 // read nowhere (START_VANILLA_UNIVERSE, startup limits). Then the startd is not asked for the claim.
 // So does nothing happen if the schedd cannot reach the startd, or if that hangs. The job is to
-// blame if it fails on several slots, or the slot cannot be left out: it waits for a while if it was
+// blame if it fails on slots of several hosts, or the slot cannot be left out: it waits for a while if it was
 // refused twice, and so do all jobs that are planned by the same if several of them were, and none has
 // started since. Then one of them is tried at a time. The pauses grow.
 const longestRefusal = 2 * time.Minute
@@ -23,10 +23,10 @@ const longestRefusal = 2 * time.Minute
 type refusal struct {
 	times     int       // looks in a row that saw some
 	at, until time.Time // of the last one; nothing is tried before until
-	// job and slot are of the first refusal; jobs says that there were others of other jobs, slots that
-	// there were some on other slots, or that no slot was left out for them.
+	// job, slot and host are of the first refusal; jobs says that there were others of other jobs,
+	// slots that there were some on slots of other hosts, or that no slot was left out for them.
 	job         observe.JobKey
-	slot        string
+	slot, host  string
 	jobs, slots bool
 	// members are the jobs of a kind that were refused; some may have started or changed since.
 	members map[observe.JobKey]bool
@@ -41,16 +41,17 @@ type refusals struct {
 // next returns the pause after a refusal.
 func (r *refusal) next() time.Duration { return min(firstPause<<min(r.times-1, 10), longestRefusal) }
 
-// add counts a flight's refusal that a look has found.
-func (r *refusal) add(f *flight, began time.Time) {
+// addTo counts a flight's refusal that a look has found.
+func (c *State) addTo(r *refusal, f *flight, began time.Time) {
 	slot := f.job.Places[0].Slot
+	host := c.hostOf(slot)
 	if r.times == 0 {
-		r.job, r.slot = f.job.Key, slot
+		r.job, r.slot, r.host = f.job.Key, slot, host
 	}
 	if !r.at.Equal(began) {
 		r.times++
 	}
-	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || slot != r.slot
+	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || host != r.host
 }
 
 // refuse counts that a match came to nothing, as the last look showed.
@@ -66,13 +67,20 @@ func (c *State) refuse(f *flight) {
 		c.refused.byKind[kind] = all
 	}
 	all.members[f.job.Key] = true
-	one.add(f, began)
-	all.add(f, began)
-	if one.times > 1 {
-		one.until = began.Add(one.next())
-		c.log.Warn("a job waits for a while: its schedd does not start it", "job", c.belief.Name(f.job),
-			"times", one.times, "pause", one.next())
+	c.addTo(one, f, began)
+	c.addTo(all, f, began)
+	c.pauseJob(f)
+}
+
+// pauseJob has a job wait that was refused more than once, and not on the slots of one host alone.
+func (c *State) pauseJob(f *flight) {
+	one := c.refused.byJob[f.job.Key]
+	if one == nil || one.times <= 1 || !one.slots {
+		return
 	}
+	one.until = one.at.Add(one.next())
+	c.log.Warn("a job waits for a while: its schedd does not start it", "job", c.belief.Name(f.job),
+		"times", one.times, "pause", one.next())
 }
 
 // pauseKind has all jobs wait that are planned by the same as a flight's, if they are to blame.
@@ -89,7 +97,7 @@ func isIgnored(f *flight) bool {
 }
 
 // isJobs tells whether a flight that came to nothing is a matter of its job, or of all that are
-// planned by the same: they were refused on another slot, too.
+// planned by the same: they were refused on a slot of another host, too.
 func (c *State) isJobs(f *flight) bool {
 	all := c.refused.byKind[f.job.Group.Spec.Text]
 	return all != nil && all.slots

@@ -323,11 +323,8 @@ func TestStories(t *testing.T) {
 			offer a c1     => c1 for 1.0
 			told
 			wait 31
-			look           => failed 1, removed 1
-			paused         => a for 10
-			why-not 1      => its schedd did not start it 2 times; it is tried again at 22:14:36 UTC
-			wait 10
-			look           => submitted 1`,
+			look           => failed 1, start failed 1
+			paused         => a for 10`,
 		"a match is ignored, twice": `
 			lend 0
 			by alice 1     => submitted 1

@@ -45,6 +45,7 @@ type State struct {
 	suspects map[string]map[whose]*suspect // by slot, and whose starts failed
 	refused  refusals                      // jobs that schedds did not start
 	blamed   map[string]blame              // the last failed start, by schedd and submitter
+	hosts    hosts                         // how large they are
 	failures map[observe.JobKey]time.Time  // each job's last failed start
 	handed   time.Time                     // when a match was last handed over
 	reasons  map[backfill.JobID]reason     // why jobs wait, as their schedds were told
@@ -63,6 +64,12 @@ type State struct {
 	guarantees bool
 
 	counts Counts
+}
+
+// hosts are how many slots each host has, as a look showed.
+type hosts struct {
+	look  int
+	slots map[string]int64
 }
 
 // Counts count what was done since the start.

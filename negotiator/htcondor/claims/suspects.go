@@ -3,6 +3,7 @@ package claims
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -134,7 +135,8 @@ func (c *State) blameFor(f *flight, enough map[string]bool) {
 		closed = c.blame(slot, f, enough) || closed
 	}
 	if isIgnored(f) && !closed {
-		c.refused.byKind[f.job.Group.Spec.Text].slots = true
+		c.refused.byKind[f.job.Group.Spec.Text].slots, c.refused.byJob[f.job.Key].slots = true, true
+		c.pauseJob(f)
 		c.pauseKind(f)
 	}
 }
@@ -192,7 +194,8 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) (closed bo
 	who := schedd + "\n" + f.job.Submitter()
 	last := c.blamed[who]
 	sameStart := began.Equal(last.at) && last.job == f.job.ID
-	if last.slot != slot && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
+	near := last.slot != "" && c.hostOf(last.slot) == c.hostOf(slot)
+	if !near && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
 		return false
 	}
 	c.blamed[who] = blame{slot, f.job.ID, began}
@@ -237,16 +240,44 @@ func (c *State) absolve(f *flight) {
 	}
 }
 
-// mostOut tells whether more than half of the slots would be left out for a job if this one were,
-// too.
+// mostOut tells whether more than half of the pool would be left out for a job if this slot were,
+// too. Each host counts as one, whatever part of its slots is left out: otherwise one with many bad
+// slots would be most of the pool, and none of them left out.
 func (c *State) mostOut(slot string, j *track.Job) bool {
-	out, all, now := 1, 0, c.belief.Snapshot().Began
-	for other := range c.belief.SlotsUp() {
-		if all++; other != slot && c.isLeftOut(other, j, now) {
-			out++
+	now, out := c.belief.Snapshot().Began, map[string]int64{c.hostOf(slot): 1}
+	for other := range c.suspects {
+		if other != slot && c.belief.Slot(other) != nil && c.isLeftOut(other, j, now) {
+			out[c.hostOf(other)]++
 		}
 	}
-	return 2*out > all
+	slots, sum := c.slotsOfHosts(), int64(0)
+	const whole = 1 << 40
+	for host, n := range out {
+		sum += n * whole / max(n, slots[host])
+	}
+	return 2*sum > int64(len(slots))*whole
+}
+
+// slotsOfHosts returns how many slots each host of the pool has.
+func (c *State) slotsOfHosts() map[string]int64 {
+	if look := c.belief.Snapshot().Number; c.hosts.slots == nil || c.hosts.look != look {
+		c.hosts.look, c.hosts.slots = look, map[string]int64{}
+		for name := range c.belief.SlotsUp() {
+			c.hosts.slots[c.hostOf(name)]++
+		}
+	}
+	return c.hosts.slots
+}
+
+// hostOf returns a slot's host: what its address has before the port or, without one, its name.
+func (c *State) hostOf(slot string) string {
+	if s := c.belief.Slot(slot); s != nil {
+		host, _, _ := strings.Cut(s.Address, "?")
+		if end := strings.LastIndexByte(host, ':'); end > 0 {
+			return host[:end]
+		}
+	}
+	return slot
 }
 
 // clear removes the suspicion from the slots of a successful start, except where a start has failed
