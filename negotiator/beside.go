@@ -7,8 +7,13 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// mostRousing is how many waiting jobs, from the head of the queue, may have machines woken.
-const mostRousing = 10_000
+// mostRousing is how many waiting jobs, from the head of the queue, may have machines woken, and
+// mostTried how many pairs of a slot and jobs of one kind are looked at for that: whoever can advertise
+// may invent any number of slots.
+const (
+	mostRousing = 10_000
+	mostTried   = 500_000
+)
 
 // Rouse says which jobs would start at once on slots of machines that sleep, if these were awake.
 // First come the jobs that no other slot can run, which the caller lists, then those that wait, in
@@ -77,7 +82,7 @@ func (n *Negotiator) Fill(open []Overlapping, held []backfill.JobID) []Match {
 
 // beside places jobs on slots beside the plan: those that are held, and those that wait.
 func (n *Negotiator) beside(slots []further, held []backfill.JobID) (placed []Match) {
-	r := rousing{would: n.matchmaker.Would(), slots: slots, useless: map[pairing]bool{}, nowhere: map[int]bool{}}
+	r := rousing{would: n.matchmaker.Would(), left: mostTried, slots: slots, useless: map[pairing]bool{}, nowhere: map[int]bool{}}
 	place := func(j *backfill.Job) {
 		if at := r.place(j); at != nil {
 			placed = append(placed, Match{Job: n.jobs.get(j.ID), Placement: at})
@@ -99,6 +104,7 @@ func (n *Negotiator) beside(slots []further, held []backfill.JobID) (placed []Ma
 // rousing is what is left of slots while jobs are placed on them.
 type rousing struct {
 	would func(cluster int, ad *classad.ClassAd) bool
+	left  int // pairs that may still be looked at
 	slots []further
 	// useless are the slots on which no job of an autocluster can start: it does not match them, or
 	// they have too little left.
@@ -133,11 +139,12 @@ type pairing struct {
 
 // place places all chunks of a job, or none.
 func (r *rousing) place(j *backfill.Job) (at Placement) {
-	if r.nowhere[j.Candidates] {
+	if r.nowhere[j.Candidates] || r.left <= 0 {
 		return nil
 	}
 	left := j.Nodes
-	for i := 0; i < len(r.slots) && left > 0; i++ {
+	for i := 0; i < len(r.slots) && left > 0 && r.left > 0; i++ {
+		r.left--
 		if n := r.fits(j, r.slots[i], left); n > 0 {
 			at, left = append(at, Chunks{Slot: r.slots[i].Slot, Count: n}), left-n
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // TestRouse: jobs that wait are placed on slots that sleep, in the queue's order, after those that no
@@ -98,4 +99,24 @@ func TestFill(t *testing.T) {
 	require.True(t, n.State().IsRunning(6))
 	require.Empty(t, step(Delta{StartFailed: []backfill.JobID{3}}), "the plan has all")
 	require.Equal(t, []string{"1.3@b1×1"}, step(Delta{Completed: []backfill.JobID{6}}), "it was ended, and starts again")
+}
+
+// TestRousingIsBounded: however many slots are said to sleep, and kinds of jobs wait, only so many
+// pairs are looked at; the first jobs are served.
+func TestRousingIsBounded(t *testing.T) {
+	asked := 0
+	r := rousing{left: 1000, useless: map[pairing]bool{}, nowhere: map[int]bool{}}
+	r.would = func(kind int, _ *classad.ClassAd) bool { asked++; return kind == 2 }
+	for range 300 {
+		r.slots = append(r.slots, further{Slot: &Slot{}, free: backfill.Vector{4}})
+	}
+	placed := 0
+	for kind := range 100 {
+		j := &backfill.Job{ID: backfill.JobID(kind + 1), Nodes: 1, Request: backfill.Vector{1}, Candidates: kind}
+		if r.place(j) != nil {
+			placed++
+		}
+	}
+	require.Equal(t, 1, placed)
+	require.LessOrEqual(t, asked, 1000)
 }

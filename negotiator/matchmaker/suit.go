@@ -69,10 +69,10 @@ func (m *Matchmaker) mostOfOne() int64 {
 }
 
 // Would returns a function that tells whether the jobs of an autocluster match a slot with an ad
-// that is in none of the pool's slots. All its calls together take no more steps than
+// that is in none of the pool's slots. All its calls together take no more steps than a quarter of
 // [Limits].User; after that nothing matches.
 func (m *Matchmaker) Would() func(id int, ad *classad.ClassAd) bool {
-	t, most := trial{m: m, limit: m.limits.Evaluation}, m.mostOfUser()
+	t, most := trial{m: m, limit: m.limits.Evaluation}, m.mostOfUser()/4
 	return func(id int, ad *classad.ClassAd) bool {
 		if c := m.clusters[id]; c.ad != nil && t.meter.Steps() < most {
 			if _, known := m.ownSteps[ad]; !known {

@@ -39,6 +39,10 @@ func heldOf(jobs []negotiator.JobCheckpoint) (held []backfill.JobID) {
 	return held
 }
 
+// rousingPart says how seldom it is asked for whom machines should be woken: that takes at most such
+// a part of the time, however many are said to sleep.
+const rousingPart = 20
+
 // rouse has machines woken for the jobs that wait although they could start there. A plan has no
 // place for a job on a machine that sleeps, and promises nothing that rests on one.
 func (c *cycles) rouse(ctx context.Context, r *decided) error {
@@ -47,7 +51,14 @@ func (c *cycles) rouse(ctx context.Context, r *decided) error {
 		return nil
 	}
 	before := time.Now()
+	if before.Before(c.rouseAt) {
+		r.roused = c.roused
+		return nil
+	}
 	r.roused = c.d.n.Rouse(asleep, heldOf(r.plan.Jobs))
+	c.roused = r.roused
+	took := time.Since(before)
+	c.rouseAt = before.Add(rousingPart * took)
 	err := c.pool.Rouse(ctx, r.roused)
 	c.now.Act += time.Since(before)
 	return err

@@ -25,6 +25,9 @@ type cycles struct {
 	now  Cycle
 	cpu  time.Duration        // of the process as the cycle began
 	told map[string]time.Time // when problems of the last cycle were told
+
+	rouseAt time.Time          // when it is next asked for whom machines should be woken
+	roused  []negotiator.Match // for whom, when that was last asked
 }
 
 // decided is what a cycle has come to: its report, the plan that it belongs to, and the guarantees
