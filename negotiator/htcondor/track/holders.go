@@ -48,6 +48,7 @@ func (c *comparison) hold(j *Job, claim string) {
 	if h != nil {
 		c.letGo(h) // its claim is gone: the slot has a new one
 	}
+	c.b.lending.releaseJob(j.ID) // it has one place, whatever other claim it is said to run on
 	c.b.lending.bind(c.holderOf(j), claim)
 }
 
