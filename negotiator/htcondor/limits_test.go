@@ -179,6 +179,7 @@ func TestVacatedBeyondALimit(t *testing.T) {
 				eve.status = 1
 				w.pass(120)
 				require.Greater(t, eve.runs+other.runs, 1)
+				require.Empty(t, w.lost, "what was promised to who has run was kept")
 			})
 		}
 	}

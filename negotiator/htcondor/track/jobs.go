@@ -280,7 +280,11 @@ func (c *comparison) withdraw(j *Job) bool {
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	flight, flies := c.flights[j.ID]
-	ended := (!flies || flight.CameBack) && c.slotEnded(j) // else it has not run
+	ran, ended := !flies || flight.CameBack, false
+	if ran {
+		ended = c.slotEnded(j)
+		j.promised = 0 // it was kept
+	}
 	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
