@@ -104,11 +104,11 @@ func (c *comparison) tellOnce() {
 }
 
 // lastOnly returns the reports of one list without those that others came after, in no order.
-func lastOnly[T any](c *comparison, w word, list []T, of func(T) backfill.JobID) []T {
+func lastOnly[T any](c *comparison, w word, list []T, job func(T) backfill.JobID) []T {
 	var seen backfill.JobSet
 	slices.Reverse(list)
 	return slices.DeleteFunc(list, func(t T) bool {
-		last, again := c.again[of(t)]
-		return again && (last != w || !seen.Add(of(t)))
+		last, again := c.again[job(t)]
+		return again && (last != w || !seen.Add(job(t)))
 	})
 }

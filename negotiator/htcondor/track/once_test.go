@@ -78,7 +78,7 @@ func TestEachJobIsToldOnce(t *testing.T) {
 		part := func() string {
 			return rapid.SampledFrom([]string{"slot1_1@a", "slot1_2@a", "slot1_3@a", "b", "nowhere"}).Draw(rt, "part")
 		}
-		of := func(do func(n int64)) func(*rapid.T) { // a job that is there
+		there := func(do func(n int64)) func(*rapid.T) { // a job that is there
 			return func(*rapid.T) {
 				if n := cluster(); p.jobs[key(n)] != nil {
 					do(n)
@@ -88,12 +88,12 @@ func TestEachJobIsToldOnce(t *testing.T) {
 		p.look()
 		rt.Repeat(map[string]func(*rapid.T){
 			"submit": func(*rapid.T) { p.job(cluster(), edited()) },
-			"edit":   of(func(n int64) { p.job(n, edited()) }),
-			"swap":   of(func(n int64) { p.job(n, edited()); p.job(cluster(), edited()) }),
-			"vacate": of(p.idles),
-			"hold":   of(func(n int64) { p.job(n, func(g *observe.Group) { g.Status = 5 }) }),
-			"leave":  of(p.leaves),
-			"run": of(func(n int64) {
+			"edit":   there(func(n int64) { p.job(n, edited()) }),
+			"swap":   there(func(n int64) { p.job(n, edited()); p.job(cluster(), edited()) }),
+			"vacate": there(p.idles),
+			"hold":   there(func(n int64) { p.job(n, func(g *observe.Group) { g.Status = 5 }) }),
+			"leave":  there(p.leaves),
+			"run": there(func(n int64) {
 				if j := p.belief.jobs[key(n)]; j != nil && j.Phase == Running && j.Places[0].Slot == full("b") {
 					p.runs(n, "b")
 				} else if at := fmt.Sprintf("slot1_%d@a", number("part", 1, 3)); rapid.Bool().Draw(rt, "seen") {
@@ -102,8 +102,8 @@ func TestEachJobIsToldOnce(t *testing.T) {
 					p.runs(n, at)
 				}
 			}),
-			"run anywhere": of(func(n int64) { p.runs(n, part()) }),
-			"say":          of(func(n int64) { p.says(n, part()) }),
+			"run anywhere": there(func(n int64) { p.runs(n, part()) }),
+			"say":          there(func(n int64) { p.says(n, part()) }),
 			"miss": func(*rapid.T) {
 				if name := fmt.Sprintf("slot1_%d@a", number("part", 1, 3)); p.slots[name].Name != "" {
 					p.miss(name)
@@ -118,7 +118,7 @@ func TestEachJobIsToldOnce(t *testing.T) {
 					}
 				})
 			},
-			"start": of(func(n int64) {
+			"start": there(func(n int64) {
 				j := p.belief.jobs[key(n)]
 				if j == nil || j.Phase != Waiting {
 					return
