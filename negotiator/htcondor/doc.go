@@ -53,7 +53,9 @@
 //     run, and what was promised (track/plan.go). It persists the plan, before anybody hears of a
 //     promise (track/saved.go, daemon/state.go). It acts: if there are matches, it calls [Pool.Act]
 //     (pool.go), step 7; if machines sleep on which jobs that wait would start, [Pool.Rouse] says so
-//     to the collector (negotiator/beside.go, dispatch/rouse.go). And it publishes the report.
+//     to the collector (negotiator/beside.go, dispatch/rouse.go). And it publishes the report. If
+//     the negotiator refuses the delta, the daemon begins anew with Open, unless that is the third
+//     time in a row.
 //     If slots overlap with others (BackfillSlot), jobs that still wait start there with what is idle
 //     (daemon/beside.go, fill), and another cycle follows at once, which is told that they run.
 //  7. For each match, [claims.State.Start] notes where the job is to run, and makes a flight: a job

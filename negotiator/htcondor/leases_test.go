@@ -320,3 +320,34 @@ func TestAnyWorldThatLends(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteHostOfLentClaims: users who write, of jobs that run on claims that are lent, that they
+// run on other parts of the same slot get nothing by it, and end nothing.
+func TestRemoteHostOfLentClaims(t *testing.T) {
+	var borrowed [2]int
+	for i := range borrowed {
+		lends := func(name string) *node {
+			return &node{name: name, cpus: 4, memory: 8192, policy: true, lends: true, renews: 60}
+		}
+		w := newWorld(t, "slack", lends("n1"), lends("n2"))
+		w.settings = func(s *Settings) { s.Lease = 30 * time.Second }
+		w.account(nil)
+		w.negotiator("slack", nil)
+		w.cycle()
+		for range 12 {
+			w.submit(&sleeper{owner: "eve", cpus: 2, seconds: 40, estimate: 40})
+		}
+		for round := range 50 {
+			for _, j := range w.jobs {
+				if i == 1 && j.loan != nil && w.now >= j.began+8 {
+					j.extra = fmt.Sprintf("\nRemoteHost = \"slot1_%d@%s\"", 10+(round+int(j.cluster))%20, j.loan.on.name)
+				}
+			}
+			w.pass(6)
+		}
+		require.Equal(t, 12, done(w.jobs))
+		borrowed[i] = w.borrowed
+	}
+	require.Positive(t, borrowed[0])
+	require.Equal(t, borrowed[0], borrowed[1])
+}

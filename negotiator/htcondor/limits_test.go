@@ -1,6 +1,7 @@
 package htcondor
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -138,4 +139,48 @@ func TestWhoHoldsALimit(t *testing.T) {
 	require.True(t, out)
 	require.Regexp(t, `^1 of 2 in use, 1 held for 3\.0 of mallory, which starts at [0-9: -]+ \w+, 1 wanted: `+
 		`concurrency limit sw reached$`, why.Why)
+}
+
+// TestVacatedBeyondALimit: a job that comes back to its queue while another waits for what it had of
+// a limit leaves the plan or not, and is told of once.
+func TestVacatedBeyondALimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		knobs               map[string]string
+		ceiling             int64 // of eve
+		most                int
+		owner, group, extra string // of the one that waits: bob, unless it says otherwise
+	}{
+		"concurrency limit": {knobs: map[string]string{"SW_LIMIT": "1"}, extra: licensed},
+		"schedd":            {most: 1},
+		"quota":             {knobs: map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "1"}, group: "g."},
+		"ceiling":           {ceiling: 1, owner: "eve"},
+	} {
+		for _, policy := range []string{"slack", "easy", "conservative"} {
+			t.Run(name+" "+policy, func(t *testing.T) {
+				w := newWorld(t, policy, small(4))
+				w.most = c.most
+				if a := w.account(c.knobs); c.ceiling > 0 {
+					require.NoError(t, a.SetCeiling("eve@test", c.ceiling))
+				}
+				w.negotiator(policy, nil)
+				submit := func(owner string, seconds int64, extra string) *sleeper {
+					j := &sleeper{owner: owner, cpus: 1, seconds: seconds, estimate: seconds, extra: c.extra + extra}
+					if c.group != "" {
+						j.group = c.group + owner
+					}
+					return w.submit(j)
+				}
+				eve := submit("eve", 10_000, "")
+				w.pass(60)
+				require.Equal(t, 1, eve.runs)
+				other := submit(cmp.Or(c.owner, "bob"), 10, "\nJobPrio = 10")
+				w.pass(8)
+				w.vacate(eve)
+				eve.status = 1
+				w.pass(120)
+				require.Greater(t, eve.runs+other.runs, 1)
+				require.Empty(t, w.lost, "what was promised to who has run was kept")
+			})
+		}
+	}
 }

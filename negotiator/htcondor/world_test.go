@@ -56,12 +56,13 @@ type world struct {
 	policy         string
 	order          string // "": fcfs
 	starts, broken int
-	calm           bool     // nothing may break a guarantee
-	taken          int      // matches that were taken
-	granted        int      // by pools of the past
-	failed         []string // what must not happen
-	borrowed       int      // claims that were lent
-	reused         int      // starts on such claims after the first
+	lost           []track.Broken // by leases and limits
+	calm           bool           // nothing may break a guarantee
+	taken          int            // matches that were taken
+	granted        int            // by pools of the past
+	failed         []string       // what must not happen
+	borrowed       int            // claims that were lent
+	reused         int            // starts on such claims after the first
 	// promised are the earliest of the guarantees that each job was given, by its name.
 	promised map[string]backfill.Time
 }
@@ -462,7 +463,7 @@ func (w *world) decide(d negotiator.Delta) *negotiator.Report {
 			w.promised[j.Job.Name] = j.Guarantee
 		}
 	}
-	w.pool.TakePlan(plan)
+	w.lost = append(w.lost, w.pool.TakePlan(plan)...)
 	require.NoError(w.t, w.pool.Act(ctx, report.Matches))
 	var held []backfill.JobID
 	for _, j := range plan.Jobs {

@@ -44,6 +44,10 @@ type decided struct {
 // caught up; if that took longer, the daemon starts again from the saved state.
 const clockPatience = 5 * time.Minute
 
+// mostFailures is how many cycles in a row may fail before the daemon ends: users write what a pool
+// reports, and whatever they make of it must not keep all others from running.
+const mostFailures = 3
+
 // errEnough ends a run after one cycle.
 var errEnough = errors.New("one cycle is enough")
 
@@ -137,14 +141,26 @@ func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided,
 	c.cpu = CPU()
 	c.d.takeChosen()
 	if r.Report, err = negotiator.Decide(ctx, c.d.n, delta); err != nil {
-		return r, err
+		return r, c.failed(ctx, err)
 	}
+	c.d.failures = 0
 	before := time.Now()
 	c.now.PlanCPU = CPU() - c.cpu
 	r.plan = c.d.n.Settled()
 	r.lost = c.pool.TakePlan(r.plan)
 	c.now.Publish += time.Since(before)
 	return r, nil
+}
+
+// failed returns errAgain if a cycle has failed that should not keep the daemon from going on; else
+// its error. The negotiator, and what is believed of the pool, must not be used any more.
+func (c *cycles) failed(ctx context.Context, err error) error {
+	if c.d.failures++; ctx.Err() != nil || c.d.failures >= mostFailures {
+		return err
+	}
+	c.d.log.Error("A CYCLE HAS FAILED: the schedule is taken up anew from what was written down",
+		"error", err, "in_a_row", c.d.failures, "ends_at", mostFailures)
+	return errAgain
 }
 
 // persist saves the plan for the next negotiator. An error is only logged.

@@ -96,6 +96,7 @@ type Daemon struct {
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
 
+	failures int           // cycles in a row that have failed
 	tryAgain time.Duration // the pause while another negotiator is at work
 	// rival is what the log said last of another negotiator that is at work, and rivalSaid when;
 	// "": none is.

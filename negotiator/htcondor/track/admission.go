@@ -53,14 +53,14 @@ func (c *comparison) admit(fresh []*Job) {
 	}
 	for _, j := range c.edited {
 		if j.Phase == Waiting {
-			c.delta.Changed = append(c.delta.Changed, c.b.report(j, Waiting, c.b.ahead(j)))
+			c.tellChanged(c.b.report(j, Waiting, c.b.ahead(j)))
 		}
 	}
 	for _, j := range sound {
 		if why, out := throttled[j.ID]; out {
 			c.leaveOut(j, why)
 		} else {
-			c.delta.Submitted = append(c.delta.Submitted, c.b.report(j, Waiting, c.b.ahead(j)))
+			c.tellSubmitted(c.b.report(j, Waiting, c.b.ahead(j)))
 		}
 	}
 	c.b.openOrder()
@@ -69,7 +69,7 @@ func (c *comparison) admit(fresh []*Job) {
 // makesRoom takes a waiting job out of the plan, since a limit is of more use to others. What it
 // was promised it is owed.
 func (c *comparison) makesRoom(j *Job, why string) {
-	c.delta.Removed = append(c.delta.Removed, j.ID)
+	c.tellRemoved(j.ID)
 	j.Phase = Unknown
 	if j.promised > 0 {
 		j.owed, j.yielded = true, true

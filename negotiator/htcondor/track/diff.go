@@ -102,6 +102,10 @@ type comparison struct {
 	changed []change      // for the log
 	// strangers run under a lease on claims that no known job holds.
 	strangers []*Job
+	// told are the jobs that the delta reports, and again says how it reports those last that it
+	// reports more than once.
+	told  backfill.JobSet
+	again map[backfill.JobID]word
 }
 
 // Diff compares what the negotiator was told of the pool with the snapshot that [Belief.See] took
@@ -112,11 +116,13 @@ type comparison struct {
 func (b *Belief) Diff(d Dispatched) Outcome {
 	c := &comparison{b: b, flights: maps.Clone(d.Flights), leftOut: d.LeftOut, refused: d.Refused}
 	c.delta = &c.out.Delta
-	*c.delta = negotiator.Delta{
-		Now: b.now.Now, Completed: b.goneEnded, Removed: b.goneRemoved, Ran: map[backfill.JobID]backfill.Time{},
-	}
+	*c.delta = negotiator.Delta{Now: b.now.Now, Ran: map[backfill.JobID]backfill.Time{}}
 	for _, id := range b.goneEnded {
+		c.tellCompleted(id)
 		c.delta.Ran[id] = unknownRun
+	}
+	for _, id := range b.goneRemoved {
+		c.tellRemoved(id)
 	}
 	b.goneEnded, b.goneRemoved = nil, nil
 	c.slotsDiffer()
@@ -124,6 +130,7 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	c.jobsDiffer()
 	c.leasesEnd()
 	c.claimsDiffer()
+	c.tellOnce()
 	c.sort()
 	c.tellChanges()
 	b.begun = true

@@ -14,7 +14,7 @@
 //     look.
 //
 // Files, in the order of Diff: belief.go the [Belief], and how it takes a snapshot in; diff.go the
-// comparison and its [Outcome]; slots.go slots; jobs.go jobs, job.go one of them, submitted.go
+// comparison and its [Outcome], once.go how each job is told of once; slots.go slots; jobs.go jobs, job.go one of them, submitted.go
 // since when it can be there, witness.go what slots say of them, lasted.go how long they run,
 // adrift.go those whose slot is free again; admission.go which new jobs are planned with, turns.go
 // in which order they ask for limits, holding.go for whom limits are held, room.go who could start

@@ -54,7 +54,7 @@ func (c *comparison) claimsDiffer() {
 		}
 		switch {
 		case known && s.foreign != 0:
-			c.delta.Completed = append(c.delta.Completed, s.foreign)
+			c.tellCompleted(s.foreign)
 			s.foreign, s.strangeSince = 0, time.Time{}
 		case known:
 			s.strangeSince = time.Time{}
@@ -67,7 +67,7 @@ func (c *comparison) claimsDiffer() {
 	}
 	slices.SortFunc(foreign, func(a, b *observe.Slot) int { return strings.Compare(a.Name, b.Name) })
 	for _, o := range foreign {
-		c.delta.Found = append(c.delta.Found, c.foreign(o))
+		c.tellFound(c.foreign(o))
 	}
 }
 

@@ -251,7 +251,10 @@ func (p *pool) snapshot() *observe.Snapshot {
 }
 
 // look compares the pool with the belief, and gives the outcome as text.
-func (p *pool) look() string {
+func (p *pool) look() string { return text(p.diff(), p.belief) }
+
+// diff compares the pool with the belief.
+func (p *pool) diff() Outcome {
 	p.belief.See(p.snapshot())
 	out := p.belief.Diff(p.dispatched)
 	for _, id := range slices.Concat(out.Arrived, out.Failed, out.Over) {
@@ -260,7 +263,7 @@ func (p *pool) look() string {
 	for _, name := range out.Dropped { // as an observer forgets them
 		delete(p.slots, name)
 	}
-	return text(out, p.belief)
+	return out
 }
 
 // text writes an outcome, the delta's lists in their order and the others sorted, and then the jobs

@@ -48,6 +48,7 @@ func (c *comparison) hold(j *Job, claim string) {
 	if h != nil {
 		c.letGo(h) // its claim is gone: the slot has a new one
 	}
+	c.b.lending.releaseJob(j.ID) // it has one place, whatever other claim it is said to run on
 	c.b.lending.bind(c.holderOf(j), claim)
 }
 
@@ -65,10 +66,10 @@ func (c *comparison) lent(j *Job, h *holder) {
 	c.unhold(j)
 	switch j.Phase {
 	case Running: // it was on its way elsewhere, and its place there is free
-		c.delta.Completed = append(c.delta.Completed, j.ID)
+		c.tellCompleted(j.ID)
 		c.delta.Ran[j.ID] = unknownRun
 	case Waiting:
-		c.delta.Removed = append(c.delta.Removed, j.ID)
+		c.tellRemoved(j.ID)
 	case Unknown, Lent:
 	}
 	if j.Phase != Unknown {
@@ -102,8 +103,7 @@ func (c *comparison) strangersSettle() (again []*Job) {
 			c.over(j)
 			c.unhold(j)
 			j.lease, j.Places, j.Start = l.term(), at, min(cmp.Or(max(0, j.Group.Started), c.b.now.Now), c.b.now.Now)
-			c.delta.Found = append(c.delta.Found,
-				negotiator.Running{Job: c.b.report(j, Running, j.idle(j.Start)), Placement: c.b.placement(at), Start: j.Start})
+			c.tellFound(negotiator.Running{Job: c.b.report(j, Running, j.idle(j.Start)), Placement: c.b.placement(at), Start: j.Start})
 			c.hold(j, claim)
 			continue
 		}
@@ -172,7 +172,7 @@ func (c *comparison) letGo(h *holder) {
 		j.lease = nil // it goes on to its end
 		return
 	}
-	c.delta.Completed = append(c.delta.Completed, h.job.ID)
+	c.tellCompleted(h.job.ID)
 	c.delta.Ran[h.job.ID] = unknownRun
 }
 

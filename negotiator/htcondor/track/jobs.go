@@ -73,7 +73,7 @@ func (c *comparison) jobsDiffer() {
 // time.
 func (c *comparison) jobChanged(j *Job) {
 	if why := c.unfit(j); why != "" {
-		c.delta.Removed = append(c.delta.Removed, j.ID)
+		c.tellRemoved(j.ID)
 		j.Phase = Unknown
 		c.leaveOut(j, why)
 		return
@@ -111,13 +111,13 @@ func (c *comparison) jobLeft(j *Job) {
 			ran = unknownRun
 		}
 		if completed {
-			c.delta.Completed = append(c.delta.Completed, j.ID)
+			c.tellCompleted(j.ID)
 			c.delta.Ran[j.ID] = ran
 		} else if ran != unknownRun || told {
 			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
-		c.delta.Removed = append(c.delta.Removed, j.ID)
+		c.tellRemoved(j.ID)
 	case Unknown:
 		if j.leader != nil && j.Group.Runs() {
 			c.b.ended[j.Key] = c.b.now.Began // claims may name this proc
@@ -199,8 +199,7 @@ func (c *comparison) jobRuns(j *Job) {
 	default:
 		c.unhold(j)
 		j.Places, j.Start = at, began
-		c.delta.Found = append(c.delta.Found,
-			negotiator.Running{Job: c.b.report(j, Running, j.lasted.ahead), Placement: c.b.placement(at), Start: began})
+		c.tellFound(negotiator.Running{Job: c.b.report(j, Running, j.lasted.ahead), Placement: c.b.placement(at), Start: began})
 	}
 }
 
@@ -243,7 +242,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		return
 	}
 	if end := began + paused + ahead + j.atMost(cmp.Or(estimate, c.b.s.DefaultEstimate)) + c.b.s.StartSlack; end > c.b.now.Now {
-		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
+		c.tellEnds(negotiator.End{Job: j.ID, At: end})
 	}
 }
 
@@ -263,10 +262,10 @@ func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 func (c *comparison) withdraw(j *Job) bool {
 	switch j.Phase {
 	case Running:
-		c.delta.Completed = append(c.delta.Completed, j.ID)
+		c.tellCompleted(j.ID)
 		c.delta.Ran[j.ID] = unknownRun
 	case Waiting:
-		c.delta.Removed = append(c.delta.Removed, j.ID)
+		c.tellRemoved(j.ID)
 	case Unknown, Lent:
 		return false
 	}
@@ -281,7 +280,11 @@ func (c *comparison) withdraw(j *Job) bool {
 // it was edited meanwhile, or because its schedd has no room for it.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	flight, flies := c.flights[j.ID]
-	ended := (!flies || flight.CameBack) && c.slotEnded(j) // else it has not run
+	ran, ended := !flies || flight.CameBack, false
+	if ran {
+		ended = c.slotEnded(j)
+		j.promised = 0 // it was kept
+	}
 	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
@@ -313,13 +316,10 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	c.unhold(j)
 	j.Phase, j.Places = Waiting, nil
 	if !edited && !full {
-		c.delta.StartFailed = append(c.delta.StartFailed, j.ID)
-		if ended {
-			c.delta.SlotEnded = append(c.delta.SlotEnded, j.ID)
-		}
+		c.tellStartFailed(j.ID, ended)
 		return false
 	}
-	c.delta.Removed = append(c.delta.Removed, j.ID)
+	c.tellRemoved(j.ID)
 	j.Phase = Unknown
 	return true
 }

@@ -46,13 +46,14 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 		}
 		for id, start := range g.Served {
 			if j := b.byID[id]; j != nil && j.Phase == Waiting {
-				c.delta.Removed = append(c.delta.Removed, id)
+				c.tellRemoved(id)
 				j.Phase, j.servedBy, j.serveAt = Unknown, l, start
 				c.leaveOut(j, awaiting(j))
 			}
 		}
 	}
 	c.tellLeases()
+	c.tellOnce()
 	c.sort()
 	b.makeView(slices.Concat(b.view.out, c.kept))
 	return *c.delta
@@ -88,7 +89,7 @@ func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 // tellLeases reports until when the places of holders, and of jobs on their way, are kept, where that
 // is new.
 func (c *comparison) tellLeases() {
-	reported, found := c.reported(), map[backfill.JobID]backfill.Time{}
+	found := map[backfill.JobID]backfill.Time{}
 	for _, run := range c.delta.Found {
 		found[run.Job.ID] = run.Job.Lease
 	}
@@ -100,10 +101,10 @@ func (c *comparison) tellLeases() {
 			return
 		case t.told == 0 && start+cmp.Or(estimate, c.b.s.DefaultEstimate)+c.b.s.StartSlack >= t.until:
 			return // its place lasts as long, anyway
-		case reported[id] || !c.b.isUp(t.Slot):
+		case c.told.Has(id) || !c.b.isUp(t.Slot):
 			late[t] = true
 		default:
-			c.delta.Found = append(c.delta.Found, run())
+			c.tellFound(run())
 		}
 		told[t] = true
 	}
@@ -132,28 +133,6 @@ func (c *comparison) tellLeases() {
 		}
 	}
 	maps.DeleteFunc(c.b.lending.leases, func(_ LeaseKey, l *lease) bool { return !using[l] })
-}
-
-// reported returns the jobs that the delta reports.
-func (c *comparison) reported() map[backfill.JobID]bool {
-	reported := map[backfill.JobID]bool{}
-	for _, jobs := range [][]*negotiator.Job{c.delta.Submitted, c.delta.Changed} {
-		for _, j := range jobs {
-			reported[j.ID] = true
-		}
-	}
-	for _, run := range c.delta.Found {
-		reported[run.Job.ID] = true
-	}
-	for _, ids := range [][]backfill.JobID{c.delta.Completed, c.delta.Removed, c.delta.StartFailed} {
-		for _, id := range ids {
-			reported[id] = true
-		}
-	}
-	for _, end := range c.delta.Ends {
-		reported[end.Job] = true
-	}
-	return reported
 }
 
 // awaiting says why a job is not planned that is expected to start under a lease.

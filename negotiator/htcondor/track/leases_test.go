@@ -133,6 +133,20 @@ func TestLease(t *testing.T) {
 			{after: 1, do: func(p *pool) { p.lent(1, "slot1_1@a"); p.lent(2, "slot1_2@a") }, want: "arrived #1, over #2"},
 			{after: 1, do: func(p *pool) { p.idles(1); p.miss("slot1_1@a") }, want: "back #1"},
 		}},
+		"a user writes that his job runs on another part": {2, []step{
+			{after: 1, do: func(p *pool) { p.lent(1, "slot1_1@a"); p.lent(2, "slot1_2@a") }, want: "arrived #1, over #2"},
+			{after: 1, do: func(p *pool) { p.says(1, "slot1_7@a") }},
+			{after: 1, do: func(p *pool) { p.leaves(1) }, want: "proven a×1 for s"},
+			{after: 9, do: func(p *pool) { p.claim("slot1_1@a", "a", observe.JobKey{}, func(s *observe.Slot) { s.Claimer = "" }) }},
+			{after: 9, do: func(p *pool) { p.miss("slot1_1@a") }, want: "completed #1 ran ?"},
+		}},
+		"a user writes that before his part is seen": {2, []step{
+			{after: 1, do: func(p *pool) { p.runs(1, "slot1_1@a"); p.lent(2, "slot1_2@a") }, want: "arrived #1, over #2"},
+			{after: 1, do: func(p *pool) { p.says(1, "slot1_7@a") }},
+			{after: 2, do: func(p *pool) { p.leaves(1) }, want: "proven a×1 for s"},
+			{after: 9, want: "completed #1 ran ?"},
+			{after: 9},
+		}},
 		"the startd is not heard of": {2, []step{
 			{after: 1, do: func(p *pool) { p.lent(1, "slot1_1@a"); p.lent(2, "slot1_2@a") }, want: "arrived #1, over #2"},
 			{

@@ -165,7 +165,7 @@ func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
 // locate has a job run where slots say that they run it, be suspended if they say so, and have
 // begun no later than they say. If its queue names other slots, these are believed, unless the
 // queue says that the job is where it was sent: the ads of its new slots may be late, and those of
-// its former ones may be kept.
+// its former ones may be kept. On which part of a slot it runs, that part knows.
 func (c *comparison) locate(j *Job, named []*observe.Slot) {
 	here := *j.Group
 	hosts := c.hosts(j, named)
@@ -210,14 +210,21 @@ func (c *comparison) hosts(j *Job, named []*observe.Slot) []string {
 		return nil
 	case spec.Parallel && (others < len(g.Hosts) || len(g.Hosts) == 0) && len(names) != spec.Nodes: // the ads of some are late, or were kept
 		return nil
-	case j.Phase == Running && slices.Equal(c.b.places(g), j.Places):
+	case spec.Parallel && c.isSent(j):
+		return nil
+	case spec.Parallel:
+		return names
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return j.runsAt(c.b.Slot(name).Host) })
+	if (at < 0 || len(g.Hosts) != 1) && c.isSent(j) {
 		return nil
 	}
-	if !spec.Parallel {
-		at := slices.IndexFunc(names, func(name string) bool { return j.runsAt(c.b.Slot(name).Host) })
-		names = names[max(0, at):][:1]
-	}
-	return names
+	return names[max(0, at):][:1]
+}
+
+// isSent tells whether a job's queue says that the job runs where it was sent.
+func (c *comparison) isSent(j *Job) bool {
+	return j.Phase == Running && slices.Equal(c.b.places(j.Group), j.Places)
 }
 
 // departing tells whether slots name a job that has left its queue: how long it ran is taught when
