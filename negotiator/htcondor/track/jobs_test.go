@@ -246,7 +246,10 @@ func TestRunningJobs(t *testing.T) {
 			}, want: "found 1.0@t=#2 on a×1 since 5, completed #1 ran ?, proven a×1 for s"},
 		),
 		"it moves": runsOnA(
-			step{after: 50, do: func(p *pool) { p.runs(1, "b") }, want: "found 1.0=#1 on b×1 since 55"},
+			step{after: 50, do: func(p *pool) {
+				p.runs(1, "b")
+				p.name(1, "b")
+			}, want: "found 1.0=#1 on b×1 since 55"},
 		),
 		"a gang ends": {
 			{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"},
