@@ -224,10 +224,10 @@ func (c *comparison) over(j *Job) {
 }
 
 // endMoves reports that a running job is expected to end at another time: it began later than
-// planned, its estimate was edited, or its claim is idle for less time than planned. A job that is
+// planned, its user states a longer run time, or its claim is idle for less time than planned. A job that is
 // suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
-	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.lasted.ahead
+	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.runsFor(j.Group.Spec.Estimate), j.lasted.ahead
 	paused := j.paused()
 	moved := paused != j.run.paused
 	if j.Group.IsSuspended() {
@@ -242,7 +242,7 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		j.lease.told = anew
 		return
 	}
-	if end := began + paused + ahead + j.atMost(cmp.Or(estimate, c.b.s.DefaultEstimate)) + c.b.s.StartSlack; end > c.b.now.Now {
+	if end := began + paused + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.delta.Ends = append(c.delta.Ends, negotiator.End{Job: j.ID, At: end})
 	}
 }
