@@ -119,11 +119,15 @@ func (c *comparison) unnamed(j *Job) string {
 	switch {
 	case !c.b.met[j.Key.Schedd] || c.b.s.Observe || len(at) == 0 || slices.ContainsFunc(at, elsewhere):
 	case (j.Phase == Running || j.Phase == Lent) && slices.Equal(at, j.Places):
-	case c.b.leaseFor(j, at) != nil || c.isNamed(j):
+	case c.isNamed(j) || c.b.leaseFor(j, at) != nil: // see [comparison.strangersSettle]
 	default:
-		return "is said to run on " + j.Group.Hosts[0] + ", which does not say so"
+		return saidToRun(j)
 	}
 	return ""
+}
+
+func saidToRun(j *Job) string {
+	return "is said to run on " + j.Group.Hosts[0] + ", which does not say so"
 }
 
 // lost returns why a slot of a run is free of it; "" if it is not known to be. Restarted says that

@@ -186,6 +186,14 @@ func TestRunningJobs(t *testing.T) {
 		"its estimate is taken away": runsOnA(step{after: 5, do: func(p *pool) {
 			p.job(1, states(0))
 		}}),
+		"it runs on less than it asks for": {
+			{do: func(p *pool) { p.claim("slot1_1@b", "b", key(1)) }, want: ""},
+			{after: 5, do: func(p *pool) {
+				p.job(1, is("large", func(s *observe.Spec) { s.Request = backfill.Vector{4, 128, 1} }))
+				p.runs(1, "slot1_1@b")
+			}, want: ""},
+			{after: 10, want: "found 1.0@s=#2 on b×1 since 0"}, // its claim
+		},
 		"it states to end soon, and then not, again and again": runsOnA(
 			step{after: 5, do: func(p *pool) { p.job(1, states(60)) }},
 			step{after: 5, do: func(p *pool) { p.job(1, states(9000)) }, want: "#1 ends 1265"}, // 5 + 2*600 + 60
