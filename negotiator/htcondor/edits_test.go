@@ -167,3 +167,66 @@ func (w *world) requireOnePlace() {
 	slices.Sort(names)
 	require.Equal(w.t, slices.Compact(slices.Clone(names)), names)
 }
+
+// TestRunsThatAreWritten: eve's jobs, which no slot can run, say that they run on all of the pool,
+// with each edit or each job anew. They hold nothing.
+func TestRunsThatAreWritten(t *testing.T) {
+	const nodes, every = 4, 20
+	run := func(w *world, hosts string) string {
+		return fmt.Sprintf("\nRequirements = false\nJobStatus = 2\n%s\nNumShadowStarts = %d\nJobCurrentStartDate = %d",
+			hosts, w.now, w.now)
+	}
+	for name, write := range map[string]func(w *world, i int, j *sleeper){
+		"once": func(w *world, i int, j *sleeper) {
+			if j.extra == "" {
+				j.extra = run(w, fmt.Sprintf("RemoteHost = \"slot1_9@n%d\"", i+1))
+			}
+		},
+		"edited": func(w *world, i int, j *sleeper) { j.extra = run(w, fmt.Sprintf("RemoteHost = \"slot1_9@n%d\"", i+1)) },
+		"elsewhere each time": func(w *world, i int, j *sleeper) {
+			j.extra = run(w, fmt.Sprintf("RemoteHost = \"slot1_9@n%d\"", (i+int(w.now)/every)%nodes+1))
+		},
+		"idle in between": func(w *world, i int, j *sleeper) {
+			if j.extra = "\nRequirements = false"; w.now/every%2 == 0 {
+				j.extra = run(w, fmt.Sprintf("RemoteHost = \"slot1_9@n%d\"", i+1))
+			}
+		},
+		"new jobs": func(w *world, i int, j *sleeper) {
+			j.done = true
+			w.submit(&sleeper{owner: "eve", cpus: 4, estimate: 3000, extra: run(w, fmt.Sprintf("RemoteHost = \"slot1_9@n%d\"", i+1))})
+		},
+		"a gang": func(w *world, i int, j *sleeper) {
+			if j.extra = "\nRequirements = false"; i == 0 {
+				j.extra = run(w, "JobUniverse = 11\nMaxHosts = 4\nRemoteHosts = \"slot1_9@n1,slot1_9@n2,slot1_9@n3,slot1_9@n4\"")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pool []*node
+			for i := range nodes {
+				pool = append(pool, &node{name: fmt.Sprintf("n%d", i+1), cpus: 4, memory: 8192, policy: true, renews: 300})
+			}
+			w := newWorld(t, "conservative", pool...)
+			w.cycle()
+			for range nodes {
+				w.submit(&sleeper{owner: "eve", cpus: 4, estimate: 3000})
+			}
+			var honest []*sleeper
+			for range 10 {
+				i := 0
+				for _, j := range slices.Clone(w.jobs) {
+					if j.owner == "eve" && !j.done {
+						write(w, i, j)
+						i++
+					}
+				}
+				honest = append(honest, w.submit(&sleeper{owner: "bob", cpus: 2, seconds: 100, estimate: 120}))
+				w.pass(every)
+			}
+			for _, j := range honest {
+				require.Equal(t, 1, j.runs)
+				require.Less(t, j.began, j.submit+every)
+			}
+		})
+	}
+}

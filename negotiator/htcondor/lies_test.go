@@ -130,3 +130,27 @@ func TestLiesThatAreEdited(t *testing.T) {
 		})
 	}
 }
+
+// TestEndsThatAreEdited: eve's running job says to end soon, and then not, again and again, while
+// bob's jobs, which need its place, come. Only the first that it says to run longer breaks promises.
+func TestEndsThatAreEdited(t *testing.T) {
+	for _, trust := range []estimate.Trust{estimate.TrustAll, estimate.TrustRecord} {
+		t.Run(string(trust), func(t *testing.T) {
+			w := newWorld(t, "conservative", &node{name: "n1", cpus: 4, memory: 8192, policy: true})
+			w.trust = trust
+			w.negotiator("conservative", nil)
+			eve := w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 36000, estimate: 36000})
+			w.pass(16)
+			require.Equal(t, 1, eve.runs)
+			for range 6 {
+				eve.extra = fmt.Sprintf("\nEstimatedRunTime = %d", w.now-eve.began+60)
+				w.pass(12)
+				w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 100, estimate: 110})
+				w.pass(12)
+				eve.extra = "\nEstimatedRunTime = 100000"
+				w.pass(24)
+			}
+			require.Equal(t, 1, w.broken)
+		})
+	}
+}

@@ -104,6 +104,10 @@ func (s *story) event(what string, words []string) string {
 		slot := *s.snapshot.Slots[words[0]]
 		slot.Claimed, slot.ClaimedSince = what == "claimed", s.snapshot.Now
 		s.snapshot.Slots[words[0]] = &slot
+	case "names": // SLOT JOB, which it runs
+		slot := *s.snapshot.Slots[words[0]]
+		slot.Claimed, slot.Runs = true, observe.JobKey{Schedd: "s", Cluster: s.cluster(words[1])}
+		s.snapshot.Slots[words[0]] = &slot
 	case "wait": // SECONDS
 		s.now = s.now.Add(time.Duration(s.cluster(words[0])) * time.Second)
 	case "look":
@@ -661,6 +665,7 @@ func TestStoriesByDefault(t *testing.T) {
 			wait 1
 			runs 1 a
 			runs 4 a
+			names a 4
 			look           => arrived 1, found 4
 			offer a c2     =>
 			gone 4
@@ -730,8 +735,10 @@ func TestStoriesByDefault(t *testing.T) {
 			offer b c2     =>
 			gone 2
 			runs 3 b
+			names b 3
 			wait 1
 			look           => found 3
+			free b
 			gone 3
 			wait 40
 			look           => completed 1 3`,

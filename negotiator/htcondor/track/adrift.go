@@ -18,12 +18,18 @@ import (
 // before its queue.
 const adriftAfter = 10 * time.Second
 
+// Users may write into their jobs that these run, and where: again and again, or into one new job
+// after the other. So a job that runs where it was not planned to has a place only once its slots
+// name it. Where it was, whatever is written before they do belongs to one run: each edit would
+// else have it wait for yet another ad.
+
 // run is one run of a job, as its queue tells of it.
 type run struct {
 	began   backfill.Time
 	hosts   []string
 	shadows int64     // the job's count of shadows
 	seen    time.Time // when the look began that first saw it
+	named   bool      // its slots have said that they run it
 	// free is since when its slot is seen to be free although the queue says that the job runs; zero
 	// if it is not. adrift says why the job is in no plan; "" if it is planned where it runs.
 	free   time.Time
@@ -40,22 +46,24 @@ type run struct {
 // follow notes which run of a job its queue tells of; none if it does not run. With a new run comes
 // a new shadow: what changes without one was edited.
 func (c *comparison) follow(j *Job) {
-	g := j.Group
-	switch r := j.run; {
-	case !g.Runs():
+	g, r := j.Group, j.run
+	if !g.Runs() {
 		if r != nil && r.adrift != "" {
 			c.runEnded(j)
 		}
 		j.run = nil
-	case r == nil:
-		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began}
-	case r.began == g.Started && slices.Equal(r.hosts, g.Hosts):
-		r.shadows = g.Shadows // its schedd has restarted, and has found it again
-	case r.shadows != g.Shadows:
-		j.run = &run{began: g.Started, hosts: g.Hosts, shadows: g.Shadows, seen: c.b.now.Began, spec: r.spec}
-	default:
-		r.began, r.hosts = g.Started, g.Hosts
+		return
 	}
+	named := c.isNamed(j)
+	switch {
+	case r == nil:
+		r = &run{seen: c.b.now.Began}
+	case r.began == g.Started && slices.Equal(r.hosts, g.Hosts): // its schedd has found it again
+	case r.shadows != g.Shadows && (named || r.named):
+		r = &run{seen: c.b.now.Began, spec: r.spec}
+	}
+	r.began, r.hosts, r.shadows, r.named = g.Started, g.Hosts, g.Shadows, r.named || named
+	j.run = r
 }
 
 // isAdrift takes a job out of the plan whose schedd says that it runs, while its slot is free. It
@@ -65,9 +73,9 @@ func (c *comparison) isAdrift(j *Job) bool {
 	if r == nil {
 		return false
 	}
-	if r.adrift != "" && c.hasItAgain(j) {
+	if r.adrift != "" && c.isNamed(j) {
 		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
-		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, spec: r.spec}
+		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, named: true, spec: r.spec}
 	}
 	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
 		c.judge(j)
@@ -81,7 +89,10 @@ func (c *comparison) isAdrift(j *Job) bool {
 // judge finds out whether a job's slot is free, and takes the job out of the plan then.
 func (c *comparison) judge(j *Job) {
 	r := j.run
-	why, restarted := c.lost(r, j.Key)
+	why, certain := c.unnamed(j), true
+	if why == "" {
+		why, certain = c.lost(r, j.Key)
+	}
 	switch {
 	case why == "":
 		r.free = time.Time{}
@@ -89,14 +100,34 @@ func (c *comparison) judge(j *Job) {
 	case r.free.IsZero():
 		r.free = c.b.now.Began
 	}
-	if !restarted && c.b.now.Began.Sub(r.free) < adriftAfter {
+	if !certain && c.b.now.Began.Sub(r.free) < adriftAfter {
 		return
 	}
-	r.adrift, r.ended = why+", and waits until its schedd gives that run up", !restarted
+	r.adrift, r.ended = why+", and waits until its schedd gives that run up", !certain
 	c.b.log.Warn("a slot is free although a schedd says that its job runs", "job", c.b.Name(j), "why", why)
 	if !c.withdraw(j) && j.Phase == Lent {
 		j.Phase = Unknown
 	}
+}
+
+// unnamed returns why a job that is said to run has no place there; "" if it may have one: its slots
+// name it, it was planned there, or it may use a claim that is lent. What runs when its queue is read
+// for the first time is believed until the slots' next ads, and all is if others start the jobs.
+func (c *comparison) unnamed(j *Job) string {
+	at := c.b.places(j.Group)
+	elsewhere := func(p Place) bool { return !c.b.isUp(p.Slot) } // that is judged by [comparison.jobRuns]
+	switch {
+	case !c.b.met[j.Key.Schedd] || c.b.s.Observe || len(at) == 0 || slices.ContainsFunc(at, elsewhere):
+	case (j.Phase == Running || j.Phase == Lent) && slices.Equal(at, j.Places):
+	case c.isNamed(j) || c.b.leaseFor(j, at) != nil: // see [comparison.strangersSettle]
+	default:
+		return saidToRun(j)
+	}
+	return ""
+}
+
+func saidToRun(j *Job) string {
+	return "is said to run on " + j.Group.Hosts[0] + ", which does not say so"
 }
 
 // lost returns why a slot of a run is free of it; "" if it is not known to be. Restarted says that
@@ -139,15 +170,18 @@ func (c *comparison) hasAnother(o *observe.Slot, than observe.JobKey) bool {
 		slices.Contains(other.Group.Hosts, o.Name)
 }
 
-// hasItAgain tells whether all slots of a job say that they run it.
-func (c *comparison) hasItAgain(j *Job) bool {
-	for _, name := range j.run.hosts {
+// isNamed tells whether all slots of a job that runs by its queue say that they run it.
+func (c *comparison) isNamed(j *Job) bool {
+	for _, name := range j.Group.Hosts {
 		o := c.b.Slot(name)
 		if o == nil || !o.Missing.IsZero() || !o.Claimed || !j.has(o) {
 			return false
 		}
+		if other := c.b.jobs[o.Runs]; other != nil && other != j && other.leader != j {
+			return false // which is a job of its own
+		}
 	}
-	return true
+	return len(j.Group.Hosts) > 0
 }
 
 // driftsOff notes that a job which was adrift has left its queue. Estimators learn from its run if

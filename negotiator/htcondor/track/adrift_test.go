@@ -34,6 +34,7 @@ func (p *pool) lists(name string, parts ...string) {
 
 const (
 	restarted = ", whose startd has restarted since, and waits until its schedd gives that run up"
+	notSo     = ", which does not say so, and waits until its schedd gives that run up"
 	freeAgain = ", which is free again, and waits until its schedd gives that run up"
 )
 
@@ -43,7 +44,7 @@ func TestAdrift(t *testing.T) {
 	restart := step{after: 60, do: func(p *pool) { p.restarts("a") }, want: "completed #1 ran ?, unplanned 1.0 ran on a" + restarted}
 	unclaimed := func(p *pool) { p.updates("a", observe.JobKey{}) }
 	earlier := func(p *pool) { p.job(1, func(g *observe.Group) { g.Started-- }) }
-	proven, provenB := "proven a×1 for s", "proven b×1 for s"
+	proven := "proven a×1 for s"
 	followAll(t, begun, map[string][]step{
 		"the startd has restarted": runsOnA(restart,
 			step{after: 600, want: "unplanned 1.0 ran on a" + restarted},
@@ -118,10 +119,34 @@ func TestAdrift(t *testing.T) {
 			step{after: 60, do: func(p *pool) {
 				p.updates("b", observe.JobKey{})
 				p.says(1, "b")
-			}, want: "found 1.0=#1 on b×1 since 5"},
-			step{after: 5, do: earlier, want: provenB},
-			step{after: 5, do: earlier, want: "completed #1 ran ?, unplanned 1.0 ran on b" + freeAgain},
-			step{after: 60, do: earlier, want: "unplanned 1.0 ran on b" + freeAgain}),
+			}, want: "completed #1 ran ?, unplanned 1.0 is said to run on b" + notSo},
+			step{after: 5, do: earlier, want: "unplanned 1.0 is said to run on b" + notSo},
+			step{after: 60, do: func(p *pool) { p.runs(1, "b") }, want: "found 1.0=#1 on b×1 since 4"}),
+		"another starts it, and its slot's ad is late": {
+			waiting,
+			{after: 5, do: func(p *pool) {
+				p.runs(1, "a")
+				p.unname(1)
+			}, want: "removed #1, unplanned 1.0 is said to run on a" + notSo},
+			{after: 1, do: func(p *pool) { p.name(1, "a") }, want: "found 1.0=#1 on a×1 since 5"},
+			{after: 60, want: proven},
+		},
+		"it was there at the first look at its queue": {
+			{do: func(p *pool) {
+				p.schedd("t")
+				other := observe.JobKey{Schedd: "t", Cluster: 1}
+				p.jobOf(other, func(g *observe.Group) { g.Status, g.Started, g.Hosts = observe.Running, p.unix(), []string{"slot1@a"} })
+			}, want: "found 1.0@t=#1 on a×1 since 0"},
+			{after: 60, do: unclaimed, want: "proven a×1 for t"},
+			{after: 10, want: "completed #1 ran ?, unplanned 1.0@t ran on a" + freeAgain},
+		},
+		"its slots run another job of its cluster": {
+			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},
+			{after: 5, do: func(p *pool) {
+				other := observe.JobKey{Schedd: "s", Cluster: 1, Proc: 1}
+				p.jobOf(other, gang(1), func(g *observe.Group) { g.Status, g.Hosts = observe.Running, []string{"slot1@a"} })
+			}, want: "unplanned 1.1 is said to run on a" + notSo},
+		},
 		"its user writes other slots, and its own names it": runsOnA(
 			step{after: 60, do: func(p *pool) {
 				p.updates("a", key(1))
@@ -142,8 +167,8 @@ func TestAdrift(t *testing.T) {
 		},
 		"it runs elsewhere, and its former slot names it still": runsOnA(
 			step{after: 60, do: func(p *pool) {
-				p.updates("a", key(1))
 				p.runs(1, "b")
+				p.updates("a", key(1))
 			}, want: "#1 ends 725, " + proven},
 			step{after: 5, do: func(p *pool) { p.updates("b", key(1)) }, want: "found 1.0=#1 on b×1 since 65"}),
 		"a slot that is missing": runsOnA(

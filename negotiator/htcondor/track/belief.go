@@ -37,8 +37,10 @@ type Belief struct {
 	s   Settings
 	log hclog.Logger
 	now *observe.Snapshot // the last that was taken in
-	// begun says that the negotiator was told of a snapshot, by [Belief.Diff].
+	// begun says that the negotiator was told of a snapshot, by [Belief.Diff]; met are the schedds
+	// whose queues it was told of.
 	begun bool
+	met   map[string]bool
 
 	jobs    map[observe.JobKey]*Job
 	all     []*Job // the same jobs, in no order: to walk a map of a million takes ten times as long
@@ -108,7 +110,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(), seen: map[string][]SavedSeen{}, vain: map[string]backfill.Time{},
+		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, vain: map[string]backfill.Time{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}

@@ -134,6 +134,10 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	c.sort()
 	c.tellChanges()
 	b.begun = true
+	maps.DeleteFunc(b.met, func(schedd string, _ bool) bool { return b.now.Schedds[schedd] == nil })
+	for name, s := range b.now.Schedds {
+		b.met[name] = b.met[name] || s.Read
+	}
 	b.makeView(c.kept)
 	return c.out
 }

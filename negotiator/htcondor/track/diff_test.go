@@ -138,6 +138,7 @@ func TestView(t *testing.T) {
 // that are made by hand have the submitter "".
 func TestUsed(t *testing.T) {
 	p := begun(t)
+	p.claim("slot1_1@b", "b", key(2))
 	p.runs(2, "slot1_1@b")
 	p.runs(1, "a")
 	p.job(3)

@@ -34,6 +34,7 @@ type pool struct {
 	now        time.Time
 	number     int
 	slots      map[string]observe.Slot
+	named      map[string]bool           // slots that runs had name a job
 	schedds    map[string]observe.Schedd // their groups are made of the jobs
 	silent     map[string]bool           // schedds that do not answer
 	jobs       map[observe.JobKey]*observe.Group
@@ -56,7 +57,7 @@ func newPool(tb testing.TB, changes ...func(*Settings)) *pool {
 	}
 	p := &pool{
 		t: tb, now: time.Unix(begin, 0).UTC(), slots: map[string]observe.Slot{}, schedds: map[string]observe.Schedd{},
-		silent: map[string]bool{}, jobs: map[observe.JobKey]*observe.Group{}, belief: New(settings),
+		silent: map[string]bool{}, named: map[string]bool{}, jobs: map[observe.JobKey]*observe.Group{}, belief: New(settings),
 		dispatched: Dispatched{Flights: map[backfill.JobID]Flight{}, LeftOut: map[string]LeftOut{}},
 	}
 	p.schedd("s")
@@ -186,8 +187,12 @@ func gang(nodes int) func(*observe.Group) {
 	return is("a gang", func(s *observe.Spec) { s.Parallel, s.Nodes = true, nodes })
 }
 
-// runs has a job run since now.
+// runs has a job run since now. If it was not started from here, its slots name it.
 func (p *pool) runs(cluster int64, at ...string) {
+	p.unname(cluster)
+	if j := p.belief.jobs[key(cluster)]; j == nil || j.Phase != Running {
+		p.name(cluster, at...)
+	}
 	p.job(cluster, func(g *observe.Group) {
 		g.Status, g.Started, g.Shadows, g.Hosts = observe.Running, p.unix(), g.Shadows+1, nil
 		for _, name := range at {
@@ -206,13 +211,38 @@ func (p *pool) says(cluster int64, at ...string) {
 	})
 }
 
+// name has slots that are there say that they run a job.
+func (p *pool) name(cluster int64, at ...string) {
+	for _, name := range at {
+		if s, there := p.slots[full(name)]; there && !s.Claimed {
+			s.Claimed, s.Runs, p.named[s.Name] = true, key(cluster), true
+			p.slots[full(name)] = s
+		}
+	}
+}
+
+// unname has slots run a job no more of which name had them say so.
+func (p *pool) unname(cluster int64) {
+	for name, s := range p.slots {
+		if s.Runs == key(cluster) && p.named[name] {
+			s.Claimed, s.Runs = false, observe.JobKey{}
+			delete(p.named, name)
+			p.slots[name] = s
+		}
+	}
+}
+
 // idles has a job come back to its queue.
 func (p *pool) idles(cluster int64) {
+	p.unname(cluster)
 	p.job(cluster, func(g *observe.Group) { g.Status, g.Started, g.Hosts = observe.Idle, 0, nil })
 }
 
 // leaves has a job leave its queue.
-func (p *pool) leaves(cluster int64) { delete(p.jobs, key(cluster)) }
+func (p *pool) leaves(cluster int64) {
+	p.unname(cluster)
+	delete(p.jobs, key(cluster))
+}
 
 // start has the negotiator start a job on slots, a chunk on each, after the last look. The job is
 // on its way.

@@ -82,7 +82,7 @@ func (c *comparison) lent(j *Job, h *holder) {
 // strangersSettle finds the holders of claims on which jobs run that nobody chose: the schedd took
 // them in place of the jobs that were chosen, which it may do under a lease. Such a job's place is
 // that of a job which has not started, or was over before it was seen to run, and which needs as
-// much. If there is none, the job becomes the holder itself.
+// much. If there is none, the job becomes the holder itself once its slot names it.
 func (c *comparison) strangersSettle() (again []*Job) {
 	if len(c.strangers) == 0 {
 		return nil
@@ -98,6 +98,12 @@ func (c *comparison) strangersSettle() (again []*Job) {
 				h = c.takeOver(displaced)
 				again = append(again, displaced)
 			}
+		}
+		if h == nil && !c.b.s.Observe && !c.isNamed(j) { // it would be a place more
+			c.withdraw(j)
+			j.run.adrift = saidToRun(j)
+			c.leaveOut(j, j.run.adrift)
+			continue
 		}
 		if h == nil {
 			c.over(j)

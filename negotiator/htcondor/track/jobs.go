@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // unknownRun says that it is not known how long a job ran.
@@ -194,13 +195,34 @@ func (c *comparison) jobRuns(j *Job) {
 			c.delta.Began = append(c.delta.Began, negotiator.Began{Job: j.ID, At: began})
 		}
 		c.endMoves(j, began)
-	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil:
+	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil || c.outgrows(j):
 		c.jobRunsElsewhere(j, at) // its claims are planned around
 	default:
 		c.unhold(j)
 		j.Places, j.Start = at, began
 		c.tellFound(negotiator.Running{Job: c.b.report(j, Running, j.lasted.ahead), Placement: c.b.placement(at), Start: began})
 	}
+}
+
+// outgrows tells whether a job that runs and was not planned as it is now asks for more than one of
+// its dynamic slots has: its user has edited it since. How much disk a slot has changes by itself.
+func (c *comparison) outgrows(j *Job) bool {
+	spec := j.Group.Spec
+	if l := j.lasted; l.stated != nil && l.stated.Nodes == spec.Nodes {
+		return false
+	}
+	return slices.ContainsFunc(j.Group.Hosts, func(name string) bool {
+		o := c.b.Slot(name)
+		if o == nil || !o.Dynamic || !j.has(o) {
+			return false
+		}
+		for i, resource := range c.b.s.Schema.Resources {
+			if resource != observe.Claims && resource != "disk" && spec.Request[i] > o.Free[i] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // arrived ends the flight of a job that runs: as arrived if it runs where it was sent, with a claim
@@ -223,10 +245,10 @@ func (c *comparison) over(j *Job) {
 }
 
 // endMoves reports that a running job is expected to end at another time: it began later than
-// planned, its estimate was edited, or its claim is idle for less time than planned. A job that is
+// planned, its user states a longer run time, or its claim is idle for less time than planned. A job that is
 // suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
-	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.Group.Spec.Estimate, j.lasted.ahead
+	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.runsFor(j.Group.Spec.Estimate), j.lasted.ahead
 	paused := j.paused()
 	moved := paused != j.run.paused
 	if j.Group.IsSuspended() {
@@ -241,14 +263,14 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 		j.lease.told = anew
 		return
 	}
-	if end := began + paused + ahead + j.atMost(cmp.Or(estimate, c.b.s.DefaultEstimate)) + c.b.s.StartSlack; end > c.b.now.Now {
+	if end := began + paused + ahead + cmp.Or(estimate, c.b.s.DefaultEstimate) + c.b.s.StartSlack; end > c.b.now.Now {
 		c.tellEnds(negotiator.End{Job: j.ID, At: end})
 	}
 }
 
 // jobRunsElsewhere takes a job out of the plan, since the way it runs cannot be planned with: it
-// runs on unknown slots, such as another pool's, with another number of chunks than it asks for, or
-// has a Spec that cannot be planned.
+// runs on unknown slots, such as another pool's, in another number of chunks or on smaller ones than
+// it asks for, or has a Spec that cannot be planned.
 func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
 	if j.Phase == Running {
 		j.run.spec = j.Spec

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -167,6 +168,9 @@ func TestJobsThatStart(t *testing.T) {
 // TestRunningJobs says what is reported of jobs that run: edits, and how long they ran once they
 // left.
 func TestRunningJobs(t *testing.T) {
+	states := func(estimate backfill.Time) func(*observe.Group) {
+		return is(fmt.Sprint(estimate), func(s *observe.Spec) { s.Estimate = estimate })
+	}
 	stopped := func(p *pool) {
 		p.leaves(1)
 		p.schedd("s", func(s *observe.Schedd) { s.Stopped = []observe.JobKey{key(1)} })
@@ -180,8 +184,30 @@ func TestRunningJobs(t *testing.T) {
 			step{after: 1},
 		),
 		"its estimate is taken away": runsOnA(step{after: 5, do: func(p *pool) {
-			p.job(1, is("longer", func(s *observe.Spec) { s.Estimate = 0 }))
-		}, want: "#1 ends 565"}), // 5 + 500 + 60
+			p.job(1, states(0))
+		}}),
+		"it runs on less than it asks for": {
+			{do: func(p *pool) { p.claim("slot1_1@b", "b", key(1)) }, want: ""},
+			{after: 5, do: func(p *pool) {
+				p.job(1, is("large", func(s *observe.Spec) { s.Request = backfill.Vector{4, 128, 1} }))
+				p.runs(1, "slot1_1@b")
+			}, want: ""},
+			{after: 10, want: "found 1.0@s=#2 on b×1 since 0"}, // its claim
+		},
+		"it states to end soon, and then not, again and again": runsOnA(
+			step{after: 5, do: func(p *pool) { p.job(1, states(60)) }},
+			step{after: 5, do: func(p *pool) { p.job(1, states(9000)) }, want: "#1 ends 1265"}, // 5 + 2*600 + 60
+			step{after: 5, do: func(p *pool) { p.job(1, states(60)) }},
+			step{after: 5, do: func(p *pool) { p.job(1, states(9000)) }}),
+		"it stated nothing, and does so to and fro": {
+			{do: func(p *pool) { p.job(1, states(0)) }, want: "submitted 1.0=#1"},
+			{after: 5, do: func(p *pool) {
+				p.start(1, sent, "a")
+				p.runs(1, "a")
+			}, want: "arrived #1"},
+			{after: 5, do: func(p *pool) { p.job(1, states(60)) }},
+			{after: 5, do: func(p *pool) { p.job(1, states(9000)) }},
+		},
 		"its new estimate is over": runsOnA(
 			step{after: 500, want: "proven a×1 for s"},
 			step{after: 1, do: func(p *pool) {
@@ -246,7 +272,10 @@ func TestRunningJobs(t *testing.T) {
 			}, want: "found 1.0@t=#2 on a×1 since 5, completed #1 ran ?, proven a×1 for s"},
 		),
 		"it moves": runsOnA(
-			step{after: 50, do: func(p *pool) { p.runs(1, "b") }, want: "found 1.0=#1 on b×1 since 55"},
+			step{after: 50, do: func(p *pool) {
+				p.runs(1, "b")
+				p.name(1, "b")
+			}, want: "found 1.0=#1 on b×1 since 55"},
 		),
 		"a gang ends": {
 			{do: func(p *pool) { p.job(1, gang(2)) }, want: "submitted 1.0=#1"},

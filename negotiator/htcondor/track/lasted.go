@@ -78,13 +78,15 @@ func (j *Job) paused() backfill.Time {
 	return j.lasted.suspended
 }
 
-// atMost bounds the run time that a running job states anew by twice what it was planned by: who
-// states little to begin early, and much then, must not push others' promises back at will.
-func (j *Job) atMost(estimate backfill.Time) backfill.Time {
-	if l := j.lasted; l != nil && l.stated != nil && l.stated.Estimate != 0 {
-		return min(estimate, 2*l.stated.Estimate)
+// runsFor returns the run time that counts for a running job: what it was planned by, or up to twice
+// that if its user states more by now. It never becomes shorter: whoever states little, so that
+// others are promised his place, and then much would break what they were promised, with each edit.
+// What a job that stated nothing states while it runs is not read.
+func (j *Job) runsFor(estimate backfill.Time) backfill.Time {
+	if l := j.lasted; l != nil && l.stated != nil {
+		estimate = min(estimate, 2*l.stated.Estimate)
 	}
-	return estimate
+	return max(j.estimated, estimate)
 }
 
 // outlives reports a job that runs on beyond the time that it stated when it was planned, whatever

@@ -322,3 +322,20 @@ func TestLeaseOutlivesNegotiator(t *testing.T) {
 		require.EqualValues(t, begin+900, f.Job.Lease, f.Job.Name)
 	}
 }
+
+// TestWrittenUnderALease: a lease gives no place to a job that says to use it, but that no slot
+// names, if the lease has no place for it.
+func TestWrittenUnderALease(t *testing.T) {
+	p := lentAll(t, 1)
+	p.uses(1, 1)
+	p.look()
+	p.job(2, func(g *observe.Group) { g.Status, g.Hosts = observe.Running, []string{"slot1_9@" + lentSlot(1)} })
+	for range 3 {
+		p.now = p.now.Add(time.Second)
+		p.look()
+		require.Equal(t, Unknown, p.belief.JobOf(key(2)).Phase)
+	}
+	p.claim("slot1_9@"+lentSlot(1), lentSlot(1), key(2))
+	p.look()
+	require.Equal(t, Running, p.belief.JobOf(key(2)).Phase)
+}

@@ -78,6 +78,8 @@ func TestWeightOfRunningJobs(t *testing.T) {
 			p := begun(t)
 			p.job(1, asks)
 			c.do(p)
+			p.look()
+			p.start(1, sent, c.at[len(c.at)-1:])
 			p.runs(1, c.at)
 			p.look()
 			j := p.belief.JobOf(key(1))

@@ -14,8 +14,8 @@ import (
 // and charge come from our own clock and from slots' ads. A claimed slot's ad names its job, and
 // only its startd writes it. A run that slots name goes on where they name it, whatever its queue
 // says, and though the job is gone from there, until their ads tell otherwise. Only where no slot
-// names a job is its queue believed: ads may be late, and are kept for a while when their startd is
-// lost.
+// names a job is its queue believed, and only that it is where it was planned: ads may be late, and
+// are kept for a while when their startd is lost.
 
 // departed is a run that is over by its queue, while slots name it still: as its job stood, when
 // that was first seen, and how long it ran. Its user is charged until they do not, and then it is

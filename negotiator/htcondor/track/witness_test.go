@@ -36,6 +36,7 @@ func (p *pool) slotRuns(name string) {
 		}
 		s.Claimed, s.Runs = true, key(1)
 	})
+	delete(p.named, full(name))
 }
 
 // TestWhatUsersEditWhileTheyRun: whatever a user writes into his running job, from its first second
