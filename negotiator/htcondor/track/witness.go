@@ -119,6 +119,9 @@ func (c *comparison) departs(j *Job, slots []*observe.Slot) bool {
 // claim may outlive its job. Of a gang all slots must name it.
 func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	past := &d.job
+	if slices.ContainsFunc(slots, func(o *observe.Slot) bool { return !past.runsAt(o.Host) }) {
+		return // it was never seen there, nor sent there: any startd may name any job
+	}
 	nodes := 1
 	if past.sentAs().Parallel {
 		nodes = past.sentAs().Nodes
