@@ -71,6 +71,7 @@ func (c *comparison) admit(fresh []*Job) {
 func (c *comparison) makesRoom(j *Job, why string) {
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
+	c.stopsHolding(j)
 	if j.promised > 0 {
 		j.owed, j.yielded = true, true
 	}

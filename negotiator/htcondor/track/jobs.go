@@ -72,6 +72,9 @@ func (c *comparison) jobsDiffer() {
 // jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
 // time.
 func (c *comparison) jobChanged(j *Job) {
+	if !c.b.same(j) {
+		c.stopsHolding(j)
+	}
 	if why := c.unfit(j); why != "" {
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 		j.Phase = Unknown
@@ -117,6 +120,7 @@ func (c *comparison) jobLeft(j *Job) {
 			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
+		c.stopsHolding(j)
 		c.delta.Removed = append(c.delta.Removed, j.ID)
 	case Unknown:
 		if j.leader != nil && j.Group.Runs() {
