@@ -72,6 +72,7 @@ func (c *comparison) makesRoom(j *Job, why string) {
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
 	c.stopsHolding(j)
+	c.b.goesUnused(j, c.b.tryFor())
 	if j.promised > 0 {
 		j.owed, j.yielded = true, true
 	}

@@ -75,6 +75,8 @@ type Belief struct {
 	vain map[string]backfill.Time
 	// spent is for how long limits were held lately for jobs that did not start, by user.
 	spent map[string]spent
+	// unused are the users who let places go unused that were kept for their jobs.
+	unused map[string]unused
 
 	view  *View
 	order *accountant.Order
@@ -111,7 +113,7 @@ func New(s Settings) *Belief {
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		lending: newLending(), seen: map[string][]SavedSeen{}, vain: map[string]backfill.Time{},
-		spent:    map[string]spent{},
+		spent: map[string]spent{}, unused: map[string]unused{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}

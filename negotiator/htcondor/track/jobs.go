@@ -17,6 +17,7 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
+	c.b.forgiveUnused()
 	c.witness()
 	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
 		key := j.Key
@@ -75,9 +76,10 @@ func (c *comparison) jobChanged(j *Job) {
 	if !c.b.same(j) {
 		c.stopsHolding(j)
 	}
+	c.editedAhead(j)
 	if why := c.unfit(j); why != "" {
 		c.delta.Removed = append(c.delta.Removed, j.ID)
-		j.Phase = Unknown
+		j.Phase, j.booked = Unknown, nil
 		c.leaveOut(j, why)
 		return
 	}
@@ -93,6 +95,7 @@ func (c *comparison) jobChanged(j *Job) {
 func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
 	c.b.drop(j)
+	c.leavesUnused(j)
 	switch j.Phase {
 	case Running, Lent:
 		c.runEnded(j)
@@ -323,6 +326,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		}
 		return false
 	}
+	c.editedAhead(j)
 	c.delta.Removed = append(c.delta.Removed, j.ID)
 	j.Phase = Unknown
 	return true
