@@ -184,3 +184,41 @@ func TestVacatedBeyondALimit(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitHeldByTurns: jobs that name all of a limit, could start on a slot that the plan keeps for
+// another job, and are put on hold or edited by turns, before any has tried for long, do not keep
+// the limit from others.
+func TestLimitHeldByTurns(t *testing.T) {
+	const there = "\nRequirements = Machine == \"n2\""
+	const all = "\nConcurrencyLimits = \"sw:4\"" + there
+	for name, away := range map[string]func(j *sleeper, out bool){
+		"on hold": func(j *sleeper, out bool) { j.status = map[bool]int64{false: 1, true: 5}[out] },
+		"wrong":   func(j *sleeper, out bool) { j.extra = all + map[bool]string{true: "\nRequestCpus = error"}[out] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "slack", small(8), &node{name: "n2", cpus: 8, memory: 8192, policy: true})
+			w.account(map[string]string{"SW_LIMIT": "4"})
+			w.negotiator("slack", nil)
+			w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 4000, estimate: 4000, extra: there})
+			w.pass(8)
+			w.submit(&sleeper{owner: "eve", cpus: 8, seconds: 10, estimate: 10, extra: there})
+			w.pass(8)
+			var turns []*sleeper
+			for range 2 {
+				turns = append(turns, w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 100_000, extra: all}))
+			}
+			w.pass(8)
+			before := len(w.jobs)
+			for s := range 30 {
+				if s < 20 {
+					w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 10, estimate: 10, extra: licensed})
+				}
+				for i, j := range turns {
+					away(j, s%2 == i)
+				}
+				w.pass(20)
+			}
+			require.Equal(t, 20, done(w.jobs[before:]))
+		})
+	}
+}

@@ -71,6 +71,8 @@ func (c *comparison) admit(fresh []*Job) {
 func (c *comparison) makesRoom(j *Job, why string) {
 	c.tellRemoved(j.ID)
 	j.Phase = Unknown
+	c.stopsHolding(j)
+	c.b.goesUnused(j, c.b.tryFor())
 	if j.promised > 0 {
 		j.owed, j.yielded = true, true
 	}

@@ -75,6 +75,10 @@ type Belief struct {
 	planned bool
 	// vain are the users for whom a limit was held in vain lately, and since when.
 	vain map[string]backfill.Time
+	// spent is for how long limits were held lately for jobs that did not start, by user.
+	spent map[string]spent
+	// unused are the users who let places go unused that were kept for their jobs.
+	unused map[string]unused
 
 	view  *View
 	order *accountant.Order
@@ -111,6 +115,7 @@ func New(s Settings) *Belief {
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, vain: map[string]backfill.Time{},
+		spent: map[string]spent{}, unused: map[string]unused{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}
@@ -353,5 +358,6 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 		return nil
 	}
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
+	j.kept, j.tried = 0, 0
 	return j
 }

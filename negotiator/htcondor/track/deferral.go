@@ -40,10 +40,11 @@ func (b *Belief) release(j *Job) (at backfill.Time) {
 // time.
 func (b *Belief) begins(j *Job) backfill.Time {
 	at := b.release(j)
+	from := at - deferredAhead
 	if at <= j.Group.Cools+1 {
-		return at - coolingAhead
+		from = at - coolingAhead
 	}
-	return at - deferredAhead
+	return min(at, max(from, b.unused[j.Group.Spec.User()].until))
 }
 
 // Early tells whether a job may not be matched yet.
@@ -71,7 +72,11 @@ func (b *Belief) Undue(j *Job) string {
 		return fmt.Sprintf("has missed its time, %s (DeferralTime), or up to %d s later (DeferralWindow)",
 			b.clock(d.Time), d.Window)
 	case b.now.Now < b.begins(j):
-		return b.whyEarly(j)
+		why := b.whyEarly(j)
+		if u := b.unused[j.Group.Spec.User()]; b.now.Now < u.until {
+			why += "; no place is kept for it before " + b.clock(u.until) + ", as its user left one unused"
+		}
+		return why
 	}
 	return ""
 }

@@ -256,6 +256,9 @@ func (p *pool) start(id backfill.JobID, f Flight, at ...string) {
 	p.dispatched.Flights[id] = f
 }
 
+// passes lets seconds pass.
+func (p *pool) passes(seconds int64) { p.now = p.now.Add(time.Duration(seconds) * time.Second) }
+
 // snapshot is the pool as a look sees it now.
 func (p *pool) snapshot() *observe.Snapshot {
 	p.number++

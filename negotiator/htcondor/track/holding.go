@@ -11,11 +11,42 @@ import (
 // that could start now and does not, since the plan keeps its slot for others, holds it for the
 // time tryFor at most; then its user's jobs come after those of others for vainFor, or he would
 // hold it with one job after the other. A job that was promised a start within tryFor keeps what it
-// holds, for twice that time at most.
+// holds, for twice that time at most. A user's next job goes on where the last left off that did not
+// start, or he would hold a limit with jobs that he puts on hold and edits by turns.
 
 func (b *Belief) tryFor() backfill.Time { return backfill.Time(2 * b.s.Patience / time.Second) }
 
-func (b *Belief) vainFor() backfill.Time { return 8 * b.tryFor() }
+func (b *Belief) vainFor() backfill.Time { return triesAgain * b.tryFor() }
+
+// triesAgain is after how many times as long it is forgotten that limits were held.
+const triesAgain = 8
+
+// spent is for how long, at some time, limits had been held for jobs of a user that did not start.
+type spent struct{ held, at backfill.Time }
+
+// spentBy returns for how long limits were held for jobs of a user that did not start, less what is
+// forgotten.
+func (c *comparison) spentBy(user string) backfill.Time {
+	s := c.b.spent[user]
+	return max(0, s.held-(c.b.now.Now-s.at+triesAgain-1)/triesAgain)
+}
+
+// stopsHolding notes for how long a job held limits that leaves the plan unstarted, was edited, or
+// could not start any more.
+func (c *comparison) stopsHolding(j *Job) {
+	now := c.b.now.Now
+	held := backfill.Time(0)
+	if j.tried > 0 {
+		held = now - j.tried
+	}
+	if j.kept > 0 {
+		held = max(held, (now-j.kept)/2)
+	}
+	j.kept, j.tried = 0, 0
+	if user := j.Group.Spec.User(); held > c.spentBy(user) {
+		c.b.spent[user] = spent{min(held, c.b.tryFor()), now}
+	}
+}
 
 // holding returns the waiting jobs for which a limit may be held: those that ask anew, and those
 // that keep what they hold.
@@ -52,7 +83,7 @@ func (c *comparison) keeps(j *Job) bool {
 		return false
 	}
 	if j.kept == 0 {
-		j.kept = now
+		j.kept = now - 2*c.spentBy(j.Group.Spec.User())
 	}
 	return now-j.kept < 2*soon
 }
@@ -60,10 +91,11 @@ func (c *comparison) keeps(j *Job) bool {
 // tries notes whether a job for which a limit is held could start now.
 func (c *comparison) tries(j *Job, could bool) {
 	switch {
+	case !could && j.tried > 0:
+		c.stopsHolding(j)
 	case !could:
-		j.tried = 0
 	case j.tried == 0 && j.Phase == Waiting:
-		j.tried = c.b.now.Now
+		j.tried = c.b.now.Now - c.spentBy(j.Group.Spec.User())
 	}
 }
 
@@ -81,6 +113,11 @@ func (c *comparison) forgive() {
 	for user, at := range c.b.vain {
 		if c.b.now.Now-at >= c.b.vainFor() || c.b.now.Now < at {
 			delete(c.b.vain, user)
+		}
+	}
+	for user, s := range c.b.spent {
+		if c.spentBy(user) == 0 || c.b.now.Now < s.at {
+			delete(c.b.spent, user)
 		}
 	}
 }

@@ -82,21 +82,23 @@ func TestPromisesKeepLimitsForATime(t *testing.T) {
 	require.Contains(t, p.look(), "submitted 3.0=#3, removed #2")
 }
 
+// wantsAll has a job of a user, which may run anywhere, want all licenses.
+func wantsAll(user string) func(*observe.Group) {
+	return func(g *observe.Group) {
+		ad := g.Spec.Ad.Clone()
+		ad.SetString("User", user)
+		ad.SetBool("Requirements", true)
+		g.Spec = &observe.Spec{
+			Ad: ad, Text: g.Spec.Text + user, Request: g.Spec.Request, Nodes: 1,
+			Limited: []accountant.Limit{{Name: "sw", Wanted: 2}}, Labels: map[string]string{"owner": user},
+		}
+	}
+}
+
 // TestHeldInVain: a job that could start and does not makes room for another user's after a minute,
 // and its user's further jobs come after those of others for some minutes.
 func TestHeldInVain(t *testing.T) {
 	p := accounted(t)
-	wantsAll := func(user string) func(*observe.Group) {
-		return func(g *observe.Group) {
-			ad := g.Spec.Ad.Clone()
-			ad.SetString("User", user)
-			ad.SetBool("Requirements", true)
-			g.Spec = &observe.Spec{
-				Ad: ad, Text: g.Spec.Text + user, Request: g.Spec.Request, Nodes: 1,
-				Limited: []accountant.Limit{{Name: "sw", Wanted: 2}}, Labels: map[string]string{"owner": user},
-			}
-		}
-	}
 	p.job(1, wantsAll("eve"), earlier)
 	require.Equal(t, "submitted 1.0=#1", p.look())
 	p.job(2, wantsAll("bob"))
@@ -109,6 +111,44 @@ func TestHeldInVain(t *testing.T) {
 	p.now = p.now.Add(8*time.Minute + time.Second)
 	p.look()
 	require.Empty(t, p.belief.vain)
+}
+
+// TestHeldByTurns: jobs of a user that hold a limit one after the other, and leave or are edited
+// before any has for long, hold it as one would. Some minutes later that is forgotten.
+func TestHeldByTurns(t *testing.T) {
+	for name, away := range map[string]func(p *pool, cluster int64){
+		"they leave":      func(p *pool, cluster int64) { p.leaves(cluster) },
+		"they are edited": func(p *pool, cluster int64) { p.job(cluster, wrong("for now")) },
+		"they need more": func(p *pool, cluster int64) {
+			p.job(cluster, wantsAll("eve"), func(g *observe.Group) { g.Spec.Text, g.Spec.Request = "wide", backfill.Vector{9, 1, 1} })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := accounted(t)
+			turns := func(n int64) {
+				for range n {
+					p.job(1, is("a job"), wantsAll("eve"), earlier)
+					p.look()
+					p.job(9, wantsAll("bob")) // all ask
+					p.look()
+					p.passes(20)
+					p.look()
+					away(p, 1)
+					p.leaves(9)
+					p.look()
+				}
+			}
+			turns(2)
+			require.Empty(t, p.belief.vain)
+			turns(2)
+			require.Len(t, p.belief.vain, 1)
+			p.passes(int64(p.belief.vainFor()))
+			p.job(9, wantsAll("bob"))
+			p.look()
+			require.Empty(t, p.belief.vain)
+			require.Empty(t, p.belief.spent)
+		})
+	}
 }
 
 // TestRoomNow: jobs take what slots have free, one after the other; gangs take all of their chunks

@@ -69,6 +69,8 @@ type Job struct {
 	run    *run    // of a job that runs by its queue; nil: it does not, or is new
 	lasted *lasted // of a job that runs by its queue
 
+	booked *booking // of a job for which a place was kept before its earliest start
+
 	leader *Job // of a gang of several procs the first, if this is another; see joinGangs
 
 	look    int // number of the last look at the pool that saw the job
@@ -143,7 +145,7 @@ func (j *Job) runsAt(slot string) bool {
 // job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
 func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Job {
 	if phase == Waiting && j.Phase == Unknown {
-		j.planned, j.starts, j.kept, j.tried = b.now.Now, 0, 0, 0
+		j.planned, j.starts, j.kept, j.tried, j.booked = b.now.Now, 0, 0, 0, nil
 		if !j.owed {
 			j.promised = 0 // the plan that it comes into has no promise of it
 		}

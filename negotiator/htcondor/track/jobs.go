@@ -18,6 +18,7 @@ const unknownRun = -1
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
 	lost := false
+	c.b.forgiveUnused()
 	c.witness()
 	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
 		key := j.Key
@@ -73,9 +74,13 @@ func (c *comparison) jobsDiffer() {
 // jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
 // time.
 func (c *comparison) jobChanged(j *Job) {
+	if !c.b.same(j) {
+		c.stopsHolding(j)
+	}
+	c.editedAhead(j)
 	if why := c.unfit(j); why != "" {
 		c.tellRemoved(j.ID)
-		j.Phase = Unknown
+		j.Phase, j.booked = Unknown, nil
 		c.leaveOut(j, why)
 		return
 	}
@@ -91,6 +96,7 @@ func (c *comparison) jobChanged(j *Job) {
 func (c *comparison) jobLeft(j *Job) {
 	c.over(j)
 	c.b.drop(j)
+	c.leavesUnused(j)
 	switch j.Phase {
 	case Running, Lent:
 		c.runEnded(j)
@@ -118,6 +124,7 @@ func (c *comparison) jobLeft(j *Job) {
 			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
+		c.stopsHolding(j)
 		c.tellRemoved(j.ID)
 	case Unknown:
 		if j.leader != nil && j.Group.Runs() {
@@ -341,6 +348,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		c.tellStartFailed(j.ID, ended)
 		return false
 	}
+	c.editedAhead(j)
 	c.tellRemoved(j.ID)
 	j.Phase = Unknown
 	return true

@@ -31,6 +31,7 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 			b.inPlan = append(b.inPlan, j)
 			broken = append(broken, j.promise(p)...)
 			j.hopeless, j.starts = nil, p.Start
+			b.book(j)
 			switch {
 			case p.Held == "" || p.Unknown != "":
 			case p.Unmatched:
