@@ -252,8 +252,8 @@ func (c *Cycle) Release(j *Job) {
 }
 
 // Hold takes a waiting job out of the queue; the reason, which must not be empty, is for its owner.
-// Only a change of the job brings it back. A job with a guarantee cannot be held, unless an event
-// of this round lifted the guarantee.
+// Only a change of the job or of the policy brings it back. A job with a guarantee cannot be held,
+// unless an event of this round lifted the guarantee.
 func (c *Cycle) Hold(j *Job, reason string) {
 	r := c.waitingRecord("hold", j.ID)
 	if r == nil {
