@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -374,7 +375,7 @@ func TestWakesAreUndone(t *testing.T) {
 }
 
 // TestAReasonIsPrintable checks that a reason contains no characters that would break a terminal or
-// a log line.
+// a log line, and no more than 200.
 func TestAReasonIsPrintable(t *testing.T) {
 	s := newState(t, cpus(4))
 	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(1, 0, 10, 1))}, func(c *backfill.Cycle) {
@@ -383,6 +384,11 @@ func TestAReasonIsPrintable(t *testing.T) {
 	reason, ok := s.Reason(1)
 	require.True(t, ok)
 	require.Equal(t, "\uFFFD[2Jtoo large \uFFFD\uFFFD", reason.Text)
+	accept(t, s, backfill.Round{Now: 1, Events: submitted(job(2, 0, 10, 1))}, func(c *backfill.Cycle) {
+		c.Hold(job(2, 0, 10, 1), strings.Repeat("ü", 201))
+	})
+	reason, _ = s.Reason(2)
+	require.Equal(t, strings.Repeat("ü", 200)+"…", reason.Text)
 }
 
 // TestWakesPass checks that wakes disappear when their time has come.

@@ -251,15 +251,16 @@ func (c *Cycle) Release(j *Job) {
 	c.log(Action{Kind: ActRelease, Job: j.ID})
 }
 
-// Hold takes a waiting job out of the queue; the reason, which must not be empty, is for its owner.
-// Only a change of the job brings it back. A job with a guarantee cannot be held, unless an event
-// of this round lifted the guarantee.
+// Hold takes a waiting job out of the queue; the reason, which must not be empty, is for its owner
+// and is cut off after 200 letters.
+// Only a change of the job or of the policy brings it back. A job with a guarantee cannot be held,
+// unless an event of this round lifted the guarantee.
 func (c *Cycle) Hold(j *Job, reason string) {
 	r := c.waitingRecord("hold", j.ID)
 	if r == nil {
 		return
 	}
-	reason = Printable(reason, maxText)
+	reason = Printable(reason, mostHold)
 	if reason == "" {
 		c.fail("hold job %d: its owner is given no reason", j.ID)
 		return
@@ -275,6 +276,10 @@ func (c *Cycle) Hold(j *Job, reason string) {
 	c.set(j.ID, &next)
 	c.log(Action{Kind: ActHold, Job: j.ID, Reason: reason})
 }
+
+// mostHold is the number of letters of the reason for which a policy holds a job: it may hold each
+// of a hundred thousand for a reason of its own, and all are kept.
+const mostHold = 200
 
 // Wake asks the host for a cycle at the given time, which must be later than now, even if nothing
 // happens until then. For planned starts and expected ends the host opens cycles by itself.

@@ -72,6 +72,23 @@ func (s *State) unpredicted(r *Round) []Event {
 	return events
 }
 
+// heldByPolicy returns a Changed event for each job that a policy held, so that it waits again. Jobs
+// that the round has an event for are left out: most of these events let it wait, too.
+func (s *State) heldByPolicy(r *Round) []Event {
+	if s.held.Len() == 0 {
+		return nil
+	}
+	known := r.concerned()
+	var events []Event
+	s.held.Scan(func(q queued) bool {
+		if s.jobs.Find(q.job.ID).hold != ReasonNeverFits && !known.Has(q.job.ID) {
+			events = append(events, Event{Kind: Changed, Job: q.job})
+		}
+		return true
+	})
+	return events
+}
+
 // rematched returns a Changed event for each job that a changed candidate set affects: its
 // reservation is on a slot that is no longer a candidate, or it waits and no longer fits even an
 // empty pool, or it was held for that and fits again.

@@ -19,16 +19,22 @@ type freedLog struct {
 	parts []Freed
 }
 
+// MaxKeepFreed limits for how many seconds [Fast.KeepFreed] logs what jobs give back: a week.
+const MaxKeepFreed = 7 * 24 * 3600
+
+// mostFreed limits the parts in the log, because the state stores them all and clones copy them.
+const mostFreed = 100_000
+
 // KeepFreed asks the state to log what running jobs give back from now on, each part for the given
-// number of seconds; 0 deletes the log and stops. The setting holds until another policy takes
-// over.
+// number of seconds, up to [MaxKeepFreed]; 0 deletes the log and stops. The last 100,000 parts are
+// kept. The setting holds until another policy takes over.
 func (f Fast) KeepFreed(keep Time) {
 	c := f.c
 	switch {
 	case c.err != nil || keep == c.s.freed.keep:
 		return
-	case keep < 0 || keep > MaxTime:
-		c.fail("keep what is freed for %d s: must be from 0 to %d", keep, MaxTime)
+	case keep < 0 || keep > MaxKeepFreed:
+		c.fail("keep what is freed for %d s: must be from 0 to %d", keep, MaxKeepFreed)
 		return
 	case keep == 0:
 		c.setFreed(freedLog{})
@@ -60,6 +66,7 @@ func (c *Cycle) recordFreed(old, now *record) {
 		amount := c.s.Holds(old.job, Placement{chunks})
 		log.parts = append(log.parts, Freed{At: c.round.Now, Slot: chunks.Slot, Amount: amount})
 	}
+	log.parts = log.parts[max(0, len(log.parts)-mostFreed):]
 	c.setFreed(log)
 }
 
@@ -75,10 +82,11 @@ func (l *freedLog) since(now Time) []Freed {
 // forget drops the parts that are no longer to be remembered at the given instant.
 func (l *freedLog) forget(now Time) { l.parts = l.since(now) }
 
-// validate returns an error if keep is out of range, or 0 although there are parts; if the parts
-// are not in order of time; or if one has an unknown slot or the wrong number of resources.
+// validate returns an error if keep is out of range, or 0 although there are parts; if there are too
+// many parts, or they are not in order of time; or if one has an unknown slot or the wrong number of
+// resources.
 func (l *freedLog) validate(slots, resources int) error {
-	if l.keep < 0 || l.keep > MaxTime || l.keep == 0 && len(l.parts) > 0 {
+	if l.keep < 0 || l.keep > MaxKeepFreed || l.keep == 0 && len(l.parts) > 0 || len(l.parts) > mostFreed {
 		return fmt.Errorf("%d parts that were freed are kept for %d s", len(l.parts), l.keep)
 	}
 	for i, f := range l.parts {

@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,10 +124,32 @@ func TestFreedOnRequest(t *testing.T) {
 	require.Zero(t, clone.Snapshot().Freed)
 	require.Zero(t, clone.Snapshot().KeepFreed)
 
-	for _, bad := range []backfill.Time{-1, 1<<40 + 1} {
+	for _, bad := range []backfill.Time{-1, backfill.MaxKeepFreed + 1} {
 		_, err := attempt(t, s, backfill.Round{Now: 5}, func(c *backfill.Cycle) { c.Fast().KeepFreed(bad) })
 		require.ErrorContains(t, err, "must be from 0 to")
 	}
+}
+
+// TestFreedIsBounded checks that the record keeps the last 100,000 parts, and that a refused round
+// brings those back which it had dropped.
+func TestFreedIsBounded(t *testing.T) {
+	snap := newState(t, cpus(1)).Snapshot()
+	snap.KeepFreed = backfill.MaxKeepFreed
+	for i := range 100_000 {
+		snap.Freed = append(snap.Freed, backfill.Freed{At: backfill.Time(i - 100_000), Amount: cpus(1)})
+	}
+	s, err := backfill.Restore(snap)
+	require.NoError(t, err)
+	accept(t, s, backfill.Round{Events: submitted(job(1, 0, 10, 1))}, startAll)
+	before := factsOf(s, 0)
+	ends := backfill.Round{Now: 1, Events: []backfill.Event{jobEvent(backfill.Completed, 1)}}
+	_, err = attempt(t, s, ends, func(c *backfill.Cycle) { c.Wake(c.Now()) })
+	require.Error(t, err)
+	require.Equal(t, before, factsOf(s, 0))
+	accept(t, s, ends, nil)
+	parts := s.Snapshot().Freed
+	require.EqualValues(t, 1-100_000, parts[0].At)
+	require.EqualValues(t, 1, parts[99_999].At)
 }
 
 // TestRestoreRefusesFreedParts checks that a snapshot is refused if its record of freed room is one
@@ -135,7 +158,11 @@ func TestRestoreRefusesFreedParts(t *testing.T) {
 	part := backfill.Freed{At: 1, Amount: cpus(1)}
 	for want, change := range map[string]func(*backfill.Snapshot){
 		"1 parts that were freed are kept for 0 s": func(s *backfill.Snapshot) { s.KeepFreed = 0 },
-		"kept for -1 s":   func(s *backfill.Snapshot) { s.KeepFreed = -1 },
+		"kept for -1 s":     func(s *backfill.Snapshot) { s.KeepFreed = -1 },
+		"kept for 604801 s": func(s *backfill.Snapshot) { s.KeepFreed = backfill.MaxKeepFreed + 1 },
+		"100001 parts that were freed": func(s *backfill.Snapshot) {
+			s.Freed = slices.Repeat([]backfill.Freed{part}, 100_001)
+		},
 		"unknown slot 1":  func(s *backfill.Snapshot) { s.Freed[0].Slot = 1 },
 		"unknown slot -1": func(s *backfill.Snapshot) { s.Freed[0].Slot = -1 },
 		"has 2 resources": func(s *backfill.Snapshot) { s.Freed[0].Amount = backfill.Vector{1, 1} },

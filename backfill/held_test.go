@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -283,4 +284,48 @@ func comes(s *backfill.State) backfill.EventKind {
 		return backfill.SlotChanged
 	}
 	return backfill.SlotAdded
+}
+
+// TestHeldByAPolicy checks that jobs which a policy held wait again once it is given up or replaced, also
+// by one of the same name. A job that fits nowhere stays held.
+func TestHeldByAPolicy(t *testing.T) {
+	changeTo := func(name string) func(*testing.T, *backfill.Host) {
+		return func(t *testing.T, h *backfill.Host) {
+			t.Helper()
+			require.NoError(t, h.Change(order(t, "fcfs"), link(t, name, nil),
+				link(t, policies.FallbackFor(link(t, name, nil).Spec()).Name, nil)))
+		}
+	}
+	for name, end := range map[string]func(*testing.T, *backfill.Host){
+		"given up":             func(*testing.T, *backfill.Host) {},
+		"replaced":             changeTo("fcfs"),
+		"replaced by promises": changeTo("conservative"),
+		"repaired":             changeTo("easy"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(t, cpus(2))
+			var fails error
+			main := &recorder{Decider: link(t, "easy", nil), act: func(c *backfill.Cycle) error {
+				drain(c)
+				for j := range c.Queue() {
+					c.Hold(j, "out of spite")
+				}
+				return fails
+			}}
+			h, err := backfill.NewHost(s, order(t, "fcfs"), main, link(t, "fcfs", nil), nil)
+			require.NoError(t, err)
+			d := decide(t, h, 0, submitted(job(1, 0, 10, 2), job(2, 0, 10, 2), job(3, 0, 10, 3))...)
+			require.Equal(t, []backfill.JobID{3, 1, 2}, heldIDs(d))
+			if fails = backfill.ErrGivenUp; name != "given up" {
+				fails = errors.New("it crashed")
+			}
+			end(t, h)
+			d = decide(t, h, 1, submitted(job(4, 1, 10, 2))...)
+			require.Equal(t, []backfill.JobID{1}, startedIDs(d))
+			require.Empty(t, d.Held)
+			require.Equal(t, []backfill.JobID{2, 4}, ids(s.FirstWaiting(9)))
+			require.Equal(t, []backfill.JobID{2}, startedIDs(decide(t, h, 11, jobEvent(backfill.Completed, 1))))
+			require.Equal(t, 1, s.Held())
+		})
+	}
 }

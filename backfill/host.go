@@ -124,6 +124,7 @@ type Host struct {
 	most     int64        // bytes of a plan; 0: any number
 	over     func() error // of the round, if it may be broken off
 	givenUp  error        // why main is not asked any more; nil: it is
+	lets     bool         // the next round lets the jobs wait again that a former policy held
 	events   []Event      // buffer for the events of a round
 }
 
@@ -151,14 +152,16 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 // waiting jobs stay. If the name of the policy changes, or whether it gives guarantees, a
 // PolicyChanged event announces it. Between two policies that give guarantees, reservations and
 // guarantees are carried over. One that gives none lifts all, see [Decision.Lifted]; if one that
-// does follows it, each waiting job is promised a start in order of jobs, as at its arrival. The
-// keys of all jobs are computed again. The errors are those of [NewHost]; nothing changes then.
+// does follows it, each waiting job is promised a start in order of jobs, as at its arrival. Jobs
+// that a policy held wait again, for the new one to hold them or not. The keys of all jobs are
+// computed again. The errors are those of [NewHost]; nothing changes then.
 func (h *Host) Change(order Order, main, fallback Decider) error {
 	next, err := NewHost(h.State, order, main, fallback, h.refused)
 	if err != nil {
 		return err
 	}
 	next.events, next.planning, next.breaks, next.most = h.events, h.planning, h.breaks, h.most
+	next.lets = true
 	*h = *next
 	return nil
 }
@@ -202,6 +205,10 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		if spec.Guarantees && !h.State.guarantees {
 			r.Events = append(r.Events, h.State.unpredicted(&r)...)
 		}
+		h.lets = true
+	}
+	if h.lets {
+		r.Events = append(r.Events, h.State.heldByPolicy(&r)...)
 	}
 	planning := h.follows(h.State.planning)
 	if planning != h.State.planning {
@@ -239,7 +246,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	h.keyed = true
+	h.keyed, h.lets = true, false
 	h.main.Decided(r, d, own)
 	return d, nil
 }
@@ -348,6 +355,7 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if err = refused.err; h.givenUp == nil {
 		if err = h.patience.failedWith(err); errors.Is(err, ErrGivenUp) {
 			h.givenUp = err
+			h.letWait(r)
 		}
 	}
 	fallback := h.fallback.Spec().Name
@@ -361,6 +369,18 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	d.By = fallback
 	h.State.memo = nil // the fallback's memo is not for the main policy
 	return false, nil
+}
+
+// letWait adds to a round that main was given up in what lets the jobs wait again that it held.
+func (h *Host) letWait(r *Round) {
+	h.lets = true // until a round is decided
+	events := h.State.heldByPolicy(r)
+	at := Moment{Now: r.Now, Capacity: h.State.capacityAfter(r.Events)}
+	for i := range events {
+		events[i].Key = h.key(events[i].Job, at)
+	}
+	r.Events = append(r.Events, events...)
+	h.State.sortEvents(r.Events)
 }
 
 // refusedError says that the round was valid but the decision was refused.

@@ -67,3 +67,67 @@ func TestGang(t *testing.T) {
 	require.True(t, blocker.done)
 	require.Equal(t, 1, gang.runs)
 }
+
+// TestGangOfAnotherScheduler: a gang whose Scheduler is not its schedd's takes nothing of the pool,
+// and comes before no other gang, since no schedd ever starts it.
+func TestGangOfAnotherScheduler(t *testing.T) {
+	for name, scheduler := range map[string]string{
+		"elsewhere": "DedicatedScheduler@elsewhere", "a submitter with idle jobs": "bob@test",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "easy", small(4), small(4))
+			w.nodes[1].name = "n2"
+			astray := w.submit(&sleeper{owner: "eve", cpus: 4, nodes: 2, seconds: 10, estimate: 10,
+				extra: "\nJobPrio = 10\nScheduler = \"" + scheduler + "\""})
+			job := w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 10, estimate: 10})
+			w.pass(8)
+			require.Equal(t, 1, job.runs)
+			why, out := w.pool.Why(w.pool.Find("1.0")[0])
+			require.True(t, out)
+			require.Equal(t, "its schedd does not ask for the slots of its Scheduler, "+scheduler, why.Why)
+			w.pass(12)
+			gang := w.submit(&sleeper{cpus: 4, nodes: 2, seconds: 10, estimate: 10})
+			w.pass(12)
+			require.Equal(t, 1, gang.runs, "the other is before it in the queue")
+			require.Zero(t, astray.runs)
+			require.Empty(t, w.pool.claims.Flights())
+		})
+	}
+}
+
+// TestGangThatIsNotAskedFor: a user who has jobs look like gangs that their schedd does not know of
+// keeps the pool from others for ever shorter parts of the time.
+func TestGangThatIsNotAskedFor(t *testing.T) {
+	w := newWorld(t, "easy", small(4), small(4))
+	w.nodes[1].name = "n2"
+	for range 3 {
+		w.submit(&sleeper{owner: "eve", cpus: 4, seconds: 10, estimate: 10, extra: "\nJobUniverse = 11\nMaxHosts = 2"})
+	}
+	held := func(seconds int) (n int) {
+		for range seconds {
+			w.pass(1)
+			n += len(w.pool.claims.Flights())
+		}
+		return n
+	}
+	require.Less(t, held(600), 8*70)
+	why, out := w.pool.Why(w.pool.Find("1.0")[0])
+	require.True(t, out)
+	require.Contains(t, why.Why, "its schedd did not ask for the slots of its user's gangs")
+	require.Less(t, held(6000), 6*70)
+	require.Zero(t, w.jobs[0].runs)
+}
+
+// TestGangIsAskedForLate: a gang that waits as its schedd did not ask in time starts once it asks.
+func TestGangIsAskedForLate(t *testing.T) {
+	w := newWorld(t, "easy", small(4), small(4))
+	w.nodes[1].name = "n2"
+	gang := w.submit(&sleeper{cpus: 4, nodes: 2, seconds: 10, estimate: 10})
+	w.mute = true
+	w.pass(400)
+	_, out := w.pool.Why(w.pool.Find("1.0")[0])
+	require.True(t, out)
+	w.mute = false
+	w.pass(12)
+	require.Equal(t, 1, gang.runs)
+}

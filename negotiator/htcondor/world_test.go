@@ -51,8 +51,9 @@ type world struct {
 	jobs  []*sleeper
 	fate  func(*sleeper) fate // of a match
 
-	most           int // jobs that the schedd runs at once; 0: it does not say
-	hidden         int // that it runs and does not tell of
+	most           int  // jobs that the schedd runs at once; 0: it does not say
+	hidden         int  // that it runs and does not tell of
+	mute           bool // it does not ask for slots of gangs
 	policy         string
 	order          string // "": fcfs
 	starts, broken int
@@ -383,7 +384,7 @@ func (w *world) publish() {
 	for _, j := range w.jobs {
 		if j.submit <= w.now && !j.done {
 			jobs = append(jobs, j.ad())
-			if j.status == 1 {
+			if j.status == 1 && (j.nodes == 1 || !w.mute) {
 				idle[j.submitter()] += j.nodes
 			} else {
 				idle[j.submitter()] += 0

@@ -370,13 +370,15 @@ const (
 	// in charge.
 	ActionKind_ACTION_KIND_GUARANTEE ActionKind = 4
 	// ACTION_KIND_HOLD takes a job out of the queue and its reservation away. Only
-	// an EVENT_KIND_CHANGED brings it back.
+	// an EVENT_KIND_CHANGED brings it back; one comes, too, when the policy is
+	// replaced or given up.
 	ActionKind_ACTION_KIND_HOLD ActionKind = 5
 	// ACTION_KIND_WAKE asks for a round at a later time. The host wakes at planned
 	// starts and expected ends by itself.
 	ActionKind_ACTION_KIND_WAKE ActionKind = 6
 	// ACTION_KIND_KEEP_FREED asks the state to remember what running jobs give back
-	// from here on, each part for so many seconds; 0: to forget it all.
+	// from here on, each part for so many seconds, at most a week, and 100,000 parts;
+	// 0: to forget it all.
 	ActionKind_ACTION_KIND_KEEP_FREED ActionKind = 7
 )
 
@@ -2405,7 +2407,7 @@ type Action struct {
 	At int64 `protobuf:"zigzag64,4,opt,name=at,proto3" json:"at,omitempty"`
 	// placement is where: start, reserve.
 	Placement *Placement `protobuf:"bytes,5,opt,name=placement,proto3" json:"placement,omitempty"`
-	// reason is why: hold.
+	// reason is why, of which 200 letters are kept: hold.
 	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -54,7 +54,8 @@ func options() []backfill.Option {
 		},
 		{
 			Name: "bfchunkduration", Default: "0", Type: backfill.LengthOfTime,
-			Doc: "for how long that is kept; 0: not at all",
+			Range: backfill.AtMost(backfill.MaxKeepFreed),
+			Doc:   "for how long that is kept; 0: not at all",
 		},
 		{
 			Name: "reservationpolicy", Default: "CURRENTHIGHEST", Type: backfill.Choice, Choices: reservations,

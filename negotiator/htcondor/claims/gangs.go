@@ -147,8 +147,8 @@ const rivalSteps = 2_000_000
 // is none. A schedd gives claims to the first of its idle gangs that fits on them, whichever gang
 // they were granted for. A gang is no rival if its Requirements ask for slots with its own
 // ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS), nor if it is
-// deferred. The search
-// ends without a rival once it has taken rivalSteps, so that no user's gangs delay others.
+// deferred, or names another scheduler than its schedd's. The search ends without a rival once it
+// has taken rivalSteps, so that no user's gangs delay others.
 func (c *State) rival(f *flight) *track.Job {
 	claimed := map[string]*classad.ClassAd{}
 	for _, at := range f.job.Places {
@@ -158,13 +158,15 @@ func (c *State) rival(f *flight) *track.Job {
 		}
 	}
 	var steps classad.Meter
+	s := c.belief.Schedd(f.job.Key.Schedd)
 	for j := range c.belief.Jobs() {
 		if steps.Steps() >= rivalSteps {
 			return nil
 		}
 		spec := j.Group.Spec
 		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
-			spec.Wrong != nil || c.belief.Undue(j) != "" || c.belief.Early(j) || !spec.Request.Within(f.job.Spec.Request) {
+			spec.Wrong != nil || !s.Serves(j.Group) || c.belief.Undue(j) != "" || c.belief.Early(j) ||
+			!spec.Request.Within(f.job.Spec.Request) {
 			continue
 		}
 		if its := c.flights[j.ID]; its != nil && its.sent() {

@@ -118,3 +118,51 @@ func TestOutOfLine(t *testing.T) {
 		})
 	}
 }
+
+// TestUnaskedGangsPause says that a user's gangs wait for longer each time that their schedd did not ask
+// for the slots of one that was started, and not once it asks. Another user's do not.
+func TestUnaskedGangsPause(t *testing.T) {
+	gangBy := func(user string) *observe.Spec {
+		spec := specOf(t, 2, "true")
+		spec.Ad.SetString("User", user)
+		spec.Text = spec.Ad.String()
+		return spec
+	}
+	d := newDesk(t, "a", "b", "c", "d")
+	d.submit(1, gangBy("eve"))
+	d.submit(2, gangBy("eve"))
+	d.submit(3, gangBy("bob"))
+	planned := func(cluster int64) bool {
+		j := d.belief.JobOf(observe.JobKey{Schedd: "s", Cluster: cluster})
+		_, out := d.belief.View().Why(j.ID)
+		return !out
+	}
+	for _, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600} {
+		for cluster, slots := range map[int64][]string{1: {"a", "b"}, 2: {"c", "d"}} {
+			d.start(d.belief.JobOf(observe.JobKey{Schedd: "s", Cluster: cluster}).ID, slots...)
+		}
+		d.now = d.now.Add(2 * d.s.Patience)
+		require.Len(t, d.look().Failed, 2)
+		require.Equal(t, []bool{false, false, true}, []bool{planned(1), planned(2), planned(3)})
+		until := d.now.Add(pause * time.Second)
+		require.Equal(t, until, d.Deadline())
+		d.now = until.Add(-time.Second)
+		d.look()
+		require.False(t, planned(1))
+		d.now = until
+		d.look()
+		require.True(t, planned(1) && planned(2))
+	}
+	d.start(d.belief.JobOf(observe.JobKey{Schedd: "s", Cluster: 1}).ID, "a", "b")
+	d.now = d.now.Add(2 * d.s.Patience)
+	d.look()
+	require.False(t, planned(1))
+	d.schedd.Submitters = map[string]observe.Submitter{"DedicatedScheduler@s": {Idle: 2}}
+	d.look()
+	require.True(t, planned(1))
+	d.schedd.Submitters = nil
+	d.look()
+	d.now = d.now.Add(3 * time.Hour)
+	d.look()
+	require.Empty(t, d.refused.gangs)
+}

@@ -32,11 +32,17 @@ type refusal struct {
 	members map[observe.JobKey]bool
 }
 
-// refusals are by job, and by what jobs are planned by: the text of their Spec.
+// refusals are by job, and by what jobs are planned by: the text of their Spec. Gangs that were
+// started and for whose slots their schedd did not ask are by user: users can make jobs look like
+// gangs that their schedd does not take for gangs, and each would hold slots for a minute.
 type refusals struct {
 	byJob  map[observe.JobKey]*refusal
 	byKind map[string]*refusal
+	gangs  map[track.Owner]*refusal
 }
+
+// longestUnasked is the longest pause of a user's gangs. Where their schedd asks, they do not wait.
+const longestUnasked = time.Hour
 
 // next returns the pause after a refusal.
 func (r *refusal) next() time.Duration { return min(firstPause<<min(r.times-1, 10), longestRefusal) }
@@ -52,6 +58,33 @@ func (c *State) addTo(r *refusal, f *flight, began time.Time) {
 		r.times++
 	}
 	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || host != r.host
+}
+
+// unasked notes for which gangs on their way, as the last look showed, the schedds did not ask in
+// all the time that they had. No look counts twice for a user, however many gangs it concerns.
+func (c *State) unasked() {
+	began := c.belief.Snapshot().Began
+	for _, f := range c.incomplete() {
+		s := c.belief.Schedd(f.job.Key.Schedd)
+		if !f.job.Group.Spec.Parallel || f.handed() || f.job.Group.Runs() || s == nil || !s.Read || s.Asks(f.job.Group) ||
+			!f.job.Seen(c.belief.Snapshot().Number) || !c.overdue(f) {
+			continue
+		}
+		owner := track.Owner{Schedd: f.job.Key.Schedd, User: f.job.User()}
+		r := c.refused.gangs[owner]
+		if r == nil {
+			r = &refusal{}
+			c.refused.gangs[owner] = r
+		}
+		if r.at.Equal(began) {
+			continue
+		}
+		r.times, r.at = r.times+1, began
+		pause := min(firstPause<<min(r.times-1, 10), longestUnasked)
+		r.until = began.Add(pause)
+		c.log.Warn("a user's gangs wait for a while: the schedd does not ask for their slots", "user", owner.User,
+			"schedd", owner.Schedd, "times", r.times, "pause", pause)
+	}
 }
 
 // refuse counts that a match came to nothing, as the last look showed.
@@ -122,6 +155,9 @@ func (c *State) forgetRefusals() {
 		restarted := !r.slots && slot != nil && slot.Restarted.After(r.at)
 		return restarted || began.Sub(r.until) > suspicionEnd && began.Sub(r.at) > suspicionEnd
 	}
+	maps.DeleteFunc(c.refused.gangs, func(o track.Owner, r *refusal) bool {
+		return c.belief.Schedd(o.Schedd) == nil || began.Sub(r.until) > suspicionEnd
+	})
 	maps.DeleteFunc(c.refused.byJob, func(key observe.JobKey, r *refusal) bool { return c.belief.JobOf(key) == nil || old(r) })
 	maps.DeleteFunc(c.refused.byKind, func(kind string, r *refusal) bool { return old(r) || len(c.refusedOf(kind)) == 0 })
 }
@@ -148,12 +184,17 @@ func (c *State) refusedOf(kind string) (keys []observe.JobKey) {
 
 // waiting returns which jobs wait because their schedd does not start them, and until when.
 func (c *State) waiting() track.Refused {
-	all := track.Refused{Jobs: map[observe.JobKey]track.Refusal{}, Kinds: map[string]track.Refusal{}}
+	all := track.Refused{
+		Jobs: map[observe.JobKey]track.Refusal{}, Kinds: map[string]track.Refusal{}, Gangs: map[track.Owner]track.Refusal{},
+	}
 	now := c.belief.Snapshot().Began
 	for key, r := range c.refused.byJob {
 		if now.Before(r.until) {
 			all.Jobs[key] = track.Refusal{Times: r.times, Until: r.until}
 		}
+	}
+	for owner, r := range c.refused.gangs {
+		all.Gangs[owner] = track.Refusal{Times: r.times, Until: r.until}
 	}
 	for kind, r := range c.refused.byKind {
 		if !r.until.IsZero() {

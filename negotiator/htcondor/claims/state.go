@@ -88,7 +88,9 @@ func New(s Settings, belief *track.Belief) *State {
 		s: s, log: s.Logger, belief: belief, flights: map[backfill.JobID]*flight{}, telling: map[string][]Grant{},
 		used: map[string]use{}, running: map[backfill.JobID][]string{}, started: map[string]backfill.Time{},
 		suspects: map[string]map[whose]*suspect{}, blamed: map[string]blame{},
-		refused:  refusals{byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}},
+		refused: refusals{
+			byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}, gangs: map[track.Owner]*refusal{},
+		},
 		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
 		single: map[string]time.Time{}, deaf: map[string]bool{},
@@ -264,6 +266,9 @@ func (c *State) Deadline() (first time.Time) {
 		}
 	}
 	for _, r := range c.refused.byJob {
+		consider(r.until)
+	}
+	for _, r := range c.refused.gangs {
 		consider(r.until)
 	}
 	for _, r := range c.refused.byKind {

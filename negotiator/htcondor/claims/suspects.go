@@ -87,6 +87,7 @@ func (c *State) blameSlots() {
 	if c.s.Observe {
 		return
 	}
+	c.unasked()
 	look := c.belief.Snapshot().Number
 	var failed []*flight
 	failing := map[*accountant.Room]int{}

@@ -131,3 +131,22 @@ func TestKindsOfProcs(t *testing.T) {
 	all = append(all, member(2, "Requirements = TARGET.Memory > 5\n"))
 	require.ErrorIs(t, Join(all, o.s.Schema.Resources, nil).Spec.Wrong, errUnlike)
 }
+
+// TestServes says for which gangs a schedd asks: those that name its own scheduler, however it is
+// written, which it asks for or not, and never those that name another's or a user.
+func TestServes(t *testing.T) {
+	s := &Schedd{Name: "s@Test", Submitters: map[string]Submitter{
+		"bob@test": {Idle: 1}, "DedicatedScheduler@old": {Idle: 1}, "DedicatedScheduler@idle": {},
+	}}
+	for manager, want := range map[string][2]bool{ // whether it serves them, and whether it asks
+		"":                           {true, false},
+		"DedicatedScheduler@s@test":  {true, false},
+		"DedicatedScheduler@old":     {true, true},
+		"DedicatedScheduler@idle":    {false, false},
+		"DedicatedScheduler@another": {false, false},
+		"bob@test":                   {false, false},
+	} {
+		g := &Group{Spec: &Spec{Parallel: true}, manager: manager}
+		require.Equal(t, want, [2]bool{s.Serves(g), s.Asks(g)}, manager)
+	}
+}

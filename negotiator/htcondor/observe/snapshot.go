@@ -334,8 +334,23 @@ func (g *Group) Submitter(schedd string) string {
 	if !g.Spec.Parallel {
 		return g.Spec.Submitter()
 	}
-	return cmp.Or(g.manager, "DedicatedScheduler@"+schedd)
+	return cmp.Or(g.manager, dedicated+schedd)
 }
+
+// Asks tells whether a schedd asks for the slots of the group's jobs, gangs. Nobody else can: it
+// serves none that name another scheduler than its own.
+func (s *Schedd) Asks(g *Group) bool {
+	name := g.Submitter(s.Name)
+	return strings.HasPrefix(name, dedicated) && s.Submitters[name].Idle > 0
+}
+
+// Serves tells whether the group's jobs, gangs, name the dedicated scheduler of their schedd.
+func (s *Schedd) Serves(g *Group) bool {
+	return strings.EqualFold(g.Submitter(s.Name), dedicated+s.Name) || s.Asks(g)
+}
+
+// dedicated is what the names of dedicated schedulers begin with; the name of their schedd follows.
+const dedicated = "DedicatedScheduler@"
 
 // Other is a negotiator that the collector knows.
 type Other struct {

@@ -102,9 +102,11 @@ func (c *comparison) barred(j *Job) string {
 
 // Refused are jobs that wait because their schedd did not start them, although it was told of their
 // matches: by key; and by the text of their Spec, if it starts none that are planned by the same.
+// Gangs are by user those for whose slots their schedd did not ask.
 type Refused struct {
 	Jobs  map[observe.JobKey]Refusal
 	Kinds map[string]Refusal
+	Gangs map[Owner]Refusal
 }
 
 // Refusal says how often matches in a row came to nothing, and until when no other is made. Of jobs
@@ -117,6 +119,9 @@ type Refusal struct {
 
 // isRefused returns why a job waits that its schedd did not start; "" if it need not.
 func (c *comparison) isRefused(j *Job) string {
+	if why := c.isUnasked(j); why != "" {
+		return why
+	}
 	if len(c.refused.Jobs) == 0 && len(c.refused.Kinds) == 0 {
 		return ""
 	}

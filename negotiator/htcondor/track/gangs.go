@@ -1,9 +1,11 @@
 package track
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -52,6 +54,27 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 // present tells whether a proc of a gang is a job by itself, waiting or running: one that is on
 // hold only counts as a part of its gang.
 func present(m observe.Member) bool { return !m.Group.OnHold() }
+
+// Owner is a user of a schedd.
+type Owner struct{ Schedd, User string }
+
+// isUnasked returns why a gang waits for whose slots its schedd does not ask; "" if it need not. One
+// that names another scheduler, as its user may write, is never started.
+func (c *comparison) isUnasked(j *Job) string {
+	if !j.Group.Spec.Parallel {
+		return ""
+	}
+	s := c.b.Schedd(j.Key.Schedd)
+	if !s.Serves(j.Group) {
+		return "its schedd does not ask for the slots of its Scheduler, " + j.Submitter()
+	}
+	r, paused := c.refused.Gangs[Owner{j.Key.Schedd, j.User()}]
+	if !paused || !c.b.now.Began.Before(r.Until) || s.Asks(j.Group) {
+		return ""
+	}
+	return fmt.Sprintf("its schedd did not ask for the slots of its user's gangs %d times; it is tried again at %s, "+
+		"or when its schedd asks", r.Times, c.b.clock(backfill.Time(r.Until.Unix())))
+}
 
 // isPart notes that a job is planned with as a part of a gang, and not by itself any more.
 func (c *comparison) isPart(j *Job) {
