@@ -141,8 +141,10 @@ func (p *process) stop(graceful bool) {
 	} else {
 		p.kill()
 	}
-	if !endsIn(2*grace, p.client.Kill) {
-		p.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", p.pid())
+	if p.isLeft() {
+		go p.client.Kill()
+	} else if !endsIn(2*grace, p.client.Kill) {
+		p.leaveBehind()
 	}
 	p.kill()
 	if p.channel != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -51,6 +52,8 @@ type Options struct {
 	// Network lets the plugin reach the network, which no policy needs.
 	Network bool
 	writes  []string // folders in which tests look for what the plugin did
+	// abandoned counts the processes that were killed and did not end.
+	abandoned *atomic.Int32
 	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
 	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
@@ -152,6 +155,7 @@ func (o Options) complete() Options {
 	o.StartTimeout = cmp.Or(o.StartTimeout, 10*time.Second)
 	o.Restarts = cmp.Or(o.Restarts, 5)
 	o.Processes = cmp.Or(o.Processes, 512)
+	o.abandoned = cmp.Or(o.abandoned, new(atomic.Int32))
 	return o
 }
 
@@ -325,6 +329,7 @@ func (r *Remote) failed(ctx context.Context, err error) error {
 	}
 	r.stats.Failures++
 	r.backOff.failed()
+	r.backOff.left = int(r.options.abandoned.Load())
 	r.log.Error("the policy plugin failed", "error", err, "next", r.backOff.String())
 	return err
 }

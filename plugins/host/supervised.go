@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -32,13 +33,15 @@ type supervised struct {
 	memory int64 // bytes; 0: unlimited
 	most   int   // processes and threads; negative: unlimited
 	log    hclog.Logger
+	// abandoned counts the plugin's processes that are left behind; nil: nobody asks.
+	abandoned *atomic.Int32
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
 	network, address string        // where it listens
 	inflow           *inflow       // of the connections to it
 	errorOutput      *printer      // its standard error
 
-	life    context.Context // ends with the process
+	life    context.Context // ends with the process, or when that is left behind
 	end     context.CancelFunc
 	drained chan struct{} // closed when all output has been read
 	settled chan struct{} // closed when the handshake has succeeded or failed
@@ -47,12 +50,14 @@ type supervised struct {
 	mu      sync.Mutex
 	running bool
 	killing bool  // must be killed, perhaps before it runs
+	left    bool  // it was killed and did not end
 	refused error // why the handshake failed
 }
 
 func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
 		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
+		abandoned: options.abandoned,
 		inflow: newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
@@ -206,7 +211,7 @@ var errSilent = errors.New("it ended without a handshake")
 
 // refusal returns why the handshake failed; nil if that was not the process' fault. Unless the
 // reason is [wire.ErrMismatch], the process has ended when it returns, if need be because refusal
-// killed it.
+// killed it, or is left behind.
 func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused
@@ -222,7 +227,10 @@ func (c *supervised) refusal() error {
 	case <-c.drained:
 	case <-time.After(linger):
 		c.kill()
-		<-c.drained
+		if !endsIn(2*grace, func() { <-c.drained }) {
+			c.leaveBehind()
+			return refused
+		}
 	}
 	words := c.errorOutput.words()
 	if strings.Contains(words, "This binary is a plugin") { // every go-plugin binary says so
@@ -241,6 +249,28 @@ func (c *supervised) refusal() error {
 		refused = fmt.Errorf("%w: its main must call sdk.Serve", refused)
 	}
 	return refused
+}
+
+// leaveBehind gives up waiting for the end of a process that was killed.
+func (c *supervised) leaveBehind() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left {
+		return
+	}
+	c.left = true
+	c.end() // nobody watches it or speaks to it any more
+	c.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", c.pid())
+	if c.abandoned != nil {
+		c.abandoned.Add(1)
+	}
+}
+
+// isLeft reports whether the process is left behind.
+func (c *supervised) isLeft() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left
 }
 
 // fate returns an error with how the process ended; the error alone if the process goes on.
