@@ -129,7 +129,7 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	}
 	const setID = unix.S_ISUID | unix.S_ISGID
 	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY // else the mode may be anything
-	const selfOrFirst = 1<<32 - 2 // the bits that are not set in 0 and 1
+	const selfOrFirst = 1<<32 - 2                                 // the bits that are not set in 0 and 1
 	denied := seccomp.SyscallGroup{
 		Names: slices.Clone(forbidden), Action: answer(unix.EPERM),
 		NamesWithCondtions: []seccomp.NameWithConditions{

@@ -58,7 +58,7 @@ func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger)
 	c := &supervised{
 		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
 		abandoned: options.abandoned,
-		inflow: newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
+		inflow:    newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
@@ -77,8 +77,9 @@ func (c *supervised) Start(context.Context) error {
 	hello, forward := io.Pipe()
 	c.hello, c.cmd.Stdout, c.cmd.Stderr = hello, stdoutEnd, stderrEnd
 	var reading sync.WaitGroup
-	reading.Go(func() { c.errorOutput.drain(stderr) })
-	reading.Go(func() { c.listen(stdout, forward) })
+	output := &pace{log: c.log, ended: c.life.Done()}
+	reading.Go(func() { c.errorOutput.drain(output.limit(stderr)) })
+	reading.Go(func() { c.listen(output.limit(stdout), forward) })
 	started := make(chan error)
 	go func() {
 		c.run(started)
