@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -28,13 +27,12 @@ const linger = time.Second
 // supervised is a plugin's process, as go-plugin's runner. It applies the limits to the process and
 // the processes that it starts, reads their output, and ends them together.
 type supervised struct {
-	cmd    *exec.Cmd
-	cell   *cell
-	memory int64 // bytes; 0: unlimited
-	most   int   // processes and threads; negative: unlimited
-	log    hclog.Logger
-	// abandoned counts the plugin's processes that are left behind; nil: nobody asks.
-	abandoned *atomic.Int32
+	cmd     *exec.Cmd
+	cell    *cell
+	memory  int64 // bytes; 0: unlimited
+	most    int   // processes and threads; negative: unlimited
+	log     hclog.Logger
+	remains *remains
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
 	network, address string        // where it listens
@@ -57,8 +55,8 @@ type supervised struct {
 func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
 		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
-		abandoned: options.abandoned,
-		inflow:    newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
+		remains: cmp.Or(options.remains, new(remains)),
+		inflow:  newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
@@ -262,9 +260,7 @@ func (c *supervised) leaveBehind() {
 	c.left = true
 	c.end() // nobody watches it or speaks to it any more
 	c.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", c.pid())
-	if c.abandoned != nil {
-		c.abandoned.Add(1)
-	}
+	c.remains.processes.Add(1)
 }
 
 // isLeft reports whether the process is left behind.

@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"os/exec"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -17,13 +16,13 @@ import (
 func TestAProcessThatDoesNotEndIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
-		var left atomic.Int32
-		c := newSupervised(exec.Command("none"), &cell{}, Options{abandoned: &left}, log.logger(hclog.Info))
+		var left remains
+		c := newSupervised(exec.Command("none"), &cell{}, Options{remains: &left}, log.logger(hclog.Info))
 		c.refuse(errors.New("it printed no handshake"))
 		require.EqualError(t, c.refusal(), "it printed no handshake")
 		require.EqualError(t, c.refusal(), "it printed no handshake")
 		require.Contains(t, log.String(), "it is left behind: pid=")
-		require.EqualValues(t, 1, left.Load(), "it is one process, whoever waited for it")
+		require.EqualValues(t, 1, left.processes.Load(), "it is one process, whoever waited for it")
 		close(c.drained)
 	})
 }
