@@ -10,6 +10,10 @@ import (
 // healthy is the number of decisions in a row after which earlier failures no longer count.
 const healthy = 100
 
+// mostLeft is how many processes of a plugin may be left behind, since they were killed and did not
+// end. Each keeps memory, a thread and pipes, so that no good decision makes up for it.
+const mostLeft = 3
+
 // backOff decides when a failed plugin is tried again: at once, then after 1, 3, 7… rounds, then
 // never. It counts rounds instead of time.
 type backOff struct {
@@ -17,6 +21,7 @@ type backOff struct {
 	failures int
 	wait     int // rounds until the next try
 	good     int // decisions since the last failure
+	left     int // processes left behind
 }
 
 func (b *backOff) failed() {
@@ -35,6 +40,8 @@ func (b *backOff) succeeded() {
 // [backfill.ErrGivenUp] if there are no more tries.
 func (b *backOff) ready() error {
 	switch {
+	case b.left >= mostLeft:
+		return fmt.Errorf("%w: %d of its processes were killed and do not end", backfill.ErrGivenUp, b.left)
 	case b.failures > b.limit:
 		return fmt.Errorf("%w after %d failures", backfill.ErrGivenUp, b.failures)
 	case b.wait > 0:
@@ -47,6 +54,8 @@ func (b *backOff) ready() error {
 // String describes what happens next.
 func (b *backOff) String() string {
 	switch {
+	case b.left >= mostLeft:
+		return fmt.Sprintf("given up: %d of its processes were killed and do not end", b.left)
 	case b.failures > b.limit:
 		return fmt.Sprintf("given up after %d failures", b.failures)
 	case b.wait > 0:

@@ -129,9 +129,13 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 	}
 	const setID = unix.S_ISUID | unix.S_ISGID
 	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY // else the mode may be anything
+	const selfOrFirst = 1<<32 - 2                                 // the bits that are not set in 0 and 1
 	denied := seccomp.SyscallGroup{
 		Names: slices.Clone(forbidden), Action: answer(unix.EPERM),
 		NamesWithCondtions: []seccomp.NameWithConditions{
+			// No process joins another group by itself. Linux never ends the first process of a PID namespace
+			// that has joined the group of a child that is gone.
+			when("setpgid", seccomp.Condition{Argument: 0, Operation: seccomp.BitsNotSet, Value: selfOrFirst}, isNot(1, 0)),
 			// Namespaces of the plugin's start remain, for which it lacks the rights.
 			when("clone", has(0, uint64(spaces&^namespaces))),
 			// The time of an open file may become now, as touch does; other times and files may not.

@@ -121,6 +121,12 @@ func TestCallsFailByTheirArguments(t *testing.T) {
 			{allow, "prlimit64", []uint64{0, 7, at, 0}},
 			{allow, "prlimit64", []uint64{5, 7, 0, at}}, // asks only
 			{denied, "prlimit64", []uint64{5, 7, at, 0}},
+			{allow, "setpgid", []uint64{0, 0}},
+			{allow, "setpgid", []uint64{5, 5}}, // as a shell does
+			{denied, "setpgid", []uint64{0, 5}},
+			{denied, "setpgid", []uint64{1, 5}},
+			{denied, "setpgid", []uint64{high, 5}},
+			{denied, "setpgid", []uint64{high | 1, 5}},
 			{allow, "setpriority", []uint64{unix.PRIO_PROCESS, 0, 19}},
 			{denied, "setpriority", []uint64{unix.PRIO_USER, 0, 19}},
 			{denied, "setpriority", []uint64{unix.PRIO_PROCESS, 5, 19}},

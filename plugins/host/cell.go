@@ -102,6 +102,7 @@ type cell struct {
 	options Options
 	who     credential
 	inside  *os.File // the folder as the plugin sees it; nil: as we do
+	held    *os.File // the folder, locked for as long as this program needs it; nil: it is not
 	holds   Boundary
 }
 
@@ -126,6 +127,7 @@ func newCell(path string, options Options) (c *cell, err error) {
 	if c.dir, err = wire.SocketDir(parent); err != nil {
 		return nil, err
 	}
+	c.held = hold(c.dir)
 	_ = privileged(func() error {
 		c.script = interpreterOf(path)
 		return nil
@@ -133,13 +135,14 @@ func newCell(path string, options Options) (c *cell, err error) {
 	return c, nil
 }
 
-// remove removes the plugin's folder. What cannot be removed is left to the system's cleanup of
-// temporary files.
+// remove removes the plugin's folder. What is not removed before this program ends, a later [Start]
+// removes.
 func (c *cell) remove() {
 	if c.inside != nil {
 		_ = c.inside.Close()
 	}
-	_ = privileged(func() error { return os.RemoveAll(c.dir) })
+	_ = privileged(func() error { return removeAll(c.dir) })
+	_ = c.held.Close()
 }
 
 // dial connects to where the plugin says that it listens, which must be a socket in its folder: the

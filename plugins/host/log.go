@@ -105,6 +105,7 @@ func (p *printer) tooMuch(line []byte) bool {
 		p.second, p.shown = second, 0
 		p.tellLeftOut()
 	}
+	p.shown += lineCost
 	if isEntry(line) {
 		p.shown += len(line) // it may have many texts
 	} else {

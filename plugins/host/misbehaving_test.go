@@ -144,7 +144,7 @@ func misbehave() {
 		leaveMark()
 		hang()
 	case "garbage":
-		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 200_000),
+		garbage := append(bytes.Repeat([]byte("\x1b[2J\x00\xff\a\r"), 20_000),
 			[]byte("\n{\"@message\":5,\"@level\":1}\nthe end of it\n")...)
 		for _, to := range []*os.File{os.Stdout, os.Stderr, os.NewFile(1, "1"), os.NewFile(2, "2")} {
 			_, _ = to.Write(garbage)

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"net"
 	"os/exec"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -141,14 +143,30 @@ func (p *process) stop(graceful bool) {
 	} else {
 		p.kill()
 	}
-	if !endsIn(2*grace, p.client.Kill) {
-		p.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", p.pid())
+	if p.isLeft() {
+		go p.client.Kill()
+	} else if !endsIn(2*grace, p.client.Kill) {
+		p.leaveBehind()
 	}
 	p.kill()
 	if p.channel != nil {
 		_ = p.channel.Close()
 	}
-	p.cell.remove()
+	// A plugin may have filled its folder, which then takes long to remove.
+	remove := func() {
+		p.remains.folders.RLock()
+		defer p.remains.folders.RUnlock()
+		p.cell.remove()
+	}
+	if !endsIn(linger/10, remove) {
+		p.log.Warn("the policy plugin left many files; they are being removed", "folder", p.cell.dir)
+	}
+}
+
+// remains are what a plugin's processes leave for later.
+type remains struct {
+	processes atomic.Int32 // that were killed and did not end
+	folders   sync.RWMutex // held by those that remove one
 }
 
 // endsIn reports whether f returns within the limit. If not, f goes on.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,7 @@ type Options struct {
 	// Network lets the plugin reach the network, which no policy needs.
 	Network bool
 	writes  []string // folders in which tests look for what the plugin did
+	remains *remains // of the plugin's processes; nil: nobody asks
 	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
 	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
@@ -107,6 +109,7 @@ func Start(ctx context.Context, command Command, options Options) (*Remote, erro
 	if options.Memory > 0 && !canLimit {
 		log.Warn("this system cannot limit the memory of a policy plugin", "limit", options.Memory)
 	}
+	go sweep(os.TempDir(), time.Now())
 	return newRemote(ctx, options, log, func(ctx context.Context) (*session, backfill.PolicySpec, error) {
 		p, service, err := launch(ctx, command, options, log)
 		if err != nil {
@@ -152,6 +155,7 @@ func (o Options) complete() Options {
 	o.StartTimeout = cmp.Or(o.StartTimeout, 10*time.Second)
 	o.Restarts = cmp.Or(o.Restarts, 5)
 	o.Processes = cmp.Or(o.Processes, 512)
+	o.remains = cmp.Or(o.remains, new(remains))
 	return o
 }
 
@@ -282,6 +286,13 @@ func (r *Remote) Close() {
 	defer r.mu.Unlock()
 	r.closed = true
 	r.leave(true)
+	removed := func() {
+		r.options.remains.folders.Lock()
+		defer r.options.remains.folders.Unlock()
+	}
+	if !endsIn(2*grace, removed) {
+		r.log.Warn("files of the policy plugin are left; the next start of a plugin removes them")
+	}
 }
 
 // live returns the session with a running plugin. If there is none, it starts one, unless the
@@ -325,6 +336,7 @@ func (r *Remote) failed(ctx context.Context, err error) error {
 	}
 	r.stats.Failures++
 	r.backOff.failed()
+	r.backOff.left = int(r.options.remains.processes.Load())
 	r.log.Error("the policy plugin failed", "error", err, "next", r.backOff.String())
 	return err
 }

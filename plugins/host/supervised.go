@@ -27,18 +27,19 @@ const linger = time.Second
 // supervised is a plugin's process, as go-plugin's runner. It applies the limits to the process and
 // the processes that it starts, reads their output, and ends them together.
 type supervised struct {
-	cmd    *exec.Cmd
-	cell   *cell
-	memory int64 // bytes; 0: unlimited
-	most   int   // processes and threads; negative: unlimited
-	log    hclog.Logger
+	cmd     *exec.Cmd
+	cell    *cell
+	memory  int64 // bytes; 0: unlimited
+	most    int   // processes and threads; negative: unlimited
+	log     hclog.Logger
+	remains *remains
 
 	hello            io.ReadCloser // the line of the handshake, for go-plugin
 	network, address string        // where it listens
 	inflow           *inflow       // of the connections to it
 	errorOutput      *printer      // its standard error
 
-	life    context.Context // ends with the process
+	life    context.Context // ends with the process, or when that is left behind
 	end     context.CancelFunc
 	drained chan struct{} // closed when all output has been read
 	settled chan struct{} // closed when the handshake has succeeded or failed
@@ -47,13 +48,15 @@ type supervised struct {
 	mu      sync.Mutex
 	running bool
 	killing bool  // must be killed, perhaps before it runs
+	left    bool  // it was killed and did not end
 	refused error // why the handshake failed
 }
 
 func newSupervised(cmd *exec.Cmd, cell *cell, options Options, log hclog.Logger) *supervised {
 	c := &supervised{
 		cmd: cmd, cell: cell, memory: options.Memory, most: options.Processes, log: log,
-		inflow: newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
+		remains: cmp.Or(options.remains, new(remains)),
+		inflow:  newInflow(), errorOutput: newPrinter(log), drained: make(chan struct{}), settled: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
@@ -72,8 +75,9 @@ func (c *supervised) Start(context.Context) error {
 	hello, forward := io.Pipe()
 	c.hello, c.cmd.Stdout, c.cmd.Stderr = hello, stdoutEnd, stderrEnd
 	var reading sync.WaitGroup
-	reading.Go(func() { c.errorOutput.drain(stderr) })
-	reading.Go(func() { c.listen(stdout, forward) })
+	output := &pace{log: c.log, ended: c.life.Done()}
+	reading.Go(func() { c.errorOutput.drain(output.limit(stderr)) })
+	reading.Go(func() { c.listen(output.limit(stdout), forward) })
 	started := make(chan error)
 	go func() {
 		c.run(started)
@@ -206,7 +210,7 @@ var errSilent = errors.New("it ended without a handshake")
 
 // refusal returns why the handshake failed; nil if that was not the process' fault. Unless the
 // reason is [wire.ErrMismatch], the process has ended when it returns, if need be because refusal
-// killed it.
+// killed it, or is left behind.
 func (c *supervised) refusal() error {
 	c.mu.Lock()
 	refused := c.refused
@@ -222,7 +226,10 @@ func (c *supervised) refusal() error {
 	case <-c.drained:
 	case <-time.After(linger):
 		c.kill()
-		<-c.drained
+		if !endsIn(2*grace, func() { <-c.drained }) {
+			c.leaveBehind()
+			return refused
+		}
 	}
 	words := c.errorOutput.words()
 	if strings.Contains(words, "This binary is a plugin") { // every go-plugin binary says so
@@ -241,6 +248,26 @@ func (c *supervised) refusal() error {
 		refused = fmt.Errorf("%w: its main must call sdk.Serve", refused)
 	}
 	return refused
+}
+
+// leaveBehind gives up waiting for the end of a process that was killed.
+func (c *supervised) leaveBehind() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left {
+		return
+	}
+	c.left = true
+	c.end() // nobody watches it or speaks to it any more
+	c.log.Error("the policy plugin was killed and does not end; it is left behind", "pid", c.pid())
+	c.remains.processes.Add(1)
+}
+
+// isLeft reports whether the process is left behind.
+func (c *supervised) isLeft() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left
 }
 
 // fate returns an error with how the process ended; the error alone if the process goes on.

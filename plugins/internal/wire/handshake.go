@@ -33,16 +33,19 @@ const (
 	MaxDescription = 1 << 20
 )
 
+// SocketDirs is the start of the names of directories that [SocketDir] creates; a number follows.
+const SocketDirs = "backfill-plugin-"
+
 // SocketDir creates a directory for a plugin's socket in another one, or in /tmp if the socket's path
 // would be too long. A directory of its own keeps other users away from the socket, and makes it
 // easy to remove the socket of a killed plugin.
 func SocketDir(parent string) (string, error) {
 	// the shortest limit of a socket's path among systems
-	const name, longest = "backfill-1234567890", 104 - len("/plugin1234567890\x00")
+	const name, longest = "backfill-plugin-1234567890", 104 - len("/plugin1234567890\x00")
 	if len(parent)+len("/")+len(name) > longest {
 		parent = "/tmp"
 	}
-	dir, err := os.MkdirTemp(parent, "backfill-")
+	dir, err := os.MkdirTemp(parent, SocketDirs)
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the plugin's socket: %w", err)
 	}

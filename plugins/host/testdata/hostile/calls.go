@@ -69,6 +69,14 @@ func calls(state, own string) []attack {
 		{"mark the state", func() error { return unix.Setxattr(state, "user.hostile", []byte("x"), 0) }},
 		{"change a mode", func() error { return os.Chmod(mine, 0o777) }},
 		{"change an open file's mode", onOwn(func(fd int) error { return unix.Fchmod(fd, 0o777) })},
+		{"join the group of a child that ends", func() error {
+			child := exec.CommandContext(context.Background(), "true")
+			child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := child.Start(); err != nil {
+				return err
+			}
+			return errors.Join(syscall.Setpgid(0, child.Process.Pid), child.Wait())
+		}},
 		{"change an owner", func() error { return os.Lchown(mine, os.Getuid(), -1) }},
 		{"change times", func() error { return os.Chtimes(mine, moment, moment) }},
 		{"touch an open file", onOwn(func(fd int) error {
