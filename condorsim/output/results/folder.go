@@ -72,6 +72,7 @@ func ReadManifest(path string) (Manifest, error) {
 		return m, fmt.Errorf("%s has format %d, this program reads %d; sweep again", filepath.Join(path, manifestName),
 			m.Format, Format)
 	}
+	m.makePrintable()
 	if err := m.judge(); err != nil {
 		return m, fmt.Errorf("%s: %w", filepath.Join(path, manifestName), err)
 	}
@@ -104,6 +105,7 @@ func ReadCell(folder string, key Key) (Cell, error) {
 	if err := readJSON(path, &cell); err != nil {
 		return Cell{}, err
 	}
+	cell.makePrintable()
 	if cell.ID != key.ID {
 		return Cell{}, fmt.Errorf("%s: it holds the cell %q, under a wrong name", path, cell.ID)
 	}
