@@ -137,7 +137,7 @@ func TestReadIsBounded(t *testing.T) {
 	path := t.TempDir()
 	for cells, says := range map[string]string{
 		strings.Repeat("{},", MaxCells) + "{}": "it has more than 100000 cells",
-		strings.Repeat("0,", maxValues) + "0":   "has more than 2000000 values",
+		strings.Repeat("0,", maxValues) + "0":  "has more than 2000000 values",
 		`{"id": "a"}, {"id": "a"}`:             `the cell "a" is there twice`,
 		`{"id": "../a"}`:                       `"../a" cannot be the name of a cell's file`,
 		`{"id": ""}`:                           `"" cannot be the name of a cell's file`,
