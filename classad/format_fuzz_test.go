@@ -57,7 +57,7 @@ func fuzzFormat(t *testing.T, text string, style classad.Style, parse func(strin
 		require.NotPanics(t, func() { _ = syntax.Error() })
 		return
 	}
-	if unquotes(text, ad.String()) || strangeTime.MatchString(ad.Format(style)) {
+	if joins(ad.String()) || strangeTime.MatchString(ad.Format(style)) {
 		return
 	}
 	printed := ad.Format(style)

@@ -12,7 +12,7 @@ import (
 
 // expressions generates texts of expressions in their printed form.
 func expressions() *rapid.Generator[string] {
-	names := rapid.SampledFrom([]string{"a", "B", "_c1", "MY.a", "TARGET.b", ".a", "'odd name'", "n.x", "Requirements"})
+	names := rapid.SampledFrom([]string{"a", "B", "_c1", "MY.a", "TARGET.b", ".a", "'odd name'", "n.x", `TARGET.'x\033[2J y'`, "n.'is'", "Requirements"})
 	leaf := rapid.OneOf(
 		names,
 		rapid.Map(rapid.Int64(), func(i int64) string { return strconv.FormatInt(i, 10) }),

@@ -133,7 +133,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/jobtable",
 		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "negotiator",
 	},
-	{"condorsim/output/results", "condorsim/input/workload " +
+	{"condorsim/output/results", "backfill condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{

@@ -39,10 +39,11 @@ const (
 const maxIndent = 160
 
 // Append appends the printed expression to b. The output in any style but JSON and XML parses to
-// the same tree, with four exceptions that HTCondor has, too: a minus before a number becomes part
-// of the number; an infinity is printed as a call of real; the name in a selection gets no quotes,
-// even if it needs them; and in a selection from an integer, such as 1 .a, the blank is lost. JSON
-// and XML also turn relative times into numbers, and XML drops the sign of zero.
+// the same tree, with three exceptions that HTCondor has, too: a minus before a number becomes part
+// of the number; an infinity is printed as a call of real; and in a selection from an integer, such
+// as 1 .a, the blank is lost. JSON and XML also turn relative times into numbers, and XML drops the
+// sign of zero. Unlike HTCondor's, the name in a selection gets quotes if it needs them: it may be
+// anything.
 func Append(b []byte, e Expr, style Style) []byte {
 	switch style {
 	case JSON, JSONIndented:
@@ -99,7 +100,11 @@ func (p *printer) append(b []byte, e Expr) []byte {
 		}
 		return p.name(b, n.Name)
 	case *Select:
-		return append(append(p.append(b, n.X), '.'), n.Name...)
+		b = append(p.append(b, n.X), '.')
+		if Fold(n.Name) == "parent" { // which is no keyword here, nor does HTCondor quote it
+			return append(b, n.Name...)
+		}
+		return p.name(b, n.Name)
 	case *Index:
 		b = append(p.append(b, n.X), '[')
 		return append(p.append(b, n.Key), ']')

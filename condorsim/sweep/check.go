@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -41,9 +42,6 @@ func (c *checker) oneOf(path, text string, known ...string) {
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) //nolint:gochecknoglobals // a constant
 
 const longestName = 60
-
-// mostCells bounds the cells of a sweep: each takes a file, and its place in every table.
-const mostCells = 100_000
 
 // size returns the number of cells if all traces are there, without listing them.
 func (f *File) size() float64 {
@@ -98,8 +96,9 @@ func (f *File) faults() []fault {
 		c.oneOf(at("fst")(i), kind, "strict", "relaxed")
 	}
 	unique(c, f.FST, at("fst"), func(s string) string { return s })
-	if f.size() > mostCells {
-		c.say("traces", "a sweep has at most %d cells: traces × loads × estimate models × seeds × schedulers", mostCells)
+	if f.size() > results.MaxCells {
+		c.say("traces", "a sweep has at most %d cells: traces × loads × estimate models × seeds × schedulers",
+			results.MaxCells)
 		return c.faults
 	}
 	if f.CountEvents && len(f.FST) > 0 {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
 
 // Places say where to look for the files that a sweep names.
@@ -96,7 +98,7 @@ func (l located) open() (fs.File, error) {
 	if l.within != nil {
 		return l.within.Open(l.path)
 	}
-	return os.Open(l.path)
+	return packed.OpenRegular(l.path)
 }
 
 // digest returns the SHA256 of the file as stored, before decompression.

@@ -1,6 +1,11 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 type refsCommand struct {
 	subject
@@ -37,7 +42,20 @@ func (c *refsCommand) Run(s streams) error {
 		return s.printJSON(references{append([]string{}, internal...), append([]string{}, external...)})
 	}
 	line := func(title string, names []string) string {
-		return strings.TrimRight(title+": "+strings.Join(names, ", "), " ") + "\n"
+		return strings.TrimRight(title+": "+printable(strings.Join(names, ", ")), " ") + "\n"
 	}
 	return s.print(line("internal", internal) + line("external", external))
+}
+
+// printable escapes what is not printable, as in a quoted name.
+func printable(names string) string {
+	var b []byte
+	for _, r := range names {
+		if strconv.IsPrint(r) {
+			b = utf8.AppendRune(b, r)
+		} else {
+			b = fmt.Appendf(b, "\\%03o", r)
+		}
+	}
+	return string(b)
 }

@@ -64,7 +64,7 @@ func (c *reportCommand) Run(p *process) error {
 	path := c.Out
 	if path == "" {
 		path = filepath.Join(c.Folder, "report.html")
-		if err = wholefile.NoLink(path); err != nil {
+		if err = wholefile.Regular(path); err != nil {
 			return cli.Bad(fmt.Errorf("write the report: %w", err))
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // that are not slots to plan with: dynamic slots, since they are parts of a partitionable slot
 // whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of several
 // ads with one name, the one with the latest LastHeardFrom counts. A file without slots is an
-// error. Errors give file and line. An ad without Requirements accepts every job that it has room
-// for.
+// error, and so is one with more than [MaxSlots]. Errors give file and line. An ad without
+// Requirements accepts every job that it has room for.
 func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) (*Description, error) {
 	p := &Description{Schema: schema}
 	index := map[string]int{} // by name, the index in p.Slots
@@ -33,6 +33,8 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		last, _ := ad.Real("LastHeardFrom")
 		i, known := index[slot.Name]
 		switch {
+		case !known && len(p.Slots) == MaxSlots:
+			return nil, fmt.Errorf("%s:%d: there are more than %d slots in it", file, ad.StreamLine(), MaxSlots)
 		case !known:
 			index[slot.Name] = len(p.Slots)
 			p.Slots, heard = append(p.Slots, slot), append(heard, last)

@@ -14,6 +14,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
+// MaxSlots bounds the slots of a simulated pool, as a short file can ask for any number, and each
+// takes 3 KB.
+const MaxSlots = 1 << 18
+
 // makeSlots checks the classes and makes their slots.
 func (b *builder) makeSlots() error {
 	if len(b.d.Classes) == 0 {
@@ -21,10 +25,14 @@ func (b *builder) makeSlots() error {
 	}
 	amounts := make([]map[string]int64, len(b.d.Classes))
 	var others []string
+	slots := 0
 	for i := range b.d.Classes {
 		at := fmt.Sprintf("classes[%d]", i)
 		if err := b.checkClass(at, &b.d.Classes[i]); err != nil {
 			return err
+		}
+		if slots += max(b.d.Classes[i].Count, 1); slots > MaxSlots {
+			return b.wrong(at+".count", "%d slots with those above: must be at most %d in all", slots, MaxSlots)
 		}
 		amounts[i] = b.d.Classes[i].amounts(b.d.Pack.WholeSlots)
 		others = append(others, slices.Sorted(maps.Keys(b.d.Classes[i].Resources))...)
@@ -122,8 +130,8 @@ func (b *builder) checkClass(at string, c *class) error {
 	switch {
 	case !className.MatchString(c.Name):
 		return b.wrong(at+".name", "%q: must be a name; the slots are numbered behind it", c.Name)
-	case c.Count < 0 || c.Count > backfill.MaxSlots:
-		return b.wrong(at+".count", "%d: must be from 1 to %d", c.Count, backfill.MaxSlots)
+	case c.Count < 0 || c.Count > MaxSlots:
+		return b.wrong(at+".count", "%d: must be from 1 to %d", c.Count, MaxSlots)
 	case c.Cpus < 1 || c.Cpus > backfill.MaxInputAmount:
 		return b.wrong(at+".cpus", "%d: must be from 1 to %d", c.Cpus, int64(backfill.MaxInputAmount))
 	case c.Gpus != nil && (*c.Gpus < 0 || *c.Gpus > backfill.MaxInputAmount):

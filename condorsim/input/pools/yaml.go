@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,12 +14,13 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // description is the YAML form of a pool. Its slots are those of the classes, named after their
-// class and numbered from 1 (node1, node2…), or those of a file of ads.
+// class and numbered from 1 (node1, node2…), or those of a file of ads; at most [MaxSlots] in all.
 //
 //	classes:
 //	  - {name: node, count: 60, cpus: 32, memory: 128GiB}
@@ -170,7 +170,7 @@ func (b *builder) readAds(folder string) error {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(folder, name)
 	}
-	file, err := os.Open(name)
+	file, err := packed.OpenRegular(name)
 	if err != nil {
 		return b.wrong("ads", "%v", err)
 	}

@@ -145,7 +145,11 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"classes: [{name: node}]\n", "classes[0].cpus: 0: must be from 1"},
 		{"classes: [{cpus: 4}]\n", `classes[0].name: "": must be a name`},
 		{class(", count: -1"), "[2:34] classes[0].count: -1: must be from 1"},
-		{class(", count: 99999999"), "classes[0].count: 99999999"},
+		{class(", count: 99999999"), "classes[0].count: 99999999: must be from 1 to 262144"},
+		{
+			class(", count: 250000") + "  - {name: other, count: 250000, cpus: 4}\n",
+			"[3:26] classes[1].count: 500000 slots with those above: must be at most 262144 in all",
+		},
 		{class(", cpu: 4"), `[2:27] unknown field "cpu"`},
 		{class(", memory: lots"), "[2:35] lots is no amount such as 512GiB"},
 		{class(", memory: -4"), "-4 is no amount"},

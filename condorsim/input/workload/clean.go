@@ -18,6 +18,8 @@ type cleaner struct {
 	labels     []string                        // one string for each number up to mostLabels
 	rare       map[int64]string                // and for others
 	names      [len(nameKeys)]map[int64]string // the header's names for numbers
+	labelsRead int                             // how many of these there were
+	labelBytes int                             // and how long they were together
 }
 
 func newCleaner(file string, opts Options) *cleaner {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -85,36 +86,49 @@ func (h Header) processors() int64 {
 	return firstPositive(h.Number("MaxProcs"), h.Number("MaxNodes"))
 }
 
-// maxValue bounds the stored bytes of a key, and maxKeys the stored keys; values in the archive have
-// some thousand bytes, and headers some twenty keys.
+// Bounds of what is stored, as a small compressed file can have a header of gigabytes. Values in the
+// archive have some thousand bytes, and headers some twenty keys.
 const (
+	maxKey   = 1 << 10 // bytes of a key
 	maxValue = 64 << 10
 	maxKeys  = 1000
+
+	maxLabels     = 1_000_000 // of all kinds together
+	maxLabelBytes = 64 << 20  // of all labels together
 )
 
 // add adds a line to a key's value, if there is room.
 func (h Header) add(key, value string) {
 	before, again := h[key]
 	switch {
+	case len(key) > maxKey:
 	case again && len(before)+1+len(value) <= maxValue:
 		h[key] = before + "\n" + value
 	case !again && len(value) <= maxValue && len(h) < maxKeys:
-		h[key] = value
+		h[strings.Clone(key)] = strings.Clone(value) // not the whole line
 	}
 }
 
 // comment stores a line of the form "; Key: value". Other comments have no key: the text before
-// their colon contains blanks or is part of an address.
-func (c *cleaner) comment(s string) {
+// their colon contains blanks or is part of an address. It is an error if the labels are too many.
+func (c *cleaner) comment(s string) *Error {
 	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
 	if !found || key == "" || strings.ContainsAny(key, " \t") || strings.HasPrefix(value, "//") {
-		return
+		return nil
 	}
 	value = strings.TrimSpace(value)
 	if kind := slices.Index(nameKeys[:], key); kind >= 0 && c.name(kind, value) {
-		return
+		if c.labelsRead > maxLabels || c.labelBytes > maxLabelBytes {
+			return &Error{
+				Problem: fmt.Sprintf("the header has more than %d names, or more than %d MiB of them",
+					maxLabels, maxLabelBytes>>20),
+				Hint: "leave out those that no job has",
+			}
+		}
+		return nil
 	}
 	c.trace.Header.add(key, value)
+	return nil
 }
 
 // name stores the label that a line such as 12 "alice" gives to a number, for one of the four kinds
@@ -132,6 +146,8 @@ func (c *cleaner) name(kind int, line string) bool {
 	if c.names[kind] == nil {
 		c.names[kind] = map[int64]string{}
 	}
-	c.names[kind][n] = name
+	c.names[kind][n] = strings.Clone(name) // not the whole line
+	c.labelsRead++
+	c.labelBytes += len(name)
 	return true
 }

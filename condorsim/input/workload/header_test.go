@@ -47,4 +47,20 @@ func TestHeader(t *testing.T) {
 	endless := read(t, header+strings.Repeat("; Note: again and again\n", 100_000)+line(1, 0, 1, 1, 1, 9, 1),
 		workload.Options{})
 	require.Len(t, endless.Header["Note"], 64<<10-1, "no more is kept")
+	longKey := read(t, "; "+strings.Repeat("k", 2000)+": v\n"+header+line(1, 0, 1, 1, 1, 9, 1), workload.Options{})
+	require.NotContains(t, longKey.Header.Keys(), strings.Repeat("k", 2000))
+}
+
+// A small compressed file may have names without end.
+func TestNamesAreBounded(t *testing.T) {
+	const says = "the header has more than 1000000 names, or more than 64 MiB of them; leave out those that no job has"
+	job := line(1, 0, 1, 1, 1, 9, 1)
+	large := strings.Repeat(`; UserName: 7 "`+strings.Repeat("a", 60<<10)+"\"\n", 1100)
+	many := strings.Repeat("; QueueName: 7 \"a\"\n", 1_000_001)
+	for name, text := range map[string]string{"large": large, "many": many} {
+		_, err := workload.ReadSWF(strings.NewReader(text+job), name, workload.Options{})
+		require.ErrorContains(t, err, says, name)
+	}
+	trace := read(t, header+large[:len(large)/2]+job, workload.Options{})
+	require.Len(t, trace.Jobs[0].User, 60<<10)
 }

@@ -123,8 +123,7 @@ func (c *cleaner) line(s []byte) *Error {
 		return nil
 	}
 	if s[0] == ';' {
-		c.comment(string(s))
-		return nil
+		return c.comment(string(s))
 	}
 	var rec record
 	if fault := parseRecord(s, &rec); fault != nil {

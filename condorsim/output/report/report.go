@@ -185,7 +185,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	if run.Reorder {
 		order += ", reordered"
 	}
-	t.AppendHeader(table.Row{w.Name + " under " + run.Policy + order + ByFallback(r), ""})
+	t.AppendHeader(table.Row{backfill.Printable(w.Name, longest) + " under " + run.Policy + order + ByFallback(r), ""})
 	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {
 			t.AppendRow(table.Row{row[0], row[1]})

@@ -1,12 +1,14 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
 // Format is the version of the format of a folder of results.
@@ -70,7 +72,26 @@ func ReadManifest(path string) (Manifest, error) {
 		return m, fmt.Errorf("%s has format %d, this program reads %d; sweep again", filepath.Join(path, manifestName),
 			m.Format, Format)
 	}
+	m.makePrintable()
+	if err := m.judge(); err != nil {
+		return m, fmt.Errorf("%s: %w", filepath.Join(path, manifestName), err)
+	}
 	return m, nil
+}
+
+// judge returns an error if an ID is no name of a file, or one that several cells have.
+func (m *Manifest) judge() error {
+	seen := make(map[string]bool, len(m.Cells))
+	for _, key := range m.Cells {
+		switch id := key.ID; {
+		case id == "" || filepath.Base(id) != id:
+			return fmt.Errorf("%q cannot be the name of a cell's file", id)
+		case seen[id]:
+			return fmt.Errorf("the cell %q is there twice", id)
+		}
+		seen[key.ID] = true
+	}
+	return nil
 }
 
 // ErrOtherInputs says that a cell was made from other inputs than those of the key.
@@ -84,6 +105,7 @@ func ReadCell(folder string, key Key) (Cell, error) {
 	if err := readJSON(path, &cell); err != nil {
 		return Cell{}, err
 	}
+	cell.makePrintable()
 	if cell.ID != key.ID {
 		return Cell{}, fmt.Errorf("%s: it holds the cell %q, under a wrong name", path, cell.ID)
 	}
@@ -105,10 +127,20 @@ const (
 // CellPath returns the path of a cell's file in a folder of results.
 func CellPath(folder, id string) string { return filepath.Join(folder, cellsName, id+".json") }
 
+// maxSize, in bytes, and maxValues bound what a file can take in memory, where a week of two letters
+// becomes a hundred bytes. The manifest of [MaxCells] cells has 50 MB and 1,500,000 values.
+const (
+	maxSize   = 128 << 20
+	maxValues = 2_000_000
+)
+
 func readJSON(path string, into any) error {
-	text, err := os.ReadFile(path)
+	text, err := wholefile.ReadInside(path, maxSize)
 	if err != nil {
 		return err
+	}
+	if bytes.Count(text, []byte{','}) > maxValues {
+		return fmt.Errorf("%s has more than %d values", path, maxValues)
 	}
 	if err = json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

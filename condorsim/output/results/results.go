@@ -13,6 +13,10 @@
 package results
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -39,9 +43,36 @@ type Manifest struct {
 	File   string      `json:"file"`
 	Traces []TraceFile `json:"traces"`
 	// Cells are the keys of all cells, in their order.
-	Cells []Key `json:"cells"`
+	Cells Keys `json:"cells"`
 	// Skipped says what was left out and why, such as a trace that is not there.
 	Skipped []string `json:"skipped,omitempty"`
+}
+
+// MaxCells bounds the cells of a sweep: each takes a file, and its place in every table.
+const MaxCells = 100_000
+
+// Keys are at most [MaxCells] keys.
+type Keys []Key
+
+// UnmarshalJSON reads a list of keys. It errs at once where there are too many: in memory each is
+// much larger than the two letters that it may have in a file.
+func (k *Keys) UnmarshalJSON(text []byte) error {
+	list := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := list.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("cells must be a list")
+	}
+	*k = nil
+	for list.More() {
+		if len(*k) == MaxCells {
+			return fmt.Errorf("it has more than %d cells", MaxCells)
+		}
+		var key Key
+		if err := list.Decode(&key); err != nil {
+			return err
+		}
+		*k = append(*k, key)
+	}
+	return nil
 }
 
 // TraceFile says where a trace was read from.

@@ -5,12 +5,14 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -67,13 +69,13 @@ func TestWriteAndRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, f.Cells)
 	require.False(t, f.Complete())
-	require.Equal(t, m.Cells, f.Missing())
+	require.Equal(t, []Key(m.Cells), f.Missing())
 
 	require.NoError(t, w.Cell(cells[1]))
 	f, err = w.Tables()
 	require.NoError(t, err)
 	require.Equal(t, []Cell{cells[1]}, f.Cells)
-	require.Equal(t, m.Cells[:1], f.Missing())
+	require.Equal(t, []Key(m.Cells[:1]), f.Missing())
 	require.FileExists(t, filepath.Join(path, "results-incomplete.csv"))
 	require.NoFileExists(t, filepath.Join(path, "results.csv"))
 
@@ -128,6 +130,27 @@ func TestReadRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(`{"format": 7}`), 0o600))
 	_, err = Read(path)
 	require.ErrorContains(t, err, "has format 7, this program reads 2")
+}
+
+// A file that is too large in memory, or names other files than a cell's, is not read.
+func TestReadIsBounded(t *testing.T) {
+	path := t.TempDir()
+	for cells, says := range map[string]string{
+		strings.Repeat("{},", MaxCells) + "{}": "it has more than 100000 cells",
+		strings.Repeat("0,", maxValues) + "0":  "has more than 2000000 values",
+		`{"id": "a"}, {"id": "a"}`:             `the cell "a" is there twice`,
+		`{"id": "../a"}`:                       `"../a" cannot be the name of a cell's file`,
+		`{"id": ""}`:                           `"" cannot be the name of a cell's file`,
+		`7`:                                    "cannot unmarshal number",
+	} {
+		text := fmt.Sprintf(`{"format": %d, "cells": [%s]}`, Format, cells)
+		require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(text), 0o600))
+		_, err := Read(path)
+		require.ErrorContains(t, err, says)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(`{"cells": 7}`), 0o600))
+	_, err := Read(path)
+	require.ErrorContains(t, err, "cells must be a list")
 }
 
 // A folder has only one writer at a time, in any process.

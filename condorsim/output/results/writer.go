@@ -27,7 +27,7 @@ func Open(path string) (*Writer, error) {
 		return nil, err
 	}
 	err := errors.Join(os.MkdirAll(path, 0o755), wholefile.MakeFolder(filepath.Join(path, cellsName)),
-		wholefile.NoLink(filepath.Join(path, lockName)))
+		wholefile.Regular(filepath.Join(path, lockName)))
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of results: %w", err)
 	}

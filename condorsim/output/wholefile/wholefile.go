@@ -1,4 +1,4 @@
-// Package wholefile writes files that are there whole or not at all. It writes a temporary file in
+// Package wholefile writes files that are there whole or not at all, and reads them. It writes a temporary file in
 // the same folder and renames it once all is written.
 //
 //	f, err := wholefile.Create("the trace", path) // before the work, so that it fails early
@@ -10,8 +10,8 @@
 // temporary file: [SweepAway] removes those.
 //
 // Devices, pipes and other files that are not regular are written to directly, and links are
-// followed. [WriteInside] and [MakeFolder] follow no link: they are for names that the user did not
-// give, in a folder that may come from somebody else. Errors name the path that was given.
+// followed. [WriteInside], [ReadInside] and [MakeFolder] refuse them: they are for names that the user
+// did not give, in a folder that may come from somebody else. Errors name the path that was given.
 //
 // A process that exits while other goroutines may be writing calls [Abandon] last.
 package wholefile
@@ -23,10 +23,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // File is a file being written.
@@ -181,10 +183,10 @@ func Write(what, path string, write func(io.Writer) error) error {
 	return f.Fill(write)
 }
 
-// WriteInside is [Write] for a file of a folder that somebody else may have made. A symbolic link
-// is an error: it could lead to any file of the user.
+// WriteInside is [Write] for a file of a folder that somebody else may have made. It is an error if
+// the path is anything but a regular file; see [Regular].
 func WriteInside(what, path string, write func(io.Writer) error) error {
-	if err := NoLink(path); err != nil {
+	if err := Regular(path); err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return Write(what, path, write)
@@ -193,16 +195,69 @@ func WriteInside(what, path string, write func(io.Writer) error) error {
 // MakeFolder makes a folder, and those above it, if it is not there. A symbolic link is an error,
 // as in [WriteInside].
 func MakeFolder(path string) error {
-	if err := NoLink(path); err != nil {
+	if err := noLink(path); err != nil {
 		return err
 	}
 	return os.MkdirAll(path, 0o777) //nolint:gosec // the umask says
 }
 
-// NoLink returns an error if the path is a symbolic link. It does not look at the folders above.
-func NoLink(path string) error {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+// ReadInside reads a file of a folder that somebody else may have made. It is an error if it has
+// more than the given number of bytes, or is anything but a regular file; see [Regular]. Errors of
+// the file system are returned unchanged.
+func ReadInside(path string, most int64) ([]byte, error) {
+	seen, err := os.Lstat(path)
+	if err == nil {
+		err = judge(path, seen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// it may be replaced at this moment
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	opened, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(seen, opened) {
+		return nil, fmt.Errorf("%s was replaced while it was read; try again", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return text, err
+}
+
+// Regular returns an error if there is something at the path that is no regular file. A symbolic
+// link could lead to any file of the user; a pipe keeps waiting, and a device may have no end.
+func Regular(path string) error {
+	if info, err := os.Lstat(path); err == nil {
+		return judge(path, info)
+	}
+	return nil
+}
+
+func judge(path string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode&fs.ModeSymlink != 0:
 		return fmt.Errorf("%s is a symbolic link, which is not followed here; remove it", path)
+	case mode.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	default:
+		return fmt.Errorf("%s is no regular file; remove it", path)
+	}
+}
+
+// noLink returns an error if the path is a symbolic link. It does not look at the folders above.
+func noLink(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return judge(path, info)
 	}
 	return nil
 }

@@ -180,3 +180,33 @@ func TestSweepAway(t *testing.T) {
 	require.NoError(t, wholefile.SweepAway(dir))
 	require.Equal(t, []string{"a.txt"}, names(t, dir))
 }
+
+// Only a regular file is read or written in a folder of somebody else: no test waits here.
+func TestOnlyRegularFilesInside(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(path("file"), []byte("text"), 0o600))
+	require.NoError(t, os.Symlink("file", path("link")))
+	require.NoError(t, syscall.Mkfifo(path("pipe"), 0o600))
+	require.NoError(t, os.Mkdir(path("folder"), 0o700))
+
+	text, err := wholefile.ReadInside(path("file"), 4)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+	_, err = wholefile.ReadInside(path("file"), 3)
+	require.EqualError(t, err, path("file")+" has more than 3 bytes")
+	_, err = wholefile.ReadInside(path("none"), 3)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, wholefile.Regular(path("none")))
+
+	for name, says := range map[string]string{
+		"link": "is a symbolic link, which is not followed here; remove it",
+		"pipe": "is no regular file; remove it", "folder": "is a directory",
+	} {
+		_, err = wholefile.ReadInside(path(name), 4)
+		require.EqualError(t, err, path(name)+" "+says)
+		require.EqualError(t, wholefile.Regular(path(name)), path(name)+" "+says)
+		err = wholefile.WriteInside("the text", path(name), func(io.Writer) error { return nil })
+		require.EqualError(t, err, "write the text: "+path(name)+" "+says)
+	}
+}
