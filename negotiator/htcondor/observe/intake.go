@@ -77,9 +77,9 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 		g.at = k.came
 		h := k.holdingOf(string(user))
 		k.grow(h, priceOfJobs(g.ids))
-		k.admit(&g.rawGroup, h)
+		admitted := k.admit(&g.rawGroup, h)
 		switch {
-		case len(g.ids) == 0:
+		case !admitted:
 		case text > maxGroup:
 			k.leaveOut(g, h, tooLong)
 		case tokens > maxGroupTokens:
@@ -181,16 +181,16 @@ func (k *intake) leaveOut(g held, h *holding, limit int) {
 	}
 }
 
-// admit takes in a group's jobs that wait, as many as may.
-func (k *intake) admit(g *rawGroup, h *holding) {
+// admit takes in a group's jobs that wait, as many as may. It reports whether it left any.
+func (k *intake) admit(g *rawGroup, h *holding) bool {
 	jobs := g.waiting()
 	if jobs == 0 {
-		return
+		return true
 	}
 	excess := k.stock.await(k.share, jobs, h.waiting)
 	k.waiting += jobs
 	h.waiting += jobs
-	k.cutJobs(g, h, jobs-excess)
+	return k.cutJobs(g, h, jobs-excess) > 0
 }
 
 // cutJobs keeps of a group of a user's no more waiting jobs than there is room for. It returns how

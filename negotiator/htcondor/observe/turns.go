@@ -104,23 +104,23 @@ func (p *places) take(ctx context.Context, name string, many int) (leave func(),
 	if p.all == nil {
 		p.all = map[string]*place{}
 	}
-	its := p.all[name]
-	if its == nil {
-		its = &place{taken: make(chan struct{}, many)}
-		p.all[name] = its
+	found := p.all[name]
+	if found == nil {
+		found = &place{taken: make(chan struct{}, many)}
+		p.all[name] = found
 	}
-	its.users++
+	found.users++
 	p.mu.Unlock()
 	done := func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if its.users--; its.users == 0 {
+		if found.users--; found.users == 0 {
 			delete(p.all, name)
 		}
 	}
 	select {
-	case its.taken <- struct{}{}:
-		return func() { <-its.taken; done() }, true
+	case found.taken <- struct{}{}:
+		return func() { <-found.taken; done() }, true
 	case <-ctx.Done():
 		done()
 		return nil, false
