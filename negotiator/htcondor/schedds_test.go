@@ -76,10 +76,10 @@ func TestFiftySchedds(t *testing.T) {
 		return errors.New("it was mute")
 	})
 	f.now = f.now.Add(time.Second)
-	poll.Until(t, "the large queue, which may be late", func() (idle int, so bool) {
+	poll.Until(t, "as much of the large queue as is planned, which may be late", func() (idle int, so bool) {
 		f.cycle()
 		idle = f.pool.Last().Idle
-		return idle, idle >= 99_000
+		return idle, idle >= 24_000
 	})
 	for j := range f.pool.belief.Jobs() {
 		if j.Key.Schedd == dead.Name || j.Key.Schedd == mute.Name {

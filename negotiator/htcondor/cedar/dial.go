@@ -56,8 +56,8 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 			failed = append(failed, err)
 			continue
 		}
-		s := newStream(conn, d.Timeout, readOfDialled)
-		s.Random = d.Random
+		s := NewStream(conn, d.Timeout)
+		s.bulky, s.Random = true, d.Random
 		s.Bind(ctx)
 		if a.Sock == "" {
 			return s, nil

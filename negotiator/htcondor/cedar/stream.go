@@ -45,6 +45,8 @@ type Stream struct {
 
 	// Reading.
 	in       *bufio.Reader
+	bulky    bool  // much may come, which is then read with a large buffer
+	came     int64 // bytes of frames, until the large buffer is there
 	budget   int64 // how many bytes may still be read; negative: no limit
 	beyond   int64 // how many more may be taken from shared
 	shared   *Allowance
@@ -57,22 +59,19 @@ type Stream struct {
 	opener   *seal
 }
 
-// What is read at once, in bytes. Whoever connects says little, and may connect as often as he
-// likes; a daemon that is dialled may tell a long queue.
+// What is read at once, in bytes. Who says little takes little memory: there may be many who only
+// connect, and many to whom we do. A daemon that is dialled may tell a long queue, which shows when
+// it has said as much as the large buffer has room for.
 const (
-	readOfAccepted = 4 << 10
-	readOfDialled  = 64 << 10
+	readAtFirst = 4 << 10
+	readOfMuch  = 64 << 10
 )
 
 // NewStream returns a stream on a connection that was accepted. timeout limits each wait for the
 // other side; 0 means no limit. See [Dialer] for the other end.
 func NewStream(conn net.Conn, timeout time.Duration) *Stream {
-	return newStream(conn, timeout, readOfAccepted)
-}
-
-func newStream(conn net.Conn, timeout time.Duration, read int) *Stream {
 	s := &Stream{conn: conn, timeout: timeout, sent: sha256.New(), received: sha256.New(), budget: -1}
-	s.in = bufio.NewReaderSize(&patient{s}, read)
+	s.in = bufio.NewReaderSize(&patient{s}, readAtFirst)
 	s.begin()
 	return s
 }
@@ -268,6 +267,9 @@ func (s *Stream) next() error {
 	}
 	if err := s.spend(headerSize + int64(length)); err != nil {
 		return err
+	}
+	if s.came += headerSize + int64(length); s.bulky && s.came > readOfMuch {
+		s.in, s.bulky = bufio.NewReaderSize(s.in, readOfMuch), false
 	}
 	if cap(s.room) < int(length) {
 		s.room = make([]byte, max(int(length), frameSize))

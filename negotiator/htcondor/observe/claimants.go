@@ -196,7 +196,7 @@ func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
 	s.stopReading()
 	s.former, s.moved = s.at, l.Began
 	s.Address, s.at, s.since = address, to, l.Number
-	s.asleep, s.Failed, s.answered, s.elsewhere = time.Time{}, nil, false, nil
+	s.asleep, s.Failed, s.answered, s.elsewhere, s.failures = time.Time{}, nil, false, nil, 0
 	s.Capability, s.heard, s.told, s.keeper = "", 0, 0, keeper{}
 	return true
 }

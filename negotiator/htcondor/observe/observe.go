@@ -60,6 +60,7 @@ type Observer struct {
 	homes     Homes // of those that were not seen yet
 	told      int   // the collector that answered last
 	newcomers newcomers
+	turns     turns
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
@@ -155,8 +156,8 @@ const (
 	rounds      = 3
 )
 
-// Look asks the collector for the pool's ads and the schedds for their queues, all schedds in
-// parallel. If the answers refer to attributes that were not asked for, it asks again; what the
+// Look asks the collector for the pool's ads and the schedds for their queues, in parallel but as
+// [turns] say. If the answers refer to attributes that were not asked for, it asks again; what the
 // last answers lack counts as undefined until the next look. An error is the collector's or the
 // context's; whatever else fails is listed in the snapshot's Problems.
 func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
@@ -166,6 +167,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	o.reads, o.slotReads.news, o.slotReads.long, o.slotReads.follow = reads{}, reads{}, reads{}, reads{}
 	o.slotReads.count(o.read)
 	o.restrip()
+	o.beginTurns()
 	last := o.number + rounds
 	if o.number == 0 {
 		last = firstRounds

@@ -54,6 +54,7 @@ type reading struct {
 	groups     []rawGroup
 	surplus    surplus
 	size       int // what the groups take, in bytes of memory
+	waiting    int // their jobs that do not run
 	text       int // bytes of the answer
 	besides    besides
 	took       time.Duration
@@ -61,22 +62,15 @@ type reading struct {
 	unrecorded error // why there is no answer about the limits of users and projects
 }
 
-// askAll begins to read the queues of all schedds.
-func (o *Observer) askAll(ctx context.Context) {
-	for _, s := range o.schedds {
-		o.ask(ctx, s)
-	}
-}
-
 // ask begins to read a schedd's queue, unless that is under way or done, or the schedd has been
-// renamed or cannot be reached.
+// renamed or cannot be reached, or others have their turn.
 func (o *Observer) ask(ctx context.Context, s *schedd) {
-	if s.reading != nil || s.read == o.number || s.Moved || o.now().Before(s.asleep) {
+	if s.reading != nil || s.read == o.number || s.Moved || o.now().Before(s.asleep) || !o.isTurnOf(s) {
 		return
 	}
 	answer := make(chan reading, 1)
 	ctx, cancel := context.WithCancel(ctx)
-	began, since := o.now(), time.Now()
+	began := o.now()
 	q := question{
 		schedd: client.Schedd{Security: o.s.Security, Address: s.Address}, name: s.Name,
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
@@ -85,15 +79,16 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	}
 	in := newIntake(q)
 	s.stop = func() { cancel(); o.stock.end(in.share) }
-	patience := o.s.Patience
+	patience, rooms := o.s.Patience, o.roomsFor(s)
 	s.reading = answer
-	go func() {
+	go o.turns.within(ctx, rooms, func() {
+		since := time.Now()
 		within, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		r := readQueue(within, q, in)
 		r.took = time.Since(since)
 		answer <- r
-	}()
+	})
 }
 
 // wantedJobs returns the constraint by which schedds are asked for jobs.
@@ -133,6 +128,7 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 	}
 	r.groups = in.all()
 	r.surplus, r.besides, r.size, r.text, r.err = in.surplus, in.besides, in.size, in.read, cmp.Or(r.err, in.failure)
+	r.waiting = in.waiting
 	return r
 }
 
@@ -144,6 +140,7 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 	fresh, stop := o.newcomers.begin(wait, o.s.Hold)
 	defer stop()
 	defer o.newcomers.learn(fresh)
+	turns := map[string]int{} // those who wait, by port
 	for _, name := range slices.Sorted(maps.Keys(o.schedds)) {
 		s := o.schedds[name]
 		if s.Moved {
@@ -154,6 +151,8 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 				l.problem("%s", s.Failed)
 			} else if o.now().Before(s.asleep) {
 				l.problem("schedd %s has a long queue: its jobs are read once in %v", name, s.rest)
+			} else if s.turn != o.turns.look {
+				turns[s.port()]++
 			}
 			continue
 		}
@@ -179,4 +178,5 @@ func (o *Observer) hear(ctx context.Context, l *look) {
 			l.problem("%s", s.wrong)
 		}
 	}
+	o.tellTurns(l, turns)
 }

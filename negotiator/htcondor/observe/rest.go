@@ -24,6 +24,14 @@ const (
 	maxRest          = 5 * time.Minute
 )
 
+// One that failed at once more than freeFailures times in a row is left alone for restAfterRefusal,
+// and twice as long each further time, about a minute at most: a daemon that restarts is asked soon.
+const (
+	freeFailures     = 5
+	restAfterRefusal = 4 * time.Second
+	mostRefusals     = 4
+)
+
 // A queue that takes freeText bytes is read in each look. Each further textPerSecond bytes let the
 // schedd rest for a second, since reading them takes a part of that of a processor.
 const (
@@ -88,7 +96,7 @@ func (o *Observer) accept(s *schedd, r reading) bool {
 	}
 	s.Failed, s.answered = r.err, s.answered || r.err == nil
 	if r.err == nil {
-		s.excesses = 0
+		s.excesses, s.failures = 0, 0
 	} else if rest := o.restOf(s, r); rest > 0 {
 		s.asleep = o.now().Add(rest)
 		s.Failed = fmt.Errorf("%w; it is left alone for %v", r.err, rest.Round(time.Second))
@@ -110,6 +118,12 @@ func (o *Observer) restOf(s *schedd, r reading) time.Duration {
 	case beyond(r.err):
 		rest = restAfterExcess << min(s.excesses, mostDoubts)
 		s.excesses++
+	}
+	if s.failures++; r.took > o.s.Hold {
+		s.failures = 0
+	}
+	if again := s.failures - freeFailures; again > 0 {
+		rest = max(rest, restAfterRefusal<<min(again-1, mostRefusals))
 	}
 	if busy > o.s.Hold {
 		rest = max(rest, restAfterFailure*busy)

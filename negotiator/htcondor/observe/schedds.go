@@ -34,6 +34,7 @@ type schedd struct {
 	former    string       // the address before, and
 	moved     time.Time    // when it changed
 
+	turn     int               // the last look whose turns it had, by their number
 	read     int               // the last look that read its queue
 	asked    string            // the jobs that it is asked for
 	groups   map[string]*Group // by the lines of the answer
@@ -48,6 +49,7 @@ type schedd struct {
 	asleep   time.Time         // it is not asked before this time, since it cannot be reached
 	rest     time.Duration     // for which it was left alone last, as its queue is long
 	excesses int               // how often in a row it said more than there is room for
+	failures int               // how often in a row it failed at once
 	text     int               // bytes of its answers in the look under way
 	lags     bool              // no look waits for it until it answers in less than Hold
 	doubts   int               // how often looks waited for it without need
@@ -207,13 +209,15 @@ func (o *Observer) keepSubmitter(l *look, c scheddClaim, name string) {
 const scheddGrace = 15 * time.Minute
 
 // putSchedds puts the schedds into the look's snapshot, and drops those that are lost: that have
-// not been heard of for long, or were renamed and are not advertised any more under the old name.
+// not been heard of for long, or were renamed and are not advertised any more under the old name,
+// or are not advertised any more and never told a queue.
 func (o *Observer) putSchedds(l *look) {
 	l.Schedds = make(map[string]*Schedd, len(o.schedds))
 	l.Kept, l.LeftOut = o.stock.total(), 0
 	for name, s := range o.schedds {
 		silent := s.Failed != nil && l.Began.Sub(s.seen) > scheddGrace
-		if s.Moved && s.look != l.Number || silent && !s.Moved {
+		unknown := s.Since.IsZero() && !s.answered // a name costs nothing
+		if (s.Moved || unknown) && s.look != l.Number || silent && !s.Moved {
 			s.stopReading()
 			o.stock.keep(name, portion{})
 			delete(o.schedds, name)

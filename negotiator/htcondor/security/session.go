@@ -38,10 +38,12 @@ type place struct {
 	command int
 }
 
-// sessions are the negotiated sessions by address. What one address grants costs others no session.
+// sessions are the negotiated sessions by address. What one host and port grants costs others no
+// session.
 type sessions struct {
-	mu  sync.Mutex
-	all map[string][]grant // the last one made comes last
+	mu    sync.Mutex
+	all   map[string][]grant  // the last one made comes last
+	ports map[string][]string // the addresses in all, by host and port
 }
 
 // grant is a session with the commands that it is used for.
@@ -57,6 +59,12 @@ const (
 	// sessionsOfAddress is how many the client keeps of one address: one for each permission that it
 	// needs.
 	sessionsOfAddress = 4
+	// addressesOfPort is of how many daemons behind one shared port the client keeps sessions.
+	addressesOfPort = 64
+	// maxSid and maxAddress are up to how many bytes of a session's name and of an address the client
+	// keeps a session. HTCondor's have at most about a hundred and three hundred.
+	maxSid     = 256
+	maxAddress = 1024
 	// commandsOfSession is how many commands a session is used for; a schedd grants about 150.
 	commandsOfSession = 256
 )
@@ -80,10 +88,10 @@ func (c *sessions) keep(address string, commands []int, s *session, now time.Tim
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
-		c.all = map[string][]grant{}
+		c.all, c.ports = map[string][]grant{}, map[string][]string{}
 	}
-	if len(c.all) >= maxSessions && c.all[address] == nil {
-		c.drop(now)
+	if c.all[address] == nil {
+		c.enter(address, now)
 	}
 	made := grant{s, slices.Clone(commands[:min(len(commands), commandsOfSession)])}
 	var kept []grant
@@ -97,6 +105,43 @@ func (c *sessions) keep(address string, commands []int, s *session, now time.Tim
 	c.all[address] = kept[max(0, len(kept)-sessionsOfAddress):]
 }
 
+// enter makes room for an address that has no sessions: of too many at one port, the one whose
+// sessions were unused for the longest time loses them.
+func (c *sessions) enter(address string, now time.Time) {
+	if len(c.all) >= maxSessions {
+		c.drop(now)
+	}
+	port := portOf(address)
+	if there := c.ports[port]; len(there) >= addressesOfPort {
+		used := func(address string) (last time.Time) {
+			for _, g := range c.all[address] {
+				if g.used.After(last) {
+					last = g.used
+				}
+			}
+			return last
+		}
+		c.remove(slices.MinFunc(there, func(a, b string) int { return used(a).Compare(used(b)) }))
+	}
+	c.ports[port] = append(c.ports[port], address)
+}
+
+// remove drops the sessions of an address.
+func (c *sessions) remove(address string) {
+	port := portOf(address)
+	delete(c.all, address)
+	c.ports[port] = slices.DeleteFunc(c.ports[port], func(other string) bool { return other == address })
+	if len(c.ports[port]) == 0 {
+		delete(c.ports, port)
+	}
+}
+
+// portOf returns the host and port of an address, without the daemon's name behind a shared port.
+func portOf(address string) string {
+	port, _, _ := strings.Cut(strings.TrimSuffix(address, ">"), "?")
+	return port
+}
+
 // drop makes room: it removes addresses whose sessions have ended or, if there are none, the half
 // of all that was unused for the longest time.
 func (c *sessions) drop(now time.Time) {
@@ -108,7 +153,7 @@ func (c *sessions) drop(now time.Time) {
 			}
 		}
 		if _, alive := last[address]; !alive {
-			delete(c.all, address)
+			c.remove(address)
 		}
 	}
 	if len(c.all) < maxSessions {
@@ -118,7 +163,7 @@ func (c *sessions) drop(now time.Time) {
 		return cmp.Or(last[a].Compare(last[b]), cmp.Compare(a, b))
 	})
 	for _, address := range oldest[:len(oldest)/2] {
-		delete(c.all, address)
+		c.remove(address)
 	}
 }
 
@@ -137,18 +182,18 @@ func (c *sessions) forget(address string, gone *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := slices.DeleteFunc(c.all[address], func(g grant) bool { return g.id == gone.id })
-	if len(left) == 0 {
-		delete(c.all, address)
-		return
+	if c.all[address] = left; len(left) == 0 {
+		c.remove(address)
 	}
-	c.all[address] = left
 }
 
 // remember stores a new session for the command and all others that the other side grants. It
-// stores none for a side older than 9.9.0, which would not tell that it has forgotten the session.
+// stores none for a side older than 9.9.0, which would not tell that it has forgotten the session,
+// and none whose names are too long.
 func (c *Client) remember(a cedar.Address, command int, made *session, answer, granted *classad.ClassAd) {
 	var given bool
-	if made.id, given = granted.Literal("Sid").Text(); !given {
+	address := a.String()
+	if made.id, given = granted.Literal("Sid").Text(); !given || len(made.id) > maxSid || len(address) > maxAddress {
 		return
 	}
 	lasts := sessionDuration
@@ -173,7 +218,7 @@ func (c *Client) remember(a cedar.Address, command int, made *session, answer, g
 			commands = append(commands, n)
 		}
 	}
-	c.negotiated.keep(a.String(), commands, made, c.now())
+	c.negotiated.keep(address, commands, made, c.now())
 }
 
 // answersResumption reports whether a server of this version ("$CondorVersion: 23.9.6 …") answers
