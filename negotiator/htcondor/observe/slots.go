@@ -291,10 +291,7 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 		if shared, err := o.parser.ParseOld(text); err == nil {
 			read.Ad = shared
 		}
-		s.Ad, t.ad = read, text
-		if !s.Static && s.Asleep == nil && o.rounding.add(read, o.slots) {
-			o.discardSpecs() // jobs take other amounts now
-		}
+		s.Ad, t.ad, o.rounding.stale = read, text, true
 	}
 	return nil
 }
