@@ -65,7 +65,7 @@ type rounding struct {
 	resources []string
 	ways      []*way // those of most slots first, at most mostWays
 	stale     bool   // slots have changed since they were counted
-	counted   time.Time
+	changed   time.Time
 	outline   string // what was counted; Specs are the same for as long as it is
 }
 
@@ -80,7 +80,8 @@ type way struct {
 	capacity backfill.Vector   // the most of each resource that a slot has
 }
 
-// Bounds of what is known of ways, and how often they are counted: all jobs are read anew then.
+// Bounds of what is known of ways, and for how long they stand once they have changed: all jobs are
+// read anew for that.
 const (
 	mostWays  = 20
 	mostSizes = 8
@@ -90,16 +91,19 @@ const (
 // static is the policy of static slots.
 const static = "static"
 
-// countWays counts in which ways slots round, if some have changed and that was not done lately.
+// countWays counts in which ways slots round, if some have changed, and the ways did not lately.
 // Ways that no slot has any more are forgotten.
 func (o *Observer) countWays() {
 	r := &o.rounding
-	if !r.stale || len(r.ways) > 0 && o.looked.Sub(r.counted) < recount {
+	if !r.stale || !r.changed.IsZero() && o.looked.Sub(r.changed) < recount {
 		return
 	}
-	r.stale, r.counted = false, o.looked
-	if r.count(o.slots) {
+	r.stale = false
+	if known := len(r.ways) > 0; r.count(o.slots) {
 		o.discardSpecs() // jobs take other amounts now
+		if known {
+			r.changed = o.looked
+		}
 	}
 }
 
