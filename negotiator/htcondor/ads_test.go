@@ -1,9 +1,13 @@
 package htcondor
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // besieged is a world whose jobs must run although a stranger advertises what he likes.
@@ -44,5 +48,58 @@ func TestAGreedySlot(t *testing.T) {
 		w.odd["Machine"] = []string{evilSlot(policy)}
 		w.pass(8)
 		requireRuns(t, w)
+	}
+}
+
+// A second ad of a schedd, at its address, is not the schedd's.
+func TestASecondAdOfASchedd(t *testing.T) {
+	for name, more := range map[string]string{"limit": "MaxJobsRunning = 0\nTotalRunningJobs = 0\n", "curb": "CurbMatchmaking = true\n"} {
+		t.Run(name, func(t *testing.T) {
+			w := besieged(t)
+			w.strangers = []string{fmt.Sprintf("MyType = \"Scheduler\"\nName = \"schedd@test\"\nMyAddress = \"<66.6.6.6:6>\"\n"+
+				"ScheddIpAddr = %q\nMyCurrentTime = 1\n%s", w.schedd.Address().String(), more)}
+			w.pass(8)
+			requireRuns(t, w)
+			require.Contains(t, fmt.Sprint(w.pool.Last().Problems), "two ads")
+		})
+	}
+}
+
+// A second ad of a submitter changes nothing, either.
+func TestASecondAdOfASubmitter(t *testing.T) {
+	w := besieged(t)
+	w.odd["Submitter"] = []string{fmt.Sprintf("MyType = \"Submitter\"\nName = \"alice@test\"\nScheddName = \"schedd@test\"\n"+
+		"MyAddress = \"<66.6.6.6:6>\"\nScheddIpAddr = %q\nSubmitterTag = \"bogus\"\nIdleJobs = 1\nRunningJobs = 0\n"+
+		"LastHeardFrom = 99999999999\nCapability = \"<1.1.1.1:1>#1#1#[]x\"\n", w.schedd.Address().String())}
+	w.pass(8)
+	requireRuns(t, w)
+	for _, h := range w.schedd.Headers() {
+		tag, _ := h.Text("SubmitterTag")
+		require.NotEqual(t, "bogus", tag)
+	}
+}
+
+// Slots with a machine's name at another address say nothing of when its startd started, whether the
+// negotiator restarts with what it knew or without.
+func TestAnothersStart(t *testing.T) {
+	for name, saved := range map[string]bool{"without state": false, "with state": true} {
+		t.Run(name, func(t *testing.T) {
+			w := besieged(t)
+			w.pass(8)
+			var s *track.SavedState
+			if saved {
+				data, err := json.Marshal(w.pool.Saved(w.n.Checkpoint()))
+				require.NoError(t, err)
+				s = &track.SavedState{}
+				require.NoError(t, json.Unmarshal(data, s))
+			}
+			for _, n := range w.nodes {
+				w.odd["Machine"] = append(w.odd["Machine"], fmt.Sprintf("Name = \"evil@%s\"\nMyAddress = \"<66.6.6.6:6>\"\n"+
+					"State = \"Owner\"\nActivity = \"Busy\"\nCpus = 1\nMemory = 1\nRequirements = false\nDaemonStartTime = 1700000000", n.name))
+			}
+			w.publish()
+			w.negotiator("conservative", s)
+			requireRuns(t, w)
+		})
 	}
 }
