@@ -29,7 +29,7 @@ func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
 // noteMissing also marks a slot if other slots of its startd show that the startd has restarted
 // since, or if its partitionable slot has deleted it.
 func (o *Observer) noteMissing(l *look) {
-	newest := map[string]int64{}
+	newest := map[startd]int64{}
 	type known struct {
 		*slotText
 		slot *Slot
@@ -45,11 +45,16 @@ func (o *Observer) noteMissing(l *look) {
 		// Slots that came later may be another's, who may have started whenever he says.
 		for ; counted < len(all) && all[counted].first <= t.first; counted++ {
 			if other := all[counted]; other.look == l.Number {
-				startd := other.slot.Startd()
-				newest[startd] = max(newest[startd], other.slot.started)
+				of := startdOf(other.slot)
+				newest[of] = max(newest[of], other.slot.started)
 			}
 		}
-		outlived := s.started != 0 && s.started < newest[s.Startd()]
+		start := newest[startdOf(s)]
+		if host := o.slots[s.Host]; s.Dynamic && host != nil &&
+			o.read[s.Host].look == l.Number && o.read[s.Host].first <= t.first {
+			start = max(start, host.started) // it may be at another port now
+		}
+		outlived := s.started != 0 && s.started < start
 		if outlived == s.Outlived.IsZero() {
 			if s = o.edit(name); outlived {
 				s.Outlived = l.Began
@@ -67,6 +72,14 @@ func (o *Observer) noteMissing(l *look) {
 		}
 	}
 }
+
+// startd tells slots of one startd from those that another gives its machine's name.
+type startd struct {
+	name, home string
+	sender     sender
+}
+
+func startdOf(s *Slot) startd { return startd{s.Startd(), s.Home(), s.sender} }
 
 // deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
 // its last ad reached the collector after the news that it is gone. The parent's ad lists the
