@@ -51,6 +51,21 @@ func TestAGreedySlot(t *testing.T) {
 	}
 }
 
+// A dynamic slot which its parent's newer ad does not list is none, whatever it says of its claim.
+func TestAPartThatIsNone(t *testing.T) {
+	for name, start := range map[string]string{"none": "", "zero": "JobStart = 0", "later": "JobStart = 99999999999"} {
+		t.Run(name, func(t *testing.T) {
+			w := besieged(t)
+			for _, n := range w.nodes {
+				w.odd["Machine"] = append(w.odd["Machine"], fmt.Sprintf("Name = \"slot1_77@%s\"\nMyAddress = \"<%[1]s>\"\n"+
+					"State = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nCpus = 4\nMemory = 4096\nRequirements = true\n"+start, n.name))
+			}
+			w.pass(60)
+			requireRuns(t, w)
+		})
+	}
+}
+
 // A second ad of a schedd, at its address, is not the schedd's.
 func TestASecondAdOfASchedd(t *testing.T) {
 	for name, more := range map[string]string{"limit": "MaxJobsRunning = 0\nTotalRunningJobs = 0\n", "curb": "CurbMatchmaking = true\n"} {

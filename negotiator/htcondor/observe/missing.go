@@ -84,12 +84,29 @@ func startdOf(s *Slot) startd { return startd{s.Startd(), s.Home(), s.sender} }
 // deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
 // its last ad reached the collector after the news that it is gone. The parent's ad lists the
 // dynamic slots that there were when that ad was made. So a slot is deleted if it is not listed
-// although it was claimed before; the startd's clock gives both times.
+// although it was claimed before, or its ad was made before if that does not say since when it is
+// claimed; the startd's clock gives both times. Whatever its ad says, which may be another's, it is
+// deleted if the parent does not list it in an ad that comes a minute later.
 func (o *Observer) deleted(s *Slot) bool {
 	host := o.slots[s.Host]
-	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
-		0 < s.ClaimedSince && s.ClaimedSince < host.made
+	if !s.Claimed || host == nil || s.Host == s.Name || host.Parts == nil || host.Parts[s.Name] {
+		o.read[s.Name].unlisted = time.Time{}
+		return false
+	}
+	t, since, latest := o.read[s.Name], s.ClaimedSince, backfill.Time(o.looked.Add(maxClockSkew).Unix())
+	if t.unlisted.IsZero() {
+		t.unlisted = o.looked
+	}
+	if !s.Data && (since <= 0 || since > latest) {
+		if since = s.made; since <= 0 || since > latest {
+			return host.made > 0
+		}
+	}
+	return 0 < since && since < host.made || !s.Data && host.Changed.Sub(t.unlisted) >= unlistedFor
 }
+
+// unlistedFor is how long after a dynamic slot its parent's ad must come that lists it.
+const unlistedFor = time.Minute
 
 // version returns the number that a startd gave to an ad, and when it made it, by its own clock.
 // The two tell an ad of a slot from any other of its ads.

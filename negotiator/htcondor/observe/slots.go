@@ -29,6 +29,8 @@ type slotText struct {
 	ad    string      // the text of the slot's Ad
 	look  int         // the last look that saw the slot
 	first int         // the first one
+	// unlisted is since when the slot is claimed and its parent does not list it.
+	unlisted time.Time
 	// address is that of the slot's startd, whose the name is, and keeper who sends its ads.
 	address string
 	keeper  keeper
