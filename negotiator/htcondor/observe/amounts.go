@@ -109,7 +109,7 @@ func (o *Observer) countWays() {
 
 // count counts in which ways slots round. It reports whether that changes what jobs take.
 func (r *rounding) count(slots map[string]*Slot) (changed bool) {
-	of, dear := map[string][]*negotiator.Slot{}, map[string]bool{}
+	alike, dear := map[string][]*negotiator.Slot{}, map[string]bool{}
 	for _, w := range r.ways {
 		dear[w.policy] = w.slot == nil
 	}
@@ -121,15 +121,15 @@ func (r *rounding) count(slots map[string]*Slot) (changed bool) {
 		if !s.Static {
 			key = r.policy(s.Ad.Ad)
 		}
-		of[key] = append(of[key], s.Ad)
+		alike[key] = append(alike[key], s.Ad)
 	}
-	keys := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(of[b]), len(of[a])), strings.Compare(a, b))
+	keys := slices.SortedFunc(maps.Keys(alike), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(alike[b]), len(alike[a])), strings.Compare(a, b))
 	})
 	r.ways = nil
 	var outline strings.Builder
 	for _, key := range keys[:min(len(keys), mostWays)] {
-		w := r.wayOf(key, of[key])
+		w := r.wayOf(key, alike[key])
 		if dear[key] {
 			w.slot = nil
 		}
@@ -154,11 +154,11 @@ func (r *rounding) count(slots map[string]*Slot) (changed bool) {
 func (r *rounding) wayOf(policy string, all []*negotiator.Slot) *way {
 	disk := slices.IndexFunc(r.resources, func(name string) bool { return strings.EqualFold(name, "disk") })
 	slices.SortFunc(all, func(a, b *negotiator.Slot) int {
-		by := slices.Compare(a.Capacity, b.Capacity)
+		order := slices.Compare(a.Capacity, b.Capacity)
 		if disk >= 0 {
-			by = cmp.Or(cmp.Compare(a.Capacity[disk], b.Capacity[disk]), by)
+			order = cmp.Or(cmp.Compare(a.Capacity[disk], b.Capacity[disk]), order)
 		}
-		return cmp.Or(by, strings.Compare(a.Name, b.Name))
+		return cmp.Or(order, strings.Compare(a.Name, b.Name))
 	})
 	w := &way{policy: policy, slot: all[len(all)/2], slots: len(all), capacity: slices.Clone(all[0].Capacity)}
 	for _, s := range all {

@@ -45,8 +45,8 @@ func (o *Observer) noteMissing(l *look) {
 		// Slots that came later may be another's, who may have started whenever he says.
 		for ; counted < len(all) && all[counted].first <= t.first; counted++ {
 			if other := all[counted]; other.look == l.Number {
-				of := startdOf(other.slot)
-				newest[of] = max(newest[of], other.slot.started)
+				its := startdOf(other.slot)
+				newest[its] = max(newest[its], other.slot.started)
 			}
 		}
 		start := newest[startdOf(s)]
