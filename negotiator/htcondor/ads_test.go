@@ -94,8 +94,8 @@ func TestASecondAdOfASubmitter(t *testing.T) {
 	}
 }
 
-// Slots with a machine's name at another address say nothing of when its startd started, whether the
-// negotiator restarts with what it knew or without.
+// Slots with a machine's name at another address say nothing of when its startd started, whether
+// the negotiator restarts with what it knew or without.
 func TestAnothersStart(t *testing.T) {
 	for name, saved := range map[string]bool{"without state": false, "with state": true} {
 		t.Run(name, func(t *testing.T) {

@@ -194,8 +194,8 @@ const (
 // taken returns how much of each resource a chunk of the job is planned with that requests the
 // amounts asked. The plan has one amount for all slots: what a chunk gets on any slot, at most. But
 // a policy does not count if its slots are few, and others could host less than enoughRoom of the
-// jobs that they have room for: else one startd could have the jobs of the pool fit nowhere. It errs
-// if the policies of most slots take too many steps by the fault of the job's attributes.
+// jobs that they have room for: else one startd could have the jobs of the pool fit nowhere. It
+// errs if the policies of most slots take too many steps by the fault of the job's attributes.
 func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.Vector, error) {
 	var all []helping
 	var plain *classad.ClassAd

@@ -166,8 +166,8 @@ func TestDeletedParts(t *testing.T) {
 	}
 }
 
-// TestAPartThatIsNeverListed says that a slot is missing, whatever its ad says, if its parent does not
-// list it in an ad that comes a minute later.
+// TestAPartThatIsNeverListed says that a slot is missing, whatever its ad says, if its parent does
+// not list it in an ad that comes a minute later.
 func TestAPartThatIsNeverListed(t *testing.T) {
 	p := newSite(t)
 	for i := range 4 {
