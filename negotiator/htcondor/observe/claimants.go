@@ -116,10 +116,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	refused := func(c scheddClaim) bool { return s.keeper.refuses(c.sender, l.Began) }
 	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) && !refused(c) && !s.disowns(c) }
 	mine := slices.IndexFunc(claims, isMine)
-	if i := slices.IndexFunc(claims, func(c scheddClaim) bool { return isMine(c) && c.home == s.home }); i >= 0 &&
-		claims[i].sender == claims[mine].sender && claims[i].isGenuine() == claims[mine].isGenuine() {
-		mine = i
-	}
+	mine = max(mine, slices.IndexFunc(claims, func(c scheddClaim) bool { return isMine(c) && s.isIncumbent(c, claims[mine]) }))
 	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !sameDaemon(c.at, s.at) && !refused(c) })
 	switch {
 	case mine < 0: // a collector may keep one ad of a name, and that may be another's
@@ -135,10 +132,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	for _, c := range claims {
 		switch {
 		case sameDaemon(c.at, s.at) && !refused(c):
-			if c.home != claims[mine].home {
-				l.conflict("two ads are of schedd %s at %s, from %s and %s: the first of them counts"+howToDecide("SCHEDD"),
-					s.Name, s.at, claims[mine].home, c.home)
-			}
+			l.tellTwin(s, claims[mine], c)
 		default:
 			l.conflict("two schedds are called %s, at %s (%s) and %s (%s): the first of them keeps the name; give each a "+
 				"SCHEDD_NAME of its own"+howToDecide("SCHEDD"), s.Name, s.at, s.keeper.sender.String(), c.at, c.sender.String())
@@ -161,6 +155,19 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	l.noteOdd("schedd", c.name, c.ad, stateOfSchedds)
 	s.readRoom(c.ad)
 	o.readCurb(s, c.ad)
+}
+
+// isIncumbent tells whether an ad comes from where the schedd's did before, and is as good as another.
+func (s *schedd) isIncumbent(c, other scheddClaim) bool {
+	return c.home == s.home && c.sender == other.sender && c.isGenuine() == other.isGenuine()
+}
+
+// tellTwin notes that of two ads of a schedd at its address the first counts.
+func (l *look) tellTwin(s *schedd, mine, other scheddClaim) {
+	if other.home != mine.home {
+		l.conflict("two ads are of schedd %s at %s, from %s and %s: the first of them counts"+howToDecide("SCHEDD"),
+			s.Name, s.at, mine.home, other.home)
+	}
 }
 
 // yields tells whether the schedd gives its name up to another that has it, while both are
