@@ -47,7 +47,6 @@ var mayFail = map[string]string{
 	"dispatch/negotiate.go reject":          "an error of the connection",
 	"look.go lookPatiently":                 "attempts",
 	"observe/amounts.go settle":             "of one slot: what it has",
-	"observe/amounts.go taken":              "of one job: what slots would give it",
 	"observe/observe.go Look":               "an error of the collector",
 	"observe/queue.go readQueue":            "all of a queue, which has no end",
 	"observe/rooms.go readRecords":          "all of an answer, which has no end",

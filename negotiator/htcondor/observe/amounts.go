@@ -1,10 +1,14 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -55,59 +59,118 @@ func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
 	return v
 }
 
-// rounding holds the ways in which the pool's partitionable slots round up the amounts that jobs
-// request: by the slot's consumption policy, or as startds without one do. A way that was seen once
-// counts until many others have been seen.
+// rounding holds the ways in which the pool's slots round up the amounts that jobs request: by the
+// slot's consumption policy, or as startds without one do.
 type rounding struct {
 	resources []string
-	ways      map[string]*way // by the text of the consumption policy
-	most      int             // when there are so many, those of slots that are gone are dropped
+	ways      []*way // those of most slots first, at most mostWays
+	stale     bool   // slots have changed since they were counted
+	changed   time.Time
+	outline   string // what was counted; Specs are the same for as long as it is
 }
 
-// way is a consumption policy: one slot that has it, and the most of each resource that a slot with
-// it has. It has no slot if it is too expensive.
+// way is a consumption policy, and the slots that have it. Static slots are one, too, and so are
+// partitionable ones without a policy.
 type way struct {
+	policy string
+	// slot is the one of middle size; it has none if its policy is too expensive.
 	slot     *negotiator.Slot
-	capacity backfill.Vector
+	slots    int
+	sizes    []backfill.Vector // of a sample of the slots
+	capacity backfill.Vector   // the most of each resource that a slot has
 }
 
-// fewRoundings is how many ways of rounding are always kept.
-const fewRoundings = 50
+// Bounds of what is known of ways, and for how long they stand once they have changed: all jobs are
+// read anew for that.
+const (
+	mostWays  = 20
+	mostSizes = 8
+	recount   = time.Minute
+)
 
-func newRounding(resources []string) rounding {
-	return rounding{resources: resources, ways: map[string]*way{}, most: fewRoundings}
-}
+// static is the policy of static slots.
+const static = "static"
 
-// add notes how a slot rounds up the amounts that jobs request, and reports whether that is new. If
-// too many ways are noted, it drops those that none of the slots in the map has.
-func (r *rounding) add(slot *negotiator.Slot, all map[string]*Slot) bool {
-	key := r.policy(slot.Ad)
-	if r.ways[key] == nil && len(r.ways) >= r.most {
-		clear(r.ways)
-		for _, s := range all {
-			if s.Ad != nil && !s.Static {
-				r.note(r.policy(s.Ad.Ad), s.Ad)
-			}
-		}
-		r.most = max(fewRoundings, 2*len(r.ways))
+// countWays counts in which ways slots round, if some have changed, and the ways did not lately.
+// Ways that no slot has any more are forgotten.
+func (o *Observer) countWays() {
+	r := &o.rounding
+	if !r.stale || !r.changed.IsZero() && o.looked.Sub(r.changed) < recount {
+		return
 	}
-	return r.note(key, slot)
-}
-
-// note notes a slot with a policy. It reports whether the policy is new, or none of its slots had
-// as much of a resource.
-func (r *rounding) note(policy string, slot *negotiator.Slot) (grew bool) {
-	w := r.ways[policy]
-	if w == nil {
-		r.ways[policy] = &way{slot, slices.Clone(slot.Capacity)}
-		return true
-	}
-	for i, amount := range slot.Capacity {
-		if amount > w.capacity[i] {
-			w.capacity[i], grew = amount, policy != ""
+	r.stale = false
+	if known := len(r.ways) > 0; r.count(o.slots) {
+		o.discardSpecs() // jobs take other amounts now
+		if known {
+			r.changed = o.looked
 		}
 	}
-	return grew
+}
+
+// count counts in which ways slots round. It reports whether that changes what jobs take.
+func (r *rounding) count(slots map[string]*Slot) (changed bool) {
+	alike, dear := map[string][]*negotiator.Slot{}, map[string]bool{}
+	for _, w := range r.ways {
+		dear[w.policy] = w.slot == nil
+	}
+	for _, s := range slots {
+		if s.Ad == nil || s.Asleep != nil {
+			continue
+		}
+		key := static
+		if !s.Static {
+			key = r.policy(s.Ad.Ad)
+		}
+		alike[key] = append(alike[key], s.Ad)
+	}
+	keys := slices.SortedFunc(maps.Keys(alike), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(alike[b]), len(alike[a])), strings.Compare(a, b))
+	})
+	r.ways = nil
+	var outline strings.Builder
+	for _, key := range keys[:min(len(keys), mostWays)] {
+		w := r.wayOf(key, alike[key])
+		if dear[key] {
+			w.slot = nil
+		}
+		r.ways = append(r.ways, w)
+	}
+	slices.SortFunc(r.ways, func(a, b *way) int { return strings.Compare(a.policy, b.policy) })
+	for _, w := range r.ways {
+		fmt.Fprintf(&outline, "%q", w.policy)
+		if len(r.ways) > 1 {
+			fmt.Fprint(&outline, " ", bits.Len(uint(w.slots))) //nolint:gosec // it is a length
+		}
+		for _, amount := range w.capacity {
+			fmt.Fprint(&outline, " ", bits.Len64(uint64(amount))) //nolint:gosec // it is no less than 0
+		}
+	}
+	changed = r.outline != outline.String()
+	r.outline = outline.String()
+	return changed
+}
+
+// wayOf makes the way of slots with one policy, at least one.
+func (r *rounding) wayOf(policy string, all []*negotiator.Slot) *way {
+	disk := slices.IndexFunc(r.resources, func(name string) bool { return strings.EqualFold(name, "disk") })
+	slices.SortFunc(all, func(a, b *negotiator.Slot) int {
+		order := slices.Compare(a.Capacity, b.Capacity)
+		if disk >= 0 {
+			order = cmp.Or(cmp.Compare(a.Capacity[disk], b.Capacity[disk]), order)
+		}
+		return cmp.Or(order, strings.Compare(a.Name, b.Name))
+	})
+	w := &way{policy: policy, slot: all[len(all)/2], slots: len(all), capacity: slices.Clone(all[0].Capacity)}
+	for _, s := range all {
+		for i, amount := range s.Capacity {
+			w.capacity[i] = max(w.capacity[i], amount)
+		}
+	}
+	n := min(len(all), mostSizes)
+	for i := range n { // the largest is among them
+		w.sizes = append(w.sizes, all[(i+1)*len(all)/n-1].Capacity)
+	}
+	return w
 }
 
 // policy returns the text of a slot's consumption policy; "" if it has none.
@@ -128,13 +191,15 @@ const (
 	longestPlain        = 256
 )
 
-// taken returns how much of each resource a chunk of the job gets, at most, on a slot of the pool,
-// if it requests the amounts asked. A policy by which the job would fit none of its slots does not
-// count, and one that is too expensive by itself is dropped: else one startd could have no job of
-// the pool fit. It errs if a policy takes too many steps by the fault of the job's attributes.
+// taken returns how much of each resource a chunk of the job is planned with that requests the
+// amounts asked. The plan has one amount for all slots: what a chunk gets on any slot, at most. But
+// a policy does not count if its slots are few, and others could host less than enoughRoom of the
+// jobs that they have room for: else one startd could have the jobs of the pool fit nowhere. It
+// errs if the policies of most slots take too many steps by the fault of the job's attributes.
 func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.Vector, error) {
-	most := append(backfill.Vector{}, asked...)
+	var all []helping
 	var plain *classad.ClassAd
+	dear := 0
 	for _, w := range r.ways {
 		amounts, affordable := r.by(w, job, asked)
 		if !affordable {
@@ -142,16 +207,103 @@ func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.
 				plain = job.Values(longestPlain)
 			}
 			if _, affordable = r.by(w, plain, asked); affordable {
-				return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
-					maxConsumptionSteps)
+				dear += w.slots
+				continue
 			}
 			w.slot = nil
 		}
-		for i, amount := range amounts {
-			most[i] = max(most[i], amount)
+		if amounts != nil {
+			all = append(all, helping{way: w, amounts: amounts})
 		}
 	}
-	return most, nil
+	voters := 0
+	for _, s := range all {
+		voters += s.way.slots
+	}
+	if dear > voters {
+		return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
+			maxConsumptionSteps)
+	}
+	return agree(asked, all), nil
+}
+
+// enoughRoom is how much of other slots' room the plan must be able to use if it takes account of a
+// policy that few slots have.
+const enoughRoom = 0.75
+
+// agree returns the amounts to plan with: of those that a chunk gets on slots, as many as can count
+// together, first those that leave most room.
+func agree(asked backfill.Vector, all []helping) backfill.Vector {
+	for i := range all {
+		for _, other := range all {
+			all[i].leaves += other.usable(most(all[i].amounts, other.amounts))
+		}
+	}
+	slices.SortFunc(all, func(a, b helping) int {
+		return cmp.Or(cmp.Compare(b.leaves, a.leaves), strings.Compare(a.way.policy, b.way.policy))
+	})
+	best, usable := asked, hosts(all, asked, nil)
+	for _, h := range all {
+		if h.amounts.Within(best) {
+			continue
+		}
+		with := most(best, h.amounts)
+		others := hosts(all, with, h.way)
+		if n := others + h.usable(with); n > usable || others >= enoughRoom*usable {
+			best, usable = with, max(n, usable)
+		}
+	}
+	return slices.Clone(best)
+}
+
+// hosts returns how many slots, but for those of one way, can be used that give no more than these
+// amounts.
+func hosts(all []helping, planned backfill.Vector, but *way) (n float64) {
+	for _, h := range all {
+		if h.way != but && h.amounts.Within(planned) {
+			n += h.usable(planned)
+		}
+	}
+	return n
+}
+
+// most returns the larger of each two amounts.
+func most(a, b backfill.Vector) backfill.Vector {
+	v := slices.Clone(a)
+	for i, amount := range b {
+		v[i] = max(v[i], amount)
+	}
+	return v
+}
+
+// helping is what a chunk of a job gets on the slots of a way, and how many slots all ways leave
+// usable if it is planned with that everywhere.
+type helping struct {
+	way     *way
+	amounts backfill.Vector
+	leaves  float64
+}
+
+// usable returns how many of the way's slots can be used, in parts, if each chunk is planned with
+// these amounts, no less than it gets: of those that can host one.
+func (h helping) usable(planned backfill.Vector) (n float64) {
+	for _, size := range h.way.sizes {
+		if can := chunks(size, h.amounts); can > 0 {
+			n += float64(chunks(size, planned)) / float64(can)
+		}
+	}
+	return n * float64(h.way.slots) / float64(len(h.way.sizes))
+}
+
+// chunks returns how many chunks of these amounts have room in a slot.
+func chunks(size, amounts backfill.Vector) int64 {
+	n := int64(backfill.MaxAmount)
+	for i, amount := range amounts {
+		if amount > 0 {
+			n = min(n, size[i]/amount)
+		}
+	}
+	return n
 }
 
 // by returns what a chunk of the job gets of each resource by a policy; nothing if that is more
@@ -161,11 +313,11 @@ func (r *rounding) by(w *way, job *classad.ClassAd, asked backfill.Vector) (_ ba
 	if s == nil {
 		return nil, true
 	}
-	amounts, policy := slices.Clone(asked), false
+	amounts, policy := slices.Clone(asked), w.policy == static
 	var m classad.Meter
 	for i, resource := range r.resources {
 		e, ok := s.Ad.Lookup("Consumption" + resource)
-		if !ok {
+		if !ok || w.policy == static {
 			continue
 		}
 		policy = true

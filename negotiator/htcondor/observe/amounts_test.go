@@ -2,9 +2,12 @@ package observe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -48,45 +51,95 @@ func TestAmounts(t *testing.T) {
 	require.Equal(t, backfill.Vector{3, 0, 0, 0, 2, 0}, Amounts(ad, resources))
 }
 
-// TestRoundingsAreBounded says that a bounded number of ways of rounding is remembered, however
-// often startds change theirs, and that the last counts.
-func TestRoundingsAreBounded(t *testing.T) {
+// TestOldWaysAreForgotten says that the ways of rounding that slots have now count, up to a bound,
+// and that they change at most once a minute, as all jobs are read anew then.
+func TestOldWaysAreForgotten(t *testing.T) {
 	o := quiet()
-	for i := range 3 * fewRoundings {
+	counted := func(cpus int) int64 {
 		o.number++
-		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("TotalSlotCpus = 1000\nConsumptionCpus = %d\n", i+1))), lookOf(o.number))
+		o.looked = o.looked.Add(10 * time.Second)
+		_, err := o.readSlot(cedar.Lines(partitionable(fmt.Sprintf("ConsumptionCpus = %d\n", cpus))), lookOf(o.number))
+		require.NoError(t, err)
+		o.countWays()
+		taken, err := o.rounding.taken(classad.New(), backfill.Vector{1, 0, 1})
+		require.NoError(t, err)
+		return taken[0]
+	}
+	require.EqualValues(t, 4, counted(4))
+	require.EqualValues(t, 2, counted(2))
+	for range 5 {
+		require.EqualValues(t, 2, counted(4))
+	}
+	require.EqualValues(t, 3, counted(3))
+	o.Forget([]string{"slot1@n"})
+	for i := range 2 * mostWays {
+		_, err := o.readSlot(cedar.Lines(roundingSlot(fmt.Sprint("n", i), 1000, fmt.Sprint("ConsumptionCpus = ", i+1))), lookOf(o.number))
 		require.NoError(t, err)
 	}
-	require.LessOrEqual(t, len(o.rounding.ways), fewRoundings+1)
-	taken, err := o.rounding.taken(classad.New(), backfill.Vector{1, 0, 1})
-	require.NoError(t, err)
-	require.EqualValues(t, 3*fewRoundings, taken[0])
+	o.looked = o.looked.Add(recount)
+	o.countWays()
+	require.Len(t, o.rounding.ways, mostWays)
 }
 
-// TestTaken says how much a job can be given at most: by the slots' consumption policies, and as
-// startds without one round.
+// roundingSlot is the ad of a partitionable slot on a host that has so many cpus.
+func roundingSlot(host string, cpus int, more string) string {
+	return fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nState = \"Unclaimed\"\nPartitionableSlot = true\n"+
+		"Cpus = %d\nMemory = 4096\nTotalSlotCpus = %[2]d\nTotalSlotMemory = 4096\nRequirements = true\n%s\n", host, cpus, more)
+}
+
+// TestTaken says how much a job is planned with: by the policies of the slots that can host it, and
+// as startds without one round; but few slots that take more than others can give do not count.
 func TestTaken(t *testing.T) {
 	asked := backfill.Vector{1, 100, 1}
+	plain, greedy := roundingSlot("a", 4, ""), "ConsumptionCpus = 900"
 	for name, c := range map[string]struct {
-		policies []string // of slots
-		want     backfill.Vector
+		slots []string
+		want  backfill.Vector
 	}{
 		"no slot":   {want: asked},
-		"no policy": {policies: []string{""}, want: backfill.Vector{1, 128, 1}},
-		"exactly":   {policies: []string{"ConsumptionMemory = TARGET.RequestMemory\n"}, want: asked},
+		"no policy": {slots: []string{plain}, want: backfill.Vector{1, 128, 1}},
+		"exactly":   {slots: []string{roundingSlot("a", 4, "ConsumptionMemory = TARGET.RequestMemory")}, want: asked},
+		"nonsense":  {slots: []string{roundingSlot("a", 4, "ConsumptionCpus = -2\nConsumptionMemory = \"x\"")}, want: asked},
 		"the larger counts": {
-			policies: []string{"ConsumptionCpus = 2\n", "ConsumptionMemory = 150.5\n", ""},
-			want:     backfill.Vector{2, 151, 1},
+			slots: []string{
+				roundingSlot("a", 8, "ConsumptionCpus = 2"), roundingSlot("b", 8, "ConsumptionCpus = 2"),
+				roundingSlot("c", 8, "ConsumptionMemory = 150.5"), roundingSlot("d", 8, ""),
+			},
+			want: backfill.Vector{2, 151, 1},
 		},
-		"nonsense": {policies: []string{"ConsumptionCpus = -2\nConsumptionMemory = \"x\"\n"}, want: asked},
+		"of all slots": {
+			slots: []string{roundingSlot("a", 4, "ConsumptionCpus = 4"), roundingSlot("b", 4, "ConsumptionCpus = 4")},
+			want:  backfill.Vector{4, 100, 1},
+		},
+		"one large slot takes much": {slots: []string{plain, roundingSlot("z", 1000, greedy)}, want: backfill.Vector{1, 128, 1}},
+		"one slot takes a whole one": {
+			slots: []string{plain, roundingSlot("b", 4, ""), roundingSlot("c", 4, ""), roundingSlot("z", 4, "ConsumptionCpus = 4")},
+			want:  backfill.Vector{1, 128, 1},
+		},
+		"one slot takes a little more": {
+			slots: []string{plain, roundingSlot("b", 4, ""), roundingSlot("z", 4, "ConsumptionMemory = 1024")},
+			want:  backfill.Vector{1, 1024, 1},
+		},
+		"several take much": {
+			slots: []string{
+				roundingSlot("a", 4, "ConsumptionMemory = 1024"), roundingSlot("b", 4, "ConsumptionMemory = 1023"),
+				roundingSlot("c", 4, "ConsumptionMemory = 1022"), roundingSlot("x", 4, "ConsumptionCpus = 4"),
+				roundingSlot("y", 1000, "ConsumptionCpus = 900"), roundingSlot("z", 1000, "ConsumptionCpus = 901"),
+			},
+			want: backfill.Vector{1, 1024, 1},
+		},
+		"of static slots": {
+			slots: []string{strings.Replace(plain, "PartitionableSlot = true", "SlotTypeID = 1", 1), roundingSlot("z", 1000, greedy)},
+			want:  asked,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := quiet()
-			for _, policy := range c.policies {
-				o.number++
-				_, err := o.readSlot(cedar.Lines(partitionable(policy)), lookOf(o.number))
+			for _, slot := range c.slots {
+				_, err := o.readSlot(cedar.Lines(slot), lookOf(1))
 				require.NoError(t, err)
 			}
+			o.countWays()
 			job := classad.New()
 			job.SetInt("RequestMemory", 100)
 			taken, err := o.rounding.taken(job, asked)
@@ -95,4 +148,58 @@ func TestTaken(t *testing.T) {
 			require.Equal(t, backfill.Vector{1, 100, 1}, asked)
 		})
 	}
+}
+
+// TestJobsKeepTheirSpecs says that slots which change their policies in each look, or have a huge
+// disk, change nothing for jobs.
+func TestJobsKeepTheirSpecs(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.s.Schema.Resources = []string{"cpus", "memory", "disk", Claims}
+	p.rounding = rounding{resources: p.s.Schema.Resources}
+	p.want()
+	p.schedds[0].SetJobs(job("RequestDisk = 100\n"))
+	var spec *Spec
+	for i := range 6 {
+		p.slots = []string{
+			roundingSlot("evil", 1, fmt.Sprintf("Disk = 1000000000000\nTotalSlotDisk = 1000000000000\nConsumptionCpus = %d", i)),
+			roundingSlot("vile", 1, "Disk = 1000000000000\nTotalSlotDisk = 1000000000000"),
+			roundingSlot("a", 4, "Disk = 1000000\nTotalSlotDisk = 1000000"), roundingSlot("b", 4, "Disk = 1000000\nTotalSlotDisk = 1000000"),
+		}
+		s := p.see().Schedds["s@test"].Groups[0].Spec
+		if i == 1 {
+			spec = s
+		}
+		require.Equal(t, backfill.Vector{1, 128, 2000, 1}, s.Request)
+		require.True(t, i < 1 || s == spec)
+	}
+}
+
+// TestAStrangersSlotCostsLittle says that one slot, whatever it has and takes, leaves others
+// three quarters of the jobs that they have room for.
+func TestAStrangersSlotCostsLittle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		honest := rapid.SampledFrom([]string{"", "ConsumptionMemory = 1000", "ConsumptionCpus = 2"}).Draw(t, "honest")
+		number := rapid.Int64Range(1, 2000)
+		var ads []string
+		for i := range rapid.IntRange(4, 10).Draw(t, "slots") {
+			ads = append(ads, roundingSlot(fmt.Sprint("n", i), 16, honest))
+		}
+		asked := backfill.Vector{rapid.Int64Range(1, 16).Draw(t, "cpus"), rapid.Int64Range(1, 4000).Draw(t, "memory"), 1}
+		planned := func(ads []string) backfill.Vector {
+			o := quiet()
+			for _, ad := range ads {
+				_, err := o.readSlot(cedar.Lines(ad), lookOf(1))
+				require.NoError(t, err)
+			}
+			o.countWays()
+			taken, err := o.rounding.taken(classad.New(), asked)
+			require.NoError(t, err)
+			require.True(t, asked.Within(taken))
+			return taken
+		}
+		size, alone := backfill.Vector{16, 4096, Unlimited}, planned(ads)
+		besides := planned(append(ads, roundingSlot("evil", int(number.Draw(t, "evil")), fmt.Sprintf(
+			"ConsumptionCpus = %d\nConsumptionMemory = %d\nTotalSlotMemory = 1000000", number.Draw(t, "c"), number.Draw(t, "m")))))
+		require.GreaterOrEqual(t, 4*chunks(size, besides), 3*chunks(size, alone), "%v %v", alone, besides)
+	})
 }

@@ -26,6 +26,7 @@ const (
 // scheddClaim is what an ad says of where a schedd is.
 type scheddClaim struct {
 	name, at string
+	home     string // the daemon's own address; at if the ad does not say
 	heard    int64
 	sender   sender
 	ad       *classad.ClassAd
@@ -41,9 +42,16 @@ func readClaim(ad *classad.ClassAd, name string) scheddClaim {
 	if c.at, given = ad.Literal("ScheddIpAddr").Text(); !given {
 		c.at, _ = ad.Literal("MyAddress").Text()
 	}
+	if c.home, given = ad.Literal("MyAddress").Text(); !given {
+		c.home = c.at
+	}
 	c.heard, _ = ad.Literal("LastHeardFrom").Int()
 	return c
 }
+
+// isGenuine tells whether the ad is of the daemon at the schedd's address. A collector keeps one ad
+// for each name and daemon's address, so another may have one that names this schedd's beside.
+func (c scheddClaim) isGenuine() bool { return sameDaemon(c.home, c.at) }
 
 // claimSchedd keeps a schedd's own ad until all have come. However many others there are, those of
 // schedds that are known are kept.
@@ -74,10 +82,16 @@ func (o *Observer) settleSchedds(l *look) {
 		}
 		named[at][c.name] = true
 	}
-	// Whom the collector knows best comes first, and then who has an address to himself.
+	// Whom the collector knows best comes first, then who has an address to himself.
+	genuine := func(c scheddClaim) int {
+		if c.isGenuine() {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(claims, func(a, b scheddClaim) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(b.sender.trust(), a.sender.trust()),
-			cmp.Compare(len(named[endpoint(a.at)]), len(named[endpoint(b.at)])), strings.Compare(a.at, b.at))
+			cmp.Compare(genuine(a), genuine(b)), cmp.Compare(len(named[endpoint(a.at)]), len(named[endpoint(b.at)])), strings.Compare(a.at, b.at))
 	})
 	for len(claims) > 0 {
 		n := 1
@@ -100,8 +114,9 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 		return
 	}
 	refused := func(c scheddClaim) bool { return s.keeper.refuses(c.sender, l.Began) }
-	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) && !refused(c) }
+	isMine := func(c scheddClaim) bool { return sameDaemon(c.at, s.at) && !refused(c) && !s.disowns(c) }
 	mine := slices.IndexFunc(claims, isMine)
+	mine = max(mine, slices.IndexFunc(claims, func(c scheddClaim) bool { return isMine(c) && s.isIncumbent(c, claims[mine]) }))
 	other := slices.IndexFunc(claims, func(c scheddClaim) bool { return !sameDaemon(c.at, s.at) && !refused(c) })
 	switch {
 	case mine < 0: // a collector may keep one ad of a name, and that may be another's
@@ -115,7 +130,10 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	}
 	s.keeper = keeper{claims[mine].sender, l.Began}
 	for _, c := range claims {
-		if !isMine(c) {
+		switch {
+		case sameDaemon(c.at, s.at) && !refused(c):
+			l.tellTwin(s, claims[mine], c)
+		default:
 			l.conflict("two schedds are called %s, at %s (%s) and %s (%s): the first of them keeps the name; give each a "+
 				"SCHEDD_NAME of its own"+howToDecide("SCHEDD"), s.Name, s.at, s.keeper.sender.String(), c.at, c.sender.String())
 			if s.since == l.Number && !s.answered && s.former == "" && c.sender.trust() == s.keeper.sender.trust() {
@@ -130,12 +148,26 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 		}
 	}
 	s.elsewhere, s.own = nil, l.Number
+	s.home = c.home
 	s.see(c, l)
 	counted, _ := c.ad.Literal("MyCurrentTime").Int()
 	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
 	l.noteOdd("schedd", c.name, c.ad, stateOfSchedds)
 	s.readRoom(c.ad)
 	o.readCurb(s, c.ad)
+}
+
+// isIncumbent tells whether an ad comes from where the schedd's did before, and is as good as another.
+func (s *schedd) isIncumbent(c, other scheddClaim) bool {
+	return c.home == s.home && c.sender == other.sender && c.isGenuine() == other.isGenuine()
+}
+
+// tellTwin notes that of two ads of a schedd at its address the first counts.
+func (l *look) tellTwin(s *schedd, mine, other scheddClaim) {
+	if other.home != mine.home {
+		l.conflict("two ads are of schedd %s at %s, from %s and %s: the first of them counts"+howToDecide("SCHEDD"),
+			s.Name, s.at, mine.home, other.home)
+	}
 }
 
 // yields tells whether the schedd gives its name up to another that has it, while both are
@@ -146,9 +178,14 @@ func (s *schedd) yields(mine, other scheddClaim, now time.Time) bool {
 	return silent || back || other.heard-mine.heard > outdated || other.sender.outranks(mine.sender)
 }
 
+// disowns tells whether an ad is another's, as it comes from another daemon than the schedd's ads
+// did that came from itself.
+func (s *schedd) disowns(c scheddClaim) bool { return s.genuine && !c.isGenuine() }
+
 // see notes that a look saw an ad of the schedd, or of one of its submitters.
 func (s *schedd) see(c scheddClaim, l *look) {
 	s.keeper = keeper{c.sender, l.Began}
+	s.genuine = s.genuine || c.isGenuine()
 	s.look, s.seen, s.told = l.Number, l.Began, max(s.told, min(c.heard, l.Began.Unix()))
 }
 
@@ -197,7 +234,7 @@ func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
 	s.former, s.moved = s.at, l.Began
 	s.Address, s.at, s.since = address, to, l.Number
 	s.asleep, s.Failed, s.answered, s.elsewhere, s.failures = time.Time{}, nil, false, nil, 0
-	s.Capability, s.heard, s.told, s.keeper = "", 0, 0, keeper{}
+	s.Capability, s.heard, s.told, s.keeper, s.home, s.genuine = "", 0, 0, keeper{}, "", false
 	return true
 }
 
@@ -228,6 +265,10 @@ func (o *Observer) scheddOf(c scheddClaim, l *look) *schedd {
 		if open && (s.own != l.Number || !s.answered && s.former == "") {
 			s.elsewhere = &c
 		}
+		return nil
+	case s.disowns(c):
+		l.conflict("submitters of schedd %s are advertised from %s, which is not its address, %s: they are left out"+
+			howToDecide("SUBMITTOR"), s.Name, c.home, s.at)
 		return nil
 	case s.keeper.refuses(c.sender, l.Began):
 		l.conflict("submitters of schedd %s are advertised at its own address, %s, in ads %s, and not %s: they are left out"+

@@ -31,7 +31,7 @@ func TestDevicesOfAWholeSlot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newSite(t, "s@test")
 			p.s.Schema.Resources = []string{"cpus", "memory", "gpus", Claims}
-			p.rounding = newRounding(p.s.Schema.Resources)
+			p.rounding = rounding{resources: p.s.Schema.Resources}
 			p.want()
 			p.slots = []string{partitionable("GPUs = 0\nTotalSlotGPUs = 2\n" + c.slot)}
 			p.schedds[0].SetJobs(strings.Replace(job("RequestGPUs = 2\nRequireGPUs = "+c.requires), "Requirements = true",

@@ -27,6 +27,7 @@ func TestExpensiveAttributes(t *testing.T) {
 			policy := cedar.Lines(partitionable("ConsumptionCpus = ifThenElse(isUndefined(TARGET.Extra), 1, TARGET.Extra)\n"))
 			_, err := o.readSlot(policy, lookOf(1))
 			require.NoError(t, err)
+			o.countWays()
 			ad, err := classad.Parse(`[ User = "ann@test"; RequestCpus = 1; RequestMemory = 10; Requirements = true ]`)
 			require.NoError(t, err)
 			require.NoError(t, ad.SetExpr(attribute, tooMuch))

@@ -29,7 +29,7 @@ func (o *Observer) noteStart(s *Slot, ad *classad.ClassAd) {
 // noteMissing also marks a slot if other slots of its startd show that the startd has restarted
 // since, or if its partitionable slot has deleted it.
 func (o *Observer) noteMissing(l *look) {
-	newest := map[string]int64{}
+	newest := map[startd]int64{}
 	type known struct {
 		*slotText
 		slot *Slot
@@ -45,11 +45,16 @@ func (o *Observer) noteMissing(l *look) {
 		// Slots that came later may be another's, who may have started whenever he says.
 		for ; counted < len(all) && all[counted].first <= t.first; counted++ {
 			if other := all[counted]; other.look == l.Number {
-				startd := other.slot.Startd()
-				newest[startd] = max(newest[startd], other.slot.started)
+				its := startdOf(other.slot)
+				newest[its] = max(newest[its], other.slot.started)
 			}
 		}
-		outlived := s.started != 0 && s.started < newest[s.Startd()]
+		start := newest[startdOf(s)]
+		if host := o.slots[s.Host]; s.Dynamic && host != nil &&
+			o.read[s.Host].look == l.Number && o.read[s.Host].first <= t.first {
+			start = max(start, host.started) // it may be at another port now
+		}
+		outlived := s.started != 0 && s.started < start
 		if outlived == s.Outlived.IsZero() {
 			if s = o.edit(name); outlived {
 				s.Outlived = l.Began
@@ -68,15 +73,40 @@ func (o *Observer) noteMissing(l *look) {
 	}
 }
 
+// startd tells slots of one startd from those that another gives its machine's name.
+type startd struct {
+	name, home string
+	sender     sender
+}
+
+func startdOf(s *Slot) startd { return startd{s.Startd(), s.Home(), s.sender} }
+
 // deleted tells whether a dynamic slot no longer exists although the collector has its ad, as when
 // its last ad reached the collector after the news that it is gone. The parent's ad lists the
 // dynamic slots that there were when that ad was made. So a slot is deleted if it is not listed
-// although it was claimed before; the startd's clock gives both times.
+// although it was claimed before, or its ad was made before if that does not say since when it is
+// claimed; the startd's clock gives both times. Whatever its ad says, which may be another's, it is
+// deleted if the parent does not list it in an ad that comes a minute later.
 func (o *Observer) deleted(s *Slot) bool {
 	host := o.slots[s.Host]
-	return s.Claimed && host != nil && s.Host != s.Name && host.Parts != nil && !host.Parts[s.Name] &&
-		0 < s.ClaimedSince && s.ClaimedSince < host.made
+	if !s.Claimed || host == nil || s.Host == s.Name || host.Parts == nil || host.Parts[s.Name] {
+		o.read[s.Name].unlisted = time.Time{}
+		return false
+	}
+	t, since, latest := o.read[s.Name], s.ClaimedSince, backfill.Time(o.looked.Add(maxClockSkew).Unix())
+	if t.unlisted.IsZero() {
+		t.unlisted = o.looked
+	}
+	if !s.Data && (since <= 0 || since > latest) {
+		if since = s.made; since <= 0 || since > latest {
+			return host.made > 0
+		}
+	}
+	return 0 < since && since < host.made || !s.Data && host.Changed.Sub(t.unlisted) >= unlistedFor
 }
+
+// unlistedFor is how long after a dynamic slot its parent's ad must come that lists it.
+const unlistedFor = time.Minute
 
 // version returns the number that a startd gave to an ad, and when it made it, by its own clock.
 // The two tell an ad of a slot from any other of its ads.

@@ -88,7 +88,7 @@ func New(s Settings) *Observer {
 		refersOf:   map[string]map[string]bool{},
 		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},
-		rounding:   newRounding(s.Schema.Resources),
+		rounding:   rounding{resources: s.Schema.Resources},
 	}
 	o.systemRemove, _ = classad.ParseExpr(s.SystemRemove) // one that cannot be parsed removes nothing
 	o.want()
@@ -112,6 +112,7 @@ func (o *Observer) Forget(slots []string) {
 	for _, name := range slots {
 		delete(o.slots, name)
 		delete(o.read, name)
+		o.rounding.stale = true
 	}
 }
 
@@ -183,6 +184,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 			}
 			return nil, err
 		}
+		o.countWays()
 		o.findMoved(l)
 		o.askAll(ctx) // those that are new
 		o.hear(ctx, l)

@@ -22,6 +22,7 @@ func TestASlotThatConsumesTooMuch(t *testing.T) {
 			o := quiet()
 			_, err := o.readSlot(cedar.Lines(partitionable("ConsumptionCpus = "+policy+"\n")), lookOf(1))
 			require.NoError(t, err)
+			o.countWays()
 			ad, err := classad.ParseOld(job("RequestCpus = 2\n"))
 			require.NoError(t, err)
 			spec, _ := o.specOf(ad, "schedd")
@@ -40,6 +41,7 @@ func TestAPolicyCountsForItsLargestSlot(t *testing.T) {
 			"ConsumptionCpus = TARGET.RequestCpus + 1\n", i, cpus, cpus)), lookOf(1))
 		require.NoError(t, err)
 	}
+	o.countWays()
 	ad, err := classad.ParseOld(job("RequestCpus = 6\n"))
 	require.NoError(t, err)
 	spec, _ := o.specOf(ad, "schedd")

@@ -26,6 +26,8 @@ type schedd struct {
 	heard int64     // when the collector got the capability, in Unix time
 
 	keeper    keeper       // who sends its ads
+	home      string       // the daemon's own address, as its ad has it
+	genuine   bool         // ads came from there that are of the schedd at this address
 	runs      int          // the slots that run its jobs, as they say
 	rivals    []string     // the addresses of others that had its name when it was new
 	answered  bool         // it has told its queue at this address

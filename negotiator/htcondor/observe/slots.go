@@ -29,6 +29,8 @@ type slotText struct {
 	ad    string      // the text of the slot's Ad
 	look  int         // the last look that saw the slot
 	first int         // the first one
+	// unlisted is since when the slot is claimed and its parent does not list it.
+	unlisted time.Time
 	// address is that of the slot's startd, whose the name is, and keeper who sends its ads.
 	address string
 	keeper  keeper
@@ -291,10 +293,7 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 		if shared, err := o.parser.ParseOld(text); err == nil {
 			read.Ad = shared
 		}
-		s.Ad, t.ad = read, text
-		if !s.Static && s.Asleep == nil && o.rounding.add(read, o.slots) {
-			o.discardSpecs() // jobs take other amounts now
-		}
+		s.Ad, t.ad, o.rounding.stale = read, text, true
 	}
 	return nil
 }

@@ -143,8 +143,12 @@ func TestDeletedParts(t *testing.T) {
 		"another is listed":       {host: "MyCurrentTime = 200\nChildName = { \"slot1_2@n\" }", missing: true},
 		"claimed after the list":  {host: "MyCurrentTime = 100\nChildName = { }"},
 		"it tells of none":        {host: "MyCurrentTime = 200"},
-		"nobody knows since when": {host: "MyCurrentTime = 200\nChildName = { }", part: "JobStart = 0"},
-		"it is not claimed":       {host: "MyCurrentTime = 200\nChildName = { }", part: "State = \"Unclaimed\""},
+		"nobody knows since when": {host: "MyCurrentTime = 200\nChildName = { }", part: "JobStart = 0", missing: true},
+		"its ad is as old":        {host: "MyCurrentTime = 200\nChildName = { }", part: "JobStart = 0\nMyCurrentTime = 200"},
+		"its ad is older": {
+			host: "MyCurrentTime = 200\nChildName = { }", part: "JobStart = 9999999999\nMyCurrentTime = 199", missing: true,
+		},
+		"it is not claimed": {host: "MyCurrentTime = 200\nChildName = { }", part: "State = \"Unclaimed\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSite(t)
@@ -159,6 +163,18 @@ func TestDeletedParts(t *testing.T) {
 				require.Zero(t, host.ClaimBegan)
 			}
 		})
+	}
+}
+
+// TestAPartThatIsNeverListed says that a slot is missing, whatever its ad says, if its parent does
+// not list it in an ad that comes a minute later.
+func TestAPartThatIsNeverListed(t *testing.T) {
+	p := newSite(t)
+	for i := range 4 {
+		now := fmt.Sprintf("MyCurrentTime = %d\n", p.at.Unix())
+		p.slots = []string{partitionable(now + "ChildName = { }"), part("JobStart = 2000000000\n" + now)}
+		require.Equal(t, i >= 2, !p.see().Slots["slot1_1@n"].Missing.IsZero(), i)
+		p.at = p.at.Add(29 * time.Second)
 	}
 }
 
