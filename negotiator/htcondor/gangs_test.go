@@ -77,8 +77,10 @@ func TestGangOfAnotherScheduler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "easy", small(4), small(4))
 			w.nodes[1].name = "n2"
-			astray := w.submit(&sleeper{owner: "eve", cpus: 4, nodes: 2, seconds: 10, estimate: 10,
-				extra: "\nJobPrio = 10\nScheduler = \"" + scheduler + "\""})
+			astray := w.submit(&sleeper{
+				owner: "eve", cpus: 4, nodes: 2, seconds: 10, estimate: 10,
+				extra: "\nJobPrio = 10\nScheduler = \"" + scheduler + "\"",
+			})
 			job := w.submit(&sleeper{owner: "bob", cpus: 4, seconds: 10, estimate: 10})
 			w.pass(8)
 			require.Equal(t, 1, job.runs)
