@@ -171,6 +171,10 @@ func TestQuestionsRest(t *testing.T) {
 						if err != nil {
 							return
 						}
+						if ctx.Err() != nil { // both had come
+							done()
+							return
+						}
 						time.Sleep(time.Second)
 						busy.Add(int64(time.Second))
 						done()
