@@ -1,5 +1,5 @@
-// Package wholefile writes files that are there whole or not at all, and reads them. It writes a temporary file in
-// the same folder and renames it once all is written.
+// Package wholefile writes files that are there whole or not at all, and reads them. It writes a
+// temporary file in the same folder and renames it once all is written.
 //
 //	f, err := wholefile.Create("the trace", path) // before the work, so that it fails early
 //	defer f.Discard()

@@ -13,9 +13,9 @@ import (
 // A schedd drops a match in silence if it does not want to run the job now: some of its rules can be
 // read nowhere (START_VANILLA_UNIVERSE, startup limits). Then the startd is not asked for the claim.
 // So does nothing happen if the schedd cannot reach the startd, or if that hangs. The job is to
-// blame if it fails on slots of several hosts, or the slot cannot be left out: it waits for a while if it was
-// refused twice, and so do all jobs that are planned by the same if several of them were, and none has
-// started since. Then one of them is tried at a time. The pauses grow.
+// blame if it fails on slots of several hosts, or the slot cannot be left out: it waits for a while
+// if it was refused twice, and so do all jobs that are planned by the same if several of them were,
+// and none has started since. Then one of them is tried at a time. The pauses grow.
 const longestRefusal = 2 * time.Minute
 
 // refusal counts matches of a job, or of all jobs that are planned by the same, that came to
