@@ -96,6 +96,11 @@ func TestAdversaries(t *testing.T) {
 			log: []string{"no decision within 200ms", "restarting the policy plugin"},
 		},
 		{
+			when: "decide", how: "trace", deadline: short, refusal: "no decision within 200ms",
+			log: []string{"traced: true", "no decision within 200ms", "restarting the policy plugin"},
+		},
+		{when: "decide", how: "trace for ever", refusal: "the session broke"},
+		{
 			when: "decide", how: "close", deadline: short, refusal: "policy plugin bad: ",
 			log: []string{"the policy plugin failed"},
 		},

@@ -34,7 +34,7 @@ func (b *Bare) Start(cmd *exec.Cmd) error {
 		defer close(b.ended)
 		err := b.cell.start(cmd)
 		if started <- err; err == nil {
-			_ = cmd.Wait() // its exit status does not matter
+			_ = await(cmd) // its exit status does not matter
 		}
 	})
 	return <-started

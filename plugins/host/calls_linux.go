@@ -22,7 +22,7 @@ var forbidden = slices.Concat( //nolint:gochecknoglobals // a constant
 		"memfd_create", "memfd_secret", "shmget", "shmat", "msgget", "semget", "mq_open", "mq_unlink",
 	},
 	[]string{ // Look into other processes.
-		"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise", "move_pages",
+		"process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise", "move_pages",
 		"migrate_pages", "perf_event_open",
 	},
 	[]string{ // Make the calls of this list in another way, or come by files and rights in another way.
@@ -154,6 +154,8 @@ func groups(network bool, namespaces uintptr) []seccomp.SyscallGroup {
 			// or copy.
 			when("fcntl", has(1, unix.F_SETLEASE), isNot(1, unix.F_DUPFD_CLOEXEC), isNot(1, unix.F_DUPFD_QUERY),
 				isNot(1, unix.F_GETPIPE_SZ), isNot(1, unix.F_GET_SEALS)),
+			// It may be traced, to halt at its start, and let go on, but look at nobody.
+			when("ptrace", isNot(0, unix.PTRACE_TRACEME), isNot(0, unix.PTRACE_DETACH)),
 			// It may set its own limits, and how it runs, but not those of others.
 			when("prlimit64", isNot(0, 0), isNot(2, 0)),
 			when("setpriority", isNot(0, unix.PRIO_PROCESS)),

@@ -118,6 +118,13 @@ func TestCallsFailByTheirArguments(t *testing.T) {
 			{denied, "mmap", []uint64{0, 1, 3, unix.MAP_SHARED_VALIDATE | unix.MAP_ANONYMOUS}},
 			{denied, "mmap", []uint64{0, 1, 3, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_GROWSDOWN}},
 
+			{allow, "ptrace", []uint64{unix.PTRACE_TRACEME}},
+			{allow, "ptrace", []uint64{unix.PTRACE_DETACH, 5}},
+			{denied, "ptrace", []uint64{unix.PTRACE_ATTACH, 5}},
+			{denied, "ptrace", []uint64{unix.PTRACE_SEIZE, 5}},
+			{denied, "ptrace", []uint64{unix.PTRACE_POKEDATA, 5, at, 0}},
+			{denied, "ptrace", []uint64{high, 5}},
+
 			{allow, "prlimit64", []uint64{0, 7, at, 0}},
 			{allow, "prlimit64", []uint64{5, 7, 0, at}}, // asks only
 			{denied, "prlimit64", []uint64{5, 7, at, 0}},

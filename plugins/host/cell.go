@@ -186,7 +186,8 @@ func interpreterOf(path string) string {
 	return strings.TrimSpace(rest)
 }
 
-// start starts the command in the cell, from the thread that [onOwnThread] gives to its caller.
+// start starts the command in the cell, from the thread that [onOwnThread] gives to its caller. Where
+// the system can, the process halts before its first instruction until [await].
 func (c *cell) start(cmd *exec.Cmd) error {
 	ownGroup(cmd)
 	cmd.Dir = string(filepath.Separator) // the host's may be a folder that the plugin has no way to

@@ -42,7 +42,7 @@ func (c *cell) enter(cmd *exec.Cmd) error {
 	}
 	keepOpenFiles()
 	c.who.run(cmd)
-	cmd.SysProcAttr.Cloneflags = namespaces()
+	cmd.SysProcAttr.Cloneflags, cmd.SysProcAttr.Ptrace = namespaces(), haltable()
 	if c.options.Network {
 		cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
 	}

@@ -3,13 +3,17 @@ package host
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,6 +80,39 @@ func TestTheCheckedFileIsTheOneThatRuns(t *testing.T) {
 			require.NoError(t, err, string(said))
 			require.Equal(t, "good\n", string(said))
 			require.Equal(t, path, cmd.Args[0])
+		})
+	}
+}
+
+// TestLimitsComeFirst: a plugin does nothing before it is limited, however long that takes, so that
+// all that it starts has its limits.
+func TestLimitsComeFirst(t *testing.T) {
+	if !haltable() {
+		t.Skip("this system does not let a process be traced")
+	}
+	script := write(t, filepath.Join(t.TempDir(), "plugin"), "#!/bin/sh\nulimit -n; (ulimit -c; ulimit -d)\n", 0o755)
+	for _, user := range []string{"", Nobody} {
+		t.Run("user "+user, func(t *testing.T) {
+			c, err := newCell(script, Options{User: user})
+			require.NoError(t, err)
+			defer c.remove()
+			read, written, err := os.Pipe()
+			require.NoError(t, err)
+			defer read.Close() //nolint:errcheck // it was only read
+			cmd := exec.Command(script)
+			cmd.Stdout = written
+			onOwnThread(func() {
+				if err = c.start(cmd); err != nil {
+					return
+				}
+				time.Sleep(short) // enough for the script, if it ran
+				lacking, failed := limit(c.who, cmd.Process.Pid, 64<<20, 0)
+				err = errors.Join(lacking, failed, await(cmd))
+			})
+			require.NoError(t, errors.Join(err, written.Close()))
+			said, err := io.ReadAll(read)
+			require.NoError(t, err)
+			require.Equal(t, "128\n0\n65536\n", string(said))
 		})
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +21,53 @@ const (
 	maxStack = 8 << 20
 )
 
+// haltable reports whether this machine lets us start a process that halts before its first
+// instruction, so that it is limited before it can start others: one that we trace.
+var haltable = sync.OnceValue(func() bool { //nolint:gochecknoglobals // asked once
+	// There is no such program; before this is noticed, the process is traced, or is not.
+	pid, err := syscall.ForkExec("", []string{""}, &syscall.ProcAttr{
+		Env: []string{}, Sys: &syscall.SysProcAttr{Cloneflags: namespaces(), Ptrace: true},
+	})
+	if err == nil { // whoever forbids it ended the process
+		_, _ = syscall.Wait4(pid, nil, 0, nil)
+	}
+	return errors.Is(err, syscall.ENOENT)
+})
+
+// seen is a siginfo_t of sigaction(2) about a process or thread, on 64 bits.
+type seen struct {
+	_    [2]int32
+	what int32
+	_    int32
+	id   int32
+	_    [108]byte
+}
+
+// await lets a process go on that was started halted, and waits for its end, in the thread that
+// started it. Threads of it that ask to be traced later are let go on, too: the kernel keeps a
+// process for as long as nobody has taken notice of their end. One that goes on asking is killed.
+func await(cmd *exec.Cmd) error {
+	const all, ours, trapped = unix.WEXITED | unix.WNOWAIT, unix.WALL | unix.WNOTHREAD, 4 // CLD_TRAPPED
+	const patience = 100
+	for asked := 0; cmd.SysProcAttr.Ptrace; asked++ {
+		if asked > patience {
+			killGroup(cmd.Process)
+		}
+		var next seen
+		err := unix.Waitid(unix.P_ALL, 0, (*unix.Siginfo)(unsafe.Pointer(&next)), all|ours, nil)
+		switch {
+		case err == unix.EINTR: //nolint:errorlint // a number
+		case err == nil && next.what >= trapped: // or stopped
+			_ = unix.PtraceDetach(int(next.id)) // fails if it was killed
+		case err == nil && int(next.id) != cmd.Process.Pid:
+			_, _ = unix.Wait4(int(next.id), nil, ours, nil)
+		default:
+			return cmd.Wait()
+		}
+	}
+	return cmd.Wait()
+}
+
 // limit limits a process that has just started, and the processes that it starts: memory in bytes
 // (0 means unlimited), open files, the size of a file, and no core dumps.
 //
@@ -27,17 +76,21 @@ const (
 //
 // It is set by a thread with the real user of the process: the limits of others are for those with
 // CAP_SYS_RESOURCE alone, which many containers lack. Only the limit of memory must succeed; the
-// others, of which lacking tells, protect the machine, and the plugin also runs without them.
+// others, of which lacking tells, protect the machine, and the plugin also runs without them, and
+// where it may not be halted at its start.
 //
 // The limit is on writable memory (RLIMIT_DATA), and on the stack beside it. The whole address
 // space (RLIMIT_AS) would be the wrong measure: Go reserves far more of it than it uses.
 func limit(who credential, pid int, memory int64, processes int) (lacking, err error) {
+	if !haltable() {
+		lacking = errors.New("what it starts at once has none: this system does not let it be traced")
+	}
 	onOwnThread(func() {
 		if err = who.becomeReal(); err != nil {
 			return
 		}
-		lacking = errors.Join(lower(pid, unix.RLIMIT_CORE, 0), lower(pid, unix.RLIMIT_NOFILE, maxFiles),
-			lower(pid, unix.RLIMIT_FSIZE, scratch))
+		lacking = errors.Join(lacking, lower(pid, unix.RLIMIT_CORE, 0),
+			lower(pid, unix.RLIMIT_NOFILE, maxFiles), lower(pid, unix.RLIMIT_FSIZE, scratch))
 		if all := tasksOfSystem(); processes > 0 && all > 0 {
 			lacking = errors.Join(lacking, lower(pid, unix.RLIMIT_NPROC, uint64(all+2*processes)))
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -175,6 +176,15 @@ func misbehave() {
 	case "stop":
 		leaveMark()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang()
+	case "trace", "trace for ever":
+		leaveMark()
+		runtime.LockOSThread()
+		for again := true; again; again = how == "trace for ever" {
+			_, _, failed := syscall.Syscall(syscall.SYS_PTRACE, 0, 0, 0) // PTRACE_TRACEME
+			fmt.Fprintln(os.Stderr, "traced:", failed == 0)
+			runtime.Breakpoint() // if another signal came first, this ends it
+		}
 		hang()
 	case "leave and hang":
 		leaveGroup()

@@ -103,7 +103,7 @@ func (c *supervised) run(started chan<- error) {
 		if started <- err; err != nil {
 			return
 		}
-		c.exit = c.cmd.Wait()
+		c.exit = await(c.cmd)
 		c.mu.Lock()
 		c.running = false
 		killGroup(c.cmd.Process) // processes that it left behind
