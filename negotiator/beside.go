@@ -9,15 +9,17 @@ import (
 
 // mostRousing is how many waiting jobs, from the head of the queue, may have machines woken, and
 // mostTried how many pairs of a slot and jobs of one kind are looked at for that: whoever can advertise
-// may invent any number of slots.
+// may invent any number of slots. One user's jobs may have mostOfUser of these, since his may match
+// none. The next look goes on with the first job that had no turn.
 const (
 	mostRousing = 10_000
 	mostTried   = 500_000
+	mostOfUser  = mostTried / 4
 )
 
 // Rouse says which jobs would start at once on slots of machines that sleep, if these were awake.
 // First come the jobs that no other slot can run, which the caller lists, then those that wait, in
-// the queue's order. Nothing is changed, and nothing rests on the result. It must be called between
+// the queue's order. Of too many, later calls look at others. No schedule rests on that. It must be called between
 // two cycles.
 func (n *Negotiator) Rouse(asleep []*Slot, held []backfill.JobID) (wanted []Match) {
 	if len(asleep) == 0 || len(n.inventory.bundles) > 0 {
@@ -27,7 +29,7 @@ func (n *Negotiator) Rouse(asleep []*Slot, held []backfill.JobID) (wanted []Matc
 	for i, s := range asleep {
 		slots[i] = further{Slot: s, free: slices.Clone(s.Capacity)}
 	}
-	return n.beside(slots, held)
+	return n.beside(slots, held, &n.rousedTo)
 }
 
 // Overlapping is a slot whose resources are those of its machine's other slots, once more. The plan
@@ -77,25 +79,38 @@ func (n *Negotiator) Fill(open []Overlapping, held []backfill.JobID) []Match {
 			slots = append(slots, further{o.Slot, own, left})
 		}
 	}
-	return slices.DeleteFunc(n.beside(slots, held), func(m Match) bool { return m.Job.Nodes > 1 })
+	return slices.DeleteFunc(n.beside(slots, held, &n.filledTo), func(m Match) bool { return m.Job.Nodes > 1 })
 }
 
-// beside places jobs on slots beside the plan: those that are held, and those that wait.
-func (n *Negotiator) beside(slots []further, held []backfill.JobID) (placed []Match) {
-	r := rousing{would: n.matchmaker.Would(), left: mostTried, slots: slots, useless: map[pairing]bool{}, nowhere: map[int]bool{}}
-	place := func(j *backfill.Job) {
-		if at := r.place(j); at != nil {
-			placed = append(placed, Match{Job: n.jobs.get(j.ID), Placement: at})
-		}
+// beside places jobs on slots beside the plan: those that are held, and those that wait. It begins
+// with the job that its last call came to, and says to which it comes now.
+func (n *Negotiator) beside(slots []further, held []backfill.JobID, to *int) (placed []Match) {
+	r := rousing{
+		would: n.matchmaker.Would(), left: mostTried, slots: slots,
+		useless: map[pairing]bool{}, nowhere: map[int]bool{}, tried: map[string]int{},
 	}
+	var all []*backfill.Job
 	for _, id := range held {
 		if j := n.State().Job(id); j != nil {
-			place(j)
+			all = append(all, j)
 		}
 	}
-	if len(r.slots) > 0 {
-		for _, j := range n.State().FirstWaiting(mostRousing) {
-			place(j)
+	all = append(all, n.State().FirstWaiting(mostRousing)...)
+	from := 0
+	if *to < len(all) {
+		from = *to
+	}
+	*to = 0
+	for i := range all {
+		at := (from + i) % len(all)
+		job := n.jobs.get(all[at].ID)
+		if len(r.slots) == 0 {
+			break
+		}
+		if placement, turn := r.place(all[at], job.User); placement != nil {
+			placed = append(placed, Match{Job: job, Placement: placement})
+		} else if !turn && *to == 0 {
+			*to = at
 		}
 	}
 	return placed
@@ -104,7 +119,8 @@ func (n *Negotiator) beside(slots []further, held []backfill.JobID) (placed []Ma
 // rousing is what is left of slots while jobs are placed on them.
 type rousing struct {
 	would func(cluster int, ad *classad.ClassAd) bool
-	left  int // pairs that may still be looked at
+	left  int            // pairs that may still be looked at
+	tried map[string]int // pairs that were, by user
 	slots []further
 	// useless are the slots on which no job of an autocluster can start: it does not match them, or
 	// they have too little left.
@@ -137,21 +153,25 @@ type pairing struct {
 	slot    *Slot
 }
 
-// place places all chunks of a job, or none.
-func (r *rousing) place(j *backfill.Job) (at Placement) {
-	if r.nowhere[j.Candidates] || r.left <= 0 {
-		return nil
+// place places all chunks of a job of a user, or none. It reports whether the job had a turn: no more
+// pairs may be looked at than there are.
+func (r *rousing) place(j *backfill.Job, user string) (at Placement, turn bool) {
+	if r.nowhere[j.Candidates] {
+		return nil, true
 	}
 	left := j.Nodes
-	for i := 0; i < len(r.slots) && left > 0 && r.left > 0; i++ {
-		r.left--
+	for i := 0; i < len(r.slots) && left > 0; i++ {
+		if r.left--; r.left < 0 || r.tried[user] >= mostOfUser {
+			return nil, false
+		}
+		r.tried[user]++
 		if n := r.fits(j, r.slots[i], left); n > 0 {
 			at, left = append(at, Chunks{Slot: r.slots[i].Slot, Count: n}), left-n
 		}
 	}
 	r.nowhere[j.Candidates] = left == j.Nodes
 	if left > 0 {
-		return nil
+		return nil, true
 	}
 	for _, c := range at {
 		i := slices.IndexFunc(r.slots, func(s further) bool { return s.Slot == c.Slot })
@@ -160,7 +180,7 @@ func (r *rousing) place(j *backfill.Job) (at Placement) {
 			r.slots = slices.Delete(r.slots, i, i+1)
 		}
 	}
-	return at
+	return at, true
 }
 
 // fits returns how many chunks of a job fit on a slot, up to most.

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -46,6 +47,34 @@ func TestRouse(t *testing.T) {
 		before := n.Checkpoint()
 		require.Equal(t, c.want, wanted(c.held, slices.Clone(c.asleep)...), name)
 		require.Equal(t, before, n.Checkpoint(), name)
+	}
+}
+
+// TestRouseAmongJobsThatMatchNothing: jobs that match no machine, however many kinds of them there are,
+// keep no machine asleep: another user's job has one woken at once, and their own user's later.
+func TestRouseAmongJobsThatMatchNothing(t *testing.T) {
+	const machines, kinds = 5_000, 101
+	for user, looks := range map[string]int{"alice": 1, "eve": 5} {
+		n := newNegotiator(t)
+		var jobs []*Job
+		var held []backfill.JobID
+		for i := range kinds {
+			jobs = append(jobs, newJob(t, i+1, 1, fmt.Sprint("Requirements = TARGET.Cpus > ", 1000+i)))
+			jobs[i].User = "eve"
+			held = append(held, jobs[i].ID)
+		}
+		good := newJob(t, kinds+1, 4, "")
+		good.User = user
+		held = append(held, good.ID)
+		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "awake", 1, "")}, Submitted: append(jobs, good)})
+		var asleep []*Slot
+		for i := range machines {
+			asleep = append(asleep, newSlot(t, fmt.Sprint("m", i), 4, ""))
+		}
+		woken := 0
+		for ; woken < looks && len(n.Rouse(asleep, held)) == 0; woken++ {
+		}
+		require.Equal(t, looks-1, woken, user)
 	}
 }
 
@@ -105,7 +134,7 @@ func TestFill(t *testing.T) {
 // pairs are looked at; the first jobs are served.
 func TestRousingIsBounded(t *testing.T) {
 	asked := 0
-	r := rousing{left: 1000, useless: map[pairing]bool{}, nowhere: map[int]bool{}}
+	r := rousing{left: 1000, useless: map[pairing]bool{}, nowhere: map[int]bool{}, tried: map[string]int{}}
 	r.would = func(kind int, _ *classad.ClassAd) bool { asked++; return kind == 2 }
 	for range 300 {
 		r.slots = append(r.slots, further{Slot: &Slot{}, free: backfill.Vector{4}})
@@ -113,7 +142,7 @@ func TestRousingIsBounded(t *testing.T) {
 	placed := 0
 	for kind := range 100 {
 		j := &backfill.Job{ID: backfill.JobID(kind + 1), Nodes: 1, Request: backfill.Vector{1}, Candidates: kind}
-		if r.place(j) != nil {
+		if at, _ := r.place(j, ""); at != nil {
 			placed++
 		}
 	}

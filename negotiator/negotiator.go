@@ -88,6 +88,8 @@ type Negotiator struct {
 	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
 
+	rousedTo, filledTo int // to which jobs the last looks came, see beside
+
 	// Of the cycle under way; later cycles reuse the memory, see release.
 	reported backfill.JobSet // the jobs that the delta reports
 	arrivals []arrival
