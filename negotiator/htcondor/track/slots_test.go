@@ -218,7 +218,7 @@ func TestASlotThatTurnsDynamic(t *testing.T) {
 	p.look()
 	p.start(1, sent, "a")
 	p.look()
-	p.slot("a", func(s *observe.Slot) { s.Ad, s.Missing = nil, p.now })
+	p.slot("a", func(s *observe.Slot) { s.Ad, s.Missing, s.Advertised = nil, p.now, false })
 	require.NotContains(t, p.look(), "down a")
 	p.leaves(1)
 	require.Contains(t, p.look(), "completed #1")
