@@ -9,9 +9,14 @@ import (
 // BreakOff lets the end of a round's context break off the round in its midst: while keys are asked
 // for, and at the next question of a linked-in policy to its cycle. Else a round goes on to its end,
 // unless the policy is in another process. It is for plays, whose time is bounded. So is their
-// memory: if the places of jobs, and what a round has done with them, take more than the given bytes,
-// about, the round is broken off with [ErrTooLarge]; 0 is any number. The state is then as it was.
-func (h *Host) BreakOff(most int64) { h.breaks, h.most = true, most }
+// memory: if the places of jobs, and what a round has done with them, take more bytes than now by the
+// given number, about, the round is broken off with [ErrTooLarge]; 0 is any number. The state is then
+// as it was.
+func (h *Host) BreakOff(most int64) {
+	if h.breaks, h.most = true, most; most > 0 && h.State != nil {
+		h.most += h.State.profile.Bytes()
+	}
+}
 
 // ErrTooLarge says that a plan takes more memory than it may; see [Host.BreakOff].
 var ErrTooLarge = errors.New("the plan takes too much memory")

@@ -18,8 +18,8 @@ type Rules struct {
 	Policy, Fallback backfill.Decider
 	// Planning says how far the policy plans; nil: as the state has it.
 	Planning *backfill.Planning
-	// Memory is how many bytes the plan may take, about; the error is [backfill.ErrTooLarge]; 0: any
-	// number.
+	// Memory is how many bytes the plan may take besides what it takes at first, about; the error is
+	// [backfill.ErrTooLarge]; 0: any number.
 	Memory int64
 	// Refused is called with each decision of Policy that is refused; may be nil.
 	Refused func(backfill.Refusal)
@@ -57,6 +57,7 @@ type Later struct {
 // Play is a copy of a schedule on its way into the future.
 type Play struct {
 	host     *backfill.Host
+	memory   int64 // that its plan may take besides
 	begins   func(*backfill.Job, backfill.Time) backfill.Time
 	end      func(*backfill.Job, backfill.Time) backfill.Time
 	ends     Endings // of the running jobs
@@ -79,7 +80,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 	if r.Planning != nil {
 		host.SetPlanning(*r.Planning)
 	}
-	p := &Play{host: host}
+	p := &Play{host: host, memory: r.Memory}
 	if from.State != nil {
 		p.begin(from)
 	}
@@ -91,6 +92,7 @@ func (r Rules) Play(from Start) (*Play, error) {
 // only what changes them with time is asked again, which is much faster if the order is slow.
 func (p *Play) Again(from Start) {
 	p.host.State = from.State
+	p.host.BreakOff(p.memory)
 	p.begin(from)
 }
 

@@ -44,3 +44,12 @@ func TestTooLargeAPlan(t *testing.T) {
 	require.NoError(t, ask("easy", 1<<20))
 	require.NoError(t, ask("conservative", 64<<20))
 }
+
+// TestAFullPoolIsNoLargePlan: what runs already does not count.
+func TestAFullPoolIsNoLargePlan(t *testing.T) {
+	p := crowded(t, 1500, 3, false)
+	s := p.schedule()
+	s.Plan = 256 << 10
+	_, err := s.Answer(t.Context(), whatif.Question{Job: &whatif.Job{Ad: jobAd(1)}})
+	require.NoError(t, err)
+}

@@ -45,6 +45,19 @@ func TestAdrift(t *testing.T) {
 	unclaimed := func(p *pool) { p.updates("a", observe.JobKey{}) }
 	earlier := func(p *pool) { p.job(1, func(g *observe.Group) { g.Started-- }) }
 	proven := "proven a×1 for s"
+	newcomer := func(p *pool) {
+		p.schedd("t")
+		p.jobOf(observe.JobKey{Schedd: "t", Cluster: 1}, func(g *observe.Group) {
+			g.Status, g.Started, g.Hosts = observe.Running, p.unix(), []string{"slot1@a"}
+		})
+	}
+	followAll(t, newPool, map[string][]step{
+		"it was there at the first look": {
+			{do: newcomer, want: "up a, up b, found 1.0@t=#1 on a×1 since 0"},
+			{after: 60, do: unclaimed, want: "proven a×1 for t"},
+			{after: 10, want: "completed #1 ran ?, unplanned 1.0@t ran on a" + freeAgain},
+		},
+	})
 	followAll(t, begun, map[string][]step{
 		"the startd has restarted": runsOnA(restart,
 			step{after: 600, want: "unplanned 1.0 ran on a" + restarted},
@@ -131,14 +144,10 @@ func TestAdrift(t *testing.T) {
 			{after: 1, do: func(p *pool) { p.name(1, "a") }, want: "found 1.0=#1 on a×1 since 5"},
 			{after: 60, want: proven},
 		},
-		"it was there at the first look at its queue": {
-			{do: func(p *pool) {
-				p.schedd("t")
-				other := observe.JobKey{Schedd: "t", Cluster: 1}
-				p.jobOf(other, func(g *observe.Group) { g.Status, g.Started, g.Hosts = observe.Running, p.unix(), []string{"slot1@a"} })
-			}, want: "found 1.0@t=#1 on a×1 since 0"},
-			{after: 60, do: unclaimed, want: "proven a×1 for t"},
-			{after: 10, want: "completed #1 ran ?, unplanned 1.0@t ran on a" + freeAgain},
+		"its queue is new, and no slot names it": {
+			{do: newcomer, want: "unplanned 1.0@t is said to run on a" + notSo},
+			{after: 60, do: unclaimed, want: "unplanned 1.0@t is said to run on a" + notSo},
+			{after: 1, do: func(p *pool) { p.updates("a", observe.JobKey{Schedd: "t", Cluster: 1}) }, want: "found 1.0@t=#1 on a×1 since 0"},
 		},
 		"its slots run another job of its cluster": {
 			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},

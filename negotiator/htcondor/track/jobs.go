@@ -344,6 +344,9 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	c.runEnded(j)
 	c.unhold(j)
 	j.Phase, j.Places = Waiting, nil
+	if j.booked != nil && c.b.now.Now >= j.booked.due {
+		j.booked = nil // it was used, or not by the pool's fault
+	}
 	if !edited && !full {
 		c.tellStartFailed(j.ID, ended)
 		return false

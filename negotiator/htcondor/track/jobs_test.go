@@ -269,6 +269,7 @@ func TestRunningJobs(t *testing.T) {
 				other := observe.JobKey{Schedd: "t", Cluster: 1}
 				p.jobOf(other, func(g *observe.Group) { *g = *p.jobs[key(1)] })
 				p.jobOf(other, func(g *observe.Group) { g.Jobs = []observe.JobKey{other} })
+				p.name(1, "a")
 			}, want: "found 1.0@t=#2 on a×1 since 5, completed #1 ran ?, proven a×1 for s"},
 		),
 		"it moves": runsOnA(

@@ -38,8 +38,12 @@ func (c *comparison) slotsDiffer() {
 	for name, o := range c.b.observed {
 		switch {
 		case o.Ad == nil: // a dynamic slot
-			if s := c.b.slots[name]; !o.Missing.IsZero() && !o.Advertised && (s == nil || s.foreign == 0) &&
-				c.b.lending.holders[name] == nil {
+			s := c.b.slots[name]
+			switch {
+			case o.Missing.IsZero() || o.Advertised || s != nil && s.foreign > 0 || c.b.lending.holders[name] != nil:
+			case s != nil && busy[name]: // it was none when its job was sent
+				c.closeSlot(name)
+			default:
 				c.reportDown(name)
 				c.give(name)
 			}

@@ -209,3 +209,18 @@ func TestSlotsBesideThePlan(t *testing.T) {
 		require.ElementsMatch(t, []string{"slot2@m", "slot3@m", "slot4@m"}, open[i].Overlapping)
 	}
 }
+
+// TestASlotThatTurnsDynamic: a slot with a job that says it is a dynamic one, and leaves, is down only
+// once the job is off it.
+func TestASlotThatTurnsDynamic(t *testing.T) {
+	p := begun(t)
+	p.job(1)
+	p.look()
+	p.start(1, sent, "a")
+	p.look()
+	p.slot("a", func(s *observe.Slot) { s.Ad, s.Missing, s.Advertised = nil, p.now, false })
+	require.NotContains(t, p.look(), "down a")
+	p.leaves(1)
+	require.Contains(t, p.look(), "completed #1")
+	require.Contains(t, p.look(), "down a")
+}

@@ -26,6 +26,8 @@ func TestUnusedPlaces(t *testing.T) {
 		return func(p *pool) { p.job(1, change); p.look() }
 	}
 	leaves := func(p *pool) { p.leaves(1); p.look() }
+	overdue := sent
+	overdue.Overdue = true
 	wide := func(s *observe.Spec) { s.Request = backfill.Vector{4, 128, 1} }
 	for name, c := range map[string]struct {
 		do     func(p *pool)
@@ -75,6 +77,35 @@ func TestUnusedPlaces(t *testing.T) {
 			p.passes(5)
 			leaves(p)
 		}, false},
+		"it runs for a short time and comes back with its next": {func(p *pool) {
+			p.passes(840)
+			p.look()
+			p.start(1, sent, "a")
+			p.runs(1, "a")
+			p.look()
+			p.passes(160)
+			p.unname(1)
+			edit(func(g *observe.Group) { g.Status, g.Hosts, g.Started = observe.Idle, nil, 0 })(p)
+			edit(deferred(4600))(p)
+		}, false},
+		"it is not started, and gets its next time": {func(p *pool) {
+			p.passes(840)
+			p.look()
+			p.start(1, sent, "a")
+			p.look()
+			p.passes(160)
+			p.dispatched.Flights[1] = overdue
+			edit(deferred(4600))(p)
+		}, false},
+		"it is put off while it is sent": {func(p *pool) {
+			p.passes(840)
+			p.look()
+			p.start(1, sent, "a")
+			p.look()
+			p.passes(100)
+			p.dispatched.Flights[1] = overdue
+			edit(deferred(4600))(p)
+		}, true},
 		"it is to run at once and leaves": {func(p *pool) {
 			edit(func(g *observe.Group) { g.Deferral = observe.Deferral{} })(p)
 			p.start(1, sent, "a")
