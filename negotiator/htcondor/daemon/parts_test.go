@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,6 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -291,6 +294,26 @@ func TestMasterMoves(t *testing.T) {
 		master, ok := s.Master(nil).(client.Master)
 		require.True(t, ok)
 		require.Equal(t, c.want, master.Address().String(), c)
+	}
+}
+
+// TestADeadMachineDoesNotAnswer: where nothing takes a connection, as at a machine without power, there is
+// no daemon; where one is taken and nothing is said in time, there is one.
+func TestADeadMachineDoesNotAnswer(t *testing.T) {
+	dead := func(*testing.T) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	silent := func(t *testing.T) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = theirs.Close() })
+		return ours, nil
+	}
+	for there, connect := range map[bool]func(*testing.T) (net.Conn, error){false: dead, true: silent} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &security.Client{Name: "NEGOTIATOR"}
+			c.Connect = func(context.Context, string) (net.Conn, error) { return connect(t) }
+			require.Equal(t, there, Answers(c)(t.Context(), "<10.0.0.1:9618>"))
+		})
 	}
 }
 

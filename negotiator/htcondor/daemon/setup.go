@@ -311,7 +311,8 @@ func (s *Site) masterAddress() cedar.Address {
 }
 
 // Answers returns a function that tells whether a daemon is at an address. A daemon that refuses
-// the command, or does not answer in time, counts as being there.
+// the command, or does not answer in time, counts as being there, but not a machine to which there is
+// no connection in time, as to one without power.
 func Answers(c *security.Client) func(context.Context, string) bool {
 	return func(ctx context.Context, address string) bool {
 		const nop = 60011
@@ -325,6 +326,9 @@ func Answers(c *security.Client) func(context.Context, string) bool {
 		if err == nil {
 			stream.Close()
 			return true
+		}
+		if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+			return false
 		}
 		denied, refused := errors.AsType[*security.DeniedError](err)
 		timeout, isNet := errors.AsType[net.Error](err)

@@ -104,11 +104,15 @@ var errHangUp = errors.New("the conversation is over")
 
 const scopePrefix = "condor:/"
 
-// limits returns the permissions that a token is limited to; nil means no limit.
+// limits returns the permissions that a token is limited to, those that are known here, once each:
+// sessions keep them. nil means no limit.
 func (t token) limits() (limits []Permission) {
+	known := []Permission{Read, Write, Negotiator, Administrator, Daemon, AdvertiseStartd, AdvertiseSchedd}
 	for scope := range strings.FieldsSeq(t.Scope) {
-		if level, ok := strings.CutPrefix(scope, scopePrefix); ok {
-			limits = append(limits, Permission(level))
+		level, ok := strings.CutPrefix(scope, scopePrefix)
+		at := slices.Index(known, Permission(level))
+		if ok && at >= 0 && !slices.Contains(limits, known[at]) {
+			limits = append(limits, known[at])
 		}
 	}
 	if t.Scope != "" && limits == nil {
