@@ -1,16 +1,19 @@
-package classad
+package classad_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // What an evaluation is told to have asked for beyond its ad is what it came by, not what the text mentions.
 func TestOutside(t *testing.T) {
-	ad, err := Parse(`[ a = 1; b = a + 1; deep = c + 1; mine = MY.none; theirs = TARGET.x; nested = [ a = z; q = a ].q ]`)
+	ad, err := classad.Parse(`[ a = 1; b = a + 1; deep = c + 1; mine = MY.none; theirs = TARGET.x; nested = [ a = z; q = a ].q ]`)
 	require.NoError(t, err)
-	for text, want := range map[string]Outside{
+	for text, want := range map[string]classad.Outside{
 		`b * 2`:                                  {},
 		`MY.none ?: 2`:                           {},
 		`mine`:                                   {},
@@ -38,24 +41,46 @@ func TestOutside(t *testing.T) {
 		`sum({ x, a })`:                          {Names: []string{"x"}},
 		`MY["x"]`:                                {},
 	} {
-		e, err := ParseExpr(text)
+		e, err := classad.ParseExpr(text)
 		require.NoError(t, err)
 		for range 2 { // the memory of an evaluation is reused
-			var got Outside
-			e.Eval(Scope{My: ad, Outside: &got})
+			var got classad.Outside
+			e.Eval(classad.Scope{My: ad, Outside: &got})
 			require.Equal(t, want, got, text)
 		}
-		e.Eval(Scope{My: ad})
+		e.Eval(classad.Scope{My: ad})
 	}
 }
 
 // An expensive evaluation asks for no more names than it has steps for.
 func TestOutsideIsBounded(t *testing.T) {
-	e, err := ParseExpr(`sum(split(x)) + x + x + x + x + x + x + x + x`)
+	e, err := classad.ParseExpr(`sum(split(x)) + x + x + x + x + x + x + x + x`)
 	require.NoError(t, err)
-	var got Outside
-	var m Meter
-	e.Eval(Scope{MaxSteps: 5 * stepsPerReference, Meter: &m, Outside: &got})
+	var got classad.Outside
+	var m classad.Meter
+	e.Eval(classad.Scope{MaxSteps: 80, Meter: &m, Outside: &got})
 	require.Equal(t, 1, m.Exceeded())
 	require.Less(t, len(got.Names), 5)
+}
+
+// What asks for nothing beyond its ad is the same in any match, at any time, and what asks for names that it
+// lacks is in a match with an ad that lacks them, too.
+func TestWithoutOutsideTheValueIsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e, err := classad.ParseExpr(wildExpressions().Draw(t, "text"))
+		require.NoError(t, err)
+		my, target := wildAds().Draw(t, "my"), wildAds().Draw(t, "target")
+		var outside classad.Outside
+		want := e.Eval(classad.Scope{My: my, Outside: &outside})
+		in := classad.Scope{My: my, Target: target, Host: &world}
+		if outside.More || want.Kind() == classad.List || want.Kind() == classad.Ad {
+			return
+		}
+		for _, name := range outside.Names {
+			target.Delete(name)
+		}
+		got := e.Eval(in)
+		require.Equal(t, want.Kind(), got.Kind(), "%s in %s with %s", e, my, target)
+		require.Equal(t, want.String(), got.String(), "%s in %s with %s", e, my, target)
+	})
 }

@@ -202,6 +202,7 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
+	takes := &alone{o: o, ad: ad}
 	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
 	var tooMany error
 	s.Limited, tooMany = o.limitsOf(s.Limits)
@@ -216,7 +217,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	s.Limit = o.shortest(ad, append(slices.Clone(o.s.Schema.Limits), boundAttribute))
 	s.Estimate = cmp.Or(o.seconds(ad, o.s.Schema.Estimates), s.Limit)
-	asked, err := o.asked(ad)
+	asked, err := o.asked(takes)
 	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
 	if err != nil {
 		s.Wrong = err
@@ -226,6 +227,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.request(o.s.Schema.Resources)
 	}
 	o.stopClock(ad)
+	s.Wrong = errors.Join(s.Wrong, takes.require())
 	s.Text = ad.Format(ast.Long)
 	if s.Parallel {
 		o.again += kindsPerRead * len(s.Text) / bytesPerRead
@@ -276,13 +278,13 @@ func (s *Spec) request(resources []string) {
 
 // asked returns what each chunk of a job requests: one cpu at least, as no startd gives less, and
 // nothing of other resources where the ad does not say. It errs if an amount is no number or out of
-// range.
-func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
+// range, or may be another where the job starts.
+func (o *Observer) asked(takes *alone) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	asked[0] = 1
 	var wrong []error
 	for i, resource := range o.s.Schema.Resources {
-		v, err := negotiator.EvaluateMetered(ad, "Request"+negotiator.Attribute(resource), &o.meter)
+		v, err := takes.value("Request" + negotiator.Attribute(resource))
 		n, isNumber := v.Number()
 		switch {
 		case err != nil:
