@@ -203,7 +203,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
 	takes := &alone{o: o, ad: ad}
-	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
+	limits, unclear := takes.value("ConcurrencyLimits")
+	s.Limits, _ = limits.Text()
 	var tooMany error
 	s.Limited, tooMany = o.limitsOf(s.Limits)
 	universe, _ := o.value(ad, "JobUniverse").Int()
@@ -218,7 +219,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s.Limit = o.shortest(ad, append(slices.Clone(o.s.Schema.Limits), boundAttribute))
 	s.Estimate = cmp.Or(o.seconds(ad, o.s.Schema.Estimates), s.Limit)
 	asked, err := o.asked(takes)
-	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
+	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), unclear, tooMany, err)
 	if err != nil {
 		s.Wrong = err
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
@@ -307,7 +308,7 @@ func (o *Observer) asked(takes *alone) (backfill.Vector, error) {
 func (o *Observer) affordable(ad *classad.ClassAd, attributes []string) error {
 	var wrong []error
 	seen := map[string]bool{}
-	for _, name := range slices.Concat([]string{"AccountingGroup", "ConcurrencyLimits", "MaxHosts"}, attributes) {
+	for _, name := range slices.Concat([]string{"AccountingGroup", "MaxHosts"}, attributes) {
 		if _, err := negotiator.EvaluateMetered(ad, name, &o.meter); err != nil && !seen[name] {
 			wrong, seen[name] = append(wrong, err), true
 		}
