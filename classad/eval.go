@@ -30,7 +30,9 @@ type evaluator struct {
 	steps      int // still available
 	nested     int // the separate evaluations in progress, see apart
 	failed     bool
-	outside    bool // something outside of the expression's ad was asked for
+	outside    bool // something outside of the expression's ad was asked for, besides
+	missed     bool // a name that the ad lacks
+	asked      *Outside
 	strict     bool
 	args       []Value // the arguments of all calls in progress, as a stack
 
@@ -60,7 +62,7 @@ var matchings = sync.Pool{New: func() any {
 // target is the right one.
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
-	m.host, m.strict, m.maxSteps, m.meter = s.Host, s.Strict, s.maxSteps(), s.Meter
+	m.host, m.strict, m.maxSteps, m.meter, m.asked = s.Host, s.Strict, s.maxSteps(), s.Meter, s.Outside
 	m.steps = m.maxSteps
 	m.left.ad = s.My.attributes()
 	if s.Target == nil {
@@ -78,6 +80,9 @@ func (m *matching) finish(v Value) Value {
 		m.spend(stepsPerKept)
 	}
 	m.metered()
+	if m.asked != nil {
+		m.asked.More = m.asked.More || m.outside
+	}
 	if m.failed {
 		v = errorValue
 	}
@@ -89,7 +94,7 @@ func (m *matching) finish(v Value) Value {
 
 func (m *matching) recycle() {
 	m.reset()
-	m.meter = nil
+	m.meter, m.asked = nil, nil
 	if m.left.role != side {
 		m.left.role, m.left.parent, m.left.theirs = side, &m.leftContext, &m.right
 	}
@@ -99,7 +104,8 @@ func (m *matching) recycle() {
 
 // reset prepares the evaluator for another evaluation.
 func (ev *evaluator) reset() {
-	ev.references, ev.depth, ev.steps, ev.nested, ev.failed, ev.outside = 0, 0, ev.maxSteps, 0, false, false
+	ev.references, ev.depth, ev.steps, ev.nested = 0, 0, ev.maxSteps, 0
+	ev.failed, ev.outside, ev.missed = false, false, false
 	ev.args = ev.args[:0]
 	ev.usedLists, ev.usedValues = 0, 0
 }

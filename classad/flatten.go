@@ -113,7 +113,7 @@ func (f *flattener) settle(tree ast.Expr, parts ...flat) flat {
 	m.depth, m.steps = p.height, m.steps-p.weight
 	v := p.code.eval(&m.evaluator, &m.left)
 	f.steps += m.maxSteps - m.steps
-	known := !m.outside && !m.failed
+	known := !m.outside && !m.missed && !m.failed
 	m.finish(v)
 	switch {
 	case !known:

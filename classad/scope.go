@@ -20,6 +20,20 @@ type Scope struct {
 	MaxSteps int
 	// Meter counts the steps of the evaluation; nil means that nobody asks.
 	Meter *Meter
+	// Outside is told what an evaluation without a Target asks for that is not in My; nil means that
+	// nobody asks. It is not told what the elements of [Value.Items] ask for.
+	Outside *Outside
+}
+
+// Outside is what evaluations have asked for beyond their own ad. If that is nothing, they give the
+// same in any match, at any time.
+type Outside struct {
+	// Names are those that the ad lacks, and which are looked up in the other ad of a match; some may
+	// be there several times.
+	Names []string
+	// More says that something else was asked for: TARGET, the clock, what a function that looks
+	// further than its arguments may have looked at.
+	More bool
 }
 
 // Attr evaluates an attribute of the ad My, as [ClassAd.Eval] does. A constant takes no steps.
@@ -195,8 +209,18 @@ func (ev *evaluator) name(f *frame, n *name) Value {
 			return v
 		}
 	}
-	ev.outside = ev.outside || f.parent == nil
+	if f.parent == nil {
+		ev.misses(n)
+	}
 	return undefined
+}
+
+// misses notes that a name is missing in the ad of the expression.
+func (ev *evaluator) misses(n *name) {
+	ev.missed = true
+	if ev.asked != nil && n.word == ordinary && ev.spend(stepsPerReference) {
+		ev.asked.Names = append(ev.asked.Names, n.text)
+	}
 }
 
 // selected evaluates the name after a dot, as in MY.a and x.a, in the ad f; undefined if it is not

@@ -19,6 +19,7 @@ var mayEvaluate = map[string]string{
 	"claims/gangs.go rival":            "rivalSteps for all gangs",
 	"dispatch/negotiate.go match":      "nobody: it hands a match over",
 	"observe/amounts.go Amounts":       "slotSteps for an ad",
+	"observe/alone.go value":           "the job's user",
 	"observe/amounts.go by":            "maxConsumptionSteps for a policy, which is dropped beyond that",
 	"observe/amounts.go settle":        "slotSteps for an ad",
 	"observe/devices.go ofOneKind":     "an ad in an ad, whose attributes are not evaluated",
@@ -29,7 +30,6 @@ var mayEvaluate = map[string]string{
 	"observe/schedds.go readSubmitter": "the configuration's expression over the constants of an ad",
 	"observe/slots.go endsSoon":        "slotSteps for each of two attributes",
 	"observe/spec.go affordable":       "the job's user",
-	"observe/spec.go asked":            "the job's user",
 	"observe/wanted.go referTo":        "the configuration",
 	"security/revoked.go stillGood":    "the configuration's expression, revocationSteps",
 	"server/answer.go selects":         "the client, whose question ends when it is too expensive",
@@ -78,7 +78,7 @@ func evaluates(f *ast.FuncDecl) (does bool) {
 			return true
 		}
 		switch method.Sel.Name {
-		case "Eval", "Attr", "EvaluateMetered", "Evaluate", "Match", "Accepts", "Rank", "LeftRank", "RightRank", "Items", "Refs":
+		case "Eval", "Attr", "EvaluateMetered", "EvaluateAlone", "Evaluate", "Match", "Accepts", "Rank", "LeftRank", "RightRank", "Items", "Refs":
 			does = true
 		case "Int", "Text", "Bool", "Real":
 			does = does || len(call.Args) == 1 && !isConfig(method.X)

@@ -46,8 +46,13 @@ func Evaluate(ad *classad.ClassAd, attr string) (classad.Value, error) {
 
 // EvaluateMetered is [Evaluate], and adds to a meter what it takes.
 func EvaluateMetered(ad *classad.ClassAd, attr string, m *classad.Meter) (classad.Value, error) {
+	return EvaluateAlone(ad, attr, m, nil)
+}
+
+// EvaluateAlone is [EvaluateMetered], and tells what the evaluation asked for beyond the ad.
+func EvaluateAlone(ad *classad.ClassAd, attr string, m *classad.Meter, outside *classad.Outside) (classad.Value, error) {
 	before := m.Exceeded()
-	v := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m}.Attr(attr)
+	v := classad.Scope{My: ad, MaxSteps: classad.FewSteps, Meter: m, Outside: outside}.Attr(attr)
 	if m.Exceeded() > before {
 		return v, fmt.Errorf("its %s is too expensive to evaluate: it takes more than %d steps", attr, classad.FewSteps)
 	}

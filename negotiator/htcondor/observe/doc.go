@@ -19,8 +19,8 @@
 // rest.go how long each is waited for and when it is read again, newcomers.go how long new ones
 // are, groups.go what answers say, intake.go what is kept of each, holding.go of each user,
 // outline.go of ads that are left out, stock.go of all, heaviest.go who has most, price.go what ads
-// cost, spec.go what their jobs are planned by, bound.go for how long HTCondor lets them run,
-// names.go whose these are, deferral.go those with a time of their own, gang.go gangs of several
-// procs; wanted.go the attributes that are asked for, references.go those that ads refer to;
+// cost, spec.go what their jobs are planned by, alone.go what they take on any slot, bound.go for
+// how long HTCondor lets them run, names.go whose these are, deferral.go those with a time of their
+// own, gang.go gangs of several procs; wanted.go the attributes that are asked for, references.go those that ads refer to;
 // snapshot.go what a look gives; freed.go a shorter look at slots that have more to give.
 package observe

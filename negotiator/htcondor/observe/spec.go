@@ -202,7 +202,9 @@ func (o *Observer) referToSlots(user string, names []string) (grew, crowded bool
 func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew bool) {
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
-	s.Limits, _ = o.value(ad, "ConcurrencyLimits").Text()
+	takes := &alone{o: o, ad: ad}
+	limits, unclear := takes.value("ConcurrencyLimits")
+	s.Limits, _ = limits.Text()
 	var tooMany error
 	s.Limited, tooMany = o.limitsOf(s.Limits)
 	universe, _ := o.value(ad, "JobUniverse").Int()
@@ -216,8 +218,8 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	}
 	s.Limit = o.shortest(ad, append(slices.Clone(o.s.Schema.Limits), boundAttribute))
 	s.Estimate = cmp.Or(o.seconds(ad, o.s.Schema.Estimates), s.Limit)
-	asked, err := o.asked(ad)
-	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), tooMany, err)
+	asked, err := o.asked(takes)
+	err = errors.Join(o.affordable(ad, slices.Concat(o.s.Schema.Estimates, o.s.Schema.Limits)), unclear, tooMany, err)
 	if err != nil {
 		s.Wrong = err
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
@@ -226,6 +228,7 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.request(o.s.Schema.Resources)
 	}
 	o.stopClock(ad)
+	s.Wrong = errors.Join(s.Wrong, takes.require())
 	s.Text = ad.Format(ast.Long)
 	if s.Parallel {
 		o.again += kindsPerRead * len(s.Text) / bytesPerRead
@@ -276,13 +279,13 @@ func (s *Spec) request(resources []string) {
 
 // asked returns what each chunk of a job requests: one cpu at least, as no startd gives less, and
 // nothing of other resources where the ad does not say. It errs if an amount is no number or out of
-// range.
-func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
+// range, or may be another where the job starts.
+func (o *Observer) asked(takes *alone) (backfill.Vector, error) {
 	asked := make(backfill.Vector, len(o.s.Schema.Resources))
 	asked[0] = 1
 	var wrong []error
 	for i, resource := range o.s.Schema.Resources {
-		v, err := negotiator.EvaluateMetered(ad, "Request"+negotiator.Attribute(resource), &o.meter)
+		v, err := takes.value("Request" + negotiator.Attribute(resource))
 		n, isNumber := v.Number()
 		switch {
 		case err != nil:
@@ -305,7 +308,7 @@ func (o *Observer) asked(ad *classad.ClassAd) (backfill.Vector, error) {
 func (o *Observer) affordable(ad *classad.ClassAd, attributes []string) error {
 	var wrong []error
 	seen := map[string]bool{}
-	for _, name := range slices.Concat([]string{"AccountingGroup", "ConcurrencyLimits", "MaxHosts"}, attributes) {
+	for _, name := range slices.Concat([]string{"AccountingGroup", "MaxHosts"}, attributes) {
 		if _, err := negotiator.EvaluateMetered(ad, name, &o.meter); err != nil && !seen[name] {
 			wrong, seen[name] = append(wrong, err), true
 		}
