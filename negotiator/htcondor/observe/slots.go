@@ -253,15 +253,16 @@ func whyClosed(ad *classad.ClassAd, open bool) string {
 	}
 }
 
-// slotRefers has slots and jobs asked for what a slot's ad refers to.
+// slotRefers has slots and jobs asked for what a slot's ad refers to, unless the slots of its host
+// refer to too much.
 func (o *Observer) slotRefers(t *slotText) (grew bool) {
-	grew = o.slotAttributes.refer(t.refers, o.looked)
-	return o.jobAttributes.refer(t.refers, o.looked) || grew
+	grew, _, err := o.referToSlots(" "+t.host, t.refers) // no user has a blank
+	return err == nil && o.jobAttributes.refer(t.refers, o.looked) || grew
 }
 
 // slotReferences returns the attributes that a slot's ad refers to and does not have, sorted. Only
 // expressions that matter for a match count: the slot's own and those that jobs refer to. Of a slot
-// that refers to too much, or whose host's slots have in this look, it returns a part.
+// that refers to too much, or whose host's slots have in this look, it returns a part: maxOfOne at most.
 func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 	most, follow := usualReferSteps, &o.slotReads.follow
 	if follow.within(host, slotFollows) {
@@ -271,7 +272,7 @@ func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 		return o.slotAttributes.base[name] || o.slotAttributes.asked(name) || isRank(name)
 	}, most)
 	follow.charge(host, max(0, steps-usualReferSteps)/stepsPerRead)
-	return names
+	return names[:min(len(names), maxOfOne)]
 }
 
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and

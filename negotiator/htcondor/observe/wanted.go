@@ -23,8 +23,9 @@ type wanted struct {
 
 // Users decide what expressions refer to, so the set is bounded: a job that refers to more than
 // maxOfOne attributes is not planned, nor is one with which the jobs of its user refer to more than
-// maxOfUser; attributes beyond maxReferred count as undefined in plans. When a job is handed over,
-// its Requirements are evaluated against the slot's whole ad.
+// maxOfUser; attributes beyond maxReferred count as undefined in plans. Of a slot that refers to more,
+// only the first maxOfOne count, and none of one with which its host's slots refer to more than
+// maxOfUser. When a job is handed over, its Requirements are evaluated against the slot's whole ad.
 const (
 	maxOfOne    = 100
 	maxOfUser   = 300

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
 // TestWantedIsBounded says that users cannot have ever more attributes asked for, nor odd names.
@@ -56,6 +57,26 @@ func TestStrip(t *testing.T) {
 		_, there := ad.Lookup(name)
 		require.Equal(t, kept, there, name)
 	}
+}
+
+// TestSlotsReferToSoMuch: what slots refer to leaves room for what jobs do, however many slots a host
+// has.
+func TestSlotsReferToSoMuch(t *testing.T) {
+	o := quiet()
+	for i := range 50 {
+		terms := make([]string, 2*maxReferred)
+		for j := range terms {
+			terms[j] = fmt.Sprintf("TARGET.z%d_%d", i, j)
+		}
+		lines := partitionable(fmt.Sprintf("Name = \"slot%d@n\"\nRequirements = %s", i, strings.Join(terms, " || ")))
+		_, err := o.readSlot(cedar.Lines(lines), lookOf(1))
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, len(o.slotAttributes.referred), maxOfUser+maxOfOne)
+	require.LessOrEqual(t, len(o.jobAttributes.referred), maxOfUser+maxOfOne)
+	grew, _, err := o.referToSlots("alice@test", []string{"HasGadget"})
+	require.NoError(t, err)
+	require.True(t, grew)
 }
 
 // TestJobsReferToSoMuch says that a job which refers to too many attributes is not planned, and has
