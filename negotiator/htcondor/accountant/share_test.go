@@ -229,7 +229,9 @@ func TestJobsPassedOverPushNoOthers(t *testing.T) {
 
 // TestPassed: which jobs came before the last that started, if there are groups.
 func TestPassed(t *testing.T) {
-	for groups, want := range map[string][]bool{"": nil, "GROUP_NAMES = g\nGROUP_QUOTA_g = 4": {true, true, false, false}} {
+	for groups, want := range map[string][]bool{
+		"": nil, "GROUP_NAMES = g\nGROUP_QUOTA_g = 4": {true, true, false, false},
+	} {
 		o := NewOrder(open(t, groups), func(*backfill.Job) Waiting { return Waiting{} })
 		require.Nil(t, o.Passed(nil), "no key was asked for")
 		o.Open(func() []Waiting { return waiting("u@d", "u@d", "u@d", "u@d") })
