@@ -1,6 +1,10 @@
 package accountant
 
-import "github.com/condor-backfill/condor-backfill/backfill"
+import (
+	"math"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
 
 // Order makes fair share the order of a queue: its Key is a [backfill.Order]. Call Open at the
 // start of each cycle. It is not safe for concurrent use.
@@ -35,6 +39,21 @@ func (o *Order) Key(j *backfill.Job, _ backfill.Moment) (key float64, moves back
 		key = o.share.Arrive(o.describe(j))
 	}
 	return key, backfill.WithTime
+}
+
+// Passed returns a function that tells whether a job came before another one that started, by their
+// keys since Open; nil if it does not matter, as no key was asked for or there are no groups.
+func (o *Order) Passed(started []backfill.JobID) func(backfill.JobID) bool {
+	if o.share == nil || !o.share.mixed {
+		return nil
+	}
+	last := math.Inf(-1)
+	for _, id := range started {
+		if key, known := o.share.Key(id); known {
+			last = max(last, key)
+		}
+	}
+	return func(id backfill.JobID) bool { key, known := o.share.Key(id); return known && key < last }
 }
 
 func (o *Order) describe(j *backfill.Job) Waiting {

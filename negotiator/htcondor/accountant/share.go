@@ -17,6 +17,10 @@ type Waiting struct {
 	Weight float64
 	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64
+	// User is whose job it is, whatever its submitter. Passed says that it cannot start yet, as far
+	// as is known, though others do: in the sums of groups it counts for such jobs of its user only.
+	User   string
+	Passed bool
 }
 
 // Share is the fair order of waiting jobs at a moment: each job has a key, and the lowest key is
@@ -38,12 +42,17 @@ type Waiting struct {
 // after the other, starting with the one that uses the smallest part of its quota; here the jobs of
 // groups alternate, so that no group gets all of the good slots, while the amounts are the same.
 // Groups without a quota come after all groups with one. GROUP_AUTOREGROUP lets a group have
-// surplus, but in the same way, not by the priorities of its users among all others.
+// surplus, but in the same way, not by the priorities of its users among all others. Jobs that are
+// passed over ([Waiting].Passed) keep their places and do not count in the sums of other jobs, or a
+// group would lose its part to others by jobs that never run. For each other they count, user by
+// user, so that not all of them come first at once when they can start.
 //
 // If GROUP_SORT_EXPR is not HTCondor's default, whole groups come one after the other, in the order
 // of its values: first each group's jobs within its quota, then all surplus.
 type Share struct {
 	keys   map[backfill.JobID]float64
+	jobs   []Waiting
+	mixed  bool // there are groups
 	queues map[string]*queue
 	a      *Accountant
 	nodes  map[*group]*node
@@ -56,6 +65,7 @@ type queue struct {
 	used, priority, most float64   // most is the floor: up to it jobs come first
 	prios                []int64   // of the jobs
 	sums                 []float64 // of weights, up to and including each job
+	counted              []float64 // sums of what counts in those of groups
 	arrived              float64   // weight of the jobs that Arrive added
 }
 
@@ -103,19 +113,21 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := &Share{
-		keys: make(map[backfill.JobID]float64, len(jobs)), queues: map[string]*queue{}, a: a,
+		keys: make(map[backfill.JobID]float64, len(jobs)), jobs: jobs, queues: map[string]*queue{}, a: a,
+		mixed: len(a.tree.all) > 1,
 		nodes: map[*group]*node{}, turns: a.tree.turns(),
 	}
 	lists := map[*node][]placed{}
 	for _, own := range bySubmitter(jobs) {
 		q := s.queue(jobs[own[0]].Submitter)
 		slices.SortStableFunc(own, func(x, y int) int { return cmp.Compare(jobs[y].Prio, jobs[x].Prio) })
-		sum := 0.0
+		sum, counted := 0.0, 0.0
 		for _, i := range own {
-			weight := max(jobs[i].Weight, least)
-			sum += weight
-			q.prios, q.sums = append(q.prios, jobs[i].Prio), append(q.sums, sum)
-			lists[q.node] = append(lists[q.node], placed{i, q.key(sum), weight})
+			p := placed{job: i, weight: max(jobs[i].Weight, least)}
+			sum, counted = sum+p.weight, counted+s.counts(p)
+			q.prios, q.sums, q.counted = append(q.prios, jobs[i].Prio), append(q.sums, sum), append(q.counted, counted)
+			p.key = q.key(sum)
+			lists[q.node] = append(lists[q.node], p)
 		}
 	}
 	var all []placed
@@ -165,24 +177,24 @@ func (s *Share) Arrive(w Waiting) float64 {
 		return 1
 	})
 	q.arrived += max(w.Weight, least)
-	before := 0.0 // the weight ahead of the job, in its queue and then in its group
+	before, counted := 0.0, 0.0 // the weight ahead of the job in its queue
 	if ahead > 0 {
-		before = q.sums[ahead-1]
+		before, counted = q.sums[ahead-1], q.counted[ahead-1]
 	}
 	key := q.key(before + q.arrived)
 	if n := q.node; n.mixed {
-		before += n.own.upTo(key) - upTo(q.sums, key, q.key)
+		before = counted + n.own.upTo(key) - upTo(q.sums, q.counted, key, q.key) // in its group
 		keyOf := func(sum float64) float64 { return groupKey(n.used+sum, n.quota) }
 		key = keyOf(before + q.arrived)
 		if n.turns > 0 {
 			s.keys[w.ID] = n.inTurn(key)
 			return s.keys[w.ID]
 		}
-		before += n.merged.upTo(key) - upTo(n.own.sums, key, keyOf)
+		before += n.merged.upTo(key) - upTo(n.own.sums, n.own.sums, key, keyOf)
 		for ; n.parent != nil; n = n.parent {
 			keyOf = func(sum float64) float64 { return groupKey(n.subtreeUsed+sum, n.subtreeQuota) }
 			key = keyOf(before + q.arrived)
-			before += n.parent.merged.upTo(key) - upTo(n.merged.sums, key, keyOf)
+			before += n.parent.merged.upTo(key) - upTo(n.merged.sums, n.merged.sums, key, keyOf)
 		}
 	}
 	s.keys[w.ID] = key
@@ -218,7 +230,7 @@ func (q *queue) key(sum float64) float64 {
 func (s *Share) node(g *group) *node {
 	n := s.nodes[g]
 	if n == nil {
-		n = &node{group: *g, mixed: len(s.a.tree.all) > 1, turn: s.turns[g], turns: len(s.turns)}
+		n = &node{group: *g, mixed: s.mixed, turn: s.turns[g], turns: len(s.turns)}
 		if g.parent != nil {
 			n.parent = s.node(g.parent)
 		}
@@ -236,14 +248,14 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 		return list
 	}
 	sortPlaced(list)
-	n.own = rekey(list, n.used, n.quota)
+	n.own = s.rekey(list, n.used, n.quota)
 	for _, child := range g.children {
 		below := s.merge(child, lists)
-		rekey(below, child.subtreeUsed, child.subtreeQuota)
+		s.rekey(below, child.subtreeUsed, child.subtreeQuota)
 		list = append(list, below...)
 	}
 	sortPlaced(list)
-	n.merged = laneOf(list)
+	n.merged = s.laneOf(list)
 	return list
 }
 
@@ -251,7 +263,7 @@ func (s *Share) merge(g *group, lists map[*node][]placed) []placed {
 func (s *Share) takeTurns(lists map[*node][]placed) (all []placed) {
 	for n, list := range lists {
 		sortPlaced(list)
-		n.own = rekey(list, n.used, n.quota)
+		n.own = s.rekey(list, n.used, n.quota)
 		for _, p := range list {
 			p.key = n.inTurn(p.key)
 			all = append(all, p)
@@ -262,14 +274,33 @@ func (s *Share) takeTurns(lists map[*node][]placed) (all []placed) {
 
 // rekey replaces the keys of a group's jobs, which are sorted by key, by the keys that place them
 // among the jobs of other groups: (what the group uses + the weights up to and including the job) /
-// the group's quota. It returns the old keys, with the running sums of the weights.
-func rekey(list []placed, used, quota float64) lane {
-	old, sum := laneOf(list), used
+// the group's quota. It returns the old keys, with the running sums of the weights. The first job of
+// a user that is passed over stays just before those behind it, however wide it is.
+func (s *Share) rekey(list []placed, used, quota float64) lane {
+	old, sum := s.laneOf(list), used
+	var passed map[string]float64 // weights of such jobs, by user
 	for i := range list {
-		sum += list[i].weight
-		list[i].key = groupKey(sum, quota)
+		p, j := &list[i], &s.jobs[list[i].job]
+		if !j.Passed {
+			sum += p.weight
+			p.key = groupKey(sum, quota)
+			continue
+		}
+		if passed == nil {
+			passed = map[string]float64{}
+		}
+		p.key = groupKey(sum+passed[j.User]+least, quota)
+		passed[j.User] += p.weight
 	}
 	return old
+}
+
+// counts returns what a job counts for in the sums of its group.
+func (s *Share) counts(p placed) float64 {
+	if s.jobs[p.job].Passed {
+		return 0
+	}
+	return p.weight
 }
 
 func groupKey(weight, quota float64) float64 {
@@ -279,10 +310,10 @@ func groupKey(weight, quota float64) float64 {
 	return min(weight/quota, noQuota)
 }
 
-func laneOf(list []placed) (l lane) {
+func (s *Share) laneOf(list []placed) (l lane) {
 	sum := 0.0
 	for _, p := range list {
-		sum += p.weight
+		sum += s.counts(p)
 		l.keys, l.sums = append(l.keys, p.key), append(l.sums, sum)
 	}
 	return l
@@ -302,14 +333,14 @@ func (l lane) upTo(key float64) float64 {
 	return l.sums[after-1]
 }
 
-// upTo returns the total weight of the jobs with keys up to the given one. The jobs are given by
-// the running sums of their weights, and the callback returns the key for a sum.
-func upTo(sums []float64, key float64, keyOf func(sum float64) float64) float64 {
+// upTo returns what the jobs with keys up to the given one count for. The jobs are given by the
+// running sums of their weights, for which the callback returns keys, and of what they count for.
+func upTo(sums, counted []float64, key float64, keyOf func(sum float64) float64) float64 {
 	after := sort.Search(len(sums), func(i int) bool { return keyOf(sums[i]) > key })
 	if after == 0 {
 		return 0
 	}
-	return sums[after-1]
+	return counted[after-1]
 }
 
 func sortPlaced(list []placed) {

@@ -154,6 +154,7 @@ func anyPool(t *rapid.T, a *Accountant) []Waiting {
 		jobs = append(jobs, Waiting{
 			ID: backfill.JobID(i), Submitter: rapid.SampledFrom(names).Draw(t, "name"),
 			Weight: float64(rapid.IntRange(1, 4).Draw(t, "weight")), Prio: int64(rapid.IntRange(0, 2).Draw(t, "prio")),
+			User: rapid.SampledFrom(names[:2]).Draw(t, "user"), Passed: rapid.IntRange(0, 3).Draw(t, "passed") == 0,
 		})
 	}
 	return jobs
@@ -172,6 +173,7 @@ func TestAnArrivalGetsTheKeyItWouldHaveHad(t *testing.T) {
 		require.NoError(t, err)
 		jobs := anyPool(t, a)
 		last := len(jobs) - 1
+		jobs[last].Passed = false
 		all := a.Share(jobs)
 		want, _ := all.Key(jobs[last].ID)
 		some := a.Share(jobs[:last])
@@ -182,12 +184,66 @@ func TestAnArrivalGetsTheKeyItWouldHaveHad(t *testing.T) {
 		own := map[string]Waiting{}
 		for _, id := range order(t, all, jobs) {
 			j := jobs[id]
-			if before, ok := own[j.Submitter]; ok {
+			if before, ok := own[j.Submitter]; ok && !j.Passed {
 				require.True(t, before.Prio > j.Prio || before.Prio == j.Prio && before.ID < j.ID)
 			}
-			own[j.Submitter] = j
+			if !j.Passed {
+				own[j.Submitter] = j
+			}
 		}
 	})
+}
+
+// TestJobsPassedOverPushNoOthers: jobs that cannot start change the key of no job, whatever names
+// their users invent, and those of one user do not all come first once they can start.
+func TestJobsPassedOverPushNoOthers(t *testing.T) {
+	db := database(t)
+	rapid.Check(t, func(t *rapid.T) {
+		empty(t, db)
+		a, err := Open(db, settings(t, rapid.SampledFrom([]string{someGroups, someGroups + someTurns}).Draw(t, "groups")))
+		require.NoError(t, err)
+		jobs := anyPool(t, a)
+		var counted []Waiting
+		for i := range jobs {
+			if jobs[i].Passed {
+				jobs[i].Submitter = fmt.Sprintf("g.h.n%d@d", i)
+			} else {
+				counted = append(counted, jobs[i])
+			}
+		}
+		all, few, h := a.Share(jobs), a.Share(counted), a.tree.byName["g.h"]
+		weights := map[string]float64{}
+		for _, j := range jobs {
+			if !j.Passed {
+				require.InDelta(t, few.keys[j.ID], all.keys[j.ID], 0)
+			}
+		}
+		for _, id := range order(t, all, jobs) {
+			if j := jobs[id]; j.Passed && all.turns == nil {
+				require.GreaterOrEqual(t, all.keys[id], groupKey(weights[j.User], h.parent.subtreeQuota))
+				weights[j.User] += j.Weight
+			}
+		}
+	})
+}
+
+// TestPassed: which jobs came before the last that started, if there are groups.
+func TestPassed(t *testing.T) {
+	for groups, want := range map[string][]bool{
+		"": nil, "GROUP_NAMES = g\nGROUP_QUOTA_g = 4": {true, true, false, false},
+	} {
+		o := NewOrder(open(t, groups), func(*backfill.Job) Waiting { return Waiting{} })
+		require.Nil(t, o.Passed(nil), "no key was asked for")
+		o.Open(func() []Waiting { return waiting("u@d", "u@d", "u@d", "u@d") })
+		o.Key(&backfill.Job{ID: 3}, backfill.Moment{})
+		var got []bool
+		if passed := o.Passed([]backfill.JobID{2, 0}); passed != nil {
+			for id := range backfill.JobID(4) {
+				got = append(got, passed(id))
+			}
+		}
+		require.Equal(t, want, got)
+	}
 }
 
 func TestOrderIsTheOrderOfAQueue(t *testing.T) {
@@ -242,6 +298,17 @@ func crowd(b *testing.B) (*Accountant, []Waiting) {
 
 func BenchmarkShare(b *testing.B) {
 	a, jobs := crowd(b)
+	for b.Loop() {
+		a.Share(jobs)
+	}
+}
+
+// What it costs that every second job is passed over.
+func BenchmarkSharePassed(b *testing.B) {
+	a, jobs := crowd(b)
+	for i := range jobs {
+		jobs[i].User, jobs[i].Passed = jobs[i].Submitter, i/500%2 == 0
+	}
 	for b.Loop() {
 		a.Share(jobs)
 	}

@@ -305,5 +305,8 @@ func (b *Belief) share(j *Job) accountant.Waiting {
 		return accountant.Waiting{} // a foreign claim, which never waits
 	}
 	spec := j.Group.Spec
-	return accountant.Waiting{ID: j.ID, Submitter: spec.Submitter(), Weight: b.sizes.weight(spec), Prio: j.Group.Prio}
+	return accountant.Waiting{
+		ID: j.ID, Submitter: spec.Submitter(), Weight: b.sizes.weight(spec), Prio: j.Group.Prio,
+		User: spec.User(), Passed: b.passedOver(j),
+	}
 }

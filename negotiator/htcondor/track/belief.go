@@ -79,6 +79,11 @@ type Belief struct {
 	spent map[string]spent
 	// unused are the users who let places go unused that were kept for their jobs.
 	unused map[string]unused
+	// started are the jobs of the last cycle. See notePassed: passed are users, starts are kinds of
+	// jobs, and when one last started.
+	started []*Job
+	passed  map[string]*passing
+	starts  map[*observe.Spec]backfill.Time
 
 	view  *View
 	order *accountant.Order
@@ -116,6 +121,7 @@ func New(s Settings) *Belief {
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, vain: map[string]backfill.Time{},
 		spent: map[string]spent{}, unused: map[string]unused{},
+		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}
@@ -359,5 +365,6 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 	}
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
 	j.kept, j.tried = 0, 0
+	b.started = append(b.started, j)
 	return j
 }

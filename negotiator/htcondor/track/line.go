@@ -10,8 +10,10 @@ import (
 // it is asked for keys.
 func (b *Belief) openOrder() {
 	if b.order == nil {
+		b.started = nil
 		return
 	}
+	b.notePassed()
 	b.order.Open(func() []accountant.Waiting {
 		b.moveLine()
 		wait := make([]accountant.Waiting, len(b.line))

@@ -1,0 +1,52 @@
+package htcondor
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestJobsThatNeverRun: jobs in a group that cannot start, of another user and under many names, take
+// nothing of what the group's other jobs get.
+func TestJobsThatNeverRun(t *testing.T) {
+	for name, extra := range map[string]string{
+		"impossible": "\nRequirements = TARGET.Arch == \"VAX\"",
+		"deferred":   "\nDeferralTime = 1700080000\nDeferralPrepTime = 10\nDeferralWindow = 10",
+		"pinned":     "\nRequirements = TARGET.Machine == \"n2\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true},
+				&node{name: "n2", cpus: 1, memory: 8192, policy: true})
+			w.account(map[string]string{
+				"GROUP_NAMES": "group_a, group_b", "GROUP_QUOTA_DYNAMIC_GROUP_A": "0.5",
+				"GROUP_QUOTA_DYNAMIC_GROUP_B": "0.5", "GROUP_ACCEPT_SURPLUS": "true",
+			})
+			w.negotiator("easy", nil)
+			w.submit(&sleeper{owner: "carl", cpus: 1, seconds: 4000, estimate: 4000,
+				extra: "\nRequirements = TARGET.Machine == \"n2\""})
+			w.pass(12)
+			for i := range 60 {
+				w.submit(&sleeper{owner: "bob", group: fmt.Sprint("group_a.e", i%30), cpus: 1, seconds: 4000, estimate: 4000,
+					extra: extra})
+			}
+			for range 100 {
+				for _, owner := range []string{"alice", "bob"} {
+					w.submit(&sleeper{owner: owner, group: "group_" + owner[:1] + "." + owner, cpus: 1, seconds: 30, estimate: 30,
+						extra: "\nRequirements = TARGET.Machine == \"n1\""})
+				}
+			}
+			w.pass(120)
+			used := map[string]int{}
+			for range 160 {
+				w.pass(1)
+				for _, j := range w.jobs {
+					if j.status == 2 && j.seconds == 30 {
+						used[j.owner]++
+					}
+				}
+			}
+			require.Equal(t, map[string]int{"alice": 600, "bob": 600}, used, "they share eight cpus; a start takes ten seconds")
+		})
+	}
+}
