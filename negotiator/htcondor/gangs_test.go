@@ -1,6 +1,8 @@
 package htcondor
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +134,81 @@ func TestGangIsAskedForLate(t *testing.T) {
 	w.mute = false
 	w.pass(12)
 	require.Equal(t, 1, gang.runs)
+}
+
+// firstGang is the idle gang that the schedd starts on the claims of another.
+func (w *world) firstGang(j *sleeper) *sleeper {
+	for _, o := range w.jobs {
+		if o.nodes > 1 && o.status == 1 && !o.done && o.cluster < j.cluster && o.nodes <= j.nodes && o.cpus <= j.cpus {
+			return o
+		}
+	}
+	return j
+}
+
+// twoNodes is a world of two nodes of 8 cores, where sw:2 is all of the limit sw.
+func twoNodes(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, "slack", &node{name: "n1", cpus: 8, memory: 8192, policy: true},
+		&node{name: "n2", cpus: 8, memory: 8192, policy: true})
+	w.account(map[string]string{"SW_LIMIT": "2"})
+	w.negotiator("slack", nil)
+	return w
+}
+
+// allDone tells whether the jobs have run.
+func allDone(jobs []*sleeper) bool {
+	return !slices.ContainsFunc(jobs, func(j *sleeper) bool { return !j.done })
+}
+
+// TestGangsBehindALimit: gangs do not wait for one that is before them in their schedd's queue, and
+// that a limit keeps out of the plan, may be for ever. A schedd that would start that one in the
+// place of one of them does so once.
+func TestGangsBehindALimit(t *testing.T) {
+	for name, limit := range map[string]string{"never enough": "sw:5", "in use": "sw"} {
+		for _, robs := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", robs ", robs), func(t *testing.T) {
+				w := twoNodes(t)
+				w.robs = robs
+				w.submit(&sleeper{owner: "carl", cpus: 1, seconds: 3600, estimate: 3600, extra: "\nConcurrencyLimits = \"sw:2\""})
+				w.pass(8)
+				eve := w.submit(&sleeper{
+					owner: "eve", cpus: 1, nodes: 2, seconds: 30, estimate: 30, extra: "\nConcurrencyLimits = \"" + limit + "\"",
+				})
+				w.pass(4)
+				var gangs []*sleeper
+				for range 3 {
+					gangs = append(gangs, w.submit(&sleeper{cpus: 4, nodes: 2, seconds: 20, estimate: 30}))
+				}
+				w.pass(200)
+				require.True(t, allDone(gangs))
+				require.Equal(t, robs, eve.runs == 1)
+			})
+		}
+	}
+}
+
+// TestGangsThatAreNotStarted: a user whose gangs come first, and which startds refuse, keeps the
+// schedd and the slots from others for ever shorter parts of the time.
+func TestGangsThatAreNotStarted(t *testing.T) {
+	w := twoNodes(t)
+	w.fate = func(j *sleeper) fate {
+		if j.owner == "eve" {
+			return fails
+		}
+		return works
+	}
+	for range 3 {
+		w.submit(&sleeper{owner: "eve", cpus: 1, nodes: 2, seconds: 10, estimate: 10})
+	}
+	w.pass(4)
+	var gangs []*sleeper
+	for range 12 {
+		gangs = append(gangs, w.submit(&sleeper{cpus: 8, nodes: 2, seconds: 20, estimate: 30}))
+	}
+	w.pass(1000)
+	require.True(t, allDone(gangs))
+	why, out := w.pool.Why(w.pool.Find("1.0")[0])
+	require.True(t, out)
+	require.Contains(t, why.Why, "its schedd did not start its user's gangs")
 }

@@ -54,6 +54,7 @@ type world struct {
 	most           int  // jobs that the schedd runs at once; 0: it does not say
 	hidden         int  // that it runs and does not tell of
 	mute           bool // it does not ask for slots of gangs
+	robs           bool // it gives the claims of a gang to the first that fits on them
 	policy         string
 	order          string // "": fcfs
 	starts, broken int
@@ -199,6 +200,9 @@ func (w *world) take(m fakes.Match) {
 		if s.cluster == m.Cluster && s.proc == m.Proc {
 			j = s
 		}
+	}
+	if w.robs && j != nil && j.nodes > 1 {
+		j = w.firstGang(j)
 	}
 	switch {
 	case n == nil || j == nil:

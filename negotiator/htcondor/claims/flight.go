@@ -2,6 +2,7 @@ package claims
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -105,16 +106,12 @@ func (c *State) overdue(f *flight) bool {
 // incomplete returns the flights, jobs under way, that were not wholly handed over, in the order in
 // which their jobs were started.
 func (c *State) incomplete() []*flight {
-	var all []*flight
-	for _, f := range c.flights {
-		if !f.sent() {
-			all = append(all, f)
-		}
-	}
-	slices.SortFunc(all, func(a, b *flight) int {
-		return cmp.Compare(a.turn, b.turn)
-	})
-	return all
+	return slices.DeleteFunc(c.inTurn(), (*flight).sent)
+}
+
+// inTurn returns all flights, the jobs under way, in the order in which their jobs were started.
+func (c *State) inTurn() []*flight {
+	return slices.SortedFunc(maps.Values(c.flights), func(a, b *flight) int { return cmp.Compare(a.turn, b.turn) })
 }
 
 // Ready are flights, jobs under way, that can be handed over now.

@@ -1,8 +1,8 @@
 package claims
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -147,8 +147,10 @@ const rivalSteps = 2_000_000
 // is none. A schedd gives claims to the first of its idle gangs that fits on them, whichever gang
 // they were granted for. A gang is no rival if its Requirements ask for slots with its own
 // ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS), nor if it is
-// deferred, or names another scheduler than its schedd's. The search ends without a rival once it
-// has taken rivalSteps, so that no user's gangs delay others.
+// deferred, or names another scheduler than its schedd's. Nor is it one that the negotiator does not
+// start, as a limit keeps it out of the plan, no slot can run it, starts of it fail on these, or its
+// user's gangs were waited for in vain: who waits for such a gang may wait for ever. The search ends
+// without a rival once it has taken rivalSteps, so that no user's gangs delay others.
 func (c *State) rival(f *flight) *track.Job {
 	claimed := map[string]*classad.ClassAd{}
 	for _, at := range f.job.Places {
@@ -158,23 +160,20 @@ func (c *State) rival(f *flight) *track.Job {
 		}
 	}
 	var steps classad.Meter
-	s := c.belief.Schedd(f.job.Key.Schedd)
+	s, began := c.belief.Schedd(f.job.Key.Schedd), c.belief.Snapshot().Began
 	for j := range c.belief.Jobs() {
 		if steps.Steps() >= rivalSteps {
 			return nil
 		}
-		spec := j.Group.Spec
-		if !spec.Parallel || j.Key.Schedd != f.job.Key.Schedd || gangOrder(j, f.job) >= 0 || j.Group.Runs() ||
-			spec.Wrong != nil || !s.Serves(j.Group) || c.belief.Undue(j) != "" || c.belief.Early(j) ||
-			!spec.Request.Within(f.job.Spec.Request) {
+		spec, its := j.Group.Spec, c.flights[j.ID]
+		comes := its != nil && !its.sent() || j.Phase == track.Waiting && !j.CannotRun() // else it has claims, or gets none
+		if !comes || !j.Robs(f.job) || j.Group.Runs() || !s.Serves(j.Group) || c.belief.Undue(j) != "" || c.belief.Early(j) ||
+			c.rivals[ownerOf(j)].isVain(began) {
 			continue
-		}
-		if its := c.flights[j.ID]; its != nil && its.sent() {
-			continue // it has claims of its own
 		}
 		chunks := 0
 		for _, at := range f.job.Places {
-			if ad := claimed[at.Slot]; ad != nil && steps.Steps() < rivalSteps &&
+			if ad := claimed[at.Slot]; ad != nil && steps.Steps() < rivalSteps && !c.isLeftOut(at.Slot, j, began) &&
 				(classad.Pair{Left: spec.Ad, Right: ad, MaxSteps: classad.FewSteps, Meter: &steps}).Match() {
 				chunks += at.Chunks
 			}
@@ -186,8 +185,49 @@ func (c *State) rival(f *flight) *track.Job {
 	return nil
 }
 
-// gangOrder compares two gangs by the order in which a schedd serves them: larger JobPrio first,
-// then by submit time and ID.
-func gangOrder(a, b *track.Job) int {
-	return cmp.Or(cmp.Compare(b.Group.Prio, a.Group.Prio), a.Compare(b))
+// longestRivalry is for how long gangs wait for others of a user that are before them in their
+// schedd's queue, and do not start; then they wait for none of his for forgetsRivals times as long.
+const (
+	longestRivalry = 10 * time.Minute
+	forgetsRivals  = 8
+)
+
+// rivalry says for which gang of a user the others of its schedd wait, and since when they wait for
+// one of his that did not start.
+type rivalry struct {
+	gang  observe.JobKey
+	since time.Time
 }
+
+func (r *rivalry) isVain(now time.Time) bool { return r != nil && now.Sub(r.since) >= longestRivalry }
+
+// compete returns, by schedd, the waiting gangs before which those must not start that they would
+// rob. A gang that was started before such a rival holds its slots only until a look sees that.
+func (c *State) compete() map[string][]*track.Job {
+	began := c.belief.Snapshot().Began
+	maps.DeleteFunc(c.rivals, func(o track.Owner, r *rivalry) bool {
+		j := c.belief.JobOf(r.gang)
+		started := j != nil && (j.Group.Runs() || c.flights[j.ID] != nil && c.flights[j.ID].sent())
+		return started || c.belief.Schedd(o.Schedd) == nil || began.Sub(r.since) >= (1+forgetsRivals)*longestRivalry
+	})
+	for _, f := range c.incomplete() {
+		if !f.job.Group.Spec.Parallel || f.handed() || c.belief.Schedd(f.job.Key.Schedd) == nil {
+			continue
+		}
+		if j := c.rival(f); j != nil {
+			if c.rivals[ownerOf(j)] == nil {
+				c.rivals[ownerOf(j)] = &rivalry{since: began}
+			}
+			c.rivals[ownerOf(j)].gang = j.Key
+		}
+	}
+	first := map[string][]*track.Job{}
+	for _, r := range c.rivals {
+		if j := c.belief.JobOf(r.gang); j != nil && !r.isVain(began) {
+			first[j.Key.Schedd] = append(first[j.Key.Schedd], j)
+		}
+	}
+	return first
+}
+
+func ownerOf(j *track.Job) track.Owner { return track.Owner{Schedd: j.Key.Schedd, User: j.User()} }

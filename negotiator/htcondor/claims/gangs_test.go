@@ -119,6 +119,43 @@ func TestOutOfLine(t *testing.T) {
 	}
 }
 
+// TestRivalsInVain says that a gang that its schedd would not start leaves the plan at the next look,
+// that it waits for the other one for a time only, and that it is handed over then.
+func TestRivalsInVain(t *testing.T) {
+	d := newDesk(t, "a", "b", "c", "d")
+	d.submit(1, specOf(t, 2, "true"))
+	two := d.submit(2, specOf(t, 2, "true"))
+	d.edit(2, func(g *observe.Group) { g.Prio = 1 })
+	d.look()
+	waits := func() bool {
+		j := d.belief.JobOf(observe.JobKey{Schedd: "s", Cluster: 1})
+		f := d.start(j.ID, "a", "b")
+		lost := d.wouldLose(f) != ""
+		require.Equal(t, lost, len(d.look().Failed) == 1)
+		require.Equal(t, lost, j.Phase == track.Unknown)
+		if lost {
+			d.now = d.now.Add(longestRivalry - time.Second)
+			d.look()
+			require.Equal(t, track.Unknown, j.Phase)
+			d.now = d.now.Add(time.Second)
+			d.look()
+			require.Equal(t, track.Waiting, j.Phase)
+		} else {
+			d.now = d.now.Add(2 * d.s.Patience)
+			require.Len(t, d.look().Failed, 1)
+		}
+		return lost
+	}
+	require.True(t, waits())
+	require.False(t, waits())
+	d.now = d.now.Add((forgetsRivals + 1) * longestRivalry)
+	d.look()
+	require.True(t, waits())
+	d.start(two, "c", "d").rest = nil
+	d.look()
+	require.Empty(t, d.rivals, "it is on its way")
+}
+
 // TestUnaskedGangsPause says that a user's gangs wait for longer each time that their schedd did not ask
 // for the slots of one that was started, and not once it asks. Another user's do not.
 func TestUnaskedGangsPause(t *testing.T) {

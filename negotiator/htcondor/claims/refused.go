@@ -28,13 +28,16 @@ type refusal struct {
 	job         observe.JobKey
 	slot, host  string
 	jobs, slots bool
+	// asked says of gangs that their schedd was given claims.
+	asked bool
 	// members are the jobs of a kind that were refused; some may have started or changed since.
 	members map[observe.JobKey]bool
 }
 
 // refusals are by job, and by what jobs are planned by: the text of their Spec. Gangs that were
-// started and for whose slots their schedd did not ask are by user: users can make jobs look like
-// gangs that their schedd does not take for gangs, and each would hold slots for a minute.
+// started and for whose slots their schedd did not ask, or that it did not start on their claims, are
+// by user: users can make jobs look like gangs that their schedd does not take for gangs, or have
+// startds refuse them, and each would hold slots, and keep others from the schedd, for a minute.
 type refusals struct {
 	byJob  map[observe.JobKey]*refusal
 	byKind map[string]*refusal
@@ -60,17 +63,18 @@ func (c *State) addTo(r *refusal, f *flight, began time.Time) {
 	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || host != r.host
 }
 
-// unasked notes for which gangs on their way, as the last look showed, the schedds did not ask in
-// all the time that they had. No look counts twice for a user, however many gangs it concerns.
-func (c *State) unasked() {
+// unstarted notes of which users gangs on their way, as the last look showed, have not started in all
+// the time that they had: their schedds did not ask for the slots, or did not start them on their
+// claims. No look counts twice for a user, however many gangs it concerns.
+func (c *State) unstarted() {
 	began := c.belief.Snapshot().Began
-	for _, f := range c.incomplete() {
+	for _, f := range c.inTurn() {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		if !f.job.Group.Spec.Parallel || f.handed() || f.job.Group.Runs() || s == nil || !s.Read || s.Asks(f.job.Group) ||
+		if !f.job.Group.Spec.Parallel || f.job.Group.Runs() || s == nil || !s.Read || !f.handed() && s.Asks(f.job.Group) ||
 			!f.job.Seen(c.belief.Snapshot().Number) || !c.overdue(f) {
 			continue
 		}
-		owner := track.Owner{Schedd: f.job.Key.Schedd, User: f.job.User()}
+		owner := ownerOf(f.job)
 		r := c.refused.gangs[owner]
 		if r == nil {
 			r = &refusal{}
@@ -79,11 +83,15 @@ func (c *State) unasked() {
 		if r.at.Equal(began) {
 			continue
 		}
-		r.times, r.at = r.times+1, began
-		pause := min(firstPause<<min(r.times-1, 10), longestUnasked)
+		r.times, r.at, r.asked = r.times+1, began, f.handed()
+		longest := longestUnasked
+		if r.asked {
+			longest = longPause
+		}
+		pause := min(firstPause<<min(r.times-1, 10), longest)
 		r.until = began.Add(pause)
-		c.log.Warn("a user's gangs wait for a while: the schedd does not ask for their slots", "user", owner.User,
-			"schedd", owner.Schedd, "times", r.times, "pause", pause)
+		c.log.Warn("a user's gangs wait for a while: the schedd does not ask for their slots, or does not start one",
+			"user", owner.User, "schedd", owner.Schedd, "times", r.times, "pause", pause, "asked", r.asked)
 	}
 }
 
@@ -186,6 +194,7 @@ func (c *State) refusedOf(kind string) (keys []observe.JobKey) {
 func (c *State) waiting() track.Refused {
 	all := track.Refused{
 		Jobs: map[observe.JobKey]track.Refusal{}, Kinds: map[string]track.Refusal{}, Gangs: map[track.Owner]track.Refusal{},
+		Rivals: c.compete(),
 	}
 	now := c.belief.Snapshot().Began
 	for key, r := range c.refused.byJob {
@@ -194,7 +203,7 @@ func (c *State) waiting() track.Refused {
 		}
 	}
 	for owner, r := range c.refused.gangs {
-		all.Gangs[owner] = track.Refusal{Times: r.times, Until: r.until}
+		all.Gangs[owner] = track.Refusal{Times: r.times, Until: r.until, Asked: r.asked}
 	}
 	for kind, r := range c.refused.byKind {
 		if !r.until.IsZero() {

@@ -44,6 +44,7 @@ type State struct {
 	started  map[string]backfill.Time      // when each schedd's last gang started, by the schedd's clock
 	suspects map[string]map[whose]*suspect // by slot, and whose starts failed
 	refused  refusals                      // jobs that schedds did not start
+	rivals   map[track.Owner]*rivalry      // gangs that others wait for
 	blamed   map[string]blame              // the last failed start, by schedd and submitter
 	hosts    hosts                         // how large they are
 	failures map[observe.JobKey]time.Time  // each job's last failed start
@@ -91,7 +92,7 @@ func New(s Settings, belief *track.Belief) *State {
 		refused: refusals{
 			byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}, gangs: map[track.Owner]*refusal{},
 		},
-		failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
+		rivals: map[track.Owner]*rivalry{}, failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
 		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}

@@ -87,7 +87,7 @@ func (c *State) blameSlots() {
 	if c.s.Observe {
 		return
 	}
-	c.unasked()
+	c.unstarted()
 	look := c.belief.Snapshot().Number
 	var failed []*flight
 	failing := map[*accountant.Room]int{}
@@ -226,7 +226,7 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) (closed bo
 
 // blames returns for whose jobs a slot is a suspect after a failed start there.
 func blames(f *flight) whose {
-	if isIgnored(f) {
+	if f.failed != refused && f.gone.IsZero() { // nor is that ever known of a gang
 		return whose{f.job.Key.Schedd, f.job.User()}
 	}
 	return whose{schedd: f.job.Key.Schedd}

@@ -102,24 +102,28 @@ func (c *comparison) barred(j *Job) string {
 
 // Refused are jobs that wait because their schedd did not start them, although it was told of their
 // matches: by key; and by the text of their Spec, if it starts none that are planned by the same.
-// Gangs are by user those for whose slots their schedd did not ask.
+// Gangs are by user those for whose slots their schedd did not ask, or that it did not start. Rivals
+// are by schedd the waiting gangs that others must not start before.
 type Refused struct {
-	Jobs  map[observe.JobKey]Refusal
-	Kinds map[string]Refusal
-	Gangs map[Owner]Refusal
+	Jobs   map[observe.JobKey]Refusal
+	Kinds  map[string]Refusal
+	Gangs  map[Owner]Refusal
+	Rivals map[string][]*Job
 }
 
 // Refusal says how often matches in a row came to nothing, and until when no other is made. Of jobs
-// that are planned by the same, only the job Tried may be matched then.
+// that are planned by the same, only the job Tried may be matched then. Asked says of gangs that their
+// schedd was given claims.
 type Refusal struct {
 	Times int
 	Until time.Time
 	Tried observe.JobKey
+	Asked bool
 }
 
 // isRefused returns why a job waits that its schedd did not start; "" if it need not.
 func (c *comparison) isRefused(j *Job) string {
-	if why := c.isUnasked(j); why != "" {
+	if why := c.gangWaits(j); why != "" {
 		return why
 	}
 	if len(c.refused.Jobs) == 0 && len(c.refused.Kinds) == 0 {
@@ -274,14 +278,14 @@ func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
 		if room == nil {
 			room = c.b.roomNow()
 		}
-		could[i] = !j.cannotRun() && room.start(j.Group.Spec)
+		could[i] = !j.CannotRun() && room.start(j.Group.Spec)
 		return could[i] && !c.isVain(j)
 	}
 	for i, verdict := range a.Admit(limits, c.running(), asking) {
 		switch j := jobs[i]; {
 		case verdict.Admitted:
 			c.tries(j, could[i])
-		case j.cannotRun():
+		case j.CannotRun():
 			out[j.ID] = j.hopeless.why + ", and leaves to others: " + verdict.Reason
 		default:
 			out[j.ID] = verdict.Reason

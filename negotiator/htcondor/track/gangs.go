@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,9 +59,10 @@ func present(m observe.Member) bool { return !m.Group.OnHold() }
 // Owner is a user of a schedd.
 type Owner struct{ Schedd, User string }
 
-// isUnasked returns why a gang waits for whose slots its schedd does not ask; "" if it need not. One
-// that names another scheduler, as its user may write, is never started.
-func (c *comparison) isUnasked(j *Job) string {
+// gangWaits returns why a gang is not planned with now, since its schedd does not ask for its slots,
+// did not start it, or would start another in its place; "" if it is. One that names another
+// scheduler, as its user may write, is never started.
+func (c *comparison) gangWaits(j *Job) string {
 	if !j.Group.Spec.Parallel {
 		return ""
 	}
@@ -68,12 +70,30 @@ func (c *comparison) isUnasked(j *Job) string {
 	if !s.Serves(j.Group) {
 		return "its schedd does not ask for the slots of its Scheduler, " + j.Submitter()
 	}
+	for _, r := range c.refused.Rivals[j.Key.Schedd] {
+		if r.Phase == Waiting && r.Robs(j) {
+			return "its schedd would start gang " + c.b.Name(r) + " in its place, which is before it in the queue there"
+		}
+	}
 	r, paused := c.refused.Gangs[Owner{j.Key.Schedd, j.User()}]
-	if !paused || !c.b.now.Began.Before(r.Until) || s.Asks(j.Group) {
+	if !paused || !c.b.now.Began.Before(r.Until) || !r.Asked && s.Asks(j.Group) {
 		return ""
 	}
+	until := c.b.clock(backfill.Time(r.Until.Unix()))
+	if r.Asked {
+		return fmt.Sprintf("its schedd did not start its user's gangs %d times; it is tried again at %s", r.Times, until)
+	}
 	return fmt.Sprintf("its schedd did not ask for the slots of its user's gangs %d times; it is tried again at %s, "+
-		"or when its schedd asks", r.Times, c.b.clock(backfill.Time(r.Until.Unix())))
+		"or when its schedd asks", r.Times, until)
+}
+
+// Robs tells whether a gang may get the claims of another of its schedd, which serves its gangs by
+// JobPrio, the larger first, then by submit time and ID.
+func (j *Job) Robs(o *Job) bool {
+	spec, its := j.Group.Spec, o.Group.Spec
+	return spec.Parallel && spec.Wrong == nil && j.Key.Schedd == o.Key.Schedd &&
+		cmp.Or(cmp.Compare(o.Group.Prio, j.Group.Prio), j.Compare(o)) < 0 &&
+		spec.Nodes <= its.Nodes && spec.Request.Within(its.Request)
 }
 
 // isPart notes that a job is planned with as a part of a gang, and not by itself any more.

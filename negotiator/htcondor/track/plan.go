@@ -67,7 +67,7 @@ func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
 	return broken
 }
 
-// cannotRun tells whether no slot is known that can run a job.
-func (j *Job) cannotRun() bool {
+// CannotRun tells whether no slot is known that can run a job.
+func (j *Job) CannotRun() bool {
 	return j.hopeless != nil && (j.hopeless.spec == j.Group.Spec || j.hopeless.spec.Text == j.Group.Spec.Text)
 }

@@ -25,7 +25,7 @@ func (c *comparison) lineUp(jobs []*Job) {
 	for i, j := range jobs {
 		turns[i] = turn{job: j, key: keys(j.ID)}
 		switch _, vain := c.b.vain[j.Group.Spec.User()]; {
-		case j.cannotRun():
+		case j.CannotRun():
 			turns[i].late = 2
 		case vain:
 			turns[i].late = 1
