@@ -68,8 +68,9 @@ func TestSlotsReferToSoMuch(t *testing.T) {
 		for j := range terms {
 			terms[j] = fmt.Sprintf("TARGET.z%d_%d", i, j)
 		}
-		lines := partitionable(fmt.Sprintf("Name = \"slot%d@n\"\nRequirements = %s", i, strings.Join(terms, " || ")))
-		_, err := o.readSlot(cedar.Lines(lines), lookOf(1))
+		ad := strings.NewReplacer("slot1@n", fmt.Sprintf("slot%d@n", i), "Requirements = true",
+			"Requirements = "+strings.Join(terms, " || ")).Replace(partitionable(""))
+		_, err := o.readSlot(cedar.Lines(ad), lookOf(1))
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, len(o.slotAttributes.referred), maxOfUser+maxOfOne)
