@@ -230,3 +230,33 @@ func TestRunsThatAreWritten(t *testing.T) {
 		})
 	}
 }
+
+// TestRunsThatAreDenied: eve's jobs say that they do not run, once they do, or by turns, and name
+// another group. They hold her limit, and are charged to her.
+func TestRunsThatAreDenied(t *testing.T) {
+	for name, denies := range map[string]string{"on hold": "JobStatus = 5", "removed": "JobStatus = 3", "a local job": "JobUniverse = 12"} {
+		for _, turns := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, turns), func(t *testing.T) {
+				w := newWorld(t, "slack", &node{name: "n1", cpus: 16, memory: 8192, policy: true, renews: 60})
+				w.account(map[string]string{"SW_LIMIT": "2"})
+				for range 4 {
+					w.submit(&sleeper{owner: "eve", cpus: 1, seconds: 3000, estimate: 3600, extra: licensed})
+				}
+				w.pass(12)
+				for range 80 {
+					for _, j := range w.jobs {
+						if j.extra = licensed; j.status == 2 {
+							j.extra += "\nAccountingGroup = \"victim\""
+							if !turns || w.now/8%2 == 0 {
+								j.extra += "\n" + denies
+							}
+						}
+					}
+					w.pass(1)
+					require.Equal(t, map[string]accountant.Use{"eve@test": {Slots: 2, Weight: 2}}, w.pool.Use())
+				}
+				require.Equal(t, 2, w.running())
+			})
+		}
+	}
+}

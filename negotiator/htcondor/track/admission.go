@@ -218,13 +218,11 @@ func (b *Belief) Use() map[string]accountant.Use {
 		u.Weight += b.weight(j)
 		use[spec.Submitter()] = u
 	}
-	for d := range b.gone {
-		if d.job.lease == nil && (d.job.Phase == Running || b.runsUnfit(&d.job)) {
-			spec := d.job.charged()
-			u := use[spec.Submitter()]
-			u.Slots, u.Weight = u.Slots+max(1, len(d.job.Group.Hosts)), u.Weight+b.weight(&d.job)
-			use[spec.Submitter()] = u
-		}
+	for past := range b.gone {
+		spec := past.charged()
+		u := use[spec.Submitter()]
+		u.Slots, u.Weight = u.Slots+max(1, len(past.Group.Hosts)), u.Weight+b.weight(past)
+		use[spec.Submitter()] = u
 	}
 	for h := range b.vacated {
 		u := use[h.spec.Submitter()]

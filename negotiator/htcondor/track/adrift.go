@@ -36,8 +36,9 @@ type run struct {
 	adrift string
 	// paused is for how long the run was suspended, as the negotiator was told.
 	paused backfill.Time
-	// ended says that the run is known to have ended when its slot became free.
-	ended bool
+	// ended says that the run is known to have ended when its slot became free, denied that its queue
+	// said that it was over while it was not.
+	ended, denied bool
 	// spec is what it was planned by before its queue said that it is where it cannot be planned with;
 	// nil if it never was in the plan.
 	spec *observe.Spec
@@ -60,7 +61,7 @@ func (c *comparison) follow(j *Job) {
 		r = &run{seen: c.b.now.Began}
 	case r.began == g.Started && slices.Equal(r.hosts, g.Hosts): // its schedd has found it again
 	case r.shadows != g.Shadows && (named || r.named):
-		r = &run{seen: c.b.now.Began, spec: r.spec}
+		r = &run{seen: c.b.now.Began, spec: r.spec, denied: r.denied}
 	}
 	r.began, r.hosts, r.shadows, r.named = g.Started, g.Hosts, g.Shadows, r.named || named
 	j.run = r
@@ -75,7 +76,7 @@ func (c *comparison) isAdrift(j *Job) bool {
 	}
 	if r.adrift != "" && c.isNamed(j) {
 		c.b.log.Info("a job that was lost is on its slot again", "job", c.b.Name(j), "slots", r.hosts)
-		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, named: true, spec: r.spec}
+		*r = run{began: r.began, hosts: r.hosts, shadows: r.shadows, seen: c.b.now.Began, named: true, spec: r.spec, denied: r.denied}
 	}
 	if _, flies := c.flights[j.ID]; r.adrift == "" && !flies {
 		c.judge(j)

@@ -82,6 +82,9 @@ func (c *comparison) running() (all []accountant.Candidate) {
 			running.add(charge{rooms: c.b.rooms(j)})
 		}
 	}
+	for past := range c.b.gone {
+		running.add(charge{spec: past.charged(), weight: c.b.weight(past)})
+	}
 	for h := range c.b.vacated {
 		running.add(charge{spec: h.spec, weight: c.b.weightOf(h)})
 	}

@@ -273,9 +273,13 @@ func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bo
 	}
 	if former.Running && former.Run != nil { // its user may have edited it out of its queue
 		spec := former.spec(&observe.Spec{Ad: ad, Labels: map[string]string{}}, b.s.Schema.Resources)
-		past := Job{Key: former.key(), ID: c.Job.ID, Spec: spec, Places: former.Places, Phase: Running, Group: &observe.Group{
-			Spec: spec, Submit: former.Submit, Status: observe.Running, Started: former.Run.Since, Jobs: []observe.JobKey{former.key()},
-		}}
+		past := Job{
+			Key: former.key(), ID: c.Job.ID, Spec: spec, Places: former.Places, Start: former.Start, Phase: Running,
+			run: &run{seen: b.now.Began},
+		}
+		past.Group = &observe.Group{
+			Spec: spec, Submit: former.Submit, Status: observe.Running, Started: former.Run.Since, Jobs: []observe.JobKey{past.Key},
+		}
 		past.lasted = &lasted{since: former.Run.Since, ahead: former.Ahead, stated: spec, started: former.Run.Since, looked: b.now.Now}
 		b.departed[past.Key] = &departed{job: past, at: b.now.Began, ran: unknownRun}
 	}

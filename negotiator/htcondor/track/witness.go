@@ -19,12 +19,15 @@ import (
 
 // departed is a run that is over by its queue, while slots name it still: as its job stood, when
 // that was first seen, and how long it ran. Its user is charged until they do not, and then it is
-// taught.
+// taught. If its queue says meanwhile that the job runs, it is this run that goes on.
 type departed struct {
 	job    Job
 	at     time.Time
 	ran    backfill.Time
 	taught bool // it is to be
+	// claims are when those of its slots began, sorted: what begins at another time is another run.
+	// nil: none was looked for yet, since a negotiator before left it.
+	claims []backfill.Time
 }
 
 // witness has jobs be as their slots say. It changes what their queues said, before anything else
@@ -37,20 +40,31 @@ func (c *comparison) witness() {
 		}
 	}
 	for key, d := range c.b.departed {
-		if len(named.of(&d.job)) == 0 {
+		if !d.goesOn(named.of(&d.job)) {
 			c.teach(d)
 			delete(c.b.departed, key)
 		}
 	}
 	for _, j := range c.b.all {
 		slots := named.of(j)
+		if len(slots) == 0 {
+			continue
+		}
+		d, runs := c.b.departed[j.Key], c.isThere(j) && j.Group.Runs()
 		switch {
-		case len(slots) == 0:
-		case c.isThere(j) && j.Group.Runs():
+		case d == nil && runs:
+			c.locate(j, slots)
+		case d == nil && c.departs(j, slots):
+			c.b.departed[j.Key] = c.departure(j, slots)
+		case d == nil || !runs:
+		case d.isSentAnew(j):
+			c.begins(j, slices.DeleteFunc(slices.Clone(slots), d.has))
+		default:
+			if j.Phase != Running { // else it is on its way as it was
+				d.resume(j)
+			}
 			c.locate(j, slots)
 			delete(c.b.departed, j.Key)
-		case c.b.departed[j.Key] == nil && c.departs(j, slots):
-			c.b.departed[j.Key] = c.departure(j, slots)
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(c.b.departed), observe.JobKey.Compare) {
@@ -115,8 +129,63 @@ func (c *comparison) departs(j *Job, slots []*observe.Slot) bool {
 	return j.run.adrift == ""
 }
 
+// has tells whether a slot's claim is one of the run's.
+func (d *departed) has(o *observe.Slot) bool {
+	_, found := slices.BinarySearch(d.claims, o.ClaimedSince)
+	return found
+}
+
+// goesOn tells whether some of the slots that name its job do so for this run.
+func (d *departed) goesOn(slots []*observe.Slot) bool {
+	if d.claims == nil {
+		d.claims = claimsOf(slots)
+	}
+	return slices.ContainsFunc(slots, d.has)
+}
+
+func claimsOf(slots []*observe.Slot) []backfill.Time {
+	claims := make([]backfill.Time, len(slots))
+	for i, o := range slots {
+		claims[i] = o.ClaimedSince
+	}
+	slices.Sort(claims)
+	return slices.Compact(claims)
+}
+
+// isSentAnew tells whether the job was sent to slots since, for another run.
+func (d *departed) isSentAnew(j *Job) bool {
+	return j.Phase == Running && j.run != d.job.run && j.Start != d.job.Start
+}
+
+// begins has a job that was sent anew run once a slot names it for that, since its queue may mean
+// the run before.
+func (c *comparison) begins(j *Job, slots []*observe.Slot) {
+	switch {
+	case len(slots) > 0:
+		c.locate(j, slots)
+	case j.run == nil:
+		waits := *j.Group
+		waits.Status = observe.Idle
+		j.Group = &waits
+	}
+}
+
+// resume has a job go on as it was when its queue said that it did not run, whatever was edited
+// meanwhile.
+func (d *departed) resume(j *Job) {
+	r := d.job.run
+	if j.run == r {
+		return
+	}
+	if d.job.Phase == Running {
+		r.spec = d.job.Spec
+	}
+	r.denied, j.run, j.lasted = true, r, d.job.lasted
+}
+
 // revive has a departed job run on if a slot names it in an ad that is newer, and for longer than a
-// claim may outlive its job. Of a gang all slots must name it.
+// claim may outlive its job; at once if its queue has said before that the run was over. Of a gang
+// all slots must name it.
 func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	past := &d.job
 	if slices.ContainsFunc(slots, func(o *observe.Slot) bool { return !past.runsAt(o.Host) }) {
@@ -128,27 +197,30 @@ func (c *comparison) revive(d *departed, slots []*observe.Slot) {
 	}
 	newer := slices.ContainsFunc(slots, func(o *observe.Slot) bool { return o.Changed.After(d.at) })
 	soon := c.b.now.Began.Sub(d.at) < foreignEndedAfter
-	if s := c.b.Schedd(past.Key.Schedd); s == nil || !s.Read || len(slots) < nodes || !newer || soon {
+	if s := c.b.Schedd(past.Key.Schedd); s == nil || !s.Read || len(slots) < nodes || !past.run.denied && (!newer || soon) {
 		return
 	}
 	j := c.b.find(past.Key)
+	if d.isSentAnew(j) {
+		return
+	}
 	here := *past.Group
 	here.Hosts = nil
 	for _, o := range slots {
 		here.Hosts = append(here.Hosts, o.Name)
 	}
 	slices.Sort(here.Hosts)
-	if j.hidden == 0 {
+	if !past.run.denied {
 		c.b.log.Warn("a job runs although its queue says that it does not: its slots name it",
 			"job", c.b.Name(j), "slots", here.Hosts)
-		j.run, j.lasted = past.run, past.lasted
 	}
+	d.resume(j)
 	j.Group, j.hidden, d.taught = &here, c.b.now.Number, false
 }
 
 // departure notes how a job stood.
 func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
-	d := &departed{job: *j, at: c.b.now.Began}
+	d := &departed{job: *j, at: c.b.now.Began, claims: claimsOf(slots)}
 	here := *j.Group
 	here.Status = observe.Running
 	if d.job.lasted == nil {
@@ -159,9 +231,9 @@ func (c *comparison) departure(j *Job, slots []*observe.Slot) *departed {
 		here.Started = min(began, c.b.now.Now)
 		d.job.lasted = &lasted{since: here.Started, started: here.Started, ahead: j.ahead, stated: j.Spec, looked: c.b.now.Now}
 	} else if r := j.run; r != nil {
-		here.Started = r.began
+		here.Started, here.Shadows = r.began, r.shadows
 	}
-	d.job.Group = &here
+	d.job.Group, d.job.run = &here, cmp.Or(j.run, &run{seen: d.at})
 	return d
 }
 
@@ -253,10 +325,13 @@ func (c *comparison) teach(d *departed) {
 	c.delta.Taught = append(c.delta.Taught, c.pastRun(&d.job, d.ran))
 }
 
-// gone iterates over the departed jobs that are not charged as jobs in the plan, in no order.
-func (b *Belief) gone(yield func(*departed) bool) {
+// gone iterates over the departed jobs that are charged, but not as jobs that run, in no order.
+func (b *Belief) gone(yield func(*Job) bool) {
 	for key, d := range b.departed {
-		if j := b.jobs[key]; (j == nil || j.Phase != Running && !b.runsUnfit(j)) && !yield(d) {
+		past, j := &d.job, b.jobs[key]
+		charged := past.lease == nil && (past.Phase == Running || b.runsUnfit(past))
+		runsOn := j != nil && (j.Phase == Running && !d.isSentAnew(j) || j.run == past.run && b.runsUnfit(j))
+		if charged && !runsOn && !yield(past) {
 			return
 		}
 	}
