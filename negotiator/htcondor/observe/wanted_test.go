@@ -64,7 +64,7 @@ func TestStrip(t *testing.T) {
 func TestSlotsReferToSoMuch(t *testing.T) {
 	o := quiet()
 	for i := range 50 {
-		terms := make([]string, 2*maxReferred)
+		terms := make([]string, 2*maxOfOne)
 		for j := range terms {
 			terms[j] = fmt.Sprintf("TARGET.z%d_%d", i, j)
 		}
