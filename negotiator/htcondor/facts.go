@@ -114,7 +114,8 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Kept: s.Kept, LeftOut: s.LeftOut + view.Unseated, Contested: s.Contested, Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
+		Kept: s.Kept, LeftOut: s.LeftOut + view.Unseated, Contested: s.Contested,
+		Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
 		LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

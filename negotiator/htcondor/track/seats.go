@@ -194,7 +194,8 @@ func (b *Belief) seated(g *observe.Group, most int) []*Job {
 // keepsSeat tells whether a job keeps its seat however many others wait: it was started, it was
 // promised a start, or something is kept for it.
 func (j *Job) keepsSeat() bool {
-	return j.Phase == Running || j.Phase == Lent || j.promised > 0 || j.owed || j.servedBy != nil || j.booked != nil || j.kept > 0
+	return j.Phase == Running || j.Phase == Lent || j.promised > 0 || j.owed ||
+		j.servedBy != nil || j.booked != nil || j.kept > 0
 }
 
 // without returns how many jobs have no seat, and says so; "" if all have one.
