@@ -177,12 +177,12 @@ func (b *Belief) seeLost() {
 }
 
 // seeReading takes in one reading of a schedd's queue.
-func (b *Belief) seeReading(schedd string, r observe.Reading, of func(*observe.Group) *members) {
+func (b *Belief) seeReading(schedd string, r observe.Reading, known func(*observe.Group) *members) {
 	for _, g := range r.Groups {
 		if g.OnHold() {
 			continue
 		}
-		m := of(g)
+		m := known(g)
 		m.look = r.Number
 		for _, j := range m.jobs {
 			j.Group, j.look, j.leader = g, r.Number, nil
