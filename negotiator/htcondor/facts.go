@@ -34,7 +34,7 @@ type Facts struct {
 	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
 	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not
-	// planned because their ads are too large, or are not read yet.
+	// planned because their ads are too large or are not read yet, or because too many wait.
 	Kept, LeftOut int
 	// Contested counts the ads that are left out since another daemon has their name or address.
 	Contested int
@@ -114,7 +114,8 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Idle: view.Idle, Running: view.Running, Unplanned: view.Unplanned, Foreign: view.Foreign,
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
-		Kept: s.Kept, LeftOut: s.LeftOut, Contested: s.Contested, Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
+		Kept: s.Kept, LeftOut: s.LeftOut + view.Unseated, Contested: s.Contested,
+		Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
 		LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

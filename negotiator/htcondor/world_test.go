@@ -398,10 +398,10 @@ func (w *world) publish() {
 	w.schedd.SetJobs(jobs...)
 	if w.odd["Group"] != nil {
 		var groups []*classad.ClassAd
-		for i, text := range append(jobs, w.odd["Group"]...) {
+		for i, text := range slices.Concat(w.odd["Group"], jobs) { // what is told of first is no better
 			ad, err := classad.ParseOld(text)
 			require.NoError(w.t, err)
-			if i < len(jobs) {
+			if i >= len(w.odd["Group"]) {
 				cluster, _ := ad.Int("ClusterId")
 				ad.SetString("JobIds", fmt.Sprintf("%d.0", cluster))
 				ad.SetInt("JobCount", 1)

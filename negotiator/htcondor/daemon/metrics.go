@@ -23,7 +23,7 @@ var (
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
 	queueBytes    = describes("queue_bytes", "Memory that the queues of all schedds take, at most.")
-	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet.")
+	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet, or too many wait.")
 	contested     = describes("contested_names", "Ads that are left out since another daemon has their name or address.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")

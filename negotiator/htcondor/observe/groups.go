@@ -97,7 +97,7 @@ func (o *Observer) keepAnswer(s *schedd, r reading, number, limits int) {
 	} else {
 		s.earlier = 0
 	}
-	if !o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size + limits, s.earlier, r.waiting}) {
+	if !o.stock.keep(s.Name, portion{r.schedd.Address.Host, r.size + limits, s.earlier}) {
 		s.answers, s.earlier = nil, 0
 	}
 	s.answers = append(s.answers, Reading{Number: number, Groups: s.Groups, Stopped: s.Stopped})

@@ -10,7 +10,6 @@ type holding struct {
 	weight
 	limit    int // bytes of memory of one ad
 	most     int // waiting jobs of one group; 0: nothing is kept of any
-	waiting  int // jobs that are kept and wait
 	kinds    kinds
 	whole    []held
 	left     []held         // of ads that are left out

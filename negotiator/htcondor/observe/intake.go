@@ -26,7 +26,6 @@ type intake struct {
 
 	mu         sync.Mutex // guards what follows; the stock's lock is taken under it, never the reverse
 	most, size int        // bytes of memory
-	waiting    int        // jobs that do not run
 	read       int        // bytes of text, all that came
 	came       int        // groups, all that came
 	users      map[string]*holding
@@ -77,9 +76,7 @@ func (k *intake) add(lines cedar.Lines, size int) error {
 		g.at = k.came
 		h := k.holdingOf(string(user))
 		k.grow(h, priceOfJobs(g.ids))
-		admitted := k.admit(&g.rawGroup, h)
 		switch {
-		case !admitted:
 		case text > maxGroup:
 			k.leaveOut(g, h, tooLong)
 		case tokens > maxGroupTokens:
@@ -181,18 +178,6 @@ func (k *intake) leaveOut(g held, h *holding, limit int) {
 	}
 }
 
-// admit takes in a group's jobs that wait, as many as may. It reports whether it left any.
-func (k *intake) admit(g *rawGroup, h *holding) bool {
-	jobs := g.waiting()
-	if jobs == 0 {
-		return true
-	}
-	excess := k.stock.await(k.share, jobs, h.waiting)
-	k.waiting += jobs
-	h.waiting += jobs
-	return k.cutJobs(g, h, jobs-excess) > 0
-}
-
 // cutJobs keeps of a group of a user's no more waiting jobs than there is room for. It returns how
 // many that are.
 func (k *intake) cutJobs(g *rawGroup, h *holding, room int) int {
@@ -204,9 +189,6 @@ func (k *intake) cutJobs(g *rawGroup, h *holding, room int) int {
 	g.ids = firstIDs(g.ids, room)
 	k.grow(h, priceOfJobs(g.ids)-before)
 	less := waiting - room
-	k.stock.await(k.share, -less, h.waiting)
-	k.waiting -= less
-	h.waiting -= less
 	k.surplus = surplus{k.surplus.jobs + less, h.name}
 	return room
 }

@@ -54,7 +54,6 @@ type reading struct {
 	groups     []rawGroup
 	surplus    surplus
 	size       int // what the groups take, in bytes of memory
-	waiting    int // their jobs that do not run
 	text       int // bytes of the answer
 	besides    besides
 	took       time.Duration
@@ -128,7 +127,6 @@ func readQueue(ctx context.Context, q question, in *intake) reading {
 	}
 	r.groups = in.all()
 	r.surplus, r.besides, r.size, r.text, r.err = in.surplus, in.besides, in.size, in.read, cmp.Or(r.err, in.failure)
-	r.waiting = in.waiting
 	return r
 }
 

@@ -1,22 +1,10 @@
 package observe
 
-import (
-	"sync"
-
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
-)
+import "sync"
 
 // maxStock bounds what is kept of all queues together, in bytes of memory. One host may have half
 // of it, however many schedds it advertises.
 const maxStock = 2 << 30
-
-// Jobs that wait take time in each cycle, however little is said of them. Of all that are kept, the
-// schedds of a host may have their [accountant.Allowance] of the first number, and a user of one of
-// these his of the second; so one host or user has a quarter, at most.
-const (
-	mostWaiting       = 400_000
-	mostWaitingOfHost = 100_000
-)
 
 // stock is what is kept of all queues: of those that are being read, and else of what was read
 // last. When it is too much, the schedds of the host that has most leave out ads, the one that has
@@ -27,7 +15,6 @@ type stock struct {
 
 	mu     sync.Mutex
 	size   int
-	jobs   int // that wait
 	hosts  map[string]*host
 	greedy heaviest[*host]    // those with readings that may leave out ads
 	kept   map[string]portion // by schedd
@@ -36,7 +23,6 @@ type stock struct {
 // host is what is kept of the queues of all schedds of a host.
 type host struct {
 	weight
-	jobs     int              // that wait
 	readings heaviest[*share] // those that may leave out ads
 }
 
@@ -44,17 +30,15 @@ type host struct {
 type share struct {
 	weight
 	host    string
-	jobs    int // that wait
 	reading *intake
 	settled bool // it leaves out nothing any more
 	ended   bool
 }
 
-// portion is what is kept of a queue, and how many jobs that wait; earlier is what besides is kept
-// of earlier answers of the look.
+// portion is what is kept of a queue; earlier is what besides is kept of earlier answers of the look.
 type portion struct {
-	host                string
-	size, earlier, jobs int
+	host          string
+	size, earlier int
 }
 
 func newStock(most int) *stock {
@@ -88,30 +72,6 @@ func (s *stock) change(name string, bytes int) {
 	}
 }
 
-// line notes that a host has so many more jobs that wait; what they take is noted after it.
-func (s *stock) line(name string, jobs int) {
-	if jobs != 0 {
-		s.host(name).jobs += jobs
-		s.jobs += jobs
-	}
-}
-
-// await notes that a reading has so many more jobs that wait, of a user who had some. It returns how
-// many are too many, which are to be given back.
-func (s *stock) await(r *share, jobs, had int) (excess int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.ended {
-		return 0
-	}
-	h := s.host(r.host)
-	room := min(accountant.Allowance(mostWaiting, s.jobs, h.jobs)-h.jobs,
-		accountant.Allowance(mostWaitingOfHost, h.jobs, had)-had)
-	r.jobs += jobs
-	s.line(r.host, jobs)
-	return max(0, jobs-max(0, room))
-}
-
 // begin notes that a queue is being read: what was read of it before does not count any more.
 func (s *stock) begin(k *intake) *share {
 	s.mu.Lock()
@@ -120,7 +80,6 @@ func (s *stock) begin(k *intake) *share {
 	s.host(r.host).readings.put(r)
 	s.change(r.host, 0)
 	before := s.kept[r.name]
-	s.line(before.host, -before.jobs)
 	s.change(before.host, -before.size)
 	return r
 }
@@ -161,11 +120,9 @@ func (s *stock) end(r *share) {
 		return
 	}
 	r.ended = true
-	s.line(r.host, -r.jobs)
 	s.leave(r)
 	s.change(r.host, -r.size)
 	before := s.kept[r.name]
-	s.line(before.host, before.jobs)
 	s.change(before.host, before.size)
 }
 
@@ -176,9 +133,7 @@ func (s *stock) keep(schedd string, p portion) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.kept[schedd]
-	s.line(before.host, -before.jobs)
 	s.change(before.host, -before.size-before.earlier)
-	s.line(p.host, p.jobs)
 	s.change(p.host, p.size)
 	fits := p.earlier == 0 || s.size+p.earlier <= s.most/2 && s.host(p.host).size+p.earlier <= s.most/4
 	if !fits {

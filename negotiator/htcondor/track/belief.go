@@ -47,6 +47,7 @@ type Belief struct {
 	byID    map[backfill.JobID]*Job
 	lastID  backfill.JobID
 	members map[*observe.Group]*members
+	seats   seats
 	gangs   map[observe.JobKey]joined // those of several procs, by the key of proc 0
 	// ended holds the jobs that ran, or were started and never ran, and when a look at the pool
 	// first saw that they do not run any more.
@@ -111,6 +112,7 @@ type slot struct {
 type members struct {
 	jobs []*Job
 	look int // the last look at the pool that saw the group
+	most int // how many of its jobs had a seat, of those that need not keep it
 }
 
 // New makes a Belief without jobs and slots.
@@ -143,14 +145,15 @@ func (b *Belief) See(s *observe.Snapshot) {
 	b.firstLook()
 	groups := 0
 	names := slices.Sorted(maps.Keys(s.Schedds))
+	b.shareSeats(names)
 	for _, name := range names {
 		for _, r := range s.Schedds[name].Earlier {
-			b.seeReading(name, r)
+			b.seeReading(name, r, b.metOf)
 		}
 	}
 	for _, name := range names {
 		if q := s.Schedds[name]; q.Read {
-			b.seeReading(name, observe.Reading{Number: s.Number, Groups: q.Groups, Stopped: q.Stopped})
+			b.seeReading(name, observe.Reading{Number: s.Number, Groups: q.Groups, Stopped: q.Stopped}, b.membersOf)
 			groups += len(q.Groups)
 		}
 	}
@@ -180,30 +183,52 @@ func (b *Belief) seeLost() {
 }
 
 // seeReading takes in one reading of a schedd's queue.
-func (b *Belief) seeReading(schedd string, r observe.Reading) {
+func (b *Belief) seeReading(schedd string, r observe.Reading, known func(*observe.Group) *members) {
 	for _, g := range r.Groups {
 		if g.OnHold() {
 			continue
 		}
-		m := b.members[g]
-		if m == nil {
-			m = &members{jobs: make([]*Job, len(g.Jobs))}
-			for i, key := range g.Jobs {
-				m.jobs[i] = b.find(key)
-			}
-			b.members[g] = m
-		}
+		m := known(g)
 		m.look = r.Number
 		for _, j := range m.jobs {
 			j.Group, j.look, j.leader = g, r.Number, nil
 		}
 	}
-	b.joinGangs(schedd, r.Groups)
+	b.joinGangs(schedd, r)
 	for _, key := range r.Stopped {
 		if j := b.jobs[key]; j != nil {
 			j.stopped = r.Number
 		}
 	}
+}
+
+// membersOf returns the jobs of a group that have a seat, which a reading shows that counts.
+func (b *Belief) membersOf(g *observe.Group) *members {
+	most, few := b.seats[g]
+	if !few {
+		most = len(g.Jobs)
+	}
+	m := b.members[g]
+	if m == nil || m.most != most {
+		m = &members{jobs: b.seated(g, most), most: most}
+		b.members[g] = m
+	}
+	return m
+}
+
+// metOf returns the jobs of a group which an earlier reading of a look shows: of those that wait the
+// ones that are known, since the others have left, or come with the last reading.
+func (b *Belief) metOf(g *observe.Group) *members {
+	if m := b.members[g]; m != nil || g.Runs() {
+		return cmp.Or(m, b.membersOf(g))
+	}
+	m := &members{}
+	for _, key := range g.Jobs {
+		if j := b.jobs[key]; j != nil {
+			m.jobs = append(m.jobs, j)
+		}
+	}
+	return m
 }
 
 // find returns the job of a key, and makes it if there is none; the negotiator does not know a new

@@ -69,7 +69,7 @@ type Outcome struct {
 	Proven []Proven
 	// Dropped are slots that are gone for good.
 	Dropped []string
-	// Problems are errors of accounting, for people.
+	// Problems are errors of accounting, and that too many jobs wait, for people.
 	Problems []string
 }
 
@@ -139,6 +139,10 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 		b.met[name] = b.met[name] || s.Read
 	}
 	b.makeView(c.kept)
+	if n, told := b.seats.without(); n > 0 {
+		b.view.Unseated = n
+		c.out.Problems = append(c.out.Problems, told)
+	}
 	return c.out
 }
 

@@ -16,22 +16,27 @@ type joined struct {
 	all     *observe.Group
 }
 
-// joinGangs makes one job of all procs of a cluster, if they are a gang, among the groups of a
-// schedd: the first proc that is not on hold stands for all, with a Group made of theirs. The
-// others are in no plan.
-func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
+// joinGangs makes one job of all procs of a cluster, if they are a gang, among what a schedd
+// was read to have: the first proc that is not on hold stands for all, with a Group made of theirs.
+// The others are in no plan. A gang has a seat if any of its procs has.
+func (b *Belief) joinGangs(schedd string, r observe.Reading) {
 	clusters := map[observe.JobKey][]observe.Member{}
-	for _, g := range groups {
-		for _, key := range g.Jobs {
-			if g.Spec.Parallel {
-				gang := observe.JobKey{Schedd: key.Schedd, Cluster: key.Cluster}
-				clusters[gang] = append(clusters[gang], observe.Member{Key: key, Group: g})
-			}
+	for _, g := range r.Groups {
+		if !g.Spec.Parallel {
+			continue
 		}
+		for _, key := range g.Jobs {
+			gang := observe.JobKey{Schedd: key.Schedd, Cluster: key.Cluster}
+			clusters[gang] = append(clusters[gang], observe.Member{Key: key, Group: g})
+		}
+	}
+	seen := func(m observe.Member) bool {
+		j := b.jobs[m.Key]
+		return present(m) && j != nil && j.Seen(r.Number)
 	}
 	maps.DeleteFunc(clusters, func(_ observe.JobKey, members []observe.Member) bool {
 		alone := len(members) == 1 && members[0].Key.Proc == 0
-		return alone || !slices.ContainsFunc(members, present)
+		return alone || !slices.ContainsFunc(members, seen)
 	})
 	maps.DeleteFunc(b.gangs, func(gang observe.JobKey, _ joined) bool {
 		return gang.Schedd == schedd && clusters[gang] == nil
@@ -42,10 +47,10 @@ func (b *Belief) joinGangs(schedd string, groups []*observe.Group) {
 			b.gangs[gang] = joined{members, observe.Join(members, b.s.Schema.Resources, b.gangs[gang].all)}
 		}
 		all := b.gangs[gang].all
-		first := b.jobs[all.Jobs[0]]
-		first.Group = all
+		first := b.find(all.Jobs[0])
+		first.Group, first.look = all, r.Number
 		for _, m := range members {
-			if j := b.jobs[m.Key]; j != first && present(m) {
+			if j := b.jobs[m.Key]; j != first && seen(m) {
 				j.leader = first
 			}
 		}

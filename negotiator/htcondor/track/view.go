@@ -13,6 +13,8 @@ import (
 type View struct {
 	// Idle and Running count jobs in the plan, Unplanned those that are kept out of it.
 	Idle, Running, Unplanned int
+	// Unseated counts the jobs that are not known yet, since too many wait.
+	Unseated int
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
 	// Due is when the next job that may not run before a time enters the plan, or may run, or a slot is
