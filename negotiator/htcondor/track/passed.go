@@ -64,7 +64,7 @@ func (b *Belief) notePassed() {
 
 // passedOver tells whether a waiting job does not count in the sums of its group.
 func (b *Belief) passedOver(j *Job) bool {
-	if b.Early(j) || j.cannotRun() {
+	if b.Early(j) || j.CannotRun() {
 		return true
 	}
 	user := b.passed[j.Group.Spec.User()]
