@@ -65,6 +65,8 @@ type rounding struct {
 	resources []string
 	ways      []*way // those of most slots first, at most mostWays
 	stale     bool   // slots have changed since they were counted
+	fresh     bool   // and some are new, or have other policies
+	counted   time.Time
 	changed   time.Time
 	outline   string // what was counted
 	counts    int    // how often that has changed
@@ -96,13 +98,15 @@ const (
 const static = "static"
 
 // countWays counts in which ways slots round, if some have changed, and the ways did not lately.
-// Ways that no slot has any more are forgotten.
+// Some slot's ad changes in most looks: only new slots and policies count at once. Ways that no slot
+// has any more are forgotten.
 func (o *Observer) countWays() {
 	r := &o.rounding
-	if !r.stale || !r.changed.IsZero() && o.looked.Sub(r.changed) < recount {
+	lately := func(at time.Time) bool { return !at.IsZero() && o.looked.Sub(at) < recount }
+	if !r.stale || lately(r.changed) || !r.fresh && lately(r.counted) {
 		return
 	}
-	r.stale = false
+	r.stale, r.fresh, r.counted = false, false, o.looked
 	if known := len(r.ways) > 0; r.count(o.slots) {
 		r.counts++ // jobs take other amounts now
 		if known {

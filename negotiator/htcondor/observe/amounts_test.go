@@ -81,6 +81,28 @@ func TestOldWaysAreForgotten(t *testing.T) {
 	require.Len(t, o.rounding.ways, mostWays)
 }
 
+// TestCountsRest says that slots are counted at once if a policy is new, and else once a minute: some
+// slot changes in most looks.
+func TestCountsRest(t *testing.T) {
+	o := quiet()
+	counts := func(memory int, policy string) bool {
+		o.number++
+		o.looked = o.looked.Add(10 * time.Second)
+		ad := partitionable(fmt.Sprintf("TotalSlotMemory = %d\n%s", memory, policy))
+		_, err := o.readSlot(cedar.Lines(ad), lookOf(o.number))
+		require.NoError(t, err)
+		o.countWays()
+		return o.rounding.counted.Equal(o.looked)
+	}
+	o.looked = time.Unix(1_700_000_000, 0)
+	require.True(t, counts(4096, ""))
+	for i := range 5 {
+		require.False(t, counts(4097+i, ""))
+	}
+	require.True(t, counts(4110, ""))
+	require.True(t, counts(4110, "ConsumptionCpus = 2\n"))
+}
+
 // roundingSlot is the ad of a partitionable slot on a host that has so many cpus.
 func roundingSlot(host string, cpus int, more string) string {
 	return fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nState = \"Unclaimed\"\nPartitionableSlot = true\n"+
