@@ -65,8 +65,13 @@ type rounding struct {
 	resources []string
 	ways      []*way // those of most slots first, at most mostWays
 	stale     bool   // slots have changed since they were counted
+	fresh     bool   // and some are new, or have other policies
+	counted   time.Time
 	changed   time.Time
-	outline   string // what was counted; Specs are the same for as long as it is
+	outline   string // what was counted
+	counts    int    // how often that has changed
+	work      int    // what it took so far to round, a microsecond each
+	anew      int    // and to round anew in this look
 }
 
 // way is a consumption policy, and the slots that have it. Static slots are one, too, and so are
@@ -81,26 +86,29 @@ type way struct {
 }
 
 // Bounds of what is known of ways, and for how long they stand once they have changed: all jobs are
-// read anew for that.
+// rounded anew for that, which may take roundsOfAll of a look.
 const (
-	mostWays  = 20
-	mostSizes = 8
-	recount   = time.Minute
+	mostWays    = 20
+	mostSizes   = 8
+	recount     = time.Minute
+	roundsOfAll = 500_000 // like readsOfAll
 )
 
 // static is the policy of static slots.
 const static = "static"
 
 // countWays counts in which ways slots round, if some have changed, and the ways did not lately.
-// Ways that no slot has any more are forgotten.
+// Some slot's ad changes in most looks: only new slots and policies count at once. Ways that no slot
+// has any more are forgotten.
 func (o *Observer) countWays() {
 	r := &o.rounding
-	if !r.stale || !r.changed.IsZero() && o.looked.Sub(r.changed) < recount {
+	lately := func(at time.Time) bool { return !at.IsZero() && o.looked.Sub(at) < recount }
+	if !r.stale || lately(r.changed) || !r.fresh && lately(r.counted) {
 		return
 	}
-	r.stale = false
+	r.stale, r.fresh, r.counted = false, false, o.looked
 	if known := len(r.ways) > 0; r.count(o.slots) {
-		o.discardSpecs() // jobs take other amounts now
+		r.counts++ // jobs take other amounts now
 		if known {
 			r.changed = o.looked
 		}
@@ -224,6 +232,7 @@ func (r *rounding) taken(job *classad.ClassAd, asked backfill.Vector) (backfill.
 		return nil, fmt.Errorf("what it consumes is too expensive to evaluate: a slot's policy takes more than %d steps with it",
 			maxConsumptionSteps)
 	}
+	r.work += len(all) * len(all)
 	return agree(asked, all), nil
 }
 
@@ -295,6 +304,34 @@ func (h helping) usable(planned backfill.Vector) (n float64) {
 	return n * float64(h.way.slots) / float64(len(h.way.sizes))
 }
 
+// slight is which part of a slot makes no difference.
+const slight = 100
+
+// serves tells whether jobs may be planned with amounts as before, since what they would be planned
+// with now differs slightly, leaves room for as many, and is no more but for disk, of which slots
+// have now more and now less.
+func (r *rounding) serves(before, now backfill.Vector) bool {
+	for i, amount := range now {
+		if amount > before[i] && !strings.EqualFold(r.resources[i], "disk") {
+			return false
+		}
+	}
+	for _, w := range r.ways {
+		for _, size := range w.sizes {
+			can := chunks(size, now)
+			if can != chunks(size, before) {
+				return false
+			}
+			for i, amount := range now {
+				if can > 0 && max(before[i]-amount, amount-before[i]) > size[i]/slight {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // chunks returns how many chunks of these amounts have room in a slot.
 func chunks(size, amounts backfill.Vector) int64 {
 	n := int64(backfill.MaxAmount)
@@ -315,6 +352,7 @@ func (r *rounding) by(w *way, job *classad.ClassAd, asked backfill.Vector) (_ ba
 	}
 	amounts, policy := slices.Clone(asked), w.policy == static
 	var m classad.Meter
+	defer func() { r.work += 1 + int(m.Steps())/stepsPerRead }()
 	for i, resource := range r.resources {
 		e, ok := s.Ad.Lookup("Consumption" + resource)
 		if !ok || w.policy == static {

@@ -81,6 +81,28 @@ func TestOldWaysAreForgotten(t *testing.T) {
 	require.Len(t, o.rounding.ways, mostWays)
 }
 
+// TestCountsRest says that slots are counted at once if a policy is new, and else once a minute: some
+// slot changes in most looks.
+func TestCountsRest(t *testing.T) {
+	o := quiet()
+	counts := func(memory int, policy string) bool {
+		o.number++
+		o.looked = o.looked.Add(10 * time.Second)
+		ad := partitionable(fmt.Sprintf("TotalSlotMemory = %d\n%s", memory, policy))
+		_, err := o.readSlot(cedar.Lines(ad), lookOf(o.number))
+		require.NoError(t, err)
+		o.countWays()
+		return o.rounding.counted.Equal(o.looked)
+	}
+	o.looked = time.Unix(1_700_000_000, 0)
+	require.True(t, counts(4096, ""))
+	for i := range 5 {
+		require.False(t, counts(4097+i, ""))
+	}
+	require.True(t, counts(4110, ""))
+	require.True(t, counts(4110, "ConsumptionCpus = 2\n"))
+}
+
 // roundingSlot is the ad of a partitionable slot on a host that has so many cpus.
 func roundingSlot(host string, cpus int, more string) string {
 	return fmt.Sprintf("MyType = \"Machine\"\nName = \"slot1@%s\"\nState = \"Unclaimed\"\nPartitionableSlot = true\n"+
@@ -171,6 +193,59 @@ func TestJobsKeepTheirSpecs(t *testing.T) {
 		}
 		require.Equal(t, backfill.Vector{1, 128, 2000, 1}, s.Request)
 		require.True(t, i < 1 || s == spec)
+	}
+}
+
+// TestJobsAreNotReadAnew says that a machine that joins or leaves has no ad of a job read anew, whether
+// the job takes other amounts then or not, and that an edit is told from that.
+func TestJobsAreNotReadAnew(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.slots = []string{roundingSlot("a", 4, "")}
+	p.schedds[0].SetJobs(job("RequestMemory = 128 + 2\nRequestCpus = 1\n"))
+	spec := func() *Spec { return p.see().Schedds["s@test"].Groups[0].Spec }
+	before := spec()
+	require.Equal(t, backfill.Vector{1, 256, 1}, before.Request)
+	p.at, p.slots = p.at.Add(recount), append(p.slots, roundingSlot("b", 8, ""))
+	require.Same(t, before, spec())
+	for _, c := range []struct {
+		policy string
+		cpus   int64
+	}{{"ConsumptionCpus = TARGET.RequestCpus + 1", 2}, {"ConsumptionCpus = 900", 1}, {"ConsumptionCpus = TARGET.RequestCpus + 2", 3}} {
+		p.at = p.at.Add(recount)
+		p.slots = []string{roundingSlot("a", 4, c.policy), roundingSlot("b", 4, c.policy)}
+		now := spec()
+		require.NoError(t, now.Wrong)
+		require.Zero(t, p.reads.all)
+		require.Equal(t, backfill.Vector{c.cpus, 130, 1}, now.Request)
+		require.Equal(t, fmt.Sprint(c.cpus), now.Ad.Literal("RequestCpus").String())
+		require.True(t, now.SameAd(before))
+		require.Same(t, now, spec())
+	}
+	p.schedds[0].SetJobs(job("RequestMemory = 128 + 3\nRequestCpus = 1\n"))
+	require.False(t, spec().SameAd(before))
+}
+
+// TestAmountsThatServe says with which amounts jobs go on although they would be rounded to others now.
+func TestAmountsThatServe(t *testing.T) {
+	r := rounding{
+		resources: []string{"cpus", "memory", "disk"},
+		ways:      []*way{{sizes: []backfill.Vector{{4, 4096, 1_000_000_000}, {1, 100, 100}}}},
+	}
+	for name, c := range map[string]struct {
+		before, now backfill.Vector
+		want        bool
+	}{
+		"the same":              {backfill.Vector{1, 256, 1_000_000}, backfill.Vector{1, 256, 1_000_000}, true},
+		"a little more disk":    {backfill.Vector{1, 256, 1_000_000}, backfill.Vector{1, 256, 2_000_000}, true},
+		"a little less disk":    {backfill.Vector{1, 256, 2_000_000}, backfill.Vector{1, 256, 1_000_000}, true},
+		"much more disk":        {backfill.Vector{1, 256, 1_000_000}, backfill.Vector{1, 256, 20_000_000}, false},
+		"too much for as many":  {backfill.Vector{1, 256, 249_000_000}, backfill.Vector{1, 256, 251_000_000}, false},
+		"a little more memory":  {backfill.Vector{1, 256, 1_000_000}, backfill.Vector{1, 257, 1_000_000}, false},
+		"a little less memory":  {backfill.Vector{1, 256, 1_000_000}, backfill.Vector{1, 250, 1_000_000}, true},
+		"much less memory":      {backfill.Vector{1, 1024, 1_000_000}, backfill.Vector{1, 128, 1_000_000}, false},
+		"room for more of them": {backfill.Vector{1, 1030, 1_000_000}, backfill.Vector{1, 1024, 1_000_000}, false},
+	} {
+		require.Equal(t, c.want, r.serves(c.before, c.now), name)
 	}
 }
 

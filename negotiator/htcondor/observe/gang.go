@@ -55,11 +55,16 @@ func Join(members []Member, resources []string, last *Group) *Group {
 		all.Spec = last.Spec
 	} else {
 		all.Spec = joinSpecs(first, members, resources)
+		if all.Spec.Wish = new(Wish); same && slices.EqualFunc(last.members, members, sameAd) {
+			all.Spec.Wish = last.Spec.Wish
+		}
 	}
 	return &all
 }
 
 func sameSpec(a, b Member) bool { return a.Key == b.Key && a.Group.Spec == b.Group.Spec }
+
+func sameAd(a, b Member) bool { return a.Key == b.Key && a.Group.Spec.SameAd(b.Group.Spec) }
 
 // joinSpecs makes the Spec of the gang that the first member stands for.
 func joinSpecs(first Member, members []Member, resources []string) *Spec {

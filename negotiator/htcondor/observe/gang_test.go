@@ -108,6 +108,17 @@ func TestJoinAnew(t *testing.T) {
 	other.Group.Spec.Nodes = 5
 	require.Equal(t, mostProcs+4, Join(edited(func(g *Group) { g.Spec = other.Group.Spec }), resources, last).Spec.Nodes)
 	require.Equal(t, mostProcs-1, Join(members[:mostProcs-1], resources, last).Spec.Nodes)
+	wants := func(text string, memory int64, wish *Wish) []Member {
+		return edited(func(g *Group) {
+			g.Spec = &Spec{
+				Ad: g.Spec.Ad, Text: text, Nodes: 1, Request: backfill.Vector{1, memory}, Parallel: true, Kind: g.Spec.Kind, Wish: wish,
+			}
+		})
+	}
+	wish := new(Wish)
+	before := Join(wants("a", 20_000, wish), resources, nil)
+	require.True(t, Join(wants("b", 30_000, wish), resources, before).Spec.SameAd(before.Spec))
+	require.False(t, Join(wants("b", 30_000, new(Wish)), resources, before).Spec.SameAd(before.Spec))
 	runs := slices.Clone(members)
 	g := *members[0].Group
 	g.Status, runs[0].Group = Running, &g

@@ -74,6 +74,11 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 				s.groups[string(raw.lines)] = g
 			}
 		}
+		if spec := o.roundedAnew(g.Spec); spec != g.Spec {
+			anew := *g
+			anew.Spec, g = spec, &anew
+			s.groups[string(raw.lines)] = g
+		}
 		if g.Spec.leftOut {
 			leftOut, whose = leftOut+len(g.Jobs), g.Spec.user
 		}

@@ -167,6 +167,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	o.looked = l.Began
 	o.reads, o.slotReads.news, o.slotReads.long, o.slotReads.follow = reads{}, reads{}, reads{}, reads{}
 	o.slotReads.count(o.read)
+	o.rounding.anew = 0
 	o.restrip()
 	o.beginTurns()
 	last := o.number + rounds

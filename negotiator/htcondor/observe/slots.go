@@ -294,7 +294,9 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 		if shared, err := o.parser.ParseOld(text); err == nil {
 			read.Ad = shared
 		}
-		s.Ad, t.ad, o.rounding.stale = read, text, true
+		r := &o.rounding
+		r.fresh = r.fresh || s.Ad == nil || r.policy(s.Ad.Ad) != r.policy(read.Ad)
+		s.Ad, t.ad, r.stale = read, text, true
 	}
 	return nil
 }

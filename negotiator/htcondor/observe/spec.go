@@ -39,12 +39,14 @@ type Spec struct {
 	Limited []accountant.Limit
 	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
+	// Wish is what the ad asks for before it is rounded; nil if it never was.
+	Wish *Wish
 
 	user, account string   // User and AccountingGroup, or what stands for them, see readNames
 	submitter     string   // what follows from these
 	project       string   // ProjectName
 	refers        []string // the attributes of slots that the ad refers to
-	crowded       bool     // it is Wrong because of other jobs of its user
+	crowded       bool     // it is Wrong because of other jobs of its user, or of how slots round
 	leftOut       bool     // it is Wrong because most of the ad was left out, see intake
 	unread        bool     // it is left out for now: its user has taken what reading may cost in a look
 	// state are attributes that are mere state for other jobs and that this ad refers to: what
@@ -105,7 +107,7 @@ func (s *Spec) Charged() Charged { return Charged{s.user, s.account, s.Limits, s
 // each of its nodes.
 func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []string) *Spec {
 	as := *s
-	as.Ad, as.Wrong = s.Ad.Clone(), nil
+	as.Ad, as.Wrong, as.Wish = s.Ad.Clone(), nil, nil
 	as.isOf(c.User, c.Account)
 	as.Limits, as.Parallel = c.Limits, c.Parallel
 	as.Limited, _ = accountant.ParseLimits(c.Limits)
@@ -155,7 +157,7 @@ func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew boo
 			o.specs[text] = known
 		}
 		if len(known.state) == 0 {
-			return known, grew
+			return o.roundedAnew(known), grew
 		}
 		without = known
 		for _, name := range known.state { // the rest of the text stands for several Specs
@@ -172,7 +174,12 @@ func (o *Observer) dropSpecs() {
 			g.Spec.see(o.number)
 		}
 	}
-	maps.DeleteFunc(o.specs, func(_ string, s *Spec) bool { return s.look != o.number })
+	maps.DeleteFunc(o.specs, func(_ string, s *Spec) bool {
+		if s.Wish != nil {
+			s = s.Wish.spec
+		}
+		return s.look != o.number
+	})
 }
 
 // referToSlots has slots asked for what a job's ad refers to. It errs, and asks for nothing, if
@@ -223,8 +230,10 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	if err != nil {
 		s.Wrong = err
 	} else if s.Request, err = o.rounding.taken(ad, asked); err != nil {
-		s.Wrong = err
+		s.Wrong, s.crowded = err, true
 	} else {
+		s.Wish = o.wishOf(ad, asked)
+		s.Wish.spec = s
 		s.request(o.s.Schema.Resources)
 	}
 	o.stopClock(ad)
@@ -234,8 +243,9 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		o.again += kindsPerRead * len(s.Text) / bytesPerRead
 		s.Kind = kindOf(ad, o.s.Schema.Resources)
 	}
-	if grew, s.crowded, err = o.referToSlots(s.user, refers); err != nil {
-		s.Wrong, s.refers = err, nil
+	grew, crowded, err := o.referToSlots(s.user, refers)
+	if err != nil {
+		s.Wrong, s.refers, s.crowded = err, nil, crowded
 	}
 	var limit int64
 	if limit, s.leftOut = ad.Literal(leftOutAttribute).Int(); s.leftOut {

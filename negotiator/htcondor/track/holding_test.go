@@ -82,6 +82,42 @@ func TestPromisesKeepLimitsForATime(t *testing.T) {
 	require.Contains(t, p.look(), "submitted 3.0=#3, removed #2")
 }
 
+// TestRoundingKeepsLimits: jobs that slots round in another way are told anew, and keep what they
+// hold and were promised. Those that were edited do not.
+func TestRoundingKeepsLimits(t *testing.T) {
+	for _, edited := range []bool{false, true} {
+		p := accounted(t)
+		wishes := map[int64]*observe.Wish{1: {}, 2: {}}
+		wants := func(cluster, memory int64, wish *observe.Wish) {
+			p.job(cluster, is(fmt.Sprint(cluster, memory), func(s *observe.Spec) {
+				s.Wish, s.Request = wish, backfill.Vector{1, memory, 1}
+				s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}}
+			}))
+		}
+		soon := map[backfill.JobID]backfill.Time{1: 30, 2: 30}
+		wants(1, 128, wishes[1])
+		wants(2, 128, wishes[2])
+		require.Equal(t, "submitted 1.0=#1, submitted 2.0=#2", p.look())
+		p.promises(soon)
+		for cluster := range wishes {
+			if edited {
+				wishes[cluster] = &observe.Wish{}
+			}
+			wants(cluster, 256, wishes[cluster])
+		}
+		p.job(3, licensed, earlier)
+		promised, out := p.unix()+30, p.look()
+		if edited {
+			require.Contains(t, out, "submitted 3.0=#3, changed #1, removed #2")
+			continue
+		}
+		require.Contains(t, out, "changed #1, changed #2, unplanned 3.0")
+		require.Equal(t, promised, p.belief.Job(1).promised)
+		require.Equal(t, int64(256), p.belief.Job(1).Spec.Request[1])
+		require.Empty(t, p.belief.spent)
+	}
+}
+
 // wantsAll has a job of a user, which may run anywhere, want all licenses.
 func wantsAll(user string) func(*observe.Group) {
 	return func(g *observe.Group) {

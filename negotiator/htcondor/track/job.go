@@ -128,9 +128,12 @@ func (j *Job) Compare(o *Job) int {
 }
 
 // same tells whether a job's queue says of it what the negotiator was told.
-func (b *Belief) same(j *Job) bool {
-	now := j.Group.Spec
-	return (j.Spec == now || j.Spec.Text == now.Text) && j.submit == j.submitted() && j.released == b.release(j)
+func (b *Belief) same(j *Job) bool { return sameText(j.Spec, j.Group.Spec) && !b.edited(j) }
+
+// edited tells whether a job's queue says something else of it than when the negotiator was told.
+// That slots round what it asks for in another way is no edit.
+func (b *Belief) edited(j *Job) bool {
+	return !j.Spec.SameAd(j.Group.Spec) || j.submit != j.submitted() || j.released != b.release(j)
 }
 
 // runsAt tells whether a job is recorded as running on a slot, by itself or as a part of a gang.

@@ -72,9 +72,10 @@ func (c *comparison) jobsDiffer() {
 }
 
 // jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
-// time.
+// time. One that slots round in another way keeps what it holds, and what it was promised.
 func (c *comparison) jobChanged(j *Job) {
-	if !c.b.same(j) {
+	edited := c.b.edited(j)
+	if edited {
 		c.stopsHolding(j)
 	}
 	c.editedAhead(j)
@@ -85,7 +86,9 @@ func (c *comparison) jobChanged(j *Job) {
 		return
 	}
 	c.changes("job", c.b.Name(j), j.Spec.Ad, j.Group.Spec.Ad)
-	j.starts, j.promised, j.hopeless = 0, 0, nil // until the next plan
+	if edited {
+		j.starts, j.promised, j.hopeless = 0, 0, nil // until the next plan
+	}
 	c.edited = append(c.edited, j)
 }
 
@@ -314,7 +317,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		ended = c.slotEnded(j)
 		j.promised = 0 // it was kept
 	}
-	edited, full := !c.b.same(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
+	edited, full := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]

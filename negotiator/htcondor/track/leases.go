@@ -69,7 +69,7 @@ func (c *comparison) awaitsLease(j *Job) bool {
 		return true
 	}
 	if j.Phase == Unknown {
-		j.owed = j.Spec == j.Group.Spec || j.Spec.Text == j.Group.Spec.Text // it was not edited
+		j.owed = j.Spec.SameAd(j.Group.Spec) // it was not edited
 		c.b.log.Info("a job did not start under a lease by the time that was expected; it is planned again",
 			"job", c.b.Name(j), "slot", l.Slot, "expected", time.Unix(int64(j.serveAt), 0).Format(time.TimeOnly))
 	}

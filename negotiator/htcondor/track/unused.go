@@ -30,7 +30,7 @@ const longestUnused = 24 * 3600
 // place was given up, as the job was edited.
 func (b *Belief) book(j *Job) {
 	k := j.booked
-	if k != nil && j.Phase == Waiting && !sameText(k.spec, j.Spec) && (j.starts == 0 || j.starts > k.start+b.tryFor()) {
+	if k != nil && j.Phase == Waiting && !k.spec.SameAd(j.Spec) && (j.starts == 0 || j.starts > k.start+b.tryFor()) {
 		b.goesUnused(j, b.tryFor())
 		return
 	}
@@ -47,7 +47,7 @@ func sameText(a, b *observe.Spec) bool { return a == b || a.Text == b.Text }
 
 // editedAhead notes that a job was put off for which a place is kept, or needs less than that.
 func (c *comparison) editedAhead(j *Job) {
-	if j.booked == nil || c.b.same(j) {
+	if j.booked == nil || !c.b.edited(j) {
 		return
 	}
 	old, now := j.booked.spec, j.Group.Spec

@@ -52,6 +52,12 @@ func TestUnusedPlaces(t *testing.T) {
 				Job: &negotiator.Job{ID: 1}, Unmatched: true, Standing: backfill.Standing{Held: "matches no slot"},
 			}}})
 		}, true},
+		"rounded, and planned for later": {func(p *pool) {
+			wish := &observe.Wish{}
+			p.belief.Job(1).Spec.Wish = wish
+			edit(is("rounded", func(s *observe.Spec) { s.Wish, s.Request = wish, backfill.Vector{1, 1, 1} }))(p)
+			p.promises(map[backfill.JobID]backfill.Time{1: 5000})
+		}, false},
 		"planned for later by itself": {func(p *pool) { p.promises(map[backfill.JobID]backfill.Time{1: 5000}) }, false},
 		"a limit is reached": {func(p *pool) {
 			p.job(1, is("all", wide, func(s *observe.Spec) { s.Limited = []accountant.Limit{{Name: "sw", Wanted: 3}} }))
