@@ -92,6 +92,7 @@ func TestFailsEarly(t *testing.T) {
 // and that a job or a slot with several failures has to wait.
 func TestRefusalsTakeTime(t *testing.T) {
 	d := newDesk(t, "a", "b", "c", "d")
+	d.prove("a", "b", "c", "d")
 	first := d.submit(1, specOf(t, 1, "true"))
 	second := d.submit(2, specOf(t, 1, "true"))
 	third := d.submit(3, specOf(t, 1, "true"))

@@ -97,6 +97,13 @@ func specBy(tb testing.TB, user string) *observe.Spec {
 	return spec
 }
 
+// prove has it known that the hosts of slots work.
+func (d *desk) prove(slots ...string) {
+	for _, slot := range slots {
+		d.proven[d.hostOf(slot)] = d.now
+	}
+}
+
 // submit adds a job to the queue of s, and gives its ID.
 func (d *desk) submit(cluster int64, spec *observe.Spec) backfill.JobID {
 	d.t.Helper()

@@ -23,8 +23,9 @@ const longestRefusal = 2 * time.Minute
 type refusal struct {
 	times     int       // looks in a row that saw some
 	at, until time.Time // of the last one; nothing is tried before until
-	// job, slot and host are of the first refusal; jobs says that there were others of other jobs,
-	// slots that there were some on slots of other hosts, or that no slot was left out for them.
+	// job is of the first refusal, slot and host of the first on a host that is known to work; jobs
+	// says that there were others of other jobs, slots that there were some on slots of other hosts
+	// that work, or that no slot was left out for them.
 	job         observe.JobKey
 	slot, host  string
 	jobs, slots bool
@@ -55,12 +56,19 @@ func (c *State) addTo(r *refusal, f *flight, began time.Time) {
 	slot := f.job.Places[0].Slot
 	host := c.hostOf(slot)
 	if r.times == 0 {
-		r.job, r.slot, r.host = f.job.Key, slot, host
+		r.job = f.job.Key
 	}
 	if !r.at.Equal(began) {
 		r.times++
 	}
-	r.at, r.jobs, r.slots = began, r.jobs || f.job.Key != r.job, r.slots || host != r.host
+	r.at, r.jobs = began, r.jobs || f.job.Key != r.job
+	if !c.works(slot) {
+		return
+	}
+	if r.host == "" {
+		r.slot, r.host = slot, host
+	}
+	r.slots = r.slots || host != r.host
 }
 
 // unstarted notes of which users gangs on their way, as the last look showed, have not started in all
@@ -160,7 +168,7 @@ func (c *State) forgetRefusals() {
 	began := c.belief.Snapshot().Began
 	old := func(r *refusal) bool {
 		slot := c.belief.Slot(r.slot)
-		restarted := !r.slots && slot != nil && slot.Restarted.After(r.at)
+		restarted := !r.slots && slot != nil && slot.Restarted.After(r.at) && c.excuse(r.slot, slot.Restarted)
 		return restarted || began.Sub(r.until) > suspicionEnd && began.Sub(r.at) > suspicionEnd
 	}
 	maps.DeleteFunc(c.refused.gangs, func(o track.Owner, r *refusal) bool {

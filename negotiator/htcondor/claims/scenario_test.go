@@ -96,6 +96,8 @@ func (s *story) event(what string, words []string) string {
 		s.edit(s.cluster(words[0]), func(g *observe.Group) { g.Status, g.Hosts = observe.Idle, nil })
 	case "back": // JOB, which ran unseen
 		s.edit(s.cluster(words[0]), func(g *observe.Group) { g.Shadows++ })
+	case "works": // SLOT…, whose hosts are known to work
+		s.prove(words...)
 	case "gone": // JOB
 		s.schedd.Groups = slices.DeleteFunc(s.schedd.Groups, func(g *observe.Group) bool {
 			return g.Jobs[0].Cluster == s.cluster(words[0])
@@ -167,8 +169,8 @@ func (s *story) event(what string, words []string) string {
 		var all []string
 		for _, p := range s.Paused() {
 			text := fmt.Sprintf("%s for %d", p.Slot, int(p.Until.Sub(s.now).Seconds()))
-			if p.User != "" {
-				text += ", of " + p.User
+			if p.Users != "" {
+				text += ", of " + p.Users
 			}
 			all = append(all, text)
 		}
@@ -331,6 +333,7 @@ func TestStories(t *testing.T) {
 			paused         => a for 10`,
 		"a match is ignored, twice": `
 			lend 0
+			works a b c d
 			by alice 1     => submitted 1
 			start 1 a
 			offer a c1     => c1 for 1.0
@@ -412,6 +415,7 @@ func TestStories(t *testing.T) {
 			paused         => a for 10, of alice`,
 		"no job of a kind is started": `
 			lend 0
+			works a b c d
 			by alice 1 2 3 => submitted 1 2 3
 			start 1 a
 			start 2 b

@@ -45,8 +45,10 @@ type State struct {
 	suspects map[string]map[whose]*suspect // by slot, and whose starts failed
 	refused  refusals                      // jobs that schedds did not start
 	rivals   map[track.Owner]*rivalry      // gangs that others wait for
-	blamed   map[string]blame              // the last failed start, by schedd and submitter
-	hosts    hosts                         // how large they are
+	blamed   map[track.Owner]blame         // the last failed start on a host that works
+	hosts    hosts                         // and their slots
+	proven   map[string]time.Time          // when each host was last seen to work
+	excused  map[string]time.Time          // what excuses each slot, by when it was
 	failures map[observe.JobKey]time.Time  // each job's last failed start
 	handed   time.Time                     // when a match was last handed over
 	reasons  map[backfill.JobID]reason     // why jobs wait, as their schedds were told
@@ -67,10 +69,10 @@ type State struct {
 	counts Counts
 }
 
-// hosts are how many slots each host has, as a look showed.
+// hosts are the slots that each host has, as a look showed.
 type hosts struct {
 	look  int
-	slots map[string]int64
+	slots map[string][]string
 }
 
 // Counts count what was done since the start.
@@ -88,7 +90,8 @@ func New(s Settings, belief *track.Belief) *State {
 	return &State{
 		s: s, log: s.Logger, belief: belief, flights: map[backfill.JobID]*flight{}, telling: map[string][]Grant{},
 		used: map[string]use{}, running: map[backfill.JobID][]string{}, started: map[string]backfill.Time{},
-		suspects: map[string]map[whose]*suspect{}, blamed: map[string]blame{},
+		suspects: map[string]map[whose]*suspect{}, blamed: map[track.Owner]blame{},
+		proven: map[string]time.Time{}, excused: map[string]time.Time{},
 		refused: refusals{
 			byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}, gangs: map[track.Owner]*refusal{},
 		},
@@ -132,7 +135,7 @@ func (c *State) judge(s *observe.Snapshot) track.Dispatched {
 	c.blameSlots()
 	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}, Refused: c.waiting()}
 	for _, p := range c.Paused() {
-		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, User: p.User, Until: p.Until}
+		dispatched.LeftOut[p.Slot] = track.LeftOut{Of: p.Schedd, Users: p.Users, Until: p.Until}
 	}
 	return dispatched
 }

@@ -16,12 +16,19 @@ import (
 // can run: its startd may refuse claims, or a schedd may be unable to reach it. It is a suspect for
 // the schedd whose starts failed; for one user of it, if only matches of that user came to nothing:
 // the schedd may have refused the jobs (refused.go). The pause grows with each failure; the first
-// claim that is refused brings none. A successful start there clears the slot, and so does a restart
-// of its startd.
+// claim that is refused brings none. A successful start there clears the slot, and so does the first
+// restart of its startd.
+//
+// A host is known to work for an hour after a start there. Which of two is to blame, a job or a host,
+// only such hosts tell: a startd that starts nothing may have any number of slots and addresses, and
+// say anything. Where no start has succeeded, one that fails leaves out the whole host, but only for
+// its user: so a user finds the hosts that work, however many do not, and closes none to others.
 const (
 	firstPause   = 5 * time.Second
 	longPause    = 5 * time.Minute
 	suspicionEnd = time.Hour // without a failure
+	knownToWork  = time.Hour
+	manyUsers    = 4 // if starts of so many failed on a slot, it is left out for all
 )
 
 // whose are the jobs for which a slot is a suspect: those of a schedd, and of one user if that is not
@@ -44,29 +51,32 @@ type suspect struct {
 type Pause struct {
 	Slot     string
 	Schedd   string // the schedd whose jobs it does not get; "": it gets no jobs at all
-	User     string // the user of that schedd whose jobs it does not get; "": all
+	Users    string // the users whose jobs it does not get, with blanks between; "": all
 	Failures int    // starts in a row that failed
 	Until    time.Time
 }
 
 // leftOut returns whose jobs a slot does not get now, because starts failed there: one schedd's, or
-// one of its users'; [track.Everybody]'s if these are several schedds or all users of the pool's only
-// one. The result is nil if the slot is not left out.
+// some users'; [track.Everybody]'s if these are several schedds, or many users of the pool's only one.
+// The result is nil if the slot is not left out.
 func (c *State) leftOut(slot string, now time.Time) *track.LeftOut {
-	var closed *track.LeftOut
+	var schedds, users []string
 	for who, s := range c.suspects[slot] {
-		if !now.Before(s.until) {
-			continue
+		if now.Before(s.until) {
+			schedds, users = append(schedds, who.schedd), append(users, who.user)
 		}
-		next := track.LeftOut{Of: who.schedd, User: who.user}
-		if closed != nil {
-			if next.User = ""; closed.Of != next.Of {
-				next.Of = track.Everybody
-			}
-		}
-		closed = &next
 	}
-	if closed != nil && closed.User == "" && len(c.belief.Snapshot().Schedds) == 1 {
+	if len(users) == 0 {
+		return nil
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	closed := &track.LeftOut{Of: schedds[0], Users: strings.Join(users, " ")}
+	if users[0] == "" || len(users) >= manyUsers {
+		closed.Users = ""
+	}
+	others := slices.ContainsFunc(schedds, func(name string) bool { return name != schedds[0] })
+	if others || closed.Users == "" && len(c.belief.Snapshot().Schedds) == 1 {
 		closed.Of = track.Everybody
 	}
 	return closed
@@ -126,13 +136,15 @@ func (c *State) blameSlots() {
 
 // blameFor holds a failed start against its slots or its job.
 func (c *State) blameFor(f *flight, enough map[string]bool) {
-	if isIgnored(f) && c.isJobs(f) {
+	onWorking := func(at track.Place) bool { return c.works(at.Slot) }
+	if isIgnored(f) && c.isJobs(f) && slices.ContainsFunc(f.job.Places, onWorking) {
 		c.absolve(f)
 		c.pauseKind(f)
 		return
 	}
-	closed := false
-	for _, slot := range c.culprits(f) {
+	culprits := c.culprits(f)
+	closed := len(culprits) == 0 // what excuses the slots does not accuse the job
+	for _, slot := range culprits {
 		closed = c.blame(slot, f, enough) || closed
 	}
 	if isIgnored(f) && !closed {
@@ -155,15 +167,16 @@ func (c *State) culprits(f *flight) []string {
 			continue
 		}
 		touched := s.ClaimBegan.After(f.since)
-		byAnother := s.ClaimBeganFor != (observe.JobKey{}) && c.belief.JobOf(s.ClaimBeganFor) == nil
-		if touched && byAnother || s.Restarted.After(f.since) {
-			continue
-		}
-		if touched && (len(places) > 1 || s.ClaimBeganFor == f.job.Key) {
+		byAnother := touched && s.ClaimBeganFor != (observe.JobKey{}) && c.belief.JobOf(s.ClaimBeganFor) == nil
+		own := touched && len(places) == 1 && s.ClaimBeganFor == f.job.Key
+		switch {
+		case s.Restarted.After(f.since) && c.excuse(at.Slot, s.Restarted):
+		case (byAnother || own) && c.excuse(at.Slot, s.ClaimBegan):
+		case touched && !byAnother && len(places) > 1:
 			claimed = append(claimed, at.Slot)
-			continue
+		default:
+			all = append(all, at.Slot)
 		}
-		all = append(all, at.Slot)
 	}
 	if len(places) > 1 && len(claimed) == 0 {
 		return nil
@@ -171,45 +184,64 @@ func (c *State) culprits(f *flight) []string {
 	return all
 }
 
-// blame is the slot that a submitter's last failed start was on.
+// excuse tells whether a slot is excused by what its startd says of itself: that it restarted at a
+// time, or that a claim began then. That counts once until a start there succeeds, or an hour has
+// passed: a startd that crashes at each claim, or says so, would else never be a suspect.
+func (c *State) excuse(slot string, at time.Time) bool {
+	last, excused := c.excused[slot]
+	if excused && !last.Equal(at) && at.Sub(last) < suspicionEnd {
+		return false
+	}
+	c.excused[slot] = at
+	return true
+}
+
+// works tells whether a slot's host is known to work.
+func (c *State) works(slot string) bool {
+	_, works := c.proven[c.hostOf(slot)]
+	return works
+}
+
+// blame is the slot of a host that works that a user's last failed start was on.
 type blame struct {
 	slot string
 	job  backfill.JobID
 	at   time.Time
 }
 
-// blame leaves a slot out, for a while, for the schedd of a job that did not start there. If most
-// of the pool would then be left out, the cause must be the schedd or the network: the slot stays
-// in, and the schedd's entry in the map enough says that no more slots are to be left out for it.
-// The result says whether it is left out, or will be if it refuses another claim.
+// blame leaves a slot out, for a while, for the schedd of a job that did not start there, or its
+// user; all slots of a host that is not known to work. If most of the pool would then be left out, the
+// cause must be the schedd or the network: the slot stays in, and the schedd's entry in the map enough
+// says that no more slots of hosts that work are to be left out for it. The result says whether it is
+// left out, or will be if it refuses another claim.
 func (c *State) blame(slot string, f *flight, enough map[string]bool) (closed bool) {
 	schedd, began := f.job.Key.Schedd, c.belief.Snapshot().Began
-	suspected := blames(f)
+	suspected := c.blames(slot, f)
 	s := c.suspects[slot][suspected]
 	if s != nil && f.since.Before(s.at) {
 		return true
 	}
-	// The cause may be the job itself, or a claim elsewhere that hangs: as long as it does, the
-	// schedd starts the job nowhere. So the jobs of a submitter get only one slot at a time left
-	// out, or a gang those of one start: otherwise one user could close the pool to the others.
-	who := schedd + "\n" + f.job.Submitter()
-	last := c.blamed[who]
-	sameStart := began.Equal(last.at) && last.job == f.job.ID
-	near := last.slot != "" && c.hostOf(last.slot) == c.hostOf(slot)
-	if !near && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
+	slots := []string{slot}
+	switch {
+	case !c.works(slot):
+		if c.isLast(slot, f.job) {
+			return false
+		}
+		slots = append(slots, c.slotsOfHosts()[c.hostOf(slot)]...)
+	case !c.mayBlame(slot, f):
 		return false
-	}
-	c.blamed[who] = blame{slot, f.job.ID, began}
-	if enough[schedd] || c.mostOut(slot, f.job) {
+	case enough[schedd] || c.mostOut(slot, f.job):
 		enough[schedd] = true
 		return false
 	}
 	if s == nil {
 		s = &suspect{}
-		if c.suspects[slot] == nil {
-			c.suspects[slot] = map[whose]*suspect{}
+	}
+	for _, one := range slots {
+		if c.suspects[one] == nil {
+			c.suspects[one] = map[whose]*suspect{}
 		}
-		c.suspects[slot][suspected] = s
+		c.suspects[one][suspected] = s
 	}
 	s.failures++
 	if s.at, s.until = began, began; s.failures == 1 && f.failed == refused {
@@ -224,9 +256,25 @@ func (c *State) blame(slot string, f *flight, enough map[string]bool) (closed bo
 	return true
 }
 
+// mayBlame tells whether a failed start may be held against a slot of a host that works, and notes
+// that it is. The cause may be the job itself, or a claim elsewhere that hangs: as long as it does, the
+// schedd starts the job nowhere. So the jobs of a user get only one host at a time left out, or a gang
+// those of one start: otherwise one user could close the pool to the others.
+func (c *State) mayBlame(slot string, f *flight) bool {
+	began, who := c.belief.Snapshot().Began, track.Owner{Schedd: f.job.Key.Schedd, User: f.job.User()}
+	last := c.blamed[who]
+	sameStart := began.Equal(last.at) && last.job == f.job.ID
+	near := last.slot != "" && c.hostOf(last.slot) == c.hostOf(slot)
+	if !near && began.Sub(last.at) < 2*c.s.Patience && !sameStart {
+		return false
+	}
+	c.blamed[who] = blame{slot, f.job.ID, began}
+	return true
+}
+
 // blames returns for whose jobs a slot is a suspect after a failed start there.
-func blames(f *flight) whose {
-	if f.failed != refused && f.gone.IsZero() { // nor is that ever known of a gang
+func (c *State) blames(slot string, f *flight) whose {
+	if f.failed != refused && f.gone.IsZero() || !c.works(slot) { // nor is that ever known of a gang
 		return whose{f.job.Key.Schedd, f.job.User()}
 	}
 	return whose{schedd: f.job.Key.Schedd}
@@ -236,35 +284,53 @@ func blames(f *flight) whose {
 // are planned by the same, came to nothing elsewhere, too.
 func (c *State) absolve(f *flight) {
 	slot := c.refused.byKind[f.job.Group.Spec.Text].slot
-	if who := blames(f); who.user != "" && c.suspects[slot][who] != nil {
-		c.forgetSuspect(slot, who)
+	who := whose{f.job.Key.Schedd, f.job.User()}
+	if s := c.suspects[slot][who]; who.user != "" && s != nil {
+		c.forgetAll(slot, who, s)
 	}
 }
 
-// mostOut tells whether more than half of the pool would be left out for a job if this slot were,
-// too. Each host counts as one, whatever part of its slots is left out: otherwise one with many bad
-// slots would be most of the pool, and none of them left out.
+// isLast tells whether all hosts but this slot's are left out for a job: then it is to blame.
+func (c *State) isLast(slot string, j *track.Job) bool {
+	now, own := c.belief.Snapshot().Began, c.hostOf(slot)
+	for host, slots := range c.slotsOfHosts() {
+		if host != own && slices.ContainsFunc(slots, func(other string) bool { return !c.isLeftOut(other, j, now) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostOut tells whether more than half of the hosts that work would be left out for a job if this slot
+// were, too. Each host counts as one, whatever part of its slots is left out: otherwise one with many
+// bad slots would be most of the pool, and none of them left out.
 func (c *State) mostOut(slot string, j *track.Job) bool {
 	now, out := c.belief.Snapshot().Began, map[string]int64{c.hostOf(slot): 1}
 	for other := range c.suspects {
-		if other != slot && c.belief.Slot(other) != nil && c.isLeftOut(other, j, now) {
+		if other != slot && c.works(other) && c.belief.Slot(other) != nil && c.isLeftOut(other, j, now) {
 			out[c.hostOf(other)]++
 		}
 	}
-	slots, sum := c.slotsOfHosts(), int64(0)
+	slots, sum, all := c.slotsOfHosts(), int64(0), int64(0)
 	const whole = 1 << 40
 	for host, n := range out {
-		sum += n * whole / max(n, slots[host])
+		sum += n * whole / max(n, int64(len(slots[host])))
 	}
-	return 2*sum > int64(len(slots))*whole
+	for host := range c.proven {
+		if slots[host] != nil {
+			all += whole
+		}
+	}
+	return 2*sum > all
 }
 
-// slotsOfHosts returns how many slots each host of the pool has.
-func (c *State) slotsOfHosts() map[string]int64 {
+// slotsOfHosts returns the slots of each host of the pool.
+func (c *State) slotsOfHosts() map[string][]string {
 	if look := c.belief.Snapshot().Number; c.hosts.slots == nil || c.hosts.look != look {
-		c.hosts.look, c.hosts.slots = look, map[string]int64{}
+		c.hosts.look, c.hosts.slots = look, map[string][]string{}
 		for name := range c.belief.SlotsUp() {
-			c.hosts.slots[c.hostOf(name)]++
+			host := c.hostOf(name)
+			c.hosts.slots[host] = append(c.hosts.slots[host], name)
 		}
 	}
 	return c.hosts.slots
@@ -281,15 +347,29 @@ func (c *State) hostOf(slot string) string {
 	return slot
 }
 
-// clear removes the suspicion from the slots of a successful start, except where a start has failed
-// since.
+// clear removes the suspicion from the slots of a successful start, and from those that were left out
+// with them, except where a start has failed since.
 func (c *State) clear(p track.Proven) {
 	for _, at := range p.Places {
+		c.proven[c.hostOf(at.Slot)] = c.belief.Snapshot().Began
+		if p.Start >= backfill.Time(c.excused[at.Slot].Unix()) {
+			delete(c.excused, at.Slot)
+		}
 		for who, s := range c.suspects[at.Slot] {
 			if who.schedd == p.Schedd && p.Start >= backfill.Time(s.at.Unix()) {
 				c.log.Info("a slot is not doubted any more: a job was started there", "slot", at.Slot, "schedd", p.Schedd)
-				c.forgetSuspect(at.Slot, who)
+				c.forgetAll(at.Slot, who, s)
 			}
+		}
+	}
+}
+
+// forgetAll takes a suspicion back from a slot, and from others of its host that were left out with it.
+func (c *State) forgetAll(slot string, who whose, s *suspect) {
+	c.forgetSuspect(slot, who)
+	for _, other := range c.slotsOfHosts()[c.hostOf(slot)] {
+		if c.suspects[other][who] == s {
+			c.forgetSuspect(other, who)
 		}
 	}
 }
@@ -304,12 +384,14 @@ func (c *State) forgetSuspect(slot string, who whose) {
 // of startds that have restarted.
 func (c *State) forgetSuspects() {
 	began := c.belief.Snapshot().Began
-	maps.DeleteFunc(c.blamed, func(_ string, b blame) bool { return began.Sub(b.at) >= 2*c.s.Patience })
+	maps.DeleteFunc(c.blamed, func(_ track.Owner, b blame) bool { return began.Sub(b.at) >= 2*c.s.Patience })
+	maps.DeleteFunc(c.proven, func(_ string, at time.Time) bool { return began.Sub(at) > knownToWork })
+	maps.DeleteFunc(c.excused, func(slot string, _ time.Time) bool { return c.belief.Slot(slot) == nil })
 	for slot, all := range c.suspects {
 		o := c.belief.Slot(slot)
 		for who, s := range all {
 			gone := o == nil || c.belief.Schedd(who.schedd) == nil
-			if gone || o.Restarted.After(s.at) || began.Sub(s.until) > suspicionEnd {
+			if gone || o.Restarted.After(s.at) && c.excuse(slot, o.Restarted) || began.Sub(s.until) > suspicionEnd {
 				c.forgetSuspect(slot, who)
 			}
 		}
@@ -329,7 +411,7 @@ func (c *State) Suspects() (all []Pause) {
 	for _, slot := range slices.Sorted(maps.Keys(c.suspects)) {
 		one := Pause{Slot: slot}
 		if closed := c.leftOut(slot, now); closed != nil {
-			one.Schedd, one.User = closed.Of, closed.User
+			one.Schedd, one.Users = closed.Of, closed.Users
 		}
 		for _, s := range c.suspects[slot] {
 			one.Failures = max(one.Failures, s.failures)

@@ -177,13 +177,23 @@ func TestLeftOutFor(t *testing.T) {
 		"both pauses are ended": {suspects: map[whose]time.Duration{s: 0, z: 0}, schedds: []string{"s", "z"}, spares: "bob"},
 		"a user": {
 			suspects: map[whose]time.Duration{alice: 1, bob: 0}, schedds: []string{"s"},
-			want: &track.LeftOut{Of: "s", User: "alice"}, spares: "bob",
+			want: &track.LeftOut{Of: "s", Users: "alice"}, spares: "bob",
 		},
 		"two users": {
-			suspects: map[whose]time.Duration{alice: 1, bob: 1}, schedds: []string{"s", "z"}, want: &track.LeftOut{Of: "s"},
+			suspects: map[whose]time.Duration{alice: 1, bob: 1}, schedds: []string{"s"},
+			want: &track.LeftOut{Of: "s", Users: "alice bob"},
 		},
-		"two users of the only schedd": {
-			suspects: map[whose]time.Duration{alice: 1, bob: 1}, schedds: []string{"s"}, want: all,
+		"a user of two schedds": {
+			suspects: map[whose]time.Duration{alice: 1, {"z", "alice"}: 1}, schedds: []string{"s", "z"},
+			want: &track.LeftOut{Of: track.Everybody, Users: "alice"}, spares: "bob",
+		},
+		"many users": {
+			suspects: map[whose]time.Duration{alice: 1, bob: 1, {"s", "carol"}: 1, {"s", "dan"}: 1},
+			schedds:  []string{"s", "z"}, want: &track.LeftOut{Of: "s"},
+		},
+		"many users of the only schedd": {
+			suspects: map[whose]time.Duration{alice: 1, bob: 1, {"s", "carol"}: 1, {"s", "dan"}: 1},
+			schedds:  []string{"s"}, want: all,
 		},
 		"a user, and another schedd": {
 			suspects: map[whose]time.Duration{alice: 1, z: 1}, schedds: []string{"s", "z"}, want: all,
@@ -215,8 +225,9 @@ func TestBlame(t *testing.T) {
 		d := newDesk(t, "a")
 		require.Empty(t, d.fail(d.submit(1, specOf(t, 1, "true")), "a"))
 	})
-	t.Run("a submitter's jobs blame one slot at a time", func(t *testing.T) {
+	t.Run("a user's jobs blame one slot of those that work at a time", func(t *testing.T) {
 		d := newDesk(t, "a", "b", "c", "d")
+		d.prove("a", "b", "c", "d")
 		kinds := []backfill.JobID{
 			d.submit(1, specOf(t, 1, "true")), d.submit(2, specOf(t, 1, "1 == 1")), d.submit(3, specOf(t, 1, "2 == 2")),
 		}
@@ -256,4 +267,20 @@ func TestBlame(t *testing.T) {
 		d.look()
 		require.Empty(t, d.Suspects())
 	})
+}
+
+// TestExcusesCountOnce says that a startd's restart excuses its slot once, until a start there succeeds
+// or an hour has passed.
+func TestExcusesCountOnce(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	first := d.now
+	require.True(t, d.excuse("a", first))
+	require.True(t, d.excuse("a", first), "of several starts")
+	require.False(t, d.excuse("a", first.Add(time.Minute)))
+	require.True(t, d.excuse("b", first.Add(time.Minute)))
+	d.clear(track.Proven{Schedd: "s", Places: []track.Place{{Slot: "a"}}, Start: backfill.Time(first.Unix()) - 1})
+	require.False(t, d.excuse("a", first.Add(time.Minute)), "that start was before")
+	d.clear(track.Proven{Schedd: "s", Places: []track.Place{{Slot: "a"}}, Start: backfill.Time(first.Unix())})
+	require.True(t, d.excuse("a", first.Add(time.Minute)))
+	require.True(t, d.excuse("a", first.Add(time.Minute+suspicionEnd)))
 }

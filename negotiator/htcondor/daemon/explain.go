@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,8 +161,11 @@ type Paused struct {
 func describePauses(ad *classad.ClassAd, j JobForecast, paused []claims.Pause) {
 	n := 0
 	for _, p := range paused {
-		user, _, _ := strings.Cut(p.User, "@")
-		if p.Schedd != "" && p.Schedd != j.Schedd || user != "" && user != j.Owner {
+		others := p.Users != "" && !slices.ContainsFunc(strings.Fields(p.Users), func(user string) bool {
+			owner, _, _ := strings.Cut(user, "@")
+			return owner == j.Owner
+		})
+		if p.Schedd != "" && p.Schedd != j.Schedd || others {
 			continue
 		}
 		if n++; n <= mostLines {

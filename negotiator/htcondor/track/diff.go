@@ -20,16 +20,17 @@ type Dispatched struct {
 	Refused Refused
 }
 
-// LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]; if User is not
-// "", only that user's. Until is when it gets them again.
+// LeftOut says whose jobs a slot does not get: those of a schedd, or of [Everybody]; if Users is not
+// "", only those users', with blanks between their names. Until is when it gets them again.
 type LeftOut struct {
-	Of, User string
-	Until    time.Time
+	Of, Users string
+	Until     time.Time
 }
 
 // For tells whether the slot does not get a job.
 func (l LeftOut) For(j *Job) bool {
-	return l.Of == Everybody || l.Of == j.Key.Schedd && (l.User == "" || l.User == j.User())
+	return (l.Of == Everybody || l.Of == j.Key.Schedd) &&
+		(l.Users == "" || slices.Contains(strings.Fields(l.Users), j.User()))
 }
 
 // Flight is a job on its way to its slots.

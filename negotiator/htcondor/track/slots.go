@@ -170,16 +170,29 @@ func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.
 	if s.masked == nil || s.unmasked != o.Ad || s.maskedFor != pause {
 		s.unmasked, s.maskedFor = o.Ad, pause
 		s.masked = refusing(o.Ad, "left out (starts fail there)", pause.Until)
-		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && pause.Of != Everybody {
-			text := "(" + own.String() + ") && TARGET." + observe.ScheddAttribute + " =!= " + quote(pause.Of)
-			if pause.User != "" {
-				text = "(" + own.String() + ") && (TARGET." + observe.ScheddAttribute + " =!= " + quote(pause.Of) +
-					" || TARGET.User =!= " + quote(pause.User) + ")"
-			}
-			_ = s.masked.Ad.SetExpr("Requirements", text) // if that fails, it refuses everybody
+		if own, ok := o.Ad.Ad.Lookup("Requirements"); ok && pause.spares() != "" {
+			_ = s.masked.Ad.SetExpr("Requirements", "("+own.String()+") && "+pause.spares()) // if that fails, it refuses everybody
 		}
 	}
 	return s.masked
+}
+
+// spares is true of the jobs that the slot gets all the same; "" if there are none.
+func (l LeftOut) spares() (text string) {
+	for i, user := range strings.Fields(l.Users) {
+		if i > 0 {
+			text += " && "
+		}
+		text += "TARGET.User =!= " + quote(user)
+	}
+	if l.Of == Everybody {
+		return text
+	}
+	others := "TARGET." + observe.ScheddAttribute + " =!= " + quote(l.Of)
+	if text == "" {
+		return others
+	}
+	return "(" + others + " || " + text + ")"
 }
 
 // quote writes a text as expressions have it.
