@@ -97,10 +97,18 @@ func (c *State) patience(f *flight) time.Duration {
 }
 
 // overdue tells whether a flight, a job under way, had stood still for too long when its schedd's
-// queue was last read.
+// queue was last read; or by now, if that was not read in the last look and no slot names the job. A
+// schedd that dies would else keep the slots.
 func (c *State) overdue(f *flight) bool {
 	s := c.belief.Schedd(f.job.Key.Schedd)
-	return s != nil && !f.telling && s.Since.Sub(f.moved) >= c.patience(f)
+	if s == nil || f.telling {
+		return false
+	}
+	at, now := s.Since, c.belief.Snapshot()
+	if !s.Read && now.Began.Sub(f.moved) >= c.patience(f) && !now.Names(f.job.Key) {
+		at = now.Began
+	}
+	return at.Sub(f.moved) >= c.patience(f)
 }
 
 // incomplete returns the flights, jobs under way, that were not wholly handed over, in the order in

@@ -298,3 +298,36 @@ func TestDroppedSlotsDoNotCount(t *testing.T) {
 	require.Equal(t, names[:2], out.Dropped)
 	require.Equal(t, 2, d.Slots())
 }
+
+// TestASilentScheddHoldsNoSlots: the starts of a schedd without an ad of its own that tells its queue no
+// more are given up by the negotiator's own clock, except where a slot names the job. Its other jobs
+// leave the plan with them, and all come back when it answers.
+func TestASilentScheddHoldsNoSlots(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		d := newDesk(t, "a", "b")
+		id := d.submit(1, specOf(t, 1, "true"))
+		waits := d.submit(2, specOf(t, 1, "true"))
+		d.start(id, "a").claims = []string{"a claim"}
+		d.schedd.Read, d.schedd.Own, d.schedd.Since = false, false, d.now
+		if named {
+			a := *d.snapshot.Slots["a"]
+			a.Claimed, a.Runs = true, observe.JobKey{Schedd: "s", Cluster: 1}
+			d.snapshot.Slots["a"] = &a
+		}
+		d.now = d.now.Add(d.s.Patience - time.Second)
+		require.Empty(t, d.look().Failed)
+		d.now = d.now.Add(time.Second)
+		out := d.look()
+		if named {
+			require.Empty(t, out.Failed)
+			require.Empty(t, out.Delta.Removed)
+			continue
+		}
+		require.Equal(t, []backfill.JobID{id}, out.Failed)
+		require.Equal(t, []backfill.JobID{id, waits}, out.Delta.Removed)
+		require.Len(t, d.belief.View().All(), 2)
+		require.Empty(t, d.look().Delta.Submitted)
+		d.schedd.Read = true
+		require.Len(t, d.look().Delta.Submitted, 2)
+	}
+}

@@ -33,7 +33,9 @@ func newDesk(tb testing.TB, slots ...string) *desk {
 // deskOf is a desk of a negotiator with a start slack.
 func deskOf(tb testing.TB, slack backfill.Time, slots ...string) *desk {
 	tb.Helper()
-	d := &desk{t: tb, schedd: &observe.Schedd{Name: "s", Read: true}}
+	d := &desk{t: tb, schedd: &observe.Schedd{
+		Name: "s", Read: true, Own: true, Submitters: map[string]observe.Submitter{"": {}},
+	}}
 	schema := negotiator.DefaultSchema()
 	schema.Resources = []string{"cpus", "memory", observe.Claims}
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &d.out, DisableTime: true})

@@ -135,7 +135,10 @@ func (c *Collector) located(a cedar.Address) (cedar.Address, error) {
 	return c.Locate()
 }
 
-// queryAd returns the query's ad and the command to send it with.
+// queryAd returns the query's ad and the command to send it with. The answer does not say which ad
+// is of which table, so only those are asked for whose MyType is their table's: every user may
+// advertise himself as a submitter, and such an ad keeps the MyType that he wrote. Startds alone
+// write private ads, which are of the type Machine.
 func queryAd(types []AdType) (*classad.ClassAd, int) {
 	ad := classad.New()
 	command := queryMultiple
@@ -149,7 +152,11 @@ func queryAd(types []AdType) (*classad.ClassAd, int) {
 		if len(t.Projection) > 0 {
 			ad.SetString(t.Name+"Projection", strings.Join(append([]string{"MyType"}, t.Projection...), " "))
 		}
-		if err := ad.SetExpr(t.Name+"Requirements", orTrue(t.Requirements)); err != nil {
+		requirements := orTrue(t.Requirements)
+		if t.Name != "MachinePrivate" {
+			requirements = fmt.Sprintf("MyType == %q && (%s)", t.Name, requirements)
+		}
+		if err := ad.SetExpr(t.Name+"Requirements", requirements); err != nil {
 			ad.SetBool(t.Name+"Requirements", false) // an invalid expression matches nothing
 		}
 	}

@@ -234,7 +234,7 @@ func (o *Observer) moveSchedd(l *look, s *schedd, to string) bool {
 	s.former, s.moved = s.at, l.Began
 	s.Address, s.at, s.since = address, to, l.Number
 	s.asleep, s.Failed, s.answered, s.elsewhere, s.failures = time.Time{}, nil, false, nil, 0
-	s.Capability, s.heard, s.told, s.keeper, s.home, s.genuine = "", 0, 0, keeper{}, "", false
+	s.Capability, s.heard, s.told, s.keeper, s.home, s.genuine, s.own = "", 0, 0, keeper{}, "", false, 0
 	return true
 }
 

@@ -181,7 +181,7 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{
 		My: ad.Values(longestPlain), MaxSteps: classad.FewSteps, Host: &classad.Host{Now: l.Began.Unix},
 	}).IsTrue()
-	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, look: l.Number}
+	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, User: c.sender.own(name), look: l.Number}
 	heard, _ := ad.Literal("LastHeardFrom").Int()
 	heard = min(heard, l.Began.Unix())
 	// An older capability ends with the schedd that gave it.
@@ -229,6 +229,7 @@ func (o *Observer) putSchedds(l *look) {
 		l.LeftOut += s.leftOut
 		s.charge(l.Ended)
 		c := s.Schedd
+		c.Own = s.own > 0
 		c.Submitters, c.Read = maps.Clone(s.Submitters), s.read == l.Number
 		c.Users, c.Projects = s.usersShares(l.Now), s.limits.projects
 		c.Earlier, s.answers = s.answers, nil

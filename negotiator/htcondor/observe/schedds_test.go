@@ -192,3 +192,26 @@ func TestProblemsAreCut(t *testing.T) {
 	require.Len(t, s.Problems, mostProblems+1)
 	require.Regexp(t, "^and [0-9]+ more problems with schedds$", s.Problems[mostProblems])
 }
+
+// TestAnAdIsOfItsTable: users advertise themselves as submitters, and write what such an ad says. One
+// that calls itself an ad of another kind is nothing.
+func TestAnAdIsOfItsTable(t *testing.T) {
+	for _, kind := range []string{"Negotiator", "negotiator", "Scheduler", "Machine"} {
+		t.Run(kind, func(t *testing.T) {
+			p := newSite(t, "s@test")
+			p.slots = []string{partitionable("")}
+			p.publish()
+			at := p.schedds[0].Address()
+			p.collector.Set("Submitter", p.schedds[0].SubmitterAd("alice@test", "", 1, 0), fmt.Sprintf(
+				"MyType = %q\nName = \"mallory@test\"\nMyAddress = %q\nScheddName = \"theirs\"\nScheddIpAddr = %[2]q\nState = \"Unclaimed\"\n"+
+					"PartitionableSlot = true\nCpus = 4\nMemory = 4096\nRequirements = true\n"+sentBy("mallory@test"), kind, at))
+			s, err := p.Look(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, s.Negotiators)
+			require.Len(t, s.Schedds, 1)
+			require.Len(t, s.Schedds["s@test"].Submitters, 1)
+			require.Len(t, s.Slots, 1)
+			require.Empty(t, s.Problems)
+		})
+	}
+}

@@ -52,6 +52,18 @@ func (s sender) isWeaker(than sender) bool {
 	return s.trust() < than.trust() || s.trust() == 1 && than.trust() == 1 && s != than
 }
 
+// own returns the user who sent the ad of a submitter himself, without his domain; "" if nobody did.
+// The collector takes such an ad of everybody who has logged in (UPDATE_OWN_SUBMITTOR_AD), if what
+// is between the name's last dot and its first @ is his name.
+func (s sender) own(submitter string) string {
+	user, _, _ := strings.Cut(string(s), "@")
+	name, _, _ := strings.Cut(submitter, "@")
+	if s.trust() != 1 || user != name[strings.LastIndex(name, ".")+1:] {
+		return ""
+	}
+	return user
+}
+
 // keeper is who has a name: the sender of its ads, and when a look last saw one.
 type keeper struct {
 	sender sender

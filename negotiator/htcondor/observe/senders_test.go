@@ -349,3 +349,24 @@ func TestInventedSubmittersTakeNothing(t *testing.T) {
 	_, err := cedar.ParseAddress(at)
 	require.NoError(t, err)
 }
+
+// TestOwnSubmitters says which ads of submitters their users have sent themselves.
+func TestOwnSubmitters(t *testing.T) {
+	for name, c := range map[string]struct {
+		sender    sender
+		submitter string
+		want      string
+	}{
+		"himself":                 {"alice@pool", "alice@pool", "alice"},
+		"under another domain":    {"alice@pool", "alice@elsewhere", "alice"},
+		"a group of his":          {"alice@pool", "a.b.alice@pool", "alice"},
+		"another's":               {"alice@pool", "alice.bob@pool", ""},
+		"a schedd":                {"schedd-1@pool", "alice@pool", ""},
+		"a daemon of the pool":    {"condor@family", "condor@pool", ""},
+		"one who did not log in":  {"", "alice@pool", ""},
+		"one without a name":      {"alice@pool", "", ""},
+		"a part before its first": {"alice@pool", "alice@x@pool", "alice"},
+	} {
+		require.Equal(t, c.want, c.sender.own(c.submitter), name)
+	}
+}

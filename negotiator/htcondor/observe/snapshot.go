@@ -45,6 +45,19 @@ type Snapshot struct {
 	Kept, LeftOut int
 }
 
+// Names tells whether a claimed slot names a job, or a job of the cluster whose first proc it is, as
+// one of a gang may.
+func (s *Snapshot) Names(job JobKey) bool {
+	for _, slot := range s.Slots {
+		first := slot.Runs
+		first.Proc = 0
+		if slot.Claimed && (slot.Runs == job || first == job) {
+			return true
+		}
+	}
+	return false
+}
+
 // Slot is a slot as its ads showed it. Dynamic slots are parts of the partitionable slot that they
 // were cut from; jobs are not planned onto them.
 type Slot struct {
@@ -149,6 +162,9 @@ type Schedd struct {
 	Capability string
 	// Submitters are the users and groups that it advertises, by name.
 	Submitters map[string]Submitter
+	// Own says that it has an ad of its own, and not only submitters: only who may advertise schedds
+	// can have one.
+	Own bool
 	// Room is how many jobs it may run at once; nil if its ad does not say. Full says that it runs
 	// so many by its ad, which may be minutes old.
 	Room *accountant.Room
@@ -206,7 +222,10 @@ type Submitter struct {
 	Idle int64
 	// Excluded says that the submitter's jobs are not to be planned.
 	Excluded bool
-	look     int // the last look that saw the ad
+	// User is who sent the ad himself, without his domain: others' jobs are none of it. It is "" if a
+	// daemon sent the ad.
+	User string
+	look int // the last look that saw the ad
 }
 
 // JobKey names a job in a pool.
@@ -342,6 +361,15 @@ func (g *Group) Submitter(schedd string) string {
 func (s *Schedd) Asks(g *Group) bool {
 	name := g.Submitter(s.Name)
 	return strings.HasPrefix(name, dedicated) && s.Submitters[name].Idle > 0
+}
+
+// Advertises tells whether a schedd advertises the submitter of the group's jobs, and for their user.
+// Of gangs it is enough that the schedd advertises itself: the dedicated scheduler is advertised
+// only while it asks for slots.
+func (s *Schedd) Advertises(g *Group) bool {
+	submitter, advertised := s.Submitters[g.Submitter(s.Name)]
+	user, _, _ := strings.Cut(g.Spec.User(), "@")
+	return advertised && (submitter.User == "" || submitter.User == user) || g.Spec.Parallel && s.Own
 }
 
 // Serves tells whether the group's jobs, gangs, name the dedicated scheduler of their schedd.

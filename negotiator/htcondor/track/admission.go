@@ -145,19 +145,22 @@ func (c *comparison) isRefused(j *Job) string {
 	return why
 }
 
-// unwelcome returns why the constraint on submitters keeps a job out of the plan; "" if it does
-// not. A job in the plan stays while its submitter's ad is missing, as after a restart of the
-// collector.
+// unwelcome returns why a job's submitter keeps it out of the plan; "" if it does not. Who has
+// logged in may advertise himself, at the address of a program with jobs in others' names. A schedd
+// advertises a new user some seconds after his first job. A job in the plan stays while its
+// submitter's ad is missing, as after a restart of the collector, unless it is another's by now.
 func (c *comparison) unwelcome(j *Job) string {
-	if !c.b.now.Constrained {
-		return ""
-	}
-	name := j.Submitter()
-	switch s, advertised := c.b.Schedd(j.Key.Schedd).Submitters[name]; {
-	case s.Excluded:
+	s, name := c.b.Schedd(j.Key.Schedd), j.Submitter()
+	submitter, advertised := s.Submitters[name]
+	before, now := j.Spec, j.Group.Spec
+	switch planned := j.Phase == Waiting && before.Submitter() == now.Submitter() && before.User() == now.User(); {
+	case submitter.Excluded:
 		return "is of the submitter " + name + ", of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
-	case !advertised && j.Phase != Waiting:
+	case planned:
+	case !advertised && c.b.now.Constrained:
 		return "is of the submitter " + name + ", whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"
+	case !s.Advertises(j.Group):
+		return "is of the submitter " + name + ", whom its schedd does not advertise for " + now.User()
 	}
 	return ""
 }

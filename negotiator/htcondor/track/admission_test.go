@@ -69,8 +69,50 @@ func TestSubmitterConstraint(t *testing.T) {
 			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
 			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},
 			{do: func(p *pool) { p.constrained = true; exclude(p) }},
-			{do: func(p *pool) { p.idles(1) }, want: "back #1"},
-			{want: "removed #1, unplanned 1.0 " + refused},
+			{do: func(p *pool) { p.idles(1) }, want: "removed #1, unplanned 1.0 " + refused},
+		},
+	})
+}
+
+// TestUnadvertised says that a job comes into the plan once its schedd advertises its submitter, and
+// stays there while the ad is missing, as long as it is the same one's.
+func TestUnadvertised(t *testing.T) {
+	const unknown = "is of the submitter , whom its schedd does not advertise for "
+	nobody := func(p *pool) { p.advertises(map[string]observe.Submitter{}) }
+	alices := func(p *pool) { p.advertises(map[string]observe.Submitter{"": {User: "alice"}}) }
+	followAll(t, begun, map[string][]step{
+		"a new user": {
+			{do: func(p *pool) { nobody(p); p.job(1) }, want: "unplanned 1.0 " + unknown},
+			{do: func(p *pool) { p.advertises(map[string]observe.Submitter{"": {}}) }, want: "submitted 1.0=#1"},
+			{do: nobody},
+		},
+		"who advertises himself has no jobs of others": {
+			{do: func(p *pool) { alices(p); p.job(1) }, want: "unplanned 1.0 " + unknown},
+		},
+		"a job that comes back": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},
+			{do: nobody},
+			{do: func(p *pool) { p.idles(1) }, want: "removed #1, unplanned 1.0 " + unknown},
+		},
+		"a gang of a schedd that advertises itself": {
+			{do: func(p *pool) {
+				nobody(p)
+				p.schedd("s", func(s *observe.Schedd) { s.Own = true })
+				p.job(1, gang(2))
+			}, want: "submitted 1.0=#1"},
+		},
+		"a gang of another": {
+			{do: func(p *pool) { nobody(p); p.job(1, gang(2)) }, want: "unplanned 1.0 is of the submitter DedicatedScheduler@s, " +
+				"whom its schedd does not advertise for "},
+		},
+		"one that is said to run from the first": {
+			{do: func(p *pool) {
+				p.schedd("t", func(s *observe.Schedd) { s.Submitters = map[string]observe.Submitter{"": {}} })
+				p.jobOf(observe.JobKey{Schedd: "t", Cluster: 1}, func(g *observe.Group) {
+					g.Status, g.Started, g.Hosts = observe.Running, p.unix(), []string{"slot1@a"}
+				})
+			}, want: "unplanned 1.0@t is said to run on a, which does not say so, and waits until its schedd gives that run up"},
 		},
 	})
 }

@@ -114,14 +114,16 @@ func (c *comparison) judge(j *Job) {
 // unnamed returns why a job that is said to run has no place there; "" if it may have one: its slots
 // name it, it was planned there, or it may use a claim that is lent. What runs at the first look of all,
 // or on claimed slots when its queue is read for the first time, is believed until the slots' next
-// ads, and all is if others start the jobs.
+// ads, if the schedd has an ad of its own: what is known by submitters alone may be anybody's. All is
+// believed if others start the jobs.
 func (c *comparison) unnamed(j *Job) string {
 	at := c.b.places(j.Group)
 	elsewhere := func(p Place) bool { return !c.b.isUp(p.Slot) } // that is judged by [comparison.jobRuns]
 	free := func(name string) bool { return c.b.Slot(name) == nil || !c.b.Slot(name).Claimed }
 	switch {
 	case c.b.s.Observe || len(at) == 0 || slices.ContainsFunc(at, elsewhere):
-	case !c.b.begun, !c.b.met[j.Key.Schedd] && !slices.ContainsFunc(j.Group.Hosts, free):
+	case c.b.Schedd(j.Key.Schedd).Own &&
+		(!c.b.begun || !c.b.met[j.Key.Schedd] && !slices.ContainsFunc(j.Group.Hosts, free)):
 	case (j.Phase == Running || j.Phase == Lent) && slices.Equal(at, j.Places):
 	case c.isNamed(j) || c.b.leaseFor(j, at) != nil: // see [comparison.strangersSettle]
 	default:

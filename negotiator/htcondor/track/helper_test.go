@@ -273,9 +273,16 @@ func (p *pool) snapshot() *observe.Snapshot {
 		if schedd.Read = !p.silent[name] && !schedd.Moved; schedd.Read {
 			schedd.Since = p.now
 		}
+		all := schedd.Submitters == nil && !p.constrained // it advertises whoever has jobs
+		if all {
+			schedd.Own, schedd.Submitters = true, map[string]observe.Submitter{}
+		}
 		for _, key := range slices.SortedFunc(maps.Keys(p.jobs), observe.JobKey.Compare) {
-			if key.Schedd == name {
-				schedd.Groups = append(schedd.Groups, p.jobs[key])
+			if g := p.jobs[key]; key.Schedd == name {
+				schedd.Groups = append(schedd.Groups, g)
+				if all && !g.Spec.Parallel {
+					schedd.Submitters[g.Submitter(name)] = observe.Submitter{Idle: 1}
+				}
 			}
 		}
 		s.Schedds[name] = &schedd

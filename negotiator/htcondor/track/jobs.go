@@ -17,7 +17,7 @@ const unknownRun = -1
 // not read.
 func (c *comparison) jobsDiffer() {
 	var fresh, again []*Job
-	lost := false
+	lost, silent := false, c.silent()
 	c.b.forgiveUnused()
 	c.witness()
 	for _, j := range slices.Backward(c.b.all) { // whoever takes the place of one that left was here before
@@ -32,8 +32,8 @@ func (c *comparison) jobsDiffer() {
 		c.follow(j)
 		c.times(j)
 		if !s.Read {
-			if j.leader == nil {
-				c.isAdrift(j)
+			if j.leader == nil && !c.isAdrift(j) {
+				c.awaitsSchedd(j, silent[key.Schedd])
 			}
 			continue
 		}
@@ -69,6 +69,44 @@ func (c *comparison) jobsDiffer() {
 		c.renumber(j)
 	}
 	c.admit(append(fresh, again...))
+}
+
+// silent returns the schedds of which the last look had no answer, and to which jobs are on their way
+// for too long: those without an ad of their own, as of others that stop for minutes the jobs are
+// promised places.
+func (c *comparison) silent() map[string]bool {
+	all := map[string]bool{}
+	for id, f := range c.flights {
+		if j := c.b.byID[id]; f.Overdue && !c.b.s.Observe && j != nil {
+			s := c.b.Schedd(j.Key.Schedd)
+			all[j.Key.Schedd] = s != nil && !s.Read && !s.Own
+		}
+	}
+	return all
+}
+
+// awaitsSchedd has a job whose queue was not read leave the plan until it is, if its schedd is
+// silent: each job there would else hold a slot in vain, one after the other.
+func (c *comparison) awaitsSchedd(j *Job, silent bool) {
+	f, flies := c.flights[j.ID]
+	switch {
+	case !silent || j.Group.Runs():
+		return
+	case flies && f.Overdue:
+		c.b.log.Warn("a job was not started in time", "job", c.b.Name(j), "slots", list(j.Places), "matched", f.Sent, "why", f.Why)
+		c.out.Unstarted++
+		c.out.Failed = append(c.out.Failed, j.ID)
+		delete(c.flights, j.ID)
+		c.runEnded(j)
+		c.unhold(j)
+	case j.Phase == Waiting:
+		c.stopsHolding(j)
+	default:
+		return
+	}
+	c.tellRemoved(j.ID)
+	j.Phase, j.Places, j.booked, j.promised, j.starts = Unknown, nil, nil, 0, 0
+	c.leaveOut(j, "waits until its schedd answers")
 }
 
 // jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
@@ -309,7 +347,8 @@ func (c *comparison) withdraw(j *Job) bool {
 
 // jobIsIdle reports a job that should run and is idle: it was not started in time, or it has come
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
-// it was edited meanwhile, or because its schedd has no room for it.
+// it was edited meanwhile, or because its schedd has no room for it or does not advertise its
+// submitter any more.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	flight, flies := c.flights[j.ID]
 	ran, ended := !flies || flight.CameBack, false
@@ -318,6 +357,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		j.promised = 0 // it was kept
 	}
 	edited, full := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
+	unwelcome := c.unwelcome(j) != ""
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]
@@ -350,7 +390,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	if j.booked != nil && c.b.now.Now >= j.booked.due {
 		j.booked = nil // it was used, or not by the pool's fault
 	}
-	if !edited && !full {
+	if !edited && !full && !unwelcome {
 		c.tellStartFailed(j.ID, ended)
 		return false
 	}

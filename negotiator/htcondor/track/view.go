@@ -18,7 +18,8 @@ type View struct {
 	// Slots counts the slots that are up, and Foreign the claims of no known job.
 	Slots, Foreign int
 	// Due is when the next job that may not run before a time enters the plan, or may run, or a slot is
-	// to be judged that may have lost its job; [backfill.Forever] if there is none.
+	// to be judged that may have lost its job, or a new user should be advertised; [backfill.Forever] if
+	// there is none.
 	Due backfill.Time
 
 	out     []unplanned
@@ -70,6 +71,9 @@ func (u unplanned) describe() Unplanned {
 // View returns the view that the last [Belief.Diff] made.
 func (b *Belief) View() *View { return b.view }
 
+// advertisedWithin is how soon a schedd advertises a new user, in seconds (SCHEDD_MIN_INTERVAL).
+const advertisedWithin = 6
+
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
 		Unplanned: len(out), Due: backfill.Forever, out: out, running: make([]running, 0, len(b.view.running)),
@@ -96,6 +100,10 @@ func (b *Belief) makeView(out []unplanned) {
 		case Unknown:
 			if at := b.begins(j); at > b.now.Now {
 				v.Due = min(v.Due, at)
+			}
+			soon := j.submitted() + advertisedWithin
+			if soon > b.now.Now && j.leader == nil && !b.Schedd(j.Key.Schedd).Advertises(j.Group) {
+				v.Due = min(v.Due, soon)
 			}
 		}
 	}
