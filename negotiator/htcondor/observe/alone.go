@@ -48,9 +48,9 @@ func (a *alone) value(name string) (classad.Value, error) {
 
 // differs tells whether a name that the job lacks here has a value where it starts.
 func (a *alone) differs(name string) bool {
-	is := func(other string) bool { return strings.EqualFold(name, other) }
-	return slices.ContainsFunc(unlike, is) || slices.ContainsFunc(a.o.s.Schema.Resources, func(resource string) bool {
-		return is(resource) || is("Total"+resource) || is("TotalSlot"+resource) || is("Detected"+resource)
+	same := func(other string) bool { return strings.EqualFold(name, other) }
+	return slices.ContainsFunc(unlike, same) || slices.ContainsFunc(a.o.s.Schema.Resources, func(resource string) bool {
+		return same(resource) || same("Total"+resource) || same("TotalSlot"+resource) || same("Detected"+resource)
 	})
 }
 

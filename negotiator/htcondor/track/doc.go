@@ -24,5 +24,6 @@
 // gangs.go gangs of several procs; lending.go claims that are lent, leases.go for how long,
 // holders.go the jobs that stand for them; foreign.go claims of no known job; changes.go what
 // the log says of changed ads; plan.go what the plan says; view.go what others may ask, line.go
-// the order by fair share; saved.go what survives a restart, restored.go how that is taken up.
+// the order by fair share, passed.go which jobs count for nothing there; saved.go
+// what survives a restart, restored.go how that is taken up.
 package track
