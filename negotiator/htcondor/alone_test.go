@@ -35,8 +35,10 @@ func TestAmountsMustNotDependOnTheSlotOrTheClock(t *testing.T) {
 			w.pass(8)
 			bob := w.submit(&sleeper{owner: "bob", cpus: 15, seconds: 20, estimate: 40})
 			w.pass(8)
-			eve := w.submit(&sleeper{owner: "eve", cpus: 8, seconds: 300, estimate: 400,
-				extra: "\nOriginalCpus = 8\nRequestCpus = " + request})
+			eve := w.submit(&sleeper{
+				owner: "eve", cpus: 8, seconds: 300, estimate: 400,
+				extra: "\nOriginalCpus = 8\nRequestCpus = " + request,
+			})
 			w.pass(4)
 			id := w.pool.Find("3.0")[0]
 			reason, _ := w.pool.Why(id)

@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,7 @@ import (
 // has just restarted, or has an address for each slot, delays honest jobs, but keeps none from running.
 func TestBlackHoleThatExcusesItself(t *testing.T) {
 	for _, addresses := range []bool{false, true} {
-		t.Run(fmt.Sprint(addresses), func(t *testing.T) {
+		t.Run(strconv.FormatBool(addresses), func(t *testing.T) {
 			var nodes []*node
 			for i := range 4 {
 				nodes = append(nodes, &node{name: fmt.Sprint("n", i+1), cpus: 4, memory: 4096, policy: true})

@@ -23,12 +23,16 @@ func TestJobsThatNeverRun(t *testing.T) {
 				"GROUP_QUOTA_DYNAMIC_GROUP_B": "0.5", "GROUP_ACCEPT_SURPLUS": "true",
 			})
 			w.negotiator("easy", nil)
-			w.submit(&sleeper{owner: "carl", cpus: 1, seconds: 4000, estimate: 4000,
-				extra: "\nRequirements = TARGET.Machine == \"n2\""})
+			w.submit(&sleeper{
+				owner: "carl", cpus: 1, seconds: 4000, estimate: 4000,
+				extra: "\nRequirements = TARGET.Machine == \"n2\"",
+			})
 			w.pass(12)
 			for i := range 60 {
-				w.submit(&sleeper{owner: "bob", group: fmt.Sprint("group_a.e", i%30), cpus: 1, seconds: 4000, estimate: 4000,
-					extra: extra})
+				w.submit(&sleeper{
+					owner: "bob", group: fmt.Sprint("group_a.e", i%30), cpus: 1, seconds: 4000, estimate: 4000,
+					extra: extra,
+				})
 			}
 			for range 100 {
 				for _, owner := range []string{"alice", "bob"} {

@@ -56,7 +56,7 @@ func await(cmd *exec.Cmd) error {
 		var next seen
 		err := unix.Waitid(unix.P_ALL, 0, (*unix.Siginfo)(unsafe.Pointer(&next)), all|ours, nil)
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // a number
+		case err == unix.EINTR:
 		case err == nil && next.what >= trapped: // or stopped
 			_ = unix.PtraceDetach(int(next.id)) // fails if it was killed
 		case err == nil && int(next.id) != cmd.Process.Pid:

@@ -304,6 +304,7 @@ func TestADeadMachineDoesNotAnswer(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}
 	silent := func(t *testing.T) (net.Conn, error) {
+		t.Helper()
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { _ = theirs.Close() })
 		return ours, nil

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -217,7 +218,7 @@ func TestJobsAreNotReadAnew(t *testing.T) {
 		require.NoError(t, now.Wrong)
 		require.Zero(t, p.reads.all)
 		require.Equal(t, backfill.Vector{c.cpus, 130, 1}, now.Request)
-		require.Equal(t, fmt.Sprint(c.cpus), now.Ad.Literal("RequestCpus").String())
+		require.Equal(t, strconv.FormatInt(c.cpus, 10), now.Ad.Literal("RequestCpus").String())
 		require.True(t, now.SameAd(before))
 		require.Same(t, now, spec())
 	}

@@ -74,11 +74,7 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 				s.groups[string(raw.lines)] = g
 			}
 		}
-		if spec := o.roundedAnew(g.Spec); spec != g.Spec {
-			anew := *g
-			anew.Spec, g = spec, &anew
-			s.groups[string(raw.lines)] = g
-		}
+		g = o.groupRoundedAnew(s, raw, g)
 		if g.Spec.leftOut {
 			leftOut, whose = leftOut+len(g.Jobs), g.Spec.user
 		}
@@ -92,6 +88,18 @@ func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *Group) bool { return g.look != number })
 	return grew
+}
+
+// groupRoundedAnew returns a group as slots round now what its jobs take: another one if that differs.
+func (o *Observer) groupRoundedAnew(s *schedd, raw rawGroup, g *Group) *Group {
+	spec := o.roundedAnew(g.Spec)
+	if spec == g.Spec {
+		return g
+	}
+	anew := *g
+	anew.Spec = spec
+	s.groups[string(raw.lines)] = &anew
+	return &anew
 }
 
 // keepAnswer counts what is kept of a schedd's answers in a look, the limits of before among it, and

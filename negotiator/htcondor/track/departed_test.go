@@ -20,14 +20,15 @@ func (p *pool) ownedBy(user string) func(*observe.Group) {
 }
 
 // owned is a pool in which eve's job 1 runs on a slot whose ad names it.
-func owned(t testing.TB) *pool {
-	p := begun(t)
+func owned(tb testing.TB) *pool {
+	tb.Helper()
+	p := begun(tb)
 	p.job(1, p.ownedBy("eve"))
 	p.look()
 	p.start(1, sent, "a")
 	p.runs(1, "a")
 	p.slotRuns("a")
-	require.Equal(t, "arrived #1", p.look())
+	require.Equal(tb, "arrived #1", p.look())
 	return p
 }
 

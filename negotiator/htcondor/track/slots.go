@@ -179,12 +179,11 @@ func (s *slot) masking(o *observe.Slot, leftOut map[string]LeftOut) *negotiator.
 
 // spares is true of the jobs that the slot gets all the same; "" if there are none.
 func (l LeftOut) spares() (text string) {
-	for i, user := range strings.Fields(l.Users) {
-		if i > 0 {
-			text += " && "
-		}
-		text += "TARGET.User =!= " + quote(user)
+	var users []string
+	for user := range strings.FieldsSeq(l.Users) {
+		users = append(users, "TARGET.User =!= "+quote(user))
 	}
+	text = strings.Join(users, " && ")
 	if l.Of == Everybody {
 		return text
 	}

@@ -98,13 +98,7 @@ func (b *Belief) makeView(out []unplanned) {
 				v.Due = min(v.Due, b.release(j))
 			}
 		case Unknown:
-			if at := b.begins(j); at > b.now.Now {
-				v.Due = min(v.Due, at)
-			}
-			soon := j.submitted() + advertisedWithin
-			if soon > b.now.Now && j.leader == nil && !b.Schedd(j.Key.Schedd).Advertises(j.Group) {
-				v.Due = min(v.Due, soon)
-			}
+			v.Due = min(v.Due, b.mayBePlanned(j))
 		}
 	}
 	for _, s := range b.slots {
@@ -116,6 +110,20 @@ func (b *Belief) makeView(out []unplanned) {
 		}
 	}
 	b.view = v
+}
+
+// mayBePlanned returns when a job that is not planned may be: at its own time, or once its schedd may
+// have advertised its submitter. Forever: at no instant that is known.
+func (b *Belief) mayBePlanned(j *Job) backfill.Time {
+	due := backfill.Forever
+	if at := b.begins(j); at > b.now.Now {
+		due = at
+	}
+	soon := j.submitted() + advertisedWithin
+	if soon > b.now.Now && j.leader == nil && !b.Schedd(j.Key.Schedd).Advertises(j.Group) {
+		due = min(due, soon)
+	}
+	return due
 }
 
 // Used returns the slots that each submitter's jobs use, one for each chunk, by name.
