@@ -36,8 +36,10 @@ func TestJobsThatNeverRun(t *testing.T) {
 			}
 			for range 100 {
 				for _, owner := range []string{"alice", "bob"} {
-					w.submit(&sleeper{owner: owner, group: "group_" + owner[:1] + "." + owner, cpus: 1, seconds: 30, estimate: 30,
-						extra: "\nRequirements = TARGET.Machine == \"n1\""})
+					w.submit(&sleeper{
+						owner: owner, group: "group_" + owner[:1] + "." + owner, cpus: 1, seconds: 30, estimate: 30,
+						extra: "\nRequirements = TARGET.Machine == \"n1\"",
+					})
 				}
 			}
 			w.pass(120)
