@@ -149,8 +149,8 @@ func TestNegotiatorKilled(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, []string{"NODES=2", "CPUS=4", "SLOTS=consumption"})
 	// Jobs whose time comes without a negotiator start late, and so do those that were about to
-	// start when it died; they also end later.
-	pool.permit("start late", "overrun")
+	// start when it died, or to be started by their schedd under a lease; they also end later.
+	pool.permit("start late", "lease", "overrun")
 	kept := 0
 	random := rand.New(rand.NewPCG(7, 7))
 	var jobs []pooltest.JobID
@@ -192,7 +192,7 @@ func TestNegotiatorKilled(t *testing.T) {
 		submit("carol", 2)
 		again := pool.startTimes(t) // from the next negotiator
 		causes := pool.broken()
-		broken := slices.Concat(causes["start late"], causes["overrun"])
+		broken := slices.Concat(causes["start late"], causes["lease"], causes["overrun"])
 		known := 0
 		for job, before := range promised {
 			now, waits := again[job]
