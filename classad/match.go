@@ -39,6 +39,7 @@ var (
 // TARGET; missing Requirements, undefined and error are no match. Neither ad is changed.
 type Pair struct {
 	Left, Right *ClassAd
+	Host        *Host  // see [Scope]
 	Strict      bool   // see [Scope]
 	MaxSteps    int    // for the Requirements or Rank of one of the ads; see [Scope]
 	Meter       *Meter // see [Scope]
@@ -46,7 +47,8 @@ type Pair struct {
 
 func (p Pair) begin() *matching {
 	return newMatching(Scope{
-		My: p.Left, Target: orEmpty(p.Right), Strict: p.Strict, MaxSteps: p.MaxSteps, Meter: p.Meter,
+		My: p.Left, Target: orEmpty(p.Right), Host: p.Host, Strict: p.Strict, MaxSteps: p.MaxSteps,
+		Meter: p.Meter,
 	})
 }
 

@@ -158,7 +158,7 @@ func (n *Negotiator) restore(from Checkpoint) error {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)
 		}
 	}
-	if snap.Candidates, err = n.matchPatiently(); err != nil {
+	if snap.Candidates, err = n.matchPatiently(from.Now); err != nil {
 		return err
 	}
 	snap.Jobs = make([]backfill.JobState, len(from.Jobs))
@@ -177,12 +177,12 @@ func (n *Negotiator) restore(from Checkpoint) error {
 // matchPatiently matches all jobs. A user with so many different jobs that one cycle would not
 // match them all gets several, as jobs lose their reservations where it is not known what they
 // match.
-func (n *Negotiator) matchPatiently() ([]backfill.CandidateSet, error) {
+func (n *Negotiator) matchPatiently(now backfill.Time) ([]backfill.CandidateSet, error) {
 	const cycles = 100
-	sets, err := n.matchmaker.Match(context.Background())
+	sets, err := n.matchmaker.Match(context.Background(), now)
 	for i := 1; i < cycles && err == nil && n.matchmaker.Hurries(); i++ {
 		var more []backfill.CandidateSet
-		more, err = n.matchmaker.Match(context.Background())
+		more, err = n.matchmaker.Match(context.Background(), now)
 		for _, set := range more {
 			sets[set.ID] = set
 		}

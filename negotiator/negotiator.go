@@ -43,6 +43,8 @@ type Config struct {
 	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
 	// cost anything.
 	Matching matchmaker.Limits
+	// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
+	World matchmaker.World
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
 	// Changes brings the changes that [Run] and [Decide] make before a cycle; may be nil. See also
@@ -150,7 +152,7 @@ func New(c Config) (*Negotiator, error) {
 	return &Negotiator{
 		schema:      c.Schema,
 		inventory:   newInventory(c.Schema.Resources),
-		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching),
+		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching, c.World),
 		host:        host,
 		jobs:        jobs,
 		policy:      c.Policy,

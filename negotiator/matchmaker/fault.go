@@ -29,7 +29,7 @@ func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
 func (m *Matchmaker) measure(slot *classad.ClassAd) (most int) {
 	for _, job := range []*classad.ClassAd{nil, usualJob()} {
 		var meter classad.Meter
-		p := classad.Pair{Left: job, Right: slot, MaxSteps: m.limits.Evaluation, Meter: &meter}
+		p := classad.Pair{Left: job, Right: slot, Host: m.host, MaxSteps: m.limits.Evaluation, Meter: &meter}
 		p.LeftMatchesRight()
 		if meter.Exceeded() > 0 {
 			return -1
@@ -89,7 +89,7 @@ func (t *trial) settle(
 	if took > own+dearPair {
 		var meter classad.Meter
 		limit := int(own) + t.m.limits.Evaluation
-		evaluate(classad.Pair{Left: t.plainly(job), Right: slot, MaxSteps: limit, Meter: &meter})
+		evaluate(classad.Pair{Left: t.plainly(job), Right: slot, Host: t.m.host, MaxSteps: limit, Meter: &meter})
 		if t.m.fault -= meter.Steps(); meter.Steps() > own+dearPair {
 			own = meter.Steps()
 			t.m.ownSteps[slot] = min(int(own), t.m.limits.Evaluation)

@@ -130,7 +130,9 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 		if k.match(&t, c.ad) {
 			fit.Matching += k.slots
 		}
-		scope, met := classad.Scope{My: c.ad, Target: k.ad, MaxSteps: t.limit, Meter: &t.meter}, 0
+		scope, met := classad.Scope{
+			My: c.ad, Target: k.ad, Host: m.host, MaxSteps: t.limit, Meter: &t.meter,
+		}, 0
 		for i, clause := range clauses {
 			if t.steps() >= *left {
 				break

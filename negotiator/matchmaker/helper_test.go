@@ -50,7 +50,7 @@ func newLimitedPool(limits Limits) *pool {
 		memory, _ := ad.Int("RequestMemory")
 		return backfill.Vector{cpus, memory}, nil
 	}
-	return &pool{New([]string{"cpus", "memory"}, request, limits), map[string]backfill.SlotID{}}
+	return &pool{New([]string{"cpus", "memory"}, request, limits, World{}), map[string]backfill.SlotID{}}
 }
 
 // add adds slots by their ads, numbered by name.
@@ -96,13 +96,13 @@ func (p *pool) clusterFor(tb testing.TB, user string, a *classad.ClassAd) int {
 // match matches, and returns what has changed.
 func (p *pool) match(tb testing.TB) []backfill.CandidateSet {
 	tb.Helper()
-	changed, err := p.Match(context.Background())
+	changed, err := p.Match(context.Background(), 0)
 	require.NoError(tb, err)
 	return changed
 }
 
 // candidates are those of an autocluster, up to date.
 func (p *pool) candidates(id int) backfill.Candidates {
-	_, _ = p.Match(context.Background())
+	_, _ = p.Match(context.Background(), 0)
 	return p.clusters[id].candidates
 }

@@ -317,7 +317,7 @@ func TestTheContextEndsAMatch(t *testing.T) {
 	id := p.clusterOf(t, ad(t, "Requirements = TARGET.Site == 1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := p.Match(ctx)
+	_, err := p.Match(ctx, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	p.match(t)
 	require.Len(t, p.clusters[id].candidates.Slots, 1)
@@ -430,7 +430,7 @@ func TestViewsTakeLittleMemory(t *testing.T) {
 		require.NoError(t, err)
 	}
 	before := heapInUse()
-	_, err := p.Match(t.Context())
+	_, err := p.Match(t.Context(), 0)
 	require.NoError(t, err)
 	require.Less(t, heapInUse()-before, int64(4<<20), "20 views of 200 slots with 10 kB each")
 	require.Len(t, p.views, 20)

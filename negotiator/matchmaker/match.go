@@ -60,7 +60,7 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 // ask evaluates an expression of a slot's or bundle's ad for a job. The result is zero if the slot
 // is not bearable.
 func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair) T) (result T) {
-	p := classad.Pair{Left: job, Right: slot, Meter: &t.meter}
+	p := classad.Pair{Left: job, Right: slot, Host: t.m.host, Meter: &t.meter}
 	if t.limit == 0 {
 		return evaluate(p)
 	}
@@ -78,7 +78,7 @@ func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair
 
 // with returns the pair of a job and an offer, whose evaluation is limited and counted.
 func (o offer) with(t *trial, job *classad.ClassAd) classad.Pair {
-	return classad.Pair{Left: job, Right: o.ad, MaxSteps: t.limit, Meter: &t.meter}
+	return classad.Pair{Left: job, Right: o.ad, Host: t.m.host, MaxSteps: t.limit, Meter: &t.meter}
 }
 
 // accepts reports whether the Requirements of the slot, or of the bundle and each of its slots,

@@ -57,6 +57,8 @@ type Matchmaker struct {
 	request func(*classad.ClassAd) (backfill.Vector, error)
 	always  map[string]bool // attributes of a job that always matter, lower case
 	limits  Limits
+	world   World
+	host    *classad.Host // supplies the world at the instant of the last Match
 
 	slots      []slot                   // by SlotID
 	bundles    []Bundle                 // by BundleID
@@ -149,10 +151,11 @@ const (
 // New makes a matchmaker for a pool with these resources. The function reads what one chunk of a
 // job requests from the job's ad.
 func New(
-	resources []string, request func(*classad.ClassAd) (backfill.Vector, error), limits Limits,
+	resources []string, request func(*classad.ClassAd) (backfill.Vector, error), limits Limits, world World,
 ) *Matchmaker {
 	m := &Matchmaker{
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
+		world: world, host: world.at(0),
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
 		views:  map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
@@ -282,20 +285,22 @@ func (m *Matchmaker) forgetAds() {
 
 // Match brings the candidate sets of all jobs up to date, as far as the limits allow; the next
 // Match goes on. It returns those that are new or have changed since the last Match, by ID. It
-// never changes a set that it has returned. The error is that of the context.
-func (m *Matchmaker) Match(ctx context.Context) (changed []backfill.CandidateSet, err error) {
+// never changes a set that it has returned. Expressions are evaluated at the instant now of the pool's
+// clock. The error is that of the context.
+func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []backfill.CandidateSet, err error) {
 	m.cycle++
+	m.host = m.world.at(int64(now))
 	m.accounts.open()
 	m.expensive, m.payers = m.expensive[:0], map[string]int{}
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
 		m.explaining = math.MaxInt64
 	}
 	m.fault = m.accounts.limits.User
-	now := settled{len(m.clusters), len(m.slots), len(m.bundles), m.changed.end()}
-	if now == m.matched && !m.open {
+	all := settled{len(m.clusters), len(m.slots), len(m.bundles), m.changed.end()}
+	if all == m.matched && !m.open {
 		return nil, nil
 	}
-	m.matched, m.open = now, false
+	m.matched, m.open = all, false
 	before := make([]backfill.Candidates, len(m.clusters))
 	m.sets = sets{}
 	for i, c := range m.clusters {

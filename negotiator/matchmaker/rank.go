@@ -38,7 +38,7 @@ func poolRank(p classad.Pair, attribute string) float64 {
 	if _, has := p.Right.Lookup(attribute); !has {
 		return 0
 	}
-	v := classad.Scope{My: p.Right, Target: p.Left, MaxSteps: p.MaxSteps, Meter: p.Meter}.Attr(attribute)
+	v := classad.Scope{My: p.Right, Target: p.Left, Host: p.Host, MaxSteps: p.MaxSteps, Meter: p.Meter}.Attr(attribute)
 	if truth, ok := v.Bool(); ok {
 		if truth {
 			return 1
