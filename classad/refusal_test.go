@@ -115,8 +115,8 @@ func TestExplanationsDrawOnce(t *testing.T) {
 	})
 }
 
-func hasPart(of *classad.Explanation, holds bool) bool {
-	for _, p := range of.Parts {
+func hasPart(whole *classad.Explanation, holds bool) bool {
+	for _, p := range whole.Parts {
 		if p.Holds == holds {
 			return true
 		}
