@@ -42,8 +42,9 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 		}
 		if j.Early(c.Now()) {
 			if room > 0 && reserved < p.depth {
-				plan(j)
-				room--
+				if plan(j) {
+					room--
+				}
 			}
 			continue
 		}
@@ -85,8 +86,7 @@ func (p keepingInTurn) Decide(c *backfill.Cycle) {
 			break
 		}
 		if j.Early(c.Now()) {
-			if room > 0 {
-				p.reserve(c, j)
+			if room > 0 && p.reserve(c, j) {
 				room, seen[j] = room-1, true
 			}
 			continue
