@@ -122,7 +122,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 		}
 	}
 	pool := htcondor.New(settings)
-	key := pool.FairShare().Of(nil, nil, 0)
+	key := pool.FairShare().Of(nil, nil, 0, negotiator.World{})
 	p.key.Store(&key)
 	return pool
 }

@@ -24,6 +24,8 @@ type Settings struct {
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
 	// for one where a job brings none; both in seconds.
 	StartSlack, DefaultEstimate backfill.Time
+	// Zone is the local time zone of expressions; nil means UTC.
+	Zone *time.Location
 	// Observe says that nothing is matched: what the negotiator starts does not come about.
 	Observe    bool
 	Accounting Accounting
