@@ -90,9 +90,9 @@ type priorities struct {
 	known     map[backfill.JobID]*priority
 	host      classad.Host
 	now       backfill.Time
-	asked     bool // the evaluation under way has read the clock
-	evaluated bool // for at least one job
-	numbers   bool // for at least one job the value was a number
+	asked     bool  // the evaluation under way has read the clock
+	evaluated bool  // for at least one job
+	numbers   bool  // for at least one job the value was a number
 	start     int64 // the Unix time of second 0 of the pool's clock
 	expensive []*Job
 }
