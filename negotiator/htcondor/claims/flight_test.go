@@ -2,6 +2,7 @@ package claims
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -175,6 +176,13 @@ func TestWithheld(t *testing.T) {
 		"not free": {o: func(o *Offer) { o.Open = false }, want: "slot a is not free yet"},
 		"does not fit any more": {
 			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "TARGET.Wonder") },
+			want:   "its Requirements are not true of slot a any more",
+		},
+		"fits now": {before: func(d *desk, f *flight) {
+			f.job.Spec = specOf(d.t, 1, fmt.Sprintf("time() == %d && CurrentTime == time()", d.now.Unix()))
+		}},
+		"fits later": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, fmt.Sprintf("time() > %d", d.now.Unix())) },
 			want:   "its Requirements are not true of slot a any more",
 		},
 		"no claim": {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -100,6 +101,9 @@ func New(s Settings, belief *track.Belief) *State {
 		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
+
+// host returns what expressions of ads see besides the ads at the last event.
+func (c *State) host() *classad.Host { return c.belief.Host(c.now) }
 
 // Counts returns how many claims and jobs were handed over or not started so far.
 func (c *State) Counts() Counts {
