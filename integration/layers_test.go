@@ -109,9 +109,9 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/{fakes,track}",
 	},
 	{
-		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
+		"negotiator/htcondor", "classad/... backfill negotiator negotiator/config " +
 			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
-		"classad/usermap backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
+		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},

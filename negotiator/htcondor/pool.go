@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
@@ -64,6 +65,8 @@ type Tuning struct {
 	config.Pace
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
+	// UserMaps are those of the function userMap in ads; nil: there are none.
+	UserMaps *usermap.Maps
 }
 
 // orDefault puts the usual intervals where none are given.
@@ -148,6 +151,7 @@ func New(s Settings) *Pool {
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
 	p.tuneClaims(s.Tuning)
+	belief.UseMaps(s.UserMaps)
 	return p
 }
 
@@ -354,6 +358,7 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
+	p.belief.UseMaps(t.UserMaps)
 	p.tuneClaims(t)
 }
 

@@ -184,6 +184,9 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 	return grants, ""
 }
 
+// host is what expressions of ads learn from outside the ads.
+func (c *State) host() *classad.Host { return c.belief.Host(c.now) }
+
 // withheld returns why a slot does not give a job its chunks now; "" if it does.
 func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	j := f.job
@@ -196,7 +199,7 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, MaxSteps: classad.FewSteps}.RightMatchesLeft():
+	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, Host: c.host(), MaxSteps: classad.FewSteps}.RightMatchesLeft():
 		return "its Requirements are not true of slot " + slot + " any more"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"

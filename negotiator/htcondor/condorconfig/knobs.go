@@ -71,8 +71,8 @@ var stock = []config.Setting{
 	},
 	{
 		Knob: mapNames, Kind: config.List,
-		Doc: "The maps that the function userMap knows in START, Requirements and ranks of ads, and who may set " +
-			"priority factors: a CLASSAD_USER_MAPFILE_<name> or CLASSAD_USER_MAPDATA_<name> for each.",
+		Doc: "The maps that the function userMap knows in START, Requirements and ranks of ads; a " +
+			"CLASSAD_USER_MAPFILE_<name> or CLASSAD_USER_MAPDATA_<name> says what is in each.",
 	},
 	{Knob: "SPOOL", Kind: config.Text, Doc: "HTCondor's folder of state."},
 	{Knob: "LOG", Kind: config.Text, Doc: "HTCondor's folder of logs."},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -18,6 +17,13 @@ const (
 	mapData   = "CLASSAD_USER_MAPDATA_"
 	mapPrefix = "CLASSAD_USER_MAP_PREFIX_"
 )
+
+// mapsNotHeeded are the maps that HTCondor's negotiator uses itself, and what is so instead.
+var mapsNotHeeded = map[string]string{
+	"GROUP_PREFIX": "submitters keep their names; give their jobs an AccountingGroup, for instance by a transform of " +
+		"their schedd",
+	"PRIORITY_FACTOR_AUTHORIZATION": "only administrators (ALLOW_ADMINISTRATOR) set priority factors",
+}
 
 // mostMaps bounds how many maps are listed.
 const mostMaps = 100
@@ -58,9 +64,10 @@ func (c *Config) readUserMaps() (all *usermap.Maps, warnings []string, err error
 			warnings = append(warnings, one.Warnings()...)
 		}
 	}
-	if slices.Contains(names, "GROUP_PREFIX") {
-		warnings = append(warnings, "the map GROUP_PREFIX is set, and puts submitters into no group here: give their jobs an "+
-			"AccountingGroup, for instance by a transform of their schedd")
+	for _, name := range names {
+		if note := mapsNotHeeded[name]; note != "" {
+			warnings = append(warnings, mapNames+" lists "+name+", which only userMap heeds here: "+note)
+		}
 	}
 	return usermap.New(named), warnings, errors.Join(errs...)
 }

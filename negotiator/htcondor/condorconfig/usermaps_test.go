@@ -20,10 +20,20 @@ func TestUserMaps(t *testing.T) {
 		warnings []string
 		err      string
 	}{
-		"none":       {dump: "CLASSAD_USER_MAPFILE_Groups = " + missing, want: map[string]string{"groups ann": "-"}},
-		"in a file":  {dump: list + "Groups\nCLASSAD_USER_MAPFILE_Groups = " + file, want: map[string]string{"groups ann": "physics", "GROUPS x1": "many", "groups bob": "-"}, warnings: []string{file + ":2:6: the line is left out"}},
-		"in a knob":  {dump: list + "Trust\nCLASSAD_USER_MAPDATA_Trust @=end\n  * Bob User\n  * /.*/ Nobody\n@end\n", want: map[string]string{"trust Bob": "User", "trust eve": "Nobody"}},
-		"file first": {dump: list + "a\nCLASSAD_USER_MAPFILE_a = " + file + "\nCLASSAD_USER_MAPDATA_a = * ann data", want: map[string]string{"a ann": "physics"}, warnings: []string{"left out"}},
+		"none": {dump: "CLASSAD_USER_MAPFILE_Groups = " + missing, want: map[string]string{"groups ann": "-"}},
+		"in a file": {
+			dump:     list + "Groups\nCLASSAD_USER_MAPFILE_Groups = " + file,
+			want:     map[string]string{"groups ann": "physics", "GROUPS x1": "many", "groups bob": "-"},
+			warnings: []string{file + ":2:6: the line is left out"},
+		},
+		"in a knob": {
+			dump: list + "Trust\nCLASSAD_USER_MAPDATA_Trust @=end\n  * Bob User\n  * /.*/ Nobody\n@end\n",
+			want: map[string]string{"trust Bob": "User", "trust eve": "Nobody"},
+		},
+		"file first": {
+			dump: list + "a\nCLASSAD_USER_MAPFILE_a = " + file + "\nCLASSAD_USER_MAPDATA_a = * ann data",
+			want: map[string]string{"a ann": "physics"}, warnings: []string{"left out"},
+		},
 		"several": {
 			dump: list + "a, b c\nCLASSAD_USER_MAPDATA_A = * ann one\nCLASSAD_USER_MAPDATA_b = * an two\n" +
 				"CLASSAD_USER_MAP_PREFIX_b = true",
@@ -34,17 +44,24 @@ func TestUserMaps(t *testing.T) {
 			dump: list + "a\nNEGOTIATOR.CLASSAD_USER_MAPDATA_a = * ann own\nCLASSAD_USER_MAPDATA_a = * ann all",
 			want: map[string]string{"a ann": "own"},
 		},
-		"prefixes of groups": {
-			dump: list + "GROUP_PREFIX\nCLASSAD_USER_MAPDATA_GROUP_PREFIX = * cern.ch cms", warnings: []string{"GROUP_PREFIX"},
+		"maps of the negotiator's": {
+			dump: list + "GROUP_PREFIX PRIORITY_FACTOR_AUTHORIZATION\nCLASSAD_USER_MAPDATA_GROUP_PREFIX = * cern.ch cms\n" +
+				"CLASSAD_USER_MAPDATA_PRIORITY_FACTOR_AUTHORIZATION = * ann@test cms",
+			warnings: []string{"lists GROUP_PREFIX, which only userMap heeds here", "only administrators"},
 		},
 		"no file": {
 			dump: list + "a\nCLASSAD_USER_MAPFILE_a = " + missing + "\n # at: /etc/condor/config.d/10-maps, line 7",
 			err: "CLASSAD_USER_MAPFILE_a (/etc/condor/config.d/10-maps, line 7): open " + missing + ": no such file or directory: " +
 				"it must be a map file that the negotiator can read, as NEGOTIATOR_CLASSAD_USER_MAP_NAMES lists a",
 		},
-		"a relative path": {dump: list + "a\nCLASSAD_USER_MAPFILE_a = x", err: "CLASSAD_USER_MAPFILE_a = x: must be a path that begins with /"},
-		"no boolean":      {dump: list + "a\nCLASSAD_USER_MAP_PREFIX_a = perhaps", err: "CLASSAD_USER_MAP_PREFIX_a = perhaps: must be true or false"},
-		"too many":        {dump: list + strings.Repeat("a ", 101), err: "lists 101 maps: at most 100"},
+		"a relative path": {
+			dump: list + "a\nCLASSAD_USER_MAPFILE_a = x", err: "CLASSAD_USER_MAPFILE_a = x: must be a path that begins with /",
+		},
+		"no boolean": {
+			dump: list + "a\nCLASSAD_USER_MAP_PREFIX_a = perhaps",
+			err:  "CLASSAD_USER_MAP_PREFIX_a = perhaps: must be true or false",
+		},
+		"too many": {dump: list + strings.Repeat("a ", 101), err: "lists 101 maps: at most 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			site := Parse(c.dump, "")

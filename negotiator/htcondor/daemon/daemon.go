@@ -30,8 +30,6 @@ import (
 type Tuning struct {
 	htcondor.Tuning
 	config.Telling
-	// UserMaps are those of the function userMap in ads; nil: there are none.
-	UserMaps *usermap.Maps
 }
 
 // Options are the parts and settings of a daemon.
