@@ -71,7 +71,9 @@ func TestFind(t *testing.T) {
 			text: "* ann\n*\n* /a( x\n* /a(/ x\n* // x\n@include\n@include rel\n* bob y\n* /C=US/ST=W z\n", warns: 8,
 			want: map[string]string{"bob": "y", "ann": "-", "C=US": "ST=W"},
 		},
-		"a list with blanks": {text: "* ann a, b\n* bob c # a note\n", warns: 1, want: map[string]string{"ann": "a,", "bob": "c"}},
+		"a list with blanks": {
+			text: "* ann a, b\n* bob c # a note\n", warns: 1, want: map[string]string{"ann": "a,", "bob": "c"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := usermap.Parse("groups", c.text, usermap.Options{Prefix: c.prefix})

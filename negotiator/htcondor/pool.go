@@ -94,6 +94,7 @@ type Pool struct {
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
 	belief     *track.Belief
+	world      *track.World
 	claims     *claims.State
 	dispatcher *dispatch.Dispatcher
 
@@ -129,13 +130,14 @@ func New(s Settings) *Pool {
 	if s.CPU == nil {
 		s.CPU = func() time.Duration { return 0 }
 	}
+	world := &track.World{UserMaps: s.UserMaps}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
-		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
+		Observe: s.Observe, World: world, Accounting: s.Accounting, Logger: s.Logger,
 	})
 	state := claims.New(claims.Settings{
 		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
-		Patience: s.Patience, Logger: s.Logger,
+		Patience: s.Patience, World: world, Logger: s.Logger,
 	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
@@ -143,7 +145,7 @@ func New(s Settings) *Pool {
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
 			Patience: s.Patience, Extra: s.Extra, Logger: s.Logger, Clock: s.Clock,
 		}),
-		belief: belief, claims: state,
+		belief: belief, claims: state, world: world,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
 			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
@@ -151,7 +153,6 @@ func New(s Settings) *Pool {
 		last: &observe.Snapshot{}, view: belief.View(),
 	}
 	p.tuneClaims(s.Tuning)
-	belief.UseMaps(s.UserMaps)
 	return p
 }
 
@@ -358,7 +359,7 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
-	p.belief.UseMaps(t.UserMaps)
+	p.world.UserMaps = t.UserMaps
 	p.tuneClaims(t)
 }
 

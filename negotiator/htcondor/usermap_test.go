@@ -25,7 +25,8 @@ func (w *world) readMap(text string) {
 // until the map is another one.
 func TestUserMapInStart(t *testing.T) {
 	w := newWorld(t, "easy", &node{
-		name: "n1", cpus: 4, memory: 8192, policy: true, start: `userMap("groups", TARGET.Owner, "physics", "none") == "physics"`,
+		name: "n1", cpus: 4, memory: 8192, policy: true,
+		start: `userMap("groups", TARGET.Owner, "physics", "none") == "physics"`,
 	})
 	w.readMap("* alice math,physics\n* bob math\n")
 	alice := w.submit(&sleeper{cpus: 1, seconds: 30, estimate: 30})

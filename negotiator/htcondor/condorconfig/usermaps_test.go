@@ -38,7 +38,7 @@ func TestUserMaps(t *testing.T) {
 			dump: list + "a, b c\nCLASSAD_USER_MAPDATA_A = * ann one\nCLASSAD_USER_MAPDATA_b = * an two\n" +
 				"CLASSAD_USER_MAP_PREFIX_b = true",
 			want:     map[string]string{"a ann": "one", "b ann": "two", "c ann": "-"},
-			warnings: []string{"lists c, and neither CLASSAD_USER_MAPFILE_c nor CLASSAD_USER_MAPDATA_c is set: userMap finds nothing"},
+			warnings: []string{"lists c, and neither CLASSAD_USER_MAPFILE_c nor CLASSAD_USER_MAPDATA_c is set: userMap finds"},
 		},
 		"the negotiator's own": {
 			dump: list + "a\nNEGOTIATOR.CLASSAD_USER_MAPDATA_a = * ann own\nCLASSAD_USER_MAPDATA_a = * ann all",
@@ -51,8 +51,9 @@ func TestUserMaps(t *testing.T) {
 		},
 		"no file": {
 			dump: list + "a\nCLASSAD_USER_MAPFILE_a = " + missing + "\n # at: /etc/condor/config.d/10-maps, line 7",
-			err: "CLASSAD_USER_MAPFILE_a (/etc/condor/config.d/10-maps, line 7): open " + missing + ": no such file or directory: " +
-				"it must be a map file that the negotiator can read, as NEGOTIATOR_CLASSAD_USER_MAP_NAMES lists a",
+			err: "CLASSAD_USER_MAPFILE_a (/etc/condor/config.d/10-maps, line 7): open " + missing +
+				": no such file or directory: it must be a map file that the negotiator can read, " +
+				"as NEGOTIATOR_CLASSAD_USER_MAP_NAMES lists a",
 		},
 		"a relative path": {
 			dump: list + "a\nCLASSAD_USER_MAPFILE_a = x", err: "CLASSAD_USER_MAPFILE_a = x: must be a path that begins with /",

@@ -11,8 +11,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -28,6 +26,7 @@ type Settings struct {
 	StartSlack, DefaultEstimate backfill.Time
 	// Observe says that nothing is matched: what the negotiator starts does not come about.
 	Observe    bool
+	World      *World // nil: one without maps
 	Accounting Accounting
 	Logger     hclog.Logger
 }
@@ -88,8 +87,6 @@ type Belief struct {
 	passed  map[string]*passing
 	starts  map[*observe.Spec]backfill.Time
 
-	userMaps *usermap.Maps // of the function userMap
-
 	view  *View
 	order *accountant.Order
 	line  []*Job // those that waited when the order was last asked for keys, sorted
@@ -131,14 +128,6 @@ func New(s Settings) *Belief {
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}
-}
-
-// UseMaps changes the maps of the function userMap; nil: there are none.
-func (b *Belief) UseMaps(m *usermap.Maps) { b.userMaps = m }
-
-// Host is what expressions of ads learn from outside the ads at an instant.
-func (b *Belief) Host(now time.Time) *classad.Host {
-	return &classad.Host{Now: now.Unix, UserMap: b.userMaps.UserMap}
 }
 
 // endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its
