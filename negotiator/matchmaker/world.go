@@ -1,10 +1,6 @@
 package matchmaker
 
-import (
-	"time"
-
-	"github.com/condor-backfill/condor-backfill/classad"
-)
+import "time"
 
 // World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 type World struct {
@@ -16,16 +12,10 @@ type World struct {
 	UserMap func(mapName, user string, budget *int) (items string, ok bool)
 }
 
-// at returns what supplies the world to evaluations at an instant of the pool's clock.
-func (w World) at(now int64) *classad.Host {
-	return &classad.Host{Now: func() int64 { return w.Start + now }, Zone: w.Zone, UserMap: w.UserMap}
-}
-
 // SetWorld changes what expressions learn from outside the ads. The next Match evaluates all pairs anew,
 // as far as the limits allow, and until then no autocluster has candidates: it must follow at once.
 func (m *Matchmaker) SetWorld(world World) {
 	m.world, m.open = world, true
-	m.host = world.at(0)
 	for ad, steps := range m.ownSteps { // of those that are barred it is known whatever the world is
 		if steps >= 0 {
 			delete(m.ownSteps, ad)
