@@ -184,6 +184,9 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 	return grants, ""
 }
 
+// host is what expressions of ads learn from outside the ads.
+func (c *State) host() *classad.Host { return c.s.World.Host(c.now) }
+
 // withheld returns why a slot does not give a job its chunks now; "" if it does.
 func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	j := f.job

@@ -25,6 +25,7 @@ type Settings struct {
 	Observe bool
 	// Patience is how long a match may take until its job runs.
 	Patience time.Duration
+	World    *track.World // that of the belief
 	Logger   hclog.Logger
 }
 
@@ -101,9 +102,6 @@ func New(s Settings, belief *track.Belief) *State {
 		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
-
-// host returns what expressions of ads see besides the ads at the last event.
-func (c *State) host() *classad.Host { return c.belief.Host(c.now) }
 
 // Counts returns how many claims and jobs were handed over or not started so far.
 func (c *State) Counts() Counts {
