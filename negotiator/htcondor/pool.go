@@ -134,7 +134,7 @@ func New(s Settings) *Pool {
 	})
 	state := claims.New(claims.Settings{
 		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
-		Patience: s.Patience, Logger: s.Logger,
+		Zone: s.Zone, Patience: s.Patience, Logger: s.Logger,
 	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),

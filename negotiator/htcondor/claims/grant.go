@@ -196,7 +196,7 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, Host: c.host(), MaxSteps: classad.FewSteps}.RightMatchesLeft():
+	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, Host: c.host(c.now), MaxSteps: classad.FewSteps}.RightMatchesLeft():
 		return "its Requirements are not true of slot " + slot + " any more"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"

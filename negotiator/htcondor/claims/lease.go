@@ -220,7 +220,7 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 	return func(s *observe.Spec) bool {
 		suits, found := known[s]
 		if !found {
-			suits = classad.Pair{Left: s.Ad, Right: part, Host: c.host(), MaxSteps: classad.FewSteps}.RightMatchesLeft()
+			suits = classad.Pair{Left: s.Ad, Right: part, Host: c.host(c.now), MaxSteps: classad.FewSteps}.RightMatchesLeft()
 			known[s] = suits
 		}
 		return suits

@@ -14,7 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
-// Settings say how matches are handed over. All are required.
+// Settings say how matches are handed over. All but Zone are required.
 type Settings struct {
 	Schema negotiator.Schema
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes for
@@ -23,6 +23,8 @@ type Settings struct {
 	// Observe says that the negotiator only watches: no match is handed over, and no user is told
 	// anything.
 	Observe bool
+	// Zone is the local time zone of expressions; nil means UTC.
+	Zone *time.Location
 	// Patience is how long a match may take until its job runs.
 	Patience time.Duration
 	Logger   hclog.Logger
@@ -102,8 +104,10 @@ func New(s Settings, belief *track.Belief) *State {
 	}
 }
 
-// host returns what expressions of ads see besides the ads at the last event.
-func (c *State) host() *classad.Host { return c.belief.Host(c.now) }
+// host returns what expressions of ads see besides the ads at an instant.
+func (c *State) host(now time.Time) *classad.Host {
+	return &classad.Host{Now: now.Unix, Zone: c.s.Zone}
+}
 
 // Counts returns how many claims and jobs were handed over or not started so far.
 func (c *State) Counts() Counts {

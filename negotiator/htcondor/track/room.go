@@ -37,7 +37,7 @@ const mostSteps = 4_000_000
 
 // roomNow returns what slots have free now.
 func (b *Belief) roomNow() *roomNow {
-	r := &roomNow{host: b.Host(b.now.Began), kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
+	r := &roomNow{host: &classad.Host{Now: b.now.Began.Unix, Zone: b.s.Zone}, kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
 	at := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(b.slots)) {
 		s, o := b.slots[name], b.Slot(name)
