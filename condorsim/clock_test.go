@@ -80,6 +80,26 @@ func TestTheClockOfATrace(t *testing.T) {
 	}
 }
 
+// TestSlotsThatOpenLater checks that jobs start when the clock of the trace opens a slot, and not before.
+func TestSlotsThatOpenLater(t *testing.T) {
+	for start, at := range map[string]backfill.Time{
+		"time() >= 996714007":                                  7,
+		"CurrentTime > 996714007":                              8,
+		"(time() % 86400) / 3600 >= 20":                        19 * 3600, // 20:00 UTC
+		`int(formatTime(time(), "%H")) >= 20`:                  17 * 3600, // in Paris
+		"time() - TARGET.QDate > 20":                           21,
+		"TARGET.RequestCpus == 1 && time() - TARGET.QDate > 9": 10,
+	} {
+		in := trace(workload.Job{Submit: 0, Run: 5})
+		in.Header = workload.Header{"UnixStartTime": "996714000", "TimeZoneString": "Europe/Paris"}
+		w, err := condorsim.OnPool(in, startsWhere(t, start))
+		require.NoError(t, err)
+		for _, policy := range []string{"easy", "conservative", "fcfs"} {
+			require.Equal(t, at, runsUnder(t, w, policy)[0], "%s, %s", start, policy)
+		}
+	}
+}
+
 // TestTheClockOfJobAds checks that job ads see the clock that they were written by, also if the
 // simulation counts from the first of them, and changes their load.
 func TestTheClockOfJobAds(t *testing.T) {

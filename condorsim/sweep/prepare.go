@@ -98,7 +98,7 @@ type input struct {
 	pool  *pools.Description              // nil: the machine of the trace
 	jobs  int                             // Settings.Jobs
 	warn  func(text string, about ...any) // Settings.Warn
-	told  sync.Once                       // that the time zone is unknown
+	told  *sync.Once                      // that the time zone is unknown
 
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
@@ -138,7 +138,7 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
-		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn}
+		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once)}
 		if absent := in.find(places); len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name,
 				strings.Join(absent, ", "), places.looked()))

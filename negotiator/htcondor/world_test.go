@@ -26,7 +26,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
-	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -162,9 +161,8 @@ func (w *world) config() negotiator.Config {
 		order = w.pool.FairShare()
 	}
 	return negotiator.Config{
-		World:  matchmaker.World{UserMap: w.maps.UserMap},
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
-		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone},
+		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone, UserMap: w.maps.UserMap},
 		Refused: func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
 	}
 }

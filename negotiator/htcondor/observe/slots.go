@@ -335,7 +335,7 @@ func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
 		made = o.looked.Unix()
 	}
 	then := made + int64(o.s.ShutdownThreshold/time.Second)
-	s := classad.Scope{My: ad, MaxSteps: slotSteps, Host: &classad.Host{Now: func() int64 { return then }}}
+	s := classad.Scope{My: ad, MaxSteps: slotSteps, Host: o.s.host(time.Unix(then, 0))}
 	return slices.ContainsFunc(shutdown, func(name string) bool { return s.Attr(name).IsTrue() })
 }
 
