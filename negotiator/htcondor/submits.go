@@ -44,8 +44,8 @@ type submitted struct {
 }
 
 // A schedd is asked every askingEvery, so a job that can start does so within a second. Questions take
-// a fiftieth of a processor of ours, whatever there is to ask, and a fiftieth of the time of each
-// schedd, as long as it takes to answer.
+// a fiftieth of a processor of ours, whatever there is to ask. After each a schedd rests as the
+// collector does, so they take a twentieth of its time, of which most is our waiting.
 const (
 	askingEvery = time.Second / 2
 	askingPart  = 50
@@ -192,7 +192,7 @@ func (q *submits) next() (next *submitted, wait time.Duration) {
 func (q *submits) hear(a counted) {
 	e, now := a.of, q.now()
 	q.end(a)
-	e.asks = later(e.began.Add(askingEvery), now.Add(askingPart*now.Sub(e.began)))
+	e.asks = later(e.began.Add(askingEvery), now.Add(restAfterQuestion*now.Sub(e.began)))
 	if e.lost = a.err != nil; !e.lost && a.count != e.count {
 		e.count = a.count
 		q.woken++

@@ -15,7 +15,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -110,7 +109,7 @@ func TestSlowScheddsAreAskedLess(t *testing.T) {
 	a := newAsking("s")
 	a.at = a.at.Add(time.Minute)
 	require.Equal(t, "s", a.asks(10, 100*time.Millisecond, 0))
-	a.at = a.at.Add(4999 * time.Millisecond)
+	a.at = a.at.Add(1999 * time.Millisecond)
 	require.Empty(t, a.asks(10, 0, 0))
 	a.at = a.at.Add(time.Millisecond)
 	next, _ := a.next()
@@ -167,18 +166,18 @@ func TestOneHostsScheddsAreBounded(t *testing.T) {
 }
 
 // TestAskingIsCheap: whatever schedds there are and however long they take to answer, questions take a
-// fiftieth of a processor, and of the time of each schedd, or it is asked every half second.
+// fiftieth of a processor, and a twentieth of the time of each schedd, or it is asked every half second.
 func TestAskingIsCheap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var names []string
-		for i := range rapid.IntRange(1, 200).Draw(t, "schedds") {
+		for i := range rapid.IntRange(1, 20).Draw(t, "schedds") {
 			names = append(names, fmt.Sprint("s", i))
 		}
 		a := newAsking(names...)
 		cost := time.Duration(rapid.IntRange(1, 5000).Draw(t, "µs of a question")) * time.Microsecond
 		took := time.Duration(rapid.IntRange(0, 50).Draw(t, "ms of an answer")) * time.Millisecond
-		asked, end := map[string]int{}, a.at.Add(10*time.Minute)
-		for began := a.at; a.at.Before(end); {
+		asked, began, end := map[string]int{}, a.at, a.at.Add(30*time.Second)
+		for a.at.Before(end) {
 			if name := a.asks(10, took, cost); name != "" {
 				asked[name]++
 				continue
@@ -186,12 +185,11 @@ func TestAskingIsCheap(t *testing.T) {
 			_, wait := a.next()
 			require.Positive(t, wait)
 			a.at = a.at.Add(wait)
-			require.LessOrEqual(t, began, a.at)
 		}
-		span := 10*time.Minute + took
-		require.LessOrEqual(t, a.spent, span/askingPart+100*time.Millisecond)
+		span, pause := a.at.Sub(began), max(took*restAfterQuestion, askingEvery)
+		require.LessOrEqual(t, a.spent, span/askingPart+100*time.Millisecond, "the price is learned from the first")
 		for name, n := range asked {
-			require.LessOrEqual(t, time.Duration(n)*max(took*askingPart, askingEvery), span+max(took*askingPart, askingEvery), name)
+			require.LessOrEqual(t, time.Duration(n-1)*pause, span, name)
 		}
 		require.Len(t, asked, len(names), "all have their turn")
 	})
@@ -297,16 +295,4 @@ func TestObserversAskForNoSubmits(t *testing.T) {
 	require.EqualValues(t, observe.Uncounted, w.pool.last.Schedds["schedd@test"].Submits)
 	w.pool.askForSubmits(t.Context())()
 	require.Zero(t, asked.Load())
-}
-
-// BenchmarkSubmitted is a question to a schedd for its submits, ad and answer on a real socket; both
-// sides are in the result.
-func BenchmarkSubmitted(b *testing.B) {
-	schedd, as := fakes.NewSchedd(b, "schedd@test"), fakes.Client()
-	s := &observe.Schedd{Name: "schedd@test", Address: schedd.Address()}
-	for b.Loop() {
-		if _, err := s.Submitted(b.Context(), as, poll.Patience); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
