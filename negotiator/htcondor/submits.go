@@ -63,10 +63,10 @@ const firstPrice = time.Millisecond
 
 // counted is a schedd's answer.
 type counted struct {
-	of    *submitted
-	count int64
-	err   error
-	cost  time.Duration
+	schedd *submitted
+	count  int64
+	err    error
+	cost   time.Duration
 }
 
 func newSubmits(now func() time.Time, timed func(func()) time.Duration) *submits {
@@ -154,7 +154,7 @@ func (q *submits) run(ctx context.Context) {
 }
 
 func (q *submits) question(ctx context.Context, e *submitted) (a counted) {
-	a.of = e
+	a.schedd = e
 	a.cost = q.timed(func() { a.count, a.err = q.ask(ctx, e.at) })
 	return a
 }
@@ -190,7 +190,7 @@ func (q *submits) next() (next *submitted, wait time.Duration) {
 
 // hear takes an answer in.
 func (q *submits) hear(a counted) {
-	e, now := a.of, q.now()
+	e, now := a.schedd, q.now()
 	q.end(a)
 	e.asks = later(e.began.Add(askingEvery), now.Add(restAfterQuestion*now.Sub(e.began)))
 	if e.lost = a.err != nil; !e.lost && a.count != e.count {
@@ -211,7 +211,7 @@ func (q *submits) hearLate(a counted) {
 
 // end notes that a question has ended, and what it cost.
 func (q *submits) end(a counted) {
-	a.of.asking = false
+	a.schedd.asking = false
 	q.asking--
 	q.spent += a.cost
 	q.price += (a.cost - q.price) / 8

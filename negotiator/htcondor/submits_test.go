@@ -51,7 +51,7 @@ func (a *asking) asks(count int64, took, cost time.Duration) string {
 		return ""
 	}
 	a.at = a.at.Add(took)
-	a.hear(counted{of: next, count: count, cost: cost})
+	a.hear(counted{schedd: next, count: count, cost: cost})
 	return next.at.Name
 }
 
@@ -114,7 +114,7 @@ func TestSlowScheddsAreAskedLess(t *testing.T) {
 	a.at = a.at.Add(time.Millisecond)
 	next, _ := a.next()
 	require.NotNil(t, next)
-	a.hear(counted{of: next, err: errors.New("it hangs")})
+	a.hear(counted{schedd: next, err: errors.New("it hangs")})
 	a.at = a.at.Add(time.Hour)
 	require.Empty(t, a.asks(10, 0, 0))
 	a.see(lookAt(false, "s"))

@@ -10,8 +10,8 @@ import (
 
 // Submitted asks a schedd how many jobs were submitted to it since it started, for a short time. It
 // may be called at any time: what a look read then is not needed.
-func (s *Schedd) Submitted(ctx context.Context, by *security.Client, within time.Duration) (int64, error) {
-	return submitted(ctx, client.Schedd{Security: by, Address: s.Address}, within)
+func (s *Schedd) Submitted(ctx context.Context, sec *security.Client, within time.Duration) (int64, error) {
+	return submitted(ctx, client.Schedd{Security: sec, Address: s.Address}, within)
 }
 
 func submitted(ctx context.Context, s client.Schedd, within time.Duration) (int64, error) {
