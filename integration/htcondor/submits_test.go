@@ -47,7 +47,8 @@ func (p *ourPool) negotiated(t *testing.T, submitter string, after time.Time) ti
 	t.Helper()
 	const format = "01/02/06 15:04:05.000"
 	for line := range strings.Lines(p.Log("SchedLog")) {
-		if len(line) < len(format) || !strings.Contains(line, "Negotiating for ") || !strings.Contains(line, submitter) {
+		_, whom, negotiated := strings.Cut(line, "Negotiating for ")
+		if !negotiated || !strings.Contains(whom, submitter) {
 			continue
 		}
 		at, err := time.Parse(format, line[:len(format)])

@@ -51,8 +51,9 @@ const (
 	askingPart  = 50
 )
 
-// So many questions are under way at most, of which schedds that hang take some until the time is up.
-// Of one host so many schedds are asked: an honest one has a few, and ads of thousands cost nothing.
+// So many questions are under way at most, of which schedds that hang take some until the time is
+// up. Of one host so many schedds are asked: an honest one has a few, and ads of thousands cost
+// nothing.
 const (
 	mostAsking = 16
 	mostOfHost = 50
@@ -100,11 +101,12 @@ func (q *submits) see(s *observe.Snapshot) {
 	known, ofHost := q.schedds, map[string]int{}
 	q.schedds = make(map[string]*submitted, len(known))
 	take := func(at *observe.Schedd) {
-		host := &at.Address.Host
-		if at.Moved || at.Failed != nil || at.Since.IsZero() || at.Submits == observe.Uncounted || ofHost[*host] == mostOfHost {
+		host := at.Address.Host
+		silent := at.Failed != nil || at.Since.IsZero() || at.Submits == observe.Uncounted
+		if at.Moved || silent || ofHost[host] == mostOfHost {
 			return
 		}
-		ofHost[*host]++
+		ofHost[host]++
 		e := known[at.Name]
 		if e == nil || e.at.Address.String() != at.Address.String() {
 			e = &submitted{count: at.Submits}

@@ -165,8 +165,9 @@ func TestOneHostsScheddsAreBounded(t *testing.T) {
 	require.Contains(t, a.schedds, "other")
 }
 
-// TestAskingIsCheap: whatever schedds there are and however long they take to answer, questions take a
-// fiftieth of a processor, and a twentieth of the time of each schedd, or it is asked every half second.
+// TestAskingIsCheap: whatever schedds there are and however long they take to answer, questions
+// take a fiftieth of a processor, and a twentieth of the time of each schedd, or it is asked every
+// half second.
 func TestAskingIsCheap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var names []string
@@ -222,8 +223,8 @@ func (w *world) fetch(ctx context.Context) (negotiator.Delta, error) {
 	return w.pool.Fetch(ctx, backfill.Forever)
 }
 
-// TestUnannouncedSubmitsStart: a job starts soon although its schedd does not say that it was submitted,
-// as where another user's jobs wait.
+// TestUnannouncedSubmitsStart: a job starts soon although its schedd does not say that it was
+// submitted, as where another user's jobs wait.
 func TestUnannouncedSubmitsStart(t *testing.T) {
 	w := standing(t)
 	bobs := w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 5, estimate: 5})
@@ -237,7 +238,8 @@ func TestUnannouncedSubmitsStart(t *testing.T) {
 	require.Equal(t, 1, w.pool.Last().Found)
 }
 
-// TestNothingSubmittedNoLook: while nothing is submitted, nobody looks, however often schedds are asked.
+// TestNothingSubmittedNoLook: while nothing is submitted, nobody looks, however often schedds are
+// asked.
 func TestNothingSubmittedNoLook(t *testing.T) {
 	w := standing(t)
 	ctx, cancel := context.WithCancel(t.Context())
