@@ -36,7 +36,7 @@ type submits struct {
 // submitted is what is known of a schedd's submits.
 type submitted struct {
 	at     *observe.Schedd
-	count  int64     // by the last look, or by an answer that was reported since
+	count  int64     // by the last look, or by an answer since; Uncounted: by none
 	asks   time.Time // when it is asked next
 	began  time.Time // the question under way did
 	asking bool
@@ -102,8 +102,7 @@ func (q *submits) see(s *observe.Snapshot) {
 	q.schedds = make(map[string]*submitted, len(known))
 	take := func(at *observe.Schedd) {
 		host := at.Address.Host
-		silent := at.Failed != nil || at.Since.IsZero() || at.Submits == observe.Uncounted
-		if at.Moved || silent || ofHost[host] == mostOfHost {
+		if at.Moved || at.Failed != nil || at.Since.IsZero() || ofHost[host] == mostOfHost {
 			return
 		}
 		ofHost[host]++
@@ -112,7 +111,10 @@ func (q *submits) see(s *observe.Snapshot) {
 			e = &submitted{count: at.Submits}
 		}
 		if e.at = at; at.Read {
-			e.count, e.lost = at.Submits, false
+			e.lost = false
+		}
+		if at.Read && at.Submits != observe.Uncounted {
+			e.count = at.Submits
 		}
 		q.schedds[at.Name] = e
 	}
@@ -195,8 +197,11 @@ func (q *submits) hear(a counted) {
 	e, now := a.schedd, q.now()
 	q.end(a)
 	e.asks = later(e.began.Add(askingEvery), now.Add(restAfterQuestion*now.Sub(e.began)))
-	if e.lost = a.err != nil; !e.lost && a.count != e.count {
-		e.count = a.count
+	if e.lost = a.err != nil; e.lost || a.count == e.count {
+		return
+	}
+	counted := e.count != observe.Uncounted
+	if e.count = a.count; counted {
 		q.woken++
 		q.found(e.at.Name)
 	}

@@ -79,6 +79,19 @@ func TestSubmitsWakeOnce(t *testing.T) {
 	require.Len(t, a.found, 3, "it has restarted")
 }
 
+// TestUncountedSubmits: of a schedd that a look did not ask the first answer says nothing new.
+func TestUncountedSubmits(t *testing.T) {
+	a, s := newAsking(), lookAt(true, "s")
+	s.Schedds["s"].Submits = observe.Uncounted
+	a.see(s)
+	require.Equal(t, "s", a.asks(10, 0, 0))
+	require.Empty(t, a.found)
+	a.see(s)
+	a.at = a.at.Add(time.Second)
+	require.Equal(t, "s", a.asks(11, 0, 0))
+	require.Equal(t, []string{"s"}, a.found)
+}
+
 // TestWhoIsAskedForSubmits says which schedds are asked, after a look.
 func TestWhoIsAskedForSubmits(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -90,8 +103,7 @@ func TestWhoIsAskedForSubmits(t *testing.T) {
 		"failed":           {func(s *observe.Schedd) { s.Failed = errors.New("it hangs") }, false},
 		"moved":            {func(s *observe.Schedd) { s.Moved = true }, false},
 		"was never read":   {func(s *observe.Schedd) { s.Since = time.Time{} }, false},
-		"does not say":     {func(s *observe.Schedd) { s.Submits = observe.Uncounted }, false},
-		"was not asked":    {func(s *observe.Schedd) { s.Submits = observe.Uncounted }, false},
+		"was not asked":    {func(s *observe.Schedd) { s.Submits = observe.Uncounted }, true},
 		"has none of them": {func(s *observe.Schedd) { s.Submits = 0 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

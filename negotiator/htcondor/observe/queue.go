@@ -78,7 +78,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 		began: began, stoppedSince: o.stoppedSince(s, began), most: o.most, run: o.run,
 		records: s.records, stock: o.stock,
 	}
-	if o.s.CountSubmits {
+	if o.s.CountSubmits && s.answered && s.Failed == nil { // who cannot be reached is tried once
 		q.hold = o.s.Hold
 	}
 	in := newIntake(q)

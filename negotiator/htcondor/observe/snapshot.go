@@ -173,7 +173,8 @@ type Schedd struct {
 	// limit.
 	Users, Projects map[string]*accountant.Room
 	// Submits is how many jobs had been submitted to it since it started when the last successful
-	// reading began; Uncounted if it does not say. All these jobs are in that reading.
+	// reading began; Uncounted if it was not asked, as before its first answer, or does not say. All
+	// these jobs are in that reading.
 	Submits int64
 	// Counted is when it last counted its queue, by its own clock.
 	Counted backfill.Time
