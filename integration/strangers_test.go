@@ -23,6 +23,7 @@ var mayFail = map[string]string{
 	"client/collector.go tellOne":           "an error of the connection",
 	"client/negotiate.go Requests":          "an error of the connection",
 	"client/schedd.go jobs":                 "an error of the connection, or what the caller's function returns",
+	"client/submitted.go Submitted":         "the first ad is all that is wanted",
 	"client/users.go users":                 "an error of the connection, or what the caller's function returns",
 	"daemon/cycles.go run":                  "cycles",
 	"daemon/daemon.go schedule":             "attempts",

@@ -21,8 +21,9 @@
 //     match was handed over and when it has waited too long for its job to run, when a pause of a
 //     slot ends, at once while a gang starts, or after a wake-up; but never before CycleDelay has
 //     passed since the last cycle. Meanwhile it tries again to hand over the matches that could not
-//     be handed over (step 7), and asks the collector what became of the claims of jobs that do not
-//     run yet (claims/early.go, dispatch/startds.go).
+//     be handed over (step 7), asks the collector what became of the claims of jobs that do not
+//     run yet (claims/early.go, dispatch/startds.go) and what has become free (watch.go), and asks
+//     the schedds whether jobs were submitted (submits.go).
 //  2. Fetch looks at the pool: [observe.Observer.Look] (look.go, observe/observe.go) asks the
 //     schedds it knows for their queues (queue.go), in parallel, and meanwhile the collector for
 //     everything else (schedds.go, slots.go). Once the collector has answered, Look waits for the

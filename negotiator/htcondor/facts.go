@@ -40,6 +40,10 @@ type Facts struct {
 	Contested int
 	// Deaf counts the slots that would be lent for many short jobs if their START heeded leases.
 	Deaf int
+	// Found counts how often a schedd was found to have new jobs that no look had seen, and AskCPU is
+	// the processor time of asking.
+	Found  int
+	AskCPU time.Duration
 }
 
 // Last returns what the last look at the pool showed.
@@ -116,6 +120,7 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
 		Kept: s.Kept, LeftOut: s.LeftOut + view.Unseated, Contested: s.Contested,
 		Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
+		Found: p.submits.woken, AskCPU: p.submits.spent,
 		LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}
 }

@@ -58,6 +58,9 @@ type Settings struct {
 	// measures it.
 	Clock func() time.Time
 	CPU   func() time.Duration
+	// Timed runs a function and returns the processor time that it took itself, beside whatever else
+	// goes on; nil: nobody measures it.
+	Timed func(work func()) time.Duration
 }
 
 // Tuning is what can change while a pool is scheduled.
@@ -106,6 +109,7 @@ type Pool struct {
 	lookCPU  time.Duration
 	cycleEnd time.Time // when the cycle after it ended
 	watch
+	submits *submits // is asked for while Fetch waits
 
 	mu    sync.Mutex // guards what others ask for
 	facts Facts
@@ -132,6 +136,9 @@ func New(s Settings) *Pool {
 	if s.CPU == nil {
 		s.CPU = func() time.Duration { return 0 }
 	}
+	if s.Timed == nil {
+		s.Timed = func(work func()) time.Duration { work(); return 0 }
+	}
 	world := &track.World{Zone: s.Zone, UserMaps: s.UserMaps}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
@@ -145,15 +152,16 @@ func New(s Settings) *Pool {
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
 		observer: observe.New(observe.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
-			Patience: s.Patience, Extra: s.Extra, Zone: s.Zone, Logger: s.Logger, Clock: s.Clock,
+			Patience: s.Patience, CountSubmits: !s.Observe, Extra: s.Extra, Zone: s.Zone, Logger: s.Logger, Clock: s.Clock,
 		}),
 		belief: belief, claims: state, world: world,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
 			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
 		}, state),
-		last: &observe.Snapshot{}, view: belief.View(),
+		last: &observe.Snapshot{}, view: belief.View(), submits: newSubmits(s.Clock, s.Timed),
 	}
+	p.submits.found = p.wakeFor
 	p.tuneClaims(s.Tuning)
 	return p
 }
@@ -212,7 +220,10 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		return d, nil
 	}
 	p.beginWatch()
-	if d, granted, err := p.wait(ctx, wake); granted || err != nil {
+	end := p.askForSubmits(ctx)
+	d, granted, err := p.wait(ctx, wake)
+	end()
+	if granted || err != nil {
 		return d, err
 	}
 	s, err := p.lookPatiently(ctx)
@@ -233,6 +244,7 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	if !p.s.Observe {
 		p.dispatcher.NoteLimits()
 	}
+	p.submits.see(s)
 	p.publish(s, outcome.Problems, used)
 	p.endWatch(outcome.Delta)
 	return outcome.Delta

@@ -424,6 +424,7 @@ func (w *world) publish() {
 	}
 	w.collector.Set("Submitter", append(submitters, w.odd["Submitter"]...)...)
 	w.schedd.SetTime(w.now)
+	w.schedd.SetSubmitted(int64(len(w.jobs)))
 	w.collector.Set("Scheduler", append(w.strangers, w.scheddAd())...)
 }
 

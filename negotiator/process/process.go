@@ -113,7 +113,8 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	settings := htcondor.Settings{
 		Name: p.site.Name(p.options.Name), Collector: p.collector, Security: p.secure, Schema: schema,
 		Observe: s.Observe, Once: p.options.Once, StartSlack: seconds(s.StartSlack),
-		DefaultEstimate: seconds(s.DefaultEstimate), Zone: p.options.Zone, Logger: p.Logger, Notes: p.note, CPU: daemon.CPU,
+		DefaultEstimate: seconds(s.DefaultEstimate), Zone: p.options.Zone, Logger: p.Logger, Notes: p.note,
+		CPU: daemon.CPU, Timed: daemon.Timed,
 		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {

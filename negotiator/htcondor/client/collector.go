@@ -124,7 +124,7 @@ func (c *Collector) ask(
 	if a, err = c.located(a); err != nil {
 		return 0, err
 	}
-	return query(ctx, c.Security, a, command, ad, each)
+	return query(ctx, c.Security, a, command, ad, maxAnswer, each)
 }
 
 // located returns the address to call for one of the addresses.
@@ -187,16 +187,17 @@ const (
 // out, and says how many bytes these have.
 const LeftOut = "BackfillLeftOut"
 
-// query asks a daemon for ads. count is how many the callback was called for.
+// query asks a daemon for ads, in an answer of no more bytes than most. count is how many the callback
+// was called for.
 func query(ctx context.Context, sec *security.Client, a cedar.Address, command int, ad *classad.ClassAd,
-	each func(cedar.Lines) error,
+	most int64, each func(cedar.Lines) error,
 ) (count int, err error) {
 	s, err := sec.Start(ctx, a, command, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
-	s.Limit(maxAnswer)
+	s.Limit(most)
 	s.PutAd(ad)
 	if err = s.Send(); err != nil {
 		return 0, err

@@ -45,7 +45,7 @@ func (n Negotiator) plans(ctx context.Context, requirements, job string) (plans 
 	if job != "" {
 		ad.SetString("Explain", job)
 	}
-	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
+	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, maxAnswer, func(l cedar.Lines) error {
 		if plan, wrong := l.Ad(); wrong == nil { // what users wrote into a job hides no other job
 			plans = append(plans, plan)
 		}
@@ -73,7 +73,7 @@ func (n Negotiator) WhatIf(ctx context.Context, question string) (reply Reply, e
 	ad.SetBool("Requirements", true)
 	ad.SetString("Question", question)
 	replies := 0
-	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, func(l cedar.Lines) error {
+	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, maxAnswer, func(l cedar.Lines) error {
 		if got, wrong := l.Ad(); wrong == nil {
 			replies++
 			reply.Answer, _ = got.Literal("Answer").Text()

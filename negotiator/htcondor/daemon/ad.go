@@ -45,6 +45,8 @@ type status struct {
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
 	kept, leftOut       int           // bytes of the queues, and jobs whose ads are too large
+	found               int           // submits that schedds had not announced, and
+	asked               time.Duration // the processor time of asking them
 	contested           int           // ads that are left out since another daemon has their name
 	reserved            int           // jobs with a reservation
 	beyond              int           // jobs without, as the plan does not reach them

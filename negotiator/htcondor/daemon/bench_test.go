@@ -3,14 +3,34 @@ package daemon
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
+
+// BenchmarkSubmitted is a question to a schedd how many jobs were submitted, on a real socket: the
+// processor time of this side beside the time of both.
+func BenchmarkSubmitted(b *testing.B) {
+	schedd, as := fakes.NewSchedd(b, "schedd@test"), fakes.Client()
+	s := &observe.Schedd{Name: "schedd@test", Address: schedd.Address()}
+	spent := time.Duration(0)
+	for b.Loop() {
+		spent += Timed(func() {
+			if _, err := s.Submitted(b.Context(), as, poll.Patience); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	b.ReportMetric(float64(spent.Microseconds())/float64(b.N), "cpu-µs/op")
+}
 
 // BenchmarkCycle measures a cycle with 10,000 jobs, of which one starts and another waits with a
 // promise; it includes saving the state.

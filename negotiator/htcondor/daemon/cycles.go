@@ -237,6 +237,7 @@ func (c *cycles) publish(r decided) error {
 		}
 		s.reserved, s.paused, s.deaf = reserved(jobs), len(facts.Paused), facts.Deaf
 		s.kept, s.leftOut, s.contested = facts.Kept, facts.LeftOut, facts.Contested
+		s.found, s.asked = facts.Found, facts.AskCPU
 		s.beyond = r.State.BeyondDepth()
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++

@@ -25,6 +25,8 @@ var (
 	queueBytes    = describes("queue_bytes", "Memory that the queues of all schedds take, at most.")
 	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet, or too many wait.")
 	contested     = describes("contested_names", "Ads that are left out since another daemon has their name or address.")
+	submitsFound  = describes("submits_found_total", "How often a schedd was found to have new jobs that it had not announced.")
+	askedSeconds  = describes("submits_asked_seconds_total", "Processor time of asking schedds whether jobs were submitted.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -44,7 +46,7 @@ var (
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, queueBytes, jobsLeftOut,
-		contested, slotsNow,
+		contested, submitsFound, askedSeconds, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected,
 	} {
@@ -75,6 +77,8 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(queueBytes, float64(s.kept))
 	gauge(jobsLeftOut, float64(s.leftOut))
 	gauge(contested, float64(s.contested))
+	count(submitsFound, s.found)
+	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	gauge(residentBytes, float64(rss()))
 	flag := func(desc *prometheus.Desc, so bool) {
 		if so {

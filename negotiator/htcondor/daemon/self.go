@@ -90,12 +90,27 @@ func rss() int64 {
 }
 
 // CPU returns the processor time that this process has used.
-func CPU() time.Duration {
+func CPU() time.Duration { return usedBy(syscall.RUSAGE_SELF) }
+
+// usedBy returns the processor time that this process or this thread has used.
+func usedBy(whose int) time.Duration {
 	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+	if err := syscall.Getrusage(whose, &use); err != nil {
 		return 0
 	}
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// ofThread is RUSAGE_THREAD.
+const ofThread = 1
+
+// Timed runs a function, and returns the processor time that its thread used for it.
+func Timed(work func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := usedBy(ofThread)
+	work()
+	return usedBy(ofThread) - before
 }
 
 // sockets counts the open sockets of this process.

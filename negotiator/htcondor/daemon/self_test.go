@@ -82,3 +82,17 @@ func TestSockets(t *testing.T) {
 	defer listener.Close() //nolint:errcheck // nothing comes
 	require.Greater(t, sockets(), before)
 }
+
+// TestTimed: what a function takes counts, and what others take beside it does not.
+func TestTimed(t *testing.T) {
+	spin := func() {
+		for began := usedBy(ofThread); usedBy(ofThread) < began+20*time.Millisecond; { //nolint:revive // it spins
+		}
+	}
+	require.GreaterOrEqual(t, Timed(spin), 20*time.Millisecond)
+	spun := make(chan struct{})
+	require.Less(t, Timed(func() {
+		go func() { Timed(spin); close(spun) }()
+		<-spun
+	}), 20*time.Millisecond)
+}

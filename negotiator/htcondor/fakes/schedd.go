@@ -30,6 +30,7 @@ type Schedd struct {
 	groups     []*classad.ClassAd
 	users      []*classad.ClassAd
 	now        int64
+	submitted  int64
 }
 
 // Match is a slot that the schedd received.
@@ -53,6 +54,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 	s := &Schedd{Name: name}
 	s.start(tb, "SCHEDD", map[int]server.Handler{
 		516: {Name: "QUERY_JOB_ADS", Serve: s.query},
+		6:   {Name: "QUERY_SCHEDD_ADS", Serve: s.own},
 		416: {Name: "NEGOTIATE", Serve: s.negotiate},
 		540: {Name: "QUERY_USERREC_ADS", Serve: s.records},
 		443: {Name: "RELEASE_CLAIM", Serve: s.release},
@@ -86,6 +88,14 @@ func (s *Schedd) SetTime(unix int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = unix
+}
+
+// SetSubmitted sets how many jobs were submitted since the schedd started; less than 0: it does not
+// say.
+func (s *Schedd) SetSubmitted(jobs int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.submitted = jobs
 }
 
 // Taken sets a function that is called with each match as it arrives.
@@ -162,6 +172,24 @@ func (s *Schedd) Ad() string {
 	defer s.mu.Unlock()
 	return fmt.Sprintf("MyType = \"Scheduler\"\nName = %q\nMyAddress = %q\nScheddIpAddr = %q\nMyCurrentTime = %d\n",
 		s.Name, s.Address(), s.Address(), s.now)
+}
+
+// own answers a question for the schedd's own ad.
+func (s *Schedd) own(_ context.Context, call *security.Call) error {
+	if _, err := server.ReadQuery(call); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	submitted := s.submitted
+	s.mu.Unlock()
+	ad := s.parse([]string{s.Ad()})[0].Clone()
+	if submitted >= 0 {
+		ad.SetInt("JobsSubmitted", submitted)
+	}
+	call.PutInt(1)
+	call.PutAd(ad)
+	call.PutInt(0)
+	return call.Send()
 }
 
 // quote writes a text as ads have it.

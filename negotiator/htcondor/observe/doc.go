@@ -22,5 +22,6 @@
 // planned by, alone.go what they take on any slot, bound.go for how long HTCondor lets them run,
 // names.go whose these are, deferral.go those with a time of their own, gang.go gangs of several
 // procs; wanted.go the attributes that are asked for, references.go those that ads refer to;
-// snapshot.go what a look gives; freed.go a shorter look at slots that have more to give.
+// snapshot.go what a look gives; freed.go a shorter look at slots that have more to give, submitted.go
+// one at what was submitted.
 package observe

@@ -35,7 +35,7 @@ func split(lines cedar.Lines) rawGroup {
 // digest takes in what the look of this number read of a schedd's queue. It reports whether jobs
 // refer to attributes that were not asked for.
 func (o *Observer) digest(s *schedd, r reading, number int) (grew bool) {
-	s.read, s.Since = number, r.began
+	s.read, s.Since, s.Submits = number, r.began, r.submits
 	known := s.limits.size // while the answer has none
 	switch {
 	case r.unrecorded != nil:

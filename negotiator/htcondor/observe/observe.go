@@ -26,6 +26,8 @@ type Settings struct {
 	Scope
 	// Patience is how long a schedd may take to send its whole queue.
 	Patience time.Duration
+	// CountSubmits says that schedds are asked how many jobs were submitted, too.
+	CountSubmits bool
 	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
 	// are asked for.
 	Extra []*classad.Expr

@@ -42,6 +42,7 @@ type question struct {
 	attributes   []string
 	began        time.Time
 	stoppedSince time.Time
+	hold         time.Duration   // it is asked for so long how many jobs were submitted; 0: it is not
 	most         int             // bytes of memory that the answer may take
 	stock        *stock          // what is kept of all queues; nil: of no other
 	records      bool            // it is asked for the limits of single users, too
@@ -56,6 +57,7 @@ type reading struct {
 	size       int // what the groups take, in bytes of memory
 	text       int // bytes of the answer
 	besides    besides
+	submits    int64 // before the queue was read
 	took       time.Duration
 	err        error
 	unrecorded error // why there is no answer about the limits of users and projects
@@ -75,6 +77,9 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 		jobs: o.wantedJobs(), attributes: o.jobAttributes.projection(),
 		began: began, stoppedSince: o.stoppedSince(s, began), most: o.most, run: o.run,
 		records: s.records, stock: o.stock,
+	}
+	if o.s.CountSubmits && s.answered && s.Failed == nil { // who cannot be reached is tried once
+		q.hold = o.s.Hold
 	}
 	in := newIntake(q)
 	s.stop = func() { cancel(); o.stock.end(in.share) }
@@ -98,10 +103,15 @@ func (o *Observer) wantedJobs() string {
 	return jobRequirements + " && (" + o.s.JobConstraint + ")"
 }
 
-// readQueue asks a schedd for its jobs, in groups of those that are alike, and then which jobs were
-// put on hold or removed lately.
+// readQueue asks a schedd how many jobs were submitted, for its jobs, in groups of those that are
+// alike, and then which jobs were put on hold or removed lately.
 func readQueue(ctx context.Context, q question, in *intake) reading {
-	r := reading{question: q}
+	r := reading{question: q, submits: Uncounted}
+	if q.hold > 0 {
+		if n, err := submitted(ctx, q.schedd, q.hold); err == nil { // plans can do without
+			r.submits = n
+		}
+	}
 	most := mostText(q.most)
 	jobs := client.JobQuery{Requirements: q.jobs, Projection: q.attributes, Group: true, Long: in.add, Most: most}
 	_, r.err = q.schedd.Jobs(ctx, jobs, func(lines cedar.Lines) error { return in.add(lines, len(lines)) })

@@ -172,6 +172,10 @@ type Schedd struct {
 	// Users and Projects are how many jobs of each it may run at once, by name, where there is a
 	// limit.
 	Users, Projects map[string]*accountant.Room
+	// Submits is how many jobs had been submitted to it since it started when the last successful
+	// reading began; Uncounted if it was not asked, as before its first answer, or does not say. All
+	// these jobs are in that reading.
+	Submits int64
 	// Counted is when it last counted its queue, by its own clock.
 	Counted backfill.Time
 	// Read says that this look read its queue, and Since when the last successful reading began.
@@ -198,6 +202,9 @@ type Schedd struct {
 	// that is only in these left its queue during the look.
 	Earlier []Reading
 }
+
+// Uncounted is the number of submits of a schedd that does not say.
+const Uncounted = -1
 
 // Reading is what one answer of a schedd said of its queue.
 type Reading struct {
