@@ -177,6 +177,18 @@ func TestWithheld(t *testing.T) {
 			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "TARGET.Wonder") },
 			want:   "its Requirements are not true of slot a any more",
 		},
+		"may run by now": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "time() >= 1700000000") },
+		},
+		"may not run yet": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "time() > 1700000000") },
+			want:   "its Requirements are not true of slot a any more",
+		},
+		"admitted": {o: func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "time() < 1700000001")) }},
+		"closed": {
+			o:    func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "CurrentTime < 1700000000")) },
+			want: "START of slot a does not admit it any more",
+		},
 		"no claim": {
 			o: func(o *Offer) { o.Claims = nil }, want: "slot a has no claim to give yet",
 		},

@@ -160,6 +160,7 @@ func (c *State) rival(f *flight) *track.Job {
 		}
 	}
 	var steps classad.Meter
+	host := c.belief.HostAt(c.now)
 	s, began := c.belief.Schedd(f.job.Key.Schedd), c.belief.Snapshot().Began
 	for j := range c.belief.Jobs() {
 		if steps.Steps() >= rivalSteps {
@@ -174,7 +175,7 @@ func (c *State) rival(f *flight) *track.Job {
 		chunks := 0
 		for _, at := range f.job.Places {
 			if ad := claimed[at.Slot]; ad != nil && steps.Steps() < rivalSteps && !c.isLeftOut(at.Slot, j, began) &&
-				(classad.Pair{Left: spec.Ad, Right: ad, MaxSteps: classad.FewSteps, Meter: &steps}).Match() {
+				(classad.Pair{Left: spec.Ad, Right: ad, Host: host, MaxSteps: classad.FewSteps, Meter: &steps}).Match() {
 				chunks += at.Chunks
 			}
 		}

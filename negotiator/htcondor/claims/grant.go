@@ -196,8 +196,10 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, MaxSteps: classad.FewSteps}.RightMatchesLeft():
+	case !c.wants(o.Ad, j.Spec.Ad, c.now):
 		return "its Requirements are not true of slot " + slot + " any more"
+	case !c.admits(o.Ad, j.Spec.Ad):
+		return "START of slot " + slot + " does not admit it any more"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}

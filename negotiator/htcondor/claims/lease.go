@@ -220,7 +220,7 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 	return func(s *observe.Spec) bool {
 		suits, found := known[s]
 		if !found {
-			suits = classad.Pair{Left: s.Ad, Right: part, MaxSteps: classad.FewSteps}.RightMatchesLeft()
+			suits = c.wants(part, s.Ad, c.now)
 			known[s] = suits
 		}
 		return suits

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -24,6 +25,8 @@ type Settings struct {
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
 	// for one where a job brings none; both in seconds.
 	StartSlack, DefaultEstimate backfill.Time
+	// Host supplies the world to expressions of ads at a time; nil: they have only the clock, in UTC.
+	Host func(now time.Time) *classad.Host
 	// Observe says that nothing is matched: what the negotiator starts does not come about.
 	Observe    bool
 	Accounting Accounting
@@ -127,6 +130,14 @@ func New(s Settings) *Belief {
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}
+}
+
+// HostAt supplies the world to expressions of ads at a time.
+func (b *Belief) HostAt(now time.Time) *classad.Host {
+	if b.s.Host == nil {
+		return &classad.Host{Now: now.Unix}
+	}
+	return b.s.Host(now)
 }
 
 // endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its

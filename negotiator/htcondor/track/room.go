@@ -15,6 +15,7 @@ import (
 // is of use now.
 type roomNow struct {
 	slots []freeSlot
+	host  *classad.Host
 	kinds map[*observe.Spec]*kindOfJob
 	spent map[string]int64 // steps, by user
 	all   int64
@@ -36,7 +37,7 @@ const mostSteps = 4_000_000
 
 // roomNow returns what slots have free now.
 func (b *Belief) roomNow() *roomNow {
-	r := &roomNow{kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
+	r := &roomNow{host: b.HostAt(b.now.Began), kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
 	at := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(b.slots)) {
 		s, o := b.slots[name], b.Slot(name)
@@ -76,7 +77,7 @@ func (r *roomNow) start(spec *observe.Spec) bool {
 		s := &r.slots[i]
 		looked++
 		before := len(taken)
-		for len(taken) < spec.Nodes && spec.Request.Within(s.free) && (k.fits == i || s.accepts(spec, &meter)) {
+		for len(taken) < spec.Nodes && spec.Request.Within(s.free) && (k.fits == i || s.accepts(spec, r.host, &meter)) {
 			k.fits = i
 			s.free.AddScaled(spec.Request, -1)
 			taken = append(taken, i)
@@ -98,6 +99,6 @@ func (r *roomNow) start(spec *observe.Spec) bool {
 }
 
 // accepts tells whether a slot and a job accept each other.
-func (s *freeSlot) accepts(spec *observe.Spec, meter *classad.Meter) bool {
-	return classad.Pair{Left: spec.Ad, Right: s.ad, MaxSteps: classad.FewSteps, Meter: meter}.Match()
+func (s *freeSlot) accepts(spec *observe.Spec, host *classad.Host, meter *classad.Meter) bool {
+	return classad.Pair{Left: spec.Ad, Right: s.ad, Host: host, MaxSteps: classad.FewSteps, Meter: meter}.Match()
 }
