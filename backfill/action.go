@@ -139,10 +139,10 @@ func (c *Cycle) move(next *record) error {
 }
 
 // misfit returns why a job does not fit a place while its present place is taken out of the
-// profile, or nil if it fits. For its present place only the candidates are checked: an event that
-// takes room there voids the reservation at once.
+// profile, or nil if it fits. For its present place only the candidates and their windows are checked:
+// an event that takes room there voids the reservation at once.
 func (c *Cycle) misfit(r *record, at Placement, start Time) (err error) {
-	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.profile.Covers(c.s.Request(r.job), at) {
+	if r.start == start && r.placement != nil && r.placement.Equal(at) && c.s.profile.Opens(c.s.Request(r.job), at, start) {
 		return nil
 	}
 	c.without(r, func() { err = c.s.profile.Misfit(c.s.Request(r.job), at, start) })

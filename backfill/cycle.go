@@ -115,6 +115,11 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	}
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
+		if r != nil {
+			if shape := c.s.windowedShape(r); shape != nil && c.s.hopeless(shape, r.job.Estimate) {
+				return nil, false
+			}
+		}
 		return c.s.profile.Place(c.s.Request(j), c.round.Now)
 	}
 	if r.start == c.round.Now {
@@ -130,7 +135,8 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 // Earliest returns the earliest start of the job that is neither before notBefore nor before the
 // job may start, and its placement then, as if the job had no reservation. If the job has one that
 // is not before notBefore, and no start is earlier, Earliest returns the reservation, with the same
-// slots. ok is false if the job fits at no time.
+// slots. ok is false if the job fits at no time. Where that is because its candidates close before it
+// could begin, the job is to wait without a reservation; see [Fast.NoStart].
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
 	notBefore = j.NotBefore(notBefore)
 	r := c.s.jobs.Find(j.ID)

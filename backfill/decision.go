@@ -70,8 +70,11 @@ type Started struct {
 
 // Broken is a guarantee that could not be kept.
 type Broken struct {
-	Job           *Job
-	Promised, Now Time // the latest start before and from now on; Now is the start itself of a job that runs
+	Job *Job
+	// Promised and Now are the latest start before and from now on. Now is the start itself of a job that
+	// runs, and Forever of one that is promised nothing any more, as its candidates close before it could
+	// begin.
+	Promised, Now Time
 	Cause         Cause
 }
 

@@ -149,9 +149,10 @@ func (c *Cycle) setPlanning(p Planning) {
 }
 
 // leftOut returns an error if a job was left without a reservation although the plan had room for
-// it, before the jobs that were due started.
+// it, before the jobs that were due started. It excuses jobs whose candidates have windows: whether they
+// had a start when it was their turn cannot be told from the end of the round.
 func (c *Cycle) leftOut() error {
-	first, ok := c.s.beyond.Min()
+	first, ok := c.s.firstAlwaysOpen()
 	switch planned := c.s.planned.Len() + c.fromPlan; {
 	case !ok || c.s.planning.Depth > 0 && planned >= c.s.planning.Depth:
 		return nil
@@ -166,6 +167,19 @@ func (c *Cycle) leftOut() error {
 		return fmt.Errorf("job %d is left without a reservation, and the plan has %d jobs of at most %d", first.job.ID,
 			planned, c.s.planning.Depth)
 	}
+}
+
+// firstAlwaysOpen returns the first job beyond the plan whose candidates have no windows; false if there
+// is none.
+func (s *State) firstAlwaysOpen() (first queued, ok bool) {
+	if s.windowed == 0 {
+		return s.beyond.Min()
+	}
+	s.beyond.Scan(func(q queued) bool {
+		first, ok = q, !s.windows(q.job)
+		return !ok
+	})
+	return first, ok
 }
 
 // limited reports whether the active policy gives guarantees, but only to the jobs within the bounds

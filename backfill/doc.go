@@ -55,6 +55,7 @@
 //   - rekey.go: new places in the queue's order, for many jobs at once
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
+//   - window.go: jobs whose candidates close before they could begin, and when candidates open
 //   - release.go: the jobs that may not start yet, and the events that release them
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations

@@ -90,7 +90,7 @@ func (s *State) heldByPolicy(r *Round) []Event {
 }
 
 // rematched returns a Changed event for each job that a changed candidate set affects: its
-// reservation is on a slot that is no longer a candidate, or it waits and no longer fits even an
+// reservation is on a slot that is no longer a candidate, or not open at its start, or it waits and no longer fits even an
 // empty pool, or it was held for that and fits again.
 func (s *State) rematched(r *Round) []Event {
 	if len(r.Candidates) == 0 {
@@ -131,7 +131,7 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	case r.phase == held:
 		return r.hold == ReasonNeverFits && p.EverFits(request)
 	case r.placement != nil:
-		return !p.Covers(request, r.placement)
+		return !p.Opens(request, r.placement, r.start)
 	default:
 		return !p.EverFits(request)
 	}

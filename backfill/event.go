@@ -129,7 +129,8 @@ const CandidateSetBytes = 256
 
 // validate returns an error if the set's ID is negative or beyond the next free one, if a slot or
 // bundle is unknown or not in ascending order, if the set has both slots and bundles, or if it has
-// ranks, but not one for each of them. The parameters are the numbers of sets, slots and bundles
+// ranks or windows, but not one or a list for each of them, or windows that overlap, touch or are
+// empty. The parameters are the numbers of sets, slots and bundles
 // that there are.
 func (c CandidateSet) validate(sets, slots, bundles int) error {
 	if c.ID < 0 || c.ID > sets {
@@ -162,7 +163,10 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 	if ranks := len(c.Candidates.Rank); c.Candidates.Rank != nil && ranks != choices {
 		return fmt.Errorf("candidate set %d: %d ranks for %d %s", c.ID, ranks, choices, what)
 	}
-	return nil
+	if lists := len(c.Candidates.Windows); c.Candidates.Windows != nil && lists != choices {
+		return fmt.Errorf("candidate set %d: %d lists of windows for %d %s", c.ID, lists, choices, what)
+	}
+	return c.validateWindows()
 }
 
 // Round is what has happened since the last round, for a policy to decide on. Its bundles,

@@ -157,16 +157,17 @@ func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs)
 }
 
 // room returns for how long what the shape's jobs ask for is free from now on, if they have one
-// candidate slot; else one is false.
+// candidate slot; else one is false. If no job may begin there now, it is 0.
 func (c *Cycle) room(s *shape) (free Time, one bool) {
 	if s.like == nil {
 		return 0, false
 	}
-	on := c.s.candidates[s.like.Candidates].Slots
+	set := c.s.candidates[s.like.Candidates]
+	on := set.Slots
 	switch {
 	case len(on) != 1 || s.like.Whole:
 		return 0, false
-	case !c.s.SlotUp(on[0]):
+	case !c.s.SlotUp(on[0]) || !set.Open(0, c.round.Now):
 		return 0, true
 	case s.need[0] > max(0, c.s.profile.FreeOf(on[0], 0, c.round.Now)):
 		return 0, true // a quick answer to most questions of a long queue
@@ -187,6 +188,9 @@ func (c *Cycle) upTo(w laneJobs, free Time) Time {
 // mayFit reports whether the lane's shortest job may fit now on one of several slots, and notes in
 // it if only some of them count.
 func (c *Cycle) mayFit(s *shape, l *lane) bool {
+	if l.which == unplannedJobs && c.s.hopeless(s, s.least) {
+		return false
+	}
 	r := c.s.Request(s.like)
 	if r.Duration = l.which.least(s); l.which == plannedByStart {
 		if r.Duration -= c.round.Now; r.Duration <= 0 {

@@ -178,7 +178,8 @@ func (s *shares) fits(j *Job, left bool, capacity Vector, horizon Time) bool {
 }
 
 // Entering iterates over the jobs that enter the plan now, in their order, if the policy in charge
-// gives guarantees; else over none. The loop must reserve for the job that it is given, or hold it.
+// gives guarantees; else over none. It leaves out those whose candidates offer no start, see
+// [Fast.NoStart]. The loop must reserve for the job that it is given, or hold it.
 func (f Fast) Entering() iter.Seq[*Job] {
 	s := f.c.s
 	return func(yield func(*Job) bool) {
@@ -188,7 +189,8 @@ func (f Fast) Entering() iter.Seq[*Job] {
 			case !s.planHasRoom(), left && s.shares.without == 0:
 				return
 			case s.shares != nil && !s.shares.fits(j, left, s.capacity, s.planning.Horizon):
-				left = true
+				left = left || !f.NoStart(j)
+			case f.NoStart(j):
 			case !yield(j):
 				return
 			}
@@ -211,6 +213,10 @@ func (c *Cycle) leftOutByUser() *Job {
 	beside := len(c.started) > c.fromPlan
 	var job *Job
 	c.s.beyond.Scan(func(q queued) bool {
+		if c.s.windows(q.job) { // it may have no start
+			beside = true
+			return before.without > 0
+		}
 		if before.fits(q.job, beside, c.s.capacity, c.s.planning.Horizon) {
 			job = q.job
 			return false

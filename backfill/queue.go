@@ -44,8 +44,9 @@ type shape struct {
 	need  Vector // of all chunks
 	fresh bool   // a job may have come, or lost its reservation, since the last sweep
 
-	longest Time // no job of the shape has a longer estimate
-	planned plannedJobs
+	longest   Time // no job of the shape has a longer estimate
+	planned   plannedJobs
+	startless startless
 }
 
 const noShape = -1

@@ -19,9 +19,12 @@ const (
 	Unpromised
 	// Early: the job has no reservation, and may not start yet.
 	Early
+	// NoStart: when the policy last looked at the job, all slots that it may use were to close before it
+	// could begin there. It starts in any round in which it fits.
+	NoStart
 )
 
-var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits", "waits"}
+var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits", "waits", "waits"}
 
 func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
@@ -39,9 +42,16 @@ type Reason struct {
 	// NotBefore is the job's earliest start while that is in the future, else 0. It does not depend on
 	// the kind.
 	NotBefore Time
-	// Text is set for HeldBack, as the reason given when the job was held, and for Unpromised.
+	// Closes is set for NoStart: the instant from which on none of the slots that the job may use takes it
+	// any more. It is 0 if there is no such instant.
+	Closes Time
+	// Text is set for HeldBack, as the reason given when the job was held, and for Unpromised and
+	// NoStart.
 	Text string
 }
+
+// reasonNoStart is the text of a job whose candidates offer it no start.
+const reasonNoStart = "no slot that it may use is open when it could begin there"
 
 // Reason returns why a job runs or does not; the second result is false if there is no such job.
 func (s *State) Reason(id JobID) (Reason, bool) {
@@ -65,6 +75,11 @@ func (s *State) reason(r *record) Reason {
 		reason.Why, reason.Text = HeldBack, r.hold
 	case r.placement != nil:
 		reason.Why = Reserved
+	case s.knownStartless(r):
+		reason.Why, reason.Text = NoStart, reasonNoStart
+		if closes := s.candidates[r.job.Candidates].Closes(); closes != Forever {
+			reason.Closes = closes
+		}
 	case s.limited():
 		reason.Why, reason.Text = Unpromised, s.noPromise(r)
 	case r.early:
@@ -96,6 +111,12 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		return "held: " + r.Text
 	case Unpromised:
 		return r.Text + r.notBefore("; ")
+	case NoStart:
+		text := r.Text
+		if r.Closes != 0 {
+			text += fmt.Sprintf("; the last of them closes at %d", r.Closes)
+		}
+		return text + r.notBefore("; ")
 	default:
 		if r.Behind != nil {
 			return "waits behind job " + name(r.Behind)

@@ -30,7 +30,8 @@ func (h *Host) Resume(snap Snapshot) error {
 }
 
 // checkPlan returns an error if a reservation that starts now or later has no room where it is
-// planned. It tests only those on an overfull slot or outside the job's candidates: the others fit.
+// planned. It tests only those on an overfull slot or outside the windows of the job's candidates: the
+// others fit.
 func (s *State) checkPlan() (err error) {
 	overfull := map[SlotID]bool{}
 	isOverfull := func(c Chunks) bool {
@@ -44,7 +45,7 @@ func (s *State) checkPlan() (err error) {
 	s.planned.Scan(func(p planned) bool {
 		r := s.jobs.Find(p.job.ID)
 		request := s.Request(r.job)
-		if r.start < s.now || s.profile.Covers(request, r.placement) && !slices.ContainsFunc(r.placement, isOverfull) {
+		if r.start < s.now || s.profile.Opens(request, r.placement, r.start) && !slices.ContainsFunc(r.placement, isOverfull) {
 			return true
 		}
 		s.profile.Remove(r.placement, request.Chunk, r.start, r.end)

@@ -173,6 +173,7 @@ func Restore(snap Snapshot) (*State, error) {
 		}
 	}
 	s.queue.list()
+	s.followOpenings()
 	s.freed = freedLog{keep: snap.KeepFreed, parts: slices.Clone(snap.Freed)}
 	if err := s.freed.validate(len(s.slots), len(s.resources)); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)

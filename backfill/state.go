@@ -19,6 +19,10 @@ type State struct {
 
 	queueChanges int // counts the jobs that joined or left the queue
 
+	windowed int       // number of candidate sets with windows
+	openings []opening // by candidate set: when it opens next
+	left     leavings  // slots that jobs left, for what is known of jobs without a start
+
 	open  bool         // whether a transaction is open
 	spare *Transaction // the last transaction, whose memory the next one reuses, or nil
 }
@@ -92,6 +96,7 @@ func (s *State) Clone() *State {
 	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
 	c.shares = s.shares.Copy()
 	c.early = s.early.Copy()
+	c.openings, c.left.slots = slices.Clone(s.openings), slices.Clone(s.left.slots)
 	return &c
 }
 
@@ -100,8 +105,8 @@ func (s *State) Clone() *State {
 func (s *State) KeepAtMost(bytes int64) { s.profile.KeepAtMost(bytes) }
 
 // NextWake returns the next instant at which the host must open a cycle even if nothing happens: a
-// planned start, an expected end, the earliest start of a job, or a time that the policy asked for.
-// It is Forever if there is none.
+// planned start, an expected end, the earliest start of a job, the opening of a waiting job's candidate,
+// or a time that the policy asked for. It is Forever if there is none.
 func (s *State) NextWake() Time {
 	next := Forever
 	if p, ok := s.planned.Min(); ok {
@@ -116,7 +121,7 @@ func (s *State) NextWake() Time {
 	if len(s.wakes) > 0 {
 		next = min(next, s.wakes[0])
 	}
-	return next
+	return min(next, s.nextOpening(s.now))
 }
 
 // Policy returns the name of the active policy and whether it gives guarantees. The name is ""
@@ -157,6 +162,9 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 		return err
 	} else {
 		s.queue.grow(old.placement)
+		if s.windowed > 0 {
+			s.left.add(old.placement)
+		}
 	}
 	listed := s.queue.plans && !old.sameReservation(now)
 	if listed && old.reserved() {
@@ -283,6 +291,7 @@ func (s *State) addUse(r *record, sign int64) {
 // it was, and whether it was up.
 func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	s.queue.forgetSweep()
+	s.left.forget()
 	if int(slot.ID) < len(s.slots) {
 		before, wasUp = s.slots[slot.ID], s.profile.Up(slot.ID)
 	}
@@ -318,10 +327,20 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 	s.queue.forgetSweep()
 	if id == len(s.candidates) {
 		s.candidates = append(s.candidates, c)
+		s.setWindows(id, nil, c)
 		return nil
 	}
 	old, s.candidates[id] = s.candidates[id], c
+	s.setWindows(id, old, c)
 	return old
+}
+
+// unsetCandidates undoes setCandidates, which returned old.
+func (s *State) unsetCandidates(id int, old *Candidates) {
+	s.setWindows(id, s.candidates[id], old)
+	if s.candidates[id] = old; old == nil { // a new one is always the last
+		s.candidates = s.candidates[:id]
+	}
 }
 
 // FirstWaiting lists the first n waiting jobs in the queue's order, or all if there are fewer.

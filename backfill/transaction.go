@@ -54,6 +54,10 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	c.s, c.round, c.before, c.memo = s, *r, s.now, s.memo
 	c.actions, c.started, c.lanes, c.undo, c.olds = actions, started, lanes, undo, olds
 	s.memo, s.spare, s.open = nil, nil, true
+	if s.nextOpening(s.now) <= r.Now { // what did not fit may fit now, though nothing else has happened
+		c.memo = nil
+		s.queue.forgetSweep()
+	}
 	s.now = r.Now
 	s.profile.AskFrom(r.Now)
 	for _, b := range r.Bundles {
@@ -63,11 +67,7 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 	for _, set := range r.Candidates {
 		candidates := set.Candidates
 		old := s.setCandidates(set.ID, &candidates)
-		c.onUndo(func() {
-			if s.candidates[set.ID] = old; old == nil { // a new one is always the last
-				s.candidates = s.candidates[:set.ID]
-			}
-		})
+		c.onUndo(func() { s.unsetCandidates(set.ID, old) })
 	}
 	if r.Planning != nil {
 		c.setPlanning(*r.Planning)
@@ -233,6 +233,7 @@ func (t *Transaction) Rollback() {
 		}
 	}
 	c.s.queue.forgetSweep() // it was at the cycle's instant, and the next may be an earlier one
+	c.s.left.forget()
 	t.end(errRolledBack)
 }
 
@@ -243,6 +244,7 @@ func (t *Transaction) end(why error) {
 	t.ended, c.s.open = why, false
 	c.s.queue.list()
 	c.s.planned.merge() // between cycles, reading a state must not write to it
+	c.s.followOpenings()
 	c.undo, c.err = c.undo[:0], why
 	if cap(c.actions) <= maxSpare && cap(c.undo) <= maxSpare && cap(c.lanes) <= maxSpare {
 		c.s.spare = t

@@ -19,6 +19,8 @@ type (
 	Placement = profile.Placement
 	// Candidates are the slots, or bundles, that matchmaking allows a job.
 	Candidates = profile.Candidates
+	// Window is when jobs may begin on a candidate.
+	Window = profile.Window
 	// CandidatesMemory is where candidates are in memory.
 	CandidatesMemory = profile.Memory
 )

@@ -95,6 +95,11 @@ func (c *compareCode) eval(ev *evaluator, f *frame) Value {
 	if x.kind == Integer && y.kind == Integer {
 		return holds(c.op, x.asInt(), y.asInt())
 	}
+	return c.of(ev, x, y)
+}
+
+// of compares two values.
+func (c *compareCode) of(ev *evaluator, x, y Value) Value {
 	if v, missing := strict(x, y); missing {
 		return v
 	}
@@ -112,7 +117,11 @@ type isCode struct {
 
 func (c *isCode) eval(ev *evaluator, f *frame) Value {
 	x := c.x.eval(ev, f)
-	y := c.y.eval(ev, f)
+	return c.of(ev, x, c.y.eval(ev, f))
+}
+
+// of compares two values.
+func (c *isCode) of(ev *evaluator, x, y Value) Value {
 	if !ev.affordsComparing(x, y) {
 		return errorValue
 	}

@@ -1,12 +1,17 @@
 package classad
 
-import "github.com/condor-backfill/condor-backfill/classad/ast"
+import (
+	"sync/atomic"
+
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
 
 // program is the code of a whole expression with its costs.
 type program struct {
 	code   code
-	height int // its nesting depth
-	weight int // its number of nodes
+	height int                     // its nesting depth
+	weight int                     // its number of nodes
+	traced atomic.Pointer[program] // the same for a [Steady], once it was asked for
 }
 
 // program returns the compiled expression, and compiles it first if necessary. Several goroutines
@@ -25,9 +30,17 @@ func (e *Expr) program(functions map[string]*Builtin) *program {
 type compiler struct {
 	functions map[string]*Builtin
 	weight    int
+	traces    bool // for a [Steady]
 }
 
 func (c *compiler) compile(e ast.Expr) code {
+	if c.traces {
+		return traced(c.plain(e))
+	}
+	return c.plain(e)
+}
+
+func (c *compiler) plain(e ast.Expr) code {
 	c.weight++
 	if e, ok := e.(*ast.Attr); ok {
 		c.weight += len(e.Name) / bytesPerStep
@@ -36,7 +49,7 @@ func (c *compiler) compile(e ast.Expr) code {
 	case *ast.Literal:
 		return &constantCode{literal(n)}
 	case *ast.Paren:
-		return c.compile(n.X)
+		return c.plain(n.X)
 	case *ast.Attr:
 		if n.Absolute {
 			return &rootCode{nameOf(n.Name, n.Key)}

@@ -17,10 +17,11 @@
 // attribute. [Builtins] lists the functions.
 //
 // [Match] reports whether two ads match and [Rank] how much one prefers the other; [Pair] offers
-// both, in each direction, and strict mode. [Expr.Refs] lists the attributes that an expression
-// depends on, in its own ad and in the other one. [Expr.Flatten] evaluates in advance what does not
-// depend on the other ad. [Expr.Explain] and [ClassAd.Explain] explain why something does not
-// match, and [Expr.Clauses] splits an expression into its clauses.
+// both, in each direction, with a host, and strict mode. [Expr.Refs] lists the attributes that an
+// expression depends on, in its own ad and in the other one. [Expr.Flatten] evaluates in advance
+// what does not depend on the other ad. [Expr.Explain], [Scope.Explain] and [ClassAd.Explain]
+// explain why something does not match, [Explanation.Refusals] lists the clauses that refuse, and
+// [Expr.Clauses] splits an expression into its clauses.
 //
 //	job, _ := classad.Parse("[ RequestMemory = 100; Requirements = Memory >= RequestMemory ]")
 //	slot, _ := classad.Parse("[ Memory = 200; Requirements = true ]")

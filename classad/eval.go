@@ -33,6 +33,7 @@ type evaluator struct {
 	outside    bool // something outside of the expression's ad was asked for, besides
 	missed     bool // a name that the ad lacks
 	asked      *Outside
+	steady     *Steady // the host's; nil if nobody asks
 	strict     bool
 	args       []Value // the arguments of all calls in progress, as a stack
 
@@ -63,7 +64,9 @@ var matchings = sync.Pool{New: func() any {
 func newMatching(s Scope) *matching {
 	m := matchings.Get().(*matching)
 	m.host, m.strict, m.maxSteps, m.meter, m.asked = s.Host, s.Strict, s.maxSteps(), s.Meter, s.Outside
-	m.steps = m.maxSteps
+	if m.steps = m.maxSteps; s.Host != nil {
+		m.steady = s.Host.Steady
+	}
 	m.left.ad = s.My.attributes()
 	if s.Target == nil {
 		m.left.role, m.left.parent, m.left.theirs = plain, nil, nil
@@ -94,7 +97,7 @@ func (m *matching) finish(v Value) Value {
 
 func (m *matching) recycle() {
 	m.reset()
-	m.meter, m.asked = nil, nil
+	m.meter, m.asked, m.steady = nil, nil, nil
 	if m.left.role != side {
 		m.left.role, m.left.parent, m.left.theirs = side, &m.leftContext, &m.right
 	}
@@ -265,7 +268,7 @@ func (ev *evaluator) room(n int) []Value {
 // follow evaluates e, the definition of a name that was found in the ad f. If that exceeds a limit,
 // the evaluation fails.
 func (ev *evaluator) follow(e *Expr, f *frame) Value {
-	p := e.program(ev.functions)
+	p := ev.programOf(e)
 	ev.references++
 	ev.depth += p.height
 	ev.steps -= p.weight
@@ -283,7 +286,7 @@ func (ev *evaluator) follow(e *Expr, f *frame) Value {
 // the value error.
 func (e *Expr) Eval(s Scope) Value {
 	m := newMatching(s)
-	p := e.program(m.functions)
+	p := m.programOf(e)
 	if m.depth = p.height; !m.spend(p.weight) {
 		return m.finish(errorValue)
 	}

@@ -206,6 +206,21 @@ func ExampleExplanation_All() {
 	// Memory > 100 is undefined
 }
 
+func ExampleExplanation_Refusals() {
+	slot, err := classad.Parse(`[ ToRetire = 1770000000; Start = Cpus > 0 && CurrentTime < ToRetire; Cpus = 4;
+		Requirements = Start ]`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	host := &classad.Host{Now: func() int64 { return 1_780_000_000 }}
+	why := classad.Scope{My: slot, Target: classad.New(), Host: host}.Explain("Requirements")
+	for _, refusal := range why.Refusals() {
+		fmt.Println(refusal)
+	}
+	// Output: Start: CurrentTime < ToRetire is false (1780000000 < 1770000000)
+}
+
 func ExampleParseOld() {
 	ad, err := classad.ParseOld("Cpus = 4\nRequirements = TARGET.Owner =!= \"mallory\"\n")
 	if err != nil {

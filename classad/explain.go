@@ -43,6 +43,9 @@ type Explanation struct {
 	// Name is the attribute of the own ad whose definition is explained, if the expression is a
 	// name.
 	Name string `json:"name,omitempty"`
+	// Through are the further names, if that definition is only a name, and so on: the expression is
+	// the definition of the last one.
+	Through []string `json:"through,omitempty"`
 	// Expr is the expression as text; a very long one is cut.
 	Expr string `json:"expr"`
 	// Value is the value in the canonical form.
@@ -54,6 +57,9 @@ type Explanation struct {
 	Culprit bool `json:"culprit,omitempty"`
 	// Join says how the parts are joined: "all" must be true, or "any" of them.
 	Join string `json:"join,omitempty"`
+	// Compared is the comparison with the values of both sides, such as 5 < 3, if the part is one and
+	// is false.
+	Compared string `json:"compared,omitempty"`
 	// Parts are the operands of && or ||. They are left out if they say no more than Uses, or if
 	// there are too many.
 	Parts []*Explanation `json:"parts,omitempty"`
@@ -75,17 +81,21 @@ const (
 	mostParts  = 500
 	mostUses   = 12
 	mostNested = 20
-	// longestPart and longestValue limit the shown bytes of an expression and of a value.
+	// longestPart, longestValue and longestSide limit the shown bytes of an expression, of a value and
+	// of a value in a comparison.
 	longestPart  = 1000
 	longestValue = 200
+	longestSide  = 60
 )
 
 // Explain explains why the expression is true or not: it evaluates each operand of && or || by
 // itself, follows names that stand for expressions in the own ad, and marks the parts that keep the
-// whole from being true. The size of the explanation is limited.
+// whole from being true. A part draws the random numbers that it draws in the whole. The size of the
+// explanation is limited.
 func (e *Expr) Explain(s Scope) *Explanation {
 	x := &explainer{scope: s, ad: s.My.attributes()}
 	x.scope.Meter = nil // all parts count as one evaluation
+	x.scope.Host = x.draws.remember(s.Host)
 	root := x.explain(e.tree)
 	s.Meter.count(s.maxSteps(), s.maxSteps()-x.steps)
 	root.blame()
@@ -93,13 +103,19 @@ func (e *Expr) Explain(s Scope) *Explanation {
 }
 
 // Explain explains why an attribute of the ad is true or not, with target as the other side of a
-// match; see [Expr.Explain]. For a [Match] that attribute is Requirements.
+// match and without a [Host]; see [Scope.Explain].
 func (ad *ClassAd) Explain(name string, target *ClassAd) *Explanation {
-	own := &Expr{tree: ast.NewAttr(0, name, false)}
-	if _, ok := ad.Lookup(name); !ok { // the other ad may have it
+	return Scope{My: ad, Target: target}.Explain(name)
+}
+
+// Explain explains why an attribute of the ad My is true or not; see [Expr.Explain]. For a [Match]
+// that attribute is Requirements.
+func (s Scope) Explain(name string) *Explanation {
+	own, n := &Expr{tree: ast.NewAttr(0, name, false)}, newName(name)
+	if _, ok := s.My.attributes().find(&n); !ok { // the other ad may have it
 		own.tree = ast.NewSelect(0, ast.NewAttr(0, "MY", false), name)
 	}
-	return own.Explain(Scope{My: ad, Target: target})
+	return own.Explain(s)
 }
 
 // explainer makes one explanation.
@@ -108,6 +124,7 @@ type explainer struct {
 	ad     *record
 	parts  int
 	steps  int
+	draws  draws
 	active []string // the names whose definitions are being explained
 }
 
@@ -129,7 +146,10 @@ func (x *explainer) exhausted() bool { return x.parts > mostParts || x.steps > x
 func (x *explainer) explain(e ast.Expr) *Explanation {
 	e = ast.Bare(e)
 	x.parts++
+	start := x.draws.next
 	v := x.eval(e)
+	defer x.draws.rewind(x.draws.next) // what follows draws what it draws in the whole
+	x.draws.rewind(start)
 	part := &Explanation{Value: shortened(v.String(), longestValue), Holds: v.IsTrue()}
 	if n, tree, ok := x.definition(e); ok {
 		part.Name = n.text
@@ -162,12 +182,26 @@ func (x *explainer) divide(part *Explanation, e ast.Expr) {
 		return
 	}
 	if n, tree, ok := x.definition(e); ok && !x.exhausted() { // the definition may be a name, too
+		part.Through = append(part.Through, n.text)
 		x.active = append(x.active, n.key)
 		x.divide(part, ast.Bare(tree))
 		x.active = x.active[:len(x.active)-1]
 		return
 	}
+	start := x.draws.next
+	x.compare(part, e)
+	x.draws.rewind(start)
 	x.uses(part, e)
+}
+
+// compare sets the comparison with the values of both sides, of a part that is false.
+func (x *explainer) compare(part *Explanation, e ast.Expr) {
+	n, ok := e.(*ast.Binary)
+	if !ok || n.Op < ast.Equal || n.Op > ast.GreaterEqual || part.Value != boolean(false).String() || x.exhausted() {
+		return
+	}
+	left := shortened(x.eval(n.X).String(), longestSide)
+	part.Compared = left + " " + n.Op.String() + " " + shortened(x.eval(n.Y).String(), longestSide)
 }
 
 // definition returns the name that e consists of and its definition in the own ad. It returns false
@@ -247,6 +281,31 @@ func (part *Explanation) walk(depth int, yield func(int, *Explanation) bool) boo
 	}
 	return true
 }
+
+// draws are the random numbers of an explanation, of which each part draws those that it draws in the
+// whole.
+type draws struct {
+	drawn []float64
+	next  int // the index in drawn of the next one
+}
+
+// remember returns a host that draws from d, and new random numbers from the given one.
+func (d *draws) remember(host *Host) *Host {
+	if host == nil || host.Random == nil {
+		return host
+	}
+	remembering := *host
+	remembering.Random = func() float64 {
+		if d.next == len(d.drawn) {
+			d.drawn = append(d.drawn, host.Random())
+		}
+		d.next++
+		return d.drawn[d.next-1]
+	}
+	return &remembering
+}
+
+func (d *draws) rewind(to int) { d.next = to }
 
 // shortened returns the first bytes of a text, in one line without what would move a terminal's
 // cursor.

@@ -45,8 +45,8 @@ func TestExplainText(t *testing.T) {
 		`]; g = 1 / 0 ]`)
 	for text, want := range map[string]string{
 		"true":          "  true  true\n",
-		"d":             "  true  d = true\n",
-		"f":             "  true  f = true\n",
+		"d":             "  true  d = e = true\n",
+		"f":             "  true  f = d = e = true\n",
 		"2":             "  2  2\n",
 		"size(l) == 3":  "✗ false  size(l) == 3  l = { 1,2 }\n",
 		"TARGET.x == 2": "✗ false  TARGET.x == 2  TARGET.x = 1\n",
@@ -56,8 +56,8 @@ func TestExplainText(t *testing.T) {
 		"a": "  error  a: all of\n✗ error    b = a      a is error: the own ad says b && c\n" +
 			"✗ error    c = 1 + c  c is error: the own ad says 1 + c\n",
 		"[ q = d ].q": "  true  [ q = d ].q\n",
-		"!e && (d || e)": "  false  all of\n✗ false    !e          e = true\n  true     any of\n" +
-			"  true       d = true\n  true       e = true\n",
+		"!e && (d || e)": "  false  all of\n✗ false    !e              e = true\n  true     any of\n" +
+			"  true       d = e = true\n  true       e = true\n",
 	} {
 		require.Equal(t, want, classad.MustParseExpr(text).Explain(classad.Scope{My: my}).String(), text)
 	}
@@ -70,7 +70,7 @@ func TestExplainJSON(t *testing.T) {
 	require.JSONEq(t, `{"name": "Requirements", "expr": "Memory > 4 && true", "value": "false", "holds": false,
 		"join": "all",
 		"parts": [{"expr": "Memory > 4", "value": "false", "holds": false, "culprit": true,
-			"uses": [{"name": "Memory", "value": "2"}]},
+			"compared": "2 > 4", "uses": [{"name": "Memory", "value": "2"}]},
 		{"expr": "true", "value": "true", "holds": true}]}`, string(text))
 }
 

@@ -19,6 +19,10 @@ func (x *explainer) uses(part *Explanation, e ast.Expr) {
 		}
 	}
 	walk = func(e ast.Expr) {
+		if isClock(e) {
+			add(e)
+			return
+		}
 		switch n := e.(type) {
 		case *ast.Record: // its names are its own attributes
 		case *ast.Attr:
@@ -56,6 +60,20 @@ func isPath(e ast.Expr) bool {
 	}
 }
 
+// isClock reports whether an expression is a call that asks nothing but the clock.
+func isClock(e ast.Expr) bool {
+	n, ok := e.(*ast.Call)
+	if !ok || len(n.Args) > 0 {
+		return false
+	}
+	switch n.Key {
+	case "time", "currenttime", "daytime", "timezoneoffset", "abstime", "formattime":
+		return true
+	default:
+		return false
+	}
+}
+
 func (x *explainer) use(e ast.Expr, text string) Use {
 	v := x.eval(e)
 	u := Use{Name: shortened(text, longestValue), Value: shortened(v.String(), longestValue)}
@@ -65,13 +83,17 @@ func (x *explainer) use(e ast.Expr, text string) Use {
 	return u
 }
 
-// why returns the reason why a name is undefined or error; "" if neither ad is searched for it.
+// why returns the reason why a name or a call of [isClock] is undefined or error; "" if neither ad is
+// searched for it.
 func (x *explainer) why(e ast.Expr) string {
+	if isClock(e) {
+		return noClock
+	}
 	if n, ok := e.(*ast.Select); ok && x.scopeOf(n.X) == wordTarget {
 		if x.scope.Target == nil {
 			return "there is no other ad"
 		}
-		return defined("the other ad", x.scope.Target.attributes(), n.Name)
+		return x.defined("the other ad", x.scope.Target.attributes(), n.Name)
 	}
 	n := x.ownName(e)
 	if n == nil {
@@ -80,21 +102,33 @@ func (x *explainer) why(e ast.Expr) string {
 	if _, scoped := e.(*ast.Select); !scoped {
 		if _, own := x.ad.find(n); !own && x.scope.Target != nil {
 			if _, theirs := x.scope.Target.attributes().find(n); !theirs {
-				return "neither ad has such an attribute"
+				return x.missing(n, "neither ad has such an attribute")
 			}
-			return defined("the other ad", x.scope.Target.attributes(), n.text)
+			return x.defined("the other ad", x.scope.Target.attributes(), n.text)
 		}
 	}
-	return defined("the own ad", x.ad, n.text)
+	return x.defined("the own ad", x.ad, n.text)
 }
 
-func defined(which string, ad *record, text string) string {
+func (x *explainer) defined(which string, ad *record, text string) string {
 	n := newName(text)
 	v, ok := ad.find(&n)
 	if !ok {
-		return which + " has no such attribute"
+		return x.missing(&n, which+" has no such attribute")
 	}
 	return which + " says " + shortened(string(ast.Append(nil, v.tree(), ast.Line)), longestValue)
+}
+
+// noClock says why the clock is undefined.
+const noClock = "the time is not known"
+
+// missing returns the reason for a name that is not found: the given one, unless it is that of the
+// clock.
+func (x *explainer) missing(n *name, reason string) string {
+	if n.word == wordCurrentTime && !x.scope.Strict {
+		return noClock
+	}
+	return reason
 }
 
 // widestValue and widestPart are the maximum widths of the aligned columns.
@@ -129,14 +163,15 @@ func (part *Explanation) String() string {
 
 // label returns the expression or, if it has parts, only how they are joined.
 func (part *Explanation) label() string {
-	text := strings.Join(strings.Fields(part.Expr), " ")
+	text := oneLine(part.Expr)
+	names := strings.Join(append([]string{part.Name}, part.Through...), " = ")
 	switch {
 	case part.Join != "" && part.Name != "":
-		return part.Name + ": " + part.Join + " of"
+		return names + ": " + part.Join + " of"
 	case part.Join != "":
 		return part.Join + " of"
 	case part.Name != "":
-		text = part.Name + " = " + text
+		text = names + " = " + text
 	}
 	return shortened(text, 2*widestPart)
 }

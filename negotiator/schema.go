@@ -99,13 +99,18 @@ func Attribute(resource string) string {
 
 // SlotFromAd reads a slot. The capacity of a partitionable slot is what it has in all
 // (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the whole capacity, too: if
-// the two differ, the slot gets a copy of the ad with the capacity.
+// the two differ, the slot gets a copy of the ad with the capacity; so it does if its clock is to go on,
+// see [FollowClock].
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
 	if !ok || name == "" {
 		return nil, errors.New("the slot ad has no Name")
 	}
 	slot := &Slot{Name: name, Ad: ad, Capacity: make(backfill.Vector, len(s.Resources))}
+	if _, _, ok := clockOf(ad); ok {
+		slot.Ad = ad.Clone()
+		FollowClock(slot.Ad)
+	}
 	for i, resource := range s.Resources {
 		attr := Attribute(resource)
 		left, given, err := whole(ad, attr, 0, backfill.MaxAmount)

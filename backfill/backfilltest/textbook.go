@@ -135,15 +135,23 @@ func (t Textbook) enter(c *backfill.Cycle, j *backfill.Job) {
 }
 
 // Place plans a job at its earliest start, as if it had no reservation, and returns true. A job
-// that fits at no time is held, and Place returns false.
+// that fits at no time is held, unless its candidates have windows, and Place returns false.
 func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	start, at, ok := t.earliest(c, j)
 	if ok {
 		c.Reserve(j, start, at)
 	} else {
-		c.Hold(j, "fits at no time that can be foreseen")
+		holdUnlessItCloses(c, j)
 	}
 	return ok
+}
+
+// holdUnlessItCloses holds a job that fits at no time, unless that may be because of the windows of
+// its candidates.
+func holdUnlessItCloses(c *backfill.Cycle, j *backfill.Job) {
+	if c.State().Request(j).Candidates.Windows == nil {
+		c.Hold(j, "fits at no time that can be foreseen")
+	}
 }
 
 // compressOnce plans each job that has a reservation anew, once, in the order of the planned starts

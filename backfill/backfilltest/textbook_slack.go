@@ -79,12 +79,15 @@ func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
 
 // reserve plans a job for its earliest start after its slack.
 func (t TextbookSlack) reserve(c *backfill.Cycle, j *backfill.Job) {
-	soonest, _, ok := c.Earliest(j, c.Now())
+	soonest, at, ok := c.Earliest(j, c.Now())
 	if !ok {
-		c.Hold(j, "fits at no time that can be foreseen")
+		holdUnlessItCloses(c, j)
 		return
 	}
-	start, at, _ := c.Earliest(j, soonest+t.slack(j))
+	start := soonest
+	if late, on, fits := c.Earliest(j, soonest+t.slack(j)); fits {
+		start, at = late, on
+	}
 	c.Reserve(j, start, at)
 }
 

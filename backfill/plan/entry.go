@@ -211,12 +211,16 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 
 // earliestOn returns the first start before limit at which a chunk of the job can run on one of the
 // slots in grown, where room was given back; limit if there is none. If the job takes a bundle, the
-// chunk is the whole slot, and the bundle's other slots are not looked at.
+// chunk is the whole slot, and neither the bundle's other slots nor its windows are looked at.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
 	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
 	var slot [1]backfill.SlotID
-	one := backfill.Candidates{Slots: slot[:]}
+	var windows [1][]backfill.Window
+	one, all := backfill.Candidates{Slots: slot[:]}, request.Candidates
+	if all.Windows != nil && !e.Whole {
+		one.Windows = windows[:]
+	}
 	request.Candidates = &one
 	for _, g := range grown {
 		from := max(e.from, g.from-e.Estimate+1)
@@ -228,6 +232,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 			until = e.start // from then on a chunk uses the job's own place
 		}
 		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
+		windows[0] = all.Of(g.slot)
 		if start, ok := p.c.State().Profile().EarliestAhead(request, until, from, limit); ok {
 			limit = start
 		}

@@ -124,12 +124,14 @@ func (p *Plan) Earliest(j *backfill.Job) (start backfill.Time, ok bool) {
 	return start, ok
 }
 
-// place reserves for a job without a reservation at its earliest start. A job that fits at no time
-// is held.
+// place reserves for a job without a reservation at its earliest start. A job whose candidates all
+// close before it could begin is left without one; another that fits at no time is held.
 func (p *Plan) place(j *backfill.Job) {
 	start, at, ok := p.c.Earliest(j, p.c.Now())
 	if !ok {
-		p.c.Hold(j, "fits at no time that can be foreseen")
+		if !p.c.Fast().NoStart(j) {
+			p.c.Hold(j, "fits at no time that can be foreseen")
+		}
 		return
 	}
 	p.c.Reserve(j, start, at)

@@ -144,6 +144,8 @@ func (p *View) misfitWhole(r Request, at Placement, start Time) error {
 		return fmt.Errorf("the job takes one bundle whole, and %v is none", at)
 	case !r.Candidates.HasBundle(id):
 		return fmt.Errorf("bundle %s is no candidate of the job", p.bundles[id].name)
+	case !r.Candidates.opensBundle(id, start):
+		return fmt.Errorf("on bundle %s the job may not begin at %d", p.bundles[id].name, start)
 	}
 	for _, c := range at {
 		switch {
@@ -192,7 +194,7 @@ func (p *View) placeBundle(r *Request, start Time) (Placement, bool) {
 	free := p.freeBundles(x, r, start)
 	best, bestRank, bestBlocks := BundleID(-1), int32(0), 0
 	for i, id := range r.Candidates.Bundles {
-		if !p.isBundle(id) || !free.has(id) {
+		if !p.isBundle(id) || !free.has(id) || !r.Candidates.Open(i, start) {
 			continue
 		}
 		rank := int32(0)

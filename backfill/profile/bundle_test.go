@@ -56,8 +56,8 @@ func (w *partitioned) free(id profile.BundleID, start, end profile.Time) bool {
 // request's duration. What is free from until on does not matter.
 func (w *partitioned) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
 	for start := from; start < min(limit, max(from, horizon)+1); start++ {
-		for _, id := range r.Candidates.Bundles {
-			if w.free(id, start, min(start+r.Duration, until)) {
+		for i, id := range r.Candidates.Bundles {
+			if opens(r.Candidates, i, start) && w.free(id, start, min(start+r.Duration, until)) {
 				return start, true
 			}
 		}
@@ -76,7 +76,7 @@ func (w *partitioned) place(r profile.Request, start profile.Time) profile.Place
 	}
 	var choices []choice
 	for i, id := range r.Candidates.Bundles {
-		if !w.free(id, start, start+r.Duration) {
+		if !opens(r.Candidates, i, start) || !w.free(id, start, start+r.Duration) {
 			continue
 		}
 		c := choice{id: id}
@@ -171,6 +171,7 @@ func bundlesAreTheModel(t *rapid.T) {
 				}
 			}
 		}
+		set.Windows = drawWindows(t, len(set.Bundles))
 		return profile.Request{Whole: true, Nodes: 1, Duration: between(t, 1, 12, "duration"), Candidates: set}
 	}
 
@@ -279,8 +280,10 @@ func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, s
 	up := false
 	for id := range w.slots {
 		bundle, whole := profile.BundleID(id), w.all(profile.BundleID(id))
-		candidate := slices.Contains(r.Candidates.Bundles, bundle)
-		require.Equal(t, candidate && w.free(bundle, from, from+r.Duration), w.p.Fits(r, whole, from))
+		i := slices.Index(r.Candidates.Bundles, bundle)
+		candidate := i >= 0
+		require.Equal(t, candidate && opens(r.Candidates, i, from), w.p.Opens(r, whole, from))
+		require.Equal(t, w.p.Opens(r, whole, from) && w.free(bundle, from, from+r.Duration), w.p.Fits(r, whole, from))
 		require.Equal(t, candidate, w.p.Covers(r, whole))
 		placed, found := w.p.BundleAt(whole)
 		require.True(t, found)

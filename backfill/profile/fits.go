@@ -49,9 +49,9 @@ func (p *View) Overfull(id SlotID, t Time) bool {
 }
 
 // Fits reports whether the placement satisfies the request and is free during [start,
-// start+Duration). It satisfies the request if all its slots are up and candidates, no slot occurs
-// twice and the number of chunks is right; or, for a job that takes a bundle, if it is exactly one
-// candidate bundle.
+// start+Duration). It satisfies the request if all its slots are up and candidates with a window
+// that contains start, no slot occurs twice and the number of chunks is right; or, for a job that
+// takes a bundle, if it is exactly one candidate bundle with such a window.
 func (p *View) Fits(r Request, at Placement, start Time) bool {
 	return p.Misfit(r, at, start) == nil
 }
@@ -71,6 +71,8 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 			return fmt.Errorf("%d chunks on slot %s: the job has %d", c.Count, p.slots[c.Slot].name, r.Nodes)
 		case !r.Candidates.Has(c.Slot):
 			return fmt.Errorf("slot %s is no candidate of the job", p.slots[c.Slot].name)
+		case !r.Candidates.opens(c.Slot, start):
+			return fmt.Errorf("on slot %s the job may not begin at %d", p.slots[c.Slot].name, start)
 		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
 			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)
 		case !p.slots[c.Slot].hosts(r.Chunk, c.Count, start, start+r.Duration):
@@ -85,7 +87,8 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	return nil
 }
 
-// EverFits reports whether the request would fit if nothing else were placed in the pool.
+// EverFits reports whether the request would fit if nothing else were placed in the pool and its
+// candidates were open at all times.
 func (p *View) EverFits(r Request) bool {
 	if r.Whole {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)

@@ -106,8 +106,10 @@ func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.
 func (m *model) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
 	for start := from; start < min(limit, max(from, horizon)+1); start++ {
 		total := 0
-		for _, id := range r.Candidates.Slots {
-			total += m.chunks(id, r, start, min(start+r.Duration, until))
+		for i, id := range r.Candidates.Slots {
+			if opens(r.Candidates, i, start) {
+				total += m.chunks(id, r, start, min(start+r.Duration, until))
+			}
 		}
 		if total >= r.Nodes {
 			return start, true
@@ -127,7 +129,7 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 	var hosts []host
 	for i, id := range r.Candidates.Slots {
 		h := host{id: id, chunks: m.chunks(id, r, start, start+r.Duration), left: big.NewRat(1, 1)}
-		if h.chunks == 0 {
+		if h.chunks == 0 || !opens(r.Candidates, i, start) {
 			continue
 		}
 		if r.Candidates.Rank != nil {
@@ -232,6 +234,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 				}
 			}
 		}
+		set.Windows = drawWindows(t, len(set.Slots))
 		sets, chunks = append(sets, set), append(chunks, vector(t, 0, 4, "chunk"))
 	}
 	request := func(t *rapid.T) profile.Request {
@@ -350,7 +353,8 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	}
 	for id := range m.free { // all chunks on one slot
 		slot := profile.SlotID(id)
-		fits := r.Candidates.Has(slot) && m.chunks(slot, r, from, from+r.Duration) == r.Nodes
+		i := slices.Index(r.Candidates.Slots, slot)
+		fits := i >= 0 && opens(r.Candidates, i, from) && m.chunks(slot, r, from, from+r.Duration) == r.Nodes
 		require.Equal(t, fits, p.Fits(r, profile.Placement{{Slot: slot, Count: r.Nodes}}, from))
 	}
 
@@ -375,5 +379,7 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 		empty.setSlot(id, capacity)
 	}
 	copy(empty.up, m.up)
-	require.Equal(t, empty.place(r, 0) != nil, p.EverFits(r))
+	always := r
+	always.Candidates = &profile.Candidates{Slots: r.Candidates.Slots}
+	require.Equal(t, empty.place(always, 0) != nil, p.EverFits(r))
 }

@@ -59,7 +59,7 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 	}
 	if len(r.Candidates.Slots) == 1 {
 		id := r.Candidates.Slots[0]
-		if p.chunksAt(id, &r, start) < r.Nodes {
+		if !r.Candidates.Open(0, start) || p.chunksAt(id, &r, start) < r.Nodes {
 			return nil, false
 		}
 		if r.Nodes == 1 {
@@ -143,7 +143,7 @@ func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	id := r.Candidates.Slots[i]
 	n := p.chunksAt(id, r, start)
-	if n == 0 {
+	if n == 0 || !r.Candidates.Open(i, start) {
 		return host{}, false
 	}
 	h := p.newHost(r.Candidates, i)

@@ -194,8 +194,8 @@ func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
 	}
 }
 
-// EarliestFit returns the earliest start, not before notBefore, at which the request fits for all
-// of its duration, and the placement that the profile's [Rule] chooses then. It returns false if
+// EarliestFit returns the earliest start, not before notBefore, that lies in a window of each slot
+// used and at which the request fits for all of its duration, and the placement that the profile's [Rule] chooses then. It returns false if
 // the request fits at no time.
 func (p *View) EarliestFit(r Request, notBefore Time) (Time, Placement, bool) {
 	return p.EarliestFitBefore(r, notBefore, Forever)
@@ -226,6 +226,9 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	p.GoOn()
+	if r.Candidates.Windows != nil {
+		return p.earliestOpen(&r, from, limit)
+	}
 	if r.Whole {
 		return p.earliestBundle(&r, from, limit)
 	}

@@ -85,11 +85,14 @@ type BundleID int32
 
 // Candidates are the slots that matchmaking allows a job to use, in ascending order, or the
 // bundles, if the job takes a bundle whole. Rank holds a class for each of them, dense integers,
-// the most preferred the highest; nil means that all are equal.
+// the most preferred the highest; nil means that all are equal. Windows holds for each of them when
+// the job may begin there; nil means always, and so does an entry that is nil. Entries may share
+// memory.
 type Candidates struct {
 	Slots   []SlotID
 	Bundles []BundleID
 	Rank    []int32
+	Windows [][]Window
 }
 
 // Memory is where candidates are in memory. Candidates in the same place are equal as long as
@@ -98,6 +101,7 @@ type Memory struct {
 	slots   *SlotID
 	bundles *BundleID
 	rank    *int32
+	windows *[]Window
 	length  int
 }
 
@@ -112,11 +116,18 @@ func (c *Candidates) Memory() (m Memory) {
 	if len(c.Rank) > 0 {
 		m.rank = &c.Rank[0]
 	}
+	if len(c.Windows) > 0 {
+		m.windows = &c.Windows[0]
+	}
 	return m
 }
 
-// Bytes returns how much memory the candidates take.
-func (c *Candidates) Bytes() int64 { return 4 * int64(len(c.Slots)+len(c.Bundles)+len(c.Rank)) }
+// Bytes returns how much memory the candidates take, without the windows that the entries of Windows
+// share.
+func (c *Candidates) Bytes() int64 {
+	const each, list = 4, 24
+	return each*int64(len(c.Slots)+len(c.Bundles)+len(c.Rank)) + list*int64(len(c.Windows))
+}
 
 // Has reports whether the slot is one of the candidates.
 func (c *Candidates) Has(id SlotID) bool {

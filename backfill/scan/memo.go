@@ -18,6 +18,7 @@ type pass struct {
 	room     int             // how many reservations are left for jobs that may not start yet
 	behind   *backfill.Job   // the last job of either kind that got a reservation
 	claims   []*backfill.Job // had a reservation before, which they keep, and were not looked at yet
+	strict   bool            // a job whose candidates offer no start blocks those behind it
 	settled  bool            // each job with a reservation has only one candidate slot or bundle
 	sure     bool            // a new pass would make the same reservations
 }
@@ -142,7 +143,8 @@ func (p *pass) run(through bool) {
 }
 
 // look starts a job if it fits now, or reserves for it if the pass may. It reports whether the job is
-// blocked: it may start now, and does not fit.
+// blocked: it may start now, and does not fit. A job whose candidates all close before it could begin
+// blocks nobody, unless the pass is strict: nothing that others leave alone helps it.
 func (p *pass) look(j *backfill.Job) (blocked bool) {
 	if j.Early(p.c.Now()) {
 		p.plan(j)
@@ -151,6 +153,9 @@ func (p *pass) look(j *backfill.Job) (blocked bool) {
 	p.seen(j)
 	if start(p.c, j) {
 		p.started()
+		return false
+	}
+	if !p.strict && p.c.Fast().NoStart(j) {
 		return false
 	}
 	if p.reserved < p.depth {

@@ -46,7 +46,8 @@ type Rules struct {
 // AllocateOrReserve goes through the queue once, in its order. Each job that r.Consider allows
 // starts if it fits now for all of its estimate, beside all running jobs and all other jobs'
 // reservations. If it does not fit, r.Blocked decides whether it gets a reservation at its earliest
-// start, or has its own moved there, and whether the pass continues.
+// start, or has its own moved there, and whether the pass continues. A job whose candidates all close
+// before it could begin is passed over.
 func AllocateOrReserve(c *backfill.Cycle, r Rules) {
 	for j := range c.Waiting() {
 		if j.Early(c.Now()) {
@@ -62,6 +63,9 @@ func AllocateOrReserve(c *backfill.Cycle, r Rules) {
 			if r.Started != nil {
 				r.Started(j)
 			}
+			continue
+		}
+		if c.Fast().NoStart(j) {
 			continue
 		}
 		wanted, goOn := r.Blocked(j)
@@ -115,15 +119,17 @@ func deep(p *pass) {
 
 // Heads runs a pass that starts jobs from the head of the queue as long as they fit now. The first
 // job that does not fit is the pivot: it gets a reservation, and Heads returns it, or nil if there
-// is none. One job before it that may not start yet gets a reservation, too.
-func Heads(c *backfill.Cycle) (pivot *backfill.Job) { return heads(c, 1) }
+// is none. One job before it that may not start yet gets a reservation, too. A job whose candidates
+// all close before it could begin is no pivot.
+func Heads(c *backfill.Cycle) (pivot *backfill.Job) { return heads(c, 1, false) }
 
 // InOrder is [Heads] without a reservation for jobs that may not start yet: they are not in the
-// queue so far, and the jobs in it start as they fit.
-func InOrder(c *backfill.Cycle) { heads(c, 0) }
+// queue so far, and the jobs in it start as they fit. Every other job that does not fit is a pivot.
+func InOrder(c *backfill.Cycle) { heads(c, 0, true) }
 
-func heads(c *backfill.Cycle, room int) (pivot *backfill.Job) {
+func heads(c *backfill.Cycle, room int, strict bool) (pivot *backfill.Job) {
 	p := begin(c, 1, room, false)
+	p.strict = strict
 	if !p.kept || p.last == nil {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation

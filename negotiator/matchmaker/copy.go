@@ -27,11 +27,12 @@ type jobKind struct {
 // long as to count the slots and the autoclusters.
 func (m *Matchmaker) Copy() *Copy {
 	c := &Copy{m: &Matchmaker{
-		always: m.always, limits: m.limits, world: m.world, host: m.host,
+		always: m.always, limits: m.limits, world: m.world,
 		slots: slices.Clone(m.slots), bundles: slices.Clip(m.bundles), ranked: m.ranked,
 		ownSteps: maps.Clone(m.ownSteps), unbearable: m.unbearable, seen: maps.Clone(m.seen),
 		views: map[string]*view{}, fault: m.accounts.limits.User,
 	}}
+	c.m.setClock(backfill.Time(m.clock.now - m.world.Start))
 	for i := range c.m.slots {
 		c.m.slots[i].texts = nil
 	}

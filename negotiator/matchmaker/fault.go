@@ -27,6 +27,7 @@ func (m *Matchmaker) own(slot *classad.ClassAd) (steps int, bearable bool) {
 
 // measure returns the steps for own, or -1 if those of the Requirements are more than a job may cost.
 func (m *Matchmaker) measure(slot *classad.ClassAd) (most int) {
+	defer func(c clock) { m.clock = c }(m.clock) // what this asks for is not asked for by a pair
 	for _, job := range []*classad.ClassAd{nil, usualJob()} {
 		var meter classad.Meter
 		p := classad.Pair{Left: job, Right: slot, Host: m.host, MaxSteps: m.limits.Evaluation, Meter: &meter}
@@ -89,7 +90,7 @@ func (t *trial) settle(
 	if took > own+dearPair {
 		var meter classad.Meter
 		limit := int(own) + t.m.limits.Evaluation
-		evaluate(classad.Pair{Left: t.plainly(job), Right: slot, Host: t.m.host, MaxSteps: limit, Meter: &meter})
+		evaluate(classad.Pair{Left: t.plainly(job), Right: slot, Host: t.supplier(), MaxSteps: limit, Meter: &meter})
 		if t.m.fault -= meter.Steps(); meter.Steps() > own+dearPair {
 			own = meter.Steps()
 			t.m.ownSteps[slot] = min(int(own), t.m.limits.Evaluation)

@@ -133,6 +133,7 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 		scope, met := classad.Scope{
 			My: c.ad, Target: k.ad, Host: m.host, MaxSteps: t.limit, Meter: &t.meter,
 		}, 0
+		m.clock.begin(c.ad, k.ad)
 		for i, clause := range clauses {
 			if t.steps() >= *left {
 				break

@@ -43,14 +43,23 @@ type trial struct {
 	m       *Matchmaker
 	limit   int // of one evaluation, in steps; 0 is none
 	meter   classad.Meter
-	slotOwn int64 // the steps that slots' own Requirements and ranks took
-	excused int   // evaluations that exceeded their limit by the fault of slots
+	slotOwn int64         // the steps that slots' own Requirements and ranks took
+	excused int           // evaluations that exceeded their limit by the fault of slots
+	host    *classad.Host // nil: the matchmaker's
 	job     *classad.ClassAd
 	plain   *classad.ClassAd // what the job's ad says in plain values; nil: not made yet
 }
 
 // steps is what the job has to answer for.
 func (t *trial) steps() int64 { return t.meter.Steps() - t.slotOwn }
+
+// supplier returns what supplies the clock and the like.
+func (t *trial) supplier() *classad.Host {
+	if t.host != nil {
+		return t.host
+	}
+	return t.m.host
+}
 
 // accepts reports whether the Requirements of a slot's or bundle's ad accept a job.
 func (t *trial) accepts(slot, job *classad.ClassAd) bool {
@@ -60,7 +69,7 @@ func (t *trial) accepts(slot, job *classad.ClassAd) bool {
 // ask evaluates an expression of a slot's or bundle's ad for a job. The result is zero if the slot
 // is not bearable.
 func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair) T) (result T) {
-	p := classad.Pair{Left: job, Right: slot, Host: t.m.host, Meter: &t.meter}
+	p := classad.Pair{Left: job, Right: slot, Host: t.supplier(), Meter: &t.meter}
 	if t.limit == 0 {
 		return evaluate(p)
 	}
@@ -78,7 +87,7 @@ func ask[T any](t *trial, slot, job *classad.ClassAd, evaluate func(classad.Pair
 
 // with returns the pair of a job and an offer, whose evaluation is limited and counted.
 func (o offer) with(t *trial, job *classad.ClassAd) classad.Pair {
-	return classad.Pair{Left: job, Right: o.ad, Host: t.m.host, MaxSteps: t.limit, Meter: &t.meter}
+	return classad.Pair{Left: job, Right: o.ad, Host: t.supplier(), MaxSteps: t.limit, Meter: &t.meter}
 }
 
 // accepts reports whether the Requirements of the slot, or of the bundle and each of its slots,
@@ -91,6 +100,7 @@ func (o offer) accepts(t *trial, job *classad.ClassAd) bool {
 
 // match reports whether the job and the offer accept each other.
 func (o offer) match(t *trial, job *classad.ClassAd) bool {
+	o.m.clock.begin(job, o.ad)
 	if t.limit == 0 {
 		return o.with(t, job).Match() && (o.parts == nil || o.accepts(t, job))
 	}
@@ -99,6 +109,7 @@ func (o offer) match(t *trial, job *classad.ClassAd) bool {
 
 // preference returns how much the pool and the job prefer the offer.
 func (o offer) preference(t *trial, job *classad.ClassAd) (p preference) {
+	o.m.clock.begin(job, o.ad)
 	p.rank = o.with(t, job).LeftRank()
 	if p.rank != p.rank { // not a number: no preference
 		p.rank = 0
@@ -126,6 +137,7 @@ const (
 	unknown verdict = iota
 	refused
 	matches
+	varies // it is drawn for each offer of the class
 )
 
 // verdict says whether the autocluster and an offer of a class match, and how much the offer is
@@ -139,7 +151,23 @@ func (s *search) verdict(id, class int) (verdict, preference) {
 	if c.verdicts[class] == unknown && !s.stopped {
 		s.judge(s.m.offer(id), class)
 	}
+	switch {
+	case c.verdicts[class] != varies:
+	case s.steps() >= s.most:
+		s.stopped = true
+		return unknown, preference{}
+	default:
+		return s.match(s.m.offer(id)), c.preference(class)
+	}
 	return c.verdicts[class], c.preference(class)
+}
+
+// match evaluates the Requirements of the autocluster and an offer.
+func (s *search) match(o offer) verdict {
+	if o.match(&s.trial, s.c.ad) {
+		return matches
+	}
+	return refused
 }
 
 // preference returns how much offers of a class are preferred.
@@ -163,15 +191,25 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	c.pairs++
-	found, rank := refused, preference{}
-	if o.match(&s.trial, c.ad) {
-		found, rank = matches, o.preference(&s.trial, c.ad)
+	found, rank := s.match(o), preference{}
+	asked, random, moving := s.m.clock.read, s.m.clock.random, false
+	if found == matches || random {
+		rank = o.preference(&s.trial, c.ad)
+		moving = s.m.clock.read || s.m.clock.random
 	}
 	if s.probes && s.meter.Exceeded() > 0 {
 		c.dear, s.stopped = true, true
 		return
 	}
-	c.verdicts[class] = found
+	if asked || random {
+		c.keep(class, s.holds(o, found, random))
+	}
+	if moving {
+		c.keepRank(class, s.m.clock.now)
+	}
+	if c.verdicts[class] = found; random {
+		c.verdicts[class] = varies
+	}
 	if rank != (preference{}) {
 		if len(c.ranks) <= class {
 			c.ranks = append(c.ranks, make([]preference, len(c.verdicts)-len(c.ranks))...)
@@ -273,11 +311,12 @@ func (s *search) run() (steps int64) {
 	c.follow()
 	moved, known := c.view.moved.since(c.read)
 	known = known && c.complete && c.bundles == len(s.m.bundles)
-	if known && len(moved) == 0 && !c.later {
+	expired := c.expire(s.m.clock.now)
+	if known && len(moved) == 0 && !c.later && !expired {
 		return compared
 	}
 	found, done := backfill.Candidates{}, false
-	all := c.later
+	all := c.later || expired
 	if c.later = false; known && !all {
 		found, done = s.again(moved)
 	}
@@ -289,6 +328,8 @@ func (s *search) run() (steps int64) {
 		c.read, c.bundles, c.complete = c.view.moved.end(), len(s.m.bundles), true
 	case !c.complete:
 		found = backfill.Candidates{}
+	case expired:
+		c.later = true // what was not found anew
 	}
 	c.candidates, c.hash = s.m.sets.share(found)
 	if !s.probes {
@@ -306,18 +347,23 @@ func (c *autocluster) follow() {
 		return
 	case v.edition - 1:
 		verdicts, ranks := make([]verdict, len(v.former)), make([]preference, 0, len(v.former))
+		holds := map[int]hold{}
 		for class, former := range v.former {
 			if former < len(c.verdicts) {
 				verdicts[class] = c.verdicts[former]
+			}
+			if h, has := c.holds[former]; has {
+				holds[class] = h
 			}
 			if rank := c.preference(former); rank != (preference{}) {
 				ranks = append(ranks, make([]preference, class+1-len(ranks))...)
 				ranks[class] = rank
 			}
 		}
-		c.verdicts, c.ranks = verdicts, ranks
+		c.verdicts, c.ranks, c.holds = verdicts, ranks, holds
 	default:
 		c.verdicts, c.ranks, c.read = nil, nil, -1
+		c.holds, c.expires, c.wakes = nil, never, never
 	}
 	c.edition = v.edition
 }

@@ -13,7 +13,10 @@
 // What a user's jobs cost is limited ([Limits]). An autocluster that is not matched yet has no
 // candidates; see [Matchmaker.Unmatched].
 //
-// Files: matchmaker.go what the negotiator calls; turns.go which autocluster is matched when, and
+// A verdict that depends on the clock is found anew when it may have changed; clock.go says when that is.
+//
+// Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
+// outside the ads, and how long that holds; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
@@ -58,7 +61,8 @@ type Matchmaker struct {
 	always  map[string]bool // attributes of a job that always matter, lower case
 	limits  Limits
 	world   World
-	host    *classad.Host // supplies the world at the instant of the last Match
+	clock   clock
+	host    *classad.Host // supplies the world, at the instant of the last Match
 
 	slots      []slot                   // by SlotID
 	bundles    []Bundle                 // by BundleID
@@ -88,6 +92,9 @@ type Matchmaker struct {
 	accounts  accounts
 	matched   settled // what the last Match knew
 	open      bool    // it left something to do, or an autocluster is in use again
+	looks     int     // how often the last Match looked at later minutes
+	expires   int64   // when the first verdict holds no longer, in seconds since 1970; see hold
+	wakes     int64   // when a Match is due for that
 	expensive []Expensive
 	payers    map[string]int // where each user is in expensive
 
@@ -122,6 +129,9 @@ type autocluster struct {
 	view     *view        // nil: it has no jobs, or was not matched yet
 	verdicts []verdict    // by class of the view
 	ranks    []preference // by class; 0 beyond the end
+	holds    map[int]hold // by class: of verdicts that depend on the clock
+	expires  int64        // when the first of these holds no longer
+	wakes    int64        // when a Match is due for one
 	edition  int          // of the view's classes
 	complete bool         // it was matched with all slots, though some may have changed since
 	read     int          // how much of view.moved its candidates take into account
@@ -155,7 +165,7 @@ func New(
 ) *Matchmaker {
 	m := &Matchmaker{
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
-		world: world, host: world.at(0),
+		world: world, expires: never, wakes: never,
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
 		views:  map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},
@@ -164,6 +174,7 @@ func New(
 	for _, resource := range resources {
 		m.always["request"+strings.ToLower(resource)] = true
 	}
+	m.setClock(0)
 	m.clusterAnew()
 	return m
 }
@@ -244,7 +255,7 @@ func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, err
 
 // newCluster adds an autocluster. It gets the next ID, or that of one that was forgotten.
 func (m *Matchmaker) newCluster(c autocluster) *autocluster {
-	c.read = -1
+	c.read, c.expires, c.wakes = -1, never, never
 	m.byText[c.text] = &c
 	m.unused++ // until a job joins it
 	if len(m.free) > 0 {
@@ -289,7 +300,8 @@ func (m *Matchmaker) forgetAds() {
 // clock. The error is that of the context.
 func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []backfill.CandidateSet, err error) {
 	m.cycle++
-	m.host = m.world.at(int64(now))
+	m.setClock(now)
+	m.looks = 0
 	m.accounts.open()
 	m.expensive, m.payers = m.expensive[:0], map[string]int{}
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
@@ -297,7 +309,7 @@ func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []ba
 	}
 	m.fault = m.accounts.limits.User
 	all := settled{len(m.clusters), len(m.slots), len(m.bundles), m.changed.end()}
-	if all == m.matched && !m.open {
+	if all == m.matched && !m.open && m.clock.now < m.expires {
 		return nil, nil
 	}
 	m.matched, m.open = all, false
@@ -310,6 +322,7 @@ func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []ba
 	m.tidy()
 	m.matchAll(ctx)
 	m.sets = nil
+	m.findNext()
 	for i, c := range m.clusters {
 		if !c.sent || !equal(before[i], c.candidates) {
 			c.sent = true
@@ -351,12 +364,13 @@ func (m *Matchmaker) drop(c *autocluster) {
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
 	c.complete, c.candidates, c.prefers = false, backfill.Candidates{}, nil
+	c.holds, c.expires, c.wakes = nil, never, never
 	c.steps, c.pairs, c.exceeded, c.dear, c.later = 0, 0, 0, false, false
 }
 
 // current reports whether an autocluster's candidates are up to date.
 func (m *Matchmaker) current(c *autocluster) bool {
 	v := c.view
-	return v != nil && c.complete && !c.later && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
+	return v != nil && c.complete && !c.later && m.clock.now < c.expires && v.seen == m.changed.end() && len(v.ofSlot) == len(m.slots) &&
 		c.read == v.moved.end() && c.bundles == len(m.bundles)
 }

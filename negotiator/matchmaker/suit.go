@@ -22,7 +22,7 @@ type Suited struct {
 // context.
 func (c *Copy) Suit(ctx context.Context, ad *classad.ClassAd) (s Suited, err error) {
 	m := c.m
-	job := &autocluster{ad: ad, read: -1, view: m.viewOf(ad)}
+	job := &autocluster{ad: ad, read: -1, expires: never, wakes: never, view: m.viewOf(ad)}
 	defer m.leave(job.view)
 	if names := len(job.view.names); int64(names) > m.mostOfUser()/int64(max(1, len(m.slots))) {
 		s.WhyNone = fmt.Sprintf("its Requirements are too expensive: they and Rank refer to %d attributes of %d slots",

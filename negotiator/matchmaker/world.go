@@ -1,10 +1,6 @@
 package matchmaker
 
-import (
-	"time"
-
-	"github.com/condor-backfill/condor-backfill/classad"
-)
+import "time"
 
 // World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 type World struct {
@@ -14,9 +10,4 @@ type World struct {
 	Zone *time.Location
 	// UserMap is that of [classad.Host]; nil means that there are no maps.
 	UserMap func(mapName, user string) (items string, ok bool)
-}
-
-// at returns what supplies the world to evaluations at an instant of the pool's clock.
-func (w World) at(now int64) *classad.Host {
-	return &classad.Host{Now: func() int64 { return w.Start + now }, Zone: w.Zone, UserMap: w.UserMap}
 }

@@ -122,20 +122,26 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 	return min(p.most, p.base+backfill.Time(whole))
 }
 
-// reserve makes a job's reservation: at its earliest start that is the given time after the
-// earliest. A job that fits at no time is held.
+// reserve makes a job's reservation: at its earliest start that is the given time after the earliest,
+// or at the earliest if its candidates close before that. A job whose candidates all close before it
+// could begin is left without one; another that fits at no time is held.
 func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
-	from := j.NotBefore(c.Now())
+	soonest := j.NotBefore(c.Now())
+	from := soonest
 	if later > 0 { // only the start counts, so no slots are chosen
-		soonest, fits := c.State().Profile().EarliestAhead(c.State().Request(j), backfill.Forever, from, backfill.Forever)
+		first, fits := c.State().Profile().EarliestAhead(c.State().Request(j), backfill.Forever, soonest, backfill.Forever)
 		if fits {
-			from = soonest + later
+			soonest, from = first, first+later
 		}
 	}
 	start, at, ok := c.Earliest(j, from)
-	if !ok {
-		c.Hold(j, "fits at no time that can be foreseen")
-		return
+	if !ok && from > soonest {
+		start, at, ok = c.Earliest(j, soonest)
 	}
-	c.Reserve(j, start, at)
+	switch {
+	case ok:
+		c.Reserve(j, start, at)
+	case !c.Fast().NoStart(j):
+		c.Hold(j, "fits at no time that can be foreseen")
+	}
 }

@@ -12,6 +12,7 @@ import (
 )
 
 type evalCommand struct {
+	clock
 	Ad     string `help:"File with the ad in which the expression stands (MY)." placeholder:"FILE"`
 	Target string `help:"File with the other ad of a match (TARGET)." placeholder:"FILE"`
 	Cases  string `help:"Answer the conformance cases in this file, one JSON object a line." placeholder:"FILE.jsonl"`
@@ -23,8 +24,11 @@ type evalCommand struct {
 func (*evalCommand) Help() string {
 	return `Undefined and error are values too, so the exit code is 0 whatever the value is.
 
+` + worldHelp + `
+
 Examples:
   classad eval '2 * 21'
+  classad eval --time 1780000000 'formatTime(CurrentTime, "%A")'
   classad eval --ad job.ad --target slot.ad 'TARGET.Memory >= RequestMemory'
   classad eval --json --ad - Requirements < slot.ad
   classad eval --cases eval.jsonl`
@@ -39,18 +43,18 @@ type evaluated struct {
 // Run prints a value or, with cases, one JSON object per line.
 func (c *evalCommand) Run(s streams) error {
 	switch {
-	case c.Cases != "" && (c.Expr != "" || c.Ad != "" || c.Target != ""):
+	case c.Cases != "" && (c.Expr != "" || c.Ad != "" || c.Target != "" || c.Time != nil):
 		return errors.New("--cases goes with no other argument")
 	case c.Cases != "":
 		return runCases(s, c.Cases)
 	case c.Expr == "":
 		return errors.New("an expression is needed")
 	}
-	var scope classad.Scope
+	var my, target *classad.ClassAd
 	for _, side := range []struct {
 		file string
 		ad   **classad.ClassAd
-	}{{c.Ad, &scope.My}, {c.Target, &scope.Target}} {
+	}{{c.Ad, &my}, {c.Target, &target}} {
 		if side.file == "" {
 			continue
 		}
@@ -63,7 +67,7 @@ func (c *evalCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	v := e.Eval(scope)
+	v := e.Eval(c.world().scope(my, target))
 	if c.JSON {
 		return s.printJSON(evaluated{Value: v.String(), Type: v.Kind().String()})
 	}

@@ -13,6 +13,7 @@ import (
 )
 
 type explainCommand struct {
+	clock
 	Attr  string `help:"Explain this attribute of the left ad instead of both Requirements." placeholder:"NAME"`
 	JSON  bool   `help:"Print one JSON object." name:"json"`
 	Left  string `arg:"" help:"File with the left ad, by convention the job."`
@@ -22,22 +23,35 @@ type explainCommand struct {
 // Help returns what --help adds.
 func (*explainCommand) Help() string {
 	return `With one right ad the parts of both Requirements are shown with their values and the names in them; ` +
-		`a cross marks what keeps the whole from being true. With several right ads a table tells how many of them ` +
-		`each clause rejects, and how many it rejects alone.
+		`a cross marks what keeps the whole from being true. The lines before them say which clauses of which ad ` +
+		`refuse, in which attribute. With several right ads a table tells how many of them each clause rejects, and ` +
+		`how many it rejects alone.
+
+` + worldHelp + `
 
 The exit code is 0 if the ads match (at least one pair does, the attribute is true), else 1.
 
 Examples:
   classad explain job.ad slot.ad
+  classad explain --time 2026-11-28T20:00:00Z job.ad slot.ad
   classad explain --attr Start slot.ad job.ad
   condor_status -long | classad explain job.ad -`
 }
 
 // explained is the result for two ads. Right is missing if the explanation is about one attribute.
 type explained struct {
-	Holds bool                 `json:"holds"`
-	Left  *classad.Explanation `json:"left"`
-	Right *classad.Explanation `json:"right,omitempty"`
+	Holds    bool                 `json:"holds"`
+	Refusals []refusal            `json:"refusals,omitempty"`
+	Left     *classad.Explanation `json:"left"`
+	Right    *classad.Explanation `json:"right,omitempty"`
+}
+
+// refusal is a clause that refuses the other ad.
+type refusal struct {
+	Side      string `json:"side"`
+	Attribute string `json:"attribute,omitempty"` // in which the clause stands
+	Clause    string `json:"clause"`
+	Text      string `json:"text"` // the refusal for people
 }
 
 // Run prints the explanation and returns errNo if the result is negative.
@@ -69,28 +83,48 @@ func (c *explainCommand) Run(s streams) error {
 
 // explain returns the explanations for both ads; the right one is nil if one attribute was asked
 // for.
-func (c *explainCommand) explain(left, right *classad.ClassAd) explained {
+func (c *explainCommand) explain(w world, left, right *classad.ClassAd) explained {
 	if c.Attr != "" {
-		x := left.Explain(c.Attr, right)
+		x := w.scope(left, right).Explain(c.Attr)
 		return explained{Holds: x.Holds, Left: x}
 	}
-	x, y := left.Explain("Requirements", right), right.Explain("Requirements", left)
+	x, y := w.scope(left, right).Explain("Requirements"), w.scope(right, left).Explain("Requirements")
 	return explained{Holds: x.Holds && y.Holds, Left: x, Right: y}
 }
 
+// refusals returns the clauses because of which the result is negative.
+func (x explained) refusals() (all []refusal) {
+	for _, s := range []struct {
+		name string
+		x    *classad.Explanation
+	}{{"left", x.Left}, {"right", x.Right}} {
+		if s.x == nil {
+			continue
+		}
+		for _, r := range s.x.Refusals() {
+			all = append(all, refusal{s.name, r.Attribute, r.Clause.Expr, r.String()})
+		}
+	}
+	return all
+}
+
 func (c *explainCommand) one(s streams, left, right *classad.ClassAd) (bool, error) {
-	x := c.explain(left, right)
+	x := c.explain(c.world(), left, right)
+	x.Refusals = x.refusals()
 	switch {
 	case c.JSON:
 		return x.Holds, s.printJSON(x)
 	case x.Right == nil:
 		return x.Holds, s.print(x.Left.String())
 	}
-	verdict := "the ads do not match"
+	verdict := "the ads do not match\n"
 	if x.Holds {
-		verdict = "the ads match"
+		verdict = "the ads match\n"
 	}
-	return x.Holds, s.print(fmt.Sprintf("%s\n\nleft, %s:\n%s\nright, %s:\n%s",
+	for _, r := range x.Refusals {
+		verdict += r.Side + " refuses, " + r.Text + "\n"
+	}
+	return x.Holds, s.print(fmt.Sprintf("%s\nleft, %s:\n%s\nright, %s:\n%s",
 		verdict, c.Left, x.Left, c.Right, x.Right))
 }
 
@@ -105,9 +139,11 @@ type summary struct {
 
 // rejection is a clause and the number of ads for which it is not true.
 type rejection struct {
-	Side    string `json:"side"`
-	Clause  string `json:"clause"`
-	Rejects int    `json:"rejects"`
+	Side string `json:"side"`
+	// Attribute is the one in which the clause stands; "" if it stands in none.
+	Attribute string `json:"attribute,omitempty"`
+	Clause    string `json:"clause"`
+	Rejects   int    `json:"rejects"`
 	// Alone is the number of those ads for which all other clauses on both sides are true.
 	Alone int `json:"alone"`
 	// Undefined is the number of those ads for which the clause is undefined.
@@ -123,25 +159,25 @@ func (c *explainCommand) many(s streams, left *classad.ClassAd, right []*classad
 }
 
 func (c *explainCommand) summarize(left *classad.ClassAd, right []*classad.ClassAd) summary {
-	sum := summary{Ads: len(right)}
-	rejections := map[[2]string]*rejection{}
+	sum, w := summary{Ads: len(right)}, c.world()
+	rejections := map[[3]string]*rejection{}
 	for _, ad := range right {
-		if c.Attr == "" && classad.Match(left, ad) {
+		if c.Attr == "" && w.accepts(left, ad) && w.accepts(ad, left) {
 			sum.Matches++
 			continue
 		}
-		x := c.explain(left, ad)
+		x := c.explain(w, left, ad)
 		if x.Holds {
 			sum.Matches++
 			continue
 		}
-		rejecting := clauses("left", x.Left, rejections)
+		rejecting := count("left", x.Left, rejections)
 		if !x.Left.Holds {
 			sum.LeftRejects++
 		}
 		if x.Right != nil && !x.Right.Holds {
 			sum.RightRejects++
-			rejecting = append(rejecting, clauses("right", x.Right, rejections)...)
+			rejecting = append(rejecting, count("right", x.Right, rejections)...)
 		}
 		if len(rejecting) == 1 {
 			rejecting[0].Alone++
@@ -153,35 +189,31 @@ func (c *explainCommand) summarize(left *classad.ClassAd, right []*classad.Class
 	}
 	slices.SortFunc(sum.Clauses, func(a, b rejection) int {
 		return cmp.Or(cmp.Compare(b.Rejects, a.Rejects), cmp.Compare(b.Alone, a.Alone),
-			cmp.Compare(a.Side, b.Side), cmp.Compare(a.Clause, b.Clause))
+			cmp.Compare(a.Side, b.Side), cmp.Compare(a.Clause, b.Clause), cmp.Compare(a.Attribute, b.Attribute))
 	})
 	return sum
 }
 
-// clauses counts, in the map, the clauses that must all be true and are not, and returns their
+// count counts, in the map, the clauses that must all be true and are not, and returns their
 // rejections.
-func clauses(side string, x *classad.Explanation, in map[[2]string]*rejection) []*rejection {
-	switch {
-	case x.Holds:
-		return nil
-	case x.Join == "all":
-		var all []*rejection
-		for _, part := range x.Parts {
-			all = append(all, clauses(side, part, in)...)
+func count(side string, x *classad.Explanation, in map[[3]string]*rejection) (all []*rejection) {
+	for _, refusal := range x.Refusals() {
+		clause := refusal.Clause
+		key := [3]string{side, strings.ToLower(refusal.Attribute), clause.Expr}
+		r := in[key]
+		if r == nil {
+			r = &rejection{
+				Side: side, Attribute: refusal.Attribute, Clause: strings.Join(strings.Fields(clause.Expr), " "),
+			}
+			in[key] = r
 		}
-		return all
+		r.Rejects++
+		if clause.Value == "undefined" {
+			r.Undefined++
+		}
+		all = append(all, r)
 	}
-	key := [2]string{side, x.Expr}
-	r := in[key]
-	if r == nil {
-		r = &rejection{Side: side, Clause: strings.Join(strings.Fields(x.Expr), " ")}
-		in[key] = r
-	}
-	r.Rejects++
-	if x.Value == "undefined" {
-		r.Undefined++
-	}
-	return []*rejection{r}
+	return all
 }
 
 // String returns the summary for people.
@@ -194,12 +226,12 @@ func (sum summary) String(attr string) string {
 	if len(sum.Clauses) == 0 {
 		return head
 	}
-	t := newTable("rejects", "alone", "undefined", "side", "clause")
+	t := newTable("rejects", "alone", "undefined", "side", "attribute", "clause")
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, Align: text.AlignRight}, {Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight},
 	})
 	for _, r := range sum.Clauses {
-		t.AppendRow(table.Row{r.Rejects, r.Alone, r.Undefined, r.Side, clip(r.Clause)})
+		t.AppendRow(table.Row{r.Rejects, r.Alone, r.Undefined, r.Side, clip(r.Attribute), clip(r.Clause)})
 	}
 	return head + "\n" + rendered(t)
 }

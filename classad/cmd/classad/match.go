@@ -7,6 +7,7 @@ import (
 )
 
 type matchCommand struct {
+	clock
 	JSON  bool   `help:"Print one JSON object." name:"json"`
 	Left  string `arg:"" help:"File with the left ad, by convention the job."`
 	Right string `arg:"" help:"File with the right ad, by convention the slot."`
@@ -17,8 +18,11 @@ func (*matchCommand) Help() string {
 	return `Two ads match if the Requirements of both are true with the other ad as TARGET. The exit code is 0 ` +
 		`if they do and 1 if they do not; explain says why.
 
+` + worldHelp + `
+
 Examples:
   classad match job.ad slot.ad
+  classad match --time '2026-11-28 20:00' job.ad slot.ad
   classad match --json job.ad slot.ad`
 }
 
@@ -36,11 +40,11 @@ type side struct {
 	Rank         float64 `json:"rank"`
 }
 
-func newSide(ad, other *classad.ClassAd) side {
+func newSide(w world, ad, other *classad.ClassAd) side {
 	return side{
-		Requirements: ad.Eval("Requirements", other).String(),
-		Accepts:      classad.Accepts(ad, other),
-		Rank:         classad.Rank(ad, other),
+		Requirements: w.scope(ad, other).Attr("Requirements").String(),
+		Accepts:      w.accepts(ad, other),
+		Rank:         w.pair(ad, other).LeftRank(),
 	}
 }
 
@@ -54,7 +58,9 @@ func (c *matchCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	r := report{Symmetric: classad.Match(left, right), Left: newSide(left, right), Right: newSide(right, left)}
+	w := c.world()
+	r := report{Left: newSide(w, left, right), Right: newSide(w, right, left)}
+	r.Symmetric = r.Left.Accepts && r.Right.Accepts
 	if c.JSON {
 		err = s.printJSON(r)
 	} else {

@@ -217,6 +217,7 @@ func asleep(ad *classad.ClassAd) bool {
 func (o *Observer) opened(ad *classad.ClassAd) (*negotiator.Slot, error) {
 	ad = ad.Clone()
 	ad.Delete(negotiator.WhyClosed)
+	negotiator.FollowClock(ad)
 	o.slotAttributes.strip(ad)
 	return o.s.Schema.SlotFromAd(ad)
 }
@@ -278,6 +279,7 @@ func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and
 // refusing all jobs if the slot is not open to new jobs.
 func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
+	negotiator.FollowClock(ad) // before MyCurrentTime is gone
 	o.slotAttributes.strip(ad)
 	if !open {
 		ad.SetBool("Requirements", false)

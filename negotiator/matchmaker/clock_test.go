@@ -1,0 +1,200 @@
+package matchmaker
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// at is the candidates of an autocluster at an instant.
+func (p *pool) at(now backfill.Time, id int) []backfill.SlotID {
+	_, _ = p.Match(context.Background(), now)
+	return p.clusters[id].candidates.Slots
+}
+
+// A pilot takes jobs until it retires, and each job for which there is time.
+func TestClockInRequirements(t *testing.T) {
+	p := newPool()
+	start := `Requirements = START; START = CurrentTime < ToRetire && ToRetire - time() >= TARGET.Length; `
+	p.add(slotAd(t, "n1", 8, start+"ToRetire = 1000"), slotAd(t, "n2", 8, start+"ToRetire = 2000"), slotAd(t, "n3", 8, ""))
+	short, long := p.clusterOf(t, jobAd(t, "Length = 10")), p.clusterOf(t, jobAd(t, "Length = 900"))
+	aged := p.clusterOf(t, jobAd(t, "Length = 10; QDate = 300; Requirements = time() - QDate > 200"))
+	for _, c := range []struct {
+		now               backfill.Time
+		short, long, aged []backfill.SlotID
+	}{
+		{0, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{0, 1, 2}, nil},
+		{100, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{0, 1, 2}, nil},
+		{101, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{1, 2}, nil},
+		{500, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{1, 2}, nil},
+		{501, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{1, 2}, []backfill.SlotID{0, 1, 2}},
+		{990, []backfill.SlotID{0, 1, 2}, []backfill.SlotID{1, 2}, []backfill.SlotID{0, 1, 2}},
+		{991, []backfill.SlotID{1, 2}, []backfill.SlotID{1, 2}, []backfill.SlotID{1, 2}},
+		{3000, []backfill.SlotID{2}, []backfill.SlotID{2}, []backfill.SlotID{2}},
+	} {
+		require.Equal(t, c.short, p.at(c.now, short), "short at %d", c.now)
+		require.Equal(t, c.long, p.at(c.now, long), "long at %d", c.now)
+		require.Equal(t, c.aged, p.at(c.now, aged), "aged at %d", c.now)
+	}
+	require.Equal(t, backfill.Forever, p.Wake(), "all pilots have retired")
+}
+
+// A verdict that cannot be solved for the time is looked at by minutes, and is exact to the second.
+func TestClockByMinutes(t *testing.T) {
+	p := newPool()
+	p.world = World{Start: 1_700_000_000, Zone: time.FixedZone("", 3600)} // 2023-11-14 23:13:20 there
+	p.add(slotAd(t, "n1", 8, `Requirements = formatTime(time(), "%T") >= "23:20:17" || formatTime(time(), "%H") == "00"`))
+	id := p.clusterOf(t, jobAd(t, ""))
+	const opens = 6*60 + 57
+	require.Empty(t, p.at(0, id))
+	require.Equal(t, backfill.Time(opens), p.Wake())
+	steps := p.clusters[id].pairs
+	require.Empty(t, p.at(opens-1, id))
+	require.Equal(t, steps, p.clusters[id].pairs, "nothing was evaluated before it opens")
+	require.Len(t, p.at(opens, id), 1)
+	require.Equal(t, backfill.Time(opens+39*60+43+3600), p.Wake(), "it closes at one o'clock")
+	require.Empty(t, p.at(p.Wake(), id))
+}
+
+// What is drawn depends on the instant, the job and the slot, and on nothing else.
+func TestRandomInRequirements(t *testing.T) {
+	draws := func(more int) (all [][]backfill.SlotID) {
+		p := newPool()
+		for i := range 40 {
+			p.add(slotAd(t, fmt.Sprint("n", i), 8, "Requirements = random() < 0.5"))
+		}
+		for range more {
+			p.clusterOf(t, jobAd(t, "Other = true"))
+		}
+		id := p.clusterOf(t, jobAd(t, "ClusterId = 7; ProcId = 0"))
+		other := p.clusterOf(t, jobAd(t, "ClusterId = 8; ProcId = 0; RequestCpus = 2"))
+		for now := range backfill.Time(3) {
+			all = append(all, p.at(now, id), p.at(now, other))
+		}
+		require.Equal(t, backfill.Time(62), p.Wake(), "it is drawn again in a minute")
+		return all
+	}
+	first := draws(0)
+	require.Equal(t, first, draws(3))
+	for i, a := range first {
+		require.Greater(t, len(a), 5)
+		require.Less(t, len(a), 35)
+		for _, b := range first[:i] {
+			require.NotEqual(t, a, b)
+		}
+	}
+}
+
+// A rank that asks for the clock is that of the Match.
+func TestClockInRank(t *testing.T) {
+	p := newPool()
+	p.add(slotAd(t, "n1", 8, "Opened = 100"), slotAd(t, "n2", 8, "Opened = 300"))
+	id := p.clusterOf(t, jobAd(t, "Rank = (time() < 200) == (TARGET.Opened < 200)"))
+	p.at(150, id)
+	require.Equal(t, []int32{1, 0}, p.clusters[id].candidates.Rank)
+	p.at(250, id)
+	require.Equal(t, []int32{0, 1}, p.clusters[id].candidates.Rank)
+}
+
+// At every instant the candidates are those of a matchmaker that knows nothing of the past, and they
+// change only when the matchmaker is to be woken. Slots come meanwhile.
+func TestClockIsNaive(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		starts := []string{
+			"true", "time() < Until", "CurrentTime >= Until && TARGET.Size < 3", "time() % 50 < 20",
+			`formatTime(time(), "%M") % 2 == 0`, "Until - time() > 10 * TARGET.Size", "time() / 7 % 3 == TARGET.Size",
+		}
+		slot := func(i int) *classad.ClassAd {
+			return slotAd(t, fmt.Sprint("n", i), 8, fmt.Sprintf("Until = %d; Requirements = %s",
+				rapid.IntRange(0, 200).Draw(rt, "until"), rapid.SampledFrom(starts).Draw(rt, "start")))
+		}
+		var slots, jobs []*classad.ClassAd
+		for i := range rapid.IntRange(1, 5).Draw(rt, "slots") {
+			slots = append(slots, slot(i))
+		}
+		for i := range 3 {
+			jobs = append(jobs, jobAd(t, fmt.Sprintf("Size = %d; Requirements = %s", i,
+				rapid.SampledFrom([]string{"true", "time() > 30", "TARGET.Until > time()"}).Draw(rt, "job"))))
+		}
+		candidates := func(p *pool, now backfill.Time) (all [][]backfill.SlotID) {
+			for _, job := range jobs {
+				id := p.clusterOf(t, job)
+				all = append(all, p.at(now, id))
+			}
+			return all
+		}
+		p := newPool()
+		p.add(slots...)
+		var before [][]backfill.SlotID
+		wake := backfill.Time(0)
+		for now := backfill.Time(0); now < 200; now += backfill.Time(rapid.IntRange(1, 9).Draw(rt, "step")) {
+			came := rapid.IntRange(0, 20).Draw(rt, "comes") == 0
+			if came {
+				i := rapid.IntRange(0, len(slots)).Draw(rt, "which")
+				if i == len(slots) {
+					slots = append(slots, nil)
+				}
+				slots[i] = slot(i)
+				p.add(slots[i])
+			}
+			fresh := newPool()
+			fresh.add(slots...)
+			want := candidates(fresh, now)
+			require.Equal(rt, want, candidates(p, now), "at %d", now)
+			if before != nil && !came && now < wake {
+				require.Equal(rt, before, want, "changed at %d, before %d", now, wake)
+			}
+			before, wake = want, p.Wake()
+		}
+	})
+}
+
+// Where nothing asks for the clock, it costs nothing that it goes on.
+func TestNoClockNoCost(t *testing.T) {
+	p := newPool()
+	p.add(slotAd(t, "n1", 8, "Requirements = TARGET.RequestCpus <= Cpus"))
+	id := p.clusterOf(t, jobAd(t, "RequestCpus = 2"))
+	require.Len(t, p.at(0, id), 1)
+	require.Equal(t, int64(math.MaxInt64), p.expires)
+	require.Equal(t, backfill.Forever, p.Wake())
+	require.Empty(t, p.clusters[id].holds)
+}
+
+// BenchmarkPilots is a cycle of a pool of 2,000 pilots that retire at different times, with 100 kinds
+// of jobs: the first, and the next, in which a few retire.
+func BenchmarkPilots(b *testing.B) {
+	p := newPool()
+	for i := range 2000 {
+		p.add(slotAd(b, fmt.Sprint("n", i), 8, fmt.Sprintf("ToRetire = %d; Requirements = START; "+
+			`START = (CurrentTime < ToRetire) && (TARGET.Length =!= "long" || ToRetire - CurrentTime > 144000)`, 1000+10*i)))
+	}
+	join := func() {
+		for i := range 100 {
+			p.clusterOf(b, jobAd(b, fmt.Sprintf("RequestCpus = 1; RequestMemory = %d", i)))
+		}
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			p.clusterAnew()
+			join()
+			_, err := p.Match(context.Background(), 0)
+			require.NoError(b, err)
+		}
+	})
+	now := backfill.Time(0)
+	b.Run("next", func(b *testing.B) {
+		for b.Loop() {
+			now += 60
+			_, err := p.Match(context.Background(), now)
+			require.NoError(b, err)
+		}
+	})
+}
