@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // The clock goes on while claims are on their way: START of a slot may close meanwhile, as of pilots that
@@ -12,7 +13,8 @@ import (
 
 // wants tells whether a job's Requirements are true of a slot at a time.
 func (c *State) wants(slot, job *classad.ClassAd, at time.Time) bool {
-	return classad.Pair{Left: job, Right: slot, Host: c.belief.HostAt(at), MaxSteps: classad.FewSteps}.RightMatchesLeft()
+	host, drawn := c.hostAt(at)
+	return classad.Pair{Left: job, Right: slot, Host: host, MaxSteps: classad.FewSteps}.RightMatchesLeft() || *drawn
 }
 
 // admits tells whether START of a slot, if it has one, is true of a job now. Unlike its Requirements it
@@ -23,8 +25,31 @@ func (c *State) admits(slot, job *classad.ClassAd) bool {
 		return true
 	}
 	var meter classad.Meter
-	scope := classad.Scope{My: slot, Target: job, Host: c.belief.HostAt(c.now), MaxSteps: classad.FewSteps, Meter: &meter}
-	return scope.Attr(start).IsTrue() || meter.Exceeded() > 0
+	host, drawn := c.hostAt(c.now)
+	scope := classad.Scope{My: slot, Target: job, Host: host, MaxSteps: classad.FewSteps, Meter: &meter}
+	return scope.Attr(start).IsTrue() || meter.Exceeded() > 0 || *drawn
+}
+
+// hostAt supplies the world to expressions of ads, and says whether one has drawn random numbers: what
+// it drew when the job was decided counts, and not another draw.
+func (c *State) hostAt(at time.Time) (host *classad.Host, drawn *bool) {
+	drawn = new(bool)
+	with := *c.belief.HostAt(at)
+	with.Random = func() float64 {
+		*drawn = true
+		return 0
+	}
+	return &with, drawn
+}
+
+// following returns the ad of an offer with the startd's clock going on, which is only for evaluation:
+// startds advertise ClockMin and ClockDay as they were when they made the ad.
+func (o *Offer) following() *classad.ClassAd {
+	if o.follows == nil {
+		o.follows = o.Ad.Clone()
+		negotiator.FollowClock(o.follows)
+	}
+	return o.follows
 }
 
 // hasClosed tells whether the slot with this ad does not admit the job of a flight any more, or the job

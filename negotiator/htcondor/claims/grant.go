@@ -16,7 +16,8 @@ type Offer struct {
 	Open   bool
 	Claims []string // secrets
 
-	used bool // some of the claims that it advertises are used
+	used    bool             // some of the claims that it advertises are used
+	follows *classad.ClassAd // see following; nil: nobody has asked yet
 }
 
 // take subtracts the amounts from what is free.
@@ -196,9 +197,9 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !c.wants(o.Ad, j.Spec.Ad, c.now):
+	case !c.wants(o.following(), j.Spec.Ad, c.now):
 		return "its Requirements are not true of slot " + slot + " any more"
-	case !c.admits(o.Ad, j.Spec.Ad):
+	case !c.admits(o.following(), j.Spec.Ad):
 		return "START of slot " + slot + " does not admit it any more"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"

@@ -207,6 +207,7 @@ func (c *State) asPlanned(planned []reservation, flights []*flight) backfill.Tim
 // may be true of a partitionable slot, and not of the part of it that the first job requested.
 func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.Spec) bool {
 	part, known := slot.Clone(), map[*observe.Spec]bool{}
+	negotiator.FollowClock(part)
 	if whole, _ := slot.Literal("PartitionableSlot").Bool(); whole {
 		part.SetBool("PartitionableSlot", false)
 		part.SetBool("DynamicSlot", true)
