@@ -17,15 +17,16 @@ func (c *State) wants(slot, job *classad.ClassAd, at time.Time) bool {
 	return classad.Pair{Left: job, Right: slot, Host: host, MaxSteps: classad.FewSteps}.RightMatchesLeft() || *drawn
 }
 
-// admits tells whether START of a slot, if it has one, is true of a job now. Unlike its Requirements it
-// does not say whether what is free is enough. A START that takes too long to evaluate counts as true.
-func (c *State) admits(slot, job *classad.ClassAd) bool {
+// admits tells whether START of a slot, if it has one, is true of a job at a time. Unlike its
+// Requirements it does not say whether what is free is enough. A START that takes too long to evaluate
+// counts as true.
+func (c *State) admits(slot, job *classad.ClassAd, at time.Time) bool {
 	const start = "Start"
 	if _, has := slot.Lookup(start); !has {
 		return true
 	}
 	var meter classad.Meter
-	host, drawn := c.hostAt(c.now)
+	host, drawn := c.hostAt(at)
 	scope := classad.Scope{My: slot, Target: job, Host: host, MaxSteps: classad.FewSteps, Meter: &meter}
 	return scope.Attr(start).IsTrue() || meter.Exceeded() > 0 || *drawn
 }
@@ -56,5 +57,5 @@ func (o *Offer) following() *classad.ClassAd {
 // does not want it any more since the flight began.
 func (c *State) hasClosed(f *flight, slot *classad.ClassAd) bool {
 	job := f.job.Spec.Ad
-	return !c.admits(slot, job) || c.wants(slot, job, f.since) && !c.wants(slot, job, c.now)
+	return !c.admits(slot, job, c.now) || c.wants(slot, job, f.since) && !c.wants(slot, job, c.now)
 }

@@ -44,7 +44,7 @@ type flight struct {
 	shadows      int64
 	gone, unused time.Time
 	failed       failure
-	// closed says that the clock had closed its slot when its start failed.
+	// closed says that the clock has closed its slot, so that its start has failed or will not come about.
 	closed bool
 }
 

@@ -185,7 +185,8 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 	return grants, ""
 }
 
-// withheld returns why a slot does not give a job its chunks now; "" if it does.
+// withheld returns why a slot does not give a job its chunks now; "" if it does. It notes if the clock
+// has closed the slot: to wait for it would be in vain.
 func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	j := f.job
 	switch {
@@ -198,8 +199,10 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
 	case !c.wants(o.following(), j.Spec.Ad, c.now):
+		f.closed = c.wants(o.following(), j.Spec.Ad, f.since)
 		return "its Requirements are not true of slot " + slot + " any more"
-	case !c.admits(o.following(), j.Spec.Ad):
+	case !c.admits(o.following(), j.Spec.Ad, c.now):
+		f.closed = c.admits(o.following(), j.Spec.Ad, f.since)
 		return "START of slot " + slot + " does not admit it any more"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -111,6 +112,33 @@ func TestClosedSlotsAreNoSuspects(t *testing.T) {
 	d.now = d.now.Add(3 * d.s.Patience)
 	require.Len(t, d.refuse(id, "a"), 1)
 	require.Len(t, d.Suspects(), 1)
+}
+
+// TestClosedSlotsAreGivenUp has START of a slot close before a job is handed over to it: that is given up
+// at the next look, if the clock has closed it. What is not free yet is waited for.
+func TestClosedSlotsAreGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		requirements, start string
+		want                int
+	}{
+		"START":                  {"true", "time() <= 1700000000", 1},
+		"Requirements":           {"time() <= 1700000000", "true", 1},
+		"START, as of now":       {"true", "Cpus > 7", 0},
+		"Requirements as of now": {"TARGET.Cpus > 7", "true", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b")
+			f := d.start(d.submit(1, specOf(t, 1, c.requirements)), "a")
+			ad := classad.New()
+			ad.SetInt("Cpus", 4)
+			require.NoError(t, ad.SetExpr("Start", c.start))
+			d.now = d.now.Add(time.Second)
+			o := &Offer{Ad: ad, Free: backfill.Vector{4, 4096, 1}, Open: true, Claims: []string{"a claim"}}
+			require.NotEmpty(t, d.withheld(f, "a", 1, o))
+			require.Len(t, d.look().Failed, c.want)
+			require.Empty(t, d.Suspects())
+		})
+	}
 }
 
 // fail has a start of a job on a slot fail, and gives what is left out.
