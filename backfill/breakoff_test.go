@@ -20,7 +20,9 @@ func TestABrokenRoundLeavesNoTrace(t *testing.T) {
 			broken := 0
 			rapid.Check(t, func(rt *rapid.T) {
 				seed := rapid.Uint64Range(0, 1000).Draw(rt, "seed")
-				seed += rapid.SampledFrom([]uint64{0, conformance.Partitioned, conformance.Deferred}).Draw(rt, "kind")
+				seed += rapid.SampledFrom([]uint64{
+					0, conformance.Partitioned, conformance.Deferred, conformance.Windowed,
+				}).Draw(rt, "kind")
 				drv := conformance.NewDriver(seed)
 				rule := drv.Rule()
 				queue := order(t, rapid.SampledFrom([]string{"fcfs", "wfp"}).Draw(rt, "order"))

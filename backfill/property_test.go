@@ -34,6 +34,9 @@ func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	case 3:
 		seed += conformance.Partitioned
 	}
+	if seed%3 == 1 {
+		seed += conformance.Windowed
+	}
 	p := &pool{t: t, driver: conformance.NewDriver(seed)}
 	p.driver.Calm, p.driver.Predicted = seed%3 == 0, seed/4%2 == 0
 	p.main = &recorder{Decider: main}
@@ -199,13 +202,11 @@ func TestSameSeedSameDecisions(t *testing.T) {
 			for seed := range thorough.Share(turn, 3, 12) {
 				order := orders[seed%uint64(len(orders))]
 				run := func(main backfill.Decider, before func(*backfill.State) *backfill.State) []backfill.Decision {
-					d := conformance.NewDriver(seed)
-					switch seed % 4 {
-					case 1:
-						d = conformance.NewDriver(conformance.Deferred + seed)
-					case 3:
-						d = conformance.NewDriver(conformance.Partitioned + seed)
+					kind := [...]uint64{0, conformance.Deferred, conformance.Windowed, conformance.Partitioned}[seed%4]
+					if seed%8 == 7 {
+						kind += conformance.Windowed
 					}
+					d := conformance.NewDriver(kind + seed)
 					d.Calm, d.Exact = seed%3 == 1, seed%3 == 2
 					d.Predicted = !d.Exact && seed/4%2 == 0
 					h := newOrderedHost(t, d, main, order.Order)

@@ -39,6 +39,7 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 ) (*Result, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	c = w.configure(c)
 	f, err := newFairStarts(ctx, fail, w, c, fair)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 	}
 	plays := make([]*ahead.Play, f.fair.Workers)
 	for i := range plays {
-		rules := ahead.Rules{Order: f.order(c.Order.Of(jobs, f.w.Schema.Resources, 0)), Refused: refused}
+		rules := ahead.Rules{Order: f.order(c.Order.Of(jobs, f.w.Schema.Resources, 0, c.World)), Refused: refused}
 		var err error
 		if rules.Policy, err = again(main); err == nil {
 			rules.Fallback, err = again(fallback)

@@ -23,7 +23,8 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 	r.Refusals[i].GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp)
 }
 
-// Run simulates the workload under a negotiator's configuration, but with the workload's schema.
+// Run simulates the workload under a negotiator's configuration, but with the workload's schema
+// and its clock.
 // Each sink gets the report of every cycle. An error of type [*Violation] is a bug of this program.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
@@ -39,7 +40,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if p, ok := pool.(*SimulatedPool); ok {
 		r.pool = p
 	}
-	c.Schema = w.Schema
+	c = w.configure(c)
 	r.unknown = cmp.Or(c.DefaultEstimate, negotiator.DefaultEstimate)
 	if c.Estimates != nil && !c.Estimates.Requested() {
 		r.Predictions = make([]estimate.Uses, len(w.Jobs))

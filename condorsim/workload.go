@@ -3,6 +3,7 @@ package condorsim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -33,8 +34,29 @@ type Workload struct {
 	Outages     []pools.Outage
 	GiveUpAfter int
 	Seed        uint64
-	// UnixStart is the Unix time of second 0 of the trace; 0 if unknown.
-	UnixStart int64
+	// UnixStart is the Unix time of second 0 of the trace; 0 if unknown, or if submit times are Unix
+	// times already. Zone is the local time zone of the machine; nil means UTC. Expressions of ads see
+	// the clock by both. UnknownZone is what the trace says of its zone if there is no such one.
+	UnixStart   int64
+	Zone        *time.Location
+	UnknownZone string
+}
+
+// UnknownZoneText is the warning that a trace is of a time zone that is not known.
+const UnknownZoneText = "the trace's TimeZoneString is no time zone: expressions of ads see the time by its TimeZone, " +
+	"else UTC; write a name of the IANA, such as Europe/Paris"
+
+// configure returns a configuration with the workload's schema and clock.
+func (w *Workload) configure(c negotiator.Config) negotiator.Config {
+	c.Schema = w.Schema
+	c.World.Start, c.World.Zone = w.UnixStart, w.Zone
+	return c
+}
+
+// startAt takes from the header of a trace what the clock of expressions shows.
+func (w *Workload) startAt(h workload.Header) {
+	w.UnixStart = h.Start()
+	w.Zone, w.UnknownZone = h.Zone()
 }
 
 // Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.

@@ -129,6 +129,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
 		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
 	}
+	w.startAt(t.Header)
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i, j := range t.Jobs {
@@ -136,9 +137,20 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: from.Name, Submit: backfill.Time(j.Submit),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
-			User: j.User, Labels: from.Labels, Ad: from.Ad, Enforced: !j.Lies,
+			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
 	return w, w.CheckChunks()
+}
+
+// submittedAt returns the ad of a job that is submitted at a Unix time, which is another one than the
+// ad says if the load was changed.
+func submittedAt(ad *classad.ClassAd, at int64) *classad.ClassAd {
+	if told, ok := ad.Literal("QDate").Int(); !ok || told == at {
+		return ad
+	}
+	ad = ad.Clone()
+	ad.SetInt("QDate", at)
+	return ad
 }

@@ -44,9 +44,10 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, UnixStart: unixStart(t.Header),
+		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
 	}
-	ads := newRequestAds(pool)
+	w.startAt(t.Header)
+	ads := newRequestAds(pool, w.UnixStart)
 	var labels sharedLabels
 	names := numbered(t.Jobs)
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -107,16 +108,6 @@ func (s *sharedLabels) of(j *workload.Job) map[string]string {
 	return l.labels
 }
 
-// unixStart returns the Unix time at which a trace starts, from its header; 0 if the header has
-// none or one that cannot be true.
-func unixStart(h workload.Header) int64 {
-	t := h.Number("UnixStartTime")
-	if t > 1<<40 {
-		return 0
-	}
-	return t
-}
-
 // machineSlot returns the machine of a trace as one slot.
 func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot, error) {
 	ad := classad.New()
@@ -137,13 +128,15 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 }
 
 // requestAds keeps one ad for each distinct request: jobs with the same request share it, as the
-// procs of an HTCondor cluster do. If an expression of the slots refers to the owner or the group,
-// these are part of the request.
+// procs of an HTCondor cluster do. If an expression of the slots refers to the owner, the group or
+// the submit time, these are part of the request.
 type requestAds struct {
 	resources      []string
 	memory         bool // slots have memory
 	whole          bool // each chunk takes a whole slot
 	owners, groups bool // expressions of the slots refer to them
+	submits        bool
+	start          int64 // the Unix time of second 0
 	known          map[request]*classad.ClassAd
 	last           request // that get was asked for last, mostly the next one too
 	ad             *classad.ClassAd
@@ -153,13 +146,15 @@ type requestAds struct {
 type request struct {
 	cpus, memory int64 // of each chunk
 	owner, group string
+	submit       int64 // as a Unix time
 }
 
-func newRequestAds(pool *pools.Description) *requestAds {
+func newRequestAds(pool *pools.Description, start int64) *requestAds {
 	asked := pool.Asked()
 	return &requestAds{
 		resources: pool.Schema.Resources, memory: pool.HasMemory(), whole: pool.Pack.WholeSlots,
 		owners: slices.Contains(asked, "owner"), groups: slices.Contains(asked, "acctgroup"),
+		submits: slices.Contains(asked, "qdate"), start: start,
 		known: map[request]*classad.ClassAd{},
 	}
 }
@@ -175,6 +170,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	if r.groups {
 		key.group = j.Group
 	}
+	if r.submits {
+		key.submit = r.start + j.Submit
+	}
 	if r.ad != nil && key == r.last {
 		return r.ad, nil
 	}
@@ -189,6 +187,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	}
 	if key.group != "" {
 		ad.SetString("AcctGroup", key.group)
+	}
+	if r.submits {
+		ad.SetInt("QDate", key.submit)
 	}
 	for _, resource := range r.resources {
 		ad.SetInt("Request"+negotiator.Attribute(resource), 0)

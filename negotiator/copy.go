@@ -23,6 +23,8 @@ type Copy struct {
 	Past *estimate.Records
 	// Delays are how long the last starts took.
 	Delays estimate.Delays
+	// World is what an order's expression sees besides the ads.
+	World World
 	// Arrived are the last jobs that were submitted, the first of them first.
 	Arrived []Expected
 }
@@ -53,7 +55,7 @@ func (n *Negotiator) Copy() Copy {
 	c := Copy{
 		State: s.Clone(), Policy: n.policy, Fallback: n.fallback, Order: n.order, Slack: p.slack,
 		Resources: n.schema.Resources, Predicted: make(map[backfill.JobID]RunTimes, len(p.known)), Arrived: n.arrived,
-		Delays: n.delays,
+		Delays: n.delays, World: n.world,
 	}
 	for id, known := range p.known {
 		c.Predicted[id] = RunTimes{Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id)}

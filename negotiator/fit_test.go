@@ -27,7 +27,10 @@ func TestFit(t *testing.T) {
 			{Text: "TARGET.Cpus >= RequestCpus", Met: 3},
 			{Text: "TARGET.Missing", Met: 0},
 		}},
-		2: {Slots: 3, Matching: 1, Refusing: 1, Clauses: []matchmaker.Clause{{Text: `TARGET.Site == "north"`, Met: 2}}},
+		2: {
+			Slots: 3, Matching: 1, Refusing: 1, Clauses: []matchmaker.Clause{{Text: `TARGET.Site == "north"`, Met: 2}},
+			Refusals: []matchmaker.Refusal{{Attribute: "Requirements", Text: `TARGET.Owner =!= "eve"`, Slots: 1}},
+		},
 		3: {Slots: 3, Matching: 3, Clauses: []matchmaker.Clause{{Text: "true", Met: 3}}}, // although it is too large
 	} {
 		got, ok := n.Fit(id)

@@ -48,7 +48,7 @@ func TestJobsTakeBundles(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, r.Matches[0].Placement[0].Slots())
 	require.Equal(t, backfill.Vector{8, 4000}, r.State.Use(), "all that the slots have")
 	require.Equal(t, []string{
-		"1.4: matches no bundle: the Requirements of all 4 refuse it",
+		"1.4: matches no bundle: the Requirements of all 4 refuse it: TARGET.RequestCpus <= MY.Cpus",
 		`1.5: matches no bundle: true on none of 4: TARGET.Side == "left"`,
 	}, []string{r.Held[0].Job.Name + ": " + r.Held[0].Reason, r.Held[1].Job.Name + ": " + r.Held[1].Reason})
 	_, at, _ := n.State().Planned(3)

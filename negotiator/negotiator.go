@@ -12,6 +12,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
+// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
+type World = matchmaker.World
+
 // Config is what a negotiator is made of.
 type Config struct {
 	Schema Schema
@@ -44,7 +47,7 @@ type Config struct {
 	// cost anything.
 	Matching matchmaker.Limits
 	// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
-	World matchmaker.World
+	World World
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
 	// Changes brings the changes that [Run] and [Decide] make before a cycle; may be nil. See also
@@ -89,6 +92,7 @@ type Negotiator struct {
 	changes     <-chan Change
 	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
+	world       World
 
 	rousedTo, filledTo int // to which jobs the last looks came, see beside
 
@@ -136,7 +140,7 @@ func New(c Config) (*Negotiator, error) {
 		c.Record = estimate.NewTrackRecord()
 	}
 	jobs := new(jobs)
-	order, priorities := c.Order.of(jobs.get, c.Schema.Resources, c.StartSlack)
+	order, priorities := c.Order.of(jobs.get, c.Schema.Resources, c.StartSlack, c.World)
 	predictions := &predictions{
 		set: c.Estimates, trust: c.Trust, record: c.Record, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
 		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
@@ -164,6 +168,7 @@ func New(c Config) (*Negotiator, error) {
 		delays:      c.Delays,
 		changes:     c.Changes,
 		clock:       c.Clock,
+		world:       c.World,
 	}, nil
 }
 
@@ -172,7 +177,7 @@ func New(c Config) (*Negotiator, error) {
 // are predicted anew if the estimators change, or if only one of the two policies gives guarantees.
 // An error changes nothing.
 func (n *Negotiator) Change(c Change) error {
-	order, priorities := c.Order.of(n.jobs.get, n.schema.Resources, n.predictions.slack)
+	order, priorities := c.Order.of(n.jobs.get, n.schema.Resources, n.predictions.slack, n.world)
 	predictions := n.predictions.under(c.Estimates, c.Policy.Spec().Guarantees)
 	if err := n.host.Change(predictions.order(order), c.Policy, c.Fallback); err != nil {
 		return err

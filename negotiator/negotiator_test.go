@@ -65,7 +65,7 @@ func TestHeldJobsHaveAReasonAndRunWhenASlotFits(t *testing.T) {
 		{"too much memory", "RequestMemory = 2000", backfill.ReasonNeverFits, "Memory = 4000", true},
 		{"too much memory still", "RequestMemory = 2000", backfill.ReasonNeverFits, "", false},
 		{"too many chunks", "MinHosts = 8", backfill.ReasonNeverFits, "", true},
-		{"no owner of that name", `Owner = "eve"`, "matches no slot: the Requirements of all 1 refuse it", "", true},
+		{"no owner of that name", `Owner = "eve"`, `matches no slot: the Requirements of all 1 refuse it: TARGET.Owner =!= "eve"`, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNegotiator(t)
@@ -472,7 +472,7 @@ func TestTheReasonNamesTheClause(t *testing.T) {
 			`Requirements = TARGET.Name == "a" && TARGET.Cpus == 4`,
 			"none of 2 meets all its Requirements and accepts it",
 		},
-		{`Owner = "eve"`, "the Requirements of all 2 refuse it"},
+		{`Owner = "eve"`, `the Requirements of all 2 refuse it: TARGET.Owner =?= undefined (1); TARGET.Owner =!= "eve" (1)`},
 		{`Owner = "bob"; Requirements = TARGET.Name == "a"`, "none of 2 meets all its Requirements and accepts it"},
 	} {
 		n := newNegotiator(t)

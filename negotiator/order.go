@@ -90,9 +90,10 @@ type priorities struct {
 	known     map[backfill.JobID]*priority
 	host      classad.Host
 	now       backfill.Time
-	asked     bool // the evaluation under way has read the clock
-	evaluated bool // for at least one job
-	numbers   bool // for at least one job the value was a number
+	asked     bool  // the evaluation under way has read the clock
+	evaluated bool  // for at least one job
+	numbers   bool  // for at least one job the value was a number
+	start     int64 // the Unix time of second 0 of the pool's clock
 	expensive []*Job
 }
 
@@ -120,24 +121,28 @@ type priority struct {
 // of returns the order as a function over a negotiator's jobs, and the cache of the expression's
 // values, which is nil if the order is no expression.
 func (o Order) of(
-	job func(backfill.JobID) *Job, resources []string, slack backfill.Time,
+	job func(backfill.JobID) *Job, resources []string, slack backfill.Time, world World,
 ) (backfill.Order, *priorities) {
 	if o.expression == nil {
 		return o.named, nil
 	}
-	p := &priorities{order: o, resources: resources, slack: slack, job: job, known: map[backfill.JobID]*priority{}}
-	p.host.Now = func() int64 {
-		p.asked = true
-		return int64(p.now)
+	p := &priorities{
+		order: o, resources: resources, slack: slack, job: job, known: map[backfill.JobID]*priority{}, start: world.Start,
 	}
+	p.host = classad.Host{Zone: world.Zone, UserMap: world.UserMap, Now: func() int64 {
+		p.asked = true
+		return p.start + int64(p.now)
+	}}
 	return p.key, p
 }
 
 // Of returns the order as a function over these jobs, in a pool with these resources, cpus first, and
-// this slack in the jobs' estimates. The function is not safe for concurrent use and keeps a value for
-// each job.
-func (o Order) Of(jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time) backfill.Order {
-	order, _ := o.of(func(id backfill.JobID) *Job { return jobs[id] }, resources, slack)
+// this slack in the jobs' estimates; expressions see the world. The function is not safe for concurrent
+// use and keeps a value for each job.
+func (o Order) Of(
+	jobs map[backfill.JobID]*Job, resources []string, slack backfill.Time, world World,
+) backfill.Order {
+	order, _ := o.of(func(id backfill.JobID) *Job { return jobs[id] }, resources, slack, world)
 	return order
 }
 
@@ -216,7 +221,7 @@ func (p *priorities) forget(id backfill.JobID) {
 // describe returns a copy of a job's ad with the attributes that [OrderHelp] lists.
 func (p *priorities) describe(j *backfill.Job) *classad.ClassAd {
 	ad := p.job(j.ID).Ad.Clone()
-	ad.SetInt("QDate", int64(j.Submit))
+	ad.SetInt("QDate", p.start+int64(j.Submit))
 	ad.Delete("CurrentTime") // so that the name means the clock
 	ad.Set("WaitTime", p.order.waitTime)
 	ad.SetInt("EstimatedRunTime", int64(j.Estimate-p.slack))

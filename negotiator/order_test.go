@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,7 +21,7 @@ func newPriorities(tb testing.TB, expression, more string) (*priorities, *backfi
 	order, err := OrderNamed("expr:" + expression)
 	require.NoError(tb, err)
 	job := newJob(tb, 1, 3, "QDate = 100; RequestMemory = 500; MinHosts = 2; "+more)
-	_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0)
+	_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0, World{})
 	return p, &backfill.Job{
 		ID: 1, Submit: job.Submit, Nodes: job.Nodes, Request: backfill.Vector{3, 500}, Estimate: job.Estimate,
 		Labels: job.Labels,
@@ -209,11 +210,33 @@ func TestSameAsTheCore(t *testing.T) {
 				Estimate: backfill.Time(rapid.Int64Range(1, 1<<40).Draw(rt, "estimate")),
 			}
 			now := backfill.Time(rapid.Int64Range(0, 1<<41).Draw(rt, "now"))
-			_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0)
+			_, p := order.of(func(backfill.JobID) *Job { return job }, twoResources().Resources, 0, World{})
 			want, _ := core(j, at(now))
 			got, _ := p.key(j, at(now))
 			require.InDelta(rt, want, got, 0, name)
 		})
+	}
+}
+
+// TestExpressionsAtAnInstantOfTheWorld checks that an expression sees Unix times and the zone, however the
+// pool counts.
+func TestExpressionsAtAnInstantOfTheWorld(t *testing.T) {
+	paris := time.FixedZone("CET", 3600)
+	for expression, want := range map[string]float64{
+		"CurrentTime":                        1_000_000_130,
+		"time()":                             1_000_000_130,
+		"QDate":                              1_000_000_100,
+		"WaitTime":                           30,
+		"CurrentTime - QDate":                30,
+		`int(formatTime(CurrentTime, "%H"))`: 2, // 01:48:50 UTC
+	} {
+		order, err := OrderNamed("expr:" + expression)
+		require.NoError(t, err)
+		job := newJob(t, 1, 1, "")
+		key := order.Of(map[backfill.JobID]*Job{1: job}, twoResources().Resources, 0,
+			World{Start: 1_000_000_000, Zone: paris})
+		got, _ := key(&backfill.Job{ID: 1, Submit: 100, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 10}, at(130))
+		require.InDelta(t, -want, got, 0, expression)
 	}
 }
 

@@ -53,6 +53,19 @@ func ConformDeferred(t *testing.T, pools, rounds int, decider func(t *testing.T)
 	}
 }
 
+// ConformWindowed is [Conform] with candidates that are not always open: a third of the pools have
+// bundles besides, a third jobs that may not start at once, and half of them plans of a small depth if
+// the policy follows one.
+func ConformWindowed(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
+		conform(t, conformance.Windowed+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

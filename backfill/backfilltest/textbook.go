@@ -86,8 +86,9 @@ func admit(c *backfill.Cycle, enter func(*backfill.Job)) {
 		case p.Horizon == 0, len(own) == 0,
 			!left && within(c, append(others, j), p.Horizon) && within(c, append(own, j), p.Horizon/2):
 			enter(j)
-		default:
-			left = true
+		default: // a job without a start leaves its turn to others
+			_, _, starts := c.Earliest(j, c.Now())
+			left = left || starts || c.State().Request(j).Candidates.Windows == nil
 		}
 	}
 }
@@ -125,6 +126,10 @@ func unplanned(c *backfill.Cycle) []*backfill.Job {
 
 // enter plans a job that enters the plan, and promises it the planned start.
 func (t Textbook) enter(c *backfill.Cycle, j *backfill.Job) {
+	if _, promised := c.State().Guaranteed(j.ID); promised { // it had no start when it lost its place
+		t.Place(c, j)
+		return
+	}
 	if t.DC {
 		t.advance(c, j)
 	}

@@ -71,6 +71,10 @@ func share(c *backfill.Cycle, j *backfill.Job) (largest float64) {
 
 // enter plans a job that enters the plan, and promises it the planned start.
 func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
+	if _, promised := c.State().Guaranteed(j.ID); promised { // it had no start when it lost its place
+		Textbook{}.Place(c, j)
+		return
+	}
 	t.reserve(c, j)
 	if start, _, ok := c.Reservation(j); ok {
 		c.Guarantee(j, start)

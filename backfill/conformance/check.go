@@ -11,10 +11,11 @@ import (
 // Check tests the state after the last round, as its snapshot shows it, against the rules and the
 // given promises, and records the findings.
 func (r *Run) Check(promises ...Promise) {
-	r.snap = r.Host.State.Snapshot()
+	r.before, r.snap = r.snap, r.Host.State.Snapshot()
 	r.follow()
 	r.capacity()
 	r.released()
+	r.windows()
 	r.bundles()
 	r.promised()
 	r.head()
@@ -150,7 +151,9 @@ func (r *Run) promised() {
 		if b.Cause == backfill.CauseNone || r.Driver.calm() {
 			r.find(Guaranteed, b.Job, "job %d's guarantee is broken, and nothing has happened", b.Job.ID)
 		}
-		r.guarantees[b.Job.ID] = b.Now
+		if r.guarantees[b.Job.ID] = b.Now; b.Now == backfill.Forever { // it is promised nothing any more
+			delete(r.guarantees, b.Job.ID)
+		}
 	}
 	if !r.snap.Guarantees {
 		clear(r.guarantees)

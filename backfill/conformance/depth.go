@@ -50,6 +50,7 @@ func (r *Run) depth() {
 			left = append(left, j)
 		}
 	}
+	left = slices.DeleteFunc(left, r.mayWait)
 	limit := r.snap.Planning.Depth
 	room, bounded := limit == 0 || planned < limit, r.snap.Planning.Horizon > 0
 	switch {

@@ -26,6 +26,7 @@ type Driver struct {
 	Predicted bool
 
 	deferred  bool // some jobs have an earliest start, see Deferred
+	windowed  bool // some candidates have windows, see Windowed
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -41,9 +42,13 @@ type Driver struct {
 const Deferred uint64 = 1 << 52
 
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
-// [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once.
+// [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
+// it has [Windowed], some candidates have windows.
 func NewDriver(seed uint64) *Driver {
-	d := &Driver{random: rand.New(rand.NewPCG(seed, 1)), deferred: seed&Deferred != 0}
+	d := &Driver{
+		random:   rand.New(rand.NewPCG(seed, 1)),
+		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
+	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{
@@ -115,7 +120,9 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 		r.Bundles = d.tell(1)
 	}
 	if d.random.IntN(12) == 0 {
-		r.Candidates = append(r.Candidates, d.candidates())
+		r.Candidates = append(r.Candidates, d.candidates(r.Now))
+	} else if set, again := d.retold(snap, r.Now); again {
+		r.Candidates = append(r.Candidates, set)
 	}
 	if !d.Exact && d.random.IntN(12) == 0 {
 		r.Keys = d.keys(snap)
@@ -131,7 +138,7 @@ func (d *Driver) calm() bool { return d.Calm || d.Exact }
 
 // candidates returns a candidate set with random slots or bundles, perhaps none. The set is new or,
 // unless the pool is calm, may replace another.
-func (d *Driver) candidates() backfill.CandidateSet {
+func (d *Driver) candidates(now backfill.Time) backfill.CandidateSet {
 	set := backfill.CandidateSet{ID: len(d.sets)}
 	if !d.calm() {
 		set.ID = d.random.IntN(len(d.sets) + 1)
@@ -142,6 +149,7 @@ func (d *Driver) candidates() backfill.CandidateSet {
 	ranked := d.random.IntN(2) == 0
 	if d.sets[set.ID] {
 		set.Candidates = d.someBundles(ranked)
+		d.open(&set.Candidates, now)
 		return set
 	}
 	for _, slot := range d.slots {
@@ -153,6 +161,7 @@ func (d *Driver) candidates() backfill.CandidateSet {
 			set.Candidates.Rank = append(set.Candidates.Rank, d.random.Int32N(3))
 		}
 	}
+	d.open(&set.Candidates, now)
 	return set
 }
 
@@ -184,6 +193,11 @@ func (d *Driver) first() backfill.Round {
 	}
 	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
 	d.sets = make([]bool, len(r.Candidates))
+	if d.windowed {
+		for i := range r.Candidates {
+			d.open(&r.Candidates[i].Candidates, r.Now)
+		}
+	}
 	if d.bundles != nil {
 		r.Bundles = d.tell(len(d.bundles) - d.random.IntN(2))
 		for _, ranked := range []bool{false, false, true} {
@@ -191,6 +205,7 @@ func (d *Driver) first() backfill.Round {
 				ID:         len(d.sets),
 				Candidates: d.someBundles(ranked),
 			})
+			d.open(&r.Candidates[len(d.sets)].Candidates, r.Now)
 			d.sets = append(d.sets, true)
 		}
 	}

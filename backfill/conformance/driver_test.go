@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
+	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 )
 
 // TestWhatHappensInRandomPools checks that every situation in which a policy may do wrong occurs in
@@ -101,6 +102,61 @@ func TestWhatHappensInPartitionedPools(t *testing.T) {
 					note("a lost slot of a bundle", !state.SlotUp(slot))
 				}
 			}
+		}
+		require.Empty(t, run.Findings())
+	}
+	for what, times := range seen {
+		require.NotZero(t, times, what)
+	}
+}
+
+// TestWhatHappensInWindowedPools is the same for pools in which candidates have windows, under a policy
+// with guarantees and one without.
+func TestWhatHappensInWindowedPools(t *testing.T) {
+	seen := map[string]int{}
+	note := func(what string, happens bool) {
+		seen[what] += map[bool]int{true: 1}[happens]
+	}
+	for seed := range uint64(18) {
+		spec := conservative.Spec()
+		if seed%2 == 1 {
+			spec = easy.Spec()
+		}
+		main, err := backfill.Link(spec, nil)
+		require.NoError(t, err)
+		run, err := conformance.Start(conformance.Windowed+seed/2%3/2*conformance.Partitioned+seed, main)
+		require.NoError(t, err)
+		startless := map[backfill.JobID]bool{}
+		for range 60 {
+			before := run.Host.State.Snapshot()
+			wake := run.Host.State.NextWake()
+			d, err := run.Next(t.Context())
+			require.NoError(t, err)
+			run.Check()
+			for _, s := range d.Started {
+				set := run.Host.State.CandidateSets()[s.Job.Candidates]
+				note("a start in a window", set.Windows != nil && !s.Job.Whole)
+				note("a bundle that is open", set.Windows != nil && s.Job.Whole)
+				note("a start when a window opens", set.NextOpening(d.Now-1) == d.Now && wake == d.Now)
+				note("a start of a job that had none", startless[s.Job.ID])
+			}
+			first := true
+			for _, j := range run.Host.State.Snapshot().Jobs {
+				reason, _ := run.Host.State.Reason(j.Job.ID)
+				startless[j.Job.ID] = reason.Why == backfill.NoStart
+				note("a job without a start", startless[j.Job.ID])
+				note("slots that all close", reason.Closes != 0)
+				set := run.Host.State.CandidateSets()[j.Job.Candidates]
+				note("a reservation for an opening", j.Placement != nil && !j.Running &&
+					set.NextOpening(j.Start-1) == j.Start)
+				note("a reservation behind a job without a start", !first && j.Placement != nil && !j.Running && !spec.Guarantees)
+				first = first && !startless[j.Job.ID]
+			}
+			for _, b := range d.Broken {
+				note("a promise that is gone", b.Now == backfill.Forever)
+			}
+			note("a round at an opening", wake == d.Now)
+			note("a set told anew", len(before.Candidates) == len(run.Host.State.CandidateSets()))
 		}
 		require.Empty(t, run.Findings())
 	}

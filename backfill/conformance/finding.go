@@ -23,6 +23,8 @@ const (
 	Guaranteed Rule = "guaranteed"
 	// Released: no job starts, or is planned to start, before its earliest start.
 	Released Rule = "released"
+	// Opened: no job starts, or is planned to start, where its candidates are closed then.
+	Opened Rule = "opened"
 	// Started: a job that is planned for now is started.
 	Started Rule = "started"
 	// Restored: the state restored from its snapshot is the same state.

@@ -41,21 +41,25 @@ func (g *grid) take(j backfill.JobState, n int64) {
 }
 
 // fits reports whether the job could run from start on for its estimate, or until the end of the
-// grid; it never does before the job's earliest start.
+// grid; it never does before the job's earliest start, nor where a candidate is closed then.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	if j.Early(start) {
 		return false
 	}
+	set := &g.snap.Candidates[j.Candidates].Candidates
 	if j.Whole {
-		return slices.ContainsFunc(g.snap.Candidates[j.Candidates].Candidates.Bundles, func(id backfill.BundleID) bool {
-			return !slices.ContainsFunc(g.snap.Bundles[id].Slots, func(slot backfill.SlotID) bool {
+		for i, id := range set.Bundles {
+			if opens(set, i, start) && !slices.ContainsFunc(g.snap.Bundles[id].Slots, func(slot backfill.SlotID) bool {
 				return !g.snap.Slots[slot].Up || g.chunks(slot, j, start-g.snap.Now) == 0
-			})
-		})
+			}) {
+				return true
+			}
+		}
+		return false
 	}
 	chunks := 0
-	for _, id := range g.snap.Candidates[j.Candidates].Candidates.Slots {
-		if int(id) < len(g.free) && g.snap.Slots[id].Up {
+	for i, id := range set.Slots {
+		if int(id) < len(g.free) && g.snap.Slots[id].Up && opens(set, i, start) {
 			chunks += g.chunks(id, j, start-g.snap.Now)
 		}
 	}

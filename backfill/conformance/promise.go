@@ -81,7 +81,8 @@ func NoneFitsIdly(r *Run) {
 // HeadOnTime is EASY's promise: the job at the head of the queue has a reservation, and never
 // starts later than planned when it came to the head. It is checked only in pools where estimates
 // are right, nothing fails and the order does not change (see [Driver]), and of jobs at the head of
-// all that wait: one before them that may not start yet comes first once it may.
+// all that wait: one before them that may not start yet comes first once it may. A job whose candidates
+// close before it could begin has none.
 func HeadOnTime(r *Run) {
 	if !r.Driver.Exact {
 		return
@@ -101,6 +102,7 @@ func HeadOnTime(r *Run) {
 	}
 	latest, known := r.headPlan[first.Job.ID]
 	switch {
+	case first.Placement == nil && r.startless(first.Job):
 	case first.Placement == nil:
 		r.find(Promised, first.Job, "job %d at the head of the queue has no reservation", first.Job.ID)
 	case !known:

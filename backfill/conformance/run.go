@@ -56,6 +56,8 @@ type Run struct {
 	round    backfill.Round
 	decision backfill.Decision
 	snap     backfill.Snapshot
+	before   backfill.Snapshot // the state before the round
+	ahead    *grid             // what is free in the plan, for startless; nil: not computed
 
 	guarantees map[backfill.JobID]backfill.Time
 	runs       map[backfill.JobID]backfill.Placement // which job runs where, by rounds and decisions alone
@@ -176,6 +178,9 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 		case len(left) == 0:
 			return nil
 		case patience == 0 || stuck && r.Host.State.RunningJobs() == 0 && r.Host.State.NextWake() == backfill.Forever:
+			if r.startless(left[0]) {
+				return nil
+			}
 			r.find(Drains, left[0],
 				"job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
 				left[0].ID, r.Host.State.Waiting(), r.Host.State.RunningJobs())

@@ -20,7 +20,7 @@ func Enter(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 			promise(c, e.Job)
 		}
 	}
-	fill(c, func(j *backfill.Job) {
+	fill(c, again, func(j *backfill.Job) {
 		enter(j)
 		promise(c, j)
 	})
@@ -48,10 +48,15 @@ func atOnce(c *backfill.Cycle, e *backfill.Event) bool {
 		state.BeyondDepth() <= left && (planning.Depth == 0 || state.Waiting() <= planning.Depth)
 }
 
-// fill lets jobs enter the plan until it has reached its bounds.
-func fill(c *backfill.Cycle, enter func(*backfill.Job)) {
+// fill lets jobs enter the plan until it has reached its bounds. It calls again for one that was
+// promised a start, lost its reservation in this round, and had no other start then.
+func fill(c *backfill.Cycle, again, enter func(*backfill.Job)) {
 	for j := range c.Fast().Entering() {
-		enter(j)
+		if _, promised := c.State().Guaranteed(j.ID); promised {
+			again(j)
+		} else {
+			enter(j)
+		}
 	}
 }
 

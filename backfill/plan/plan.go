@@ -151,7 +151,7 @@ func (p *Plan) Promise(j *backfill.Job) {
 // come, by submit time, then queue position, and those beyond the depth that fit beside all others.
 // It leaves the plan as the memo for the next cycle, so it must be called last.
 func (p *Plan) Start() {
-	fill(p.c, func(j *backfill.Job) { p.enter(p, j) })
+	fill(p.c, p.place, func(j *backfill.Job) { p.enter(p, j) })
 	due := p.c.Due()
 	for _, j := range due {
 		_, at, _ := p.c.Reservation(j)

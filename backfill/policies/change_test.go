@@ -153,6 +153,9 @@ func newSwapped(t *rapid.T) *swapped {
 	if rapid.Bool().Draw(t, "deferred") {
 		seed |= conformance.Deferred
 	}
+	if rapid.Bool().Draw(t, "windowed") {
+		seed |= conformance.Windowed
+	}
 	d := conformance.NewDriver(seed)
 	d.Calm = true
 	return &swapped{t, d, nil}

@@ -21,17 +21,19 @@ import (
 // eachInTurn is a policy that asks for every waiting job, one after the other, whether it fits.
 type eachInTurn struct {
 	depth int // how many blocked jobs get a reservation
-	room  int // how many jobs before them that may not start yet get one, too
+	room  int // how many jobs before them that may not start yet get one, too; 0: all jobs block
 	fill  func(c *backfill.Cycle, pivot *backfill.Job)
 }
 
 func (p eachInTurn) Decide(c *backfill.Cycle) {
 	scan.Begin(c)
 	reserved, room := 0, p.room
-	plan := func(j *backfill.Job) {
-		if start, at, ok := c.Earliest(j, c.Now()); ok {
+	plan := func(j *backfill.Job) (starts bool) {
+		start, at, starts := c.Earliest(j, c.Now())
+		if starts {
 			c.Reserve(j, start, at)
 		}
+		return starts || c.State().Request(j).Candidates.Windows == nil
 	}
 	for j := range c.Waiting() {
 		if at, fits := c.FitsNow(j); fits {
@@ -40,13 +42,16 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 		}
 		if j.Early(c.Now()) {
 			if room > 0 && reserved < p.depth {
-				plan(j)
-				room--
+				if plan(j) {
+					room--
+				}
 			}
 			continue
 		}
 		if reserved < p.depth {
-			plan(j)
+			if !plan(j) && p.room > 0 {
+				continue // it blocks nobody
+			}
 			reserved++
 		}
 		if p.fill != nil {
@@ -81,14 +86,12 @@ func (p keepingInTurn) Decide(c *backfill.Cycle) {
 			break
 		}
 		if j.Early(c.Now()) {
-			if room > 0 {
-				p.reserve(c, j)
+			if room > 0 && p.reserve(c, j) {
 				room, seen[j] = room-1, true
 			}
 			continue
 		}
-		if seen[j] = true; !p.start(c, j) {
-			p.reserve(c, j)
+		if seen[j] = true; !p.start(c, j) && p.reserve(c, j) {
 			reserved++
 		}
 	}
@@ -112,10 +115,13 @@ func (keepingInTurn) start(c *backfill.Cycle, j *backfill.Job) bool {
 	return fits
 }
 
-func (keepingInTurn) reserve(c *backfill.Cycle, j *backfill.Job) {
-	if start, at, ok := c.Earliest(j, c.Now()); ok {
+// reserve reports whether the job blocks others: all do whose candidates do not close before.
+func (keepingInTurn) reserve(c *backfill.Cycle, j *backfill.Job) (blocks bool) {
+	start, at, starts := c.Earliest(j, c.Now())
+	if starts {
 		c.Reserve(j, start, at)
 	}
+	return starts || c.State().Request(j).Candidates.Windows == nil
 }
 
 // TestKeepingAsInTheTextbook checks that easy with the option keep decides like keepingInTurn, on

@@ -115,8 +115,8 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, plan
 	return told
 }
 
-// poolOf returns the pool of a seed: half of them are calm, some have bundles, and in a third some
-// jobs may not start at once.
+// poolOf returns the pool of a seed: half of them are calm, some have bundles, in a third some jobs may
+// not start at once, and in two of five some candidates have windows.
 func poolOf(seed uint64) *conformance.Driver {
 	kind := seed
 	if seed%8 > 4 {
@@ -124,6 +124,9 @@ func poolOf(seed uint64) *conformance.Driver {
 	}
 	if seed%3 == 1 {
 		kind += conformance.Deferred
+	}
+	if seed%5 > 2 {
+		kind += conformance.Windowed
 	}
 	driver := conformance.NewDriver(kind)
 	driver.Calm = seed%2 == 0

@@ -155,7 +155,7 @@ func (p *pass) look(j *backfill.Job) (blocked bool) {
 		p.started()
 		return false
 	}
-	if !p.strict && p.c.Fast().NoStart(j) {
+	if p.c.Fast().NoStart(j) && !p.strict { // in this order, as the reason of the job tells of it
 		return false
 	}
 	if p.reserved < p.depth {
@@ -169,7 +169,7 @@ func (p *pass) look(j *backfill.Job) (blocked bool) {
 // the blocked ones: however many wait for their time, the first blocked jobs keep their
 // reservations.
 func (p *pass) plan(j *backfill.Job) {
-	if p.room > 0 && p.reserved < p.depth {
+	if p.room > 0 && p.reserved < p.depth && !p.c.Fast().NoStart(j) {
 		p.room--
 		p.seen(j)
 		p.note(j)

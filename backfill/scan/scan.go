@@ -51,7 +51,7 @@ type Rules struct {
 func AllocateOrReserve(c *backfill.Cycle, r Rules) {
 	for j := range c.Waiting() {
 		if j.Early(c.Now()) {
-			if r.Early != nil && r.Early(j) {
+			if r.Early != nil && !c.Fast().NoStart(j) && r.Early(j) {
 				reserve(c, j)
 			}
 			continue

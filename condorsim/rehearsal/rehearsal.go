@@ -60,6 +60,9 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Workload, err = load(s, o.Source); err != nil {
 		return nil, err
 	}
+	if p.Workload.UnknownZone != "" {
+		p.Logger.Warn(condorsim.UnknownZoneText, "zone", p.Workload.UnknownZone)
+	}
 	p.Resources, p.Labels = p.Workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
 	if err = p.learnFrom(s); err != nil {
 		return nil, err

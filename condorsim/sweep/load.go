@@ -108,6 +108,9 @@ func (in *input) workload(t *workload.Trace, load float64, model string, seed ui
 	if err != nil {
 		return nil, &BadInput{err}
 	}
+	if w.UnknownZone != "" && in.warn != nil {
+		in.told.Do(func() { in.warn(condorsim.UnknownZoneText, "trace", in.Name, "zone", w.UnknownZone) })
+	}
 	w.Seed = seed
 	w.LearnFrom(in.HistoryShare)
 	if in.ended != nil {

@@ -31,6 +31,8 @@ type Settings struct {
 	Version string
 	// Command is the command line that repeats the sweep, for the manifest.
 	Command string
+	// Warn is told what is wrong with a trace that can be run anyway, in several goroutines; may be nil.
+	Warn func(text string, about ...any)
 }
 
 // Deciders are a policy and its fallback.
@@ -91,10 +93,12 @@ type cell struct {
 // input is a trace of the sweep whose files were found.
 type input struct {
 	Trace
-	files []located          // as named by Trace.files, and those of the pool
-	sums  []string           // digests of the files, and of the history
-	pool  *pools.Description // nil: the machine of the trace
-	jobs  int                // Settings.Jobs
+	files []located                       // as named by Trace.files, and those of the pool
+	sums  []string                        // digests of the files, and of the history
+	pool  *pools.Description              // nil: the machine of the trace
+	jobs  int                             // Settings.Jobs
+	warn  func(text string, about ...any) // Settings.Warn
+	told  sync.Once                       // that the time zone is unknown
 
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
@@ -134,7 +138,7 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
-		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs}
+		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn}
 		if absent := in.find(places); len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name,
 				strings.Join(absent, ", "), places.looked()))

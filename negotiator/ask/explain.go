@@ -21,6 +21,7 @@ type Explained struct {
 	SlotsClosed   []closed        `json:"slots_closed,omitempty"`
 	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
 	Clauses       []clause        `json:"clauses"`
+	Refusals      []refusal       `json:"refusals,omitempty"`
 	// Policy is who is in charge; nil if the pool's policy is not chosen.
 	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
 	// FallbackInUse is who decides in the place of a policy that was given up; "": it was not.
@@ -41,6 +42,12 @@ type clause struct {
 	Unmet int64  `json:"unmet"`
 }
 
+// refusal is a clause of slots' own Requirements, such as one of START, by which so many refuse a job.
+type refusal struct {
+	Text  string `json:"text"`
+	Slots int64  `json:"slots"`
+}
+
 func readExplained(ad *classad.ClassAd) Explained {
 	e := Explained{JobForecast: daemon.ReadJobForecast(ad, time.Local), Clauses: []clause{}}
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
@@ -57,6 +64,14 @@ func readExplained(ad *classad.ClassAd) Explained {
 	e.SlotsPaused = daemon.ReadPaused(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
 	e.Policy, e.FallbackInUse = daemon.ReadPolicyChoice(ad), daemon.ReadFallbackInUse(ad)
+	for i := 1; ; i++ {
+		text, ok := ad.Text(fmt.Sprintf("Refusal%d", i))
+		if !ok {
+			break
+		}
+		slots, _ := ad.Int(fmt.Sprintf("RefusalSlots%d", i))
+		e.Refusals = append(e.Refusals, refusal{text, slots})
+	}
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Clause%d", i))
 		if !ok {
@@ -138,12 +153,21 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	slots = append(slots, fmt.Sprintf("%d refuse it by their own Requirements", e.SlotsRefusing))
 	line("slots", strings.Join(slots, ", "))
 	line("left out", e.leftOut(zone))
-	t := cli.Table("slots without", "of its Requirements")
+	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
-			t.AppendRow(table.Row{clause.Unmet, cli.Line(clause.Text)})
+			unmet.AppendRow(table.Row{clause.Unmet, cli.Line(clause.Text)})
 		}
 	}
+	for _, r := range e.Refusals {
+		refusing.AppendRow(table.Row{r.Slots, cli.Line(r.Text)})
+	}
+	indent(out, unmet)
+	indent(out, refusing)
+}
+
+// indent prints a table that has rows.
+func indent(out *strings.Builder, t table.Writer) {
 	if t.Length() == 0 {
 		return
 	}

@@ -42,6 +42,8 @@ type Settings struct {
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
 	// for one where a job brings none, in seconds; 0: [negotiator.DefaultEstimate].
 	StartSlack, DefaultEstimate backfill.Time
+	// Zone is the local time zone of expressions; nil means UTC.
+	Zone *time.Location
 	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
 	// are asked for.
 	Extra []*classad.Expr
@@ -128,7 +130,7 @@ func New(s Settings) *Pool {
 	}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
-		Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
+		Zone: s.Zone, Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
 	})
 	state := claims.New(claims.Settings{
 		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
@@ -138,7 +140,7 @@ func New(s Settings) *Pool {
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
 		observer: observe.New(observe.Settings{
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
-			Patience: s.Patience, Extra: s.Extra, Logger: s.Logger, Clock: s.Clock,
+			Patience: s.Patience, Extra: s.Extra, Zone: s.Zone, Logger: s.Logger, Clock: s.Clock,
 		}),
 		belief: belief, claims: state,
 		dispatcher: dispatch.New(dispatch.Settings{

@@ -160,7 +160,7 @@ func (w *world) config() negotiator.Config {
 	}
 	return negotiator.Config{
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
-		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust,
+		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone},
 		Refused: func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
 	}
 }

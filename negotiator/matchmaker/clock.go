@@ -15,10 +15,11 @@ import (
 // never is an instant that does not come.
 const never = math.MaxInt64
 
-// hold says how long a verdict holds.
+// hold says when a pair matches, and how long that is known for.
 type hold struct {
-	until int64 // it is found anew from this instant on, in seconds since 1970
-	wakes int64 // when a cycle is due for it; never: it waits for one
+	windows []backfill.Window // when jobs may begin, by the pool's clock; nil: as the verdict says
+	until   int64             // it is found anew from this instant on, in seconds since 1970
+	wakes   int64             // when a Match is due for it; never: it waits for one
 }
 
 // clock is the instant of a Match, and what evaluations have asked for since it was last reset.
@@ -73,67 +74,155 @@ func spread(n uint64) float64 {
 	return float64((n^n>>31)>>11) / (1 << 53)
 }
 
-// A verdict that depends on the clock in a way that cannot be solved is looked at once a minute, for a
-// day, and between two minutes by halving. Draws are made anew in each cycle, at least once a minute.
+// Start windows are found for a week, and anew each day. What cannot be solved for the time is looked
+// at once a minute, and between two minutes by halving. Draws are made anew in each cycle, at least once
+// a minute.
 const (
 	secondsPerMinute = 60
-	mostMinutes      = 24 * 60
-	mostLooks        = 200_000 // at further minutes, in one Match
+	secondsPerDay    = 24 * 60 * secondsPerMinute
+	horizon          = 7 * secondsPerDay
+	// mostLooks is how often one Match looks at an instant between those that can be solved for: about
+	// a tenth of a second. The next ones go on.
+	mostLooks = 30_000
+	// mostWindows is how many windows of one pair are known at a time.
+	mostWindows = 200
 )
 
-// holds says how long the verdict on a pair holds, whose Requirements have asked for the clock or drawn.
-func (s *search) holds(o offer, found verdict, random bool) hold {
+// holds says when a pair matches, whose Requirements have asked for the clock or drawn.
+func (s *search) holds(o offer, found verdict, random bool) (hold, verdict) {
 	now := s.m.clock.now
 	if random {
-		return hold{now + 1, now + secondsPerMinute}
+		return hold{until: now + 1, wakes: now + secondsPerMinute}, varies
 	}
-	steady := classad.NewSteady()
-	s.matchAt(o, now, steady)
-	until := steady.Until
-	if steady.Unsolved {
-		until = s.firstOther(o, found)
+	w := foreseer{search: s, o: o, at: now, open: found == matches, since: now}
+	for w.at < now+horizon && w.affords() {
+		w.step()
 	}
-	return hold{until, until}
+	return w.hold()
 }
 
-// matchAt reports whether a pair matches at another instant.
-func (s *search) matchAt(o offer, instant int64, steady *classad.Steady) bool {
-	host := *s.m.host
+// foreseer finds the start windows of a pair, from one instant at which its verdict changes to the next.
+type foreseer struct {
+	*search
+	o       offer
+	at      int64 // how far it has come, in seconds since 1970
+	open    bool  // the verdict at that instant
+	since   int64 // and since when
+	windows []backfill.Window
+}
+
+// affords reports whether it may look any further in this Match.
+func (w *foreseer) affords() bool {
+	return w.m.looks < mostLooks && w.steps() < w.most && len(w.windows) < mostWindows
+}
+
+// matchAt reports whether the pair matches at an instant.
+func (w *foreseer) matchAt(instant int64, steady *classad.Steady) bool {
+	host := *w.m.host
 	host.Now, host.Steady = func() int64 { return instant }, steady
-	s.host = &host
-	defer func() { s.host = nil }()
-	s.c.pairs++
-	return o.match(&s.trial, s.c.ad)
+	w.host = &host
+	defer func() { w.host = nil }()
+	if w.c.pairs++; steady == nil {
+		w.m.looks++
+	}
+	return w.o.match(&w.trial, w.c.ad)
 }
 
-// firstOther looks for the first instant at which a pair gets another verdict, but not beyond what the
-// account and the Match allow: then it is the last instant that was looked at.
-func (s *search) firstOther(o offer, found verdict) int64 {
-	same := s.m.clock.now
-	for range mostMinutes {
-		next := (same/secondsPerMinute + 1) * secondsPerMinute
-		if s.m.looks >= mostLooks || s.steps() >= s.most {
-			return max(same, s.m.clock.now+1)
-		}
-		s.m.looks++
-		if s.matchAt(o, next, nil) == (found == matches) {
-			same = next
-			continue
-		}
-		for other := next; ; {
-			middle := same + (other-same)/2
-			switch {
-			case middle == same:
-				return other
-			case s.matchAt(o, middle, nil) == (found == matches):
-				same = middle
-			default:
-				other = middle
-			}
+// step goes on to the next instant at which the verdict may be another.
+func (w *foreseer) step() {
+	steady := classad.NewSteady()
+	w.turn(w.matchAt(w.at, steady))
+	if !steady.Unsolved {
+		w.at = steady.Until
+		return
+	}
+	next := (w.at/secondsPerMinute + 1) * secondsPerMinute
+	if w.matchAt(next, nil) == w.open {
+		w.at = next
+		return
+	}
+	for same := w.at; ; {
+		switch middle := same + (next-same)/2; {
+		case middle == same:
+			w.at = next
+			return
+		case w.matchAt(middle, nil) == w.open:
+			same = middle
+		default:
+			next = middle
 		}
 	}
-	return same
 }
+
+// turn notes the verdict at the instant that the foreseer has come to.
+func (w *foreseer) turn(open bool) {
+	if open == w.open {
+		return
+	}
+	if w.open {
+		w.add(w.at)
+	}
+	w.open, w.since = open, w.at
+}
+
+// add ends a window.
+func (w *foreseer) add(end int64) {
+	to := backfill.Forever
+	if end < never {
+		to = backfill.Time(end - w.m.world.Start)
+	}
+	w.windows = append(w.windows, backfill.Window{From: backfill.Time(w.since - w.m.world.Start), To: to})
+}
+
+// hold returns what was found, and whether the pair ever matches. Beyond that the last verdict holds.
+func (w *foreseer) hold() (hold, verdict) {
+	now, h := w.m.clock.now, hold{until: never, wakes: never}
+	switch {
+	case w.at == never:
+	case w.at < now+horizon: // there was too much to look at
+		h.until = now + max(1, min(secondsPerDay, (w.at-now)/2))
+	default:
+		h.until = max(now+secondsPerDay, w.at-horizon)
+	}
+	if w.open {
+		w.add(never)
+	}
+	n := len(w.windows)
+	switch {
+	case n == 0:
+		h.wakes = h.until
+		return h, refused
+	case w.windows[n-1].To != backfill.Forever:
+		closes := w.m.world.Start + int64(w.windows[n-1].To)
+		h.until = min(h.until, (closes/secondsPerMinute+1)*secondsPerMinute) // not for each pilot by itself
+	case n == 1 && w.since <= now:
+		return h, matches
+	case n == 1:
+		h.until = min(h.until, w.since)
+	}
+	h.windows = w.m.intern(w.windows)
+	return h, matches
+}
+
+// intern returns windows that are equal to these, and in the same place for all pairs.
+func (m *Matchmaker) intern(windows []backfill.Window) []backfill.Window {
+	if len(windows) == 0 {
+		return nil
+	}
+	key := fmt.Sprint(windows)
+	kept, known := m.windows[key]
+	if !known {
+		if len(m.windows) > mostInterned {
+			clear(m.windows)
+		}
+		kept = windows
+		m.windows[key] = kept
+	}
+	return kept
+}
+
+// mostInterned is how many different windows are remembered.
+const mostInterned = 1 << 12
 
 // keep notes how long the verdict on a class holds.
 func (c *autocluster) keep(class int, h hold) {

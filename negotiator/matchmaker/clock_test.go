@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,10 +15,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// at is the candidates of an autocluster at an instant.
+// at is the candidates of an autocluster that are open at an instant.
 func (p *pool) at(now backfill.Time, id int) []backfill.SlotID {
 	_, _ = p.Match(context.Background(), now)
-	return p.clusters[id].candidates.Slots
+	return p.clusters[id].candidates.OpenAt(now).Slots
+}
+
+// windows are when an autocluster's jobs may begin on its first candidate.
+func (p *pool) windows(id int) []backfill.Window {
+	if all := p.clusters[id].candidates.Windows; all != nil {
+		return all[0]
+	}
+	return nil
 }
 
 // A pilot takes jobs until it retires, and each job for which there is time.
@@ -45,23 +54,49 @@ func TestClockInRequirements(t *testing.T) {
 		require.Equal(t, c.aged, p.at(c.now, aged), "aged at %d", c.now)
 	}
 	require.Equal(t, backfill.Forever, p.Wake(), "all pilots have retired")
+	require.Nil(t, p.clusters[aged].candidates.Windows, "who is still there takes jobs at any time")
 }
 
-// A verdict that cannot be solved for the time is looked at by minutes, and is exact to the second.
-func TestClockByMinutes(t *testing.T) {
-	p := newPool()
-	p.world = World{Start: 1_700_000_000, Zone: time.FixedZone("", 3600)} // 2023-11-14 23:13:20 there
-	p.add(slotAd(t, "n1", 8, `Requirements = formatTime(time(), "%T") >= "23:20:17" || formatTime(time(), "%H") == "00"`))
-	id := p.clusterOf(t, jobAd(t, ""))
-	const opens = 6*60 + 57
-	require.Empty(t, p.at(0, id))
-	require.Equal(t, backfill.Time(opens), p.Wake())
-	steps := p.clusters[id].pairs
-	require.Empty(t, p.at(opens-1, id))
-	require.Equal(t, steps, p.clusters[id].pairs, "nothing was evaluated before it opens")
-	require.Len(t, p.at(opens, id), 1)
-	require.Equal(t, backfill.Time(opens+39*60+43+3600), p.Wake(), "it closes at one o'clock")
-	require.Empty(t, p.at(p.Wake(), id))
+// Start windows are known for a week, also those that cannot be solved for the time, to the second.
+func TestStartWindows(t *testing.T) {
+	const day, hour = 24 * 3600, 3600
+	zone := time.FixedZone("", 3600)
+	start := time.Date(2023, 11, 14, 23, 0, 0, 0, zone).Unix() // a Tuesday
+	night := []backfill.Window{{From: hour, To: 9 * hour}}
+	for i := range backfill.Time(6) {
+		night = append(night, backfill.Window{From: hour + (i+1)*day, To: 9*hour + (i+1)*day})
+	}
+	for requirements, want := range map[string][]backfill.Window{
+		"time() < 4000000000":                      nil, // beyond the horizon
+		"time() >= 1000":                           nil,
+		"time() >= 4000000000":                     nil,
+		"ClockMin < 8 * 60":                        night,
+		"ClockMin / 60 < 8":                        night,
+		"ClockDay == 5":                            {{From: 2*day + hour, To: 3*day + hour}},
+		"time() % 100000 < 10000 && ClockDay == 4": nil,
+		`formatTime(time(), "%H") < "08"`:          night,
+		`formatTime(time(), "%T") < "08:00:00" && time() > 1000`: night,
+		`formatTime(time(), "%a %T") >= "Thu 12:34:56" && formatTime(time(), "%a") == "Thu"`: {
+			{From: 37*hour + 34*60 + 56, To: 2*day + hour},
+		},
+	} {
+		p := newPool()
+		p.world = World{Start: start, Zone: zone}
+		slot := slotAd(t, "n1", 8, "ClockMin = (time() + 3600) % 86400 / 60; ClockDay = (time() + 3600 + 4 * 86400) % 604800 / 86400;"+
+			"Requirements = "+requirements)
+		p.add(slot)
+		id := p.clusterOf(t, jobAd(t, ""))
+		p.at(0, id)
+		got := p.windows(id)
+		if strings.HasPrefix(requirements, "time() % 100000") {
+			require.NotEmpty(t, got, requirements)
+			continue
+		}
+		require.Equal(t, want, got, requirements)
+		pairs := p.clusters[id].pairs
+		p.at(hour-1, id)
+		require.Equal(t, pairs, p.clusters[id].pairs, "nothing is evaluated anew before it may change")
+	}
 }
 
 // What is drawn depends on the instant, the job and the slot, and on nothing else.
@@ -104,17 +139,17 @@ func TestClockInRank(t *testing.T) {
 	require.Equal(t, []int32{0, 1}, p.clusters[id].candidates.Rank)
 }
 
-// At every instant the candidates are those of a matchmaker that knows nothing of the past, and they
-// change only when the matchmaker is to be woken. Slots come meanwhile.
+// At every instant the candidates that are open are those of a naive reading, which evaluates the
+// Requirements then; and the windows that were told before say the same. Slots come meanwhile.
 func TestClockIsNaive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		starts := []string{
-			"true", "time() < Until", "CurrentTime >= Until && TARGET.Size < 3", "time() % 50 < 20",
-			`formatTime(time(), "%M") % 2 == 0`, "Until - time() > 10 * TARGET.Size", "time() / 7 % 3 == TARGET.Size",
+			"true", "time() < Until", "CurrentTime >= Until && TARGET.Size < 3", "time() % 5000 < 2000",
+			`formatTime(time(), "%H") % 2 == 0`, "Until - time() > 1000 * TARGET.Size", "time() / 701 % 3 == TARGET.Size",
 		}
 		slot := func(i int) *classad.ClassAd {
 			return slotAd(t, fmt.Sprint("n", i), 8, fmt.Sprintf("Until = %d; Requirements = %s",
-				rapid.IntRange(0, 200).Draw(rt, "until"), rapid.SampledFrom(starts).Draw(rt, "start")))
+				rapid.IntRange(0, 20000).Draw(rt, "until"), rapid.SampledFrom(starts).Draw(rt, "start")))
 		}
 		var slots, jobs []*classad.ClassAd
 		for i := range rapid.IntRange(1, 5).Draw(rt, "slots") {
@@ -122,20 +157,21 @@ func TestClockIsNaive(t *testing.T) {
 		}
 		for i := range 3 {
 			jobs = append(jobs, jobAd(t, fmt.Sprintf("Size = %d; Requirements = %s", i,
-				rapid.SampledFrom([]string{"true", "time() > 30", "TARGET.Until > time()"}).Draw(rt, "job"))))
+				rapid.SampledFrom([]string{"true", "time() > 3000", "TARGET.Until > time()"}).Draw(rt, "job"))))
 		}
-		candidates := func(p *pool, now backfill.Time) (all [][]backfill.SlotID) {
-			for _, job := range jobs {
-				id := p.clusterOf(t, job)
-				all = append(all, p.at(now, id))
+		naive := func(now backfill.Time, job *classad.ClassAd) (open []backfill.SlotID) {
+			host := &classad.Host{Now: func() int64 { return int64(now) }}
+			for id, slot := range slots {
+				if (classad.Pair{Left: job, Right: slot, Host: host}).Match() {
+					open = append(open, backfill.SlotID(id))
+				}
 			}
-			return all
+			return open
 		}
 		p := newPool()
 		p.add(slots...)
-		var before [][]backfill.SlotID
-		wake := backfill.Time(0)
-		for now := backfill.Time(0); now < 200; now += backfill.Time(rapid.IntRange(1, 9).Draw(rt, "step")) {
+		told := make([]backfill.Candidates, len(jobs))
+		for now := backfill.Time(0); now < 20000; now += backfill.Time(rapid.IntRange(1, 900).Draw(rt, "step")) {
 			came := rapid.IntRange(0, 20).Draw(rt, "comes") == 0
 			if came {
 				i := rapid.IntRange(0, len(slots)).Draw(rt, "which")
@@ -145,14 +181,15 @@ func TestClockIsNaive(t *testing.T) {
 				slots[i] = slot(i)
 				p.add(slots[i])
 			}
-			fresh := newPool()
-			fresh.add(slots...)
-			want := candidates(fresh, now)
-			require.Equal(rt, want, candidates(p, now), "at %d", now)
-			if before != nil && !came && now < wake {
-				require.Equal(rt, before, want, "changed at %d, before %d", now, wake)
+			for i, job := range jobs {
+				id := p.clusterOf(t, job)
+				want := naive(now, job)
+				require.Equal(rt, want, p.at(now, id), "at %d", now)
+				if now > 0 && !came {
+					require.Equal(rt, want, told[i].OpenAt(now).Slots, "told before %d", now)
+				}
+				told[i] = p.clusters[id].candidates
 			}
-			before, wake = want, p.Wake()
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestClosed(t *testing.T) {
 		why      string
 	}{
 		"none": {
-			slots: []string{"Requirements = false"}, why: "the Requirements of all 1 refuse it",
+			slots: []string{"Requirements = false"}, why: "the Requirements of all 1 refuse it: false",
 		},
 		"one": {
 			slots: []string{draining}, closed: []Closed{{Why: "draining", Slots: 1}},

@@ -16,6 +16,9 @@ type Fit struct {
 	// whose own Requirements refuse the job. Closed are those that would match if they were open.
 	Slots, Matching, Refusing int
 	Closed                    []Closed
+	// Refusals are the clauses of slots' own Requirements by which these refuse the job, those of most
+	// slots first; the less frequent ones of very many are left out.
+	Refusals []Refusal
 	// Untried is the number of further slots, which were not tried because the job's Requirements
 	// are too expensive.
 	Untried int
@@ -57,6 +60,25 @@ type Clause struct {
 	Met  int
 }
 
+// Refusal is a clause of slots' Requirements that is not true, with the attribute in which it stands,
+// such as START, and the number of slots of which it is the first one.
+type Refusal struct {
+	Attribute, Text string
+	Slots           int
+}
+
+// String returns the clause as a reason quotes it: START: CurrentTime < GLIDEIN_ToRetire.
+func (r Refusal) String() string {
+	text := backfill.Printable(r.Text, longestQuoted)
+	if r.Attribute == "" || strings.EqualFold(r.Attribute, "Requirements") {
+		return text
+	}
+	return r.Attribute + ": " + text
+}
+
+// opens is why a slot is closed that is to take the job at another time.
+const opens = "closed by the clock"
+
 // kind is the offers of a class that are closed for the same reason, or open: one of them, how many
 // there are, and until when they are closed.
 type kind struct {
@@ -86,6 +108,9 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		}
 		why, _ := o.ad.Text(WhyClosed)
 		until, _ := o.ad.Int(ClosedUntil)
+		if at, later := m.opening(c, class); why == "" && later {
+			why, until = opens, at
+		}
 		i, known := index[sort{class, why}]
 		if !known {
 			i = len(all)
@@ -95,6 +120,21 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		all[i].closed.Until = max(all[i].closed.Until, until)
 	}
 	return all
+}
+
+// opening returns when the offers of a class take the jobs of an autocluster next, in seconds since
+// 1970; false if they do so now, or will not for all that is known.
+func (m *Matchmaker) opening(c *autocluster, class int) (unix int64, later bool) {
+	if c.view == nil || c.edition != c.view.edition {
+		return 0, false
+	}
+	now := backfill.Time(m.clock.now - m.world.Start)
+	for _, w := range c.holds[class].windows {
+		if w.To > now {
+			return m.world.Start + int64(w.From), w.From > now
+		}
+	}
+	return 0, false
 }
 
 // Fit says how the jobs of an autocluster fit the slots for which isUp returns true, or the bundles
@@ -145,14 +185,18 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 				fit.Clauses[i].Met += k.slots
 			}
 		}
-		switch {
-		case k.accepts(&t, c.ad):
+		switch accepted := k.accepts(&t, c.ad); {
+		case k.closed.Why == opens:
+			fit.addClosed(k)
+		case accepted:
 		case k.closed.Why == "":
 			fit.Refusing += k.slots
+			fit.addRefusal(k, &t, c.ad, *left)
 		case met > 0 && met == len(clauses):
 			fit.addClosed(k)
 		}
 	}
+	slices.SortStableFunc(fit.Refusals, func(a, b Refusal) int { return b.Slots - a.Slots })
 	*left -= t.steps() + int64(len(clauses))
 	slices.SortFunc(fit.Closed, func(a, b Closed) int { return strings.Compare(a.Why, b.Why) })
 	return fit
@@ -167,6 +211,35 @@ func (f *Fit) addClosed(k kind) {
 	}
 	f.Closed[i].Slots += k.slots
 	f.Closed[i].Until = max(f.Closed[i].Until, k.closed.Until)
+}
+
+// addRefusal notes by which clause the slots of a kind refuse a job, while steps are left.
+func (f *Fit) addRefusal(k kind, t *trial, job *classad.ClassAd, left int64) {
+	if t.steps() >= left {
+		return
+	}
+	ad := k.ad
+	if t.accepts(ad, job) { // a slot of the bundle refuses
+		i := slices.IndexFunc(k.parts, func(slot backfill.SlotID) bool { return !t.accepts(k.m.slots[slot].ad, job) })
+		if i < 0 {
+			return
+		}
+		ad = k.m.slots[k.parts[i]].ad
+	}
+	k.m.clock.begin(job, ad)
+	scope := classad.Scope{My: ad, Target: job, Host: t.supplier(), MaxSteps: t.limit, Meter: &t.meter}
+	refusals := scope.Explain("Requirements").Refusals()
+	if len(refusals) == 0 {
+		return
+	}
+	r := Refusal{refusals[0].Attribute, refusals[0].Clause.Expr, k.slots}
+	i := slices.IndexFunc(f.Refusals, func(o Refusal) bool { return o.Attribute == r.Attribute && o.Text == r.Text })
+	switch {
+	case i >= 0:
+		f.Refusals[i].Slots += k.slots
+	case len(f.Refusals) < mostClauses:
+		f.Refusals = append(f.Refusals, r)
+	}
 }
 
 // ClosedTo says how the jobs of an autocluster, which match no slot, fit the slots for which isUp
@@ -252,8 +325,28 @@ func (f Fit) WhyNone() string {
 	case len(f.Closed) > 0:
 		return "those that would do are closed for a while"
 	case f.Refusing == f.Slots:
-		return fmt.Sprintf("the Requirements of all %d refuse it", f.Slots)
+		return fmt.Sprintf("the Requirements of all %d refuse it%s", f.Slots, f.refusals())
 	default:
 		return fmt.Sprintf("none of %d meets all its Requirements and accepts it", f.Slots)
 	}
+}
+
+// refusals quotes the clauses by which slots refuse a job, behind a colon, and how many slots each.
+func (f Fit) refusals() string {
+	var quoted []string
+	for i, r := range f.Refusals {
+		if i == mostQuoted {
+			quoted = append(quoted, fmt.Sprintf("and %d more", len(f.Refusals)-i))
+			break
+		}
+		text := r.String()
+		if r.Slots != f.Slots {
+			text += fmt.Sprintf(" (%d)", r.Slots)
+		}
+		quoted = append(quoted, text)
+	}
+	if len(quoted) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(quoted, "; ")
 }

@@ -193,7 +193,7 @@ func (s *search) judge(o offer, class int) {
 	c.pairs++
 	found, rank := s.match(o), preference{}
 	asked, random, moving := s.m.clock.read, s.m.clock.random, false
-	if found == matches || random {
+	if found == matches || asked || random {
 		rank = o.preference(&s.trial, c.ad)
 		moving = s.m.clock.read || s.m.clock.random
 	}
@@ -202,14 +202,14 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	if asked || random {
-		c.keep(class, s.holds(o, found, random))
+		var h hold
+		h, found = s.holds(o, found, random)
+		c.keep(class, h)
 	}
 	if moving {
 		c.keepRank(class, s.m.clock.now)
 	}
-	if c.verdicts[class] = found; random {
-		c.verdicts[class] = varies
-	}
+	c.verdicts[class] = found
 	if rank != (preference{}) {
 		if len(c.ranks) <= class {
 			c.ranks = append(c.ranks, make([]preference, len(c.verdicts)-len(c.ranks))...)
@@ -222,9 +222,10 @@ func (s *search) judge(o offer, class int) {
 // classes if some are preferred to others. They are valid until the next call.
 func (s *search) all() (found backfill.Candidates) {
 	found.Slots, found.Bundles = s.m.found.Slots[:0], s.m.found.Bundles[:0]
-	defer func() { s.m.found = found }()
+	windows := s.m.found.Windows[:0]
+	defer func() { s.m.found, s.m.found.Windows = found, windows }()
 	bundles, classes := len(s.m.bundles) > 0, s.m.classes(s.c.view)
-	some, alike := false, true
+	some, alike, closes := false, true, false
 	for id, class := range classes {
 		v, rank := s.verdict(id, class)
 		if v != matches {
@@ -234,11 +235,16 @@ func (s *search) all() (found backfill.Candidates) {
 			some, s.c.rank = true, rank
 		}
 		alike = alike && rank == s.c.rank
+		windows = append(windows, s.c.holds[class].windows)
+		closes = closes || windows[len(windows)-1] != nil
 		if bundles {
 			found.Bundles = append(found.Bundles, backfill.BundleID(id))
 		} else {
 			found.Slots = append(found.Slots, backfill.SlotID(id))
 		}
+	}
+	if closes {
+		found.Windows = windows
 	}
 	s.c.prefers = nil
 	switch {
@@ -282,7 +288,7 @@ func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candida
 // slots are preferred to others.
 func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	c := s.c
-	if c.candidates.Rank != nil || len(moved) > few || len(s.m.bundles) > 0 {
+	if c.candidates.Rank != nil || c.candidates.Windows != nil || len(moved) > few || len(s.m.bundles) > 0 {
 		return backfill.Candidates{}, false
 	}
 	found := c.candidates.Slots
@@ -290,7 +296,7 @@ func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 		v, rank := s.verdict(int(id), c.view.ofSlot[id])
 		at, present := slices.BinarySearch(found, id)
 		switch {
-		case v == matches && rank != c.rank:
+		case v == matches && (rank != c.rank || c.holds[c.view.ofSlot[id]].windows != nil):
 			return backfill.Candidates{}, false
 		case v == matches && !present:
 			found = slices.Insert(slices.Clone(found), at, id) // Match has returned the old set

@@ -24,12 +24,13 @@ func (s sets) share(found backfill.Candidates) (backfill.Candidates, uint64) {
 	if none(found) {
 		return backfill.Candidates{}, 0
 	}
-	h := hash(hash(hash(0, found.Slots), found.Bundles), found.Rank)
+	h := hashWindows(hash(hash(hash(0, found.Slots), found.Bundles), found.Rank), found.Windows)
 	kept, known := s[h]
 	if known && equal(kept, found) {
 		return kept, h
 	}
 	found.Slots, found.Bundles = slices.Clone(found.Slots), slices.Clone(found.Bundles)
+	found.Windows = slices.Clone(found.Windows)
 	if !known {
 		s[h] = found
 	}
@@ -48,8 +49,21 @@ func hash[T ~int32](h uint64, list []T) uint64 {
 	return h
 }
 
+// hashWindows continues a hash with windows.
+func hashWindows(h uint64, all [][]backfill.Window) uint64 {
+	var one [2]int32
+	for _, windows := range all {
+		for _, w := range windows {
+			one[0], one[1] = int32(w.From), int32(w.To) //nolint:gosec // a hash may lose something
+			h = hash(h, one[:])
+		}
+	}
+	return h
+}
+
 func equal(a, b backfill.Candidates) bool {
-	return same(a.Slots, b.Slots) && same(a.Bundles, b.Bundles) && same(a.Rank, b.Rank)
+	return same(a.Slots, b.Slots) && same(a.Bundles, b.Bundles) && same(a.Rank, b.Rank) &&
+		slices.EqualFunc(a.Windows, b.Windows, same[backfill.Window])
 }
 
 // same reports whether two lists are equal. It need not compare a list with itself.

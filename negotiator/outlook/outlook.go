@@ -25,6 +25,7 @@ type Outlook struct {
 	jobs             map[backfill.JobID]*negotiator.Job // by ID, if the order is an expression
 	keys             map[backfill.JobID]float64         // of jobs that are only supposed, if an order holds for one cycle
 	resources        []string
+	world            negotiator.World
 	unlike           map[backfill.JobID]unlike
 	past             *estimate.Records // nil: nothing is learned
 	delays           estimate.Delays   // of the last starts
@@ -51,7 +52,7 @@ func New(n *negotiator.Negotiator) *Outlook {
 	o := &Outlook{
 		Predictions: Predictions{known: c.Predicted, slack: c.Slack, guarantees: c.Policy.Spec().Guarantees},
 		now:         c.State.Now(), state: &shared{state: c.State}, policy: c.Policy, fallback: c.Fallback, order: c.Order,
-		jobs: c.Jobs, resources: c.Resources, unlike: map[backfill.JobID]unlike{}, past: c.Past,
+		jobs: c.Jobs, resources: c.Resources, world: c.World, unlike: map[backfill.JobID]unlike{}, past: c.Past,
 		delays: c.Delays.UpTo(c.Slack),
 	}
 	o.expect(o.comeAgain(c.Arrived))
@@ -177,7 +178,7 @@ func (o *Outlook) RulesIn(order backfill.Order, policy, fallback backfill.Decide
 // Order returns an order of the queue as a function, for one goroutine.
 func (o *Outlook) Order(order negotiator.Order) backfill.Order {
 	if !order.OfCycle() {
-		return o.ordered(order.Of(o.jobs, o.resources, o.slack))
+		return o.ordered(order.Of(o.jobs, o.resources, o.slack, o.world))
 	}
 	last := o.State()
 	const enough = 10_000

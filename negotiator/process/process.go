@@ -113,7 +113,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	settings := htcondor.Settings{
 		Name: p.site.Name(p.options.Name), Collector: p.collector, Security: p.secure, Schema: schema,
 		Observe: s.Observe, Once: p.options.Once, StartSlack: seconds(s.StartSlack),
-		DefaultEstimate: seconds(s.DefaultEstimate), Logger: p.Logger, Notes: p.note, CPU: daemon.CPU,
+		DefaultEstimate: seconds(s.DefaultEstimate), Zone: p.options.Zone, Logger: p.Logger, Notes: p.note, CPU: daemon.CPU,
 		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
@@ -122,7 +122,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 		}
 	}
 	pool := htcondor.New(settings)
-	key := pool.FairShare().Of(nil, nil, 0)
+	key := pool.FairShare().Of(nil, nil, 0, negotiator.World{})
 	p.key.Store(&key)
 	return pool
 }

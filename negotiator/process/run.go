@@ -42,6 +42,8 @@ type Options struct {
 	LocalName string // whose settings in HTCondor's configuration count; "": everybody's
 	Terminal  bool   // log to the terminal, whatever is configured
 	Log       io.Writer
+	// Zone is the local time zone of expressions.
+	Zone *time.Location
 	// Once has it make one cycle; then Plan prints what it planned.
 	Once bool
 	Plan func([]daemon.JobForecast) error
@@ -240,7 +242,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 			Planning: p.Settings.Planning(), Estimates: p.Estimates,
 			Trust:           estimate.Trust(s.EstimateTrust),
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.Refused,
-			Changes: changes,
+			Changes: changes, World: negotiator.World{Zone: p.options.Zone},
 		},
 		Policy:    func() (string, string) { return p.InCharge() },
 		InForce:   func() negotiator.Change { return p.Change() },

@@ -156,13 +156,17 @@ func (s *shut) without(set *backfill.Candidates) *backfill.Candidates {
 	if set.Rank != nil {
 		left.Rank = make([]int32, 0, len(set.Rank))
 	}
-	left.Slots = keep(set.Slots, s.slot, set.Rank, &left.Rank)
-	left.Bundles = keep(set.Bundles, s.bundle, set.Rank, &left.Rank)
+	if set.Windows != nil {
+		left.Windows = make([][]backfill.Window, 0, len(set.Windows))
+	}
+	left.Slots = keep(set.Slots, s.slot, set, left)
+	left.Bundles = keep(set.Bundles, s.bundle, set, left)
 	return left
 }
 
-// keep returns the candidates that are not shut, and appends their ranks.
-func keep[ID backfill.SlotID | backfill.BundleID](all []ID, shut func(ID) bool, ranks []int32, kept *[]int32) []ID {
+// keep returns the candidates that are not shut, and appends their ranks and windows to what is left
+// of the set.
+func keep[ID backfill.SlotID | backfill.BundleID](all []ID, shut func(ID) bool, set, left *backfill.Candidates) []ID {
 	if len(all) == 0 {
 		return nil
 	}
@@ -172,8 +176,11 @@ func keep[ID backfill.SlotID | backfill.BundleID](all []ID, shut func(ID) bool, 
 			continue
 		}
 		open = append(open, id)
-		if ranks != nil {
-			*kept = append(*kept, ranks[i])
+		if set.Rank != nil {
+			left.Rank = append(left.Rank, set.Rank[i])
+		}
+		if set.Windows != nil {
+			left.Windows = append(left.Windows, set.Windows[i])
 		}
 	}
 	return open

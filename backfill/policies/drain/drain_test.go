@@ -348,6 +348,9 @@ func TestDrainIsEasy(t *testing.T) {
 		if seed%2 == 0 {
 			seed += conformance.Partitioned
 		}
+		if seed%3 == 0 {
+			seed += conformance.Windowed
+		}
 		var want []backfill.Decision
 		for _, spec := range []backfill.PolicySpec{easy.Spec(), drain.Spec()} {
 			run, err := conformance.Start(seed, link(t, spec, nil))

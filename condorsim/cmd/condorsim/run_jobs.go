@@ -31,6 +31,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err
 	}
+	if w.UnknownZone != "" {
+		logger.Warn(condorsim.UnknownZoneText, "zone", w.UnknownZone)
+	}
 	w.Seed = c.Seed
 	if err = c.learn(p, w); err != nil {
 		return nil, err

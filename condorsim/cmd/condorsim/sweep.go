@@ -134,7 +134,7 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 		Places: sweep.Places{
 			Dirs: append(append([]string(nil), c.Traces...), beside...), BuiltIn: configs.Files(), TracePath: configs.TracePath,
 		},
-		Policies: makePolicies(logger), Jobs: c.Jobs, Version: version, Command: c.command(),
+		Policies: makePolicies(logger), Jobs: c.Jobs, Version: version, Command: c.command(), Warn: logger.Warn,
 	})
 }
 

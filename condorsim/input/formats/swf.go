@@ -21,7 +21,8 @@ var SWF = &Format{
 	Write:     func(t *workload.Trace, to io.Writer) error { return t.WriteSWF(to) },
 	Extension: ".swf",
 	Description: `SWF, the Standard Workload Format (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html)
-  Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine.
+  Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine;
+  "; UnixStartTime: S" and "; TimeZoneString: Europe/Paris" say when second 0 was, for expressions of ads.
   Each other line is a job, 18 numbers with blanks between them; -1 is unknown:
 
    1 job number             7 used memory, KB per processor        13 group

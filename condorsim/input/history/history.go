@@ -75,6 +75,8 @@ type History struct {
 	Name     string // of the file, as given
 	Jobs     []Job
 	Cleaning workload.Cleaning
+	// Start is when the first job was submitted, as a Unix time: second 0 of the submit times.
+	Start int64
 	// Peak is the most cpus that these jobs used at one time, by their recorded starts; 0 if none
 	// has one.
 	Peak int64
@@ -131,6 +133,7 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Header.StartAt(h.Start)
 	for _, ext := range []string{".ads", ".long", ".json", ".jsonl", ".xml"} {
 		t.Name = strings.TrimSuffix(t.Name, ext)
 	}
@@ -198,8 +201,11 @@ func (c *collector) finish() {
 			j.Name += "@" + j.Place.Queue
 		}
 	}
-	for i := range slices.Backward(jobs) { // jobs[0] is needed until the end
-		jobs[i].Submit -= jobs[0].Submit
+	if len(jobs) > 0 {
+		c.h.Start = jobs[0].Submit
+	}
+	for i := range jobs {
+		jobs[i].Submit -= c.h.Start
 	}
 	c.h.Peak = peak(jobs)
 }

@@ -18,11 +18,14 @@ type Header map[string]string
 func standardKeys() []string {
 	return []string{
 		"Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
-		"Preemption", "UnixStartTime", "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs",
+		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs",
 		"MaxRuntime", "MaxMemory", keyMemory, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
 		"Partitions", "Partition",
 	}
 }
+
+// keyStart is the key of the Unix time at which the trace starts.
+const keyStart = "UnixStartTime"
 
 // keyMemory is a key of this project: MiB of the whole machine.
 const keyMemory = "MachineMemory"

@@ -149,7 +149,7 @@ func Of(t *workload.Trace) *Survey {
 	for _, status := range slices.Sorted(maps.Keys(t.Statuses)) {
 		s.Statuses = append(s.Statuses, Status{status, meaning(status), t.Statuses[status]})
 	}
-	start := t.Header.Number("UnixStartTime")
+	start := t.Header.Start()
 	if start > 0 {
 		s.Starts = time.Unix(start, 0).UTC().Format(time.RFC3339)
 	}
@@ -271,8 +271,8 @@ func mostPopular(estimates map[int64]int) []Popular {
 func (s *Survey) countArrivals(t *workload.Trace, start int64) {
 	const hour, day = 3600, 24 * 3600
 	// The offset of the time zone may be negative.
-	offset, err := strconv.ParseInt(t.Header.Text("TimeZone"), 10, 64)
-	s.LocalTime = err == nil && start > 0 && -day < offset && offset < day
+	offset, known := t.Header.Offset()
+	s.LocalTime = known && start > 0
 	if !s.LocalTime {
 		offset = 0
 	}

@@ -107,7 +107,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 func (c *runCommand) runDaemon(ctx context.Context, from *source.Settings) error {
 	return process.Run(ctx, process.Options{
 		Source: from, Name: c.Name, LocalName: c.LocalName, Terminal: c.Terminal, Log: os.Stderr, Once: c.Once,
-		Plan: c.print, ReadEnded: rehearsal.ReadEnded,
+		Zone: time.Local, Plan: c.print, ReadEnded: rehearsal.ReadEnded,
 	})
 }
 

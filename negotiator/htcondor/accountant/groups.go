@@ -223,17 +223,17 @@ func parseSort(text string) (*classad.Expr, error) {
 	return classad.ParseExpr(text)
 }
 
-// sortKey returns the value of GROUP_SORT_EXPR for a group, with what the group uses now. If that
-// is no number the group comes last.
-func (t *tree) sortKey(g *group) float64 {
+// sortKey returns the value of GROUP_SORT_EXPR for a group at an instant, as a Unix time, with what the
+// group uses now. If that is no number the group comes last.
+func (t *tree) sortKey(g *group, now int64) float64 {
 	switch {
 	case t.sort != nil:
-		ad := classad.New()
+		ad, host := classad.New(), &classad.Host{Now: func() int64 { return now }}
 		ad.SetString("AccountingGroup", g.Name)
 		ad.SetReal("GroupQuota", g.quota)
 		ad.SetReal("GroupResourcesInUse", g.used)
 		ad.SetReal("GroupResourcesAllocated", g.allocated)
-		key, ok := t.sort.Eval(classad.Scope{My: ad, MaxSteps: classad.FewSteps}).Number()
+		key, ok := t.sort.Eval(classad.Scope{My: ad, Host: host, MaxSteps: classad.FewSteps}).Number()
 		if ok && !math.IsNaN(key) {
 			return key
 		}
@@ -246,15 +246,15 @@ func (t *tree) sortKey(g *group) float64 {
 	return 3.3e38
 }
 
-// turns returns whose turn it is first, second and so on by GROUP_SORT_EXPR; nil by default. If a
-// group regroups automatically, those who are in no group come last.
-func (t *tree) turns() map[*group]int {
+// turns returns whose turn it is first, second and so on by GROUP_SORT_EXPR at an instant; nil by
+// default. If a group regroups automatically, those who are in no group come last.
+func (t *tree) turns(now int64) map[*group]int {
 	if t.sort == nil {
 		return nil
 	}
 	keys := map[*group]float64{}
 	for _, g := range t.all {
-		keys[g] = t.sortKey(g)
+		keys[g] = t.sortKey(g, now)
 	}
 	last := func(g *group) int {
 		if g == t.root && g.Autoregroup {

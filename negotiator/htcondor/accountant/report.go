@@ -131,7 +131,7 @@ func (s *standing) report(rollup bool) []byte {
 		if rollup {
 			priority, factor, r = 0, s.settings.factor(r), sums[g.Name]
 		}
-		s.tree.describe(ad, g, suffix)
+		s.tree.describe(ad, g, suffix, s.clock.Updated)
 		describeUse(ad, r, suffix)
 		ad.SetReal("Priority"+suffix, priority)
 		ad.SetReal("PriorityFactor"+suffix, factor)
@@ -243,14 +243,14 @@ func (s *standing) At(i int) *classad.ClassAd {
 		return ad
 	}
 	r := &s.own[i]
-	s.tree.describe(ad, s.groups[i], "")
+	s.tree.describe(ad, s.groups[i], "", s.clock.Updated)
 	describeUse(ad, r, "")
 	ad.SetReal("Priority", s.effective(r))
 	ad.SetReal("PriorityFactor", s.settings.factor(r))
 	return ad
 }
 
-func (t *tree) describe(ad ad, g *group, suffix string) {
+func (t *tree) describe(ad ad, g *group, suffix string, now int64) {
 	above := g.Name
 	if g.parent != nil {
 		above = g.parent.Name
@@ -261,7 +261,7 @@ func (t *tree) describe(ad ad, g *group, suffix string) {
 	ad.SetReal("ConfigQuota"+suffix, g.Quota)
 	ad.SetReal("EffectiveQuota"+suffix, g.quota)
 	ad.SetReal("SubtreeQuota"+suffix, g.subtreeQuota)
-	ad.SetReal("GroupSortKey"+suffix, t.sortKey(g))
+	ad.SetReal("GroupSortKey"+suffix, t.sortKey(g, now))
 	ad.SetString("SurplusPolicy"+suffix, g.surplusPolicy())
 	ad.SetReal("Requested"+suffix, g.requested)
 }

@@ -115,7 +115,7 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 	s := &Share{
 		keys: make(map[backfill.JobID]float64, len(jobs)), jobs: jobs, queues: map[string]*queue{}, a: a,
 		mixed: len(a.tree.all) > 1,
-		nodes: map[*group]*node{}, turns: a.tree.turns(),
+		nodes: map[*group]*node{}, turns: a.tree.turns(a.clock.Updated),
 	}
 	lists := map[*node][]placed{}
 	for _, own := range bySubmitter(jobs) {

@@ -94,8 +94,20 @@ func TestGroupsTakeTurns(t *testing.T) {
 	jobs := waiting("u@d", "c.u@d", "a.u@d", "a.u@d", "a.u@d", "b.u@d", "b.u@d")
 	// b has one more within its quota; the keys of the others are no numbers
 	require.Equal(t, []backfill.JobID{5, 2, 3, 0, 1, 6, 4}, order(t, a.Share(jobs), jobs))
-	require.InDelta(t, -1, a.tree.sortKey(a.tree.byName["b"]), 0)
-	require.InDelta(t, math.MaxFloat32, a.tree.sortKey(a.tree.byName["c"]), 0)
+	require.InDelta(t, -1, a.tree.sortKey(a.tree.byName["b"], 0), 0)
+	require.InDelta(t, math.MaxFloat32, a.tree.sortKey(a.tree.byName["c"], 0), 0)
+}
+
+// TestGroupsTakeTurnsByTheClock says that GROUP_SORT_EXPR sees when the use was counted.
+func TestGroupsTakeTurnsByTheClock(t *testing.T) {
+	a := open(t, "GROUP_NAMES = a, b\nGROUP_QUOTA_a = 2\nGROUP_QUOTA_b = 2\n"+fmt.Sprintf(
+		`GROUP_SORT_EXPR = (AccountingGroup == "a") == (time() < %d) ? 1 : 2`, at(100).Unix()))
+	jobs := waiting("a.u@d", "b.u@d")
+	for seconds, want := range map[int64][]backfill.JobID{99: {0, 1}, 100: {1, 0}} {
+		require.NoError(t, a.Update(at(seconds), nil))
+		require.NoError(t, a.Divide(10, nil))
+		require.Equal(t, want, order(t, a.Share(jobs), jobs), seconds)
+	}
 }
 
 // TestTheSharesAreThoseOfThePie fills an empty pool with one-core jobs.

@@ -160,8 +160,8 @@ func (c *State) rival(f *flight) *track.Job {
 		}
 	}
 	var steps classad.Meter
-	host := c.belief.HostAt(c.now)
 	s, began := c.belief.Schedd(f.job.Key.Schedd), c.belief.Snapshot().Began
+	host := c.belief.Host(began)
 	for j := range c.belief.Jobs() {
 		if steps.Steps() >= rivalSteps {
 			return nil

@@ -98,6 +98,8 @@ func TestOutOfLine(t *testing.T) {
 		"the other fits":              {rival: "true", prio: 1, waits: true},
 		"the other is behind it":      {rival: "true", prio: -1},
 		"the other fits elsewhere":    {rival: `TARGET.Name == "c"`, prio: 1},
+		"the other fits now":          {rival: "time() >= 1700000000", prio: 1, waits: true},
+		"the other fits later":        {rival: "time() > 1800000000", prio: 1},
 		"the other has claims itself": {rival: "true", prio: 1, flies: true},
 		"slots are told apart":        {rival: "TARGET.ClusterId == 2", prio: 1},
 	} {

@@ -394,6 +394,14 @@ func TestLeaseText(t *testing.T) {
 	}
 }
 
+// TestClaimsSuitByTheClock says that a claim suits a job whose Requirements ask the clock.
+func TestClaimsSuitByTheClock(t *testing.T) {
+	d := newDesk(t, "a")
+	suits := d.suits(classad.New(), specOf(t, 1, "true"))
+	require.True(t, suits(specOf(t, 1, fmt.Sprintf("time() == %d", d.now.Unix()))))
+	require.False(t, suits(specOf(t, 1, fmt.Sprintf("CurrentTime > %d", d.now.Unix()))))
+}
+
 func TestAreOf(t *testing.T) {
 	var flights []*flight
 	for _, key := range [][2]int64{{7, 2}, {7, 0}, {9, 0}, {7, 1}, {7, 4}} {

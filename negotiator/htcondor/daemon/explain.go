@@ -233,6 +233,10 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 		ad.SetString(fmt.Sprintf("ClosedWhy%d", i+1), c.Why)
 		ad.SetInt(fmt.Sprintf("ClosedSlots%d", i+1), int64(c.Slots))
 	}
+	for i, r := range fit.Refusals {
+		ad.SetString(fmt.Sprintf("Refusal%d", i+1), r.String())
+		ad.SetInt(fmt.Sprintf("RefusalSlots%d", i+1), int64(r.Slots))
+	}
 	for i, c := range fit.Clauses {
 		ad.SetString(fmt.Sprintf("Clause%d", i+1), c.Text)
 		ad.SetInt(fmt.Sprintf("ClauseMet%d", i+1), int64(c.Met))

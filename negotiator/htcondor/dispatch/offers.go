@@ -105,7 +105,8 @@ func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.Clas
 		if !d.claims.Observed(name).Restore(ad) {
 			return
 		}
-		o := &claims.Offer{Ad: ad, Free: observe.Amounts(ad, d.s.Schema.Resources), Open: observe.Claimable(ad)}
+		free := observe.Amounts(ad, d.s.Schema.Resources, &classad.Host{Now: d.now().Unix})
+		o := &claims.Offer{Ad: ad, Free: free, Open: observe.Claimable(ad)}
 		o.Free[len(o.Free)-1] = 1
 		if partitionable, _ := ad.Literal("PartitionableSlot").Bool(); partitionable {
 			o.Free[len(o.Free)-1] = observe.Unlimited

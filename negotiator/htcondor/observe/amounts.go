@@ -16,8 +16,9 @@ import (
 )
 
 // settle replaces what a slot's ad says of resources by expressions, as STARTD_ATTRS may, by their
-// values. It errs if one is no number, or all of them together take too many steps.
-func settle(ad *classad.ClassAd, resources []string) error {
+// values when the pool was looked at. It errs if one is no number, or all of them together take too many
+// steps.
+func settle(ad *classad.ClassAd, resources []string, host *classad.Host) error {
 	var m classad.Meter
 	for _, resource := range resources {
 		for _, name := range []string{negotiator.Attribute(resource), "TotalSlot" + negotiator.Attribute(resource)} {
@@ -25,7 +26,7 @@ func settle(ad *classad.ClassAd, resources []string) error {
 			if !given || ad.Literal(name).Kind() != classad.Undefined {
 				continue
 			}
-			v := e.Eval(classad.Scope{My: ad, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m})
+			v := e.Eval(classad.Scope{My: ad, Host: host, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m})
 			if m.Exceeded() > 0 {
 				return fmt.Errorf("its %s is too expensive to evaluate: its resources take more than %d steps", name, slotSteps)
 			}
@@ -44,14 +45,14 @@ func settle(ad *classad.ClassAd, resources []string) error {
 	return nil
 }
 
-// Amounts returns how much of each resource a slot's ad shows; 0 where that is no number above 0,
-// and [backfill.MaxAmount] where it is more than can be planned with. All expressions share
-// slotSteps.
-func Amounts(ad *classad.ClassAd, resources []string) backfill.Vector {
+// Amounts returns how much of each resource a slot's ad shows, with what its expressions see besides
+// it; 0 where that is no number above 0, and [backfill.MaxAmount] where it is more than can be planned
+// with. All expressions share slotSteps.
+func Amounts(ad *classad.ClassAd, resources []string, host *classad.Host) backfill.Vector {
 	v := make(backfill.Vector, len(resources))
 	var m classad.Meter
 	for i, resource := range resources {
-		scope := classad.Scope{My: ad, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m}
+		scope := classad.Scope{My: ad, Host: host, MaxSteps: max(1, slotSteps-int(m.Steps())), Meter: &m}
 		if n, ok := scope.Attr(resource).Number(); ok && n > 0 {
 			v[i] = int64(min(n, backfill.MaxAmount))
 		}
@@ -68,10 +69,11 @@ type rounding struct {
 	fresh     bool   // and some are new, or have other policies
 	counted   time.Time
 	changed   time.Time
-	outline   string // what was counted
-	counts    int    // how often that has changed
-	work      int    // what it took so far to round, a microsecond each
-	anew      int    // and to round anew in this look
+	outline   string        // what was counted
+	counts    int           // how often that has changed
+	work      int           // what it took so far to round, a microsecond each
+	anew      int           // and to round anew in this look
+	host      *classad.Host // what policies see besides the ads
 }
 
 // way is a consumption policy, and the slots that have it. Static slots are one, too, and so are
@@ -102,6 +104,7 @@ const static = "static"
 // has any more are forgotten.
 func (o *Observer) countWays() {
 	r := &o.rounding
+	r.host = o.s.host(o.looked)
 	lately := func(at time.Time) bool { return !at.IsZero() && o.looked.Sub(at) < recount }
 	if !r.stale || lately(r.changed) || !r.fresh && lately(r.counted) {
 		return
@@ -359,7 +362,7 @@ func (r *rounding) by(w *way, job *classad.ClassAd, asked backfill.Vector) (_ ba
 			continue
 		}
 		policy = true
-		n, isNumber := e.Eval(classad.Scope{My: s.Ad, Target: job, MaxSteps: maxConsumptionSteps, Meter: &m}).Number()
+		n, isNumber := e.Eval(classad.Scope{My: s.Ad, Target: job, Host: r.host, MaxSteps: maxConsumptionSteps, Meter: &m}).Number()
 		if m.Exceeded() > 0 {
 			return nil, false
 		}

@@ -49,7 +49,7 @@ func TestAmounts(t *testing.T) {
 	ad, err := classad.ParseOld("Cpus = 3.9\nMemory = -1\nDisk = undefined\nGpus = \"two\"\nFans = 2")
 	require.NoError(t, err)
 	resources := []string{"cpus", "memory", "disk", "gpus", "fans", "x"}
-	require.Equal(t, backfill.Vector{3, 0, 0, 0, 2, 0}, Amounts(ad, resources))
+	require.Equal(t, backfill.Vector{3, 0, 0, 0, 2, 0}, Amounts(ad, resources, nil))
 }
 
 // TestOldWaysAreForgotten says that the ways of rounding that slots have now count, up to a bound,
@@ -224,6 +224,20 @@ func TestJobsAreNotReadAnew(t *testing.T) {
 	}
 	p.schedds[0].SetJobs(job("RequestMemory = 128 + 3\nRequestCpus = 1\n"))
 	require.False(t, spec().SameAd(before))
+}
+
+// TestPoliciesByTheClock: what a policy takes may depend on when the pool is looked at.
+func TestPoliciesByTheClock(t *testing.T) {
+	o := quiet()
+	_, err := o.readSlot(cedar.Lines(partitionable("ConsumptionCpus = time() > 1000 ? 2 : 1\n")), lookOf(1))
+	require.NoError(t, err)
+	for _, cpus := range []int64{1, 2} {
+		o.looked = time.Unix(999+cpus, 0)
+		o.countWays()
+		taken, err := o.rounding.taken(classad.New(), backfill.Vector{1, 0, 1})
+		require.NoError(t, err)
+		require.Equal(t, cpus, taken[0])
+	}
 }
 
 // TestAmountsThatServe says with which amounts jobs go on although they would be rounded to others now.

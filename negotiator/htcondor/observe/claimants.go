@@ -154,7 +154,7 @@ func (o *Observer) settleSchedd(l *look, s *schedd, claims []scheddClaim) {
 	s.Counted = min(backfill.Time(counted), backfill.Time(l.Began.Add(maxClockSkew).Unix()))
 	l.noteOdd("schedd", c.name, c.ad, stateOfSchedds)
 	s.readRoom(c.ad)
-	o.readCurb(s, c.ad)
+	o.readCurb(s, c.ad, l)
 }
 
 // isIncumbent tells whether an ad comes from where the schedd's did before, and is as good as another.

@@ -182,7 +182,7 @@ func TestCurbsOfManyHosts(t *testing.T) {
 		ad := classad.New()
 		require.NoError(t, ad.SetExpr("CurbMatchmaking", expression))
 		o.schedds[name] = &schedd{Schedd: Schedd{Name: name, Address: cedar.Address{Host: host}}, answered: answered}
-		o.readCurb(o.schedds[name], ad)
+		o.readCurb(o.schedds[name], ad, lookOf(1))
 	}
 	for i := range 300 {
 		all := []string{"false"}

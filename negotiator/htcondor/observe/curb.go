@@ -19,7 +19,7 @@ const curbSteps = 1000
 
 // readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. What
 // the expression refers to is asked for from the next round on.
-func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) {
+func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd, l *look) {
 	s.curbs = nil
 	e, curbs := ad.Lookup("CurbMatchmaking")
 	if !curbs {
@@ -33,7 +33,7 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd) {
 			s.curbs = append(s.curbs, name)
 		}
 	}
-	if e.Eval(classad.Scope{My: ad, MaxSteps: curbSteps}).IsTrue() {
+	if e.Eval(classad.Scope{My: ad, Host: o.s.host(l.Began), MaxSteps: curbSteps}).IsTrue() {
 		s.Room, s.Full = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, true
 	}
 }

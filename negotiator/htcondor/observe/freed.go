@@ -53,7 +53,7 @@ func (o *Observer) isFreer(ad *classad.ClassAd) bool {
 	if sequence, made := version(ad); sequence == s.sequence && made == s.made {
 		return false
 	}
-	for i, amount := range Amounts(ad, o.s.Schema.Resources) {
+	for i, amount := range Amounts(ad, o.s.Schema.Resources, o.s.host(o.looked)) {
 		if amount > s.Free[i] && !strings.EqualFold(o.s.Schema.Resources[i], Claims) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
@@ -34,12 +35,25 @@ func TestAmountsHaveAPrice(t *testing.T) {
 	resources := []string{"cpus", "memory"}
 	ad, err := classad.ParseOld("Cpus = 2 + 2\nTotalSlotCpus = 8.0 / 2\nMemory = nothing\nTotalSlotMemory = 7\n")
 	require.NoError(t, err)
-	require.NoError(t, settle(ad, resources))
+	require.NoError(t, settle(ad, resources, nil))
 	require.Equal(t, "Cpus = 4\nTotalSlotCpus = 4\nTotalSlotMemory = 7\n", ad.Format(classad.Lines))
 	for value, why := range map[string]string{tooMuch: "too expensive", `strcat("a", "b")`: `is "ab"`, "1 / 0": "is error"} {
 		require.NoError(t, ad.SetExpr("Memory", value))
-		require.ErrorContains(t, settle(ad, resources), why)
-		require.Zero(t, Amounts(ad, resources)[1])
+		require.ErrorContains(t, settle(ad, resources, nil), why)
+		require.Zero(t, Amounts(ad, resources, nil)[1])
+	}
+}
+
+// TestAmountsByTheClock: what a slot says of its resources may depend on when that is.
+func TestAmountsByTheClock(t *testing.T) {
+	resources := []string{"cpus", "memory"}
+	for now, cpus := range map[int64]int64{1_000_000: 4, 1_000_001: 6} {
+		ad, err := classad.ParseOld("Cpus = time() > 1000000 ? 6 : 4\nMemory = CurrentTime / 1000\n")
+		require.NoError(t, err)
+		host := &classad.Host{Now: func() int64 { return now }}
+		require.Equal(t, backfill.Vector{cpus, 1000}, Amounts(ad, resources, host))
+		require.NoError(t, settle(ad, resources, host))
+		require.Equal(t, fmt.Sprintf("Cpus = %d\nMemory = 1000\n", cpus), ad.Format(classad.Lines))
 	}
 }
 

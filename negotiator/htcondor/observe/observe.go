@@ -28,9 +28,16 @@ type Settings struct {
 	Patience time.Duration
 	// Extra are expressions over jobs, such as the queue's order. The attributes that they refer to
 	// are asked for.
-	Extra  []*classad.Expr
+	Extra []*classad.Expr
+	// Zone is the local time zone of expressions; nil means UTC.
+	Zone   *time.Location
 	Logger hclog.Logger
 	Clock  func() time.Time
+}
+
+// host returns what expressions see besides the ads in a look that began at an instant.
+func (s *Settings) host(began time.Time) *classad.Host {
+	return &classad.Host{Now: began.Unix, Zone: s.Zone}
 }
 
 // Scope is what a look asks for, and how long it waits; it can change between two looks.

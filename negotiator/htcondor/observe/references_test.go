@@ -128,7 +128,7 @@ func TestLongNames(t *testing.T) {
 	ad := classad.New()
 	ad.Set("CurbMatchmaking", e)
 	o.schedds["s@test"] = &schedd{}
-	o.readCurb(o.schedds["s@test"], ad)
+	o.readCurb(o.schedds["s@test"], ad, lookOf(1))
 	o.jobAttributes.referTo(e)
 	require.LessOrEqual(t, asked(), longestName)
 	for _, names := range o.refersOf {

@@ -35,6 +35,8 @@ func TestCurbedMatchmaking(t *testing.T) {
 		"CurbMatchmaking = true":                     true,
 		"CurbMatchmaking = \"yes\"":                  false,
 		"CurbMatchmaking = true\nMaxJobsRunning = 7": true,
+		"CurbMatchmaking = time() > 1000":            true,
+		"CurbMatchmaking = CurrentTime < 1000":       false,
 	} {
 		one := newSite(t, "s@test").with(more)
 		require.Equal(t, curbed, one.Full, more)

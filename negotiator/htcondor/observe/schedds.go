@@ -179,7 +179,7 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	tag, _ := ad.Literal("SubmitterTag").Text()
 	idle, _ := ad.Literal("IdleJobs").Int()
 	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{
-		My: ad.Values(longestPlain), MaxSteps: classad.FewSteps, Host: &classad.Host{Now: l.Began.Unix},
+		My: ad.Values(longestPlain), MaxSteps: classad.FewSteps, Host: o.s.host(l.Began),
 	}).IsTrue()
 	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, User: c.sender.own(name), look: l.Number}
 	heard, _ := ad.Literal("LastHeardFrom").Int()

@@ -119,7 +119,7 @@ func checkSlot(name string) error {
 // fill reads an ad into a slot. It reports whether the ad refers to attributes that were not asked
 // for. An ad whose amounts are no numbers is an error, and changes nothing of the slot.
 func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
-	if err = settle(ad, o.s.Schema.Resources); err != nil { // the slot stays as it was
+	if err = settle(ad, o.s.Schema.Resources, o.s.host(o.looked)); err != nil { // the slot stays as it was
 		return false, fmt.Errorf("slot %s: %w", s.Name, err)
 	}
 	partitionable, _ := ad.Literal("PartitionableSlot").Bool()
@@ -139,7 +139,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	s.heard, _ = ad.Literal("LastHeardFrom").Int()
 	s.sequence, s.made = version(ad)
 	s.Parts = readParts(ad)
-	s.Free = Amounts(ad, o.s.Schema.Resources)
+	s.Free = Amounts(ad, o.s.Schema.Resources, o.s.host(o.looked))
 	if s.Dynamic {
 		s.Ad = nil
 		return false, nil

@@ -116,12 +116,12 @@ const mostSteps = 3_000_000
 // errExpensive says that a query is not answered.
 var errExpensive = errors.New("its constraint takes too many steps: ask for less, or for all and choose from that")
 
-// selects returns the indexes of the ads that match the query. It gives up when stop returns an
-// error.
-func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
+// selects returns the indexes of the ads that match the query, which sees the host besides. It gives up
+// when stop returns an error.
+func (a *Ads) selects(q Query, host *classad.Host, stop func() error) ([]int32, error) {
 	chosen := []int32{}
 	var meter classad.Meter
-	scope := classad.Scope{MaxSteps: classad.FewSteps, Meter: &meter}
+	scope := classad.Scope{Host: host, MaxSteps: classad.FewSteps, Meter: &meter}
 	for i := range a.n {
 		if err := stop(); err != nil {
 			return nil, err
@@ -139,7 +139,8 @@ func (a *Ads) selects(q Query, stop func() error) ([]int32, error) {
 }
 
 // choose returns the indexes of the ads that match the query; all says that all do. Only one query
-// of an asker is evaluated at a time; one whose constraint is known does not wait.
+// of an asker is evaluated at a time; one whose constraint is known does not wait. What a constraint
+// selects that asks the clock is forgotten.
 func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, ads *Ads) (
 	chosen []int32, all bool, err error,
 ) {
@@ -155,10 +156,14 @@ func (n *Negotiator) choose(ctx context.Context, call *security.Call, q Query, a
 		}
 		defer done()
 		if chosen, known = ads.remembered(constraint); !known { // another one may have asked the same
-			if chosen, err = ads.selects(q, interest(ctx, call.Stream)); err != nil {
+			now, clocked := n.now().Unix(), false
+			host := &classad.Host{Now: func() int64 { clocked = true; return now }}
+			if chosen, err = ads.selects(q, host, interest(ctx, call.Stream)); err != nil {
 				return nil, false, err
 			}
-			ads.remember(selection{constraint, chosen})
+			if !clocked {
+				ads.remember(selection{constraint, chosen})
+			}
 		}
 	}
 	return chosen, len(chosen) == ads.n, nil

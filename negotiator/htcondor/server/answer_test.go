@@ -51,18 +51,18 @@ func TestSelects(t *testing.T) {
 	for constraint, want := range map[string]error{
 		`Owner == "bob"`: nil, costly: errExpensive, endless: errExpensive,
 	} {
-		chosen, err := jobs(2000).selects(constrained(t, constraint), never)
+		chosen, err := jobs(2000).selects(constrained(t, constraint), nil, never)
 		require.ErrorIs(t, err, want, len(constraint))
 		if want == nil {
 			require.Len(t, chosen, 1000)
 		}
 	}
-	_, err := jobs(1).selects(constrained(t, costly), never)
+	_, err := jobs(1).selects(constrained(t, costly), nil, never)
 	require.NoError(t, err)
-	_, err = jobs(1).selects(constrained(t, endless), never)
+	_, err = jobs(1).selects(constrained(t, endless), nil, never)
 	require.ErrorIs(t, err, errExpensive)
 	left, asked := errors.New("gone"), 0
-	_, err = jobs(2000).selects(constrained(t, "true"), func() error {
+	_, err = jobs(2000).selects(constrained(t, "true"), nil, func() error {
 		if asked++; asked == 10 {
 			return left
 		}
@@ -279,7 +279,7 @@ func BenchmarkQuery(b *testing.B) {
 	quiet := cedar.NewStream(ours, 0)
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			_, err = ads.selects(q, interest(b.Context(), quiet))
+			_, err = ads.selects(q, nil, interest(b.Context(), quiet))
 			require.NoError(b, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -357,6 +358,31 @@ func TestExpensiveQuery(t *testing.T) {
 	require.Error(t, <-failed)
 	gone <- struct{}{}
 	poll.Contains(t, "the client does not wait for the answer", log.String)
+}
+
+// TestQueriesByTheClock checks that a constraint sees when it is asked, each time anew.
+func TestQueriesByTheClock(t *testing.T) {
+	var plans []*classad.ClassAd
+	for i := range 5 {
+		plan := classad.New()
+		plan.SetInt("EstimatedStart", int64(1000+i))
+		plans = append(plans, plan)
+	}
+	all := server.NewAds(plans...)
+	var now atomic.Int64
+	n := &server.Negotiator{
+		Plans: func(context.Context, string) (*server.Ads, error) { return all, nil },
+		Clock: func() time.Time { return time.Unix(now.Load(), 0) },
+	}
+	asked := client.Negotiator{Security: as("worker"), Address: listen(t, &server.Port{Security: guard(), Handlers: n.Handlers()})}
+	for at, want := range map[int64]int{999: 0, 1000: 1, 1003: 4, 2000: 5} {
+		now.Store(at)
+		for _, constraint := range []string{"EstimatedStart <= time()", "CurrentTime >= TARGET.EstimatedStart"} {
+			found, err := asked.Plans(t.Context(), constraint)
+			require.NoError(t, err)
+			require.Len(t, found, want, "%s at %d", constraint, at)
+		}
+	}
 }
 
 // lines is a log that may be written and read concurrently.

@@ -25,8 +25,8 @@ type Settings struct {
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
 	// for one where a job brings none; both in seconds.
 	StartSlack, DefaultEstimate backfill.Time
-	// Host supplies the world to expressions of ads at a time; nil: they have only the clock, in UTC.
-	Host func(now time.Time) *classad.Host
+	// Zone is the local time zone of expressions; nil means UTC.
+	Zone *time.Location
 	// Observe says that nothing is matched: what the negotiator starts does not come about.
 	Observe    bool
 	Accounting Accounting
@@ -130,14 +130,6 @@ func New(s Settings) *Belief {
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}
-}
-
-// HostAt supplies the world to expressions of ads at a time.
-func (b *Belief) HostAt(now time.Time) *classad.Host {
-	if b.s.Host == nil {
-		return &classad.Host{Now: now.Unix}
-	}
-	return b.s.Host(now)
 }
 
 // endedKept is for how long it is remembered that a job has ended: collectors keep the ads of its
@@ -338,6 +330,11 @@ func (b *Belief) SlotsUp() iter.Seq[string] {
 
 // Snapshot returns the snapshot that was taken in last.
 func (b *Belief) Snapshot() *observe.Snapshot { return b.now }
+
+// Host returns what expressions of ads see besides the ads at an instant.
+func (b *Belief) Host(now time.Time) *classad.Host {
+	return &classad.Host{Now: now.Unix, Zone: b.s.Zone}
+}
 
 // Schedd returns a schedd as the last look at the pool saw it; nil if it is gone.
 func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name] }

@@ -142,7 +142,7 @@ func BenchmarkFairShare(b *testing.B) {
 	a, err := accountant.Open(db, settings)
 	require.NoError(b, err)
 	belief := New(Settings{Logger: hclog.NewNullLogger(), Accounting: Accounting{Accountant: a}})
-	key := belief.FairShare().Of(nil, nil, 0)
+	key := belief.FairShare().Of(nil, nil, 0, negotiator.World{})
 	arrive := func(i int64) *Job {
 		j := belief.find(observe.JobKey{Schedd: "schedd@test", Cluster: i})
 		j.Group = &observe.Group{Spec: &observe.Spec{Nodes: 1}, Submit: backfill.Time(i * 7919 % 1000)}

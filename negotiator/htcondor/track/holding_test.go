@@ -214,6 +214,12 @@ func TestRoomNow(t *testing.T) {
 	p.look()
 	p.start(1, sent, "a", "b")
 	require.False(t, p.belief.roomNow().start(chunks(3, 1)), "a job is on its way there")
+
+	for requirements, room := range map[string]bool{"time() == %d": true, "CurrentTime < %d": false} {
+		require.Equal(t, room, p.belief.roomNow().start(specOf("a job", func(s *observe.Spec) {
+			require.NoError(t, s.Ad.SetExpr("Requirements", fmt.Sprintf(requirements, p.now.Unix())))
+		})), requirements)
+	}
 }
 
 // TestRoomNowCostsLittle: a user whose jobs are expensive to look at counts as one whose jobs

@@ -32,7 +32,7 @@ func grouped(tb testing.TB) (*Belief, backfill.Order) {
 	a, err := accountant.Open(db, settings)
 	require.NoError(tb, err)
 	b := New(Settings{Logger: hclog.NewNullLogger(), Patience: patience, Accounting: Accounting{Accountant: a}})
-	return b, b.FairShare().Of(nil, nil, 0)
+	return b, b.FairShare().Of(nil, nil, 0, negotiator.World{})
 }
 
 // waits adds a job that waits.
