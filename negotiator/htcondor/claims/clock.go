@@ -44,7 +44,8 @@ func (c *State) hostAt(at time.Time) (host *classad.Host, drawn *bool) {
 }
 
 // following returns the ad of an offer with the startd's clock going on, which is only for evaluation:
-// startds advertise ClockMin and ClockDay as they were when they made the ad.
+// startds advertise ClockMin and ClockDay as they were when they made the ad. By these a startd judges,
+// too, until it makes its ad anew, after UPDATE_INTERVAL: it refuses claims although it has opened.
 func (o *Offer) following() *classad.ClassAd {
 	if o.follows == nil {
 		o.follows = o.Ad.Clone()

@@ -189,11 +189,14 @@ func TestWithheld(t *testing.T) {
 			o:    func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "CurrentTime < 1700000000")) },
 			want: "START of slot a does not admit it any more",
 		},
-		"the startd has opened since it made its ad": {o: func(o *Offer) {
-			o.Ad.SetInt("MyCurrentTime", 1699999940)
-			o.Ad.SetInt("ClockMin", 539)
-			require.NoError(t, o.Ad.SetExpr("Start", "ClockMin >= 540"))
-		}},
+		"the startd has opened since it made its ad": {
+			o: func(o *Offer) {
+				o.Ad.SetInt("MyCurrentTime", 1699999940)
+				o.Ad.SetInt("ClockMin", 539)
+				require.NoError(t, o.Ad.SetExpr("Start", "ClockMin >= 540"))
+			},
+			want: "START of slot a admits it once its startd has looked at the clock",
+		},
 		"drawn before": {
 			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "random() > 0.5") },
 			o:      func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "random(10) > 5")) },

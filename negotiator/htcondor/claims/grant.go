@@ -204,6 +204,8 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	case !c.admits(o.following(), j.Spec.Ad, c.now):
 		f.closed = c.admits(o.following(), j.Spec.Ad, f.since)
 		return "START of slot " + slot + " does not admit it any more"
+	case !c.admits(o.Ad, j.Spec.Ad, c.now):
+		return "START of slot " + slot + " admits it once its startd has looked at the clock"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}
