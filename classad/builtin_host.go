@@ -73,7 +73,10 @@ func userMap(c call) Value {
 		return errorValue
 	}
 	mapped, ok := c.ev.userMap(name.str(), user.str())
-	if !ok {
+	switch {
+	case c.ev.failed:
+		return errorValue
+	case !ok:
 		return otherwise
 	}
 	items := slices.Collect(c.items(mapped, ","))

@@ -290,7 +290,7 @@ var world = classad.Host{
 	Now:      func() int64 { return 1_700_000_000 },
 	Zone:     time.FixedZone("east", 5*3600),
 	Random:   func() float64 { return 0.25 },
-	UserMap:  func(_, user string) (string, bool) { return user + "1", true },
+	UserMap:  func(_, user string, _ *int) (string, bool) { return user + "1", true },
 	UserHome: func(user string) (string, bool) { return "/home/" + user, true },
 }
 

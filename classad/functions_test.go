@@ -99,7 +99,7 @@ func TestRandomInScope(t *testing.T) {
 
 func TestUsersInScope(t *testing.T) {
 	s := classad.Scope{Host: &classad.Host{
-		UserMap: func(mapName, user string) (string, bool) {
+		UserMap: func(mapName, user string, _ *int) (string, bool) {
 			if mapName == "groups" && user == "ann" {
 				return "physics, Chemistry ,,", true
 			}
@@ -130,6 +130,16 @@ func TestUsersInScope(t *testing.T) {
 	} {
 		require.Equal(t, want, evalIn(t, s, text), text)
 	}
+	takes := 100
+	s.MaxSteps, s.Meter = 1000, new(classad.Meter)
+	s.Host.UserMap = func(_, _ string, budget *int) (string, bool) {
+		*budget -= takes
+		return "", false
+	}
+	require.Equal(t, `"none"`, evalIn(t, s, `userMap("m", "ann", "x", "none")`))
+	require.Greater(t, s.Meter.Steps(), int64(takes))
+	takes = 2000
+	require.Equal(t, `error`, evalIn(t, s, `userMap("m", "ann", "x", "none")`), "the search takes too long")
 }
 
 func TestDebugWritesLines(t *testing.T) {

@@ -12,8 +12,10 @@ type Host struct {
 	// Random returns numbers from 0 on and below 1. Without it random() is undefined.
 	Random func() float64
 	// UserMap maps a user by the map of this name and returns items separated by commas; ok is
-	// false if there is no such map or it has no entry for the user. Without it there are no maps.
-	UserMap func(mapName, user string) (items string, ok bool)
+	// false if there is no such map or it has no entry for the user. It takes the steps that it needs
+	// from the budget, see [Scope.MaxSteps]; a budget below zero fails the evaluation. Without it there
+	// are no maps. Package usermap reads HTCondor's.
+	UserMap func(mapName, user string, budget *int) (items string, ok bool)
 	// UserHome returns the home directory of a user. Without it no user has one.
 	UserHome func(user string) (directory string, ok bool)
 	// Debug receives the lines that the function debug writes; nil drops them.
@@ -54,11 +56,14 @@ func (ev *evaluator) random() (float64, bool) {
 	return ev.host.Random(), true
 }
 
-func (ev *evaluator) userMap(mapName, user string) (string, bool) {
+// userMap returns what the host's map has for a user. It charges what the search takes.
+func (ev *evaluator) userMap(mapName, user string) (items string, ok bool) {
 	if ev.host == nil || ev.host.UserMap == nil {
 		return "", false
 	}
-	return ev.host.UserMap(mapName, user)
+	left := ev.steps
+	items, ok = ev.host.UserMap(mapName, user, &left)
+	return items, ev.spend(ev.steps-left) && ok
 }
 
 func (ev *evaluator) userHome(user string) (string, bool) {

@@ -32,6 +32,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"classad/parser", "classad/ast", ""},
 	{"classad", "classad/{ast,parser,internal/...}", "classad/classadtest"},
 	{"classad/classadtest", "classad classad/ast", ""},
+	{"classad/usermap", "classad/internal/pcre", ""},
 
 	{"backfill/...", "backfill", "backfill/..."},
 	{"backfill/profile", "", ""},
@@ -91,7 +92,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
 	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/htcondor/statefile", ""},
-	{"negotiator/htcondor/condorconfig", "classad backfill negotiator/config", ""},
+	{"negotiator/htcondor/condorconfig", "classad/... backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",
 		"classad/... backfill negotiator negotiator/config negotiator/htcondor/{accountant,cedar,client,security}",
@@ -108,9 +109,9 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/{fakes,track}",
 	},
 	{
-		"negotiator/htcondor", "classad backfill negotiator negotiator/config " +
+		"negotiator/htcondor", "classad/... backfill negotiator negotiator/config " +
 			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
-		"backfill/... negotiator/htcondor/{cedar,fakes,statefile}",
+		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},

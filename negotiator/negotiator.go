@@ -189,6 +189,10 @@ func (n *Negotiator) Change(c Change) error {
 	return nil
 }
 
+// SetWorld changes what expressions of ads learn from outside the ads, from the next cycle on: which slots
+// jobs may use is found out anew. It must be called right before a cycle.
+func (n *Negotiator) SetWorld(w matchmaker.World) { n.matchmaker.SetWorld(w) }
+
 // State returns the schedule as it stands. It may be read between cycles only.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 

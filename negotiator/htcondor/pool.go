@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
@@ -66,6 +67,8 @@ type Tuning struct {
 	config.Pace
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
+	// UserMaps are those of the function userMap in ads; nil: there are none.
+	UserMaps *usermap.Maps
 }
 
 // orDefault puts the usual intervals where none are given.
@@ -93,6 +96,7 @@ type Pool struct {
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
 	belief     *track.Belief
+	world      *track.World
 	claims     *claims.State
 	dispatcher *dispatch.Dispatcher
 
@@ -128,13 +132,14 @@ func New(s Settings) *Pool {
 	if s.CPU == nil {
 		s.CPU = func() time.Duration { return 0 }
 	}
+	world := &track.World{Zone: s.Zone, UserMaps: s.UserMaps}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
-		Zone: s.Zone, Observe: s.Observe, Accounting: s.Accounting, Logger: s.Logger,
+		Observe: s.Observe, World: world, Accounting: s.Accounting, Logger: s.Logger,
 	})
 	state := claims.New(claims.Settings{
 		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
-		Patience: s.Patience, Logger: s.Logger,
+		Patience: s.Patience, World: world, Logger: s.Logger,
 	}, belief)
 	p := &Pool{
 		s: s, log: s.Logger, now: s.Clock, wake: make(chan struct{}, 1),
@@ -142,7 +147,7 @@ func New(s Settings) *Pool {
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
 			Patience: s.Patience, Extra: s.Extra, Zone: s.Zone, Logger: s.Logger, Clock: s.Clock,
 		}),
-		belief: belief, claims: state,
+		belief: belief, claims: state, world: world,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
 			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
@@ -356,6 +361,7 @@ func later(a, b time.Time) time.Time {
 func (p *Pool) tune(t Tuning) {
 	p.s.Tuning = t
 	p.observer.Ask(t.scope())
+	p.world.UserMaps = t.UserMaps
 	p.tuneClaims(t)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
@@ -25,6 +26,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,6 +47,7 @@ type world struct {
 	accounting track.Accounting
 	trust      estimate.Trust  // in what users state
 	settings   func(*Settings) // changes those of the next pool; may be nil
+	maps       *usermap.Maps
 	secrets    []string
 
 	nodes []*node
@@ -159,6 +162,7 @@ func (w *world) config() negotiator.Config {
 		order = w.pool.FairShare()
 	}
 	return negotiator.Config{
+		World:  matchmaker.World{UserMap: w.maps.UserMap},
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
 		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone},
 		Refused: func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },

@@ -128,10 +128,14 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 }
 
 // tuning returns the settings that can change while the daemon runs.
-func tuning(s config.Config) daemon.Tuning {
-	return daemon.Tuning{
+func tuning(s config.Config, c *condorconfig.Config) daemon.Tuning {
+	t := daemon.Tuning{
 		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling,
 	}
+	if c != nil {
+		t.UserMaps, _ = c.UserMaps() // it was checked before
+	}
+	return t
 }
 
 // lookup returns a knob of HTCondor's configuration as it is now.
@@ -219,7 +223,7 @@ func (p *process) reread(ctx context.Context) error {
 	if former == nil {
 		s, err := p.Source.Read()
 		if err == nil {
-			p.daemon.Configure(tuning(s))
+			p.daemon.Configure(tuning(s, nil))
 		}
 		return err
 	}
@@ -265,7 +269,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 	p.collector.Relocate(collectors)
 	p.limits.Reread()
 	p.reopenLogs(next)
-	p.daemon.Configure(tuning(s))
+	p.daemon.Configure(tuning(s, next))
 	for _, warning := range next.Warnings() {
 		p.Logger.Warn(warning)
 	}

@@ -252,7 +252,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
 		Parent:   p.site.Inherited.Parent,
 		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once,
-		Tuning: tuning(s), Logger: p.Logger,
+		Tuning: tuning(s, p.site.Config), Logger: p.Logger,
 	})
 }
 

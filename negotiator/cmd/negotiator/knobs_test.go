@@ -84,6 +84,11 @@ func readKnobs(t *testing.T) (read []string) {
 	require.NoError(t, err)
 
 	code := sources(t)
+	for _, family := range []string{"CLASSAD_USER_MAPFILE_", "CLASSAD_USER_MAPDATA_", "CLASSAD_USER_MAP_PREFIX_"} {
+		if strings.Contains(code, `"`+family+`"`) {
+			read = append(read, family+"<name>")
+		}
+	}
 	byDefault := func(name string) bool { // a setting has its value by default
 		return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.KnobDefault == "$("+name+")" })
 	}

@@ -35,7 +35,7 @@ func (c *State) admits(slot, job *classad.ClassAd, at time.Time) bool {
 // it drew when the job was decided counts, and not another draw.
 func (c *State) hostAt(at time.Time) (host *classad.Host, drawn *bool) {
 	drawn = new(bool)
-	with := *c.belief.Host(at)
+	with := *c.s.World.Host(at)
 	with.Random = func() float64 {
 		*drawn = true
 		return 0

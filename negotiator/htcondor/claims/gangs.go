@@ -161,7 +161,7 @@ func (c *State) rival(f *flight) *track.Job {
 	}
 	var steps classad.Meter
 	s, began := c.belief.Schedd(f.job.Key.Schedd), c.belief.Snapshot().Began
-	host := c.belief.Host(began)
+	host := c.s.World.Host(began)
 	for j := range c.belief.Jobs() {
 		if steps.Steps() >= rivalSteps {
 			return nil

@@ -24,6 +24,7 @@ type Settings struct {
 	Observe bool
 	// Patience is how long a match may take until its job runs.
 	Patience time.Duration
+	World    *track.World // that of the belief
 	Logger   hclog.Logger
 }
 

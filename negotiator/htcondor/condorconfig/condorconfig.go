@@ -42,6 +42,7 @@ const patience = 30 * time.Second
 type Config struct {
 	settings map[string]Setting // by name in capitals
 	local    string
+	userMaps userMaps
 }
 
 // Setting is a knob's value, and where it comes from.

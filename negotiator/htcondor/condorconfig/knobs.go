@@ -69,6 +69,11 @@ var stock = []config.Setting{
 		Knob: "NEGOTIATOR_ADDRESS_FILE", Kind: config.Text, KnobDefault: "$(LOG)/.negotiator_address", Restart: true,
 		Doc: "Where the command port's address is written.",
 	},
+	{
+		Knob: mapNames, Kind: config.List,
+		Doc: "The maps that the function userMap knows in START, Requirements and ranks of ads; a " +
+			"CLASSAD_USER_MAPFILE_<name> or CLASSAD_USER_MAPDATA_<name> says what is in each.",
+	},
 	{Knob: "SPOOL", Kind: config.Text, Doc: "HTCondor's folder of state."},
 	{Knob: "LOG", Kind: config.Text, Doc: "HTCondor's folder of logs."},
 	{Knob: "FULL_HOSTNAME", Kind: config.Text, Restart: true, Doc: "This machine's name."},

@@ -8,11 +8,11 @@ import (
 
 // Warnings returns what an administrator may have expected to work and does not: knobs of ours that
 // do not exist, HTCondor's knobs that are set and not heeded, expressions of matches that are listed
-// and not set, job ranks that placement ignores, a threshold that cannot be read, and another
-// negotiator's slots without ours.
+// and not set, job ranks that placement ignores, a threshold that cannot be read, another negotiator's
+// slots without ours, and lines of maps that cannot be read.
 func (c *Config) Warnings() []string {
 	return slices.Concat(c.Unknown(), c.Unheeded(), c.withoutEffect(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold(),
-		c.halfDivided())
+		c.halfDivided(), c.userMapWarnings())
 }
 
 // halfDivided returns a warning if the slots of another negotiator are given and ours are not.

@@ -166,6 +166,7 @@ func (c *Config) Check() error {
 		}
 		errs = append(errs, err)
 	}
-	_, err := c.MatchExprs()
-	return errors.Join(append(errs, err)...)
+	_, errExprs := c.MatchExprs()
+	_, errMaps := c.UserMaps()
+	return errors.Join(append(errs, errExprs, errMaps)...)
 }

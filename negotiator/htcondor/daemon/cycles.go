@@ -140,6 +140,7 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided, err error) {
 	c.cpu = CPU()
 	c.d.takeChosen()
+	c.d.takeMaps()
 	if r.Report, err = negotiator.Decide(ctx, c.d.n, delta); err != nil {
 		return r, c.failed(ctx, err)
 	}

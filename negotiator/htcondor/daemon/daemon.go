@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -95,6 +96,7 @@ type Daemon struct {
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
+	maps      *usermap.Maps // with which the negotiator matches
 
 	failures int           // cycles in a row that have failed
 	tryAgain time.Duration // the pause while another negotiator is at work
@@ -384,6 +386,7 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 	if chooser := d.o.Chooser(); chooser != nil {
 		chooser.Restart()
 	}
+	d.maps = d.tuned.Load().UserMaps
 	config := d.inForce()
 	if d.o.State != nil {
 		if config.Delays, err = d.o.State.Delays(); err != nil {
@@ -411,7 +414,27 @@ func (d *Daemon) inForce() negotiator.Config {
 		c.Order, c.Policy, c.Fallback = now.Order, now.Policy, now.Fallback
 		c.Planning, c.Estimates = now.Planning, now.Estimates
 	}
+	c.World = d.world()
 	return c
+}
+
+// world is what ads learn from outside of them.
+func (d *Daemon) world() matchmaker.World {
+	w := d.o.Negotiator.World
+	w.UserMap = d.maps.UserMap
+	return w
+}
+
+// takeMaps has the negotiator match with the maps as they are configured now, if they have changed. It
+// must be called right before a cycle.
+func (d *Daemon) takeMaps() {
+	maps := d.tuned.Load().UserMaps
+	if maps.Equal(d.maps) {
+		return
+	}
+	d.maps = maps
+	d.n.SetWorld(d.world())
+	d.log.Info("the maps of userMap have changed: all jobs are matched anew")
 }
 
 // errAgain says that a new pool must be opened, from the state as it is saved now.

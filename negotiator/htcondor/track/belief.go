@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -25,10 +24,9 @@ type Settings struct {
 	// StartSlack is what the negotiator adds to each estimate, and DefaultEstimate what it takes
 	// for one where a job brings none; both in seconds.
 	StartSlack, DefaultEstimate backfill.Time
-	// Zone is the local time zone of expressions; nil means UTC.
-	Zone *time.Location
 	// Observe says that nothing is matched: what the negotiator starts does not come about.
 	Observe    bool
+	World      *World // nil: one without maps
 	Accounting Accounting
 	Logger     hclog.Logger
 }
@@ -330,11 +328,6 @@ func (b *Belief) SlotsUp() iter.Seq[string] {
 
 // Snapshot returns the snapshot that was taken in last.
 func (b *Belief) Snapshot() *observe.Snapshot { return b.now }
-
-// Host returns what expressions of ads see besides the ads at an instant.
-func (b *Belief) Host(now time.Time) *classad.Host {
-	return &classad.Host{Now: now.Unix, Zone: b.s.Zone}
-}
 
 // Schedd returns a schedd as the last look at the pool saw it; nil if it is gone.
 func (b *Belief) Schedd(name string) *observe.Schedd { return b.now.Schedds[name] }

@@ -14,8 +14,8 @@ import (
 // other: as HTCondor's negotiator would match them, without a plan. It only tells for whom a limit
 // is of use now.
 type roomNow struct {
-	slots []freeSlot
 	host  *classad.Host
+	slots []freeSlot
 	kinds map[*observe.Spec]*kindOfJob
 	spent map[string]int64 // steps, by user
 	all   int64
@@ -37,7 +37,7 @@ const mostSteps = 4_000_000
 
 // roomNow returns what slots have free now.
 func (b *Belief) roomNow() *roomNow {
-	r := &roomNow{host: b.Host(b.now.Began), kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
+	r := &roomNow{host: b.s.World.Host(b.now.Began), kinds: map[*observe.Spec]*kindOfJob{}, spent: map[string]int64{}}
 	at := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(b.slots)) {
 		s, o := b.slots[name], b.Slot(name)
@@ -98,7 +98,7 @@ func (r *roomNow) start(spec *observe.Spec) bool {
 	return false
 }
 
-// accepts tells whether a slot and a job accept each other now.
+// accepts tells whether a slot and a job accept each other.
 func (s *freeSlot) accepts(spec *observe.Spec, host *classad.Host, meter *classad.Meter) bool {
 	return classad.Pair{Left: spec.Ad, Right: s.ad, Host: host, MaxSteps: classad.FewSteps, Meter: meter}.Match()
 }

@@ -62,7 +62,7 @@ func (b *Belief) fair(jobs []*Job) *accountant.Share {
 // keysOf asks an order that looks at the jobs alone. Jobs of a group have the same key.
 func (b *Belief) keysOf(jobs []*Job) map[backfill.JobID]float64 {
 	described := map[backfill.JobID]*negotiator.Job{}
-	order := b.queue.Of(described, b.s.Schema.Resources, b.s.StartSlack, negotiator.World{Zone: b.s.Zone})
+	order := b.queue.Of(described, b.s.Schema.Resources, b.s.StartSlack, b.s.World.matching())
 	if order == nil { // first come, first served
 		return nil
 	}
