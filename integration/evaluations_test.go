@@ -16,6 +16,7 @@ import (
 var mayEvaluate = map[string]string{
 	"accountant/groups.go sortKey":     "the configuration's expression over an ad of ours",
 	"accountant/settings.go evaluate":  "the configuration",
+	"claims/clock.go admits":           "FewSteps for a slot's START; the result counts as true beyond that",
 	"claims/gangs.go rival":            "rivalSteps for all gangs",
 	"dispatch/negotiate.go match":      "nobody: it hands a match over",
 	"observe/amounts.go Amounts":       "slotSteps for an ad",

@@ -215,7 +215,7 @@ func (l Look) fits(job, slot *classad.ClassAd) bool {
 	const updates = 5 // seconds, in pool.sh
 	heard := l.At.Unix()-whole(slot, "LastHeardFrom") <= 3*updates
 	open := isTrue(slot, "PartitionableSlot") || text(slot, "State") == "Unclaimed"
-	return heard && open && !isTrue(slot, "Offline") && classad.Match(job, slot)
+	return heard && open && !isTrue(slot, "Offline") && l.match(job, slot)
 }
 
 // blocked tells whether slots may be kept for a waiting job: it fits nowhere now, and would
@@ -231,8 +231,13 @@ func (l Look) blocked(job *classad.ClassAd) bool {
 		if isTrue(slot, "DynamicSlot") {
 			return false
 		}
-		return classad.Match(job, emptied(slot))
+		return l.match(job, emptied(slot))
 	})
+}
+
+// match tells whether a job and a slot match each other at the time of the look.
+func (l Look) match(job, slot *classad.ClassAd) bool {
+	return classad.Pair{Left: job, Right: slot, Host: &classad.Host{Now: l.At.Unix}}.Match()
 }
 
 // emptied returns the ad of a slot as it would be if nothing ran there.

@@ -47,6 +47,8 @@ func TestIdleBesideWork(t *testing.T) {
 		"a gang":                           {job: "JobUniverse = 11"},
 		"wants another machine":            {job: `Requirements = TARGET.Machine == "n2"`},
 		"the slot wants others":            {slot: "Start = false"},
+		"opens later":                      {slot: "Start = time() >= " + second(20), want: "from 00:00:20 to 00:00:55"},
+		"closes early":                     {slot: "Start = CurrentTime < " + second(30)},
 		"the slot sleeps":                  {slot: "Offline = true"},
 		"the machine is gone":              {slot: "LastHeardFrom = " + second(7)},
 		"a wide job waits":                 {other: "RequestCpus = 4"},

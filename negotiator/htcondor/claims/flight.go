@@ -44,6 +44,8 @@ type flight struct {
 	shadows      int64
 	gone, unused time.Time
 	failed       failure
+	// closed says that the clock has closed its slot, so that its start has failed or will not come about.
+	closed bool
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -57,7 +59,7 @@ func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telli
 // over.
 func (c *State) giveUp(id backfill.JobID) {
 	f := c.flights[id]
-	if f.sent() {
+	if f.sent() && !f.closed {
 		c.failures[f.job.Key] = c.belief.Snapshot().Began
 	}
 	if f.failed == none || f.failed == ignored {

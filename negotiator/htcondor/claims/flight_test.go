@@ -2,7 +2,6 @@ package claims
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -178,12 +177,29 @@ func TestWithheld(t *testing.T) {
 			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "TARGET.Wonder") },
 			want:   "its Requirements are not true of slot a any more",
 		},
-		"fits now": {before: func(d *desk, f *flight) {
-			f.job.Spec = specOf(d.t, 1, fmt.Sprintf("time() == %d && CurrentTime == time()", d.now.Unix()))
-		}},
-		"fits later": {
-			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, fmt.Sprintf("time() > %d", d.now.Unix())) },
+		"may run by now": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "time() >= 1700000000") },
+		},
+		"may not run yet": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "time() > 1700000000") },
 			want:   "its Requirements are not true of slot a any more",
+		},
+		"admitted": {o: func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "time() < 1700000001")) }},
+		"closed": {
+			o:    func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "CurrentTime < 1700000000")) },
+			want: "START of slot a does not admit it any more",
+		},
+		"the startd has opened since it made its ad": {
+			o: func(o *Offer) {
+				o.Ad.SetInt("MyCurrentTime", 1699999940)
+				o.Ad.SetInt("ClockMin", 539)
+				require.NoError(t, o.Ad.SetExpr("Start", "ClockMin >= 540"))
+			},
+			want: "START of slot a admits it once its startd has looked at the clock",
+		},
+		"drawn before": {
+			before: func(d *desk, f *flight) { f.job.Spec = specOf(d.t, 1, "random() > 0.5") },
+			o:      func(o *Offer) { require.NoError(t, o.Ad.SetExpr("Start", "random(10) > 5")) },
 		},
 		"no claim": {
 			o: func(o *Offer) { o.Claims = nil }, want: "slot a has no claim to give yet",

@@ -16,7 +16,8 @@ type Offer struct {
 	Open   bool
 	Claims []string // secrets
 
-	used bool // some of the claims that it advertises are used
+	used    bool             // some of the claims that it advertises are used
+	follows *classad.ClassAd // see following; nil: nobody has asked yet
 }
 
 // take subtracts the amounts from what is free.
@@ -184,10 +185,8 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 	return grants, ""
 }
 
-// host is what expressions of ads learn from outside the ads.
-func (c *State) host() *classad.Host { return c.s.World.Host(c.now) }
-
-// withheld returns why a slot does not give a job its chunks now; "" if it does.
+// withheld returns why a slot does not give a job its chunks now; "" if it does. It notes if the clock
+// has closed the slot: to wait for it would be in vain.
 func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	j := f.job
 	switch {
@@ -199,8 +198,14 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !classad.Pair{Left: j.Spec.Ad, Right: o.Ad, Host: c.host(), MaxSteps: classad.FewSteps}.RightMatchesLeft():
+	case !c.wants(o.following(), j.Spec.Ad, c.now):
+		f.closed = c.wants(o.following(), j.Spec.Ad, f.since)
 		return "its Requirements are not true of slot " + slot + " any more"
+	case !c.admits(o.following(), j.Spec.Ad, c.now):
+		f.closed = c.admits(o.following(), j.Spec.Ad, f.since)
+		return "START of slot " + slot + " does not admit it any more"
+	case !c.admits(o.Ad, j.Spec.Ad, c.now):
+		return "START of slot " + slot + " admits it once its startd has looked at the clock"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}

@@ -206,7 +206,8 @@ func (c *State) asPlanned(planned []reservation, flights []*flight) backfill.Tim
 // suits returns a function that tells whether a lent claim meets the Requirements of a Spec: they
 // may be true of a partitionable slot, and not of the part of it that the first job requested.
 func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.Spec) bool {
-	part, known, host := slot.Clone(), map[*observe.Spec]bool{}, c.host()
+	part, known := slot.Clone(), map[*observe.Spec]bool{}
+	negotiator.FollowClock(part)
 	if whole, _ := slot.Literal("PartitionableSlot").Bool(); whole {
 		part.SetBool("PartitionableSlot", false)
 		part.SetBool("DynamicSlot", true)
@@ -220,7 +221,7 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 	return func(s *observe.Spec) bool {
 		suits, found := known[s]
 		if !found {
-			suits = classad.Pair{Left: s.Ad, Right: part, Host: host, MaxSteps: classad.FewSteps}.RightMatchesLeft()
+			suits = c.wants(part, s.Ad, c.now)
 			known[s] = suits
 		}
 		return suits

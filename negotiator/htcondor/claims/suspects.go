@@ -156,7 +156,7 @@ func (c *State) blameFor(f *flight, enough map[string]bool) {
 
 // culprits returns the slots that may be why a flight's start failed. Slots whose startd has
 // restarted since, or that an unknown job has taken, are not to blame: the claim that was handed
-// over was out of date. Of a gang's slots, the culprits are those that were not claimed, provided
+// over was out of date. Nor are those that the clock has closed. Of a gang's slots, the culprits are those that were not claimed, provided
 // that others were.
 func (c *State) culprits(f *flight) []string {
 	places := f.job.Places
@@ -170,6 +170,8 @@ func (c *State) culprits(f *flight) []string {
 		byAnother := touched && s.ClaimBeganFor != (observe.JobKey{}) && c.belief.JobOf(s.ClaimBeganFor) == nil
 		own := touched && len(places) == 1 && s.ClaimBeganFor == f.job.Key
 		switch {
+		case c.hasClosed(f, s.Ad.Ad) && c.excuseClosed(at.Slot):
+			f.closed = true
 		case s.Restarted.After(f.since) && c.excuse(at.Slot, s.Restarted):
 		case (byAnother || own) && c.excuse(at.Slot, s.ClaimBegan):
 		case touched && !byAnother && len(places) > 1:
@@ -194,6 +196,16 @@ func (c *State) excuse(slot string, at time.Time) bool {
 	}
 	c.excused[slot] = at
 	return true
+}
+
+// excuseClosed tells whether a slot is excused because the clock has closed it. Refusals of claims that
+// were under way together count as one excuse.
+func (c *State) excuseClosed(slot string) bool {
+	began := c.belief.Snapshot().Began
+	if last, excused := c.excused[slot]; excused && began.Sub(last) < c.s.Patience {
+		began = last
+	}
+	return c.excuse(slot, began)
 }
 
 // works tells whether a slot's host is known to work.

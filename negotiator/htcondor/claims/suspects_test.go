@@ -1,12 +1,14 @@
 package claims
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -19,8 +21,14 @@ func (d *desk) claimed(slot string, job observe.JobKey) {
 // slot changes a slot of the last snapshot, which nobody else has.
 func (d *desk) slot(name string, change func(s *observe.Slot)) { change(d.snapshot.Slots[name]) }
 
+// setStart gives a slot a START.
+func (d *desk) setStart(slot, start string) {
+	require.NoError(d.t, d.snapshot.Slots[slot].Ad.Ad.SetExpr("Start", start))
+}
+
 // TestCulprits says which slots can be why a start failed: of a gang's, those on which no claim
-// came about, if on others one did; and none that refused a claim because it was stale.
+// came about, if on others one did; and none that refused a claim because it was stale,
+// or because the clock had closed it meanwhile.
 func TestCulprits(t *testing.T) {
 	stranger := observe.JobKey{Schedd: "other", Cluster: 7}
 	for name, c := range map[string]struct {
@@ -49,7 +57,21 @@ func TestCulprits(t *testing.T) {
 		"missing": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
 			d.slot("a", func(s *observe.Slot) { s.Missing = d.now })
 		}},
-		"gone":   {slots: []string{"a"}, change: func(d *desk, _ *flight) { delete(d.snapshot.Slots, "a") }},
+		"gone": {slots: []string{"a"}, change: func(d *desk, _ *flight) { delete(d.snapshot.Slots, "a") }},
+		"closed by the clock": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+			d.setStart("a", fmt.Sprint("time() <= ", d.now.Unix()))
+			d.now = d.now.Add(time.Second)
+		}},
+		"closed for others": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+			d.setStart("a", "TARGET.RequestCpus == 1")
+		}, want: []string{"a"}},
+		"only wanted until now": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+			f.job.Spec = specOf(t, 1, fmt.Sprint("time() <= ", d.now.Unix()))
+			d.now = d.now.Add(time.Second)
+		}},
+		"never wanted": {slots: []string{"a"}, change: func(_ *desk, f *flight) {
+			f.job.Spec = specOf(t, 1, "TARGET.Wonder")
+		}, want: []string{"a"}},
 		"a gang": {slots: []string{"a", "b"}},
 		"a gang that has a claim": {
 			slots: []string{"a", "b"}, change: func(d *desk, f *flight) { d.claimed("a", f.job.Key) },
@@ -71,6 +93,50 @@ func TestCulprits(t *testing.T) {
 				c.change(d, f)
 			}
 			require.Equal(t, c.want, d.culprits(f))
+		})
+	}
+}
+
+// TestClosedSlotsAreNoSuspects has two claims on their way as START of a slot closes: both are refused,
+// which is held against neither the slot nor the jobs. A startd that says so again and again, and starts
+// nothing, is a suspect all the same.
+func TestClosedSlotsAreNoSuspects(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	d.prove("a", "b")
+	id := d.submit(1, specOf(t, 1, "true"))
+	d.setStart("a", fmt.Sprint("time() < ", d.now.Unix()+1))
+	require.Len(t, d.refuse(id, "a"), 1)
+	require.Len(t, d.refuse(id, "a"), 1)
+	require.Empty(t, d.Suspects())
+	require.Empty(t, d.failures, "the job may be refused at once elsewhere, too")
+	d.now = d.now.Add(3 * d.s.Patience)
+	require.Len(t, d.refuse(id, "a"), 1)
+	require.Len(t, d.Suspects(), 1)
+}
+
+// TestClosedSlotsAreGivenUp has START of a slot close before a job is handed over to it: that is given up
+// at the next look, if the clock has closed it. What is not free yet is waited for.
+func TestClosedSlotsAreGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		requirements, start string
+		want                int
+	}{
+		"START":                  {"true", "time() <= 1700000000", 1},
+		"Requirements":           {"time() <= 1700000000", "true", 1},
+		"START, as of now":       {"true", "Cpus > 7", 0},
+		"Requirements as of now": {"TARGET.Cpus > 7", "true", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a", "b")
+			f := d.start(d.submit(1, specOf(t, 1, c.requirements)), "a")
+			ad := classad.New()
+			ad.SetInt("Cpus", 4)
+			require.NoError(t, ad.SetExpr("Start", c.start))
+			d.now = d.now.Add(time.Second)
+			o := &Offer{Ad: ad, Free: backfill.Vector{4, 4096, 1}, Open: true, Claims: []string{"a claim"}}
+			require.NotEmpty(t, d.withheld(f, "a", 1, o))
+			require.Len(t, d.look().Failed, c.want)
+			require.Empty(t, d.Suspects())
 		})
 	}
 }
