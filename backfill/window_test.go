@@ -17,9 +17,9 @@ func windows(instants ...backfill.Time) (all []backfill.Window) {
 }
 
 // opening returns a round at an instant after which candidate set 0 is slots with these windows.
-func opening(now backfill.Time, of ...[]backfill.Window) backfill.Round {
-	set := backfill.Candidates{Windows: of}
-	for id := range of {
+func opening(now backfill.Time, lists ...[]backfill.Window) backfill.Round {
+	set := backfill.Candidates{Windows: lists}
+	for id := range lists {
 		set.Slots = append(set.Slots, backfill.SlotID(id))
 	}
 	return backfill.Round{Now: now, Candidates: []backfill.CandidateSet{{Candidates: set}}}

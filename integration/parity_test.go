@@ -66,6 +66,7 @@ func TestBinariesConform(t *testing.T) {
 			backfilltest.Conform(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformPartitioned(t, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformDeferred(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformWindowed(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			if spec.PlanDepth {
 				backfilltest.ConformShallow(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			}
@@ -93,6 +94,8 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 			outlasting := 0
 			for seed := range thorough.Cases[uint64](4, 8) {
 				switch seed % 4 {
+				case 1:
+					seed += conformance.Windowed
 				case 2:
 					seed += conformance.Deferred
 				case 3:

@@ -104,3 +104,55 @@ func BenchmarkManySlots(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkClosingSlots is "freed" of [BenchmarkManySlots] for slots that close one after the other
+// before what runs there ends, as pilots do: no waiting job has a start but on the slot that was freed.
+// In "told" each cycle also brings all candidate sets anew, as one slot has closed.
+func BenchmarkClosingSlots(b *testing.B) {
+	const slots = 10_000
+	up, jobs, sets := staticPool(slots)
+	windows := make([][]backfill.Window, slots)
+	for i := range windows {
+		windows[i] = []backfill.Window{{From: -backfill.Forever, To: backfill.Time(100_000 + 7*i)}}
+	}
+	for i := range sets {
+		sets[i].Candidates.Windows = windows
+	}
+	for _, policy := range []string{"easy", "conservative", "slack"} {
+		for _, told := range []bool{false, true} {
+			b.Run(fmt.Sprintf("policy=%s/told=%t", policy, told), func(b *testing.B) {
+				first := backfill.Round{Events: up, Candidates: sets}
+				for i, e := range jobs {
+					j := *e.Job
+					first.Events = append(first.Events, backfill.Event{
+						Kind: backfill.Found, Job: &j, End: backfill.Time(1_000_000 + 37*i),
+						Placement: backfill.Placement{{Slot: backfill.SlotID(i), Count: 1}},
+					})
+				}
+				h := hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy)
+				_, err := h.Decide(b.Context(), first)
+				require.NoError(b, err)
+				wait := backfill.Round{Now: 1}
+				for _, e := range jobs {
+					j := *e.Job
+					j.ID, j.Position.Cluster = j.ID+slots, j.Position.Cluster+slots
+					wait.Events = append(wait.Events, backfill.Event{Kind: backfill.Submitted, Job: &j})
+				}
+				_, err = h.Decide(b.Context(), wait)
+				require.NoError(b, err)
+				now, n := backfill.Time(1), 0
+				for b.Loop() {
+					now++
+					r := backfill.Round{Now: now, Events: []backfill.Event{{Kind: backfill.Completed, JobID: backfill.JobID(1 + n)}}}
+					if told {
+						r.Candidates = sets
+					}
+					d, err := h.Decide(b.Context(), r)
+					require.NoError(b, err)
+					require.Len(b, d.Started, 1)
+					n++
+				}
+			})
+		}
+	}
+}

@@ -123,6 +123,14 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
+// cutsOff reports whether the plugin is sent only those candidates of the state that are open at the
+// instant of a round, as it knows of no windows. Then its copy is of use in that round alone: others
+// open with time.
+func (s *session) cutsOff(state *backfill.State) bool {
+	return s.knows&wire.Windows == 0 && slices.ContainsFunc(state.CandidateSets(),
+		func(set *backfill.Candidates) bool { return set.Windows != nil })
+}
+
 // readable returns an error if the plugin would misread the round, or the state that must be sent
 // with it.
 func (b *Branch) readable(s *session, tx *backfill.Transaction) error {
@@ -145,6 +153,9 @@ func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
 	snapshot := tx.State().Snapshot()
 	// The cycle is open and has added the round's bundles, which the round itself will bring.
 	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(tx.Round().Bundles)]
+	if b.at.cutsOff(tx.State()) {
+		snapshot.Candidates = wire.OpenNow(snapshot.Candidates, tx.Now())
+	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
 		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
 	}}}
@@ -153,10 +164,13 @@ func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
 // question returns the request for a decision, with the rounds that the plugin has not been sent
 // yet.
 func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
-	settled := b.pending
+	settled, round := b.pending, tx.Round()
 	b.pending, b.events = nil, 0
+	if b.at.cutsOff(tx.State()) {
+		round.Candidates = wire.OpenNow(round.Candidates, round.Now)
+	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
-		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(tx.Round()),
+		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(round),
 	}}}
 }
 
@@ -170,7 +184,7 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // the whole state will be sent anyway
 		return
-	case own != asked: // the plugin's decision did not count
+	case own != asked, b.at.cutsOff(b.state): // the plugin's decision did not count, or its copy is not whole
 		b.lose()
 		return
 	case own:

@@ -175,3 +175,61 @@ func TestAnOlderPluginIsNotAskedOfJobsThatMayNotStartYet(t *testing.T) {
 			"that may not start before an instant that is still to come: rebuild it")
 	}
 }
+
+// A plugin that knows of no windows is told what is open: with the whole state, in each round, as more
+// opens with time. What it plans where a slot is closed then is refused. A newer plugin decides all
+// rounds, with one copy of the state.
+func TestAnOlderPluginIsToldWhatIsOpen(t *testing.T) {
+	for _, policy := range []string{"first-fit", "easy"} {
+		for _, knows := range []bool{false, true} {
+			server := sdk.NewServer(named(t, policy), hclog.NewNullLogger())
+			remote := inProcess(t, Options{}, older{server})
+			if knows {
+				remote = inProcess(t, Options{}, server)
+			}
+			host := newHost(t, "fcfs", remote)
+			decide := func(r backfill.Round, starts ...backfill.JobID) {
+				t.Helper()
+				d, err := host.Decide(t.Context(), r)
+				require.NoError(t, err)
+				var started []backfill.JobID
+				for _, s := range d.Started {
+					started = append(started, s.Job.ID)
+				}
+				require.Equal(t, starts, started)
+			}
+			job := func(id backfill.JobID) backfill.Event {
+				return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+					ID: id, Nodes: 1, Request: backfill.Vector{4, 1}, Estimate: 100,
+				}}
+			}
+			r := backfill.Round{
+				Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{
+					Slots:   []backfill.SlotID{0, 1},
+					Windows: [][]backfill.Window{{{From: 0, To: 10}}, {{From: 5, To: backfill.Forever}}},
+				}}},
+				Events: []backfill.Event{job(1), job(2)},
+			}
+			for id := range backfill.SlotID(2) {
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+					ID: id, Name: string(rune('a' + id)), Capacity: backfill.Vector{4, 1000},
+				}})
+			}
+			decide(r, 1) // on slot a, the only one that is open
+			require.EqualValues(t, 5, host.State.NextWake())
+			decide(backfill.Round{Now: 5}, 2) // on slot b
+			decide(backfill.Round{Now: 11, Events: []backfill.Event{job(3)}})
+			decide(backfill.Round{Now: 12, Events: []backfill.Event{
+				{Kind: backfill.Completed, JobID: 1}, {Kind: backfill.Completed, JobID: 2},
+			}}, 3)
+			syncs := map[bool]int{false: 4, true: 1}[knows]
+			if policy == "easy" && !knows {
+				require.Len(t, host.refusals, 1)
+				require.ErrorContains(t, host.refusals[0].Err, "at 100: on slot a the job may not begin at 100")
+			} else {
+				require.Empty(t, host.refusals)
+			}
+			require.Equal(t, syncs, remote.Stats().Syncs)
+		}
+	}
+}

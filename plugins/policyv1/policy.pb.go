@@ -33,7 +33,8 @@
 // Three terms are used throughout. The order of jobs is by submit, place_queue
 // (byte by byte), place_cluster, place_proc, id. The queue's order is by key, then
 // by the order of jobs. A job fits a placement from an instant on if its slots are
-// up and candidates of the job, and if for estimate seconds each has enough of
+// up and candidates of the job that are open then (see CandidateSet.opens; they may
+// close while it runs), and if for estimate seconds each has enough of
 // every resource beside the jobs that run (until their expected end) and the
 // reservations (from their start for the job's estimate) but the job's own. A job
 // that is whole needs all that there is of each slot of one of its candidate
@@ -78,6 +79,10 @@ const (
 	Feature_FEATURE_PLAN_DEPTH Feature = 3
 	// FEATURE_RELEASE is Job.release in the future, and EVENT_KIND_RELEASED.
 	Feature_FEATURE_RELEASE Feature = 4
+	// FEATURE_WINDOWS is CandidateSet.windows. A plugin without it is sent no windows:
+	// a set has the candidates that are open at the instant of the round, and while
+	// some set has windows, the whole state comes with each round.
+	Feature_FEATURE_WINDOWS Feature = 5
 )
 
 // Enum value maps for Feature.
@@ -88,6 +93,7 @@ var (
 		2: "FEATURE_BUNDLES",
 		3: "FEATURE_PLAN_DEPTH",
 		4: "FEATURE_RELEASE",
+		5: "FEATURE_WINDOWS",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
@@ -95,6 +101,7 @@ var (
 		"FEATURE_BUNDLES":     2,
 		"FEATURE_PLAN_DEPTH":  3,
 		"FEATURE_RELEASE":     4,
+		"FEATURE_WINDOWS":     5,
 	}
 )
 
@@ -1904,7 +1911,19 @@ type CandidateSet struct {
 	Rank []int32 `protobuf:"zigzag32,3,rep,packed,name=rank,proto3" json:"rank,omitempty"`
 	// bundles are IDs of bundles, ascending, in place of slots: for jobs that are
 	// whole.
-	Bundles       []int32 `protobuf:"varint,4,rep,packed,name=bundles,proto3" json:"bundles,omitempty"`
+	Bundles []int32 `protobuf:"varint,4,rep,packed,name=bundles,proto3" json:"bundles,omitempty"`
+	// windows are when jobs may begin on candidates that are not always open. Many
+	// candidates share an entry.
+	Windows []*Windows `protobuf:"bytes,5,rep,name=windows,proto3" json:"windows,omitempty"`
+	// opens says for each slot, or else each bundle, which entry of windows is its
+	// own, counted from 1; 0: it is always open. Empty: all are.
+	//
+	// If all candidates of a waiting job close before it could begin, beside what runs
+	// and all reservations, it need have neither a reservation nor a guarantee; it may
+	// start in any round in which it fits. A guarantee that does not bind in a round,
+	// of a job that has candidates with windows and no reservation at the end of the
+	// round, is gone.
+	Opens         []int32 `protobuf:"varint,6,rep,packed,name=opens,proto3" json:"opens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1967,6 +1986,121 @@ func (x *CandidateSet) GetBundles() []int32 {
 	return nil
 }
 
+func (x *CandidateSet) GetWindows() []*Windows {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+func (x *CandidateSet) GetOpens() []int32 {
+	if x != nil {
+		return x.Opens
+	}
+	return nil
+}
+
+// Windows are when jobs may begin on a candidate, ascending and apart.
+type Windows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// windows are at least one.
+	Windows       []*Window `protobuf:"bytes,1,rep,name=windows,proto3" json:"windows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Windows) Reset() {
+	*x = Windows{}
+	mi := &file_policy_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Windows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Windows) ProtoMessage() {}
+
+func (x *Windows) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Windows.ProtoReflect.Descriptor instead.
+func (*Windows) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Windows) GetWindows() []*Window {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+// Window is a span of instants.
+type Window struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// from is its first instant; -2305843009213693951: there is no first.
+	From int64 `protobuf:"zigzag64,1,opt,name=from,proto3" json:"from,omitempty"`
+	// to is the first instant after it; 2305843009213693951: it does not end.
+	To            int64 `protobuf:"zigzag64,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Window) Reset() {
+	*x = Window{}
+	mi := &file_policy_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Window) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Window) ProtoMessage() {}
+
+func (x *Window) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Window.ProtoReflect.Descriptor instead.
+func (*Window) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Window) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Window) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
 // Event is one thing that happened. Which fields count depends on its kind.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1998,7 +2132,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2144,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2157,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{20}
+	return file_policy_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2141,7 +2275,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +2287,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +2300,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{21}
+	return file_policy_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Job) GetId() int64 {
@@ -2289,7 +2423,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2301,7 +2435,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2314,7 +2448,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{22}
+	return file_policy_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Slot) GetId() int32 {
@@ -2351,7 +2485,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2497,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2510,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{23}
+	return file_policy_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Placement) GetSlots() []int32 {
@@ -2415,7 +2549,7 @@ type Action struct {
 
 func (x *Action) Reset() {
 	*x = Action{}
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2561,7 @@ func (x *Action) String() string {
 func (*Action) ProtoMessage() {}
 
 func (x *Action) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2574,7 @@ func (x *Action) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Action.ProtoReflect.Descriptor instead.
 func (*Action) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{24}
+	return file_policy_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Action) GetAfter() int32 {
@@ -2524,7 +2658,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2536,7 +2670,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2549,7 +2683,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{25}
+	return file_policy_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Snapshot) GetResources() []string {
@@ -2666,7 +2800,7 @@ type Freed struct {
 
 func (x *Freed) Reset() {
 	*x = Freed{}
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2678,7 +2812,7 @@ func (x *Freed) String() string {
 func (*Freed) ProtoMessage() {}
 
 func (x *Freed) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2691,7 +2825,7 @@ func (x *Freed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Freed.ProtoReflect.Descriptor instead.
 func (*Freed) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{26}
+	return file_policy_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Freed) GetAt() int64 {
@@ -2728,7 +2862,7 @@ type SlotState struct {
 
 func (x *SlotState) Reset() {
 	*x = SlotState{}
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +2874,7 @@ func (x *SlotState) String() string {
 func (*SlotState) ProtoMessage() {}
 
 func (x *SlotState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +2887,7 @@ func (x *SlotState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotState.ProtoReflect.Descriptor instead.
 func (*SlotState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{27}
+	return file_policy_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SlotState) GetSlot() *Slot {
@@ -2801,7 +2935,7 @@ type JobState struct {
 
 func (x *JobState) Reset() {
 	*x = JobState{}
-	mi := &file_policy_proto_msgTypes[28]
+	mi := &file_policy_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2947,7 @@ func (x *JobState) String() string {
 func (*JobState) ProtoMessage() {}
 
 func (x *JobState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[28]
+	mi := &file_policy_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +2960,7 @@ func (x *JobState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobState.ProtoReflect.Descriptor instead.
 func (*JobState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{28}
+	return file_policy_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *JobState) GetJob() *Job {
@@ -2994,12 +3128,19 @@ const file_policy_proto_rawDesc = "" +
 	"\x05slots\x18\x03 \x03(\x05R\x05slots\",\n" +
 	"\x06JobKey\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x03R\x03job\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\x01R\x03key\"b\n" +
+	"\x03key\x18\x02 \x01(\x01R\x03key\"\xa5\x01\n" +
 	"\fCandidateSet\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x14\n" +
 	"\x05slots\x18\x02 \x03(\x05R\x05slots\x12\x12\n" +
 	"\x04rank\x18\x03 \x03(\x11R\x04rank\x12\x18\n" +
-	"\abundles\x18\x04 \x03(\x05R\abundles\"\xae\x02\n" +
+	"\abundles\x18\x04 \x03(\x05R\abundles\x12+\n" +
+	"\awindows\x18\x05 \x03(\v2\x11.policyv1.WindowsR\awindows\x12\x14\n" +
+	"\x05opens\x18\x06 \x03(\x05R\x05opens\"5\n" +
+	"\aWindows\x12*\n" +
+	"\awindows\x18\x01 \x03(\v2\x10.policyv1.WindowR\awindows\",\n" +
+	"\x06Window\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x12R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x12R\x02to\"\xae\x02\n" +
 	"\x05Event\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.policyv1.EventKindR\x04kind\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\x03R\x03job\x12!\n" +
@@ -3091,13 +3232,14 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*y\n" +
+	" \x01(\x12R\tguarantee*\x8e\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
 	"\x0fFEATURE_BUNDLES\x10\x02\x12\x16\n" +
 	"\x12FEATURE_PLAN_DEPTH\x10\x03\x12\x13\n" +
-	"\x0fFEATURE_RELEASE\x10\x04*\xf4\x01\n" +
+	"\x0fFEATURE_RELEASE\x10\x04\x12\x13\n" +
+	"\x0fFEATURE_WINDOWS\x10\x05*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -3157,7 +3299,7 @@ func file_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_policy_proto_goTypes = []any{
 	(Feature)(0),             // 0: policyv1.Feature
 	(OptionType)(0),          // 1: policyv1.OptionType
@@ -3184,17 +3326,19 @@ var file_policy_proto_goTypes = []any{
 	(*Bundle)(nil),           // 22: policyv1.Bundle
 	(*JobKey)(nil),           // 23: policyv1.JobKey
 	(*CandidateSet)(nil),     // 24: policyv1.CandidateSet
-	(*Event)(nil),            // 25: policyv1.Event
-	(*Job)(nil),              // 26: policyv1.Job
-	(*Slot)(nil),             // 27: policyv1.Slot
-	(*Placement)(nil),        // 28: policyv1.Placement
-	(*Action)(nil),           // 29: policyv1.Action
-	(*Snapshot)(nil),         // 30: policyv1.Snapshot
-	(*Freed)(nil),            // 31: policyv1.Freed
-	(*SlotState)(nil),        // 32: policyv1.SlotState
-	(*JobState)(nil),         // 33: policyv1.JobState
-	nil,                      // 34: policyv1.Configure.OptionsEntry
-	nil,                      // 35: policyv1.Job.LabelsEntry
+	(*Windows)(nil),          // 25: policyv1.Windows
+	(*Window)(nil),           // 26: policyv1.Window
+	(*Event)(nil),            // 27: policyv1.Event
+	(*Job)(nil),              // 28: policyv1.Job
+	(*Slot)(nil),             // 29: policyv1.Slot
+	(*Placement)(nil),        // 30: policyv1.Placement
+	(*Action)(nil),           // 31: policyv1.Action
+	(*Snapshot)(nil),         // 32: policyv1.Snapshot
+	(*Freed)(nil),            // 33: policyv1.Freed
+	(*SlotState)(nil),        // 34: policyv1.SlotState
+	(*JobState)(nil),         // 35: policyv1.JobState
+	nil,                      // 36: policyv1.Configure.OptionsEntry
+	nil,                      // 37: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
 	7,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
@@ -3209,44 +3353,46 @@ var file_policy_proto_depIdxs = []int32{
 	17, // 9: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
 	18, // 10: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
 	19, // 11: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	34, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	30, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	36, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	32, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
 	16, // 14: policyv1.Decide.settled:type_name -> policyv1.Settled
 	20, // 15: policyv1.Decide.round:type_name -> policyv1.Round
 	20, // 16: policyv1.Settled.round:type_name -> policyv1.Round
-	29, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
-	29, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
+	31, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
+	31, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
 	24, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	25, // 20: policyv1.Round.events:type_name -> policyv1.Event
+	27, // 20: policyv1.Round.events:type_name -> policyv1.Event
 	23, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
 	22, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
 	21, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
-	2,  // 24: policyv1.Event.kind:type_name -> policyv1.EventKind
-	26, // 25: policyv1.Event.spec:type_name -> policyv1.Job
-	27, // 26: policyv1.Event.slot:type_name -> policyv1.Slot
-	28, // 27: policyv1.Event.placement:type_name -> policyv1.Placement
-	35, // 28: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	3,  // 29: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	28, // 30: policyv1.Action.placement:type_name -> policyv1.Placement
-	4,  // 31: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	32, // 32: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	24, // 33: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	33, // 34: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	31, // 35: policyv1.Snapshot.freed:type_name -> policyv1.Freed
-	22, // 36: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
-	21, // 37: policyv1.Snapshot.planning:type_name -> policyv1.Planning
-	27, // 38: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	26, // 39: policyv1.JobState.job:type_name -> policyv1.Job
-	28, // 40: policyv1.JobState.placement:type_name -> policyv1.Placement
-	5,  // 41: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	8,  // 42: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	6,  // 43: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	9,  // 44: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	43, // [43:45] is the sub-list for method output_type
-	41, // [41:43] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	25, // 24: policyv1.CandidateSet.windows:type_name -> policyv1.Windows
+	26, // 25: policyv1.Windows.windows:type_name -> policyv1.Window
+	2,  // 26: policyv1.Event.kind:type_name -> policyv1.EventKind
+	28, // 27: policyv1.Event.spec:type_name -> policyv1.Job
+	29, // 28: policyv1.Event.slot:type_name -> policyv1.Slot
+	30, // 29: policyv1.Event.placement:type_name -> policyv1.Placement
+	37, // 30: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	3,  // 31: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	30, // 32: policyv1.Action.placement:type_name -> policyv1.Placement
+	4,  // 33: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	34, // 34: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	24, // 35: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	35, // 36: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	33, // 37: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	22, // 38: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
+	21, // 39: policyv1.Snapshot.planning:type_name -> policyv1.Planning
+	29, // 40: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	28, // 41: policyv1.JobState.job:type_name -> policyv1.Job
+	30, // 42: policyv1.JobState.placement:type_name -> policyv1.Placement
+	5,  // 43: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	8,  // 44: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	6,  // 45: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	9,  // 46: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	45, // [45:47] is the sub-list for method output_type
+	43, // [43:45] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -3274,7 +3420,7 @@ func file_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,7 +33,8 @@
 // Three terms are used throughout. The order of jobs is by submit, place_queue
 // (byte by byte), place_cluster, place_proc, id. The queue's order is by key, then
 // by the order of jobs. A job fits a placement from an instant on if its slots are
-// up and candidates of the job, and if for estimate seconds each has enough of
+// up and candidates of the job that are open then (see CandidateSet.opens; they may
+// close while it runs), and if for estimate seconds each has enough of
 // every resource beside the jobs that run (until their expected end) and the
 // reservations (from their start for the job's estimate) but the job's own. A job
 // that is whole needs all that there is of each slot of one of its candidate

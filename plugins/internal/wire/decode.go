@@ -109,7 +109,28 @@ func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 		Slots:   each(m.GetSlots(), id[backfill.SlotID]),
 		Bundles: each(m.GetBundles(), id[backfill.BundleID]),
 		Rank:    m.GetRank(),
+		Windows: decodeWindows(m.GetWindows(), m.GetOpens()),
 	}}
+}
+
+// decodeWindows returns the windows of candidates. Where a message points to none that it has, the list
+// is empty, which the core refuses.
+func decodeWindows(m []*policyv1.Windows, opens []int32) [][]backfill.Window {
+	lists := each(m, func(m *policyv1.Windows) []backfill.Window {
+		return each(m.GetWindows(), func(w *policyv1.Window) backfill.Window {
+			return backfill.Window{From: backfill.Time(w.GetFrom()), To: backfill.Time(w.GetTo())}
+		})
+	})
+	return each(opens, func(i int32) []backfill.Window {
+		switch {
+		case i == 0:
+			return nil
+		case i < 0 || int(i) > len(lists) || lists[i-1] == nil:
+			return []backfill.Window{}
+		default:
+			return lists[i-1]
+		}
+	})
 }
 
 func decodeBundle(m *policyv1.Bundle) backfill.Bundle {

@@ -93,12 +93,41 @@ func encodePlanning(p *backfill.Planning) *policyv1.Planning {
 }
 
 func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {
+	windows, opens := encodeWindows(c.Candidates.Windows)
 	return &policyv1.CandidateSet{
 		Id:      int32(c.ID),
 		Slots:   each(c.Candidates.Slots, number[backfill.SlotID]),
 		Bundles: each(c.Candidates.Bundles, number[backfill.BundleID]),
 		Rank:    c.Candidates.Rank,
+		Windows: windows, Opens: opens,
 	}
+}
+
+// encodeWindows returns the windows of candidates, those once that share their memory, and which of
+// them each candidate has.
+func encodeWindows(all [][]backfill.Window) (windows []*policyv1.Windows, opens []int32) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	known := map[*backfill.Window]int32{}
+	opens = make([]int32, len(all))
+	for n, own := range all {
+		if len(own) == 0 {
+			continue
+		}
+		i, listed := known[&own[0]]
+		if !listed || len(windows[i-1].GetWindows()) != len(own) {
+			windows = append(windows, &policyv1.Windows{
+				Windows: each(own, func(w backfill.Window) *policyv1.Window {
+					return &policyv1.Window{From: int64(w.From), To: int64(w.To)}
+				}),
+			})
+			i = int32(len(windows))
+			known[&own[0]] = i
+		}
+		opens[n] = i
+	}
+	return windows, opens
 }
 
 func encodeBundle(b backfill.Bundle) *policyv1.Bundle {

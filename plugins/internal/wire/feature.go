@@ -19,6 +19,8 @@ const (
 	Release Features = 1 << policyv1.Feature_FEATURE_RELEASE
 	// Everything is the set of features that plugins built with this host's sdk can read.
 	Everything = Running | Bundles | Release
+	// Windows is not needed for reading: a plugin without it is sent what is open; see [OpenNow].
+	Windows Features = 1 << policyv1.Feature_FEATURE_WINDOWS
 	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
 	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
@@ -42,7 +44,7 @@ func (f Features) String() string {
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
-			f |= 1 << feature & (Everything | PlanDepth)
+			f |= 1 << feature & (Everything | Windows | PlanDepth)
 		}
 	}
 	return f
@@ -51,18 +53,28 @@ func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 // FeaturesFor returns the features that a policy built with this host's sdk has.
 func FeaturesFor(s backfill.PolicySpec) Features {
 	if s.PlanDepth {
-		return Everything | PlanDepth
+		return Everything | Windows | PlanDepth
 	}
-	return Everything
+	return Everything | Windows
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Release; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Windows; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}
 	}
 	return list
+}
+
+// OpenNow returns candidate sets for a plugin that knows of no windows: the candidates of each that are
+// open at an instant.
+func OpenNow(sets []backfill.CandidateSet, at backfill.Time) []backfill.CandidateSet {
+	open := make([]backfill.CandidateSet, len(sets))
+	for i := range sets {
+		open[i] = backfill.CandidateSet{ID: sets[i].ID, Candidates: *sets[i].Candidates.OpenAt(at)}
+	}
+	return open
 }
 
 // RoundNeeds returns the features that a plugin needs to read a round.

@@ -353,10 +353,38 @@ func candidates() *rapid.Generator[backfill.CandidateSet] {
 			ID: rapid.IntRange(0, math.MaxInt32).Draw(t, "id"),
 			Candidates: backfill.Candidates{
 				Slots: list(slotID()).Draw(t, "slots"), Bundles: list(bundleID()).Draw(t, "bundles"),
-				Rank: list(rapid.Int32()).Draw(t, "rank"),
+				Rank: list(rapid.Int32()).Draw(t, "rank"), Windows: windows(t),
 			},
 		}
 	})
+}
+
+// windows draws the windows of candidates, some of which share theirs.
+func windows(t *rapid.T) [][]backfill.Window {
+	one := rapid.Custom(func(t *rapid.T) backfill.Window {
+		return backfill.Window{From: instant().Draw(t, "from"), To: instant().Draw(t, "to")}
+	})
+	all := list(list(one)).Draw(t, "windows")
+	for i := range all {
+		if i > 0 && rapid.Bool().Draw(t, "shared") {
+			all[i] = all[i-1]
+		}
+	}
+	return all
+}
+
+// TestWindowsThatAreNotThere checks that a candidate whose windows a message lacks is none that is always
+// open: the core refuses it.
+func TestWindowsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for _, opens := range []int32{-1, 2, 3, math.MaxInt32, math.MinInt32} {
+		set := wire.DecodeRound(&policyv1.Round{Candidates: []*policyv1.CandidateSet{{
+			Slots: []int32{0}, Opens: []int32{opens}, Windows: []*policyv1.Windows{
+				{Windows: []*policyv1.Window{{From: 1, To: 2}}}, {},
+			},
+		}}}).Candidates[0]
+		require.Equal(t, [][]backfill.Window{{}}, set.Candidates.Windows, opens)
+	}
 }
 
 func bundleID() *rapid.Generator[backfill.BundleID] {
