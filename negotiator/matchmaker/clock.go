@@ -101,6 +101,16 @@ func (s *search) holds(o offer, found verdict, random bool) (hold, verdict) {
 	return w.hold()
 }
 
+// foresee says whether a pair ever matches, for all that is known, and when jobs may begin; nil: always.
+func (s *search) foresee(o offer) ([]backfill.Window, verdict) {
+	found := s.match(o)
+	if !s.m.clock.read || s.m.clock.random {
+		return nil, found
+	}
+	h, found := s.holds(o, found, false)
+	return h.windows, found
+}
+
 // foreseer finds the start windows of a pair, from one instant at which its verdict changes to the next.
 type foreseer struct {
 	*search

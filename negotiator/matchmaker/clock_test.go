@@ -194,6 +194,32 @@ func TestClockIsNaive(t *testing.T) {
 	})
 }
 
+// Slots that are only asked about have windows, too, as have the jobs.
+func TestWindowsOfWhatIsAsked(t *testing.T) {
+	const retires = "Requirements = time() < 500"
+	for _, c := range []struct{ there, further string }{{retires, ""}, {"", retires}, {retires, retires}} {
+		p := newPool()
+		p.add(slotAd(t, "n1", 8, c.there))
+		id := p.clusterOf(t, jobAd(t, ""))
+		p.at(0, id)
+		sets, _, err := p.Copy().Enlarge(t.Context(), slotAd(t, "n2", 8, c.further), []backfill.SlotID{1, 2}, 1<<20)
+		require.NoError(t, err)
+		require.Len(t, sets, 1)
+		windows := func(text string) []backfill.Window {
+			if text == "" {
+				return nil
+			}
+			return []backfill.Window{{From: 0, To: 500}}
+		}
+		require.Equal(t, [][]backfill.Window{windows(c.there), windows(c.further), windows(c.further)}, sets[0].Candidates.Windows)
+		suited, err := p.Copy().Suit(t.Context(), jobAd(t, "RequestCpus = 2"))
+		require.NoError(t, err)
+		if c.there != "" {
+			require.Equal(t, [][]backfill.Window{windows(c.there)}, suited.Candidates.Windows)
+		}
+	}
+}
+
 // Where nothing asks for the clock, it costs nothing that it goes on.
 func TestNoClockNoCost(t *testing.T) {
 	p := newPool()

@@ -17,8 +17,9 @@ var ErrMemory = errors.New("what jobs may use would take too much memory")
 // alike.
 type enlarged struct {
 	former  backfill.CandidatesMemory
-	rank    int  // class of the further slots
-	between bool // no former candidate is of this class
+	rank    int              // class of the further slots
+	between bool             // no former candidate is of this class
+	opens   *backfill.Window // the first of the further slots' windows; nil: they are always open
 }
 
 // Enlarge returns the candidate sets that change if slots come with this ad, and get the given IDs,
@@ -30,8 +31,11 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 ) (sets []backfill.CandidateSet, untried int, err error) {
 	var take []int // of the kinds
 	var as []enlarged
+	var opens [][]backfill.Window
 	distinct, bytes := map[enlarged]backfill.Candidates{}, int64(0)
-	t, o := trial{m: c.m, limit: c.m.limits.Evaluation}, offer{ad: ad, m: c.m}
+	look := search{trial: trial{m: c.m, limit: c.m.limits.Evaluation}, most: c.m.mostOfUser(), ended: ctx.Err}
+	t, o := &look.trial, offer{ad: ad, m: c.m}
+	var windows []backfill.Window
 	for i, kind := range c.kinds {
 		switch {
 		case ctx.Err() != nil:
@@ -39,15 +43,21 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 		case t.meter.Steps() >= c.m.mostOfUser():
 			untried++
 			continue
-		case !o.match(&t, kind.ad):
+		}
+		look.c = &autocluster{ad: kind.ad}
+		var found verdict
+		if windows, found = look.foresee(o); found == refused {
 			continue
 		}
 		one := enlarged{former: kind.candidates.Memory()}
+		if windows != nil {
+			one.opens = &windows[0]
+		}
 		if len(kind.candidates.Slots) > 0 {
-			at, known := slices.BinarySearchFunc(kind.prefers, o.preference(&t, kind.ad), preference.compare)
+			at, known := slices.BinarySearchFunc(kind.prefers, o.preference(t, kind.ad), preference.compare)
 			one.rank, one.between = at, !known
 		}
-		take, as = append(take, i), append(as, one)
+		take, as, opens = append(take, i), append(as, one), append(opens, windows)
 		bytes += backfill.CandidateSetBytes
 		if _, known := distinct[one]; !known {
 			distinct[one] = backfill.Candidates{}
@@ -64,7 +74,7 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 		}
 		made, one := distinct[as[n]], as[n]
 		if len(made.Slots) == 0 {
-			made = one.with(&c.kinds[i], ids)
+			made = one.with(&c.kinds[i], ids, opens[n])
 			distinct[one] = made
 		}
 		sets = append(sets, backfill.CandidateSet{ID: c.kinds[i].id, Candidates: made})
@@ -73,9 +83,16 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 }
 
 // with returns the candidates of a kind of jobs and further slots, all preferred alike.
-func (e enlarged) with(kind *jobKind, more []backfill.SlotID) backfill.Candidates {
+func (e enlarged) with(kind *jobKind, more []backfill.SlotID, opens []backfill.Window) backfill.Candidates {
 	former := kind.candidates
 	found := backfill.Candidates{Slots: slices.Concat(former.Slots, more)}
+	if former.Windows != nil || opens != nil {
+		found.Windows = make([][]backfill.Window, len(found.Slots))
+		copy(found.Windows, former.Windows)
+		for i := len(former.Slots); i < len(found.Windows); i++ {
+			found.Windows[i] = opens
+		}
+	}
 	if !e.ranks(kind) {
 		return found
 	}
@@ -102,6 +119,9 @@ func (e enlarged) bytes(kind *jobKind, more int) int64 {
 	lists := int64(1)
 	if e.ranks(kind) {
 		lists++
+	}
+	if e.opens != nil || kind.candidates.Windows != nil {
+		lists += 6 // a slice takes 24 bytes
 	}
 	return 4 * lists * int64(len(kind.candidates.Slots)+more)
 }
