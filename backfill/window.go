@@ -16,6 +16,9 @@ import (
 // beside what runs and all reservations, as all of them close before it could begin. It is false of
 // jobs whose candidates have no windows.
 func (f Fast) NoStart(j *Job) bool {
+	if f.c.s.windowed == 0 {
+		return false
+	}
 	r := f.c.s.jobs.Find(j.ID)
 	return r != nil && f.c.s.noStart(r)
 }

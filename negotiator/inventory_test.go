@@ -56,7 +56,8 @@ func TestJobsTakeBundles(t *testing.T) {
 	fit, _ := n.Fit(5)
 	require.Equal(t, matchmaker.Fit{
 		Slots: 4, Refusing: 1,
-		Clauses: []matchmaker.Clause{{Text: `TARGET.Side == "left"`, Met: 0}},
+		Refusals: []matchmaker.Refusal{{Attribute: "Requirements", Text: "TARGET.RequestCpus > MY.Cpus / 2", Slots: 1}},
+		Clauses:  []matchmaker.Clause{{Text: `TARGET.Side == "left"`, Met: 0}},
 	}, fit)
 
 	r = cycle(t, n, Delta{Now: 3, Completed: ids{1, 2}})

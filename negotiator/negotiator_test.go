@@ -473,7 +473,10 @@ func TestTheReasonNamesTheClause(t *testing.T) {
 			"none of 2 meets all its Requirements and accepts it",
 		},
 		{`Owner = "eve"`, `the Requirements of all 2 refuse it: TARGET.Owner =?= undefined (1); TARGET.Owner =!= "eve" (1)`},
-		{`Owner = "bob"; Requirements = TARGET.Name == "a"`, "none of 2 meets all its Requirements and accepts it"},
+		{
+			`Owner = "bob"; Requirements = TARGET.Name == "a"`,
+			"none of 2 meets all its Requirements and accepts it: TARGET.Owner =?= undefined (1)",
+		},
 	} {
 		n := newNegotiator(t)
 		job := newJob(t, 1, 1, c.job)

@@ -71,7 +71,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 			return fmt.Errorf("%d chunks on slot %s: the job has %d", c.Count, p.slots[c.Slot].name, r.Nodes)
 		case !r.Candidates.Has(c.Slot):
 			return fmt.Errorf("slot %s is no candidate of the job", p.slots[c.Slot].name)
-		case !r.Candidates.opens(c.Slot, start):
+		case r.Candidates.Windows != nil && !r.Candidates.opens(c.Slot, start):
 			return fmt.Errorf("on slot %s the job may not begin at %d", p.slots[c.Slot].name, start)
 		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
 			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)

@@ -92,7 +92,7 @@ const (
 func (s *search) holds(o offer, found verdict, random bool) (hold, verdict) {
 	now := s.m.clock.now
 	if random {
-		return hold{until: now + 1, wakes: now + secondsPerMinute}, varies
+		return s.c.drawAgain(now), varies
 	}
 	w := foreseer{search: s, o: o, at: now, open: found == matches, since: now}
 	for w.at < now+horizon && w.affords() {
@@ -100,6 +100,19 @@ func (s *search) holds(o offer, found verdict, random bool) (hold, verdict) {
 	}
 	return w.hold()
 }
+
+// drawAgain says that draws hold for this Match. A cycle is due for the next ones in a minute, but not
+// for ever, as the jobs may not fit at all: a simulation would never end.
+func (c *autocluster) drawAgain(now int64) hold {
+	h := hold{until: now + 1, wakes: never}
+	if c.draws++; c.draws <= mostDraws {
+		h.wakes = now + secondsPerMinute
+	}
+	return h
+}
+
+// mostDraws is how many draws a cycle is due for after the last job of an autocluster came.
+const mostDraws = 7 * 24 * 60
 
 // foresee says whether a pair ever matches, for all that is known, and when jobs may begin; nil: always.
 func (s *search) foresee(o offer) ([]backfill.Window, verdict) {
@@ -199,8 +212,7 @@ func (w *foreseer) hold() (hold, verdict) {
 	}
 	n := len(w.windows)
 	switch {
-	case n == 0:
-		h.wakes = h.until
+	case n == 0: // no cycle is due for that: a simulation would never end
 		return h, refused
 	case w.windows[n-1].To != backfill.Forever:
 		closes := w.m.world.Start + int64(w.windows[n-1].To)

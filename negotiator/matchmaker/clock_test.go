@@ -128,6 +128,22 @@ func TestRandomInRequirements(t *testing.T) {
 	}
 }
 
+// No cycle is due for what never comes about, or a simulation would not end: a job that no open slot
+// takes, and one that may not fit although draws let it in.
+func TestNoEndlessWakes(t *testing.T) {
+	p := newPool()
+	p.add(slotAd(t, "n1", 8, "Requirements = time() / 3600 % 24 < 8"), slotAd(t, "n2", 8, "Requirements = random() < 0.5"))
+	p.clusterOf(t, jobAd(t, `Requirements = TARGET.Name == "n3"`))
+	p.clusterOf(t, jobAd(t, `RequestCpus = 1000`))
+	wakes := 0
+	for now := backfill.Time(0); now < backfill.Forever; now = p.Wake() {
+		_, _ = p.Match(context.Background(), now)
+		require.Greater(t, p.Wake(), now)
+		wakes++
+	}
+	require.Less(t, wakes, 30_000)
+}
+
 // A rank that asks for the clock is that of the Match.
 func TestClockInRank(t *testing.T) {
 	p := newPool()

@@ -327,7 +327,7 @@ func (f Fit) WhyNone() string {
 	case f.Refusing == f.Slots:
 		return fmt.Sprintf("the Requirements of all %d refuse it%s", f.Slots, f.refusals())
 	default:
-		return fmt.Sprintf("none of %d meets all its Requirements and accepts it", f.Slots)
+		return fmt.Sprintf("none of %d meets all its Requirements and accepts it%s", f.Slots, f.refusals())
 	}
 }
 

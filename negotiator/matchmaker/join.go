@@ -7,6 +7,7 @@ const fewUsers = 16
 
 // join counts a job of a user.
 func (m *Matchmaker) join(c *autocluster, name string) {
+	c.draws = 0
 	if len(c.users) == 0 {
 		m.unused--
 		m.open = m.open || !m.current(c)

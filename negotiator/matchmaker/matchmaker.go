@@ -133,6 +133,7 @@ type autocluster struct {
 	holds    map[int]hold // by class: of verdicts that depend on the clock
 	expires  int64        // when the first of these holds no longer
 	wakes    int64        // when a Match is due for one
+	draws    int          // for how many a cycle was due since the last job joined it
 	edition  int          // of the view's classes
 	complete bool         // it was matched with all slots, though some may have changed since
 	read     int          // how much of view.moved its candidates take into account
