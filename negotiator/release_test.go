@@ -68,3 +68,29 @@ func TestARestoredJobHasAnotherEarliestStart(t *testing.T) {
 		require.Equal(t, want, start, "job %d", id)
 	}
 }
+
+// A promise to start at the very instant at which a job may, as of a slot that opens then, is not broken
+// by a cycle that comes late by no more than the start slack, which is 3 s here.
+func TestACycleComesLate(t *testing.T) {
+	for now, broken := range map[backfill.Time]int{30: 0, 31: 0, 33: 0, 34: 1} {
+		n, err := New(configured(t, "conservative", "fcfs"))
+		require.NoError(t, err)
+		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 4, "")}, Submitted: []*Job{lateJob(t, 1, 4, 30)}})
+		r := cycle(t, n, Delta{Now: now})
+		require.Len(t, r.Matches, 1)
+		require.Len(t, r.Decision.Broken, broken, "at %d", now)
+	}
+}
+
+// A job that is late and does not start is promised another start: that breaks the promise.
+func TestACycleComesLateAndInVain(t *testing.T) {
+	n, err := New(configured(t, "conservative", "fcfs"))
+	require.NoError(t, err)
+	a := newSlot(t, "a", 4, "")
+	cycle(t, n, Delta{SlotsUp: []*Slot{a}, Submitted: []*Job{lateJob(t, 1, 4, 30)}})
+	r := cycle(t, n, Delta{Now: 31, Found: []Running{{
+		Job: newJob(t, 2, 4, ""), Placement: Placement{{Slot: a, Count: 1}}, Start: 31, End: 32,
+	}}})
+	require.Empty(t, r.Matches)
+	require.Len(t, r.Decision.Broken, 1)
+}

@@ -125,6 +125,15 @@ func (n *Negotiator) reconsider(d *Delta) {
 	}
 }
 
+// forgiveLate takes back that promises were broken to jobs that run and started late by no more than the
+// start slack. A job is often promised the very instant at which it may start, as its slot opens then or
+// it is released; its cycle comes when the one before is over and the pool was looked at.
+func (n *Negotiator) forgiveLate(d *backfill.Decision) {
+	d.Broken = slices.DeleteFunc(slices.Clone(d.Broken), func(b backfill.Broken) bool {
+		return b.Cause == backfill.CauseStartLate && b.Now-b.Promised <= n.predictions.slack && n.State().IsRunning(b.Job.ID)
+	})
+}
+
 // reportLifted adds the promises of jobs that arrived anew to those that were broken, unless they
 // are as they were.
 func (n *Negotiator) reportLifted(d *backfill.Decision) {

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
-	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
-// openStarts are STARTs that ask for the clock or random numbers and are open, each of a slot of its own.
+// openStarts are STARTs that ask for the clock, random numbers or a map of users and are open, each of
+// a slot of its own.
 var openStarts = []string{
 	"CurrentTime < 1e12",
 	"CurrentTime < GLIDEIN_ToRetire",
@@ -23,6 +23,7 @@ var openStarts = []string{
 	"random(10) < 10 && random() < 1.0",
 	"ClockMin >= 0 && ClockMin < 1440 && ClockDay >= 0 && ClockDay < 7",
 	`interval(time() - DaemonStartTime) =!= "" && time() - MyCurrentTime < 600`,
+	`userMap("Groups", TARGET.Owner, "none") =?= "physics"`,
 }
 
 // openJobs are Requirements of jobs that ask for the clock or random numbers and are met.
@@ -40,6 +41,8 @@ func clocked() string {
 	lines := []string{
 		"SLOT_TYPE_1 = cpus=8,memory=50%,disk=50%", "STARTD_ATTRS = $(STARTD_ATTRS) GLIDEIN_ToRetire",
 		fmt.Sprint("GLIDEIN_ToRetire = ", time.Now().Add(time.Hour).Unix()),
+		"NEGOTIATOR_CLASSAD_USER_MAP_NAMES = Groups", "STARTD_CLASSAD_USER_MAP_NAMES = Groups",
+		"CLASSAD_USER_MAPDATA_Groups = * alice physics",
 	}
 	for i, start := range openStarts {
 		kind := fmt.Sprint("SLOT_TYPE_", i+2)
@@ -55,31 +58,27 @@ func TestClock(t *testing.T) {
 	bothRun(t, []string{"CPUS=16"}, clocked(), []scenario{{"now is right", nowIsRight}})
 }
 
-// nowIsRight runs a job on each slot whose START asks for the clock, jobs whose Requirements ask for
-// it, and one that may only run when it has waited for a time.
+// nowIsRight runs a job on each slot of openStarts, jobs whose Requirements ask for the clock, too, and
+// one that may only run when it has waited for a time.
 func nowIsRight(t *testing.T, pool *ourPool) {
 	t.Helper()
+	var jobs []pooltest.JobID
 	job := func(requirements string) pooltest.JobID {
-		return pool.Submit("alice", sleep(1, 1, 1, estimate+"10", "requirements = "+requirements))[0]
+		id := pool.Submit("alice", sleep(1, 1, 1, estimate+"10", "requirements = "+requirements))[0]
+		t.Logf("job %s: %s", id, requirements)
+		jobs = append(jobs, id)
+		return id
 	}
 	const waits = 12
 	later := job(fmt.Sprint("TARGET.SlotTypeID == 1 && time() - QDate > ", waits))
-	jobs := map[string]pooltest.JobID{"a job that waits": later}
 	for i, start := range openStarts {
-		jobs["START = "+start] = job(fmt.Sprint("TARGET.SlotTypeID == ", i+2))
+		t.Log("on the slot with START = ", start)
+		job(fmt.Sprint("TARGET.SlotTypeID == ", i+2))
 	}
 	for _, met := range openJobs {
-		jobs["Requirements = "+met] = job("TARGET.SlotTypeID == 1 && " + met)
+		job("TARGET.SlotTypeID == 1 && " + met)
 	}
-	poll.Until(t, "the end of all jobs", func() (left []string, done bool) {
-		statuses := pool.Statuses()
-		for text, id := range jobs {
-			if statuses[id] != pooltest.Completed {
-				left = append(left, text)
-			}
-		}
-		return left, len(left) == 0
-	})
+	pool.WaitDone(3*time.Minute, jobs...)
 	waited := 0
 	for _, ad := range pool.History() {
 		if ad.Job() == later {
@@ -88,7 +87,7 @@ func nowIsRight(t *testing.T, pool *ourPool) {
 	}
 	t.Logf("the job that may run after more than %d s ran after %d s", waits, waited)
 	require.Greater(t, waited, waits)
-	require.Less(t, waited, waits+15)
+	require.Less(t, waited, waits+45, "it may take as long as a busy machine's daemons, and no minute longer")
 }
 
 // TestStartsOpenAndClose has STARTs change their answer by the clock while jobs wait, under our
