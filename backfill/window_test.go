@@ -34,14 +34,20 @@ func TestActionsOutsideTheWindow(t *testing.T) {
 		want string
 	}{
 		{10, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(0, 1)) }, ""},
-		{9, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(0, 1)) },
-			"start job 1: at 9: on slot a the job may not begin at 9"},
-		{20, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(0, 1)) },
-			"start job 1: at 20: on slot a the job may not begin at 20"},
+		{
+			9, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(0, 1)) },
+			"start job 1: at 9: on slot a the job may not begin at 9",
+		},
+		{
+			20, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(0, 1)) },
+			"start job 1: at 20: on slot a the job may not begin at 20",
+		},
 		{20, func(c *backfill.Cycle, j *backfill.Job) { c.Start(j, on(1, 1)) }, ""},
 		{5, func(c *backfill.Cycle, j *backfill.Job) { c.Reserve(j, 19, on(0, 1)) }, ""},
-		{5, func(c *backfill.Cycle, j *backfill.Job) { c.Reserve(j, 20, on(0, 1)) },
-			"reserve for job 1: at 20: on slot a the job may not begin at 20"},
+		{
+			5, func(c *backfill.Cycle, j *backfill.Job) { c.Reserve(j, 20, on(0, 1)) },
+			"reserve for job 1: at 20: on slot a the job may not begin at 20",
+		},
 		{5, func(c *backfill.Cycle, j *backfill.Job) { c.Reserve(j, 30, on(0, 1)) }, ""},
 	} {
 		s := newState(t, cpus(4), cpus(4))

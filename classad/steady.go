@@ -147,7 +147,10 @@ func (c course) dividedBy(n int64) (course, bool) {
 	if n == 0 || c.offset != 0 || c.factor != 1 {
 		return course{}, false
 	}
-	if n < 0 {
+	switch {
+	case n == -1 && c.den == 1:
+		return linear(-c.num, -c.slope), true
+	case n < 0:
 		return course{0, -1, c.num, c.slope, c.den * -n}, true
 	}
 	return course{0, 1, c.num, c.slope, c.den * n}, true
@@ -303,8 +306,8 @@ func (s *Steady) course(c code, ev *evaluator, f *frame) (Value, course) {
 type settled struct{ x code }
 
 func (c settled) eval(ev *evaluator, f *frame) Value {
-	v, course := ev.steady.course(c.x, ev, f)
-	ev.steady.consume(course)
+	v, cx := ev.steady.course(c.x, ev, f)
+	ev.steady.consume(cx)
 	return v
 }
 

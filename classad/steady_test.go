@@ -3,6 +3,7 @@ package classad_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +80,8 @@ func TestSteadyUntil(t *testing.T) {
 		`formatTime(time(), "%H") == "00"`:          {true, 1001},
 		`time() / 3600.0 < 2`:                       {true, 1001},
 		`TARGET.Length < 2000 && time() < ToRetire`: {true, 5000},
+		`time() / -1 + 1010 > 0`:                    {true, 1010},
+		`(time() % 100) / -1 + 20 > 0`:              {true, 1020},
 		`random() < 0.5`:                            {true, never},
 	} {
 		met, s := steadyAt(job, slotWith(t, requirements), now)
@@ -97,7 +100,7 @@ func TestSteadyUntil(t *testing.T) {
 func clocked(t *rapid.T, depth int) string {
 	if depth == 0 || rapid.IntRange(0, 5).Draw(t, "leaf") == 0 {
 		return rapid.SampledFrom([]string{
-			"time()", "CurrentTime", "Left", "ClockMin", "ToRetire", "Cpus", "TARGET.Length", "0", "1", "7", "60", "-3",
+			"time()", "CurrentTime", "Left", "ClockMin", "ToRetire", "Cpus", "TARGET.Length", "0", "1", "7", "60", "-3", "-1",
 			"1000", "1037", "2.5", "true", "undefined", `"text"`, "{ time(), 3 }[0]", "1000000", "Missing",
 		}).Draw(t, "leaf")
 	}
@@ -157,7 +160,7 @@ func BenchmarkSteady(b *testing.B) {
 	job := classad.New()
 	job.SetInt("Length", 1500)
 	for _, steady := range []bool{false, true} {
-		b.Run(fmt.Sprint(steady), func(b *testing.B) {
+		b.Run(strconv.FormatBool(steady), func(b *testing.B) {
 			host := &classad.Host{Now: func() int64 { return 1000 }}
 			if steady {
 				host.Steady = classad.NewSteady()

@@ -48,23 +48,28 @@ func TestTheClockOfATrace(t *testing.T) {
 		{"no start", nil, "time() == 0", true},
 		{"UTC", workload.Header{"UnixStartTime": at}, `formatTime(time(), "%H") == "01"`, true},
 		{
-			"summer time", workload.Header{"UnixStartTime": at, "TimeZone": "3600", "TimeZoneString": "Europe/Paris"},
+			"summer time",
+			workload.Header{"UnixStartTime": at, "TimeZone": "3600", "TimeZoneString": "Europe/Paris"},
 			`formatTime(time(), "%H") == "03"`, true,
 		},
 		{
-			"a link", workload.Header{"UnixStartTime": at, "TimeZoneString": "US/Pacific # summer"},
+			"a link",
+			workload.Header{"UnixStartTime": at, "TimeZoneString": "US/Pacific # summer"},
 			`formatTime(time(), "%H %d") == "18 01"`, true,
 		},
 		{
-			"the zone changes no seconds", workload.Header{"UnixStartTime": at, "TimeZoneString": "US/Pacific"},
+			"the zone changes no seconds",
+			workload.Header{"UnixStartTime": at, "TimeZoneString": "US/Pacific"},
 			"(time() % 86400) / 3600 == 1", true,
 		},
 		{
-			"an offset", workload.Header{"UnixStartTime": at, "TimeZone": "-18000"},
+			"an offset",
+			workload.Header{"UnixStartTime": at, "TimeZone": "-18000"},
 			`formatTime(time(), "%H") == "20"`, true,
 		},
 		{
-			"an unknown zone", workload.Header{"UnixStartTime": at, "TimeZone": "-18000", "TimeZoneString": "Local"},
+			"an unknown zone",
+			workload.Header{"UnixStartTime": at, "TimeZone": "-18000", "TimeZoneString": "Local"},
 			`formatTime(time(), "%H") == "20"`, true,
 		},
 		{"whose age counts", workload.Header{"UnixStartTime": at}, "time() - TARGET.QDate == 0", true},

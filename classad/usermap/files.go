@@ -62,7 +62,8 @@ func (r *reader) text(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	switch info, err := file.Stat(); {
+	info, err := file.Stat()
+	switch {
 	case err != nil:
 		return "", err
 	case info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeDir) != 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -244,7 +245,7 @@ func TestFirstLineCounts(t *testing.T) {
 				matches := user == name || name == "/a/" && strings.Contains(user, "a") ||
 					name == "/^b/" && strings.HasPrefix(user, "b") || name == "/b$/i" && strings.HasSuffix(strings.ToLower(user), "b")
 				if matches {
-					want = fmt.Sprint(i)
+					want = strconv.Itoa(i)
 					break
 				}
 			}

@@ -266,7 +266,7 @@ func TestNothingSubmittedNoLook(t *testing.T) {
 		}
 		return nil
 	})
-	w.pool.submits.now = time.Now
+	w.pool.submits.now = time.Now //nolint:forbidigo // the pool waits in real time here
 	_, err := w.fetch(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Zero(t, other.Load())

@@ -20,6 +20,16 @@ type hold struct {
 	windows []backfill.Window // when jobs may begin, by the pool's clock; nil: as the verdict says
 	until   int64             // it is found anew from this instant on, in seconds since 1970
 	wakes   int64             // when a Match is due for it; never: it waits for one
+	moves   bool              // how much the offer is preferred depends on the clock, too,
+	ranked  int64             // and was found at this instant
+}
+
+// next returns when something is to be found anew.
+func (h hold) next(now int64) int64 {
+	if h.moves {
+		return min(h.until, now+1)
+	}
+	return h.until
 }
 
 // clock is the instant of a Match, and what evaluations have asked for since it was last reset.
@@ -81,9 +91,9 @@ const (
 	secondsPerMinute = 60
 	secondsPerDay    = 24 * 60 * secondsPerMinute
 	horizon          = 7 * secondsPerDay
-	// mostLooks is how often one Match looks at an instant between those that can be solved for: about
-	// a tenth of a second. The next ones go on.
-	mostLooks = 30_000
+	// mostLooks is how often one Match looks at other instants than its own, but for the first few of a
+	// pair: about a tenth of a second. The next ones go on. mostOfPair is how often it looks for one pair.
+	mostLooks, fewLooks, mostOfPair = 30_000, 8, 7*24*60 + 1000
 	// mostWindows is how many windows of one pair are known at a time.
 	mostWindows = 200
 )
@@ -95,8 +105,8 @@ func (s *search) holds(o offer, found verdict, random bool) (hold, verdict) {
 		return s.c.drawAgain(now), varies
 	}
 	w := foreseer{search: s, o: o, at: now, open: found == matches, since: now}
-	for w.at < now+horizon && w.affords() {
-		w.step()
+	for goes := true; goes && w.at < now+horizon && w.affords(); {
+		goes = w.step()
 	}
 	return w.hold()
 }
@@ -132,11 +142,14 @@ type foreseer struct {
 	open    bool  // the verdict at that instant
 	since   int64 // and since when
 	windows []backfill.Window
+	looks   int  // how often it has looked
+	draws   bool // from that instant on, random numbers decide
 }
 
 // affords reports whether it may look any further in this Match.
 func (w *foreseer) affords() bool {
-	return w.m.looks < mostLooks && w.steps() < w.most && len(w.windows) < mostWindows
+	return (w.looks < fewLooks || w.m.looks < mostLooks) && w.looks < mostOfPair && len(w.windows) < mostWindows &&
+		w.steps() < w.most && w.ended() == nil
 }
 
 // matchAt reports whether the pair matches at an instant.
@@ -145,36 +158,51 @@ func (w *foreseer) matchAt(instant int64, steady *classad.Steady) bool {
 	host.Now, host.Steady = func() int64 { return instant }, steady
 	w.host = &host
 	defer func() { w.host = nil }()
-	if w.c.pairs++; steady == nil {
+	w.c.pairs++
+	if w.looks++; w.looks > fewLooks {
 		w.m.looks++
 	}
 	return w.o.match(&w.trial, w.c.ad)
 }
 
-// step goes on to the next instant at which the verdict may be another.
-func (w *foreseer) step() {
+// step goes on to the next instant at which the verdict may be another. It returns false if random
+// numbers decide from where it is.
+func (w *foreseer) step() bool {
 	steady := classad.NewSteady()
-	w.turn(w.matchAt(w.at, steady))
-	if !steady.Unsolved {
+	open := w.matchAt(w.at, steady)
+	if w.draws = steady.Drawn; w.draws {
+		return false
+	}
+	if w.turn(open); !steady.Unsolved {
 		w.at = steady.Until
-		return
+		return true
 	}
-	next := (w.at/secondsPerMinute + 1) * secondsPerMinute
-	if w.matchAt(next, nil) == w.open {
-		w.at = next
-		return
-	}
-	for same := w.at; ; {
-		switch middle := same + (next-same)/2; {
-		case middle == same:
-			w.at = next
-			return
-		case w.matchAt(middle, nil) == w.open:
-			same = middle
-		default:
-			next = middle
+	return w.byMinutes()
+}
+
+// byMinutes goes on to the next instant that a look at each minute shows.
+func (w *foreseer) byMinutes() bool {
+	for w.at < w.m.clock.now+horizon && w.affords() {
+		next := (w.at/secondsPerMinute + 1) * secondsPerMinute
+		other := w.matchAt(next, nil) != w.open
+		if w.draws = w.m.clock.random; w.draws {
+			return false
 		}
+		if !other {
+			w.at = next
+			continue
+		}
+		for same := w.at; next-same > 1; {
+			if middle := same + (next-same)/2; w.matchAt(middle, nil) == w.open {
+				same = middle
+			} else {
+				next = middle
+			}
+		}
+		w.at = next
+		break
 	}
+	return true
 }
 
 // turn notes the verdict at the instant that the foreseer has come to.
@@ -197,22 +225,30 @@ func (w *foreseer) add(end int64) {
 	w.windows = append(w.windows, backfill.Window{From: backfill.Time(w.since - w.m.world.Start), To: to})
 }
 
-// hold returns what was found, and whether the pair ever matches. Beyond that the last verdict holds.
+// hold returns what was found, and whether the pair ever matches. If it has come to the end of the week,
+// the last verdict holds beyond; else only as far as it has come.
 func (w *foreseer) hold() (hold, verdict) {
-	now, h := w.m.clock.now, hold{until: never, wakes: never}
+	now, h, end := w.m.clock.now, hold{until: never, wakes: never}, int64(never)
 	switch {
 	case w.at == never:
+	case w.draws:
+		h.until, h.wakes, end = w.at, w.at, w.at
 	case w.at < now+horizon: // there was too much to look at
+		end = max(now+1, w.at)
 		h.until = now + max(1, min(secondsPerDay, (w.at-now)/2))
 	default:
 		h.until = max(now+secondsPerDay, w.at-horizon)
 	}
-	if w.open {
-		w.add(never)
+	if w.open && end > w.since {
+		w.add(end)
 	}
 	n := len(w.windows)
 	switch {
-	case n == 0: // no cycle is due for that: a simulation would never end
+	case n == 0:
+		if w.at == now && !w.draws {
+			h.wakes = h.until // it has its turn in the next Match
+			w.c.later, w.m.open = true, true
+		}
 		return h, refused
 	case w.windows[n-1].To != backfill.Forever:
 		closes := w.m.world.Start + int64(w.windows[n-1].To)
@@ -228,10 +264,10 @@ func (w *foreseer) hold() (hold, verdict) {
 
 // intern returns windows that are equal to these, and in the same place for all pairs.
 func (m *Matchmaker) intern(windows []backfill.Window) []backfill.Window {
-	if len(windows) == 0 {
-		return nil
+	var key any = windows[0]
+	if len(windows) > 1 {
+		key = fmt.Sprint(windows)
 	}
-	key := fmt.Sprint(windows)
 	kept, known := m.windows[key]
 	if !known {
 		if len(m.windows) > mostInterned {
@@ -244,7 +280,7 @@ func (m *Matchmaker) intern(windows []backfill.Window) []backfill.Window {
 }
 
 // mostInterned is how many different windows are remembered.
-const mostInterned = 1 << 12
+const mostInterned = 1 << 16
 
 // keep notes how long the verdict on a class holds.
 func (c *autocluster) keep(class int, h hold) {
@@ -252,17 +288,39 @@ func (c *autocluster) keep(class int, h hold) {
 		c.holds = map[int]hold{}
 	}
 	c.holds[class] = h
-	c.expires, c.wakes = min(c.expires, h.until), min(c.wakes, h.wakes)
+	c.expires, c.wakes = min(c.expires, h.next(h.ranked)), min(c.wakes, h.wakes)
 }
 
 // keepRank notes that what is preferred is to be found anew in the next Match.
 func (c *autocluster) keepRank(class int, now int64) {
 	h, has := c.holds[class]
 	if !has {
-		h.wakes = never
+		h.until, h.wakes = never, never
 	}
-	h.until = now + 1
+	h.moves, h.ranked = true, now
 	c.keep(class, h)
+}
+
+// rankAnew finds how much offers of a class are preferred now, if that depends on the clock.
+func (s *search) rankAnew(o offer, class int) {
+	c, now := s.c, s.m.clock.now
+	h, has := c.holds[class]
+	if !has || !h.moves || h.ranked == now || s.steps() >= s.most {
+		return
+	}
+	c.rankAs(class, o.preference(&s.trial, c.ad))
+	c.keepRank(class, now)
+}
+
+// rankAs notes how much offers of a class are preferred.
+func (c *autocluster) rankAs(class int, rank preference) {
+	if rank == (preference{}) && len(c.ranks) <= class {
+		return
+	}
+	if len(c.ranks) <= class {
+		c.ranks = append(c.ranks, make([]preference, len(c.verdicts)-len(c.ranks))...)
+	}
+	c.ranks[class] = rank
 }
 
 // expire forgets the verdicts of an autocluster that hold no longer. It reports whether there were any.
@@ -280,7 +338,7 @@ func (c *autocluster) expire(now int64) bool {
 			delete(c.holds, class)
 			continue
 		}
-		c.expires, c.wakes = min(c.expires, h.until), min(c.wakes, h.wakes)
+		c.expires, c.wakes = min(c.expires, h.next(now)), min(c.wakes, h.wakes)
 	}
 	return true
 }
@@ -298,8 +356,12 @@ func (m *Matchmaker) Wake() backfill.Time {
 func (m *Matchmaker) findNext() {
 	m.expires, m.wakes = never, never
 	for _, c := range m.clusters {
-		if len(c.holds) > 0 && len(c.users) > 0 {
-			m.expires, m.wakes = min(m.expires, c.expires), min(m.wakes, c.wakes)
+		if len(c.holds) == 0 || len(c.users) == 0 {
+			continue
+		}
+		m.expires = min(m.expires, c.expires)
+		if c.wakes > m.clock.now { // else it was put off, and has its turn with others
+			m.wakes = min(m.wakes, c.wakes)
 		}
 	}
 }

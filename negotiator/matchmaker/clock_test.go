@@ -144,6 +144,49 @@ func TestNoEndlessWakes(t *testing.T) {
 	require.Less(t, wakes, 30_000)
 }
 
+// Neither a START that flips all the time nor one that cannot be solved makes a Match long, or is told
+// to match nothing before it was looked at; and the Match is due again later than now.
+func TestClockIsBounded(t *testing.T) {
+	for _, start := range []string{
+		"time() % 2 != 5", "time() % 1 == 5", "time() % 2 == 0", `int(time()) % 2 == 5`, `formatTime(time(), "%H") < "08"`,
+	} {
+		p := newLimitedPool(StrangersLimits())
+		for i := range 8 {
+			p.add(slotAd(t, fmt.Sprint("n", i), 8, fmt.Sprintf("K = %d; Requirements = K >= 0 && %s", i, start)))
+		}
+		ids := []int{p.clusterOf(t, jobAd(t, "Requirements = TARGET.K >= 0")), p.clusterFor(t, "bob", jobAd(t, "Requirements = TARGET.K < 99"))}
+		for now := backfill.Time(12 * 3600); now < 12*3600+20; now++ {
+			_, err := p.Match(t.Context(), now)
+			require.NoError(t, err)
+			require.LessOrEqual(t, p.looks, mostLooks+10, start)
+			require.Greater(t, p.Wake(), now, start)
+			for _, id := range ids {
+				require.False(t, p.MatchesNone(id) && p.clusters[id].later, start)
+			}
+		}
+	}
+}
+
+// Numbers that are drawn only from some instant on are drawn then.
+func TestDrawnLater(t *testing.T) {
+	for start, want := range map[string][2]int{
+		"time() > 100 && random() < 0.5": {0, 1}, "time() < 100 || random() < 0.5": {1, 1},
+	} {
+		open := [2]map[int]bool{{}, {}}
+		p := newPool()
+		for i := range 20 {
+			p.add(slotAd(t, fmt.Sprint("n", i), 8, "Requirements = "+start))
+		}
+		id := p.clusterOf(t, jobAd(t, ""))
+		for now := backfill.Time(0); now < 200; now += 10 {
+			i := int(now / 101)
+			open[i][len(p.at(now, id))] = true
+		}
+		require.Equal(t, want[0] > 0, open[0][20], start)
+		require.Greater(t, len(open[1]), 3, start)
+	}
+}
+
 // A rank that asks for the clock is that of the Match.
 func TestClockInRank(t *testing.T) {
 	p := newPool()

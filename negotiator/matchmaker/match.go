@@ -151,6 +151,9 @@ func (s *search) verdict(id, class int) (verdict, preference) {
 	if c.verdicts[class] == unknown && !s.stopped {
 		s.judge(s.m.offer(id), class)
 	}
+	if len(c.holds) > 0 {
+		s.rankAnew(s.m.offer(id), class)
+	}
 	switch {
 	case c.verdicts[class] != varies:
 	case s.steps() >= s.most:
@@ -210,12 +213,7 @@ func (s *search) judge(o offer, class int) {
 		c.keepRank(class, s.m.clock.now)
 	}
 	c.verdicts[class] = found
-	if rank != (preference{}) {
-		if len(c.ranks) <= class {
-			c.ranks = append(c.ranks, make([]preference, len(c.verdicts)-len(c.ranks))...)
-		}
-		c.ranks[class] = rank
-	}
+	c.rankAs(class, rank)
 }
 
 // all finds the autocluster's candidates among all offers (slots or bundles), and their rank

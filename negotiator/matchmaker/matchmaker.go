@@ -90,12 +90,12 @@ type Matchmaker struct {
 
 	cycle     int // the number of calls of Match
 	accounts  accounts
-	matched   settled                      // what the last Match knew
-	open      bool                         // it left something to do, or an autocluster is in use again
-	windows   map[string][]backfill.Window // see intern
-	looks     int                          // how often the last Match looked at other instants
-	expires   int64                        // when the first verdict holds no longer, in seconds since 1970; see hold
-	wakes     int64                        // when a Match is due for that
+	matched   settled                   // what the last Match knew
+	open      bool                      // it left something to do, or an autocluster is in use again
+	windows   map[any][]backfill.Window // see intern
+	looks     int                       // how often the last Match looked at other instants
+	expires   int64                     // when the first verdict holds no longer, in seconds since 1970; see hold
+	wakes     int64                     // when a Match is due for that
 	expensive []Expensive
 	payers    map[string]int // where each user is in expensive
 
@@ -167,7 +167,7 @@ func New(
 ) *Matchmaker {
 	m := &Matchmaker{
 		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
-		world: world, expires: never, wakes: never, windows: map[string][]backfill.Window{},
+		world: world, expires: never, wakes: never, windows: map[any][]backfill.Window{},
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
 		views:  map[string]*view{},
 		byText: map[string]*autocluster{}, byAd: map[*classad.ClassAd]*autocluster{},

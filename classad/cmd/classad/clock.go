@@ -78,14 +78,15 @@ func (w world) scope(my, target *classad.ClassAd) classad.Scope {
 
 // seed returns the seed of the random numbers of an ad and its target, either of which may be nil.
 func (w world) seed(my, target *classad.ClassAd) [sha256.Size]byte {
-	text := strconv.FormatInt(int64(w.now), 10)
+	hash := sha256.New()
+	fmt.Fprint(hash, int64(w.now))
 	for _, ad := range []*classad.ClassAd{my, target} {
 		if ad == nil {
 			ad = classad.New()
 		}
-		text += fmt.Sprintf("\n%s", ad)
+		fmt.Fprintf(hash, "\n%s", ad)
 	}
-	return sha256.Sum256([]byte(text))
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 // accepts reports whether other meets the Requirements of ad.

@@ -117,15 +117,17 @@ func (c *explainCommand) one(s streams, left, right *classad.ClassAd) (bool, err
 	case x.Right == nil:
 		return x.Holds, s.print(x.Left.String())
 	}
-	verdict := "the ads do not match\n"
+	var verdict strings.Builder
 	if x.Holds {
-		verdict = "the ads match\n"
+		verdict.WriteString("the ads match\n")
+	} else {
+		verdict.WriteString("the ads do not match\n")
 	}
 	for _, r := range x.Refusals {
-		verdict += r.Side + " refuses, " + r.Text + "\n"
+		verdict.WriteString(r.Side + " refuses, " + r.Text + "\n")
 	}
 	return x.Holds, s.print(fmt.Sprintf("%s\nleft, %s:\n%s\nright, %s:\n%s",
-		verdict, c.Left, x.Left, c.Right, x.Right))
+		verdict.String(), c.Left, x.Left, c.Right, x.Right))
 }
 
 // summary counts how many right ads match a left one, and why the others do not.

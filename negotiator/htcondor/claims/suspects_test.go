@@ -58,11 +58,11 @@ func TestCulprits(t *testing.T) {
 			d.slot("a", func(s *observe.Slot) { s.Missing = d.now })
 		}},
 		"gone": {slots: []string{"a"}, change: func(d *desk, _ *flight) { delete(d.snapshot.Slots, "a") }},
-		"closed by the clock": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+		"closed by the clock": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
 			d.setStart("a", fmt.Sprint("time() <= ", d.now.Unix()))
 			d.now = d.now.Add(time.Second)
 		}},
-		"closed for others": {slots: []string{"a"}, change: func(d *desk, f *flight) {
+		"closed for others": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
 			d.setStart("a", "TARGET.RequestCpus == 1")
 		}, want: []string{"a"}},
 		"only wanted until now": {slots: []string{"a"}, change: func(d *desk, f *flight) {

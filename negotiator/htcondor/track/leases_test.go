@@ -216,7 +216,8 @@ func TestGuaranteeBrokenByLease(t *testing.T) {
 		"promised a later start":    {plans: []negotiator.JobCheckpoint{promised(81), promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 81, "lease"}}},
 		"promised the same start":   {plans: []negotiator.JobCheckpoint{promised(80), promised(90)}},
 		"started at once":           {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 60}}}},
-		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 90}}}, want: []Broken{{"3.0", begin + 80, begin + 90, "lease"}}},
+		"started within the slack":  {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 80 + startSlack}}}},
+		"started, but too late":     {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Running: true, Start: begin + 81 + startSlack}}}, want: []Broken{{"3.0", begin + 80, begin + 81 + startSlack, "lease"}}},
 		"promised nothing at first": {plans: []negotiator.JobCheckpoint{{Standing: backfill.Standing{Held: "for a while"}}, promised(90)}, want: []Broken{{"3.0", begin + 80, begin + 90, "lease"}}},
 		"edited meanwhile":          {edited: true, plans: []negotiator.JobCheckpoint{promised(90)}},
 	} {

@@ -22,14 +22,14 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 	for _, j := range b.inPlan {
 		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
 			j.hopeless, j.starts = nil, 0
-			j.promise(negotiator.JobCheckpoint{})
+			j.promise(negotiator.JobCheckpoint{}, 0)
 		}
 	}
 	b.inPlan = b.inPlan[:0]
 	for _, p := range plan.Jobs {
 		if j := b.byID[p.Job.ID]; j != nil {
 			b.inPlan = append(b.inPlan, j)
-			broken = append(broken, j.promise(p)...)
+			broken = append(broken, j.promise(p, b.s.StartSlack)...)
 			j.hopeless, j.starts = nil, p.Start
 			b.book(j)
 			switch {
@@ -45,10 +45,12 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 }
 
 // promise notes what the plan promises to a job. It returns the guarantee that the job had before
-// it left the plan for a lease, if that is broken.
-func (j *Job) promise(p negotiator.JobCheckpoint) (broken []Broken) {
+// it left the plan for a lease, if that is broken: not by a start that is late by no more than the slack.
+func (j *Job) promise(p negotiator.JobCheckpoint, slack backfill.Time) (broken []Broken) {
 	latest := p.Guarantee
 	switch {
+	case p.Running && j.promised > 0 && p.Start <= j.promised+slack:
+		latest = min(p.Start, j.promised)
 	case p.Running:
 		latest = p.Start
 	case !p.Promised:
