@@ -79,12 +79,12 @@ func (w world) scope(my, target *classad.ClassAd) classad.Scope {
 // seed returns the seed of the random numbers of an ad and its target, either of which may be nil.
 func (w world) seed(my, target *classad.ClassAd) [sha256.Size]byte {
 	hash := sha256.New()
-	fmt.Fprint(hash, int64(w.now))
+	_, _ = fmt.Fprint(hash, int64(w.now))
 	for _, ad := range []*classad.ClassAd{my, target} {
 		if ad == nil {
 			ad = classad.New()
 		}
-		fmt.Fprintf(hash, "\n%s", ad)
+		_, _ = fmt.Fprintf(hash, "\n%s", ad)
 	}
 	return [sha256.Size]byte(hash.Sum(nil))
 }
