@@ -114,6 +114,17 @@ type Slot struct {
 	ID       SlotID
 	Name     string
 	Capacity Vector
+	// End is the instant from which on the slot has nothing; 0: it has no end. A job whose estimate is
+	// its own is placed only where it ends by then.
+	End Time
+}
+
+// Row is a limit of the pool: jobs that run and reservations take at no time more than Height of it
+// together, where that allows for it.
+type Row struct {
+	ID     RowID
+	Name   string
+	Height int64
 }
 
 // CandidateSet is a set of slots, or of bundles, that matchmaking found for one or more jobs. While
@@ -180,6 +191,8 @@ type Round struct {
 	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
 	// wait, run or are held.
 	Keys []JobKey
+	// Rows are new, or have another height or name.
+	Rows []Row
 	// Planning changes how far the policy plans, if it is not nil.
 	Planning *Planning
 	Events   []Event

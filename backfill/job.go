@@ -43,6 +43,9 @@ type Job struct {
 	// Whole says that the job takes one bundle of its candidates, all of it, whatever
 	// it requests. It has one chunk.
 	Whole bool
+	// Takes is what the job takes of rows while it runs, by ascending row. Shared between jobs; never
+	// changed.
+	Takes []Take
 	// Labels are the job's owner, group, project, account, qos, executable… as
 	// far as they are known. Shared between jobs; never changed.
 	Labels map[string]string

@@ -21,6 +21,10 @@ type (
 	Candidates = profile.Candidates
 	// Window is when jobs may begin on a candidate.
 	Window = profile.Window
+	// RowID is a row's index in the pool.
+	RowID = profile.RowID
+	// Take is what a job takes of a row.
+	Take = profile.Take
 	// CandidatesMemory is where candidates are in memory.
 	CandidatesMemory = profile.Memory
 )

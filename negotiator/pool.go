@@ -164,6 +164,8 @@ type Slot struct {
 	Name string
 	// Capacity is what the slot has in all, in the order of the configured resources.
 	Capacity backfill.Vector
+	// End is the instant from which on the slot runs no jobs; 0: it has no end.
+	End backfill.Time
 	// Ad holds the slot's Requirements and the attributes to which jobs may refer, and may have
 	// [PreJobRank] and [PostJobRank]. It is not changed once it was reported.
 	Ad *classad.ClassAd

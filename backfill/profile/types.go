@@ -86,13 +86,16 @@ type BundleID int32
 // Candidates are the slots that matchmaking allows a job to use, in ascending order, or the
 // bundles, if the job takes a bundle whole. Rank holds a class for each of them, dense integers,
 // the most preferred the highest; nil means that all are equal. Windows holds for each of them when
-// the job may begin there; nil means always, and so does an entry that is nil. Entries may share
-// memory.
+// the job may begin there; nil means always, and so does an entry that is nil. Least holds for each
+// of them what must be free of each resource just before a chunk begins there, where that is more
+// than the chunk takes: some slots accept a job only while enough is left for others. nil means
+// nothing more, and so does an entry that is nil. Entries may share memory.
 type Candidates struct {
 	Slots   []SlotID
 	Bundles []BundleID
 	Rank    []int32
 	Windows [][]Window
+	Least   []Vector
 }
 
 // Memory is where candidates are in memory. Candidates in the same place are equal as long as
@@ -151,15 +154,30 @@ func (c *Candidates) Cover(at Placement) bool {
 	return true
 }
 
+// RowID identifies a row within one profile: an index, dense from zero. A row is an amount that all
+// slots share, such as the licences of a program, the quota of a group, or the number of jobs that
+// a schedd runs at once.
+type RowID int32
+
+// Take is what a request takes of one row, once for all its chunks, while the job runs.
+type Take struct {
+	Row    RowID
+	Amount int64
+}
+
 // Request is what a job asks for: Nodes chunks of the vector Chunk, for Duration seconds, on some
 // of the slots of Candidates. If Whole is set, the job takes one candidate bundle instead: one
-// chunk on each of its slots, and each chunk is the whole slot.
+// chunk on each of its slots, and each chunk is the whole slot. If ToEnd is set, the duration is
+// nobody's own estimate: on a slot that ends, the job may begin at any time before, and is taken to
+// end there if its duration would not be over. Takes is what it takes of rows, by ascending row.
 type Request struct {
 	Chunk      Vector // nil: all that a slot has
 	Nodes      int
 	Duration   Time
 	Candidates *Candidates
 	Whole      bool
+	ToEnd      bool
+	Takes      []Take
 
 	bounded bool
 	until   Time // if bounded is set, the request need not fit from then on
