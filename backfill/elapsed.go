@@ -90,8 +90,8 @@ func (s *State) heldByPolicy(r *Round) []Event {
 }
 
 // rematched returns a Changed event for each job that a changed candidate set affects: its
-// reservation is on a slot that is no longer a candidate, or not open at its start, or it waits and no longer fits even an
-// empty pool, or it was held for that and fits again.
+// reservation is on a slot that is no longer a candidate, or not open at its start, or it waits and
+// no longer fits even an empty pool, or it was held for that and fits again.
 func (s *State) rematched(r *Round) []Event {
 	if len(r.Candidates) == 0 {
 		return nil

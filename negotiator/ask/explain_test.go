@@ -41,3 +41,26 @@ func TestClosedSlotsAreCounted(t *testing.T) {
 	require.Contains(t, out.String(), "9 in the pool, 4 match, 2 draining, 1 offline, "+
 		"2 refuse it by their own Requirements\n")
 }
+
+// TestRefusingClausesAreListed: the clauses by which slots themselves refuse a job, such as one of
+// START, stand beside those of the job that slots do not meet.
+func TestRefusingClausesAreListed(t *testing.T) {
+	ad, err := classad.ParseOld("SlotsInPool = 9\nSlotsMatching = 2\nSlotsRefusing = 5\n" +
+		"Clause1 = \"TARGET.Memory >= RequestMemory\"\nClauseMet1 = 7\n" +
+		"Refusal1 = \"CurrentTime < GLIDEIN_ToRetire\"\nRefusalSlots1 = 4\n" +
+		"Refusal2 = \"TARGET.Owner == \\\"bob\\\"\"\nRefusalSlots2 = 1")
+	require.NoError(t, err)
+	var out strings.Builder
+	readExplained(ad).write(&out, time.UTC)
+	for _, want := range []string{
+		`(?m)^ +2 +TARGET\.Memory >= RequestMemory$`,
+		`(?m)^ +4 +CurrentTime < GLIDEIN_ToRetire$`,
+		`(?m)^ +1 +TARGET\.Owner == "bob"$`,
+	} {
+		require.Regexp(t, want, out.String())
+	}
+	require.Less(t, strings.Index(out.String(), "slots without"), strings.Index(out.String(), "slots refuse"))
+	out.Reset()
+	Explained{SlotsInPool: 1}.write(&out, time.UTC)
+	require.NotContains(t, out.String(), "slots refuse", "a table without rows is not shown")
+}
