@@ -77,12 +77,15 @@ type Event struct {
 	// SlotEnded says that the job had run, and that its slot took no jobs any more (StartFailed). It
 	// is for the cause that is told alone, and plugins do not hear of it.
 	SlotEnded bool
+	// LimitChanged says that a row was changed, and not the job (Changed). Like SlotEnded it is for the
+	// cause that is told alone.
+	LimitChanged bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
 	// Freed says that the event gave back resources which had been planned for:
-	// an early completion, a removal, a new slot, a reservation that is void or not
-	// needed any more. Of events in a row that bring slots or only let them grow, the
+	// an early completion, a removal, a new slot, a higher row (at Wake), a reservation
+	// that is void or not needed any more. Of events in a row that bring slots or only let them grow, the
 	// last counts as the one that gave back the room of them all. A plan that a policy
 	// with guarantees takes over counts as well, as it may have room that this one leaves
 	// nowhere.
@@ -191,7 +194,9 @@ type Round struct {
 	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
 	// wait, run or are held.
 	Keys []JobKey
-	// Rows are new, or have another height or name.
+	// Rows are new, or have another height or name. They hold as soon as the cycle opens, and the host
+	// adds Changed events for the jobs that they affect, and a Wake event, which counts as the one that
+	// gave back the room of those that have grown.
 	Rows []Row
 	// Planning changes how far the policy plans, if it is not nil.
 	Planning *Planning
