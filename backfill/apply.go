@@ -49,13 +49,18 @@ func (c *Cycle) apply(e *Event) {
 	}
 }
 
-// changeSlot brings a slot up or changes its capacity. Held jobs that fit again return to the
+// changeSlot brings a slot up or changes its capacity or its end. Held jobs that fit again return to the
 // queue, and waiting jobs that no longer fit even an empty pool are held.
 func (c *Cycle) changeSlot(e *Event) {
 	adds := c.addsRoom(e)
 	before, wasUp := c.setSlot(e.Slot, true)
-	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
-	jobs := c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotChanged)
+	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity) || e.Slot.until() > before.until()
+	var jobs []planned
+	if wasUp && before.End != e.Slot.End {
+		jobs = c.placeAgain(c.moveEnd(before, e.Slot), nil, endMoved(before, e.Slot))
+	} else {
+		jobs = c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotChanged)
+	}
 	e.Freed = grew || len(jobs) > 0
 	if wasUp && !before.Capacity.Within(e.Slot.Capacity) {
 		c.holdOutgrown(e.Slot.ID)
@@ -80,7 +85,11 @@ func (c *Cycle) addsRoom(e *Event) bool {
 	case SlotAdded:
 		return true
 	case SlotChanged:
-		return !c.s.profile.Up(e.Slot.ID) || c.s.slots[e.Slot.ID].Capacity.Within(e.Slot.Capacity)
+		if !c.s.profile.Up(e.Slot.ID) {
+			return true
+		}
+		before := c.s.slots[e.Slot.ID]
+		return before.Capacity.Within(e.Slot.Capacity) && before.until() <= e.Slot.until()
 	default:
 		return false
 	}
@@ -227,8 +236,11 @@ func (c *Cycle) loseSlot(e *Event) {
 	for _, r := range requeued {
 		jobs = append(jobs, planned{r.start, c.requeue(&r, CauseSlotLost)})
 	}
-	c.setSlot(e.Slot, false)
-	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotLost)...)
+	cause := CauseSlotLost
+	if before, _ := c.setSlot(e.Slot, false); before.until() <= c.round.Now {
+		cause = CauseSlotEnds
+	}
+	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, nil, cause)...)
 	e.Freed = len(jobs) > 0
 	c.holdOutgrown(e.Slot.ID)
 	for _, r := range requeued {
@@ -280,7 +292,8 @@ func (c *Cycle) find(e *Event) {
 		})
 	}
 	next := record{
-		job: e.Job, phase: running, placement: e.Placement, start: e.Start, end: e.End,
+		job: e.Job, phase: running, placement: e.Placement, start: e.Start,
+		end: c.s.untilSlotEnds(e.Job, e.Placement, e.End),
 		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
 	}
 	c.set(e.Job.ID, &next)
@@ -304,10 +317,10 @@ func (c *Cycle) changeEnd(e *Event) {
 		return
 	}
 	next := r
-	next.end = e.End
+	next.end = c.s.untilSlotEnds(r.job, r.placement, e.End)
 	c.set(e.JobID, &next)
 	void := c.displace(slotsOf(r.placement), rowsOf(r.job.Takes), CauseOverrun)
-	e.Freed = e.End < r.end || len(void) > 0
+	e.Freed = next.end < r.end || len(void) > 0
 	e.place(c, void)
 }
 
@@ -338,9 +351,8 @@ func (c *Cycle) lift(cause Cause) Cause {
 }
 
 // displace voids the reservations that no longer fit on the slots or in the rows, and returns them by
-// planned start. It takes out all reservations on slots that are down or overfull and in rows that are
-// overfull, and puts back, by planned start, each that fits beside the running jobs and the
-// reservations that stay.
+// planned start; see placeAgain. It looks only at slots that are down or overfull and at rows that are
+// overfull: elsewhere all fit.
 func (c *Cycle) displace(slots []SlotID, rows []RowID, cause Cause) (void []planned) {
 	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
 		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
@@ -349,6 +361,12 @@ func (c *Cycle) displace(slots []SlotID, rows []RowID, cause Cause) (void []plan
 	if len(slots) == 0 && len(rows) == 0 {
 		return nil
 	}
+	return c.placeAgain(slots, rows, cause)
+}
+
+// placeAgain takes out all reservations on the slots and in the rows, and puts back, by planned start,
+// each that fits beside the running jobs and the reservations that stay. It returns the others.
+func (c *Cycle) placeAgain(slots []SlotID, rows []RowID, cause Cause) (void []planned) {
 	var out []record
 	c.s.planned.Scan(func(p planned) bool {
 		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) || r.job.takesOf(rows) {
@@ -362,6 +380,7 @@ func (c *Cycle) displace(slots []SlotID, rows []RowID, cause Cause) (void []plan
 	for i := range out {
 		r := &out[i]
 		if r.start >= c.round.Now && c.s.profile.Fits(c.s.Request(r.job), r.placement, r.start) {
+			r.end = c.s.plannedEnd(r.job, r.placement, r.start)
 			c.set(r.job.ID, r)
 		} else {
 			void = append(void, planned{r.start, r.job})

@@ -172,11 +172,17 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	case s.need[0] > max(0, c.s.profile.FreeOf(on[0], 0, c.round.Now)):
 		return 0, true // a quick answer to most questions of a long queue
 	default:
-		free = c.s.profile.FreeUntil(on[0], s.need, c.round.Now)
-		if s.like.Takes != nil {
-			free = min(free, c.s.profile.RowsUntil(s.like.Takes, c.round.Now))
+		until := c.s.profile.FreeUntil(on[0], s.need, c.round.Now)
+		if s.like.Unestimated && until > c.round.Now && until >= c.s.profile.EndOf(on[0]) {
+			until = Forever // it may run to the slot's end, however long it would last
 		}
-		return free - c.round.Now, true
+		if s.like.Takes != nil {
+			until = min(until, c.s.profile.RowsUntil(s.like.Takes, c.round.Now))
+		}
+		if until == Forever {
+			return Forever, true
+		}
+		return until - c.round.Now, true
 	}
 }
 

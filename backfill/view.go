@@ -133,7 +133,7 @@ func (v *View) Profile() *profile.View { return &v.profile.View }
 // candidates, and what it takes of rows.
 func (v *View) Request(j *Job) profile.Request {
 	return profile.Request{
-		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
+		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate, ToEnd: j.Unestimated,
 		Candidates: v.candidates[j.Candidates], Takes: j.Takes,
 	}
 }

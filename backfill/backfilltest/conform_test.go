@@ -42,6 +42,7 @@ func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, 
 	backfilltest.ConformDeferred(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformWindowed(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformLimited(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformEnding(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	if spec.PlanDepth {
 		backfilltest.ConformShallow(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	}

@@ -30,6 +30,7 @@ type Driver struct {
 	limited   bool // jobs take of rows, see Limited
 	heights   int  // number of rows that rounds have added
 	shared    []backfill.Take
+	ending    bool // some slots end, see Ending
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -46,18 +47,19 @@ const Deferred uint64 = 1 << 52
 
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
 // [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
-// it has [Windowed], some candidates have windows; if it has [Limited], jobs take of rows.
+// it has [Windowed], some candidates have windows; if it has [Limited], jobs take of rows; if it has
+// [Ending], some slots end.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{
 		random:   rand.New(rand.NewPCG(seed, 1)),
 		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
-		limited: seed&Limited != 0,
+		limited: seed&Limited != 0, ending: seed&Ending != 0,
 	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{
 			ID: backfill.SlotID(i), Name: string(rune('a' + i)),
-			Capacity: d.capacity(),
+			Capacity: d.capacity(), End: d.end(0),
 		})
 	}
 	if seed&Partitioned != 0 {
@@ -104,9 +106,10 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	r.Rows = d.rows(snap)
 	if !d.calm() && d.random.IntN(8) == 0 {
 		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
-			r.Events = append(r.Events, d.slotEvent(i))
+			r.Events = append(r.Events, d.slotEvent(i, r.Now))
 		}
 	}
+	r.Events = append(r.Events, d.ends(&r)...)
 	for _, j := range snap.Jobs {
 		e, happens := d.mishap(j, r.Now)
 		if happens {
@@ -297,10 +300,10 @@ func (d *Driver) found(j *backfill.Job, now backfill.Time) (backfill.Event, bool
 	return e, true
 }
 
-func (d *Driver) slotEvent(i int) backfill.Event {
+func (d *Driver) slotEvent(i int, now backfill.Time) backfill.Event {
 	switch {
 	case !d.up[i]:
-		d.up[i] = true
+		d.up[i], d.slots[i].End = true, d.end(now)
 		return backfill.Event{Kind: backfill.SlotAdded, Slot: d.slots[i]}
 	case d.random.IntN(2) == 0:
 		d.up[i] = false
@@ -308,6 +311,9 @@ func (d *Driver) slotEvent(i int) backfill.Event {
 	default:
 		if !d.bundled(i) { // the capacity of a slot in a bundle must not change
 			d.slots[i].Capacity = d.capacity()
+		}
+		if d.ending && d.random.IntN(2) == 0 {
+			d.slots[i].End = d.end(now)
 		}
 		return backfill.Event{Kind: backfill.SlotChanged, Slot: d.slots[i]}
 	}

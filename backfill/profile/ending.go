@@ -68,7 +68,9 @@ func (p *View) End(r Request, at Placement, start Time) Time {
 	end := start + r.Duration
 	if p.toEnd(&r) {
 		for _, c := range at {
-			end = min(end, max(p.slots[c.Slot].end, start+1))
+			if p.Up(c.Slot) {
+				end = min(end, max(p.slots[c.Slot].end, start+1))
+			}
 		}
 	}
 	return end
