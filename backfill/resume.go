@@ -48,11 +48,11 @@ func (s *State) checkPlan() (err error) {
 		if r.start < s.now || s.profile.Opens(request, r.placement, r.start) && !slices.ContainsFunc(r.placement, isOverfull) {
 			return true
 		}
-		s.profile.Remove(r.placement, request.Chunk, r.start, r.end)
+		s.vacate(r)
 		if misfit := s.profile.Misfit(request, r.placement, r.start); misfit != nil {
 			err = &JobError{Job: p.job.ID, Err: fmt.Errorf("job %d is planned for %d: %w", p.job.ID, p.at, misfit)}
 		}
-		s.profile.Add(r.placement, request.Chunk, r.start, r.end)
+		s.occupy(r)
 		return err == nil
 	})
 	return err

@@ -226,7 +226,7 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	p.GoOn()
-	if r.Candidates.Windows != nil {
+	if r.Candidates.Windows != nil || r.Candidates.Least != nil {
 		return p.earliestOpen(&r, from, limit)
 	}
 	if r.Whole {
