@@ -58,6 +58,7 @@
 //   - window.go: jobs whose candidates close before they could begin, and when candidates open
 //   - row.go: limits of the pool, of which jobs take while they run
 //   - ending.go: when jobs end on slots that end, and what becomes of them when that moves
+//   - least.go: what reservations need when they begin, beside what they take then
 //   - release.go: the jobs that may not start yet, and the events that release them
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations

@@ -90,8 +90,9 @@ func (s *State) heldByPolicy(r *Round) []Event {
 }
 
 // rematched returns a Changed event for each job that a changed candidate set affects: its
-// reservation is on a slot that is no longer a candidate, or not open at its start, or it waits and
-// no longer fits even an empty pool, or it was held for that and fits again.
+// reservation is on a slot that is no longer a candidate, or not open at its start, or that needs more
+// free then than before; or it waits and no longer fits even an empty pool, or it was held for that
+// and fits again.
 func (s *State) rematched(r *Round) []Event {
 	if len(r.Candidates) == 0 {
 		return nil
@@ -131,7 +132,7 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	case r.phase == held:
 		return NeverFits(r.hold) && p.EverFits(request)
 	case r.placement != nil:
-		return !p.Opens(request, r.placement, r.start)
+		return !p.Opens(request, r.placement, r.start) || s.needsMore(r, set)
 	default:
 		return !p.EverFits(request)
 	}

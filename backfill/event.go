@@ -144,9 +144,9 @@ const CandidateSetBytes = 256
 // validate returns an error if the set's ID is negative or beyond the next free one, if a slot or
 // bundle is unknown or not in ascending order, if the set has both slots and bundles, or if it has
 // ranks or windows, but not one or a list for each of them, or windows that overlap, touch or are
-// empty. The parameters are the numbers of sets, slots and bundles
-// that there are.
-func (c CandidateSet) validate(sets, slots, bundles int) error {
+// empty; or what must be free is not an amount of each resource. The parameters are the numbers of
+// sets, slots, bundles and resources that there are.
+func (c CandidateSet) validate(sets, slots, bundles, resources int) error {
 	if c.ID < 0 || c.ID > sets {
 		return fmt.Errorf("candidate set %d: the next free ID is %d", c.ID, sets)
 	}
@@ -179,6 +179,9 @@ func (c CandidateSet) validate(sets, slots, bundles int) error {
 	}
 	if lists := len(c.Candidates.Windows); c.Candidates.Windows != nil && lists != choices {
 		return fmt.Errorf("candidate set %d: %d lists of windows for %d %s", c.ID, lists, choices, what)
+	}
+	if err := c.Candidates.ValidateLeast(resources); err != nil {
+		return fmt.Errorf("candidate set %d: %w", c.ID, err)
 	}
 	return c.validateWindows()
 }

@@ -165,7 +165,7 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	set := c.s.candidates[s.like.Candidates]
 	on := set.Slots
 	switch {
-	case len(on) != 1 || s.like.Whole:
+	case len(on) != 1 || s.like.Whole || set.Least != nil:
 		return 0, false
 	case !c.s.SlotUp(on[0]) || !set.Open(0, c.round.Now):
 		return 0, true

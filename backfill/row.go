@@ -97,22 +97,6 @@ func rowsOf(takes []Take) []RowID {
 	return rows
 }
 
-// occupy enters the place of a record into the profile, with what its job takes of rows; vacate takes
-// it out.
-func (s *State) occupy(r *record) {
-	s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
-	if r.job.Takes != nil {
-		s.profile.Take(r.job.Takes, r.start, r.end)
-	}
-}
-
-func (s *State) vacate(r *record) {
-	s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
-	if r.job.Takes != nil {
-		s.profile.GiveBack(r.job.Takes, r.start, r.end)
-	}
-}
-
 // setRow adds a row, or gives one another name and height.
 func (s *State) setRow(r Row) {
 	if int(r.ID) == len(s.rows) {

@@ -163,7 +163,7 @@ func Restore(snap Snapshot) (*State, error) {
 			return nil, fmt.Errorf("snapshot: candidate set %d stands in place %d", set.ID, i)
 		}
 		// A set may name slots that the open round will add, as a bundle may.
-		if err := set.validate(i, math.MaxInt32, math.MaxInt32); err != nil {
+		if err := set.validate(i, math.MaxInt32, math.MaxInt32, len(s.resources)); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		s.setCandidates(set.ID, &set.Candidates)

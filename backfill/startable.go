@@ -42,6 +42,7 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 			}
 			last = l.job
 			former := *c.s.jobs.Find(last.ID)
+			led := c.s.leads[last.ID] != nil
 			if !yield(last, fitting[0].at) {
 				return
 			}
@@ -49,9 +50,13 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 			switch {
 			case now.phase == waiting:
 				left = append(left, l.shape)
-			case former.placement != nil && former.start > c.round.Now:
+			case former.placement != nil && (former.start > c.round.Now || led):
 				regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
-				fitting = c.again(fitting, &l.queued, freedFrom(&former, now))
+				freed := former.start
+				if !led {
+					freed = freedFrom(&former, now)
+				}
+				fitting = c.again(fitting, &l.queued, freed)
 				continue
 			}
 			fitting = fitting.advance(c)

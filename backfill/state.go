@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
@@ -22,6 +23,9 @@ type State struct {
 	windowed int       // number of candidate sets with windows
 	openings []opening // by candidate set: when it opens next
 	left     leavings  // slots that jobs left, for what is known of jobs without a start
+
+	leasts int   // number of candidate sets that need more free than a chunk
+	leads  leads // what reservations occupy in their first second for that
 
 	open  bool         // whether a transaction is open
 	spare *Transaction // the last transaction, whose memory the next one reuses, or nil
@@ -96,6 +100,7 @@ func (s *State) Clone() *State {
 	c.planned, c.running, c.beyond = s.planned.Copy(), s.running.Copy(), s.beyond.Copy()
 	c.shares = s.shares.Copy()
 	c.early = s.early.Copy()
+	c.leads = maps.Clone(s.leads)
 	c.openings, c.left.slots = slices.Clone(s.openings), slices.Clone(s.left.slots)
 	return &c
 }
@@ -155,7 +160,7 @@ func (s *State) Job(id JobID) *Job {
 func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 	now.early = now.in(waiting) && now.job.Early(s.now)
 	s.jobs.Set(id, now, old)
-	if old.sameSpan(now) {
+	if old.sameSpan(now) && !s.begins(old, now) {
 		s.relist(old, now)
 	} else if err := s.replan(old, now, mustFit); err != nil {
 		s.jobs.Set(id, old, new(record))
@@ -332,19 +337,23 @@ func (s *State) setCandidates(id int, c *Candidates) (old *Candidates) {
 	if id == len(s.candidates) {
 		s.candidates = append(s.candidates, c)
 		s.setWindows(id, nil, c)
+		s.setLeast(id, nil, c, false)
 		return nil
 	}
 	old, s.candidates[id] = s.candidates[id], c
 	s.setWindows(id, old, c)
+	s.setLeast(id, old, c, false)
 	return old
 }
 
 // unsetCandidates undoes setCandidates, which returned old.
 func (s *State) unsetCandidates(id int, old *Candidates) {
-	s.setWindows(id, s.candidates[id], old)
+	now := s.candidates[id]
+	s.setWindows(id, now, old)
 	if s.candidates[id] = old; old == nil { // a new one is always the last
 		s.candidates = s.candidates[:id]
 	}
+	s.setLeast(id, now, old, true)
 }
 
 // FirstWaiting lists the first n waiting jobs in the queue's order, or all if there are fewer.

@@ -142,7 +142,7 @@ func (s *State) with(r *Round) (t there, whole bundled, err error) {
 	known := len(s.candidates)
 	for i := range r.Candidates {
 		set := &r.Candidates[i]
-		if err = set.validate(known, t.slots, len(t.bundles)); err != nil {
+		if err = set.validate(known, t.slots, len(t.bundles), len(s.resources)); err != nil {
 			return t, whole, err
 		}
 		if set.ID < len(s.candidates) {

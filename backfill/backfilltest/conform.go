@@ -98,6 +98,26 @@ func ConformEnding(t *testing.T, pools, rounds int, decider func(t *testing.T) b
 	}
 }
 
+// ConformSparing is [Conform] with candidates on which a job may begin only while more is free than it
+// takes: a third of the pools have candidates that are not always open besides, a third jobs that may
+// not start at once, a quarter slots that end, a fifth jobs that take of rows, and half of them plans of
+// a small depth if the policy follows one.
+func ConformSparing(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		kind := []uint64{0, conformance.Deferred, conformance.Windowed}[seed/2%3]
+		if seed%4 == 3 {
+			kind += conformance.Ending
+		}
+		if seed%5 == 4 {
+			kind += conformance.Limited
+		}
+		conform(t, conformance.Sparing+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

@@ -31,6 +31,7 @@ type Driver struct {
 	heights   int  // number of rows that rounds have added
 	shared    []backfill.Take
 	ending    bool // some slots end, see Ending
+	sparing   bool // some need more free than a job takes, see Sparing
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -48,12 +49,12 @@ const Deferred uint64 = 1 << 52
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
 // [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
 // it has [Windowed], some candidates have windows; if it has [Limited], jobs take of rows; if it has
-// [Ending], some slots end.
+// [Ending], some slots end; if it has [Sparing], some candidates need more free than a job takes.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{
 		random:   rand.New(rand.NewPCG(seed, 1)),
 		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
-		limited: seed&Limited != 0, ending: seed&Ending != 0,
+		limited: seed&Limited != 0, ending: seed&Ending != 0, sparing: seed&Sparing != 0,
 	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
@@ -170,6 +171,7 @@ func (d *Driver) candidates(now backfill.Time) backfill.CandidateSet {
 		}
 	}
 	d.open(&set.Candidates, now)
+	d.spare(&set.Candidates)
 	return set
 }
 
@@ -201,9 +203,10 @@ func (d *Driver) first() backfill.Round {
 	}
 	r.Candidates = append(r.Candidates, backfill.CandidateSet{ID: len(d.slots), Candidates: all})
 	d.sets = make([]bool, len(r.Candidates))
-	if d.windowed {
+	if d.windowed || d.sparing {
 		for i := range r.Candidates {
 			d.open(&r.Candidates[i].Candidates, r.Now)
+			d.spare(&r.Candidates[i].Candidates)
 		}
 	}
 	if d.bundles != nil {

@@ -42,6 +42,7 @@ func (g *grid) take(j backfill.JobState, n int64) {
 			seconds[t].AddScaled(chunk(&g.snap, j.Job, at.Slot), -n*int64(at.Count))
 		}
 	}
+	g.takeLead(j, n)
 }
 
 // fits reports whether the job could run from start on for its estimate, or until the end of the
@@ -85,7 +86,7 @@ func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second, until backfil
 			}
 		}
 	}
-	return n
+	return g.begin(id, j, second, n)
 }
 
 // longest is at least as long as any estimate of a [Driver]'s jobs.

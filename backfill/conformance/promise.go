@@ -63,7 +63,7 @@ func predicted(s backfill.Started) bool {
 func (r *Run) noneFits(jobs []backfill.JobState, g *grid, start backfill.Time) {
 	for _, j := range jobs {
 		g.take(j, -1)
-		if g.fits(j.Job, start) {
+		if g.fits(j.Job, start) && !r.begun(j.Job) {
 			r.find(Promised, j.Job, "job %d could start at %d", j.Job.ID, start)
 		}
 		g.take(j, 1)

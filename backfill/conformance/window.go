@@ -69,6 +69,9 @@ func trimmed(set backfill.CandidateSet, now backfill.Time) backfill.CandidateSet
 		if old.Rank != nil {
 			c.Rank = append(c.Rank, old.Rank[i])
 		}
+		if old.Least != nil {
+			c.Least = append(c.Least, old.Least[i])
+		}
 	}
 	return set
 }

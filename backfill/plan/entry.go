@@ -221,9 +221,13 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 	}
 	var slot [1]backfill.SlotID
 	var windows [1][]backfill.Window
+	var least [1]backfill.Vector
 	one, all := backfill.Candidates{Slots: slot[:]}, request.Candidates
 	if all.Windows != nil && !e.Whole {
 		one.Windows = windows[:]
+	}
+	if all.Least != nil {
+		one.Least = least[:]
 	}
 	request.Candidates = &one
 	for _, g := range grown {
@@ -236,7 +240,7 @@ func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfil
 			until = e.start // from then on a chunk uses the job's own place
 		}
 		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
-		windows[0] = all.Of(g.slot)
+		windows[0], least[0] = all.Of(g.slot), all.LeastOn(g.slot)
 		if start, ok := p.c.State().Profile().EarliestAhead(request, until, from, limit); ok {
 			limit = start
 		}
@@ -254,7 +258,7 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 	first = len(p.jobs)
 	for _, gone := range left {
 		grown := from
-		if e.covers(gone) {
+		if e.covers(gone) && e.shape.request.Candidates.Least == nil {
 			grown = max(from, ends)
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))

@@ -112,7 +112,7 @@ func (p *Plan) grow(at backfill.Chunks, leaver *backfill.Job, from, to backfill.
 	}
 	// low is the least that was free there before, high the most that is free now.
 	p.c.State().Profile().Bounds(at.Slot, from, to, p.low, p.high)
-	if leaver != nil {
+	if leaver != nil && p.c.State().Request(leaver).Candidates.Least == nil {
 		p.low.AddScaled(p.c.State().Chunk(leaver, at.Slot), -int64(at.Count))
 	} else {
 		for k := range p.low {
@@ -173,10 +173,11 @@ func (p *Plan) helps(s *shape, slot backfill.SlotID) bool {
 		all := p.c.State().Slots()[slot].Capacity
 		return fits(all, p.high) && !fits(all, p.low) && p.c.State().Profile().MayUse(s.request, slot)
 	}
+	enough := fits(s.need, p.low) && s.request.Candidates.Least == nil // it was enough before
 	if s.on != noSlot {
-		return s.on == slot && fits(s.need, p.high) && !fits(s.need, p.low)
+		return s.on == slot && fits(s.need, p.high) && !enough
 	}
-	return fits(s.request.Chunk, p.high) && !fits(s.need, p.low) && s.request.Candidates.Has(slot)
+	return fits(s.request.Chunk, p.high) && !enough && s.request.Candidates.Has(slot)
 }
 
 // fits reports whether enough is free of every resource that is needed. What is not needed may be

@@ -23,5 +23,6 @@
 //   - row.go: amounts that all slots share, such as limits, and the earliest start where they matter
 //   - window.go: when jobs may begin on a candidate, and the earliest start where that matters
 //   - ending.go: slots that have nothing from an instant on
+//   - least.go: slots on which a job begins only while more is free than it takes
 //   - bundle.go: slots that are taken whole together, and which bundles share a slot
 package profile

@@ -73,6 +73,12 @@ func (p *View) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
 			next = t
 		}
 	}
+	return p.nextLess(id, r, n, now, next)
+}
+
+// nextLess returns the first instant after now at which fewer chunks than n, which fit now, fit on the
+// slot; next if there is none before.
+func (p *View) nextLess(id SlotID, r *Request, n int, now, next Time) Time {
 	if n == 0 {
 		return next
 	}

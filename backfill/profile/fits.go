@@ -88,7 +88,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	if count != r.Nodes {
 		return fmt.Errorf("%d chunks are placed, the job has %d", count, r.Nodes)
 	}
-	return nil
+	return p.misfitLeast(&r, at, start)
 }
 
 // EverFits reports whether the request would fit if nothing else were placed in the pool, its
@@ -101,9 +101,9 @@ func (p *View) EverFits(r Request) bool {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)
 	}
 	chunks := 0
-	for _, id := range r.Candidates.Slots {
+	for i, id := range r.Candidates.Slots {
 		if p.Up(id) {
-			chunks += chunksWithin(p.slots[id].capacity, r.Chunk, r.Nodes-chunks)
+			chunks += p.chunksEver(i, &r, r.Nodes-chunks)
 		}
 		if chunks == r.Nodes { // mostly the first slot will do
 			return true

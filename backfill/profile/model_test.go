@@ -97,6 +97,7 @@ func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.
 		for k, a := range need { // an overfull resource that is not asked for does not matter
 			fits = fits && (a == 0 || a <= low[k])
 		}
+		fits = fits && m.enough(id, r, n, start)
 		if fits {
 			return n
 		}
@@ -243,6 +244,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			}
 		}
 		set.Windows = drawWindows(t, len(set.Slots))
+		set.Least = drawLeast(t, len(set.Slots), resources)
 		sets, chunks = append(sets, set), append(chunks, vector(t, 0, 4, "chunk"))
 	}
 	request := func(t *rapid.T) profile.Request {
@@ -412,7 +414,7 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	}
 	copy(empty.up, m.up)
 	always := r
-	always.Candidates = &profile.Candidates{Slots: r.Candidates.Slots}
+	always.Candidates = &profile.Candidates{Slots: r.Candidates.Slots, Least: r.Candidates.Least}
 	require.Equal(t, empty.place(always, 0) != nil, p.EverFits(r))
 }
 

@@ -64,7 +64,7 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 	}
 	if len(r.Candidates.Slots) == 1 {
 		id := r.Candidates.Slots[0]
-		if !r.Candidates.Open(0, start) || p.chunksAt(id, &r, start) < r.Nodes {
+		if !r.Candidates.Open(0, start) || p.chunksOf(0, &r, start) < r.Nodes {
 			return nil, false
 		}
 		if r.Nodes == 1 {
@@ -150,7 +150,7 @@ func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 // host returns the request's i-th candidate as a [host]; false if it cannot take a chunk at start.
 func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	id := r.Candidates.Slots[i]
-	n := p.chunksAt(id, r, start)
+	n := p.chunksOf(i, r, start)
 	if n == 0 || !r.Candidates.Open(i, start) {
 		return host{}, false
 	}

@@ -243,7 +243,7 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 
 // earliestOnSlots is [View.earliestStart] without what the request takes of rows.
 func (p *View) earliestOnSlots(r *Request, from, limit Time) (Time, bool) {
-	if r.Candidates.Windows != nil || r.Whole && p.toEnd(r) {
+	if r.Candidates.Windows != nil || r.Candidates.Least != nil || r.Whole && p.toEnd(r) {
 		return p.earliestOpen(r, from, limit)
 	}
 	if r.Whole {

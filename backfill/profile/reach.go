@@ -61,9 +61,10 @@ type growth struct {
 
 // reach returns the [reach], which holds lower bounds of the candidates' starts, for a request that
 // starts at from or later, and creates it if there is none. It returns nil if the request has too
-// few candidates or these have windows, or if from is before p.from, where the bounds begin.
+// few candidates or these have windows or need more free than a chunk, or if from is before p.from, where the bounds begin.
 func (p *View) reach(r *Request, from Time) *reach {
-	if len(r.Candidates.Slots) < p.limits.manySlots || from < p.from || r.Candidates.Windows != nil {
+	if len(r.Candidates.Slots) < p.limits.manySlots || from < p.from || r.Candidates.Windows != nil ||
+		r.Candidates.Least != nil {
 		return nil
 	}
 	span := p.limits.spans[0]

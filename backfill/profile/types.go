@@ -105,6 +105,7 @@ type Memory struct {
 	bundles *BundleID
 	rank    *int32
 	windows *[]Window
+	least   *Vector
 	length  int
 }
 
@@ -122,14 +123,17 @@ func (c *Candidates) Memory() (m Memory) {
 	if len(c.Windows) > 0 {
 		m.windows = &c.Windows[0]
 	}
+	if len(c.Least) > 0 {
+		m.least = &c.Least[0]
+	}
 	return m
 }
 
-// Bytes returns how much memory the candidates take, without the windows that the entries of Windows
+// Bytes returns how much memory the candidates take, without what the entries of Windows and of Least
 // share.
 func (c *Candidates) Bytes() int64 {
 	const each, list = 4, 24
-	return each*int64(len(c.Slots)+len(c.Bundles)+len(c.Rank)) + list*int64(len(c.Windows))
+	return each*int64(len(c.Slots)+len(c.Bundles)+len(c.Rank)) + list*int64(len(c.Windows)+len(c.Least))
 }
 
 // Has reports whether the slot is one of the candidates.

@@ -85,6 +85,9 @@ func (c *Candidates) OpenAt(t Time) *Candidates {
 		if c.Rank != nil {
 			open.Rank = append(open.Rank, c.Rank[i])
 		}
+		if c.Least != nil {
+			open.Least = append(open.Least, c.Least[i])
+		}
 	}
 	return open
 }
@@ -133,7 +136,7 @@ func (p *View) Opens(r Request, at Placement, start Time) bool {
 	return !slices.ContainsFunc(at, func(c Chunks) bool { return !r.Candidates.opens(c.Slot, start) })
 }
 
-// earliestOpen is [View.earliestStart] for candidates with windows: the first instant in
+// earliestOpen is [View.earliestStart] for candidates that have windows, or need more free than a chunk: the first instant in
 // [from, limit) that lies in a window of each candidate used and at which all chunks fit. It looks
 // at every candidate.
 func (p *View) earliestOpen(r *Request, from, limit Time) (Time, bool) {
@@ -172,15 +175,15 @@ func (p *View) firstOpen(n int, from, limit Time, on func(i int, limit Time) (Ti
 
 // earliestOpenOn is [View.earliestOn] for the i-th candidate, within its windows.
 func (p *View) earliestOpenOn(i int, r *Request, chunks int, from, limit Time) (Time, bool) {
-	id, all := r.Candidates.Slots[i], r.Candidates.within(i)
+	all := r.Candidates.within(i)
 	if len(all) == 0 {
-		return p.earliestOn(id, r, chunks, from, limit)
+		return p.earliestOf(i, r, chunks, from, limit)
 	}
 	for _, w := range all[endAfter(all, from):] {
 		if w.From >= limit {
 			break
 		}
-		if t, ok := p.earliestOn(id, r, chunks, max(from, w.From), min(limit, w.To)); ok {
+		if t, ok := p.earliestOf(i, r, chunks, max(from, w.From), min(limit, w.To)); ok {
 			return t, true
 		}
 	}
@@ -235,7 +238,7 @@ func (p *View) earliestOpenOfMany(r *Request, from, limit Time) (Time, bool) {
 			c := changes.pop()
 			i, n := int(c.candidate), 0
 			if r.Candidates.Open(i, now) {
-				n = p.chunksAt(r.Candidates.Slots[i], r, now)
+				n = p.chunksOf(i, r, now)
 			}
 			total += n - c.chunks
 			if next := p.nextOpenChange(i, r, n, now, limit); next < limit {
@@ -262,5 +265,10 @@ func (p *View) nextOpenChange(i int, r *Request, n int, now, limit Time) Time {
 	if all := r.Candidates.within(i); len(all) > 0 {
 		end = min(end, all[endAfter(all, now)].To)
 	}
-	return min(end, p.nextChange(r.Candidates.Slots[i], r, n, now, end))
+	if n < r.Nodes {
+		if t, ok := p.earliestOf(i, r, n+1, now+1, end); ok {
+			end = t
+		}
+	}
+	return p.lessFrom(i, r, n, now, p.nextLess(r.Candidates.Slots[i], r, n, now, end))
 }

@@ -17,6 +17,7 @@ const never = math.MaxInt64
 
 // hold says when a pair matches, and how long that is known for.
 type hold struct {
+	least   backfill.Vector   // what must be free on the slot when they begin; nil: no more than they take
 	windows []backfill.Window // when jobs may begin, by the pool's clock; nil: as the verdict says
 	until   int64             // it is found anew from this instant on, in seconds since 1970
 	wakes   int64             // when a Match is due for it; never: it waits for one
@@ -31,6 +32,9 @@ func (h hold) next(now int64) int64 {
 	}
 	return h.until
 }
+
+// limits reports whether jobs may not begin at all times, or only while more is free than they take.
+func (h hold) limits() bool { return h.windows != nil || h.least != nil }
 
 // clock is the instant of a Match, and what evaluations have asked for since it was last reset.
 type clock struct {
@@ -124,14 +128,18 @@ func (c *autocluster) drawAgain(now int64) hold {
 // mostDraws is how many draws a cycle is due for after the last job of an autocluster came.
 const mostDraws = 7 * 24 * 60
 
-// foresee says whether a pair ever matches, for all that is known, and when jobs may begin; nil: always.
-func (s *search) foresee(o offer) ([]backfill.Window, verdict) {
-	found := s.match(o)
-	if !s.m.clock.read || s.m.clock.random {
-		return nil, found
+// foresee says whether a pair ever matches, for all that is known, when jobs may begin, and what must be
+// free then.
+func (s *search) foresee(o offer) (h hold, found verdict) {
+	if found = s.match(o); s.m.clock.read && !s.m.clock.random {
+		h, found = s.holds(o, found, false)
 	}
-	h, found := s.holds(o, found, false)
-	return h.windows, found
+	if found == matches {
+		s.c.holds = map[int]hold{0: h}
+		s.keepLeast(o, 0)
+		h = s.c.holds[0]
+	}
+	return h, found
 }
 
 // foreseer finds the start windows of a pair, from one instant at which its verdict changes to the next.

@@ -27,7 +27,7 @@ type jobKind struct {
 // long as to count the slots and the autoclusters.
 func (m *Matchmaker) Copy() *Copy {
 	c := &Copy{m: &Matchmaker{
-		always: m.always, limits: m.limits, world: m.world, windows: map[any][]backfill.Window{},
+		always: m.always, amounts: m.amounts, resources: m.resources, limits: m.limits, world: m.world, windows: map[any][]backfill.Window{},
 		slots: slices.Clone(m.slots), bundles: slices.Clip(m.bundles), ranked: m.ranked,
 		ownSteps: maps.Clone(m.ownSteps), unbearable: m.unbearable, seen: maps.Clone(m.seen),
 		views: map[string]*view{}, fault: m.accounts.limits.User,

@@ -20,6 +20,7 @@ type enlarged struct {
 	rank    int              // class of the further slots
 	between bool             // no former candidate is of this class
 	opens   *backfill.Window // the first of the further slots' windows; nil: they are always open
+	least   *int64           // the first of what must be free on them; nil: no more than a job takes
 }
 
 // Enlarge returns the candidate sets that change if slots come with this ad, and get the given IDs,
@@ -31,11 +32,10 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 ) (sets []backfill.CandidateSet, untried int, err error) {
 	var take []int // of the kinds
 	var as []enlarged
-	var opens [][]backfill.Window
+	var holds []hold
 	distinct, bytes := map[enlarged]backfill.Candidates{}, int64(0)
 	look := search{trial: trial{m: c.m, limit: c.m.limits.Evaluation}, most: c.m.mostOfUser(), ended: ctx.Err}
 	t, o := &look.trial, offer{ad: ad, m: c.m}
-	var windows []backfill.Window
 	for i, kind := range c.kinds {
 		switch {
 		case ctx.Err() != nil:
@@ -45,19 +45,22 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 			continue
 		}
 		look.c = &autocluster{ad: kind.ad}
-		var found verdict
-		if windows, found = look.foresee(o); found == refused {
+		h, found := look.foresee(o)
+		if found == refused {
 			continue
 		}
 		one := enlarged{former: kind.candidates.Memory()}
-		if windows != nil {
-			one.opens = &windows[0]
+		if h.windows != nil {
+			one.opens = &h.windows[0]
+		}
+		if h.least != nil {
+			one.least = &h.least[0]
 		}
 		if len(kind.candidates.Slots) > 0 {
 			at, known := slices.BinarySearchFunc(kind.prefers, o.preference(t, kind.ad), preference.compare)
 			one.rank, one.between = at, !known
 		}
-		take, as, opens = append(take, i), append(as, one), append(opens, windows)
+		take, as, holds = append(take, i), append(as, one), append(holds, h)
 		bytes += backfill.CandidateSetBytes
 		if _, known := distinct[one]; !known {
 			distinct[one] = backfill.Candidates{}
@@ -74,7 +77,7 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 		}
 		made, one := distinct[as[n]], as[n]
 		if len(made.Slots) == 0 {
-			made = one.with(&c.kinds[i], ids, opens[n])
+			made = one.with(&c.kinds[i], ids, holds[n])
 			distinct[one] = made
 		}
 		sets = append(sets, backfill.CandidateSet{ID: c.kinds[i].id, Candidates: made})
@@ -83,15 +86,14 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 }
 
 // with returns the candidates of a kind of jobs and further slots, all preferred alike.
-func (e enlarged) with(kind *jobKind, more []backfill.SlotID, opens []backfill.Window) backfill.Candidates {
+func (e enlarged) with(kind *jobKind, more []backfill.SlotID, h hold) backfill.Candidates {
 	former := kind.candidates
 	found := backfill.Candidates{Slots: slices.Concat(former.Slots, more)}
-	if former.Windows != nil || opens != nil {
-		found.Windows = make([][]backfill.Window, len(found.Slots))
-		copy(found.Windows, former.Windows)
-		for i := len(former.Slots); i < len(found.Windows); i++ {
-			found.Windows[i] = opens
-		}
+	if former.Windows != nil || h.windows != nil {
+		found.Windows = longer(former.Windows, len(former.Slots), len(more), h.windows)
+	}
+	if former.Least != nil || h.least != nil {
+		found.Least = longer(former.Least, len(former.Slots), len(more), h.least)
 	}
 	if !e.ranks(kind) {
 		return found
@@ -109,6 +111,16 @@ func (e enlarged) with(kind *jobKind, more []backfill.SlotID, opens []backfill.W
 	return found
 }
 
+// longer returns a list of n entries, which are empty if the list is nil, and more that are all alike.
+func longer[T any](list []T, n, more int, entry T) []T {
+	all := make([]T, n, n+more)
+	copy(all, list)
+	for range more {
+		all = append(all, entry)
+	}
+	return all
+}
+
 // ranks reports whether some of the candidates are preferred to others.
 func (e enlarged) ranks(kind *jobKind) bool {
 	return len(kind.candidates.Slots) > 0 && (len(kind.prefers) > 1 || e.between)
@@ -122,6 +134,9 @@ func (e enlarged) bytes(kind *jobKind, more int) int64 {
 	}
 	if e.opens != nil || kind.candidates.Windows != nil {
 		lists += 6 // a slice takes 24 bytes
+	}
+	if e.least != nil || kind.candidates.Least != nil {
+		lists += 6
 	}
 	return 4 * lists * int64(len(kind.candidates.Slots)+more)
 }

@@ -212,6 +212,9 @@ func (s *search) judge(o offer, class int) {
 	if moving {
 		c.keepRank(class, s.m.clock.now)
 	}
+	if found == matches {
+		s.keepLeast(o, class)
+	}
 	c.verdicts[class] = found
 	c.rankAs(class, rank)
 }
@@ -220,10 +223,10 @@ func (s *search) judge(o offer, class int) {
 // classes if some are preferred to others. They are valid until the next call.
 func (s *search) all() (found backfill.Candidates) {
 	found.Slots, found.Bundles = s.m.found.Slots[:0], s.m.found.Bundles[:0]
-	windows := s.m.found.Windows[:0]
-	defer func() { s.m.found, s.m.found.Windows = found, windows }()
+	windows, least := s.m.found.Windows[:0], s.m.found.Least[:0]
+	defer func() { s.m.found, s.m.found.Windows, s.m.found.Least = found, windows, least }()
 	bundles, classes := len(s.m.bundles) > 0, s.m.classes(s.c.view)
-	some, alike, closes := false, true, false
+	some, alike, closes, keeps := false, true, false, false
 	for id, class := range classes {
 		v, rank := s.verdict(id, class)
 		if v != matches {
@@ -233,8 +236,9 @@ func (s *search) all() (found backfill.Candidates) {
 			some, s.c.rank = true, rank
 		}
 		alike = alike && rank == s.c.rank
-		windows = append(windows, s.c.holds[class].windows)
-		closes = closes || windows[len(windows)-1] != nil
+		h := s.c.holds[class]
+		windows, least = append(windows, h.windows), append(least, h.least)
+		closes, keeps = closes || h.windows != nil, keeps || h.least != nil
 		if bundles {
 			found.Bundles = append(found.Bundles, backfill.BundleID(id))
 		} else {
@@ -243,6 +247,9 @@ func (s *search) all() (found backfill.Candidates) {
 	}
 	if closes {
 		found.Windows = windows
+	}
+	if keeps {
+		found.Least = least
 	}
 	s.c.prefers = nil
 	switch {
@@ -286,7 +293,8 @@ func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candida
 // slots are preferred to others.
 func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	c := s.c
-	if c.candidates.Rank != nil || c.candidates.Windows != nil || len(moved) > few || len(s.m.bundles) > 0 {
+	if c.candidates.Rank != nil || c.candidates.Windows != nil || c.candidates.Least != nil ||
+		len(moved) > few || len(s.m.bundles) > 0 {
 		return backfill.Candidates{}, false
 	}
 	found := c.candidates.Slots
@@ -294,7 +302,7 @@ func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 		v, rank := s.verdict(int(id), c.view.ofSlot[id])
 		at, present := slices.BinarySearch(found, id)
 		switch {
-		case v == matches && (rank != c.rank || c.holds[c.view.ofSlot[id]].windows != nil):
+		case v == matches && (rank != c.rank || c.holds[c.view.ofSlot[id]].limits()):
 			return backfill.Candidates{}, false
 		case v == matches && !present:
 			found = slices.Insert(slices.Clone(found), at, id) // Match has returned the old set

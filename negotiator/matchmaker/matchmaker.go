@@ -14,9 +14,12 @@
 // candidates; see [Matchmaker.Unmatched].
 //
 // A verdict that depends on the clock is found anew when it may have changed; clock.go says when that is.
+// Slots are matched as if all of each were free. What must be free when a job begins, for those that ask
+// for more than the job takes, is found beside that.
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
-// outside the ads, and how long that holds; turns.go which autocluster is matched when, and
+// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, and least.go
+// what must be; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
@@ -57,12 +60,14 @@ type Autocluster struct {
 // Matchmaker knows the slots, the bundles and the autoclusters of one pool. In a pool with bundles
 // jobs are matched with bundles alone. It is not safe for concurrent use.
 type Matchmaker struct {
-	request func(*classad.ClassAd) (backfill.Vector, error)
-	always  map[string]bool // attributes of a job that always matter, lower case
-	limits  Limits
-	world   World
-	clock   clock
-	host    *classad.Host // supplies the world, at the instant of the last Match
+	request   func(*classad.ClassAd) (backfill.Vector, error)
+	always    map[string]bool // attributes of a job that always matter, lower case
+	amounts   map[string]int  // which resource an attribute of a slot holds, by lower case; see setAmounts
+	resources []string
+	limits    Limits
+	world     World
+	clock     clock
+	host      *classad.Host // supplies the world, at the instant of the last Match
 
 	slots      []slot                   // by SlotID
 	bundles    []Bundle                 // by BundleID
@@ -138,8 +143,10 @@ type autocluster struct {
 	complete bool         // it was matched with all slots, though some may have changed since
 	read     int          // how much of view.moved its candidates take into account
 	bundles  int          // and how many bundles
-	dear     bool         // a probe has shown that it is dear
-	later    bool         // dear slots were left out, as a Match had no steps left for them
+	amounts  amounts      // on which its Requirements depend, if that was asked for
+	asked    bool
+	dear     bool // a probe has shown that it is dear
+	later    bool // dear slots were left out, as a Match had no steps left for them
 
 	steps    int64 // that its matching took since it was complete
 	pairs    int64 // that were evaluated in these
@@ -176,6 +183,7 @@ func New(
 	for _, resource := range resources {
 		m.always["request"+strings.ToLower(resource)] = true
 	}
+	m.setAmounts(resources)
 	m.setClock(0)
 	m.clusterAnew()
 	return m

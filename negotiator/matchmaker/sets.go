@@ -25,12 +25,13 @@ func (s sets) share(found backfill.Candidates) (backfill.Candidates, uint64) {
 		return backfill.Candidates{}, 0
 	}
 	h := hashWindows(hash(hash(hash(0, found.Slots), found.Bundles), found.Rank), found.Windows)
+	h = hashLeast(h, found.Least)
 	kept, known := s[h]
 	if known && equal(kept, found) {
 		return kept, h
 	}
 	found.Slots, found.Bundles = slices.Clone(found.Slots), slices.Clone(found.Bundles)
-	found.Windows = slices.Clone(found.Windows)
+	found.Windows, found.Least = slices.Clone(found.Windows), slices.Clone(found.Least)
 	if !known {
 		s[h] = found
 	}
@@ -61,9 +62,22 @@ func hashWindows(h uint64, all [][]backfill.Window) uint64 {
 	return h
 }
 
+// hashLeast continues a hash with what must be free.
+func hashLeast(h uint64, all []backfill.Vector) uint64 {
+	var one [1]int32
+	for _, least := range all {
+		for _, n := range least {
+			one[0] = int32(n) //nolint:gosec // a hash may lose something
+			h = hash(h, one[:])
+		}
+	}
+	return h
+}
+
 func equal(a, b backfill.Candidates) bool {
 	return same(a.Slots, b.Slots) && same(a.Bundles, b.Bundles) && same(a.Rank, b.Rank) &&
-		slices.EqualFunc(a.Windows, b.Windows, same[backfill.Window])
+		slices.EqualFunc(a.Windows, b.Windows, same[backfill.Window]) &&
+		slices.EqualFunc(a.Least, b.Least, func(a, b backfill.Vector) bool { return same(a, b) })
 }
 
 // same reports whether two lists are equal. It need not compare a list with itself.

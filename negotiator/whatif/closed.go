@@ -159,12 +159,15 @@ func (s *shut) without(set *backfill.Candidates) *backfill.Candidates {
 	if set.Windows != nil {
 		left.Windows = make([][]backfill.Window, 0, len(set.Windows))
 	}
+	if set.Least != nil {
+		left.Least = make([]backfill.Vector, 0, len(set.Least))
+	}
 	left.Slots = keep(set.Slots, s.slot, set, left)
 	left.Bundles = keep(set.Bundles, s.bundle, set, left)
 	return left
 }
 
-// keep returns the candidates that are not shut, and appends their ranks and windows to what is left
+// keep returns the candidates that are not shut, and appends their ranks, windows and what must be free to what is left
 // of the set.
 func keep[ID backfill.SlotID | backfill.BundleID](all []ID, shut func(ID) bool, set, left *backfill.Candidates) []ID {
 	if len(all) == 0 {
@@ -181,6 +184,9 @@ func keep[ID backfill.SlotID | backfill.BundleID](all []ID, shut func(ID) bool, 
 		}
 		if set.Windows != nil {
 			left.Windows = append(left.Windows, set.Windows[i])
+		}
+		if set.Least != nil {
+			left.Least = append(left.Least, set.Least[i])
 		}
 	}
 	return open

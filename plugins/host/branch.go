@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -123,12 +124,42 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
-// cutsOff reports whether the plugin is sent only those candidates of the state that are open at the
-// instant of a round, as it knows of no windows. Then its copy is of use in that round alone: others
-// open with time.
+// cutsOff reports whether the plugin is sent only those candidates of the state on which jobs may begin
+// at the instant of a round: it knows of no windows, or more must be free than a job takes, of which the
+// protocol knows nothing. Then its copy is of use in that round alone: that changes with time.
 func (s *session) cutsOff(state *backfill.State) bool {
-	return s.knows&wire.Windows == 0 && slices.ContainsFunc(state.CandidateSets(),
-		func(set *backfill.Candidates) bool { return set.Windows != nil })
+	return slices.ContainsFunc(state.CandidateSets(), func(set *backfill.Candidates) bool {
+		return s.knows&wire.Windows == 0 && set.Windows != nil || set.Least != nil
+	})
+}
+
+// startable returns candidate sets as such a plugin is sent them.
+func (s *session) startable(sets []backfill.CandidateSet, tx *backfill.Transaction) []backfill.CandidateSet {
+	if s.knows&wire.Windows == 0 {
+		sets = wire.OpenNow(sets, tx.Now())
+	}
+	return wire.EnoughNow(sets, freeAfter(tx), tx.Now())
+}
+
+// freeAfter returns what is free when jobs have left the pool that end in the round.
+func freeAfter(tx *backfill.Transaction) *profile.View {
+	ended := map[backfill.JobID]bool{}
+	for _, e := range tx.Round().Events {
+		if e.Kind == backfill.Completed || e.Kind == backfill.Removed || e.Kind == backfill.StartFailed {
+			ended[e.JobID] = true
+		}
+	}
+	state := tx.State()
+	if len(ended) == 0 {
+		return state.Profile()
+	}
+	free := state.Profile().Clone()
+	for j := range state.Running() {
+		if ended[j.Job.ID] {
+			free.Remove(j.Placement, state.Request(j.Job).Chunk, j.Start, j.End)
+		}
+	}
+	return &free.View
 }
 
 // readable returns an error if the plugin would misread the round, or the state that must be sent
@@ -154,7 +185,7 @@ func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
 	// The cycle is open and has added the round's bundles, which the round itself will bring.
 	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(tx.Round().Bundles)]
 	if b.at.cutsOff(tx.State()) {
-		snapshot.Candidates = wire.OpenNow(snapshot.Candidates, tx.Now())
+		snapshot.Candidates = b.at.startable(snapshot.Candidates, tx)
 	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
 		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
@@ -167,7 +198,7 @@ func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
 	settled, round := b.pending, tx.Round()
 	b.pending, b.events = nil, 0
 	if b.at.cutsOff(tx.State()) {
-		round.Candidates = wire.OpenNow(round.Candidates, round.Now)
+		round.Candidates = b.at.startable(round.Candidates, tx)
 	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
 		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(round),

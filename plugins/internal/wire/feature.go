@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -75,6 +76,16 @@ func OpenNow(sets []backfill.CandidateSet, at backfill.Time) []backfill.Candidat
 		open[i] = backfill.CandidateSet{ID: sets[i].ID, Candidates: *sets[i].Candidates.OpenAt(at)}
 	}
 	return open
+}
+
+// EnoughNow returns candidate sets for a plugin, as the protocol knows nothing of what must be free on
+// candidates beside what a job takes: those of each on which enough is free at an instant.
+func EnoughNow(sets []backfill.CandidateSet, free *profile.View, at backfill.Time) []backfill.CandidateSet {
+	enough := make([]backfill.CandidateSet, len(sets))
+	for i := range sets {
+		enough[i] = backfill.CandidateSet{ID: sets[i].ID, Candidates: *free.EnoughAt(&sets[i].Candidates, at)}
+	}
+	return enough
 }
 
 // RoundNeeds returns the features that a plugin needs to read a round.

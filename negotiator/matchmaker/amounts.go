@@ -1,0 +1,235 @@
+package matchmaker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
+)
+
+// This file says which pairs depend on how much is free on a slot when the job begins, by what their
+// Requirements refer to. That a slot has enough for the job itself is seen to by the plan, so a pair
+// depends on amounts only beyond that; mostly none does, and costs nothing. least.go says how much
+// must be free.
+
+// withinLimits is the attribute by which startds say that they have enough for a job.
+const withinLimits = "withinresourcelimits"
+
+// amounts are resources that matter, a bit for each in the pool's order.
+type amounts uint64
+
+func (a amounts) has(resource int) bool { return a>>resource&1 != 0 }
+
+// amountOf returns the resource whose amount a slot's attribute holds.
+func (m *Matchmaker) amountOf(attr string) (resource int, ok bool) {
+	resource, ok = m.amounts[strings.ToLower(attr)]
+	return resource, ok
+}
+
+// setAmounts says which attributes of slots hold the amounts of the pool's resources.
+func (m *Matchmaker) setAmounts(resources []string) {
+	m.resources, m.amounts = resources, map[string]int{}
+	for i, name := range resources[:min(len(resources), 64)] {
+		m.amounts[strings.ToLower(name)] = i
+	}
+}
+
+// asking finds the amounts to which an expression refers.
+type asking struct {
+	m     *Matchmaker
+	ad    *classad.ClassAd // in which the expression stands
+	slot  bool             // that is the slot's ad
+	met   map[string]bool  // attributes of the ad that were followed
+	found amounts
+}
+
+// ofSlot returns the amounts on which a slot's Requirements depend beyond what a job takes.
+func (m *Matchmaker) ofSlot(ad *classad.ClassAd) amounts {
+	a := asking{m: m, ad: ad, slot: true, met: map[string]bool{withinLimits: true}}
+	a.attribute("Requirements")
+	return a.found
+}
+
+// ofJob returns the amounts on which a job's Requirements depend beyond what it takes.
+func (m *Matchmaker) ofJob(ad *classad.ClassAd) amounts {
+	a := asking{m: m, ad: ad, met: map[string]bool{}}
+	a.attribute("Requirements")
+	return a.found
+}
+
+// attribute follows an attribute of the ad, once.
+func (a *asking) attribute(name string) {
+	key := strings.ToLower(name)
+	if a.met[key] {
+		return
+	}
+	a.met[key] = true
+	if e, has := a.ad.Lookup(name); has {
+		a.walk(e.Tree())
+	}
+}
+
+// walk notes the amounts to which an expression of the ad refers.
+func (a *asking) walk(e ast.Expr) {
+	switch n := e.(type) {
+	case *ast.Attr:
+		a.name(n.Name)
+	case *ast.Select:
+		switch scope := scopeOf(n.X); {
+		case scope == "my" || scope == "self":
+			a.own(n.Name)
+		case scope == "target" || scope == "other":
+			a.other(n.Name)
+		default:
+			a.walk(n.X)
+		}
+	case *ast.Binary:
+		if !a.suffices(n) {
+			a.walk(n.X)
+			a.walk(n.Y)
+		}
+	default:
+		for _, child := range ast.Children(e) {
+			a.walk(child)
+		}
+	}
+}
+
+// scopeOf returns a name that stands before a dot, in lower case; "" if that is none.
+func scopeOf(e ast.Expr) string {
+	if n, ok := ast.Bare(e).(*ast.Attr); ok {
+		return strings.ToLower(n.Name)
+	}
+	return ""
+}
+
+// name notes a name without a scope: the ad's, else that of the other ad.
+func (a *asking) name(name string) {
+	if _, has := a.ad.Lookup(name); has {
+		a.own(name)
+	} else {
+		a.other(name)
+	}
+}
+
+func (a *asking) own(name string) {
+	if i, ok := a.m.amountOf(name); ok && a.slot {
+		a.found |= 1 << i
+		return
+	}
+	a.attribute(name)
+}
+
+func (a *asking) other(name string) {
+	if i, ok := a.m.amountOf(name); ok && !a.slot {
+		a.found |= 1 << i
+	}
+}
+
+// suffices reports whether a comparison says only that the slot has as much of a resource as the job
+// requests, or less, as condor_submit writes it: TARGET.Cpus >= RequestCpus.
+func (a *asking) suffices(n *ast.Binary) bool {
+	less, more := n.X, n.Y
+	switch n.Op {
+	case ast.LessEqual:
+	case ast.GreaterEqual:
+		less, more = more, less
+	default:
+		return false
+	}
+	resource, ok := a.amount(more)
+	if !ok {
+		return false
+	}
+	request := "request" + strings.ToLower(a.m.resources[resource])
+	if asked, ok := a.of(less, !a.slot); ok {
+		return strings.EqualFold(asked, request)
+	}
+	return !a.slot && a.atMost(less, request)
+}
+
+// amount returns the resource of the slot of which an expression is the amount.
+func (a *asking) amount(e ast.Expr) (resource int, ok bool) {
+	if name, ok := a.of(e, a.slot); ok {
+		return a.m.amountOf(name)
+	}
+	return 0, false
+}
+
+// of returns the name of an attribute that an expression stands for, of the ad itself or of the other
+// one.
+func (a *asking) of(e ast.Expr, own bool) (name string, ok bool) {
+	switch n := ast.Bare(e).(type) {
+	case *ast.Attr:
+		_, has := a.ad.Lookup(n.Name)
+		return n.Name, has == own
+	case *ast.Select:
+		switch scopeOf(n.X) {
+		case "my", "self":
+			return n.Name, own
+		case "target", "other":
+			return n.Name, !own
+		}
+	}
+	return "", false
+}
+
+// atMost reports whether an expression of the job's, in which nothing but what the job itself has used
+// so far is not in its ad, is no more than it requests.
+func (a *asking) atMost(e ast.Expr, request string) bool {
+	text := string(ast.Append(nil, e, ast.Canonical))
+	parsed, err := classad.ParseExpr(text)
+	if err != nil {
+		return false
+	}
+	_, external, err := parsed.Refs(a.ad)
+	used := func(name string) bool {
+		return slices.Contains([]string{"memoryusage", "diskusage"}, strings.ToLower(name))
+	}
+	if err != nil || slices.ContainsFunc(external, func(name string) bool { return !used(name) }) {
+		return false
+	}
+	scope := classad.Scope{My: a.ad, MaxSteps: classad.FewSteps}
+	least, isNumber := parsed.Eval(scope).Number()
+	asked, given := scope.Attr(request).Number()
+	return isNumber && given && least <= asked
+}
+
+// dependsOn returns the amounts on which a pair of an autocluster and an offer of a class depends.
+func (s *search) dependsOn(o offer, class int) amounts {
+	if o.parts != nil || len(s.m.amounts) == 0 {
+		return 0
+	}
+	c := s.c
+	if !c.asked {
+		c.asked, c.amounts = true, s.m.ofJob(c.ad)
+	}
+	v := c.view
+	if v == nil { // of a slot that is only asked about
+		return c.amounts | s.m.ofSlot(o.ad)
+	}
+	for len(v.amounts) <= class {
+		v.amounts = append(v.amounts, unasked)
+	}
+	if v.amounts[class] == unasked {
+		v.amounts[class] = s.m.ofSlot(o.ad)
+	}
+	return c.amounts | v.amounts[class]
+}
+
+// unasked is what a class has in the place of its amounts until they are asked for.
+const unasked = ^amounts(0)
+
+// requests returns how much of a resource each chunk of a job takes.
+func (m *Matchmaker) requests(ad *classad.ClassAd, resource int) int64 {
+	n, _ := ad.Int("Request" + m.resources[resource])
+	return max(0, n)
+}
+
+// whole returns how much of a resource a slot has, as its ad says.
+func (m *Matchmaker) whole(ad *classad.ClassAd, resource int) int64 {
+	n, _ := ad.Int(m.resources[resource])
+	return min(max(0, n), backfill.MaxAmount)
+}

@@ -1,0 +1,148 @@
+package matchmaker
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+)
+
+// Slots are matched as if all that they have were free. Where a START or a job's Requirements ask for
+// more than the job takes, this file finds the least that must be free just before the job begins,
+// taking it that more is never worse. What wants little to be free, such as Cpus <= 4, is judged with
+// the whole slot alone.
+
+// levels are how much is free of the resources on which a pair depends.
+type levels struct {
+	*search
+	o         offer
+	ad        *classad.ClassAd // the slot's, with the amounts that are asked about
+	resources []int
+	low, high []int64 // what the job takes, what the slot has
+	at        []int64 // what is asked about
+}
+
+// least returns what must be free on an offer for the jobs of the autocluster to begin, which match if
+// all is free; nil: nothing more than what they take. It returns false if there was too much to look
+// at: then all must be free, for now.
+func (s *search) least(o offer, depends amounts) (least backfill.Vector, all bool) {
+	l := levels{search: s, o: o}
+	for i := range s.m.resources {
+		if !depends.has(i) {
+			continue
+		}
+		if low, high := s.m.requests(s.c.ad, i), s.m.whole(o.ad, i); low < high {
+			l.resources, l.low, l.high = append(l.resources, i), append(l.low, low), append(l.high, high)
+		}
+	}
+	if len(l.resources) == 0 {
+		return nil, true
+	}
+	l.ad, l.at = o.ad.Clone(), slices.Clone(l.low)
+	if steps, known := s.m.ownSteps[o.ad]; known {
+		s.m.ownSteps[l.ad] = steps
+	}
+	defer s.m.disown(l.ad)
+	if l.matches() {
+		return nil, true
+	}
+	all = l.find()
+	least = make(backfill.Vector, len(s.m.resources))
+	for n, i := range l.resources {
+		if least[i] = l.at[n]; l.at[n] == l.low[n] {
+			least[i] = 0
+		}
+	}
+	return least, all
+}
+
+// find sets the least levels with which the pair matches: first of each resource with all of the others,
+// and where those do not do together, one after another with those that were found. It returns false,
+// and sets all levels to what the slot has, if there was too much to look at.
+func (l *levels) find() bool {
+	alone := make([]int64, len(l.at))
+	for n := range l.at {
+		copy(l.at, l.high)
+		l.lower(n)
+		alone[n] = l.at[n]
+	}
+	copy(l.at, alone)
+	for n := range l.at {
+		if len(l.at) == 1 || l.matches() {
+			break
+		}
+		if l.at[n] = l.high[n]; l.matches() {
+			l.lower(n)
+			break
+		}
+	}
+	if !l.affords() {
+		copy(l.at, l.high)
+		return false
+	}
+	return true
+}
+
+// lower sets the level of one resource to the least with which the pair matches, if it does now.
+func (l *levels) lower(n int) {
+	bad, good := l.low[n]-1, l.at[n]
+	for good-bad > 1 && l.affords() {
+		if l.at[n] = bad + (good-bad)/2; l.matches() {
+			good = l.at[n]
+		} else {
+			bad = l.at[n]
+		}
+	}
+	l.at[n] = good
+}
+
+// affords reports whether the pair may be looked at any further in this Match.
+func (l *levels) affords() bool {
+	return l.m.looks < mostLooks && l.steps() < l.most && l.ended() == nil
+}
+
+// matches reports whether the pair matches with the levels that are asked about.
+func (l *levels) matches() bool {
+	for n, i := range l.resources {
+		l.ad.SetInt(l.m.resources[i], l.at[n])
+	}
+	l.m.looks++
+	l.c.pairs++
+	o := l.o
+	o.ad = l.ad
+	return o.match(&l.trial, l.c.ad)
+}
+
+// keepLeast notes what must be free on the offers of a class, which the autocluster's jobs match if all
+// is.
+func (s *search) keepLeast(o offer, class int) {
+	depends := s.dependsOn(o, class)
+	if depends == 0 {
+		return
+	}
+	h, has := s.c.holds[class]
+	if !has {
+		h = hold{until: never, wakes: never}
+	}
+	if len(h.windows) > 0 { // what must be free when they begin
+		now := s.m.clock.now
+		if from := s.m.world.Start + int64(h.windows[0].From); from > now {
+			host := *s.m.host
+			host.Now = func() int64 { return from }
+			s.host = &host
+			defer func() { s.host = nil }()
+		}
+		if to := h.windows[0].To; to < backfill.Forever {
+			h.until = min(h.until, max(now+1, s.m.world.Start+int64(to)))
+		}
+	}
+	least, all := s.least(o, depends)
+	if least == nil {
+		return
+	}
+	if h.least = least; !all {
+		h.until, s.c.later, s.m.open = s.m.clock.now+1, true, true
+		h.wakes = h.until
+	}
+	s.c.keep(class, h)
+}
