@@ -23,6 +23,9 @@ func (n *Negotiator) check(d *Delta) error {
 	if err := n.inventory.checkBundles(d.Bundles, d.SlotsUp); err != nil {
 		return err
 	}
+	if err := n.checkLimits(d); err != nil {
+		return err
+	}
 	n.reported.Clear()
 	if err := n.checkJobs(d); err != nil {
 		return err
@@ -128,6 +131,9 @@ func (n *Negotiator) checkJob(job *Job, bundles []*Bundle) error {
 func (n *Negotiator) checkPlannable(job *Job, bundles []*Bundle) error {
 	if len(n.inventory.bundles)+len(bundles) > 0 && job.Nodes != 1 {
 		return fmt.Errorf("%d chunks: in a pool with bundles a job has one, and asks it for all", job.Nodes)
+	}
+	if err := checkTakes(job.Takes); err != nil {
+		return err
 	}
 	request, _ := n.matchmaker.Known(job.Ad)
 	return n.schema.check(job, request)

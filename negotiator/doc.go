@@ -36,6 +36,7 @@
 //	trust.go       how far the run times that users state count
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
+//	limits.go      rows for the pool's limits, and what jobs take of them
 //	inventory.go   numbers for slots and bundles, and the translation of placements
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of startds
 //	pool.go        the interface to a pool
