@@ -100,6 +100,7 @@ type comparison struct {
 	grace   time.Duration // how long a slot may be missing
 	kept    []unplanned   // out of the plan
 	edited  []*Job        // they wait in the plan, and it was not told yet
+	lacking []lack        // they wait, and a limit has no room for them now
 	changed []change      // for the log
 	// strangers run under a lease on claims that no known job holds.
 	strangers []*Job
@@ -139,7 +140,7 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	for name, s := range b.now.Schedds {
 		b.met[name] = b.met[name] || s.Read
 	}
-	b.makeView(c.kept)
+	b.makeView(c.kept, c.lacking)
 	if n, told := b.seats.without(); n > 0 {
 		b.view.Unseated = n
 		c.out.Problems = append(c.out.Problems, told)
@@ -162,6 +163,8 @@ func (c *comparison) sort() {
 	}
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(d.SlotsDown)
+	slices.SortFunc(d.Limits, func(a, b negotiator.Limit) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(d.LimitsGone)
 	o := &c.out
 	for _, ids := range [][]backfill.JobID{o.Arrived, o.Failed, o.Over} {
 		slices.Sort(ids)

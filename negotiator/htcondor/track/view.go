@@ -23,6 +23,7 @@ type View struct {
 	Due backfill.Time
 
 	out     []unplanned
+	lacking []lack
 	running []running
 	// matched are the jobs that were matched and do not run yet, by their queues.
 	matched []backfill.JobID
@@ -74,9 +75,10 @@ func (b *Belief) View() *View { return b.view }
 // advertisedWithin is how soon a schedd advertises a new user, in seconds (SCHEDD_MIN_INTERVAL).
 const advertisedWithin = 6
 
-func (b *Belief) makeView(out []unplanned) {
+func (b *Belief) makeView(out []unplanned, lacking []lack) {
 	v := &View{
-		Unplanned: len(out), Due: backfill.Forever, out: out, running: make([]running, 0, len(b.view.running)),
+		Unplanned: len(out), Due: backfill.Forever, out: out, lacking: lacking,
+		running: make([]running, 0, len(b.view.running)),
 	}
 	for _, j := range b.all {
 		switch j.Phase {
@@ -181,13 +183,22 @@ func (v *View) All() []Unplanned {
 	return all
 }
 
-// Limited iterates over the jobs that a concurrency limit keeps out, with its name.
+// Limited iterates over the waiting jobs for which a concurrency limit has no room now, with its name.
 func (v *View) Limited(yield func(limit string, u Unplanned) bool) {
-	for _, u := range v.out {
-		if limit, reached := accountant.Reached(u.why); reached && !yield(limit, Unplanned{ID: u.id, Why: u.why}) {
+	for _, l := range v.lacking {
+		if limit, reached := accountant.Reached(l.why); reached && !yield(limit, Unplanned{ID: l.id, Why: l.why}) {
 			return
 		}
 	}
+}
+
+// Lacking returns which limit has no room for a waiting job now; "" if all have.
+func (v *View) Lacking(id backfill.JobID) string {
+	i, found := slices.BinarySearchFunc(v.lacking, id, func(l lack, id backfill.JobID) int { return cmp.Compare(l.id, id) })
+	if !found {
+		return ""
+	}
+	return v.lacking[i].why
 }
 
 // Reasons iterates over the jobs that are not planned with, and why.
