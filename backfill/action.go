@@ -166,7 +166,7 @@ func (c *Cycle) without(r *record, ask func()) {
 		ask()
 		return
 	}
-	c.s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
-	defer c.s.profile.Add(r.placement, r.job.chunk(), r.start, r.end) // also if it is broken off
+	c.s.vacate(r)
+	defer c.s.occupy(r) // also if it is broken off
 	ask()
 }

@@ -9,7 +9,7 @@ import (
 // submits, changes or releases is held, and gave no reservation back.
 func (c *Cycle) invisible(e *Event) bool {
 	if e.Kind == Released {
-		return c.s.jobs.Find(e.JobID).phase == held
+		return !e.Freed && c.s.jobs.Find(e.JobID).phase == held
 	}
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
@@ -54,7 +54,7 @@ func (c *Cycle) changeSlot(e *Event) {
 	adds := c.addsRoom(e)
 	before, wasUp := c.setSlot(e.Slot, true)
 	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
-	jobs := c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
+	jobs := c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotChanged)
 	e.Freed = grew || len(jobs) > 0
 	if wasUp && !before.Capacity.Within(e.Slot.Capacity) {
 		c.holdOutgrown(e.Slot.ID)
@@ -119,7 +119,7 @@ func (c *Cycle) holdOutgrown(slot SlotID) {
 func (c *Cycle) returnHeld() (returned []planned) {
 	c.s.held.Scan(func(q queued) bool {
 		r, _ := c.s.jobs.Get(q.job.ID)
-		if r.hold == ReasonNeverFits && c.s.profile.EverFits(c.s.Request(r.job)) {
+		if NeverFits(r.hold) && c.s.profile.EverFits(c.s.Request(r.job)) {
 			returned = append(returned, planned{c.round.Now, r.job})
 		}
 		return true
@@ -143,6 +143,9 @@ func (c *Cycle) change(e *Event) {
 	old, _ := c.s.jobs.Get(e.Job.ID)
 	r := record{job: e.Job, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
 	r.lifted = c.lift(CauseJobChanged)
+	if e.LimitChanged {
+		r.lifted = c.lift(CauseLimitChanged)
+	}
 	e.Freed = old.placement != nil
 	c.holdIfItNeverFits(&r)
 	c.set(e.Job.ID, &r)
@@ -158,8 +161,8 @@ func (c *Cycle) holdIfItNeverFits(r *record) {
 	if c.s.profile.EverFits(c.s.Request(r.job)) {
 		return
 	}
-	r.phase, r.hold, r.lifted = held, ReasonNeverFits, CauseNone
-	c.held = append(c.held, HeldJob{Job: r.job, Reason: ReasonNeverFits})
+	r.phase, r.hold, r.lifted = held, c.s.neverFits(r.job), CauseNone
+	c.held = append(c.held, HeldJob{Job: r.job, Reason: r.hold})
 }
 
 // changePolicy makes another policy the active one, and settles what becomes of the plan so far. It
@@ -224,7 +227,7 @@ func (c *Cycle) loseSlot(e *Event) {
 		jobs = append(jobs, planned{r.start, c.requeue(&r, CauseSlotLost)})
 	}
 	c.setSlot(e.Slot, false)
-	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
+	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotLost)...)
 	e.Freed = len(jobs) > 0
 	c.holdOutgrown(e.Slot.ID)
 	for _, r := range requeued {
@@ -280,16 +283,17 @@ func (c *Cycle) find(e *Event) {
 		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
 	}
 	c.set(e.Job.ID, &next)
-	void := c.displace(slotsOf(e.Placement), CauseSlotChanged)
+	void := c.displace(slotsOf(e.Placement), rowsOf(e.Job.Takes), CauseSlotChanged)
 	e.Freed = old.placement != nil && old.end > c.round.Now && !next.covers(&old) || len(void) > 0
 	e.place(c, void)
 }
 
 // covers reports whether a record's place includes the job's old one: the same slots, until the
-// same end or later, with at least as much on each.
+// same end or later, with at least as much on each and of each row.
 func (r *record) covers(old *record) bool {
 	return r.end >= old.end && r.placement.Equal(old.placement) &&
-		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request))
+		(r.job.Whole || !old.job.Whole && old.job.Request.Within(r.job.Request)) &&
+		takesWithin(old.job.Takes, r.job.Takes)
 }
 
 // changeEnd moves a running job's expected end. Reservations in the way of the new end become void.
@@ -301,7 +305,7 @@ func (c *Cycle) changeEnd(e *Event) {
 	next := r
 	next.end = e.End
 	c.set(e.JobID, &next)
-	void := c.displace(slotsOf(r.placement), CauseOverrun)
+	void := c.displace(slotsOf(r.placement), rowsOf(r.job.Takes), CauseOverrun)
 	e.Freed = e.End < r.end || len(void) > 0
 	e.place(c, void)
 }
@@ -332,19 +336,21 @@ func (c *Cycle) lift(cause Cause) Cause {
 	return cause
 }
 
-// displace voids the reservations that no longer fit on the slots, and returns them by planned
-// start. It takes out all reservations on slots that are down or overfull, and puts back, by
-// planned start, each that fits beside the running jobs and the reservations that stay.
-func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
+// displace voids the reservations that no longer fit on the slots or in the rows, and returns them by
+// planned start. It takes out all reservations on slots that are down or overfull and in rows that are
+// overfull, and puts back, by planned start, each that fits beside the running jobs and the
+// reservations that stay.
+func (c *Cycle) displace(slots []SlotID, rows []RowID, cause Cause) (void []planned) {
 	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
 		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
 	})
-	if len(slots) == 0 {
+	rows = c.overfull(rows)
+	if len(slots) == 0 && len(rows) == 0 {
 		return nil
 	}
 	var out []record
 	c.s.planned.Scan(func(p planned) bool {
-		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) {
+		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) || r.job.takesOf(rows) {
 			out = append(out, *r)
 		}
 		return true

@@ -176,15 +176,18 @@ func (s *State) keepsKind(set *CandidateSet) (err error) {
 	return err
 }
 
-// profileWith returns the state's profile, or a copy that also has the bundles which the round
-// adds.
+// profileWith returns the state's profile, or a copy that also has the bundles and the rows of the
+// round.
 func (s *State) profileWith(r *Round) *profile.Profile {
-	if len(r.Bundles) == 0 {
+	if len(r.Bundles) == 0 && len(r.Rows) == 0 {
 		return s.profile
 	}
 	p := s.profile.Clone()
 	for _, b := range r.Bundles {
 		p.AddBundle(b.Name, b.Slots)
+	}
+	for _, row := range r.Rows {
+		p.SetRow(row.ID, row.Name, row.Height)
 	}
 	return p
 }

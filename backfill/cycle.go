@@ -26,16 +26,18 @@ type Cycle struct {
 	acted   int // slots in the placements of all actions
 	started []Started
 	// fromPlan counts the started jobs that had reservations.
-	fromPlan int
-	held     []HeldJob
-	broken   []Broken
-	lifted   int // see Decision.Lifted
-	undo     []change
-	olds     []record // the latest old records of undo, which points to them
-	taken    int      // length of undo before the last call of Next
-	added    bool     // the last event freed room that counts as freed by the next one, see addsRoom
-	err      error
-	given    []givenUp
+	fromPlan   int
+	held       []HeldJob
+	broken     []Broken
+	lifted     int // see Decision.Lifted
+	undo       []change
+	olds       []record // the latest old records of undo, which points to them
+	taken      int      // length of undo before the last call of Next
+	formerRows []Row    // if the round changes some: the rows as they were
+	grownRows  []RowID  // that the round has made higher
+	added      bool     // the last event freed room that counts as freed by the next one, see addsRoom
+	err        error
+	given      []givenUp
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
@@ -59,7 +61,11 @@ func (c *Cycle) Next() (e Event, more bool) {
 	for c.applied < len(c.round.Events) {
 		e = c.round.Events[c.applied]
 		c.applied++
-		if c.apply(&e); !c.invisible(&e) {
+		c.apply(&e)
+		if len(c.grownRows) > 0 && c.applied == len(c.round.Events) { // rows held before; all of the room is there now
+			e.Freed = true
+		}
+		if !c.invisible(&e) {
 			return e, true
 		}
 	}

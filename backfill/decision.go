@@ -19,11 +19,13 @@ const (
 	// CauseNotBelieved: jobs of the job's user outlive the run times that were stated for them. The core
 	// knows of no users: it is told that the job is gone and arrives anew.
 	CauseNotBelieved
+	// CauseLimitChanged: a limit was reduced, and the reservation has no room in it any more.
+	CauseLimitChanged
 )
 
 var causeNames = [...]string{
 	"none", "slot lost", "slot changed", "overrun", "start failed", "start late",
-	"job changed", "policy changed", "slot ended", "not believed",
+	"job changed", "policy changed", "slot ended", "not believed", "limit changed",
 }
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }
@@ -86,7 +88,7 @@ type HeldJob struct {
 
 // ReasonNeverFits is the reason of a job that the state itself, not the policy, holds, because not
 // even an empty pool could run the job. The job returns to the queue once changed slots or
-// candidates let it fit.
+// candidates let it fit. Where that is because of a limit the reason names it; see [NeverFits].
 const ReasonNeverFits = "fits on no slot of the pool, even an empty one"
 
 // Decision is an accepted round: what the policy did, and what follows.

@@ -81,7 +81,7 @@ func (s *State) heldByPolicy(r *Round) []Event {
 	known := r.concerned()
 	var events []Event
 	s.held.Scan(func(q queued) bool {
-		if s.jobs.Find(q.job.ID).hold != ReasonNeverFits && !known.Has(q.job.ID) {
+		if !NeverFits(s.jobs.Find(q.job.ID).hold) && !known.Has(q.job.ID) {
 			events = append(events, Event{Kind: Changed, Job: q.job})
 		}
 		return true
@@ -129,7 +129,7 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 	case r.phase == running:
 		return false
 	case r.phase == held:
-		return r.hold == ReasonNeverFits && p.EverFits(request)
+		return NeverFits(r.hold) && p.EverFits(request)
 	case r.placement != nil:
 		return !p.Opens(request, r.placement, r.start)
 	default:

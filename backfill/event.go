@@ -77,6 +77,9 @@ type Event struct {
 	// SlotEnded says that the job had run, and that its slot took no jobs any more (StartFailed). It
 	// is for the cause that is told alone, and plugins do not hear of it.
 	SlotEnded bool
+	// LimitChanged says that a row was changed, and not the job (Changed). Like SlotEnded it is for the
+	// cause that is told alone.
+	LimitChanged bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
@@ -191,7 +194,9 @@ type Round struct {
 	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
 	// wait, run or are held.
 	Keys []JobKey
-	// Rows are new, or have another height or name.
+	// Rows are new, or have another height or name. They hold as soon as the cycle opens, and the host
+	// adds Changed events for the jobs that they affect. If one has grown, the last event of the round
+	// counts as the one that gave back the room.
 	Rows []Row
 	// Planning changes how far the policy plans, if it is not nil.
 	Planning *Planning

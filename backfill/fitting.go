@@ -53,7 +53,7 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 	q := c.s.queue
 	for i := range q.shapes {
 		s := &q.shapes[i]
-		s.fresh, s.planned.fresh = false, true
+		s.fresh, s.planned.fresh, s.gave = false, true, s.gives(q)
 		if s.least != Forever && behind != nil {
 			first, _ := s.jobs.next(nil, Forever)
 			s.fresh = first.compare(behind) <= 0
@@ -172,7 +172,11 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	case s.need[0] > max(0, c.s.profile.FreeOf(on[0], 0, c.round.Now)):
 		return 0, true // a quick answer to most questions of a long queue
 	default:
-		return c.s.profile.FreeUntil(on[0], s.need, c.round.Now) - c.round.Now, true
+		free = c.s.profile.FreeUntil(on[0], s.need, c.round.Now)
+		if s.like.Takes != nil {
+			free = min(free, c.s.profile.RowsUntil(s.like.Takes, c.round.Now))
+		}
+		return free - c.round.Now, true
 	}
 }
 
@@ -216,7 +220,7 @@ func (c *Cycle) slotsFor(s *shape, which laneJobs) (on []SlotID, known bool) {
 	if which != unplannedJobs {
 		fresh = s.planned.fresh
 	}
-	if c.s.queue.swept && !fresh {
+	if c.s.queue.swept && !fresh && s.gave == s.gives(c.s.queue) {
 		return c.s.queue.grown, true
 	}
 	if s.like.Whole || s.like.Request[0] == 0 {

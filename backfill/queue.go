@@ -6,7 +6,7 @@ import (
 )
 
 // queue is the waiting jobs in the queue's order, and once more by shape. Jobs of a shape have
-// equal requests and candidates and differ in their estimates alone. So whether any of them fits
+// equal requests and candidates, take the same of rows, and differ in their estimates alone. So whether any of them fits
 // now is known from the shortest, and of those that are longer than one that does not fit none
 // does: a pass over the queue looks only at jobs that may fit (see [Fast.Fitting]).
 type queue struct {
@@ -22,11 +22,14 @@ type queue struct {
 
 	// A sweep is a pass of [Fast.Fitting] over the queue that went to its end. If swept is set, a
 	// job without a reservation did not fit at the last sweep unless its shape is fresh. It can fit
-	// now only with a chunk on one of the slots in grown, where a job or a reservation was since:
+	// now only if room was given back in a row that it takes of, or with a chunk on one of the slots in
+	// grown, where a job or a reservation was since:
 	// what is free changes with time only when a job is expected to end or a reservation is due, and
 	// then the job ends or is expected to end later.
 	swept bool
 	grown []SlotID
+
+	given []int // by row: counts when room was given back in it
 
 	plans bool // the shapes list the jobs with reservations, see [plannedJobs]
 }
@@ -34,7 +37,7 @@ type queue struct {
 // maxGrown is how many entries of [queue.grown] are kept before the queue forgets its last sweep.
 const maxGrown = 2048
 
-// shape lists the waiting jobs with equal requests and candidates, by estimate: those that have a
+// shape lists the waiting jobs with equal requests, candidates and takes of rows, by estimate: those that have a
 // reservation, or may not start yet, have the length Forever.
 type shape struct {
 	like  *Job // one that has or had the shape
@@ -43,6 +46,7 @@ type shape struct {
 	least Time   // the least length of a job; Forever: none
 	need  Vector // of all chunks
 	fresh bool   // a job may have come, or lost its reservation, since the last sweep
+	gave  int    // gives at the last sweep
 
 	longest   Time // no job of the shape has a longer estimate
 	planned   plannedJobs
@@ -61,7 +65,7 @@ func (q *queue) Copy() *queue {
 	c := *q
 	q.owner, c.owner = new(owner), new(owner)
 	c.shapes, c.index, c.free = slices.Clone(q.shapes), maps.Clone(q.index), slices.Clone(q.free)
-	c.grown, c.joined = slices.Clone(q.grown), slices.Clone(q.joined)
+	c.grown, c.joined, c.given = slices.Clone(q.grown), slices.Clone(q.joined), slices.Clone(q.given)
 	return &c
 }
 
@@ -206,7 +210,8 @@ func (q *queue) forget(i int32) {
 
 // alike reports whether two jobs have the same shape.
 func alike(a, b *Job) bool {
-	return a.Candidates == b.Candidates && a.Nodes == b.Nodes && a.Whole == b.Whole && slices.Equal(a.Request, b.Request)
+	return a.Candidates == b.Candidates && a.Nodes == b.Nodes && a.Whole == b.Whole &&
+		slices.Equal(a.Request, b.Request) && sameTakes(a.Takes, b.Takes)
 }
 
 // shapeHash returns a number that is equal for jobs of the same shape.
@@ -215,6 +220,9 @@ func (j *Job) shapeHash() uint64 {
 	h := (uint64(j.Candidates)*prime ^ uint64(j.Nodes)) * prime
 	for _, amount := range j.Request {
 		h = (h ^ h>>29 ^ uint64(amount)) * prime
+	}
+	for _, t := range j.Takes {
+		h = ((h^h>>29^uint64(t.Row))*prime ^ uint64(t.Amount)) * prime
 	}
 	return h
 }

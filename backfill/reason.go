@@ -45,6 +45,9 @@ type Reason struct {
 	// Closes is set for NoStart: the instant from which on none of the slots that the job may use takes it
 	// any more. It is 0 if there is no such instant.
 	Closes Time
+	// Limit is set for a job that waits while one of the limits that it takes of has no room for it. It
+	// does not depend on the kind.
+	Limit *Limit
 	// Text is set for HeldBack, as the reason given when the job was held, and for Unpromised and
 	// NoStart.
 	Text string
@@ -67,6 +70,9 @@ func (s *State) reason(r *record) Reason {
 	reason := Reason{At: r.start, Placement: r.placement, Latest: r.guarantee, Promised: r.promised}
 	if r.early {
 		reason.NotBefore = r.job.Release
+	}
+	if r.phase == waiting {
+		reason.Limit = s.limit(r.job)
 	}
 	switch {
 	case r.phase == running:
@@ -104,13 +110,13 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		if r.Promised {
 			text += fmt.Sprintf(", guaranteed by %d", r.Latest)
 		}
-		return text + r.notBefore("; ")
+		return text + r.notBefore("; ") + r.atLimit("; ")
 	case Early:
 		return r.notBefore("")
 	case HeldBack:
 		return "held: " + r.Text
 	case Unpromised:
-		return r.Text + r.notBefore("; ")
+		return r.Text + r.notBefore("; ") + r.atLimit("; ")
 	case NoStart:
 		text := r.Text
 		if r.Closes != 0 {
@@ -118,6 +124,9 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		}
 		return text + r.notBefore("; ")
 	default:
+		if r.Limit != nil {
+			return r.atLimit("")
+		}
 		if r.Behind != nil {
 			return "waits behind job " + name(r.Behind)
 		}
@@ -132,6 +141,15 @@ func (r Reason) notBefore(before string) string {
 		return ""
 	}
 	return fmt.Sprintf("%smay not start before %d", before, r.NotBefore)
+}
+
+// atLimit returns the limit that has no room for the job as text, behind what comes before it; "" if
+// there is none.
+func (r Reason) atLimit(before string) string {
+	if r.Limit == nil {
+		return ""
+	}
+	return before + "waits for " + r.Limit.String()
 }
 
 // DescribePlacement formats a placement as a list of slot×chunks, or as the name of the bundle that

@@ -30,8 +30,8 @@ func (h *Host) Resume(snap Snapshot) error {
 }
 
 // checkPlan returns an error if a reservation that starts now or later has no room where it is
-// planned. It tests only those on an overfull slot or outside the windows of the job's candidates: the
-// others fit.
+// planned. It tests only those on an overfull slot, in an overfull row, or outside the windows of the
+// job's candidates: the others fit.
 func (s *State) checkPlan() (err error) {
 	overfull := map[SlotID]bool{}
 	isOverfull := func(c Chunks) bool {
@@ -42,17 +42,24 @@ func (s *State) checkPlan() (err error) {
 		}
 		return over
 	}
+	var full []RowID
+	for _, row := range s.rows {
+		if s.profile.RowOverfull(row.ID, s.now) {
+			full = append(full, row.ID)
+		}
+	}
 	s.planned.Scan(func(p planned) bool {
 		r := s.jobs.Find(p.job.ID)
 		request := s.Request(r.job)
-		if r.start < s.now || s.profile.Opens(request, r.placement, r.start) && !slices.ContainsFunc(r.placement, isOverfull) {
+		if r.start < s.now || s.profile.Opens(request, r.placement, r.start) &&
+			!slices.ContainsFunc(r.placement, isOverfull) && !r.job.takesOf(full) {
 			return true
 		}
-		s.profile.Remove(r.placement, request.Chunk, r.start, r.end)
+		s.vacate(r)
 		if misfit := s.profile.Misfit(request, r.placement, r.start); misfit != nil {
 			err = &JobError{Job: p.job.ID, Err: fmt.Errorf("job %d is planned for %d: %w", p.job.ID, p.at, misfit)}
 		}
-		s.profile.Add(r.placement, request.Chunk, r.start, r.end)
+		s.occupy(r)
 		return err == nil
 	})
 	return err

@@ -54,18 +54,19 @@ func (c *Cycle) giveWay() {
 	}
 	c.remembered = nil
 	var slots []SlotID
+	var rows []RowID
 	for _, p := range c.backfilled {
 		next, _ := c.s.jobs.Get(p.job.ID)
 		next.end = p.at
 		c.set(p.job.ID, &next)
-		slots = append(slots, slotsOf(next.placement)...)
+		slots, rows = append(slots, slotsOf(next.placement)...), append(rows, rowsOf(p.job.Takes)...)
 	}
 	were := map[JobID]record{}
 	c.s.planned.Scan(func(p planned) bool {
 		were[p.job.ID], _ = c.s.jobs.Get(p.job.ID)
 		return true
 	})
-	for _, p := range c.displace(slots, CauseOverrun) {
+	for _, p := range c.displace(slots, rows, CauseOverrun) {
 		c.void = append(c.void, were[p.job.ID])
 	}
 }

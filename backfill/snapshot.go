@@ -22,6 +22,7 @@ type Snapshot struct {
 	Slots      []SlotState
 	Bundles    []Bundle
 	Candidates []CandidateSet
+	Rows       []Row
 	Jobs       []JobState
 	Wakes      []Time
 	// KeepFreed is how many seconds the state remembers what jobs gave back, and Freed is what it
@@ -66,6 +67,7 @@ func (s *View) Snapshot() Snapshot {
 	snap := Snapshot{
 		Resources: s.resources, Rule: s.rule, Now: s.now, Revision: s.revision,
 		Policy: s.policy, Guarantees: s.guarantees, Planning: s.planning, Wakes: slices.Clone(s.wakes),
+		Rows:      append([]Row(nil), s.rows...),
 		KeepFreed: s.freed.keep, Freed: s.freed.parts, Bundles: append([]Bundle(nil), s.bundles...),
 		Slots: make([]SlotState, 0, len(s.slots)), Jobs: make([]JobState, 0, s.jobs.Len()),
 	}
@@ -166,6 +168,15 @@ func Restore(snap Snapshot) (*State, error) {
 		}
 		s.setCandidates(set.ID, &set.Candidates)
 	}
+	for i, row := range snap.Rows {
+		if int(row.ID) != i {
+			return nil, fmt.Errorf("snapshot: row %d stands in place %d", row.ID, i)
+		}
+		if err := row.validate(i); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
+		}
+		s.setRow(row)
+	}
 	s.listShares()
 	for _, j := range snap.Jobs {
 		if err := s.restoreJob(j); err != nil {
@@ -182,7 +193,7 @@ func Restore(snap Snapshot) (*State, error) {
 }
 
 func (s *State) restoreJob(j JobState) error {
-	with := there{slots: len(s.slots), bundles: s.bundles, before: s.candidates}
+	with := there{slots: len(s.slots), rows: len(s.rows), bundles: s.bundles, before: s.candidates}
 	if err := s.validateSpec(&Event{Kind: Submitted, Job: j.Job, Key: j.Key}, &with); err != nil {
 		return err
 	}

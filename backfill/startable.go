@@ -32,6 +32,7 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 		var last *Job         // that the loop was given
 		var left []int32      // shapes with a job that fits and was not started
 		var regained []SlotID // slots on which a job gave its place up
+		var rows []Take       // of which it gave something back
 		for len(fitting) > 0 {
 			c.s.profile.GoOn()
 			l := fitting[0]
@@ -49,13 +50,14 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 			case now.phase == waiting:
 				left = append(left, l.shape)
 			case former.placement != nil && former.start > c.round.Now:
-				regained = append(regained, slotsOf(former.placement)...)
+				regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
 				fitting = c.again(fitting, &l.queued, freedFrom(&former, now))
 				continue
 			}
 			fitting = fitting.advance(c)
 		}
 		c.sweepAll(left, regained)
+		c.s.queue.give(rows)
 	}
 }
 
@@ -96,7 +98,8 @@ func (c *Cycle) sweepAll(but []int32, regained []SlotID) {
 	}
 	q := c.s.queue
 	for i := range q.shapes {
-		q.shapes[i].fresh, q.shapes[i].planned.fresh = false, false
+		s := &q.shapes[i]
+		s.fresh, s.planned.fresh, s.gave = false, false, s.gives(q)
 	}
 	for _, i := range but {
 		q.shapes[i].fresh, q.shapes[i].planned.fresh = true, true

@@ -89,7 +89,7 @@ func (s *State) Clone() *State {
 	c.memo, c.spare, c.open = nil, nil, false
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
-	c.bundles = slices.Clone(s.bundles)
+	c.bundles, c.rows = slices.Clone(s.bundles), slices.Clone(s.rows)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
 	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = &table{s.jobs.Copy()}, s.queue.Copy(), s.held.Copy()
@@ -164,6 +164,9 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 		s.queue.grow(old.placement)
 		if s.windowed > 0 {
 			s.left.add(old.placement)
+		}
+		if old.placement != nil {
+			s.queue.give(old.job.Takes)
 		}
 	}
 	listed := s.queue.plans && !old.sameReservation(now)
@@ -245,7 +248,7 @@ func (s *State) relist(old, now *record) {
 
 // plan enters the record of a job with a placement into the profile and into its index by time.
 func (s *State) plan(r *record) {
-	s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
+	s.occupy(r)
 	s.list(r)
 }
 
@@ -262,7 +265,7 @@ func (s *State) list(r *record) {
 
 // unplan is the inverse of plan.
 func (s *State) unplan(r *record) {
-	s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
+	s.vacate(r)
 	s.unlist(r)
 }
 

@@ -69,6 +69,7 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 		old := s.setCandidates(set.ID, &candidates)
 		c.onUndo(func() { s.unsetCandidates(set.ID, old) })
 	}
+	c.setRows(r.Rows)
 	if r.Planning != nil {
 		c.setPlanning(*r.Planning)
 	}

@@ -104,6 +104,7 @@ func (s *State) stillRuns(id JobID, lost []SlotID) bool {
 // the round adds.
 type there struct {
 	slots   int
+	rows    int
 	bundles []Bundle
 	before  []*Candidates
 	again   bool                // the event's job was removed in the round
@@ -125,6 +126,9 @@ func (t *there) candidates(id int) (*Candidates, bool) {
 // [State.bundled]). It returns an error if a bundle or candidate set of the round is invalid.
 func (s *State) with(r *Round) (t there, whole bundled, err error) {
 	t = there{slots: len(s.slots), before: s.candidates}
+	if t.rows, err = s.rowsWith(r); err != nil {
+		return t, whole, err
+	}
 	for i := range r.Events {
 		e := &r.Events[i]
 		if e.Kind == SlotAdded && int(e.Slot.ID) == t.slots {
@@ -302,6 +306,9 @@ func (s *State) validateSpec(e *Event, with *there) error {
 		return fmt.Errorf("job %d has an unknown candidate set %d", e.Job.ID, e.Job.Candidates)
 	}
 	if err := e.Job.suits(set); err != nil {
+		return err
+	}
+	if err := e.Job.validateTakes(with.rows); err != nil {
 		return err
 	}
 	if err := validateKey(JobKey{Job: e.Job.ID, Key: e.Key}); err != nil {

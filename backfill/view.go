@@ -19,6 +19,7 @@ type View struct {
 
 	slots      []Slot // by SlotID, up or not; see SlotUp
 	bundles    []Bundle
+	rows       []Row
 	candidates []*Candidates
 	profile    *profile.Profile
 	use        Vector // by running jobs
@@ -128,11 +129,11 @@ func (v *View) Guaranteed(id JobID) (latest Time, ok bool) {
 // and actions change it; clone it to try other plans.
 func (v *View) Profile() *profile.View { return &v.profile.View }
 
-// Request returns what the profile is asked for on behalf of the job: its chunks, estimate and
-// candidates.
+// Request returns what the profile is asked for on behalf of the job: its chunks, estimate,
+// candidates, and what it takes of rows.
 func (v *View) Request(j *Job) profile.Request {
 	return profile.Request{
 		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
-		Candidates: v.candidates[j.Candidates],
+		Candidates: v.candidates[j.Candidates], Takes: j.Takes,
 	}
 }

@@ -37,7 +37,7 @@ func (s *State) noStart(r *record) bool {
 	case starts && known.from > 0:
 		known.from = max(known.from, r.job.Estimate+1)
 	case !starts && !r.early:
-		*known = startless{r.job.Estimate, s.left.count()}
+		*known = startless{r.job.Estimate, s.left.count(), shape.gives(s.queue)}
 	}
 	return !starts
 }
@@ -76,13 +76,14 @@ func (s *State) windows(j *Job) bool {
 type startless struct {
 	from  Time // jobs that are at least so long have none; 0: nothing is known
 	known int  // number of slots that jobs had left when this was found out
+	gave  int  // what gives was then
 }
 
 // hopeless reports whether it is known, without a look at all candidates, that a shape's jobs of a
 // length have no start.
 func (s *State) hopeless(shape *shape, length Time) bool {
 	known := &shape.startless
-	if known.from == 0 || length < known.from {
+	if known.from == 0 || length < known.from || known.gave != shape.gives(s.queue) {
 		return false
 	}
 	left, listed := s.left.since(known.known)
@@ -93,7 +94,7 @@ func (s *State) hopeless(shape *shape, length Time) bool {
 		known.known = s.left.count()
 		return true
 	case length > known.from && !s.startsOn(shape.like, length, left):
-		*known = startless{length, s.left.count()}
+		*known = startless{length, s.left.count(), known.gave}
 		return true
 	default:
 		return false

@@ -23,6 +23,9 @@
 // A job that takes a bundle needs all of each slot of it: it can move only if some slot of a bundle
 // grew so that all of that slot is free.
 //
+// What a job takes of rows is room, too: where it is given back, all jobs that take of the row may move,
+// on any slot.
+//
 // Windows are a memo, which only saves work. A plan that starts without it opens every window wide,
 // and comes to the same decisions.
 //

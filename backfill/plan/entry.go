@@ -188,17 +188,17 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
-		if grown, known := e.shape.grown(e.tried); known {
+		if grown, known := e.shape.grown(e.tried); known && !slices.ContainsFunc(grown, inRow) {
 			if from = p.earliestOn(e, grown, limit); from == limit {
 				return 0, nil, false
 			}
-			if e.Nodes == 1 && !e.Whole { // the one chunk fits there
+			if e.Nodes == 1 && !e.Whole && e.Takes == nil { // the one chunk fits there
 				at, ok := p.c.Fast().PlaceAt(e.Job, from)
 				return from, at, ok
 			}
 		}
 	}
-	if e.Whole { // mostly there is no start; this finds out without a change of the profile
+	if e.Whole || e.Takes != nil { // mostly there is no start; this finds out without a change of the profile
 		request := e.shape.request
 		request.Duration = e.Estimate
 		var ok bool
@@ -211,10 +211,11 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 
 // earliestOn returns the first start before limit at which a chunk of the job can run on one of the
 // slots in grown, where room was given back; limit if there is none. If the job takes a bundle, the
-// chunk is the whole slot, and neither the bundle's other slots nor its windows are looked at.
+// chunk is the whole slot, and neither the bundle's other slots nor its windows are looked at. Rows are
+// not looked at either: the job's own place takes of them.
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
-	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
+	request.Nodes, request.Whole, request.Duration, request.Takes = 1, false, e.Estimate, nil
 	var slot [1]backfill.SlotID
 	var windows [1][]backfill.Window
 	one, all := backfill.Candidates{Slots: slot[:]}, request.Candidates
@@ -253,6 +254,9 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 			grown = max(from, e.end)
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))
+	}
+	for _, t := range e.Takes {
+		first = min(first, p.growRow(t, true, max(from, e.end), end))
 	}
 	e.noted, e.tried = e.shape.noted, e.shape.noted // the room that it left cannot help the job itself
 	return first

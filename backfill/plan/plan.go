@@ -47,6 +47,9 @@ func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Pla
 	}
 	p.c, p.enter = c, enter
 	p.stale = p.stale || order == ByQueue && len(c.Fast().Round().Keys) > 0 || p.rematched()
+	for _, row := range c.Fast().RowsGrown() {
+		p.growRow(backfill.Take{Row: row}, false, c.Now(), backfill.Forever)
+	}
 	return p
 }
 
@@ -101,6 +104,9 @@ func (p *Plan) follow(e *backfill.Event) {
 		}
 		for _, at := range left[i].Placement {
 			p.grow(at, leaver, max(now, left[i].Start), left[i].End)
+		}
+		for _, t := range left[i].Job.Takes {
+			p.growRow(t, leaver != nil, max(now, left[i].Start), left[i].End)
 		}
 	}
 	if e.Kind == backfill.SlotAdded || e.Kind == backfill.SlotChanged {

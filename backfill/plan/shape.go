@@ -55,7 +55,8 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	}
 	for _, s := range p.shapes {
 		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes &&
-			s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) {
+			s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) &&
+			slices.Equal(s.request.Takes, request.Takes) {
 			return s
 		}
 	}
@@ -121,6 +122,33 @@ func (p *Plan) grow(at backfill.Chunks, leaver *backfill.Job, from, to backfill.
 	for _, s := range p.shapes {
 		if p.helps(s, at.Slot) {
 			s.note(growth{slot: at.Slot, from: from, to: to}, p.c.Now())
+			first = min(first, s.first(from, first))
+		}
+	}
+	return first
+}
+
+// anyRow is the slot of a growth that is room in a row: it helps on any slot.
+const anyRow backfill.SlotID = -2
+
+// inRow reports whether a growth is room that was given back in a row.
+func inRow(g growth) bool { return g.slot == anyRow }
+
+// growRow notes, like [Plan.grow], what was given back of a row, in every shape that it may help. The
+// parameter alone says that nothing else was given back, so that it is known what was free before.
+func (p *Plan) growRow(t backfill.Take, alone bool, from, to backfill.Time) (first int) {
+	first = len(p.jobs)
+	if from >= to || p.stale || len(p.jobs) == 0 {
+		return first
+	}
+	low, high := p.c.State().Profile().RowBounds(t.Row, from, to)
+	if low -= t.Amount; !alone {
+		low = 0
+	}
+	for _, s := range p.shapes {
+		i := slices.IndexFunc(s.request.Takes, func(o backfill.Take) bool { return o.Row == t.Row })
+		if i >= 0 && s.request.Takes[i].Amount <= high && s.request.Takes[i].Amount > low {
+			s.note(growth{slot: anyRow, from: from, to: to}, p.c.Now())
 			first = min(first, s.first(from, first))
 		}
 	}

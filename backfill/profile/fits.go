@@ -51,7 +51,8 @@ func (p *View) Overfull(id SlotID, t Time) bool {
 // Fits reports whether the placement satisfies the request and is free during [start,
 // start+Duration). It satisfies the request if all its slots are up and candidates with a window
 // that contains start, no slot occurs twice and the number of chunks is right; or, for a job that
-// takes a bundle, if it is exactly one candidate bundle with such a window.
+// takes a bundle, if it is exactly one candidate bundle with such a window. What the request takes of
+// rows must be free as long.
 func (p *View) Fits(r Request, at Placement, start Time) bool {
 	return p.Misfit(r, at, start) == nil
 }
@@ -59,6 +60,9 @@ func (p *View) Fits(r Request, at Placement, start Time) bool {
 // Misfit returns an error that says why the placement does not fit, or nil if it does; see
 // [View.Fits].
 func (p *View) Misfit(r Request, at Placement, start Time) error {
+	if err := p.misfitRows(&r, start); err != nil {
+		return err
+	}
 	if r.Whole {
 		return p.misfitWhole(r, at, start)
 	}
@@ -90,6 +94,9 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 // EverFits reports whether the request would fit if nothing else were placed in the pool and its
 // candidates were open at all times.
 func (p *View) EverFits(r Request) bool {
+	if _, low := p.TooLow(r.Takes); low {
+		return false
+	}
 	if r.Whole {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)
 	}

@@ -54,6 +54,9 @@ type host struct {
 // fit then.
 func (p *View) Place(r Request, start Time) (Placement, bool) {
 	p.GoOn()
+	if r.Takes != nil && !p.RowsFree(r.Takes, start, r.end(start)) {
+		return nil, false
+	}
 	if r.Whole {
 		return p.placeBundle(&r, start)
 	}
@@ -86,6 +89,9 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 // candidates.
 func (p *View) PlaceOn(r Request, slots []SlotID, start Time) (Placement, bool) {
 	p.GoOn()
+	if r.Takes != nil && !p.RowsFree(r.Takes, start, r.end(start)) {
+		return nil, false
+	}
 	r.Nodes = 1
 	var best host
 	for _, id := range slots {

@@ -15,6 +15,7 @@ type Profile struct{ View }
 type View struct {
 	slots   []slot   // by SlotID
 	bundles []bundle // by BundleID
+	rows    []row    // by RowID
 	rule    Rule     // chooses the slots of a placement
 	owner   *owner
 	places  int  // on how many slots the spans are, each span for itself
@@ -125,6 +126,7 @@ func (p *View) Clone() *Profile {
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
 	}
+	c.rows = slices.Clone(p.rows)
 	return c
 }
 
@@ -226,17 +228,25 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	p.GoOn()
+	if r.Takes != nil {
+		return p.earliestInBoth(&r, from, limit)
+	}
+	return p.earliestOnSlots(&r, from, limit)
+}
+
+// earliestOnSlots is [View.earliestStart] without what the request takes of rows.
+func (p *View) earliestOnSlots(r *Request, from, limit Time) (Time, bool) {
 	if r.Candidates.Windows != nil {
-		return p.earliestOpen(&r, from, limit)
+		return p.earliestOpen(r, from, limit)
 	}
 	if r.Whole {
-		return p.earliestBundle(&r, from, limit)
+		return p.earliestBundle(r, from, limit)
 	}
 	if len(r.Candidates.Slots) == 1 {
-		return p.earliestOn(r.Candidates.Slots[0], &r, r.Nodes, from, limit)
+		return p.earliestOn(r.Candidates.Slots[0], r, r.Nodes, from, limit)
 	}
-	if x := p.reach(&r, from); x != nil {
-		return p.earliestOfMany(x, &r, from, limit)
+	if x := p.reach(r, from); x != nil {
+		return p.earliestOfMany(x, r, from, limit)
 	}
 	for from < limit {
 		p.GoOn()
@@ -245,11 +255,11 @@ func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 		// higher than it is at from.
 		total, next := 0, limit
 		for _, id := range r.Candidates.Slots {
-			n := p.chunksAt(id, &r, from)
+			n := p.chunksAt(id, r, from)
 			if total += n; total >= r.Nodes {
 				return from, true
 			}
-			if t, ok := p.earliestOn(id, &r, n+1, from, next); ok {
+			if t, ok := p.earliestOn(id, r, n+1, from, next); ok {
 				next = t
 			}
 		}

@@ -82,12 +82,14 @@ func (s *search) with(n int) bool {
 	}
 	sum := s.sum
 	s.free.Add(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
+	s.free.Take(j.Takes, c.Now(), c.Now()+j.Estimate)
 	s.i.use.add(j)
 	s.chosen, s.sum = append(s.chosen, j), sum.plus(s.worth[n])
 	s.from(n + 1)
 	s.chosen, s.sum = s.chosen[:len(s.chosen)-1], sum
 	s.i.use.remove(j)
 	s.free.Remove(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
+	s.free.GiveBack(j.Takes, c.Now(), c.Now()+j.Estimate)
 	return true
 }
 

@@ -1,0 +1,302 @@
+package backfill
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// A limit of the pool is a row of the profile: an amount that all slots share. What a job takes of rows
+// it takes once, for all its chunks, for as long as it is placed: while it runs, from now until its
+// expected end, and while it has a reservation, from its planned start through its estimate. Whether a
+// job fits is asked of slots and rows together. So a policy need not know rows.
+//
+// A row that is reduced below what is taken of it waits for jobs to end. Those that run stay; the
+// reservations that have no room in it any more are given up, by Changed events that the host adds.
+
+// Rows returns all rows that the pool ever had, by RowID.
+func (v *View) Rows() []Row { return v.rows }
+
+// RowFree returns how much of a row is free at t, according to the plan. It is negative if more is
+// taken than the row has.
+func (v *View) RowFree(id RowID, t Time) int64 { return v.profile.RowFree(id, t) }
+
+// RowsGrown lists the rows that the round has made higher, or added.
+func (f Fast) RowsGrown() []RowID { return f.c.grownRows }
+
+// validate returns an error if the row's ID is negative or beyond the next free one, or if its height is
+// out of range.
+func (r Row) validate(rows int) error {
+	switch {
+	case r.ID < 0 || int(r.ID) > rows:
+		return fmt.Errorf("row %d: the next free ID is %d", r.ID, rows)
+	case r.Height < 0 || r.Height > MaxAmount:
+		return fmt.Errorf("row %s has a height of %d: must be from 0 to %d", r.Name, r.Height, MaxAmount)
+	default:
+		return nil
+	}
+}
+
+// rowsWith returns how many rows there are with those that a round adds, or an error if one is invalid.
+func (s *State) rowsWith(r *Round) (rows int, err error) {
+	rows = len(s.rows)
+	for _, row := range r.Rows {
+		if err = row.validate(rows); err != nil {
+			return rows, err
+		}
+		rows = max(rows, int(row.ID)+1)
+	}
+	return rows, nil
+}
+
+// validateTakes returns an error unless the job takes positive amounts of rows that exist, in ascending
+// order.
+func (j *Job) validateTakes(rows int) error {
+	for i, t := range j.Takes {
+		switch {
+		case t.Row < 0 || int(t.Row) >= rows:
+			return fmt.Errorf("job %d takes of an unknown row %d", j.ID, t.Row)
+		case i > 0 && t.Row <= j.Takes[i-1].Row:
+			return fmt.Errorf("job %d takes of row %d, which is not in ascending order", j.ID, t.Row)
+		case t.Amount < 1 || t.Amount > MaxAmount:
+			return fmt.Errorf("job %d takes %d of row %d: must be from 1 to %d", j.ID, t.Amount, t.Row, MaxAmount)
+		}
+	}
+	return nil
+}
+
+// sameTakes reports whether two jobs take the same of rows. Most of those that do share a list.
+func sameTakes(a, b []Take) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// takesWithin reports whether a takes of no row more than b does.
+func takesWithin(a, b []Take) bool {
+	for _, t := range a {
+		i := slices.IndexFunc(b, func(o Take) bool { return o.Row == t.Row })
+		if i < 0 || t.Amount > b[i].Amount {
+			return false
+		}
+	}
+	return true
+}
+
+// takesOf reports whether the job takes of one of the rows.
+func (j *Job) takesOf(rows []RowID) bool {
+	return slices.ContainsFunc(j.Takes, func(t Take) bool { return slices.Contains(rows, t.Row) })
+}
+
+// rowsOf lists the rows that a job takes of.
+func rowsOf(takes []Take) []RowID {
+	rows := make([]RowID, len(takes))
+	for i, t := range takes {
+		rows[i] = t.Row
+	}
+	return rows
+}
+
+// occupy enters the place of a record into the profile, with what its job takes of rows; vacate takes
+// it out.
+func (s *State) occupy(r *record) {
+	s.profile.Add(r.placement, r.job.chunk(), r.start, r.end)
+	if r.job.Takes != nil {
+		s.profile.Take(r.job.Takes, r.start, r.end)
+	}
+}
+
+func (s *State) vacate(r *record) {
+	s.profile.Remove(r.placement, r.job.chunk(), r.start, r.end)
+	if r.job.Takes != nil {
+		s.profile.GiveBack(r.job.Takes, r.start, r.end)
+	}
+}
+
+// setRow adds a row, or gives one another name and height.
+func (s *State) setRow(r Row) {
+	if int(r.ID) == len(s.rows) {
+		s.rows, s.queue.given = append(s.rows, r), append(s.queue.given, 0)
+	}
+	s.rows[r.ID] = r
+	s.queue.given[r.ID]++
+	s.profile.SetRow(r.ID, r.Name, r.Height)
+}
+
+// setRows takes over the rows of the round, for the open cycle.
+func (c *Cycle) setRows(rows []Row) {
+	if len(rows) == 0 {
+		return
+	}
+	c.formerRows = slices.Clone(c.s.rows)
+	for _, row := range rows {
+		if int(row.ID) == len(c.s.rows) {
+			c.grownRows = append(c.grownRows, row.ID)
+			c.onUndo(func() {
+				c.s.rows, c.s.queue.given = c.s.rows[:row.ID], c.s.queue.given[:row.ID]
+				c.s.profile.DropLastRow()
+			})
+		} else {
+			old := c.s.rows[row.ID]
+			c.onUndo(func() { c.s.setRow(old) })
+			if row.Height > old.Height {
+				c.grownRows = append(c.grownRows, row.ID)
+			}
+		}
+		c.s.setRow(row)
+	}
+}
+
+// FormerRows returns the rows as they were before the round.
+func (t *Transaction) FormerRows() []Row {
+	if len(t.round.Rows) > 0 {
+		return t.formerRows
+	}
+	return t.s.rows
+}
+
+// give notes that room was given back in the rows that a job takes of.
+func (q *queue) give(takes []Take) {
+	for _, t := range takes {
+		q.given[t.Row]++
+	}
+}
+
+// gives returns a number that grows when room is given back in one of the rows.
+func (q *queue) gives(takes []Take) (n int) {
+	for _, t := range takes {
+		n += q.given[t.Row]
+	}
+	return n
+}
+
+// gives returns a number that grows when room is given back in a row that the shape's jobs take of.
+func (s *shape) gives(q *queue) int {
+	if s.like == nil {
+		return 0
+	}
+	return q.gives(s.like.Takes)
+}
+
+// overfull returns those of the rows of which more is taken than they have, now or later.
+func (c *Cycle) overfull(rows []RowID) []RowID {
+	return slices.DeleteFunc(rows, func(id RowID) bool { return !c.s.profile.RowOverfull(id, c.round.Now) })
+}
+
+// resized returns a Changed event for each job that a changed row affects: its reservation has no room
+// in it any more, or it takes more than there is and waits, or was held for that and fits again. Jobs
+// that the round has an event for are left out.
+func (s *State) resized(r *Round) []Event {
+	if len(r.Rows) == 0 {
+		return nil
+	}
+	if _, err := s.rowsWith(r); err != nil {
+		return nil // the round will be refused
+	}
+	p, changed := s.profile.RowsAlone(), make([]RowID, len(r.Rows))
+	for i, row := range r.Rows {
+		p.SetRow(row.ID, row.Name, row.Height)
+		changed[i] = row.ID
+	}
+	known := r.concerned()
+	events := s.squeezed(p, r, changed, &known)
+	s.jobs.Scan(func(id JobID, rec *record) bool {
+		if !rec.job.takesOf(changed) || rec.phase == running || rec.placement != nil || known.Has(id) {
+			return true
+		}
+		_, low := p.TooLow(rec.job.Takes)
+		comes := rec.phase == held && NeverFits(rec.hold) && !low && s.fitsSlots(rec.job)
+		if goes := rec.phase == waiting && low; goes || comes {
+			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+		}
+		return true
+	})
+	return events
+}
+
+// fitsSlots reports whether the job would fit an empty pool without limits.
+func (s *State) fitsSlots(j *Job) bool {
+	request := s.Request(j)
+	request.Takes = nil
+	return s.profile.EverFits(request)
+}
+
+// squeezed returns a Changed event for each job whose reservation has no room any more in one of the
+// rows that have changed, and adds these jobs to those that have an event. Of the reservations that take of a row which is overfull, each keeps its place, by planned
+// start, that fits beside what runs and those before it. The profile p has the rows as they are now.
+func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *JobSet) (events []Event) {
+	for i := range r.Events {
+		e := &r.Events[i]
+		if id, ok := e.concerns(); ok && e.Kind != EstimateChanged && e.Kind != Released && e.Kind != Found {
+			if rec := s.jobs.Find(id); rec != nil && rec.placement != nil {
+				p.GiveBack(rec.job.Takes, rec.start, rec.end)
+			}
+		}
+	}
+	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.RowOverfull(id, r.Now) })
+	if len(full) == 0 {
+		return nil
+	}
+	var out []*record
+	s.planned.Scan(func(planned planned) bool {
+		if rec := s.jobs.Find(planned.job.ID); rec.job.takesOf(full) && !known.Has(rec.job.ID) {
+			p.GiveBack(rec.job.Takes, rec.start, rec.end)
+			out = append(out, rec)
+		}
+		return true
+	})
+	for _, rec := range out {
+		if p.RowsFree(rec.job.Takes, max(rec.start, r.Now), rec.end) {
+			p.Take(rec.job.Takes, rec.start, rec.end)
+			continue
+		}
+		known.Add(rec.job.ID)
+		events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+	}
+	return events
+}
+
+// overLimit is how the reason begins of a job that is held as it takes more of a row than there is.
+const overLimit = "takes more of a limit than there is: "
+
+// neverFits returns the reason for which the state holds a job that not even an empty pool could run.
+func (s *State) neverFits(j *Job) string {
+	if low, ok := s.profile.TooLow(j.Takes); ok {
+		row := s.rows[low.Row]
+		return fmt.Sprintf("%s%d of %s, which is %d", overLimit, low.Amount, row.Name, row.Height)
+	}
+	return ReasonNeverFits
+}
+
+// NeverFits reports whether a held job's reason is that of the state itself, which holds jobs that not
+// even an empty pool could run: [ReasonNeverFits], or one that names a limit.
+func NeverFits(reason string) bool {
+	return reason == ReasonNeverFits || strings.HasPrefix(reason, overLimit)
+}
+
+// Limit is a row that has no room for a job now.
+type Limit struct {
+	Name string
+	// Height is how much there is, and Taken how much of it jobs take now; Wants is what the job takes.
+	Height, Taken, Wants int64
+}
+
+// String says how much of the limit is in use.
+func (l Limit) String() string {
+	text := fmt.Sprintf("limit %s: %d of %d in use", l.Name, l.Taken, l.Height)
+	if l.Wants > 1 {
+		text += fmt.Sprintf(", it takes %d", l.Wants)
+	}
+	return text
+}
+
+// limit returns the first row that has no room for a waiting job now; nil if all have.
+func (s *View) limit(j *Job) *Limit {
+	for _, t := range j.Takes {
+		if free := s.profile.RowFree(t.Row, s.now); free < t.Amount {
+			row := s.rows[t.Row]
+			return &Limit{Name: row.Name, Height: row.Height, Taken: row.Height - free, Wants: t.Amount}
+		}
+	}
+	return nil
+}
