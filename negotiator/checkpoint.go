@@ -211,6 +211,7 @@ func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 		return snap, err
 	}
 	n.setLimits(&Delta{Limits: from.Limits})
+	snap.Rows = n.limits.changed
 	n.addSlots(slots, from.Bundles)
 	for id := range slots {
 		slot := n.inventory.slot(backfill.SlotID(id))

@@ -72,7 +72,10 @@ type Belief struct {
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 
+	// limiting is what the negotiator was told of limits, and limits what the last look found of
+	// them; nil: nothing.
 	limiting limiting
+	limits   *limitPass
 	// unused are the users who let places go unused that were kept for their jobs.
 	unused map[string]unused
 	// started are the jobs of the last cycle. See notePassed: passed are users, starts are kinds of
@@ -383,6 +386,7 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 		b.log.Error("a job was started that is not there", "job", m.Job.Name)
 		return nil
 	}
+	b.limits.starts(b, j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
 	b.started = append(b.started, j)
 	return j

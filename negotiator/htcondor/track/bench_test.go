@@ -109,12 +109,12 @@ func BenchmarkUnplanned(b *testing.B) {
 	b.Run("look", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			belief.makeView(out, nil)
+			belief.makeView(out)
 		}
 	})
 	b.Run("ask", func(b *testing.B) {
 		for b.Loop() {
-			belief.makeView(out, nil)
+			belief.makeView(out)
 			require.Len(b, belief.View().All(), len(out))
 		}
 	})

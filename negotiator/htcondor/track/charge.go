@@ -109,6 +109,15 @@ func (t *tally[T]) add(thing T) int {
 	return t.last
 }
 
+// find returns the index in things of one that was added; false if it was not.
+func (t *tally[T]) find(thing T) (at int, known bool) {
+	if len(t.things) > 0 && t.things[t.last] == thing {
+		return t.last, true
+	}
+	at, known = t.at[thing]
+	return at, known
+}
+
 // all iterates over the things and their counts, in the order in which they first came.
 func (t *tally[T]) all(yield func(T, int) bool) {
 	for i, thing := range t.things {

@@ -100,7 +100,6 @@ type comparison struct {
 	grace   time.Duration // how long a slot may be missing
 	kept    []unplanned   // out of the plan
 	edited  []*Job        // they wait in the plan, and it was not told yet
-	lacking []lack        // they wait, and a limit has no room for them now
 	changed []change      // for the log
 	// strangers run under a lease on claims that no known job holds.
 	strangers []*Job
@@ -140,7 +139,7 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	for name, s := range b.now.Schedds {
 		b.met[name] = b.met[name] || s.Read
 	}
-	b.makeView(c.kept, c.lacking)
+	b.makeView(c.kept)
 	if n, told := b.seats.without(); n > 0 {
 		b.view.Unseated = n
 		c.out.Problems = append(c.out.Problems, told)

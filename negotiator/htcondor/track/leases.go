@@ -55,7 +55,7 @@ func (b *Belief) Grant(granted []Lease) negotiator.Delta {
 	c.tellLeases()
 	c.tellOnce()
 	c.sort()
-	b.makeView(slices.Concat(b.view.out, c.kept), b.view.lacking)
+	b.makeView(slices.Concat(b.view.out, c.kept))
 	return *c.delta
 }
 

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -98,7 +97,8 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	if a == nil {
 		return nil
 	}
-	p := limitPass{bounds: a.Bounds(b.s.Accounting.Limits)}
+	p := &limitPass{bounds: a.Bounds(b.s.Accounting.Limits)}
+	b.limits = p
 	running := b.running()
 	for what, n := range running.all {
 		for _, w := range p.bounds.Of(b.candidate(what)) {
@@ -118,7 +118,7 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	p.refuse(c.tellLimits(p.bounds))
 	p.bounds.Close()
 	b.limiting.keep(running.things, p.charges.things)
-	return c.tellTakes(&p)
+	return c.tellTakes(p)
 }
 
 // want adds up what the waiting jobs want.
@@ -256,34 +256,21 @@ func (l *limiting) keep(charges ...[]charge) {
 }
 
 // tellTakes has the negotiator plan anew with waiting jobs that take of other limits than it was
-// told, and notes for which a limit has no room now. It returns which jobs leave the plan or stay out
-// of it, and why.
+// told. It returns which jobs leave the plan or stay out of it, and why.
 func (c *comparison) tellTakes(p *limitPass) map[backfill.JobID]string {
-	out := map[backfill.JobID]string{}
-	lacking := make([]string, len(p.wants))
-	for i, wants := range p.wants {
-		if p.why[i] == "" {
-			lacking[i] = backfill.AsReason(accountant.Lacking(wants))
-		}
-	}
-	edited := map[*Job]bool{}
+	out, edited := map[backfill.JobID]string{}, map[*Job]bool{}
 	for _, j := range c.edited {
 		edited[j] = true
 	}
 	for i, j := range p.waiting {
 		at := p.at[i]
-		switch why := p.why[at]; {
-		case why != "":
-			out[j.ID] = why
-			continue
-		case j.Phase == Waiting && !sameTakes(j.takes, c.b.limiting.takes[p.charges.things[at]]) && !edited[j]:
+		switch now := c.b.limiting.takes[p.charges.things[at]]; {
+		case p.why[at] != "":
+			out[j.ID] = p.why[at]
+		case j.Phase == Waiting && !sameTakes(j.takes, now) && !edited[j]:
 			c.edited = append(c.edited, j)
 		}
-		if lacking[at] != "" {
-			c.lacking = append(c.lacking, lack{j.ID, lacking[at]})
-		}
 	}
-	slices.SortFunc(c.lacking, func(a, b lack) int { return cmp.Compare(a.id, b.id) })
 	return out
 }
 
@@ -291,8 +278,47 @@ func sameTakes(a, b []negotiator.Take) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// lack is a waiting job for which a limit has no room now, and which.
-type lack struct {
-	id  backfill.JobID
-	why string
+// starts notes that a job starts which waited in this look.
+func (p *limitPass) starts(b *Belief, j *Job) {
+	for _, w := range p.wantsOf(b, j) {
+		w.Used += w.Amount
+		if !w.Exempt {
+			w.Waited, w.Waiting = w.Waited-w.Amount, w.Waiting-1
+		}
+	}
+}
+
+// wantsOf returns what a job that waited in this look takes of limits.
+func (p *limitPass) wantsOf(b *Belief, j *Job) []accountant.Want {
+	if p == nil || j == nil || j.Phase != Waiting {
+		return nil
+	}
+	if i, known := p.charges.find(b.chargeOf(j)); known && p.why[i] == "" {
+		return p.wants[i]
+	}
+	return nil
+}
+
+// Lacking returns which limit has no room for a waiting job now, after the starts of the last cycle;
+// "" if all have.
+func (b *Belief) Lacking(j *Job) string {
+	return backfill.AsReason(accountant.Lacking(b.limits.wantsOf(b, j)))
+}
+
+// Limited iterates over the waiting jobs for which a concurrency limit has no room now, and which, see
+// [accountant.Reached].
+func (b *Belief) Limited(yield func(j *Job, why string) bool) {
+	if b.limits == nil {
+		return
+	}
+	known := make([]string, len(b.limits.wants))
+	for i, wants := range b.limits.wants {
+		known[i] = backfill.AsReason(accountant.Lacking(wants))
+	}
+	for i, j := range b.limits.waiting {
+		why := known[b.limits.at[i]]
+		if _, reached := accountant.Reached(why); reached && j.Phase == Waiting && b.knows(j) && !yield(j, why) {
+			return
+		}
+	}
 }

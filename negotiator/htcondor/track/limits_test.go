@@ -112,10 +112,10 @@ func TestRooms(t *testing.T) {
 			want: "limit jobs of schedd s is 1e+09",
 		},
 	})
-	require.Empty(t, p.belief.View().Lacking(3))
+	require.Empty(t, p.belief.Lacking(p.belief.Job(3)))
 	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Jobs: 2} })
 	require.Equal(t, "limit jobs of schedd s is 1", p.look())
-	require.Equal(t, "its schedd runs no more than 2 jobs at once", p.belief.View().Lacking(3))
+	require.Equal(t, "its schedd runs no more than 2 jobs at once", p.belief.Lacking(p.belief.Job(3)))
 	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Why: "it is tired"} })
 	require.Equal(t, "limit jobs of schedd s is 0, removed #3, unplanned 3.0 it is tired", p.look())
 }
@@ -131,11 +131,12 @@ func TestLacking(t *testing.T) {
 	p.look()
 	id := p.belief.Find("3.0")[0]
 	const why = "2 of 2 in use, 3 jobs wait for it, 1 wanted: concurrency limit sw reached"
-	require.Equal(t, why, p.belief.View().Lacking(id))
+	require.Equal(t, why, p.belief.Lacking(p.belief.Job(id)))
 	n := 0
-	for limit, u := range p.belief.View().Limited {
+	for _, because := range p.belief.Limited {
+		limit, _ := accountant.Reached(because)
 		require.Equal(t, "sw", limit)
-		require.Equal(t, why, u.Why)
+		require.Equal(t, why, because)
 		n++
 	}
 	require.Equal(t, 3, n)

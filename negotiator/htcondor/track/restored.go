@@ -101,7 +101,7 @@ func (b *Belief) forget() {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy, j.takes = Unknown, nil, nil, nil, nil, nil
 	}
 	b.lending = newLending()
-	b.limiting = newLimiting()
+	b.limiting, b.limits = newLimiting(), nil
 	clear(b.departed)
 	b.goneEnded, b.goneRemoved = nil, nil
 }

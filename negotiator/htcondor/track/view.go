@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -23,7 +22,6 @@ type View struct {
 	Due backfill.Time
 
 	out     []unplanned
-	lacking []lack
 	running []running
 	// matched are the jobs that were matched and do not run yet, by their queues.
 	matched []backfill.JobID
@@ -75,9 +73,9 @@ func (b *Belief) View() *View { return b.view }
 // advertisedWithin is how soon a schedd advertises a new user, in seconds (SCHEDD_MIN_INTERVAL).
 const advertisedWithin = 6
 
-func (b *Belief) makeView(out []unplanned, lacking []lack) {
+func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), Due: backfill.Forever, out: out, lacking: lacking,
+		Unplanned: len(out), Due: backfill.Forever, out: out,
 		running: make([]running, 0, len(b.view.running)),
 	}
 	for _, j := range b.all {
@@ -181,24 +179,6 @@ func (v *View) All() []Unplanned {
 		all[i] = u.describe()
 	}
 	return all
-}
-
-// Limited iterates over the waiting jobs for which a concurrency limit has no room now, with its name.
-func (v *View) Limited(yield func(limit string, u Unplanned) bool) {
-	for _, l := range v.lacking {
-		if limit, reached := accountant.Reached(l.why); reached && !yield(limit, Unplanned{ID: l.id, Why: l.why}) {
-			return
-		}
-	}
-}
-
-// Lacking returns which limit has no room for a waiting job now; "" if all have.
-func (v *View) Lacking(id backfill.JobID) string {
-	i, found := slices.BinarySearchFunc(v.lacking, id, func(l lack, id backfill.JobID) int { return cmp.Compare(l.id, id) })
-	if !found {
-		return ""
-	}
-	return v.lacking[i].why
 }
 
 // Reasons iterates over the jobs that are not planned with, and why.
