@@ -9,7 +9,7 @@ import (
 // submits, changes or releases is held, and gave no reservation back.
 func (c *Cycle) invisible(e *Event) bool {
 	if e.Kind == Released {
-		return !e.Freed && c.s.jobs.Find(e.JobID).phase == held
+		return c.s.jobs.Find(e.JobID).phase == held
 	}
 	if e.Kind != Submitted && e.Kind != Changed {
 		return false
@@ -45,6 +45,7 @@ func (c *Cycle) apply(e *Event) {
 	case Released:
 		c.letStart(e.JobID)
 	case Wake:
+		e.Freed = len(c.grownRows) > 0
 	}
 }
 

@@ -61,11 +61,7 @@ func (c *Cycle) Next() (e Event, more bool) {
 	for c.applied < len(c.round.Events) {
 		e = c.round.Events[c.applied]
 		c.applied++
-		c.apply(&e)
-		if len(c.grownRows) > 0 && c.applied == len(c.round.Events) { // rows held before; all of the room is there now
-			e.Freed = true
-		}
-		if !c.invisible(&e) {
+		if c.apply(&e); !c.invisible(&e) {
 			return e, true
 		}
 	}

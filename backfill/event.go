@@ -84,8 +84,8 @@ type Event struct {
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
 	// Freed says that the event gave back resources which had been planned for:
-	// an early completion, a removal, a new slot, a reservation that is void or not
-	// needed any more. Of events in a row that bring slots or only let them grow, the
+	// an early completion, a removal, a new slot, a higher row (at Wake), a reservation
+	// that is void or not needed any more. Of events in a row that bring slots or only let them grow, the
 	// last counts as the one that gave back the room of them all. A plan that a policy
 	// with guarantees takes over counts as well, as it may have room that this one leaves
 	// nowhere.
@@ -195,8 +195,8 @@ type Round struct {
 	// wait, run or are held.
 	Keys []JobKey
 	// Rows are new, or have another height or name. They hold as soon as the cycle opens, and the host
-	// adds Changed events for the jobs that they affect. If one has grown, the last event of the round
-	// counts as the one that gave back the room.
+	// adds Changed events for the jobs that they affect, and a Wake event, which counts as the one that
+	// gave back the room of those that have grown.
 	Rows []Row
 	// Planning changes how far the policy plans, if it is not nil.
 	Planning *Planning

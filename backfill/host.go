@@ -224,7 +224,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	r.Events = append(r.Events, h.State.rematched(&r)...)
 	r.Events = append(r.Events, h.State.resized(&r)...)
 	r.Events = append(r.Events, h.State.comeOfAge(&r)...)
-	if len(r.Rows) > 0 && len(r.Events) == 0 { // a policy is told by an event that there may be room
+	if len(r.Rows) > 0 { // a policy is told by an event that there may be room
 		r.Events = append(r.Events, Event{Kind: Wake})
 	}
 	for i := range r.Events {

@@ -66,6 +66,19 @@ func ConformWindowed(t *testing.T, pools, rounds int, decider func(t *testing.T)
 	}
 }
 
+// ConformLimited is [Conform] with jobs that take of rows: of each four pools one has bundles besides,
+// one jobs that may not start at once, one candidates that are not always open, and half of them have
+// plans of a small depth if the policy follows one.
+func ConformLimited(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		kind := []uint64{0, conformance.Windowed, conformance.Deferred, conformance.Partitioned}[seed/2%4]
+		conform(t, conformance.Limited+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

@@ -44,6 +44,7 @@ func (r *Run) follow() {
 		default:
 		}
 	}
+	r.shrunk = r.shrunk || len(r.round.Rows) > 0
 	for _, e := range r.round.Events {
 		if e.Kind == backfill.Found {
 			r.runs[e.Job.ID], r.shrunk = e.Placement, true
@@ -64,11 +65,11 @@ func (r *Run) follow() {
 	}
 	empty := newGrid(r.snap, 1)
 	for _, j := range r.snap.Jobs {
-		if j.Held == backfill.ReasonNeverFits && empty.fits(j.Job, r.snap.Now) {
+		if backfill.NeverFits(j.Held) && empty.fits(j.Job, r.snap.Now) {
 			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
 		}
 	}
-	if len(r.round.Candidates) == 0 { // else the host may have computed other keys in between
+	if len(r.round.Candidates)+len(r.round.Rows) == 0 { // else the host may have computed other keys in between
 		r.keys()
 	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
@@ -94,7 +95,8 @@ func (r *Run) keys() {
 	}
 }
 
-// capacity adds up running and planned jobs, second by second, and reports oversubscribed slots. If
+// capacity adds up running and planned jobs, second by second, and reports oversubscribed slots and
+// rows. If
 // a slot has shrunk, the running jobs alone may use more than it has; no job may then be planned
 // there that needs more of the same resource.
 func (r *Run) capacity() {
@@ -115,6 +117,7 @@ func (r *Run) capacity() {
 			unplanned.take(j, 1)
 		}
 	}
+	r.limits(left, unplanned)
 	for i, slot := range r.snap.Slots {
 		for t := range seconds {
 			for k, free := range left.free[i][t] {
@@ -243,6 +246,11 @@ func (r *Run) restores() {
 	}
 	if !reflect.DeepEqual(r.snap, again.Snapshot()) {
 		r.find(Restored, nil, "the state as plain data makes another one")
+	}
+	for _, row := range r.snap.Rows {
+		if got, want := again.RowFree(row.ID, r.snap.Now), state.RowFree(row.ID, r.snap.Now); got != want {
+			r.find(Restored, nil, "of limit %s %d are free; made again from its plain data, %d", row.Name, want, got)
+		}
 	}
 	for _, slot := range r.snap.Slots {
 		for t := r.snap.Now; t < r.snap.Now+40; t += 3 {

@@ -8,5 +8,6 @@
 // to follow. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
 // pool by itself, for tests that compare two ways to run the same policy. A seed with [Partitioned]
 // gives a pool with bundles, one with [Shallow] a plan of a small depth, one with [Deferred] jobs
-// that may not start at once, one with [Windowed] candidates that are not always open.
+// that may not start at once, one with [Windowed] candidates that are not always open, one with
+// [Limited] jobs that take of rows.
 package conformance

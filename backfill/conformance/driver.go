@@ -27,6 +27,9 @@ type Driver struct {
 
 	deferred  bool // some jobs have an earliest start, see Deferred
 	windowed  bool // some candidates have windows, see Windowed
+	limited   bool // jobs take of rows, see Limited
+	heights   int  // number of rows that rounds have added
+	shared    []backfill.Take
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -43,11 +46,12 @@ const Deferred uint64 = 1 << 52
 
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
 // [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
-// it has [Windowed], some candidates have windows.
+// it has [Windowed], some candidates have windows; if it has [Limited], jobs take of rows.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{
 		random:   rand.New(rand.NewPCG(seed, 1)),
 		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
+		limited: seed&Limited != 0,
 	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
@@ -97,6 +101,7 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	}
 	r := backfill.Round{Now: d.when(s)}
 	snap := s.Snapshot()
+	r.Rows = d.rows(snap)
 	if !d.calm() && d.random.IntN(8) == 0 {
 		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
 			r.Events = append(r.Events, d.slotEvent(i))
@@ -179,7 +184,7 @@ func (d *Driver) keys(snap backfill.Snapshot) (keys []backfill.JobKey) {
 // the slots without ranks, and all slots with ranks.
 func (d *Driver) first() backfill.Round {
 	d.started = true
-	var r backfill.Round
+	r := backfill.Round{Rows: d.rows(backfill.Snapshot{})}
 	all := backfill.Candidates{}
 	for i, slot := range d.slots {
 		d.up[i] = true
@@ -331,6 +336,7 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 		j.Release = max(0, now-5+backfill.Time(d.random.IntN(40)))
 	}
 	d.describe(j)
+	d.takes(j)
 	d.nextJob++
 	return backfill.Event{Kind: backfill.Submitted, Job: j}
 }

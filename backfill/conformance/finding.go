@@ -16,7 +16,7 @@ const (
 	// Booked: exactly those jobs run that were started and have not ended, and the jobs have the
 	// keys in the queue's order that they were given.
 	Booked Rule = "booked"
-	// Capacity: no slot is oversubscribed, now or at any time in the plan.
+	// Capacity: no slot and no row is oversubscribed, now or at any time in the plan.
 	Capacity Rule = "capacity"
 	// Guaranteed: every job within the depth of the plan has a guarantee and starts no later, unless
 	// it was reported broken, with a cause. A policy that declares no guarantees gives none.

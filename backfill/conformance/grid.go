@@ -12,12 +12,13 @@ import (
 type grid struct {
 	snap backfill.Snapshot
 	free [][]backfill.Vector // by slot, by second
+	rows [][]int64           // by row, by second
 }
 
 // newGrid returns the grid of the snapshot's pool without its jobs, for the given number of
 // seconds.
 func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
-	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots))}
+	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots)), rows: rowsOf(snap, seconds)}
 	for i, slot := range snap.Slots {
 		g.free[i] = make([]backfill.Vector, seconds)
 		k := len(slot.Capacity)
@@ -31,6 +32,7 @@ func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 
 // take subtracts what a job uses where it runs or is planned (n = 1), or gives it back (n = -1).
 func (g *grid) take(j backfill.JobState, n int64) {
+	g.takeRows(j, n)
 	for _, at := range j.Placement {
 		seconds := g.free[at.Slot]
 		from, to := max(j.Start-g.snap.Now, 0), min(j.End-g.snap.Now, backfill.Time(len(seconds)))
@@ -43,7 +45,7 @@ func (g *grid) take(j backfill.JobState, n int64) {
 // fits reports whether the job could run from start on for its estimate, or until the end of the
 // grid; it never does before the job's earliest start, nor where a candidate is closed then.
 func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
-	if j.Early(start) {
+	if j.Early(start) || !g.fitsRows(j, start-g.snap.Now) {
 		return false
 	}
 	set := &g.snap.Candidates[j.Candidates].Candidates

@@ -154,19 +154,20 @@ func (r *Run) startless(j *backfill.Job) bool {
 	return true
 }
 
-// gaveUp reports whether a job that had a later reservation started in the round: it left room that may
-// give a start to a job that had none before.
-func (r *Run) gaveUp() bool {
+// gaveUp reports whether a job that had a later reservation started or moved in the round: it left room
+// that may give a start to a job that had none before.
+func (r *Run) gaveUp() (gave bool) {
 	later := map[backfill.JobID]bool{}
 	for _, j := range r.before.Jobs {
 		later[j.Job.ID] = !j.Running && j.Placement != nil && j.Start > r.snap.Now
 	}
 	for _, a := range r.decision.Actions {
 		if a.Kind == backfill.ActReserve {
+			gave = gave || later[a.Job]
 			later[a.Job] = a.At > r.snap.Now
 		}
 	}
-	return slices.ContainsFunc(r.decision.Started, func(s backfill.Started) bool { return later[s.Job.ID] })
+	return gave || slices.ContainsFunc(r.decision.Started, func(s backfill.Started) bool { return later[s.Job.ID] })
 }
 
 // mayWait reports whether a job may be left without a reservation and without a promise although the
