@@ -172,7 +172,7 @@ func (l *limits) number(name string, free []backfill.RowID) (id backfill.RowID, 
 
 // row returns a row as the core has it.
 func (l *limits) row(id backfill.RowID) backfill.Row {
-	return backfill.Row{ID: id, Name: l.rows[id].Name, Height: l.rows[id].Height}
+	return backfill.Row{ID: id, Name: l.rows[id].Name, Height: l.rows[id].Height, Unit: LimitUnit}
 }
 
 // takes returns what a job takes of rows, by ascending row: of limits that are not there it takes
