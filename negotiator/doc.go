@@ -28,6 +28,7 @@
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	review.go      what runs show of users' words, and who is planned anew for it
+//	retake.go      limits that come and go, and the jobs that take of them
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
 //	check.go       refuses deltas that cannot be true

@@ -167,7 +167,7 @@ func (c *State) rival(f *flight) *track.Job {
 			return nil
 		}
 		spec, its := j.Group.Spec, c.flights[j.ID]
-		comes := its != nil && !its.sent() || j.Phase == track.Waiting && !j.CannotRun() && c.belief.Lacking(j) == "" // else it has claims, or gets none
+		comes := its != nil && !its.sent() || j.Phase == track.Waiting && !j.CannotRun() && c.limits.Lacking(j) == "" // else it has claims, or gets none
 		if !comes || !j.Robs(f.job) || j.Group.Runs() || !s.Serves(j.Group) || c.belief.Undue(j) != "" || c.belief.Early(j) ||
 			c.rivals[ownerOf(j)].isVain(began) {
 			continue
@@ -224,7 +224,7 @@ func (c *State) compete() map[string][]*track.Job {
 	}
 	first := map[string][]*track.Job{}
 	for _, r := range c.rivals {
-		if j := c.belief.JobOf(r.gang); j != nil && !r.isVain(began) && c.belief.Lacking(j) == "" {
+		if j := c.belief.JobOf(r.gang); j != nil && !r.isVain(began) && c.limits.Lacking(j) == "" {
 			first[j.Key.Schedd] = append(first[j.Key.Schedd], j)
 		}
 	}

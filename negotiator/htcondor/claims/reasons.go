@@ -46,7 +46,7 @@ func (c *State) Reasons(
 	for _, id := range ids {
 		e.add(id, track.Waiting, func(id backfill.JobID) string {
 			text := why(id)
-			if lacking := c.belief.Lacking(c.belief.Job(id)); lacking != "" { // last, as it ends as programs expect
+			if lacking := c.Lacking(id); lacking != "" { // last, as it ends as programs expect
 				text = cmp.Or(text, "waits") + "; " + lacking
 			}
 			return text
@@ -99,12 +99,15 @@ func (e *explanation) add(id backfill.JobID, phase track.Phase, why func(backfil
 	e.count[s.Name]++
 }
 
+// Lacking returns which limit has no room for a waiting job now; "" if all have.
+func (c *State) Lacking(id backfill.JobID) string { return c.limits.Lacking(c.belief.Job(id)) }
+
 // Limited returns why concurrency limits keep jobs from starting: of the jobs of a submitter in a
 // schedd that wait alike, for the first.
 func (c *State) Limited() (limited []Reason) {
 	type alike struct{ schedd, submitter, limit string }
 	first := map[alike]int{} // in limited
-	for j, why := range c.belief.Limited {
+	for j, why := range c.limits.Reached {
 		limit, _ := accountant.Reached(why)
 		r := Reason{j.Key, j.Submitter(), why}
 		key := alike{j.Key.Schedd, r.Submitter, limit}

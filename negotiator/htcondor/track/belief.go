@@ -75,7 +75,7 @@ type Belief struct {
 	// limiting is what the negotiator was told of limits, and limits what the last look found of
 	// them; nil: nothing.
 	limiting limiting
-	limits   *limitPass
+	limits   *Limits
 	// unused are the users who let places go unused that were kept for their jobs.
 	unused map[string]unused
 	// started are the jobs of the last cycle. See notePassed: passed are users, starts are kinds of
@@ -386,7 +386,7 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 		b.log.Error("a job was started that is not there", "job", m.Job.Name)
 		return nil
 	}
-	b.limits.starts(b, j)
+	b.limits.starts(j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
 	b.started = append(b.started, j)
 	return j

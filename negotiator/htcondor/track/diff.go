@@ -70,6 +70,8 @@ type Outcome struct {
 	Proven []Proven
 	// Dropped are slots that are gone for good.
 	Dropped []string
+	// Limits is what jobs take of limits; nil: nothing.
+	Limits *Limits
 	// Problems are errors of accounting, and that too many jobs wait, for people.
 	Problems []string
 }

@@ -78,8 +78,10 @@ func takesOf(wants []accountant.Want) (takes []negotiator.Take) {
 	return takes
 }
 
-// limitPass is what jobs take of limits in one look.
-type limitPass struct {
+// Limits is what jobs take of limits in one look, and what the starts after it take. Only whoever has the
+// belief may use it; nil: there are none.
+type Limits struct {
+	b      *Belief
 	bounds *accountant.Bounds
 	// waiting are the jobs that may be planned with, charges what they take, and at where in charges.
 	waiting []*Job
@@ -97,8 +99,8 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	if a == nil {
 		return nil
 	}
-	p := &limitPass{bounds: a.Bounds(b.s.Accounting.Limits)}
-	b.limits = p
+	p := &Limits{b: b, bounds: a.Bounds(b.s.Accounting.Limits)}
+	b.limits, c.out.Limits = p, p
 	running := b.running()
 	for what, n := range running.all {
 		for _, w := range p.bounds.Of(b.candidate(what)) {
@@ -114,7 +116,7 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	for _, j := range p.waiting {
 		p.at = append(p.at, p.charges.add(b.chargeOf(j)))
 	}
-	p.want(b)
+	p.want()
 	p.refuse(c.tellLimits(p.bounds))
 	p.bounds.Close()
 	b.limiting.keep(running.things, p.charges.things)
@@ -122,7 +124,8 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 }
 
 // want adds up what the waiting jobs want.
-func (p *limitPass) want(b *Belief) {
+func (p *Limits) want() {
+	b := p.b
 	for what, n := range p.charges.all {
 		one := b.candidate(what)
 		if why := p.bounds.May(one); why != "" {
@@ -149,7 +152,7 @@ func (p *limitPass) want(b *Belief) {
 }
 
 // refuse keeps out of the plan whoever names limits of which the negotiator is not told.
-func (p *limitPass) refuse(untold map[*accountant.Bound]bool) {
+func (p *Limits) refuse(untold map[*accountant.Bound]bool) {
 	for i, wants := range p.wants {
 		for _, w := range wants {
 			if untold[w.Bound] && p.why[i] == "" {
@@ -162,19 +165,19 @@ func (p *limitPass) refuse(untold map[*accountant.Bound]bool) {
 // tellLimits tells the negotiator of the limits that can bind, and of other heights. It returns those
 // that it is not told of, as there are too many.
 func (c *comparison) tellLimits(bounds *accountant.Bounds) (untold map[*accountant.Bound]bool) {
-	told, known := c.b.limiting.told, c.b.toldRunning()
+	told, runs := c.b.limiting.told, c.b.toldRunning()
 	count := map[string]int{} // by user
 	for _, l := range told {
 		count[l.user]++
 	}
 	there := map[string]bool{}
 	for _, bound := range bounds.All() {
-		before, was := told[bound.Name]
-		if !was && !bound.Binds() {
+		before, known := told[bound.Name]
+		if !known && !bound.Binds() {
 			continue
 		}
 		user := bound.User
-		if !was && user != "" && count[user] >= accountant.Allowance(mostLimits, len(told)-count[""], count[user]) {
+		if !known && user != "" && count[user] >= accountant.Allowance(mostLimits, len(told)-count[""], count[user]) {
 			if untold == nil {
 				untold = map[*accountant.Bound]bool{}
 			}
@@ -182,12 +185,12 @@ func (c *comparison) tellLimits(bounds *accountant.Bounds) (untold map[*accounta
 			continue
 		}
 		there[bound.Name] = true
-		now := toldLimit{heightOf(bound, known[bound.Name]), before.user}
-		if !was {
+		now := toldLimit{heightOf(bound, runs[bound.Name]), before.user}
+		if !known {
 			now.user = user
 			count[user]++
 		}
-		if now != before || !was {
+		if now != before || !known {
 			told[bound.Name] = now
 			c.delta.Limits = append(c.delta.Limits, negotiator.Limit{Name: bound.Name, Height: now.height})
 		}
@@ -257,7 +260,7 @@ func (l *limiting) keep(charges ...[]charge) {
 
 // tellTakes has the negotiator plan anew with waiting jobs that take of other limits than it was
 // told. It returns which jobs leave the plan or stay out of it, and why.
-func (c *comparison) tellTakes(p *limitPass) map[backfill.JobID]string {
+func (c *comparison) tellTakes(p *Limits) map[backfill.JobID]string {
 	out, edited := map[backfill.JobID]string{}, map[*Job]bool{}
 	for _, j := range c.edited {
 		edited[j] = true
@@ -279,8 +282,8 @@ func sameTakes(a, b []negotiator.Take) bool {
 }
 
 // starts notes that a job starts which waited in this look.
-func (p *limitPass) starts(b *Belief, j *Job) {
-	for _, w := range p.wantsOf(b, j) {
+func (p *Limits) starts(j *Job) {
+	for _, w := range p.wantsOf(j) {
 		w.Used += w.Amount
 		if !w.Exempt {
 			w.Waited, w.Waiting = w.Waited-w.Amount, w.Waiting-1
@@ -289,11 +292,11 @@ func (p *limitPass) starts(b *Belief, j *Job) {
 }
 
 // wantsOf returns what a job that waited in this look takes of limits.
-func (p *limitPass) wantsOf(b *Belief, j *Job) []accountant.Want {
+func (p *Limits) wantsOf(j *Job) []accountant.Want {
 	if p == nil || j == nil || j.Phase != Waiting {
 		return nil
 	}
-	if i, known := p.charges.find(b.chargeOf(j)); known && p.why[i] == "" {
+	if i, known := p.charges.find(p.b.chargeOf(j)); known && p.why[i] == "" {
 		return p.wants[i]
 	}
 	return nil
@@ -301,23 +304,21 @@ func (p *limitPass) wantsOf(b *Belief, j *Job) []accountant.Want {
 
 // Lacking returns which limit has no room for a waiting job now, after the starts of the last cycle;
 // "" if all have.
-func (b *Belief) Lacking(j *Job) string {
-	return backfill.AsReason(accountant.Lacking(b.limits.wantsOf(b, j)))
-}
+func (p *Limits) Lacking(j *Job) string { return backfill.AsReason(accountant.Lacking(p.wantsOf(j))) }
 
-// Limited iterates over the waiting jobs for which a concurrency limit has no room now, and which, see
+// Reached iterates over the waiting jobs for which a concurrency limit has no room now, and which, see
 // [accountant.Reached].
-func (b *Belief) Limited(yield func(j *Job, why string) bool) {
-	if b.limits == nil {
+func (p *Limits) Reached(yield func(j *Job, why string) bool) {
+	if p == nil {
 		return
 	}
-	known := make([]string, len(b.limits.wants))
-	for i, wants := range b.limits.wants {
+	known := make([]string, len(p.wants))
+	for i, wants := range p.wants {
 		known[i] = backfill.AsReason(accountant.Lacking(wants))
 	}
-	for i, j := range b.limits.waiting {
-		why := known[b.limits.at[i]]
-		if _, reached := accountant.Reached(why); reached && j.Phase == Waiting && b.knows(j) && !yield(j, why) {
+	for i, j := range p.waiting {
+		why := known[p.at[i]]
+		if _, reached := accountant.Reached(why); reached && j.Phase == Waiting && p.b.knows(j) && !yield(j, why) {
 			return
 		}
 	}

@@ -112,10 +112,10 @@ func TestRooms(t *testing.T) {
 			want: "limit jobs of schedd s is 1e+09",
 		},
 	})
-	require.Empty(t, p.belief.Lacking(p.belief.Job(3)))
+	require.Empty(t, p.belief.limits.Lacking(p.belief.Job(3)))
 	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Jobs: 2} })
 	require.Equal(t, "limit jobs of schedd s is 1", p.look())
-	require.Equal(t, "its schedd runs no more than 2 jobs at once", p.belief.Lacking(p.belief.Job(3)))
+	require.Equal(t, "its schedd runs no more than 2 jobs at once", p.belief.limits.Lacking(p.belief.Job(3)))
 	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Why: "it is tired"} })
 	require.Equal(t, "limit jobs of schedd s is 0, removed #3, unplanned 3.0 it is tired", p.look())
 }
@@ -131,9 +131,9 @@ func TestLacking(t *testing.T) {
 	p.look()
 	id := p.belief.Find("3.0")[0]
 	const why = "2 of 2 in use, 3 jobs wait for it, 1 wanted: concurrency limit sw reached"
-	require.Equal(t, why, p.belief.Lacking(p.belief.Job(id)))
+	require.Equal(t, why, p.belief.limits.Lacking(p.belief.Job(id)))
 	n := 0
-	for _, because := range p.belief.Limited {
+	for _, because := range p.belief.limits.Reached {
 		limit, _ := accountant.Reached(because)
 		require.Equal(t, "sw", limit)
 		require.Equal(t, why, because)
@@ -148,16 +148,16 @@ func TestInventedLimits(t *testing.T) {
 	p := accounted(t)
 	lookup := func(string) (string, bool) { return "1", true }
 	p.belief.s.Accounting.Limits = accountant.NewLimits(lookup)
-	of := func(user, limit string) func(*observe.Group) {
+	names := func(user, limit string) func(*observe.Group) {
 		return func(g *observe.Group) {
 			g.Spec = g.Spec.As(observe.Charged{User: user, Limits: limit}, g.Spec.Request, 1, p.belief.s.Schema.Resources)
 		}
 	}
 	for i := range int64(6000) {
-		p.job(i, of("eve@test", fmt.Sprint("l", i/2)))
+		p.job(i, names("eve@test", fmt.Sprint("l", i/2)))
 	}
-	p.job(6000, of("bob@test", "sw"))
-	p.job(6001, of("bob@test", "sw"))
+	p.job(6000, names("bob@test", "sw"))
+	p.job(6001, names("bob@test", "sw"))
 	p.belief.See(p.snapshot())
 	out := p.belief.Diff(p.dispatched)
 	require.Len(t, out.Delta.Limits, mostLimits/4+1)
