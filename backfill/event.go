@@ -128,6 +128,8 @@ type Row struct {
 	ID     RowID
 	Name   string
 	Height int64
+	// Unit is how much of the row counts as one in texts; 0: 1.
+	Unit int64
 }
 
 // CandidateSet is a set of slots, or of bundles, that matchmaking found for one or more jobs. While

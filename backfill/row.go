@@ -3,6 +3,7 @@ package backfill
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
@@ -247,7 +248,7 @@ const overLimit = "takes more of a limit than there is: "
 func (s *State) neverFits(j *Job) string {
 	if low, ok := s.profile.TooLow(j.Takes); ok {
 		row := s.rows[low.Row]
-		return fmt.Sprintf("%s%d of %s, which is %d", overLimit, low.Amount, row.Name, row.Height)
+		return fmt.Sprintf("%s%s of %s, which is %s", overLimit, row.count(low.Amount), row.Name, row.count(row.Height))
 	}
 	return ReasonNeverFits
 }
@@ -263,13 +264,24 @@ type Limit struct {
 	Name string
 	// Height is how much there is, and Taken how much of it jobs take now; Wants is what the job takes.
 	Height, Taken, Wants int64
+	// Unit is that of the row.
+	Unit int64
+}
+
+// count returns an amount of the row in words.
+func (r Row) count(amount int64) string {
+	if r.Unit < 2 {
+		return strconv.FormatInt(amount, 10)
+	}
+	return strconv.FormatFloat(float64(amount)/float64(r.Unit), 'f', -1, 64)
 }
 
 // String says how much of the limit is in use.
 func (l Limit) String() string {
-	text := fmt.Sprintf("limit %s: %d of %d in use", l.Name, l.Taken, l.Height)
-	if l.Wants > 1 {
-		text += fmt.Sprintf(", it takes %d", l.Wants)
+	row := Row{Unit: l.Unit}
+	text := fmt.Sprintf("limit %s: %s of %s in use", l.Name, row.count(l.Taken), row.count(l.Height))
+	if l.Wants != max(l.Unit, 1) {
+		text += ", it takes " + row.count(l.Wants)
 	}
 	return text
 }
@@ -279,7 +291,7 @@ func (s *View) limit(j *Job) *Limit {
 	for _, t := range j.Takes {
 		if free := s.profile.RowFree(t.Row, s.now); free < t.Amount {
 			row := s.rows[t.Row]
-			return &Limit{Name: row.Name, Height: row.Height, Taken: row.Height - free, Wants: t.Amount}
+			return &Limit{Name: row.Name, Height: row.Height, Taken: row.Height - free, Wants: t.Amount, Unit: row.Unit}
 		}
 	}
 	return nil

@@ -35,7 +35,6 @@ var mayEvaluate = map[string]string{
 	"security/revoked.go stillGood":    "the configuration's expression, revocationSteps",
 	"server/answer.go selects":         "the client, whose question ends when it is too expensive",
 	"server/query.go Wants":            "tests, whose daemons answer queries by it",
-	"track/room.go accepts":            "mostSteps for all users, his accountant.Allowance for each",
 }
 
 // TestStrangersAdsAreReadAsConstants says that packages which go over what strangers write read

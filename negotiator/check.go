@@ -23,6 +23,9 @@ func (n *Negotiator) check(d *Delta) error {
 	if err := n.inventory.checkBundles(d.Bundles, d.SlotsUp); err != nil {
 		return err
 	}
+	if err := n.checkLimits(d); err != nil {
+		return err
+	}
 	n.reported.Clear()
 	if err := n.checkJobs(d); err != nil {
 		return err
@@ -129,6 +132,9 @@ func (n *Negotiator) checkPlannable(job *Job, bundles []*Bundle) error {
 	if len(n.inventory.bundles)+len(bundles) > 0 && job.Nodes != 1 {
 		return fmt.Errorf("%d chunks: in a pool with bundles a job has one, and asks it for all", job.Nodes)
 	}
+	if err := checkTakes(job.Takes); err != nil {
+		return err
+	}
 	request, _ := n.matchmaker.Known(job.Ad)
 	return n.schema.check(job, request)
 }
@@ -162,6 +168,42 @@ func (n *Negotiator) checkFound(d *Delta) error {
 		}
 		if run.Start > d.Now || run.Start < -backfill.MaxTime || run.End > backfill.Forever {
 			return fmt.Errorf("job %s cannot run from %d to %d: it is %d", run.Job.Name, run.Start, run.End, d.Now)
+		}
+	}
+	return nil
+}
+
+// checkLimits refuses limits that are out of bounds or named twice, and the end of unknown ones.
+func (n *Negotiator) checkLimits(d *Delta) error {
+	named := map[string]bool{}
+	for _, l := range d.Limits {
+		switch {
+		case l.Name == "":
+			return errors.New(`limit "" has no name`)
+		case named[l.Name]:
+			return fmt.Errorf("limit %q is reported twice", l.Name)
+		case l.Height < 0 || l.Height > backfill.MaxAmount:
+			return fmt.Errorf("limit %q has a height of %d: must be from 0 to %d", l.Name, l.Height, int64(backfill.MaxAmount))
+		}
+		named[l.Name] = true
+	}
+	for _, name := range d.LimitsGone {
+		switch _, known := n.limits.byName[name]; {
+		case !known:
+			return fmt.Errorf("limit %q is gone, and was not there", name)
+		case named[name]:
+			return fmt.Errorf("limit %q is gone, and is reported, too", name)
+		}
+		named[name] = true
+	}
+	return nil
+}
+
+// checkTakes refuses amounts out of bounds.
+func checkTakes(takes []Take) error {
+	for _, t := range takes {
+		if t.Amount < 1 || t.Amount > backfill.MaxAmount {
+			return fmt.Errorf("it takes %d of the limit %q: must be from 1 to %d", t.Amount, t.Limit, int64(backfill.MaxAmount))
 		}
 	}
 	return nil

@@ -31,6 +31,9 @@ type Checkpoint struct {
 	// Bundles are in the order in which they came. Away are the slots of bundles that are not up.
 	Bundles []*Bundle
 	Away    []*Slot
+	// Limits are the pool's limits. What waits keeps its reservation only with those that it was
+	// planned with.
+	Limits []Limit
 	// Jobs are all jobs that wait, run or are held, by ID.
 	Jobs []JobCheckpoint
 	// Distrusted are the users whose stated run times do not count as they are; nil: there are none.
@@ -77,7 +80,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
-	c.Distrusted = n.predictions.distrusted()
+	c.Distrusted, c.Limits = n.predictions.distrusted(), n.limits.list()
 	for id, slot := range n.inventory.slots {
 		if s.SlotUp(backfill.SlotID(id)) {
 			c.Slots = append(c.Slots, slot)
@@ -204,6 +207,11 @@ func (n *Negotiator) restoreSlots(from Checkpoint) (backfill.Snapshot, error) {
 	if err := n.inventory.checkBundles(from.Bundles, slots); err != nil {
 		return snap, err
 	}
+	if err := n.checkLimits(&Delta{Limits: from.Limits}); err != nil {
+		return snap, err
+	}
+	n.setLimits(&Delta{Limits: from.Limits})
+	snap.Rows = n.limits.changed
 	n.addSlots(slots, from.Bundles)
 	for id := range slots {
 		slot := n.inventory.slot(backfill.SlotID(id))

@@ -97,6 +97,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
 		n.stale = n.jobs.ids()
 	}
+	n.setLimits(d)
 	for _, id := range n.stale {
 		if n.queued(id) && n.reported.Add(id) { // else it is gone, runs, or is clustered below
 			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: n.jobs.get(id)})
@@ -118,6 +119,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 		})
 	}
 	n.reconsider(d)
+	n.retake(d)
 	n.replan(d)
 	for i := range n.arrivals {
 		a := &n.arrivals[i]
@@ -133,7 +135,8 @@ func (n *Negotiator) cluster(d *Delta) error {
 func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfill.Round {
 	n.predictions.predictAnew()
 	round := backfill.Round{
-		Now: d.Now, Candidates: candidates, Events: slices.Grow(n.events[:0], len(d.SlotsUp)+len(n.arrivals)),
+		Now: d.Now, Candidates: candidates, Rows: n.limits.changed,
+		Events: slices.Grow(n.events[:0], len(d.SlotsUp)+len(n.arrivals)),
 	}
 	n.addSlotEvents(&round, d)
 	for i := range n.arrivals {
@@ -178,7 +181,8 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	if before := a.replanned; before != nil {
 		_, _, planned := n.State().Planned(before.ID)
 		yields := a.distrusted && n.predictions.guarantees && (e.Job.Estimate > before.Estimate || n.reviews.broken && planned)
-		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit {
+		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit &&
+			slices.Equal(e.Job.Takes, before.Takes) {
 			return
 		}
 		if n.predictions.replanned != nil {
@@ -225,7 +229,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		})
 	}
 	for _, end := range d.Ends {
-		if !n.predictions.replanned[end.Job] { // else the event of addArrival has the new end
+		if !n.predictions.replanned[end.Job] && !n.limits.moved[end.Job] { // else the event of addArrival has the new end
 			e := backfill.Event{
 				Kind: backfill.EstimateChanged, JobID: end.Job,
 				End: max(n.predictions.expectedEnd(end, d.Now), n.jobs.get(end.Job).Lease),

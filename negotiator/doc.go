@@ -28,6 +28,7 @@
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	review.go      what runs show of users' words, and who is planned anew for it
+//	retake.go      limits that come and go, and the jobs that take of them
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
 //	check.go       refuses deltas that cannot be true
@@ -36,6 +37,7 @@
 //	trust.go       how far the run times that users state count
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
+//	limits.go      rows for the pool's limits, and what jobs take of them
 //	inventory.go   numbers for slots and bundles, and the translation of placements
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of startds
 //	pool.go        the interface to a pool

@@ -85,6 +85,7 @@ type Negotiator struct {
 	order       Order
 	priorities  *priorities // nil: the order is not an expression
 	predictions *predictions
+	limits      limits
 	reviews     reviews
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
@@ -237,7 +238,7 @@ func (n *Negotiator) inCoreTerms(job *Job, cluster matchmaker.Autocluster) *back
 	j := &backfill.Job{
 		ID: job.ID, Submit: job.Submit, Release: job.Release, Position: job.Position, Nodes: job.Nodes,
 		Request:    cluster.Request,
-		Candidates: cluster.ID, Labels: job.Labels, Whole: len(n.inventory.bundles) > 0,
+		Candidates: cluster.ID, Labels: job.Labels, Whole: len(n.inventory.bundles) > 0, Takes: n.limits.takes(job.Takes),
 	}
 	n.predictions.plan(j, job)
 	return j

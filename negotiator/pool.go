@@ -29,6 +29,10 @@ type Delta struct {
 	// Bundles are the new bundles, whose slots are known or among SlotsUp. A pool's first bundles
 	// come before its first job.
 	Bundles []*Bundle
+	// Limits are the limits that are new or have another height. LimitsGone are the names of those
+	// that are there no more.
+	Limits     []Limit
+	LimitsGone []string
 	// Submitted are the jobs that arrived.
 	Submitted []*Job
 	// Changed are jobs that were edited. Each replaces the waiting or held job of its ID, or one that
@@ -200,6 +204,9 @@ type Job struct {
 	// Lease is until when the job's place is kept while it runs, even if the job ends before: other
 	// jobs, which are not in the plan, may use it. 0: the place ends with the job.
 	Lease backfill.Time
+	// Takes are what the job takes of the pool's limits while it runs. It takes nothing of limits that
+	// are not there; when they come, it does. Jobs that are alike share them; they are not changed.
+	Takes []Take
 	// User is whose account it goes to what the job's expressions cost to evaluate. A user must not
 	// be able to choose it. "": the owner among the labels.
 	User string

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
 const licensed = "\nConcurrencyLimits = \"sw\""
@@ -123,22 +125,129 @@ func TestLimitsInTheQueuesOrder(t *testing.T) {
 	require.Less(t, w.jobs[2].began, w.jobs[1].began)
 }
 
-// TestWhoHoldsALimit: the reason says what of a limit runs, and for whom the rest is held.
-func TestWhoHoldsALimit(t *testing.T) {
-	w := newWorld(t, "conservative", small(2))
-	w.account(map[string]string{"SW_LIMIT": "2"})
-	w.negotiator("conservative", nil)
-	w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 600, estimate: 600, extra: licensed})
-	w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 600, estimate: 600})
-	w.pass(8)
-	w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 10, extra: licensed})
-	w.pass(8)
-	w.submit(&sleeper{owner: "mallory", cpus: 1, seconds: 10, estimate: 10, extra: licensed})
-	w.pass(8)
-	why, out := w.pool.Why(w.pool.Find("4.0")[0])
-	require.True(t, out)
-	require.Regexp(t, `^1 of 2 in use, 1 held for 3\.0 of mallory, which starts at [0-9: -]+ \w+, 1 wanted: `+
-		`concurrency limit sw reached$`, why.Why)
+// planned returns when a job runs or is to start, by the plan; 0: it has no start.
+func (w *world) planned(name string) backfill.Time {
+	r, _ := w.n.State().Reason(w.pool.Find(name)[0])
+	if r.Why != backfill.Runs && r.Why != backfill.Reserved {
+		return 0
+	}
+	return r.At
+}
+
+// TestStartTimesBeyondLimits: jobs that limits have no room for now have start times and promises, as
+// if they waited for slots, and are told which limit it is.
+func TestStartTimesBeyondLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		knobs        map[string]string
+		ceiling      int64
+		most         int
+		extra, group string
+		why          string
+	}{
+		"concurrency limit": {
+			knobs: map[string]string{"SW_LIMIT": "2"}, extra: licensed,
+			why: "; 2 of 2 in use, 2 jobs wait for it, 1 wanted: concurrency limit sw reached",
+		},
+		"schedd":  {most: 2, why: "; its schedd runs no more than 2 jobs at once"},
+		"quota":   {knobs: map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "2"}, group: "g.alice", why: ": quota of group g reached"},
+		"ceiling": {ceiling: 2, why: "; 2 of 2 in use, 2 jobs wait for it, 1 wanted: ceiling of alice@test reached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "conservative", small(8))
+			w.most = c.most
+			if a := w.account(c.knobs); c.ceiling > 0 {
+				require.NoError(t, a.SetCeiling("alice@test", c.ceiling))
+			}
+			w.negotiator("conservative", nil)
+			for range 4 {
+				w.submit(&sleeper{owner: "alice", group: c.group, cpus: 1, seconds: 100, estimate: 100, extra: c.extra})
+			}
+			w.pass(12)
+			now := backfill.Time(w.now)
+			require.Greater(t, w.planned("3.0"), now)
+			require.LessOrEqual(t, w.planned("3.0"), now+160, "when the first ends, by its estimate and the slack")
+			require.Equal(t, w.planned("3.0"), w.planned("4.0"))
+			told := w.pool.claims.Reasons(w.pool.now(), w.pool.Find("3.0"),
+				func(backfill.JobID) string { return "reserved" }, func(string) bool { return false })
+			require.Contains(t, fmt.Sprint(told), "reserved")
+			require.Contains(t, fmt.Sprint(told), c.why)
+			w.pass(400)
+			require.Equal(t, 4, done(w.jobs))
+			require.Empty(t, w.lost)
+		})
+	}
+}
+
+// TestWideJobAtTheQuota: a wide job in a group at its quota has a start time, and others pass it only
+// where they do not delay it; jobs that wait for a rare slot keep nothing of the quota.
+func TestWideJobAtTheQuota(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "slack"} {
+		t.Run(policy, func(t *testing.T) {
+			w := newWorld(t, policy, small(8), &node{name: "n2", cpus: 1, memory: 1024, policy: true})
+			w.account(map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "4"})
+			w.order = "fcfs"
+			w.negotiator(policy, nil)
+			submit := func(cpus, seconds int64, extra string) *sleeper {
+				return w.submit(&sleeper{group: "g.alice", cpus: cpus, seconds: seconds, estimate: seconds, extra: extra})
+			}
+			const rare = "\nRequirements = TARGET.Machine == \"n2\""
+			w.submit(&sleeper{owner: "bob", cpus: 1, seconds: 2000, estimate: 2000, extra: rare})
+			w.pass(8)
+			for n := map[bool]int{true: 4}[policy != "easy"]; n > 0; n-- { // easy reserves for the first job only
+				submit(1, 20, rare)
+			}
+			for range 3 {
+				submit(1, 200, "")
+			}
+			w.pass(12)
+			wide := submit(4, 20, "")
+			w.pass(8)
+			at := w.planned(fmt.Sprintf("%d.0", wide.cluster))
+			require.Greater(t, at, backfill.Time(w.now))
+			short, long := submit(1, 20, ""), submit(1, 1000, "")
+			w.pass(330)
+			require.Equal(t, 1, wide.runs)
+			require.Equal(t, 1, short.runs)
+			require.Less(t, short.began, wide.began)
+			require.LessOrEqual(t, wide.began, int64(at)+30)
+			require.True(t, long.runs == 0 || long.began > wide.began)
+		})
+	}
+}
+
+// TestPrioritiesWithinAQuota: users in one group at its quota share as their priorities say.
+func TestPrioritiesWithinAQuota(t *testing.T) {
+	w := newWorld(t, "easy", small(12))
+	a := w.account(map[string]string{"GROUP_NAMES": "g", "GROUP_QUOTA_G": "6"})
+	require.NoError(t, a.SetFactor("g.bob@test", 500)) // twice as much for him
+	for _, owner := range []string{"alice", "bob"} {
+		for range 40 {
+			w.submit(&sleeper{owner: owner, group: "g." + owner, cpus: 1, seconds: 1000, estimate: 1000})
+		}
+	}
+	w.pass(20)
+	use := w.pool.Use()
+	require.InDelta(t, 2, use["g.alice@test"].Weight, 0.1)
+	require.InDelta(t, 4, use["g.bob@test"].Weight, 0.1)
+}
+
+// TestLimitThatDependsOnTheSlot: jobs whose limits depend on the slot never exceed one.
+func TestLimitThatDependsOnTheSlot(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
+	w.account(map[string]string{"NET_N1_LIMIT": "2"})
+	for range 5 {
+		w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 20, extra: "\nConcurrencyLimits = strcat(\"net_\", TARGET.Machine)"})
+	}
+	for range 40 {
+		w.pass(1)
+		runs := 0
+		for _, j := range w.jobs {
+			if j.status == 2 {
+				runs++
+			}
+		}
+		require.LessOrEqual(t, runs, 2)
+	}
 }
 
 // TestVacatedBeyondALimit: a job that comes back to its queue while another waits for what it had of

@@ -241,9 +241,6 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.dispatcher.Look(s)
 	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)
-	if !p.s.Observe {
-		p.dispatcher.NoteLimits()
-	}
 	p.submits.see(s)
 	p.publish(s, outcome.Problems, used)
 	p.endWatch(outcome.Delta)
@@ -277,6 +274,7 @@ func (p *Pool) TakePlan(plan negotiator.Checkpoint) []track.Broken {
 func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
 	p.claims.Start(p.now(), matches)
 	if !p.s.Observe {
+		p.dispatcher.NoteLimits()
 		p.dispatcher.HandOver(ctx)
 	}
 	return ctx.Err()

@@ -20,7 +20,7 @@ type Accountant struct {
 	tree     *tree
 	books
 	clock  clock
-	limits map[string]float64 // how much of each concurrency limit was in use at the last Admit
+	limits map[string]float64 // how much of each concurrency limit was in use at the last [Bounds.Close]
 	unread error              // see Unread
 
 	asked answers

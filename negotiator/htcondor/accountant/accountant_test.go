@@ -262,7 +262,7 @@ func TestTheReportIsThatOfHTCondor(t *testing.T) {
 		}
 		limits := NewLimits(knobs("SW_A_LIMIT = 3"))
 		require.NoError(t, a.Divide(16, map[string]float64{"physics.cms.alice@pool.test": 2, "bio.alice@pool.test": 2}))
-		a.Admit(limits, []Candidate{{Limits: limited("SW_A:2")}, {Limits: limited("sw_a")}}, Asking{})
+		run(a, limits, Candidate{Limits: limited("SW_A:2")}, Candidate{Limits: limited("sw_a")})
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		require.NoError(t, err)
 		want, err := classad.ParseOld(string(text))

@@ -192,9 +192,9 @@ func TestAnswersAreMadeOnce(t *testing.T) {
 		"delete": func() error { return a.Delete("alice@d") }, "update": func() error { return a.Update(at(77), nil) },
 		"divide":    func() error { return a.Divide(50, nil) },
 		"configure": func() error { return a.Configure(settings(t, "DEFAULT_PRIO_FACTOR = 5")) },
-		"admit": func() error {
+		"limits": func() error {
 			wanted, err := ParseLimits("sw")
-			a.Admit(limits, []Candidate{{Limits: wanted}}, Asking{})
+			run(a, limits, Candidate{Limits: wanted})
 			return err
 		},
 	} {
@@ -231,7 +231,7 @@ func TestAskersBesideCycles(t *testing.T) {
 	for i := range int64(50) {
 		require.NoError(t, a.Update(at(i), map[string]Use{"alice@d": {1, 1}, "g.h.bob@d": {1, float64(i)}}))
 		require.NoError(t, a.Divide(10, map[string]float64{"g.carol@d": 1, fmt.Sprint("x", i, "@d"): 2}))
-		a.Admit(limits, []Candidate{{Limits: wanted}}, Asking{})
+		run(a, limits, Candidate{Limits: wanted})
 		require.NoError(t, a.SetFactor("alice@d", float64(i+1)))
 		require.Contains(t, string(a.Report(false)), fmt.Sprintf("= %d.0\n", i+1), "who sets something sees it")
 	}

@@ -9,8 +9,8 @@
 //
 //	a.Update(now, use)                 // what runs: priorities age, usage grows
 //	a.Divide(total, waiting)           // groups' quotas, submitters' shares
-//	a.Admit(limits, running, asking)   // what limits have room for: Verdicts
-//	order.Open(admitted)               // fair share: order.Key is the queue's order
+//	b := a.Bounds(limits)              // what jobs take of limits, and which can bind
+//	order.Open(waiting)                // fair share: order.Key is the queue's order
 //	… the cycle starts jobs …
 //	a.Update(now, use)                 // what they use counts from here
 //	a.ActiveAds()                      // for the collector
@@ -20,7 +20,8 @@
 // better; the effective priority is the real priority times the factor.
 //
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]
-// are the pool's concurrency limits, [ParseLimits] reads those of a job.
+// are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
+// cycle.
 //
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
 // are read (books.go). Whoever asks gets an answer that is made once for all until something

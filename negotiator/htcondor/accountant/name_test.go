@@ -57,12 +57,12 @@ func TestOneBadNameInAHundred(t *testing.T) {
 			require.ErrorContains(t, a.Divide(1000, waiting), "left out of the division of the pool (1 in all)")
 			require.NotContains(t, a.accounts, wrong)
 			require.InDelta(t, 100.0, a.tree.byName["g"].quota, 1e-9)
-			verdicts := a.Admit(NewLimits(func(string) (string, bool) { return "", false }), nil, Asking{Jobs: candidates})
+			b := a.Bounds(NewLimits(func(string) (string, bool) { return "", false }))
 			for i := range good {
 				r := a.accounts[name(i)]
 				require.InDelta(t, 200.0, r.Weighted, 1e-9)
 				require.Positive(t, r.limit)
-				require.True(t, verdicts[i+1].Admitted, verdicts[i+1].Reason)
+				require.Empty(t, Never(b.Of(candidates[i+1])))
 				require.Contains(t, contents(t, a.file), name(i))
 			}
 			require.Error(t, a.SetFactor(wrong, 2))

@@ -148,7 +148,7 @@ const rivalSteps = 2_000_000
 // they were granted for. A gang is no rival if its Requirements ask for slots with its own
 // ClusterId, which startds take over from the job that claims them (STARTD_JOB_ATTRS), nor if it is
 // deferred, or names another scheduler than its schedd's. Nor is it one that the negotiator does not
-// start, as a limit keeps it out of the plan, no slot can run it, starts of it fail on these, or its
+// start now, as a limit has no room for it, no slot can run it, starts of it fail on these, or its
 // user's gangs were waited for in vain: who waits for such a gang may wait for ever. The search ends
 // without a rival once it has taken rivalSteps, so that no user's gangs delay others.
 func (c *State) rival(f *flight) *track.Job {
@@ -167,7 +167,7 @@ func (c *State) rival(f *flight) *track.Job {
 			return nil
 		}
 		spec, its := j.Group.Spec, c.flights[j.ID]
-		comes := its != nil && !its.sent() || j.Phase == track.Waiting && !j.CannotRun() // else it has claims, or gets none
+		comes := its != nil && !its.sent() || j.Phase == track.Waiting && !j.CannotRun() && c.limits.Lacking(j) == "" // else it has claims, or gets none
 		if !comes || !j.Robs(f.job) || j.Group.Runs() || !s.Serves(j.Group) || c.belief.Undue(j) != "" || c.belief.Early(j) ||
 			c.rivals[ownerOf(j)].isVain(began) {
 			continue
@@ -224,7 +224,7 @@ func (c *State) compete() map[string][]*track.Job {
 	}
 	first := map[string][]*track.Job{}
 	for _, r := range c.rivals {
-		if j := c.belief.JobOf(r.gang); j != nil && !r.isVain(began) {
+		if j := c.belief.JobOf(r.gang); j != nil && !r.isVain(began) && c.limits.Lacking(j) == "" {
 			first[j.Key.Schedd] = append(first[j.Key.Schedd], j)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -43,7 +44,13 @@ func (c *State) Reasons(
 	}
 	e := explanation{c: c, mute: mute, bySchedd: map[string]map[string][]Reason{}, count: map[string]int{}}
 	for _, id := range ids {
-		e.add(id, track.Waiting, why)
+		e.add(id, track.Waiting, func(id backfill.JobID) string {
+			text := why(id)
+			if lacking := c.Lacking(id); lacking != "" { // last, as it ends as programs expect
+				text = cmp.Or(text, "waits") + "; " + lacking
+			}
+			return text
+		})
 	}
 	for id, text := range c.belief.View().Reasons {
 		e.add(id, track.Unknown, func(backfill.JobID) string { return text })
@@ -92,17 +99,17 @@ func (e *explanation) add(id backfill.JobID, phase track.Phase, why func(backfil
 	e.count[s.Name]++
 }
 
-// Limited returns why concurrency limits keep jobs out of the plan: of the jobs of a submitter in a
-// schedd that are kept out alike, for the first.
+// Lacking returns which limit has no room for a waiting job now; "" if all have.
+func (c *State) Lacking(id backfill.JobID) string { return c.limits.Lacking(c.belief.Job(id)) }
+
+// Limited returns why concurrency limits keep jobs from starting: of the jobs of a submitter in a
+// schedd that wait alike, for the first.
 func (c *State) Limited() (limited []Reason) {
 	type alike struct{ schedd, submitter, limit string }
 	first := map[alike]int{} // in limited
-	for limit, u := range c.belief.View().Limited {
-		j := c.belief.Job(u.ID)
-		if j == nil {
-			continue
-		}
-		r := Reason{j.Key, j.Submitter(), u.Why}
+	for j, why := range c.limits.Reached {
+		limit, _ := accountant.Reached(why)
+		r := Reason{j.Key, j.Submitter(), why}
 		key := alike{j.Key.Schedd, r.Submitter, limit}
 		if i, known := first[key]; !known {
 			first[key], limited = len(limited), append(limited, r)

@@ -48,11 +48,12 @@ type State struct {
 	rivals   map[track.Owner]*rivalry      // gangs that others wait for
 	blamed   map[track.Owner]blame         // the last failed start on a host that works
 	hosts    hosts                         // and their slots
-	proven   map[string]time.Time          // when each host was last seen to work
-	excused  map[string]time.Time          // what excuses each slot, by when it was
-	failures map[observe.JobKey]time.Time  // each job's last failed start
-	handed   time.Time                     // when a match was last handed over
-	reasons  map[backfill.JobID]reason     // why jobs wait, as their schedds were told
+	limits   *track.Limits
+	proven   map[string]time.Time         // when each host was last seen to work
+	excused  map[string]time.Time         // what excuses each slot, by when it was
+	failures map[observe.JobKey]time.Time // each job's last failed start
+	handed   time.Time                    // when a match was last handed over
+	reasons  map[backfill.JobID]reason    // why jobs wait, as their schedds were told
 
 	lease   time.Duration            // for how long claims take up more jobs at most; 0: none does
 	hidden  bool                     // queues have jobs that no look shows
@@ -122,6 +123,7 @@ func (c *State) See(now time.Time, s *observe.Snapshot) track.Outcome {
 	c.now = now
 	c.belief.See(s)
 	out := c.belief.Diff(c.judge(s))
+	c.limits = out.Limits
 	c.settle(out)
 	return out
 }

@@ -52,7 +52,9 @@ type JobForecast struct {
 	Unpromised string `json:"unpromised,omitempty"`
 	// Stretched is why a waiting job is planned with another run time than the one that it states.
 	Stretched string `json:"stretched,omitempty"`
-	Slots     string `json:"slots,omitempty"`
+	// Limit is which limit has no room for a waiting job now.
+	Limit string `json:"limit,omitempty"`
+	Slots string `json:"slots,omitempty"`
 	// Asleep are slots on which a waiting job would start if their machines were awake, which
 	// whoever wakes machines was told.
 	Asleep string `json:"asleep,omitempty"`
@@ -195,6 +197,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	if j.Asleep != "" {
 		text += "; " + j.awaits()
 	}
+	if j.Limit != "" { // last, as it ends as programs expect
+		text += "; " + j.Limit
+	}
 	return text
 }
 
@@ -317,6 +322,8 @@ func (j JobForecast) why(zone *time.Location) string {
 		return j.awaits()
 	case j.NotBefore != nil:
 		return j.early(time.Unix(*j.NotBefore, 0).In(zone).Format(time.DateTime))
+	case j.Limit != "":
+		return j.Limit
 	case j.Unpromised != "":
 		return j.Unpromised
 	case j.Behind != "":

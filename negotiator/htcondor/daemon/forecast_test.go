@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -239,6 +240,22 @@ func TestLeftOut(t *testing.T) {
 		require.Equal(t, []string{"carol", "s", "waits", w.unplanned[0].Why},
 			[]string{last.Owner, last.Schedd, last.Situation, last.Why(time.UTC)})
 		require.Nil(t, last.Start)
+	}
+}
+
+// TestForecastOfALimit: who waits for a limit has a start and is told which limit it is, at the end of
+// the reason, as programs expect.
+func TestForecastOfALimit(t *testing.T) {
+	const why = "2 of 2 in use, 1 wanted: concurrency limit sw reached"
+	for _, policy := range []string{"conservative", "easy"} {
+		w := newWorld()
+		w.lacking = map[backfill.JobID]string{2: why}
+		d := once(t, w, w.options(policy), w.begin())
+		ads, err := d.Plans(t.Context(), "2.0")
+		require.NoError(t, err)
+		j := ReadJobForecast(ads.All()[0], time.UTC)
+		require.Equal(t, why, j.Why(time.UTC))
+		require.True(t, strings.HasSuffix(j.Reason, why), j.Reason)
 	}
 }
 

@@ -41,6 +41,8 @@ type forecaster struct {
 	asked   int                        // the first jobs of the queue, whose starts are asked for
 	// stretched are those that wait and whose stated run times do not count, with why.
 	stretched map[backfill.JobID]string
+	// lacking are those for which a limit has no room now, with which.
+	lacking map[backfill.JobID]string
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -198,7 +200,10 @@ func (p *forecaster) make() *Forecast {
 		if times, predicted := p.outlook.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
-		if j.Stretched = p.stretched[j.ID]; j.Stretched != "" {
+		if j.Stretched, j.Limit = p.stretched[j.ID], p.lacking[j.ID]; j.Stretched+j.Limit != "" {
+			if j.Start == nil && j.Limit != "" {
+				j.Reason = j.Limit
+			}
 			j.Reason = j.describe(f.Now, time.Local)
 		}
 	}
@@ -224,11 +229,14 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.flies[id] = true
 		}
 	}
-	f.stretched = map[backfill.JobID]string{}
+	f.stretched, f.lacking = map[backfill.JobID]string{}, map[backfill.JobID]string{}
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)
 		if why := c.d.n.WhyStretched(j.ID); why != "" {
 			f.stretched[j.ID] = why
+		}
+		if why := c.pool.Lacking(j.ID); why != "" {
+			f.lacking[j.ID] = why
 		}
 	}
 	return f

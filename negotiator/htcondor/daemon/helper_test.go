@@ -68,6 +68,7 @@ type world struct {
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
 	matched   []backfill.JobID
+	lacking   map[backfill.JobID]string
 	acting    func(context.Context) // nil: nothing takes time
 }
 
@@ -219,6 +220,8 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 	}
 	return track.Unplanned{}, false
 }
+
+func (w *world) Lacking(id backfill.JobID) string { return w.lacking[id] }
 
 func (w *world) Matched() []backfill.JobID { return w.matched }
 

@@ -57,6 +57,8 @@ type Informer interface {
 	Unplanned() []track.Unplanned
 	// Why says why a job is not planned with; false if it is.
 	Why(id backfill.JobID) (track.Unplanned, bool)
+	// Lacking says which limit has no room for a waiting job now; "" if all have.
+	Lacking(id backfill.JobID) string
 	// Matched are the jobs that were matched before the last look, and did not run by then.
 	Matched() []backfill.JobID
 	// UsedBy are the slots that a submitter's jobs use.

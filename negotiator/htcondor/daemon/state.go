@@ -192,17 +192,20 @@ func (s *State) Forget(why error) error { return s.discard(ledger, why) }
 // Close closes the file and gives the lock back.
 func (s *State) Close() error { return errors.Join(s.file.Close(), s.lock.Unlock()) }
 
-// Keys of the ledger: one for what there is once, and one for each schedd, slot and job.
+// Keys of the ledger: one for what there is once, and one for each schedd, slot, limit and job.
 const (
 	metaKey      = "meta"
 	scheddPrefix = "schedd/"
 	slotPrefix   = "slot/"
+	limitPrefix  = "limit/"
 	jobPrefix    = "job/"
 )
 
 func scheddKey(s track.SavedSchedd) string { return scheddPrefix + s.Name }
 
 func slotKey(s track.SavedSlot) string { return slotPrefix + s.Name }
+
+func limitKey(l track.SavedLimit) string { return limitPrefix + l.Name }
 
 func jobKey(j track.SavedJob) string {
 	return fmt.Sprintf("%s%s/%d.%d", jobPrefix, j.Schedd, j.Cluster, j.Proc)
@@ -224,7 +227,7 @@ func (s *State) Save(saved *track.SavedState) error {
 		return err
 	}
 	meta := *saved
-	meta.Schedds, meta.Slots, meta.Jobs = nil, nil, nil
+	meta.Schedds, meta.Slots, meta.Limits, meta.Jobs = nil, nil, nil, nil
 	if err := add(metaKey, meta); err != nil {
 		return err
 	}
@@ -236,6 +239,11 @@ func (s *State) Save(saved *track.SavedState) error {
 	for _, slot := range saved.Slots {
 		if err := add(slotKey(slot), slot); err != nil {
 			out.Add(slot.Name, fmt.Errorf("slot %s: %w", backfill.Printable(slot.Name, shownName), err))
+		}
+	}
+	for _, limit := range saved.Limits {
+		if err := add(limitKey(limit), limit); err != nil {
+			out.Add(limitKey(limit), fmt.Errorf("limit %s: %w", backfill.Printable(limit.Name, shownName), err))
 		}
 	}
 	for _, job := range saved.Jobs {
@@ -366,9 +374,9 @@ func readRecord(saved *track.SavedState, key string, text []byte) (err error) {
 	owner := key // the key of what was read
 	switch {
 	case key == metaKey:
-		schedds, slots, jobs := saved.Schedds, saved.Slots, saved.Jobs
+		schedds, slots, limits, jobs := saved.Schedds, saved.Slots, saved.Limits, saved.Jobs
 		err = json.Unmarshal(text, saved)
-		saved.Schedds, saved.Slots, saved.Jobs = schedds, slots, jobs
+		saved.Schedds, saved.Slots, saved.Limits, saved.Jobs = schedds, slots, limits, jobs
 		if saved.Version > track.SavedVersion {
 			return fmt.Errorf("%w: it is of version %d, and this one knows %d",
 				statefile.ErrNewer, saved.Version, track.SavedVersion)
@@ -385,6 +393,12 @@ func readRecord(saved *track.SavedState, key string, text []byte) (err error) {
 			saved.Slots = append(saved.Slots, slot)
 		}
 		owner = slotKey(slot)
+	case strings.HasPrefix(key, limitPrefix):
+		var limit track.SavedLimit
+		if err = json.Unmarshal(text, &limit); err == nil && limitKey(limit) == key {
+			saved.Limits = append(saved.Limits, limit)
+		}
+		owner = limitKey(limit)
 	case strings.HasPrefix(key, jobPrefix):
 		var job track.SavedJob
 		if err = json.Unmarshal(text, &job); err == nil && jobKey(job) == key {

@@ -80,6 +80,9 @@ func (s *Spec) isOf(user, account string) {
 // users cannot choose it.
 func (s *Spec) User() string { return s.user }
 
+// Project returns the project that the jobs are of; "": none.
+func (s *Spec) Project() string { return s.project }
+
 // Charged is who pays for a job, and what it takes of limits.
 type Charged struct {
 	User     string `json:"user"`

@@ -22,8 +22,6 @@ type Accounting struct {
 }
 
 // admit reports jobs that are new to the negotiator, unless something keeps them out of the plan.
-// Others that a limit is held for leave the plan, if it is of more use to new ones, or if they were
-// edited and want more.
 func (c *comparison) admit(fresh []*Job) {
 	slices.SortFunc(fresh, (*Job).Compare)
 	var sound []*Job
@@ -34,20 +32,19 @@ func (c *comparison) admit(fresh []*Job) {
 			sound = append(sound, j)
 		}
 	}
-	asking := slices.DeleteFunc(slices.Clone(sound), c.b.Early)
-	c.account(asking)
+	c.account(slices.DeleteFunc(slices.Clone(sound), c.b.Early))
 	if len(c.delta.SlotsUp) > 0 { // until the next plan nothing is known of any job
 		for _, j := range c.b.all {
 			j.hopeless = nil
 		}
 	}
-	throttled := c.throttled(asking)
+	limited := c.limit(sound)
 	for _, j := range c.b.all {
 		if j.Phase != Waiting {
 			continue
 		}
-		if why, out := throttled[j.ID]; out {
-			c.makesRoom(j, why)
+		if why, out := limited[j.ID]; out {
+			c.leavesPlan(j, why)
 		}
 		j.early = j.early && c.b.Early(j)
 	}
@@ -57,7 +54,7 @@ func (c *comparison) admit(fresh []*Job) {
 		}
 	}
 	for _, j := range sound {
-		if why, out := throttled[j.ID]; out {
+		if why, out := limited[j.ID]; out {
 			c.leaveOut(j, why)
 		} else {
 			c.tellSubmitted(c.b.report(j, Waiting, c.b.ahead(j)))
@@ -66,16 +63,11 @@ func (c *comparison) admit(fresh []*Job) {
 	c.b.openOrder()
 }
 
-// makesRoom takes a waiting job out of the plan, since a limit is of more use to others. What it
-// was promised it is owed.
-func (c *comparison) makesRoom(j *Job, why string) {
+// leavesPlan takes a waiting job out of the plan, since a limit keeps it from ever starting.
+func (c *comparison) leavesPlan(j *Job, why string) {
 	c.tellRemoved(j.ID)
 	j.Phase = Unknown
-	c.stopsHolding(j)
 	c.b.goesUnused(j, c.b.tryFor())
-	if j.promised > 0 {
-		j.owed, j.yielded = true, true
-	}
 	c.leaveOut(j, why)
 }
 
@@ -233,66 +225,6 @@ func (b *Belief) Use() map[string]accountant.Use {
 		use[h.spec.Submitter()] = u
 	}
 	return use
-}
-
-// throttled returns which jobs limits keep out of the queue, and why: fresh ones, and waiting ones
-// that must leave it. All ask anew in each look in which any does, in the queue's order, but those
-// that were promised a start soon. Those come first that could start now; see
-// [accountant.Accountant.Admit].
-//
-// One of the limits is the number of jobs that a schedd runs at once (MAX_JOBS_RUNNING): a schedd
-// that is full drops matches in silence. So no more of its jobs are planned with than it may run. A
-// job that has waited for a while does not count any more, or jobs that cannot run would keep all
-// others out. If more jobs are started than the schedd has room for, the excess leaves the plan
-// until it has.
-func (c *comparison) throttled(fresh []*Job) map[backfill.JobID]string {
-	out := map[backfill.JobID]string{}
-	a, limits := c.b.s.Accounting.Accountant, c.b.s.Accounting.Limits
-	if a == nil {
-		return out
-	}
-	c.forgive()
-	due := func(j *Job) bool { return j.Phase == Waiting && j.early && !c.b.Early(j) }
-	if len(fresh) == 0 && len(c.edited) == 0 && !slices.ContainsFunc(c.b.all, due) {
-		return out
-	}
-	held, kept := c.holding()
-	jobs := append(slices.Clone(fresh), held...)
-	c.lineUp(jobs)
-	asking := accountant.Asking{Name: func(i int) string {
-		if i < 0 {
-			return c.b.holder(kept[-1-i])
-		}
-		return c.b.holder(jobs[i])
-	}}
-	asking.Jobs = make([]accountant.Candidate, len(jobs))
-	for i, j := range jobs {
-		asking.Jobs[i] = c.chargeOf(j).candidate(1)
-	}
-	for _, j := range kept {
-		asking.Kept = append(asking.Kept, c.chargeOf(j).candidate(1))
-	}
-	var room *roomNow
-	could := make([]bool, len(jobs))
-	asking.Start = func(i int) bool {
-		j := jobs[i]
-		if room == nil {
-			room = c.b.roomNow()
-		}
-		could[i] = !j.CannotRun() && room.start(j.Group.Spec)
-		return could[i] && !c.isVain(j)
-	}
-	for i, verdict := range a.Admit(limits, c.running(), asking) {
-		switch j := jobs[i]; {
-		case verdict.Admitted:
-			c.tries(j, could[i])
-		case j.CannotRun():
-			out[j.ID] = j.hopeless.why + ", and leaves to others: " + verdict.Reason
-		default:
-			out[j.ID] = verdict.Reason
-		}
-	}
-	return out
 }
 
 // FairShare returns the queue's order by user priority: whoever has used less comes first, and jobs

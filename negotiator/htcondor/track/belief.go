@@ -72,13 +72,10 @@ type Belief struct {
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.
 	dropped map[string]bool
 
-	// queue is the queue's order in the last plan, if there was one.
-	queue   negotiator.Order
-	planned bool
-	// vain are the users for whom a limit was held in vain lately, and since when.
-	vain map[string]backfill.Time
-	// spent is for how long limits were held lately for jobs that did not start, by user.
-	spent map[string]spent
+	// limiting is what the negotiator was told of limits, and limits what the last look found of
+	// them; nil: nothing.
+	limiting limiting
+	limits   *Limits
 	// unused are the users who let places go unused that were kept for their jobs.
 	unused map[string]unused
 	// started are the jobs of the last cycle. See notePassed: passed are users, starts are kinds of
@@ -122,8 +119,8 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, vain: map[string]backfill.Time{},
-		spent: map[string]spent{}, unused: map[string]unused{},
+		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
+		unused: map[string]unused{},
 		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
@@ -389,8 +386,8 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 		b.log.Error("a job was started that is not there", "job", m.Job.Name)
 		return nil
 	}
+	b.limits.starts(j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
-	j.kept, j.tried = 0, 0
 	b.started = append(b.started, j)
 	return j
 }

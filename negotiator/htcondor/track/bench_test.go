@@ -169,7 +169,7 @@ func BenchmarkInventedGroups(b *testing.B) {
 		for _, groups := range []int64{5000, 20_000} {
 			b.Run(fmt.Sprintf("%s/%d", limit, groups), func(b *testing.B) {
 				p := accounted(b, func(s *Settings) { s.Accounting.Limits = accountant.NewLimits(lookup) })
-				p.belief.queue, p.belief.planned = p.belief.FairShare(), true
+				p.belief.FairShare()
 				n := int64(0)
 				come := func(more int64) {
 					for ; more > 0; more-- {

@@ -2,9 +2,7 @@ package track
 
 import (
 	"slices"
-	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -14,15 +12,13 @@ import (
 type charge struct {
 	spec   *observe.Spec
 	weight float64
-	rooms  accountant.Rooms
+	schedd string // whose rooms count; "": none
+	user   *observe.Spec
 }
 
 // chargeOf returns what a job takes of limits.
-func (c *comparison) chargeOf(j *Job) charge {
-	if j.Phase == Waiting && c.b.now.Now-j.planned >= backfill.Time(2*c.b.s.Patience/time.Second) {
-		return charge{spec: j.Group.Spec, weight: c.b.weight(j)}
-	}
-	return charge{j.charged(), c.b.weight(j), c.b.rooms(j)}
+func (b *Belief) chargeOf(j *Job) charge {
+	return charge{spec: j.charged(), weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
 }
 
 // charged returns the Spec by which a job is charged: while it runs, the one that it was planned
@@ -35,11 +31,6 @@ func (j *Job) charged() *observe.Spec {
 		return j.run.spec
 	}
 	return j.Group.Spec
-}
-
-// rooms returns which of its schedd's limits a job counts for.
-func (b *Belief) rooms(j *Job) accountant.Rooms {
-	return b.Schedd(j.Key.Schedd).RoomsOf(j.Group.Spec) // as the schedd counts
 }
 
 // runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned
@@ -58,8 +49,12 @@ func (b *Belief) runsUnfit(j *Job) bool {
 	return len(at) > 0 && !slices.ContainsFunc(at, func(p Place) bool { return !b.isUp(p.Slot) })
 }
 
-func (g charge) candidate(jobs int) accountant.Candidate {
-	one := accountant.Candidate{Rooms: g.rooms, Count: jobs}
+// candidate returns a job that takes this as the accountant sees it.
+func (b *Belief) candidate(g charge) accountant.Candidate {
+	one := accountant.Candidate{Schedd: g.schedd}
+	if s := b.Schedd(g.schedd); s != nil {
+		one.Rooms, one.User, one.Project = s.RoomsOf(g.user), g.user.User(), g.user.Project() // as the schedd counts
+	}
 	if g.spec != nil {
 		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.weight, g.spec.Limited
 		one.User = g.spec.User()
@@ -67,31 +62,26 @@ func (g charge) candidate(jobs int) accountant.Candidate {
 	return one
 }
 
-// running returns what the jobs that run take of limits: one entry for all that take the same, as
-// there may be very many.
-func (c *comparison) running() (all []accountant.Candidate) {
-	var running tally[charge]
-	for _, j := range c.b.all {
+// running adds up what the jobs that run take of limits: there may be very many that take the same.
+func (b *Belief) running() (running tally[charge]) {
+	for _, j := range b.all {
 		switch {
 		case j.Phase == Running:
-			running.add(c.chargeOf(j))
+			running.add(b.chargeOf(j))
 		case j.Phase == Waiting:
-		case c.b.runsUnfit(j):
-			running.add(c.chargeOf(j))
+		case b.runsUnfit(j):
+			running.add(b.chargeOf(j))
 		case j.leader == nil && j.Group.Runs():
-			running.add(charge{rooms: c.b.rooms(j)})
+			running.add(charge{schedd: j.Key.Schedd, user: j.Group.Spec})
 		}
 	}
-	for past := range c.b.gone {
-		running.add(charge{spec: past.charged(), weight: c.b.weight(past)})
+	for past := range b.gone {
+		running.add(charge{spec: past.charged(), weight: b.weight(past)})
 	}
-	for h := range c.b.vacated {
-		running.add(charge{spec: h.spec, weight: c.b.weightOf(h)})
+	for h := range b.vacated {
+		running.add(charge{spec: h.spec, weight: b.weightOf(h)})
 	}
-	for what, n := range running.all {
-		all = append(all, what.candidate(n))
-	}
-	return all
+	return running
 }
 
 // tally counts equal things, which mostly come one after the other.
@@ -102,7 +92,8 @@ type tally[T comparable] struct {
 	last   int
 }
 
-func (t *tally[T]) add(thing T) {
+// add counts a thing, and returns its index in things.
+func (t *tally[T]) add(thing T) int {
 	if len(t.things) == 0 || t.things[t.last] != thing {
 		at, known := t.at[thing]
 		if !known {
@@ -115,14 +106,16 @@ func (t *tally[T]) add(thing T) {
 		t.last = at
 	}
 	t.counts[t.last]++
+	return t.last
 }
 
-// find returns the index in things of one that was added.
-func (t *tally[T]) find(thing T) int {
-	if t.things[t.last] != thing {
-		t.last = t.at[thing]
+// find returns the index in things of one that was added; false if it was not.
+func (t *tally[T]) find(thing T) (at int, known bool) {
+	if len(t.things) > 0 && t.things[t.last] == thing {
+		return t.last, true
 	}
-	return t.last
+	at, known = t.at[thing]
+	return at, known
 }
 
 // all iterates over the things and their counts, in the order in which they first came.

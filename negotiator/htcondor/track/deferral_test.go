@@ -8,7 +8,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -171,24 +170,6 @@ func TestWhenEarlyJobsAreDue(t *testing.T) {
 	require.Equal(t, backfill.Time(1001), due())
 	p.now = p.now.Add(300 * time.Second)
 	require.Equal(t, backfill.Forever-begin, due())
-}
-
-// TestEarlyJobsTakeNoLimit says that a job takes nothing of a limit before it may run, and asks for
-// it then.
-func TestEarlyJobsTakeNoLimit(t *testing.T) {
-	full := heldFor("1.0")
-	licensed := is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })
-	p := accounted(t)
-	p.follow([]step{
-		{do: func(p *pool) {
-			p.job(1, licensed, cooling(100))
-			p.job(2, licensed, cooling(100))
-			p.job(3, licensed)
-		}, want: "submitted 1.0=#1 from 101, submitted 2.0=#2 from 101, submitted 3.0=#3"},
-		{after: 50, do: func(p *pool) { p.job(4, licensed) }, want: "submitted 4.0=#4"},
-		{after: 51, do: func(p *pool) { p.leaves(4) }, want: "removed #3, removed #4, unplanned 3.0 " + full},
-		{after: 1, do: func(p *pool) { p.leaves(2) }, want: "submitted 3.0=#3, removed #2"},
-	})
 }
 
 // TestDeferredIsLonger says that a deferred job is planned for longer than it runs, by the time

@@ -44,9 +44,10 @@ func (p *pool) users() map[string]int {
 // limits are how many jobs hold each limit.
 func (p *pool) limits() map[string]int {
 	limits := map[string]int{}
-	for _, what := range (&comparison{b: p.belief}).running() {
-		for _, l := range what.Limits {
-			limits[l.Name] += max(1, what.Count)
+	running := p.belief.running()
+	for what, n := range running.all {
+		for _, l := range p.belief.candidate(what).Limits {
+			limits[l.Name] += n
 		}
 	}
 	return limits

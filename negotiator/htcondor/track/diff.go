@@ -70,6 +70,8 @@ type Outcome struct {
 	Proven []Proven
 	// Dropped are slots that are gone for good.
 	Dropped []string
+	// Limits is what jobs take of limits; nil: nothing.
+	Limits *Limits
 	// Problems are errors of accounting, and that too many jobs wait, for people.
 	Problems []string
 }
@@ -162,6 +164,8 @@ func (c *comparison) sort() {
 	}
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(d.SlotsDown)
+	slices.SortFunc(d.Limits, func(a, b negotiator.Limit) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(d.LimitsGone)
 	o := &c.out
 	for _, ids := range [][]backfill.JobID{o.Arrived, o.Failed, o.Over} {
 		slices.Sort(ids)

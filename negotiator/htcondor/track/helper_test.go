@@ -332,6 +332,12 @@ func text(out Outcome, b *Belief) string {
 	for _, name := range d.SlotsDown {
 		add("down %s", name)
 	}
+	for _, l := range d.Limits {
+		add("limit %s is %v", l.Name, float64(l.Height)/negotiator.LimitUnit)
+	}
+	for _, name := range d.LimitsGone {
+		add("no limit %s", name)
+	}
 	for _, j := range d.Submitted {
 		add("submitted %s=#%d%s", j.Name, j.ID, earliest(j, d.Now))
 	}

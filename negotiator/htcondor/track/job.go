@@ -48,19 +48,16 @@ type Job struct {
 	servedBy *lease
 	serveAt  backfill.Time
 	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
-	// none. owed says that the job left the plan for a lease that did not serve it, or, if yielded is
-	// set, because a limit was of more use to others.
-	promised      backfill.Time
-	owed, yielded bool
-
-	// starts is when a waiting job was to start in the last plan; 0: it had no reservation. kept is
-	// since when it keeps what it holds of limits, tried since when it could start and does not; 0: it
-	// does not.
-	starts, kept, tried backfill.Time
+	// none. owed says that the job left the plan for a lease that did not serve it.
+	promised backfill.Time
+	owed     bool
 
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
 	inLine bool  // it is in Belief.line
-	early  bool  // it was told before its earliest start, and takes nothing of limits until then
+	early  bool  // it was told before its earliest start
+
+	starts backfill.Time     // when a waiting job was to start in the last plan; 0: it had no reservation
+	takes  []negotiator.Take // of limits, as the negotiator was told
 
 	at int32 // its place in Belief.all
 
@@ -148,7 +145,7 @@ func (j *Job) runsAt(slot string) bool {
 // job is in this phase. If the job's claim is idle ahead of its run, it is longer by that.
 func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Job {
 	if phase == Waiting && j.Phase == Unknown {
-		j.planned, j.starts, j.kept, j.tried, j.booked = b.now.Now, 0, 0, 0, nil
+		j.planned, j.starts, j.booked = b.now.Now, 0, nil
 		if !j.owed {
 			j.promised = 0 // the plan that it comes into has no promise of it
 		}
@@ -163,6 +160,7 @@ func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Jo
 		spec = l.stated // whatever was edited since, it has what it has
 	}
 	j.Spec, j.submit, j.Phase, j.estimated, j.ahead = spec, j.submitted(), phase, spec.Estimate, ahead
+	j.takes = b.takesOf(j)
 	return b.described(j)
 }
 
@@ -179,7 +177,7 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 	job := &negotiator.Job{
 		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: estimate, Limit: limit, Labels: spec.Labels, Ad: spec.Ad,
-		User: spec.User(),
+		User: spec.User(), Takes: j.takes,
 	}
 	if j.Phase == Waiting {
 		job.Release, job.Early = j.released, b.whyEarly(j)

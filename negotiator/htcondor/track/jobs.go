@@ -100,7 +100,6 @@ func (c *comparison) awaitsSchedd(j *Job, silent bool) {
 		c.runEnded(j)
 		c.unhold(j)
 	case j.Phase == Waiting:
-		c.stopsHolding(j)
 	default:
 		return
 	}
@@ -109,13 +108,10 @@ func (c *comparison) awaitsSchedd(j *Job, silent bool) {
 	c.leaveOut(j, "waits until its schedd answers")
 }
 
-// jobChanged has a waiting job that was edited ask for its limits anew, or leave the plan for a
-// time. One that slots round in another way keeps what it holds, and what it was promised.
+// jobChanged has a waiting job that was edited planned anew, or leave the plan for a time. One that
+// slots round in another way keeps what it was promised.
 func (c *comparison) jobChanged(j *Job) {
 	edited := c.b.edited(j)
-	if edited {
-		c.stopsHolding(j)
-	}
 	c.editedAhead(j)
 	if why := c.unfit(j); why != "" {
 		c.tellRemoved(j.ID)
@@ -165,7 +161,6 @@ func (c *comparison) jobLeft(j *Job) {
 			c.delta.Taught = append(c.delta.Taught, c.pastRun(j, ran))
 		}
 	case Waiting:
-		c.stopsHolding(j)
 		c.tellRemoved(j.ID)
 	case Unknown:
 		if j.leader != nil && j.Group.Runs() {

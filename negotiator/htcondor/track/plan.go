@@ -18,7 +18,6 @@ type Broken struct {
 // returns the guarantees that leases and limits have broken. Jobs that only wait need not be in the
 // plan.
 func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
-	b.queue, b.planned = plan.Order, true
 	for _, j := range b.inPlan {
 		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
 			j.hopeless, j.starts = nil, 0
@@ -61,11 +60,8 @@ func (j *Job) promise(p negotiator.JobCheckpoint, slack backfill.Time) (broken [
 	}
 	if j.owed && j.promised > 0 && latest > j.promised {
 		broken = []Broken{{p.Job.Name, j.promised, latest, "lease"}}
-		if j.yielded {
-			broken[0].Cause = "limit"
-		}
 	}
-	j.promised, j.owed, j.yielded = latest, false, false
+	j.promised, j.owed = latest, false
 	return broken
 }
 

@@ -33,6 +33,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 			m.Slots = append(m.Slots, slot)
 		}
 	}
+	m.Limits = b.limiting.restore(saved.Limits)
 	b.restoreLeases(saved.Leases)
 	var flying []*Job
 	back, lost := saved.back(s.Now), 0
@@ -97,9 +98,10 @@ func (former SavedJob) shifted(back backfill.Time) SavedJob {
 func (b *Belief) forget() {
 	clear(b.slots)
 	for _, j := range b.all {
-		j.Phase, j.Spec, j.Places, j.lease, j.servedBy = Unknown, nil, nil, nil, nil
+		j.Phase, j.Spec, j.Places, j.lease, j.servedBy, j.takes = Unknown, nil, nil, nil, nil, nil
 	}
 	b.lending = newLending()
+	b.limiting, b.limits = newLimiting(), nil
 	clear(b.departed)
 	b.goneEnded, b.goneRemoved = nil, nil
 }
@@ -184,6 +186,7 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 		since: min(former.Run.Since, b.now.Now), ahead: former.Ahead, stated: j.Spec, started: j.Group.Started, looked: b.now.Now,
 	}
 	j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places).term()
+	j.takes = b.takesOf(j)
 	c.Job = b.described(j)
 	return c, true
 }

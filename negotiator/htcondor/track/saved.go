@@ -23,6 +23,15 @@ type SavedState struct {
 	Jobs       []SavedJob    `json:"jobs"`
 	Leases     []SavedLease  `json:"leases,omitempty"`
 	Schedds    []SavedSchedd `json:"schedds,omitempty"`
+	Limits     []SavedLimit  `json:"limits,omitempty"`
+}
+
+// SavedLimit is a limit that was a part of the plan, with its height in the unit of
+// [negotiator.LimitUnit], and the user to whom it is charged; "": nobody.
+type SavedLimit struct {
+	Name   string `json:"name"`
+	Height int64  `json:"height"`
+	User   string `json:"user,omitempty"`
 }
 
 // SavedSchedd is a schedd that told its queue, and where.
@@ -121,6 +130,9 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
 			Places: placesOf(c.Placement), Run: savedRun(j), Standing: c.Standing,
 		})
+	}
+	for _, l := range m.Limits {
+		saved.Limits = append(saved.Limits, SavedLimit{l.Name, l.Height, b.limiting.told[l.Name].user})
 	}
 	saved.Leases = b.lending.save()
 	for _, name := range slices.Sorted(maps.Keys(b.now.Schedds)) {

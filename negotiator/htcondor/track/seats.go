@@ -195,7 +195,7 @@ func (b *Belief) seated(g *observe.Group, most int) []*Job {
 // promised a start, or something is kept for it.
 func (j *Job) keepsSeat() bool {
 	return j.Phase == Running || j.Phase == Lent || j.promised > 0 || j.owed ||
-		j.servedBy != nil || j.booked != nil || j.kept > 0
+		j.servedBy != nil || j.booked != nil
 }
 
 // without returns how many jobs have no seat, and says so; "" if all have one.

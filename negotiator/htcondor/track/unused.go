@@ -1,6 +1,8 @@
 package track
 
 import (
+	"time"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -9,6 +11,12 @@ import (
 // nothing. If he puts the job off, or takes it away, no place is kept ahead for any job of his for as
 // long as this one was, or longer: the time doubles with each. Meanwhile such jobs come into the
 // plan at their earliest start.
+
+// tryFor is for how long a user may try in vain before he has to leave to others what he tried.
+func (b *Belief) tryFor() backfill.Time { return backfill.Time(2 * b.s.Patience / time.Second) }
+
+// vainFor is for how long he has to.
+func (b *Belief) vainFor() backfill.Time { return 8 * b.tryFor() }
 
 // booking is a place that is kept for a job before its earliest start.
 type booking struct {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
@@ -76,7 +75,8 @@ const advertisedWithin = 6
 
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), Due: backfill.Forever, out: out, running: make([]running, 0, len(b.view.running)),
+		Unplanned: len(out), Due: backfill.Forever, out: out,
+		running: make([]running, 0, len(b.view.running)),
 	}
 	for _, j := range b.all {
 		switch j.Phase {
@@ -179,15 +179,6 @@ func (v *View) All() []Unplanned {
 		all[i] = u.describe()
 	}
 	return all
-}
-
-// Limited iterates over the jobs that a concurrency limit keeps out, with its name.
-func (v *View) Limited(yield func(limit string, u Unplanned) bool) {
-	for _, u := range v.out {
-		if limit, reached := accountant.Reached(u.why); reached && !yield(limit, Unplanned{ID: u.id, Why: u.why}) {
-			return
-		}
-	}
 }
 
 // Reasons iterates over the jobs that are not planned with, and why.

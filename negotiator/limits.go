@@ -1,0 +1,107 @@
+package negotiator
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// LimitUnit is one of what a limit counts, such as a licence or a cpu, in the unit of [Limit] and
+// [Take]: these are in millionths, as amounts of licences may be fractions.
+const LimitUnit = 1_000_000
+
+// Limit is an amount that jobs of all slots share while they run: the licences of a program, the
+// quota of a group, or how many jobs a schedd runs at once.
+type Limit struct {
+	// Name is unique among the limits, and stands in reasons.
+	Name string
+	// Height is how much there is for the jobs that the negotiator knows, from 0 to
+	// [backfill.MaxAmount]. Running jobs may have more.
+	Height int64
+}
+
+// Take is what a job takes of a limit while it runs, from 1 to [backfill.MaxAmount], once for all of
+// its chunks.
+type Take struct {
+	Limit  string
+	Amount int64
+}
+
+// limits numbers the pool's limits, which are rows to the core. A row whose limit is gone has all
+// the height there is, until another limit gets it.
+type limits struct {
+	rows    []Limit // by row
+	byName  map[string]backfill.RowID
+	gone    []backfill.RowID
+	fresh   map[string]bool         // limits that came in this cycle
+	changed []backfill.Row          // that change in this cycle
+	moved   map[backfill.JobID]bool // running jobs that arrive for them, with another end
+	// translated are the takes of jobs in the core's terms, by the first of them: jobs that are alike
+	// share both.
+	translated map[*Take][]backfill.Take
+}
+
+// mostTranslated bounds the takes that are remembered.
+const mostTranslated = 100_000
+
+// list returns the limits that are there, by row.
+func (l *limits) list() (all []Limit) {
+	for id, limit := range l.rows {
+		if at, there := l.byName[limit.Name]; there && int(at) == id {
+			all = append(all, limit)
+		}
+	}
+	return all
+}
+
+// number gives a limit that comes a row: the one that it had before, one that is free, or a new one.
+// It returns what is free then.
+func (l *limits) number(name string, free []backfill.RowID) (id backfill.RowID, left []backfill.RowID) {
+	at := slices.IndexFunc(l.gone, func(id backfill.RowID) bool { return l.rows[id].Name == name })
+	switch {
+	case at >= 0:
+		id = l.gone[at]
+	case len(free) > 0:
+		id = free[0]
+	default:
+		id = backfill.RowID(len(l.rows)) //nolint:gosec // there are fewer
+		l.rows = append(l.rows, Limit{})
+	}
+	same := func(other backfill.RowID) bool { return other == id }
+	l.gone = slices.DeleteFunc(l.gone, same)
+	if l.byName == nil {
+		l.byName, l.fresh = map[string]backfill.RowID{}, map[string]bool{}
+		l.translated, l.moved = map[*Take][]backfill.Take{}, map[backfill.JobID]bool{}
+	}
+	l.byName[name], l.fresh[name] = id, true
+	return id, slices.DeleteFunc(free, same)
+}
+
+// row returns a row as the core has it.
+func (l *limits) row(id backfill.RowID) backfill.Row {
+	return backfill.Row{ID: id, Name: l.rows[id].Name, Height: l.rows[id].Height, Unit: LimitUnit}
+}
+
+// takes returns what a job takes of rows, by ascending row: of limits that are not there it takes
+// nothing.
+func (l *limits) takes(takes []Take) []backfill.Take {
+	if len(l.byName) == 0 || len(takes) == 0 {
+		return nil
+	}
+	if known, ok := l.translated[&takes[0]]; ok {
+		return known
+	}
+	var all []backfill.Take
+	for _, t := range takes {
+		if id, known := l.byName[t.Limit]; known {
+			all = append(all, backfill.Take{Row: id, Amount: t.Amount})
+		}
+	}
+	slices.SortFunc(all, func(a, b backfill.Take) int { return cmp.Compare(a.Row, b.Row) })
+	if len(l.translated) >= mostTranslated {
+		clear(l.translated)
+	}
+	l.translated[&takes[0]] = all
+	return all
+}
