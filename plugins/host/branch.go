@@ -30,6 +30,7 @@ type Branch struct {
 	pending  []*policyv1.Settled // rounds that the plugin has not been sent yet
 	events   int                 // in pending
 	asked    bool                // it has decided, and the outcome is not known yet
+	cut      bool                // it was told only a part of what candidates and slots have, see cutsOff
 
 	known *session // the last session that may hold a copy, valid or not
 }
@@ -103,8 +104,9 @@ func replay(ctx context.Context, limit time.Duration, tx *backfill.Transaction, 
 
 // ask sends the round to the policy, with the whole state if necessary.
 func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) (*policyv1.PolicyMessage, error) {
-	if b.inStep(s, tx) {
-		answer, err := s.ask(ctx, b.question(tx))
+	cut := s.cutsOff(tx)
+	if !cut && b.inStep(s, tx) {
+		answer, err := s.ask(ctx, b.question(tx.Round()))
 		if err != nil || answer.GetOutOfStep() == nil {
 			return answer, err
 		}
@@ -114,7 +116,11 @@ func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) 
 	b.lose()
 	b.at, b.known, b.state, b.revision = s, s, tx.State(), tx.State().Revision()
 	b.remote.stats.Syncs++
-	return s.ask(ctx, b.sync(tx), b.question(tx))
+	state, round := tx.State().Snapshot(), tx.Round()
+	if b.cut = cut; cut {
+		state, round = wire.CutOff(s.knows, state, round)
+	}
+	return s.ask(ctx, b.sync(state, len(round.Bundles)), b.question(round))
 }
 
 // inStep reports whether the plugin's copy is at the state on which the round opens, so that the
@@ -123,10 +129,14 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
-// cutsOff reports whether the plugin is sent only those candidates of the state that are open at the
-// instant of a round, as it knows of no windows. Then its copy is of use in that round alone: others
-// open with time.
-func (s *session) cutsOff(state *backfill.State) bool {
+// cutsOff reports whether the plugin is told only a part of what the candidates of the state have, as it
+// knows of no windows or no ends; see [wire.CutOff]. Then its copy is of use in that round alone: others
+// open with time, and fewer jobs end in time.
+func (s *session) cutsOff(tx *backfill.Transaction) bool {
+	state := tx.State()
+	if s.knows&wire.Ends == 0 && (state.Profile().Ending() > 0 || wire.HasEnds(tx.Round())) {
+		return true
+	}
 	return s.knows&wire.Windows == 0 && slices.ContainsFunc(state.CandidateSets(),
 		func(set *backfill.Candidates) bool { return set.Windows != nil })
 }
@@ -149,26 +159,20 @@ func (b *Branch) lack(s *session, needs wire.Features) error {
 	return s.knows.Lack(needs)
 }
 
-func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
-	snapshot := tx.State().Snapshot()
-	// The cycle is open and has added the round's bundles, which the round itself will bring.
-	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(tx.Round().Bundles)]
-	if b.at.cutsOff(tx.State()) {
-		snapshot.Candidates = wire.OpenNow(snapshot.Candidates, tx.Now())
-	}
+// sync returns the message with the whole state on which a round opens. The cycle is open and has added
+// the round's bundles, as many as given, which the round itself will bring.
+func (b *Branch) sync(state backfill.Snapshot, added int) *policyv1.HostMessage {
+	state.Bundles = state.Bundles[:len(state.Bundles)-added]
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
-		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
+		Branch: b.id, Snapshot: wire.EncodeSnapshot(state),
 	}}}
 }
 
 // question returns the request for a decision, with the rounds that the plugin has not been sent
 // yet.
-func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
-	settled, round := b.pending, tx.Round()
+func (b *Branch) question(round backfill.Round) *policyv1.HostMessage {
+	settled := b.pending
 	b.pending, b.events = nil, 0
-	if b.at.cutsOff(tx.State()) {
-		round.Candidates = wire.OpenNow(round.Candidates, round.Now)
-	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
 		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(round),
 	}}}
@@ -184,7 +188,7 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // the whole state will be sent anyway
 		return
-	case own != asked, b.at.cutsOff(b.state): // the plugin's decision did not count, or its copy is not whole
+	case own != asked, b.cut: // the plugin's decision did not count, or its copy is not whole
 		b.lose()
 		return
 	case own:
@@ -206,7 +210,7 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 
 // lose invalidates the plugin's copy: the next Decide sends the whole state.
 func (b *Branch) lose() {
-	b.at, b.state, b.pending, b.events, b.asked = nil, nil, nil, 0, false
+	b.at, b.state, b.pending, b.events, b.asked, b.cut = nil, nil, nil, 0, false, false
 }
 
 // Fork returns a branch that decides on a clone of this branch's state, made after its last round.
