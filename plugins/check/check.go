@@ -259,8 +259,8 @@ type checker struct {
 
 // pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
 // whole, together) if the plugin knows them, every fourth jobs that may not start at once if it
-// knows those, every fourth a small plan if the policy follows its depth, and every eighth slots that
-// are not always open if it knows windows.
+// knows those, every fourth a small plan if the policy follows its depth, every eighth slots that
+// are not always open if it knows windows, and every eighth but the first slots that end if it knows ends.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -274,6 +274,8 @@ func (c *checker) pool(n int) uint64 {
 		return conformance.Shallow | seed
 	case n%8 == 4 && c.knows&wire.Windows != 0:
 		return conformance.Windowed | seed
+	case n%8 == 0 && n > 0 && c.knows&wire.Ends != 0:
+		return conformance.Ending | seed
 	default:
 		return seed
 	}

@@ -31,6 +31,7 @@ type Branch struct {
 	pending  []*policyv1.Settled // rounds that the plugin has not been sent yet
 	events   int                 // in pending
 	asked    bool                // it has decided, and the outcome is not known yet
+	cut      bool                // it was told only a part of what candidates and slots have, see cutsOff
 
 	known *session // the last session that may hold a copy, valid or not
 }
@@ -104,8 +105,9 @@ func replay(ctx context.Context, limit time.Duration, tx *backfill.Transaction, 
 
 // ask sends the round to the policy, with the whole state if necessary.
 func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) (*policyv1.PolicyMessage, error) {
-	if b.inStep(s, tx) {
-		answer, err := s.ask(ctx, b.question(tx))
+	cut := s.cutsOff(tx)
+	if !cut && b.inStep(s, tx) {
+		answer, err := s.ask(ctx, b.question(tx.Round()))
 		if err != nil || answer.GetOutOfStep() == nil {
 			return answer, err
 		}
@@ -115,7 +117,11 @@ func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) 
 	b.lose()
 	b.at, b.known, b.state, b.revision = s, s, tx.State(), tx.State().Revision()
 	b.remote.stats.Syncs++
-	return s.ask(ctx, b.sync(tx), b.question(tx))
+	state, round := tx.State().Snapshot(), tx.Round()
+	if b.cut = cut; cut {
+		state, round = wire.CutOff(s.knows, state, round, freeAfter(tx))
+	}
+	return s.ask(ctx, b.sync(state, len(round.Bundles)), b.question(round))
 }
 
 // inStep reports whether the plugin's copy is at the state on which the round opens, so that the
@@ -124,21 +130,17 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
-// cutsOff reports whether the plugin is sent only those candidates of the state on which jobs may begin
-// at the instant of a round: it knows of no windows, or more must be free than a job takes, of which the
-// protocol knows nothing. Then its copy is of use in that round alone: that changes with time.
-func (s *session) cutsOff(state *backfill.State) bool {
+// cutsOff reports whether the plugin is told only a part of what the state has, as it knows of no windows
+// or no ends, or more must be free than a job takes, of which the protocol knows nothing; see
+// [wire.CutOff]. Then its copy is of use in that round alone: all that changes with time.
+func (s *session) cutsOff(tx *backfill.Transaction) bool {
+	state := tx.State()
+	if s.knows&wire.Ends == 0 && (state.Profile().Ending() > 0 || wire.HasEnds(tx.Round())) {
+		return true
+	}
 	return slices.ContainsFunc(state.CandidateSets(), func(set *backfill.Candidates) bool {
 		return s.knows&wire.Windows == 0 && set.Windows != nil || set.Least != nil
 	})
-}
-
-// startable returns candidate sets as such a plugin is sent them.
-func (s *session) startable(sets []backfill.CandidateSet, tx *backfill.Transaction) []backfill.CandidateSet {
-	if s.knows&wire.Windows == 0 {
-		sets = wire.OpenNow(sets, tx.Now())
-	}
-	return wire.EnoughNow(sets, freeAfter(tx), tx.Now())
 }
 
 // freeAfter returns what is free when jobs have left the pool that end in the round.
@@ -180,26 +182,20 @@ func (b *Branch) lack(s *session, needs wire.Features) error {
 	return s.knows.Lack(needs)
 }
 
-func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
-	snapshot := tx.State().Snapshot()
-	// The cycle is open and has added the round's bundles, which the round itself will bring.
-	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(tx.Round().Bundles)]
-	if b.at.cutsOff(tx.State()) {
-		snapshot.Candidates = b.at.startable(snapshot.Candidates, tx)
-	}
+// sync returns the message with the whole state on which a round opens. The cycle is open and has added
+// the round's bundles, as many as given, which the round itself will bring.
+func (b *Branch) sync(state backfill.Snapshot, added int) *policyv1.HostMessage {
+	state.Bundles = state.Bundles[:len(state.Bundles)-added]
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
-		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
+		Branch: b.id, Snapshot: wire.EncodeSnapshot(state),
 	}}}
 }
 
 // question returns the request for a decision, with the rounds that the plugin has not been sent
 // yet.
-func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
-	settled, round := b.pending, tx.Round()
+func (b *Branch) question(round backfill.Round) *policyv1.HostMessage {
+	settled := b.pending
 	b.pending, b.events = nil, 0
-	if b.at.cutsOff(tx.State()) {
-		round.Candidates = b.at.startable(round.Candidates, tx)
-	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
 		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(round),
 	}}}
@@ -215,7 +211,7 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // the whole state will be sent anyway
 		return
-	case own != asked, b.at.cutsOff(b.state): // the plugin's decision did not count, or its copy is not whole
+	case own != asked, b.cut: // the plugin's decision did not count, or its copy is not whole
 		b.lose()
 		return
 	case own:
@@ -237,7 +233,7 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 
 // lose invalidates the plugin's copy: the next Decide sends the whole state.
 func (b *Branch) lose() {
-	b.at, b.state, b.pending, b.events, b.asked = nil, nil, nil, 0, false
+	b.at, b.state, b.pending, b.events, b.asked, b.cut = nil, nil, nil, 0, false, false
 }
 
 // Fork returns a branch that decides on a clone of this branch's state, made after its last round.

@@ -233,3 +233,45 @@ func TestAnOlderPluginIsToldWhatIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// A plugin that knows of no ends is told for each job of the slots on which it would end in time, with the
+// whole state in each round. A newer plugin decides all rounds, with one copy of the state.
+func TestAnOlderPluginIsToldWhatLasts(t *testing.T) {
+	for _, knows := range []bool{false, true} {
+		server := sdk.NewServer(named(t, "first-fit"), hclog.NewNullLogger())
+		remote := inProcess(t, Options{}, older{server})
+		if knows {
+			remote = inProcess(t, Options{}, server)
+		}
+		host := newHost(t, "fcfs", remote)
+		job := func(id backfill.JobID, estimate backfill.Time) backfill.Event {
+			return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+				ID: id, Nodes: 1, Request: backfill.Vector{4, 1}, Estimate: estimate, Unestimated: id == 4,
+			}}
+		}
+		r := backfill.Round{
+			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}},
+			Events:     []backfill.Event{job(1, 101), job(2, 50), job(3, 100), job(4, 500)},
+		}
+		for id := range backfill.SlotID(2) {
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+				ID: id, Name: string(rune('a' + id)), Capacity: backfill.Vector{4, 1000}, End: 50 * backfill.Time(1+id),
+			}})
+		}
+		d, err := host.Decide(t.Context(), r)
+		require.NoError(t, err)
+		require.Len(t, d.Started, 2)
+		require.EqualValues(t, 2, d.Started[0].Job.ID)
+		require.Equal(t, backfill.Placement{{Slot: 0, Count: 1}}, d.Started[0].Placement)
+		require.EqualValues(t, 3, d.Started[1].Job.ID)
+		d, err = host.Decide(t.Context(), backfill.Round{
+			Now: 30, Events: []backfill.Event{{Kind: backfill.Completed, JobID: 3}, job(5, 71)},
+		})
+		require.NoError(t, err)
+		require.Len(t, d.Started, 1, "all but one would end too late")
+		require.EqualValues(t, 4, d.Started[0].Job.ID)
+		require.EqualValues(t, 100, host.State.Snapshot().Jobs[2].End)
+		require.Empty(t, host.refusals)
+		require.Equal(t, map[bool]int{false: 2, true: 1}[knows], remote.Stats().Syncs)
+	}
+}

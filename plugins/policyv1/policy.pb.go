@@ -83,6 +83,10 @@ const (
 	// a set has the candidates that are open at the instant of the round, and while
 	// some set has windows, the whole state comes with each round.
 	Feature_FEATURE_WINDOWS Feature = 5
+	// FEATURE_ENDS is Slot.end. A plugin without it is told of no end: each job has as
+	// candidates those of its slots on which it would end in time if it began in this
+	// round, and while some slot has an end, the whole state comes with each round.
+	Feature_FEATURE_ENDS Feature = 6
 )
 
 // Enum value maps for Feature.
@@ -94,6 +98,7 @@ var (
 		3: "FEATURE_PLAN_DEPTH",
 		4: "FEATURE_RELEASE",
 		5: "FEATURE_WINDOWS",
+		6: "FEATURE_ENDS",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
@@ -102,6 +107,7 @@ var (
 		"FEATURE_PLAN_DEPTH":  3,
 		"FEATURE_RELEASE":     4,
 		"FEATURE_WINDOWS":     5,
+		"FEATURE_ENDS":        6,
 	}
 )
 
@@ -2416,7 +2422,17 @@ type Slot struct {
 	// name is the slot's in the pool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// capacity is what it has of each resource.
-	Capacity      []int64 `protobuf:"varint,3,rep,packed,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity []int64 `protobuf:"varint,3,rep,packed,name=capacity,proto3" json:"capacity,omitempty"`
+	// end is the instant from which on the slot has nothing; 0: it has no end. A job
+	// fits there only if its estimate is over by then. One that has no estimate of its
+	// own (Job.unestimated) may begin at any time before: it fits if its chunks are free
+	// until its estimate is over or the slot ends, and is taken to end when the first of
+	// its slots does. Of the slots that it fits on, those are chosen first where most
+	// time is left, up to its estimate, and only then by rank. An
+	// EVENT_KIND_SLOT_CHANGED may bring another end: reservations that do not fit any
+	// more are displaced, and the expected ends of running jobs without an estimate
+	// of their own move with it.
+	End           int64 `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2470,6 +2486,13 @@ func (x *Slot) GetCapacity() []int64 {
 		return x.Capacity
 	}
 	return nil
+}
+
+func (x *Slot) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
 }
 
 // Placement says how many chunks of a job sit on which slots.
@@ -3178,11 +3201,12 @@ const file_policy_proto_rawDesc = "" +
 	"\arelease\x18\x0f \x01(\x12R\arelease\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"F\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"X\n" +
 	"\x04Slot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\bcapacity\x18\x03 \x03(\x03R\bcapacity\"9\n" +
+	"\bcapacity\x18\x03 \x03(\x03R\bcapacity\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\x03R\x03end\"9\n" +
 	"\tPlacement\x12\x14\n" +
 	"\x05slots\x18\x01 \x03(\x05R\x05slots\x12\x16\n" +
 	"\x06counts\x18\x02 \x03(\x03R\x06counts\"\xb5\x01\n" +
@@ -3232,14 +3256,15 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*\x8e\x01\n" +
+	" \x01(\x12R\tguarantee*\xa0\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
 	"\x0fFEATURE_BUNDLES\x10\x02\x12\x16\n" +
 	"\x12FEATURE_PLAN_DEPTH\x10\x03\x12\x13\n" +
 	"\x0fFEATURE_RELEASE\x10\x04\x12\x13\n" +
-	"\x0fFEATURE_WINDOWS\x10\x05*\xf4\x01\n" +
+	"\x0fFEATURE_WINDOWS\x10\x05\x12\x10\n" +
+	"\fFEATURE_ENDS\x10\x06*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +

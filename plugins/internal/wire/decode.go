@@ -160,7 +160,9 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 }
 
 func decodeSlot(m *policyv1.Slot) backfill.Slot {
-	return backfill.Slot{ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity()}
+	return backfill.Slot{
+		ID: backfill.SlotID(m.GetId()), Name: m.GetName(), Capacity: m.GetCapacity(), End: backfill.Time(m.GetEnd()),
+	}
 }
 
 // decodePlacement decodes a placement. Without counts, each slot has one chunk. If there are fewer

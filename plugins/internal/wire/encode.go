@@ -151,7 +151,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 }
 
 func encodeSlot(s backfill.Slot) *policyv1.Slot {
-	return &policyv1.Slot{Id: int32(s.ID), Name: Text(s.Name), Capacity: s.Capacity}
+	return &policyv1.Slot{Id: int32(s.ID), Name: Text(s.Name), Capacity: s.Capacity, End: int64(s.End)}
 }
 
 func encodePlacement(p backfill.Placement) *policyv1.Placement {

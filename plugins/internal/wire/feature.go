@@ -22,6 +22,8 @@ const (
 	Everything = Running | Bundles | Release
 	// Windows is not needed for reading: a plugin without it is sent what is open; see [OpenNow].
 	Windows Features = 1 << policyv1.Feature_FEATURE_WINDOWS
+	// Ends is not needed for reading either; see [CutOff].
+	Ends Features = 1 << policyv1.Feature_FEATURE_ENDS
 	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
 	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
@@ -45,7 +47,7 @@ func (f Features) String() string {
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
-			f |= 1 << feature & (Everything | Windows | PlanDepth)
+			f |= 1 << feature & (Everything | Windows | Ends | PlanDepth)
 		}
 	}
 	return f
@@ -54,13 +56,13 @@ func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 // FeaturesFor returns the features that a policy built with this host's sdk has.
 func FeaturesFor(s backfill.PolicySpec) Features {
 	if s.PlanDepth {
-		return Everything | Windows | PlanDepth
+		return Everything | Windows | Ends | PlanDepth
 	}
-	return Everything | Windows
+	return Everything | Windows | Ends
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Windows; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Ends; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}

@@ -343,6 +343,7 @@ func slot() *rapid.Generator[backfill.Slot] {
 		return backfill.Slot{
 			ID: slotID().Draw(t, "id"), Name: rapid.String().Draw(t, "name"),
 			Capacity: vector().Draw(t, "capacity"),
+			End:      backfill.Time(rapid.Int64Range(0, 1<<40).Draw(t, "end")),
 		}
 	})
 }
