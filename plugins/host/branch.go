@@ -123,12 +123,29 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
-// cutsOff reports whether the plugin is sent only those candidates of the state that are open at the
-// instant of a round, as it knows of no windows. Then its copy is of use in that round alone: others
-// open with time.
+// cutsOff reports whether the plugin is sent a state that is of use in one round alone: the candidates
+// that are open at its instant, as it knows of no windows; or without jobs for which there is no room
+// now, as it knows of no limits.
 func (s *session) cutsOff(state *backfill.State) bool {
-	return s.knows&wire.Windows == 0 && slices.ContainsFunc(state.CandidateSets(),
+	return s.noLimits(state) || s.knows&wire.Windows == 0 && slices.ContainsFunc(state.CandidateSets(),
 		func(set *backfill.Candidates) bool { return set.Windows != nil })
+}
+
+// shorten returns a state, and the round that comes next, without what the plugin does not know of.
+func (s *session) shorten(snapshot backfill.Snapshot, round backfill.Round) (backfill.Snapshot, backfill.Round) {
+	if s.knows&wire.Windows == 0 {
+		snapshot.Candidates = wire.OpenNow(snapshot.Candidates, round.Now)
+		round.Candidates = wire.OpenNow(round.Candidates, round.Now)
+	}
+	if s.knows&wire.Limits == 0 && len(snapshot.Rows) > 0 {
+		snapshot, round = wire.WithoutLimits(snapshot, round)
+	}
+	return snapshot, round
+}
+
+// noLimits reports whether there are limits, and the plugin knows of none.
+func (s *session) noLimits(state *backfill.State) bool {
+	return s.knows&wire.Limits == 0 && len(state.Rows()) > 0
 }
 
 // readable returns an error if the plugin would misread the round, or the state that must be sent
@@ -137,6 +154,9 @@ func (b *Branch) readable(s *session, tx *backfill.Transaction) error {
 	needs := wire.RoundNeeds(tx.Round())
 	if s.knows&wire.Everything != wire.Everything && !b.inStep(s, tx) {
 		needs |= wire.StateNeeds(tx.State().Snapshot())
+	}
+	if b.remote.spec.Guarantees && s.noLimits(tx.State()) {
+		needs |= wire.Limits
 	}
 	return b.lack(s, needs)
 }
@@ -151,10 +171,13 @@ func (b *Branch) lack(s *session, needs wire.Features) error {
 
 func (b *Branch) sync(tx *backfill.Transaction) *policyv1.HostMessage {
 	snapshot := tx.State().Snapshot()
-	// The cycle is open and has added the round's bundles, which the round itself will bring.
+	// The cycle is open and has the round's bundles and rows, which the round itself will bring.
 	snapshot.Bundles = snapshot.Bundles[:len(snapshot.Bundles)-len(tx.Round().Bundles)]
 	if b.at.cutsOff(tx.State()) {
-		snapshot.Candidates = wire.OpenNow(snapshot.Candidates, tx.Now())
+		snapshot, _ = b.at.shorten(snapshot, tx.Round())
+	}
+	if b.at.knows&wire.Limits != 0 {
+		snapshot.Rows = tx.FormerRows()
 	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Sync{Sync: &policyv1.Sync{
 		Branch: b.id, Snapshot: wire.EncodeSnapshot(snapshot),
@@ -167,7 +190,7 @@ func (b *Branch) question(tx *backfill.Transaction) *policyv1.HostMessage {
 	settled, round := b.pending, tx.Round()
 	b.pending, b.events = nil, 0
 	if b.at.cutsOff(tx.State()) {
-		round.Candidates = wire.OpenNow(round.Candidates, round.Now)
+		_, round = b.at.shorten(tx.State().Snapshot(), round)
 	}
 	return &policyv1.HostMessage{Message: &policyv1.HostMessage_Decide{Decide: &policyv1.Decide{
 		Branch: b.id, BaseRevision: b.revision, Settled: settled, Round: wire.EncodeRound(round),

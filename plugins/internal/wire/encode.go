@@ -25,6 +25,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 		Now:        int64(r.Now),
 		Planning:   encodePlanning(r.Planning),
 		Bundles:    each(r.Bundles, encodeBundle),
+		Rows:       each(r.Rows, encodeRow),
 		Candidates: each(r.Candidates, encodeCandidates),
 		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
 			return &policyv1.JobKey{Job: int64(k.Job), Key: k.Key}
@@ -69,6 +70,7 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
 		}),
 		Bundles:    each(s.Bundles, encodeBundle),
+		Rows:       each(s.Rows, encodeRow),
 		Candidates: each(s.Candidates, encodeCandidates),
 		Jobs: each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
 			return &policyv1.JobState{
@@ -130,6 +132,14 @@ func encodeWindows(all [][]backfill.Window) (windows []*policyv1.Windows, opens 
 	return windows, opens
 }
 
+func encodeRow(r backfill.Row) *policyv1.Row {
+	return &policyv1.Row{Id: int32(r.ID), Name: Text(r.Name), Height: r.Height}
+}
+
+func encodeTake(t backfill.Take) *policyv1.Take {
+	return &policyv1.Take{Row: int32(t.Row), Amount: t.Amount}
+}
+
 func encodeBundle(b backfill.Bundle) *policyv1.Bundle {
 	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: each(b.Slots, number[backfill.SlotID])}
 }
@@ -147,6 +157,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
 		Limit:       int64(j.Limit),
 		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
+		Takes: each(j.Takes, encodeTake),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Features are additions to the protocol since its first release that a plugin without support for
 // them would misread. Each has a bit, by its number in the protocol.
-type Features uint8
+type Features uint16
 
 // The features.
 const (
@@ -21,6 +21,9 @@ const (
 	Everything = Running | Bundles | Release
 	// Windows is not needed for reading: a plugin without it is sent what is open; see [OpenNow].
 	Windows Features = 1 << policyv1.Feature_FEATURE_WINDOWS
+	// Limits is needed for reading by policies with guarantees alone: other plugins without it are sent
+	// states without rows; see [WithoutLimits].
+	Limits Features = 1 << policyv1.Feature_FEATURE_LIMITS
 	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
 	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
@@ -37,6 +40,9 @@ func (f Features) String() string {
 	if f&Release != 0 {
 		names = append(names, "jobs that may not start before an instant that is still to come")
 	}
+	if f&Limits != 0 {
+		names = append(names, "limits of the pool, of which jobs take while they run")
+	}
 	return strings.Join(names, "; ")
 }
 
@@ -44,7 +50,7 @@ func (f Features) String() string {
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
-			f |= 1 << feature & (Everything | Windows | PlanDepth)
+			f |= 1 << feature & (Everything | Windows | Limits | PlanDepth)
 		}
 	}
 	return f
@@ -53,13 +59,13 @@ func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 // FeaturesFor returns the features that a policy built with this host's sdk has.
 func FeaturesFor(s backfill.PolicySpec) Features {
 	if s.PlanDepth {
-		return Everything | Windows | PlanDepth
+		return Everything | Windows | Limits | PlanDepth
 	}
-	return Everything | Windows
+	return Everything | Windows | Limits
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Windows; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Limits; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}

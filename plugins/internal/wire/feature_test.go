@@ -43,14 +43,14 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 
 func TestWhatAPluginSaysItKnows(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, wire.Everything|wire.Windows, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
-	require.Equal(t, wire.Everything|wire.Windows|wire.PlanDepth,
+	require.Equal(t, wire.Everything|wire.Windows|wire.Limits, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
+	require.Equal(t, wire.Everything|wire.Windows|wire.Limits|wire.PlanDepth,
 		wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{PlanDepth: true})))
 	require.Zero(t, wire.FeaturesOf(&policyv1.DescribeResponse{}))
-	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 6, 7, 8, 1 << 30, -1}
+	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 6, 8, 1 << 30, -1}
 	require.Equal(t, wire.Running, wire.FeaturesOf(&policyv1.DescribeResponse{Features: newer}))
 	for number, name := range policyv1.Feature_name {
-		require.Equal(t, number > 0, (wire.Everything|wire.Windows|wire.PlanDepth)&(1<<number) != 0, name)
+		require.Equal(t, number > 0, (wire.Everything|wire.Windows|wire.Limits|wire.PlanDepth)&(1<<number) != 0, name)
 	}
 
 	require.NoError(t, wire.Everything.Lack(wire.Everything))
