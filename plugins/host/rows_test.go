@@ -68,7 +68,7 @@ func TestAnOlderPluginIsToldWhoHasRoom(t *testing.T) {
 // A plugin that gives guarantees and knows of no limits is not asked where there are some.
 func TestAnOlderPluginPromisesNothingWhereThereAreLimits(t *testing.T) {
 	remote := inProcess(t, Options{}, older{sdk.NewServer(named(t, "pc"), hclog.NewNullLogger())})
-	host := newHost(t, "conservative", remote)
+	host := newHost(t, "fcfs", remote)
 	r, job := twoLicences()
 	r.Events = append(r.Events, job(1, 1))
 	d, err := host.Decide(t.Context(), r)
