@@ -67,6 +67,7 @@ func TestBinariesConform(t *testing.T) {
 			backfilltest.ConformPartitioned(t, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformDeferred(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformWindowed(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformLimited(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			if spec.PlanDepth {
 				backfilltest.ConformShallow(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			}
@@ -95,7 +96,7 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 			for seed := range thorough.Cases[uint64](4, 8) {
 				switch seed % 4 {
 				case 1:
-					seed += conformance.Windowed
+					seed += conformance.Windowed + conformance.Limited
 				case 2:
 					seed += conformance.Deferred
 				case 3:

@@ -260,7 +260,8 @@ type checker struct {
 // pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
 // whole, together) if the plugin knows them, every fourth jobs that may not start at once if it
 // knows those, every fourth a small plan if the policy follows its depth, every eighth slots that
-// are not always open if it knows windows, and every eighth but the first slots that end if it knows ends.
+// are not always open if it knows windows, every eighth limits if it knows those, and every eighth but
+// the first slots that end, or of which some must be left free, if it knows that.
 func (c *checker) pool(n int) uint64 {
 	seed := c.options.Seed + uint64(n)
 	switch {
@@ -270,12 +271,16 @@ func (c *checker) pool(n int) uint64 {
 		return conformance.Partitioned + seed
 	case n%4 == 1 && c.knows&wire.Release != 0:
 		return conformance.Deferred | seed
+	case n%8 == 6 && c.knows&wire.Limits != 0:
+		return conformance.Limited | seed
 	case n%4 == 2 && c.knows&wire.PlanDepth != 0:
 		return conformance.Shallow | seed
 	case n%8 == 4 && c.knows&wire.Windows != 0:
 		return conformance.Windowed | seed
-	case n%8 == 0 && n > 0 && c.knows&wire.Ends != 0:
+	case n%16 == 8 && c.knows&wire.Ends != 0:
 		return conformance.Ending | seed
+	case n%16 == 0 && n > 0 && c.knows&wire.Least != 0:
+		return conformance.Sparing | seed
 	default:
 		return seed
 	}

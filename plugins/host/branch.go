@@ -121,6 +121,9 @@ func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) 
 	if b.cut = cut; cut {
 		state, round = wire.CutOff(s.knows, state, round, freeAfter(tx))
 	}
+	if s.knows&wire.Limits != 0 { // the cycle is open and has the round's rows, which the round itself will bring
+		state.Rows = tx.FormerRows()
+	}
 	return s.ask(ctx, b.sync(state, len(round.Bundles)), b.question(round))
 }
 
@@ -130,16 +133,16 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 	return b.at == s && b.state == tx.State() && b.revision == tx.State().Revision() && !b.asked
 }
 
-// cutsOff reports whether the plugin is told only a part of what the state has, as it knows of no windows
-// or no ends, or more must be free than a job takes, of which the protocol knows nothing; see
-// [wire.CutOff]. Then its copy is of use in that round alone: all that changes with time.
+// cutsOff reports whether the plugin is told only a part of what the state has, as it does not know all
+// of that; see [wire.CutOff]. Then its copy is of use in that round alone: what it is told changes with
+// time.
 func (s *session) cutsOff(tx *backfill.Transaction) bool {
 	state := tx.State()
-	if s.knows&wire.Ends == 0 && (state.Profile().Ending() > 0 || wire.HasEnds(tx.Round())) {
+	if s.knows&wire.Ends == 0 && (state.Profile().Ending() > 0 || wire.HasEnds(tx.Round())) || s.noLimits(state) {
 		return true
 	}
 	return slices.ContainsFunc(state.CandidateSets(), func(set *backfill.Candidates) bool {
-		return s.knows&wire.Windows == 0 && set.Windows != nil || set.Least != nil
+		return s.knows&wire.Windows == 0 && set.Windows != nil || s.knows&wire.Least == 0 && set.Least != nil
 	})
 }
 
@@ -164,12 +167,20 @@ func freeAfter(tx *backfill.Transaction) *profile.View {
 	return &free.View
 }
 
+// noLimits reports whether there are limits, and the plugin knows of none.
+func (s *session) noLimits(state *backfill.State) bool {
+	return s.knows&wire.Limits == 0 && len(state.Rows()) > 0
+}
+
 // readable returns an error if the plugin would misread the round, or the state that must be sent
 // with it.
 func (b *Branch) readable(s *session, tx *backfill.Transaction) error {
 	needs := wire.RoundNeeds(tx.Round())
 	if s.knows&wire.Everything != wire.Everything && !b.inStep(s, tx) {
 		needs |= wire.StateNeeds(tx.State().Snapshot())
+	}
+	if b.remote.spec.Guarantees && s.noLimits(tx.State()) {
+		needs |= wire.Limits
 	}
 	return b.lack(s, needs)
 }

@@ -36,7 +36,8 @@
 // up and candidates of the job that are open then (see CandidateSet.opens; they may
 // close while it runs), and if for estimate seconds each has enough of
 // every resource beside the jobs that run (until their expected end) and the
-// reservations (from their start for the job's estimate) but the job's own. A job
+// reservations (from their start for the job's estimate) but the job's own, and if for
+// as long each of its rows has room for what it takes, likewise (see Row). A job
 // that is whole needs all that there is of each slot of one of its candidate
 // bundles, one chunk on each, in ascending order; all slots of the bundle are up.
 
@@ -87,6 +88,19 @@ const (
 	// candidates those of its slots on which it would end in time if it began in this
 	// round, and while some slot has an end, the whole state comes with each round.
 	Feature_FEATURE_ENDS Feature = 6
+	// FEATURE_LIMITS is Round.rows, Snapshot.rows and Job.takes. A plugin without it is
+	// sent none of them. Where the pool has rows, the whole state comes with each round.
+	// Jobs for which rows have no room, beside what runs, what is reserved, and other
+	// jobs before them in the queue's order, have a candidate set without candidates:
+	// they cannot start. So the others can be placed by slots alone; a decision that
+	// exceeds a row all the same is refused. A policy that declares guarantees and does
+	// without FEATURE_LIMITS is not asked then: the fallback decides.
+	Feature_FEATURE_LIMITS Feature = 7
+	// FEATURE_LEAST is CandidateSet.least. A plugin without it is sent none: a set has
+	// the candidates on which as much is free at the instant of the round as must be,
+	// and while some set has such amounts, the whole state comes with each round. The
+	// host refuses a decision that begins jobs where too little is left.
+	Feature_FEATURE_LEAST Feature = 8
 )
 
 // Enum value maps for Feature.
@@ -99,6 +113,8 @@ var (
 		4: "FEATURE_RELEASE",
 		5: "FEATURE_WINDOWS",
 		6: "FEATURE_ENDS",
+		7: "FEATURE_LIMITS",
+		8: "FEATURE_LEAST",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
@@ -108,6 +124,8 @@ var (
 		"FEATURE_RELEASE":     4,
 		"FEATURE_WINDOWS":     5,
 		"FEATURE_ENDS":        6,
+		"FEATURE_LIMITS":      7,
+		"FEATURE_LEAST":       8,
 	}
 )
 
@@ -225,11 +243,14 @@ func (OptionType) EnumDescriptor() ([]byte, []int) {
 // from now on more than its capacity is taken: all of them are taken out, and by
 // planned start, then order of jobs, each is put back where it was if its start is
 // not past and it fits there beside what runs and those before it. The jobs of the
-// others are queued again. What runs is never displaced.
+// others are queued again. What runs is never displaced. The same goes for
+// reservations that take of a row, where an event lets a job run that takes of it, or
+// makes one end later.
 //
 // A waiting job without a place that would not fit an empty pool (its candidates
-// that are up) is held, with the reason "fits on no slot of the pool, even an
-// empty one". It is the state's own, and the only one from which a job comes back
+// that are up; its rows, with nothing taken) is held, with the reason "fits on no slot
+// of the pool, even an empty one", or one that begins with "takes more of a limit than
+// there is: ". It is the state's own, and the only one from which a job comes back
 // by itself.
 type EventKind int32
 
@@ -274,8 +295,8 @@ const (
 	EventKind_EVENT_KIND_CHANGED EventKind = 9
 	// EVENT_KIND_SUBMITTED: a job arrived. It waits, or is held.
 	EventKind_EVENT_KIND_SUBMITTED EventKind = 10
-	// EVENT_KIND_WAKE: a planned start or a time that the policy asked for. Nothing
-	// changes.
+	// EVENT_KIND_WAKE: a planned start or a time that the policy asked for, or rows have
+	// changed. Nothing changes.
 	EventKind_EVENT_KIND_WAKE EventKind = 11
 	// EVENT_KIND_FOUND: a job runs that was not started by a decision, or elsewhere
 	// than a decision had it. It is new, or replaces the one of its ID, which waits,
@@ -1604,9 +1625,9 @@ func (x *Failure) GetText() string {
 }
 
 // Round is what happened since the last one. It is applied in this order: now,
-// bundles, candidates and keys as the round opens; then the events; then, or between
+// bundles, candidates, rows and keys as the round opens; then the events; then, or between
 // events, the policy acts. In the end, reservations are displaced (see EventKind) on
-// the slots of jobs that were started and whose running is longer than their
+// the slots and in the rows of jobs that were started and whose running is longer than their
 // estimate, and the state's revision is one higher. What the passing of time brings
 // about is among the events; a copy changes by nothing else.
 type Round struct {
@@ -1626,7 +1647,12 @@ type Round struct {
 	Bundles []*Bundle `protobuf:"bytes,5,rep,name=bundles,proto3" json:"bundles,omitempty"`
 	// planning is how far the policy plans from here on; it holds from the opening
 	// of the round. None: as before.
-	Planning      *Planning `protobuf:"bytes,6,opt,name=planning,proto3" json:"planning,omitempty"`
+	Planning *Planning `protobuf:"bytes,6,opt,name=planning,proto3" json:"planning,omitempty"`
+	// rows are new ones, and those that have another height or name. They hold from
+	// the opening of the round. Reservations that have no room in them any more, and
+	// jobs that take more than there is, or do no longer, have an EVENT_KIND_CHANGED in
+	// the same round.
+	Rows          []*Row `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1703,6 +1729,135 @@ func (x *Round) GetPlanning() *Planning {
 	return nil
 }
 
+func (x *Round) GetRows() []*Row {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+// Row is a limit of the pool: an amount that all slots share. Jobs that run, until
+// their expected end, and reservations, from their start for the job's estimate, take
+// at no time more than its height together, unless jobs that run take that much by
+// themselves, as it was higher before, or as they were found running.
+type Row struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// id is dense from 0.
+	Id int32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// name is for people.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// height is how much there is, at least 0.
+	Height        int64 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Row) Reset() {
+	*x = Row{}
+	mi := &file_policy_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Row) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Row) ProtoMessage() {}
+
+func (x *Row) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Row.ProtoReflect.Descriptor instead.
+func (*Row) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Row) GetId() int32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Row) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Row) GetHeight() int64 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+// Take is what a job takes of a row, once for all its chunks.
+type Take struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// row is the row's ID.
+	Row int32 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
+	// amount is how much, at least 1.
+	Amount        int64 `protobuf:"varint,2,opt,name=amount,proto3" json:"amount,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Take) Reset() {
+	*x = Take{}
+	mi := &file_policy_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Take) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Take) ProtoMessage() {}
+
+func (x *Take) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Take.ProtoReflect.Descriptor instead.
+func (*Take) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Take) GetRow() int32 {
+	if x != nil {
+		return x.Row
+	}
+	return 0
+}
+
+func (x *Take) GetAmount() int64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
 // Planning says how far a policy that gives guarantees plans, and whom it promises
 // a start first. All zero, it plans all waiting jobs, in order of jobs.
 //
@@ -1734,7 +1889,7 @@ type Planning struct {
 
 func (x *Planning) Reset() {
 	*x = Planning{}
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1901,7 @@ func (x *Planning) String() string {
 func (*Planning) ProtoMessage() {}
 
 func (x *Planning) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[16]
+	mi := &file_policy_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1914,7 @@ func (x *Planning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Planning.ProtoReflect.Descriptor instead.
 func (*Planning) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{16}
+	return file_policy_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Planning) GetDepth() int64 {
@@ -1799,7 +1954,7 @@ type Bundle struct {
 
 func (x *Bundle) Reset() {
 	*x = Bundle{}
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1966,7 @@ func (x *Bundle) String() string {
 func (*Bundle) ProtoMessage() {}
 
 func (x *Bundle) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[17]
+	mi := &file_policy_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1979,7 @@ func (x *Bundle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bundle.ProtoReflect.Descriptor instead.
 func (*Bundle) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{17}
+	return file_policy_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Bundle) GetId() int32 {
@@ -1861,7 +2016,7 @@ type JobKey struct {
 
 func (x *JobKey) Reset() {
 	*x = JobKey{}
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1873,7 +2028,7 @@ func (x *JobKey) String() string {
 func (*JobKey) ProtoMessage() {}
 
 func (x *JobKey) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[18]
+	mi := &file_policy_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1886,7 +2041,7 @@ func (x *JobKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobKey.ProtoReflect.Descriptor instead.
 func (*JobKey) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{18}
+	return file_policy_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *JobKey) GetJob() int64 {
@@ -1929,14 +2084,24 @@ type CandidateSet struct {
 	// start in any round in which it fits. A guarantee that does not bind in a round,
 	// of a job that has candidates with windows and no reservation at the end of the
 	// round, is gone.
-	Opens         []int32 `protobuf:"varint,6,rep,packed,name=opens,proto3" json:"opens,omitempty"`
+	Opens []int32 `protobuf:"varint,6,rep,packed,name=opens,proto3" json:"opens,omitempty"`
+	// least are what must be free on candidates just before a job begins there, where
+	// that is more than the job takes. Many candidates share an entry.
+	Least []*Amounts `protobuf:"bytes,7,rep,name=least,proto3" json:"least,omitempty"`
+	// needs says for each slot which entry of least is its own, counted from 1; 0:
+	// nothing more than the job takes must be free. Empty: so it is on all.
+	//
+	// The chunks of a job begin one after another. A reservation occupies what must be
+	// free beside its chunks in the first second in which it is planned, so that nothing
+	// else is planned there; when the job begins, it occupies its chunks alone.
+	Needs         []int32 `protobuf:"varint,8,rep,packed,name=needs,proto3" json:"needs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CandidateSet) Reset() {
 	*x = CandidateSet{}
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2113,7 @@ func (x *CandidateSet) String() string {
 func (*CandidateSet) ProtoMessage() {}
 
 func (x *CandidateSet) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[19]
+	mi := &file_policy_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2126,7 @@ func (x *CandidateSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateSet.ProtoReflect.Descriptor instead.
 func (*CandidateSet) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{19}
+	return file_policy_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CandidateSet) GetId() int32 {
@@ -2006,6 +2171,66 @@ func (x *CandidateSet) GetOpens() []int32 {
 	return nil
 }
 
+func (x *CandidateSet) GetLeast() []*Amounts {
+	if x != nil {
+		return x.Least
+	}
+	return nil
+}
+
+func (x *CandidateSet) GetNeeds() []int32 {
+	if x != nil {
+		return x.Needs
+	}
+	return nil
+}
+
+// Amounts are an amount of each resource, in the order of the pool.
+type Amounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// amounts are not negative.
+	Amounts       []int64 `protobuf:"varint,1,rep,packed,name=amounts,proto3" json:"amounts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Amounts) Reset() {
+	*x = Amounts{}
+	mi := &file_policy_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Amounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Amounts) ProtoMessage() {}
+
+func (x *Amounts) ProtoReflect() protoreflect.Message {
+	mi := &file_policy_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Amounts.ProtoReflect.Descriptor instead.
+func (*Amounts) Descriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Amounts) GetAmounts() []int64 {
+	if x != nil {
+		return x.Amounts
+	}
+	return nil
+}
+
 // Windows are when jobs may begin on a candidate, ascending and apart.
 type Windows struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2017,7 +2242,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2254,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[20]
+	mi := &file_policy_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2267,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{20}
+	return file_policy_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Windows) GetWindows() []*Window {
@@ -2065,7 +2290,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2302,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[21]
+	mi := &file_policy_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2315,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{21}
+	return file_policy_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Window) GetFrom() int64 {
@@ -2138,7 +2363,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2375,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[22]
+	mi := &file_policy_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2388,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{22}
+	return file_policy_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Event) GetKind() EventKind {
@@ -2274,14 +2499,17 @@ type Job struct {
 	// release is the earliest instant at which the job may start; 0: any. It has no
 	// start and no reservation before that, and blocks nobody until then, though it
 	// waits.
-	Release       int64 `protobuf:"zigzag64,15,opt,name=release,proto3" json:"release,omitempty"`
+	Release int64 `protobuf:"zigzag64,15,opt,name=release,proto3" json:"release,omitempty"`
+	// takes is what the job takes of rows while it runs, or its reservation lasts, by
+	// ascending row.
+	Takes         []*Take `protobuf:"bytes,16,rep,name=takes,proto3" json:"takes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2293,7 +2521,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[23]
+	mi := &file_policy_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2306,7 +2534,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{23}
+	return file_policy_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Job) GetId() int64 {
@@ -2414,6 +2642,13 @@ func (x *Job) GetRelease() int64 {
 	return 0
 }
 
+func (x *Job) GetTakes() []*Take {
+	if x != nil {
+		return x.Takes
+	}
+	return nil
+}
+
 // Slot is one partitionable or static slot.
 type Slot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2439,7 +2674,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +2686,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[24]
+	mi := &file_policy_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +2699,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{24}
+	return file_policy_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Slot) GetId() int32 {
@@ -2508,7 +2743,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +2755,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[25]
+	mi := &file_policy_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +2768,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{25}
+	return file_policy_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Placement) GetSlots() []int32 {
@@ -2572,7 +2807,7 @@ type Action struct {
 
 func (x *Action) Reset() {
 	*x = Action{}
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2819,7 @@ func (x *Action) String() string {
 func (*Action) ProtoMessage() {}
 
 func (x *Action) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[26]
+	mi := &file_policy_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2832,7 @@ func (x *Action) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Action.ProtoReflect.Descriptor instead.
 func (*Action) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{26}
+	return file_policy_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Action) GetAfter() int32 {
@@ -2674,14 +2909,16 @@ type Snapshot struct {
 	// bundles are all that the pool ever had, by ID: the first is 0.
 	Bundles []*Bundle `protobuf:"bytes,13,rep,name=bundles,proto3" json:"bundles,omitempty"`
 	// planning is how far the policy in charge plans; none: all zero.
-	Planning      *Planning `protobuf:"bytes,14,opt,name=planning,proto3" json:"planning,omitempty"`
+	Planning *Planning `protobuf:"bytes,14,opt,name=planning,proto3" json:"planning,omitempty"`
+	// rows are all that the pool ever had, by ID: the first is 0.
+	Rows          []*Row `protobuf:"bytes,15,rep,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2930,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[27]
+	mi := &file_policy_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2943,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{27}
+	return file_policy_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Snapshot) GetResources() []string {
@@ -2807,6 +3044,13 @@ func (x *Snapshot) GetPlanning() *Planning {
 	return nil
 }
 
+func (x *Snapshot) GetRows() []*Row {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
 // Freed is what one job gave back on one slot when it ended or was taken off it.
 // It is remembered until keep_freed seconds have passed.
 type Freed struct {
@@ -2823,7 +3067,7 @@ type Freed struct {
 
 func (x *Freed) Reset() {
 	*x = Freed{}
-	mi := &file_policy_proto_msgTypes[28]
+	mi := &file_policy_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +3079,7 @@ func (x *Freed) String() string {
 func (*Freed) ProtoMessage() {}
 
 func (x *Freed) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[28]
+	mi := &file_policy_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +3092,7 @@ func (x *Freed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Freed.ProtoReflect.Descriptor instead.
 func (*Freed) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{28}
+	return file_policy_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Freed) GetAt() int64 {
@@ -2885,7 +3129,7 @@ type SlotState struct {
 
 func (x *SlotState) Reset() {
 	*x = SlotState{}
-	mi := &file_policy_proto_msgTypes[29]
+	mi := &file_policy_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2897,7 +3141,7 @@ func (x *SlotState) String() string {
 func (*SlotState) ProtoMessage() {}
 
 func (x *SlotState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[29]
+	mi := &file_policy_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2910,7 +3154,7 @@ func (x *SlotState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotState.ProtoReflect.Descriptor instead.
 func (*SlotState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{29}
+	return file_policy_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SlotState) GetSlot() *Slot {
@@ -2958,7 +3202,7 @@ type JobState struct {
 
 func (x *JobState) Reset() {
 	*x = JobState{}
-	mi := &file_policy_proto_msgTypes[30]
+	mi := &file_policy_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3214,7 @@ func (x *JobState) String() string {
 func (*JobState) ProtoMessage() {}
 
 func (x *JobState) ProtoReflect() protoreflect.Message {
-	mi := &file_policy_proto_msgTypes[30]
+	mi := &file_policy_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2983,7 +3227,7 @@ func (x *JobState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobState.ProtoReflect.Descriptor instead.
 func (*JobState) Descriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{30}
+	return file_policy_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *JobState) GetJob() *Job {
@@ -3131,7 +3375,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"5\n" +
 	"\aFailure\x12\x16\n" +
 	"\x06branch\x18\x01 \x01(\x04R\x06branch\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xfc\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x9f\x02\n" +
 	"\x05Round\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x12R\x03now\x126\n" +
 	"\n" +
@@ -3140,7 +3384,15 @@ const file_policy_proto_rawDesc = "" +
 	"\x06events\x18\x03 \x03(\v2\x0f.policyv1.EventR\x06events\x12$\n" +
 	"\x04keys\x18\x04 \x03(\v2\x10.policyv1.JobKeyR\x04keys\x12*\n" +
 	"\abundles\x18\x05 \x03(\v2\x10.policyv1.BundleR\abundles\x12.\n" +
-	"\bplanning\x18\x06 \x01(\v2\x12.policyv1.PlanningR\bplanning\"T\n" +
+	"\bplanning\x18\x06 \x01(\v2\x12.policyv1.PlanningR\bplanning\x12!\n" +
+	"\x04rows\x18\a \x03(\v2\r.policyv1.RowR\x04rows\"A\n" +
+	"\x03Row\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06height\x18\x03 \x01(\x03R\x06height\"0\n" +
+	"\x04Take\x12\x10\n" +
+	"\x03row\x18\x01 \x01(\x05R\x03row\x12\x16\n" +
+	"\x06amount\x18\x02 \x01(\x03R\x06amount\"T\n" +
 	"\bPlanning\x12\x14\n" +
 	"\x05depth\x18\x01 \x01(\x03R\x05depth\x12\x18\n" +
 	"\areorder\x18\x02 \x01(\bR\areorder\x12\x18\n" +
@@ -3151,14 +3403,18 @@ const file_policy_proto_rawDesc = "" +
 	"\x05slots\x18\x03 \x03(\x05R\x05slots\",\n" +
 	"\x06JobKey\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x03R\x03job\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\x01R\x03key\"\xa5\x01\n" +
+	"\x03key\x18\x02 \x01(\x01R\x03key\"\xe4\x01\n" +
 	"\fCandidateSet\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x14\n" +
 	"\x05slots\x18\x02 \x03(\x05R\x05slots\x12\x12\n" +
 	"\x04rank\x18\x03 \x03(\x11R\x04rank\x12\x18\n" +
 	"\abundles\x18\x04 \x03(\x05R\abundles\x12+\n" +
 	"\awindows\x18\x05 \x03(\v2\x11.policyv1.WindowsR\awindows\x12\x14\n" +
-	"\x05opens\x18\x06 \x03(\x05R\x05opens\"5\n" +
+	"\x05opens\x18\x06 \x03(\x05R\x05opens\x12'\n" +
+	"\x05least\x18\a \x03(\v2\x11.policyv1.AmountsR\x05least\x12\x14\n" +
+	"\x05needs\x18\b \x03(\x05R\x05needs\"#\n" +
+	"\aAmounts\x12\x18\n" +
+	"\aamounts\x18\x01 \x03(\x03R\aamounts\"5\n" +
 	"\aWindows\x12*\n" +
 	"\awindows\x18\x01 \x03(\v2\x10.policyv1.WindowR\awindows\",\n" +
 	"\x06Window\x12\x12\n" +
@@ -3177,7 +3433,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x06policy\x18\b \x01(\tR\x06policy\x121\n" +
 	"\tplacement\x18\t \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x14\n" +
 	"\x05start\x18\n" +
-	" \x01(\x12R\x05start\"\xee\x03\n" +
+	" \x01(\x12R\x05start\"\x94\x04\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06submit\x18\x02 \x01(\x12R\x06submit\x12\x1f\n" +
@@ -3198,7 +3454,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x06labels\x18\f \x03(\v2\x19.policyv1.Job.LabelsEntryR\x06labels\x12\x18\n" +
 	"\arunning\x18\r \x01(\x03R\arunning\x12\x14\n" +
 	"\x05whole\x18\x0e \x01(\bR\x05whole\x12\x18\n" +
-	"\arelease\x18\x0f \x01(\x12R\arelease\x1a9\n" +
+	"\arelease\x18\x0f \x01(\x12R\arelease\x12$\n" +
+	"\x05takes\x18\x10 \x03(\v2\x0e.policyv1.TakeR\x05takes\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"X\n" +
@@ -3216,7 +3473,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x03job\x18\x03 \x01(\x03R\x03job\x12\x0e\n" +
 	"\x02at\x18\x04 \x01(\x12R\x02at\x121\n" +
 	"\tplacement\x18\x05 \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xfe\x03\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xa1\x04\n" +
 	"\bSnapshot\x12\x1c\n" +
 	"\tresources\x18\x01 \x03(\tR\tresources\x12+\n" +
 	"\x04rule\x18\x02 \x01(\x0e2\x17.policyv1.PlacementRuleR\x04rule\x12\x10\n" +
@@ -3237,7 +3494,8 @@ const file_policy_proto_rawDesc = "" +
 	"keep_freed\x18\v \x01(\x03R\tkeepFreed\x12%\n" +
 	"\x05freed\x18\f \x03(\v2\x0f.policyv1.FreedR\x05freed\x12*\n" +
 	"\abundles\x18\r \x03(\v2\x10.policyv1.BundleR\abundles\x12.\n" +
-	"\bplanning\x18\x0e \x01(\v2\x12.policyv1.PlanningR\bplanning\"C\n" +
+	"\bplanning\x18\x0e \x01(\v2\x12.policyv1.PlanningR\bplanning\x12!\n" +
+	"\x04rows\x18\x0f \x03(\v2\r.policyv1.RowR\x04rows\"C\n" +
 	"\x05Freed\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x12R\x02at\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x16\n" +
@@ -3256,7 +3514,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*\xa0\x01\n" +
+	" \x01(\x12R\tguarantee*\xc7\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
@@ -3264,7 +3522,9 @@ const file_policy_proto_rawDesc = "" +
 	"\x12FEATURE_PLAN_DEPTH\x10\x03\x12\x13\n" +
 	"\x0fFEATURE_RELEASE\x10\x04\x12\x13\n" +
 	"\x0fFEATURE_WINDOWS\x10\x05\x12\x10\n" +
-	"\fFEATURE_ENDS\x10\x06*\xf4\x01\n" +
+	"\fFEATURE_ENDS\x10\x06\x12\x12\n" +
+	"\x0eFEATURE_LIMITS\x10\a\x12\x11\n" +
+	"\rFEATURE_LEAST\x10\b*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -3324,7 +3584,7 @@ func file_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_policy_proto_goTypes = []any{
 	(Feature)(0),             // 0: policyv1.Feature
 	(OptionType)(0),          // 1: policyv1.OptionType
@@ -3347,23 +3607,26 @@ var file_policy_proto_goTypes = []any{
 	(*OutOfStep)(nil),        // 18: policyv1.OutOfStep
 	(*Failure)(nil),          // 19: policyv1.Failure
 	(*Round)(nil),            // 20: policyv1.Round
-	(*Planning)(nil),         // 21: policyv1.Planning
-	(*Bundle)(nil),           // 22: policyv1.Bundle
-	(*JobKey)(nil),           // 23: policyv1.JobKey
-	(*CandidateSet)(nil),     // 24: policyv1.CandidateSet
-	(*Windows)(nil),          // 25: policyv1.Windows
-	(*Window)(nil),           // 26: policyv1.Window
-	(*Event)(nil),            // 27: policyv1.Event
-	(*Job)(nil),              // 28: policyv1.Job
-	(*Slot)(nil),             // 29: policyv1.Slot
-	(*Placement)(nil),        // 30: policyv1.Placement
-	(*Action)(nil),           // 31: policyv1.Action
-	(*Snapshot)(nil),         // 32: policyv1.Snapshot
-	(*Freed)(nil),            // 33: policyv1.Freed
-	(*SlotState)(nil),        // 34: policyv1.SlotState
-	(*JobState)(nil),         // 35: policyv1.JobState
-	nil,                      // 36: policyv1.Configure.OptionsEntry
-	nil,                      // 37: policyv1.Job.LabelsEntry
+	(*Row)(nil),              // 21: policyv1.Row
+	(*Take)(nil),             // 22: policyv1.Take
+	(*Planning)(nil),         // 23: policyv1.Planning
+	(*Bundle)(nil),           // 24: policyv1.Bundle
+	(*JobKey)(nil),           // 25: policyv1.JobKey
+	(*CandidateSet)(nil),     // 26: policyv1.CandidateSet
+	(*Amounts)(nil),          // 27: policyv1.Amounts
+	(*Windows)(nil),          // 28: policyv1.Windows
+	(*Window)(nil),           // 29: policyv1.Window
+	(*Event)(nil),            // 30: policyv1.Event
+	(*Job)(nil),              // 31: policyv1.Job
+	(*Slot)(nil),             // 32: policyv1.Slot
+	(*Placement)(nil),        // 33: policyv1.Placement
+	(*Action)(nil),           // 34: policyv1.Action
+	(*Snapshot)(nil),         // 35: policyv1.Snapshot
+	(*Freed)(nil),            // 36: policyv1.Freed
+	(*SlotState)(nil),        // 37: policyv1.SlotState
+	(*JobState)(nil),         // 38: policyv1.JobState
+	nil,                      // 39: policyv1.Configure.OptionsEntry
+	nil,                      // 40: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
 	7,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
@@ -3378,46 +3641,50 @@ var file_policy_proto_depIdxs = []int32{
 	17, // 9: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
 	18, // 10: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
 	19, // 11: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	36, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	32, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	39, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	35, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
 	16, // 14: policyv1.Decide.settled:type_name -> policyv1.Settled
 	20, // 15: policyv1.Decide.round:type_name -> policyv1.Round
 	20, // 16: policyv1.Settled.round:type_name -> policyv1.Round
-	31, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
-	31, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
-	24, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	27, // 20: policyv1.Round.events:type_name -> policyv1.Event
-	23, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
-	22, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
-	21, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
-	25, // 24: policyv1.CandidateSet.windows:type_name -> policyv1.Windows
-	26, // 25: policyv1.Windows.windows:type_name -> policyv1.Window
-	2,  // 26: policyv1.Event.kind:type_name -> policyv1.EventKind
-	28, // 27: policyv1.Event.spec:type_name -> policyv1.Job
-	29, // 28: policyv1.Event.slot:type_name -> policyv1.Slot
-	30, // 29: policyv1.Event.placement:type_name -> policyv1.Placement
-	37, // 30: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	3,  // 31: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	30, // 32: policyv1.Action.placement:type_name -> policyv1.Placement
-	4,  // 33: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	34, // 34: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	24, // 35: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	35, // 36: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	33, // 37: policyv1.Snapshot.freed:type_name -> policyv1.Freed
-	22, // 38: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
-	21, // 39: policyv1.Snapshot.planning:type_name -> policyv1.Planning
-	29, // 40: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	28, // 41: policyv1.JobState.job:type_name -> policyv1.Job
-	30, // 42: policyv1.JobState.placement:type_name -> policyv1.Placement
-	5,  // 43: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	8,  // 44: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	6,  // 45: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	9,  // 46: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	45, // [45:47] is the sub-list for method output_type
-	43, // [43:45] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	34, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
+	34, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
+	26, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
+	30, // 20: policyv1.Round.events:type_name -> policyv1.Event
+	25, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
+	24, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
+	23, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
+	21, // 24: policyv1.Round.rows:type_name -> policyv1.Row
+	28, // 25: policyv1.CandidateSet.windows:type_name -> policyv1.Windows
+	27, // 26: policyv1.CandidateSet.least:type_name -> policyv1.Amounts
+	29, // 27: policyv1.Windows.windows:type_name -> policyv1.Window
+	2,  // 28: policyv1.Event.kind:type_name -> policyv1.EventKind
+	31, // 29: policyv1.Event.spec:type_name -> policyv1.Job
+	32, // 30: policyv1.Event.slot:type_name -> policyv1.Slot
+	33, // 31: policyv1.Event.placement:type_name -> policyv1.Placement
+	40, // 32: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	22, // 33: policyv1.Job.takes:type_name -> policyv1.Take
+	3,  // 34: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	33, // 35: policyv1.Action.placement:type_name -> policyv1.Placement
+	4,  // 36: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	37, // 37: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	26, // 38: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	38, // 39: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	36, // 40: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	24, // 41: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
+	23, // 42: policyv1.Snapshot.planning:type_name -> policyv1.Planning
+	21, // 43: policyv1.Snapshot.rows:type_name -> policyv1.Row
+	32, // 44: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	31, // 45: policyv1.JobState.job:type_name -> policyv1.Job
+	33, // 46: policyv1.JobState.placement:type_name -> policyv1.Placement
+	5,  // 47: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	8,  // 48: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	6,  // 49: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	9,  // 50: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	49, // [49:51] is the sub-list for method output_type
+	47, // [47:49] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -3445,7 +3712,7 @@ func file_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,7 +36,8 @@
 // up and candidates of the job that are open then (see CandidateSet.opens; they may
 // close while it runs), and if for estimate seconds each has enough of
 // every resource beside the jobs that run (until their expected end) and the
-// reservations (from their start for the job's estimate) but the job's own. A job
+// reservations (from their start for the job's estimate) but the job's own, and if for
+// as long each of its rows has room for what it takes, likewise (see Row). A job
 // that is whole needs all that there is of each slot of one of its candidate
 // bundles, one chunk on each, in ascending order; all slots of the bundle are up.
 

@@ -29,6 +29,7 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 		Now:        backfill.Time(m.GetNow()),
 		Planning:   decodePlanning(m.GetPlanning()),
 		Bundles:    each(m.GetBundles(), decodeBundle),
+		Rows:       each(m.GetRows(), decodeRow),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Keys: each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
 			return backfill.JobKey{Job: backfill.JobID(k.GetJob()), Key: k.GetKey()}
@@ -73,6 +74,7 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
 		}),
 		Bundles:    each(m.GetBundles(), decodeBundle),
+		Rows:       each(m.GetRows(), decodeRow),
 		Candidates: each(m.GetCandidates(), decodeCandidates),
 		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
 			return backfill.JobState{
@@ -110,7 +112,23 @@ func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 		Bundles: each(m.GetBundles(), id[backfill.BundleID]),
 		Rank:    m.GetRank(),
 		Windows: decodeWindows(m.GetWindows(), m.GetOpens()),
+		Least:   decodeLeast(m.GetLeast(), m.GetNeeds()),
 	}}
+}
+
+// decodeLeast returns what must be free on candidates. Where a message points to nothing that it has, the
+// vector is empty, which the core refuses.
+func decodeLeast(m []*policyv1.Amounts, needs []int32) []backfill.Vector {
+	return each(needs, func(i int32) backfill.Vector {
+		switch {
+		case i == 0:
+			return nil
+		case i < 0 || int(i) > len(m) || m[i-1].GetAmounts() == nil:
+			return backfill.Vector{}
+		default:
+			return m[i-1].GetAmounts()
+		}
+	})
 }
 
 // decodeWindows returns the windows of candidates. Where a message points to none that it has, the list
@@ -131,6 +149,14 @@ func decodeWindows(m []*policyv1.Windows, opens []int32) [][]backfill.Window {
 			return lists[i-1]
 		}
 	})
+}
+
+func decodeRow(m *policyv1.Row) backfill.Row {
+	return backfill.Row{ID: backfill.RowID(m.GetId()), Name: m.GetName(), Height: m.GetHeight()}
+}
+
+func decodeTake(m *policyv1.Take) backfill.Take {
+	return backfill.Take{Row: backfill.RowID(m.GetRow()), Amount: m.GetAmount()}
 }
 
 func decodeBundle(m *policyv1.Bundle) backfill.Bundle {
@@ -156,6 +182,7 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()),
 		Limit:       backfill.Time(m.GetLimit()),
 		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Whole: m.GetWhole(), Labels: m.GetLabels(),
+		Takes: each(m.GetTakes(), decodeTake),
 	}
 }
 

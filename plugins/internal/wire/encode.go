@@ -25,6 +25,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 		Now:        int64(r.Now),
 		Planning:   encodePlanning(r.Planning),
 		Bundles:    each(r.Bundles, encodeBundle),
+		Rows:       each(r.Rows, encodeRow),
 		Candidates: each(r.Candidates, encodeCandidates),
 		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
 			return &policyv1.JobKey{Job: int64(k.Job), Key: k.Key}
@@ -69,6 +70,7 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
 		}),
 		Bundles:    each(s.Bundles, encodeBundle),
+		Rows:       each(s.Rows, encodeRow),
 		Candidates: each(s.Candidates, encodeCandidates),
 		Jobs: each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
 			return &policyv1.JobState{
@@ -94,12 +96,13 @@ func encodePlanning(p *backfill.Planning) *policyv1.Planning {
 
 func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {
 	windows, opens := encodeWindows(c.Candidates.Windows)
+	least, needs := encodeLeast(c.Candidates.Least)
 	return &policyv1.CandidateSet{
 		Id:      int32(c.ID),
 		Slots:   each(c.Candidates.Slots, number[backfill.SlotID]),
 		Bundles: each(c.Candidates.Bundles, number[backfill.BundleID]),
 		Rank:    c.Candidates.Rank,
-		Windows: windows, Opens: opens,
+		Windows: windows, Opens: opens, Least: least, Needs: needs,
 	}
 }
 
@@ -130,6 +133,37 @@ func encodeWindows(all [][]backfill.Window) (windows []*policyv1.Windows, opens 
 	return windows, opens
 }
 
+func encodeRow(r backfill.Row) *policyv1.Row {
+	return &policyv1.Row{Id: int32(r.ID), Name: Text(r.Name), Height: r.Height}
+}
+
+func encodeTake(t backfill.Take) *policyv1.Take {
+	return &policyv1.Take{Row: int32(t.Row), Amount: t.Amount}
+}
+
+// encodeLeast returns what must be free on candidates, that once that shares its memory, and which of it
+// each candidate has.
+func encodeLeast(all []backfill.Vector) (least []*policyv1.Amounts, needs []int32) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	known := map[*int64]int32{}
+	needs = make([]int32, len(all))
+	for n, own := range all {
+		if len(own) == 0 {
+			continue
+		}
+		i, listed := known[&own[0]]
+		if !listed || len(least[i-1].GetAmounts()) != len(own) {
+			least = append(least, &policyv1.Amounts{Amounts: own})
+			i = int32(len(least))
+			known[&own[0]] = i
+		}
+		needs[n] = i
+	}
+	return least, needs
+}
+
 func encodeBundle(b backfill.Bundle) *policyv1.Bundle {
 	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: each(b.Slots, number[backfill.SlotID])}
 }
@@ -147,6 +181,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
 		Limit:       int64(j.Limit),
 		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
+		Takes: each(j.Takes, encodeTake),
 	}
 }
 

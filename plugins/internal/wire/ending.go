@@ -10,10 +10,9 @@ import (
 // CutOff returns a state and a round on it for a plugin that does not know all that candidates and slots
 // may have: without windows it is told of the candidates that are open at the instant of the round; without
 // ends, that no slot has one, and for each job of the candidates on which it would end in time if it began
-// then. Jobs of one candidate set may have others then, which come behind those of the state.
-//
-// No plugin is told what must be free when a job begins ([backfill.Candidates].Least): it gets the
-// candidates on which that much is free.
+// then; without limits, as [WithoutLimits] says; and without what must be free when a job begins
+// ([backfill.Candidates].Least), of the candidates on which that much is free. Jobs of one candidate set
+// may have others then, which come behind those of the state.
 func CutOff(knows Features, state backfill.Snapshot, round backfill.Round, free *profile.View,
 ) (backfill.Snapshot, backfill.Round) {
 	if knows&Windows == 0 {
@@ -22,8 +21,13 @@ func CutOff(knows Features, state backfill.Snapshot, round backfill.Round, free 
 	if knows&Ends == 0 {
 		state, round = endless(state, round)
 	}
-	state.Candidates = EnoughNow(state.Candidates, free, round.Now)
-	round.Candidates = EnoughNow(round.Candidates, free, round.Now)
+	if knows&Limits == 0 && len(state.Rows) > 0 {
+		state, round = WithoutLimits(state, round)
+	}
+	if knows&Least == 0 {
+		state.Candidates = EnoughNow(state.Candidates, free, round.Now)
+		round.Candidates = EnoughNow(round.Candidates, free, round.Now)
+	}
 	return state, round
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Features are additions to the protocol since its first release that a plugin without support for
 // them would misread. Each has a bit, by its number in the protocol.
-type Features uint8
+type Features uint16
 
 // The features.
 const (
@@ -24,6 +24,13 @@ const (
 	Windows Features = 1 << policyv1.Feature_FEATURE_WINDOWS
 	// Ends is not needed for reading either; see [CutOff].
 	Ends Features = 1 << policyv1.Feature_FEATURE_ENDS
+	// Limits is needed for reading by policies with guarantees alone: other plugins without it are sent
+	// states without rows; see [WithoutLimits].
+	Limits Features = 1 << policyv1.Feature_FEATURE_LIMITS
+	// Least is not needed for reading: a plugin without it is sent where enough is free; see [EnoughNow].
+	Least Features = 1 << policyv1.Feature_FEATURE_LEAST
+	// unneeded are those that a plugin need not have, and that every one built with this sdk has.
+	unneeded = Windows | Ends | Limits | Least
 	// PlanDepth is not for reading: a policy that does not follow a [backfill.Planning] is given none.
 	PlanDepth Features = 1 << policyv1.Feature_FEATURE_PLAN_DEPTH
 )
@@ -40,6 +47,9 @@ func (f Features) String() string {
 	if f&Release != 0 {
 		names = append(names, "jobs that may not start before an instant that is still to come")
 	}
+	if f&Limits != 0 {
+		names = append(names, "limits of the pool, of which jobs take while they run")
+	}
 	return strings.Join(names, "; ")
 }
 
@@ -47,7 +57,7 @@ func (f Features) String() string {
 func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 	for _, feature := range m.GetFeatures() {
 		if feature > 0 {
-			f |= 1 << feature & (Everything | Windows | Ends | PlanDepth)
+			f |= 1 << feature & (Everything | unneeded | PlanDepth)
 		}
 	}
 	return f
@@ -56,13 +66,13 @@ func FeaturesOf(m *policyv1.DescribeResponse) (f Features) {
 // FeaturesFor returns the features that a policy built with this host's sdk has.
 func FeaturesFor(s backfill.PolicySpec) Features {
 	if s.PlanDepth {
-		return Everything | Windows | Ends | PlanDepth
+		return Everything | unneeded | PlanDepth
 	}
-	return Everything | Windows | Ends
+	return Everything | unneeded
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Ends; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Least; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}
@@ -80,8 +90,8 @@ func OpenNow(sets []backfill.CandidateSet, at backfill.Time) []backfill.Candidat
 	return open
 }
 
-// EnoughNow returns candidate sets for a plugin, as the protocol knows nothing of what must be free on
-// candidates beside what a job takes: those of each on which enough is free at an instant.
+// EnoughNow returns candidate sets for a plugin that does not know what must be free on candidates: those
+// of each on which enough is free at an instant, beside what the profile holds.
 func EnoughNow(sets []backfill.CandidateSet, free *profile.View, at backfill.Time) []backfill.CandidateSet {
 	enough := make([]backfill.CandidateSet, len(sets))
 	for i := range sets {

@@ -43,14 +43,14 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 
 func TestWhatAPluginSaysItKnows(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, wire.Everything|wire.Windows|wire.Ends, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
-	require.Equal(t, wire.Everything|wire.Windows|wire.Ends|wire.PlanDepth,
-		wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{PlanDepth: true})))
+	all := wire.Everything | wire.Windows | wire.Ends | wire.Limits | wire.Least
+	require.Equal(t, all, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
+	require.Equal(t, all|wire.PlanDepth, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{PlanDepth: true})))
 	require.Zero(t, wire.FeaturesOf(&policyv1.DescribeResponse{}))
-	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 7, 8, 1 << 30, -1}
+	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 9, 10, 1 << 30, -1}
 	require.Equal(t, wire.Running, wire.FeaturesOf(&policyv1.DescribeResponse{Features: newer}))
 	for number, name := range policyv1.Feature_name {
-		require.Equal(t, number > 0, (wire.Everything|wire.Windows|wire.Ends|wire.PlanDepth)&(1<<number) != 0, name)
+		require.Equal(t, number > 0, (all|wire.PlanDepth)&(1<<number) != 0, name)
 	}
 
 	require.NoError(t, wire.Everything.Lack(wire.Everything))

@@ -334,6 +334,9 @@ func job() *rapid.Generator[*backfill.Job] {
 			Limit:       instant().Draw(t, "limit"),
 			Unestimated: rapid.Bool().Draw(t, "unestimated"), Whole: rapid.Bool().Draw(t, "whole"),
 			Candidates: rapid.IntRange(0, math.MaxInt32).Draw(t, "candidates"), Labels: labels,
+			Takes: list(rapid.Custom(func(t *rapid.T) backfill.Take {
+				return backfill.Take{Row: backfill.RowID(rapid.Int32().Draw(t, "row")), Amount: rapid.Int64().Draw(t, "amount")}
+			})).Draw(t, "takes"),
 		}
 	})
 }
@@ -422,7 +425,7 @@ func round() *rapid.Generator[backfill.Round] {
 	})
 	return rapid.Custom(func(t *rapid.T) backfill.Round {
 		return backfill.Round{
-			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"),
+			Now: instant().Draw(t, "now"), Bundles: list(bundle()).Draw(t, "bundles"), Rows: list(row()).Draw(t, "rows"),
 			Candidates: list(candidates()).Draw(t, "candidates"),
 			Keys:       list(jobKey).Draw(t, "keys"), Events: list(event).Draw(t, "events"),
 			Planning: rapid.Ptr(planning(), true).Draw(t, "planning"),
@@ -437,6 +440,15 @@ func action() *rapid.Generator[backfill.Action] {
 			Kind:  backfill.ActionKind(rapid.IntRange(1, int(backfill.ActKeepFreed)).Draw(t, "kind")),
 			Job:   backfill.JobID(rapid.Int64().Draw(t, "job")), At: instant().Draw(t, "at"),
 			Placement: placement().Draw(t, "placement"), Reason: rapid.String().Draw(t, "reason"),
+		}
+	})
+}
+
+func row() *rapid.Generator[backfill.Row] {
+	return rapid.Custom(func(t *rapid.T) backfill.Row {
+		return backfill.Row{
+			ID: backfill.RowID(rapid.Int32().Draw(t, "id")), Name: rapid.String().Draw(t, "name"),
+			Height: rapid.Int64().Draw(t, "height"),
 		}
 	})
 }
@@ -480,6 +492,7 @@ func snapshot() *rapid.Generator[backfill.Snapshot] {
 			Planning:  planning().Draw(t, "planning"),
 			Now:       instant().Draw(t, "now"), Revision: rapid.Uint64().Draw(t, "revision"),
 			Policy: rapid.String().Draw(t, "policy"), Guarantees: rapid.Bool().Draw(t, "guarantees"),
+			Rows:  list(row()).Draw(t, "rows"),
 			Slots: list(slots).Draw(t, "slots"), Bundles: list(bundle()).Draw(t, "bundles"),
 			Candidates: list(candidates()).Draw(t, "candidates"),
 			Jobs:       list(jobs).Draw(t, "jobs"), Wakes: list(instant()).Draw(t, "wakes"),
