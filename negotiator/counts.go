@@ -22,7 +22,7 @@ func CountJobs(schema *Schema, slots []*Slot) {
 	schema.Resources = append(slices.Clone(schema.Resources), matchmaker.Claims)
 	for _, slot := range slots {
 		slot.Ad = slot.Ad.Clone()
-		slot.Ad.SetInt(Attribute(matchmaker.Claims), unlimited)
+		slot.Ad.SetInt("Claims", unlimited)
 		slot.Capacity = append(slices.Clone(slot.Capacity), unlimited)
 	}
 }
