@@ -10,12 +10,13 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Schema says how to read ads: which resources there are, and which attributes of a job hold its
 // estimate and its limit.
 type Schema struct {
-	// Resources are the pool's resources, cpus first. The attributes of slots are named after them
+	// Resources are the pool's resources, cpus first; [matchmaker.Claims], if it is one, counts jobs. The attributes of slots are named after them
 	// (Cpus), those of jobs begin with Request (RequestCpus).
 	Resources []string
 	// Estimates are the job attributes that may hold the expected run time in seconds; the first
@@ -99,7 +100,8 @@ func Attribute(resource string) string {
 
 // SlotFromAd reads a slot. The capacity of a partitionable slot is what it has in all
 // (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the whole capacity, too: if
-// the two differ, the slot gets a copy of the ad with the capacity; so it does if its clock is to go on,
+// the two differ, the slot gets a copy of the ad with the capacity, and so it does where the ad counts the
+// jobs that run there (NumDynamicSlots); so it does if its clock is to go on,
 // see [FollowClock].
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
@@ -133,6 +135,12 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 		}
 		slot.Capacity[i] = total
 	}
+	matchmaker.Vacant(slot.Ad, func() *classad.ClassAd {
+		if slot.Ad == ad {
+			slot.Ad = ad.Clone()
+		}
+		return slot.Ad
+	})
 	return slot, nil
 }
 
@@ -232,7 +240,7 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 		if err != nil {
 			return nil, err
 		}
-		if !given && i == 0 {
+		if !given && (i == 0 || resource == matchmaker.Claims) {
 			amount = 1
 		}
 		r[i] = amount

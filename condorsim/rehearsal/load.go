@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -50,6 +51,7 @@ func readPool(s config.Config) (*pools.Description, error) {
 	pool := &pools.Description{Schema: s.Schema()}
 	err := readAds(file, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
 		pool.Slots, err = condorsim.SlotsFromAds(file, pool.Schema, ads)
+		negotiator.CountJobs(&pool.Schema, pool.Slots)
 		return err
 	})
 	if err != nil {

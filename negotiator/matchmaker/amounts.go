@@ -22,9 +22,62 @@ type amounts uint64
 
 func (a amounts) has(resource int) bool { return a>>resource&1 != 0 }
 
+// Claims is the resource that says how many jobs a slot can host, of which each takes one. How many run
+// there, which startds count in NumDynamicSlots and list in attributes such as ChildCpus, is what is
+// taken of it.
+const Claims = "claims"
+
+// numDynamicSlots counts the jobs on a slot, and the attributes that begin with children list something
+// of each.
+const (
+	numDynamicSlots = "numdynamicslots"
+	children        = "child"
+	mostListed      = 1000 // as many jobs as that count as more
+)
+
+// Counts reports whether an attribute of a slot follows from how many jobs run there.
+func Counts(attr string) bool {
+	attr = strings.ToLower(attr)
+	return attr == numDynamicSlots || strings.HasPrefix(attr, children)
+}
+
+// setCounts has a slot's ad say that so many jobs run there.
+func setCounts(ad *classad.ClassAd, jobs int64) {
+	ad.SetInt("NumDynamicSlots", jobs)
+	var lists []string
+	for name := range ad.All() {
+		if strings.HasPrefix(strings.ToLower(name), children) {
+			lists = append(lists, name)
+		}
+	}
+	if len(lists) == 0 {
+		return
+	}
+	list := "{" + strings.TrimSuffix(strings.Repeat("error,", int(min(jobs, mostListed))), ",") + "}"
+	for _, name := range lists {
+		if err := ad.SetExpr(name, list); err != nil {
+			panic(err) // the text is built of words
+		}
+	}
+}
+
+// Vacant has a slot's ad say that nothing runs there, as matches are judged by what is there when all of
+// the slot is free. It reports whether the ad says otherwise; set is called before it is changed, and
+// returns the ad to change.
+func Vacant(ad *classad.ClassAd, set func() *classad.ClassAd) {
+	for name, e := range ad.All() {
+		if Counts(name) && e.String() != "0" {
+			setCounts(set(), 0)
+			return
+		}
+	}
+}
+
 // amountOf returns the resource whose amount a slot's attribute holds.
 func (m *Matchmaker) amountOf(attr string) (resource int, ok bool) {
-	resource, ok = m.amounts[strings.ToLower(attr)]
+	if resource, ok = m.amounts[strings.ToLower(attr)]; !ok && Counts(attr) {
+		resource, ok = m.amounts[Claims]
+	}
 	return resource, ok
 }
 
@@ -224,7 +277,10 @@ const unasked = ^amounts(0)
 
 // requests returns how much of a resource each chunk of a job takes.
 func (m *Matchmaker) requests(ad *classad.ClassAd, resource int) int64 {
-	n, _ := ad.Int("Request" + m.resources[resource])
+	n, given := ad.Int("Request" + m.resources[resource])
+	if !given && m.resources[resource] == Claims {
+		n = 1
+	}
 	return max(0, n)
 }
 

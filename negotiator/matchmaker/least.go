@@ -104,7 +104,9 @@ func (l *levels) affords() bool {
 // matches reports whether the pair matches with the levels that are asked about.
 func (l *levels) matches() bool {
 	for n, i := range l.resources {
-		l.ad.SetInt(l.m.resources[i], l.at[n])
+		if l.ad.SetInt(l.m.resources[i], l.at[n]); l.m.resources[i] == Claims {
+			setCounts(l.ad, l.high[n]-l.at[n])
+		}
 	}
 	l.m.looks++
 	l.c.pairs++

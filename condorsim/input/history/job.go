@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Values of JobStatus and JobUniverse.
@@ -178,7 +179,7 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 		most := float64(backfill.MaxInputAmount / nodes)
 		chunk[i], err = number(ad, 0, most, "Request"+resource, resource+"Provisioned", instead)
 		switch {
-		case errors.Is(err, errUnknown) && i == 0:
+		case errors.Is(err, errUnknown) && (i == 0 || resource == negotiator.Claims):
 			chunk[i] = 1
 		case err != nil && !errors.Is(err, errUnknown):
 			return nil, err

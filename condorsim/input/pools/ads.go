@@ -46,6 +46,7 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 	}
 	switch {
 	case len(p.Slots) > 0:
+		negotiator.CountJobs(&p.Schema, p.Slots)
 		return p, nil
 	case p.LeftOut.Dynamic > 0:
 		return nil, fmt.Errorf("%s: there is no slot in it but %d dynamic ones; print the partitionable slots as well",
