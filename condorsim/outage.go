@@ -237,7 +237,7 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("START", false)
 	ad.SetBool("Requirements", false)
-	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, End: s.End, Ad: ad}
 }
 
 // start records on which slots a job runs; end removes the record.

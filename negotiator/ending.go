@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Shutdown are the attributes of a slot's ad that are true when its startd is to end, the one gently,
@@ -24,17 +24,16 @@ func Earliest(ends ...backfill.Time) (first backfill.Time) {
 	return first
 }
 
-// EndOf returns from when on a slot runs no jobs by what its ad says, as it is read now, by the pool's
-// clock: at least 1; 0: it has no end. That is the earliest of the first of s.SlotEnds that is a number
-// of seconds since 1970, and of the instants at which the clock makes [Shutdown] true. An ad gets no
-// end by what takes too long to find out.
-func (s Schema) EndOf(ad *classad.ClassAd, now backfill.Time, world matchmaker.World) backfill.Time {
-	f := endFinder{now: world.Start + int64(now), host: classad.Host{Zone: world.Zone}}
-	end := min(f.stated(ad, s.SlotEnds), f.shutdown(ad))
-	if end > world.Start+backfill.MaxTime {
-		return 0
+// EndOf returns from when on a slot runs no jobs by what its ad says, as it is read now; both are in
+// seconds since 1970. 0: it has no end; 1: it has ended already. The end is the earliest of the first of
+// s.SlotEnds that is such a number, and of the instants at which the clock makes [Shutdown] true. An ad
+// gets no end by what takes too long to find out.
+func (s Schema) EndOf(ad *classad.ClassAd, now int64, zone *time.Location) int64 {
+	f := endFinder{now: now, host: classad.Host{Zone: zone}}
+	if end := min(f.stated(ad, s.SlotEnds), f.shutdown(ad)); end < lastEnd {
+		return end
 	}
-	return backfill.Time(max(1, end-world.Start))
+	return 0
 }
 
 // never is an instant that does not come.
