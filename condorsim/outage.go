@@ -254,6 +254,7 @@ func (o *outages) take(t turn) {
 	}
 	if t.told && t.begins {
 		o.ends--
+		s.renewed = true
 		s.ends = slices.DeleteFunc(s.ends, func(e told) bool { return e.at == t.at })
 	}
 	follows := t
