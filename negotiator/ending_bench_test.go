@@ -29,7 +29,7 @@ func BenchmarkPilotsEnd(b *testing.B) {
 func pilotsEnd(b *testing.B, policy string) (first, next time.Duration) {
 	b.Helper()
 	const pilots, jobs, cycles = 2000, 20_000, 10
-	c := Config{Policy: linked(b, policy), Fallback: linked(b, "easy")}
+	c := Config{Policy: linked(b, policy), Fallback: linked(b, map[string]string{"easy": "easy", "slack": "conservative"}[policy])}
 	c.Planning = backfill.Planning{Depth: 10_000, Horizon: 90, Reorder: true}
 	c.Schema = DefaultSchema()
 	c.Schema.Resources = []string{"cpus", "memory"}
