@@ -169,11 +169,21 @@ func (a *audit) promised(r *negotiator.Report) error {
 	if r.State.Planning().Horizon > 0 {
 		return a.eachPromised(r, reserved, depth == 0 || planned < depth)
 	}
-	if depth == 0 || planned < depth {
+	if room := depth == 0 || planned < depth; room && a.mayStart(r.State) {
 		return a.violation(noJob, "%d jobs wait without a promise, and the plan has %d of at most %d", beyond, planned,
 			depth)
 	}
 	return nil
+}
+
+// mayStart reports whether some job that waits without a promise could be promised a start: not all
+// slots close or end before it could begin or end.
+func (a *audit) mayStart(s *backfill.State) bool {
+	return slices.ContainsFunc(s.FirstWaiting(s.Waiting()), func(j *backfill.Job) bool {
+		_, promised := s.Guaranteed(j.ID)
+		reason, _ := s.Reason(j.ID)
+		return !promised && reason.Why != backfill.NoStart
+	})
 }
 
 // eachPromised checks, where the plan has a horizon and room for more jobs, that each user of whom jobs

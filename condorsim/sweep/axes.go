@@ -44,6 +44,7 @@ type scheduler struct {
 	options                  map[string]string
 	estimates                estimate.Settings
 	trust                    string // "": the default
+	slotEnd                  string // "": the default
 	policyPath, orderPath    string // paths in the file
 	path                     string // path of the entry
 }
@@ -78,6 +79,14 @@ func (s *Scheduler) trustLabel() string {
 	return "-trust-" + s.Trust
 }
 
+// endLabel is what the choice of slots' ends adds to a label.
+func (s *Scheduler) endLabel() string {
+	if s.SlotEnd == "" {
+		return ""
+	}
+	return "-slot-end-" + s.SlotEnd
+}
+
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
 
 // expand returns a scheduler for each combination of policy, order and estimators, policy by
@@ -100,8 +109,8 @@ func (s *Scheduler) expand() []scheduler {
 			}
 			for _, estimates := range s.Estimates.expand() {
 				all = append(all, scheduler{
-					label: cmp.Or(s.Label, label+estimatesLabel(estimates)+s.trustLabel()), policy: policy,
-					trust: s.trust(), order: order, placement: s.placement(), options: s.Options, estimates: estimates,
+					label: cmp.Or(s.Label, label+estimatesLabel(estimates)+s.trustLabel()+s.endLabel()), policy: policy,
+					trust: s.trust(), slotEnd: s.SlotEnd, order: order, placement: s.placement(), options: s.Options, estimates: estimates,
 					policyPath: policyPath(i), orderPath: orderPath(n),
 				})
 			}

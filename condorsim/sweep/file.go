@@ -87,6 +87,9 @@ type Scheduler struct {
 	Orders    []string          `yaml:"orders"`
 	Options   map[string]string `yaml:"options"`
 	Placement string            `yaml:"placement"`
+	// SlotEnd is the attribute of slots that tells when they end, by default that of pilots; none: the
+	// scheduler does not know.
+	SlotEnd   string `yaml:"slot_end"`
 	Estimates `yaml:",inline"`
 }
 

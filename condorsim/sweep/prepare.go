@@ -213,6 +213,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 						Scheduler: s.label, Policy: s.policy, Options: s.options,
 						Order: p.policies[s.policy].OrderUnless(s.order),
 						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
+						SlotEnd: s.slotEnd,
 					}
 					if s.policy == auto.Name {
 						key.Order = "" // it is chosen, too

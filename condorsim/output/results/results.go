@@ -102,7 +102,9 @@ type Key struct {
 	Estimates *Estimates `json:"estimates,omitempty"`
 	// Trust says which stated run times count; "": as far as users' records bear them out.
 	Trust string `json:"estimate_trust,omitempty"`
-	Seed  uint64 `json:"seed"`
+	// SlotEnd says which attribute of slots tells the scheduler when they end; "": the usual one.
+	SlotEnd string `json:"slot_end,omitempty"`
+	Seed    uint64 `json:"seed"`
 }
 
 // Estimates name the estimators of a scheduler. All is for the uses that have none of their own.

@@ -115,7 +115,7 @@ func refusing(s *negotiator.Slot, why string, until time.Time) *negotiator.Slot 
 	if !until.IsZero() {
 		ad.SetInt(negotiator.ClosedUntil, until.Unix())
 	}
-	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, End: s.End, Ad: ad}
 }
 
 // Aside returns the slots that no plan has, and in which jobs may start all the same, by name: those
