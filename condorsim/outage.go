@@ -31,7 +31,9 @@ type slotState struct {
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
 	failures int              // that last now
 	drains   int              // that last now
+	coming   []backfill.Time  // when the drains begin that are announced
 	known    standing         // as the negotiator was last told
+	knownEnd backfill.Time    // the end, too; 0: none was told
 	jobs     []backfill.JobID // that run on the slot
 }
 
@@ -55,14 +57,35 @@ func (s *slotState) standing() standing {
 	}
 }
 
-// turn is an instant at which an outage of a slot begins or ends.
+// end returns when the first of the drains begins that are announced; 0: none is.
+func (s *slotState) end() backfill.Time {
+	if len(s.coming) == 0 || s.standing() != whole {
+		return 0
+	}
+	return slices.Min(s.coming)
+}
+
+// ending returns the slot as advertised when it ends at an instant; 0: it has its own end.
+func ending(s *negotiator.Slot, end backfill.Time) *negotiator.Slot {
+	if end == 0 || s.End != 0 && s.End <= end {
+		return s
+	}
+	c := *s
+	c.End = end
+	return &c
+}
+
+// turn is an instant at which an outage of a slot begins or ends, or is announced.
 type turn struct {
 	at     backfill.Time
+	begin  backfill.Time // of the drain that is announced; 0: it is no announcement
 	slot   int32
 	drain  bool
 	begins bool
 	chance int32         // in outages.chances; -1: scheduled
 	length backfill.Time // of a scheduled outage that begins; 0: for good
+	// announced says that a drain that begins was announced.
+	announced bool
 }
 
 // chance is a random outage of one slot, which fails again and again. Its failures and repairs
@@ -102,6 +125,11 @@ func newOutages(w *Workload, origin backfill.Time) *outages {
 				c := newChance(w.Seed, uint64(n), w.Slots[i].Name, outage)
 				t.at, t.chance = origin+c.untilFailure(), int32(len(o.chances))
 				o.chances = append(o.chances, c)
+			}
+			if outage.Notice > 0 && outage.At > 0 {
+				known := origin + max(0, outage.At-outage.Notice)
+				o.due = append(o.due, turn{at: known, begin: t.at, slot: t.slot, chance: -1})
+				t.announced = true
 			}
 			o.due = append(o.due, t)
 		}
@@ -177,8 +205,8 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	slices.Sort(o.touched)
 	for _, i := range slices.Compact(o.touched) {
 		s := &o.slots[i]
-		standing := s.standing()
-		if standing == s.known {
+		standing, end := s.standing(), s.end()
+		if standing == s.known && end == s.knownEnd {
 			continue
 		}
 		switch standing {
@@ -190,9 +218,9 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 			}
 			up = append(up, s.drained)
 		case whole:
-			up = append(up, s.slot)
+			up = append(up, ending(s.slot, end))
 		}
-		s.known = standing
+		s.known, s.knownEnd = standing, end
 	}
 	return up, down
 }
@@ -202,6 +230,15 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 func (o *outages) take(t turn) {
 	s := &o.slots[t.slot]
 	o.touched = append(o.touched, int(t.slot))
+	if t.begin != 0 {
+		s.coming = append(s.coming, t.begin)
+		heap.Pop(&o.due)
+		return
+	}
+	if t.announced && t.begins {
+		i := slices.Index(s.coming, t.at)
+		s.coming = slices.Delete(s.coming, i, i+1)
+	}
 	step := -1
 	if t.begins {
 		step = 1

@@ -128,6 +128,7 @@ func (d *Daemon) describe(
 	}
 	ad := d.describeFit(j, id, plan.Now)
 	describePauses(ad, j, pool.Last().Paused)
+	d.describeDrains(ad, id)
 	return ad, nil
 }
 
