@@ -37,7 +37,8 @@ type Action struct {
 // begin gives a job that starts its new record. It changes nothing and returns an error if the job
 // does not fit there for its estimate.
 func (c *Cycle) begin(former, next *record) error {
-	if former.placement != nil && !former.sameSpan(next) && next.end == next.start+next.job.Estimate {
+	if former.placement != nil && !former.sameSpan(next) &&
+		next.end == c.s.plannedEnd(next.job, next.placement, next.start) {
 		return c.move(next) // its old place is taken out of the profile once, to ask and to move it
 	}
 	if err := c.misfit(former, next.placement, next.start); err != nil {
@@ -96,7 +97,7 @@ func (c *Cycle) passing(a Action) bool {
 		return !ok || start != a.At || !at.Equal(a.Placement)
 	case ActStart:
 		r := c.s.jobs.Find(a.Job)
-		return r.end < r.start+r.job.Estimate
+		return r.end < c.s.plannedEnd(r.job, r.placement, r.start)
 	default:
 		return false
 	}

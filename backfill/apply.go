@@ -48,13 +48,18 @@ func (c *Cycle) apply(e *Event) {
 	}
 }
 
-// changeSlot brings a slot up or changes its capacity. Held jobs that fit again return to the
+// changeSlot brings a slot up or changes its capacity or its end. Held jobs that fit again return to the
 // queue, and waiting jobs that no longer fit even an empty pool are held.
 func (c *Cycle) changeSlot(e *Event) {
 	adds := c.addsRoom(e)
 	before, wasUp := c.setSlot(e.Slot, true)
-	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
-	jobs := c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
+	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity) || e.Slot.until() > before.until()
+	var jobs []planned
+	if wasUp && before.End != e.Slot.End {
+		jobs = c.placeAgain(c.moveEnd(before, e.Slot), endMoved(before, e.Slot))
+	} else {
+		jobs = c.displace([]SlotID{e.Slot.ID}, CauseSlotChanged)
+	}
 	e.Freed = grew || len(jobs) > 0
 	if wasUp && !before.Capacity.Within(e.Slot.Capacity) {
 		c.holdOutgrown(e.Slot.ID)
@@ -79,7 +84,11 @@ func (c *Cycle) addsRoom(e *Event) bool {
 	case SlotAdded:
 		return true
 	case SlotChanged:
-		return !c.s.profile.Up(e.Slot.ID) || c.s.slots[e.Slot.ID].Capacity.Within(e.Slot.Capacity)
+		if !c.s.profile.Up(e.Slot.ID) {
+			return true
+		}
+		before := c.s.slots[e.Slot.ID]
+		return before.Capacity.Within(e.Slot.Capacity) && before.until() <= e.Slot.until()
 	default:
 		return false
 	}
@@ -223,8 +232,11 @@ func (c *Cycle) loseSlot(e *Event) {
 	for _, r := range requeued {
 		jobs = append(jobs, planned{r.start, c.requeue(&r, CauseSlotLost)})
 	}
-	c.setSlot(e.Slot, false)
-	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, CauseSlotLost)...)
+	cause := CauseSlotLost
+	if before, _ := c.setSlot(e.Slot, false); before.until() <= c.round.Now {
+		cause = CauseSlotEnds
+	}
+	jobs = append(jobs, c.displace([]SlotID{e.Slot.ID}, cause)...)
 	e.Freed = len(jobs) > 0
 	c.holdOutgrown(e.Slot.ID)
 	for _, r := range requeued {
@@ -276,7 +288,8 @@ func (c *Cycle) find(e *Event) {
 		})
 	}
 	next := record{
-		job: e.Job, phase: running, placement: e.Placement, start: e.Start, end: e.End,
+		job: e.Job, phase: running, placement: e.Placement, start: e.Start,
+		end: c.s.untilSlotEnds(e.Job, e.Placement, e.End),
 		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
 	}
 	c.set(e.Job.ID, &next)
@@ -299,10 +312,10 @@ func (c *Cycle) changeEnd(e *Event) {
 		return
 	}
 	next := r
-	next.end = e.End
+	next.end = c.s.untilSlotEnds(r.job, r.placement, e.End)
 	c.set(e.JobID, &next)
 	void := c.displace(slotsOf(r.placement), CauseOverrun)
-	e.Freed = e.End < r.end || len(void) > 0
+	e.Freed = next.end < r.end || len(void) > 0
 	e.place(c, void)
 }
 
@@ -333,8 +346,7 @@ func (c *Cycle) lift(cause Cause) Cause {
 }
 
 // displace voids the reservations that no longer fit on the slots, and returns them by planned
-// start. It takes out all reservations on slots that are down or overfull, and puts back, by
-// planned start, each that fits beside the running jobs and the reservations that stay.
+// start; see placeAgain. It looks only at slots that are down or overfull: on the others all fit.
 func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
 		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
@@ -342,6 +354,12 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	if len(slots) == 0 {
 		return nil
 	}
+	return c.placeAgain(slots, cause)
+}
+
+// placeAgain takes out all reservations on the slots, and puts back, by planned start, each that fits
+// beside the running jobs and the reservations that stay. It returns the others.
+func (c *Cycle) placeAgain(slots []SlotID, cause Cause) (void []planned) {
 	var out []record
 	c.s.planned.Scan(func(p planned) bool {
 		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) {
@@ -355,6 +373,7 @@ func (c *Cycle) displace(slots []SlotID, cause Cause) (void []planned) {
 	for i := range out {
 		r := &out[i]
 		if r.start >= c.round.Now && c.s.profile.Fits(c.s.Request(r.job), r.placement, r.start) {
+			r.end = c.s.plannedEnd(r.job, r.placement, r.start)
 			c.set(r.job.ID, r)
 		} else {
 			void = append(void, planned{r.start, r.job})

@@ -116,7 +116,7 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	r := c.s.jobs.Find(j.ID)
 	if r == nil || r.phase != waiting || r.placement == nil {
 		if r != nil {
-			if shape := c.s.windowedShape(r); shape != nil && c.s.hopeless(shape, r.job.Estimate) {
+			if shape := c.s.closingShape(r); shape != nil && c.s.hopeless(shape, r.job.Estimate) {
 				return nil, false
 			}
 		}
@@ -135,8 +135,8 @@ func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 // Earliest returns the earliest start of the job that is neither before notBefore nor before the
 // job may start, and its placement then, as if the job had no reservation. If the job has one that
 // is not before notBefore, and no start is earlier, Earliest returns the reservation, with the same
-// slots. ok is false if the job fits at no time. Where that is because its candidates close before it
-// could begin, the job is to wait without a reservation; see [Fast.NoStart].
+// slots. ok is false if the job fits at no time. Where that is because its candidates close or end
+// before it could begin or end, the job is to wait without a reservation; see [Fast.NoStart].
 func (c *Cycle) Earliest(j *Job, notBefore Time) (start Time, at Placement, ok bool) {
 	notBefore = j.NotBefore(notBefore)
 	r := c.s.jobs.Find(j.ID)
@@ -187,11 +187,11 @@ func (c *Cycle) Start(j *Job, at Placement) {
 	former := *r // r is of the new record once that is set
 	next := former
 	next.phase, next.placement, next.lifted = running, at, CauseNone
-	next.start, next.end = now, now+former.job.runs(c.s.guarantees)
-	run := next.end
-	later := c.besideOthers(r) && run != now+former.job.Estimate
+	next.start, next.end = now, c.s.endOf(former.job, at, now, former.job.runs(c.s.guarantees))
+	run, estimated := next.end, c.s.plannedEnd(former.job, at, now)
+	later := c.besideOthers(r) && run != estimated
 	if later {
-		next.end = now + former.job.Estimate
+		next.end = estimated
 	}
 	if err := c.begin(r, &next); err != nil {
 		c.fail("start job %d: %w", j.ID, err)
@@ -214,7 +214,8 @@ func (c *Cycle) Start(j *Job, at Placement) {
 }
 
 // Reserve plans a waiting job's start, now or later, or moves its reservation. The job must fit at
-// the placement from the planned start through its estimate; else the cycle fails (see [Cycle]). A
+// the placement from the planned start through its estimate, or until a slot of it ends if the estimate is
+// not its own; else the cycle fails (see [Cycle]). A
 // job that is planned for now must also be started in the same cycle.
 func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	r := c.waitingRecord("reserve for", j.ID)
@@ -234,7 +235,7 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 		return
 	}
 	next := *r
-	next.placement, next.start, next.end = at, start, start+r.job.Estimate
+	next.placement, next.start, next.end = at, start, c.s.plannedEnd(r.job, at, start)
 	if err := c.move(&next); err != nil {
 		c.fail("reserve for job %d: %w", j.ID, err)
 		return

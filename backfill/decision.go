@@ -19,11 +19,13 @@ const (
 	// CauseNotBelieved: jobs of the job's user outlive the run times that were stated for them. The core
 	// knows of no users: it is told that the job is gone and arrives anew.
 	CauseNotBelieved
+	// CauseSlotEnds: a slot is to end at another time than before, and the job does not end by then.
+	CauseSlotEnds
 )
 
 var causeNames = [...]string{
 	"none", "slot lost", "slot changed", "overrun", "start failed", "start late",
-	"job changed", "policy changed", "slot ended", "not believed",
+	"job changed", "policy changed", "slot ended", "not believed", "slot ends",
 }
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }
@@ -72,8 +74,8 @@ type Started struct {
 type Broken struct {
 	Job *Job
 	// Promised and Now are the latest start before and from now on. Now is the start itself of a job that
-	// runs, and Forever of one that is promised nothing any more, as its candidates close before it could
-	// begin.
+	// runs, and Forever of one that is promised nothing any more, as its candidates close or end before it
+	// could begin or end.
 	Promised, Now Time
 	Cause         Cause
 }

@@ -149,7 +149,7 @@ func (c *Cycle) setPlanning(p Planning) {
 }
 
 // leftOut returns an error if a job was left without a reservation although the plan had room for
-// it, before the jobs that were due started. It excuses jobs whose candidates have windows: whether they
+// it, before the jobs that were due started. It excuses jobs whose candidates may close or end: whether they
 // had a start when it was their turn cannot be told from the end of the round.
 func (c *Cycle) leftOut() error {
 	first, ok := c.s.firstAlwaysOpen()
@@ -169,14 +169,14 @@ func (c *Cycle) leftOut() error {
 	}
 }
 
-// firstAlwaysOpen returns the first job beyond the plan whose candidates have no windows; false if there
-// is none.
+// firstAlwaysOpen returns the first job beyond the plan whose candidates neither close nor end; false if
+// there is none.
 func (s *State) firstAlwaysOpen() (first queued, ok bool) {
-	if s.windowed == 0 {
+	if !s.closing() {
 		return s.beyond.Min()
 	}
 	s.beyond.Scan(func(q queued) bool {
-		first, ok = q, !s.windows(q.job)
+		first, ok = q, !s.mayClose(q.job)
 		return !ok
 	})
 	return first, ok

@@ -56,6 +56,7 @@
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
 //   - window.go: jobs whose candidates close before they could begin, and when candidates open
+//   - ending.go: when jobs end on slots that end, and what becomes of them when that moves
 //   - release.go: the jobs that may not start yet, and the events that release them
 //   - reason.go: why each job is where it is, and when it may start
 //   - idle.go: how many idle cpus are kept for reservations

@@ -116,7 +116,7 @@ type Slot struct {
 	Capacity Vector
 	// End is the instant from which on the slot has nothing; 0: it has no end. A job whose estimate is
 	// its own is placed only where it ends by then.
-	End Time
+	End Time `json:",omitempty"`
 }
 
 // Row is a limit of the pool: jobs that run and reservations take at no time more than Height of it

@@ -172,7 +172,11 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	case s.need[0] > max(0, c.s.profile.FreeOf(on[0], 0, c.round.Now)):
 		return 0, true // a quick answer to most questions of a long queue
 	default:
-		return c.s.profile.FreeUntil(on[0], s.need, c.round.Now) - c.round.Now, true
+		until := c.s.profile.FreeUntil(on[0], s.need, c.round.Now)
+		if s.like.Unestimated && until > c.round.Now && until >= c.s.profile.EndOf(on[0]) {
+			return Forever, true // it may run to the slot's end, however long it would last
+		}
+		return until - c.round.Now, true
 	}
 }
 

@@ -213,7 +213,7 @@ func (c *Cycle) leftOutByUser() *Job {
 	beside := len(c.started) > c.fromPlan
 	var job *Job
 	c.s.beyond.Scan(func(q queued) bool {
-		if c.s.windows(q.job) { // it may have no start
+		if c.s.mayClose(q.job) { // it may have no start
 			beside = true
 			return before.without > 0
 		}

@@ -206,13 +206,17 @@ func (q *queue) forget(i int32) {
 
 // alike reports whether two jobs have the same shape.
 func alike(a, b *Job) bool {
-	return a.Candidates == b.Candidates && a.Nodes == b.Nodes && a.Whole == b.Whole && slices.Equal(a.Request, b.Request)
+	return a.Candidates == b.Candidates && a.Nodes == b.Nodes && a.Whole == b.Whole &&
+		a.Unestimated == b.Unestimated && slices.Equal(a.Request, b.Request)
 }
 
 // shapeHash returns a number that is equal for jobs of the same shape.
 func (j *Job) shapeHash() uint64 {
 	const prime = 1099511628211 // of the hash FNV-1a
 	h := (uint64(j.Candidates)*prime ^ uint64(j.Nodes)) * prime
+	if j.Unestimated {
+		h++
+	}
 	for _, amount := range j.Request {
 		h = (h ^ h>>29 ^ uint64(amount)) * prime
 	}

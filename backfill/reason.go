@@ -19,8 +19,8 @@ const (
 	Unpromised
 	// Early: the job has no reservation, and may not start yet.
 	Early
-	// NoStart: when the policy last looked at the job, all slots that it may use were to close before it
-	// could begin there. It starts in any round in which it fits.
+	// NoStart: when the policy last looked at the job, all slots that it may use were to close or end before
+	// it could begin or end there. It starts in any round in which it fits.
 	NoStart
 )
 
@@ -50,8 +50,17 @@ type Reason struct {
 	Text string
 }
 
-// reasonNoStart is the text of a job whose candidates offer it no start.
-const reasonNoStart = "no slot that it may use is open when it could begin there"
+// noStartText is the text of a job whose candidates offer it no start.
+func (s *State) noStartText(j *Job) string {
+	switch ends := s.profile.Ending() > 0; {
+	case !ends:
+		return "no slot that it may use is open when it could begin there"
+	case s.candidates[j.Candidates].Windows == nil:
+		return "all slots that it may use end before it would"
+	default:
+		return "all slots that it may use close or end before it could begin or end there"
+	}
+}
 
 // Reason returns why a job runs or does not; the second result is false if there is no such job.
 func (s *State) Reason(id JobID) (Reason, bool) {
@@ -76,8 +85,8 @@ func (s *State) reason(r *record) Reason {
 	case r.placement != nil:
 		reason.Why = Reserved
 	case s.knownStartless(r):
-		reason.Why, reason.Text = NoStart, reasonNoStart
-		if closes := s.candidates[r.job.Candidates].Closes(); closes != Forever {
+		reason.Why, reason.Text = NoStart, s.noStartText(r.job)
+		if closes := s.profile.Closes(s.Request(r.job)); closes != Forever {
 			reason.Closes = closes
 		}
 	case s.limited():

@@ -162,7 +162,7 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 		return err
 	} else {
 		s.queue.grow(old.placement)
-		if s.windowed > 0 {
+		if s.closing() {
 			s.left.add(old.placement)
 		}
 	}
@@ -291,7 +291,6 @@ func (s *State) addUse(r *record, sign int64) {
 // it was, and whether it was up.
 func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	s.queue.forgetSweep()
-	s.left.forget()
 	if int(slot.ID) < len(s.slots) {
 		before, wasUp = s.slots[slot.ID], s.profile.Up(slot.ID)
 	}
@@ -300,6 +299,8 @@ func (s *State) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	}
 	if up {
 		s.profile.SetSlot(slot.ID, slot.Name, slot.Capacity)
+		s.profile.SetEnd(slot.ID, slot.End)
+		s.left.add(Placement{{Slot: slot.ID}}) // it may have more now, or for longer
 		s.capacity.AddScaled(slot.Capacity, 1)
 		if int(slot.ID) == len(s.slots) {
 			s.slots = append(s.slots, slot)

@@ -279,6 +279,9 @@ func (s Slot) validate(resources int) error {
 	if len(s.Capacity) != resources {
 		return fmt.Errorf("slot %s has %d resources, the pool %d", s.Name, len(s.Capacity), resources)
 	}
+	if s.End < 0 || s.End > Forever {
+		return fmt.Errorf("slot %s ends at %d: must be from 0, which means never, to the end of time", s.Name, s.End)
+	}
 	for _, amount := range s.Capacity {
 		if amount < 0 || amount > MaxAmount {
 			return fmt.Errorf("slot %s has %v: amounts must be from 0 to %d", s.Name, s.Capacity, MaxAmount)

@@ -132,7 +132,7 @@ func (v *View) Profile() *profile.View { return &v.profile.View }
 // candidates.
 func (v *View) Request(j *Job) profile.Request {
 	return profile.Request{
-		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate,
+		Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Duration: j.Estimate, ToEnd: j.Unestimated,
 		Candidates: v.candidates[j.Candidates],
 	}
 }

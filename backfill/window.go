@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Candidates may have windows, outside of which no job begins on them. A job whose candidates offer no
-// start, because all close before it could begin, waits without a reservation and without a promise,
+// Candidates may have windows, outside of which no job begins on them, and slots may end. A job whose
+// candidates offer no start, because all close or end before it could begin or end, waits without a reservation and without a promise,
 // like one beyond the depth of a plan. It starts in any round in which it fits. To find out that a job
 // has no start takes a look at all of its candidates, and on a pool of pilots most jobs may have none.
 // So the state remembers, for jobs with equal requests and candidates, which lengths have none, and
 // looks only at slots that jobs have left since.
 
 // NoStart reports whether a waiting job has no reservation and its candidates offer it no start,
-// beside what runs and all reservations, as all of them close before it could begin. It is false of
-// jobs whose candidates have no windows.
+// beside what runs and all reservations, as all of them close or end before it could begin or end. It is
+// false of jobs whose candidates neither have windows nor end.
 func (f Fast) NoStart(j *Job) bool {
-	if f.c.s.windowed == 0 {
+	if !f.c.s.closing() {
 		return false
 	}
 	r := f.c.s.jobs.Find(j.ID)
@@ -25,14 +25,14 @@ func (f Fast) NoStart(j *Job) bool {
 
 // noStart reports whether the record is that of a job without a start; see [Fast.NoStart].
 func (s *State) noStart(r *record) bool {
-	shape := s.windowedShape(r)
+	shape := s.closingShape(r)
 	if shape == nil {
 		return false
 	}
 	if s.hopeless(shape, r.job.Estimate) {
 		return true
 	}
-	_, starts := s.profile.EarliestAhead(s.Request(r.job), Forever, r.job.NotBefore(s.now), Forever)
+	_, starts := s.profile.EarliestStart(s.Request(r.job), r.job.NotBefore(s.now), Forever)
 	switch known := &shape.startless; {
 	case starts && known.from > 0:
 		known.from = max(known.from, r.job.Estimate+1)
@@ -45,7 +45,7 @@ func (s *State) noStart(r *record) bool {
 // knownStartless reports whether the record is that of a job that had no start when the policy last
 // looked at it. It only reads.
 func (s *State) knownStartless(r *record) bool {
-	shape := s.windowedShape(r)
+	shape := s.closingShape(r)
 	if shape == nil {
 		return false
 	}
@@ -53,10 +53,10 @@ func (s *State) knownStartless(r *record) bool {
 	return known.from > 0 && r.job.Estimate >= known.from && known.known >= s.left.before
 }
 
-// windowedShape returns the shape of a waiting job that has no reservation and candidates with windows;
-// else nil.
-func (s *State) windowedShape(r *record) *shape {
-	if s.windowed == 0 || !r.unplanned() || s.candidates[r.job.Candidates].Windows == nil {
+// closingShape returns the shape of a waiting job that has no reservation and candidates that may close or
+// end; else nil.
+func (s *State) closingShape(r *record) *shape {
+	if !r.unplanned() || !s.mayClose(r.job) {
 		return nil
 	}
 	s.queue.list()
@@ -67,9 +67,13 @@ func (s *State) windowedShape(r *record) *shape {
 	return &s.queue.shapes[i]
 }
 
-// windows reports whether the job's candidates have windows.
-func (s *State) windows(j *Job) bool {
-	return s.windowed > 0 && s.candidates[j.Candidates].Windows != nil
+// closing reports whether the candidates of some job may close or end.
+func (s *State) closing() bool { return s.windowed > 0 || s.profile.Ending() > 0 }
+
+// mayClose reports whether the job's candidates may close or end: they have windows, or some slot of the
+// pool has an end.
+func (s *State) mayClose(j *Job) bool {
+	return s.profile.Ending() > 0 || s.windowed > 0 && s.candidates[j.Candidates].Windows != nil
 }
 
 // startless is what is known of a shape's jobs that have no start.
@@ -116,7 +120,7 @@ func (s *State) startsOn(j *Job, length Time, left []SlotID) bool {
 			continue
 		}
 		slot[0], windows[0] = id, set.Of(id)
-		if _, ok := s.profile.EarliestAhead(r, Forever, s.now, Forever); ok {
+		if _, ok := s.profile.EarliestStart(r, s.now, Forever); ok {
 			return true
 		}
 	}

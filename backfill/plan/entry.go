@@ -215,6 +215,9 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
 	request := e.shape.request
 	request.Nodes, request.Whole, request.Duration = 1, false, e.Estimate
+	if e.Whole && e.Unestimated {
+		request.Duration = 1 // the bundle may end before the slot
+	}
 	var slot [1]backfill.SlotID
 	var windows [1][]backfill.Window
 	one, all := backfill.Candidates{Slots: slot[:]}, request.Candidates
@@ -246,11 +249,12 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 	p.c.Reserve(e.Job, start, at)
 	from, end, left := e.start, e.end, e.at
 	e.start, e.end, e.from, e.to, e.at = start, start+e.Estimate, start, start, at
+	ends := p.c.State().Profile().End(p.c.State().Request(e.Job), at, start)
 	first = len(p.jobs)
 	for _, gone := range left {
 		grown := from
 		if e.covers(gone) {
-			grown = max(from, e.end)
+			grown = max(from, ends)
 		}
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}

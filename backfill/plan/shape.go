@@ -55,7 +55,8 @@ func (p *Plan) shape(j *backfill.Job, at backfill.Placement) *shape {
 	}
 	for _, s := range p.shapes {
 		if s.candidates == j.Candidates && s.on == on && s.request.Nodes == j.Nodes &&
-			s.request.Whole == request.Whole && slices.Equal(s.request.Chunk, request.Chunk) {
+			s.request.Whole == request.Whole && s.request.ToEnd == request.ToEnd &&
+			slices.Equal(s.request.Chunk, request.Chunk) {
 			return s
 		}
 	}

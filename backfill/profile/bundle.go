@@ -147,13 +147,14 @@ func (p *View) misfitWhole(r Request, at Placement, start Time) error {
 	case !r.Candidates.opensBundle(id, start):
 		return fmt.Errorf("on bundle %s the job may not begin at %d", p.bundles[id].name, start)
 	}
+	r.bundle = p.bundleEnd(id)
 	for _, c := range at {
 		switch {
 		case !p.Up(c.Slot):
 			return fmt.Errorf("slot %d of bundle %s is not there", c.Slot, p.bundles[id].name)
 		case !p.wholeAt(c.Slot, &r, start):
 			return fmt.Errorf("slot %s of bundle %s is not all free during [%d, %d)", p.slots[c.Slot].name,
-				p.bundles[id].name, start, start+r.Duration)
+				p.bundles[id].name, start, p.End(r, at, start))
 		}
 	}
 	return nil
@@ -173,7 +174,7 @@ func (p *View) wholeAt(id SlotID, r *Request, start Time) bool {
 	s := &p.slots[id]
 	for k, all := range s.capacity {
 		free := &s.free[k]
-		if all > 0 && (free.value(start) < all || free.min(start, r.end(start)) < all) {
+		if all > 0 && (free.value(start) < all || free.min(start, p.end(r, id, start)) < all) {
 			return false
 		}
 	}
@@ -181,21 +182,37 @@ func (p *View) wholeAt(id SlotID, r *Request, start Time) bool {
 }
 
 // placeBundle chooses one of the candidate bundles that are free from start on for the request's
-// duration, and returns its placement; false if none is. It prefers the highest rank, if the rule
-// is ByRank; then the bundle that shares a slot with the fewest other free bundles; then the first
-// by name.
+// duration, and returns its placement; false if none is. It prefers the one on which a
+// request that may run to its end may run longest; then the highest rank, if the rule is ByRank; then
+// the bundle that shares a slot with the fewest other free bundles; then the first by name.
 func (p *View) placeBundle(r *Request, start Time) (Placement, bool) {
+	if p.toEnd(r) {
+		return p.placeBundleToEnd(r, start)
+	}
 	if !slices.ContainsFunc(r.Candidates.Bundles, func(id BundleID) bool { // a cheap test that often suffices
 		return p.isBundle(id) && p.Up(p.bundles[id].slots[0]) && p.wholeAt(p.bundles[id].slots[0], r, start)
 	}) {
 		return nil, false
 	}
+	return p.firstBundle(r, start, p.freeBundles(p.partition(), r, start))
+}
+
+// firstBundle is placeBundle for bundles that are free.
+func (p *View) firstBundle(r *Request, start Time, free set) (Placement, bool) {
 	x := p.partition()
-	free := p.freeBundles(x, r, start)
-	best, bestRank, bestBlocks := BundleID(-1), int32(0), 0
+	best, bestRank, bestBlocks, longest := BundleID(-1), int32(0), 0, Time(0)
 	for i, id := range r.Candidates.Bundles {
 		if !p.isBundle(id) || !free.has(id) || !r.Candidates.Open(i, start) {
 			continue
+		}
+		if p.toEnd(r) {
+			lasts := min(r.Duration, p.bundleEnd(id)-start)
+			if lasts < longest {
+				continue
+			}
+			if lasts > longest {
+				best, longest = -1, lasts
+			}
 		}
 		rank := int32(0)
 		if p.rule == ByRank && r.Candidates.Rank != nil {

@@ -52,12 +52,23 @@ func (w *partitioned) free(id profile.BundleID, start, end profile.Time) bool {
 	return true
 }
 
+// last returns when a request ends on a bundle if it starts at start.
+func (w *partitioned) last(id profile.BundleID, r profile.Request, start profile.Time) profile.Time {
+	end := start + r.Duration
+	for _, slot := range w.slots[id] {
+		if int(slot) < len(w.m.up) {
+			end = min(end, w.m.until(slot, r, start))
+		}
+	}
+	return end
+}
+
 // earliest returns the first start in [from, limit) at which a candidate bundle is free for the
 // request's duration. What is free from until on does not matter.
 func (w *partitioned) earliest(r profile.Request, from, limit, until profile.Time) (profile.Time, bool) {
 	for start := from; start < min(limit, max(from, horizon)+1); start++ {
 		for i, id := range r.Candidates.Bundles {
-			if opens(r.Candidates, i, start) && w.free(id, start, min(start+r.Duration, until)) {
+			if opens(r.Candidates, i, start) && w.free(id, start, min(w.last(id, r, start), until)) {
 				return start, true
 			}
 		}
@@ -71,22 +82,24 @@ func (w *partitioned) earliest(r profile.Request, from, limit, until profile.Tim
 func (w *partitioned) place(r profile.Request, start profile.Time) profile.Placement {
 	type choice struct {
 		id     profile.BundleID
+		lasts  profile.Time
 		rank   int32
 		blocks int
 	}
 	var choices []choice
 	for i, id := range r.Candidates.Bundles {
-		if !opens(r.Candidates, i, start) || !w.free(id, start, start+r.Duration) {
+		if !opens(r.Candidates, i, start) || !w.free(id, start, w.last(id, r, start)) {
 			continue
 		}
-		c := choice{id: id}
+		c := choice{id: id, lasts: w.last(id, r, start)}
 		if r.Candidates.Rank != nil && w.m.rule == profile.ByRank {
 			c.rank = r.Candidates.Rank[i]
 		}
 		for other := range w.slots {
 			shares := slices.ContainsFunc(w.slots[other],
 				func(s profile.SlotID) bool { return slices.Contains(w.slots[id], s) })
-			if profile.BundleID(other) != id && shares && w.free(profile.BundleID(other), start, start+r.Duration) {
+			if profile.BundleID(other) != id && shares && w.free(profile.BundleID(other), start,
+				w.last(profile.BundleID(other), r, start)) {
 				c.blocks++
 			}
 		}
@@ -96,7 +109,7 @@ func (w *partitioned) place(r profile.Request, start profile.Time) profile.Place
 		return nil
 	}
 	slices.SortFunc(choices, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.blocks, b.blocks),
+		return cmp.Or(cmp.Compare(b.lasts, a.lasts), cmp.Compare(b.rank, a.rank), cmp.Compare(a.blocks, b.blocks),
 			strings.Compare(w.names[a.id], w.names[b.id]))
 	})
 	return w.all(choices[0].id)
@@ -172,7 +185,10 @@ func bundlesAreTheModel(t *rapid.T) {
 			}
 		}
 		set.Windows = drawWindows(t, len(set.Bundles))
-		return profile.Request{Whole: true, Nodes: 1, Duration: between(t, 1, 12, "duration"), Candidates: set}
+		return profile.Request{
+			Whole: true, Nodes: 1, Duration: between(t, 1, 12, "duration"), Candidates: set,
+			ToEnd: rapid.Bool().Draw(t, "to end"),
+		}
 	}
 
 	t.Repeat(map[string]func(*rapid.T){
@@ -183,7 +199,7 @@ func bundlesAreTheModel(t *rapid.T) {
 			if !ok || start+r.Duration >= horizon {
 				t.Skip("it fits nowhere, or ends after the array")
 			}
-			w.add(span{at, nil, start, start + r.Duration})
+			w.add(span{at, nil, start, w.m.end(r, at, start)})
 		},
 		"occupy a slot": func(t *rapid.T) {
 			w := one(t)
@@ -223,6 +239,13 @@ func bundlesAreTheModel(t *rapid.T) {
 			} else {
 				w.p.DropSlot(profile.SlotID(id))
 			}
+		},
+		"end a slot": func(t *rapid.T) {
+			w := one(t)
+			id := rapid.IntRange(0, len(w.m.up)-1).Draw(t, "slot")
+			end := rapid.SampledFrom([]profile.Time{0, w.m.now + between(t, -5, 40, "end")}).Draw(t, "ends")
+			w.p.SetEnd(profile.SlotID(id), max(0, end))
+			w.m.setEnd(id, max(0, end))
 		},
 		"add a bundle": func(t *rapid.T) { addBundle(one(t), t) },
 		"drop the last bundle": func(t *rapid.T) {
@@ -283,7 +306,7 @@ func askForBundles(t *rapid.T, w *partitioned, r profile.Request, from, limit, s
 		i := slices.Index(r.Candidates.Bundles, bundle)
 		candidate := i >= 0
 		require.Equal(t, candidate && opens(r.Candidates, i, from), w.p.Opens(r, whole, from))
-		require.Equal(t, w.p.Opens(r, whole, from) && w.free(bundle, from, from+r.Duration), w.p.Fits(r, whole, from))
+		require.Equal(t, w.p.Opens(r, whole, from) && w.free(bundle, from, w.last(bundle, r, from)), w.p.Fits(r, whole, from))
 		require.Equal(t, candidate, w.p.Covers(r, whole))
 		placed, found := w.p.BundleAt(whole)
 		require.True(t, found)

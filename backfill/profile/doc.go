@@ -21,5 +21,6 @@
 //   - breakoff.go: queries that are broken off when their time is over
 //   - placement.go: which slots the placement rule chooses for a request
 //   - window.go: when jobs may begin on a candidate, and the earliest start where that matters
+//   - ending.go: slots that have nothing from an instant on
 //   - bundle.go: slots that are taken whole together, and which bundles share a slot
 package profile

@@ -81,7 +81,11 @@ func (p *View) nextChange(id SlotID, r *Request, n int, now, limit Time) Time {
 			continue
 		}
 		if short, ok := p.slots[id].free[k].firstBelow(now, need*int64(n)); ok && (!r.bounded || short < r.until) {
-			next = min(next, max(now+1, short-r.Duration+1))
+			lead := r.Duration
+			if r.ToEnd && short >= p.lasts(r, id) {
+				lead = 1 // it fits until there
+			}
+			next = min(next, max(now+1, short-lead+1))
 		}
 	}
 	return next

@@ -48,8 +48,8 @@ func (p *View) Overfull(id SlotID, t Time) bool {
 	return false
 }
 
-// Fits reports whether the placement satisfies the request and is free during [start,
-// start+Duration). It satisfies the request if all its slots are up and candidates with a window
+// Fits reports whether the placement satisfies the request and is free from start until
+// [View.End]. It satisfies the request if all its slots are up and candidates with a window
 // that contains start, no slot occurs twice and the number of chunks is right; or, for a job that
 // takes a bundle, if it is exactly one candidate bundle with such a window.
 func (p *View) Fits(r Request, at Placement, start Time) bool {
@@ -62,7 +62,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	if r.Whole {
 		return p.misfitWhole(r, at, start)
 	}
-	count := 0
+	count, end := 0, p.End(r, at, start)
 	for i, c := range at {
 		switch {
 		case !p.Up(c.Slot):
@@ -75,9 +75,9 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 			return fmt.Errorf("on slot %s the job may not begin at %d", p.slots[c.Slot].name, start)
 		case slices.ContainsFunc(at[:i], func(o Chunks) bool { return o.Slot == c.Slot }):
 			return fmt.Errorf("slot %s is named twice", p.slots[c.Slot].name)
-		case !p.slots[c.Slot].hosts(r.Chunk, c.Count, start, start+r.Duration):
+		case !p.slots[c.Slot].hosts(r.Chunk, c.Count, start, end):
 			return fmt.Errorf("%d chunks of %v are not free on slot %s during [%d, %d)", c.Count, r.Chunk,
-				p.slots[c.Slot].name, start, start+r.Duration)
+				p.slots[c.Slot].name, start, end)
 		}
 		count += c.Count
 	}
@@ -87,8 +87,8 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	return nil
 }
 
-// EverFits reports whether the request would fit if nothing else were placed in the pool and its
-// candidates were open at all times.
+// EverFits reports whether the request would fit if nothing else were placed in the pool, its
+// candidates were open at all times, and no slot ended.
 func (p *View) EverFits(r Request) bool {
 	if r.Whole {
 		return slices.ContainsFunc(r.Candidates.Bundles, p.bundleUp)

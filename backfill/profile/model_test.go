@@ -18,6 +18,7 @@ type model struct {
 	now      profile.Time
 	capacity []profile.Vector
 	up       []bool
+	ends     []profile.Time     // from which on a slot has nothing
 	free     [][]profile.Vector // by slot and second; the last second stands for all later ones
 	spans    []span
 }
@@ -38,9 +39,10 @@ func (m *model) setSlot(id int, capacity profile.Vector) {
 			seconds[t] = slices.Clone(capacity)
 		}
 		m.capacity, m.up, m.free = append(m.capacity, capacity), append(m.up, true), append(m.free, seconds)
+		m.ends = append(m.ends, profile.Forever)
 		return
 	}
-	for _, free := range m.free[id] {
+	for _, free := range m.free[id][:min(m.ends[id], horizon+1)] {
 		free.AddScaled(capacity, 1)
 		free.AddScaled(m.capacity[id], -1)
 	}
@@ -50,6 +52,7 @@ func (m *model) setSlot(id int, capacity profile.Vector) {
 func (m *model) clone() *model {
 	c := *m
 	c.capacity, c.up, c.spans = slices.Clone(m.capacity), slices.Clone(m.up), slices.Clone(m.spans)
+	c.ends = slices.Clone(m.ends)
 	c.free = nil
 	for _, seconds := range m.free {
 		var copied []profile.Vector
@@ -86,7 +89,7 @@ func (m *model) chunks(id profile.SlotID, r profile.Request, start, end profile.
 	if int(id) >= len(m.up) || !m.up[id] {
 		return 0
 	}
-	low, _ := m.bounds(id, start, end)
+	low, _ := m.bounds(id, start, min(end, m.until(id, r, start)))
 	for n := r.Nodes; n > 0; n-- {
 		need := make(profile.Vector, len(r.Chunk))
 		need.AddScaled(r.Chunk, int64(n))
@@ -123,6 +126,7 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 	type host struct {
 		id     profile.SlotID
 		chunks int
+		lasts  profile.Time
 		rank   int32
 		left   *big.Rat
 	}
@@ -135,7 +139,8 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		if r.Candidates.Rank != nil {
 			h.rank = r.Candidates.Rank[i]
 		}
-		low, _ := m.bounds(id, start, start+r.Duration)
+		low, _ := m.bounds(id, start, m.until(id, r, start))
+		h.lasts = m.until(id, r, start) - start
 		for k, total := range m.capacity[id] {
 			if total > 0 {
 				if left := big.NewRat(low[k]-r.Chunk[k], total); left.Cmp(h.left) < 0 {
@@ -146,6 +151,9 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		hosts = append(hosts, h)
 	}
 	slices.SortFunc(hosts, func(a, b host) int { // names have the order of the IDs
+		if a.lasts != b.lasts {
+			return cmp.Compare(b.lasts, a.lasts)
+		}
 		switch m.rule {
 		case profile.Spread:
 			return cmp.Or(b.left.Cmp(a.left), cmp.Compare(a.id, b.id))
@@ -241,6 +249,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 		return profile.Request{
 			Chunk: rapid.SampledFrom(chunks).Draw(t, "chunk"), Nodes: rapid.IntRange(1, 5).Draw(t, "nodes"),
 			Duration: between(t, 1, 12, "duration"), Candidates: rapid.SampledFrom(sets).Draw(t, "candidates"),
+			ToEnd: rapid.Bool().Draw(t, "to end"),
 		}
 	}
 	add := func(w *twin, s span) {
@@ -256,7 +265,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			if !ok || start+r.Duration >= horizon {
 				t.Skip("it fits nowhere, or ends after the array")
 			}
-			add(w, span{at, r.Chunk, start, start + r.Duration})
+			add(w, span{at, r.Chunk, start, w.m.end(r, at, start)})
 		},
 		"occupy": func(t *rapid.T) { // even if it does not fit
 			w := one(t)
@@ -291,6 +300,12 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			w, id, capacity := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot"), vector(t, 0, 8, "capacity")
 			w.p.SetSlot(profile.SlotID(id), string(rune('a'+id)), capacity)
 			w.m.setSlot(id, capacity)
+		},
+		"end a slot": func(t *rapid.T) {
+			w, id := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot")
+			end := rapid.SampledFrom([]profile.Time{0, w.m.now + between(t, -5, 40, "end")}).Draw(t, "ends")
+			w.p.SetEnd(profile.SlotID(id), max(0, end))
+			w.m.setEnd(id, max(0, end))
 		},
 		"drop a slot": func(t *rapid.T) {
 			w, id := one(t), rapid.IntRange(0, slots-1).Draw(t, "slot")
@@ -374,6 +389,23 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 		require.Equal(t, first, got)
 	}
 
+	if len(at) > 0 {
+		require.Equal(t, m.end(r, at, from), p.End(r, at, from))
+	}
+	closes := -profile.Forever
+	for i, id := range r.Candidates.Slots {
+		if m.up[id] {
+			last := profile.Forever
+			if all := r.Candidates.Windows; all != nil && len(all[i]) > 0 {
+				last = all[i][len(all[i])-1].To
+			}
+			closes = max(closes, min(last, m.ends[id]))
+		}
+	}
+	if p.Ending() > 0 {
+		require.Equal(t, closes, p.Closes(r))
+	}
+
 	empty := &model{rule: m.rule}
 	for id, capacity := range m.capacity {
 		empty.setSlot(id, capacity)
@@ -382,4 +414,37 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	always := r
 	always.Candidates = &profile.Candidates{Slots: r.Candidates.Slots}
 	require.Equal(t, empty.place(always, 0) != nil, p.EverFits(r))
+}
+
+// setEnd lets a slot end at an instant; 0: it has no end.
+func (m *model) setEnd(id int, end profile.Time) {
+	if end == 0 {
+		end = profile.Forever
+	}
+	for t := range profile.Time(horizon + 1) {
+		if m.ends[id] <= t {
+			m.free[id][t].AddScaled(m.capacity[id], 1)
+		}
+		if end <= t {
+			m.free[id][t].AddScaled(m.capacity[id], -1)
+		}
+	}
+	m.ends[id] = end
+}
+
+// until returns when the request ends on a slot if it starts at start.
+func (m *model) until(id profile.SlotID, r profile.Request, start profile.Time) profile.Time {
+	if r.ToEnd && m.up[id] {
+		return min(start+r.Duration, max(m.ends[id], start+1))
+	}
+	return start + r.Duration
+}
+
+// end returns when the request ends if it starts at start, placed so.
+func (m *model) end(r profile.Request, at profile.Placement, start profile.Time) profile.Time {
+	end := start + r.Duration
+	for _, c := range at {
+		end = min(end, m.until(c.Slot, r, start))
+	}
+	return end
 }

@@ -11,6 +11,7 @@ import (
 // Rule says which slots a request gets of those that could take it.
 type Rule uint8
 
+// A request that may run to a slot's end first of all prefers slots where it may run longest.
 const (
 	// ByRank prefers slots of the job's higher rank class, then those with the smallest remainder
 	// (see host), then the first by name. Each slot in turn takes as many chunks as fit.
@@ -47,6 +48,7 @@ type host struct {
 	name        string
 	rank        int32
 	chunks      int
+	lasts       Time  // of the request, how long it may run there, if it may run to a slot's end; else 0
 	left, total int64 // the remainder left/total: the smallest fraction of a resource that one chunk leaves free
 }
 
@@ -148,10 +150,13 @@ func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	}
 	h := p.newHost(r.Candidates, i)
 	h.chunks = n
-	s := &p.slots[id]
+	s, end := &p.slots[id], p.end(r, id, start)
+	if r.ToEnd {
+		h.lasts = end - start
+	}
 	for k, total := range s.capacity {
 		if total > 0 {
-			h.leaves(s.free[k].min(start, start+r.Duration)-r.Chunk[k], total)
+			h.leaves(s.free[k].min(start, end)-r.Chunk[k], total)
 		}
 	}
 	return h, true
@@ -188,6 +193,9 @@ func (r Rule) first(hosts []host) *host {
 
 // compare returns a negative number if the rule prefers host a, and a positive one if it prefers b.
 func (r Rule) compare(a, b *host) int {
+	if a.lasts != b.lasts {
+		return cmp.Compare(b.lasts, a.lasts)
+	}
 	if r == ByRank && a.rank != b.rank {
 		return cmp.Compare(b.rank, a.rank)
 	}

@@ -18,6 +18,7 @@ type View struct {
 	rule    Rule     // chooses the slots of a placement
 	owner   *owner
 	places  int  // on how many slots the spans are, each span for itself
+	ending  int  // number of slots that are up and have an end
 	past    Time // the origin: instants before it do not matter
 	from    Time // the origin or later: questions about earlier instants are rare
 
@@ -41,6 +42,7 @@ type slot struct {
 	name     string
 	up       bool
 	capacity Vector
+	end      Time      // from which on it has nothing; Forever: it has no end
 	free     []steps   // by resource
 	single   Placement // one chunk on this slot, shared by all callers
 }
@@ -51,10 +53,11 @@ func New(rule Rule) *Profile {
 }
 
 // SetSlot adds the slot, or changes its name and capacity; it also brings a dropped slot back. The
-// spans on the slot stay. IDs are dense: a new slot's ID is the number of slots so far.
+// spans on the slot stay, and so does its end. IDs are dense: a new slot's ID is the number of slots so
+// far, and it has no end; see [Profile.SetEnd].
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	if int(id) < len(p.slots) && name == p.slots[id].name && slices.Equal(capacity, p.slots[id].capacity) {
-		p.slots[id].up = true
+		p.raise(&p.slots[id])
 		p.grew(id, p.past)
 		p.look(id)
 		return
@@ -62,7 +65,7 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	p.forgetReaches()
 	if int(id) == len(p.slots) {
 		p.slots = append(p.slots, slot{
-			name: name, up: true, capacity: capacity, free: make([]steps, len(capacity)),
+			name: name, up: true, capacity: capacity, end: Forever, free: make([]steps, len(capacity)),
 			single: Placement{{Slot: id, Count: 1}},
 		})
 		for i, c := range capacity {
@@ -72,23 +75,27 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 	}
 	s := &p.slots[id]
 	s.free = slices.Clone(s.free)
+	p.cut(s, 1)
 	for i, c := range capacity {
 		s.free[i].isAnswered = false
 		s.free[i].base += c - s.capacity[i]
 	}
-	s.name, s.capacity, s.up = name, capacity, true
+	s.name, s.capacity = name, capacity
+	p.cut(s, -1)
+	p.raise(s)
 }
 
 // DropLastSlot undoes the SetSlot that added the last slot. The slot must have no spans.
 func (p *Profile) DropLastSlot() {
 	p.forgetReaches()
+	p.lower(&p.slots[len(p.slots)-1])
 	p.slots = p.slots[:len(p.slots)-1]
 }
 
 // DropSlot takes a slot away: no request fits there any more. Spans on it may still be removed.
 // SetSlot brings it back.
 func (p *Profile) DropSlot(id SlotID) {
-	p.slots[id].up = false
+	p.lower(&p.slots[id])
 	p.look(id)
 }
 
@@ -120,7 +127,7 @@ func (p *View) Clone() *Profile {
 	p.owner = new(owner)
 	c := &Profile{View{
 		slots: slices.Clone(p.slots), bundles: slices.Clip(p.bundles), parts: p.parts,
-		rule: p.rule, owner: new(owner), places: p.places, past: p.past, from: p.from, limits: p.limits, over: p.over,
+		rule: p.rule, owner: new(owner), places: p.places, ending: p.ending, past: p.past, from: p.from, limits: p.limits, over: p.over,
 	}}
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
@@ -226,7 +233,7 @@ func (p *View) EarliestAhead(r Request, start, notBefore, limit Time) (Time, boo
 // and false if there is none.
 func (p *View) earliestStart(r Request, from, limit Time) (Time, bool) {
 	p.GoOn()
-	if r.Candidates.Windows != nil {
+	if r.Candidates.Windows != nil || r.Whole && p.toEnd(&r) {
 		return p.earliestOpen(&r, from, limit)
 	}
 	if r.Whole {
@@ -272,7 +279,7 @@ func (p *View) chunksAt(id SlotID, r *Request, start Time) int {
 		if free.value(start) < need { // mostly that is enough to know
 			return 0
 		}
-		n = min(n, max(0, free.min(start, r.end(start)))/need)
+		n = min(n, max(0, free.min(start, p.end(r, id, start)))/need)
 	}
 	return int(n)
 }
@@ -296,7 +303,7 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 				return 0, false
 			}
 			// No start up to the last short instant can do, as the request would last until then.
-			short, found := free.lastBelow(start, r.end(start), need)
+			short, found := free.lastBelow(start, p.end(r, id, start), need)
 			if !found {
 				continue
 			}

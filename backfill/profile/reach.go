@@ -68,7 +68,7 @@ func (p *View) reach(r *Request, from Time) *reach {
 	}
 	span := p.limits.spans[0]
 	for _, s := range p.limits.spans {
-		if !r.bounded && s <= r.Duration {
+		if !r.bounded && s <= r.Duration && !p.toEnd(r) {
 			span = s
 		}
 	}

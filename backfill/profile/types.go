@@ -181,12 +181,5 @@ type Request struct {
 
 	bounded bool
 	until   Time // if bounded is set, the request need not fit from then on
-}
-
-// end returns the end of the time during which the request must fit if it starts at start.
-func (r *Request) end(start Time) Time {
-	if r.bounded {
-		return min(start+r.Duration, r.until)
-	}
-	return start + r.Duration
+	bundle  Time // if ToEnd is set: the end of the bundle in question; 0: each slot's own end counts
 }

@@ -194,6 +194,9 @@ func (p *View) earliestOpenBundle(i int, r *Request, from, limit Time) (Time, bo
 	if !p.bundleUp(id) {
 		return 0, false
 	}
+	if p.toEnd(r) {
+		r = r.onBundle(p, id)
+	}
 	if len(all) == 0 {
 		t := p.bundleFrom(&p.bundles[id], r, from, limit)
 		return t, t < limit

@@ -80,14 +80,14 @@ func (s *search) with(n int) bool {
 	if !fits {
 		return false
 	}
-	sum := s.sum
-	s.free.Add(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
+	sum, end := s.sum, s.free.End(request, at, c.Now())
+	s.free.Add(at, request.Chunk, c.Now(), end)
 	s.i.use.add(j)
 	s.chosen, s.sum = append(s.chosen, j), sum.plus(s.worth[n])
 	s.from(n + 1)
 	s.chosen, s.sum = s.chosen[:len(s.chosen)-1], sum
 	s.i.use.remove(j)
-	s.free.Remove(at, request.Chunk, c.Now(), c.Now()+j.Estimate)
+	s.free.Remove(at, request.Chunk, c.Now(), end)
 	return true
 }
 

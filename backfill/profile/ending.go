@@ -1,0 +1,171 @@
+package profile
+
+// A slot that ends has nothing from its end on: its step functions fall by its capacity then, for good.
+// So every search heeds ends, and a slot without one costs nothing. Only a request that may run to a
+// slot's end has to be told of it: there, it need not fit any longer.
+
+// SetEnd sets the instant from which on the slot has nothing; 0: it has no end. The spans on the slot
+// stay, also those that last longer: then less than nothing is free.
+func (p *Profile) SetEnd(id SlotID, end Time) {
+	if end == 0 {
+		end = Forever
+	}
+	s := &p.slots[id]
+	before := s.end
+	if end == before {
+		return
+	}
+	p.cut(s, 1)
+	up := s.up
+	p.lower(s)
+	if s.end = end; up {
+		p.raise(s)
+	}
+	p.cut(s, -1)
+	if end > before {
+		p.grew(id, max(before, p.past))
+	}
+	p.look(id)
+}
+
+// cut takes what the slot has off what is free from its end on, if sign is -1, or adds it, if sign is 1.
+func (p *Profile) cut(s *slot, sign int64) {
+	if s.end == Forever {
+		return
+	}
+	for k, amount := range s.capacity {
+		if amount != 0 {
+			s.free[k].forget(p.owner, p.past)
+			s.free[k].shiftSpan(p.owner, p.past, s.end, Forever, sign*amount)
+		}
+	}
+}
+
+// raise brings a slot up, and lower takes it away.
+func (p *View) raise(s *slot) {
+	if !s.up && s.end < Forever {
+		p.ending++
+	}
+	s.up = true
+}
+
+func (p *View) lower(s *slot) {
+	if s.up && s.end < Forever {
+		p.ending--
+	}
+	s.up = false
+}
+
+// Ending returns how many slots that are up have an end.
+func (p *View) Ending() int { return p.ending }
+
+// EndOf returns the instant from which on the slot has nothing; [Forever] if it has no end.
+func (p *View) EndOf(id SlotID) Time { return p.slots[id].end }
+
+// End returns when the request is taken to end if it starts at start, placed so: after its duration, or
+// if [Request] says that it may run to a slot's end, when the first of its slots ends before.
+func (p *View) End(r Request, at Placement, start Time) Time {
+	end := start + r.Duration
+	if p.toEnd(&r) {
+		for _, c := range at {
+			if p.Up(c.Slot) {
+				end = min(end, max(p.slots[c.Slot].end, start+1))
+			}
+		}
+	}
+	return end
+}
+
+// toEnd reports whether the request may run to the end of a slot, and some slot has one.
+func (p *View) toEnd(r *Request) bool { return r.ToEnd && p.ending > 0 }
+
+// lasts returns until when the request may run on a slot at most.
+func (p *View) lasts(r *Request, id SlotID) Time {
+	if r.bundle != 0 {
+		return r.bundle
+	}
+	return p.slots[id].end
+}
+
+// end returns the end of the time during which the request must fit on a slot if it starts at start.
+func (p *View) end(r *Request, id SlotID, start Time) Time {
+	end := start + r.Duration
+	if r.ToEnd {
+		end = min(end, max(p.lasts(r, id), start+1)) // once the slot has ended nothing is free
+	}
+	if r.bounded {
+		end = min(end, r.until)
+	}
+	return end
+}
+
+// bundleEnd returns when the first slot of a bundle ends; Forever if none does.
+func (p *View) bundleEnd(id BundleID) Time {
+	end := Forever
+	for _, slot := range p.bundles[id].slots {
+		if int(slot) < len(p.slots) { // else it is yet to come
+			end = min(end, p.slots[slot].end)
+		}
+	}
+	return end
+}
+
+// onBundle returns a request that may run to a slot's end as it is on one bundle: to the bundle's end.
+func (r Request) onBundle(p *View, id BundleID) *Request {
+	r.bundle = p.bundleEnd(id)
+	return &r
+}
+
+// placeBundleToEnd is [View.placeBundle] for a request that may run to the bundle's end.
+func (p *View) placeBundleToEnd(r *Request, start Time) (Placement, bool) {
+	free := make(set, (len(p.bundles)+63)/64)
+	for i := range p.bundles {
+		if id := BundleID(i); p.bundleAt(id, r.onBundle(p, id), start) {
+			free.add(id)
+		}
+	}
+	return p.firstBundle(r, start, free)
+}
+
+// bundleAt reports whether all slots of a bundle are up and free from start on, for the request's
+// duration.
+func (p *View) bundleAt(id BundleID, r *Request, start Time) bool {
+	for _, slot := range p.bundles[id].slots {
+		if !p.wholeAt(slot, r, start) {
+			return false
+		}
+	}
+	return true
+}
+
+// EarliestStart returns the earliest start, not before notBefore and before limit, at which the request
+// fits; see [View.EarliestFit]. It chooses no placement.
+func (p *View) EarliestStart(r Request, notBefore, limit Time) (Time, bool) {
+	return p.earliestStart(r, notBefore, limit)
+}
+
+// Closes returns the first instant from which on the request may begin on none of its candidates any
+// more, as all have closed or ended; Forever if there is none, and -Forever if there are no candidates.
+func (p *View) Closes(r Request) Time {
+	if p.ending == 0 {
+		return r.Candidates.Closes()
+	}
+	last := -Forever
+	closes := func(i int, end Time) {
+		if all := r.Candidates.within(i); len(all) > 0 {
+			end = min(end, all[len(all)-1].To)
+		}
+		last = max(last, end)
+	}
+	for i, id := range r.Candidates.Slots {
+		if p.Up(id) {
+			closes(i, p.slots[id].end)
+		}
+	}
+	for i, id := range r.Candidates.Bundles {
+		if p.bundleUp(id) {
+			closes(i, p.bundleEnd(id))
+		}
+	}
+	return last
+}
