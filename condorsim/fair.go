@@ -121,8 +121,8 @@ func copyable(w *Workload, c negotiator.Config, what string) (main, fallback bac
 	case !ok || !fallbackOK:
 		err = fmt.Errorf("%s are found in many copies of the simulation at once, and there cannot be more than one "+
 			"of this policy", what)
-	case len(w.Outages) > 0:
-		err = fmt.Errorf("%s are those of a pool in which nothing fails: leave its failures and drains out", what)
+	default:
+		err = w.Steady(what)
 	}
 	return main, fallback, err
 }

@@ -56,7 +56,7 @@ func (r *Result) allMeasured() metrics.Measures {
 		},
 		metrics.Measure{Name: "cycles", Unit: metrics.Count, Value: float64(r.Cycles)},
 	)
-	if r.Requeues > 0 || len(r.Workload.Outages) > 0 {
+	if r.Requeues > 0 || r.Workload.changes() {
 		list = append(
 			list,
 			metrics.Measure{

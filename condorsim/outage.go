@@ -21,13 +21,18 @@ type outages struct {
 	due     turns
 	chances []chance
 	back    int // number of future turns that give a slot back
+	ends    int // and that end one
+	reader  endReader
+	idle    backfill.Time // since when nothing runs and no job is to come; [backfill.Forever]: it does
 	placed  map[backfill.JobID]negotiator.Placement
 	touched []int // slots that changed at this instant
 }
 
 // slotState is a slot with its outages and the jobs that run on it.
 type slotState struct {
-	slot     *negotiator.Slot
+	slot     *negotiator.Slot // as advertised, with its next end
+	ends     []told           // that are to come
+	renewed  bool             // the next end is another one
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
 	failures int              // that last now
 	drains   int              // that last now
@@ -57,24 +62,6 @@ func (s *slotState) standing() standing {
 	}
 }
 
-// end returns when the first of the drains begins that are announced; 0: none is.
-func (s *slotState) end() backfill.Time {
-	if len(s.coming) == 0 || s.standing() != whole {
-		return 0
-	}
-	return slices.Min(s.coming)
-}
-
-// ending returns the slot as advertised when it ends at an instant; 0: it has its own end.
-func ending(s *negotiator.Slot, end backfill.Time) *negotiator.Slot {
-	if end == 0 || s.End != 0 && s.End <= end {
-		return s
-	}
-	c := *s
-	c.End = end
-	return &c
-}
-
 // turn is an instant at which an outage of a slot begins or ends, or is announced.
 type turn struct {
 	at     backfill.Time
@@ -82,6 +69,8 @@ type turn struct {
 	slot   int32
 	drain  bool
 	begins bool
+	told   bool          // the slot's ad tells when it begins,
+	retire backfill.Time // and as the time of its retirement one that is so long before
 	chance int32         // in outages.chances; -1: scheduled
 	length backfill.Time // of a scheduled outage that begins; 0: for good
 	// announced says that a drain that begins was announced.
@@ -98,44 +87,47 @@ type chance struct {
 }
 
 // newOutages makes the outages of a workload and their first turns. The times of outages count from
-// origin. It returns nil if the workload has no outages.
+// origin. It returns nil if no slot of the workload ever fails or ends.
 func newOutages(w *Workload, origin backfill.Time) *outages {
-	if len(w.Outages) == 0 {
+	reader := endReader{w, origin}
+	all := slices.Concat(w.Outages, reader.inAds())
+	if len(all) == 0 {
 		return nil
 	}
 	o := &outages{
 		slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)),
-		placed: map[backfill.JobID]negotiator.Placement{},
+		placed: map[backfill.JobID]negotiator.Placement{}, reader: reader, idle: backfill.Forever,
 	}
 	for i, s := range w.Slots {
-		o.slots[i].slot = s
+		o.slots[i].slot = reader.read(s)
 		if len(w.Bundles) > 0 {
 			o.slots[i].known = whole // the pool announced it with the bundles
 		}
 		o.index[s.Name] = i
 	}
-	for n := range w.Outages {
-		outage := &w.Outages[n]
-		for _, i := range outage.Slots {
-			t := turn{
-				at: origin + outage.At, slot: int32(i), drain: outage.Drain, begins: true, chance: -1,
-				length: outage.For,
-			}
-			if outage.MTBF > 0 {
-				c := newChance(w.Seed, uint64(n), w.Slots[i].Name, outage)
-				t.at, t.chance = origin+c.untilFailure(), int32(len(o.chances))
-				o.chances = append(o.chances, c)
-			}
-			if outage.Notice > 0 && outage.At > 0 {
-				known := origin + max(0, outage.At-outage.Notice)
-				o.due = append(o.due, turn{at: known, begin: t.at, slot: t.slot, chance: -1})
-				t.announced = true
-			}
-			o.due = append(o.due, t)
+	for n := range all {
+		for _, i := range all[n].Slots {
+			o.schedule(w, n, &all[n], i, origin)
 		}
 	}
 	heap.Init(&o.due)
 	return o
+}
+
+// schedule adds the first turn of an outage of one slot.
+func (o *outages) schedule(w *Workload, number int, outage *pools.Outage, slot int, origin backfill.Time) {
+	t := turn{
+		at: origin + outage.At, slot: int32(slot), drain: outage.Drain, begins: true, chance: -1, //nolint:gosec // there are fewer
+		length: outage.For, told: outage.Told, retire: outage.Retire,
+	}
+	if outage.Random() {
+		c := newChance(w.Seed, uint64(number), w.Slots[slot].Name, outage) //nolint:gosec // an index
+		t.at, t.chance = origin+c.untilFirst(), int32(len(o.chances))      //nolint:gosec // there are fewer
+		o.chances = append(o.chances, c)
+	}
+	t.announced = o.announce(t, outage, origin)
+	o.due = append(o.due, t)
+	o.tell(t)
 }
 
 func newChance(seed, number uint64, name string, outage *pools.Outage) chance {
@@ -147,13 +139,30 @@ func newChance(seed, number uint64, name string, outage *pools.Outage) chance {
 	}
 }
 
-// untilFailure draws the time to the next failure (Weibull), by the inverse of the distribution.
+// untilFirst draws the time to the first failure. Slots that end are of any age then.
+func (c *chance) untilFirst() backfill.Time {
+	first := c.untilFailure()
+	if c.outage.Told {
+		return seconds(float64(first) * (1 - c.random.Float64()))
+	}
+	return first
+}
+
+// untilFailure draws the time to the next failure (Weibull), by the inverse of the distribution, or how
+// long a slot lasts that ends again and again.
 func (c *chance) untilFailure() backfill.Time {
+	if least, most := c.outage.Lasts[0], c.outage.Lasts[1]; c.outage.Told {
+		return least + backfill.Time(c.random.Int64N(int64(most-least)+1))
+	}
 	return seconds(c.scale * math.Pow(-math.Log1p(-c.random.Float64()), 1/c.outage.Shape))
 }
 
-// untilRepair draws how long a failure lasts (exponential).
+// untilRepair draws how long a failure lasts (exponential), or says when another slot comes for one
+// that has ended.
 func (c *chance) untilRepair() backfill.Time {
+	if c.outage.Told {
+		return c.outage.For
+	}
 	return seconds(-float64(c.outage.MTTR) * math.Log1p(-c.random.Float64()))
 }
 
@@ -164,14 +173,21 @@ func seconds(t float64) backfill.Time {
 
 // next returns when a slot changes next; [backfill.Forever] if never. idle says that nothing runs
 // and no job is still to come, so that waiting jobs can only wait for slots to come back. Then
-// random failures are skipped, and once all slots are back nothing changes any more.
+// random failures are skipped, and once all slots are back nothing changes any more. Ends are not:
+// jobs may wait for a slot that lasts longer.
 func (o *outages) next(idle bool) backfill.Time {
-	if idle && o.back == 0 {
+	if !idle {
+		o.idle = backfill.Forever
+	}
+	if idle && o.back == 0 && o.ends == 0 {
 		return backfill.Forever
 	}
 	for len(o.due) > 0 {
 		first := o.due[0]
-		if !idle || first.chance < 0 || !first.begins {
+		if !idle || first.chance < 0 || !first.begins || first.told {
+			if idle {
+				o.idle = min(o.idle, first.at)
+			}
 			return first.at
 		}
 		o.pass(first)
@@ -206,8 +222,11 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	for _, i := range slices.Compact(o.touched) {
 		s := &o.slots[i]
 		standing, end := s.standing(), s.end()
-		if standing == s.known && end == s.knownEnd {
+		if standing == s.known && end == s.knownEnd && (standing == gone || !s.renewed) {
 			continue
+		}
+		if s.renewed && standing != gone {
+			s.slot, s.drained, s.renewed = o.reader.ending(s.slot, s.nextEnd()), nil, false
 		}
 		switch standing {
 		case gone:
@@ -218,7 +237,7 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 			}
 			up = append(up, s.drained)
 		case whole:
-			up = append(up, ending(s.slot, end))
+			up = append(up, endingBy(s.slot, end))
 		}
 		s.known, s.knownEnd = standing, end
 	}
@@ -235,10 +254,7 @@ func (o *outages) take(t turn) {
 		heap.Pop(&o.due)
 		return
 	}
-	if t.announced && t.begins {
-		i := slices.Index(s.coming, t.at)
-		s.coming = slices.Delete(s.coming, i, i+1)
-	}
+	s.comes(t)
 	step := -1
 	if t.begins {
 		step = 1
@@ -248,9 +264,16 @@ func (o *outages) take(t turn) {
 	} else {
 		s.failures += step
 	}
+	if t.told && t.begins {
+		o.ends--
+		s.ends = slices.DeleteFunc(s.ends, func(e told) bool { return e.at == t.at })
+	}
 	follows := t
 	follows.begins = !t.begins
 	switch {
+	case t.told && t.chance >= 0 && t.begins && o.givesUp(t):
+		heap.Pop(&o.due)
+		return
 	case t.chance >= 0 && t.begins:
 		follows.at += o.chances[t.chance].untilRepair()
 	case t.chance >= 0:
@@ -267,6 +290,7 @@ func (o *outages) take(t turn) {
 	o.back += step
 	o.due[0] = follows
 	heap.Fix(&o.due, 0)
+	o.tell(follows)
 }
 
 // drainedSlot returns the slot as advertised while it takes no new work.
@@ -274,7 +298,7 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("START", false)
 	ad.SetBool("Requirements", false)
-	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, Ad: ad}
+	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, End: s.End, Ad: ad}
 }
 
 // start records on which slots a job runs; end removes the record.

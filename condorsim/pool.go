@@ -84,7 +84,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	if p.outages != nil {
 		p.turn(&d)
 	} else if !p.up {
-		d.SlotsUp = p.w.Slots
+		d.SlotsUp = p.w.Slots // none of which ends
 	}
 	p.up = true
 	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= now {

@@ -37,6 +37,6 @@
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
 //	inventory.go   numbers for slots and bundles, and the translation of placements
-//	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of startds
+//	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of startds, ending.go when slots end
 //	pool.go        the interface to a pool
 package negotiator

@@ -68,7 +68,7 @@ func (v *inventory) add(slots []*Slot, bundles []*Bundle) ([]matchmaker.Slot, []
 // slot returns a known slot in package backfill's form.
 func (v *inventory) slot(id backfill.SlotID) backfill.Slot {
 	s := v.slots[id]
-	return backfill.Slot{ID: id, Name: s.Name, Capacity: s.Capacity}
+	return backfill.Slot{ID: id, Name: s.Name, Capacity: s.Capacity, End: s.End}
 }
 
 // bundle returns a known bundle, slots that one job takes together, in package backfill's form.

@@ -23,6 +23,9 @@ type Schema struct {
 	Estimates []string
 	// Limits are the job attributes that may hold the run time at which the pool ends the job.
 	Limits []string
+	// SlotEnds are the attributes of slots that may say when they end, in seconds since 1970; the first
+	// that is a number counts. See [Schema.EndOf].
+	SlotEnds []string
 	// Labels are further labels that estimators need: names of [EveryLabel], or job attributes.
 	Labels []string
 }
@@ -35,6 +38,7 @@ func DefaultSchema() Schema {
 		Resources: []string{"cpus", "memory", "disk", "gpus"},
 		Estimates: append([]string{"EstimatedRunTime"}, limits...),
 		Limits:    limits,
+		SlotEnds:  []string{"GLIDEIN_ToDie"},
 	}
 }
 

@@ -113,7 +113,7 @@ func (e *Enlargement) Match(ctx context.Context, amounts map[string]int64, count
 	ids := make([]backfill.SlotID, count)
 	for i := range ids {
 		ids[i] = e.slots + backfill.SlotID(i) //nolint:gosec // there are fewer
-		slot := backfill.Slot{ID: ids[i], Name: fmt.Sprintf("new%d", i+1), Capacity: capacity}
+		slot := backfill.Slot{ID: ids[i], Name: fmt.Sprintf("new%d", i+1), Capacity: capacity, End: e.like.End}
 		f.Events = append(f.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot})
 	}
 	f.Sets, f.Untried, err = e.pool.Enlarge(ctx, ad, ids, most)

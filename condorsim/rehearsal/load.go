@@ -43,7 +43,8 @@ func readPool(s config.Config) (*pools.Description, error) {
 	if _, err := os.Stat(file); file != "" && (err != nil || hasExtension(file, ".yaml", ".yml")) {
 		pool, err := pools.Find(file, configs.Files())
 		if err == nil { // the description says which resources there are
-			pool.Schema.Estimates, pool.Schema.Labels = s.Schema().Estimates, s.Schema().Labels
+			given := s.Schema()
+			pool.Schema.Estimates, pool.Schema.Labels, pool.Schema.SlotEnds = given.Estimates, given.Labels, given.SlotEnds
 		}
 		return pool, err
 	}

@@ -58,6 +58,9 @@ type Config struct {
 	EstimateAttributes []string
 	DefaultEstimate    time.Duration
 	Plugins            Plugins
+	// SlotEnds are the attributes of slots that may say when they end, in seconds since 1970; the first
+	// that is a number counts. none among them stands for no attribute.
+	SlotEnds []string
 	// Resources are what jobs request and slots have, cpus first.
 	Resources []string
 	Real
@@ -190,6 +193,15 @@ var reading = []Setting{
 				"must be names of attributes")
 		},
 	}),
+	set(func(c *Config) *[]string { return &c.SlotEnds }, negotiator.DefaultSchema().SlotEnds, Setting{
+		Key: "slot_end", Knob: "BACKFILL_SLOT_END", Restart: true,
+		Doc: "Slot attributes that may say when the slot ends, in seconds since 1970; the first that is such a number counts; none: no one.",
+		More: "Jobs with an estimate of their own start only where they end in time, others preferably where most time is " +
+			"left. A slot's DaemonShutdown is heeded whatever is said here.",
+		Check: func(c *Config) error {
+			return must(!slices.Contains(c.SlotEnds, ""), fmt.Sprintf("%q", c.SlotEnds), "must be names of attributes")
+		},
+	}),
 	set(func(c *Config) *time.Duration { return &c.DefaultEstimate }, time.Duration(negotiator.DefaultEstimate)*time.Second, Setting{
 		Key: "default_estimate", Knob: "BACKFILL_DEFAULT_ESTIMATE", Restart: true,
 		Doc: "What jobs that have no such attribute are planned with.",
@@ -259,6 +271,9 @@ func (c Config) Planning() backfill.Planning {
 func (c Config) Schema() negotiator.Schema {
 	s := negotiator.DefaultSchema()
 	s.Resources, s.Estimates, s.Labels = c.Resources, c.EstimateAttributes, c.labels()
+	s.SlotEnds = slices.DeleteFunc(slices.Clone(c.SlotEnds), func(name string) bool {
+		return strings.EqualFold(name, "none") // HTCondor takes a knob without a value for not set
+	})
 	return s
 }
 

@@ -49,6 +49,7 @@ pool: slots.ads
 workload: jobs.ads
 speed: 2.5
 estimate_attributes: [MyEstimate]
+slot_end: [MyEnd, GLIDEIN_ToDie]
 estimates: combined
 estimates_order: file:runs.csv
 estimates_backfill: user
@@ -95,6 +96,7 @@ fallback: first-fit
 		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf",
 		Placement: "spread",
 		Pool:      "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"},
+		SlotEnds:        []string{"MyEnd", "GLIDEIN_ToDie"},
 		DefaultEstimate: 90 * time.Minute,
 		Estimators: Estimators{
 			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user",
@@ -221,6 +223,7 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"http: here", "[1:7] http: here: must be HOST:PORT or :PORT"},
 		{"order: fairshare", `unknown order "fairshare"`},
 		{"fallback: nonesuch", `[1:11] fallback: unknown policy "nonesuch": choose one of`},
+		{"slot_end: ['']", `slot_end: [""]: must be names of attributes`},
 		{"estimate_attributes: ['']", `estimate_attributes: [""]: must be names of attributes`},
 		{"estimates: guess", `[1:12] estimates: `},
 		{

@@ -64,7 +64,7 @@ func TestDuring(t *testing.T) {
 	}
 	require.Equal(t, restart, ignored)
 	require.Subset(t, ignored, []string{
-		"history", "pool", "workload", "speed", "placement", "estimate_attributes", "default_estimate",
+		"history", "pool", "workload", "speed", "placement", "estimate_attributes", "slot_end", "default_estimate",
 		"resources", "observe", "state", "http", "start_slack", "token",
 	})
 	require.Len(t, changes, reload)

@@ -23,14 +23,6 @@ type Drain struct {
 	Gone int64 `json:"gone,omitempty"`
 }
 
-// End returns the earlier one of a slot's end and the drain's; 0 stands for none.
-func (d Drain) End(own backfill.Time) backfill.Time {
-	if by := backfill.Time(d.By); own == 0 || by < own {
-		return by
-	}
-	return own
-}
-
 // Closes tells whether no job may start on the slot at an instant.
 func (d Drain) Closes(now backfill.Time) bool { return int64(now) >= d.By && !d.Over(now) }
 

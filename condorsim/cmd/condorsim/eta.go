@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,8 +38,8 @@ func (f *etaFlag) Decode(ctx *kong.DecodeContext) error {
 func (c *runCommand) simulateEta(ctx context.Context, w *condorsim.Workload, config negotiator.Config,
 	sinks ...negotiator.Sink,
 ) (*condorsim.Result, error) {
-	if len(w.Outages) > 0 {
-		return nil, cli.Bad(errors.New("--eta: start times are told as of a pool in which nothing fails"))
+	if err := w.Steady("--eta: start times"); err != nil {
+		return nil, cli.Bad(err)
 	}
 	return condorsim.RunEta(ctx, w, config, condorsim.Eta{
 		Jobs: int(c.Eta), Seed: c.Seed, Estimates: c.settings(),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -39,8 +38,8 @@ func (c *runCommand) simulate(ctx context.Context, w *condorsim.Workload, config
 	if c.Fst == (fstFlag{}) {
 		return condorsim.Run(ctx, w, config, nil, sinks...)
 	}
-	if len(w.Outages) > 0 {
-		return nil, cli.Bad(errors.New("--fst: fair start times are those of a pool in which nothing fails"))
+	if err := w.Steady("--fst: fair start times"); err != nil {
+		return nil, cli.Bad(err)
 	}
 	fair := condorsim.Fair(c.Fst)
 	fair.Capped = c.JobsOut == "" // the table has columns for them

@@ -5,7 +5,7 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
-//   - YAML, for classes of slots, failures and drains: see [description]; and for machines that are
+//   - YAML, for classes of slots, failures, drains and ends: see [description]; and for machines that are
 //     divided into partitions, such as Blue Gene: see [partition] and [grid].
 //
 // The negotiator sees the slots. Only the simulated pool knows the outages ([Outage]).
@@ -62,9 +62,14 @@ type LeftOut struct {
 
 // Outage makes slots unusable for some time. They fail, and what runs on them is lost; or they are
 // drained, and what runs on them goes on. It is scheduled, once, or random, again and again.
+//
+// A slot may also end: then it fails, and its ad has told when, as pilots' ads do.
 type Outage struct {
 	Slots []int // indices of Pool.Slots, ascending
 	Drain bool
+	// Told says that the slots end: their ads have [ToDie], and [ToRetire], which is Retire before.
+	Told   bool
+	Retire backfill.Time
 
 	// A scheduled outage begins at At, in seconds from the first submission, and lasts For; 0: for
 	// good.
@@ -77,7 +82,21 @@ type Outage struct {
 	// time to repair, which is exponential. Each slot fails independently.
 	MTBF, MTTR backfill.Time
 	Shape      float64
+
+	// Slots that end again and again last from Lasts[0] to Lasts[1], all lengths as likely, and others
+	// are there in their place For after their ends. The first ones are of any age at the beginning.
+	Lasts [2]backfill.Time
 }
+
+// ToDie and ToRetire are the attributes of the ads of slots that end, in seconds since 1970: when they
+// end, and until when they accept jobs if their START says so.
+const (
+	ToDie    = "GLIDEIN_ToDie"
+	ToRetire = "GLIDEIN_ToRetire"
+)
+
+// Random reports whether the outage comes again and again, at times that are drawn.
+func (o *Outage) Random() bool { return o.MTBF > 0 || o.Lasts[1] > 0 }
 
 // Bounds returns the machine to read a trace with if the pool replaces the trace's own machine. It
 // has [backfill.MaxChunks] processors and, if the pool has memory, all the memory a job can ask

@@ -38,6 +38,9 @@ import (
 //	  - {slots: ["fat*"], mtbf: 30d, mttr: 4h, shape: 0.7}
 //	drains:
 //	  - {slots: ["node*"], at: 7d, for: 8h, notice: 2d} # known two days before, and filled until then
+//	ends:
+//	  - {slots: [node4], at: 3d}
+//	  - {slots: ["pilot*"], lasts: [24h, 48h], again: 10m, retire: 6h}
 //
 // A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
@@ -58,6 +61,7 @@ type description struct {
 
 	Failures    []outage `yaml:"failures"`
 	Drains      []outage `yaml:"drains"`
+	Ends        []ending `yaml:"ends"`
 	GiveUpAfter int      `yaml:"give_up_after"`
 }
 
@@ -215,6 +219,11 @@ func (b *builder) finish() error {
 	}
 	for i := range b.d.Drains {
 		if err := b.addOutage(fmt.Sprintf("drains[%d]", i), &b.d.Drains[i], true); err != nil {
+			return err
+		}
+	}
+	for i := range b.d.Ends {
+		if err := b.addEnd(fmt.Sprintf("ends[%d]", i), &b.d.Ends[i]); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,6 @@ func (o *Observer) Ask(scope Scope) {
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
 	o.admit(scope.SubmitterConstraint)
-	o.expect(scope.ShutdownThreshold)
 }
 
 // Forget drops slots that are gone for good. If one comes back, it counts as new.

@@ -217,9 +217,14 @@ func asleep(ad *classad.ClassAd) bool {
 func (o *Observer) opened(ad *classad.ClassAd) (*negotiator.Slot, error) {
 	ad = ad.Clone()
 	ad.Delete(negotiator.WhyClosed)
+	end := o.endOf(ad)
 	negotiator.FollowClock(ad)
 	o.slotAttributes.strip(ad)
-	return o.s.Schema.SlotFromAd(ad)
+	slot, err := o.s.Schema.SlotFromAd(ad)
+	if err == nil {
+		slot.End = end
+	}
+	return slot, err
 }
 
 // Why slots take no jobs of the plan: their machine sleeps, or their resources are those of other
@@ -279,6 +284,7 @@ func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 // makeAd makes the ad that jobs are matched with: without the attributes that are mere state, and
 // refusing all jobs if the slot is not open to new jobs.
 func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
+	end := o.endOf(ad)
 	negotiator.FollowClock(ad) // before MyCurrentTime is gone
 	o.slotAttributes.strip(ad)
 	if !open {
@@ -291,7 +297,8 @@ func (o *Observer) makeAd(s *Slot, ad *classad.ClassAd, open bool) error {
 	if s.Asleep != nil { // so there is more room in the pool once the machine is awake
 		clear(read.Capacity)
 	}
-	if t, text := o.read[s.Name], read.Ad.Format(ast.Long); s.Ad == nil || text != t.ad {
+	read.End = end
+	if t, text := o.read[s.Name], read.Ad.Format(ast.Long); s.Ad == nil || text != t.ad || end != s.Ad.End {
 		// An ad that was changed owns its names. Parsed once more, it shares them with other ads.
 		if shared, err := o.parser.ParseOld(text); err == nil {
 			read.Ad = shared
@@ -314,15 +321,9 @@ func Claimable(ad *classad.ClassAd) bool {
 	return !asleep(ad) && (state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring")
 }
 
-// shutdown are the attributes of a slot's ad that are true when its startd is to end, the one
-// gently, the other fast.
-var shutdown = []string{"DaemonShutdown", "DaemonShutdownFast"}
-
-// expect has slots asked when their startds end, if it is to be known some time before.
-func (o *Observer) expect(threshold time.Duration) {
-	if threshold > 0 {
-		o.slotAttributes.refer(shutdown, always)
-	}
+// endOf returns from when on a slot runs no jobs, see [negotiator.Schema.EndOf].
+func (o *Observer) endOf(ad *classad.ClassAd) backfill.Time {
+	return backfill.Time(o.s.Schema.EndOf(ad, o.looked.Unix(), o.s.Zone))
 }
 
 // endsSoon tells whether a slot's startd will have ended ShutdownThreshold after it made the ad.
@@ -336,7 +337,7 @@ func (o *Observer) endsSoon(ad *classad.ClassAd) bool {
 	}
 	then := made + int64(o.s.ShutdownThreshold/time.Second)
 	s := classad.Scope{My: ad, MaxSteps: slotSteps, Host: o.s.host(time.Unix(then, 0))}
-	return slices.ContainsFunc(shutdown, func(name string) bool { return s.Attr(name).IsTrue() })
+	return slices.ContainsFunc(negotiator.Shutdown(), func(name string) bool { return s.Attr(name).IsTrue() })
 }
 
 // readClaim notes which job and user have the slot, and since when.

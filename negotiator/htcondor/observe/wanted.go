@@ -181,6 +181,7 @@ func (o *Observer) want() {
 			job = append(job, "Request"+resource)
 		}
 	}
+	slot = slices.Concat(slot, negotiator.Shutdown(), o.s.Schema.SlotEnds)
 	job = slices.Concat(job, policies, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
 	o.run = set(slices.Concat(keptOfRunning, o.s.Schema.Estimates, o.s.Schema.Limits)...)
 	for _, resource := range o.s.Schema.Resources {
@@ -195,7 +196,6 @@ func (o *Observer) want() {
 	o.referTo(o.s.JobConstraint)
 	o.rankBy(o.s.Ranks)
 	o.admit(o.s.SubmitterConstraint)
-	o.expect(o.s.ShutdownThreshold)
 }
 
 // referTo has jobs asked also for the attributes that a job constraint refers to: schedds may

@@ -3,6 +3,7 @@ package track
 import (
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 )
@@ -44,7 +45,7 @@ func forDrain(of *negotiator.Slot, d drains.Drain, closed bool, zone *time.Locat
 		return refusing(of, d.Why(zone), until)
 	}
 	c := *of
-	c.End = d.End(of.End)
+	c.End = negotiator.Earliest(of.End, backfill.Time(d.By))
 	return &c
 }
 

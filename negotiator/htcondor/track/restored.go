@@ -109,7 +109,8 @@ func (b *Belief) forget() {
 // any more counts as missing from now on.
 func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 	outside := func(amount int64) bool { return amount < 0 || amount > backfill.MaxAmount }
-	if len(former.Capacity) != len(b.s.Schema.Resources) || former.Name == "" || slices.ContainsFunc(former.Capacity, outside) {
+	if len(former.Capacity) != len(b.s.Schema.Resources) || former.Name == "" || former.End < 0 || former.End > backfill.MaxTime ||
+		slices.ContainsFunc(former.Capacity, outside) {
 		return nil
 	}
 	o := b.Slot(former.Name)
@@ -119,7 +120,7 @@ func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 		ad.SetBool("Requirements", false)
 		o = &observe.Slot{
 			Name: former.Name, Host: former.Name, Missing: b.now.Began, Static: true,
-			Ad: &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, Ad: ad}, Free: make(backfill.Vector,
+			Ad: &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, End: former.End, Ad: ad}, Free: make(backfill.Vector,
 				len(former.Capacity)),
 		}
 		b.lost[former.Name] = o
@@ -129,8 +130,8 @@ func (b *Belief) restoreSlot(former SavedSlot) *negotiator.Slot {
 	}
 	s := b.slot(former.Name)
 	s.reported, s.up = o.Ad, true
-	if !slices.Equal(o.Ad.Capacity, former.Capacity) {
-		s.reported = &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, Ad: o.Ad.Ad}
+	if !slices.Equal(o.Ad.Capacity, former.Capacity) || o.Ad.End != former.End {
+		s.reported = &negotiator.Slot{Name: former.Name, Capacity: former.Capacity, End: former.End, Ad: o.Ad.Ad}
 	}
 	return s.reported
 }

@@ -75,6 +75,7 @@ const SavedVersion = 1
 type SavedSlot struct {
 	Name     string          `json:"name"`
 	Capacity backfill.Vector `json:"capacity"`
+	End      backfill.Time   `json:"end,omitempty"`
 	Address  string          `json:"address,omitempty"`
 }
 
@@ -109,7 +110,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		Version: SavedVersion, Now: m.Now, Policy: m.Policy, Guarantees: m.Guarantees, Foretold: m.Foretold,
 	}
 	for _, s := range m.Slots {
-		saved.Slots = append(saved.Slots, SavedSlot{Name: s.Name, Capacity: s.Capacity, Address: b.home(s.Name)})
+		saved.Slots = append(saved.Slots, SavedSlot{Name: s.Name, Capacity: s.Capacity, End: s.End, Address: b.home(s.Name)})
 	}
 	for _, c := range m.Jobs {
 		j := b.byID[c.Job.ID]
