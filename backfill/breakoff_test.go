@@ -21,7 +21,7 @@ func TestABrokenRoundLeavesNoTrace(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				seed := rapid.Uint64Range(0, 1000).Draw(rt, "seed")
 				seed += rapid.SampledFrom([]uint64{
-					0, conformance.Partitioned, conformance.Deferred, conformance.Windowed,
+					0, conformance.Partitioned, conformance.Deferred, conformance.Windowed, conformance.Ending,
 				}).Draw(rt, "kind")
 				drv := conformance.NewDriver(seed)
 				rule := drv.Rule()

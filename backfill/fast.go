@@ -75,7 +75,7 @@ type Vacated struct {
 	Key        float64 // in the queue's order
 	Start, End Time
 	Placement  Placement
-	Planned    bool // the job did not run there: it was a reservation
+	Planned    bool // the job did not run there: it was a reservation, which is gone
 }
 
 // Vacated appends to the list the places that jobs lost or gave back by the event that [Cycle.Next]
@@ -88,8 +88,14 @@ func (f Fast) Vacated(list []Vacated) []Vacated {
 			continue
 		}
 		if now := c.s.jobs.Find(old.job.ID); now != nil && now.placement != nil && now.phase == old.phase &&
-			now.start <= max(old.start, c.round.Now) && now.covers(old) {
-			continue
+			now.start <= max(old.start, c.round.Now) {
+			if now.covers(old) {
+				continue
+			}
+			if old.phase == waiting && now.start == old.start && now.placement.Equal(old.placement) {
+				list = append(list, Vacated{Job: old.job, Key: old.key, Start: now.end, End: old.end, Placement: old.placement})
+				continue
+			}
 		}
 		list = append(list, Vacated{
 			Job: old.job, Key: old.key, Start: old.start, End: old.end,

@@ -37,6 +37,9 @@ func newPool(t *testing.T, seed uint64, main backfill.Decider) *pool {
 	if seed%3 == 1 {
 		seed += conformance.Windowed
 	}
+	if seed%5 > 2 {
+		seed += conformance.Ending
+	}
 	p := &pool{t: t, driver: conformance.NewDriver(seed)}
 	p.driver.Calm, p.driver.Predicted = seed%3 == 0, seed/4%2 == 0
 	p.main = &recorder{Decider: main}

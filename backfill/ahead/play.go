@@ -112,7 +112,7 @@ func (p *Play) begin(from Start) {
 	}
 	for run := range from.State.Running() {
 		if !gone[run.Job.ID] {
-			p.ends = append(p.ends, Ending{At: p.end(run.Job, run.Start), Job: run.Job.ID})
+			p.ends = append(p.ends, Ending{At: p.lasts(p.end(run.Job, run.Start), run.Placement), Job: run.Job.ID})
 		}
 	}
 	p.ends.order()
@@ -142,9 +142,25 @@ func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err er
 	}
 	for i := range d.Started {
 		j := d.Started[i].Job
-		p.ends.Push(Ending{At: max(p.end(j, p.began(j, d.Now)), d.Now), Job: j.ID})
+		ends := p.lasts(p.end(j, p.began(j, d.Now)), d.Started[i].Placement)
+		p.ends.Push(Ending{At: max(ends, d.Now), Job: j.ID})
 	}
 	return d, true, nil
+}
+
+// lasts returns when a job is gone that would end at an instant: then, or when the first of its slots ends,
+// if that is still to come.
+func (p *Play) lasts(end backfill.Time, at backfill.Placement) backfill.Time {
+	profile := p.host.State.Profile()
+	if profile.Ending() == 0 {
+		return end
+	}
+	for _, on := range at {
+		if ends := profile.EndOf(on.Slot); ends > p.host.State.Now() {
+			end = min(end, ends)
+		}
+	}
+	return end
 }
 
 // began returns when a job begins to run that was started in the play at the given instant.

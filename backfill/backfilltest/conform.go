@@ -66,6 +66,22 @@ func ConformWindowed(t *testing.T, pools, rounds int, decider func(t *testing.T)
 	}
 }
 
+// ConformEnding is [Conform] with slots that end: a third of the pools have bundles besides, a third jobs
+// that may not start at once, a quarter candidates that are not always open, and half of them plans of a
+// small depth if the policy follows one.
+func ConformEnding(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+	promises ...conformance.Promise,
+) {
+	t.Helper()
+	for seed := range uint64(pools) {
+		kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
+		if seed%4 == 3 {
+			kind += conformance.Windowed
+		}
+		conform(t, conformance.Ending+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+	}
+}
+
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,
 ) {

@@ -41,6 +41,7 @@ func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, 
 	backfilltest.ConformPartitioned(t, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformDeferred(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformWindowed(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformEnding(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	if spec.PlanDepth {
 		backfilltest.ConformShallow(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	}

@@ -88,7 +88,7 @@ func admit(c *backfill.Cycle, enter func(*backfill.Job)) {
 			enter(j)
 		default: // a job without a start leaves its turn to others
 			_, _, starts := c.Earliest(j, c.Now())
-			left = left || starts || c.State().Request(j).Candidates.Windows == nil
+			left = left || starts || !mayClose(c, j)
 		}
 	}
 }
@@ -151,12 +151,17 @@ func (t Textbook) Place(c *backfill.Cycle, j *backfill.Job) bool {
 	return ok
 }
 
-// holdUnlessItCloses holds a job that fits at no time, unless that may be because of the windows of
-// its candidates.
+// holdUnlessItCloses holds a job that fits at no time, unless that may be because its candidates close or
+// end.
 func holdUnlessItCloses(c *backfill.Cycle, j *backfill.Job) {
-	if c.State().Request(j).Candidates.Windows == nil {
+	if !mayClose(c, j) {
 		c.Hold(j, "fits at no time that can be foreseen")
 	}
+}
+
+// mayClose reports whether the candidates of a job may close or end: they have windows, or some slot ends.
+func mayClose(c *backfill.Cycle, j *backfill.Job) bool {
+	return c.State().Request(j).Candidates.Windows != nil || c.State().Profile().Ending() > 0
 }
 
 // compressOnce plans each job that has a reservation anew, once, in the order of the planned starts

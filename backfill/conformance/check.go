@@ -16,6 +16,7 @@ func (r *Run) Check(promises ...Promise) {
 	r.capacity()
 	r.released()
 	r.windows()
+	r.lasts()
 	r.bundles()
 	r.promised()
 	r.head()
@@ -40,7 +41,7 @@ func (r *Run) follow() {
 				}
 			}
 		case backfill.SlotChanged:
-			r.shrunk = true
+			r.shrunk = r.shrunk || !r.Driver.calm()
 		default:
 		}
 	}
@@ -62,7 +63,7 @@ func (r *Run) follow() {
 			running[j.Job.ID] = j.Placement
 		}
 	}
-	empty := newGrid(r.snap, 1)
+	empty := newGrid(endless(r.snap), 1)
 	for _, j := range r.snap.Jobs {
 		if j.Held == backfill.ReasonNeverFits && empty.fits(j.Job, r.snap.Now) {
 			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
@@ -95,7 +96,7 @@ func (r *Run) keys() {
 }
 
 // capacity adds up running and planned jobs, second by second, and reports oversubscribed slots. If
-// a slot has shrunk, the running jobs alone may use more than it has; no job may then be planned
+// a slot has shrunk or ended, the running jobs alone may use more than it has; no job may then be planned
 // there that needs more of the same resource.
 func (r *Run) capacity() {
 	horizon := r.snap.Now
@@ -119,7 +120,7 @@ func (r *Run) capacity() {
 		for t := range seconds {
 			for k, free := range left.free[i][t] {
 				planned := free != unplanned.free[i][t][k]
-				if free < 0 && (planned || !r.shrunk) {
+				if over := t >= left.until(backfill.SlotID(i)); free < 0 && (planned || !r.shrunk && !over) {
 					r.find(Capacity, nil, "slot %s is oversubscribed at %d: of %v is left %v", slot.Name, r.snap.Now+t,
 						slot.Capacity, left.free[i][t])
 				}

@@ -27,6 +27,7 @@ type Driver struct {
 
 	deferred  bool // some jobs have an earliest start, see Deferred
 	windowed  bool // some candidates have windows, see Windowed
+	ending    bool // some slots end, see Ending
 	random    *rand.Rand
 	resources []string
 	slots     []backfill.Slot
@@ -43,17 +44,17 @@ const Deferred uint64 = 1 << 52
 
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
 // [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
-// it has [Windowed], some candidates have windows.
+// it has [Windowed], some candidates have windows; if it has [Ending], some slots end.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{
 		random:   rand.New(rand.NewPCG(seed, 1)),
-		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
+		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0, ending: seed&Ending != 0,
 	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
 		d.slots = append(d.slots, backfill.Slot{
 			ID: backfill.SlotID(i), Name: string(rune('a' + i)),
-			Capacity: d.capacity(),
+			Capacity: d.capacity(), End: d.end(0),
 		})
 	}
 	if seed&Partitioned != 0 {
@@ -99,9 +100,10 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 	snap := s.Snapshot()
 	if !d.calm() && d.random.IntN(8) == 0 {
 		for _, i := range d.random.Perm(len(d.slots))[:1+d.random.IntN(min(2, len(d.slots)))] {
-			r.Events = append(r.Events, d.slotEvent(i))
+			r.Events = append(r.Events, d.slotEvent(i, r.Now))
 		}
 	}
+	r.Events = append(r.Events, d.ends(&r)...)
 	for _, j := range snap.Jobs {
 		e, happens := d.mishap(j, r.Now)
 		if happens {
@@ -292,10 +294,10 @@ func (d *Driver) found(j *backfill.Job, now backfill.Time) (backfill.Event, bool
 	return e, true
 }
 
-func (d *Driver) slotEvent(i int) backfill.Event {
+func (d *Driver) slotEvent(i int, now backfill.Time) backfill.Event {
 	switch {
 	case !d.up[i]:
-		d.up[i] = true
+		d.up[i], d.slots[i].End = true, d.end(now)
 		return backfill.Event{Kind: backfill.SlotAdded, Slot: d.slots[i]}
 	case d.random.IntN(2) == 0:
 		d.up[i] = false
@@ -303,6 +305,9 @@ func (d *Driver) slotEvent(i int) backfill.Event {
 	default:
 		if !d.bundled(i) { // the capacity of a slot in a bundle must not change
 			d.slots[i].Capacity = d.capacity()
+		}
+		if d.ending && d.random.IntN(2) == 0 {
+			d.slots[i].End = d.end(now)
 		}
 		return backfill.Event{Kind: backfill.SlotChanged, Slot: d.slots[i]}
 	}

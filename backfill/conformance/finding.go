@@ -25,6 +25,9 @@ const (
 	Released Rule = "released"
 	// Opened: no job starts, or is planned to start, where its candidates are closed then.
 	Opened Rule = "opened"
+	// Lasting: no job starts, or is planned to start, where a slot ends before it would; one without an
+	// estimate of its own is taken to end then.
+	Lasting Rule = "lasting"
 	// Started: a job that is planned for now is started.
 	Started Rule = "started"
 	// Restored: the state restored from its snapshot is the same state.

@@ -23,7 +23,9 @@ func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
 		k := len(slot.Capacity)
 		all := slices.Repeat(slot.Capacity, int(seconds))
 		for t := range g.free[i] {
-			g.free[i][t] = all[t*k : (t+1)*k]
+			if g.free[i][t] = all[t*k : (t+1)*k]; backfill.Time(t) >= g.until(backfill.SlotID(i)) {
+				clear(g.free[i][t])
+			}
 		}
 	}
 	return g
@@ -50,7 +52,7 @@ func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	if j.Whole {
 		for i, id := range set.Bundles {
 			if opens(set, i, start) && !slices.ContainsFunc(g.snap.Bundles[id].Slots, func(slot backfill.SlotID) bool {
-				return !g.snap.Slots[slot].Up || g.chunks(slot, j, start-g.snap.Now) == 0
+				return !g.snap.Slots[slot].Up || g.chunks(slot, j, start-g.snap.Now, g.first(g.snap.Bundles[id].Slots)) == 0
 			}) {
 				return true
 			}
@@ -60,17 +62,21 @@ func (g *grid) fits(j *backfill.Job, start backfill.Time) bool {
 	chunks := 0
 	for i, id := range set.Slots {
 		if int(id) < len(g.free) && g.snap.Slots[id].Up && opens(set, i, start) {
-			chunks += g.chunks(id, j, start-g.snap.Now)
+			chunks += g.chunks(id, j, start-g.snap.Now, g.until(id))
 		}
 	}
 	return chunks >= j.Nodes
 }
 
-// chunks returns how many of the job's chunks fit on a slot from the given second of the grid on.
-func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second backfill.Time) int {
+// chunks returns how many of the job's chunks fit on a slot from the given second of the grid on: for its
+// estimate or, if that is not its own, at most until a slot or bundle ends.
+func (g *grid) chunks(id backfill.SlotID, j *backfill.Job, second, until backfill.Time) int {
 	n := j.Nodes
-	seconds := g.free[id]
-	for _, free := range seconds[second:min(second+j.Estimate, backfill.Time(len(seconds)))] {
+	seconds, end := g.free[id], second+j.Estimate
+	if j.Unestimated {
+		end = min(end, max(until, second+1))
+	}
+	for _, free := range seconds[second:min(end, backfill.Time(len(seconds)))] {
 		for k, need := range chunk(&g.snap, j, id) {
 			for n > 0 && need > 0 && int64(n)*need > free[k] {
 				n--

@@ -118,13 +118,13 @@ func (r *Run) windows() {
 	}
 }
 
-// startless reports whether a job has candidates with windows, and no start in the plan as it is: no
+// startless reports whether a job has candidates that may close or end, and no start in the plan as it is: no
 // second from now on is one.
 func (r *Run) startless(j *backfill.Job) bool {
-	set := &r.snap.Candidates[j.Candidates].Candidates
-	if set.Windows == nil {
+	if !r.mayClose(j) {
 		return false
 	}
+	set := &r.snap.Candidates[j.Candidates].Candidates
 	last := r.snap.Now
 	for _, other := range r.snap.Jobs {
 		if other.Placement != nil {
@@ -154,8 +154,8 @@ func (r *Run) startless(j *backfill.Job) bool {
 	return true
 }
 
-// gaveUp reports whether a job that had a later reservation started in the round: it left room that may
-// give a start to a job that had none before.
+// gaveUp reports whether a job that had a later reservation started in the round, or was planned anew: it
+// left room that may give a start to a job that had none before.
 func (r *Run) gaveUp() bool {
 	later := map[backfill.JobID]bool{}
 	for _, j := range r.before.Jobs {
@@ -163,6 +163,9 @@ func (r *Run) gaveUp() bool {
 	}
 	for _, a := range r.decision.Actions {
 		if a.Kind == backfill.ActReserve {
+			if later[a.Job] {
+				return true
+			}
 			later[a.Job] = a.At > r.snap.Now
 		}
 	}
@@ -172,5 +175,5 @@ func (r *Run) gaveUp() bool {
 // mayWait reports whether a job may be left without a reservation and without a promise although the
 // plan has room for it, as it has no start.
 func (r *Run) mayWait(j backfill.JobState) bool {
-	return r.snap.Candidates[j.Job.Candidates].Candidates.Windows != nil && (r.gaveUp() || r.startless(j.Job))
+	return r.mayClose(j.Job) && (r.gaveUp() || r.startless(j.Job))
 }

@@ -156,6 +156,9 @@ func newSwapped(t *rapid.T) *swapped {
 	if rapid.Bool().Draw(t, "windowed") {
 		seed |= conformance.Windowed
 	}
+	if rapid.Bool().Draw(t, "ending") {
+		seed |= conformance.Ending
+	}
 	d := conformance.NewDriver(seed)
 	d.Calm = true
 	return &swapped{t, d, nil}

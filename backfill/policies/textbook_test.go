@@ -116,7 +116,8 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, plan
 }
 
 // poolOf returns the pool of a seed: half of them are calm, some have bundles, in a third some jobs may
-// not start at once, and in two of five some candidates have windows.
+// not start at once, in two of five some candidates have windows,
+// and in three of seven some slots end.
 func poolOf(seed uint64) *conformance.Driver {
 	kind := seed
 	if seed%8 > 4 {
@@ -127,6 +128,9 @@ func poolOf(seed uint64) *conformance.Driver {
 	}
 	if seed%5 > 2 {
 		kind += conformance.Windowed
+	}
+	if seed%7 > 3 {
+		kind += conformance.Ending
 	}
 	driver := conformance.NewDriver(kind)
 	driver.Calm = seed%2 == 0

@@ -93,6 +93,7 @@ func TestConforms(t *testing.T) {
 			backfilltest.Conform(t, 6, 100, decider)
 			backfilltest.ConformPartitioned(t, 6, 100, decider)
 			backfilltest.ConformWindowed(t, 6, 100, decider)
+			backfilltest.ConformEnding(t, 6, 100, decider)
 		})
 	}
 }
