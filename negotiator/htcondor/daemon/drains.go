@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -290,15 +291,10 @@ func (s *State) Drains() (drains.Book, error) {
 	return drains.BookOf(all), nil
 }
 
-// describeDrains adds to an ad which slots that a job may use are drained before it would end, the
-// first of them.
-func (d *Daemon) describeDrains(ad *classad.ClassAd, id backfill.JobID) {
-	n := 0
-	for _, text := range d.drainedFor(id) {
-		if n++; n > mostLines {
-			break
-		}
-		ad.SetString(fmt.Sprintf("DrainedSlot%d", n), text)
+// describeDrains adds to an ad which slots are drained, the first of them.
+func describeDrains(ad *classad.ClassAd, drained []string) {
+	for i, text := range drained[:min(len(drained), mostLines)] {
+		ad.SetString(fmt.Sprintf("DrainedSlot%d", i+1), text)
 	}
 }
 
@@ -311,6 +307,44 @@ func ReadDrained(ad *classad.ClassAd) (all []string) {
 		}
 		all = append(all, text)
 	}
+}
+
+// firstDrained returns a function that says which slot that a waiting job may use is drained first, if
+// that is before the job would end if it began now; "": none is.
+func (d *Daemon) firstDrained(s *backfill.State) func(*backfill.Job) string {
+	book := d.drains.now().All()
+	ids := map[string]backfill.SlotID{}
+	if len(book) > 0 {
+		for _, slot := range s.Slots() {
+			ids[slot.Name] = slot.ID
+		}
+	}
+	first := map[*backfill.Candidates]*drains.Drain{} // of each set, nil: none
+	return func(job *backfill.Job) string {
+		if len(book) == 0 {
+			return ""
+		}
+		set := s.Request(job).Candidates
+		drain, known := first[set]
+		if !known {
+			for i := 0; i < len(book) && drain == nil && set != nil; i++ {
+				if id, there := ids[book[i].Slot]; there && holds(set, id) {
+					drain = &book[i]
+				}
+			}
+			first[set] = drain
+		}
+		if drain == nil || int64(s.Now()+job.Estimate) <= drain.By {
+			return ""
+		}
+		return drain.Slot + " is " + drain.Why(time.Local)
+	}
+}
+
+// holds tells whether a slot is one of a set.
+func holds(set *backfill.Candidates, slot backfill.SlotID) bool {
+	_, found := slices.BinarySearch(set.Slots, slot)
+	return found
 }
 
 // drainedFor says of the slots that a job may use which are drained before it would end if it began

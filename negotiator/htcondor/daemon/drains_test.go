@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
@@ -62,6 +63,8 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, []string{"1.0"}, listed(t, d)[0].Late)
 	told := explainedDrains(t, d, "2.0")
 	require.Len(t, told, 1)
+	require.Equal(t, told[0], d.firstDrained(d.n.State())(d.n.State().Job(2)))
+	require.Empty(t, d.firstDrained(d.n.State())(&backfill.Job{Estimate: 40}))
 	require.Regexp(t, `^slot1@a is drained by .* \(asked by root@site\)$`, told[0])
 
 	require.Empty(t, drained(t, d, `{"slots": ["a"], "cancel": true}`))
@@ -186,4 +189,11 @@ func TestADamagedDrainIsForgotten(t *testing.T) {
 	book, err = s.Drains()
 	require.NoError(t, err)
 	require.Empty(t, book)
+}
+
+// TestReasonsTellOfDrains: what a job is told, also after it has crossed the wire.
+func TestReasonsTellOfDrains(t *testing.T) {
+	start := int64(1100)
+	j := JobForecast{Situation: backfill.Reserved.String(), Start: &start, Slots: "slot1@b", Drained: "slot1@a is drained by 15:00"}
+	require.Contains(t, ReadJobForecast(j.Ad(1000), time.UTC).Reason, "on slot1@b; slot1@a is drained by 15:00")
 }

@@ -52,7 +52,9 @@ type JobForecast struct {
 	Unpromised string `json:"unpromised,omitempty"`
 	// Stretched is why a waiting job is planned with another run time than the one that it states.
 	Stretched string `json:"stretched,omitempty"`
-	Slots     string `json:"slots,omitempty"`
+	// Drained is the first slot that a waiting job may use and that is drained before it would end.
+	Drained string `json:"drained,omitempty"`
+	Slots   string `json:"slots,omitempty"`
 	// Asleep are slots on which a waiting job would start if their machines were awake, which
 	// whoever wakes machines was told.
 	Asleep string `json:"asleep,omitempty"`
@@ -191,6 +193,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	if j.Stretched != "" {
 		text += "; " + j.Stretched
+	}
+	if j.Drained != "" {
+		text += "; " + j.Drained
 	}
 	if j.Asleep != "" {
 		text += "; " + j.awaits()

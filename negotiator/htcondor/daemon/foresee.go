@@ -41,6 +41,8 @@ type forecaster struct {
 	asked   int                        // the first jobs of the queue, whose starts are asked for
 	// stretched are those that wait and whose stated run times do not count, with why.
 	stretched map[backfill.JobID]string
+	// drained are those that wait, and a slot that is drained before they would end there.
+	drained map[backfill.JobID]string
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -198,7 +200,8 @@ func (p *forecaster) make() *Forecast {
 		if times, predicted := p.outlook.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
-		if j.Stretched = p.stretched[j.ID]; j.Stretched != "" {
+		j.Stretched, j.Drained = p.stretched[j.ID], p.drained[j.ID]
+		if j.Stretched != "" || j.Drained != "" {
 			j.Reason = j.describe(f.Now, time.Local)
 		}
 	}
@@ -224,11 +227,15 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.flies[id] = true
 		}
 	}
-	f.stretched = map[backfill.JobID]string{}
+	f.stretched, f.drained = map[backfill.JobID]string{}, map[backfill.JobID]string{}
+	drained := c.d.firstDrained(r.State)
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)
 		if why := c.d.n.WhyStretched(j.ID); why != "" {
 			f.stretched[j.ID] = why
+		}
+		if slot := drained(j); slot != "" {
+			f.drained[j.ID] = slot
 		}
 	}
 	return f
