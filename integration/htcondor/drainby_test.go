@@ -36,10 +36,10 @@ func TestDrainBy(t *testing.T) {
 	require.ErrorContains(t, err, "there is no slot or machine n9 in the pool")
 	short := pool.Submit("alice", sleep(4, 1, 60, on("n1"), estimate+"5"))
 	pool.WaitStatus(pooltest.Running, time.Minute, short[0])
-	by := time.Now().Add(50 * time.Second).Truncate(time.Second)
-	asked := pool.drains(t, "n1", "--by", by.UTC().Format(time.RFC3339))
+	deadline := time.Now().Add(50 * time.Second).Truncate(time.Second)
+	asked := pool.drains(t, "n1", "--by", deadline.UTC().Format(time.RFC3339))
 	require.Equal(t, "slot1@n1@"+pooltest.Host, asked[0].Slot)
-	require.Equal(t, by.Unix(), asked[0].By)
+	require.Equal(t, deadline.Unix(), asked[0].By)
 	require.True(t, strings.HasPrefix(asked[0].AskedBy, "root@"), asked[0].AskedBy)
 	waits := pool.Submit("bob", sleep(1, 1, 1, on("n1"), estimate+"600"))
 	elsewhere := pool.Submit("bob", sleep(1, 1, 1, estimate+"600"))
@@ -50,12 +50,12 @@ func TestDrainBy(t *testing.T) {
 			strings.Contains(out, "(asked by root@")
 	})
 	pool.Kill("negotiator") // the drain outlives it
-	time.Sleep(time.Until(by.Add(10 * time.Second)))
+	time.Sleep(time.Until(deadline.Add(10 * time.Second)))
 	listed := pool.drains(t)
 	require.Len(t, listed, 1)
 	require.Zero(t, listed[0].Jobs, "%v", listed)
 	require.Equal(t, pooltest.Idle, pool.Statuses()[waits[0]])
-	filled(t, pool, short, by)
+	filled(t, pool, short, deadline)
 
 	pool.As("root", "negotiator", "drain", "n1", "--cancel")
 	require.Empty(t, pool.drains(t))
@@ -66,7 +66,7 @@ func TestDrainBy(t *testing.T) {
 
 // filled checks that of jobs on a machine that is to be empty by a time some ran until shortly before,
 // and none at or after it.
-func filled(t *testing.T, pool *ourPool, jobs []pooltest.JobID, by time.Time) {
+func filled(t *testing.T, pool *ourPool, jobs []pooltest.JobID, deadline time.Time) {
 	t.Helper()
 	audit, ran := pool.Audit(), 0
 	var last time.Time
@@ -79,11 +79,11 @@ func filled(t *testing.T, pool *ourPool, jobs []pooltest.JobID, by time.Time) {
 			}
 		}
 	}
-	t.Logf("%d of %d jobs ran, the last ended %.1f s before the machine was to be empty", ran, len(jobs), by.Sub(last).Seconds())
+	t.Logf("%d of %d jobs ran, the last ended %.1f s before the machine was to be empty", ran, len(jobs), deadline.Sub(last).Seconds())
 	require.Greater(t, ran, 4)
 	require.Less(t, ran, len(jobs))
-	require.False(t, last.After(by))
-	require.Less(t, by.Sub(last), 25*time.Second, "it is filled until then")
+	require.False(t, last.After(deadline))
+	require.Less(t, deadline.Sub(last), 25*time.Second, "it is filled until then")
 }
 
 // TestShutdownByClock has a startd shut down at an instant that the clock says: no job starts there

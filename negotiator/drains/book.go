@@ -28,7 +28,7 @@ func (b Book) All() []Drain { return slices.SortedFunc(maps.Values(b), compare) 
 
 // Apply returns the book after a request that somebody made, in a pool with these slots, and the
 // slots that it meant, sorted. A drain of a slot that has one takes its place.
-func (b Book) Apply(r Request, slots []string, by string, now backfill.Time) (Book, []string, error) {
+func (b Book) Apply(r Request, slots []string, user string, now backfill.Time) (Book, []string, error) {
 	if err := r.Validate(); err != nil {
 		return b, nil, err
 	}
@@ -48,7 +48,7 @@ func (b Book) Apply(r Request, slots []string, by string, now backfill.Time) (Bo
 	}
 	for _, slot := range meant {
 		next[slot] = Drain{
-			Slot: slot, By: max(r.By, int64(now)), Until: r.Until, AskedBy: backfill.Printable(by, longestName), AskedAt: int64(now),
+			Slot: slot, By: max(r.By, int64(now)), Until: r.Until, AskedBy: backfill.Printable(user, longestName), AskedAt: int64(now),
 		}
 	}
 	if len(next) > Most {

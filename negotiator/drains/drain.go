@@ -32,11 +32,11 @@ func (d Drain) Over(now backfill.Time) bool { return d.Until != 0 && int64(now) 
 // Why says why the slot takes no jobs, or only those that end in time; the text can stand behind
 // "is". A zone is that of the clock; nil: times are of a simulation.
 func (d Drain) Why(zone *time.Location) string {
-	by := fmt.Sprint("second ", d.By)
+	deadline := fmt.Sprint("second ", d.By)
 	if zone != nil {
-		by = clock(d.By, d.AskedAt, zone)
+		deadline = clock(d.By, d.AskedAt, zone)
 	}
-	text := "drained by " + by
+	text := "drained by " + deadline
 	if d.AskedBy != "" {
 		text += " (asked by " + backfill.Printable(d.AskedBy, longestName) + ")"
 	}

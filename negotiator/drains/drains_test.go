@@ -13,7 +13,7 @@ import (
 
 var slots = []string{"slot1@n1@pool.test", "slot1@node7.site", "slot2@node7.site"}
 
-func request(by int64, names ...string) Request { return Request{Slots: names, By: by} }
+func request(deadline int64, names ...string) Request { return Request{Slots: names, By: deadline} }
 
 // TestNamesOfSlotsAndMachines: a slot's own name, its machine's with and without the domain, and that
 // of a startd which plays a machine.

@@ -14,8 +14,8 @@ func TestDrainBy(t *testing.T) {
 	n := &node{name: "n", cpus: 1, memory: 1024}
 	w := newWorld(t, "easy", n)
 	w.pass(4)
-	by := w.now + 600
-	w.pool.Drain(drains.BookOf([]drains.Drain{{Slot: "slot1@n", By: by, AskedBy: "root@test", AskedAt: w.now}}))
+	deadline := w.now + 600
+	w.pool.Drain(drains.BookOf([]drains.Drain{{Slot: "slot1@n", By: deadline, AskedBy: "root@test", AskedAt: w.now}}))
 	long := w.submit(&sleeper{cpus: 1, seconds: 900, estimate: 900})
 	var short []*sleeper
 	for range 20 {
@@ -29,7 +29,7 @@ func TestDrainBy(t *testing.T) {
 		}
 		return jobs
 	}
-	for w.now < by {
+	for w.now < deadline {
 		w.pass(4)
 	}
 	require.Zero(t, w.running(), "it is empty in time")

@@ -226,6 +226,7 @@ func (d *Daemon) tendDrains(s *backfill.State) {
 
 // SaveDrains writes down which slots are drained.
 func (s *State) SaveDrains(book drains.Book) error {
+	var out statefile.LeftOut
 	err := s.file.Update(func(tx *statefile.Tx) error {
 		b, failed := tx.Make(drainsBucket)
 		if failed != nil {
@@ -245,10 +246,12 @@ func (s *State) SaveDrains(book drains.Book) error {
 		for _, drain := range book.All() {
 			text, wrong := json.Marshal(drain)
 			if wrong == nil {
-				wrong = b.Put(drain.Slot, text)
+				wrong = statefile.Fits(drain.Slot, text)
 			}
 			if wrong != nil {
-				return wrong
+				out.Add(drain.Slot, wrong)
+			} else if failed = b.Put(drain.Slot, text); failed != nil {
+				return failed
 			}
 		}
 		return nil
@@ -256,7 +259,7 @@ func (s *State) SaveDrains(book drains.Book) error {
 	if err != nil {
 		return fmt.Errorf("write the drains down: %w", err)
 	}
-	return nil
+	return out.Told("the drains")
 }
 
 // Drains reads which slots are drained. A record that cannot be read is left out, and told in the log.

@@ -14,38 +14,38 @@ func (b *Belief) Drain(book drains.Book) { b.drains = book }
 
 // draining is a slot as it is reported while a drain of it lasts, and what it was made of.
 type draining struct {
-	made, of *negotiator.Slot
-	drain    drains.Drain
-	closed   bool
+	made, own *negotiator.Slot
+	drain     drains.Drain
+	closed    bool
 }
 
 // draining returns the slot as it is reported to the negotiator: until its drain's time it ends
 // then, and afterwards it takes no jobs.
-func (s *slot) draining(of *negotiator.Slot, b *Belief) *negotiator.Slot {
+func (s *slot) draining(own *negotiator.Slot, b *Belief) *negotiator.Slot {
 	now := b.now.Now
-	d, drained := b.drains[of.Name]
+	d, drained := b.drains[own.Name]
 	if !drained || d.Over(now) {
 		s.drained = draining{}
-		return of
+		return own
 	}
 	d.Gone = 0
-	if closed := d.Closes(now); s.drained.of != of || s.drained.drain != d || s.drained.closed != closed {
-		s.drained = draining{forDrain(of, d, closed, b.zone()), of, d, closed}
+	if closed := d.Closes(now); s.drained.own != own || s.drained.drain != d || s.drained.closed != closed {
+		s.drained = draining{forDrain(own, d, closed, b.zone()), own, d, closed}
 	}
 	return s.drained.made
 }
 
 // forDrain returns a copy of the slot for a drain, before its time or closed by it.
-func forDrain(of *negotiator.Slot, d drains.Drain, closed bool, zone *time.Location) *negotiator.Slot {
+func forDrain(own *negotiator.Slot, d drains.Drain, closed bool, zone *time.Location) *negotiator.Slot {
 	if closed {
 		var until time.Time
 		if d.Until != 0 {
 			until = time.Unix(d.Until, 0)
 		}
-		return refusing(of, d.Why(zone), until)
+		return refusing(own, d.Why(zone), until)
 	}
-	c := *of
-	c.End = negotiator.Earliest(of.End, backfill.Time(d.By))
+	c := *own
+	c.End = negotiator.Earliest(own.End, backfill.Time(d.By))
 	return &c
 }
 
