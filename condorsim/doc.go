@@ -4,7 +4,8 @@
 // ([FromHistory]) or from ads ([FromAds]). A [SimulatedPool] runs it: it submits each job at its
 // time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
-// (outage.go), and end as their ads tell beforehand (ending.go). [Run] puts a negotiator in front of the pool and returns the [Result]: what became
+// (outage.go), some of them with notice (notice.go), and end as their ads tell beforehand (ending.go).
+// [Run] puts a negotiator in front of the pool and returns the [Result]: what became
 // of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead,
 // and [RunEta] tells jobs when they will start, and says how true it was (eta.go; eta_fits.go has what
 // it is compared with, eta_measures.go the errors).

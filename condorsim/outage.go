@@ -36,7 +36,9 @@ type slotState struct {
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
 	failures int              // that last now
 	drains   int              // that last now
+	coming   []backfill.Time  // when the drains begin that are announced
 	known    standing         // as the negotiator was last told
+	knownEnd backfill.Time    // the end, too; 0: none was told
 	jobs     []backfill.JobID // that run on the slot
 }
 
@@ -60,9 +62,10 @@ func (s *slotState) standing() standing {
 	}
 }
 
-// turn is an instant at which an outage of a slot begins or ends.
+// turn is an instant at which an outage of a slot begins or ends, or is announced.
 type turn struct {
 	at     backfill.Time
+	begin  backfill.Time // of the drain that is announced; 0: it is no announcement
 	slot   int32
 	drain  bool
 	begins bool
@@ -70,6 +73,8 @@ type turn struct {
 	retire backfill.Time // and as the time of its retirement one that is so long before
 	chance int32         // in outages.chances; -1: scheduled
 	length backfill.Time // of a scheduled outage that begins; 0: for good
+	// announced says that a drain that begins was announced.
+	announced bool
 }
 
 // chance is a random outage of one slot, which fails again and again. Its failures and repairs
@@ -120,6 +125,7 @@ func (o *outages) schedule(w *Workload, number int, outage *pools.Outage, slot i
 		t.at, t.chance = origin+c.untilFirst(), int32(len(o.chances))      //nolint:gosec // there are fewer
 		o.chances = append(o.chances, c)
 	}
+	t.announced = o.announce(t, outage, origin)
 	o.due = append(o.due, t)
 	o.tell(t)
 }
@@ -215,8 +221,8 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	slices.Sort(o.touched)
 	for _, i := range slices.Compact(o.touched) {
 		s := &o.slots[i]
-		standing := s.standing()
-		if standing == s.known && (standing == gone || !s.renewed) {
+		standing, end := s.standing(), s.end()
+		if standing == s.known && end == s.knownEnd && (standing == gone || !s.renewed) {
 			continue
 		}
 		if s.renewed && standing != gone {
@@ -231,9 +237,9 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 			}
 			up = append(up, s.drained)
 		case whole:
-			up = append(up, s.slot)
+			up = append(up, endingBy(s.slot, end))
 		}
-		s.known = standing
+		s.known, s.knownEnd = standing, end
 	}
 	return up, down
 }
@@ -243,6 +249,12 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 func (o *outages) take(t turn) {
 	s := &o.slots[t.slot]
 	o.touched = append(o.touched, int(t.slot))
+	if t.begin != 0 {
+		s.coming = append(s.coming, t.begin)
+		heap.Pop(&o.due)
+		return
+	}
+	s.comes(t)
 	step := -1
 	if t.begins {
 		step = 1

@@ -57,6 +57,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator", "classad backfill/... negotiator/matchmaker", "negotiator/outlook"},
 	{"negotiator/matchmaker", "classad classad/ast backfill", "classad/classadtest"},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
+	{"negotiator/drains", "backfill", "negotiator"},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
@@ -65,7 +66,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill negotiator/{cli,config,source,whatif} " +
+		"negotiator/ask", "classad backfill negotiator/{cli,config,drains,source,whatif} " +
 			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
@@ -99,7 +100,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/fakes",
 	},
 	{
-		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/htcondor/{accountant,observe}",
+		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/drains negotiator/htcondor/{accountant,observe}",
 		"negotiator/htcondor/statefile",
 	},
 	{"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{accountant,observe,track}", ""},
@@ -109,7 +110,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/{fakes,track}",
 	},
 	{
-		"negotiator/htcondor", "classad/... backfill negotiator negotiator/config " +
+		"negotiator/htcondor", "classad/... backfill negotiator negotiator/{config,drains} " +
 			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
 		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
 	},
@@ -150,13 +151,13 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
-			"negotiator/{active,cli,config,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
+			"negotiator/{active,cli,config,drains,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
-	{"integration/...", "", "backfill/... plugins/... negotiator/whatif configs integration/..."},
+	{"integration/...", "", "backfill/... plugins/... negotiator/{drains,whatif} configs integration/..."},
 	{"integration/htcondor/pooltest", "classad", ""},
 	{
 		"integration", "", "backfill/... plugins/... negotiator negotiator/whatif condorsim " +
@@ -178,7 +179,7 @@ var walls = []struct{ importer, never, why string }{
 		"what changed and what follows from it depend on belief, snapshot and time alone",
 	},
 	{
-		"negotiator negotiator/{active,ask,catalogue,cli,config,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
+		"negotiator negotiator/{active,ask,catalogue,cli,config,drains,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
 		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
 		"plugins/host alone speaks to plugins, and the daemon alone HTTP",
 	},
@@ -195,7 +196,7 @@ var walls = []struct{ importer, never, why string }{
 // clockless are the packages that take the time as an argument and never read a clock or wait.
 // Commands may.
 const clockless = "backfill/... negotiator " +
-	"negotiator/{active,ask,catalogue,config,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
+	"negotiator/{active,ask,catalogue,config,drains,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
 	"negotiator/htcondor/{claims,track} condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.

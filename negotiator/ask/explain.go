@@ -20,8 +20,10 @@ type Explained struct {
 	SlotsRefusing int64           `json:"slots_refusing"`
 	SlotsClosed   []closed        `json:"slots_closed,omitempty"`
 	SlotsPaused   []daemon.Paused `json:"slots_paused,omitempty"`
-	Clauses       []clause        `json:"clauses"`
-	Refusals      []refusal       `json:"refusals,omitempty"`
+	// SlotsDrained says which slots are drained before the job would end there, the first of them.
+	SlotsDrained []string  `json:"slots_drained,omitempty"`
+	Clauses      []clause  `json:"clauses"`
+	Refusals     []refusal `json:"refusals,omitempty"`
 	// Policy is who is in charge; nil if the pool's policy is not chosen.
 	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
 	// FallbackInUse is who decides in the place of a policy that was given up; "": it was not.
@@ -62,6 +64,7 @@ func readExplained(ad *classad.ClassAd) Explained {
 		e.SlotsClosed = append(e.SlotsClosed, closed{why, slots})
 	}
 	e.SlotsPaused = daemon.ReadPaused(ad)
+	e.SlotsDrained = daemon.ReadDrained(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
 	e.Policy, e.FallbackInUse = daemon.ReadPolicyChoice(ad), daemon.ReadFallbackInUse(ad)
 	for i := 1; ; i++ {
@@ -153,6 +156,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	slots = append(slots, fmt.Sprintf("%d refuse it by their own Requirements", e.SlotsRefusing))
 	line("slots", strings.Join(slots, ", "))
 	line("left out", e.leftOut(zone))
+	line("drained", strings.Join(e.SlotsDrained, "; "))
 	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/usermap"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -88,13 +89,14 @@ func (t Tuning) handover() dispatch.Tuning {
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
-// Tune, Last, Why, Unplanned, Find and UsedBy at any time.
+// Drain, Tune, Last, Why, Unplanned, Find and UsedBy at any time.
 type Pool struct {
 	s     Settings
 	log   hclog.Logger
 	now   func() time.Time
 	wake  chan struct{}
 	tuned atomic.Pointer[Tuning] // for the next look
+	drain atomic.Pointer[drains.Book]
 
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
@@ -179,6 +181,10 @@ func (p *Pool) Tune(t Tuning) {
 	p.tuned.Store(&t)
 }
 
+// Drain says which slots are to be empty and when, from the next look on. The book is not changed any
+// more.
+func (p *Pool) Drain(book drains.Book) { p.drain.Store(&book) }
+
 // Wakeup asks for a look at the pool now, or as soon as CycleDelay allows.
 func (p *Pool) Wakeup() {
 	select {
@@ -238,6 +244,9 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.naming.Lock()
 	defer p.naming.Unlock()
 	used := p.s.CPU()
+	if book := p.drain.Load(); book != nil {
+		p.belief.Drain(*book)
+	}
 	p.dispatcher.Look(s)
 	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)

@@ -152,6 +152,7 @@ func (p *process) port(reconfigure func()) *server.Port {
 	p.permit(p.site.Config)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, WhatIf: p.daemon.WhatIf,
+		Drain: p.daemon.Drain, Drains: p.daemon.Drains,
 		Accountant: p.accountant,
 		Resources:  p.daemon.Resources, Reconfig: reconfigure,
 		Off: func(server.Stop) { p.daemon.Off() },

@@ -74,6 +74,8 @@ type Outage struct {
 	// A scheduled outage begins at At, in seconds from the first submission, and lasts For; 0: for
 	// good.
 	At, For backfill.Time
+	// Notice is how long before At a drain is known: from then on its slots have an end.
+	Notice backfill.Time
 
 	// An outage is random if MTBF is not 0. MTBF is the mean time in seconds from a repair to the
 	// next failure, by the Weibull distribution of that shape (1: exponential); MTTR is the mean

@@ -37,7 +37,7 @@ import (
 //	  - {slots: [node3], at: 1h, for: 2h}
 //	  - {slots: ["fat*"], mtbf: 30d, mttr: 4h, shape: 0.7}
 //	drains:
-//	  - {slots: ["node*"], at: 7d, for: 8h}
+//	  - {slots: ["node*"], at: 7d, for: 8h, notice: 2d} # known two days before, and filled until then
 //	ends:
 //	  - {slots: [node4], at: 3d}
 //	  - {slots: ["pilot*"], lasts: [24h, 48h], again: 10m, retire: 6h}
@@ -88,6 +88,8 @@ type outage struct {
 	MTBF  *span    `yaml:"mtbf"`
 	MTTR  *span    `yaml:"mttr"`
 	Shape *float64 `yaml:"shape"`
+	// Notice is how long before it a drain is known.
+	Notice *span `yaml:"notice"`
 }
 
 // readYAML reads a description strictly: a misspelt key is an error with its line.
@@ -236,6 +238,8 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 	made := Outage{Slots: slots, Drain: drain, Shape: 1}
 	scheduled, random := o.At != nil || o.For != nil, o.MTBF != nil || o.MTTR != nil || o.Shape != nil
 	switch {
+	case o.Notice != nil && !drain:
+		return b.wrong(at+".notice", "failures come without notice")
 	case scheduled == random:
 		return b.wrong(at, "must have either at (and for), or mtbf and mttr")
 	case random && drain:
@@ -246,6 +250,9 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 		return b.wrong(at, "must have both mtbf and mttr")
 	case scheduled:
 		made.At = backfill.Time(*o.At)
+		if o.Notice != nil {
+			made.Notice = backfill.Time(*o.Notice)
+		}
 		if o.For != nil {
 			if made.For = backfill.Time(*o.For); made.For == 0 {
 				return b.wrong(at+".for", "must be at least a second; leave it out for good")

@@ -50,6 +50,7 @@ type commands struct {
 	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs."`
 	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start."`
 	WhatIf     whatIfCommand     `cmd:"" help:"${command_what_if}"`
+	Drain      drainCommand      `cmd:"" help:"${command_drain}"`
 	Policies   policiesCommand   `cmd:"" help:"${command_policies}"`
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`

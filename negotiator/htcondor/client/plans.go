@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -10,11 +11,12 @@ import (
 )
 
 // queryNegotiator is the command that queries a negotiator for ads; the types of ads with start
-// times, and with answers to what-ifs, are our own extension.
+// times, with answers to what-ifs, and with the slots that are drained are our own extension.
 const (
 	queryNegotiator = 50
 	jobPlan         = "JobPlan"
 	whatIf          = "WhatIf"
+	drains          = "Drains"
 )
 
 // Negotiator is one of our negotiators, which knows when jobs will start.
@@ -57,7 +59,7 @@ func (n Negotiator) plans(ctx context.Context, requirements, job string) (plans 
 	return plans, nil
 }
 
-// Reply is a reply to a what-if: one of its texts is set.
+// Reply is a reply to a what-if, or about drains: one of its texts is set.
 type Reply struct {
 	// Answer is the answer as JSON.
 	Answer string
@@ -65,28 +67,80 @@ type Reply struct {
 	Bad, Failed string
 }
 
+// readReply reads a reply.
+func readReply(ad *classad.ClassAd) (r Reply) {
+	r.Answer, _ = ad.Literal("Answer").Text()
+	r.Bad, _ = ad.Literal("BadQuestion").Text()
+	r.Failed, _ = ad.Literal("Failed").Text()
+	return r
+}
+
 // WhatIf asks what would be if something were otherwise. The question is JSON.
 func (n Negotiator) WhatIf(ctx context.Context, question string) (reply Reply, err error) {
+	return n.ask(ctx, whatIf, "what if", question)
+}
+
+// Drains asks which slots are drained.
+func (n Negotiator) Drains(ctx context.Context) (Reply, error) {
+	return n.ask(ctx, drains, "which slots are drained", "")
+}
+
+// ask asks for the one ad of a type. What is asked is for errors.
+func (n Negotiator) ask(ctx context.Context, adType, what, question string) (reply Reply, err error) {
 	ad := classad.New()
 	ad.SetString("MyType", "Query")
-	ad.SetString("TargetType", whatIf)
+	ad.SetString("TargetType", adType)
 	ad.SetBool("Requirements", true)
 	ad.SetString("Question", question)
 	replies := 0
 	_, err = query(ctx, n.Security, n.Address, queryNegotiator, ad, maxAnswer, func(l cedar.Lines) error {
 		if got, wrong := l.Ad(); wrong == nil {
 			replies++
-			reply.Answer, _ = got.Literal("Answer").Text()
-			reply.Bad, _ = got.Literal("BadQuestion").Text()
-			reply.Failed, _ = got.Literal("Failed").Text()
+			reply = readReply(got)
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
-		err = fmt.Errorf("ask the negotiator at %v what if: %w", n.Address, err)
+		err = fmt.Errorf("ask the negotiator at %v %s: %w", n.Address, what, err)
 	case replies != 1 || reply == Reply{}:
-		err = fmt.Errorf("ask the negotiator at %v what if: it does not know how to answer: it is of an earlier version", n.Address)
+		err = fmt.Errorf("ask the negotiator at %v %s: it does not know how to answer: it is of an earlier version",
+			n.Address, what)
 	}
 	return reply, err
+}
+
+// drainJobs is the command that has slots drained.
+const drainJobs = 515
+
+// Drain asks for drains, or their end. The request is JSON. It takes the permission ADMINISTRATOR.
+func (n Negotiator) Drain(ctx context.Context, request string) (Reply, error) {
+	reply, err := n.drain(ctx, request)
+	if err != nil {
+		return reply, fmt.Errorf("ask the negotiator at %v to drain slots: %w", n.Address, errors.Join(err, ctx.Err()))
+	}
+	return reply, nil
+}
+
+func (n Negotiator) drain(ctx context.Context, request string) (reply Reply, err error) {
+	ad := classad.New()
+	ad.SetString("Request", request)
+	s, err := n.Security.Start(ctx, n.Address, drainJobs, nil)
+	if err != nil {
+		return reply, err
+	}
+	defer s.Close()
+	s.Limit(maxAdText)
+	s.PutAd(ad)
+	if err = s.Send(); err != nil {
+		return reply, err
+	}
+	got, err := s.Ad()
+	if err == nil {
+		err = s.End()
+	}
+	if err != nil {
+		return reply, err
+	}
+	return readReply(got), nil
 }

@@ -47,6 +47,7 @@ type status struct {
 	kept, leftOut       int           // bytes of the queues, and jobs whose ads are too large
 	found               int           // submits that schedds had not announced, and
 	asked               time.Duration // the processor time of asking them
+	drains              int           // slots that are drained
 	contested           int           // ads that are left out since another daemon has their name
 	reserved            int           // jobs with a reservation
 	beyond              int           // jobs without, as the plan does not reach them
@@ -118,6 +119,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"BackfillSlotsDeaf": int64(s.deaf), "BackfillQueueBytes": int64(s.kept), "BackfillJobsLeftOut": int64(s.leftOut),
 		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
 		"BackfillBeyondDepth": int64(s.beyond), "BackfillContestedNames": int64(s.contested),
+		"BackfillDrains": int64(s.drains),
 	} {
 		ad.SetInt(name, n)
 	}

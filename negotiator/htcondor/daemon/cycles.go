@@ -246,6 +246,7 @@ func (c *cycles) publish(r decided) error {
 			s.broken[b.Cause]++
 		}
 	})
+	d.tendDrains(r.State)
 	c.report(r, started, problems)
 	d.announce()
 	signalTo(d.newCycle)

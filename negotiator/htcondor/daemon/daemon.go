@@ -97,6 +97,7 @@ type Daemon struct {
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
 	maps      *usermap.Maps // with which the negotiator matches
+	drains    kept
 
 	failures int           // cycles in a row that have failed
 	tryAgain time.Duration // the pause while another negotiator is at work
@@ -347,6 +348,9 @@ func (d *Daemon) Configure(t Tuning) {
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
 	pool.Tune(d.tuned.Load().Tuning)
+	if err := d.restoreDrains(pool); err != nil {
+		return err
+	}
 	n, err := d.open(ctx, pool)
 	if err != nil {
 		return err
@@ -355,6 +359,7 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.n = n
 	d.cycle.Unlock()
 	d.pool.Store(&pool)
+	pool.Drain(d.drains.now())       // they may have changed meanwhile
 	d.foreseen.Store(new(foreseen))  // another pool names its jobs anew
 	pool.Tune(d.tuned.Load().Tuning) // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}

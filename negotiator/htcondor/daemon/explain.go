@@ -128,6 +128,7 @@ func (d *Daemon) describe(
 	}
 	ad := d.describeFit(j, id, plan.Now)
 	describePauses(ad, j, pool.Last().Paused)
+	describeDrains(ad, d.drainedFor(id))
 	return ad, nil
 }
 

@@ -54,7 +54,9 @@ type JobForecast struct {
 	Stretched string `json:"stretched,omitempty"`
 	// Limit is which limit has no room for a waiting job now.
 	Limit string `json:"limit,omitempty"`
-	Slots string `json:"slots,omitempty"`
+	// Drained is the first slot that a waiting job may use and that is drained before it would end.
+	Drained string `json:"drained,omitempty"`
+	Slots   string `json:"slots,omitempty"`
 	// Asleep are slots on which a waiting job would start if their machines were awake, which
 	// whoever wakes machines was told.
 	Asleep string `json:"asleep,omitempty"`
@@ -193,6 +195,9 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	}
 	if j.Stretched != "" {
 		text += "; " + j.Stretched
+	}
+	if j.Drained != "" {
+		text += "; " + j.Drained
 	}
 	if j.Asleep != "" {
 		text += "; " + j.awaits()

@@ -43,6 +43,8 @@ type forecaster struct {
 	stretched map[backfill.JobID]string
 	// lacking are those for which a limit has no room now, with which.
 	lacking map[backfill.JobID]string
+	// drained are those that wait, and a slot that is drained before they would end there.
+	drained map[backfill.JobID]string
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -200,7 +202,8 @@ func (p *forecaster) make() *Forecast {
 		if times, predicted := p.outlook.Of(j.ID); predicted {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
-		if j.Stretched, j.Limit = p.stretched[j.ID], p.lacking[j.ID]; j.Stretched+j.Limit != "" {
+		j.Stretched, j.Limit, j.Drained = p.stretched[j.ID], p.lacking[j.ID], p.drained[j.ID]
+		if j.Stretched != "" || j.Limit != "" || j.Drained != "" {
 			if j.Start == nil && j.Limit != "" {
 				j.Reason = j.Limit
 			}
@@ -230,6 +233,8 @@ func (c *cycles) forecaster(r decided) *forecaster {
 		}
 	}
 	f.stretched, f.lacking = map[backfill.JobID]string{}, map[backfill.JobID]string{}
+	f.drained = map[backfill.JobID]string{}
+	drained := c.d.firstDrained(r.State)
 	for i, j := range head {
 		f.waiting[i] = c.d.n.Job(j.ID)
 		if why := c.d.n.WhyStretched(j.ID); why != "" {
@@ -237,6 +242,9 @@ func (c *cycles) forecaster(r decided) *forecaster {
 		}
 		if why := c.pool.Lacking(j.ID); why != "" {
 			f.lacking[j.ID] = why
+		}
+		if slot := drained(j); slot != "" {
+			f.drained[j.ID] = slot
 		}
 	}
 	return f

@@ -20,6 +20,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
@@ -67,6 +68,7 @@ type world struct {
 	clinging  error // what WithdrawNegotiator returns
 	slot      *negotiator.Slot
 	tuning    htcondor.Tuning
+	drained   drains.Book
 	matched   []backfill.JobID
 	lacking   map[backfill.JobID]string
 	acting    func(context.Context) // nil: nothing takes time
@@ -188,6 +190,12 @@ func (w *world) Tune(t htcondor.Tuning) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tuning = t
+}
+
+func (w *world) Drain(book drains.Book) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drained = book
 }
 
 func (w *world) Last() htcondor.Facts {

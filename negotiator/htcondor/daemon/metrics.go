@@ -22,6 +22,7 @@ var (
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
+	slotsDrained  = describes("drains", "Slots that are to be empty by a time, since an administrator asked for it.")
 	queueBytes    = describes("queue_bytes", "Memory that the queues of all schedds take, at most.")
 	jobsLeftOut   = describes("jobs_left_out", "Jobs that are not planned because their ads are too large or not read yet, or too many wait.")
 	contested     = describes("contested_names", "Ads that are left out since another daemon has their name or address.")
@@ -45,7 +46,7 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, queueBytes, jobsLeftOut,
+		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
 		contested, submitsFound, askedSeconds, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected,
@@ -74,6 +75,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	}
 	gauge(slotsPaused, float64(s.paused))
 	gauge(slotsDeaf, float64(s.deaf))
+	gauge(slotsDrained, float64(s.drains))
 	gauge(queueBytes, float64(s.kept))
 	gauge(jobsLeftOut, float64(s.leftOut))
 	gauge(contested, float64(s.contested))

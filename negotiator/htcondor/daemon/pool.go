@@ -6,6 +6,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -17,6 +18,7 @@ type Pool interface {
 	negotiator.Pool
 	Keeper
 	Tuner
+	Drainer
 	Informer
 	Rouser
 }
@@ -45,6 +47,12 @@ type Tuner interface {
 	Wakeup()
 	// Tune changes how the pool is scheduled from the next cycle on.
 	Tune(t htcondor.Tuning)
+}
+
+// Drainer has slots emptied.
+type Drainer interface {
+	// Drain says which slots are to be empty and when, from the next look on.
+	Drain(book drains.Book)
 }
 
 // Informer says what is known of a pool, and tells users.

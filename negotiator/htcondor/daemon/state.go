@@ -52,6 +52,7 @@ var losses = map[string]string{
 	ledger:            "guarantees, reservations, and the places of jobs",
 	runs:              "what was learned of run times",
 	words:             "how far users' words about run times held",
+	drainsBucket:      "which slots are drained, and by when",
 	delays:            "what was learned of how long starts take",
 	accountant.Bucket: "usage, priorities and priority factors of submitters",
 }

@@ -235,7 +235,7 @@ func (p *pool) negotiator() *server.Negotiator {
 	empty := func() *classad.ClassAd { act(); return classad.New() }
 	return &server.Negotiator{
 		Reschedule: act, Reconfig: act, Off: func(server.Stop) { act() }, Accountant: counting{act},
-		Ad: empty, Resources: func(string) []byte { act(); return nil },
+		Ad: empty, Drain: func(context.Context, string, string) *classad.ClassAd { return empty() }, Resources: func(string) []byte { act(); return nil },
 		Configuration: settings{act},
 	}
 }

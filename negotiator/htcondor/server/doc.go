@@ -3,7 +3,7 @@
 //
 // [Port] serves any commands; [Negotiator] has those of HTCondor's negotiator: RESCHEDULE,
 // everything that condor_userprio sends, queries for the Negotiator ad and Accounting ads, reconfig
-// and off, and, as our extension, queries for planned start times and what-ifs.
+// and off, and, as our extension, queries for planned start times and what-ifs, and drains of slots.
 //
 //	port := &server.Port{Security: guard, Handlers: negotiator.Handlers()}
 //	listener, err := net.Listen("tcp", "10.0.0.1:0")

@@ -87,6 +87,10 @@ type Negotiator struct {
 	Plans func(ctx context.Context, job string) (*Ads, error)
 	// WhatIf answers a question, in an ad that clients of package client read.
 	WhatIf func(ctx context.Context, question string) *classad.ClassAd
+	// Drain has slots drained, or ends that, for a user, and Drains tells which are: each in an ad that
+	// clients of package client read.
+	Drain  func(ctx context.Context, user, request string) *classad.ClassAd
+	Drains func(ctx context.Context) *classad.ClassAd
 	// Resources returns the slots that a submitter uses: an ad as lines, with attributes numbered
 	// from 1: Name1, StartTime1. It is the same text until something changes.
 	Resources func(submitter string) []byte
@@ -128,7 +132,10 @@ func (n *Negotiator) Handlers() map[int]Handler {
 		all.add(60006, "DC_OFF_FAST", security.ByHandshake, done(func() { n.Off(Fast) }), security.Administrator)
 		all.add(60015, "DC_OFF_PEACEFUL", security.ByHandshake, done(func() { n.Off(Peaceful) }), security.Administrator)
 	}
-	if n.Ad != nil || n.Plans != nil || n.WhatIf != nil {
+	if n.Drain != nil {
+		all.add(515, "DRAIN_JOBS", security.ByPayload, n.drain, security.Administrator)
+	}
+	if n.Ad != nil || n.Plans != nil || n.WhatIf != nil || n.Drains != nil {
 		all.add(50, "QUERY_NEGOTIATOR_ADS", security.ByPayload, n.query, security.Read)
 	}
 	if n.Resources != nil {
@@ -151,7 +158,7 @@ func (h handlers) add(command int, name string, proof security.Proof, serve Serv
 }
 
 // How many bytes a command's payload may have on the wire: nothing but the frames, a name with a
-// number, or a query, whose projection or question has at most 64 KiB, written with escapes.
+// number, or a query, whose projection, question or request has at most 64 KiB, written with escapes.
 const (
 	noPayload    = 1 << 10
 	namePayload  = 4 << 10
@@ -163,7 +170,7 @@ func payload(name string, proof security.Proof) int64 {
 	switch {
 	case proof != security.ByPayload:
 		return noPayload
-	case strings.HasPrefix(name, "QUERY_"):
+	case strings.HasPrefix(name, "QUERY_"), name == "DRAIN_JOBS":
 		return queryPayload
 	default:
 		return namePayload
@@ -204,6 +211,8 @@ func (n *Negotiator) query(ctx context.Context, call *security.Call) error {
 	case len(types) == 1 && types[0] == WhatIf:
 		q.Requirements = nil // there is one answer
 		ads, err = n.whatIf(ctx, call, q)
+	case len(types) == 1 && types[0] == Drains:
+		ads, err = n.listDrains(ctx, call)
 	case n.Ad != nil:
 		ads = NewAds(n.Ad())
 	}

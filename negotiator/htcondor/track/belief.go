@@ -12,6 +12,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -61,7 +62,8 @@ type Belief struct {
 	// reports them.
 	goneEnded, goneRemoved []backfill.JobID
 
-	slots map[string]*slot
+	slots  map[string]*slot
+	drains drains.Book
 	// lost are slots of an earlier negotiator's saved state that no look at the pool has seen yet,
 	// or only with an ad that cannot be used.
 	lost    map[string]*observe.Slot
@@ -103,6 +105,7 @@ type slot struct {
 	// unmasked.
 	masked, unmasked *negotiator.Slot
 	maskedFor        LeftOut
+	drained          draining
 }
 
 // members are the jobs of an [observe.Group], which are looked up only once for as long as the

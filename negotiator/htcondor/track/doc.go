@@ -15,8 +15,8 @@
 //
 // Files, in the order of Diff: belief.go the [Belief], and how it takes a snapshot in, seats.go
 // how many waiting jobs of whom it knows; diff.go the comparison and its [Outcome], once.go how
-// each job is told of once; slots.go slots; jobs.go jobs, job.go one of them, submitted.go since
-// when it can be there, witness.go what slots say of them, lasted.go how long they run,
+// each job is told of once; slots.go slots, drained.go those that are drained; jobs.go jobs, job.go
+// one of them, submitted.go since when it can be there, witness.go what slots say of them, lasted.go how long they run,
 // adrift.go those whose slot is free again; admission.go which new jobs are planned with,
 // limits.go what limits have for them, charge.go what jobs take of these, world.go what ads learn
 // from outside, weight.go what a job counts for, deferral.go jobs with a time of their own, unused.go those whose

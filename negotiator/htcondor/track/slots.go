@@ -78,7 +78,7 @@ func (c *comparison) give(name string) {
 // slotIsThere reports a slot that is there, unless the negotiator was told of it as it is now.
 func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 	s := c.b.slot(name)
-	if now := s.masking(o, c.leftOut); !s.up || s.reported != now {
+	if now := s.draining(s.masking(o, c.leftOut), c.b); !s.up || s.reported != now {
 		if s.up {
 			c.changes("slot", name, s.reported.Ad, now.Ad)
 		}
@@ -127,7 +127,7 @@ func (b *Belief) Aside() (asleep []*negotiator.Slot, overlapping []negotiator.Ov
 
 func (b *Belief) asleep() (slots []*negotiator.Slot) {
 	for name, o := range b.observed {
-		if s := b.slots[name]; o.Asleep != nil && o.Missing.IsZero() && s != nil && s.masked == nil {
+		if s := b.slots[name]; o.Asleep != nil && o.Missing.IsZero() && s != nil && s.masked == nil && !b.shut(name) {
 			slots = append(slots, o.Asleep)
 		}
 	}
@@ -147,7 +147,7 @@ func (b *Belief) overlapping() (open []negotiator.Overlapping) {
 			kind = overlapping
 		}
 		kind[o.Startd()] = append(kind[o.Startd()], name)
-		if o.Overlapping != nil && s.masked == nil {
+		if o.Overlapping != nil && s.masked == nil && !b.shut(name) {
 			open = append(open, negotiator.Overlapping{Slot: o.Overlapping})
 			startds = append(startds, o.Startd())
 		}

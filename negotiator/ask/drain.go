@@ -1,0 +1,168 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+)
+
+// DrainWords are a request for drains as a user writes it.
+type DrainWords struct {
+	Slots     []string // slots or machines
+	By, Until string
+	Cancel    bool
+}
+
+// Request puts the words into a request. A zone is that of the clock; nil: times are of a simulation.
+func (w DrainWords) Request(now backfill.Time, zone *time.Location) (r drains.Request, err error) {
+	r = drains.Request{Slots: w.Slots, Cancel: w.Cancel}
+	if w.Cancel {
+		if w.By != "" || w.Until != "" {
+			return r, errors.New("--cancel ends a drain at once: leave --by and --until out")
+		}
+		return r, r.Validate()
+	}
+	if w.By == "" {
+		return r, errors.New("say with --by when the slot is to be empty, such as --by 18:00 or --by 4h, or --cancel")
+	}
+	if r.By, err = readDeadline(w.By, now, zone); err != nil {
+		return r, fmt.Errorf("--by %s: %w", w.By, err)
+	}
+	if w.Until != "" {
+		if r.Until, err = readDeadline(w.Until, now, zone); err != nil {
+			return r, fmt.Errorf("--until %s: %w", w.Until, err)
+		}
+		if zone != nil && isClock(w.Until) && r.Until <= r.By { // until 07:00 of the day after
+			r.Until = time.Unix(r.Until, 0).In(zone).AddDate(0, 0, 1).Unix()
+		}
+	}
+	if r.By < int64(now) {
+		return r, fmt.Errorf("--by %s is past: say --by now, or a time to come", w.By)
+	}
+	return r, r.Validate()
+}
+
+// readDeadline is readInstant, and also reads now, and 4h for what is in 4 hours.
+func readDeadline(text string, now backfill.Time, zone *time.Location) (int64, error) {
+	if text == "now" {
+		return int64(now), nil
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+		if length, wrong := readSpan(text); wrong == nil {
+			return int64(now) + length, nil
+		}
+	}
+	at, err := readInstant(text, now, zone)
+	if err != nil && zone != nil {
+		err = errors.New("must be such as 18:00, 2026-05-31T18:00:00+02:00, or 4h for what is in 4 hours")
+	}
+	return at, err
+}
+
+// isClock tells whether a text is a time of some day, such as 18:00.
+func isClock(text string) bool {
+	_, err := time.Parse("15:04", text)
+	return err == nil
+}
+
+// Drain asks for drains, or their end, and returns what becomes of the slots.
+func (p Pool) Drain(ctx context.Context, r drains.Request) ([]drains.Listed, error) {
+	n, err := p.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return readDrains(n.Drain(ctx, string(text)))
+}
+
+// Drains asks which slots are drained.
+func (p Pool) Drains(ctx context.Context) ([]drains.Listed, error) {
+	n, err := p.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return readDrains(n.Drains(ctx))
+}
+
+// readDrains reads a reply about drains.
+func readDrains(reply client.Reply, err error) (all []drains.Listed, _ error) {
+	switch {
+	case err != nil:
+		return nil, silent(err)
+	case reply.Bad != "":
+		return nil, cli.Bad(errors.New(reply.Bad))
+	case reply.Failed != "":
+		return nil, errors.New(reply.Failed)
+	}
+	if err = json.Unmarshal([]byte(reply.Answer), &all); err != nil {
+		return nil, fmt.Errorf("the negotiator's answer: %w", err)
+	}
+	return all, nil
+}
+
+// DrainsTable lists drains. A zone is that of the clock; nil: times are of a simulation.
+func DrainsTable(all []drains.Listed, zone *time.Location) string {
+	if len(all) == 0 {
+		return "no slot is drained\n"
+	}
+	at := func(seconds int64) string {
+		switch {
+		case seconds == 0:
+			return ""
+		case zone == nil:
+			return strconv.FormatInt(seconds, 10)
+		}
+		return time.Unix(seconds, 0).In(zone).Format(time.DateTime)
+	}
+	until := slices.ContainsFunc(all, func(l drains.Listed) bool { return l.Until != 0 })
+	columns := []any{"slot", "by", "asked by", "jobs", "empty at", "jobs that do not end in time"}
+	if until {
+		columns = slices.Insert(columns, 2, any("until"))
+	}
+	t := cli.Table(columns...)
+	for _, l := range all {
+		empty := at(l.Empty)
+		switch {
+		case l.Gone != 0:
+			empty = "not in the pool"
+		case l.Jobs == 0:
+			empty = "is empty"
+		}
+		row := table.Row{cli.Line(l.Slot), at(l.By), cli.Line(l.AskedBy), l.Jobs, empty, cli.Line(lateJobs(l))}
+		if until {
+			row = slices.Insert(row, 2, any(at(l.Until)))
+		}
+		t.AppendRow(row)
+	}
+	return t.Render() + "\n"
+}
+
+// lateJobs lists the first jobs that do not end in time.
+func lateJobs(l drains.Listed) string {
+	const most = 5
+	text := strings.Join(l.Late[:min(len(l.Late), most)], " ")
+	if more := len(l.Late) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Cancelled says of which slots drains were cancelled.
+func Cancelled(names []string) string {
+	return "not drained any more: " + cli.Line(strings.Join(names, " ")) + "\n"
+}
