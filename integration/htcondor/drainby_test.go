@@ -23,15 +23,12 @@ func (p *ourPool) drains(t *testing.T, words ...string) (all []drains.Listed) {
 	return all
 }
 
-// Policies are in process in these tests: a plugin that is told of no ends has its decisions refused.
-
 // TestDrainBy has a machine be empty by a time: short jobs fill it until then, none crosses, one that
 // would cross goes elsewhere or waits, and all go on when the drain is cancelled. HTCondor has nothing
 // like it: condor_drain idles a machine from the first moment.
 func TestDrainBy(t *testing.T) {
 	t.Parallel()
-	pool := ours(t, []string{"NODES=2", "CPUS=2"}, "BACKFILL_POLICY = easy", "BACKFILL_START_SLACK = 3",
-		"BACKFILL_IN_PROCESS = True")
+	pool := ours(t, []string{"NODES=2", "CPUS=2"}, "BACKFILL_POLICY = easy", "BACKFILL_START_SLACK = 3")
 	pool.permit("start failed", "start late", "lease")
 	pool.MayIdle("machines that are drained idle")
 	_, err := pool.Try("alice", "negotiator", "drain", "n1", "--by", "1m")
@@ -94,7 +91,7 @@ func filled(t *testing.T, pool *ourPool, jobs []pooltest.JobID, deadline time.Ti
 // that would cross it, and shorter ones do. Under the stock negotiator jobs cross it.
 func TestShutdownByClock(t *testing.T) {
 	t.Parallel()
-	bothRun(t, []string{"NODES=2", "CPUS=2"}, "BACKFILL_POLICY = easy\nBACKFILL_START_SLACK = 3\nBACKFILL_IN_PROCESS = True\n"+
+	bothRun(t, []string{"NODES=2", "CPUS=2"}, "BACKFILL_POLICY = easy\nBACKFILL_START_SLACK = 3\n"+
 		"STARTD_ATTRS = $(STARTD_ATTRS) ShutsAt\n", []scenario{{"shuts down", shutsDown}})
 }
 

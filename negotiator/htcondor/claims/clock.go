@@ -5,11 +5,12 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // The clock goes on while claims are on their way: START of a slot may close meanwhile, as of pilots that
-// retire and machines with office hours, and a job's Requirements may have an end. Then the startd
-// refuses the claim, and neither the slot nor the job is to blame.
+// retire and machines with office hours, a job's Requirements may have an end, and a machine may begin
+// to drain. Then the startd refuses the claim, and neither the slot nor the job is to blame.
 
 // wants tells whether a job's Requirements are true of a slot at a time.
 func (c *State) wants(slot, job *classad.ClassAd, at time.Time) bool {
@@ -55,8 +56,16 @@ func (o *Offer) following() *classad.ClassAd {
 }
 
 // hasClosed tells whether the slot with this ad does not admit the job of a flight any more, or the job
-// does not want it any more since the flight began.
+// does not want it any more since the flight began. So does a slot whose machine has begun to drain and
+// that takes no such job meanwhile.
 func (c *State) hasClosed(f *flight, slot *classad.ClassAd) bool {
 	job := f.job.Spec.Ad
-	return !c.admits(slot, job, c.now) || c.wants(slot, job, f.since) && !c.wants(slot, job, c.now)
+	return !c.admits(slot, job, c.now) || c.wants(slot, job, f.since) && !c.wants(slot, job, c.now) ||
+		observe.Drains(slot) && !c.takes(slot, job, c.now)
+}
+
+// takes tells whether a slot's Requirements are true of a job at a time.
+func (c *State) takes(slot, job *classad.ClassAd, at time.Time) bool {
+	host, drawn := c.hostAt(at)
+	return classad.Pair{Left: job, Right: slot, Host: host, MaxSteps: classad.FewSteps}.LeftMatchesRight() || *drawn
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
@@ -26,9 +27,16 @@ func (d *desk) setStart(slot, start string) {
 	require.NoError(d.t, d.snapshot.Slots[slot].Ad.Ad.SetExpr("Start", start))
 }
 
+// drain has a slot drain, as condor_drain does, and take only the jobs of which an expression is true.
+func (d *desk) drain(slot, start string) {
+	ad := d.snapshot.Slots[slot].Ad.Ad
+	ad.SetString(negotiator.WhyClosed, "draining")
+	require.NoError(d.t, ad.SetExpr("Requirements", start))
+}
+
 // TestCulprits says which slots can be why a start failed: of a gang's, those on which no claim
 // came about, if on others one did; and none that refused a claim because it was stale,
-// or because the clock had closed it meanwhile.
+// because the clock had closed it meanwhile, or because its machine drains.
 func TestCulprits(t *testing.T) {
 	stranger := observe.JobKey{Schedd: "other", Cluster: 7}
 	for name, c := range map[string]struct {
@@ -64,6 +72,13 @@ func TestCulprits(t *testing.T) {
 		}},
 		"closed for others": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
 			d.setStart("a", "TARGET.RequestCpus == 1")
+		}, want: []string{"a"}},
+		"drained": {slots: []string{"a"}, change: func(d *desk, _ *flight) { d.drain("a", "false") }},
+		"drained, but for short jobs": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
+			d.drain("a", "TARGET.EstimatedRunTime <= 60")
+		}},
+		"drained, but for such jobs": {slots: []string{"a"}, change: func(d *desk, _ *flight) {
+			d.drain("a", "TARGET.RequestCpus == 1")
 		}, want: []string{"a"}},
 		"only wanted until now": {slots: []string{"a"}, change: func(d *desk, f *flight) {
 			f.job.Spec = specOf(t, 1, fmt.Sprint("time() <= ", d.now.Unix()))
@@ -112,6 +127,17 @@ func TestClosedSlotsAreNoSuspects(t *testing.T) {
 	d.now = d.now.Add(3 * d.s.Patience)
 	require.Len(t, d.refuse(id, "a"), 1)
 	require.Len(t, d.Suspects(), 1)
+}
+
+// TestDrainedSlotsAreNoSuspects has a claim on its way as the slot's machine begins to drain.
+func TestDrainedSlotsAreNoSuspects(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	d.prove("a", "b")
+	id := d.submit(1, specOf(t, 1, "true"))
+	d.drain("a", "false")
+	require.Len(t, d.refuse(id, "a"), 1)
+	require.Empty(t, d.Suspects())
+	require.Empty(t, d.failures, "the job may be refused at once elsewhere, too")
 }
 
 // TestClosedSlotsAreGivenUp has START of a slot close before a job is handed over to it: that is given up

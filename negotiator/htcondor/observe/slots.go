@@ -227,12 +227,20 @@ func (o *Observer) opened(ad *classad.ClassAd) (*negotiator.Slot, error) {
 	return slot, err
 }
 
-// Why slots take no jobs of the plan: their machine sleeps, or their resources are those of other
-// slots.
+// Why slots take no jobs of the plan: their machine sleeps or drains, or their resources are those of
+// other slots.
 const (
 	Sleeps   = "asleep"
 	Overlaps = "for what other slots leave idle"
+	draining = "draining"
 )
+
+// Drains tells whether the machine of a slot of the plan drains, as condor_drain has it: the slot's
+// Requirements are then whether it takes a job before the last one of the machine has ended.
+func Drains(slot *classad.ClassAd) bool {
+	why, _ := slot.Literal(negotiator.WhyClosed).Text()
+	return why == draining
+}
 
 // whyClosed says why the slot of an ad takes no jobs, whatever its Requirements say, or only those
 // that its administrator admits while it drains; "" if it is none of these. Open says that it can
@@ -243,7 +251,7 @@ func whyClosed(ad *classad.ClassAd, open bool) string {
 	case asleep(ad):
 		return Sleeps
 	case state == "Drained":
-		return "draining"
+		return draining
 	case open:
 		return ""
 	case state == "Owner":
