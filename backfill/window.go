@@ -6,11 +6,11 @@ import (
 )
 
 // Candidates may have windows, outside of which no job begins on them, and slots may end. A job whose
-// candidates offer no start, because all close or end before it could begin or end, waits without a reservation and without a promise,
-// like one beyond the depth of a plan. It starts in any round in which it fits. To find out that a job
-// has no start takes a look at all of its candidates, and on a pool of pilots most jobs may have none.
-// So the state remembers, for jobs with equal requests and candidates, which lengths have none, and
-// looks only at slots that jobs have left since.
+// candidates offer no start, because all close or end before it could begin or end, waits without a
+// reservation and without a promise, like one beyond the depth of a plan. It starts in any round in
+// which it fits. To find out that a job has no start takes a look at all of its candidates, and on a
+// pool of pilots most jobs may have none. So the state remembers, for jobs with equal requests and
+// candidates, which lengths have none, and looks only at slots that jobs have left since.
 
 // NoStart reports whether a waiting job has no reservation and its candidates offer it no start,
 // beside what runs and all reservations, as all of them close or end before it could begin or end. It is

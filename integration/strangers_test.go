@@ -27,6 +27,7 @@ var mayFail = map[string]string{
 	"client/users.go users":                 "an error of the connection, or what the caller's function returns",
 	"daemon/cycles.go run":                  "cycles",
 	"daemon/daemon.go schedule":             "attempts",
+	"daemon/drains.go SaveDrains":           "an error of the file, not of a drain",
 	"daemon/explain.go explain":             "the client waits no longer",
 	"daemon/learned.go Learn":               "an error of the file: any run fits",
 	"daemon/learned.go LearnWords":          "an error of the file, not of a user",

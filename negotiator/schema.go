@@ -16,8 +16,9 @@ import (
 // Schema says how to read ads: which resources there are, and which attributes of a job hold its
 // estimate and its limit.
 type Schema struct {
-	// Resources are the pool's resources, cpus first; [matchmaker.Claims], if it is one, counts jobs. The attributes of slots are named after them
-	// (Cpus), those of jobs begin with Request (RequestCpus).
+	// Resources are the pool's resources, cpus first; [matchmaker.Claims], if it is one, counts
+	// jobs. The attributes of slots are named after them (Cpus), those of jobs begin with Request
+	// (RequestCpus).
 	Resources []string
 	// Estimates are the job attributes that may hold the expected run time in seconds; the first
 	// that a job has counts.
@@ -104,9 +105,8 @@ func Attribute(resource string) string {
 
 // SlotFromAd reads a slot. The capacity of a partitionable slot is what it has in all
 // (TotalSlotCpus), not what is left of it (Cpus). Jobs are matched with the whole capacity, too: if
-// the two differ, the slot gets a copy of the ad with the capacity, and so it does where the ad counts the
-// jobs that run there (NumDynamicSlots); so it does if its clock is to go on,
-// see [FollowClock].
+// the two differ, the slot gets a copy of the ad with the capacity. It gets one, too, where the ad
+// counts the jobs that run there (NumDynamicSlots), and if its clock is to go on, see [FollowClock].
 func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 	name, ok := ad.Text("Name")
 	if !ok || name == "" {

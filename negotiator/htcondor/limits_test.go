@@ -231,8 +231,8 @@ func TestPrioritiesWithinAQuota(t *testing.T) {
 	require.InDelta(t, 4, use["g.bob@test"].Weight, 0.1)
 }
 
-// TestLimitThatDependsOnTheSlot: jobs whose limits depend on the slot never exceed one.
-func TestLimitThatDependsOnTheSlot(t *testing.T) {
+// TestALimitMayNameTheSlot: jobs whose limits depend on the slot never exceed one.
+func TestALimitMayNameTheSlot(t *testing.T) {
 	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
 	w.account(map[string]string{"NET_N1_LIMIT": "2"})
 	for range 5 {

@@ -108,11 +108,11 @@ func (c *cut) job(j *backfill.Job) *backfill.Job {
 	if short == 0 {
 		return j
 	}
-	of := madeOf{j.Candidates, len(sorted) - short}
-	set, known := c.made[of]
+	key := madeOf{j.Candidates, len(sorted) - short}
+	set, known := c.made[key]
 	if !known {
 		set = len(c.sets)
-		c.made[of], c.sets = set, append(c.sets, backfill.CandidateSet{ID: set, Candidates: c.lasting(all, c.now+lasts)})
+		c.made[key], c.sets = set, append(c.sets, backfill.CandidateSet{ID: set, Candidates: c.lasting(all, c.now+lasts)})
 	}
 	other := *j
 	other.Candidates = set
@@ -121,19 +121,19 @@ func (c *cut) job(j *backfill.Job) *backfill.Job {
 
 // end returns when the i-th of the candidates ends.
 func (c *cut) end(all *backfill.Candidates, i int) backfill.Time {
-	of := func(id backfill.SlotID) backfill.Time {
+	endOf := func(id backfill.SlotID) backfill.Time {
 		if int(id) < len(c.ends) {
 			return c.ends[id]
 		}
 		return backfill.Forever // it is yet to come
 	}
 	if len(all.Slots) > 0 {
-		return of(all.Slots[i])
+		return endOf(all.Slots[i])
 	}
 	end := backfill.Forever
 	if id := all.Bundles[i]; int(id) < len(c.bundles) {
 		for _, slot := range c.bundles[id].Slots {
-			end = min(end, of(slot))
+			end = min(end, endOf(slot))
 		}
 	}
 	return end
