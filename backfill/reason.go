@@ -1,6 +1,9 @@
 package backfill
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Why is the kind of a [Reason].
 type Why uint8
@@ -56,6 +59,8 @@ type Reason struct {
 // noStartText is the text of a job whose candidates offer it no start.
 func (s *State) noStartText(j *Job) string {
 	switch ends := s.profile.Ending() > 0; {
+	case s.awaitsState(j):
+		return "the slots that it may use are open only in another state, as when their owner is away"
 	case !ends:
 		return "no slot that it may use is open when it could begin there"
 	case s.candidates[j.Candidates].Windows == nil:
@@ -63,6 +68,17 @@ func (s *State) noStartText(j *Job) string {
 	default:
 		return "all slots that it may use close or end before it could begin or end there"
 	}
+}
+
+// awaitsState reports whether of all of a job's candidates nobody can tell when they open.
+func (s *State) awaitsState(j *Job) bool {
+	if s.windowed == 0 {
+		return false
+	}
+	windows := s.candidates[j.Candidates].Windows
+	return windows != nil && !slices.ContainsFunc(windows, func(all []Window) bool {
+		return len(all) != 1 || all[0] != Unforeseen()
+	})
 }
 
 // Reason returns why a job runs or does not; the second result is false if there is no such job.
@@ -90,9 +106,9 @@ func (s *State) reason(r *record) Reason {
 		reason.Why, reason.Text = HeldBack, r.hold
 	case r.placement != nil:
 		reason.Why = Reserved
-	case s.knownStartless(r):
+	case s.knownStartless(r), s.awaitsState(r.job):
 		reason.Why, reason.Text = NoStart, s.noStartText(r.job)
-		if closes := s.profile.Closes(s.Request(r.job)); closes != Forever {
+		if closes := s.profile.Closes(s.Request(r.job)); closes != Forever && closes > Unforeseen().To {
 			reason.Closes = closes
 		}
 	case s.limited():

@@ -31,3 +31,7 @@ type (
 
 // Forever is later than any instant that is planned for.
 const Forever = profile.Forever
+
+// Unforeseen is the only window of a candidate that is closed, and of which nobody can tell when it opens:
+// it lies before all time.
+func Unforeseen() Window { return profile.Unforeseen() }

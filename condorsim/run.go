@@ -67,7 +67,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
 	}
-	if err = leftWaiting(w, n.State()); err != nil {
+	if err = r.leftWaiting(n.State()); err != nil {
 		return nil, err
 	}
 	if err = books.close(); err != nil {
@@ -77,15 +77,29 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	return r, nil
 }
 
-// leftWaiting returns an error if jobs still wait though none runs any more: nothing will happen
-// after which the policy could start them.
-func leftWaiting(w *Workload, s *backfill.State) error {
+// leftWaiting has jobs count as held that wait for slots to open, which no ad in a simulation makes them,
+// and those behind them. It returns an error if others still wait though none runs any more: nothing will
+// happen after which the policy could start them.
+func (r *Result) leftWaiting(s *backfill.State) error {
 	if s.Waiting() == 0 || s.RunningJobs() > 0 {
 		return nil
 	}
-	policy, _ := s.Policy()
-	return fmt.Errorf("policy %s left %d jobs waiting for good: nothing runs any more, and it started neither job %s, "+
-		"the first of them, nor another", policy, s.Waiting(), w.Jobs[s.FirstWaiting(1)[0].ID].Name)
+	isClosed := func(j *backfill.Job) bool {
+		reason, _ := s.Reason(j.ID)
+		return reason.Why == backfill.NoStart
+	}
+	for _, j := range s.FirstWaiting(s.Waiting()) {
+		reason, _ := s.Reason(j.ID)
+		if !isClosed(j) && (reason.Behind == nil || !isClosed(reason.Behind)) {
+			policy, _ := s.Policy()
+			return fmt.Errorf("policy %s left %d jobs waiting for good: nothing runs any more, and it started neither job "+
+				"%s, the first of them, nor another", policy, s.Waiting(), r.Workload.Jobs[s.FirstWaiting(1)[0].ID].Name)
+		}
+		o := &r.Outcomes[j.ID]
+		*o = o.kept()
+		o.Held = s.Describe(reason, func(j *backfill.Job) string { return r.Workload.Jobs[j.ID].Name })
+	}
+	return nil
 }
 
 // Cycle records in the result what happened in a cycle.

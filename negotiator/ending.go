@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
 // Shutdown are the attributes of a slot's ad that are true when its startd is to end, the one gently,
@@ -143,14 +144,11 @@ func (f *endFinder) isTrue(ad *classad.ClassAd, name string, at int64, steady *c
 	return classad.Scope{My: ad, Host: &f.host, MaxSteps: endSteps, Meter: &f.meter}.Attr(name).IsTrue()
 }
 
-// passing are attributes of slots that depend on what runs there and on who uses the machine, in lower
-// case. A startd that ends when it has been idle for a while has no end in the plan: jobs keep it.
+// passing are further attributes of slots that depend on what runs there, in lower case, beside those of
+// [matchmaker.Passes] and [matchmaker.Counts]. A startd that ends when it has been idle for a while has no end in the plan: jobs keep it.
 var passing = []string{
-	"state", "activity", "enteredcurrentstate", "enteredcurrentactivity", "mycurrenttime", "lastheardfrom",
-	"jobid", "jobstart", "globaljobid", "remoteuser", "remoteowner", "cpus", "memory", "disk", "gpus", "loadavg", "condorloadavg",
-	"totalloadavg", "totalcondorloadavg", "keyboardidle", "consoleidle", "cpubusy", "cpubusytime", "cpuisbusy",
-	"totaltimeunclaimedidle", "totaltimeclaimedbusy", "totaltimeclaimedidle", "totaltimeowneridle",
-	"numdynamicslots", "totalslots", "totaljobruntime", "recentjobstarts", "jobstarts", "expectedmachinegracefuldrainingcompletion",
+	"mycurrenttime", "lastheardfrom", "cpus", "memory", "disk", "gpus",
+	"totalslots", "totaljobruntime", "recentjobstarts", "jobstarts", "expectedmachinegracefuldrainingcompletion",
 }
 
 // withoutState returns a copy of a slot's ad without what passes, in which its clock goes on.
@@ -160,7 +158,7 @@ func withoutState(ad *classad.ClassAd) *classad.ClassAd {
 	var state []string
 	for name := range ad.All() {
 		lower := strings.ToLower(name)
-		if slices.Contains(passing, lower) || strings.HasPrefix(lower, "child") {
+		if slices.Contains(passing, lower) || matchmaker.Passes(name) || matchmaker.Counts(name) {
 			state = append(state, name)
 		}
 	}

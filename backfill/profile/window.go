@@ -7,6 +7,10 @@ import "slices"
 // each other.
 type Window struct{ From, To Time }
 
+// Unforeseen is the only window of a candidate that is closed, and of which nobody can tell when it opens:
+// it lies before all time.
+func Unforeseen() Window { return Window{From: -Forever, To: 1 - Forever} }
+
 // endAfter returns the index of the first window that ends after an instant.
 func endAfter(all []Window, t Time) int {
 	i, _ := slices.BinarySearchFunc(all, t, func(w Window, t Time) int {

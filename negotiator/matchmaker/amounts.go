@@ -17,10 +17,17 @@ import (
 // withinLimits is the attribute by which startds say that they have enough for a job.
 const withinLimits = "withinresourcelimits"
 
-// amounts are resources that matter, a bit for each in the pool's order.
+// amounts are resources that matter, a bit for each in the pool's order, and one for other state.
 type amounts uint64
 
-func (a amounts) has(resource int) bool { return a>>resource&1 != 0 }
+func (a amounts) has(resource int) bool { return resource < mostAmounts && a>>resource&1 != 0 }
+
+// mostAmounts is how many resources are heeded; unforetold says that state matters which nobody foretells,
+// see favour.go.
+const (
+	mostAmounts = 62
+	unforetold  = amounts(1) << mostAmounts
+)
 
 // Claims is the resource that says how many jobs a slot can host, of which each takes one. How many run
 // there, which startds count in NumDynamicSlots and list in attributes such as ChildCpus, is what is
@@ -84,18 +91,20 @@ func (m *Matchmaker) amountOf(attr string) (resource int, ok bool) {
 // setAmounts says which attributes of slots hold the amounts of the pool's resources.
 func (m *Matchmaker) setAmounts(resources []string) {
 	m.resources, m.amounts = resources, map[string]int{}
-	for i, name := range resources[:min(len(resources), 64)] {
+	for i, name := range resources[:min(len(resources), mostAmounts)] {
 		m.amounts[strings.ToLower(name)] = i
 	}
 }
 
 // asking finds the amounts to which an expression refers.
 type asking struct {
-	m     *Matchmaker
-	ad    *classad.ClassAd // in which the expression stands
-	slot  bool             // that is the slot's ad
-	met   map[string]bool  // attributes of the ad that were followed
-	found amounts
+	m      *Matchmaker
+	ad     *classad.ClassAd // in which the expression stands
+	slot   bool             // that is the slot's ad
+	met    map[string]bool  // attributes of the ad that were followed
+	found  amounts
+	owners bool // some of what was found tells whether the machine's owner uses it
+	left   *int // how many further nodes are looked at; nil: all
 }
 
 // ofSlot returns the amounts on which a slot's Requirements depend beyond what a job takes.
@@ -126,6 +135,11 @@ func (a *asking) attribute(name string) {
 
 // walk notes the amounts to which an expression of the ad refers.
 func (a *asking) walk(e ast.Expr) {
+	if a.left != nil {
+		if *a.left--; *a.left <= 0 {
+			return
+		}
+	}
 	switch n := e.(type) {
 	case *ast.Attr:
 		a.name(n.Name)
@@ -172,13 +186,28 @@ func (a *asking) own(name string) {
 		a.found |= 1 << i
 		return
 	}
+	if a.slot && Passes(name) {
+		a.passes(name)
+		return
+	}
 	a.attribute(name)
 }
 
 func (a *asking) other(name string) {
-	if i, ok := a.m.amountOf(name); ok && !a.slot {
-		a.found |= 1 << i
+	if a.slot {
+		return
 	}
+	if i, ok := a.m.amountOf(name); ok {
+		a.found |= 1 << i
+	} else if Passes(name) {
+		a.passes(name)
+	}
+}
+
+// passes notes a reference to state that nobody foretells.
+func (a *asking) passes(name string) {
+	a.found |= unforetold
+	a.owners = a.owners || owners[strings.ToLower(name)]
 }
 
 // suffices reports whether a comparison says only that the slot has as much of a resource as the job
@@ -252,7 +281,7 @@ func (a *asking) atMost(e ast.Expr, request string) bool {
 
 // dependsOn returns the amounts on which a pair of an autocluster and an offer of a class depends.
 func (s *search) dependsOn(o offer, class int) amounts {
-	if o.parts != nil || len(s.m.amounts) == 0 {
+	if o.parts != nil {
 		return 0
 	}
 	c := s.c

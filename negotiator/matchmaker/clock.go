@@ -23,6 +23,7 @@ type hold struct {
 	wakes   int64             // when a Match is due for it; never: it waits for one
 	moves   bool              // how much the offer is preferred depends on the clock, too,
 	ranked  int64             // and was found at this instant
+	awaits  string            // the clause that waits for another state of the slot; see keepFavour
 }
 
 // next returns when something is to be found anew.
@@ -138,6 +139,8 @@ func (s *search) foresee(o offer) (h hold, found verdict) {
 		s.c.holds = map[int]hold{0: h}
 		s.keepLeast(o, 0)
 		h = s.c.holds[0]
+	} else if s.c.holds = nil; s.keepFavour(o, 0) {
+		h, found = s.c.holds[0], matches
 	}
 	return h, found
 }

@@ -85,6 +85,7 @@ type kind struct {
 	offer
 	slots  int
 	closed Closed
+	later  bool // the class takes the jobs at another time
 }
 
 // kinds returns the classes of the offers, for the jobs of an autocluster, whose slots are all up.
@@ -106,15 +107,18 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		if o.parts == nil && away(backfill.SlotID(id)) || slices.ContainsFunc(o.parts, away) {
 			continue
 		}
+		byState := false
 		why, _ := o.ad.Text(WhyClosed)
 		until, _ := o.ad.Int(ClosedUntil)
 		if at, later := m.opening(c, class); why == "" && later {
 			why, until = opens, at
+		} else if why == "" {
+			why, byState = m.awaits(c, class), true
 		}
 		i, known := index[sort{class, why}]
 		if !known {
 			i = len(all)
-			index[sort{class, why}], all = i, append(all, kind{offer: o, closed: Closed{Why: why}})
+			index[sort{class, why}], all = i, append(all, kind{offer: o, closed: Closed{Why: why}, later: byState && why != "" || why == opens})
 		}
 		all[i].slots++
 		all[i].closed.Until = max(all[i].closed.Until, until)
@@ -135,6 +139,15 @@ func (m *Matchmaker) opening(c *autocluster, class int) (unix int64, later bool)
 		}
 	}
 	return 0, false
+}
+
+// awaits says for what state the offers of a class wait before they take the jobs of an autocluster; "" if
+// for none.
+func (m *Matchmaker) awaits(c *autocluster, class int) string {
+	if c.view == nil || c.edition != c.view.edition {
+		return ""
+	}
+	return c.holds[class].awaits
 }
 
 // Fit says how the jobs of an autocluster fit the slots for which isUp returns true, or the bundles
@@ -186,7 +199,7 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 			}
 		}
 		switch accepted := k.accepts(&t, c.ad); {
-		case k.closed.Why == opens:
+		case k.later:
 			fit.addClosed(k)
 		case accepted:
 		case k.closed.Why == "":

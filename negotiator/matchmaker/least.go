@@ -119,7 +119,7 @@ func (l *levels) matches() bool {
 // is.
 func (s *search) keepLeast(o offer, class int) {
 	depends := s.dependsOn(o, class)
-	if depends == 0 {
+	if depends&^unforetold == 0 {
 		return
 	}
 	h, has := s.c.holds[class]

@@ -214,6 +214,8 @@ func (s *search) judge(o offer, class int) {
 	}
 	if found == matches {
 		s.keepLeast(o, class)
+	} else if found == refused && s.keepFavour(o, class) {
+		found, rank = matches, o.preference(&s.trial, c.ad)
 	}
 	c.verdicts[class] = found
 	c.rankAs(class, rank)

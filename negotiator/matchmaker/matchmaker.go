@@ -19,7 +19,7 @@
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
 // outside the ads, and how long that holds; amounts.go which pairs ask how much is free, and least.go
-// what must be; turns.go which autocluster is matched when, and
+// what must be; favour.go which pairs wait for state that nobody foretells; turns.go which autocluster is matched when, and
 // account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
