@@ -177,7 +177,7 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 			until = Forever // it may run to the slot's end, however long it would last
 		}
 		if s.like.Takes != nil {
-			until = min(until, c.s.profile.RowsUntil(s.like.Takes, c.round.Now))
+			until = min(until, c.s.profile.Rows().FreeUntil(s.like.Takes, c.round.Now))
 		}
 		if until == Forever {
 			return Forever, true

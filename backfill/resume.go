@@ -44,7 +44,7 @@ func (s *State) checkPlan() (err error) {
 	}
 	var full []RowID
 	for _, row := range s.rows {
-		if s.profile.RowOverfull(row.ID, s.now) {
+		if s.profile.Rows().Overfull(row.ID, s.now) {
 			full = append(full, row.ID)
 		}
 	}

@@ -22,7 +22,7 @@ func (v *View) Rows() []Row { return v.rows }
 
 // RowFree returns how much of a row is free at t, according to the plan. It is negative if more is
 // taken than the row has.
-func (v *View) RowFree(id RowID, t Time) int64 { return v.profile.RowFree(id, t) }
+func (v *View) RowFree(id RowID, t Time) int64 { return v.profile.Rows().FreeAt(id, t) }
 
 // RowsGrown lists the rows that the round has made higher, or added.
 func (f Fast) RowsGrown() []RowID { return f.c.grownRows }
@@ -165,7 +165,7 @@ func (s *shape) gives(q *queue) int {
 
 // overfull returns those of the rows of which more is taken than they have, now or later.
 func (c *Cycle) overfull(rows []RowID) []RowID {
-	return slices.DeleteFunc(rows, func(id RowID) bool { return !c.s.profile.RowOverfull(id, c.round.Now) })
+	return slices.DeleteFunc(rows, func(id RowID) bool { return !c.s.profile.Rows().Overfull(id, c.round.Now) })
 }
 
 // resized returns a Changed event for each job that a changed row affects: its reservation has no room
@@ -178,7 +178,7 @@ func (s *State) resized(r *Round) []Event {
 	if _, err := s.rowsWith(r); err != nil {
 		return nil // the round will be refused
 	}
-	p, changed := s.profile.RowsAlone(), make([]RowID, len(r.Rows))
+	p, changed := s.profile.Rows().Alone(), make([]RowID, len(r.Rows))
 	for i, row := range r.Rows {
 		p.SetRow(row.ID, row.Name, row.Height)
 		changed[i] = row.ID
@@ -189,7 +189,7 @@ func (s *State) resized(r *Round) []Event {
 		if !rec.job.takesOf(changed) || rec.phase == running || rec.placement != nil || known.Has(id) {
 			return true
 		}
-		_, low := p.TooLow(rec.job.Takes)
+		_, low := p.Rows().TooLow(rec.job.Takes)
 		comes := rec.phase == held && NeverFits(rec.hold) && !low && s.fitsSlots(rec.job)
 		if goes := rec.phase == waiting && low; goes || comes {
 			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
@@ -218,7 +218,7 @@ func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *J
 			}
 		}
 	}
-	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.RowOverfull(id, r.Now) })
+	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.Rows().Overfull(id, r.Now) })
 	if len(full) == 0 {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *J
 		return true
 	})
 	for _, rec := range out {
-		if p.RowsFree(rec.job.Takes, max(rec.start, r.Now), rec.end) {
+		if p.Rows().Free(rec.job.Takes, max(rec.start, r.Now), rec.end) {
 			p.Take(rec.job.Takes, rec.start, rec.end)
 			continue
 		}
@@ -246,7 +246,7 @@ const overLimit = "takes more of a limit than there is: "
 
 // neverFits returns the reason for which the state holds a job that not even an empty pool could run.
 func (s *State) neverFits(j *Job) string {
-	if low, ok := s.profile.TooLow(j.Takes); ok {
+	if low, ok := s.profile.Rows().TooLow(j.Takes); ok {
 		row := s.rows[low.Row]
 		return fmt.Sprintf("%s%s of %s, which is %s", overLimit, row.count(low.Amount), row.Name, row.count(row.Height))
 	}
@@ -289,7 +289,7 @@ func (l Limit) String() string {
 // limit returns the first row that has no room for a waiting job now; nil if all have.
 func (s *View) limit(j *Job) *Limit {
 	for _, t := range j.Takes {
-		if free := s.profile.RowFree(t.Row, s.now); free < t.Amount {
+		if free := s.profile.Rows().FreeAt(t.Row, s.now); free < t.Amount {
 			row := s.rows[t.Row]
 			return &Limit{Name: row.Name, Height: row.Height, Taken: row.Height - free, Wants: t.Amount, Unit: row.Unit}
 		}

@@ -141,7 +141,7 @@ func (p *Plan) growRow(t backfill.Take, alone bool, from, to backfill.Time) (fir
 	if from >= to || p.stale || len(p.jobs) == 0 {
 		return first
 	}
-	low, high := p.c.State().Profile().RowBounds(t.Row, from, to)
+	low, high := p.c.State().Profile().Rows().Bounds(t.Row, from, to)
 	if low -= t.Amount; !alone {
 		low = 0
 	}

@@ -94,7 +94,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 // EverFits reports whether the request would fit if nothing else were placed in the pool, its
 // candidates were open at all times, and no slot ended.
 func (p *View) EverFits(r Request) bool {
-	if _, low := p.TooLow(r.Takes); low {
+	if _, low := p.Rows().TooLow(r.Takes); low {
 		return false
 	}
 	if r.Whole {

@@ -191,38 +191,3 @@ func (p *View) chunksEver(i int, r *Request, limit int) int {
 	}
 	return n
 }
-
-// EnoughAt returns the candidates on which as much is free at an instant as a chunk of the given size
-// needs to begin, without what must be free: the same ones if nothing more than a chunk is needed.
-func (p *View) EnoughAt(c *Candidates, t Time) *Candidates {
-	if c.Least == nil {
-		return c
-	}
-	left := &Candidates{}
-	for i, id := range c.Slots {
-		if !p.has(id, c.Least[i], t) {
-			continue
-		}
-		left.Slots = append(left.Slots, id)
-		if c.Rank != nil {
-			left.Rank = append(left.Rank, c.Rank[i])
-		}
-		if c.Windows != nil {
-			left.Windows = append(left.Windows, c.Windows[i])
-		}
-	}
-	return left
-}
-
-// has reports whether at least so much is free on a slot at an instant.
-func (p *View) has(id SlotID, least Vector, t Time) bool {
-	if least == nil || !p.Up(id) {
-		return true
-	}
-	for k, n := range least {
-		if n > 0 && p.slots[id].free[k].value(t) < n {
-			return false
-		}
-	}
-	return true
-}

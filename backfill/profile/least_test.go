@@ -64,10 +64,6 @@ func TestLeast(t *testing.T) {
 	require.True(t, p.EverFits(r))
 	r.Nodes = 3
 	require.False(t, p.EverFits(r))
-
-	require.Empty(t, p.EnoughAt(set, 0).Slots)
-	require.Equal(t, set.Slots, p.EnoughAt(set, 10).Slots)
-	require.Nil(t, p.EnoughAt(set, 10).Least)
 }
 
 func TestLeastIsOneAmountOfEachResource(t *testing.T) {

@@ -56,7 +56,7 @@ type host struct {
 // fit then.
 func (p *View) Place(r Request, start Time) (Placement, bool) {
 	p.GoOn()
-	if r.Takes != nil && !p.RowsFree(r.Takes, start, r.end(start)) {
+	if r.Takes != nil && !p.Rows().Free(r.Takes, start, r.end(start)) {
 		return nil, false
 	}
 	if r.Whole {
@@ -91,7 +91,7 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 // candidates.
 func (p *View) PlaceOn(r Request, slots []SlotID, start Time) (Placement, bool) {
 	p.GoOn()
-	if r.Takes != nil && !p.RowsFree(r.Takes, start, r.end(start)) {
+	if r.Takes != nil && !p.Rows().Free(r.Takes, start, r.end(start)) {
 		return nil, false
 	}
 	r.Nodes = 1

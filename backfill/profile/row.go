@@ -47,13 +47,19 @@ func (p *Profile) shiftRows(takes []Take, start, end Time, sign int64) {
 	}
 }
 
-// RowFree returns how much is free of the row at t. It is negative if more is taken than the row has,
-// as its height was reduced, or jobs run longer than planned.
-func (p *View) RowFree(id RowID, t Time) int64 { return p.rows[id].free.value(t) }
+// Rows is what can be asked of a profile's rows. It holds as long as the profile does.
+type Rows struct{ p *View }
 
-// RowBounds returns the least and the most that is free of the row during [from, to).
-func (p *View) RowBounds(id RowID, from, to Time) (low, high int64) {
-	free := &p.rows[id].free
+// Rows returns the view's rows.
+func (p *View) Rows() Rows { return Rows{p} }
+
+// FreeAt returns how much is free of the row at t. It is negative if more is taken than the row has,
+// as its height was reduced, or jobs run longer than planned.
+func (r Rows) FreeAt(id RowID, t Time) int64 { return r.p.rows[id].free.value(t) }
+
+// Bounds returns the least and the most that is free of the row during [from, to).
+func (r Rows) Bounds(id RowID, from, to Time) (low, high int64) {
+	free := &r.p.rows[id].free
 	at := free.value(from)
 	if free.root == nil {
 		return at, at
@@ -61,13 +67,13 @@ func (p *View) RowBounds(id RowID, from, to Time) (low, high int64) {
 	return min(at, free.root.lowest(free.base, from, to)), max(at, free.root.highest(free.base, from, to))
 }
 
-// RowOverfull reports whether at some instant from t on more is taken of the row than it has.
-func (p *View) RowOverfull(id RowID, t Time) bool { return p.rows[id].free.min(t, Forever) < 0 }
+// Overfull reports whether at some instant from t on more is taken of the row than it has.
+func (r Rows) Overfull(id RowID, t Time) bool { return r.p.rows[id].free.min(t, Forever) < 0 }
 
-// RowsFree reports whether the amounts are free during [start, end).
-func (p *View) RowsFree(takes []Take, start, end Time) bool {
+// Free reports whether the amounts are free during [start, end).
+func (r Rows) Free(takes []Take, start, end Time) bool {
 	for _, t := range takes {
-		free := &p.rows[t.Row].free
+		free := &r.p.rows[t.Row].free
 		if free.value(start) < t.Amount || free.min(start, end) < t.Amount {
 			return false
 		}
@@ -75,11 +81,11 @@ func (p *View) RowsFree(takes []Take, start, end Time) bool {
 	return true
 }
 
-// RowsUntil is [View.FreeUntil] for rows: until when the amounts are free from an instant on.
-func (p *View) RowsUntil(takes []Take, from Time) Time {
+// FreeUntil is [View.FreeUntil] for rows: until when the amounts are free from an instant on.
+func (r Rows) FreeUntil(takes []Take, from Time) Time {
 	until := Forever
 	for _, t := range takes {
-		if short, ok := p.rows[t.Row].free.firstBelow(from, t.Amount); ok {
+		if short, ok := r.p.rows[t.Row].free.firstBelow(from, t.Amount); ok {
 			if until = min(until, short); until <= from {
 				return from
 			}
@@ -89,18 +95,19 @@ func (p *View) RowsUntil(takes []Take, from Time) Time {
 }
 
 // TooLow returns the first row that is too low for what a request takes of it, whatever else is taken.
-func (p *View) TooLow(takes []Take) (Take, bool) {
+func (r Rows) TooLow(takes []Take) (Take, bool) {
 	for _, t := range takes {
-		if t.Amount > p.rows[t.Row].height {
+		if t.Amount > r.p.rows[t.Row].height {
 			return t, true
 		}
 	}
 	return Take{}, false
 }
 
-// RowsAlone returns a copy that has the rows and no slots. It can be changed, and holds until the
-// profile changes.
-func (p *View) RowsAlone() *Profile {
+// Alone returns a copy that has the rows and no slots. It can be changed, and holds until the profile
+// changes.
+func (r Rows) Alone() *Profile {
+	p := r.p
 	return &Profile{View{rows: slices.Clone(p.rows), owner: new(owner), past: p.past, from: p.from, limits: p.limits}}
 }
 

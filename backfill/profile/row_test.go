@@ -159,7 +159,7 @@ func askRows(t *rapid.T, p *profile.Profile, slots *model, rows *rowModel, r pro
 	}
 
 	fits := rows.fits(r.Takes, from, from+r.Duration)
-	require.Equal(t, fits, p.RowsFree(r.Takes, from, from+r.Duration))
+	require.Equal(t, fits, p.Rows().Free(r.Takes, from, from+r.Duration))
 	at, ok := p.Place(r, from)
 	require.Equal(t, fits && slots.place(r, from) != nil, ok)
 	bare := r
@@ -174,18 +174,18 @@ func askRows(t *rapid.T, p *profile.Profile, slots *model, rows *rowModel, r pro
 	if until == horizon {
 		until = profile.Forever
 	}
-	require.Equal(t, until, p.RowsUntil(r.Takes, from))
+	require.Equal(t, until, p.Rows().FreeUntil(r.Takes, from))
 	for id, free := range rows.free {
 		row := profile.RowID(id)
-		require.Equal(t, free[from], p.RowFree(row, from))
-		require.Equal(t, slices.Min(free[from:]) < 0, p.RowOverfull(row, from))
+		require.Equal(t, free[from], p.Rows().FreeAt(row, from))
+		require.Equal(t, slices.Min(free[from:]) < 0, p.Rows().Overfull(row, from))
 		if planned > from {
-			low, high := p.RowBounds(row, from, planned)
+			low, high := p.Rows().Bounds(row, from, planned)
 			require.Equal(t, slices.Min(free[from:planned]), low)
 			require.Equal(t, slices.Max(free[from:planned]), high)
 		}
 	}
-	low, isLow := p.TooLow(r.Takes)
+	low, isLow := p.Rows().TooLow(r.Takes)
 	want := slices.IndexFunc(r.Takes, func(take profile.Take) bool { return take.Amount > rows.height[take.Row] })
 	if require.Equal(t, want >= 0, isLow); isLow {
 		require.Equal(t, r.Takes[want], low)
@@ -209,8 +209,8 @@ func TestAFullRowIsNamed(t *testing.T) {
 	at := profile.Placement{{Slot: 0, Count: 1}}
 	require.EqualError(t, p.Misfit(r, at, 0), "4 of limit licences are not free during [0, 30): it is 10, and 2 are free")
 	require.NoError(t, p.Misfit(r, at, 60))
-	alone := p.RowsAlone()
+	alone := p.Rows().Alone()
 	alone.GiveBack(takes, 20, 60)
-	require.True(t, alone.RowsFree(takes, 0, 30))
-	require.False(t, p.RowsFree(takes, 0, 30), "a copy of the rows is a copy")
+	require.True(t, alone.Rows().Free(takes, 0, 30))
+	require.False(t, p.Rows().Free(takes, 0, 30), "a copy of the rows is a copy")
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -119,7 +118,7 @@ func (b *Branch) ask(ctx context.Context, s *session, tx *backfill.Transaction) 
 	b.remote.stats.Syncs++
 	state, round := tx.State().Snapshot(), tx.Round()
 	if b.cut = cut; cut {
-		state, round = wire.CutOff(s.knows, state, round, freeAfter(tx))
+		state, round = wire.CutOff(s.knows, state, round)
 	}
 	if s.knows&wire.Limits != 0 { // the cycle is open and has the round's rows, which the round itself will bring
 		state.Rows = tx.FormerRows()
@@ -146,30 +145,14 @@ func (s *session) cutsOff(tx *backfill.Transaction) bool {
 	})
 }
 
-// freeAfter returns what is free when jobs have left the pool that end in the round.
-func freeAfter(tx *backfill.Transaction) *profile.View {
-	ended := map[backfill.JobID]bool{}
-	for _, e := range tx.Round().Events {
-		if e.Kind == backfill.Completed || e.Kind == backfill.Removed || e.Kind == backfill.StartFailed {
-			ended[e.JobID] = true
-		}
-	}
-	state := tx.State()
-	if len(ended) == 0 {
-		return state.Profile()
-	}
-	free := state.Profile().Clone()
-	for j := range state.Running() {
-		if ended[j.Job.ID] {
-			free.Remove(j.Placement, state.Request(j.Job).Chunk, j.Start, j.End)
-		}
-	}
-	return &free.View
-}
-
 // noLimits reports whether there are limits, and the plugin knows of none.
 func (s *session) noLimits(state *backfill.State) bool {
 	return s.knows&wire.Limits == 0 && len(state.Rows()) > 0
+}
+
+// hasLeast reports whether on some candidates more must be free than a job takes.
+func hasLeast(state *backfill.State) bool {
+	return slices.ContainsFunc(state.CandidateSets(), func(set *backfill.Candidates) bool { return set.Least != nil })
 }
 
 // readable returns an error if the plugin would misread the round, or the state that must be sent
@@ -181,6 +164,9 @@ func (b *Branch) readable(s *session, tx *backfill.Transaction) error {
 	}
 	if b.remote.spec.Guarantees && s.noLimits(tx.State()) {
 		needs |= wire.Limits
+	}
+	if b.remote.spec.Guarantees && hasLeast(tx.State()) {
+		needs |= wire.Least
 	}
 	return b.lack(s, needs)
 }

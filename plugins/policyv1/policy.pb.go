@@ -97,9 +97,11 @@ const (
 	// without FEATURE_LIMITS is not asked then: the fallback decides.
 	Feature_FEATURE_LIMITS Feature = 7
 	// FEATURE_LEAST is CandidateSet.least. A plugin without it is sent none: a set has
-	// the candidates on which as much is free at the instant of the round as must be,
+	// the candidates on which as much is free, beside the jobs that run, as must be,
 	// and while some set has such amounts, the whole state comes with each round. The
-	// host refuses a decision that begins jobs where too little is left.
+	// host refuses a decision that begins jobs where too little is left. A policy that
+	// declares guarantees and does without FEATURE_LEAST is not asked then: the fallback
+	// decides.
 	Feature_FEATURE_LEAST Feature = 8
 )
 

@@ -4,17 +4,15 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // CutOff returns a state and a round on it for a plugin that does not know all that candidates and slots
 // may have: without windows it is told of the candidates that are open at the instant of the round; without
 // ends, that no slot has one, and for each job of the candidates on which it would end in time if it began
 // then; without limits, as [WithoutLimits] says; and without what must be free when a job begins
-// ([backfill.Candidates].Least), of the candidates on which that much is free. Jobs of one candidate set
-// may have others then, which come behind those of the state.
-func CutOff(knows Features, state backfill.Snapshot, round backfill.Round, free *profile.View,
-) (backfill.Snapshot, backfill.Round) {
+// ([backfill.Candidates].Least), of the candidates on which that much is free beside what runs. Jobs of one
+// candidate set may have others then, which come behind those of the state.
+func CutOff(knows Features, state backfill.Snapshot, round backfill.Round) (backfill.Snapshot, backfill.Round) {
 	if knows&Windows == 0 {
 		state.Candidates, round.Candidates = OpenNow(state.Candidates, round.Now), OpenNow(round.Candidates, round.Now)
 	}
@@ -25,8 +23,7 @@ func CutOff(knows Features, state backfill.Snapshot, round backfill.Round, free 
 		state, round = WithoutLimits(state, round)
 	}
 	if knows&Least == 0 {
-		state.Candidates = EnoughNow(state.Candidates, free, round.Now)
-		round.Candidates = EnoughNow(round.Candidates, free, round.Now)
+		state, round = EnoughNow(state, round)
 	}
 	return state, round
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
@@ -27,7 +26,8 @@ const (
 	// Limits is needed for reading by policies with guarantees alone: other plugins without it are sent
 	// states without rows; see [WithoutLimits].
 	Limits Features = 1 << policyv1.Feature_FEATURE_LIMITS
-	// Least is not needed for reading: a plugin without it is sent where enough is free; see [EnoughNow].
+	// Least is needed for reading by policies with guarantees alone: other plugins without it are sent
+	// where enough is free; see [EnoughNow].
 	Least Features = 1 << policyv1.Feature_FEATURE_LEAST
 	// unneeded are those that a plugin need not have, and that every one built with this sdk has.
 	unneeded = Windows | Ends | Limits | Least
@@ -49,6 +49,9 @@ func (f Features) String() string {
 	}
 	if f&Limits != 0 {
 		names = append(names, "limits of the pool, of which jobs take while they run")
+	}
+	if f&Least != 0 {
+		names = append(names, "slots that take a job only while more is free than it takes")
 	}
 	return strings.Join(names, "; ")
 }
@@ -88,16 +91,6 @@ func OpenNow(sets []backfill.CandidateSet, at backfill.Time) []backfill.Candidat
 		open[i] = backfill.CandidateSet{ID: sets[i].ID, Candidates: *sets[i].Candidates.OpenAt(at)}
 	}
 	return open
-}
-
-// EnoughNow returns candidate sets for a plugin that does not know what must be free on candidates: those
-// of each on which enough is free at an instant, beside what the profile holds.
-func EnoughNow(sets []backfill.CandidateSet, free *profile.View, at backfill.Time) []backfill.CandidateSet {
-	enough := make([]backfill.CandidateSet, len(sets))
-	for i := range sets {
-		enough[i] = backfill.CandidateSet{ID: sets[i].ID, Candidates: *free.EnoughAt(&sets[i].Candidates, at)}
-	}
-	return enough
 }
 
 // RoundNeeds returns the features that a plugin needs to read a round.

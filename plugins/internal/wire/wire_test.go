@@ -358,6 +358,7 @@ func candidates() *rapid.Generator[backfill.CandidateSet] {
 			Candidates: backfill.Candidates{
 				Slots: list(slotID()).Draw(t, "slots"), Bundles: list(bundleID()).Draw(t, "bundles"),
 				Rank: list(rapid.Int32()).Draw(t, "rank"), Windows: windows(t),
+				Least: leasts(t),
 			},
 		}
 	})
@@ -375,6 +376,42 @@ func windows(t *rapid.T) [][]backfill.Window {
 		}
 	}
 	return all
+}
+
+// leasts draws what must be free on candidates, of which some need nothing, and some share theirs.
+func leasts(t *rapid.T) []backfill.Vector {
+	all := list(vector()).Draw(t, "least")
+	for i := range all {
+		if i > 0 && rapid.Bool().Draw(t, "shared") {
+			all[i] = all[i-1]
+		}
+	}
+	return all
+}
+
+// TestLeastsThatAreNotThere checks that a candidate is none with nothing that must be free if a message
+// lacks what must: the core refuses it.
+func TestLeastsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for _, needs := range []int32{-1, 2, 3, math.MaxInt32, math.MinInt32} {
+		set := wire.DecodeRound(&policyv1.Round{Candidates: []*policyv1.CandidateSet{{
+			Slots: []int32{0}, Needs: []int32{needs}, Least: []*policyv1.Amounts{{Amounts: []int64{1, 2}}, {}},
+		}}}).Candidates[0]
+		require.Equal(t, []backfill.Vector{{}}, set.Candidates.Least, needs)
+	}
+}
+
+// Candidates that share what must be free are sent it once, and share it again.
+func TestWhatIsSharedIsSentOnce(t *testing.T) {
+	t.Parallel()
+	least := backfill.Vector{8, 0}
+	m := wire.EncodeRound(backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{
+		Slots: []backfill.SlotID{0, 1, 2}, Least: []backfill.Vector{least, nil, least},
+	}}}})
+	require.Len(t, m.GetCandidates()[0].GetLeast(), 1)
+	got := wire.DecodeRound(transfer(t, m, &policyv1.Round{})).Candidates[0].Candidates.Least
+	require.Equal(t, []backfill.Vector{least, nil, least}, got)
+	require.Same(t, &got[0][0], &got[2][0])
 }
 
 // TestWindowsThatAreNotThere checks that a candidate whose windows a message lacks is none that is always
