@@ -26,7 +26,7 @@ func TestBuiltInPools(t *testing.T) {
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
 	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, intrepid, "+
-		"mixed, tiny-bgp")
+		"mixed, pilots, tiny-bgp")
 	_, err = readPool("./five-nodes", hclog.NewNullLogger())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "built in")
