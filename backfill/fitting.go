@@ -32,7 +32,7 @@ func (f Fast) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 				fitting = fitting.advance(c)
 				continue
 			}
-			if !yield(l.job, l.at) {
+			if !yield(l.job, c.place(l)) {
 				return
 			}
 			if c.unplanned(l.job) {
@@ -68,7 +68,7 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 // lane is some jobs of a shape in a pass over the queue, at the first that fits.
 type lane struct {
 	listed
-	at     Placement
+	at     Placement // of the job; nil: not looked for yet
 	shape  int32
 	which  laneJobs
 	limit  Time     // jobs of this length or longer do not fit
@@ -215,8 +215,7 @@ func (c *Cycle) mayFit(s *shape, l *lane) bool {
 			}
 		}
 	}
-	_, fits := c.s.profile.Place(r, c.round.Now)
-	return fits
+	return c.s.profile.HasPlace(r, c.round.Now)
 }
 
 // slotsFor returns slots of which one has to take a chunk of a shape's job now if any slot does;
@@ -282,7 +281,7 @@ func (c *Cycle) measure(l *lane) {
 	}
 }
 
-// fits reports whether the lane's job fits, and notes where, or how long it is.
+// fits reports whether the lane's job fits, and may note where; or it notes how long the job is.
 func (c *Cycle) fits(l *lane) (fits bool) {
 	c.measure(l)
 	l.change = len(c.undo)
@@ -295,15 +294,28 @@ func (c *Cycle) fits(l *lane) (fits bool) {
 	case l.on != nil:
 		l.at, fits = c.s.profile.PlaceOn(c.s.Request(l.job), l.on, c.round.Now)
 	default:
-		l.at, fits = c.s.profile.Place(c.s.Request(l.job), c.round.Now)
+		l.at, fits = nil, c.s.profile.HasPlace(c.s.Request(l.job), c.round.Now)
 	}
 	switch {
 	case !fits:
 		l.limit = l.job.Estimate
 	case l.which == plannedByEstimate: // its own place may allow it another placement
-		l.at, fits = c.FitsNow(l.job)
+		l.at = nil
 	}
 	return fits
+}
+
+// place returns where the lane's job, which fits, is placed. Most jobs that fit are asked for that
+// again after jobs before them have started, so it is found no earlier.
+func (c *Cycle) place(l *lane) Placement {
+	switch {
+	case l.at != nil:
+	case l.which == unplannedJobs:
+		l.at, _ = c.s.profile.Place(c.s.Request(l.job), c.round.Now)
+	default:
+		l.at, _ = c.FitsNow(l.job)
+	}
+	return l.at
 }
 
 // still reports whether the lane's job waits and fits, which it did when it was found, and has a

@@ -43,7 +43,7 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 			last = l.job
 			former := *c.s.jobs.Find(last.ID)
 			led := c.s.leads[last.ID] != nil
-			if !yield(last, fitting[0].at) {
+			if !yield(last, c.place(&fitting[0])) {
 				return
 			}
 			now := c.s.jobs.Find(last.ID)

@@ -365,6 +365,7 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	at, ok := p.Place(r, from)
 	require.Equal(t, want, at)
 	require.Equal(t, want != nil, ok)
+	require.Equal(t, ok, p.HasPlace(r, from))
 	if ok {
 		require.NoError(t, p.Misfit(r, at, from))
 	}

@@ -192,16 +192,32 @@ func (p *View) forgetReaches() {
 
 // upTo appends to list the indices of the candidates whose bound is limit or earlier.
 func (x *reach) upTo(limit Time, list []int32) []int32 {
-	var walk func(at int)
-	walk = func(at int) {
-		if at < len(x.heap) && x.bound[x.heap[at]] <= limit {
-			list = append(list, x.heap[at])
-			walk(2*at + 1)
-			walk(2*at + 2)
-		}
-	}
-	walk(0)
+	x.each(limit, func(i int32) bool {
+		list = append(list, i)
+		return true
+	})
 	return list
+}
+
+// each calls see with the index of each candidate whose bound is limit or earlier, until it returns
+// false. It goes down the heap only where bounds are that early.
+func (x *reach) each(limit Time, see func(i int32) bool) {
+	for at := 0; ; {
+		if at < len(x.heap) && x.bound[x.heap[at]] <= limit {
+			if !see(x.heap[at]) {
+				return
+			}
+			at = 2*at + 1 // the left child
+			continue
+		}
+		for at > 0 && at%2 == 0 { // all below the parent is done after its right child
+			at = (at - 1) / 2
+		}
+		if at == 0 {
+			return
+		}
+		at++ // the right child
+	}
 }
 
 // Len, Less, Swap, Push and Pop implement heap.Interface. Push and Pop are never called: candidates
