@@ -8,12 +8,12 @@ package backfill
 // endOf returns when a job is taken to end if it starts at start, placed so, and runs for the given time
 // unless a slot ends before.
 func (s *State) endOf(j *Job, at Placement, start, runs Time) Time {
-	if !j.Unestimated || s.profile.Ending() == 0 {
+	if !j.Unestimated || s.profile.Ends().Count() == 0 {
 		return start + runs
 	}
 	r := s.Request(j)
 	r.Duration = runs
-	return s.profile.End(r, at, start)
+	return s.profile.Ends().Run(r, at, start)
 }
 
 // plannedEnd returns when a job is taken to end if it starts at start, placed so, by its estimate.
@@ -24,7 +24,7 @@ func (s *State) plannedEnd(j *Job, at Placement, start Time) Time {
 // untilSlotEnds returns the expected end of a running job, which was told; or the first end of its slots,
 // if that is still to come and the job's estimate is not its own.
 func (s *State) untilSlotEnds(j *Job, at Placement, end Time) Time {
-	if !j.Unestimated || s.profile.Ending() == 0 {
+	if !j.Unestimated || s.profile.Ends().Count() == 0 {
 		return end
 	}
 	if ends := s.firstEnd(at); ends > s.now {
@@ -37,7 +37,7 @@ func (s *State) untilSlotEnds(j *Job, at Placement, end Time) Time {
 func (s *State) firstEnd(at Placement) Time {
 	end := Forever
 	for _, on := range at {
-		end = min(end, s.profile.EndOf(on.Slot))
+		end = min(end, s.profile.Ends().Of(on.Slot))
 	}
 	return end
 }

@@ -173,7 +173,7 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 		return 0, true // a quick answer to most questions of a long queue
 	default:
 		until := c.s.profile.FreeUntil(on[0], s.need, c.round.Now)
-		if s.like.Unestimated && until > c.round.Now && until >= c.s.profile.EndOf(on[0]) {
+		if s.like.Unestimated && until > c.round.Now && until >= c.s.profile.Ends().Of(on[0]) {
 			until = Forever // it may run to the slot's end, however long it would last
 		}
 		if s.like.Takes != nil {

@@ -58,7 +58,7 @@ type Reason struct {
 
 // noStartText is the text of a job whose candidates offer it no start.
 func (s *State) noStartText(j *Job) string {
-	switch ends := s.profile.Ending() > 0; {
+	switch ends := s.profile.Ends().Count() > 0; {
 	case s.awaitsState(j):
 		return "the slots that it may use are open only in another state, as when their owner is away"
 	case !ends:
@@ -108,7 +108,7 @@ func (s *State) reason(r *record) Reason {
 		reason.Why = Reserved
 	case s.knownStartless(r), s.awaitsState(r.job):
 		reason.Why, reason.Text = NoStart, s.noStartText(r.job)
-		if closes := s.profile.Closes(s.Request(r.job)); closes != Forever && closes > Unforeseen().To {
+		if closes := s.profile.Ends().Closes(s.Request(r.job)); closes != Forever && closes > Unforeseen().To {
 			reason.Closes = closes
 		}
 	case s.limited():

@@ -204,7 +204,7 @@ func TestHostilePolicy(t *testing.T) {
 					}
 					for _, j := range s.Snapshot().Jobs {
 						if guarantees && !j.Running && j.Held == "" {
-							require.True(t, j.Promised || s.Profile().Ending() > 0)
+							require.True(t, j.Promised || s.Profile().Ends().Count() > 0)
 							require.LessOrEqual(t, j.Start, j.Guarantee)
 						}
 					}

@@ -32,7 +32,7 @@ func (s *State) noStart(r *record) bool {
 	if s.hopeless(shape, r.job.Estimate) {
 		return true
 	}
-	_, starts := s.profile.EarliestStart(s.Request(r.job), r.job.NotBefore(s.now), Forever)
+	_, starts := s.profile.EarliestAhead(s.Request(r.job), Forever, r.job.NotBefore(s.now), Forever)
 	switch known := &shape.startless; {
 	case starts && known.from > 0:
 		known.from = max(known.from, r.job.Estimate+1)
@@ -68,12 +68,12 @@ func (s *State) closingShape(r *record) *shape {
 }
 
 // closing reports whether the candidates of some job may close or end.
-func (s *State) closing() bool { return s.windowed > 0 || s.profile.Ending() > 0 }
+func (s *State) closing() bool { return s.windowed > 0 || s.profile.Ends().Count() > 0 }
 
 // mayClose reports whether the job's candidates may close or end: they have windows, or some slot of the
 // pool has an end.
 func (s *State) mayClose(j *Job) bool {
-	return s.profile.Ending() > 0 || s.windowed > 0 && s.candidates[j.Candidates].Windows != nil
+	return s.profile.Ends().Count() > 0 || s.windowed > 0 && s.candidates[j.Candidates].Windows != nil
 }
 
 // startless is what is known of a shape's jobs that have no start.
@@ -121,7 +121,7 @@ func (s *State) startsOn(j *Job, length Time, left []SlotID) bool {
 			continue
 		}
 		slot[0], windows[0] = id, set.Of(id)
-		if _, ok := s.profile.EarliestStart(r, s.now, Forever); ok {
+		if _, ok := s.profile.EarliestAhead(r, Forever, s.now, Forever); ok {
 			return true
 		}
 	}

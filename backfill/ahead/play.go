@@ -152,11 +152,11 @@ func (p *Play) Next(ctx context.Context) (d backfill.Decision, more bool, err er
 // if that is still to come.
 func (p *Play) lasts(end backfill.Time, at backfill.Placement) backfill.Time {
 	profile := p.host.State.Profile()
-	if profile.Ending() == 0 {
+	if profile.Ends().Count() == 0 {
 		return end
 	}
 	for _, on := range at {
-		if ends := profile.EndOf(on.Slot); ends > p.host.State.Now() {
+		if ends := profile.Ends().Of(on.Slot); ends > p.host.State.Now() {
 			end = min(end, ends)
 		}
 	}

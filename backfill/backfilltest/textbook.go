@@ -161,7 +161,7 @@ func holdUnlessItCloses(c *backfill.Cycle, j *backfill.Job) {
 
 // mayClose reports whether the candidates of a job may close or end: they have windows, or some slot ends.
 func mayClose(c *backfill.Cycle, j *backfill.Job) bool {
-	return c.State().Request(j).Candidates.Windows != nil || c.State().Profile().Ending() > 0
+	return c.State().Request(j).Candidates.Windows != nil || c.State().Profile().Ends().Count() > 0
 }
 
 // compressOnce plans each job that has a reservation anew, once, in the order of the planned starts

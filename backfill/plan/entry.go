@@ -254,7 +254,7 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 	p.c.Reserve(e.Job, start, at)
 	from, end, left := e.start, e.end, e.at
 	e.start, e.end, e.from, e.to, e.at = start, start+e.Estimate, start, start, at
-	ends := p.c.State().Profile().End(p.c.State().Request(e.Job), at, start)
+	ends := p.c.State().Profile().Ends().Run(p.c.State().Request(e.Job), at, start)
 	first = len(p.jobs)
 	for _, gone := range left {
 		grown := from

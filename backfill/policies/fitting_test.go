@@ -33,7 +33,7 @@ func (p eachInTurn) Decide(c *backfill.Cycle) {
 		if starts {
 			c.Reserve(j, start, at)
 		}
-		return starts || c.State().Request(j).Candidates.Windows == nil && c.State().Profile().Ending() == 0
+		return starts || c.State().Request(j).Candidates.Windows == nil && c.State().Profile().Ends().Count() == 0
 	}
 	for j := range c.Waiting() {
 		if at, fits := c.FitsNow(j); fits {
@@ -121,7 +121,7 @@ func (keepingInTurn) reserve(c *backfill.Cycle, j *backfill.Job) (blocks bool) {
 	if starts {
 		c.Reserve(j, start, at)
 	}
-	return starts || c.State().Request(j).Candidates.Windows == nil && c.State().Profile().Ending() == 0
+	return starts || c.State().Request(j).Candidates.Windows == nil && c.State().Profile().Ends().Count() == 0
 }
 
 // TestKeepingAsInTheTextbook checks that easy with the option keep decides like keepingInTurn, on

@@ -154,7 +154,7 @@ func (p *View) misfitWhole(r Request, at Placement, start Time) error {
 			return fmt.Errorf("slot %d of bundle %s is not there", c.Slot, p.bundles[id].name)
 		case !p.wholeAt(c.Slot, &r, start):
 			return fmt.Errorf("slot %s of bundle %s is not all free during [%d, %d)", p.slots[c.Slot].name,
-				p.bundles[id].name, start, p.End(r, at, start))
+				p.bundles[id].name, start, p.Ends().Run(r, at, start))
 		}
 	}
 	return nil

@@ -56,15 +56,22 @@ func (p *View) lower(s *slot) {
 	s.up = false
 }
 
-// Ending returns how many slots that are up have an end.
-func (p *View) Ending() int { return p.ending }
+// Ends answers questions about the ends of slots.
+type Ends struct{ p *View }
 
-// EndOf returns the instant from which on the slot has nothing; [Forever] if it has no end.
-func (p *View) EndOf(id SlotID) Time { return p.slots[id].end }
+// Ends returns what is known of the ends of slots.
+func (p *View) Ends() Ends { return Ends{p} }
 
-// End returns when the request is taken to end if it starts at start, placed so: after its duration, or
+// Count returns how many slots that are up have an end.
+func (e Ends) Count() int { return e.p.ending }
+
+// Of returns the instant from which on the slot has nothing; [Forever] if it has no end.
+func (e Ends) Of(id SlotID) Time { return e.p.slots[id].end }
+
+// Run returns when the request is taken to end if it starts at start, placed so: after its duration, or
 // if [Request] says that it may run to a slot's end, when the first of its slots ends before.
-func (p *View) End(r Request, at Placement, start Time) Time {
+func (e Ends) Run(r Request, at Placement, start Time) Time {
+	p := e.p
 	end := start + r.Duration
 	if p.toEnd(&r) {
 		for _, c := range at {
@@ -138,15 +145,10 @@ func (p *View) bundleAt(id BundleID, r *Request, start Time) bool {
 	return true
 }
 
-// EarliestStart returns the earliest start, not before notBefore and before limit, at which the request
-// fits; see [View.EarliestFit]. It chooses no placement.
-func (p *View) EarliestStart(r Request, notBefore, limit Time) (Time, bool) {
-	return p.earliestStart(r, notBefore, limit)
-}
-
 // Closes returns the first instant from which on the request may begin on none of its candidates any
 // more, as all have closed or ended; Forever if there is none, and -Forever if there are no candidates.
-func (p *View) Closes(r Request) Time {
+func (e Ends) Closes(r Request) Time {
+	p := e.p
 	if p.ending == 0 {
 		return r.Candidates.Closes()
 	}

@@ -66,7 +66,7 @@ func (p *View) Misfit(r Request, at Placement, start Time) error {
 	if r.Whole {
 		return p.misfitWhole(r, at, start)
 	}
-	count, end := 0, p.End(r, at, start)
+	count, end := 0, p.Ends().Run(r, at, start)
 	for i, c := range at {
 		switch {
 		case !p.Up(c.Slot):

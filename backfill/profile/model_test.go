@@ -393,7 +393,7 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	}
 
 	if len(at) > 0 {
-		require.Equal(t, m.end(r, at, from), p.End(r, at, from))
+		require.Equal(t, m.end(r, at, from), p.Ends().Run(r, at, from))
 	}
 	closes := -profile.Forever
 	for i, id := range r.Candidates.Slots {
@@ -405,8 +405,8 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 			closes = max(closes, min(last, m.ends[id]))
 		}
 	}
-	if p.Ending() > 0 {
-		require.Equal(t, closes, p.Closes(r))
+	if p.Ends().Count() > 0 {
+		require.Equal(t, closes, p.Ends().Closes(r))
 	}
 
 	empty := &model{rule: m.rule}

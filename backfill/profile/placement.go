@@ -91,7 +91,7 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 // the first slots that do, whichever the rule would choose.
 func (p *View) HasPlace(r Request, start Time) bool {
 	p.GoOn()
-	if r.Takes != nil && !p.RowsFree(r.Takes, start, r.end(start)) {
+	if r.Takes != nil && !p.Rows().Free(r.Takes, start, r.end(start)) {
 		return false
 	}
 	if r.Takes = nil; r.Whole || len(r.Candidates.Slots) == 1 {

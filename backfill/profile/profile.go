@@ -146,7 +146,7 @@ func (p *Profile) Add(at Placement, chunk Vector, start, end Time) {
 
 // Bytes returns about how much memory the spans take together with the placements that they were
 // added with: in each slot a span is two changes of each resource, in nodes that are half full.
-func (p *View) Bytes() int64 {
+func (p *Profile) Bytes() int64 {
 	if len(p.slots) == 0 {
 		return 0
 	}

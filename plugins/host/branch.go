@@ -137,7 +137,7 @@ func (b *Branch) inStep(s *session, tx *backfill.Transaction) bool {
 // time.
 func (s *session) cutsOff(tx *backfill.Transaction) bool {
 	state := tx.State()
-	if s.knows&wire.Ends == 0 && (state.Profile().Ending() > 0 || wire.HasEnds(tx.Round())) || s.noLimits(state) {
+	if s.knows&wire.Ends == 0 && (state.Profile().Ends().Count() > 0 || wire.HasEnds(tx.Round())) || s.noLimits(state) {
 		return true
 	}
 	return slices.ContainsFunc(state.CandidateSets(), func(set *backfill.Candidates) bool {

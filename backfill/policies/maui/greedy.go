@@ -80,7 +80,7 @@ func (s *search) with(n int) bool {
 	if !fits {
 		return false
 	}
-	sum, end := s.sum, s.free.End(request, at, c.Now())
+	sum, end := s.sum, s.free.Ends().Run(request, at, c.Now())
 	s.free.Add(at, request.Chunk, c.Now(), end)
 	s.free.Take(j.Takes, c.Now(), end)
 	s.i.use.add(j)
