@@ -36,7 +36,9 @@ func TestDrainBy(t *testing.T) {
 	_, err = pool.Try("root", "negotiator", "drain", "n9", "--by", "1m")
 	require.ErrorContains(t, err, "there is no slot or machine n9 in the pool")
 	short := pool.Submit("alice", sleep(4, 1, 60, on("n1"), estimate+"5"))
-	pool.WaitStatus(pooltest.Running, time.Minute, short[0])
+	pool.Wait("the first job to start", time.Minute, func() bool { // where the machine is busy it may be over, too
+		return pool.Statuses()[short[0]] != pooltest.Idle
+	})
 	deadline := time.Now().Add(50 * time.Second).Truncate(time.Second)
 	asked := pool.drains(t, "n1", "--by", deadline.UTC().Format(time.RFC3339))
 	require.Equal(t, "slot1@n1@"+pooltest.Host, asked[0].Slot)

@@ -95,8 +95,8 @@ type Pool struct {
 	log   hclog.Logger
 	now   func() time.Time
 	wake  chan struct{}
-	tuned atomic.Pointer[Tuning] // for the next look
-	drain atomic.Pointer[drains.Book]
+	tuned atomic.Pointer[Tuning]       // for the next look
+	drain *atomic.Pointer[drains.Book] // for the next look
 
 	observer   *observe.Observer
 	naming     sync.Mutex // is held while jobs come or go in the belief, and while others look for a name in it
@@ -142,9 +142,10 @@ func New(s Settings) *Pool {
 		s.Timed = func(work func()) time.Duration { work(); return 0 }
 	}
 	world := &track.World{Zone: s.Zone, UserMaps: s.UserMaps}
+	drain := &atomic.Pointer[drains.Book]{}
 	belief := track.New(track.Settings{
 		Schema: s.Schema, Patience: s.Patience, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate,
-		Observe: s.Observe, World: world, Accounting: s.Accounting, Logger: s.Logger,
+		Observe: s.Observe, World: world, Accounting: s.Accounting, Drains: drain.Load, Logger: s.Logger,
 	})
 	state := claims.New(claims.Settings{
 		Schema: s.Schema, StartSlack: s.StartSlack, DefaultEstimate: s.DefaultEstimate, Observe: s.Observe,
@@ -156,7 +157,7 @@ func New(s Settings) *Pool {
 			Collector: s.Collector, Security: s.Security, Schema: s.Schema, Scope: s.scope(),
 			Patience: s.Patience, CountSubmits: !s.Observe, Extra: s.Extra, Zone: s.Zone, Logger: s.Logger, Clock: s.Clock,
 		}),
-		belief: belief, claims: state, world: world,
+		belief: belief, claims: state, world: world, drain: drain,
 		dispatcher: dispatch.New(dispatch.Settings{
 			Name: s.Name, Collector: s.Collector, Security: s.Security, Schema: s.Schema,
 			Patience: s.Patience, Logger: s.Logger, Notes: s.Notes, Clock: s.Clock,
@@ -244,9 +245,6 @@ func (p *Pool) compare(s *observe.Snapshot) negotiator.Delta {
 	p.naming.Lock()
 	defer p.naming.Unlock()
 	used := p.s.CPU()
-	if book := p.drain.Load(); book != nil {
-		p.belief.Drain(*book)
-	}
 	p.dispatcher.Look(s)
 	outcome := p.claims.See(p.now(), s)
 	p.observer.Forget(outcome.Dropped)

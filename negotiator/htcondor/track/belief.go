@@ -29,7 +29,10 @@ type Settings struct {
 	Observe    bool
 	World      *World // nil: one without maps
 	Accounting Accounting
-	Logger     hclog.Logger
+	// Drains returns, for each look, which slots are to be empty and when, in a book that is not changed
+	// any more; nil: none are.
+	Drains func() *drains.Book
+	Logger hclog.Logger
 }
 
 // Belief is the negotiator's record of a real pool: which jobs there are, which of them wait or run
@@ -141,6 +144,7 @@ func (b *Belief) See(s *observe.Snapshot) {
 		return
 	}
 	b.now = s
+	b.seeDrains()
 	clear(b.dropped)
 	b.seeLost()
 	b.firstLook()

@@ -8,9 +8,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 )
 
-// Drain says which slots are to be empty and when, from the next [Belief.Diff] on. The book is not
-// changed any more.
-func (b *Belief) Drain(book drains.Book) { b.drains = book }
+// seeDrains takes in which slots are to be empty.
+func (b *Belief) seeDrains() {
+	b.drains = nil
+	if b.s.Drains == nil {
+		return
+	}
+	if book := b.s.Drains(); book != nil {
+		b.drains = *book
+	}
+}
 
 // draining is a slot as it is reported while a drain of it lasts, and what it was made of.
 type draining struct {
