@@ -64,17 +64,22 @@ func (r *Run) follow() {
 			running[j.Job.ID] = j.Placement
 		}
 	}
-	empty := newGrid(endless(r.snap), 1)
-	for _, j := range r.snap.Jobs {
-		if backfill.NeverFits(j.Held) && empty.fits(j.Job, r.snap.Now) {
-			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
-		}
-	}
+	r.held()
 	if len(r.round.Candidates)+len(r.round.Rows) == 0 { // else the host may have computed other keys in between
 		r.keys()
 	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
 		r.find(Booked, nil, "%v run, and by what was started and has ended it is %v", running, r.runs)
+	}
+}
+
+// held reports jobs that are held because they fit nowhere, and fit the empty pool.
+func (r *Run) held() {
+	empty := newGrid(endless(r.snap), 1)
+	for _, j := range r.snap.Jobs {
+		if backfill.NeverFits(j.Held) && empty.fits(j.Job, r.snap.Now) {
+			r.find(Booked, j.Job, "job %d is held because it fits nowhere, and it fits the empty pool", j.Job.ID)
+		}
 	}
 }
 

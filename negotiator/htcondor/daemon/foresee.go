@@ -197,6 +197,12 @@ func (p *forecaster) make() *Forecast {
 			f.Jobs[i].rouse(m.Placement.Places().Short(), f.Now)
 		}
 	}
+	p.describe(f)
+	return f
+}
+
+// describe adds to a forecast what is known of its jobs' estimates, and what keeps them from starting.
+func (p *forecaster) describe(f *Forecast) {
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
 		if times, predicted := p.outlook.Of(j.ID); predicted {
@@ -210,7 +216,6 @@ func (p *forecaster) make() *Forecast {
 			j.Reason = j.describe(f.Now, time.Local)
 		}
 	}
-	return f
 }
 
 func byID(c negotiator.JobCheckpoint, id backfill.JobID) int { return cmp.Compare(c.Job.ID, id) }
