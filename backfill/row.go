@@ -18,11 +18,7 @@ import (
 // reservations that have no room in it any more are given up, by Changed events that the host adds.
 
 // Rows returns all rows that the pool ever had, by RowID.
-func (v *View) Rows() []Row { return v.rows }
-
-// RowFree returns how much of a row is free at t, according to the plan. It is negative if more is
-// taken than the row has.
-func (v *View) RowFree(id RowID, t Time) int64 { return v.profile.Rows().FreeAt(id, t) }
+func (s *State) Rows() []Row { return s.rows }
 
 // RowsGrown lists the rows that the round has made higher, or added.
 func (f Fast) RowsGrown() []RowID { return f.c.grownRows }
@@ -287,10 +283,10 @@ func (l Limit) String() string {
 }
 
 // limit returns the first row that has no room for a waiting job now; nil if all have.
-func (s *View) limit(j *Job) *Limit {
+func (v *View) limit(j *Job) *Limit {
 	for _, t := range j.Takes {
-		if free := s.profile.Rows().FreeAt(t.Row, s.now); free < t.Amount {
-			row := s.rows[t.Row]
+		if free := v.profile.Rows().FreeAt(t.Row, v.now); free < t.Amount {
+			row := v.rows[t.Row]
 			return &Limit{Name: row.Name, Height: row.Height, Taken: row.Height - free, Wants: t.Amount, Unit: row.Unit}
 		}
 	}

@@ -44,7 +44,7 @@ func TestSnapshotsAsText(t *testing.T) {
 				}
 			}
 			for _, row := range want.Rows {
-				require.Equal(t, host.State.RowFree(row.ID, want.Now), again.RowFree(row.ID, want.Now))
+				require.Equal(t, host.State.Profile().Rows().FreeAt(row.ID, want.Now), again.Profile().Rows().FreeAt(row.ID, want.Now))
 			}
 			takes = takes || slices.ContainsFunc(want.Jobs, func(j backfill.JobState) bool { return j.Job.Takes != nil })
 			leasts = leasts || slices.ContainsFunc(want.Candidates, func(set backfill.CandidateSet) bool {

@@ -253,7 +253,8 @@ func (r *Run) restores() {
 		r.find(Restored, nil, "the state as plain data makes another one")
 	}
 	for _, row := range r.snap.Rows {
-		if got, want := again.RowFree(row.ID, r.snap.Now), state.RowFree(row.ID, r.snap.Now); got != want {
+		got, want := again.Profile().Rows().FreeAt(row.ID, r.snap.Now), state.Profile().Rows().FreeAt(row.ID, r.snap.Now)
+		if got != want {
 			r.find(Restored, nil, "of limit %s %d are free; made again from its plain data, %d", row.Name, want, got)
 		}
 	}

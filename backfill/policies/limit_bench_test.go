@@ -16,9 +16,9 @@ import (
 // four requests. The groups may use half of the pool together.
 func limitedPool() (up, jobs []backfill.Event, sets []backfill.CandidateSet, rows []backfill.Row) {
 	const slots, users, groups, all = 2000, 200, 49, 22_500
-	var any backfill.Candidates
+	var everywhere backfill.Candidates
 	for i := range slots {
-		any.Slots = append(any.Slots, backfill.SlotID(i))
+		everywhere.Slots = append(everywhere.Slots, backfill.SlotID(i))
 		up = append(up, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
 			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot1@node%04d.example.org", i), Capacity: v(8, 32768),
 		}})
@@ -28,7 +28,7 @@ func limitedPool() (up, jobs []backfill.Event, sets []backfill.CandidateSet, row
 		rows = append(rows, backfill.Row{ID: backfill.RowID(1 + g), Name: fmt.Sprintf("group_%02d", g), Height: 163})
 	}
 	for u := range users {
-		sets = append(sets, backfill.CandidateSet{ID: u, Candidates: any})
+		sets = append(sets, backfill.CandidateSet{ID: u, Candidates: everywhere})
 	}
 	for i := range all {
 		user, cpus := i%users, int64(1+i/users%4)

@@ -160,11 +160,11 @@ func askRows(t *rapid.T, p *profile.Profile, slots *model, rows *rowModel, r pro
 
 	fits := rows.fits(r.Takes, from, from+r.Duration)
 	require.Equal(t, fits, p.Rows().Free(r.Takes, from, from+r.Duration))
-	at, ok := p.Place(r, from)
+	_, ok = p.Place(r, from)
 	require.Equal(t, fits && slots.place(r, from) != nil, ok)
 	bare := r
 	bare.Takes = nil
-	if at, ok = p.Place(bare, from); ok {
+	if at, ok := p.Place(bare, from); ok {
 		require.Equal(t, fits, p.Fits(r, at, from))
 	}
 	until := from

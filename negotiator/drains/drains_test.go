@@ -42,7 +42,8 @@ func TestUnknownSlots(t *testing.T) {
 	} {
 		_, _, err := Book{}.Apply(request(100, "node7", name), slots, "", 0)
 		require.ErrorContains(t, err, why)
-		require.IsType(t, &BadRequest{}, err)
+		bad := &BadRequest{}
+		require.ErrorAs(t, err, &bad)
 	}
 	_, _, err := Book{}.Apply(request(100, "n1"), nil, "", 0)
 	require.ErrorContains(t, err, "it has no slots")
@@ -64,7 +65,8 @@ func TestBadRequests(t *testing.T) {
 	} {
 		_, err := Read(text)
 		require.ErrorContains(t, err, why, text)
-		require.IsType(t, &BadRequest{}, err)
+		bad := &BadRequest{}
+		require.ErrorAs(t, err, &bad)
 	}
 	many := make([]string, mostNames+1)
 	require.ErrorContains(t, Request{Slots: many, By: 1}.Validate(), "at most 1000")

@@ -92,7 +92,7 @@ func (p *Pool) UsedBy(submitter string) []track.Used {
 // Lacking returns which limit has no room for a waiting job now; "" if all have. Only whoever
 // runs the cycles may ask.
 func (p *Pool) Lacking(id backfill.JobID) string {
-	return p.claims.Lacking(id)
+	return p.claims.Limits().Lacking(p.belief.Job(id))
 }
 
 // Matched returns the jobs that were matched and do not run yet, as the last look saw their queues.

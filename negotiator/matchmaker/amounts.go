@@ -144,10 +144,10 @@ func (a *asking) walk(e ast.Expr) {
 	case *ast.Attr:
 		a.name(n.Name)
 	case *ast.Select:
-		switch scope := scopeOf(n.X); {
-		case scope == "my" || scope == "self":
+		switch scopeOf(n.X) {
+		case "my", "self":
 			a.own(n.Name)
-		case scope == "target" || scope == "other":
+		case "target", "other":
 			a.other(n.Name)
 		default:
 			a.walk(n.X)
@@ -254,6 +254,7 @@ func (a *asking) of(e ast.Expr, own bool) (name string, ok bool) {
 		case "target", "other":
 			return n.Name, !own
 		}
+	default:
 	}
 	return "", false
 }

@@ -139,6 +139,7 @@ func (f *favour) may(e ast.Expr, ofSlot, want bool) bool {
 		if name, slots, ok := f.named(n, ofSlot); ok && !(slots && Passes(name)) {
 			return f.attribute(name, slots, want)
 		}
+	default:
 	}
 	return f.part(e, ofSlot, want)
 }

@@ -26,8 +26,10 @@ func TestStateThatCannotBeForetold(t *testing.T) {
 		{"LoadAvg = 1.5; Requirements = Cpus > 9 ? LoadAvg < 1 : false", "Requirements = true", false, ""},
 		{"LoadAvg = 1.5", "Requirements = TARGET.LoadAvg < 1 && TARGET.Cpus >= 2", false, away + "TARGET.LoadAvg < 1"},
 		{"LoadAvg = 1.5", "Requirements = LoadAvg < 1 && TARGET.Cpus >= 16", false, ""},
-		{"JobStart = 7; Requirements = JobStart is undefined", "Requirements = true", false,
-			"of 1 slot 1 is open only in another state: JobStart is undefined"},
+		{
+			"JobStart = 7; Requirements = JobStart is undefined", "Requirements = true", false,
+			"of 1 slot 1 is open only in another state: JobStart is undefined",
+		},
 		{"Requirements = false", "Requirements = true", false, ""},
 	} {
 		t.Run(c.slot+"; "+c.job, func(t *testing.T) {

@@ -41,8 +41,11 @@ func TestLeastThatMustBeFree(t *testing.T) {
 		{"one or the other", within + "Cpus >= 5 || Memory >= 500", submitted + standard, backfill.Vector{5, 0}, 60},
 		{"all of it", within + "Cpus == TotalSlotCpus; TotalSlotCpus = 8", submitted + standard, backfill.Vector{8, 0}, 20},
 		{"the job", within + "true", submitted + "TARGET.Cpus >= 7", backfill.Vector{7, 0}, 20},
-		{"the job, by half", within + "true", submitted + "Cpus >= Half; Half = TotalSlotCpus / 2; TotalSlotCpus = 10",
-			backfill.Vector{5, 0}, 20},
+		{
+			"the job, by half", within + "true", submitted + "Cpus >= Half; Half = TotalSlotCpus / 2; TotalSlotCpus = 10",
+			backfill.Vector{5, 0},
+			20,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool()

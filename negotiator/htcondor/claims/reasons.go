@@ -46,7 +46,7 @@ func (c *State) Reasons(
 	for _, id := range ids {
 		e.add(id, track.Waiting, func(id backfill.JobID) string {
 			text := why(id)
-			if lacking := c.Lacking(id); lacking != "" { // last, as it ends as programs expect
+			if lacking := c.limits.Lacking(c.belief.Job(id)); lacking != "" { // last, as it ends as programs expect
 				text = cmp.Or(text, "waits") + "; " + lacking
 			}
 			return text
@@ -99,15 +99,18 @@ func (e *explanation) add(id backfill.JobID, phase track.Phase, why func(backfil
 	e.count[s.Name]++
 }
 
-// Lacking returns which limit has no room for a waiting job now; "" if all have.
-func (c *State) Lacking(id backfill.JobID) string { return c.limits.Lacking(c.belief.Job(id)) }
+// Limits tells which limits keep jobs from starting.
+type Limits struct{ *track.Limits }
+
+// Limits returns the limits as they are after the starts of the last cycle.
+func (c *State) Limits() Limits { return Limits{c.limits} }
 
 // Limited returns why concurrency limits keep jobs from starting: of the jobs of a submitter in a
 // schedd that wait alike, for the first.
-func (c *State) Limited() (limited []Reason) {
+func (l Limits) Limited() (limited []Reason) {
 	type alike struct{ schedd, submitter, limit string }
 	first := map[alike]int{} // in limited
-	for j, why := range c.limits.Reached {
+	for j, why := range l.Reached {
 		limit, _ := accountant.Reached(why)
 		r := Reason{j.Key, j.Submitter(), why}
 		key := alike{j.Key.Schedd, r.Submitter, limit}

@@ -60,7 +60,7 @@ func (d *Dispatcher) NoteLimits() {
 		return
 	}
 	now, noted := d.now(), map[claims.Reason]time.Time{}
-	for _, r := range d.claims.Limited() {
+	for _, r := range d.claims.Limits().Limited() {
 		key := r
 		key.Why = r.Why[strings.LastIndex(r.Why, ": ")+1:] // the limit, whoever has it
 		at, before := d.limited[key]

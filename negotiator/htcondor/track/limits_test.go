@@ -19,8 +19,6 @@ func licensed(g *observe.Group) {
 	is("licensed", func(s *observe.Spec) { s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: 1}} })(g)
 }
 
-func earlier(g *observe.Group) { g.Submit-- }
-
 // promises takes in a plan with jobs that are promised a start in so many seconds.
 func (p *pool) promises(starts map[backfill.JobID]backfill.Time) (broken []Broken) {
 	var plan negotiator.Checkpoint

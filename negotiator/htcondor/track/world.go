@@ -5,7 +5,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/usermap"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // World is what expressions of ads learn from outside the ads, besides the time. Whoever has the belief
@@ -25,12 +24,4 @@ func (w *World) Host(now time.Time) *classad.Host {
 		h.UserMap = w.UserMaps.UserMap
 	}
 	return h
-}
-
-// matching is the world of the negotiator's matching and orders.
-func (w *World) matching() (m negotiator.World) {
-	if w != nil {
-		m.Zone, m.UserMap = w.Zone, w.UserMaps.UserMap
-	}
-	return m
 }
