@@ -194,6 +194,7 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	for _, resource := range r.resources {
 		ad.SetInt("Request"+negotiator.Attribute(resource), 0)
 	}
+	ad.SetInt("Request"+negotiator.Attribute(negotiator.Claims), 1) // it counts, if the pool counts jobs
 	ad.SetInt("RequestCpus", cpus)
 	ad.SetInt("RequestMemory", key.memory)
 	if r.whole {

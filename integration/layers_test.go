@@ -54,7 +54,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
-	{"negotiator", "classad backfill/... negotiator/matchmaker", "negotiator/outlook"},
+	{"negotiator", "classad classad/ast backfill/... negotiator/matchmaker", "negotiator/outlook"},
 	{"negotiator/matchmaker", "classad classad/ast backfill", "classad/classadtest"},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill", "negotiator"},

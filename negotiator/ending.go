@@ -2,12 +2,14 @@ package negotiator
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
@@ -73,13 +75,17 @@ func (f *endFinder) shutdown(ad *classad.ClassAd) int64 {
 	end := int64(never)
 	var lasting *classad.ClassAd
 	for _, name := range Shutdown() {
-		if e, given := ad.Lookup(name); !given || isNever(e) {
+		e, given := ad.Lookup(name)
+		if !given || isNever(e) {
 			continue
 		}
 		if lasting == nil {
-			lasting = withoutState(ad)
+			lasting = ad.Clone()
+			FollowClock(lasting)
 		}
-		end = min(end, f.becomesTrue(lasting, name))
+		if certain := (&certainty{ad: lasting}).of(e.Tree()); lasting.SetExpr(certainly, certain) == nil {
+			end = min(end, f.becomesTrue(lasting, certainly))
+		}
 	}
 	return end
 }
@@ -145,25 +151,90 @@ func (f *endFinder) isTrue(ad *classad.ClassAd, name string, at int64, steady *c
 }
 
 // passing are further attributes of slots that depend on what runs there, in lower case, beside those of
-// [matchmaker.Passes] and [matchmaker.Counts]. A startd that ends when it has been idle for a while has no end in the plan: jobs keep it.
+// [matchmaker.Passes] and [matchmaker.Counts]. A startd that ends when it has been idle for a while has
+// no end in the plan: jobs keep it.
 var passing = []string{
 	"mycurrenttime", "lastheardfrom", "cpus", "memory", "disk", "gpus",
 	"totalslots", "totaljobruntime", "recentjobstarts", "jobstarts", "expectedmachinegracefuldrainingcompletion",
 }
 
-// withoutState returns a copy of a slot's ad without what passes, in which its clock goes on.
-func withoutState(ad *classad.ClassAd) *classad.ClassAd {
-	ad = ad.Clone()
-	FollowClock(ad)
-	var state []string
-	for name := range ad.All() {
-		lower := strings.ToLower(name)
-		if slices.Contains(passing, lower) || matchmaker.Passes(name) || matchmaker.Counts(name) {
-			state = append(state, name)
+// certainly is the attribute that holds what of an expression does not depend on state.
+const certainly = "BackfillShutdown"
+
+// certainty finds what makes an expression of a slot's ad true whatever the slot's state is.
+type certainty struct {
+	ad     *classad.ClassAd
+	nodes  int // that it has looked at
+	nested int // names that have led to where it is
+}
+
+// What is looked at of one expression.
+const mostCertainNodes, mostCertainNested = 4000, 30
+
+// of returns an expression as a text that is true only when the given one is true in any state: what
+// refers to state is false in it. Only operands of && and || are taken apart, and what names lead to.
+func (c *certainty) of(e ast.Expr) string {
+	c.nodes++
+	switch n := ast.Bare(e).(type) {
+	case *ast.Binary:
+		if n.Op == ast.And {
+			return "(" + c.of(n.X) + " && " + c.of(n.Y) + ")"
 		}
+		if n.Op == ast.Or {
+			return "(" + c.of(n.X) + " || " + c.of(n.Y) + ")"
+		}
+	case *ast.Attr:
+		if value, has := c.ad.Lookup(n.Name); has && !passes(n.Name) && c.nested < mostCertainNested {
+			c.nested++
+			defer func() { c.nested-- }()
+			return c.of(value.Tree())
+		}
+	default:
 	}
-	for _, name := range state {
-		ad.Delete(name)
+	if c.passing(e) || c.nodes > mostCertainNodes {
+		return "false"
 	}
-	return ad
+	return "(" + string(ast.Append(nil, e, ast.Canonical)) + ")"
+}
+
+// passing reports whether an expression refers to state, perhaps by other names.
+func (c *certainty) passing(e ast.Expr) bool {
+	if c.nodes++; c.nodes > mostCertainNodes || c.nested > mostCertainNested {
+		return true
+	}
+	switch n := e.(type) {
+	case *ast.Attr:
+		return c.names(n.Name)
+	case *ast.Select:
+		return c.names(n.Name) || c.passing(n.X)
+	case *ast.Call:
+		if n.Key == "eval" { // what a text names is not looked at
+			return true
+		}
+	default:
+	}
+	return slices.ContainsFunc(ast.Children(e), c.passing)
+}
+
+// names reports whether a name is state, or leads to some.
+func (c *certainty) names(name string) bool {
+	if passes(name) {
+		return true
+	}
+	value, has := c.ad.Lookup(name)
+	if !has {
+		return false
+	}
+	c.nested++
+	defer func() { c.nested-- }()
+	return c.passing(value.Tree())
+}
+
+// slotPrefix is what startds put before the attributes of their other slots (STARTD_SLOT_ATTRS).
+var slotPrefix = regexp.MustCompile(`^slot[0-9]+_`)
+
+// passes reports whether an attribute depends on what runs on a slot, or who uses its machine.
+func passes(name string) bool {
+	name = slotPrefix.ReplaceAllString(strings.ToLower(name), "")
+	return slices.Contains(passing, name) || matchmaker.Passes(name) || matchmaker.Counts(name)
 }

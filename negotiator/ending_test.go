@@ -28,6 +28,17 @@ func TestEarliest(t *testing.T) {
 }
 
 // It is 2001-09-09 01:46:40 UTC, a Sunday.
+// pilotShutdown is what pilots of glideinWMS have: they end when they have been idle for a while, and
+// when they are to die.
+const pilotShutdown = `GLIDEIN_ToDie = 1000030000
+GLIDEIN_Max_Tail = 400
+Slot1_Activity = "Idle"
+Slot1_State = "Unclaimed"
+Slot1_ExpectedMachineGracefulDrainingCompletion = 1000000000
+DS_TO_DIE = (GLIDEIN_ToDie =!= UNDEFINED) && (CurrentTime > GLIDEIN_ToDie)
+DS_IDLE_TAIL = Slot1_Activity == "Idle" && Slot1_State =!= "Claimed" && ((CurrentTime - Slot1_ExpectedMachineGracefulDrainingCompletion) > GLIDEIN_Max_Tail)
+DaemonShutdown = DS_TO_DIE || DS_IDLE_TAIL`
+
 func TestEndOf(t *testing.T) {
 	const start = 1_000_000_000
 	zone, err := time.LoadLocation("Europe/Paris") // 03:46:40 there
@@ -36,27 +47,33 @@ func TestEndOf(t *testing.T) {
 		ad   string
 		want int64 // after the start
 	}{
-		"none":                  {"Cpus = 4", 0},
-		"a pilot's":             {"GLIDEIN_ToDie = 1000003600", 3600},
-		"a real":                {"GLIDEIN_ToDie = 1000003600.9", 3600},
-		"an expression":         {"DaemonStartTime = 999999000\nGLIDEIN_ToDie = DaemonStartTime + 4600", 3600},
-		"no number":             {"GLIDEIN_ToDie = \"soon\"", 0},
-		"no date":               {"GLIDEIN_ToDie = 0", 0},
-		"the clock's":           {"GLIDEIN_ToDie = time() + 3600", 0},
-		"past":                  {"GLIDEIN_ToDie = 999999999", 999999999},
-		"far":                   {"GLIDEIN_ToDie = 1e18", 0},
-		"shutdown":              {"DaemonShutdown = CurrentTime > 1000003600", 3601},
-		"fast":                  {"DaemonShutdownFast = time() >= Until\nUntil = 1000003600", 3600},
-		"both":                  {"DaemonShutdown = time() >= 1000007200\nDaemonShutdownFast = time() >= 1000003600", 3600},
-		"earlier":               {"GLIDEIN_ToDie = 1000003600\nDaemonShutdown = time() >= 1000001800", 1800},
-		"later":                 {"GLIDEIN_ToDie = 1000003600\nDaemonShutdown = time() >= 1000007200", 3600},
-		"age":                   {"DaemonStartTime = 999999000\nDaemonShutdown = time() - DaemonStartTime > 86400", 85401},
-		"in ten days":           {"DaemonShutdown = CurrentTime > 1000864000", 864001},
-		"now":                   {"DaemonShutdown = true", 1},
-		"false":                 {"DaemonShutdown = false", 0},
-		"idle":                  {"State = \"Unclaimed\"\nEnteredCurrentState = 1000000000\nDaemonShutdown = State == \"Unclaimed\" && time() - EnteredCurrentState > 600", 0},
-		"idle, by another name": {"Activity = \"Idle\"\nDaemonShutdown = Idle\nIdle = Activity == \"Idle\"", 0},
-		"idle, or old":          {"State = \"Unclaimed\"\nDaemonShutdown = State == \"Unclaimed\" || time() > 1000000599", 600},
+		"none":                   {"Cpus = 4", 0},
+		"a pilot's":              {"GLIDEIN_ToDie = 1000003600", 3600},
+		"a real":                 {"GLIDEIN_ToDie = 1000003600.9", 3600},
+		"an expression":          {"DaemonStartTime = 999999000\nGLIDEIN_ToDie = DaemonStartTime + 4600", 3600},
+		"no number":              {"GLIDEIN_ToDie = \"soon\"", 0},
+		"no date":                {"GLIDEIN_ToDie = 0", 0},
+		"the clock's":            {"GLIDEIN_ToDie = time() + 3600", 0},
+		"past":                   {"GLIDEIN_ToDie = 999999999", 999999999},
+		"far":                    {"GLIDEIN_ToDie = 1e18", 0},
+		"shutdown":               {"DaemonShutdown = CurrentTime > 1000003600", 3601},
+		"fast":                   {"DaemonShutdownFast = time() >= Until\nUntil = 1000003600", 3600},
+		"both":                   {"DaemonShutdown = time() >= 1000007200\nDaemonShutdownFast = time() >= 1000003600", 3600},
+		"earlier":                {"GLIDEIN_ToDie = 1000003600\nDaemonShutdown = time() >= 1000001800", 1800},
+		"later":                  {"GLIDEIN_ToDie = 1000003600\nDaemonShutdown = time() >= 1000007200", 3600},
+		"age":                    {"DaemonStartTime = 999999000\nDaemonShutdown = time() - DaemonStartTime > 86400", 85401},
+		"in ten days":            {"DaemonShutdown = CurrentTime > 1000864000", 864001},
+		"now":                    {"DaemonShutdown = true", 1},
+		"false":                  {"DaemonShutdown = false", 0},
+		"idle":                   {"State = \"Unclaimed\"\nEnteredCurrentState = 1000000000\nDaemonShutdown = State == \"Unclaimed\" && time() - EnteredCurrentState > 600", 0},
+		"idle, by another name":  {"Activity = \"Idle\"\nDaemonShutdown = Idle\nIdle = Activity == \"Idle\"", 0},
+		"idle, or old":           {"State = \"Unclaimed\"\nDaemonShutdown = State == \"Unclaimed\" || time() > 1000000599", 600},
+		"idle, as pilots say it": {pilotShutdown, 30_000},
+		"not claimed":            {"State = \"Claimed\"\nDaemonShutdown = !(State =?= \"Claimed\") && time() > 5", 0},
+		"no jobs":                {"DaemonShutdown = (NumDynamicSlots ?: 0) == 0 && isUndefined(JobStarts)", 0},
+		"by a text":              {"State = \"Claimed\"\nDaemonShutdown = eval(\"State\") =!= \"Claimed\"", 0},
+		"by a name, or old": {"DaemonShutdown = Old || Idle\nIdle = Activity =?= \"Idle\"\n" +
+			"Old = time() > 1000000599 && Enough\nEnough = true", 600},
 		"local time":            {"DaemonShutdown = formatTime(time(), \"%H%M%S\") >= \"200005\"", (20-3)*3600 - 46*60 - 40 + 5},
 		"the startd's clock":    {"MyCurrentTime = 1000000000\nClockMin = 106\nDaemonShutdown = ClockMin >= 20 * 60", (20*60-106)*60 - 40},
 		"until monday":          {"MyCurrentTime = 1000000000\nClockMin = 106\nClockDay = 0\nDaemonShutdown = ClockDay == 1", 86400 - 106*60 - 40},

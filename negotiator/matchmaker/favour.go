@@ -136,7 +136,7 @@ func (f *favour) may(e ast.Expr, ofSlot, want bool) bool {
 			return f.chooses(n.Args[0], n.Args[1], n.Args[2], ofSlot, want)
 		}
 	case *ast.Attr, *ast.Select:
-		if name, slots, ok := f.named(n, ofSlot); ok && !(slots && Passes(name)) {
+		if name, slots, ok := f.named(n, ofSlot); ok && (!slots || !Passes(name)) {
 			return f.attribute(name, slots, want)
 		}
 	default:

@@ -63,11 +63,15 @@ func (c *comparison) admit(fresh []*Job) {
 	c.b.openOrder()
 }
 
-// leavesPlan takes a waiting job out of the plan, since a limit keeps it from ever starting.
+// leavesPlan takes a waiting job out of the plan, since a limit keeps it from ever starting. What it was
+// promised it is owed, as some limits come back.
 func (c *comparison) leavesPlan(j *Job, why string) {
 	c.tellRemoved(j.ID)
 	j.Phase = Unknown
 	c.b.goesUnused(j, c.b.tryFor())
+	if j.promised > 0 {
+		j.owed, j.yielded = true, true
+	}
 	c.leaveOut(j, why)
 }
 

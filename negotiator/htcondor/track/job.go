@@ -48,9 +48,11 @@ type Job struct {
 	servedBy *lease
 	serveAt  backfill.Time
 	// promised is the guarantee that a waiting job had in the last plan that it was in; 0: it had
-	// none. owed says that the job left the plan for a lease that did not serve it.
+	// none. owed says that the job left the plan for a lease that did not serve it, or if yielded for a
+	// limit.
 	promised backfill.Time
 	owed     bool
+	yielded  bool
 
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
 	inLine bool  // it is in Belief.line

@@ -237,3 +237,20 @@ func TestLimitsOutliveAProcess(t *testing.T) {
 	}
 	require.Equal(t, "no limit concurrency limit sw, removed #1, removed #2, removed #3", p.look())
 }
+
+// A job that leaves the plan for a limit is owed what it was promised: a later start breaks that by the
+// limit.
+func TestALimitBreaksWhatWasPromised(t *testing.T) {
+	t.Parallel()
+	plan := negotiator.JobCheckpoint{
+		Job: &negotiator.Job{ID: 1, Name: "1.0"}, Standing: backfill.Standing{Start: 300, Promised: true, Guarantee: 300},
+	}
+	for promised, want := range map[backfill.Time][]Broken{
+		200: {{"1.0", 200, 300, "limit"}},
+		300: nil,
+	} {
+		j := Job{promised: promised, owed: true, yielded: true}
+		require.Equal(t, want, j.promise(plan, 0))
+		require.False(t, j.owed || j.yielded)
+	}
+}

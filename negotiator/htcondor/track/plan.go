@@ -44,7 +44,7 @@ func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
 }
 
 // promise notes what the plan promises to a job. It returns the guarantee that the job had before
-// it left the plan for a lease, if that is broken: not by a start that is late by no more than the slack.
+// it left the plan for a lease or a limit, if that is broken: not by a start that is late by no more than the slack.
 func (j *Job) promise(p negotiator.JobCheckpoint, slack backfill.Time) (broken []Broken) {
 	latest := p.Guarantee
 	switch {
@@ -60,8 +60,11 @@ func (j *Job) promise(p negotiator.JobCheckpoint, slack backfill.Time) (broken [
 	}
 	if j.owed && j.promised > 0 && latest > j.promised {
 		broken = []Broken{{p.Job.Name, j.promised, latest, "lease"}}
+		if j.yielded {
+			broken[0].Cause = "limit"
+		}
 	}
-	j.promised, j.owed = latest, false
+	j.promised, j.owed, j.yielded = latest, false, false
 	return broken
 }
 
