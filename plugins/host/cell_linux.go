@@ -18,20 +18,33 @@ import (
 )
 
 // onOwnThread calls f in a thread that ends with it, so that f may give up rights for good: what f
-// starts has no more, and all other threads keep theirs.
+// starts has no more, and all other threads keep theirs. All processes that this thread has started
+// are f's, see [await].
 func onOwnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // without a way back, so that the thread ends with its goroutine
-		if unix.Gettid() != unix.Getpid() {
+		// The first thread never ends, and its rights are shown as the process'.
+		if unix.Gettid() != unix.Getpid() && childless() {
 			f()
 			return
 		}
-		onOwnThread(f) // the first thread never ends, and its rights are shown as the process'
+		onOwnThread(f)
 		runtime.UnlockOSThread()
 	}()
 	<-done
+}
+
+// childless reports whether no process is left that the calling thread started.
+func childless() bool {
+	const whatever = unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, whatever, nil)
+		if err != unix.EINTR {
+			return err == unix.ECHILD
+		}
+	}
 }
 
 // enter gives the calling thread, one of [onOwnThread], the rights of a plugin, and prepares the

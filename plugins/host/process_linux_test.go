@@ -1,12 +1,15 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -116,6 +119,37 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, left)
 		})
+	}
+}
+
+// TestOthersEndsAreTheirs: whoever started a process learns of its end, also if a plugin is started by
+// the same thread later: a plugin's thread takes notice of all that it started.
+func TestOthersEndsAreTheirs(t *testing.T) {
+	others := make([]*exec.Cmd, 20)
+	var starting, all sync.WaitGroup
+	all.Add(len(others))
+	failed := make([]error, len(others))
+	for i := range others {
+		others[i] = exec.Command("/bin/cat")
+		input, err := others[i].StdinPipe()
+		require.NoError(t, err)
+		defer input.Close() //nolint:errcheck // it ends the process
+		starting.Go(func() {
+			runtime.LockOSThread() // each is started by another thread
+			defer runtime.UnlockOSThread()
+			failed[i] = others[i].Start()
+			all.Done()
+			all.Wait()
+		})
+	}
+	starting.Wait()
+	require.NoError(t, errors.Join(failed...))
+	for _, other := range others {
+		remote := child(t, "easy", Options{})
+		require.NoError(t, other.Process.Kill())
+		remote.Close()
+		var exit *exec.ExitError
+		require.ErrorAs(t, other.Wait(), &exit)
 	}
 }
 
