@@ -68,6 +68,8 @@ func TestBinariesConform(t *testing.T) {
 			backfilltest.ConformDeferred(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformWindowed(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformLimited(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformEnding(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformSparing(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			if spec.PlanDepth {
 				backfilltest.ConformShallow(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			}
@@ -98,9 +100,9 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 				case 1:
 					seed += conformance.Windowed + conformance.Limited
 				case 2:
-					seed += conformance.Deferred
+					seed += conformance.Deferred + conformance.Ending
 				case 3:
-					seed += conformance.Partitioned
+					seed += conformance.Partitioned + conformance.Sparing
 				}
 				linked, err := backfill.Link(spec, nil)
 				require.NoError(t, err)
