@@ -64,14 +64,14 @@ func TestBinariesConform(t *testing.T) {
 			}
 			pools := thorough.Cases(3, 6)
 			backfilltest.Conform(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformPartitioned(t, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformDeferred(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformWindowed(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformLimited(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformEnding(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
-			backfilltest.ConformSparing(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Partitioned, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Deferred, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Windowed, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Limited, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Ending, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Sparing, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			if spec.PlanDepth {
-				backfilltest.ConformShallow(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+				backfilltest.ConformOn(t, backfilltest.Shallow, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			}
 		})
 	}

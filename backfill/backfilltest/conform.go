@@ -17,106 +17,76 @@ func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfil
 	promises ...conformance.Promise,
 ) {
 	t.Helper()
-	for seed := range uint64(pools) {
-		conform(t, seed, rounds, decider, promises)
-	}
+	ConformOn(t, func(uint64) uint64 { return 0 }, pools, rounds, decider, promises...)
 }
 
-// ConformPartitioned is [Conform] on pools with bundles.
-func ConformPartitioned(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
+// Kind is a kind of pools, such as [Windowed]: it returns what is added to a seed for such a pool, see
+// package conformance. Half of the pools of most kinds have plans of a small depth, if the policy
+// follows one.
+type Kind func(seed uint64) uint64
+
+// ConformOn is [Conform] on pools of a kind.
+func ConformOn(t *testing.T, kind Kind, pools, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises ...conformance.Promise,
 ) {
 	t.Helper()
 	for seed := range uint64(pools) {
-		conform(t, conformance.Partitioned+seed, rounds, decider, promises)
+		conform(t, kind(seed)+seed, rounds, decider, promises)
 	}
 }
 
-// ConformShallow is [Conform] with plans of a small depth.
-func ConformShallow(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		conform(t, conformance.Shallow+seed, rounds, decider, promises)
-	}
+// Partitioned pools have bundles.
+func Partitioned(uint64) uint64 { return conformance.Partitioned }
+
+// Shallow pools have plans of a small depth.
+func Shallow(uint64) uint64 { return conformance.Shallow }
+
+// Deferred pools have jobs that may not start at once.
+func Deferred(seed uint64) uint64 { return conformance.Deferred + shallow(seed) }
+
+// Windowed pools have candidates that are not always open; a third have bundles besides, a third jobs
+// that may not start at once.
+func Windowed(seed uint64) uint64 {
+	kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
+	return conformance.Windowed + kind + shallow(seed)
 }
 
-// ConformDeferred is [Conform] with jobs that may not start at once, every other time with plans of a
-// small depth if the policy follows one.
-func ConformDeferred(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		conform(t, conformance.Deferred+seed%2*conformance.Shallow+seed, rounds, decider, promises)
-	}
+// Limited pools have jobs that take of rows; of each four one has bundles besides, one jobs that may not
+// start at once, one candidates that are not always open.
+func Limited(seed uint64) uint64 {
+	kind := []uint64{0, conformance.Windowed, conformance.Deferred, conformance.Partitioned}[seed/2%4]
+	return conformance.Limited + kind + shallow(seed)
 }
 
-// ConformWindowed is [Conform] with candidates that are not always open: a third of the pools have
-// bundles besides, a third jobs that may not start at once, and half of them plans of a small depth if
-// the policy follows one.
-func ConformWindowed(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
-		conform(t, conformance.Windowed+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+// Ending pools have slots that end; a third have bundles besides, a third jobs that may not start at
+// once, a quarter candidates that are not always open, a fifth jobs that take of rows.
+func Ending(seed uint64) uint64 {
+	kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
+	if seed%4 == 3 {
+		kind += conformance.Windowed
 	}
+	if seed%5 == 4 {
+		kind += conformance.Limited
+	}
+	return conformance.Ending + kind + shallow(seed)
 }
 
-// ConformLimited is [Conform] with jobs that take of rows: of each four pools one has bundles besides,
-// one jobs that may not start at once, one candidates that are not always open, and half of them have
-// plans of a small depth if the policy follows one.
-func ConformLimited(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		kind := []uint64{0, conformance.Windowed, conformance.Deferred, conformance.Partitioned}[seed/2%4]
-		conform(t, conformance.Limited+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
+// Sparing pools have candidates on which a job may begin only while more is free than it takes; a third
+// have candidates that are not always open besides, a third jobs that may not start at once, a quarter
+// slots that end, a fifth jobs that take of rows.
+func Sparing(seed uint64) uint64 {
+	kind := []uint64{0, conformance.Deferred, conformance.Windowed}[seed/2%3]
+	if seed%4 == 3 {
+		kind += conformance.Ending
 	}
+	if seed%5 == 4 {
+		kind += conformance.Limited
+	}
+	return conformance.Sparing + kind + shallow(seed)
 }
 
-// ConformEnding is [Conform] with slots that end: a third of the pools have bundles besides, a third jobs
-// that may not start at once, a quarter candidates that are not always open, a fifth jobs that take of
-// rows, and half of them plans of a small depth if the policy follows one.
-func ConformEnding(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		kind := []uint64{0, conformance.Deferred, conformance.Partitioned}[seed/2%3]
-		if seed%4 == 3 {
-			kind += conformance.Windowed
-		}
-		if seed%5 == 4 {
-			kind += conformance.Limited
-		}
-		conform(t, conformance.Ending+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
-	}
-}
-
-// ConformSparing is [Conform] with candidates on which a job may begin only while more is free than it
-// takes: a third of the pools have candidates that are not always open besides, a third jobs that may
-// not start at once, a quarter slots that end, a fifth jobs that take of rows, and half of them plans of
-// a small depth if the policy follows one.
-func ConformSparing(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises ...conformance.Promise,
-) {
-	t.Helper()
-	for seed := range uint64(pools) {
-		kind := []uint64{0, conformance.Deferred, conformance.Windowed}[seed/2%3]
-		if seed%4 == 3 {
-			kind += conformance.Ending
-		}
-		if seed%5 == 4 {
-			kind += conformance.Limited
-		}
-		conform(t, conformance.Sparing+kind+seed%2*conformance.Shallow+seed, rounds, decider, promises)
-	}
-}
+// shallow makes every other plan shallow.
+func shallow(seed uint64) uint64 { return seed % 2 * conformance.Shallow }
 
 func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises []conformance.Promise,

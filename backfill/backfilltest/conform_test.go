@@ -38,13 +38,13 @@ func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, 
 		return d
 	}
 	backfilltest.Conform(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformPartitioned(t, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformDeferred(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformSparing(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformWindowed(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformLimited(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
-	backfilltest.ConformEnding(t, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Partitioned, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Deferred, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Sparing, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Windowed, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Limited, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Ending, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	if spec.PlanDepth {
-		backfilltest.ConformShallow(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+		backfilltest.ConformOn(t, backfilltest.Shallow, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	}
 }

@@ -113,9 +113,9 @@ func TestExamplesConform(t *testing.T) {
 			return e.start(t, host.Options{})
 		}
 		backfilltest.Conform(t, 6, 100, start, e.promises...)
-		backfilltest.ConformPartitioned(t, 6, 100, start, e.promises...)
+		backfilltest.ConformOn(t, backfilltest.Partitioned, 6, 100, start, e.promises...)
 		if e.deferred {
-			backfilltest.ConformDeferred(t, 6, 100, start, e.promises...)
+			backfilltest.ConformOn(t, backfilltest.Deferred, 6, 100, start, e.promises...)
 		}
 	})
 }

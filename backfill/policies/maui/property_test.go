@@ -91,9 +91,9 @@ func TestConforms(t *testing.T) {
 				return d
 			}
 			backfilltest.Conform(t, 6, 100, decider)
-			backfilltest.ConformPartitioned(t, 6, 100, decider)
-			backfilltest.ConformWindowed(t, 6, 100, decider)
-			backfilltest.ConformEnding(t, 6, 100, decider)
+			backfilltest.ConformOn(t, backfilltest.Partitioned, 6, 100, decider)
+			backfilltest.ConformOn(t, backfilltest.Windowed, 6, 100, decider)
+			backfilltest.ConformOn(t, backfilltest.Ending, 6, 100, decider)
 		})
 	}
 }
