@@ -35,6 +35,7 @@ type Cycle struct {
 	taken      int      // length of undo before the last call of Next
 	formerRows []Row    // if the round changes some: the rows as they were
 	grownRows  []RowID  // that the round has made higher
+	sawEnds    bool     // some slot had an end before one of the events was applied
 	added      bool     // the last event freed room that counts as freed by the next one, see addsRoom
 	err        error
 	given      []givenUp
@@ -61,6 +62,7 @@ func (c *Cycle) Next() (e Event, more bool) {
 	for c.applied < len(c.round.Events) {
 		e = c.round.Events[c.applied]
 		c.applied++
+		c.sawEnds = c.sawEnds || c.s.profile.Ends().Count() > 0
 		if c.apply(&e); !c.invisible(&e) {
 			return e, true
 		}
