@@ -167,7 +167,13 @@ func (c *Cycle) without(r *record, ask func()) {
 		ask()
 		return
 	}
+	lead := c.s.leads[r.job.ID] // its candidates may need more by now, see [State.setLeast]
 	c.s.vacate(r)
-	defer c.s.occupy(r) // also if it is broken off
+	defer func() { // also if it is broken off
+		c.s.occupy(r)
+		if c.s.leasts > 0 {
+			c.s.setLead(r.job.ID, lead)
+		}
+	}()
 	ask()
 }
