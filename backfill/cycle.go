@@ -34,7 +34,7 @@ type Cycle struct {
 	olds       []record // the latest old records of undo, which points to them
 	taken      int      // length of undo before the last call of Next
 	formerRows []Row    // if the round changes some: the rows as they were
-	grownRows  []RowID  // that the round has made higher
+	grownRows  []Take   // that the round has made higher, by how much
 	sawEnds    bool     // some slot had an end before one of the events was applied
 	added      bool     // the last event freed room that counts as freed by the next one, see addsRoom
 	err        error

@@ -20,8 +20,8 @@ import (
 // Rows returns all rows that the pool ever had, by RowID.
 func (s *State) Rows() []Row { return s.rows }
 
-// RowsGrown lists the rows that the round has made higher, or added.
-func (f Fast) RowsGrown() []RowID { return f.c.grownRows }
+// RowsGrown lists the rows that the round has made higher, or added, and by how much.
+func (f Fast) RowsGrown() []Take { return f.c.grownRows }
 
 // validate returns an error if the row's ID is negative or beyond the next free one, or if its height is
 // out of range.
@@ -112,7 +112,7 @@ func (c *Cycle) setRows(rows []Row) {
 	c.formerRows = slices.Clone(c.s.rows)
 	for _, row := range rows {
 		if int(row.ID) == len(c.s.rows) {
-			c.grownRows = append(c.grownRows, row.ID)
+			c.grownRows = append(c.grownRows, Take{Row: row.ID, Amount: row.Height})
 			c.onUndo(func() {
 				c.s.rows, c.s.queue.given = c.s.rows[:row.ID], c.s.queue.given[:row.ID]
 				c.s.profile.DropLastRow()
@@ -121,7 +121,7 @@ func (c *Cycle) setRows(rows []Row) {
 			old := c.s.rows[row.ID]
 			c.onUndo(func() { c.s.setRow(old) })
 			if row.Height > old.Height {
-				c.grownRows = append(c.grownRows, row.ID)
+				c.grownRows = append(c.grownRows, Take{Row: row.ID, Amount: row.Height - old.Height})
 			}
 		}
 		c.s.setRow(row)

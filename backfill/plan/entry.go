@@ -92,7 +92,7 @@ func (e *entry) left(now backfill.Time) bool {
 // start that is not over.
 func (p *Plan) narrow(i int) bool {
 	e := p.jobs[i]
-	if other := p.ahead(i); other != nil {
+	if other := p.ahead(i); other != nil && !p.overfull(e.shape) {
 		e.follow(other)
 	}
 	return e.left(p.c.Now())
@@ -137,10 +137,10 @@ func (e *entry) follow(other *entry) {
 	}
 }
 
-// until returns the end of the time in which room on a slot may help the job to start earlier: on a
-// single slot its planned start, else its planned end.
+// until returns the end of the time in which room on a slot or in a row may help the job to start
+// earlier: its planned end; its planned start on a single slot, unless too much may be taken of a row.
 func (e *entry) until() backfill.Time {
-	if e.shape.on == noSlot {
+	if e.shape.on == noSlot || e.Takes != nil {
 		return e.end
 	}
 	return e.start
@@ -175,7 +175,9 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 		request := e.shape.request
 		request.Duration = e.Estimate
 		start, ok = p.c.State().Profile().EarliestAhead(request, e.start, e.from, limit)
-		at = e.at // on a single slot the placement is always the same
+		if at = e.at; ok && e.Takes != nil { // its own place may be in a row of which too much is taken
+			start, at, ok = p.c.Fast().EarliestBefore(e.Job, start, limit)
+		}
 	}
 	if e.from = limit; ok {
 		e.from = start
@@ -264,7 +266,7 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}
 	for _, t := range e.Takes {
-		first = min(first, p.growRow(t, true, max(from, e.end), end))
+		first = min(first, p.growRow(t, max(from, ends), end))
 	}
 	e.noted, e.tried = e.shape.noted, e.shape.noted // the room that it left cannot help the job itself
 	return first

@@ -47,8 +47,8 @@ func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Pla
 	}
 	p.c, p.enter = c, enter
 	p.stale = p.stale || order == ByQueue && len(c.Fast().Round().Keys) > 0 || p.rematched()
-	for _, row := range c.Fast().RowsGrown() {
-		p.growRow(backfill.Take{Row: row}, false, c.Now(), backfill.Forever)
+	for _, grown := range c.Fast().RowsGrown() {
+		p.growRow(grown, c.Now(), backfill.Forever)
 	}
 	return p
 }
@@ -106,12 +106,27 @@ func (p *Plan) follow(e *backfill.Event) {
 			p.grow(at, leaver, max(now, left[i].Start), left[i].End)
 		}
 		for _, t := range left[i].Job.Takes {
-			p.growRow(t, leaver != nil, max(now, left[i].Start), left[i].End)
+			if len(left) > 1 {
+				t.Amount = gave(left, t.Row)
+			}
+			p.growRow(t, max(now, left[i].Start), left[i].End)
 		}
 	}
 	if e.Kind == backfill.SlotAdded || e.Kind == backfill.SlotChanged {
 		p.grow(backfill.Chunks{Slot: e.Slot.ID}, nil, now, backfill.Forever)
 	}
+}
+
+// gave returns how much all who left took of a row.
+func gave(left []backfill.Vacated, row backfill.RowID) (all int64) {
+	for i := range left {
+		for _, t := range left[i].Job.Takes {
+			if t.Row == row {
+				all += t.Amount
+			}
+		}
+	}
+	return all
 }
 
 // remove takes off the list a job that lost its reservation.
@@ -162,6 +177,7 @@ func (p *Plan) Start() {
 	for _, j := range due {
 		_, at, _ := p.c.Reservation(j)
 		p.c.Start(j, at)
+		p.growBegun(j, at)
 	}
 	p.startBeyond()
 	if p.stale {
@@ -171,6 +187,17 @@ func (p *Plan) Start() {
 		p.drop()
 	}
 	p.c.Fast().Remember(p)
+}
+
+// growBegun notes the room that a job left which has begun: in its first second its reservation had all
+// that must be free just before.
+func (p *Plan) growBegun(j *backfill.Job, at backfill.Placement) {
+	if p.c.State().Request(j).Candidates.Least == nil {
+		return
+	}
+	for _, on := range at {
+		p.grow(on, nil, p.c.Now(), p.c.Now()+1)
+	}
 }
 
 // drop removes the jobs that were started, and the shapes that no job has any more.

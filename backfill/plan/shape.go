@@ -134,16 +134,17 @@ const anyRow backfill.SlotID = -2
 // inRow reports whether a growth is room that was given back in a row.
 func inRow(g growth) bool { return g.slot == anyRow }
 
-// growRow notes, like [Plan.grow], what was given back of a row, in every shape that it may help. The
-// parameter alone says that nothing else was given back, so that it is known what was free before.
-func (p *Plan) growRow(t backfill.Take, alone bool, from, to backfill.Time) (first int) {
+// growRow notes, like [Plan.grow], what was given back of a row, in every shape that it may help: at most
+// the amount of the take, by all who left together. Of a row of which too much was taken, no amount that
+// is free now is too little: a job's own place may have been a part of that.
+func (p *Plan) growRow(t backfill.Take, from, to backfill.Time) (first int) {
 	first = len(p.jobs)
 	if from >= to || p.stale || len(p.jobs) == 0 {
 		return first
 	}
 	low, high := p.c.State().Profile().Rows().Bounds(t.Row, from, to)
-	if low -= t.Amount; !alone {
-		low = 0
+	if low -= t.Amount; low < 0 {
+		high = backfill.MaxAmount
 	}
 	for _, s := range p.shapes {
 		i := slices.IndexFunc(s.request.Takes, func(o backfill.Take) bool { return o.Row == t.Row })
@@ -153,6 +154,14 @@ func (p *Plan) growRow(t backfill.Take, alone bool, from, to backfill.Time) (fir
 		}
 	}
 	return first
+}
+
+// overfull reports whether the shape's jobs take of a row of which too much is taken. That is so while
+// the events are still to come by which others leave it, or while jobs run that may have it.
+func (p *Plan) overfull(s *shape) bool {
+	return slices.ContainsFunc(s.request.Takes, func(t backfill.Take) bool {
+		return p.c.State().Profile().Rows().Overfull(t.Row, p.c.Now())
+	})
 }
 
 // first returns the index in the plan of the shape's first job that may use room which is free from
@@ -241,10 +250,11 @@ func coarser(row []growth) []growth {
 
 // settle tells the shapes that no growth so far can help any job to start earlier, because each job
 // that might have used it has been tried. It leaves out the shapes that are not bound to a single
-// slot.
+// slot, and those that take of a row of which too much is taken: whoever moves out of that helps others
+// that were tried before.
 func (p *Plan) settle() {
 	for _, s := range p.shapes {
-		if s.on != noSlot {
+		if s.on != noSlot && !p.overfull(s) {
 			s.settled, s.fresh = s.noted, growth{}
 			s.earliest, s.latest = s.earliest[:0], s.latest[:0]
 		}
