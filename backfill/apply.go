@@ -54,7 +54,8 @@ func (c *Cycle) apply(e *Event) {
 func (c *Cycle) changeSlot(e *Event) {
 	adds := c.addsRoom(e)
 	before, wasUp := c.setSlot(e.Slot, true)
-	grew := !wasUp || !e.Slot.Capacity.Within(before.Capacity) || e.Slot.until() > before.until()
+	wider := !wasUp || !e.Slot.Capacity.Within(before.Capacity)
+	grew := wider || e.Slot.until() > before.until()
 	var jobs []planned
 	if wasUp && before.End != e.Slot.End {
 		jobs = c.placeAgain(c.moveEnd(before, e.Slot), nil, endMoved(before, e.Slot))
@@ -65,7 +66,7 @@ func (c *Cycle) changeSlot(e *Event) {
 	if wasUp && !before.Capacity.Within(e.Slot.Capacity) {
 		c.holdOutgrown(e.Slot.ID)
 	}
-	if grew {
+	if wider { // whatever the ends are, the same jobs fit an empty pool
 		jobs = append(jobs, c.returnHeld()...)
 	}
 	if adds {
@@ -225,13 +226,7 @@ func (c *Cycle) inherit(j *Job, gave bool) {
 // loseSlot takes a slot out of the pool: jobs that run on it go back to the queue, and reservations
 // on it become void.
 func (c *Cycle) loseSlot(e *Event) {
-	var requeued []record
-	c.s.running.Scan(func(p queued) bool {
-		if r := c.s.jobs.Find(p.job.ID); r.on(e.Slot.ID) {
-			requeued = append(requeued, *r)
-		}
-		return true
-	})
+	requeued := c.jobsOn([]SlotID{e.Slot.ID}, running)
 	var jobs []planned
 	for _, r := range requeued {
 		jobs = append(jobs, planned{r.start, c.requeue(&r, CauseSlotLost)})
@@ -350,45 +345,6 @@ func (c *Cycle) lift(cause Cause) Cause {
 	return cause
 }
 
-// displace voids the reservations that no longer fit on the slots or in the rows, and returns them by
-// planned start; see placeAgain. It looks only at slots that are down or overfull and at rows that are
-// overfull: elsewhere all fit.
-func (c *Cycle) displace(slots []SlotID, rows []RowID, cause Cause) (void []planned) {
-	slots = slices.DeleteFunc(slices.Clone(slots), func(id SlotID) bool {
-		return c.s.profile.Up(id) && !c.s.profile.Overfull(id, c.round.Now)
-	})
-	rows = c.overfull(rows)
-	if len(slots) == 0 && len(rows) == 0 {
-		return nil
-	}
-	return c.placeAgain(slots, rows, cause)
-}
-
-// placeAgain takes out all reservations on the slots and in the rows, and puts back, by planned start,
-// each that fits beside the running jobs and the reservations that stay. It returns the others.
-func (c *Cycle) placeAgain(slots []SlotID, rows []RowID, cause Cause) (void []planned) {
-	var out []record
-	c.s.planned.Scan(func(p planned) bool {
-		if r := c.s.jobs.Find(p.job.ID); slices.ContainsFunc(slots, r.on) || r.job.takesOf(rows) {
-			out = append(out, *r)
-		}
-		return true
-	})
-	for i := range out {
-		c.requeue(&out[i], cause)
-	}
-	for i := range out {
-		r := &out[i]
-		if r.start >= c.round.Now && c.s.profile.Fits(c.s.Request(r.job), r.placement, r.start) {
-			r.end = c.s.plannedEnd(r.job, r.placement, r.start)
-			c.set(r.job.ID, r)
-		} else {
-			void = append(void, planned{r.start, r.job})
-		}
-	}
-	return void
-}
-
 func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	known := int(slot.ID) < len(c.s.slots)
 	before, wasUp = c.s.setSlot(slot, up)
@@ -403,23 +359,4 @@ func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 		}
 	})
 	return before, wasUp
-}
-
-// on reports whether some of the job's chunks are placed on the slot.
-func (r *record) on(slot SlotID) bool {
-	for i := range r.placement {
-		if r.placement[i].Slot == slot {
-			return true
-		}
-	}
-	return false
-}
-
-// slotsOf lists the slots of a placement.
-func slotsOf(p Placement) []SlotID {
-	ids := make([]SlotID, len(p))
-	for i, chunks := range p {
-		ids[i] = chunks.Slot
-	}
-	return ids
 }

@@ -47,6 +47,8 @@ type Cycle struct {
 	asked      int      // shapes of which a pass of Fitting has asked all slots
 	open       []SlotID // slots with a free cpu when that pass began; nil: not known
 
+	onSlots residents // nil: nobody has asked
+
 	memo, remembered any // see Fast.Memo
 }
 

@@ -69,6 +69,8 @@
 //   - validate.go: which rounds are refused because they contradict themselves or the state
 //   - jobset.go: sets of the jobs of a round
 //   - apply.go: what each event does to the state
+//   - displace.go: which reservations an event voids, and which are put back
+//   - residents.go: which jobs are on which slots
 //   - cycle.go: what a policy asks and does
 //   - fast.go: what makes a policy faster: shorter questions, and a memory from one cycle to the next
 //   - fitting.go: which waiting jobs fit now, without a look at all of them

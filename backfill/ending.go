@@ -54,15 +54,12 @@ func (s Slot) until() Time {
 // another time than before. It returns the slots on which what is free may have changed.
 func (c *Cycle) moveEnd(before, now Slot) []SlotID {
 	slots := []SlotID{now.ID}
-	var moved []record
-	c.s.running.Scan(func(p queued) bool {
-		if r := c.s.jobs.Find(p.job.ID); r.job.Unestimated && r.on(now.ID) {
-			moved = append(moved, *r)
+	jobs := c.jobsOn(slots, running)
+	for i := range jobs {
+		r := &jobs[i]
+		if !r.job.Unestimated {
+			continue
 		}
-		return true
-	})
-	for i := range moved {
-		r := &moved[i]
 		end := r.end
 		if first := c.s.firstEnd(r.placement); first > before.until() && end == before.until() {
 			end = ExpectedEnd(r.job, r.job.runs(c.s.guarantees), r.start, c.round.Now)

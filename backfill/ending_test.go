@@ -114,7 +114,7 @@ func TestAPromiseWhoseSlotEnds(t *testing.T) {
 			reason, _ := h.State.Reason(2)
 			require.Equal(t, backfill.NoStart, reason.Why)
 			require.Equal(t, tt.end, reason.Closes)
-			require.Contains(t, h.State.Describe(reason, nil), "all slots that it may use end before it would")
+			require.Contains(t, h.State.Describe(reason, nil), "all slots that it may use end before it would, ")
 		}
 	}
 }
@@ -140,4 +140,23 @@ func TestSlotsThatEndAsPlainData(t *testing.T) {
 	require.Equal(t, cpus(4), again.Free(0, 49))
 	_, err = s.Open(backfill.Round{Events: []backfill.Event{ends(0, -1)}})
 	require.ErrorContains(t, err, "slot a ends at -1: must be from 0, which means never, to the end of time")
+}
+
+// TestWhySlotsEndTooEarly checks what is told of jobs whose slots all end before they would.
+func TestWhySlotsEndTooEarly(t *testing.T) {
+	h := newHost(t, newState(t, cpus(4), cpus(4), cpus(4)), "easy", "fcfs")
+	events := []backfill.Event{ends(0, 40), ends(1, 50), ends(2, 90)}
+	events = append(events, submitted(job(1, 0, 60, 4), job(2, 0, 45, 4), unestimated(job(3, 0, 45, 4)))...)
+	_, err := h.Decide(t.Context(), backfill.Round{Events: events})
+	require.NoError(t, err)
+	events = submitted(job(4, 1, 50, 4), job(5, 1, 95, 4), job(6, 1, 20, 4))
+	_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Events: events})
+	require.NoError(t, err)
+	for id, want := range map[backfill.JobID]string{
+		4: "all slots that it may use end before it would, 2 of 3 even if idle now; the last of them closes at 90",
+		5: "all slots that it may use end before it would, 3 of 3 even if idle now; the last of them closes at 90",
+	} {
+		reason, _ := h.State.Reason(id)
+		require.Equal(t, want, h.State.Describe(reason, nil), id)
+	}
 }

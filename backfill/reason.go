@@ -3,6 +3,8 @@ package backfill
 import (
 	"fmt"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // Why is the kind of a [Reason].
@@ -56,18 +58,29 @@ type Reason struct {
 	Text string
 }
 
-// noStartText is the text of a job whose candidates offer it no start.
-func (s *State) noStartText(j *Job) string {
-	switch ends := s.profile.Ends().Count() > 0; {
+// noStart fills in why a job's candidates offer it no start.
+func (r *Reason) noStart(s *State, j *Job) {
+	closing := s.profile.Ends().Closes(s.Request(j), j.NotBefore(s.now))
+	r.Why, r.Text = NoStart, s.noStartText(j, closing)
+	if closing.Last != Forever && closing.Last > Unforeseen().To {
+		r.Closes = closing.Last
+	}
+}
+
+// noStartText is the text of a job whose candidates, which close so, offer it no start.
+func (s *State) noStartText(j *Job, closing profile.Closing) string {
+	text := "all slots that it may use end before it would"
+	switch windows := s.candidates[j.Candidates].Windows != nil; {
 	case s.awaitsState(j):
 		return "the slots that it may use are open only in another state, as when their owner is away"
-	case !ends:
+	case closing.Places == 0:
 		return "no slot that it may use is open when it could begin there"
-	case s.candidates[j.Candidates].Windows == nil:
-		return "all slots that it may use end before it would"
-	default:
-		return "all slots that it may use close or end before it could begin or end there"
+	case windows:
+		text = "all slots that it may use close or end before it could begin or end there"
+	case j.Unestimated:
+		return "all slots that it may use end before it could begin there"
 	}
+	return fmt.Sprintf("%s, %d of %d even if idle now", text, closing.Soon, closing.Places)
 }
 
 // awaitsState reports whether of all of a job's candidates nobody can tell when they open.
@@ -107,10 +120,7 @@ func (s *State) reason(r *record) Reason {
 	case r.placement != nil:
 		reason.Why = Reserved
 	case s.knownStartless(r), s.awaitsState(r.job):
-		reason.Why, reason.Text = NoStart, s.noStartText(r.job)
-		if closes := s.profile.Ends().Closes(s.Request(r.job)); closes != Forever && closes > Unforeseen().To {
-			reason.Closes = closes
-		}
+		reason.noStart(s, r.job)
 	case s.limited():
 		reason.Why, reason.Text = Unpromised, s.noPromise(r)
 	case r.early:
@@ -143,11 +153,7 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 	case Unpromised:
 		return r.Text + r.notBefore("; ") + r.atLimit("; ")
 	case NoStart:
-		text := r.Text
-		if r.Closes != 0 {
-			text += fmt.Sprintf("; the last of them closes at %d", r.Closes)
-		}
-		return text + r.notBefore("; ")
+		return r.WhyNoStart(func(t Time) string { return fmt.Sprint(t) }) + r.notBefore("; ")
 	default:
 		if r.Limit != nil {
 			return r.atLimit("")
@@ -157,6 +163,15 @@ func (s *State) Describe(r Reason, name func(*Job) string) string {
 		}
 		return "waits"
 	}
+}
+
+// WhyNoStart returns the text of a reason, and when the slots of a job that has no start close; the callback
+// writes instants.
+func (r Reason) WhyNoStart(at func(Time) string) string {
+	if r.Closes == 0 {
+		return r.Text
+	}
+	return r.Text + "; the last of them closes at " + at(r.Closes)
 }
 
 // notBefore returns the job's earliest start as text, behind what comes before it; "" if the job may

@@ -207,6 +207,9 @@ func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
 	if c.s.freed.keep > 0 {
 		c.recordFreed(old, now)
 	}
+	if c.onSlots != nil && now.placement != nil {
+		c.onSlots.add(id, now.placement)
+	}
 	if old.job != nil {
 		c.olds = c.olds[:n+1]
 	} else {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
@@ -20,6 +21,19 @@ type told struct{ at, retires backfill.Time }
 func (w *Workload) changes() bool {
 	return len(w.Outages) > 0 || len(endReader{w, 0}.inAds()) > 0
 }
+
+// WithEnds returns the workload for a scheduler that reads from these attributes when slots end, and none
+// of [NoEnds].
+func (w *Workload) WithEnds(attributes ...string) *Workload {
+	own := *w
+	own.Schema.SlotEnds = slices.DeleteFunc(slices.Clone(attributes), func(name string) bool {
+		return strings.EqualFold(name, NoEnds)
+	})
+	return &own
+}
+
+// NoEnds is in the place of an attribute where a scheduler does not know when slots end.
+const NoEnds = "none"
 
 // Steady returns an error if slots of the pool fail, are drained or end; what is named needs a pool in
 // which none does.

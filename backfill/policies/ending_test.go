@@ -6,50 +6,72 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestAnEndThatGoesAway: job 1 loses its place, as slot a gets too small, and has no other start, as slot
-// b is about to end. In the same round b turns out to last, and job 2, which comes first in the order,
-// takes the only place in the plan. So the promise of job 1 is broken: it waits beyond the plan.
-func TestAnEndThatGoesAway(t *testing.T) {
-	slot := func(kind backfill.EventKind, id backfill.SlotID, cpus int64, end backfill.Time) backfill.Event {
-		name := string('a' + rune(id))
-		return backfill.Event{Kind: kind, Slot: backfill.Slot{ID: id, Name: name, Capacity: v(cpus), End: end}}
-	}
-	for _, policy := range []string{"conservative", "pc", "dc"} {
-		t.Run(policy, func(t *testing.T) {
-			s := backfill.NewState([]string{"cpus"}, profile.ByRank)
-			h := hostOf(t, s, policy, "sjf", nil)
-			h.SetPlanning(backfill.Planning{Depth: 1, Reorder: true})
-			decide := func(r backfill.Round) backfill.Decision {
-				t.Helper()
-				d, err := h.Decide(t.Context(), r)
-				require.NoError(t, err)
-				return d
+// pilots are two slots of two cpus, a that ends at 100 and b that ends at 200.
+func pilots() backfill.Round {
+	both := backfill.CandidateSet{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}
+	return backfill.Round{Candidates: []backfill.CandidateSet{both}, Events: []backfill.Event{
+		{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: v(2), End: 100}},
+		{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 1, Name: "b", Capacity: v(2), End: 200}},
+	}}
+}
+
+// TestJobsOnSlotsThatEnd checks what becomes of jobs where slots end: job 1 runs on a until 90, job 2 on
+// half of b until 150. Job 3 would end nowhere in time, job 4 on b from 150 on, job 5 at once beside job
+// 2, and job 6 on a from 90 on. Job 3 blocks nobody, but under fcfs, and has no reservation; so the next
+// is the head, and who plans all has job 6 end with its slot.
+func TestJobsOnSlotsThatEnd(t *testing.T) {
+	for _, spec := range policies.All() {
+		t.Run(spec.Name, func(t *testing.T) {
+			h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), spec.Name, nil)
+			r := pilots()
+			for i, j := range []a{{90, v(2)}, {150, v(1)}, {120, v(2)}, {50, v(2)}, {10, v(1)}, {10, v(2)}} {
+				r.Events = append(r.Events, submission(backfill.JobID(i+1), 0, j))
 			}
-			onA := submission(3, 0, a{17, v(1)})
-			onA.Job.Candidates = 1
-			decide(backfill.Round{
-				Candidates: []backfill.CandidateSet{
-					{ID: 0, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}},
-					{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}},
-				},
-				Events: []backfill.Event{slot(backfill.SlotAdded, 0, 2, 0), slot(backfill.SlotAdded, 1, 2, 20), onA},
-			})
-			decide(arrives(1, 1, a{30, v(2)}))
-			decide(arrives(2, 2, a{20, v(1)}))
-			_, promised := s.Guaranteed(1)
-			require.True(t, promised)
-			d := decide(backfill.Round{Now: 3, Events: []backfill.Event{
-				slot(backfill.SlotChanged, 0, 1, 0), slot(backfill.SlotChanged, 1, 2, 0),
-			}})
-			require.Equal(t, started(2), ids(d))
-			require.Len(t, d.Broken, 1)
-			require.Equal(t, backfill.CauseSlotChanged, d.Broken[0].Cause)
-			require.EqualValues(t, 1, d.Broken[0].Job.ID)
-			_, promised = s.Guaranteed(1)
+			d, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			begin, planned := started(1, 2, 5), map[backfill.JobID]backfill.Time{4: 150}
+			switch spec.Name {
+			case "fcfs":
+				begin, planned = started(1, 2), nil
+			case "first-fit", "best-fit":
+				planned = nil
+			case "conservative", "pc", "dc", "slack":
+				planned[6] = 90
+			}
+			require.Equal(t, begin, ids(d))
+			for id := range backfill.JobID(7) {
+				start, _, _ := h.State.Planned(id)
+				require.Equal(t, planned[id], start, id)
+			}
+			_, promised := h.State.Guaranteed(3)
 			require.False(t, promised)
 		})
+	}
+}
+
+// TestJobsWithoutAnEstimateGoWhereMostTimeIsLeft checks where a job starts whose estimate is not its own,
+// and when it is taken to end: where most of its time is left, and there at the latest.
+func TestJobsWithoutAnEstimateGoWhereMostTimeIsLeft(t *testing.T) {
+	for _, spec := range policies.All() {
+		for _, tt := range []struct {
+			estimate, end backfill.Time
+			slot          backfill.SlotID
+		}{{50, 50, 0}, {150, 150, 1}, {300, 200, 1}} {
+			h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), spec.Name, nil)
+			r := pilots()
+			e := submission(1, 0, a{tt.estimate, v(1)})
+			e.Job.Unestimated = true
+			r.Events = append(r.Events, e)
+			d, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			require.Equal(t, started(1), ids(d), spec.Name)
+			job := h.State.Snapshot().Jobs[0]
+			require.Equal(t, backfill.Placement{{Slot: tt.slot, Count: 1}}, job.Placement, "%s %d", spec.Name, tt.estimate)
+			require.Equal(t, tt.end, job.End, "%s %d", spec.Name, tt.estimate)
+		}
 	}
 }

@@ -145,29 +145,42 @@ func (p *View) bundleAt(id BundleID, r *Request, start Time) bool {
 	return true
 }
 
-// Closes returns the first instant from which on the request may begin on none of its candidates any
-// more, as all have closed or ended; Forever if there is none, and -Forever if there are no candidates.
-func (e Ends) Closes(r Request) Time {
+// Closing says when a request's candidates close or end.
+type Closing struct {
+	// Last is the first instant from which on the request may begin on none of them any more; Forever if
+	// there is none, and -Forever if there are no candidates.
+	Last Time
+	// Places counts the candidates that are up, slots or bundles, and Soon those of them that have closed
+	// by now or end before the request would if it began there now. Both are 0 if no slot ends.
+	Places, Soon int
+}
+
+// Closes returns when the request's candidates close or end, as seen now.
+func (e Ends) Closes(r Request, now Time) Closing {
 	p := e.p
 	if p.ending == 0 {
-		return r.Candidates.Closes()
+		return Closing{Last: r.Candidates.Closes()}
 	}
-	last := -Forever
-	closes := func(i int, end Time) {
-		if all := r.Candidates.within(i); len(all) > 0 {
-			end = min(end, all[len(all)-1].To)
+	all := Closing{Last: -Forever}
+	add := func(i int, end Time) {
+		closes := end
+		if windows := r.Candidates.within(i); len(windows) > 0 {
+			closes = min(closes, windows[len(windows)-1].To)
 		}
-		last = max(last, end)
+		if all.Places++; closes <= now || end < now+r.Duration {
+			all.Soon++
+		}
+		all.Last = max(all.Last, closes)
 	}
 	for i, id := range r.Candidates.Slots {
 		if p.Up(id) {
-			closes(i, p.slots[id].end)
+			add(i, p.slots[id].end)
 		}
 	}
 	for i, id := range r.Candidates.Bundles {
 		if p.bundleUp(id) {
-			closes(i, p.bundleEnd(id))
+			add(i, p.bundleEnd(id))
 		}
 	}
-	return last
+	return all
 }

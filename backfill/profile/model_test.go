@@ -395,18 +395,22 @@ func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time
 	if len(at) > 0 {
 		require.Equal(t, m.end(r, at, from), p.Ends().Run(r, at, from))
 	}
-	closes := -profile.Forever
+	closes := profile.Closing{Last: -profile.Forever}
 	for i, id := range r.Candidates.Slots {
 		if m.up[id] {
 			last := profile.Forever
 			if all := r.Candidates.Windows; all != nil && len(all[i]) > 0 {
 				last = all[i][len(all[i])-1].To
 			}
-			closes = max(closes, min(last, m.ends[id]))
+			last = min(last, m.ends[id])
+			if closes.Places++; last <= from || m.ends[id] < from+r.Duration {
+				closes.Soon++
+			}
+			closes.Last = max(closes.Last, last)
 		}
 	}
 	if p.Ends().Count() > 0 {
-		require.Equal(t, closes, p.Ends().Closes(r))
+		require.Equal(t, closes, p.Ends().Closes(r, from))
 	}
 
 	empty := &model{rule: m.rule}

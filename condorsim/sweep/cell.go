@@ -29,7 +29,9 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	if err != nil {
 		return done, err
 	}
-	w = withEnds(w, c.key.SlotEnd)
+	if c.key.SlotEnd != "" {
+		w = w.WithEnds(c.key.SlotEnd)
+	}
 	deciders, err := p.settings.deciders(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)
 	if err != nil {
 		return done, err
@@ -82,23 +84,6 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	}
 	return done, nil
 }
-
-// withEnds returns the workload for a scheduler that reads from this attribute when slots end; "": from
-// the usual one; none: it does not know.
-func withEnds(w *condorsim.Workload, attribute string) *condorsim.Workload {
-	if attribute == "" {
-		return w
-	}
-	own := *w
-	own.Schema.SlotEnds = nil
-	if attribute != noEnds {
-		own.Schema.SlotEnds = []string{attribute}
-	}
-	return &own
-}
-
-// noEnds is the attribute of a scheduler that does not know when slots end.
-const noEnds = "none"
 
 // run simulates, and finds fair start times or counts profile events if the sweep asks for them.
 func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Config,

@@ -231,6 +231,9 @@ func (n *node) staticAd(w *world) (slot, private string) {
 	for _, l := range n.loans {
 		state, more = "Claimed", l.state()
 	}
+	if n.start != "" {
+		more += "\nSTART = " + n.start
+	}
 	if n.lends {
 		more += "\nSTART = " + heeds
 	}

@@ -38,7 +38,7 @@ func (v *View) in(p paint, s string) string {
 // that are left.
 func (v *View) draw(r *negotiator.Report) string {
 	top := v.head(r) + "\n" + v.lastNews() + v.resources(r.State) + "\n"
-	slots := v.slots(r.State)
+	slots, columns := v.slots(r.State)
 	held := v.heldJobs()
 	_, height := v.room()
 	waiting := r.State.Waiting()
@@ -48,7 +48,7 @@ func (v *View) draw(r *negotiator.Report) string {
 		left--
 	}
 	rows := shares(max(left, 0), len(slots), waiting, len(held))
-	b := top + v.table(rows[0], len(slots), slots, "slot", "cpus", "runs") + "\n" +
+	b := top + v.table(rows[0], len(slots), slots, columns...) + "\n" +
 		v.table(rows[1], waiting, v.queue(r, rows[1]), "waiting", "nodes", "cpus", "estimate", "expected start", "on")
 	if len(held) > 0 {
 		b += "\n" + v.lines(rows[2], held)
@@ -174,19 +174,31 @@ func (v *View) bar(share float64, width int) string {
 	return v.in(cyan, strings.Repeat("█", full)) + v.in(faint, strings.Repeat("░", width-full))
 }
 
-// slots are the rows of the table of slots.
-func (v *View) slots(s *backfill.State) (rows []table.Row) {
-	for _, slot := range s.Slots() {
+// slots are the rows and the header of the table of slots, with their ends if some slot has one.
+func (v *View) slots(s *backfill.State) (rows []table.Row, header []any) {
+	all := s.Slots()
+	ending := slices.ContainsFunc(all, func(slot backfill.Slot) bool { return slot.End != 0 && s.SlotUp(slot.ID) })
+	for _, slot := range all {
 		if slot.Capacity[0] == 0 && len(s.Bundles()) > 0 {
 			continue // a wire between slots, which runs no jobs
 		}
-		use := v.in(red, "down")
+		use, end := v.in(red, "down"), ""
 		if s.SlotUp(slot.ID) {
 			use = fmt.Sprintf("%d/%d", slot.Capacity[0]-s.Free(slot.ID, s.Now())[0], slot.Capacity[0])
+			if slot.End != 0 {
+				end = fmt.Sprintf("t = %d s", slot.End)
+			}
 		}
-		rows = append(rows, table.Row{cli.Line(slot.Name), use, cli.Line(strings.Join(v.on[slot.Name], ", "))})
+		row := table.Row{cli.Line(slot.Name), use}
+		if ending {
+			row = append(row, end)
+		}
+		rows = append(rows, append(row, cli.Line(strings.Join(v.on[slot.Name], ", "))))
 	}
-	return rows
+	if ending {
+		return rows, []any{"slot", "cpus", "ends", "runs"}
+	}
+	return rows, []any{"slot", "cpus", "runs"}
 }
 
 // queue is a row for each of the first n waiting jobs, with their expected starts, or their planned

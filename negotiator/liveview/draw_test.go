@@ -55,6 +55,17 @@ func TestView(t *testing.T) {
 	require.Contains(t, last, "slot1@node4.cluster  0/8")
 }
 
+// TestTheViewTellsWhenSlotsEnd, in a column that is there only if some slot ends.
+func TestTheViewTellsWhenSlotsEnd(t *testing.T) {
+	w := fourNodes(t)
+	seen, _ := watch(t, w, 200, 50)
+	require.NotContains(t, seen[0], "ends")
+	w.Slots[0].End = 1_000_000
+	seen, _ = watch(t, w, 200, 50)
+	require.Regexp(t, `slot +cpus +ends +runs`, seen[0])
+	require.Regexp(t, `slot1@node1\.cluster +./8 +t = 1000000 s`, seen[0])
+}
+
 // TestAPartitionedMachineIsShown with a job that takes half of it and one that waits for all of it.
 func TestAPartitionedMachineIsShown(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace.swf")

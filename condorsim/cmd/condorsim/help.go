@@ -28,6 +28,8 @@ var helpTexts = cli.Texts{
 	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",
 	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
 		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise.",
+	"run_slot_end": "Attributes of the pool's slots, separated by commas, that may say when a slot ends, in seconds since " +
+		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
 	"run_placement":  "How slots are chosen: rank, pack or spread.",
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -23,6 +24,8 @@ func (c *runCommand) check() error {
 	case c.File == "" && named == "":
 		return errors.New("name what to run: FILE, --workload FILE or --instance FILE; condorsim workload formats " +
 			"describes what is read, and lublin-128 is built in")
+	case slices.ContainsFunc(c.SlotEnd, isNoAttribute):
+		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none", strings.Join(c.SlotEnd, ","))
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:
@@ -43,6 +46,9 @@ func (c *runCommand) check() error {
 		return c.estimateFlags.check(c.Eta != 0)
 	}
 }
+
+// isNoAttribute reports whether no attribute has such a plain name.
+func isNoAttribute(name string) bool { return !ast.IsIdentifier(name) }
 
 // counter returns a counter of profile events around the configured policy; nil if not requested.
 func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (*condorsim.EventCounter, error) {

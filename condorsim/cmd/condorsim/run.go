@@ -39,10 +39,12 @@ type runCommand struct {
 	traceFlags
 	modelFlags
 
-	Cpus      int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
-	Memory    int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
-	Pool      string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
-	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
+	Cpus   int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
+	Memory int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
+	Pool   string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
+	// SlotEnd lists attributes of slots; nil: the usual one.
+	SlotEnd   []string `group:"Pool" placeholder:"ATTRS" help:"${run_slot_end}"`
+	Placement string   `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
 
 	Policy    string            `group:"Policy" short:"p" default:"easy" help:"Policy's name, plugin's path, or auto."`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" help:"${run_policy_opt}" mapsep:"none"`

@@ -34,6 +34,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if w.UnknownZone != "" {
 		logger.Warn(condorsim.UnknownZoneText, "zone", w.UnknownZone)
 	}
+	if c.SlotEnd != nil {
+		w = w.WithEnds(c.SlotEnd...)
+	}
 	w.Seed = c.Seed
 	if err = c.learn(p, w); err != nil {
 		return nil, err

@@ -40,17 +40,19 @@ const (
 // A claim may take up jobs in the first half of that: it is given back in time all the same, with
 // the other half left for the delays of the last job. So the plan does not change, and no
 // reservation moves. Only where claims are lent for longer, they must not be in the way of others.
+// All of them are given back before the slot ends or is to be empty.
 func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q *queue, alone bool) *lending {
 	spec, now, beside := flights[0].job.Spec, backfill.Time(c.now.Unix()), c.company(q, flights[0].job.Spec)
 	place := c.estimate(spec) + c.s.StartSlack
-	l := &lending{Lease: track.Lease{LeaseKey: key, Until: flights[0].job.Start + place}, ad: o.Ad}
+	closes := c.belief.Closes(key.Slot)
+	l := &lending{Lease: track.Lease{LeaseKey: key, Until: closes}, ad: o.Ad}
 	for _, f := range flights {
 		l.Jobs, l.Until = append(l.Jobs, f.job.ID), min(l.Until, f.job.Start+place)
 	}
 	l.fills = len(o.Claims) < len(flights) && !c.isSingle(key.Slot)
 	window := c.window(beside.like.jobs, len(flights), place, beside.others, l.fills)
 	if longer := window - c.s.StartSlack/2; longer > 0 {
-		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, now+place+longer)
+		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, min(now+place+longer, closes))
 	}
 	l.Last = now + window
 	// Jobs that end by then are in nobody's way.

@@ -176,15 +176,20 @@ func (p *forecaster) make() *Forecast {
 			settled = p.jobs[at]
 		}
 		f.add(settled, false)
-		switch waits := settled.Placement == nil; {
-		case waits && beyond:
-			r, _ := s.Reason(job.ID)
-			f.Jobs[i].Unpromised = r.Text
-			if f.Jobs[i].NotBefore == nil {
-				f.Jobs[i].Reason = r.Text
-			}
-		case waits && first >= 0 && i > first && f.Jobs[i].NotBefore == nil:
-			f.Jobs[i].Behind = p.waiting[first].Name
+		if settled.Placement != nil {
+			continue
+		}
+		j := &f.Jobs[i]
+		why, _ := s.Reason(job.ID)
+		text := why.WhyNoStart(func(t backfill.Time) string { return zoned(t, f.Now, time.Local) })
+		switch {
+		case beyond:
+			j.Unpromised = text
+		case first >= 0 && i > first && j.NotBefore == nil:
+			j.Behind = p.waiting[first].Name
+		}
+		if j.NotBefore == nil && (beyond || why.Why == backfill.NoStart) {
+			j.Reason = text
 		}
 	}
 	for _, c := range p.jobs {

@@ -88,3 +88,22 @@ func TestAPolicyThatCannotBePlayed(t *testing.T) {
 	require.Contains(t, log.String(), cannotLookText)
 	require.Contains(t, log.String(), "there cannot be more than one of policy conservative")
 }
+
+// TestWhySlotsEnd: whatever the policy, a job that no slot can run before it ends is told so, and when
+// the last of them closes.
+func TestWhySlotsEnd(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "slack"} {
+		w := newWorld()
+		first := w.begin()
+		w.slot.End = 1500
+		first.Submitted = append(first.Submitted[:1], w.job(3, 4, 600))
+		d := once(t, w, w.options(policy), first)
+		plan, err := d.Forecast()
+		require.NoError(t, err)
+		j, known := plan.Find(3)
+		require.True(t, known)
+		require.Nil(t, j.Start)
+		require.Regexp(t, "^all slots that it may use end before it would, 1 of 1 even if idle now; the last of them closes at .+:25 ",
+			j.Reason, policy)
+	}
+}
