@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,24 @@ func takesWithin(a, b []Take) bool {
 		}
 	}
 	return true
+}
+
+// onlyTakesMore reports whether a job takes more of rows than it did, and is else planned by what it was.
+// Then it keeps a promised start that is free for it.
+func onlyTakesMore(was, now *Job) bool {
+	a, b := *was, *now
+	if sameTakes(a.Takes, b.Takes) || !takesWithin(a.Takes, b.Takes) || !slices.Equal(a.Request, b.Request) {
+		return false
+	}
+	a.Takes, a.Request, a.Labels = nil, nil, nil
+	b.Takes, b.Request, b.Labels = nil, nil, nil
+	return reflect.DeepEqual(&a, &b)
+}
+
+// keepsStart reports whether a job with a record keeps its promised start, if that is free, as it becomes
+// another.
+func (s *State) keepsStart(r *record, now *Job) bool {
+	return s.guarantees && r.promised && r.in(waiting) && r.placement != nil && onlyTakesMore(r.job, now)
 }
 
 // takesOf reports whether the job takes of one of the rows.
@@ -203,38 +222,73 @@ func (s *State) fitsSlots(j *Job) bool {
 }
 
 // squeezed returns a Changed event for each job whose reservation has no room any more in one of the
-// rows that have changed, and adds these jobs to those that have an event. Of the reservations that take of a row which is overfull, each keeps its place, by planned
-// start, that fits beside what runs and those before it. The profile p has the rows as they are now.
+// rows that have changed, and adds these jobs to those that have an event. Of the reservations that take
+// of a row which is overfull, each keeps its place, by planned start, that fits beside what runs and
+// those before it. So do, in the same order, those of jobs whose events let them take of other rows;
+// such events are marked. The profile p has the rows as they are now.
 func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *JobSet) (events []Event) {
-	for i := range r.Events {
-		e := &r.Events[i]
-		if id, ok := e.concerns(); ok && e.Kind != EstimateChanged && e.Kind != Released && e.Kind != Found {
-			if rec := s.jobs.Find(id); rec != nil && rec.placement != nil {
-				p.GiveBack(rec.job.Takes, rec.start, rec.end)
-			}
-		}
-	}
+	rows, _ := s.rowsWith(r)
+	amended := s.reckon(p, r, rows)
 	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.Rows().Overfull(id, r.Now) })
-	if len(full) == 0 {
+	if len(full)+len(amended) == 0 {
 		return nil
 	}
 	var out []*record
 	s.planned.Scan(func(planned planned) bool {
-		if rec := s.jobs.Find(planned.job.ID); rec.job.takesOf(full) && !known.Has(rec.job.ID) {
+		rec := s.jobs.Find(planned.job.ID)
+		switch {
+		case amended[rec.job.ID] != nil:
+			out = append(out, rec)
+		case rec.job.takesOf(full) && !known.Has(rec.job.ID):
 			p.GiveBack(rec.job.Takes, rec.start, rec.end)
 			out = append(out, rec)
 		}
 		return true
 	})
 	for _, rec := range out {
-		if p.Rows().Free(rec.job.Takes, max(rec.start, r.Now), rec.end) {
-			p.Take(rec.job.Takes, rec.start, rec.end)
-			continue
+		takes, e := rec.job.Takes, amended[rec.job.ID]
+		if e != nil {
+			takes = e.Job.Takes
 		}
-		known.Add(rec.job.ID)
-		events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+		fits := p.Rows().Free(takes, max(rec.start, r.Now), rec.end)
+		if fits {
+			p.Take(takes, rec.start, rec.end)
+		}
+		switch {
+		case e != nil:
+			e.stays = fits
+		case !fits:
+			known.Add(rec.job.ID)
+			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+		}
 	}
 	return events
+}
+
+// reckon gives back what the jobs with events in the round take of rows, and takes it for those that are
+// found running. It returns the events of jobs with a promised start of which only the takes are new.
+func (s *State) reckon(p *profile.Profile, r *Round, rows int) (amended map[JobID]*Event) {
+	for i := range r.Events {
+		e := &r.Events[i]
+		id, ok := e.concerns()
+		if !ok || e.Kind == EstimateChanged || e.Kind == Released || e.Job != nil && e.Job.validateTakes(rows) != nil {
+			continue
+		}
+		rec := s.jobs.Find(id)
+		if rec != nil && rec.placement != nil {
+			p.GiveBack(rec.job.Takes, rec.start, rec.end)
+		}
+		if e.Kind == Found {
+			p.Take(e.Job.Takes, e.Start, max(e.End, r.Now+1))
+		}
+		if e.Kind == Changed && rec != nil && s.keepsStart(rec, e.Job) {
+			if amended == nil {
+				amended = map[JobID]*Event{}
+			}
+			amended[id] = e
+		}
+	}
+	return amended
 }
 
 // overLimit is how the reason begins of a job that is held as it takes more of a row than there is.

@@ -177,6 +177,7 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	n.jobs.Put(a.job.ID).job = a.job
 	e := backfill.Event{
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
+		LimitChanged: a.limited && a.kind == backfill.Changed,
 	}
 	if before := a.replanned; before != nil {
 		_, _, planned := n.State().Planned(before.ID)

@@ -62,7 +62,7 @@ func (n *Negotiator) unusedRows() (free []backfill.RowID) {
 }
 
 // retake adds to the arrivals the jobs that are known and take of a limit that has just come. They
-// wait and run as before.
+// wait and run as before; a promised start is lifted only if the limit has no room for it.
 func (n *Negotiator) retake(d *Delta) {
 	clear(n.limits.moved)
 	if len(n.limits.fresh) == 0 || n.predictions.anew { // then all jobs arrive anyway
@@ -90,7 +90,10 @@ func (n *Negotiator) retake(d *Delta) {
 		if !concerned[id] || n.reported.Has(id) && !moved && !returns {
 			continue
 		}
-		a := arrival{kind: backfill.Changed, job: n.jobs.get(id)}
+		a := arrival{kind: backfill.Changed, job: n.jobs.get(id), limited: true}
+		if !before.Running && slices.Equal(n.limits.takes(a.job.Takes), before.Job.Takes) {
+			continue // it has taken of the limit's row all the time
+		}
 		if before.Running && !returns {
 			a.kind, a.placement, a.start, a.end = backfill.Found, before.Placement, before.Start, cmp.Or(end, before.End)
 		}
