@@ -305,9 +305,10 @@ func (s *State) neverFits(j *Job) string {
 
 // NeverFits reports whether a held job's reason is that of the state itself, which holds jobs that not
 // even an empty pool could run: [ReasonNeverFits], or one that names a limit.
-func NeverFits(reason string) bool {
-	return reason == ReasonNeverFits || strings.HasPrefix(reason, overLimit)
-}
+func NeverFits(reason string) bool { return reason == ReasonNeverFits || OverLimit(reason) }
+
+// OverLimit reports whether a held job's reason is that it takes more of a limit than there is now.
+func OverLimit(reason string) bool { return strings.HasPrefix(reason, overLimit) }
 
 // Limit is a row that has no room for a job now.
 type Limit struct {

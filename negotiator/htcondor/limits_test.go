@@ -178,6 +178,37 @@ func TestStartTimesBeyondLimits(t *testing.T) {
 	}
 }
 
+// TestALimitThatIsTooLowForNow: jobs for which a limit is too low stay in the plan, and told of it. Once it
+// is higher, they start in the order in which they waited.
+func TestALimitThatIsTooLowForNow(t *testing.T) {
+	w := newWorld(t, "conservative", small(8))
+	a := w.account(nil)
+	require.NoError(t, a.SetCeiling("alice@test", 1))
+	w.negotiator("conservative", nil)
+	for range 3 {
+		w.submit(&sleeper{owner: "alice", cpus: 1, seconds: 100, estimate: 100})
+	}
+	w.pass(12)
+	require.Equal(t, 1, w.running())
+	require.NoError(t, a.SetCeiling("alice@test", 0))
+	w.pass(8)
+	for _, name := range []string{"2.0", "3.0"} {
+		id := w.pool.Find(name)[0]
+		require.NotNil(t, w.n.Job(id), "it stays in the plan")
+		r, _ := w.n.State().Reason(id)
+		require.Equal(t, backfill.HeldBack, r.Why)
+		require.Contains(t, w.pool.Lacking(id), "ceiling of alice@test reached")
+	}
+	w.pass(150)
+	require.Zero(t, w.running())
+	require.NoError(t, a.SetCeiling("alice@test", 1))
+	w.pass(12)
+	require.Equal(t, 1, w.jobs[1].runs)
+	w.pass(300)
+	require.Equal(t, 3, done(w.jobs))
+	require.Empty(t, w.pool.Last().Problems)
+}
+
 // TestWideJobAtTheQuota: a wide job in a group at its quota has a start time, and others pass it only
 // where they do not delay it; jobs that wait for a rare slot keep nothing of the quota.
 func TestWideJobAtTheQuota(t *testing.T) {
