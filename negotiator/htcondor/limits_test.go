@@ -209,6 +209,31 @@ func TestALimitThatIsTooLowForNow(t *testing.T) {
 	require.Empty(t, w.pool.Last().Problems)
 }
 
+// TestACurbMovesNoStartTimes: while a schedd wants no matches for some minutes, the start times of its jobs
+// stay, and those that may start now wait with their slots; when it wants some, they start at once.
+func TestACurbMovesNoStartTimes(t *testing.T) {
+	w := newWorld(t, "conservative", small(2))
+	w.account(nil)
+	submit := func() *sleeper { return w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000}) }
+	submit()
+	w.pass(12)
+	w.curbs = true
+	w.pass(8)
+	next := submit()
+	submit()
+	w.pass(12)
+	before := w.planned("3.0")
+	require.Greater(t, before, backfill.Time(w.now))
+	w.pass(240)
+	require.InDelta(t, int64(before), int64(w.planned("3.0")), 120)
+	require.Zero(t, next.runs)
+	require.Contains(t, w.pool.claims.Flights()[w.pool.Find("2.0")[0]].Why, "CURB_MATCHMAKING")
+	w.curbs = false
+	w.pass(12)
+	require.Equal(t, 1, next.runs)
+	require.Zero(t, w.pool.Last().Unstarted)
+}
+
 // TestWideJobAtTheQuota: a wide job in a group at its quota has a start time, and others pass it only
 // where they do not delay it; jobs that wait for a rare slot keep nothing of the quota.
 func TestWideJobAtTheQuota(t *testing.T) {
