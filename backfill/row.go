@@ -116,7 +116,7 @@ func rowsOf(takes []Take) []RowID {
 // setRow adds a row, or gives one another name and height.
 func (s *State) setRow(r Row) {
 	if int(r.ID) == len(s.rows) {
-		s.rows, s.queue.given = append(s.rows, r), append(s.queue.given, 0)
+		s.rows, s.queue.given, s.widest = append(s.rows, r), append(s.queue.given, 0), append(s.widest, 0)
 	}
 	s.rows[r.ID] = r
 	s.queue.given[r.ID]++
@@ -133,7 +133,7 @@ func (c *Cycle) setRows(rows []Row) {
 		if int(row.ID) == len(c.s.rows) {
 			c.grownRows = append(c.grownRows, row.ID)
 			c.onUndo(func() {
-				c.s.rows, c.s.queue.given = c.s.rows[:row.ID], c.s.queue.given[:row.ID]
+				c.s.rows, c.s.queue.given, c.s.widest = c.s.rows[:row.ID], c.s.queue.given[:row.ID], c.s.widest[:row.ID]
 				c.s.profile.DropLastRow()
 			})
 		} else {
@@ -194,24 +194,55 @@ func (s *State) resized(r *Round) []Event {
 		return nil // the round will be refused
 	}
 	p, changed := s.profile.Rows().Alone(), make([]RowID, len(r.Rows))
+	var low, higher rowSet
 	for i, row := range r.Rows {
 		p.SetRow(row.ID, row.Name, row.Height)
 		changed[i] = row.ID
+		if int(row.ID) < len(s.rows) && row.Height > s.rows[row.ID].Height {
+			higher = higher.with(row.ID)
+		} else if int(row.ID) < len(s.rows) && row.Height < s.widest[row.ID] {
+			low = low.with(row.ID)
+		}
 	}
 	known := r.concerned()
 	events := s.squeezed(p, r, changed, &known)
-	s.jobs.Scan(func(id JobID, rec *record) bool {
-		if !rec.job.takesOf(changed) || rec.phase == running || rec.placement != nil || known.Has(id) {
+	meet := func(rec *record) {
+		events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+	}
+	isLow := func(j *Job) bool { _, low := p.Rows().TooLow(j.Takes); return low }
+	if low != nil {
+		s.jobs.Scan(func(id JobID, rec *record) bool {
+			if rec.phase == waiting && rec.placement == nil && low.anyOf(rec.job) && !known.Has(id) && isLow(rec.job) {
+				meet(rec)
+			}
 			return true
-		}
-		_, low := p.Rows().TooLow(rec.job.Takes)
-		comes := rec.phase == held && NeverFits(rec.hold) && !low && s.fitsSlots(rec.job)
-		if goes := rec.phase == waiting && low; goes || comes {
-			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
-		}
-		return true
-	})
+		})
+	}
+	if higher != nil {
+		s.held.Scan(func(q queued) bool {
+			rec := s.jobs.Find(q.job.ID)
+			if NeverFits(rec.hold) && higher.anyOf(q.job) && !known.Has(q.job.ID) && !isLow(q.job) && s.fitsSlots(q.job) {
+				meet(rec)
+			}
+			return true
+		})
+	}
 	return events
+}
+
+// rowSet is a set of rows. That many may change at once, and very many jobs are asked for each.
+type rowSet []bool
+
+// with returns the set with another row.
+func (set rowSet) with(id RowID) rowSet {
+	set = append(set, make([]bool, max(0, int(id)+1-len(set)))...)
+	set[id] = true
+	return set
+}
+
+// anyOf reports whether the job takes of a row in the set.
+func (set rowSet) anyOf(j *Job) bool {
+	return slices.ContainsFunc(j.Takes, func(t Take) bool { return int(t.Row) < len(set) && set[t.Row] })
 }
 
 // fitsSlots reports whether the job would fit an empty pool without limits.
@@ -229,7 +260,12 @@ func (s *State) fitsSlots(j *Job) bool {
 func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *JobSet) (events []Event) {
 	rows, _ := s.rowsWith(r)
 	amended := s.reckon(p, r, rows)
-	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.Rows().Overfull(id, r.Now) })
+	var full rowSet
+	for _, id := range changed {
+		if p.Rows().Overfull(id, r.Now) {
+			full = full.with(id)
+		}
+	}
 	if len(full)+len(amended) == 0 {
 		return nil
 	}
@@ -239,7 +275,7 @@ func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *J
 		switch {
 		case amended[rec.job.ID] != nil:
 			out = append(out, rec)
-		case rec.job.takesOf(full) && !known.Has(rec.job.ID):
+		case full.anyOf(rec.job) && !known.Has(rec.job.ID):
 			p.GiveBack(rec.job.Takes, rec.start, rec.end)
 			out = append(out, rec)
 		}
