@@ -160,9 +160,16 @@ func (c *Cycle) change(e *Event) {
 	e.Freed = old.placement != nil
 	c.holdIfItNeverFits(&r)
 	c.set(e.Job.ID, &r)
-	if r.phase == waiting {
-		e.Displaced = []*Job{r.job}
+	if r.phase != waiting {
+		return
 	}
+	if c.s.keepsStart(&old, r.job) && old.start >= c.round.Now &&
+		c.s.profile.Fits(c.s.Request(r.job), old.placement, old.start) {
+		r.placement, r.start, r.end, r.lifted, e.Freed = old.placement, old.start, old.end, old.lifted, false
+		c.set(e.Job.ID, &r)
+		return
+	}
+	e.Displaced = []*Job{r.job}
 }
 
 // holdIfItNeverFits changes the record to held if not even an empty pool could run its job, so that

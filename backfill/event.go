@@ -80,6 +80,9 @@ type Event struct {
 	// LimitChanged says that a row was changed, and not the job (Changed). Like SlotEnded it is for the
 	// cause that is told alone.
 	LimitChanged bool
+	// stays says that only what the job takes of rows is new, and that its promised start has room in
+	// them. So it is applied before events whose jobs are then given another place, see resized.
+	stays bool
 
 	// The rest is filled in by Cycle.Next, for the policy to react to.
 
@@ -229,9 +232,15 @@ func (s *State) sortEvents(events []Event) {
 	if len(events) < 2 {
 		return
 	}
+	stay := slices.ContainsFunc(events, func(e Event) bool { return e.stays })
 	slices.SortStableFunc(events, func(a, b Event) int {
 		if c := cmp.Compare(a.Kind.class(), b.Kind.class()); c != 0 {
 			return c
+		}
+		if stay && a.Kind.class() == Removed {
+			if c := s.compareStays(&a, &b); c != 0 {
+				return c
+			}
 		}
 		if a.Kind <= SlotAdded || a.Kind == SlotLost || a.Kind == SlotChanged || a.Kind == Wake {
 			return cmp.Compare(a.Slot.ID, b.Slot.ID)
@@ -245,6 +254,25 @@ func (s *State) sortEvents(events []Event) {
 		}
 		return Compare(ja, jb)
 	})
+}
+
+// compareStays puts jobs that keep their starts after those that are removed and before those that lose
+// them, by planned start: so that no job that is placed anew is in their way.
+func (s *State) compareStays(a, b *Event) int {
+	rank := func(e *Event) int {
+		switch {
+		case e.Kind == Removed:
+			return 0
+		case e.stays:
+			return 1
+		default:
+			return 2
+		}
+	}
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 || !a.stays {
+		return c
+	}
+	return cmp.Compare(s.jobs.Find(a.Job.ID).start, s.jobs.Find(b.Job.ID).start)
 }
 
 // CompareEnds compares two jobs that complete at the same instant: the one that started earlier

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,24 @@ func takesWithin(a, b []Take) bool {
 	return true
 }
 
+// onlyTakesMore reports whether a job takes more of rows than it did, and is else planned by what it was.
+// Then it keeps a promised start that is free for it.
+func onlyTakesMore(was, now *Job) bool {
+	a, b := *was, *now
+	if sameTakes(a.Takes, b.Takes) || !takesWithin(a.Takes, b.Takes) || !slices.Equal(a.Request, b.Request) {
+		return false
+	}
+	a.Takes, a.Request, a.Labels = nil, nil, nil
+	b.Takes, b.Request, b.Labels = nil, nil, nil
+	return reflect.DeepEqual(&a, &b)
+}
+
+// keepsStart reports whether a job with a record keeps its promised start, if that is free, as it becomes
+// another.
+func (s *State) keepsStart(r *record, now *Job) bool {
+	return s.guarantees && r.promised && r.in(waiting) && r.placement != nil && onlyTakesMore(r.job, now)
+}
+
 // takesOf reports whether the job takes of one of the rows.
 func (j *Job) takesOf(rows []RowID) bool {
 	return slices.ContainsFunc(j.Takes, func(t Take) bool { return slices.Contains(rows, t.Row) })
@@ -97,7 +116,7 @@ func rowsOf(takes []Take) []RowID {
 // setRow adds a row, or gives one another name and height.
 func (s *State) setRow(r Row) {
 	if int(r.ID) == len(s.rows) {
-		s.rows, s.queue.given = append(s.rows, r), append(s.queue.given, 0)
+		s.rows, s.queue.given, s.widest = append(s.rows, r), append(s.queue.given, 0), append(s.widest, 0)
 	}
 	s.rows[r.ID] = r
 	s.queue.given[r.ID]++
@@ -114,7 +133,7 @@ func (c *Cycle) setRows(rows []Row) {
 		if int(row.ID) == len(c.s.rows) {
 			c.grownRows = append(c.grownRows, Take{Row: row.ID, Amount: row.Height})
 			c.onUndo(func() {
-				c.s.rows, c.s.queue.given = c.s.rows[:row.ID], c.s.queue.given[:row.ID]
+				c.s.rows, c.s.queue.given, c.s.widest = c.s.rows[:row.ID], c.s.queue.given[:row.ID], c.s.widest[:row.ID]
 				c.s.profile.DropLastRow()
 			})
 		} else {
@@ -175,24 +194,55 @@ func (s *State) resized(r *Round) []Event {
 		return nil // the round will be refused
 	}
 	p, changed := s.profile.Rows().Alone(), make([]RowID, len(r.Rows))
+	var low, higher rowSet
 	for i, row := range r.Rows {
 		p.SetRow(row.ID, row.Name, row.Height)
 		changed[i] = row.ID
+		if int(row.ID) < len(s.rows) && row.Height > s.rows[row.ID].Height {
+			higher = higher.with(row.ID)
+		} else if int(row.ID) < len(s.rows) && row.Height < s.widest[row.ID] {
+			low = low.with(row.ID)
+		}
 	}
 	known := r.concerned()
 	events := s.squeezed(p, r, changed, &known)
-	s.jobs.Scan(func(id JobID, rec *record) bool {
-		if !rec.job.takesOf(changed) || rec.phase == running || rec.placement != nil || known.Has(id) {
+	meet := func(rec *record) {
+		events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+	}
+	isLow := func(j *Job) bool { _, low := p.Rows().TooLow(j.Takes); return low }
+	if low != nil {
+		s.jobs.Scan(func(id JobID, rec *record) bool {
+			if rec.phase == waiting && rec.placement == nil && low.anyOf(rec.job) && !known.Has(id) && isLow(rec.job) {
+				meet(rec)
+			}
 			return true
-		}
-		_, low := p.Rows().TooLow(rec.job.Takes)
-		comes := rec.phase == held && NeverFits(rec.hold) && !low && s.fitsSlots(rec.job)
-		if goes := rec.phase == waiting && low; goes || comes {
-			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
-		}
-		return true
-	})
+		})
+	}
+	if higher != nil {
+		s.held.Scan(func(q queued) bool {
+			rec := s.jobs.Find(q.job.ID)
+			if NeverFits(rec.hold) && higher.anyOf(q.job) && !known.Has(q.job.ID) && !isLow(q.job) && s.fitsSlots(q.job) {
+				meet(rec)
+			}
+			return true
+		})
+	}
 	return events
+}
+
+// rowSet is a set of rows. That many may change at once, and very many jobs are asked for each.
+type rowSet []bool
+
+// with returns the set with another row.
+func (set rowSet) with(id RowID) rowSet {
+	set = append(set, make([]bool, max(0, int(id)+1-len(set)))...)
+	set[id] = true
+	return set
+}
+
+// anyOf reports whether the job takes of a row in the set.
+func (set rowSet) anyOf(j *Job) bool {
+	return slices.ContainsFunc(j.Takes, func(t Take) bool { return int(t.Row) < len(set) && set[t.Row] })
 }
 
 // fitsSlots reports whether the job would fit an empty pool without limits.
@@ -203,38 +253,78 @@ func (s *State) fitsSlots(j *Job) bool {
 }
 
 // squeezed returns a Changed event for each job whose reservation has no room any more in one of the
-// rows that have changed, and adds these jobs to those that have an event. Of the reservations that take of a row which is overfull, each keeps its place, by planned
-// start, that fits beside what runs and those before it. The profile p has the rows as they are now.
+// rows that have changed, and adds these jobs to those that have an event. Of the reservations that take
+// of a row which is overfull, each keeps its place, by planned start, that fits beside what runs and
+// those before it. So do, in the same order, those of jobs whose events let them take of other rows;
+// such events are marked. The profile p has the rows as they are now.
 func (s *State) squeezed(p *profile.Profile, r *Round, changed []RowID, known *JobSet) (events []Event) {
-	for i := range r.Events {
-		e := &r.Events[i]
-		if id, ok := e.concerns(); ok && e.Kind != EstimateChanged && e.Kind != Released && e.Kind != Found {
-			if rec := s.jobs.Find(id); rec != nil && rec.placement != nil {
-				p.GiveBack(rec.job.Takes, rec.start, rec.end)
-			}
+	rows, _ := s.rowsWith(r)
+	amended := s.reckon(p, r, rows)
+	var full rowSet
+	for _, id := range changed {
+		if p.Rows().Overfull(id, r.Now) {
+			full = full.with(id)
 		}
 	}
-	full := slices.DeleteFunc(slices.Clone(changed), func(id RowID) bool { return !p.Rows().Overfull(id, r.Now) })
-	if len(full) == 0 {
+	if len(full)+len(amended) == 0 {
 		return nil
 	}
 	var out []*record
 	s.planned.Scan(func(planned planned) bool {
-		if rec := s.jobs.Find(planned.job.ID); rec.job.takesOf(full) && !known.Has(rec.job.ID) {
+		rec := s.jobs.Find(planned.job.ID)
+		switch {
+		case amended[rec.job.ID] != nil:
+			out = append(out, rec)
+		case full.anyOf(rec.job) && !known.Has(rec.job.ID):
 			p.GiveBack(rec.job.Takes, rec.start, rec.end)
 			out = append(out, rec)
 		}
 		return true
 	})
 	for _, rec := range out {
-		if p.Rows().Free(rec.job.Takes, max(rec.start, r.Now), rec.end) {
-			p.Take(rec.job.Takes, rec.start, rec.end)
-			continue
+		takes, e := rec.job.Takes, amended[rec.job.ID]
+		if e != nil {
+			takes = e.Job.Takes
 		}
-		known.Add(rec.job.ID)
-		events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+		fits := p.Rows().Free(takes, max(rec.start, r.Now), rec.end)
+		if fits {
+			p.Take(takes, rec.start, rec.end)
+		}
+		switch {
+		case e != nil:
+			e.stays = fits
+		case !fits:
+			known.Add(rec.job.ID)
+			events = append(events, Event{Kind: Changed, Job: rec.job, Key: rec.key, LimitChanged: true})
+		}
 	}
 	return events
+}
+
+// reckon gives back what the jobs with events in the round take of rows, and takes it for those that are
+// found running. It returns the events of jobs with a promised start of which only the takes are new.
+func (s *State) reckon(p *profile.Profile, r *Round, rows int) (amended map[JobID]*Event) {
+	for i := range r.Events {
+		e := &r.Events[i]
+		id, ok := e.concerns()
+		if !ok || e.Kind == EstimateChanged || e.Kind == Released || e.Job != nil && e.Job.validateTakes(rows) != nil {
+			continue
+		}
+		rec := s.jobs.Find(id)
+		if rec != nil && rec.placement != nil {
+			p.GiveBack(rec.job.Takes, rec.start, rec.end)
+		}
+		if e.Kind == Found {
+			p.Take(e.Job.Takes, e.Start, max(e.End, r.Now+1))
+		}
+		if e.Kind == Changed && rec != nil && s.keepsStart(rec, e.Job) {
+			if amended == nil {
+				amended = map[JobID]*Event{}
+			}
+			amended[id] = e
+		}
+	}
+	return amended
 }
 
 // overLimit is how the reason begins of a job that is held as it takes more of a row than there is.
@@ -251,9 +341,10 @@ func (s *State) neverFits(j *Job) string {
 
 // NeverFits reports whether a held job's reason is that of the state itself, which holds jobs that not
 // even an empty pool could run: [ReasonNeverFits], or one that names a limit.
-func NeverFits(reason string) bool {
-	return reason == ReasonNeverFits || strings.HasPrefix(reason, overLimit)
-}
+func NeverFits(reason string) bool { return reason == ReasonNeverFits || OverLimit(reason) }
+
+// OverLimit reports whether a held job's reason is that it takes more of a limit than there is now.
+func OverLimit(reason string) bool { return strings.HasPrefix(reason, overLimit) }
 
 // Limit is a row that has no room for a job now.
 type Limit struct {

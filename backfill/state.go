@@ -93,7 +93,7 @@ func (s *State) Clone() *State {
 	c.memo, c.spare, c.open = nil, nil, false
 	c.profile = s.profile.Clone()
 	c.slots, c.candidates, c.wakes = slices.Clone(s.slots), slices.Clone(s.candidates), slices.Clone(s.wakes)
-	c.bundles, c.rows = slices.Clone(s.bundles), slices.Clone(s.rows)
+	c.bundles, c.rows, c.widest = slices.Clone(s.bundles), slices.Clone(s.rows), slices.Clone(s.widest)
 	c.use, c.capacity = slices.Clone(s.use), slices.Clone(s.capacity)
 	c.freed.parts = slices.Clone(s.freed.parts)
 	c.jobs, c.queue, c.held = &table{s.jobs.Copy()}, s.queue.Copy(), s.held.Copy()
@@ -177,6 +177,11 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 	listed := s.queue.plans && !old.sameReservation(now)
 	if listed && old.reserved() {
 		s.queue.unplan(old)
+	}
+	if now.job != nil && now.job != old.job {
+		for _, t := range now.job.Takes {
+			s.widest[t.Row] = max(s.widest[t.Row], t.Amount)
+		}
 	}
 	if old.phase != now.phase || old.key != now.key || old.job != now.job {
 		s.requeue(old, now)

@@ -20,6 +20,7 @@ type View struct {
 	slots      []Slot // by SlotID, up or not; see SlotUp
 	bundles    []Bundle
 	rows       []Row
+	widest     []int64 // by row, no less than any job takes of it
 	candidates []*Candidates
 	profile    *profile.Profile
 	use        Vector // by running jobs

@@ -232,6 +232,7 @@ func (n *Negotiator) restoreJob(job *Job) (matchmaker.Autocluster, error) {
 		return matchmaker.Autocluster{}, err
 	}
 	n.jobs.Put(job.ID).job = job
+	n.limits.know(nil, job)
 	n.predictions.predict(job)
 	return n.autocluster(job)
 }

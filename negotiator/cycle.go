@@ -174,9 +174,12 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	if a.predict {
 		n.predictions.predict(a.job)
 	}
-	n.jobs.Put(a.job.ID).job = a.job
+	k := n.jobs.Put(a.job.ID)
+	n.limits.know(k.job, a.job)
+	k.job = a.job
 	e := backfill.Event{
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
+		LimitChanged: a.limited && a.kind == backfill.Changed,
 	}
 	if before := a.replanned; before != nil {
 		_, _, planned := n.State().Planned(before.ID)
@@ -265,7 +268,9 @@ func (n *Negotiator) report(r *Report) {
 // forget drops jobs that are gone.
 func (n *Negotiator) forget(ids []backfill.JobID) {
 	for _, id := range ids {
-		n.leave(n.jobs.Put(id))
+		k := n.jobs.Put(id)
+		n.leave(k)
+		n.limits.know(k.job, nil)
 		n.jobs.Delete(id)
 		n.priorities.forget(id)
 		n.predictions.forget(id)

@@ -33,13 +33,42 @@ type Take struct {
 type limits struct {
 	rows    []Limit // by row
 	byName  map[string]backfill.RowID
-	gone    []backfill.RowID
-	fresh   map[string]bool         // limits that came in this cycle
-	changed []backfill.Row          // that change in this cycle
-	moved   map[backfill.JobID]bool // running jobs that arrive for them, with another end
+	gone    []backfill.RowID          // the rows without a limit, in the order in which they lost it
+	former  map[string]backfill.RowID // the same, by the limit that they had
+	lists   map[*Take]*named          // the different lists of takes of the known jobs, by the first of them
+	fresh   map[string]bool           // limits that came in this cycle
+	changed []backfill.Row            // that change in this cycle
+	moved   map[backfill.JobID]bool   // running jobs that arrive for them, with another end
 	// translated are the takes of jobs in the core's terms, by the first of them: jobs that are alike
 	// share both.
 	translated map[*Take][]backfill.Take
+}
+
+// named is a list of takes that so many known jobs share.
+type named struct {
+	takes []Take
+	jobs  int
+}
+
+// know notes that a job takes of limits instead of what it was; nil: there is none.
+func (l *limits) know(was, now *Job) {
+	if now != nil && len(now.Takes) > 0 {
+		list := l.lists[&now.Takes[0]]
+		if list == nil {
+			if l.lists == nil {
+				l.lists = map[*Take]*named{}
+			}
+			list = &named{takes: now.Takes}
+			l.lists[&now.Takes[0]] = list
+		}
+		list.jobs++
+	}
+	if was != nil && len(was.Takes) > 0 {
+		list := l.lists[&was.Takes[0]]
+		if list.jobs--; list.jobs == 0 {
+			delete(l.lists, &was.Takes[0])
+		}
+	}
 }
 
 // mostTranslated bounds the takes that are remembered.
@@ -58,24 +87,32 @@ func (l *limits) list() (all []Limit) {
 // number gives a limit that comes a row: the one that it had before, one that is free, or a new one.
 // It returns what is free then.
 func (l *limits) number(name string, free []backfill.RowID) (id backfill.RowID, left []backfill.RowID) {
-	at := slices.IndexFunc(l.gone, func(id backfill.RowID) bool { return l.rows[id].Name == name })
+	for len(free) > 0 && !l.isGone(free[0]) { // it has its limit again
+		free = free[1:]
+	}
+	id, had := l.former[name]
 	switch {
-	case at >= 0:
-		id = l.gone[at]
+	case had:
 	case len(free) > 0:
-		id = free[0]
+		id, free = free[0], free[1:]
 	default:
 		id = backfill.RowID(len(l.rows)) //nolint:gosec // there are fewer
 		l.rows = append(l.rows, Limit{})
 	}
-	same := func(other backfill.RowID) bool { return other == id }
-	l.gone = slices.DeleteFunc(l.gone, same)
 	if l.byName == nil {
 		l.byName, l.fresh = map[string]backfill.RowID{}, map[string]bool{}
 		l.translated, l.moved = map[*Take][]backfill.Take{}, map[backfill.JobID]bool{}
+		l.former = map[string]backfill.RowID{}
 	}
+	delete(l.former, l.rows[id].Name)
 	l.byName[name], l.fresh[name] = id, true
-	return id, slices.DeleteFunc(free, same)
+	return id, free
+}
+
+// isGone reports whether a row has lost its limit.
+func (l *limits) isGone(id backfill.RowID) bool {
+	at, gone := l.former[l.rows[id].Name]
+	return gone && at == id
 }
 
 // row returns a row as the core has it.

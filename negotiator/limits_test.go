@@ -194,3 +194,83 @@ func reason(tb testing.TB, n *Negotiator, id backfill.JobID) string {
 	require.True(tb, known)
 	return n.State().Describe(r, func(j *backfill.Job) string { return n.Job(j.ID).Name })
 }
+
+// TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor: jobs are promised starts, and then a limit comes that
+// they name. By planned start, each whose amount fits beside what runs and those before it keeps its
+// promise; others are lifted by the limit, and it is never exceeded by what is planned.
+func TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		policy := rapid.SampledFrom([]string{"conservative", "slack", "pc"}).Draw(rt, "policy")
+		number := func(label string, least, most int) int { return rapid.IntRange(least, most).Draw(rt, label) }
+		c := configured(t, policy, "fcfs")
+		c.StartSlack = 0
+		n, err := New(c)
+		require.NoError(rt, err)
+		d := Delta{SlotsUp: []*Slot{newSlot(t, "n", 4, ""), newSlot(t, "m", 2, "")}}
+		all := int64(0)
+		for id := range number("jobs", 1, 12) {
+			j := newJob(t, id+1, number("cpus", 1, 3), "")
+			j.Estimate = backfill.Time(number("estimate", 1, 9))
+			if amount := int64(number("takes", 0, 3)); amount > 0 {
+				j.Takes, all = []Take{{"a", amount}}, all+amount
+			}
+			d.Submitted = append(d.Submitted, j)
+		}
+		cycle(t, n, d)
+		before := n.State().Snapshot().Jobs
+		height := rapid.SampledFrom([]int64{all, int64(number("height", 3, 8))}).Draw(rt, "limit")
+		taken := [99]int64{}
+		take := func(j backfill.JobState, most int64) bool {
+			span := taken[j.Start:j.End]
+			amount := int64(0)
+			for _, of := range n.Job(j.Job.ID).Takes {
+				amount = of.Amount
+			}
+			if amount > 0 && slices.Max(span)+amount > most {
+				return false
+			}
+			for i := range span {
+				span[i] += amount
+			}
+			return true
+		}
+		runs := func(j backfill.JobState) bool { return j.Running }
+		for _, j := range before {
+			if runs(j) {
+				take(j, all)
+			}
+		}
+		slices.SortStableFunc(before, func(a, b backfill.JobState) int { return int(a.Start - b.Start) })
+		kept := map[backfill.JobID]bool{}
+		for _, j := range before {
+			kept[j.Job.ID] = !j.Running && take(j, height)
+		}
+		r := cycle(t, n, Delta{Limits: []Limit{{"a", height}}})
+		for _, b := range r.Decision.Broken {
+			require.False(rt, kept[b.Job.ID], "job %d has room in the limit", b.Job.ID)
+			require.Equal(rt, backfill.CauseLimitChanged, b.Cause)
+		}
+		after := map[backfill.JobID]backfill.JobState{}
+		taken = [99]int64{}
+		for _, j := range n.State().Snapshot().Jobs {
+			after[j.Job.ID] = j
+			require.True(rt, take(j, 1<<30))
+		}
+		alone := [99]int64{} // what those that run exceed the limit by stays
+		for _, j := range before {
+			if now := after[j.Job.ID]; j.Running {
+				for at := j.Start; at < j.End; at++ {
+					for _, of := range now.Job.Takes {
+						alone[at] += of.Amount
+					}
+				}
+			} else if kept[j.Job.ID] {
+				require.LessOrEqual(rt, now.Start, j.Start, "job %d", j.Job.ID)
+				require.Equal(rt, j.Guarantee, now.Guarantee, "job %d", j.Job.ID)
+			}
+		}
+		for at := range taken {
+			require.True(rt, taken[at] <= height || taken[at] == alone[at], "%d of %d at %d", taken[at], height, at)
+		}
+	})
+}

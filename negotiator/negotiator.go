@@ -115,6 +115,8 @@ type arrival struct {
 	// over.
 	placement  backfill.Placement
 	start, end backfill.Time
+	// limited says that the job is here only for what it takes of limits.
+	limited bool
 	// replanned is the job as it was planned so far, if it is here only for new run times; else
 	// nil. If it is set, end is by the requested run time.
 	replanned *backfill.Job

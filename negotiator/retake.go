@@ -27,77 +27,88 @@ func (n *Negotiator) setLimits(d *Delta) {
 		l.rows[id] = limit
 		l.changed = append(l.changed, l.row(id))
 	}
+	if len(l.fresh) > 0 {
+		l.gone = slices.DeleteFunc(l.gone, func(id backfill.RowID) bool { return !l.isGone(id) })
+	}
 	for _, name := range d.LimitsGone {
 		id := l.byName[name]
 		delete(l.byName, name)
+		l.former[name] = id
 		l.gone, l.rows[id].Height = append(l.gone, id), backfill.MaxAmount
 		l.changed = append(l.changed, l.row(id))
 	}
-	clear(l.translated)
+	if len(l.fresh)+len(d.LimitsGone) > 0 {
+		clear(l.translated)
+	}
 }
 
 // unusedRows returns the rows of limits that are gone and that no job names any more.
 func (n *Negotiator) unusedRows() (free []backfill.RowID) {
-	l, unused := &n.limits, map[string]bool{}
+	l := &n.limits
 	if len(l.gone) == 0 {
 		return nil
 	}
-	for _, id := range l.gone {
-		unused[l.rows[id].Name] = true
-	}
-	n.jobs.Scan(func(_ backfill.JobID, k *known) bool {
-		if k.job != nil {
-			for _, t := range k.job.Takes {
-				delete(unused, t.Limit)
+	used := map[string]bool{}
+	for _, list := range l.lists {
+		for _, t := range list.takes {
+			if _, gone := l.former[t.Limit]; gone {
+				used[t.Limit] = true
 			}
 		}
-		return len(unused) > 0
-	})
-	for _, id := range l.gone {
-		if unused[l.rows[id].Name] {
-			free = append(free, id)
-		}
 	}
-	return free
+	return slices.DeleteFunc(slices.Clone(l.gone), func(id backfill.RowID) bool { return used[l.rows[id].Name] })
 }
 
 // retake adds to the arrivals the jobs that are known and take of a limit that has just come. They
-// wait and run as before.
+// wait and run as before; a promised start is lifted only if the limit has no room for it.
 func (n *Negotiator) retake(d *Delta) {
 	clear(n.limits.moved)
 	if len(n.limits.fresh) == 0 || n.predictions.anew { // then all jobs arrive anyway
 		return
 	}
-	concerned := map[backfill.JobID]bool{}
-	n.jobs.Scan(func(id backfill.JobID, k *known) bool {
-		if k.job != nil && slices.ContainsFunc(k.job.Takes, func(t Take) bool { return n.limits.fresh[t.Limit] }) {
-			concerned[id] = true
+	fresh := map[*Take]bool{}
+	for first, list := range n.limits.lists {
+		if slices.ContainsFunc(list.takes, func(t Take) bool { return n.limits.fresh[t.Limit] }) {
+			fresh[first] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	var concerned []*Job
+	n.jobs.Scan(func(_ backfill.JobID, k *known) bool {
+		if k.job != nil && len(k.job.Takes) > 0 && fresh[&k.job.Takes[0]] {
+			concerned = append(concerned, k.job)
 		}
 		return true
 	})
-	if len(concerned) == 0 {
-		return
+	runs := map[backfill.JobID]backfill.RunningJob{}
+	for run := range n.State().Running() {
+		runs[run.Job.ID] = run
 	}
 	ends := map[backfill.JobID]backfill.Time{}
 	for _, end := range d.Ends {
 		ends[end.Job] = max(n.predictions.expectedEnd(end, d.Now), n.jobs.get(end.Job).Lease)
 	}
 	isBack := n.returning(d)
-	for _, before := range n.State().Snapshot().Jobs {
-		id := before.Job.ID
-		end, moved := ends[id]
-		returns := before.Running && isBack(id, before.Placement)
-		if !concerned[id] || n.reported.Has(id) && !moved && !returns {
+	for _, job := range concerned {
+		run, running := runs[job.ID]
+		end, moved := ends[job.ID]
+		returns := running && isBack(job.ID, run.Placement)
+		if n.reported.Has(job.ID) && !moved && !returns {
 			continue
 		}
-		a := arrival{kind: backfill.Changed, job: n.jobs.get(id)}
-		if before.Running && !returns {
-			a.kind, a.placement, a.start, a.end = backfill.Found, before.Placement, before.Start, cmp.Or(end, before.End)
+		if !running && slices.Equal(n.limits.takes(job.Takes), n.State().Job(job.ID).Takes) {
+			continue // it has taken of the limit's row all the time
+		}
+		a := arrival{kind: backfill.Changed, job: job, limited: true}
+		if running && !returns {
+			a.kind, a.placement, a.start, a.end = backfill.Found, run.Placement, run.Start, cmp.Or(end, run.End)
 		}
 		if moved {
-			n.limits.moved[id] = true
+			n.limits.moved[job.ID] = true
 		}
-		n.reported.Add(id)
+		n.reported.Add(job.ID)
 		n.arrivals = append(n.arrivals, a)
 	}
 }

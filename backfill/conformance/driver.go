@@ -275,6 +275,9 @@ func (d *Driver) returns(j backfill.JobState, e backfill.Event, told bool) bool 
 
 // edited returns another random job with the same ID and queue position.
 func (d *Driver) edited(j *backfill.Job) *backfill.Job {
+	if d.limited && d.random.IntN(2) == 0 {
+		return d.takingMore(j)
+	}
 	spec := *d.submission(j.Submit).Job
 	spec.ID, spec.Position = j.ID, j.Position
 	return &spec

@@ -59,6 +59,22 @@ func (d *Driver) takes(j *backfill.Job) {
 	d.shared = j.Takes
 }
 
+// takingMore returns the job as one that takes of further rows.
+func (d *Driver) takingMore(j *backfill.Job) *backfill.Job {
+	more := *j
+	more.Takes = nil
+	for id := range backfill.RowID(d.heights) {
+		i := slices.IndexFunc(j.Takes, func(t backfill.Take) bool { return t.Row == id })
+		switch {
+		case i >= 0:
+			more.Takes = append(more.Takes, j.Takes[i])
+		case d.random.IntN(2) == 0:
+			more.Takes = append(more.Takes, backfill.Take{Row: id, Amount: 1 + d.random.Int64N(3)})
+		}
+	}
+	return &more
+}
+
 // rowsOf returns what is left of each row of a snapshot in each second, before any job.
 func rowsOf(snap backfill.Snapshot, seconds backfill.Time) [][]int64 {
 	rows := make([][]int64, len(snap.Rows))

@@ -74,6 +74,10 @@ func (p *Plan) Next() (backfill.Event, bool) {
 	} else if !p.stale {
 		p.follow(&e)
 	}
+	if e.Kind == backfill.Changed {
+		_, _, stays := p.c.Reservation(e.Job)
+		p.stale = p.stale || stays // it is listed as the job that it was
+	}
 	atOnce := atOnce(p.c, &e)
 	for _, j := range e.Displaced {
 		if _, promised := p.c.State().Guaranteed(j.ID); promised || atOnce {

@@ -178,6 +178,62 @@ func TestStartTimesBeyondLimits(t *testing.T) {
 	}
 }
 
+// TestALimitThatIsTooLowForNow: jobs for which a limit is too low stay in the plan, and told of it. Once it
+// is higher, they start in the order in which they waited.
+func TestALimitThatIsTooLowForNow(t *testing.T) {
+	w := newWorld(t, "conservative", small(8))
+	a := w.account(nil)
+	require.NoError(t, a.SetCeiling("alice@test", 1))
+	w.negotiator("conservative", nil)
+	for range 3 {
+		w.submit(&sleeper{owner: "alice", cpus: 1, seconds: 100, estimate: 100})
+	}
+	w.pass(12)
+	require.Equal(t, 1, w.running())
+	require.NoError(t, a.SetCeiling("alice@test", 0))
+	w.pass(8)
+	for _, name := range []string{"2.0", "3.0"} {
+		id := w.pool.Find(name)[0]
+		require.NotNil(t, w.n.Job(id), "it stays in the plan")
+		r, _ := w.n.State().Reason(id)
+		require.Equal(t, backfill.HeldBack, r.Why)
+		require.Contains(t, w.pool.Lacking(id), "ceiling of alice@test reached")
+	}
+	w.pass(150)
+	require.Zero(t, w.running())
+	require.NoError(t, a.SetCeiling("alice@test", 1))
+	w.pass(12)
+	require.Equal(t, 1, w.jobs[1].runs)
+	w.pass(300)
+	require.Equal(t, 3, done(w.jobs))
+	require.Empty(t, w.pool.Last().Problems)
+}
+
+// TestACurbMovesNoStartTimes: while a schedd wants no matches for some minutes, the start times of its jobs
+// stay, and those that may start now wait with their slots; when it wants some, they start at once.
+func TestACurbMovesNoStartTimes(t *testing.T) {
+	w := newWorld(t, "conservative", small(2))
+	w.account(nil)
+	submit := func() *sleeper { return w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000}) }
+	submit()
+	w.pass(12)
+	w.curbs = true
+	w.pass(8)
+	next := submit()
+	submit()
+	w.pass(12)
+	before := w.planned("3.0")
+	require.Greater(t, before, backfill.Time(w.now))
+	w.pass(240)
+	require.InDelta(t, int64(before), int64(w.planned("3.0")), 120)
+	require.Zero(t, next.runs)
+	require.Contains(t, w.pool.claims.Flights()[w.pool.Find("2.0")[0]].Why, "CURB_MATCHMAKING")
+	w.curbs = false
+	w.pass(12)
+	require.Equal(t, 1, next.runs)
+	require.Zero(t, w.pool.Last().Unstarted)
+}
+
 // TestWideJobAtTheQuota: a wide job in a group at its quota has a start time, and others pass it only
 // where they do not delay it; jobs that wait for a rare slot keep nothing of the quota.
 func TestWideJobAtTheQuota(t *testing.T) {

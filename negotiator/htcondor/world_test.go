@@ -55,6 +55,7 @@ type world struct {
 
 	most           int  // jobs that the schedd runs at once; 0: it does not say
 	hidden         int  // that it runs and does not tell of
+	curbs          bool // it wants no matches
 	mute           bool // it does not ask for slots of gangs
 	robs           bool // it gives the claims of a gang to the first that fits on them
 	policy         string
@@ -213,6 +214,9 @@ func (w *world) take(m fakes.Match) {
 	case n.asleep:
 		w.failed = append(w.failed, fmt.Sprintf("a match of %d.%d with %s, which sleeps", m.Cluster, m.Proc, name))
 		return
+	case w.curbs:
+		w.failed = append(w.failed, fmt.Sprintf("a match of %d.%d, and its schedd wants none", m.Cluster, m.Proc))
+		return
 	case !slices.Contains(strings.Fields(w.claims(n)), m.Claim):
 		return // the claim is stale: the startd refuses it
 	case w.most > 0 && len(j.wants) == 0 && w.running()+w.hidden >= w.most:
@@ -355,6 +359,9 @@ func (w *world) scheddAd() string {
 	ad := w.schedd.Ad()
 	if w.most > 0 {
 		ad += fmt.Sprintf("MaxJobsRunning = %d\nTotalRunningJobs = %d\n", w.most, w.running()+w.hidden)
+	}
+	if w.curbs {
+		ad += "CurbMatchmaking = true\n"
 	}
 	return ad
 }

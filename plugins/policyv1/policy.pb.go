@@ -293,7 +293,9 @@ const (
 	// was promised nothing.
 	EventKind_EVENT_KIND_REMOVED EventKind = 8
 	// EVENT_KIND_CHANGED: a waiting job was edited, or a held one may wait again.
-	// It is replaced, and waits without a place, or is held.
+	// It is replaced, and waits without a place, or is held. But where a policy that
+	// gives guarantees is in charge, a job with a guarantee that now takes more of
+	// rows, and else is as it was, keeps its reservation if that fits.
 	EventKind_EVENT_KIND_CHANGED EventKind = 9
 	// EVENT_KIND_SUBMITTED: a job arrived. It waits, or is held.
 	EventKind_EVENT_KIND_SUBMITTED EventKind = 10

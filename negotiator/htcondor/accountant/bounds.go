@@ -232,16 +232,16 @@ const slack = 1e-9
 // Binds tells whether all who want something of the limit cannot have it at once.
 func (b *Bound) Binds() bool { return b.err == nil && b.Used+b.Waited > b.Max+slack }
 
-// Never returns why a job would exceed a limit even if nothing else ran; "" if it would not.
+// Never returns why a job would exceed a concurrency limit even if nothing else ran; "" if it would
+// not. The rooms of schedds, the quotas of groups and the ceilings of submitters come and go, so no job
+// is out of the plan for one that is too low now.
 func Never(wants []Want) string {
 	for _, w := range wants {
 		switch {
 		case w.Exempt:
 		case w.err != nil:
 			return w.err.Error()
-		case w.Amount > w.Max+slack && w.full != "":
-			return w.full
-		case w.Amount > w.Max+slack:
+		case w.Amount > w.Max+slack && strings.HasPrefix(w.Name, limitName):
 			return fmt.Sprintf("can never start under %s: %s wanted of %s", w.Name, decimal(w.Amount), decimal(w.Max))
 		}
 	}

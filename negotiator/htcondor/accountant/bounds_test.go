@@ -201,8 +201,9 @@ func TestBounds(t *testing.T) {
 			want: []string{
 				"!can never start under concurrency limit sw_a: 11 wanted of 10", "",
 				"!limit bad: configuration: bad_LIMIT = x: must be a number from -1e+30 to 1e+30",
-				"!can never start under ceiling of low@d: 6 wanted of 5",
+				"0 of 5 in use, 6 wanted: ceiling of low@d reached",
 			},
+			binds: "ceiling of low@d",
 		},
 		"fractions": {
 			running: []Candidate{job("u@d", 1, "f:0.1"), job("u@d", 1, "f:0.1")},
@@ -228,8 +229,8 @@ func TestBounds(t *testing.T) {
 			},
 			binds: "quota of group g",
 			want: []string{
-				"", "", "4 of 4 in use, 1 wanted: quota of group g reached",
-				"!can never start under quota of group g: 5 wanted of 4",
+				"", "", "4 of 4 in use, 2 jobs wait for it, 1 wanted: quota of group g reached",
+				"4 of 4 in use, 2 jobs wait for it, 5 wanted: quota of group g reached",
 			},
 		},
 		"rooms": {
@@ -239,8 +240,8 @@ func TestBounds(t *testing.T) {
 				{Schedd: "s", User: "v", Project: "p", Rooms: Rooms{{Jobs: 5}, nil, {}}},
 				{Schedd: "t", User: "u"},
 			},
-			binds: "jobs of u at schedd s",
-			want:  []string{"no more of u", "!its schedd runs no more than 0 jobs at once", ""},
+			binds: "jobs of u at schedd s, jobs of project p at schedd s",
+			want:  []string{"no more of u", "its schedd runs no more than 0 jobs at once", ""},
 		},
 	} {
 		b := a.Bounds(limits)
@@ -272,7 +273,7 @@ func TestBounds(t *testing.T) {
 				binds = append(binds, bound.Name)
 			}
 		}
-		require.Equal(t, c.binds, strings.Join(binds, ""), name)
+		require.Equal(t, c.binds, strings.Join(binds, ", "), name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -206,33 +207,45 @@ func (c *State) inRooms() map[*accountant.Room]int {
 		if s == nil || (f == nil || !f.handed()) && (f != nil || !j.Group.Runs()) {
 			continue
 		}
-		for _, room := range s.RoomsOf(j.Group.Spec) {
-			if room != nil {
-				in[room]++
-			}
+		for _, room := range roomsOf(s, j.Group.Spec) {
+			in[room]++
 		}
 	}
 	return in
 }
 
-// letIn returns why the schedd of a flight, a job under way, may run no more jobs; "" if it may.
-// The map in is that of inRooms; letIn adds the flight to it if there is room.
+// roomsOf returns the rooms and gates that jobs of a schedd share, each once.
+func roomsOf(s *observe.Schedd, spec *observe.Spec) (all []*accountant.Room) {
+	rooms, gates := s.RoomsOf(spec), s.GatesOf(spec)
+	for _, room := range slices.Concat(rooms[:], gates[:]) {
+		if room != nil && !slices.Contains(all, room) {
+			all = append(all, room)
+		}
+	}
+	return all
+}
+
+// letIn returns why the schedd of a flight, a job under way, may run no more jobs, or takes no match of
+// it for a moment; "" if it does. The map in is that of inRooms; letIn adds the flight to it if there is
+// room. A flight that waits before a gate keeps its slots, and the time does not count against it.
 func (c *State) letIn(f *flight, in map[*accountant.Room]int) (why string) {
 	f.full = false
 	if f.handed() {
 		return ""
 	}
-	rooms := c.belief.Schedd(f.job.Key.Schedd).RoomsOf(f.job.Group.Spec)
-	for _, room := range rooms {
-		if room != nil && in[room] >= room.Jobs {
-			f.full = true
-			return room.Full()
-		}
+	s, spec := c.belief.Schedd(f.job.Key.Schedd), f.job.Group.Spec
+	isFull := func(room *accountant.Room) bool { return room != nil && in[room] >= room.Jobs }
+	rooms, gates := s.RoomsOf(spec), s.GatesOf(spec)
+	if i := slices.IndexFunc(rooms[:], isFull); i >= 0 {
+		f.full = true
+		return rooms[i].Full()
 	}
-	for _, room := range rooms {
-		if room != nil {
-			in[room]++
-		}
+	if i := slices.IndexFunc(gates[:], isFull); i >= 0 {
+		f.moved = c.now
+		return gates[i].Full()
+	}
+	for _, room := range roomsOf(s, spec) {
+		in[room]++
 	}
 	return ""
 }

@@ -37,6 +37,7 @@ func (c *State) reserve(plan negotiator.Checkpoint) {
 	clear(c.planned)
 	clear(c.settled)
 	clear(c.held)
+	clear(c.limited)
 	c.guarantees, c.distrusted = plan.Guarantees, plan.Distrusted
 	if c.lease == 0 {
 		return
@@ -47,6 +48,9 @@ func (c *State) reserve(plan negotiator.Checkpoint) {
 		}
 		if j.Held != "" {
 			c.held[j.Job.ID] = true
+			if backfill.OverLimit(j.Held) {
+				c.limited[j.Job.ID] = true
+			}
 		}
 		if j.Held != "" || j.Placement != nil {
 			c.settled[j.Job.ID] = true

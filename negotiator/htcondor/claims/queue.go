@@ -98,6 +98,7 @@ func (c *State) countWaiting() *queue {
 			if !c.held[j.ID] {
 				w.able++
 			}
+			w.barred = w.barred || c.limited[j.ID]
 			if j.Phase == track.Waiting && !c.settled[j.ID] {
 				w.open++
 			}

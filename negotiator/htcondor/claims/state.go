@@ -61,6 +61,7 @@ type State struct {
 	planned map[string][]reservation // by slot
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	held    map[backfill.JobID]bool  // those of them that no slot can run
+	limited map[backfill.JobID]bool  // those of these that take more of a limit than there is
 	// distrusted are the users whose stated run times do not count in the plan.
 	distrusted map[string]bool
 	single     map[string]time.Time // until when schedds do not fill slots with the jobs of one match
@@ -99,7 +100,8 @@ func New(s Settings, belief *track.Belief) *State {
 		},
 		rivals: map[track.Owner]*rivalry{}, failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
 		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
-		single: map[string]time.Time{}, deaf: map[string]bool{},
+		limited: map[backfill.JobID]bool{},
+		single:  map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
 

@@ -111,7 +111,7 @@ func (c *State) blameSlots() {
 			continue
 		}
 		failed = append(failed, f)
-		for _, room := range s.RoomsOf(f.job.Group.Spec) {
+		for _, room := range roomsOf(s, f.job.Group.Spec) {
 			failing[room]++
 		}
 	}
@@ -119,9 +119,8 @@ func (c *State) blameSlots() {
 	in, enough := c.inRooms(), map[string]bool{} // no more slots are left out for these schedds
 	failed = slices.DeleteFunc(failed, func(f *flight) bool {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		rooms := s.RoomsOf(f.job.Group.Spec) // one may have been full
-		return s.Full || slices.ContainsFunc(rooms[:], func(r *accountant.Room) bool {
-			return r != nil && in[r]-failing[r] >= r.Jobs
+		return s.Full || slices.ContainsFunc(roomsOf(s, f.job.Group.Spec), func(r *accountant.Room) bool {
+			return in[r]-failing[r] >= r.Jobs // it may have been full
 		})
 	})
 	for _, f := range failed {

@@ -29,10 +29,11 @@ func (c *cycles) fill(ctx context.Context) (started negotiator.Delta, err error)
 	return started, c.act(ctx, filled)
 }
 
-// heldOf returns the jobs that no slot of the plan can run.
+// heldOf returns the jobs that no slot of the plan can run. One that waits for a limit to be raised is none
+// of them.
 func heldOf(jobs []negotiator.JobCheckpoint) (held []backfill.JobID) {
 	for _, j := range jobs {
-		if j.Held != "" && j.Unknown == "" {
+		if j.Held != "" && j.Unknown == "" && !backfill.OverLimit(j.Held) {
 			held = append(held, j.Job.ID)
 		}
 	}

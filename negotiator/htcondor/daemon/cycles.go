@@ -341,7 +341,7 @@ func (c *cycles) report(r decided, started string, problems []string) {
 func (c *cycles) reportHeld(r *negotiator.Report) {
 	log, n := c.d.log, 0
 	for _, h := range r.Held {
-		if h.Unmatched {
+		if h.Unmatched || backfill.OverLimit(h.Reason) {
 			continue
 		}
 		if n++; n <= mostLines {

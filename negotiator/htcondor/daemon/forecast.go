@@ -106,6 +106,8 @@ func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
 	switch {
 	case c.Running:
 		why = backfill.Runs
+	case backfill.OverLimit(c.Held):
+		why, one.Reason = backfill.HeldBack, c.Held
 	case c.Held != "":
 		why = backfill.HeldBack
 		one.Reason = cmp.Or(whyUnmatched(c), cannotRun+c.Held)

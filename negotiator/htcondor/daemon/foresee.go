@@ -257,6 +257,11 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.drained[j.ID] = slot
 		}
 	}
+	for _, j := range jobs {
+		if backfill.OverLimit(j.Held) {
+			f.lacking[j.Job.ID] = c.pool.Lacking(j.Job.ID)
+		}
+	}
 	return f
 }
 

@@ -20,9 +20,11 @@ const curbSteps = 1000
 // readCurb takes in whether a schedd wants no matches now (CURB_MATCHMAKING), as its ad says. What
 // the expression refers to is asked for from the next round on.
 func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd, l *look) {
-	s.curbs = nil
+	s.curbs, s.Curb = nil, nil
+	defer func() { s.Full = s.Full || s.Curb != nil }()
 	e, curbs := ad.Lookup("CurbMatchmaking")
 	if !curbs {
+		s.lasts("", false, l.Began)
 		return
 	}
 	internal, external, _ := classad.Scope{My: ad, MaxSteps: usualReferSteps}.Refs(e) // a circular one evaluates to error
@@ -34,7 +36,10 @@ func (o *Observer) readCurb(s *schedd, ad *classad.ClassAd, l *look) {
 		}
 	}
 	if e.Eval(classad.Scope{My: ad, Host: o.s.host(l.Began), MaxSteps: curbSteps}).IsTrue() {
-		s.Room, s.Full = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, true
+		s.Curb = &accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}
+	}
+	if s.lasts("", s.Curb != nil, l.Began) && !s.Full { // by default one curbs that runs as many jobs as it may
+		s.Room = s.Curb
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -26,10 +27,37 @@ func (s *Schedd) RoomsOf(spec *Spec) accountant.Rooms {
 	return accountant.Rooms{s.Room, s.Users[spec.user], s.Projects[spec.project]}
 }
 
+// Gates are what keeps a schedd from taking matches of a job for a moment: its curb, and what the job's
+// user uploads.
+type Gates [2]*accountant.Room
+
+// GatesOf returns the gates of a schedd for jobs. A gate is asked when a match is to be handed over, and
+// is no row of the plan: it is shut for seconds, and a row would be as low for as long as jobs run.
+func (s *Schedd) GatesOf(spec *Spec) Gates { return Gates{s.Curb, s.Uploads[spec.user]} }
+
+// shutFor is how long a gate may be shut until it counts as a room. The slots of jobs that wait before a
+// gate are idle, so others get them then. An ad is up to five minutes old.
+const shutFor = 10 * time.Minute
+
+// lasts notes whether a gate is shut, of all or of a user, and tells whether it has been for too long.
+func (s *schedd) lasts(user string, shut bool, now time.Time) bool {
+	if !shut {
+		delete(s.shut, user)
+		return false
+	}
+	since, known := s.shut[user]
+	if !known || since.After(now) {
+		if s.shut == nil {
+			s.shut = map[string]time.Time{}
+		}
+		since, s.shut[user] = now, now
+	}
+	return now.Sub(since) >= shutFor
+}
+
 // readRoom takes in what a schedd's ad says of the number of jobs that it runs at once
 // (MAX_JOBS_RUNNING). A gang has one shadow, however many nodes. The ad counts a gang's nodes, so
-// Full may be true too early, but never too late. A schedd that curbs matchmaking has room for
-// none.
+// Full may be true too early, but never too late.
 func (s *schedd) readRoom(ad *classad.ClassAd) {
 	s.Room, s.Full = nil, false
 	if jobs, ok := ad.Literal("MaxJobsRunning").Int(); ok && jobs >= 0 {
@@ -131,31 +159,41 @@ func (s *schedd) limit(recorded []record) {
 	s.limits = l
 }
 
-// usersShares returns how many jobs the schedd runs at once of users, as far as there is a limit.
-func (s *schedd) usersShares(now backfill.Time) map[string]*accountant.Room {
-	users, own := s.limits.users, false
-	if s.uploads == 0 {
-		return users
-	}
+// gate takes in what users upload, and which limits of users there are with those who have uploaded too
+// much for long.
+func (s *schedd) gate(l *look) (users, gates map[string]*accountant.Room) {
+	users, gates = s.limits.users, map[string]*accountant.Room{}
 	runs, transfers := map[string]int{}, map[string]int{}
 	for _, g := range s.Groups {
-		if user := g.Spec.user; g.Runs() {
+		if user := g.Spec.user; s.uploads > 0 && g.Runs() {
 			runs[user] += len(g.Jobs)
-			if g.isTransferring(now) {
+			if g.isTransferring(l.Now) {
 				transfers[user] += len(g.Jobs)
 			}
 		}
 	}
-	for user, n := range transfers {
-		most := runs[user] + max(0, s.uploads-n)
-		if known := users[user]; known == nil || most < known.Jobs {
-			if !own { // what earlier looks returned does not change
-				users, own = map[string]*accountant.Room{}, true
-				maps.Copy(users, s.limits.users)
-			}
-			users[user] = &accountant.Room{Jobs: most, Why: fmt.Sprintf("%d jobs of %s transfer their input, and its schedd "+
-				"wants no matches for more than %d (MAX_CONCURRENT_UPLOADS_PER_USER)", n, user, s.uploads)}
-		}
+	for user := range s.shut {
+		s.lasts(user, user == "" && s.Curb != nil || transfers[user] >= s.uploads && transfers[user] > 0, l.Began)
 	}
-	return users
+	own := false
+	for user, n := range transfers {
+		gate := &accountant.Room{
+			Jobs: runs[user] + max(0, s.uploads-n),
+			Why: fmt.Sprintf("%d jobs of %s transfer their input, and its schedd wants no matches for more than %d "+
+				"(MAX_CONCURRENT_UPLOADS_PER_USER)", n, user, s.uploads),
+		}
+		gates[user] = gate
+		known := users[user]
+		if !s.lasts(user, n >= s.uploads, l.Began) || known != nil && known.Jobs <= gate.Jobs {
+			continue
+		}
+		if !own { // what earlier looks returned does not change
+			users, own = maps.Clone(s.limits.users), true
+			if users == nil {
+				users = map[string]*accountant.Room{}
+			}
+		}
+		users[user] = gate
+	}
+	return users, gates
 }

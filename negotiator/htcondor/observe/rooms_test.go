@@ -3,8 +3,11 @@ package observe
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // with shows schedd s@test to the collector with more lines in its ad, and looks twice: what is asked of
@@ -41,9 +44,10 @@ func TestCurbedMatchmaking(t *testing.T) {
 		one := newSite(t, "s@test").with(more)
 		require.Equal(t, curbed, one.Full, more)
 		if curbed {
-			require.Equal(t, "its schedd wants no matches now (CURB_MATCHMAKING)", one.Room.Full())
-			require.Zero(t, one.Room.Jobs)
+			require.Equal(t, "its schedd wants no matches now (CURB_MATCHMAKING)", one.Curb.Full())
+			require.Zero(t, one.Curb.Jobs)
 		}
+		require.True(t, one.Room == nil || one.Room.Jobs == 7, "the plan is none of a gate's business")
 	}
 }
 
@@ -110,7 +114,9 @@ func TestTransferQueue(t *testing.T) {
 	} {
 		p := newSite(t, "s@test")
 		p.schedds[0].SetJobs(running(1, c.first), running(2, c.second), running(3, ""), job("ClusterId = 4"))
-		room := p.with(c.ad).Users["alice@test"]
+		one := p.with(c.ad)
+		room := one.Uploads["alice@test"]
+		require.Empty(t, one.Users, "the plan is none of a gate's business")
 		if c.room < 0 {
 			require.Nil(t, room, name)
 			continue
@@ -118,4 +124,27 @@ func TestTransferQueue(t *testing.T) {
 		require.Equal(t, c.room, room.Jobs, name)
 		require.Contains(t, room.Full(), "wants no matches for more than 2 (MAX_CONCURRENT_UPLOADS_PER_USER)")
 	}
+}
+
+// TestAGateThatStaysShutIsARoom: who is kept out for longer than an ad may be old leaves the slots to others.
+func TestAGateThatStaysShutIsARoom(t *testing.T) {
+	const newest = "CondorVersion = \"$CondorVersion: 25.11.1 2026-06-01 $\"\nTransferQueueMaxUploading = 5\n"
+	const shut = newest + "CurbMatchmaking = true\n"
+	p := newSite(t, "s@test")
+	p.schedds[0].SetJobs(job("JobStatus = 2\nJobCurrentStartDate = 1699999000\nTransferringInput = true"), job("ClusterId = 2"))
+	rooms := func(ad string, later time.Duration) [2]any {
+		p.at = p.at.Add(later)
+		one := p.with(ad)
+		return [2]any{nilOr(one.Room), nilOr(one.Users["alice@test"])}
+	}
+	require.Equal(t, [2]any{nil, nil}, rooms(shut, 0))
+	require.Equal(t, [2]any{nil, nil}, rooms(shut, shutFor/2))
+	both := rooms(shut, shutFor/2)
+	require.Equal(t, accountant.Room{Why: "its schedd wants no matches now (CURB_MATCHMAKING)"}, both[0])
+	require.Equal(t, 1, both[1].(accountant.Room).Jobs) //nolint:forcetypeassert // it is one
+	const full = shut + "MaxJobsRunning = 1\nTotalRunningJobs = 1\n"
+	require.Equal(t, accountant.Room{Jobs: 1}, rooms(full, 0)[0], "a schedd at its limit is so by default")
+	p.schedds[0].SetJobs(job("ClusterId = 2"))
+	require.Equal(t, [2]any{nil, nil}, rooms(newest, time.Second))
+	require.Equal(t, [2]any{nil, nil}, rooms(shut, time.Second))
 }

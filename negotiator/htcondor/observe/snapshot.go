@@ -172,6 +172,10 @@ type Schedd struct {
 	// Users and Projects are how many jobs of each it may run at once, by name, where there is a
 	// limit.
 	Users, Projects map[string]*accountant.Room
+	// Curb and Uploads are what keeps it from taking matches for a moment: of all jobs, nil if nothing
+	// does, and of users' jobs, by user. These are no limits of the plan, see [Schedd.GatesOf].
+	Curb    *accountant.Room
+	Uploads map[string]*accountant.Room
 	// Submits is how many jobs had been submitted to it since it started when the last successful
 	// reading began; Uncounted if it was not asked, as before its first answer, or does not say. All
 	// these jobs are in that reading.

@@ -115,7 +115,12 @@ func TestRooms(t *testing.T) {
 	require.Equal(t, "limit jobs of schedd s is 1", p.look())
 	require.Equal(t, "its schedd runs no more than 2 jobs at once", p.belief.limits.Lacking(p.belief.Job(3)))
 	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Why: "it is tired"} })
-	require.Equal(t, "limit jobs of schedd s is 0, removed #3, unplanned 3.0 it is tired", p.look())
+	require.Equal(t, "limit jobs of schedd s is 0", p.look())
+	require.Equal(t, "it is tired", p.belief.limits.Lacking(p.belief.Job(3)))
+	p.job(4)
+	require.Equal(t, "submitted 4.0=#4", p.look())
+	p.schedd("s", func(s *observe.Schedd) { s.Room = &accountant.Room{Jobs: 3} })
+	require.Equal(t, "limit jobs of schedd s is 2", p.look())
 }
 
 // TestLacking: whoever waits is told which limit has no room for him now, in words that programs read.
@@ -253,4 +258,11 @@ func TestALimitBreaksWhatWasPromised(t *testing.T) {
 		require.Equal(t, want, j.promise(plan, 0))
 		require.False(t, j.owed || j.yielded)
 	}
+	// So is one that the plan holds while the limit is too low for it.
+	j := Job{promised: 200}
+	held := negotiator.JobCheckpoint{
+		Job: plan.Job, Standing: backfill.Standing{Held: "takes more of a limit than there is: 1 of a, which is 0"},
+	}
+	require.Nil(t, j.promise(held, 0))
+	require.Equal(t, []Broken{{"1.0", 200, 300, "limit"}}, j.promise(plan, 0))
 }

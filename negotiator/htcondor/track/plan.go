@@ -6,8 +6,8 @@ import (
 )
 
 // Broken is a guarantee that a lease or a limit has broken: the job left the plan, since it was
-// expected to start under the lease, and did not, or since the limit was of more use to others. The
-// negotiator does not know of such a guarantee any more.
+// expected to start under the lease, and did not, or it was held or left out while the limit was too low
+// for it. The negotiator does not know of such a guarantee any more.
 type Broken struct {
 	Job           string
 	Promised, Now backfill.Time // the latest starts, as they were promised before and after
@@ -54,6 +54,9 @@ func (j *Job) promise(p negotiator.JobCheckpoint, slack backfill.Time) (broken [
 		latest = p.Start
 	case !p.Promised:
 		latest = 0
+	}
+	if backfill.OverLimit(p.Held) && j.promised > 0 {
+		j.owed, j.yielded = true, true
 	}
 	if j.owed && latest == 0 {
 		return nil // it may be promised something in another plan
