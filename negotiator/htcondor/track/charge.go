@@ -18,7 +18,15 @@ type charge struct {
 
 // chargeOf returns what a job takes of limits.
 func (b *Belief) chargeOf(j *Job) charge {
-	return charge{spec: j.charged(), weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
+	spec := j.charged()
+	switch {
+	case !spec.BySlot || j.Phase == Waiting:
+	case j.Phase == Running:
+		spec = b.settled(spec, j.Places)
+	case j.Group.Runs():
+		spec = b.settled(spec, b.places(j.Group))
+	}
+	return charge{spec: spec, weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
 }
 
 // charged returns the Spec by which a job is charged: while it runs, the one that it was planned
