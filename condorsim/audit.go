@@ -16,7 +16,7 @@ import (
 // started, and the amounts in use those that the running jobs requested. If the policy gives
 // guarantees, each waiting job within the depth of the plan must have one, and no change to that
 // policy may have lifted one. No job may start before its submit time, start twice, take more than
-// a slot has, or start after its guarantee unless the guarantee is recorded as broken. No job may
+// a slot or a limit has, or start after its guarantee unless the guarantee is recorded as broken. No job may
 // be planned to run longer than it requests, and each must run as long as its workload says.
 //
 // In the end no job may be lost. The integral of the number of waiting jobs must be the sum of the
@@ -37,6 +37,7 @@ type audit struct {
 	slots   []backfill.Slot
 	whole   map[string]int64 // cpus of each bundle, by sameSlots
 	use     backfill.Vector
+	taken   map[string]int64 // of limits
 
 	arrived int                              // number of jobs that arrived; they arrive by ID
 	waiting int                              // number of jobs that wait or are held
@@ -68,7 +69,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 		w: w, outcomes: outcomes, unknown: unknown, slack: slack, index: make([]int32, len(w.Jobs)),
 		use: make(backfill.Vector, k), inUse: make(backfill.Vector, k),
 		useArea: make([]uint64, k), work: make([]uint64, k), done: make([]float64, k),
-		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{},
+		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{}, taken: map[string]int64{},
 	}
 	for i := range a.index {
 		a.index[i] = -1

@@ -92,7 +92,7 @@ func (a *audit) start(r *negotiator.Report) error {
 		if err := a.checkWhole(s); err != nil {
 			return err
 		}
-		if err := a.hold(s); err != nil {
+		if err := cmp.Or(a.hold(s), a.take(id)); err != nil {
 			return err
 		}
 	}
@@ -136,6 +136,21 @@ func (a *audit) hold(s *backfill.Started) error {
 	return nil
 }
 
+// take enters in the audit's books what a started job takes of limits. It is a violation if it is more
+// than a limit has.
+func (a *audit) take(id backfill.JobID) error {
+	for _, t := range a.w.Jobs[id].Takes {
+		a.taken[t.Limit] += t.Amount
+		for _, l := range a.w.Limits {
+			if l.Name == t.Limit && a.taken[l.Name] > l.Height {
+				return a.violation(id, "started, and of limit %s %v is now in use, which is %v", l.Name,
+					inUnits(a.taken[l.Name]), inUnits(l.Height))
+			}
+		}
+	}
+	return nil
+}
+
 // release removes from the audit's books a job that ran until now, adds what it used to the work,
 // and returns what it held.
 func (a *audit) release(id backfill.JobID) holding {
@@ -148,6 +163,9 @@ func (a *audit) release(id backfill.JobID) holding {
 		for k, amount := range takes {
 			a.work[k] += uint64(amount) * uint64(chunks.Count) * ran
 		}
+	}
+	for _, t := range a.w.Jobs[id].Takes {
+		a.taken[t.Limit] -= t.Amount
 	}
 	a.free = append(a.free, a.index[id])
 	*h, a.index[id] = holding{}, -1

@@ -119,6 +119,25 @@ func TestAWrongPool(t *testing.T) {
 	}
 }
 
+// TestAuditOfLimits runs on a pool that tells of a limit that is higher than it is.
+func TestAuditOfLimits(t *testing.T) {
+	w := newWorkload(t, workload.Job{Run: 10, Estimate: 20, Procs: 2}, workload.Job{Submit: 1, Run: 10, Estimate: 20, Procs: 2})
+	w.Limits = []negotiator.Limit{{Name: "sw", Height: negotiator.LimitUnit}}
+	for _, j := range w.Jobs {
+		j.Takes = []negotiator.Take{{Limit: "sw", Amount: negotiator.LimitUnit}}
+	}
+	r, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, r.Outcomes[1].Start)
+	higher := func(d *negotiator.Delta) {
+		if d.Limits = slices.Clone(d.Limits); len(d.Limits) > 0 {
+			d.Limits[0].Height *= 2
+		}
+	}
+	_, err = condorsim.RunOn(t.Context(), w, link(t, "easy", nil), &wrongPool{condorsim.NewPool(w, nil), higher})
+	require.ErrorContains(t, err, "internal error at 1, job 2: started, and of limit sw 2 is now in use, which is 1")
+}
+
 // TestAPolicyThatStartsNobody is to blame, not the simulator.
 func TestAPolicyThatStartsNobody(t *testing.T) {
 	idle, err := backfill.Link(backfill.PolicySpec{

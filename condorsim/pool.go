@@ -71,9 +71,12 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	// that fail at once.
 	if !p.up && len(p.w.Bundles) > 0 {
 		p.up = true
-		return negotiator.Delta{Now: now, SlotsUp: p.w.Slots, Bundles: p.w.Bundles}, nil
+		return negotiator.Delta{Now: now, SlotsUp: p.w.Slots, Bundles: p.w.Bundles, Limits: p.w.Limits}, nil
 	}
 	d := negotiator.Delta{Now: now, Completed: p.completed[:0], Submitted: p.submitted[:0]}
+	if !p.up {
+		d.Limits = p.w.Limits
+	}
 	for len(p.ends) > 0 && p.ends[0].At <= now {
 		if ended := p.ends.Pop(); !p.stale(ended) {
 			d.Completed = append(d.Completed, ended.Job)

@@ -20,7 +20,8 @@ type Workload struct {
 	// Bundles are the partitions of a partitioned machine; each job takes one of them whole.
 	// Without bundles jobs take parts of slots.
 	Bundles []*negotiator.Bundle
-	Jobs    []Job // by submit time; the ID of each is its index
+	Limits  []negotiator.Limit // of which jobs take what their ads name
+	Jobs    []Job              // by submit time; the ID of each is its index
 	// History is the jobs that ended before the simulation begins, by their ends. Estimators learn
 	// from it.
 	History []estimate.Ended

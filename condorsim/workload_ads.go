@@ -126,8 +126,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		return w, nil
 	}
 	w := &Workload{
-		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
 	}
 	w.startAt(t.Header)
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -141,7 +140,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
-	return w, w.CheckChunks()
+	return w, w.On(pool)
 }
 
 // submittedAt returns the ad of a job that is submitted at a Unix time, which is another one than the

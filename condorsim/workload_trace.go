@@ -44,7 +44,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter,
+		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
 	}
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)

@@ -56,6 +56,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
 	{"negotiator", "classad classad/ast backfill/... negotiator/matchmaker", "negotiator/outlook"},
 	{"negotiator/matchmaker", "classad classad/ast backfill", "classad/classadtest"},
+	{"negotiator/concurrency", "", ""},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill", "negotiator"},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
@@ -92,7 +93,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
-	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/htcondor/statefile", ""},
+	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/concurrency negotiator/htcondor/statefile", ""},
 	{"negotiator/htcondor/condorconfig", "classad/... backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",
@@ -115,7 +116,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
-	{"condorsim/input/...", "classad backfill/... negotiator negotiator/strictyaml condorsim/input/...", ""},
+	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} condorsim/input/...", ""},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
 		"condorsim/input/formats", "backfill backfill/estimate negotiator condorsim/input/{history,workload/...}",
@@ -124,7 +125,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/outlook condorsim/input/... " +
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,outlook} condorsim/input/... " +
 			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},

@@ -40,6 +40,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err := n.cluster(d); err != nil { // 2
 		return nil, err
 	}
+	n.matchmaker.SetRoom(d.Room)
 	candidates, err := n.matchmaker.Match(ctx, d.Now) // 3
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)

@@ -15,6 +15,12 @@ import (
 // World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 type World = matchmaker.World
 
+// Room says why limits have no room for a job.
+type Room = matchmaker.Room
+
+// SlotLimits is the attribute of jobs whose limits depend on the slot, see [matchmaker.SlotLimits].
+const SlotLimits = matchmaker.SlotLimits
+
 // Config is what a negotiator is made of.
 type Config struct {
 	Schema Schema

@@ -33,6 +33,9 @@ type Delta struct {
 	// that are there no more.
 	Limits     []Limit
 	LimitsGone []string
+	// Room says, in this cycle, what room limits have that depend on the slot, see [SlotLimits]; nil: no
+	// job has such limits.
+	Room Room
 	// Submitted are the jobs that arrived.
 	Submitted []*Job
 	// Changed are jobs that were edited. Each replaces the waiting or held job of its ID, or one that

@@ -81,8 +81,7 @@ func readWorkload(s config.Config, pool *pools.Description) (*condorsim.Workload
 	if err != nil {
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}
-	w.Bundles, w.Outages, w.GiveUpAfter = pool.Bundles, pool.Outages, pool.GiveUpAfter
-	if err = w.CheckChunks(); err != nil {
+	if err = w.On(pool); err != nil {
 		return nil, fmt.Errorf("read the workload: %w", err)
 	}
 	return w, nil

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -68,7 +69,9 @@ func Table(all []Expectation, limit int) string {
 func why(r backfill.Reason, name func(*backfill.Job) string) string {
 	switch {
 	case r.Why == backfill.Reserved:
-		return fmt.Sprintf("reserved for %d", r.At)
+		return fmt.Sprintf("reserved for %d", r.At) + atLimit(r)
+	case r.Why == backfill.Waits && r.Limit != nil:
+		return strings.TrimPrefix(atLimit(r), "; ")
 	case r.Behind != nil:
 		return "behind job " + name(r.Behind)
 	case r.Text != "":
@@ -76,6 +79,14 @@ func why(r backfill.Reason, name func(*backfill.Job) string) string {
 	default:
 		return r.Why.String()
 	}
+}
+
+// atLimit says for which limit a job waits, behind what comes before it; "" if for none.
+func atLimit(r backfill.Reason) string {
+	if r.Limit == nil {
+		return ""
+	}
+	return "; waits for " + r.Limit.String()
 }
 
 // describe puts into words why a job runs or does not, and when it is expected to start.
@@ -92,9 +103,9 @@ func (p *Rehearsal) describe(s *snapshot, id backfill.JobID, r backfill.Reason) 
 	case !known, r.Why == backfill.Reserved && begins.At == r.At && !ranged:
 		return text
 	case r.Why == backfill.Reserved && r.Promised:
-		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest)
+		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest) + atLimit(r)
 	case r.Why == backfill.Reserved:
-		return fmt.Sprintf("reserved for %d, %s", r.At, expected)
+		return fmt.Sprintf("reserved for %d, %s", r.At, expected) + atLimit(r)
 	case r.Why == backfill.Unpromised:
 		return "waits, " + expected + "; " + text
 	default:

@@ -205,7 +205,9 @@ func (in *input) fromAds() (*condorsim.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Bundles, w.Outages, w.GiveUpAfter = in.pool.Bundles, in.pool.Outages, in.pool.GiveUpAfter
+	if err = w.On(in.pool); err != nil {
+		return nil, err
+	}
 	if in.jobs > 0 && in.jobs < len(w.Jobs) {
 		w.Jobs = w.Jobs[:in.jobs]
 	}

@@ -53,16 +53,17 @@ func TestAmountsMustNotDependOnTheSlotOrTheClock(t *testing.T) {
 	}
 }
 
-// A job whose limits depend on the slot or the clock waits, as it cannot be told which it takes.
-func TestLimitsMustNotDependOnTheSlotOrTheClock(t *testing.T) {
+// Limits that depend on the slot or the clock are those that they come to where and when a job starts.
+func TestLimitsThatDependOnTheSlotOrTheClock(t *testing.T) {
 	for limits, most := range map[string]int{
 		`"sw"`: 2,
 		`ifThenElse(WantWholeNode =?= true, "x", "sw")`: 2,
 		`NoLimits`: 10,
-		`ifThenElse(TARGET.Machine == "n1", "sw", "sw")`:       0,
-		`ifThenElse(time() > 0, "sw", "sw")`:                   0,
-		`ifThenElse(Arch is undefined, "unlimited", "sw")`:     0,
-		`strcat(ifThenElse(Cpus is undefined, "un", ""),"sw")`: 0,
+		`ifThenElse(TARGET.Machine == "n1", "sw", "sw")`:       2,
+		`ifThenElse(time() > 0, "sw", "sw")`:                   2,
+		`ifThenElse(Arch is undefined, "unlimited", "sw")`:     2,
+		`strcat(ifThenElse(Cpus is undefined, "un", ""),"sw")`: 2,
+		`ifThenElse(PeriodicHold is undefined, "sw", "sw")`:    0,
 	} {
 		t.Run(limits, func(t *testing.T) {
 			w := newWorld(t, "slack", &node{name: "n1", cpus: 16, memory: 8192, policy: true})

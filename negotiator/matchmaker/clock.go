@@ -142,6 +142,9 @@ func (s *search) foresee(o offer) (h hold, found verdict) {
 	} else if s.c.holds = nil; s.keepFavour(o, 0) {
 		h, found = s.c.holds[0], matches
 	}
+	if _, bySlot := s.c.ad.Lookup(SlotLimits); bySlot && found == matches {
+		h.windows, h.awaits = unforeseen, unknownRoom
+	}
 	return h, found
 }
 

@@ -217,6 +217,9 @@ func (s *search) judge(o offer, class int) {
 	} else if found == refused && s.keepFavour(o, class) {
 		found, rank = matches, o.preference(&s.trial, c.ad)
 	}
+	if found == matches || found == varies {
+		s.keepRoom(o, class)
+	}
 	c.verdicts[class] = found
 	c.rankAs(class, rank)
 }

@@ -19,8 +19,8 @@
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
 // outside the ads, and how long that holds; amounts.go which pairs ask how much is free, and least.go
-// what must be; favour.go which pairs wait for state that nobody foretells; turns.go which autocluster is matched when, and
-// account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
+// what must be; favour.go which pairs wait for state that nobody foretells, and room.go which for limits
+// that depend on the slot; turns.go which autocluster is matched when, and account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
 // which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked about
@@ -68,6 +68,7 @@ type Matchmaker struct {
 	world     World
 	clock     clock
 	host      *classad.Host // supplies the world, at the instant of the last Match
+	room      Room
 
 	slots      []slot                   // by SlotID
 	bundles    []Bundle                 // by BundleID
@@ -122,6 +123,7 @@ type settled struct{ clusters, slots, bundles, changes int }
 type autocluster struct {
 	Autocluster
 	ad         *classad.ClassAd // of its first job; nil: it was forgotten
+	bySlot     bool             // its jobs have SlotLimits
 	text       string           // what its jobs have in common
 	users      []user           // who have jobs of it
 	userAt     map[string]int   // where each is in users; nil: they are few
@@ -173,7 +175,7 @@ func New(
 	resources []string, request func(*classad.ClassAd) (backfill.Vector, error), limits Limits, world World,
 ) *Matchmaker {
 	m := &Matchmaker{
-		request: request, always: map[string]bool{"requirements": true, "rank": true}, limits: limits,
+		request: request, always: map[string]bool{"requirements": true, "rank": true, strings.ToLower(SlotLimits): true}, limits: limits,
 		world: world, expires: never, wakes: never, windows: map[any][]backfill.Window{},
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
 		views:  map[string]*view{},
@@ -266,6 +268,7 @@ func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, err
 // newCluster adds an autocluster. It gets the next ID, or that of one that was forgotten.
 func (m *Matchmaker) newCluster(c autocluster) *autocluster {
 	c.read, c.expires, c.wakes = -1, never, never
+	_, c.bySlot = c.ad.Lookup(SlotLimits)
 	m.byText[c.text] = &c
 	m.unused++ // until a job joins it
 	if len(m.free) > 0 {

@@ -38,6 +38,9 @@ type Description struct {
 	Slots  []*negotiator.Slot
 	// Bundles are the partitions of a partitioned machine; none: jobs take parts of slots.
 	Bundles []*negotiator.Bundle
+	// Limits are amounts that all slots share, as HTCondor's concurrency limits: jobs take of them while
+	// they run, if their ads name them (ConcurrencyLimits).
+	Limits []negotiator.Limit
 	// Pack cuts a trace's jobs into chunks. Job ads give their number of chunks themselves.
 	Pack    Pack
 	Outages []Outage
@@ -119,7 +122,8 @@ func (p *Description) HasMemory() bool {
 	return i >= 0 && slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool { return s.Capacity[i] > 0 })
 }
 
-// Asked returns the attributes of jobs that any expression of the slots refers to, in lower case.
+// Asked returns the attributes of jobs that any expression of the slots refers to, and that name limits
+// if there are any, in lower case.
 func (p *Description) Asked() []string {
 	asked := p.asked
 	if asked == nil {
@@ -128,8 +132,15 @@ func (p *Description) Asked() []string {
 			note(asked, slot.Ad)
 		}
 	}
+	if name := strings.ToLower(LimitsOfJobs); len(p.Limits) > 0 && !asked[name] {
+		asked = maps.Clone(asked)
+		asked[name] = true
+	}
 	return slices.Sorted(maps.Keys(asked))
 }
+
+// LimitsOfJobs is the attribute by which jobs name what they take of limits.
+const LimitsOfJobs = "ConcurrencyLimits"
 
 // note adds to the set the attributes that an ad's expressions refer to but the ad does not have,
 // in lower case.

@@ -41,6 +41,7 @@ import (
 //	ends:
 //	  - {slots: [node4], at: 3d}
 //	  - {slots: ["pilot*"], lasts: [24h, 48h], again: 10m, retire: 6h}
+//	limits: {matlab: 4, sw.ansys: 2.5} # of which jobs take that name them as ConcurrencyLimits
 //
 // A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
@@ -63,6 +64,8 @@ type description struct {
 	Drains      []outage `yaml:"drains"`
 	Ends        []ending `yaml:"ends"`
 	GiveUpAfter int      `yaml:"give_up_after"`
+
+	Limits map[string]height `yaml:"limits"`
 }
 
 // class is a number of slots that are alike.
@@ -211,6 +214,9 @@ func (b *builder) finish() error {
 		for _, s := range b.pool.Slots {
 			b.pool.Pack.ChunkCpus = max(min(b.pool.Pack.ChunkCpus, s.Capacity[0]), 1)
 		}
+	}
+	if err := b.addLimits(); err != nil {
+		return err
 	}
 	for i := range b.d.Failures {
 		if err := b.addOutage(fmt.Sprintf("failures[%d]", i), &b.d.Failures[i], false); err != nil {

@@ -186,6 +186,13 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{class("") + "failures: [{at: soon}]\n", "[3:17] soon is no length of time"},
 		{class("") + "failures: [{at: 1.5s}]\n", "1.5s is no length of time"},
 		{class("") + "drains: [{mtbf: 5, mttr: 5}]\n", "drains come by schedule"},
+		{class("") + "limits: {sw: four}\n", "[3:14] four is no amount of a limit: must be a number from 0 to 1000000000"},
+		{class("") + "limits: {sw: -1}\n", "-1 is no amount of a limit"},
+		{class("") + "limits: {sw: .nan}\n", ".nan is no amount of a limit"},
+		{class("") + "limits: {sw: 2e9}\n", "2e9 is no amount of a limit"},
+		{class("") + "limits: {sw: [1]}\n", "is not one value"},
+		{class("") + "limits: {a.b.c: 1}\n", "must be a name of letters, digits and _, or two joined by a dot"},
+		{class("") + "limits: {Sw: 1, sw: 1}\n", "there is another limit of that name"},
 		{class("") + "ads: x.ads\n", "leave one of the two out"},
 	} {
 		_, err := pools.Read(strings.NewReader(c.text), "test.yaml")

@@ -82,7 +82,9 @@ type summary struct {
 	BrokenBy map[string]int    `json:"broken_by,omitempty"` // broken guarantees by cause
 	Refused  []refused         `json:"refused,omitempty"`   // decisions, by policy
 	Users    []metrics.User    `json:"users,omitempty"`
-	Timing   *Timing           `json:"timing,omitempty"`
+	// Limits are the pool's.
+	Limits []condorsim.LimitUse `json:"limits,omitempty"`
+	Timing *Timing              `json:"timing,omitempty"`
 }
 
 // refused are the refused decisions of a policy.
@@ -157,7 +159,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
-		Timing: extras.Timing,
+		Limits: r.Limits(), Timing: extras.Timing,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -224,7 +226,19 @@ func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
 	if extras != nil && extras.Timing != nil {
 		read = append(read, extras.Timing.rows()...)
 	}
-	return [][][2]string{ran(run, r), waits, use, rest, read}
+	return [][][2]string{ran(run, r), waits, use, limits(r), rest, read}
+}
+
+// limits returns the rows about the pool's limits.
+func limits(r *condorsim.Result) (rows [][2]string) {
+	for _, l := range r.Limits() {
+		name := "limit " + l.Name
+		rows = append(rows,
+			[2]string{name + ": height, mean and greatest use", fmt.Sprintf("%g, %.2f, %g", l.Height, l.Mean, l.Most)},
+			[2]string{name + ": share of the time at the limit", fmt.Sprintf("%.1f %%", 100*l.FullShare)},
+			[2]string{name + ": jobs, those that waited for it", fmt.Sprintf("%d, %d", l.Jobs, l.Waited)})
+	}
+	return rows
 }
 
 // ran returns the rows about slots, jobs and estimators, and later changes of policy, order or

@@ -20,8 +20,8 @@ type Accountant struct {
 	tree     *tree
 	books
 	clock  clock
-	limits map[string]float64 // how much of each concurrency limit was in use at the last [Bounds.Close]
-	unread error              // see Unread
+	limits []LimitUse // of all concurrency limits that jobs named at the last [Bounds.Close], by name
+	unread error      // see Unread
 
 	asked answers
 }

@@ -2,7 +2,6 @@ package accountant
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -92,27 +91,6 @@ func (a *Accountant) Bounds(limits *Limits) *Bounds {
 
 // All returns the limits that jobs were found to take of, in the order in which they were.
 func (b *Bounds) All() []*Bound { return b.all }
-
-// Close has [Accountant.LimitsInUse] tell what was found to be used.
-func (b *Bounds) Close() {
-	b.a.mu.Lock()
-	defer b.a.mu.Unlock()
-	defer b.a.asked.outdate()
-	b.a.limits = map[string]float64{}
-	for _, bound := range b.all {
-		if name, concurrency := strings.CutPrefix(bound.Name, limitName); concurrency && bound.Used > 0 {
-			b.a.limits[name] = bound.Used
-		}
-	}
-}
-
-// LimitsInUse returns how much of each concurrency limit running jobs use, as of the last
-// [Bounds.Close].
-func (a *Accountant) LimitsInUse() map[string]float64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.limits)
-}
 
 // What looking up the limits of jobs may cost in one cycle: a name counts once for all jobs that
 // are alike, and newName times when it is new, which takes some µs. A user may spend his

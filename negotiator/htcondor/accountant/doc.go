@@ -21,7 +21,8 @@
 //
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
-// cycle.
+// cycle, room.go what they have for jobs whose limits depend on
+// the slot, and uses.go what their owners are told.
 //
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
 // are read (books.go). Whoever asks gets an answer that is made once for all until something

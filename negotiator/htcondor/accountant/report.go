@@ -31,7 +31,7 @@ type standing struct {
 	clock    clock
 	settings Settings
 	tree     *tree // of its groups only what the configuration says
-	limits   map[string]float64
+	limits   []LimitUse
 	groups   []*group  // as in tree.all, with their use and quotas
 	own      []account // of these groups
 	// submitters are those that are told of, by name once they are in order, and further counts the
@@ -118,8 +118,10 @@ func (s *standing) report(rollup bool) []byte {
 	ad := &text
 	number := func() string { n++; return strconv.Itoa(n) }
 	ad.SetInt("LastUpdate", s.clock.Updated)
-	for limit, used := range s.limits {
-		ad.SetReal("ConcurrencyLimit_"+strings.ReplaceAll(limit, ".", "_"), used)
+	for _, l := range s.limits {
+		if l.Used > 0 {
+			ad.SetReal("ConcurrencyLimit_"+strings.ReplaceAll(l.Name, ".", "_"), l.Used)
+		}
 	}
 	sums := map[string]*account{}
 	if rollup {

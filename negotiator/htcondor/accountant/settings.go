@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/concurrency"
 )
 
 // Lookup returns the value of a knob of the pool's configuration; ok is false if it is not set.
@@ -228,10 +229,8 @@ func evaluate(text string) classad.Value {
 
 // words splits a list at commas and white space, as HTCondor does.
 func words(list string) []string {
-	return strings.FieldsFunc(list, isBetweenWords)
+	return strings.FieldsFunc(list, concurrency.IsBetweenWords)
 }
-
-func isBetweenWords(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 
 // cutLast cuts s around the last sep; without one, before is all of s.
 func cutLast(s string, sep byte) (before, after string, found bool) {
@@ -239,15 +238,4 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 		return s[:i], s[i+1:], true
 	}
 	return s, "", false
-}
-
-// isAttribute reports whether a text can be the name of an attribute.
-func isAttribute(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20
-		if (c < 'a' || c > 'z') && s[i] != '_' && (i == 0 || s[i] < '0' || s[i] > '9') {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // The clock goes on while claims are on their way: START of a slot may close meanwhile, as of pilots that
@@ -30,6 +31,19 @@ func (c *State) admits(slot, job *classad.ClassAd, at time.Time) bool {
 	host, drawn := c.hostAt(at)
 	scope := classad.Scope{My: slot, Target: job, Host: host, MaxSteps: classad.FewSteps, Meter: &meter}
 	return scope.Attr(start).IsTrue() || meter.Exceeded() > 0 || *drawn
+}
+
+// limitsOn returns the concurrency limits of a job that depend on the slot, as they are there; those that
+// it was planned with if they are drawn.
+func (c *State) limitsOn(slot *classad.ClassAd, j *track.Job) string {
+	host, drawn := c.hostAt(c.now)
+	limits, _ := classad.Scope{
+		My: j.Spec.Ad, Target: slot, Host: host, MaxSteps: classad.FewSteps,
+	}.Attr(negotiator.SlotLimits).Text()
+	if *drawn {
+		return j.Spec.Limits
+	}
+	return limits
 }
 
 // hostAt supplies the world to expressions of ads, and says whether one has drawn random numbers: what

@@ -47,6 +47,8 @@ type flight struct {
 	failed       failure
 	// closed says that the clock has closed its slot, so that its start has failed or will not come about.
 	closed bool
+	// barred says that limits that depend on the slot had no room for it: it is not handed over.
+	barred bool
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -179,7 +181,7 @@ func (c *State) unready(f *flight, submitter string) string {
 	known, advertised := s.Submitters[submitter]
 	gang := f.job.Group.Spec.Parallel
 	switch {
-	case !f.rides.IsZero():
+	case !f.rides.IsZero(), f.barred:
 		return f.why
 	case c.telling[s.Name] != nil:
 		return "its schedd is being told of other matches"

@@ -206,6 +206,9 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "START of slot " + slot + " does not admit it any more"
 	case !c.admits(o.Ad, j.Spec.Ad, c.now):
 		return "START of slot " + slot + " admits it once its startd has looked at the clock"
+	case j.LimitedBySlot() && c.limitsOn(o.Ad, j) != j.Spec.Limits:
+		f.barred = true
+		return "its concurrency limits on slot " + slot + " are others than it was planned with"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}

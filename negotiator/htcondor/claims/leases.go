@@ -165,7 +165,7 @@ func (c *State) borrows(s *observe.Spec) bool { return borrows(s) && !c.distrust
 // borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
 // what counts the limits does not hear of a job that uses the claim of another.
 func borrows(s *observe.Spec) bool {
-	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && s.Wrong == nil
+	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && !s.BySlot && s.Wrong == nil
 }
 
 // estimate is for how long the plan takes a job of a Spec to run.

@@ -152,7 +152,7 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 	for id, f := range c.flights {
 		flights[id] = track.Flight{
 			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full,
-			Overdue: f.failed == ignored || f.closed && !f.handed() || c.overdue(f),
+			Overdue: f.failed == ignored || (f.closed || f.barred) && !f.handed() || c.overdue(f),
 			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
 		}
 	}
@@ -220,9 +220,19 @@ func (c *State) Restore(now time.Time, saved *track.SavedState, s *observe.Snaps
 // handed over for the slots in their places.
 func (c *State) Start(now time.Time, matches []negotiator.Match) {
 	c.now = now
+	var bySlot []*track.Job // whose limits are found last, beside those of all others
 	for _, m := range matches {
 		if j := c.belief.Start(m); j != nil {
 			c.takeOff(j, "nothing was tried yet")
+			if j.LimitedBySlot() {
+				bySlot = append(bySlot, j)
+			}
+		}
+	}
+	for _, j := range bySlot {
+		if why := c.limits.Admit(j); why != "" {
+			f := c.flights[j.ID]
+			f.barred, f.why = true, why
 		}
 	}
 }
@@ -261,6 +271,9 @@ func (c *State) Deadline() (first time.Time) {
 	}
 	for _, f := range c.flights {
 		consider(f.moved.Add(c.patience(f)))
+		if f.barred {
+			consider(looked.Add(time.Second))
+		}
 		if !f.rides.IsZero() {
 			consider(f.rides.Add(riding))
 		}

@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"fmt"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -48,6 +50,7 @@ type status struct {
 	found               int           // submits that schedds had not announced, and
 	asked               time.Duration // the processor time of asking them
 	drains              int           // slots that are drained
+	limits              []accountant.LimitUse
 	contested           int           // ads that are left out since another daemon has their name
 	reserved            int           // jobs with a reservation
 	beyond              int           // jobs without, as the plan does not reach them
@@ -101,6 +104,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		ad.SetString(fallbackAttribute, s.fallback)
 	}
 	s.choice.describe(ad)
+	if len(s.limits) > 0 {
+		ad.SetString("BackfillLimits", s.describeLimits())
+	}
 	if address, err := cedar.ParseAddress(s.address); err == nil {
 		ad.SetString("AddressV1", address.V1())
 	}
@@ -133,6 +139,19 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		c.describe(ad, strconv.Itoa(i), before)
 	}
 	return ad
+}
+
+// describeLimits says what is used and wanted of the first concurrency limits.
+func (s *status) describeLimits() string {
+	const most = 20
+	var all []string
+	for _, l := range s.limits[:min(len(s.limits), most)] {
+		all = append(all, l.String())
+	}
+	if further := len(s.limits) - most; further > 0 {
+		all = append(all, fmt.Sprintf("and %d more", further))
+	}
+	return strings.Join(all, "; ")
 }
 
 // describe adds a cycle's statistics to an ad, under the stock negotiator's names. The suffix is

@@ -40,6 +40,10 @@ var (
 	changesTotal  = describes("policy_changes_total", "Changes of the policy by choice.")
 	inCharge      = describes("policy_in_charge", "Share of the time in which a candidate was in charge.", "candidate")
 	expected      = describes("policy_expected", "Objective of a candidate, by the last choice.", "candidate")
+	limitHeight   = describes("limit_height", "Height of a concurrency limit that jobs name.", "limit")
+	limitUsed     = describes("limit_used", "What running jobs use of a concurrency limit.", "limit")
+	limitWanted   = describes("limit_wanted", "What waiting jobs want of a concurrency limit.", "limit")
+	limitWaiting  = describes("limit_waiting", "Waiting jobs that name a concurrency limit.", "limit")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -49,7 +53,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
 		contested, submitsFound, askedSeconds, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
-		choicesTotal, changesTotal, inCharge, expected,
+		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
 	} {
 		c <- desc
 	}
@@ -82,6 +86,12 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	count(submitsFound, s.found)
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	gauge(residentBytes, float64(rss()))
+	for _, l := range s.limits {
+		gauge(limitHeight, l.Height, l.Name)
+		gauge(limitUsed, l.Used, l.Name)
+		gauge(limitWanted, l.Wanted, l.Name)
+		gauge(limitWaiting, float64(l.Waiting), l.Name)
+	}
 	flag := func(desc *prometheus.Desc, so bool) {
 		if so {
 			gauge(desc, 1)

@@ -30,7 +30,7 @@ func (d *Daemon) statusAt(now time.Time) (s status, changes int) {
 	defer d.mu.Unlock()
 	d.status.monitor.sample(now, CPU())
 	s = d.status
-	s.broken = maps.Clone(s.broken)
+	s.broken, s.limits = maps.Clone(s.broken), d.o.Accountant.LimitsInUse()
 	return s, d.changes
 }
 

@@ -28,8 +28,19 @@ var unlike = append([]string{ScheddAttribute, boundAttribute, leftOutAttribute, 
 // clock, TARGET, amounts that each slot has, or what the job has only here or there. Other names that
 // the job lacks are noted as missing: honest jobs ask whether they have them.
 func (a *alone) value(name string) (classad.Value, error) {
-	if v := a.ad.Literal(name); v.Kind() != classad.Undefined {
-		return v, nil
+	v, outside, err := a.evaluate(name)
+	if err == nil && (outside.More || slices.ContainsFunc(outside.Names, a.differs)) {
+		err = depends(name)
+	}
+	a.missing = append(a.missing, outside.Names...)
+	return v, err
+}
+
+// evaluate returns the value of an attribute, and what the evaluation asked for beyond the ad. It errs if
+// that takes too many steps.
+func (a *alone) evaluate(name string) (v classad.Value, outside classad.Outside, err error) {
+	if v = a.ad.Literal(name); v.Kind() != classad.Undefined {
+		return v, outside, nil
 	}
 	if a.schedd == nil {
 		a.schedd = a.ad.Clone()
@@ -37,19 +48,50 @@ func (a *alone) value(name string) (classad.Value, error) {
 			a.schedd.Delete(name)
 		}
 	}
-	var outside classad.Outside
-	v, err := negotiator.EvaluateAlone(a.schedd, name, &a.o.meter, &outside)
-	if err == nil && (outside.More || slices.ContainsFunc(outside.Names, a.differs)) {
-		err = fmt.Errorf("its %s must not depend on the slot, the clock, PeriodicRemove or PeriodicHold", name)
+	v, err = negotiator.EvaluateAlone(a.schedd, name, &a.o.meter, &outside)
+	return v, outside, err
+}
+
+func depends(name string) error {
+	return fmt.Errorf("its %s must not depend on the slot, the clock, PeriodicRemove or PeriodicHold", name)
+}
+
+// slotLimits is what jobs have as [negotiator.SlotLimits] whose limits depend on the slot.
+var slotLimits = classad.MustParseExpr("ConcurrencyLimits")
+
+// limits returns the job's concurrency limits. If they were come by the clock, TARGET, or names that slots
+// have and the job lacks, bySlot says that they are to be evaluated with each slot, and they are not
+// known. It errs as value does for a gang, which has several slots.
+func (a *alone) limits(gang bool) (text string, bySlot bool, err error) {
+	v, outside, err := a.evaluate("ConcurrencyLimits")
+	bySlot = outside.More || slices.ContainsFunc(outside.Names, a.ofSlots)
+	switch here := slices.ContainsFunc(outside.Names, isUnlike); {
+	case err != nil:
+		return "", false, err
+	case here, bySlot && gang:
+		return "", false, depends("ConcurrencyLimits")
+	case bySlot:
+		return "", true, nil
 	}
 	a.missing = append(a.missing, outside.Names...)
-	return v, err
+	text, _ = v.Text()
+	return text, false, nil
+}
+
+// ofSlots tells whether slots have values for a name.
+func (a *alone) ofSlots(name string) bool {
+	return a.differs(name) || a.o.slotAttributes.base[strings.ToLower(name)]
+}
+
+// isUnlike tells whether a job may have a name where it starts and not here, or here alone.
+func isUnlike(name string) bool {
+	return slices.ContainsFunc(unlike, func(other string) bool { return strings.EqualFold(name, other) })
 }
 
 // differs tells whether a name that the job lacks here has a value where it starts.
 func (a *alone) differs(name string) bool {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
-	return slices.ContainsFunc(unlike, same) || slices.ContainsFunc(a.o.s.Schema.Resources, func(resource string) bool {
+	return isUnlike(name) || slices.ContainsFunc(a.o.s.Schema.Resources, func(resource string) bool {
 		return same(resource) || same("Total"+resource) || same("TotalSlot"+resource) || same("Detected"+resource)
 	})
 }

@@ -37,6 +37,9 @@ type Spec struct {
 	// Limits are the job's concurrency limits, as text and as read.
 	Limits  string
 	Limited []accountant.Limit
+	// BySlot says that the concurrency limits are not known, as they depend on the slot: the ad has them as
+	// [negotiator.SlotLimits].
+	BySlot bool
 	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
 	// Wish is what the ad asks for before it is rounded; nil if it never was.
@@ -112,12 +115,21 @@ func (s *Spec) As(c Charged, request backfill.Vector, nodes int, resources []str
 	as := *s
 	as.Ad, as.Wrong, as.Wish = s.Ad.Clone(), nil, nil
 	as.isOf(c.User, c.Account)
-	as.Limits, as.Parallel = c.Limits, c.Parallel
+	as.Limits, as.Parallel, as.BySlot = c.Limits, c.Parallel, s.BySlot && c.Limits == ""
 	as.Limited, _ = accountant.ParseLimits(c.Limits)
 	as.Request, as.Nodes = slices.Clone(request), nodes
 	as.request(resources)
 	as.Text = as.Ad.Format(ast.Long)
 	return &as
+}
+
+// On returns the Spec of a job whose concurrency limits depend on the slot, on one where they come to
+// these.
+func (s *Spec) On(limits string) *Spec {
+	on := *s
+	on.BySlot, on.Limits = false, limits
+	on.Limited, _ = accountant.ParseLimits(limits)
+	return &on
 }
 
 // Schedd returns the schedd in whose queue the jobs are.
@@ -213,12 +225,15 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 	s := &Spec{Ad: ad, Nodes: 1, Labels: o.s.Schema.LabelsOf(ad, &o.meter), refers: refers}
 	misnamed := o.readNames(s, ad)
 	takes := &alone{o: o, ad: ad}
-	limits, unclear := takes.value("ConcurrencyLimits")
-	s.Limits, _ = limits.Text()
-	var tooMany error
-	s.Limited, tooMany = o.limitsOf(s.Limits)
 	universe, _ := o.value(ad, "JobUniverse").Int()
-	if s.Parallel = universe == parallelUniverse; s.Parallel {
+	s.Parallel = universe == parallelUniverse
+	var unclear, tooMany error
+	s.Limits, s.BySlot, unclear = takes.limits(s.Parallel)
+	s.Limited, tooMany = o.limitsOf(s.Limits)
+	if ad.Delete(negotiator.SlotLimits); s.BySlot {
+		ad.Set(negotiator.SlotLimits, slotLimits)
+	}
+	if s.Parallel {
 		nodes, _ := o.value(ad, "MaxHosts").Int()
 		if nodes < 1 || nodes > backfill.MaxChunks {
 			s.Wrong = fmt.Errorf("MaxHosts is %v: must be a whole number from 1 to %d",

@@ -18,7 +18,16 @@ type charge struct {
 
 // chargeOf returns what a job takes of limits.
 func (b *Belief) chargeOf(j *Job) charge {
-	return charge{spec: j.charged(), weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
+	spec := j.charged()
+	switch {
+	case !spec.BySlot || j.Phase == Waiting:
+	case j.Phase == Running && spec == j.Spec: // once for its run
+		j.Spec = b.settled(spec, j.Places, nil)
+		spec = j.Spec
+	case j.Group.Runs():
+		spec = b.settled(spec, b.places(j.Group), nil)
+	}
+	return charge{spec: spec, weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
 }
 
 // charged returns the Spec by which a job is charged: while it runs, the one that it was planned

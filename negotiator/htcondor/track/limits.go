@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
 // Limits are a part of the plan. The negotiator is told what each job takes of all limits that may
@@ -26,6 +28,8 @@ type limiting struct {
 	told map[string]toldLimit
 	// takes are what jobs take, which those that take the same share.
 	takes map[charge][]negotiator.Take
+	// settled are the Specs of jobs that run with limits that depend on the slot.
+	settled map[settlement]*observe.Spec
 }
 
 // toldLimit is the height of a limit, and the user to whom it is charged that it is there.
@@ -35,7 +39,7 @@ type toldLimit struct {
 }
 
 func newLimiting() limiting {
-	return limiting{told: map[string]toldLimit{}, takes: map[charge][]negotiator.Take{}}
+	return limiting{told: map[string]toldLimit{}, takes: map[charge][]negotiator.Take{}, settled: map[settlement]*observe.Spec{}}
 }
 
 // restore takes up what a former negotiator was told of limits, as far as that can be.
@@ -89,6 +93,10 @@ type Limits struct {
 	at      []int
 	wants   [][]accountant.Want // by charge
 	why     []string            // by charge: why such jobs cannot be planned with
+	// bySlot are the waiting jobs' Specs whose limits depend on the slot, each with the limit that has no
+	// room anywhere, if that was asked for.
+	bySlot map[*observe.Spec]string
+	meter  classad.Meter // of what was asked for that
 }
 
 // limit brings the negotiator's limits up to date with what runs and what wants to run, of which
@@ -99,7 +107,7 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	if a == nil {
 		return nil
 	}
-	p := &Limits{b: b, bounds: a.Bounds(b.s.Accounting.Limits)}
+	p := &Limits{b: b, bounds: a.Bounds(b.s.Accounting.Limits), bySlot: map[*observe.Spec]string{}}
 	b.limits, c.out.Limits = p, p
 	running := b.running()
 	for what, n := range running.all {
@@ -118,6 +126,9 @@ func (c *comparison) limit(asking []*Job) map[backfill.JobID]string {
 	}
 	p.want()
 	p.refuse(c.tellLimits(p.bounds))
+	if slices.ContainsFunc(p.charges.things, func(what charge) bool { return what.spec != nil && what.spec.BySlot }) {
+		c.delta.Room = p.bounds.Room()
+	}
 	p.bounds.Close()
 	b.limiting.keep(running.things, p.charges.things)
 	return c.tellTakes(p)
@@ -304,7 +315,13 @@ func (p *Limits) wantsOf(j *Job) []accountant.Want {
 
 // Lacking returns which limit has no room for a waiting job now, after the starts of the last cycle;
 // "" if all have.
-func (p *Limits) Lacking(j *Job) string { return backfill.AsReason(accountant.Lacking(p.wantsOf(j))) }
+func (p *Limits) Lacking(j *Job) string {
+	why := accountant.Lacking(p.wantsOf(j))
+	if why == "" && p != nil && j != nil && j.Phase == Waiting && j.Group.Spec.BySlot {
+		why = p.lackingBySlot(j)
+	}
+	return backfill.AsReason(why)
+}
 
 // Reached iterates over the waiting jobs for which a concurrency limit has no room now, and which, see
 // [accountant.Reached].

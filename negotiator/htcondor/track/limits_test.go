@@ -143,7 +143,9 @@ func TestLacking(t *testing.T) {
 		n++
 	}
 	require.Equal(t, 3, n)
-	require.Equal(t, map[string]float64{"sw": 2}, p.belief.s.Accounting.Accountant.LimitsInUse())
+	inUse := p.belief.s.Accounting.Accountant.LimitsInUse()
+	require.Equal(t, []accountant.LimitUse{{Name: "sw", Height: 2, Used: 2, Wanted: 3, Waiting: 3}}, inUse)
+	require.Equal(t, "sw: 2 of 2 in use, 3 wanted by 3 waiting", inUse[0].String())
 }
 
 // TestInventedLimits: a user who invents limits has few rows, and others have theirs.

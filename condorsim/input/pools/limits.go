@@ -1,0 +1,53 @@
+package pools
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/concurrency"
+)
+
+// height is how much there is of a limit, such as licences; fractions are allowed.
+type height int64 // in units of [negotiator.LimitUnit]
+
+// UnmarshalYAML reads a height such as 4 or 2.5.
+func (h *height) UnmarshalYAML(node ast.Node) error {
+	text, err := scalar(node)
+	if err != nil {
+		return err
+	}
+	const most = backfill.MaxAmount / negotiator.LimitUnit
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= most) {
+		return fault(node, "is no amount of a limit: must be a number from 0 to %d", int64(most))
+	}
+	*h = height(math.Floor(v*negotiator.LimitUnit + roundingError))
+	return nil
+}
+
+// roundingError is what a product such as 0.1 times the unit may be off.
+const roundingError = 1e-3
+
+// addLimits adds the limits, by name. Names ignore case, as in jobs' ConcurrencyLimits.
+func (b *builder) addLimits() error {
+	known := map[string]bool{}
+	for _, given := range slices.Sorted(maps.Keys(b.d.Limits)) {
+		name, at := strings.ToLower(given), "limits.'"+given+"'"
+		switch {
+		case !concurrency.IsName(name):
+			return b.wrong(at, "must be a name of letters, digits and _, or two joined by a dot, such as sw.matlab")
+		case known[name]:
+			return b.wrong(at, "there is another limit of that name, which ignores case")
+		}
+		known[name] = true
+		b.pool.Limits = append(b.pool.Limits, negotiator.Limit{Name: name, Height: int64(b.d.Limits[given])})
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package condorsim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/concurrency"
+)
+
+// On has the workload, whose jobs have ads, run on a pool that has its slots: with the pool's partitions,
+// outages and limits.
+func (w *Workload) On(pool *pools.Description) error {
+	w.Bundles, w.Outages, w.GiveUpAfter, w.Limits = pool.Bundles, pool.Outages, pool.GiveUpAfter, pool.Limits
+	if err := w.take(); err != nil {
+		return err
+	}
+	return w.CheckChunks()
+}
+
+// take sets what the jobs take of limits, by their ads' ConcurrencyLimits. Limits that the pool does not
+// have are not bounded. Jobs that take the same share it.
+func (w *Workload) take() error {
+	if len(w.Limits) == 0 {
+		return nil
+	}
+	known := map[string][]negotiator.Take{}
+	for _, j := range w.Jobs {
+		value, err := negotiator.Evaluate(j.Ad, pools.LimitsOfJobs)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		text, isText := value.Text()
+		if !isText && value.Kind() != classad.Undefined {
+			return fmt.Errorf("job %s: its ConcurrencyLimits are %v: must be a text such as \"matlab:2, ansys\", and not "+
+				"depend on the slot", j.Name, value)
+		}
+		takes, found := known[text]
+		if !found {
+			wants, err := concurrency.Parse(text)
+			if err != nil {
+				return fmt.Errorf("job %s: %w", j.Name, err)
+			}
+			takes = w.takes(wants)
+			known[text] = takes
+		}
+		j.Takes = takes
+	}
+	return nil
+}
+
+// takes returns what a job takes that wants this, rounded up.
+func (w *Workload) takes(wants []concurrency.Limit) (takes []negotiator.Take) {
+	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
+	for _, one := range wants {
+		amount := int64(min(math.Ceil(one.Wanted*negotiator.LimitUnit-tiny), backfill.MaxAmount))
+		if slices.ContainsFunc(w.Limits, func(l negotiator.Limit) bool { return l.Name == one.Name }) && amount > 0 {
+			takes = append(takes, negotiator.Take{Limit: one.Name, Amount: amount})
+		}
+	}
+	return takes
+}
+
+// LimitUse is how much of a limit was in use during a simulation, from the first submission to the last
+// end, by the runs of jobs that came to their ends.
+type LimitUse struct {
+	Name string `json:"name"`
+	// Height is how much there is, Mean and Most how much was in use on average and at most.
+	Height float64 `json:"height"`
+	Mean   float64 `json:"mean"`
+	Most   float64 `json:"most"`
+	// Full is for how long all was in use, in seconds, and FullShare which part of the time that is.
+	Full      int64   `json:"full_seconds"`
+	FullShare float64 `json:"full_share"`
+	// Jobs are those that took of it, and Waited those for which it had no room at some time while they
+	// waited.
+	Jobs   int `json:"jobs"`
+	Waited int `json:"jobs_waited"`
+}
+
+// Limits says how much of each limit was in use.
+func (r *Result) Limits() (all []LimitUse) {
+	for _, l := range r.Workload.Limits {
+		all = append(all, r.limit(l))
+	}
+	return all
+}
+
+// step is how much of a limit is in use from an instant on.
+type step struct {
+	at   backfill.Time
+	used int64
+}
+
+// taken returns how much of a limit a job takes.
+func taken(j *negotiator.Job, limit string) int64 {
+	for _, t := range j.Takes {
+		if t.Limit == limit {
+			return t.Amount
+		}
+	}
+	return 0
+}
+
+func (r *Result) limit(l negotiator.Limit) LimitUse {
+	var steps []step
+	var first, last backfill.Time = backfill.Forever, 0
+	for i, o := range r.Outcomes {
+		if !o.Ended {
+			continue
+		}
+		first, last = min(first, r.Workload.Jobs[i].Submit), max(last, o.End)
+		if amount := taken(r.Workload.Jobs[i].Job, l.Name); amount > 0 {
+			steps = append(steps, step{o.Start, amount}, step{o.End, -amount})
+		}
+	}
+	steps = addUp(steps)
+	use := LimitUse{Name: l.Name, Height: inUnits(l.Height)}
+	for i, s := range steps {
+		next := s.at
+		if i+1 < len(steps) {
+			next = steps[i+1].at
+		}
+		use.Most = max(use.Most, inUnits(s.used))
+		use.Mean += inUnits(s.used) * float64(next-s.at)
+		if s.used >= l.Height {
+			use.Full += int64(next - s.at)
+		}
+	}
+	if last > first {
+		use.Mean /= float64(last - first)
+		use.FullShare = float64(use.Full) / float64(last-first)
+	}
+	lacking := map[int64][]backfill.Time{} // by amount
+	for i, o := range r.Outcomes {
+		j := r.Workload.Jobs[i]
+		amount := taken(j.Job, l.Name)
+		if !o.Ended || amount == 0 {
+			continue
+		}
+		use.Jobs++
+		next, known := lacking[amount]
+		if !known {
+			next = lacks(steps, l.Height-amount)
+			lacking[amount] = next
+		}
+		// of the step during which the job came
+		at := sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit }) - 1
+		if at < 0 {
+			at = 0
+		}
+		if len(next) > 0 && next[at] < o.Start {
+			use.Waited++
+		}
+	}
+	return use
+}
+
+// addUp sorts changes, and returns what is in use from each instant on.
+func addUp(changes []step) (steps []step) {
+	slices.SortFunc(changes, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	var used int64
+	for i, c := range changes {
+		if used += c.used; i+1 == len(changes) || changes[i+1].at != c.at {
+			steps = append(steps, step{c.at, used})
+		}
+	}
+	return steps
+}
+
+// lacks returns for each step the beginning of the first from there on in which more is in use.
+func lacks(steps []step, most int64) []backfill.Time {
+	next := make([]backfill.Time, len(steps))
+	at := backfill.Forever
+	for i, s := range slices.Backward(steps) {
+		if s.used > most {
+			at = s.at
+		}
+		next[i] = at
+	}
+	return next
+}
+
+func inUnits(amount int64) float64 { return float64(amount) / negotiator.LimitUnit }

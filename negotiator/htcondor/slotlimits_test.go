@@ -1,0 +1,91 @@
+package htcondor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// runningOn counts the jobs that run on a machine.
+func runningOn(jobs []*sleeper, machine string) (n int) {
+	for _, j := range jobs {
+		for at := range j.at {
+			if j.status == 2 && at.name == machine {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestLimitsOfEachSlot: jobs whose limits depend on the slot start where these have room, never run
+// beyond them, and are told which limit they wait for.
+func TestLimitsOfEachSlot(t *testing.T) {
+	for _, policy := range []string{"easy", "conservative", "slack"} {
+		t.Run(policy, func(t *testing.T) {
+			w := newWorld(t, policy, &node{name: "n1", cpus: 8, memory: 8192, policy: true},
+				&node{name: "n2", cpus: 8, memory: 8192, policy: true})
+			w.account(map[string]string{"NET_N1_LIMIT": "2", "NET_N2_LIMIT": "1"})
+			w.negotiator(policy, nil)
+			var jobs []*sleeper
+			for range 9 {
+				jobs = append(jobs, w.submit(&sleeper{
+					cpus: 1, seconds: 60, estimate: 60, extra: "\nConcurrencyLimits = strcat(\"net_\", TARGET.Machine)",
+				}))
+			}
+			most, told := 0, ""
+			for range 100 {
+				w.pass(4)
+				n1, n2 := runningOn(jobs, "n1"), runningOn(jobs, "n2")
+				require.LessOrEqual(t, n1, 2)
+				require.LessOrEqual(t, n2, 1)
+				if most = max(most, n1+n2); n1+n2 == 3 && told == "" {
+					told = w.why("9.0")
+					require.Contains(t, told, "concurrency limit net_n1 (2 of 2 in use, 1 wanted)")
+					require.Contains(t, told, "concurrency limit net_n2 (1 of 1 in use, 1 wanted)")
+				}
+			}
+			require.Equal(t, 3, most)
+			require.NotEmpty(t, told)
+			require.Equal(t, 9, done(jobs))
+			require.Zero(t, w.broken)
+		})
+	}
+}
+
+// why returns why a job waits, as its user may ask and as its schedd is told.
+func (w *world) why(name string) string {
+	id := w.pool.Find(name)[0]
+	fit, _ := w.n.Fit(id)
+	reason, _ := w.n.State().Reason(id)
+	return w.n.State().Describe(reason, nil) + "; " + fit.DescribeClosed(nil) + "; " + w.pool.claims.Limits().Lacking(w.pool.belief.Job(id))
+}
+
+// TestLimitOfSlotsAndOthers: jobs that name a limit themselves, and jobs that do where they start, share
+// it, also after a restart of the negotiator.
+func TestLimitOfSlotsAndOthers(t *testing.T) {
+	w := newWorld(t, "easy", small(8), &node{name: "n2", cpus: 8, memory: 8192, policy: true})
+	w.account(map[string]string{"SW_LIMIT": "3"})
+	w.negotiator("easy", nil)
+	for i := range 12 {
+		limits := `"sw"`
+		if i%2 == 0 {
+			limits = `ifThenElse(TARGET.Machine == "n2", "sw:2", "sw")`
+		}
+		w.submit(&sleeper{cpus: 1, seconds: 40, estimate: 40, extra: "\nConcurrencyLimits = " + limits})
+	}
+	for i := range 150 {
+		w.pass(4)
+		used := 0
+		for _, j := range w.jobs {
+			if used += len(j.at); j.cluster%2 == 1 {
+				used += runningOn([]*sleeper{j}, "n2")
+			}
+		}
+		require.LessOrEqual(t, used, 3)
+		if i == 7 {
+			w.restart()
+		}
+	}
+	require.Equal(t, 12, done(w.jobs))
+}

@@ -1,0 +1,97 @@
+package track
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
+)
+
+// Concurrency limits may depend on the slot, as an expression in the job's ad says. While such a job
+// waits, the plan knows nothing of them: the negotiator asks which slots leave room for it as a cycle
+// goes on. From its start on it has a Spec of its own, with the limits that they come to there, by which
+// it is charged while it runs.
+
+// settlement is a Spec whose limits depend on the slot, and what they come to.
+type settlement struct {
+	spec   *observe.Spec
+	limits string
+}
+
+// mostSettled bounds the settlements that are remembered, by which jobs that take the same share a Spec.
+const mostSettled = 10_000
+
+// limitsOn returns what limits of a Spec come to that depend on the slot. The meter may be nil.
+func (b *Belief) limitsOn(s *observe.Spec, slot *classad.ClassAd, m *classad.Meter) string {
+	limits, _ := classad.Scope{
+		My: s.Ad, Target: slot, Host: b.s.World.Host(b.now.Began), MaxSteps: classad.FewSteps, Meter: m,
+	}.Attr(negotiator.SlotLimits).Text()
+	return limits
+}
+
+// settled returns the Spec by which jobs of one whose limits depend on the slot are charged that have
+// these places; the same if that is not known.
+func (b *Belief) settled(s *observe.Spec, at []Place, m *classad.Meter) *observe.Spec {
+	if len(at) == 0 || b.slots[at[0].Slot] == nil || b.slots[at[0].Slot].reported == nil {
+		return s
+	}
+	what := settlement{s, b.limitsOn(s, b.slots[at[0].Slot].reported.Ad, m)}
+	known := b.limiting.settled[what]
+	if known == nil {
+		if len(b.limiting.settled) >= mostSettled {
+			clear(b.limiting.settled)
+		}
+		known = s.On(what.limits)
+		b.limiting.settled[what] = known
+	}
+	return known
+}
+
+// LimitedBySlot tells whether the limits of a job depend on the slot on which it starts.
+func (j *Job) LimitedBySlot() bool { return j.Spec.BySlot || j.Group.Spec.BySlot }
+
+// Admit charges a job that has just been started with what its limits come to on its slot, if they depend
+// on that, or returns why they have no room for it beside the other starts of the cycle.
+func (p *Limits) Admit(j *Job) (why string) {
+	if p == nil || !j.LimitedBySlot() {
+		return ""
+	}
+	spec := j.Spec
+	if sameText(spec, j.Group.Spec) { // it may have those of a start that failed
+		spec = j.Group.Spec
+	}
+	j.Spec = p.b.settled(spec, j.Places, nil)
+	return p.bounds.Admit(p.b.candidate(p.b.chargeOf(j)))
+}
+
+// mostAsked is how many slots are looked at to tell a user which limit has no room, and mostSteps about how
+// many steps that may take for all users in a look: 10 ms. Beyond that nobody is told.
+const mostAsked, mostSteps = 100, 200_000
+
+// lackingBySlot returns which limit has no room for jobs of a Spec, wherever they would start; "" if
+// there is a slot with room, or too many to look at.
+func (p *Limits) lackingBySlot(j *Job) (why string) {
+	spec := j.Group.Spec
+	why, known := p.bySlot[spec]
+	if known || len(p.b.slots) > mostAsked || p.meter.Steps() > mostSteps {
+		return why
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.b.slots)) {
+		if !p.b.isUp(name) {
+			continue
+		}
+		on := p.b.chargeOf(j)
+		on.spec = p.b.settled(spec, []Place{{Slot: name}}, &p.meter)
+		lacks := p.bounds.Lacks(p.b.candidate(on))
+		if why == "" || lacks == "" {
+			why = lacks
+		}
+		if lacks == "" {
+			break
+		}
+	}
+	p.bySlot[spec] = why
+	return why
+}
