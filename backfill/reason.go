@@ -60,7 +60,7 @@ type Reason struct {
 func (s *State) noStartText(j *Job) string {
 	switch ends := s.profile.Ends().Count() > 0; {
 	case s.awaitsState(j):
-		return "the slots that it may use are open only in another state, as when their owner is away"
+		return "the slots that it may use are open only in another state, as when their owner is away or little of them is free"
 	case !ends:
 		return "no slot that it may use is open when it could begin there"
 	case s.candidates[j.Candidates].Windows == nil:

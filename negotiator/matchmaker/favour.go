@@ -54,7 +54,7 @@ var unforeseen = []backfill.Window{backfill.Unforeseen()}
 // that. If there was too much to look at it says no, and the next Match goes on.
 func (s *search) keepFavour(o offer, class int) bool {
 	c, now := s.c, s.m.clock.now
-	if s.dependsOn(o, class)&unforetold == 0 {
+	if s.dependsOn(o, class).amounts&unforetold == 0 {
 		return false
 	}
 	h, has := c.holds[class]
@@ -62,9 +62,7 @@ func (s *search) keepFavour(o offer, class int) bool {
 		h = hold{until: never, wakes: never}
 	}
 	if s.m.looks >= mostLooks {
-		c.later, s.m.open = true, true
-		h.until = min(h.until, now+1)
-		c.keep(class, h)
+		s.putLater(class)
 		return false
 	}
 	s.m.looks += costOfFavour
@@ -81,6 +79,17 @@ func (s *search) keepFavour(o offer, class int) bool {
 		c.keep(class, h)
 	}
 	return would
+}
+
+// putLater has the next Match go on with a class, as there was too much to look at in this one.
+func (s *search) putLater(class int) {
+	h, has := s.c.holds[class]
+	if !has {
+		h = hold{until: never, wakes: never}
+	}
+	s.c.later, s.m.open = true, true
+	h.until = min(h.until, s.m.clock.now+1)
+	s.c.keep(class, h)
 }
 
 // favour finds out whether expressions of a slot and a job may be true, or false, with some other state of

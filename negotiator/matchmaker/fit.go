@@ -86,6 +86,7 @@ type kind struct {
 	slots  int
 	closed Closed
 	later  bool // the class takes the jobs at another time
+	open   bool // it takes them with what is free there now
 }
 
 // kinds returns the classes of the offers, for the jobs of an autocluster, whose slots are all up.
@@ -99,6 +100,7 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 	type sort struct {
 		class int
 		why   string
+		open  bool
 	}
 	index := map[sort]int{} // in all
 	away := func(id backfill.SlotID) bool { return !isUp(id) }
@@ -110,15 +112,19 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		byState := false
 		why, _ := o.ad.Text(WhyClosed)
 		until, _ := o.ad.Int(ClosedUntil)
-		if at, later := m.opening(c, class); why == "" && later {
+		open := why == "" && m.opensLittle(c, class, id)
+		if open {
+			until = 0
+		} else if at, later := m.opening(c, class); why == "" && later {
 			why, until = opens, at
 		} else if why == "" {
 			why, byState = m.awaits(c, class), true
 		}
-		i, known := index[sort{class, why}]
+		i, known := index[sort{class, why, open}]
 		if !known {
 			i = len(all)
-			index[sort{class, why}], all = i, append(all, kind{offer: o, closed: Closed{Why: why}, later: byState && why != "" || why == opens})
+			index[sort{class, why, open}] = i
+			all = append(all, kind{offer: o, closed: Closed{Why: why}, later: byState && why != "" || why == opens, open: open})
 		}
 		all[i].slots++
 		all[i].closed.Until = max(all[i].closed.Until, until)
@@ -180,6 +186,13 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 			continue
 		}
 		fit.Slots += k.slots
+		if k.open {
+			fit.Matching += k.slots
+			for i := range fit.Clauses {
+				fit.Clauses[i].Met += k.slots
+			}
+			continue
+		}
 		if k.match(&t, c.ad) {
 			fit.Matching += k.slots
 		}

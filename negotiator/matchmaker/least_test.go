@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // least is what must be free on an autocluster's first candidate.
@@ -129,28 +128,4 @@ func TestLeastWithinLimits(t *testing.T) {
 		}
 	}
 	require.Equal(t, 300*30, found)
-}
-
-// How many jobs run on a slot is a resource, of which each job takes one.
-func TestHowManyJobsRunThere(t *testing.T) {
-	for start, want := range map[string]int64{
-		"NumDynamicSlots < 2": 9, "NumDynamicSlots == 0": 10, "size(ChildCpus) < 3": 8, "true": 0,
-		"NumDynamicSlots == 0 || TARGET.RequestCpus > 2": 10, "NumDynamicSlots * 2 + TARGET.RequestCpus <= 9": 7,
-		"sum(ChildCpus) < 3": 10, // what each of others takes is not known
-	} {
-		request := func(*classad.ClassAd) (backfill.Vector, error) { return backfill.Vector{2, 1}, nil }
-		p := &pool{New([]string{"cpus", Claims}, request, Limits{}, World{}), map[string]backfill.SlotID{}}
-		slot := slotAd(t, "a", 8, "Claims = 10; NumDynamicSlots = 3; ChildCpus = {1, 2, 3}; Requirements = START; START = "+start)
-		Vacant(slot, func() *classad.ClassAd { return slot })
-		p.add(slot)
-		id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
-		_, err := p.Match(context.Background(), 0)
-		require.NoError(t, err)
-		require.Equal(t, []backfill.SlotID{0}, p.clusters[id].candidates.Slots, start)
-		if want == 0 {
-			require.Nil(t, p.least(id), start)
-		} else {
-			require.Equal(t, backfill.Vector{0, want}, p.least(id), start)
-		}
-	}
 }
