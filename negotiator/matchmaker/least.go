@@ -1,7 +1,9 @@
 package matchmaker
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -162,4 +164,47 @@ func (s *search) keepLeast(o offer, class int) {
 		h.wakes = h.until
 	}
 	s.c.keep(class, h)
+}
+
+// guards says how much must be free on the offers of a class for the jobs of an autocluster to begin, as
+// it stands behind "while"; "" if no more than they take.
+func (m *Matchmaker) guards(c *autocluster, class int, slot *classad.ClassAd) string {
+	if c.view == nil || c.edition != c.view.edition {
+		return ""
+	}
+	var free, all []string
+	for i, n := range c.holds[class].least {
+		switch name := m.resources[i]; {
+		case n == 0:
+		case name == Claims:
+			all = append(all, "at most "+jobs(m.whole(slot, i)-n)+" there")
+		default:
+			free = append(free, fmt.Sprint(n, " ", name))
+		}
+	}
+	if len(free) > 0 {
+		all = append([]string{"at least " + strings.Join(free, " and ") + " are free"}, all...)
+	}
+	return strings.Join(all, " and ")
+}
+
+// mostGuarded is how many kinds of slots [Fit.WhyGuarded] tells of.
+const mostGuarded = 3
+
+// WhyGuarded says how many of the matching slots accept the job only while more is free than it takes; ""
+// if none does: 1 of 4 slots accepts it only while at least 6 cpus are free.
+func (f Fit) WhyGuarded() string {
+	var parts []string
+	for i, g := range f.Guarded {
+		if i == mostGuarded {
+			parts = append(parts, fmt.Sprintf("and %d more kinds", len(f.Guarded)-i))
+			break
+		}
+		verb := "accepts"
+		if g.Slots > 1 {
+			verb = "accept"
+		}
+		parts = append(parts, fmt.Sprintf("%d of %d slots %s it only while %s", g.Slots, f.Slots, verb, g.Why))
+	}
+	return strings.Join(parts, "; ")
 }

@@ -129,3 +129,24 @@ func TestLeastWithinLimits(t *testing.T) {
 	}
 	require.Equal(t, 300*30, found)
 }
+
+// It is told where more must be free than a job takes.
+func TestWhySlotsAreGuarded(t *testing.T) {
+	p := newPool()
+	p.add(slotAd(t, "a", 8, "Requirements = Cpus >= 6"), slotAd(t, "b", 8, "Requirements = Cpus >= 6 && Memory > 500"),
+		slotAd(t, "c", 8, ""), slotAd(t, "d", 8, "Requirements = MY.Cpus >= 6"))
+	id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+	p.match(t)
+	up := func(backfill.SlotID) bool { return true }
+	fit := p.Fit(id, up)
+	require.Equal(t, 4, fit.Matching)
+	require.Equal(t, "2 of 4 slots accept it only while at least 6 cpus are free; "+
+		"1 of 4 slots accepts it only while at least 6 cpus and 501 memory are free", fit.WhyGuarded())
+	require.Empty(t, Fit{Slots: 3}.WhyGuarded())
+
+	c := newCountingPool()
+	c.add(busyAd(t, "NumDynamicSlots < 2"))
+	id = c.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+	c.match(t)
+	require.Equal(t, "1 of 1 slots accepts it only while at most 1 job runs there", c.Fit(id, up).WhyGuarded())
+}
