@@ -180,3 +180,46 @@ func (l *levels) taken(resource int) int64 {
 	}
 	return 0
 }
+
+// Place has the ad of a partitionable slot say what its startd will once further jobs run there: less is
+// free by what they take together, and they count and are listed.
+func Place(ad *classad.ClassAd, resources []string, taken []int64, jobs int64) {
+	for i, amount := range taken {
+		name := resources[i]
+		if name == Claims {
+			continue
+		}
+		if free, given := ad.Real(name); given {
+			ad.SetInt(name, max(0, int64(free)-amount))
+		}
+		e, listed := ad.Lookup(children + name)
+		if l, ok := treeOf(e).(*ast.List); listed && ok {
+			ad.Set(children+name, joined(l, jobs, amount))
+		}
+	}
+	if n, counted := ad.Int(numDynamicSlots); counted {
+		ad.SetInt(numDynamicSlots, n+jobs)
+	}
+}
+
+// treeOf returns the tree of an expression; nil for none.
+func treeOf(e *classad.Expr) ast.Expr {
+	if e == nil {
+		return nil
+	}
+	return e.Tree()
+}
+
+// joined returns a list with so many further numbers, whose sum this is.
+func joined(l *ast.List, length, sum int64) *classad.Expr {
+	more := listOf(length, sum)
+	if len(l.Elems) == 0 {
+		return more
+	}
+	begin, end := string(ast.Append(nil, l, ast.Canonical)), more.String()
+	e, err := classad.ParseExpr(strings.TrimSuffix(strings.TrimSpace(begin), "}") + "," + strings.TrimPrefix(end, "{"))
+	if err != nil {
+		return more
+	}
+	return e
+}
