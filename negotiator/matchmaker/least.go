@@ -22,6 +22,7 @@ type levels struct {
 	lists     []list
 	low, high []int64 // what the job takes, what the slot has
 	at        []int64 // what is asked about
+	read      bool    // the clock, with some levels
 }
 
 // least returns what must be free on an offer for the jobs of the autocluster to begin, which match if
@@ -129,7 +130,9 @@ func (l *levels) matches() bool {
 	l.c.pairs++
 	o := l.o
 	o.ad = l.ad
-	return o.match(&l.trial, l.c.ad)
+	found := o.match(&l.trial, l.c.ad)
+	l.read = l.read || l.m.clock.read
+	return found
 }
 
 // keepLeast notes what must be free on the offers of a class, which the autocluster's jobs match if all

@@ -19,12 +19,12 @@ type little struct {
 	ad        *classad.ClassAd
 	needs     needs
 	resources []int
-	fewer     bool            // it matches with what the job takes, and so with all that is less than enough
+	fewer     bool            // it matches with what the job takes, and so while less is free than now
 	known     map[string]bool // verdicts by what is free, in the order of the resources
 }
 
 // mostKnown is how many verdicts are remembered of one pair, and renewLittle for how many seconds, if they
-// depend on the clock.
+// depend on the clock; see renewFavour for pairs that match with nothing.
 const (
 	mostKnown   = 1000
 	renewLittle = 60
@@ -51,8 +51,12 @@ func (s *search) keepLittle(o offer, class int) bool {
 	if !has {
 		h = hold{until: never, wakes: never}
 	}
-	if s.m.clock.read {
+	switch {
+	case !l.read:
+	case would:
 		h.until = min(h.until, s.m.clock.now+renewLittle)
+	default:
+		h.until = min(h.until, s.m.clock.now+renewFavour)
 		s.c.keep(class, h)
 	}
 	if would {
@@ -173,7 +177,8 @@ func (m *Matchmaker) opensLittle(c *autocluster, class, id int) bool {
 // WantsLittle reports whether some jobs wait for less to be free on a slot, so that the start of another
 // job may open it.
 func (m *Matchmaker) WantsLittle() bool {
-	return m.Free != nil && slices.ContainsFunc(m.clusters, func(c *autocluster) bool { return len(c.users) > 0 && c.little })
+	waits := func(c *autocluster) bool { return c.little && len(c.users) > 0 }
+	return m.Free != nil && slices.ContainsFunc(m.clusters, waits)
 }
 
 // opensWith reports whether a pair matches with what is free; not known if there was too much to look at.

@@ -96,3 +96,18 @@ func TestHowManyJobsMustRunThere(t *testing.T) {
 	p.match(t)
 	require.Equal(t, []backfill.Window{{From: 0, To: 1}}, p.clusters[id].candidates.Windows[0])
 }
+
+// With the clock in it, a START that wants little to be free is judged anew as time goes on.
+func TestLittleAndTheClock(t *testing.T) {
+	const hour = 3600
+	p := newPool()
+	p.Free = func(backfill.SlotID) backfill.Vector { return backfill.Vector{4, 1000} }
+	p.add(slotAd(t, "a", 8, "ClockMin = time() % 86400 / 60; Requirements = Cpus <= 4 && ClockMin < 480"))
+	id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 1"))
+	for _, c := range []struct {
+		at   backfill.Time
+		open int
+	}{{12 * hour, 0}, {23 * hour, 0}, {25 * hour, 1}, {31 * hour, 1}, {33 * hour, 0}, {50 * hour, 1}} {
+		require.Len(t, p.at(c.at, id), c.open, "at %d", c.at)
+	}
+}
