@@ -13,17 +13,17 @@ import (
 // A START that wants little to be free counts now as what is free now, and may hold later whatever is
 // planned.
 func TestLittleThatMustBeFree(t *testing.T) {
-	const of = "of 1 slot 1 is "
+	const slot = "of 1 slot 1 is "
 	for _, c := range []struct {
 		start, why string
 		with       map[int64]bool // by cpus that are free: whether it is open
 		least      int64          // that must stay free until the job begins
 	}{
-		{"Cpus <= 4", of + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 5: false, 4: true, 1: true}, 0},
-		{"Cpus < 8", of + "open only while at most 7 cpus of it are free", map[int64]bool{8: false, 7: true}, 0},
-		{"Cpus <= 4 && KeyboardIdle > 900", of + "open only while at most 4 cpus of it are free", map[int64]bool{4: true}, 0},
-		{"Cpus >= 2 && Cpus <= 4", of + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 3: true, 1: false}, 3},
-		{"Cpus <= 4 && Memory >= 800", of + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 4: true}, 4},
+		{"Cpus <= 4", slot + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 5: false, 4: true, 1: true}, 0},
+		{"Cpus < 8", slot + "open only while at most 7 cpus of it are free", map[int64]bool{8: false, 7: true}, 0},
+		{"Cpus <= 4 && KeyboardIdle > 900", slot + "open only while at most 4 cpus of it are free", map[int64]bool{4: true}, 0},
+		{"Cpus >= 2 && Cpus <= 4", slot + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 3: true, 1: false}, 3},
+		{"Cpus <= 4 && Memory >= 800", slot + "open only while at most 4 cpus of it are free", map[int64]bool{8: false, 4: true}, 4},
 	} {
 		t.Run(c.start, func(t *testing.T) {
 			p := newPool()
