@@ -79,7 +79,23 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 		w.Jobs[i].ID = backfill.JobID(i)
 	}
 	w.Cleaning.JobsRead, w.Cleaning.JobsLeft = len(w.Jobs), len(w.Jobs)
+	w.countJobs()
 	return w, nil
+}
+
+// countJobs has the pool count the jobs on its slots if those of the workload ask for that. Whoever takes
+// slots together, as bundles, takes whole ones.
+func (w *Workload) countJobs() {
+	if len(w.Bundles) > 0 {
+		return
+	}
+	w.Slots = negotiator.CountJobsFor(func(yield func(*classad.ClassAd) bool) {
+		for i := range w.Jobs {
+			if !yield(w.Jobs[i].Ad) {
+				return
+			}
+		}
+	}, &w.Schema, w.Slots)
 }
 
 func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
@@ -140,7 +156,11 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
-	return w, w.On(pool)
+	if err := w.On(pool); err != nil {
+		return nil, err
+	}
+	w.countJobs()
+	return w, nil
 }
 
 // submittedAt returns the ad of a job that is submitted at a Unix time, which is another one than the

@@ -41,6 +41,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, err
 	}
 	n.matchmaker.SetRoom(d.Room)
+	n.matchmaker.Free = n.freeIn(d)
 	candidates, err := n.matchmaker.Match(ctx, d.Now) // 3
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
@@ -52,6 +53,10 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
 	n.report(r) // 6
+	n.matchmaker.Free = n.freeIn(&Delta{})
+	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && n.matchmaker.WantsLittle() {
+		n.again = d.Now + 1
+	}
 	r.Took = n.since(began)
 	return r, nil
 }

@@ -31,6 +31,7 @@
 //	retake.go      limits that come and go, and the jobs that take of them
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
+//	free.go        what is free on slots just before a round
 //	check.go       refuses deltas that cannot be true
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	predict.go     the predicted run times of jobs

@@ -100,6 +100,7 @@ type Negotiator struct {
 	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
 	world       World
+	again       backfill.Time // a further cycle is due, as this one started jobs beside which others may begin; see free.go
 
 	rousedTo, filledTo int // to which jobs the last looks came, see beside
 
@@ -178,6 +179,7 @@ func New(c Config) (*Negotiator, error) {
 		changes:     c.Changes,
 		clock:       c.Clock,
 		world:       c.World,
+		again:       backfill.Forever,
 	}, nil
 }
 
@@ -217,7 +219,7 @@ func (n *Negotiator) NextWake() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
-	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake())
+	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake(), n.again)
 }
 
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It

@@ -139,7 +139,7 @@ func (s Schema) SlotFromAd(ad *classad.ClassAd) (*Slot, error) {
 		}
 		slot.Capacity[i] = total
 	}
-	matchmaker.Vacant(slot.Ad, func() *classad.ClassAd {
+	matchmaker.Vacant(slot.Ad, s.Resources, func() *classad.ClassAd {
 		if slot.Ad == ad {
 			slot.Ad = ad.Clone()
 		}

@@ -26,7 +26,13 @@ func (p *Rehearsal) Explain(
 	if err != nil {
 		return e, err
 	}
-	return p.expect(state, job), nil
+	if e = p.expect(state, job); state.state == nil || !state.state.IsWaiting(job.ID) {
+		return e, nil
+	}
+	if fit, known := state.last.Negotiator().Fit(job.ID); known && fit.WhyGuarded() != "" {
+		e.Reason += "; " + fit.WhyGuarded()
+	}
+	return e, nil
 }
 
 // StartTimes tells of the waiting jobs at an instant, those of an owner, or if that is "" of all.

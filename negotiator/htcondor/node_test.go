@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -31,6 +32,7 @@ type node struct {
 	children     string           // that the slot tells of
 	changed      int64            // when that changed
 	silent       bool             // it tells of none, as startds did formerly
+	counts       bool             // it counts its jobs and lists their cpus, and not the names
 	refuses      bool             // claims, all of them
 	started      int64            // when its startd began, as its ad says; 0: it does not
 	loans        []*loan          // claims that are lent
@@ -214,6 +216,13 @@ func (n *node) childLines(w *world, ads []string) string {
 	}
 	if children := strings.Join(names, ","); children != n.children || n.changed == 0 {
 		n.children, n.changed = children, w.now
+	}
+	if n.counts {
+		var cpus []string
+		for j, chunks := range n.parts {
+			cpus = append(cpus, slices.Repeat([]string{strconv.FormatInt(j.cpus, 10)}, chunks)...)
+		}
+		return fmt.Sprintf("\nNumDynamicSlots = %d\nChildCpus = { %s }", len(cpus), strings.Join(cpus, ","))
 	}
 	return fmt.Sprintf("\nMyCurrentTime = %d\nLastHeardFrom = %d\nChildName = { %s }", n.changed, n.changed, n.children)
 }

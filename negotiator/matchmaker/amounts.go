@@ -29,62 +29,12 @@ const (
 	unforetold  = amounts(1) << mostAmounts
 )
 
-// Claims is the resource that says how many jobs a slot can host, of which each takes one. How many run
-// there, which startds count in NumDynamicSlots and list in attributes such as ChildCpus, is what is
-// taken of it.
-const Claims = "claims"
-
-// numDynamicSlots counts the jobs on a slot, and the attributes that begin with children list something
-// of each.
-const (
-	numDynamicSlots = "numdynamicslots"
-	children        = "child"
-	mostListed      = 1000 // as many jobs as that count as more
-)
-
-// Counts reports whether an attribute of a slot follows from how many jobs run there.
-func Counts(attr string) bool {
-	attr = strings.ToLower(attr)
-	return attr == numDynamicSlots || strings.HasPrefix(attr, children)
-}
-
-// setCounts has a slot's ad say that so many jobs run there.
-func setCounts(ad *classad.ClassAd, jobs int64) {
-	ad.SetInt("NumDynamicSlots", jobs)
-	var lists []string
-	for name := range ad.All() {
-		if strings.HasPrefix(strings.ToLower(name), children) {
-			lists = append(lists, name)
-		}
-	}
-	if len(lists) == 0 {
-		return
-	}
-	list := "{" + strings.TrimSuffix(strings.Repeat("error,", int(min(jobs, mostListed))), ",") + "}"
-	for _, name := range lists {
-		if err := ad.SetExpr(name, list); err != nil {
-			panic(err) // the text is built of words
-		}
-	}
-}
-
-// Vacant has a slot's ad say that nothing runs there, as matches are judged by what is there when all of
-// the slot is free. It reports whether the ad says otherwise; set is called before it is changed, and
-// returns the ad to change.
-func Vacant(ad *classad.ClassAd, set func() *classad.ClassAd) {
-	for name, e := range ad.All() {
-		if Counts(name) && e.String() != "0" {
-			setCounts(set(), 0)
-			return
-		}
-	}
-}
-
 // amountOf returns the resource whose amount a slot's attribute holds.
 func (m *Matchmaker) amountOf(attr string) (resource int, ok bool) {
-	if resource, ok = m.amounts[strings.ToLower(attr)]; !ok && Counts(attr) {
-		resource, ok = m.amounts[Claims]
+	if attr = strings.ToLower(attr); attr == numDynamicSlots {
+		attr = Claims
 	}
+	resource, ok = m.amounts[attr]
 	return resource, ok
 }
 
@@ -103,22 +53,45 @@ type asking struct {
 	slot   bool             // that is the slot's ad
 	met    map[string]bool  // attributes of the ad that were followed
 	found  amounts
-	owners bool // some of what was found tells whether the machine's owner uses it
-	left   *int // how many further nodes are looked at; nil: all
+	lists  []list          // of which the plan knows what is asked
+	single map[string]bool // lists of which it does not know
+	owners bool            // some of what was found tells whether the machine's owner uses it
+	left   *int            // how many further nodes are looked at; nil: all
 }
 
-// ofSlot returns the amounts on which a slot's Requirements depend beyond what a job takes.
-func (m *Matchmaker) ofSlot(ad *classad.ClassAd) amounts {
+// needs is what a pair depends on beyond what a job takes.
+type needs struct {
+	amounts
+	lists []list // by which the amounts are told
+}
+
+// ofSlot returns on what a slot's Requirements depend beyond what a job takes.
+func (m *Matchmaker) ofSlot(ad *classad.ClassAd) needs {
 	a := asking{m: m, ad: ad, slot: true, met: map[string]bool{withinLimits: true}}
 	a.attribute("Requirements")
-	return a.found
+	return a.needs()
 }
 
-// ofJob returns the amounts on which a job's Requirements depend beyond what it takes.
-func (m *Matchmaker) ofJob(ad *classad.ClassAd) amounts {
+// ofJob returns on what a job's Requirements depend beyond what it takes.
+func (m *Matchmaker) ofJob(ad *classad.ClassAd) needs {
 	a := asking{m: m, ad: ad, met: map[string]bool{}}
 	a.attribute("Requirements")
-	return a.found
+	return a.needs()
+}
+
+// needs returns what was found. Lists that are judged as they were published are not counted.
+func (a *asking) needs() needs {
+	known := slices.DeleteFunc(a.lists, func(l list) bool { return a.single[l.name] })
+	return needs{a.found, known}
+}
+
+// and returns what either depends on.
+func (n needs) and(o needs) needs {
+	n.amounts |= o.amounts
+	if len(o.lists) > 0 {
+		n.lists = slices.Concat(n.lists, o.lists)
+	}
+	return n
 }
 
 // attribute follows an attribute of the ad, once.
@@ -151,6 +124,12 @@ func (a *asking) walk(e ast.Expr) {
 			a.other(n.Name)
 		default:
 			a.walk(n.X)
+		}
+	case *ast.Call:
+		if !a.aggregate(n) {
+			for _, arg := range n.Args {
+				a.walk(arg)
+			}
 		}
 	case *ast.Binary:
 		if !a.suffices(n) {
@@ -186,11 +165,16 @@ func (a *asking) own(name string) {
 		a.found |= 1 << i
 		return
 	}
-	if a.slot && Passes(name) {
+	switch {
+	case !a.slot:
+		a.attribute(name)
+	case Counts(name):
+		a.element(name)
+	case Passes(name):
 		a.passes(name)
-		return
+	default:
+		a.attribute(name)
 	}
-	a.attribute(name)
 }
 
 func (a *asking) other(name string) {
@@ -199,6 +183,8 @@ func (a *asking) other(name string) {
 	}
 	if i, ok := a.m.amountOf(name); ok {
 		a.found |= 1 << i
+	} else if Counts(name) {
+		a.element(name)
 	} else if Passes(name) {
 		a.passes(name)
 	}
@@ -280,26 +266,26 @@ func (a *asking) atMost(e ast.Expr, request string) bool {
 	return isNumber && given && least <= asked
 }
 
-// dependsOn returns the amounts on which a pair of an autocluster and an offer of a class depends.
-func (s *search) dependsOn(o offer, class int) amounts {
+// dependsOn returns on what a pair of an autocluster and an offer of a class depends.
+func (s *search) dependsOn(o offer, class int) needs {
 	if o.parts != nil {
-		return 0
+		return needs{}
 	}
 	c := s.c
 	if !c.asked {
-		c.asked, c.amounts = true, s.m.ofJob(c.ad)
+		c.asked, c.needs = true, s.m.ofJob(c.ad)
 	}
 	v := c.view
 	if v == nil { // of a slot that is only asked about
-		return c.amounts | s.m.ofSlot(o.ad)
+		return c.needs.and(s.m.ofSlot(o.ad))
 	}
-	for len(v.amounts) <= class {
-		v.amounts = append(v.amounts, unasked)
+	for len(v.needs) <= class {
+		v.needs = append(v.needs, needs{amounts: unasked})
 	}
-	if v.amounts[class] == unasked {
-		v.amounts[class] = s.m.ofSlot(o.ad)
+	if v.needs[class].amounts == unasked {
+		v.needs[class] = s.m.ofSlot(o.ad)
 	}
-	return c.amounts | v.amounts[class]
+	return c.needs.and(v.needs[class])
 }
 
 // unasked is what a class has in the place of its amounts until they are asked for.

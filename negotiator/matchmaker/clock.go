@@ -24,14 +24,19 @@ type hold struct {
 	moves   bool              // how much the offer is preferred depends on the clock, too,
 	ranked  int64             // and was found at this instant
 	awaits  string            // the clause that waits for another state of the slot; see keepFavour
+	little  *little           // the pair wants little to be free, and is judged for each slot; see onSlot
 }
 
 // next returns when something is to be found anew.
 func (h hold) next(now int64) int64 {
-	if h.moves {
+	switch {
+	case h.little != nil:
+		return min(h.until, now)
+	case h.moves:
 		return min(h.until, now+1)
+	default:
+		return h.until
 	}
-	return h.until
 }
 
 // limits reports whether jobs may not begin at all times, or only while more is free than they take.
@@ -139,7 +144,7 @@ func (s *search) foresee(o offer) (h hold, found verdict) {
 		s.c.holds = map[int]hold{0: h}
 		s.keepLeast(o, 0)
 		h = s.c.holds[0]
-	} else if s.c.holds = nil; s.keepFavour(o, 0) {
+	} else if s.c.holds = nil; s.keepLittle(o, 0) || s.keepFavour(o, 0) {
 		h, found = s.c.holds[0], matches
 	}
 	if _, bySlot := s.c.ad.Lookup(SlotLimits); bySlot && found == matches {

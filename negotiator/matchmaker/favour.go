@@ -54,7 +54,7 @@ var unforeseen = []backfill.Window{backfill.Unforeseen()}
 // that. If there was too much to look at it says no, and the next Match goes on.
 func (s *search) keepFavour(o offer, class int) bool {
 	c, now := s.c, s.m.clock.now
-	if s.dependsOn(o, class)&unforetold == 0 {
+	if s.dependsOn(o, class).amounts&unforetold == 0 {
 		return false
 	}
 	h, has := c.holds[class]
@@ -62,25 +62,59 @@ func (s *search) keepFavour(o offer, class int) bool {
 		h = hold{until: never, wakes: never}
 	}
 	if s.m.looks >= mostLooks {
-		c.later, s.m.open = true, true
-		h.until = min(h.until, now+1)
-		c.keep(class, h)
+		s.putLater(class)
 		return false
 	}
-	s.m.looks += costOfFavour
 	s.m.clock.begin(c.ad, o.ad)
-	left := mostNodes
-	f := favour{trial: &s.trial, slot: o.ad, job: c.ad, nodes: &left}
-	would := f.attribute("Requirements", true, true) && f.attribute("Requirements", false, true) && left > 0
+	would, waits := s.favours(o)
 	if s.m.clock.read {
+		if !would {
+			would, waits = s.favoursLater(o)
+		}
 		h.until = min(h.until, now+renewFavour)
 		c.keep(class, h)
 	}
 	if would {
-		h.windows, h.awaits = unforeseen, f.waits
+		h.windows, h.awaits = unforeseen, waits
 		c.keep(class, h)
 	}
 	return would
+}
+
+// favours says whether a pair would match with other state of the slot, and for what it waits.
+func (s *search) favours(o offer) (would bool, waits string) {
+	s.m.looks += costOfFavour
+	left := mostNodes
+	f := favour{trial: &s.trial, slot: o.ad, job: s.c.ad, nodes: &left}
+	would = f.attribute("Requirements", true, true) && f.attribute("Requirements", false, true) && left > 0
+	return would, f.waits
+}
+
+// favoursLater is favours at other instants, for pairs that also ask the clock: at each hour of a week.
+func (s *search) favoursLater(o offer) (would bool, waits string) {
+	defer func() { s.host = nil }()
+	host := *s.m.host
+	s.host = &host
+	for at := s.m.clock.now; at < s.m.clock.now+horizon && !would; {
+		at += renewFavour
+		if s.m.looks >= mostLooks || s.steps() >= s.most {
+			break
+		}
+		host.Now = func() int64 { return at }
+		would, waits = s.favours(o)
+	}
+	return would, waits
+}
+
+// putLater has the next Match go on with a class, as there was too much to look at in this one.
+func (s *search) putLater(class int) {
+	h, has := s.c.holds[class]
+	if !has {
+		h = hold{until: never, wakes: never}
+	}
+	s.c.later, s.m.open = true, true
+	h.until = min(h.until, s.m.clock.now+1)
+	s.c.keep(class, h)
 }
 
 // favour finds out whether expressions of a slot and a job may be true, or false, with some other state of

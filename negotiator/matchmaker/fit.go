@@ -16,6 +16,8 @@ type Fit struct {
 	// whose own Requirements refuse the job. Closed are those that would match if they were open.
 	Slots, Matching, Refusing int
 	Closed                    []Closed
+	// Guarded are those of the matching slots that accept the job only while more is free than it takes.
+	Guarded []Closed
 	// Refusals are the clauses of slots' own Requirements by which these refuse the job, those of most
 	// slots first; the less frequent ones of very many are left out.
 	Refusals []Refusal
@@ -85,7 +87,9 @@ type kind struct {
 	offer
 	slots  int
 	closed Closed
-	later  bool // the class takes the jobs at another time
+	later  bool   // the class takes the jobs at another time
+	open   bool   // it takes them with what is free there now
+	guards string // how much must be free there
 }
 
 // kinds returns the classes of the offers, for the jobs of an autocluster, whose slots are all up.
@@ -99,6 +103,7 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 	type sort struct {
 		class int
 		why   string
+		open  bool
 	}
 	index := map[sort]int{} // in all
 	away := func(id backfill.SlotID) bool { return !isUp(id) }
@@ -110,15 +115,22 @@ func (m *Matchmaker) kinds(c *autocluster, isUp func(backfill.SlotID) bool) (all
 		byState := false
 		why, _ := o.ad.Text(WhyClosed)
 		until, _ := o.ad.Int(ClosedUntil)
-		if at, later := m.opening(c, class); why == "" && later {
+		open := why == "" && m.opensLittle(c, class, id)
+		if open {
+			until = 0
+		} else if at, later := m.opening(c, class); why == "" && later {
 			why, until = opens, at
 		} else if why == "" {
 			why, byState = m.awaits(c, class), true
 		}
-		i, known := index[sort{class, why}]
+		i, known := index[sort{class, why, open}]
 		if !known {
 			i = len(all)
-			index[sort{class, why}], all = i, append(all, kind{offer: o, closed: Closed{Why: why}, later: byState && why != "" || why == opens})
+			index[sort{class, why, open}] = i
+			all = append(all, kind{
+				offer: o, closed: Closed{Why: why}, later: byState && why != "" || why == opens, open: open,
+				guards: m.guards(c, class, o.ad),
+			})
 		}
 		all[i].slots++
 		all[i].closed.Until = max(all[i].closed.Until, until)
@@ -180,6 +192,16 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 			continue
 		}
 		fit.Slots += k.slots
+		if k.guards != "" && k.closed.Why == "" {
+			fit.Guarded = count(fit.Guarded, k.guards, k.slots)
+		}
+		if k.open {
+			fit.Matching += k.slots
+			for i := range fit.Clauses {
+				fit.Clauses[i].Met += k.slots
+			}
+			continue
+		}
 		if k.match(&t, c.ad) {
 			fit.Matching += k.slots
 		}
@@ -217,13 +239,19 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 
 // addClosed counts the slots of a kind, which are closed.
 func (f *Fit) addClosed(k kind) {
+	f.Closed = count(f.Closed, k.closed.Why, k.slots)
 	i := slices.IndexFunc(f.Closed, func(c Closed) bool { return c.Why == k.closed.Why })
-	if i < 0 {
-		i = len(f.Closed)
-		f.Closed = append(f.Closed, Closed{Why: k.closed.Why})
-	}
-	f.Closed[i].Slots += k.slots
 	f.Closed[i].Until = max(f.Closed[i].Until, k.closed.Until)
+}
+
+// count adds slots to those of which the same is said.
+func count(all []Closed, why string, slots int) []Closed {
+	i := slices.IndexFunc(all, func(c Closed) bool { return c.Why == why })
+	if i < 0 {
+		i, all = len(all), append(all, Closed{Why: why})
+	}
+	all[i].Slots += slots
+	return all
 }
 
 // addRefusal notes by which clause the slots of a kind refuse a job, while steps are left.

@@ -1,7 +1,9 @@
 package matchmaker
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -9,8 +11,7 @@ import (
 
 // Slots are matched as if all that they have were free. Where a START or a job's Requirements ask for
 // more than the job takes, this file finds the least that must be free just before the job begins,
-// taking it that more is never worse. What wants little to be free, such as Cpus <= 4, is judged with
-// the whole slot alone.
+// taking it that more is never worse. What wants little to be free, such as Cpus <= 4, is in little.go.
 
 // levels are how much is free of the resources on which a pair depends.
 type levels struct {
@@ -18,29 +19,19 @@ type levels struct {
 	o         offer
 	ad        *classad.ClassAd // the slot's, with the amounts that are asked about
 	resources []int
+	lists     []list
 	low, high []int64 // what the job takes, what the slot has
 	at        []int64 // what is asked about
+	read      bool    // the clock, with some levels
 }
 
 // least returns what must be free on an offer for the jobs of the autocluster to begin, which match if
 // all is free; nil: nothing more than what they take. It returns false if there was too much to look
 // at: then all must be free, for now.
-func (s *search) least(o offer, depends amounts) (least backfill.Vector, all bool) {
-	l := levels{search: s, o: o}
-	for i := range s.m.resources {
-		if !depends.has(i) {
-			continue
-		}
-		if low, high := s.m.requests(s.c.ad, i), s.m.whole(o.ad, i); low < high {
-			l.resources, l.low, l.high = append(l.resources, i), append(l.low, low), append(l.high, high)
-		}
-	}
-	if len(l.resources) == 0 {
+func (s *search) least(o offer, depends needs) (least backfill.Vector, all bool) {
+	l := s.levels(o, depends)
+	if l == nil {
 		return nil, true
-	}
-	l.ad, l.at = o.ad.Clone(), slices.Clone(l.low)
-	if steps, known := s.m.ownSteps[o.ad]; known {
-		s.m.ownSteps[l.ad] = steps
 	}
 	defer s.m.disown(l.ad)
 	if l.matches() {
@@ -54,6 +45,32 @@ func (s *search) least(o offer, depends amounts) (least backfill.Vector, all boo
 		}
 	}
 	return least, all
+}
+
+// levels returns the levels of a pair, at first what the job takes; nil if there are none, as it takes all
+// of what matters. Whoever asks for them has to disown their ad.
+func (s *search) levels(o offer, depends needs) *levels {
+	l := levels{search: s, o: o}
+	for i := range s.m.resources {
+		if !depends.has(i) {
+			continue
+		}
+		low, high := s.m.requests(s.c.ad, i), s.m.whole(o.ad, i)
+		if len(depends.lists) > 0 && s.m.resources[i] == Claims {
+			low = max(low, high-mostListed)
+		}
+		if low < high {
+			l.resources, l.low, l.high = append(l.resources, i), append(l.low, low), append(l.high, high)
+		}
+	}
+	if len(l.resources) == 0 {
+		return nil
+	}
+	l.ad, l.at, l.lists = o.ad.Clone(), slices.Clone(l.low), depends.lists
+	if steps, known := s.m.ownSteps[o.ad]; known {
+		s.m.ownSteps[l.ad] = steps
+	}
+	return &l
 }
 
 // find sets the least levels with which the pair matches: first of each resource with all of the others,
@@ -105,21 +122,24 @@ func (l *levels) affords() bool {
 func (l *levels) matches() bool {
 	for n, i := range l.resources {
 		if l.ad.SetInt(l.m.resources[i], l.at[n]); l.m.resources[i] == Claims {
-			setCounts(l.ad, l.high[n]-l.at[n])
+			l.ad.SetInt("NumDynamicSlots", l.high[n]-l.at[n])
 		}
 	}
+	l.setLists()
 	l.m.looks++
 	l.c.pairs++
 	o := l.o
 	o.ad = l.ad
-	return o.match(&l.trial, l.c.ad)
+	found := o.match(&l.trial, l.c.ad)
+	l.read = l.read || l.m.clock.read
+	return found
 }
 
 // keepLeast notes what must be free on the offers of a class, which the autocluster's jobs match if all
 // is.
 func (s *search) keepLeast(o offer, class int) {
 	depends := s.dependsOn(o, class)
-	if depends&^unforetold == 0 {
+	if depends.amounts&^unforetold == 0 {
 		return
 	}
 	h, has := s.c.holds[class]
@@ -147,4 +167,47 @@ func (s *search) keepLeast(o offer, class int) {
 		h.wakes = h.until
 	}
 	s.c.keep(class, h)
+}
+
+// guards says how much must be free on the offers of a class for the jobs of an autocluster to begin, as
+// it stands behind "while"; "" if no more than they take.
+func (m *Matchmaker) guards(c *autocluster, class int, slot *classad.ClassAd) string {
+	if c.view == nil || c.edition != c.view.edition {
+		return ""
+	}
+	var free, all []string
+	for i, n := range c.holds[class].least {
+		switch name := m.resources[i]; {
+		case n == 0:
+		case name == Claims:
+			all = append(all, "at most "+jobs(m.whole(slot, i)-n)+" there")
+		default:
+			free = append(free, fmt.Sprint(n, " ", name))
+		}
+	}
+	if len(free) > 0 {
+		all = append([]string{"at least " + strings.Join(free, " and ") + " are free"}, all...)
+	}
+	return strings.Join(all, " and ")
+}
+
+// mostGuarded is how many kinds of slots [Fit.WhyGuarded] tells of.
+const mostGuarded = 3
+
+// WhyGuarded says how many of the matching slots accept the job only while more is free than it takes; ""
+// if none does: 1 of 4 slots accepts it only while at least 6 cpus are free.
+func (f Fit) WhyGuarded() string {
+	var parts []string
+	for i, g := range f.Guarded {
+		if i == mostGuarded {
+			parts = append(parts, fmt.Sprintf("and %d more kinds", len(f.Guarded)-i))
+			break
+		}
+		verb := "accepts"
+		if g.Slots > 1 {
+			verb = "accept"
+		}
+		parts = append(parts, fmt.Sprintf("%d of %d slots %s it only while %s", g.Slots, f.Slots, verb, g.Why))
+	}
+	return strings.Join(parts, "; ")
 }

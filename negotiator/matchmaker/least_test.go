@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
 )
 
 // least is what must be free on an autocluster's first candidate.
@@ -131,26 +130,23 @@ func TestLeastWithinLimits(t *testing.T) {
 	require.Equal(t, 300*30, found)
 }
 
-// How many jobs run on a slot is a resource, of which each job takes one.
-func TestHowManyJobsRunThere(t *testing.T) {
-	for start, want := range map[string]int64{
-		"NumDynamicSlots < 2": 9, "NumDynamicSlots == 0": 10, "size(ChildCpus) < 3": 8, "true": 0,
-		"NumDynamicSlots == 0 || TARGET.RequestCpus > 2": 10, "NumDynamicSlots * 2 + TARGET.RequestCpus <= 9": 7,
-		"sum(ChildCpus) < 3": 10, // what each of others takes is not known
-	} {
-		request := func(*classad.ClassAd) (backfill.Vector, error) { return backfill.Vector{2, 1}, nil }
-		p := &pool{New([]string{"cpus", Claims}, request, Limits{}, World{}), map[string]backfill.SlotID{}}
-		slot := slotAd(t, "a", 8, "Claims = 10; NumDynamicSlots = 3; ChildCpus = {1, 2, 3}; Requirements = START; START = "+start)
-		Vacant(slot, func() *classad.ClassAd { return slot })
-		p.add(slot)
-		id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
-		_, err := p.Match(context.Background(), 0)
-		require.NoError(t, err)
-		require.Equal(t, []backfill.SlotID{0}, p.clusters[id].candidates.Slots, start)
-		if want == 0 {
-			require.Nil(t, p.least(id), start)
-		} else {
-			require.Equal(t, backfill.Vector{0, want}, p.least(id), start)
-		}
-	}
+// It is told where more must be free than a job takes.
+func TestWhySlotsAreGuarded(t *testing.T) {
+	p := newPool()
+	p.add(slotAd(t, "a", 8, "Requirements = Cpus >= 6"), slotAd(t, "b", 8, "Requirements = Cpus >= 6 && Memory > 500"),
+		slotAd(t, "c", 8, ""), slotAd(t, "d", 8, "Requirements = MY.Cpus >= 6"))
+	id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+	p.match(t)
+	up := func(backfill.SlotID) bool { return true }
+	fit := p.Fit(id, up)
+	require.Equal(t, 4, fit.Matching)
+	require.Equal(t, "2 of 4 slots accept it only while at least 6 cpus are free; "+
+		"1 of 4 slots accepts it only while at least 6 cpus and 501 memory are free", fit.WhyGuarded())
+	require.Empty(t, Fit{Slots: 3}.WhyGuarded())
+
+	c := newCountingPool()
+	c.add(busyAd(t, "NumDynamicSlots < 2"))
+	id = c.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+	c.match(t)
+	require.Equal(t, "1 of 1 slots accepts it only while at most 1 job runs there", c.Fit(id, up).WhyGuarded())
 }

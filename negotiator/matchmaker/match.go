@@ -194,7 +194,9 @@ func (s *search) judge(o offer, class int) {
 		return
 	}
 	c.pairs++
+	began := s.meter.Steps()
 	found, rank := s.match(o), preference{}
+	cheap := s.meter.Steps()-began <= dearPair
 	asked, random, moving := s.m.clock.read, s.m.clock.random, false
 	if found == matches || asked || random {
 		rank = o.preference(&s.trial, c.ad)
@@ -214,7 +216,7 @@ func (s *search) judge(o offer, class int) {
 	}
 	if found == matches {
 		s.keepLeast(o, class)
-	} else if found == refused && s.keepFavour(o, class) {
+	} else if found == refused && (cheap && s.keepLittle(o, class) || s.keepFavour(o, class)) {
 		found, rank = matches, o.preference(&s.trial, c.ad)
 	}
 	if found == matches || found == varies {
@@ -242,6 +244,9 @@ func (s *search) all() (found backfill.Candidates) {
 		}
 		alike = alike && rank == s.c.rank
 		h := s.c.holds[class]
+		if h.little != nil {
+			h = s.onSlot(id, h)
+		}
 		windows, least = append(windows, h.windows), append(least, h.least)
 		closes, keeps = closes || h.windows != nil, keeps || h.least != nil
 		if bundles {

@@ -18,9 +18,11 @@
 // for more than the job takes, is found beside that.
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
-// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, and least.go
-// what must be; favour.go which pairs wait for state that nobody foretells, and room.go which for limits
-// that depend on the slot; turns.go which autocluster is matched when, and account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
+// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, children.go
+// which how many run there, least.go what must be, and little.go which want little to be; favour.go which
+// pairs wait for state that nobody foretells, and room.go which for limits that depend on the slot;
+// turns.go which autocluster is matched when, and account.go how far; match.go candidates of one
+// autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
 // which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked about
@@ -60,6 +62,9 @@ type Autocluster struct {
 // Matchmaker knows the slots, the bundles and the autoclusters of one pool. In a pool with bundles
 // jobs are matched with bundles alone. It is not safe for concurrent use.
 type Matchmaker struct {
+	// Free returns what is free on a slot now; the result is not changed. If it is nil, all is free.
+	Free func(backfill.SlotID) backfill.Vector
+
 	request   func(*classad.ClassAd) (backfill.Vector, error)
 	always    map[string]bool // attributes of a job that always matter, lower case
 	amounts   map[string]int  // which resource an attribute of a slot holds, by lower case; see setAmounts
@@ -99,7 +104,9 @@ type Matchmaker struct {
 	matched   settled                   // what the last Match knew
 	open      bool                      // it left something to do, or an autocluster is in use again
 	windows   map[any][]backfill.Window // see intern
-	looks     int                       // how often the last Match looked at other instants
+	looks     int                       // how often the last Match looked at other instants, and amounts
+	listings  map[listing]*classad.Expr // see there
+	listed    int64                     // how many elements they have
 	expires   int64                     // when the first verdict holds no longer, in seconds since 1970; see hold
 	wakes     int64                     // when a Match is due for that
 	expensive []Expensive
@@ -145,10 +152,11 @@ type autocluster struct {
 	complete bool         // it was matched with all slots, though some may have changed since
 	read     int          // how much of view.moved its candidates take into account
 	bundles  int          // and how many bundles
-	amounts  amounts      // on which its Requirements depend, if that was asked for
+	needs    needs        // on which its Requirements depend, if that was asked for
 	asked    bool
 	dear     bool // a probe has shown that it is dear
 	later    bool // dear slots were left out, as a Match had no steps left for them
+	little   bool // on some slots it wants little to be free
 
 	steps    int64 // that its matching took since it was complete
 	pairs    int64 // that were evaluated in these
@@ -377,7 +385,7 @@ func (m *Matchmaker) drop(c *autocluster) {
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
 	c.complete, c.candidates, c.prefers = false, backfill.Candidates{}, nil
-	c.holds, c.expires, c.wakes = nil, never, never
+	c.holds, c.expires, c.wakes, c.little = nil, never, never, false
 	c.steps, c.pairs, c.exceeded, c.dear, c.later = 0, 0, 0, false, false
 }
 

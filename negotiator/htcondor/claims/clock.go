@@ -3,6 +3,7 @@ package claims
 import (
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -82,4 +83,15 @@ func (c *State) hasClosed(f *flight, slot *classad.ClassAd) bool {
 func (c *State) takes(slot, job *classad.ClassAd, at time.Time) bool {
 	host, drawn := c.hostAt(at)
 	return classad.Pair{Left: job, Right: slot, Host: host, MaxSteps: classad.FewSteps}.LeftMatchesRight() || *drawn
+}
+
+// asFree returns a slot's ad with what was free there when it was looked at. The plan's ad has all of it.
+func (c *State) asFree(s *observe.Slot) *classad.ClassAd {
+	if s.Free.Zero() { // it is closed, and its ad says why
+		return s.Ad.Ad
+	}
+	taken := make(backfill.Vector, len(s.Free))
+	taken.AddScaled(s.Ad.Capacity, 1)
+	taken.AddScaled(s.Free, -1)
+	return placed(s.Ad.Ad, c.s.Schema.Resources, taken, int64(len(s.Parts)))
 }

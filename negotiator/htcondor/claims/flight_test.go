@@ -303,10 +303,11 @@ func TestGrantToProcs(t *testing.T) {
 func TestLeaveUsed(t *testing.T) {
 	d := newDesk(t, "a")
 	d.used["used"] = use{slot: "a", request: backfill.Vector{2, 256, 1}, at: d.now}
-	o := &Offer{Free: backfill.Vector{8, 1024, observe.Unlimited}, Open: true, Claims: []string{"used", "c2"}}
+	static := classad.New()
+	o := &Offer{Ad: static, Free: backfill.Vector{8, 1024, observe.Unlimited}, Open: true, Claims: []string{"used", "c2"}}
 	d.leaveUsed(o)
 	require.Equal(t, &Offer{
-		Free: backfill.Vector{6, 768, observe.Unlimited - 1}, Open: true, Claims: []string{"c2"}, used: true,
+		Ad: static, Free: backfill.Vector{6, 768, observe.Unlimited - 1}, Open: true, Claims: []string{"c2"}, used: true,
 	}, o)
 }
 

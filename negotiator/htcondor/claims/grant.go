@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Offer is a slot at the moment when it is handed over: its whole ad, what it can give, and the
@@ -18,13 +19,31 @@ type Offer struct {
 
 	used    bool             // some of the claims that it advertises are used
 	follows *classad.ClassAd // see following; nil: nobody has asked yet
+	taken   backfill.Vector  // what the grants of this time take; nil: there are none
+	jobs    int64            // how many they are
 }
 
-// take subtracts the amounts from what is free.
-func (o *Offer) take(amounts backfill.Vector) {
-	for i, amount := range amounts {
-		o.Free[i] -= amount
+// take subtracts what a chunk takes from what is free. From then on the ad of a partitionable slot is one
+// that says so, as its startd will before it is asked for the next claim: START judges by it.
+func (o *Offer) take(resources []string, amounts backfill.Vector) {
+	o.Free.AddScaled(amounts, -1)
+	if o.taken == nil {
+		o.taken = make(backfill.Vector, len(amounts))
 	}
+	o.taken.AddScaled(amounts, 1)
+	o.jobs++
+	o.Ad, o.follows = placed(o.Ad, resources, amounts, 1), nil
+}
+
+// placed returns the ad of a slot on which further jobs run that take so much; that of a static slot does
+// not change.
+func placed(ad *classad.ClassAd, resources []string, taken backfill.Vector, jobs int64) *classad.ClassAd {
+	if partitionable, _ := ad.Literal("PartitionableSlot").Bool(); !partitionable || jobs == 0 {
+		return ad
+	}
+	ad = ad.Clone()
+	negotiator.Place(ad, resources, taken, jobs)
+	return ad
 }
 
 // use is what a claim was handed out for, and when.
@@ -40,13 +59,14 @@ func (c *State) leaveUsed(o *Offer) {
 	var fresh []string
 	for _, id := range o.Claims {
 		if u, used := c.used[id]; used {
-			o.take(u.request)
+			o.take(c.s.Schema.Resources, u.request)
 			o.used = true
 			continue
 		}
 		fresh = append(fresh, id)
 	}
 	o.Claims = fresh
+	o.taken, o.jobs = nil, 0
 }
 
 // Grant is a claim for one chunk of a job, to be given to its schedd.
@@ -175,10 +195,10 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 				flight: f, request: j.Spec.Request,
 			}
 			if f.lent = l != nil; f.lent {
-				grant.Ad, grant.Lock = l.ad, l.lock
+				grant.Ad, grant.Lock = placed(l.ad, c.s.Schema.Resources, o.taken, o.jobs), l.lock
 			}
 			grants = append(grants, grant)
-			o.take(j.Spec.Request)
+			o.take(c.s.Schema.Resources, j.Spec.Request)
 			o.Claims, o.used = o.Claims[1:], true
 		}
 	}

@@ -169,7 +169,7 @@ func (c *State) culprits(f *flight) []string {
 		byAnother := touched && s.ClaimBeganFor != (observe.JobKey{}) && c.belief.JobOf(s.ClaimBeganFor) == nil
 		own := touched && len(places) == 1 && s.ClaimBeganFor == f.job.Key
 		switch {
-		case c.hasClosed(f, s.Ad.Ad) && c.excuseClosed(at.Slot):
+		case c.hasClosed(f, c.asFree(s)) && c.excuseClosed(at.Slot):
 			f.closed = true
 		case s.Restarted.After(f.since) && c.excuse(at.Slot, s.Restarted):
 		case (byAnother || own) && c.excuse(at.Slot, s.ClaimBegan):

@@ -222,6 +222,9 @@ func (d *Daemon) describeFit(j JobForecast, id backfill.JobID, now backfill.Time
 	default:
 		j.Reason = cannotRun + "matches no slot: " + fit.WhyNone()
 	}
+	if guarded := fit.WhyGuarded(); guarded != "" && j.Situation != backfill.Runs.String() {
+		j.Reason += "; " + guarded
+	}
 	ad := j.Ad(now)
 	d.choices().describe(ad)
 	if fallback, _ := d.fallbackInUse(); fallback != "" {

@@ -1,0 +1,51 @@
+package negotiator
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// freeIn returns a function that says what is free on a slot just before the round that a delta reports.
+// It counts when it is first called, as few pools ask; see [matchmaker.Matchmaker].
+func (n *Negotiator) freeIn(d *Delta) func(backfill.SlotID) backfill.Vector {
+	var free []backfill.Vector
+	return func(id backfill.SlotID) backfill.Vector {
+		if free == nil {
+			free = n.free(d)
+		}
+		return free[id]
+	}
+}
+
+// free returns what is free on each slot beside the jobs that run once a delta is taken in.
+func (n *Negotiator) free(d *Delta) []backfill.Vector {
+	free := make([]backfill.Vector, len(n.inventory.slots))
+	for id, slot := range n.inventory.slots {
+		free[id] = slices.Clone(slot.Capacity)
+	}
+	take := func(at backfill.Placement, request backfill.Vector) {
+		for _, on := range at {
+			free[on.Slot].AddScaled(request, -int64(on.Count))
+		}
+	}
+	var ended backfill.JobSet
+	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed} {
+		for _, id := range ids {
+			ended.Add(id)
+		}
+	}
+	for i := range d.Found {
+		run := &d.Found[i]
+		ended.Add(run.Job.ID)
+		if request, err := n.schema.Request(run.Job.Ad, run.Job.Nodes); err == nil {
+			take(n.inventory.toCore(run.Placement), request)
+		}
+	}
+	for run := range n.State().Running() {
+		if ended.Add(run.Job.ID) {
+			take(run.Placement, run.Job.Request)
+		}
+	}
+	return free
+}
