@@ -116,8 +116,8 @@ func run(t *testing.T, seed uint64, spec backfill.PolicySpec, order string, plan
 }
 
 // poolOf returns the pool of a seed: half of them are calm, some have bundles, in a third some jobs may
-// not start at once, in two of five some candidates have windows,
-// and in three of seven some slots end.
+// not start at once, in two of five some candidates have windows, in three of seven some slots end,
+// and in four of eleven jobs take of rows.
 func poolOf(seed uint64) *conformance.Driver {
 	kind := seed
 	if seed%8 > 4 {
@@ -131,6 +131,9 @@ func poolOf(seed uint64) *conformance.Driver {
 	}
 	if seed%7 > 3 {
 		kind += conformance.Ending
+	}
+	if seed%11 > 6 {
+		kind += conformance.Limited
 	}
 	driver := conformance.NewDriver(kind)
 	driver.Calm = seed%2 == 0
