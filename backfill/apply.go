@@ -391,6 +391,7 @@ func (c *Cycle) placeAgain(slots []SlotID, rows []RowID, cause Cause) (void []pl
 
 func (c *Cycle) setSlot(slot Slot, up bool) (before Slot, wasUp bool) {
 	known := int(slot.ID) < len(c.s.slots)
+	c.ended = c.ended || c.s.profile.Ends().Count() > 0
 	before, wasUp = c.s.setSlot(slot, up)
 	c.onUndo(func() {
 		if !known {

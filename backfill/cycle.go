@@ -36,6 +36,7 @@ type Cycle struct {
 	formerRows []Row    // if the round changes some: the rows as they were
 	grownRows  []RowID  // that the round has made higher
 	added      bool     // the last event freed room that counts as freed by the next one, see addsRoom
+	ended      bool     // some slot had an end before the round or between its events
 	err        error
 	given      []givenUp
 	// backfilled are the jobs that were started beside reservations and are expected to run for

@@ -91,10 +91,11 @@ func (c *Cycle) stillHeld() (jobs []HeldJob) {
 // keepGuarantee returns an error if a waiting job's guarantee does not hold. A guarantee that was
 // lifted in this round binds again: as it was if the job is planned in time, else it is reported as
 // broken and the planned start becomes the new one. If the job is left without a reservation, as its
-// candidates close or end before it could begin or end, the guarantee is broken for good.
+// candidates close or end before it could begin or end, or did so when it lost its place, the guarantee
+// is broken for good.
 func (c *Cycle) keepGuarantee(r *record) error {
 	switch {
-	case r.placement == nil && r.promised && r.lifted != CauseNone && c.s.mayClose(r.job): // it has no start
+	case r.placement == nil && r.promised && r.lifted != CauseNone && (c.ended || c.s.mayClose(r.job)): // it had no start
 		next := *r
 		next.lifted, next.promised, next.guarantee = CauseNone, false, 0
 		c.broken = append(c.broken, Broken{Job: r.job, Promised: r.guarantee, Now: Forever, Cause: r.lifted})
