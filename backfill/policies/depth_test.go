@@ -132,7 +132,8 @@ func TestAPromiseThatAnEndTook(t *testing.T) {
 					Cluster: int64(id),
 				}}
 			}
-			r := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}}}
+			both := backfill.Candidates{Slots: []backfill.SlotID{0, 1}}
+			r := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: both}}}
 			for id, cpus := range []int64{2, 2} {
 				at := backfill.SlotID(id)
 				r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(at, cpus, backfill.Time(40*id))},
