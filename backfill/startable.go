@@ -1,6 +1,10 @@
 package backfill
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
 
 // plannedJobs lists the jobs of a shape that have reservations and may start, by estimate and by planned start. On
 // one slot a job can start now if what it asks for is free until its end or until its planned start,
@@ -114,17 +118,28 @@ func (c *Cycle) sweepAll(but []int32, regained []SlotID) {
 	}
 }
 
-// fitsEarly reports whether the job of a lane by planned start fits, and notes where, or when it is
-// planned for.
-func (c *Cycle) fitsEarly(l *lane) (fits bool) {
-	if start, now := c.plannedFor(l.job), c.round.Now; start > now {
-		if _, may := c.s.profile.EarliestAhead(c.s.Request(l.job), start, now, now+1); !may {
-			l.limit = start
-			return false
-		}
+// fitsEarly reports whether the job of a lane by planned start fits, or notes when it is planned for.
+func (c *Cycle) fitsEarly(l *lane) bool {
+	r, now := c.s.jobs.Find(l.job.ID), c.round.Now
+	request := c.s.Request(r.job)
+	if l.at = nil; r.start == now {
+		return true
 	}
-	l.at, fits = c.FitsNow(l.job)
-	return fits
+	if _, may := c.s.profile.EarliestAhead(request, r.start, now, now+1); !may {
+		l.limit = r.start
+		return false
+	}
+	return c.hasPlaceEarly(r, request)
+}
+
+// hasPlaceEarly reports whether a job that is planned for later has a place now, as if it had no
+// reservation. Mostly its own place is not in the way.
+func (c *Cycle) hasPlaceEarly(r *record, request profile.Request) (has bool) {
+	if c.s.profile.HasPlace(request, c.round.Now) {
+		return true
+	}
+	c.without(r, func() { has = c.s.profile.HasPlace(request, c.round.Now) })
+	return has
 }
 
 // plannedFor returns a job's planned start; Forever if it does not wait, has no reservation, or may

@@ -114,3 +114,50 @@ func TestNobodyOvertakesThoseBeyondTheDepth(t *testing.T) {
 		}
 	}
 }
+
+// TestAPromiseThatAnEndTook checks a plan of one job, in a round in which the slot of that job shrinks
+// while the other ends too early for it, and then has no end any more. Another job that comes first has
+// got the plan's place by then, so the promise is reported as broken.
+func TestAPromiseThatAnEndTook(t *testing.T) {
+	for _, policy := range append(guaranteeing, "slack") {
+		t.Run(policy, func(t *testing.T) {
+			s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+			h := hostOrdered(t, s, policy, "sjf")
+			h.SetPlanning(backfill.Planning{Depth: 1, Reorder: true})
+			slot := func(id backfill.SlotID, cpus int64, end backfill.Time) backfill.Slot {
+				return backfill.Slot{ID: id, Name: fmt.Sprint("slot", id), Capacity: v(cpus), End: end}
+			}
+			job := func(id backfill.JobID, cpus int64, lasts backfill.Time) *backfill.Job {
+				return &backfill.Job{ID: id, Nodes: 1, Request: v(cpus), Estimate: lasts, Position: backfill.QueuePosition{
+					Cluster: int64(id),
+				}}
+			}
+			both := backfill.Candidates{Slots: []backfill.SlotID{0, 1}}
+			r := backfill.Round{Candidates: []backfill.CandidateSet{{Candidates: both}}}
+			for id, cpus := range []int64{2, 2} {
+				at := backfill.SlotID(id)
+				r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: slot(at, cpus, backfill.Time(40*id))},
+					backfill.Event{
+						Kind: backfill.Found, Job: job(backfill.JobID(1+id), 2, 20), End: 20,
+						Placement: backfill.Placement{{Slot: at, Count: 1}},
+					})
+			}
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.Submitted, Job: job(3, 2, 50)})
+			_, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			start, _, planned := s.Planned(3)
+			require.True(t, planned)
+			d, err := h.Decide(t.Context(), backfill.Round{Now: 1, Events: []backfill.Event{
+				{Kind: backfill.SlotChanged, Slot: slot(0, 1, 0)},
+				{Kind: backfill.SlotChanged, Slot: slot(1, 2, 0)},
+				{Kind: backfill.Submitted, Job: job(4, 2, 10)},
+			}})
+			require.NoError(t, err)
+			_, _, planned = s.Planned(4)
+			require.True(t, planned)
+			require.Len(t, d.Broken, 1)
+			require.Equal(t, start, d.Broken[0].Promised)
+			require.Equal(t, backfill.Time(backfill.Forever), d.Broken[0].Now)
+		})
+	}
+}

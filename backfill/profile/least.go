@@ -70,13 +70,17 @@ func (c *Candidates) ValidateLeast(resources int) error {
 // chunksOf returns how many chunks of the request fit the i-th candidate from start on, at most
 // r.Nodes.
 func (p *View) chunksOf(i int, r *Request, start Time) int {
-	id := r.Candidates.Slots[i]
-	n := p.chunksAt(id, r, start)
+	return p.chunksBeside(i, r, start, p.chunksAt(r.Candidates.Slots[i], r, start))
+}
+
+// chunksBeside returns how many of n chunks that fit the i-th candidate from start on leave enough
+// there.
+func (p *View) chunksBeside(i int, r *Request, start Time, n int) int {
 	least := r.Candidates.least(i)
 	if least == nil || n == 0 {
 		return n
 	}
-	free := p.slots[id].free
+	free := p.slots[r.Candidates.Slots[i]].free
 	for k, need := range least {
 		over := need - r.Chunk[k]
 		if over <= 0 {

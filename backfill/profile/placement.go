@@ -191,20 +191,37 @@ func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 // host returns the request's i-th candidate as a [host]; false if it cannot take a chunk at start.
 func (p *View) host(r *Request, i int, start Time) (host, bool) {
 	id := r.Candidates.Slots[i]
-	n := p.chunksOf(i, r, start)
-	if n == 0 || !r.Candidates.Open(i, start) {
+	if !p.Up(id) {
 		return host{}, false
 	}
-	h := p.newHost(r.Candidates, i)
-	h.chunks = n
-	s, end := &p.slots[id], p.end(r, id, start)
+	s := &p.slots[id]
+	for k, need := range r.Chunk {
+		if need > 0 && s.free[k].value(start) < need { // mostly that is enough to know
+			return host{}, false
+		}
+	}
+	if !r.Candidates.Open(i, start) {
+		return host{}, false
+	}
+	h, end, n := p.newHost(r.Candidates, i), p.end(r, id, start), int64(r.Nodes)
+	for k, total := range s.capacity {
+		need := r.Chunk[k]
+		if need <= 0 && total <= 0 {
+			continue
+		}
+		low := s.free[k].min(start, end)
+		if need > 0 {
+			if n = min(n, low/need); n <= 0 {
+				return host{}, false
+			}
+		}
+		h.leaves(low-need, total)
+	}
+	if h.chunks = p.chunksBeside(i, r, start, int(n)); h.chunks == 0 {
+		return host{}, false
+	}
 	if r.ToEnd {
 		h.lasts = end - start
-	}
-	for k, total := range s.capacity {
-		if total > 0 {
-			h.leaves(s.free[k].min(start, end)-r.Chunk[k], total)
-		}
 	}
 	return h, true
 }

@@ -13,6 +13,9 @@ func Unforeseen() Window { return Window{From: -Forever, To: 1 - Forever} }
 
 // endAfter returns the index of the first window that ends after an instant.
 func endAfter(all []Window, t Time) int {
+	if len(all) > 0 && t < all[0].To { // mostly: it is the only one, or those before it are forgotten
+		return 0
+	}
 	i, _ := slices.BinarySearchFunc(all, t, func(w Window, t Time) int {
 		if w.To <= t {
 			return -1
