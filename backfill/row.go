@@ -83,8 +83,8 @@ func takesWithin(a, b []Take) bool {
 
 // onlyTakesMore reports whether a job takes more of rows than it did, and is else planned by what it was.
 // Then it keeps a promised start that is free for it.
-func onlyTakesMore(was, now *Job) bool {
-	a, b := *was, *now
+func onlyTakesMore(before, now *Job) bool {
+	a, b := *before, *now
 	if sameTakes(a.Takes, b.Takes) || !takesWithin(a.Takes, b.Takes) || !slices.Equal(a.Request, b.Request) {
 		return false
 	}

@@ -50,8 +50,8 @@ type named struct {
 	jobs  int
 }
 
-// know notes that a job takes of limits instead of what it was; nil: there is none.
-func (l *limits) know(was, now *Job) {
+// know notes that a job takes of limits instead of what it was before; nil: there is none.
+func (l *limits) know(before, now *Job) {
 	if now != nil && len(now.Takes) > 0 {
 		list := l.lists[&now.Takes[0]]
 		if list == nil {
@@ -63,10 +63,10 @@ func (l *limits) know(was, now *Job) {
 		}
 		list.jobs++
 	}
-	if was != nil && len(was.Takes) > 0 {
-		list := l.lists[&was.Takes[0]]
+	if before != nil && len(before.Takes) > 0 {
+		list := l.lists[&before.Takes[0]]
 		if list.jobs--; list.jobs == 0 {
-			delete(l.lists, &was.Takes[0])
+			delete(l.lists, &before.Takes[0])
 		}
 	}
 }

@@ -223,8 +223,8 @@ func TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor(t *testing.T) {
 		take := func(j backfill.JobState, most int64) bool {
 			span := taken[j.Start:j.End]
 			amount := int64(0)
-			for _, of := range n.Job(j.Job.ID).Takes {
-				amount = of.Amount
+			for _, take := range n.Job(j.Job.ID).Takes {
+				amount = take.Amount
 			}
 			if amount > 0 && slices.Max(span)+amount > most {
 				return false
@@ -260,8 +260,8 @@ func TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor(t *testing.T) {
 		for _, j := range before {
 			if now := after[j.Job.ID]; j.Running {
 				for at := j.Start; at < j.End; at++ {
-					for _, of := range now.Job.Takes {
-						alone[at] += of.Amount
+					for _, taken := range now.Job.Takes {
+						alone[at] += taken.Amount
 					}
 				}
 			} else if kept[j.Job.ID] {

@@ -56,3 +56,40 @@ func TestJobsThatNeverRun(t *testing.T) {
 		})
 	}
 }
+
+// TestSurplusLeavesNothingIdle: a group whose jobs match only slots that are taken is divided half of the pool,
+// and the other uses what it cannot. A limit at what is divided would leave three of n1's cpus idle.
+func TestSurplusLeavesNothingIdle(t *testing.T) {
+	w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true},
+		&node{name: "n2", cpus: 2, memory: 8192, policy: true})
+	w.account(map[string]string{
+		"GROUP_NAMES": "group_a, group_b", "GROUP_QUOTA_DYNAMIC_GROUP_A": "0.5",
+		"GROUP_QUOTA_DYNAMIC_GROUP_B": "0.5", "GROUP_ACCEPT_SURPLUS": "true",
+	})
+	on := func(host string) string { return "\nRequirements = TARGET.Machine == \"" + host + "\"" }
+	for range 2 {
+		w.submit(&sleeper{owner: "carl", cpus: 1, seconds: 4000, estimate: 4000, extra: on("n2")})
+	}
+	w.pass(12)
+	for range 40 {
+		for owner, host := range map[string]string{"alice": "n2", "bob": "n1"} {
+			w.submit(&sleeper{
+				owner: owner, group: "group_" + owner[:1] + "." + owner, cpus: 1, seconds: 1000, estimate: 1000, extra: on(host),
+			})
+		}
+	}
+	w.pass(30)
+	require.Equal(t, map[string]int{"alice": 0, "bob": 8, "carl": 2}, map[string]int{
+		"alice": runningOf(w, "alice"), "bob": runningOf(w, "bob"), "carl": runningOf(w, "carl"),
+	})
+}
+
+// runningOf counts the running jobs of an owner.
+func runningOf(w *world, owner string) (n int) {
+	for _, j := range w.jobs {
+		if j.owner == owner && j.status == 2 {
+			n++
+		}
+	}
+	return n
+}
