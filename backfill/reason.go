@@ -72,7 +72,7 @@ func (s *State) noStartText(j *Job, closing profile.Closing) string {
 	text := "all slots that it may use end before it would"
 	switch windows := s.candidates[j.Candidates].Windows != nil; {
 	case s.awaitsState(j):
-		return "the slots that it may use are open only in another state, as when their owner is "+
+		return "the slots that it may use are open only in another state, as when their owner is " +
 			"away, little of them is free or a limit has room"
 	case closing.Places == 0:
 		return "no slot that it may use is open when it could begin there"

@@ -52,14 +52,14 @@ func allEndsMove(b *testing.B, policy string) (earlier, later time.Duration) {
 	c.Schema.Resources = []string{"cpus", "memory"}
 	n, wrong := New(c)
 	require.NoError(b, wrong)
-	ends := func(now backfill.Time, by backfill.Time) Delta {
+	ends := func(now, earlier backfill.Time) Delta {
 		d := Delta{Now: now}
 		for i := range pilots {
 			ad, err := classad.ParseOld(fmt.Sprintf("Name = \"p%d\"\nCpus = 8\nMemory = 16000\nRequirements = true", i))
 			require.NoError(b, err)
 			s, err := c.Schema.SlotFromAd(ad)
 			require.NoError(b, err)
-			s.End = 80_000 + 37*backfill.Time(i%4000) - by
+			s.End = 80_000 + 37*backfill.Time(i%4000) - earlier
 			d.SlotsUp = append(d.SlotsUp, s)
 		}
 		return d

@@ -25,7 +25,8 @@ func (c *runCommand) check() error {
 		return errors.New("name what to run: FILE, --workload FILE or --instance FILE; condorsim workload formats " +
 			"describes what is read, and lublin-128 is built in")
 	case slices.ContainsFunc(c.SlotEnd, isNoAttribute):
-		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none", strings.Join(c.SlotEnd, ","))
+		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none",
+			strings.Join(c.SlotEnd, ","))
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:

@@ -44,15 +44,15 @@ const (
 func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q *queue, alone bool) *lending {
 	spec, now, beside := flights[0].job.Spec, backfill.Time(c.now.Unix()), c.company(q, flights[0].job.Spec)
 	place := c.estimate(spec) + c.s.StartSlack
-	closes := c.belief.Closes(key.Slot)
-	l := &lending{Lease: track.Lease{LeaseKey: key, Until: closes}, ad: o.Ad}
+	end := cmp.Or(c.ends[key.Slot], backfill.Forever)
+	l := &lending{Lease: track.Lease{LeaseKey: key, Until: end}, ad: o.Ad}
 	for _, f := range flights {
 		l.Jobs, l.Until = append(l.Jobs, f.job.ID), min(l.Until, f.job.Start+place)
 	}
 	l.fills = len(o.Claims) < len(flights) && !c.isSingle(key.Slot)
 	window := c.window(beside.like.jobs, len(flights), place, beside.others, l.fills)
 	if longer := window - c.s.StartSlack/2; longer > 0 {
-		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, min(now+place+longer, closes))
+		l.Until, l.Served = c.undisturbed(o.Ad, flights, beside.like, l.Until, min(now+place+longer, end))
 	}
 	l.Last = now + window
 	// Jobs that end by then are in nobody's way.

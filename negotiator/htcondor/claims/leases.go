@@ -32,15 +32,21 @@ func (c *State) TakePlan(plan negotiator.Checkpoint) []track.Broken {
 	return c.belief.TakePlan(plan)
 }
 
-// reserve notes the waiting jobs' places in the plan.
+// reserve notes the waiting jobs' places in the plan, and when its slots end.
 func (c *State) reserve(plan negotiator.Checkpoint) {
 	clear(c.planned)
+	clear(c.ends)
 	clear(c.settled)
 	clear(c.held)
 	clear(c.limited)
 	c.guarantees, c.distrusted = plan.Guarantees, plan.Distrusted
 	if c.lease == 0 {
 		return
+	}
+	for _, s := range plan.Slots {
+		if s.End != 0 {
+			c.ends[s.Name] = s.End
+		}
 	}
 	for _, j := range plan.Jobs {
 		if j.Running {

@@ -59,6 +59,7 @@ type State struct {
 	hidden  bool                     // queues have jobs that no look shows
 	leases  []track.Lease            // granted, and the negotiator was not told yet
 	planned map[string][]reservation // by slot
+	ends    map[string]backfill.Time // of the slots that end, or are to be empty
 	settled map[backfill.JobID]bool  // waiting jobs that have a reservation, or that no slot can run
 	held    map[backfill.JobID]bool  // those of them that no slot can run
 	limited map[backfill.JobID]bool  // those of these that take more of a limit than there is
@@ -99,9 +100,9 @@ func New(s Settings, belief *track.Belief) *State {
 			byJob: map[observe.JobKey]*refusal{}, byKind: map[string]*refusal{}, gangs: map[track.Owner]*refusal{},
 		},
 		rivals: map[track.Owner]*rivalry{}, failures: map[observe.JobKey]time.Time{}, reasons: map[backfill.JobID]reason{},
-		planned: map[string][]reservation{}, settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{},
-		limited: map[backfill.JobID]bool{},
-		single:  map[string]time.Time{}, deaf: map[string]bool{},
+		planned: map[string][]reservation{}, ends: map[string]backfill.Time{},
+		settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{}, limited: map[backfill.JobID]bool{},
+		single: map[string]time.Time{}, deaf: map[string]bool{},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -86,15 +85,6 @@ func (c *comparison) slotIsThere(name string, o *observe.Slot) {
 		s.up, s.reported, s.closed = true, now, false
 		c.delta.SlotsUp = append(c.delta.SlotsUp, now)
 	}
-}
-
-// Closes returns by when all jobs on a slot must have ended, as the negotiator was told: the slot ends
-// then, or is to be empty; [backfill.Forever]: never.
-func (b *Belief) Closes(name string) backfill.Time {
-	if s := b.slots[name]; s != nil && s.up && s.reported.End != 0 {
-		return s.reported.End
-	}
-	return backfill.Forever
 }
 
 // closeSlot adds to the delta that a slot takes no more jobs: its ad is gone. The jobs on it count
