@@ -228,7 +228,7 @@ func (c *State) Start(now time.Time, matches []negotiator.Match) {
 		}
 	}
 	for _, j := range bySlot {
-		if why := c.belief.Admit(j); why != "" {
+		if why := c.limits.Admit(j); why != "" {
 			f := c.flights[j.ID]
 			f.barred, f.why = true, why
 		}

@@ -21,10 +21,11 @@ func (b *Belief) chargeOf(j *Job) charge {
 	spec := j.charged()
 	switch {
 	case !spec.BySlot || j.Phase == Waiting:
-	case j.Phase == Running:
-		spec = b.settled(spec, j.Places)
+	case j.Phase == Running && spec == j.Spec: // once for its run
+		j.Spec = b.settled(spec, j.Places, nil)
+		spec = j.Spec
 	case j.Group.Runs():
-		spec = b.settled(spec, b.places(j.Group))
+		spec = b.settled(spec, b.places(j.Group), nil)
 	}
 	return charge{spec: spec, weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -95,6 +96,7 @@ type Limits struct {
 	// bySlot are the waiting jobs' Specs whose limits depend on the slot, each with the limit that has no
 	// room anywhere, if that was asked for.
 	bySlot map[*observe.Spec]string
+	meter  classad.Meter // of what was asked for that
 }
 
 // limit brings the negotiator's limits up to date with what runs and what wants to run, of which

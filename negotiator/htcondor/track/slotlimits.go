@@ -23,21 +23,21 @@ type settlement struct {
 // mostSettled bounds the settlements that are remembered, by which jobs that take the same share a Spec.
 const mostSettled = 10_000
 
-// limitsOn returns what limits of a Spec come to that depend on the slot.
-func (b *Belief) limitsOn(s *observe.Spec, slot *classad.ClassAd) string {
+// limitsOn returns what limits of a Spec come to that depend on the slot. The meter may be nil.
+func (b *Belief) limitsOn(s *observe.Spec, slot *classad.ClassAd, m *classad.Meter) string {
 	limits, _ := classad.Scope{
-		My: s.Ad, Target: slot, Host: b.s.World.Host(b.now.Began), MaxSteps: classad.FewSteps,
+		My: s.Ad, Target: slot, Host: b.s.World.Host(b.now.Began), MaxSteps: classad.FewSteps, Meter: m,
 	}.Attr(negotiator.SlotLimits).Text()
 	return limits
 }
 
 // settled returns the Spec by which jobs of one whose limits depend on the slot are charged that have
 // these places; the same if that is not known.
-func (b *Belief) settled(s *observe.Spec, at []Place) *observe.Spec {
+func (b *Belief) settled(s *observe.Spec, at []Place, m *classad.Meter) *observe.Spec {
 	if len(at) == 0 || b.slots[at[0].Slot] == nil || b.slots[at[0].Slot].reported == nil {
 		return s
 	}
-	what := settlement{s, b.limitsOn(s, b.slots[at[0].Slot].reported.Ad)}
+	what := settlement{s, b.limitsOn(s, b.slots[at[0].Slot].reported.Ad, m)}
 	known := b.limiting.settled[what]
 	if known == nil {
 		if len(b.limiting.settled) >= mostSettled {
@@ -50,31 +50,32 @@ func (b *Belief) settled(s *observe.Spec, at []Place) *observe.Spec {
 }
 
 // LimitedBySlot tells whether the limits of a job depend on the slot on which it starts.
-func (j *Job) LimitedBySlot() bool { return j.Spec.BySlot || j.Group.Spec.BySlot }
+func (j *Job) LimitedBySlot() bool { return j.Spec != nil && (j.Spec.BySlot || j.Group.Spec.BySlot) }
 
 // Admit charges a job that has just been started with what its limits come to on its slot, if they depend
 // on that, or returns why they have no room for it beside the other starts of the cycle.
-func (b *Belief) Admit(j *Job) (why string) {
-	if !j.LimitedBySlot() || b.limits == nil {
+func (p *Limits) Admit(j *Job) (why string) {
+	if p == nil || !j.LimitedBySlot() {
 		return ""
 	}
 	spec := j.Spec
 	if sameText(spec, j.Group.Spec) { // it may have those of a start that failed
 		spec = j.Group.Spec
 	}
-	j.Spec = b.settled(spec, j.Places)
-	return b.limits.bounds.Admit(b.candidate(b.chargeOf(j)))
+	j.Spec = p.b.settled(spec, j.Places, nil)
+	return p.bounds.Admit(p.b.candidate(p.b.chargeOf(j)))
 }
 
-// mostAsked is how many slots are looked at to tell a user which limit has no room.
-const mostAsked = 100
+// mostAsked is how many slots are looked at to tell a user which limit has no room, and mostSteps about how
+// many steps that may take for all users in a look: 10 ms. Beyond that nobody is told.
+const mostAsked, mostSteps = 100, 200_000
 
 // lackingBySlot returns which limit has no room for jobs of a Spec, wherever they would start; "" if
 // there is a slot with room, or too many to look at.
 func (p *Limits) lackingBySlot(j *Job) (why string) {
 	spec := j.Group.Spec
 	why, known := p.bySlot[spec]
-	if known || len(p.b.slots) > mostAsked {
+	if known || len(p.b.slots) > mostAsked || p.meter.Steps() > mostSteps {
 		return why
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.b.slots)) {
@@ -82,7 +83,7 @@ func (p *Limits) lackingBySlot(j *Job) (why string) {
 			continue
 		}
 		on := p.b.chargeOf(j)
-		on.spec = p.b.settled(spec, []Place{{Slot: name}})
+		on.spec = p.b.settled(spec, []Place{{Slot: name}}, &p.meter)
 		lacks := p.bounds.Lacks(p.b.candidate(on))
 		if why == "" || lacks == "" {
 			why = lacks
