@@ -121,7 +121,10 @@ func TestAWrongPool(t *testing.T) {
 
 // TestAuditOfLimits runs on a pool that tells of a limit that is higher than it is.
 func TestAuditOfLimits(t *testing.T) {
-	w := newWorkload(t, workload.Job{Run: 10, Estimate: 20, Procs: 2}, workload.Job{Submit: 1, Run: 10, Estimate: 20, Procs: 2})
+	first := workload.Job{Run: 10, Estimate: 20, Procs: 2}
+	second := first
+	second.Submit = 1
+	w := newWorkload(t, first, second)
 	w.Limits = []negotiator.Limit{{Name: "sw", Height: negotiator.LimitUnit}}
 	for _, j := range w.Jobs {
 		j.Takes = []negotiator.Take{{Limit: "sw", Amount: negotiator.LimitUnit}}

@@ -31,7 +31,8 @@ func TestUseOfLimits(t *testing.T) {
 				used[at] += want
 			}
 			r.Workload.Jobs = append(r.Workload.Jobs, Job{Job: j})
-			r.Outcomes = append(r.Outcomes, Outcome{Start: backfill.Time(start), End: backfill.Time(end), Started: true, Ended: true})
+			o := Outcome{Start: backfill.Time(start), End: backfill.Time(end), Started: true, Ended: true}
+			r.Outcomes = append(r.Outcomes, o)
 		}
 		want := LimitUse{Name: "sw", Height: height}
 		sum := 0

@@ -50,7 +50,7 @@ func (b *Belief) settled(s *observe.Spec, at []Place, m *classad.Meter) *observe
 }
 
 // LimitedBySlot tells whether the limits of a job depend on the slot on which it starts.
-func (j *Job) LimitedBySlot() bool { return j.Spec.BySlot || j.Group.Spec.BySlot }
+func (j *Job) LimitedBySlot() bool { return j.Spec != nil && (j.Spec.BySlot || j.Group.Spec.BySlot) }
 
 // Admit charges a job that has just been started with what its limits come to on its slot, if they depend
 // on that, or returns why they have no room for it beside the other starts of the cycle.
