@@ -151,10 +151,7 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 			lacking[amount] = next
 		}
 		// of the step during which the job came
-		at := sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit }) - 1
-		if at < 0 {
-			at = 0
-		}
+		at := max(0, sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit })-1)
 		if len(next) > 0 && next[at] < o.Start {
 			use.Waited++
 		}

@@ -157,7 +157,7 @@ func TestAPromiseThatAnEndTook(t *testing.T) {
 			require.True(t, planned)
 			require.Len(t, d.Broken, 1)
 			require.Equal(t, start, d.Broken[0].Promised)
-			require.Equal(t, backfill.Time(backfill.Forever), d.Broken[0].Now)
+			require.Equal(t, backfill.Forever, d.Broken[0].Now)
 		})
 	}
 }

@@ -20,6 +20,7 @@ func newCountingPool() *pool {
 
 // busyAd is of a slot of 8 cpus for 10 jobs on which three jobs run, and which accepts a job by START.
 func busyAd(tb testing.TB, start string) *classad.ClassAd {
+	tb.Helper()
 	slot := slotAd(tb, "a", 8, "Claims = 10; NumDynamicSlots = 3; ChildCpus = {1, 2, 3}; ChildGpus = {0, 1, 0}; "+
 		`ChildState = {"Claimed", "Claimed", "Claimed"}; Requirements = START; START = `+start)
 	Vacant(slot, []string{"cpus"}, func() *classad.ClassAd { return slot })
@@ -79,8 +80,12 @@ func BenchmarkLists(b *testing.B) {
 		fifteen[i] = fmt.Sprintf("size(Child%d) < %d", i, 3+i)
 	}
 	for _, c := range []struct{ name, start string }{
-		{"none", "Cpus >= 4"}, {"count", "NumDynamicSlots < 3"}, {"size", "size(Child0) < 3"}, {"sum", "sum(ChildCpus) < 3"},
-		{"long", "size(Child0) < 900"}, {"fifteen", strings.Join(fifteen, " && ")},
+		{"none", "Cpus >= 4"},
+		{"count", "NumDynamicSlots < 3"},
+		{"size", "size(Child0) < 3"},
+		{"sum", "sum(ChildCpus) < 3"},
+		{"long", "size(Child0) < 900"},
+		{"fifteen", strings.Join(fifteen, " && ")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			const slots = 100
@@ -89,11 +94,11 @@ func BenchmarkLists(b *testing.B) {
 				b.StopTimer()
 				p := newCountingPool()
 				for i := range slots {
-					more := "Claims = 1048576; NumDynamicSlots = 0; ChildCpus = {}; "
+					slot := slotAd(b, fmt.Sprint("s", i), 64, fmt.Sprintf("Claims = 1048576; NumDynamicSlots = 0; ChildCpus = {}; "+
+						"Requirements = START && Own != 7; Own = %d; START = %s", 10+i, c.start))
 					for k := range fifteen {
-						more += fmt.Sprintf("Child%d = {}; ", k)
+						require.NoError(b, slot.SetExpr(fmt.Sprint("Child", k), "{}"))
 					}
-					slot := slotAd(b, fmt.Sprint("s", i), 64, more+fmt.Sprintf("Requirements = START && Own != 7; Own = %d; START = %s", 10+i, c.start))
 					p.add(slot)
 				}
 				id := p.clusterOf(b, ad(b, "Requirements = true; RequestCpus = 2"))

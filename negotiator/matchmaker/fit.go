@@ -191,15 +191,7 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 			fit.Untried += k.slots
 			continue
 		}
-		fit.Slots += k.slots
-		if k.guards != "" && k.closed.Why == "" {
-			fit.Guarded = count(fit.Guarded, k.guards, k.slots)
-		}
-		if k.open {
-			fit.Matching += k.slots
-			for i := range fit.Clauses {
-				fit.Clauses[i].Met += k.slots
-			}
+		if fit.count(k); k.open {
 			continue
 		}
 		if k.match(&t, c.ad) {
@@ -235,6 +227,21 @@ func (m *Matchmaker) fitOf(c *autocluster, isUp func(backfill.SlotID) bool, left
 	*left -= t.steps() + int64(len(clauses))
 	slices.SortFunc(fit.Closed, func(a, b Closed) int { return strings.Compare(a.Why, b.Why) })
 	return fit
+}
+
+// count counts the slots of a kind; if they are open now, as matching: what clauses say while all of a
+// slot is free does not matter then.
+func (f *Fit) count(k kind) {
+	f.Slots += k.slots
+	if k.guards != "" && k.closed.Why == "" {
+		f.Guarded = count(f.Guarded, k.guards, k.slots)
+	}
+	if k.open {
+		f.Matching += k.slots
+		for i := range f.Clauses {
+			f.Clauses[i].Met += k.slots
+		}
+	}
 }
 
 // addClosed counts the slots of a kind, which are closed.

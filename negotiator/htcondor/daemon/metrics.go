@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // metrics collects the daemon's numbers for Prometheus.
@@ -59,6 +61,16 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 	}
 }
 
+// collectLimits tells of each concurrency limit.
+func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, float64, ...string)) {
+	for _, l := range limits {
+		gauge(limitHeight, l.Height, l.Name)
+		gauge(limitUsed, l.Used, l.Name)
+		gauge(limitWanted, l.Wanted, l.Name)
+		gauge(limitWaiting, float64(l.Waiting), l.Name)
+	}
+}
+
 // Collect implements prometheus.Collector.
 func (m metrics) Collect(c chan<- prometheus.Metric) {
 	s, _ := m.d.statusAt(time.Now())
@@ -86,12 +98,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	count(submitsFound, s.found)
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	gauge(residentBytes, float64(rss()))
-	for _, l := range s.limits {
-		gauge(limitHeight, l.Height, l.Name)
-		gauge(limitUsed, l.Used, l.Name)
-		gauge(limitWanted, l.Wanted, l.Name)
-		gauge(limitWaiting, float64(l.Waiting), l.Name)
-	}
+	collectLimits(s.limits, gauge)
 	flag := func(desc *prometheus.Desc, so bool) {
 		if so {
 			gauge(desc, 1)
