@@ -61,6 +61,13 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 	}
 }
 
+func oneIf(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
+}
+
 // collectLimits tells of each concurrency limit.
 func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, float64, ...string)) {
 	for _, l := range limits {
@@ -99,15 +106,8 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	gauge(residentBytes, float64(rss()))
 	collectLimits(s.limits, gauge)
-	flag := func(desc *prometheus.Desc, so bool) {
-		if so {
-			gauge(desc, 1)
-		} else {
-			gauge(desc, 0)
-		}
-	}
-	flag(isStopped, s.stopped != "")
-	flag(fallbackInUse, s.fallback != "")
+	gauge(isStopped, oneIf(s.stopped != ""))
+	gauge(fallbackInUse, oneIf(s.fallback != ""))
 	for _, told := range m.d.accuracy.measure() {
 		gauge(startsTold, float64(told.Jobs), told.Told)
 		if told.Jobs > 0 {
