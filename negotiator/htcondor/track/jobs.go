@@ -352,7 +352,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		j.promised = 0 // it was kept
 	}
 	edited, full := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
-	unwelcome := c.unwelcome(j) != ""
+	unwelcome, barred := c.unwelcome(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]
@@ -362,6 +362,9 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		case edited && !f.Handed:
 		case !f.Handed && f.Full:
 			full = true // it is planned with when there is room
+		case !f.Handed && f.Barred:
+			barred = true
+			c.b.log.Debug("a job was not started: limits have no room for it", "job", c.b.Name(j), "why", f.Why)
 		case !f.Handed && slices.ContainsFunc(j.Places, leftOut):
 		case f.CameBack:
 			c.b.log.Info("a job ran and came back at once", "job", c.b.Name(j), "slots", list(j.Places))
@@ -386,7 +389,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		j.booked = nil // it was used, or not by the pool's fault
 	}
 	if !edited && !full && !unwelcome {
-		c.tellStartFailed(j.ID, ended)
+		c.tellStartFailed(j.ID, ended, barred)
 		return false
 	}
 	c.editedAhead(j)
