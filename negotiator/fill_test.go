@@ -19,6 +19,7 @@ func TestFillHeedsLimits(t *testing.T) {
 		return j
 	}
 	const elsewhere, later = "Requirements = TARGET.Name == \"b\"", "Requirements = TARGET.Name =!= \"a\""
+	l := func(amount int64) Take { return Take{"l", amount} }
 	const bySlot = elsewhere + "; BackfillSlotLimits = strcat(\"net_\", TARGET.Name, Kind); Kind = "
 	for name, c := range map[string]struct {
 		height int64
@@ -26,13 +27,13 @@ func TestFillHeedsLimits(t *testing.T) {
 		want   []string
 	}{
 		"no limit":               {1, []*Job{kind(2, 20, elsewhere)}, []string{"1.2"}},
-		"it is used":             {1, []*Job{kind(2, 20, elsewhere, Take{"l", 1})}, nil},
-		"one more":               {2, []*Job{kind(2, 20, elsewhere, Take{"l", 1}), kind(3, 20, elsewhere, Take{"l", 1})}, []string{"1.2"}},
+		"it is used":             {1, []*Job{kind(2, 20, elsewhere, l(1))}, nil},
+		"one more":               {2, []*Job{kind(2, 20, elsewhere, l(1)), kind(3, 20, elsewhere, l(1))}, []string{"1.2"}},
 		"a limit of others":      {1, []*Job{kind(2, 20, elsewhere, Take{"m", 5})}, []string{"1.2"}},
-		"more than that":         {2, []*Job{kind(2, 20, elsewhere, Take{"l", 2})}, nil},
-		"reserved for another":   {2, []*Job{kind(2, 5, "", Take{"l", 2}), kind(3, 20, elsewhere, Take{"l", 1})}, nil},
-		"over before that":       {2, []*Job{kind(2, 5, "", Take{"l", 2}), kind(3, 9, elsewhere, Take{"l", 1})}, []string{"1.3"}},
-		"reserved for itself":    {3, []*Job{kind(2, 20, later, Take{"l", 2})}, []string{"1.2"}},
+		"more than that":         {2, []*Job{kind(2, 20, elsewhere, l(2))}, nil},
+		"reserved for another":   {2, []*Job{kind(2, 5, "", l(2)), kind(3, 20, elsewhere, l(1))}, nil},
+		"over before that":       {2, []*Job{kind(2, 5, "", l(2)), kind(3, 9, elsewhere, l(1))}, []string{"1.3"}},
+		"reserved for itself":    {3, []*Job{kind(2, 20, later, l(2))}, []string{"1.2"}},
 		"a limit of the slot":    {1, []*Job{kind(2, 20, bySlot+`"1"`)}, []string{"1.2"}},
 		"that has no room there": {1, []*Job{kind(2, 20, bySlot+`""`)}, nil},
 	} {
@@ -48,7 +49,7 @@ func TestFillHeedsLimits(t *testing.T) {
 				return ""
 			}
 			runs := newJob(t, 1, 3, "")
-			runs.Takes = []Take{{"l", 1}}
+			runs.Takes = []Take{l(1)}
 			cycle(t, n, Delta{
 				SlotsUp: []*Slot{newSlot(t, "a", 8, ""), newSlot(t, "b", 4, closed), newSlot(t, "c", 1, "")}, Room: full,
 				Limits:    []Limit{{"l", c.height}, {"m", 5}},
