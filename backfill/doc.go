@@ -57,6 +57,7 @@
 //   - snapshot.go: the state as plain data, and back
 //   - window.go: jobs whose candidates close before they could begin, and when candidates open
 //   - row.go: limits of the pool, of which jobs take while they run
+//   - beside.go: what these leave to jobs that start beside the plan
 //   - ending.go: when jobs end on slots that end, and what becomes of them when that moves
 //   - least.go: what reservations need when they begin, beside what they take then
 //   - release.go: the jobs that may not start yet, and the events that release them

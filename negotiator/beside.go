@@ -44,7 +44,8 @@ type Overlapping struct {
 
 // Fill says which jobs start now on slots that overlap with others: with what the plan leaves idle of
 // these now, whoever has it reserved. The jobs come in the order of [Negotiator.Rouse]. The startd ends
-// them when the machine's other slots need what they have, so nothing is promised for them. Nothing is
+// them when the machine's other slots need what they have, so nothing is promised for them. But limits
+// hold for them as for others: none takes what is reserved for another job. Nothing is
 // changed: that they run is for a further delta to tell. It must be called between two cycles.
 func (n *Negotiator) Fill(open []Overlapping, held []backfill.JobID) []Match {
 	if len(open) == 0 || len(n.inventory.bundles) > 0 {
@@ -96,7 +97,7 @@ func (n *Negotiator) beside(slots []further, held []backfill.JobID, to *int) (pl
 		}
 	}
 	all = append(all, n.State().FirstWaiting(mostRousing)...)
-	from := 0
+	limits, from := n.State().Beside(), 0
 	if *to < len(all) {
 		from = *to
 	}
@@ -107,7 +108,11 @@ func (n *Negotiator) beside(slots []further, held []backfill.JobID, to *int) (pl
 		if len(r.slots) == 0 {
 			break
 		}
+		if !limits.Fits(all[at]) {
+			continue
+		}
 		if placement, turn := r.place(all[at], job.User); placement != nil {
+			limits.Take(all[at])
 			placed = append(placed, Match{Job: job, Placement: placement})
 		} else if !turn && *to == 0 {
 			*to = at

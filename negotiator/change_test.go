@@ -151,3 +151,25 @@ func TestChangeNext(t *testing.T) {
 	changes <- change("conservative", "easy")
 	require.Equal(t, "dc", step(4), "the newer one cannot be made")
 }
+
+// TestUnadmittedStartBreaksNoPromise: a failed start is told as a broken promise, but not one of which
+// nobody was told as limits had no room for it.
+func TestUnadmittedStartBreaksNoPromise(t *testing.T) {
+	for name, c := range map[string]struct {
+		unadmitted []backfill.JobID
+		broken     int
+	}{
+		"it failed":            {broken: 1},
+		"another was too much": {unadmitted: []backfill.JobID{2}, broken: 1},
+		"it was too much":      {unadmitted: []backfill.JobID{1}},
+	} {
+		n, err := New(configured(t, "conservative", "fcfs"))
+		require.NoError(t, err)
+		room := func(string) string { return "" }
+		limited := newJob(t, 1, 1, "BackfillSlotLimits = strcat(\"net_\", TARGET.Name)")
+		r := cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}, Submitted: []*Job{limited}, Room: room})
+		require.Equal(t, []string{"1.1@a×1"}, started(r))
+		r = cycle(t, n, Delta{Now: 5, StartFailed: []backfill.JobID{1}, Unadmitted: c.unadmitted, Room: room})
+		require.Len(t, r.Decision.Broken, c.broken, name)
+	}
+}

@@ -251,7 +251,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 // report is phase 6: it turns the decision into matches and reasons, and forgets jobs that are
 // gone.
 func (n *Negotiator) report(r *Report) {
-	n.forgiveLate(&r.Decision)
+	n.forgive(&r.Delta, &r.Decision)
 	n.reportLifted(&r.Decision)
 	n.forget(r.Delta.Completed)
 	n.forget(r.Delta.Removed)

@@ -47,6 +47,9 @@ type Delta struct {
 	Completed, Removed, StartFailed []backfill.JobID
 	// SlotEnded are those of StartFailed that ran until their slots took no jobs any more.
 	SlotEnded []backfill.JobID
+	// Unadmitted are those of StartFailed of whose start nobody was told, as limits that depend on the
+	// slot had no room for them beside the other starts.
+	Unadmitted []backfill.JobID
 	// Ran is how long completed jobs ran, if that is not from their start to Now. Below 0: the job
 	// was ended early, and estimators do not learn from it.
 	Ran map[backfill.JobID]backfill.Time

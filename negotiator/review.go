@@ -125,26 +125,16 @@ func (n *Negotiator) reconsider(d *Delta) {
 	}
 }
 
-// forgiveLate takes back that promises were broken to jobs that run and started late by no more than the
+// forgive takes back that promises were broken to jobs that run and started late by no more than the
 // start slack. A job is often promised the very instant at which it may start, as its slot opens then or
 // it is released; its cycle comes when the one before is over and the pool was looked at. Nor is a promise
 // broken where several jobs were started at once of which limits that depend on the slot let in only some:
-// nobody had told them of a start.
-func (n *Negotiator) forgiveLate(d *backfill.Decision) {
-	d.Broken = slices.DeleteFunc(slices.Clone(d.Broken), func(b backfill.Broken) bool {
+// nobody had told the others of a start.
+func (n *Negotiator) forgive(d *Delta, decision *backfill.Decision) {
+	decision.Broken = slices.DeleteFunc(slices.Clone(decision.Broken), func(b backfill.Broken) bool {
 		late := b.Cause == backfill.CauseStartLate && b.Now-b.Promised <= n.predictions.slack && n.State().IsRunning(b.Job.ID)
-		return late || b.Cause == backfill.CauseStartFailed && n.limitedBySlot(b.Job.ID)
+		return late || b.Cause == backfill.CauseStartFailed && slices.Contains(d.Unadmitted, b.Job.ID)
 	})
-}
-
-// limitedBySlot reports whether a job's limits depend on the slot.
-func (n *Negotiator) limitedBySlot(id backfill.JobID) bool {
-	job := n.jobs.get(id)
-	if job == nil {
-		return false
-	}
-	_, bySlot := job.Ad.Lookup(SlotLimits)
-	return bySlot
 }
 
 // reportLifted adds the promises of jobs that arrived anew to those that were broken, unless they

@@ -53,6 +53,23 @@ func TestLimitsOfEachSlot(t *testing.T) {
 	}
 }
 
+// TestFailedStartOfAJobLimitedByItsSlot: a start that the limits let through and that fails is told as a
+// broken promise, as that of any other job.
+func TestFailedStartOfAJobLimitedByItsSlot(t *testing.T) {
+	for limits, extra := range map[string]string{
+		"none": "", "of its slot": "\nConcurrencyLimits = strcat(\"net_\", TARGET.Machine)",
+	} {
+		w := newWorld(t, "conservative", &node{name: "n1", cpus: 8, memory: 8192, policy: true, refuses: true})
+		w.account(map[string]string{"NET_N1_LIMIT": "2"})
+		w.negotiator("conservative", nil)
+		w.submit(&sleeper{cpus: 1, seconds: 60, estimate: 60, extra: extra})
+		for range 20 {
+			w.pass(4)
+		}
+		require.NotZero(t, w.broken, limits)
+	}
+}
+
 // why returns why a job waits, as its user may ask and as its schedd is told.
 func (w *world) why(name string) string {
 	id := w.pool.Find(name)[0]

@@ -70,15 +70,16 @@ func (m *Matchmaker) mostOfOne() int64 {
 
 // Would returns a function that tells whether the jobs of an autocluster match a slot with an ad
 // that is in none of the pool's slots. All its calls together take no more steps than a quarter of
-// [Limits].User; after that nothing matches.
+// [Limits].User; after that nothing matches. Limits that depend on the slot must have room now.
 func (m *Matchmaker) Would() func(id int, ad *classad.ClassAd) bool {
-	t, most := trial{m: m, limit: m.limits.Evaluation}, m.mostOfUser()/4
+	s, most := search{trial: trial{m: m, limit: m.limits.Evaluation}}, m.mostOfUser()/4
 	return func(id int, ad *classad.ClassAd) bool {
-		if c := m.clusters[id]; c.ad != nil && t.meter.Steps() < most {
+		if s.c = m.clusters[id]; s.c.ad != nil && s.meter.Steps() < most {
 			if _, known := m.ownSteps[ad]; !known {
 				defer m.disown(ad)
 			}
-			return offer{ad: ad, m: m}.match(&t, c.ad)
+			o := offer{ad: ad, m: m}
+			return s.match(o) == matches && (!s.c.bySlot || s.noRoom(o) == "")
 		}
 		return false
 	}

@@ -153,7 +153,7 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 	for id, f := range c.flights {
 		flights[id] = track.Flight{
 			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full,
-			Overdue: f.failed == ignored || (f.closed || f.barred) && !f.handed() || c.overdue(f),
+			Barred: f.barred, Overdue: f.failed == ignored || f.closed && !f.handed() || c.overdue(f),
 			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
 		}
 	}

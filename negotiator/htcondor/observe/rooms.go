@@ -35,24 +35,42 @@ type Gates [2]*accountant.Room
 // is no row of the plan: it is shut for seconds, and a row would be as low for as long as jobs run.
 func (s *Schedd) GatesOf(spec *Spec) Gates { return Gates{s.Curb, s.Uploads[spec.user]} }
 
-// shutFor is how long a gate may be shut until it counts as a room. The slots of jobs that wait before a
-// gate are idle, so others get them then. An ad is up to five minutes old.
+// shutFor is for how much longer than it was open a gate may be shut until it counts as a room while it is.
+// The slots of jobs that wait before a gate are idle, so others get them then. An ad is up to five minutes
+// old. A gate that opens for a moment now and then, as one transfer ends, keeps slots idle as well.
 const shutFor = 10 * time.Minute
+
+// shutting is for how much longer a gate was shut than open, up to shutFor, as of a look, and whether it was
+// shut in that.
+type shutting struct {
+	at     time.Time
+	longer time.Duration
+	shut   bool
+}
 
 // lasts notes whether a gate is shut, of all or of a user, and tells whether it has been for too long.
 func (s *schedd) lasts(user string, shut bool, now time.Time) bool {
-	if !shut {
+	g, known := s.shut[user]
+	since := max(0, now.Sub(g.at))
+	switch {
+	case !known && !shut:
+		return false
+	case !known:
+	case g.shut:
+		g.longer = min(shutFor, g.longer+since)
+	default:
+		g.longer -= since
+	}
+	if g.longer <= 0 && !shut {
 		delete(s.shut, user)
 		return false
 	}
-	since, known := s.shut[user]
-	if !known || since.After(now) {
-		if s.shut == nil {
-			s.shut = map[string]time.Time{}
-		}
-		since, s.shut[user] = now, now
+	if s.shut == nil {
+		s.shut = map[string]shutting{}
 	}
-	return now.Sub(since) >= shutFor
+	g = shutting{now, max(0, g.longer), shut}
+	s.shut[user] = g
+	return shut && g.longer >= shutFor
 }
 
 // readRoom takes in what a schedd's ad says of the number of jobs that it runs at once

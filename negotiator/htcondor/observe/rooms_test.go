@@ -148,3 +148,49 @@ func TestAGateThatStaysShutIsARoom(t *testing.T) {
 	require.Equal(t, [2]any{nil, nil}, rooms(newest, time.Second))
 	require.Equal(t, [2]any{nil, nil}, rooms(shut, time.Second))
 }
+
+// TestAGateThatKeepsShuttingIsARoom: a gate that opens now and then counts as a room once it was shut for
+// so much longer than it was open; one that is shut for half of the time, or was long ago, never does.
+func TestAGateThatKeepsShuttingIsARoom(t *testing.T) {
+	const newest = "CondorVersion = \"$CondorVersion: 25.11.1 2026-06-01 $\"\nTransferQueueMaxUploading = 5\n"
+	const shut = newest + "CurbMatchmaking = true\n"
+	for name, c := range map[string]struct {
+		shut, open time.Duration
+		want       []int // the rounds in which it is a room, of 12
+	}{
+		"mostly shut":    {3 * time.Minute, time.Minute, []int{5, 6, 7, 8, 9, 10, 11, 12}},
+		"half of it":     {2 * time.Minute, 2 * time.Minute, nil},
+		"seldom":         {shutFor - time.Second, shutFor, nil},
+		"never opens":    {time.Minute, 0, []int{10, 11, 12}},
+		"open for long":  {shutFor, 3 * shutFor, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		"shut for short": {time.Second, time.Minute, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSite(t, "s@test")
+			look := func(isShut bool, later time.Duration) [2]any {
+				p.at = p.at.Add(later)
+				ad := newest
+				p.schedds[0].SetJobs(job("ClusterId = 2"))
+				if isShut {
+					ad = shut
+					p.schedds[0].SetJobs(job("JobStatus = 2\nJobCurrentStartDate = 1699999000\nTransferringInput = true"))
+				}
+				one := p.with(ad)
+				return [2]any{one.Room != nil, one.Users["alice@test"] != nil}
+			}
+			look(true, 0)
+			var rooms []int
+			for round := range 12 {
+				both := look(true, c.shut)
+				if require.Equal(t, both[0], both[1]); both[0] == true {
+					rooms = append(rooms, round+1)
+				}
+				if c.open > 0 {
+					require.Equal(t, [2]any{false, false}, look(false, 0), "it is open")
+					look(true, c.open)
+				}
+			}
+			require.Equal(t, c.want, rooms)
+		})
+	}
+}

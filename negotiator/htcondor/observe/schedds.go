@@ -36,29 +36,29 @@ type schedd struct {
 	former    string       // the address before, and
 	moved     time.Time    // when it changed
 
-	turn     int                  // the last look whose turns it had, by their number
-	read     int                  // the last look that read its queue
-	asked    string               // the jobs that it is asked for
-	groups   map[string]*Group    // by the lines of the answer
-	answers  []Reading            // of the look under way
-	earlier  int                  // bytes of memory of what only answers before the last have
-	curbs    []string             // attributes to which its CurbMatchmaking refers
-	records  bool                 // it may limit the jobs of single users, and is asked about that
-	shut     map[string]time.Time // since when a gate is shut without a pause, by user; "": its curb
-	uploads  int                  // jobs of one user that may transfer their input at once; 0: any number
-	limits   limits               // of users and projects
-	wrong    string               // what of the last answer was left out, and why
-	leftOut  int                  // the jobs that were
-	asleep   time.Time            // it is not asked before this time, since it cannot be reached
-	rest     time.Duration        // for which it was left alone last, as its queue is long
-	excesses int                  // how often in a row it said more than there is room for
-	failures int                  // how often in a row it failed at once
-	text     int                  // bytes of its answers in the look under way
-	lags     bool                 // no look waits for it until it answers in less than Hold
-	doubts   int                  // how often looks waited for it without need
-	quick    int                  // its answers in a row that took less than Hold
-	reading  chan reading         // the reading under way; nil: none
-	stop     func()               // ends the reading
+	turn     int                 // the last look whose turns it had, by their number
+	read     int                 // the last look that read its queue
+	asked    string              // the jobs that it is asked for
+	groups   map[string]*Group   // by the lines of the answer
+	answers  []Reading           // of the look under way
+	earlier  int                 // bytes of memory of what only answers before the last have
+	curbs    []string            // attributes to which its CurbMatchmaking refers
+	records  bool                // it may limit the jobs of single users, and is asked about that
+	shut     map[string]shutting // gates that were shut lately, by user; "": its curb
+	uploads  int                 // jobs of one user that may transfer their input at once; 0: any number
+	limits   limits              // of users and projects
+	wrong    string              // what of the last answer was left out, and why
+	leftOut  int                 // the jobs that were
+	asleep   time.Time           // it is not asked before this time, since it cannot be reached
+	rest     time.Duration       // for which it was left alone last, as its queue is long
+	excesses int                 // how often in a row it said more than there is room for
+	failures int                 // how often in a row it failed at once
+	text     int                 // bytes of its answers in the look under way
+	lags     bool                // no look waits for it until it answers in less than Hold
+	doubts   int                 // how often looks waited for it without need
+	quick    int                 // its answers in a row that took less than Hold
+	reading  chan reading        // the reading under way; nil: none
+	stop     func()              // ends the reading
 }
 
 // stopReading ends the reading of the schedd's queue that is under way, if there is one.

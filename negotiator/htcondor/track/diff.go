@@ -41,6 +41,8 @@ type Flight struct {
 	Claims       int
 	// Full says that its schedd runs, or was told to run, as many jobs as it may.
 	Full bool
+	// Barred says that limits which depend on the slot had no room for it, so that it is not handed over.
+	Barred bool
 	// Overdue says that the flight has made no progress for too long, and Why is what it last
 	// waited for.
 	Overdue bool
@@ -159,7 +161,7 @@ func (c *comparison) sort() {
 	slices.SortFunc(d.Taught, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Outliving, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
-	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded} {
+	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded, d.Unadmitted} {
 		slices.Sort(ids)
 	}
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })

@@ -342,8 +342,7 @@ func (c *comparison) withdraw(j *Job) bool {
 
 // jobIsIdle reports a job that should run and is idle: it was not started in time, or it has come
 // back to the queue. The result is true if the job left the plan and must be admitted anew: because
-// it was edited meanwhile, or because its schedd has no room for it or does not advertise its
-// submitter any more.
+// it was edited meanwhile, or because its schedd does not advertise its submitter any more.
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	flight, flies := c.flights[j.ID]
 	ran, ended := !flies || flight.CameBack, false
@@ -351,8 +350,8 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		ended = c.slotEnded(j)
 		j.promised = 0 // it was kept
 	}
-	edited, full := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != "", false
-	unwelcome := c.unwelcome(j) != ""
+	edited := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != ""
+	unwelcome, barred := c.unwelcome(j) != "", false
 	if f, flies := c.flights[j.ID]; flies && !c.b.s.Observe {
 		leftOut := func(at Place) bool {
 			pause, out := c.leftOut[at.Slot]
@@ -360,8 +359,10 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		}
 		switch {
 		case edited && !f.Handed:
-		case !f.Handed && f.Full:
-			full = true // it is planned with when there is room
+		case !f.Handed && f.Full: // the plan starts it when there is room
+		case !f.Handed && f.Barred:
+			barred = true
+			c.b.log.Debug("a job was not started: limits have no room for it", "job", c.b.Name(j), "why", f.Why)
 		case !f.Handed && slices.ContainsFunc(j.Places, leftOut):
 		case f.CameBack:
 			c.b.log.Info("a job ran and came back at once", "job", c.b.Name(j), "slots", list(j.Places))
@@ -385,8 +386,8 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	if j.booked != nil && c.b.now.Now >= j.booked.due {
 		j.booked = nil // it was used, or not by the pool's fault
 	}
-	if !edited && !full && !unwelcome {
-		c.tellStartFailed(j.ID, ended)
+	if !edited && !unwelcome {
+		c.tellStartFailed(j.ID, ended, barred)
 		return false
 	}
 	c.editedAhead(j)

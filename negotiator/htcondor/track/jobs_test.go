@@ -308,7 +308,7 @@ func TestJobsThatAreIdleThoughStarted(t *testing.T) {
 			f: Flight{Handed: true, Sent: true, Overdue: true}, want: "back #1, failed #1, unstarted 1",
 		},
 		"overdue, never handed over":     {f: Flight{Overdue: true}, want: "back #1, failed #1, unstarted 1"},
-		"its schedd is full":             {f: Flight{Full: true}, want: "submitted 1.0=#2, removed #1, failed #1"},
+		"its schedd is full":             {f: Flight{Full: true}, want: "back #1, failed #1"},
 		"its schedd is full, but has it": {f: Flight{Full: true, Handed: true}},
 		"its slot is left out": {
 			leftOut: map[string]LeftOut{"slot1@a": {Of: "s"}},

@@ -66,12 +66,15 @@ func (c *comparison) tellRemoved(id backfill.JobID) {
 }
 
 // tellStartFailed reports that a started job waits again; ended says that its slots take no jobs any
-// more.
-func (c *comparison) tellStartFailed(id backfill.JobID, ended bool) {
+// more, barred that limits kept it from being handed over.
+func (c *comparison) tellStartFailed(id backfill.JobID, ended, barred bool) {
 	c.says(id, asStartFailed)
 	c.delta.StartFailed = append(c.delta.StartFailed, id)
 	if ended {
 		c.delta.SlotEnded = append(c.delta.SlotEnded, id)
+	}
+	if barred {
+		c.delta.Unadmitted = append(c.delta.Unadmitted, id)
 	}
 }
 
@@ -95,6 +98,7 @@ func (c *comparison) tellOnce() {
 	d.Removed = lastOnly(c, asRemoved, d.Removed, itself)
 	d.StartFailed = lastOnly(c, asStartFailed, d.StartFailed, itself)
 	d.SlotEnded = lastOnly(c, asStartFailed, d.SlotEnded, itself)
+	d.Unadmitted = lastOnly(c, asStartFailed, d.Unadmitted, itself)
 	d.Ends = lastOnly(c, asEnds, d.Ends, func(e negotiator.End) backfill.JobID { return e.Job })
 	for id, w := range c.again {
 		if w != asCompleted {
