@@ -120,7 +120,7 @@ func (s *State) reason(r *record) Reason {
 		reason.Why, reason.Text = HeldBack, r.hold
 	case r.placement != nil:
 		reason.Why = Reserved
-	case s.knownStartless(r), s.awaitsState(r.job):
+	case s.knownStartless(r), s.awaitsState(r.job), s.guarantees && !s.limited() && s.closingShape(r) != nil:
 		reason.noStart(s, r.job)
 	case s.limited():
 		reason.Why, reason.Text = Unpromised, s.noPromise(r)

@@ -177,13 +177,14 @@ func (a *audit) promised(r *negotiator.Report) error {
 	return nil
 }
 
-// mayStart reports whether some job that waits without a promise could be promised a start: not all
-// slots close or end before it could begin or end.
+// mayStart reports whether some job that waits without a promise could be promised a start for sure. A job
+// whose slots may close or end is excused: which start it had when it was its turn cannot be told from
+// the end of a round, nor is it known here if a plugin decides.
 func (a *audit) mayStart(s *backfill.State) bool {
 	return slices.ContainsFunc(s.FirstWaiting(s.Waiting()), func(j *backfill.Job) bool {
 		_, promised := s.Guaranteed(j.ID)
-		reason, _ := s.Reason(j.ID)
-		return !promised && reason.Why != backfill.NoStart
+		closes := s.Profile().Ends().Count() > 0 || s.Request(j).Candidates.Windows != nil
+		return !promised && !closes
 	})
 }
 

@@ -35,6 +35,7 @@ func TestLimitsAreShown(t *testing.T) {
 		wants[0].Used, wants[0].Waited, wants[0].Waiting = amount, 3*amount, 3
 	}
 	b.Close()
+	d.change(func(*status) {}) // as a cycle does
 	text, _ := d.Ad().Text("BackfillLimits")
 	require.Equal(t, "matlab: 2 of 3 in use, 6 wanted by 3 waiting", text)
 	registry := prometheus.NewRegistry()
