@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,53 @@ func TestSurplusLeavesNothingIdle(t *testing.T) {
 	require.Equal(t, map[string]int{"alice": 0, "bob": 8, "carl": 2}, map[string]int{
 		"alice": runningOf(w, "alice"), "bob": runningOf(w, "bob"), "carl": runningOf(w, "carl"),
 	})
+}
+
+// TestBelowTheQuotaComesFirst: jobs that can run now, of a group that uses nothing of its quota, start before
+// those of a group above its own, although the user has more jobs, submitted before, that wait for a slot that is
+// taken. So it is when others start behind all of these all the time, too, and all have come at once. (Under
+// conservative and pc jobs start as they were promised when they came.)
+func TestBelowTheQuotaComesFirst(t *testing.T) {
+	for name, together := range map[string]bool{
+		"easy": false, "slack": false, "easy crowded": true, "slack crowded": true,
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy, _, _ := strings.Cut(name, " ")
+			w := newWorld(t, policy, &node{name: "n1", cpus: 8, memory: 8192, policy: true},
+				&node{name: "n2", cpus: 2, memory: 8192, policy: true}, &node{name: "n3", cpus: 2, memory: 8192, policy: true})
+			w.account(map[string]string{
+				"GROUP_NAMES": "group_a, group_b", "GROUP_QUOTA_DYNAMIC_GROUP_A": "0.5",
+				"GROUP_QUOTA_DYNAMIC_GROUP_B": "0.5", "GROUP_ACCEPT_SURPLUS": "true",
+			})
+			w.negotiator(policy, nil)
+			submit := func(count int, owner, group, host string, seconds int64) {
+				for range count {
+					w.submit(&sleeper{
+						owner: owner, group: group, cpus: 1, seconds: seconds, estimate: seconds,
+						extra: "\nRequirements = TARGET.Machine == \"" + host + "\"",
+					})
+				}
+			}
+			submit(2, "carl", "", "n2", 4000)
+			if together {
+				submit(100, "carl", "", "n3", 7)
+				submit(8, "carl", "", "n1", 100)
+			}
+			w.pass(12)
+			submit(40, "alice", "group_a.alice", "n2", 1000)
+			submit(128, "bob", "group_b.bob", "n1", 40)
+			if !together {
+				w.pass(150)
+				require.Equal(t, 8, runningOf(w, "bob"), "nobody else can use them")
+			}
+			submit(24, "alice", "group_a.alice", "n1", 40)
+			w.pass(80)
+			if together {
+				w.pass(160)
+			}
+			require.GreaterOrEqual(t, runningOf(w, "alice"), 4, "of a quota of five")
+		})
+	}
 }
 
 // runningOf counts the running jobs of an owner.

@@ -1,7 +1,8 @@
 package accountant
 
 import (
-	"math"
+	"slices"
+	"sort"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -41,19 +42,26 @@ func (o *Order) Key(j *backfill.Job, _ backfill.Moment) (key float64, moves back
 	return key, backfill.WithTime
 }
 
-// Passed returns a function that tells whether a job came before another one that started, by their
-// keys since Open; nil if it does not matter, as no key was asked for or there are no groups.
-func (o *Order) Passed(started []backfill.JobID) func(backfill.JobID) bool {
+// Passed returns a function that tells how many of the jobs that started came behind another one, by
+// their keys since Open; nil if it does not matter, as no key was asked for or there are no groups.
+func (o *Order) Passed(started []backfill.JobID) func(backfill.JobID) int {
 	if o.share == nil || !o.share.mixed {
 		return nil
 	}
-	last := math.Inf(-1)
+	var keys []float64
 	for _, id := range started {
 		if key, known := o.share.Key(id); known {
-			last = max(last, key)
+			keys = append(keys, key)
 		}
 	}
-	return func(id backfill.JobID) bool { key, known := o.share.Key(id); return known && key < last }
+	slices.Sort(keys)
+	return func(id backfill.JobID) int {
+		key, known := o.share.Key(id)
+		if !known {
+			return 0
+		}
+		return sort.Search(len(keys), func(i int) bool { return keys[len(keys)-1-i] <= key })
+	}
 }
 
 func (o *Order) describe(j *backfill.Job) Waiting {

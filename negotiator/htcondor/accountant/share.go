@@ -18,9 +18,11 @@ type Waiting struct {
 	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64
 	// User is whose job it is, whatever its submitter. Passed says that it cannot start yet, as far
-	// as is known, though others do: in the sums of groups it counts for such jobs of its user only.
+	// as is known, though others do: it counts for such jobs of its user only. Of these, those with
+	// the lowest Vain come first: how many others start before jobs like it.
 	User   string
 	Passed bool
+	Vain   float64
 }
 
 // Share is the fair order of waiting jobs at a moment: each job has a key, and the lowest key is
@@ -44,8 +46,9 @@ type Waiting struct {
 // Groups without a quota come after all groups with one. GROUP_AUTOREGROUP lets a group have
 // surplus, but in the same way, not by the priorities of its users among all others. Jobs that are
 // passed over ([Waiting].Passed) keep their places and do not count in the sums of other jobs, or a
-// group would lose its part to others by jobs that never run. For each other they count, user by
-// user, so that not all of them come first at once when they can start.
+// group, or user, would lose its part to others by jobs that never run. For each other they count,
+// user by user, so that not all of them come first at once when they can start. Those before which
+// most others start count last, or a user's jobs that can start would wait behind his others.
 //
 // If GROUP_SORT_EXPR is not HTCondor's default, whole groups come one after the other, in the order
 // of its values: first each group's jobs within its quota, then all surplus.
@@ -64,8 +67,7 @@ type queue struct {
 	node                 *node
 	used, priority, most float64   // most is the floor: up to it jobs come first
 	prios                []int64   // of the jobs
-	sums                 []float64 // of weights, up to and including each job
-	counted              []float64 // sums of what counts in those of groups
+	sums                 []float64 // of what counts, up to and including each job
 	arrived              float64   // weight of the jobs that Arrive added
 }
 
@@ -117,16 +119,17 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 		mixed: len(a.tree.all) > 1,
 		nodes: map[*group]*node{}, turns: a.tree.turns(a.clock.Updated),
 	}
-	lists := map[*node][]placed{}
+	lists, vain := map[*node][]placed{}, make([]float64, len(jobs))
 	for _, own := range bySubmitter(jobs) {
 		q := s.queue(jobs[own[0]].Submitter)
 		slices.SortStableFunc(own, func(x, y int) int { return cmp.Compare(jobs[y].Prio, jobs[x].Prio) })
-		sum, counted := 0.0, 0.0
+		s.rank(own, vain)
+		sum := 0.0
 		for _, i := range own {
 			p := placed{job: i, weight: max(jobs[i].Weight, least)}
-			sum, counted = sum+p.weight, counted+s.counts(p)
-			q.prios, q.sums, q.counted = append(q.prios, jobs[i].Prio), append(q.sums, sum), append(q.counted, counted)
-			p.key = q.key(sum)
+			sum += s.counts(p)
+			q.prios, q.sums = append(q.prios, jobs[i].Prio), append(q.sums, sum)
+			p.key = q.key(sum + vain[i])
 			lists[q.node] = append(lists[q.node], p)
 		}
 	}
@@ -140,6 +143,23 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 		s.keys[jobs[p.job].ID] = p.key
 	}
 	return s
+}
+
+// rank fills in, for those of a submitter's jobs that are passed over, the weights of such jobs up to and
+// including each one.
+func (s *Share) rank(own []int, vain []float64) {
+	var passed []int
+	for _, i := range own {
+		if s.jobs[i].Passed {
+			passed = append(passed, i)
+		}
+	}
+	slices.SortStableFunc(passed, func(x, y int) int { return cmp.Compare(s.jobs[x].Vain, s.jobs[y].Vain) })
+	sum := 0.0
+	for _, i := range passed {
+		sum += max(s.jobs[i].Weight, least)
+		vain[i] = sum
+	}
 }
 
 // bySubmitter returns the indexes of each submitter's jobs, by the first ones.
@@ -177,24 +197,24 @@ func (s *Share) Arrive(w Waiting) float64 {
 		return 1
 	})
 	q.arrived += max(w.Weight, least)
-	before, counted := 0.0, 0.0 // the weight ahead of the job in its queue
+	before := 0.0 // the weight ahead of the job in its queue
 	if ahead > 0 {
-		before, counted = q.sums[ahead-1], q.counted[ahead-1]
+		before = q.sums[ahead-1]
 	}
 	key := q.key(before + q.arrived)
 	if n := q.node; n.mixed {
-		before = counted + n.own.upTo(key) - upTo(q.sums, q.counted, key, q.key) // in its group
+		before += n.own.upTo(key) - upTo(q.sums, key, q.key) // in its group
 		keyOf := func(sum float64) float64 { return groupKey(n.used+sum, n.quota) }
 		key = keyOf(before + q.arrived)
 		if n.turns > 0 {
 			s.keys[w.ID] = n.inTurn(key)
 			return s.keys[w.ID]
 		}
-		before += n.merged.upTo(key) - upTo(n.own.sums, n.own.sums, key, keyOf)
+		before += n.merged.upTo(key) - upTo(n.own.sums, key, keyOf)
 		for ; n.parent != nil; n = n.parent {
 			keyOf = func(sum float64) float64 { return groupKey(n.subtreeUsed+sum, n.subtreeQuota) }
 			key = keyOf(before + q.arrived)
-			before += n.parent.merged.upTo(key) - upTo(n.merged.sums, n.merged.sums, key, keyOf)
+			before += n.parent.merged.upTo(key) - upTo(n.merged.sums, key, keyOf)
 		}
 	}
 	s.keys[w.ID] = key
@@ -333,14 +353,14 @@ func (l lane) upTo(key float64) float64 {
 	return l.sums[after-1]
 }
 
-// upTo returns what the jobs with keys up to the given one count for. The jobs are given by the
-// running sums of their weights, for which the callback returns keys, and of what they count for.
-func upTo(sums, counted []float64, key float64, keyOf func(sum float64) float64) float64 {
+// upTo returns the total weight of the jobs with keys up to the given one. The jobs are given by the
+// running sums of their weights, for which the callback returns keys.
+func upTo(sums []float64, key float64, keyOf func(sum float64) float64) float64 {
 	after := sort.Search(len(sums), func(i int) bool { return keyOf(sums[i]) > key })
 	if after == 0 {
 		return 0
 	}
-	return counted[after-1]
+	return sums[after-1]
 }
 
 func sortPlaced(list []placed) {

@@ -167,6 +167,7 @@ func anyPool(t *rapid.T, a *Accountant) []Waiting {
 			ID: backfill.JobID(i), Submitter: rapid.SampledFrom(names).Draw(t, "name"),
 			Weight: float64(rapid.IntRange(1, 4).Draw(t, "weight")), Prio: int64(rapid.IntRange(0, 2).Draw(t, "prio")),
 			User: rapid.SampledFrom(names[:2]).Draw(t, "user"), Passed: rapid.IntRange(0, 3).Draw(t, "passed") == 0,
+			Vain: float64(rapid.IntRange(0, 2).Draw(t, "vain")),
 		})
 	}
 	return jobs
@@ -239,17 +240,32 @@ func TestJobsPassedOverPushNoOthers(t *testing.T) {
 	})
 }
 
-// TestPassed: which jobs came before the last that started, if there are groups.
+// TestJobsInVainPushNoOthersOfTheirUser: jobs that are passed over count as little for the user's others,
+// passed over or not, as these have a better chance to start.
+func TestJobsInVainPushNoOthersOfTheirUser(t *testing.T) {
+	for _, groups := range []string{"GROUP_NAMES = g, h\nGROUP_QUOTA_g = 4\nGROUP_QUOTA_h = 4", ""} {
+		a := open(t, groups)
+		require.NoError(t, a.Update(at(0), map[string]Use{"h.b@d": {3, 3}}))
+		require.NoError(t, a.Divide(8, nil))
+		jobs := waiting("g.a@d", "g.a@d", "g.a@d", "g.a@d", "h.b@d")
+		for i := range 3 {
+			jobs[i].Passed, jobs[i].Vain = true, float64(3-i)
+		}
+		require.Equal(t, []backfill.JobID{2, 3, 1, 0, 4}, order(t, a.Share(jobs), jobs))
+	}
+}
+
+// TestPassed: how many jobs started behind each, if there are groups.
 func TestPassed(t *testing.T) {
-	for groups, want := range map[string][]bool{
-		"": nil, "GROUP_NAMES = g\nGROUP_QUOTA_g = 4": {true, true, false, false},
+	for groups, want := range map[string][]int{
+		"": nil, "GROUP_NAMES = g\nGROUP_QUOTA_g = 4": {2, 1, 0, 0},
 	} {
 		o := NewOrder(open(t, groups), func(*backfill.Job) Waiting { return Waiting{} })
 		require.Nil(t, o.Passed(nil), "no key was asked for")
 		o.Open(func() []Waiting { return waiting("u@d", "u@d", "u@d", "u@d") })
 		o.Key(&backfill.Job{ID: 3}, backfill.Moment{})
-		var got []bool
-		if passed := o.Passed([]backfill.JobID{2, 0}); passed != nil {
+		var got []int
+		if passed := o.Passed([]backfill.JobID{2, 1}); passed != nil {
 			for id := range backfill.JobID(4) {
 				got = append(got, passed(id))
 			}

@@ -246,8 +246,9 @@ func (b *Belief) share(j *Job) accountant.Waiting {
 		return accountant.Waiting{} // a foreign claim, which never waits
 	}
 	spec := j.Group.Spec
+	passed, vain := b.passedOver(j)
 	return accountant.Waiting{
 		ID: j.ID, Submitter: spec.Submitter(), Weight: b.sizes.weight(spec), Prio: j.Group.Prio,
-		User: spec.User(), Passed: b.passedOver(j),
+		User: spec.User(), Passed: passed, Vain: vain,
 	}
 }

@@ -83,15 +83,15 @@ type Belief struct {
 	limits   *Limits
 	// unused are the users who let places go unused that were kept for their jobs.
 	unused map[string]unused
-	// started are the jobs of the last cycle. See notePassed: passed are users, starts are kinds of
-	// jobs, and when one last started.
+	// started are the jobs of the last cycle. See notePassed: passed are users; starts are kinds of
+	// jobs, and when one last started; vain are kinds before which others start.
 	started []*Job
 	passed  map[string]*passing
 	starts  map[*observe.Spec]backfill.Time
-
-	view  *View
-	order *accountant.Order
-	line  []*Job // those that waited when the order was last asked for keys, sorted
+	vain    map[*observe.Spec]futility
+	view    *View
+	order   *accountant.Order
+	line    []*Job // those that waited when the order was last asked for keys, sorted
 }
 
 // slot is the negotiator's record of a slot.
@@ -127,7 +127,7 @@ func New(s Settings) *Belief {
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
 		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
 		unused: map[string]unused{},
-		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{},
+		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{}, vain: map[*observe.Spec]futility{},
 		departed: map[observe.JobKey]*departed{},
 		view:     &View{Due: backfill.Forever},
 	}

@@ -47,6 +47,12 @@ func kindOf(user string) *observe.Spec {
 	return (&observe.Spec{Ad: classad.New()}).As(observe.Charged{User: user}, backfill.Vector{1}, 1, []string{"cpus"})
 }
 
+// isPassed tells whether a job counts for none but its user's.
+func isPassed(b *Belief, j *Job) bool {
+	passed, _ := b.passedOver(j)
+	return passed
+}
+
 // TestPassedOver: a user of whose jobs some came up a minute ago and did not start has no job counted
 // but those of kinds that start.
 func TestPassedOver(t *testing.T) {
@@ -68,24 +74,24 @@ func TestPassedOver(t *testing.T) {
 	last := b.waits(99, kindOf("carl@d"))
 	cycle(1000, jobs[0])
 	cycle(1004)
-	require.True(t, b.passedOver(early), "it may not start")
-	require.False(t, b.passedOver(pinned), "the others started just now")
+	require.True(t, isPassed(b, early), "it may not start")
+	require.False(t, isPassed(b, pinned), "the others started just now")
 	cycle(1064, jobs[1])
-	require.True(t, b.passedOver(pinned))
+	require.True(t, isPassed(b, pinned))
 	for _, j := range []*Job{jobs[2], last} {
-		require.False(t, b.passedOver(j), "nobody came before it")
+		require.False(t, isPassed(b, j), "nobody came before it")
 	}
 	b.drop(pinned)
 	other := b.waits(6, kindOf("eve@d"))
 	cycle(1068)
-	require.True(t, b.passedOver(other), "she has others instead")
+	require.True(t, isPassed(b, other), "she has others instead")
 	more := b.waits(7, other.Group.Spec)
 	cycle(1072, other)
 	cycle(1076)
-	require.False(t, b.passedOver(more), "one like it has started")
+	require.False(t, isPassed(b, more), "one like it has started")
 	cycle(1080, last)
 	cycle(1084)
-	require.True(t, b.passedOver(more), "another came before it")
+	require.True(t, isPassed(b, more), "another came before it")
 	b.drop(more)
 	b.drop(jobs[2])
 	cycle(1084 + b.vainFor())
@@ -93,7 +99,49 @@ func TestPassedOver(t *testing.T) {
 	require.Empty(t, b.starts)
 	last = b.waits(8, kindOf("eve@d"))
 	cycle(1088 + b.vainFor())
-	require.False(t, b.passedOver(last), "that is forgotten")
+	require.False(t, isPassed(b, last), "that is forgotten")
+}
+
+// TestKindsTakeTurns: of the kinds of a user before which others start, the one with the fewest such starts
+// is the next to be tried; one that starts begins anew, and what was long ago counts for less.
+func TestKindsTakeTurns(t *testing.T) {
+	b, order := grouped(t)
+	now := backfill.Time(1000)
+	cycle := func(started ...*Job) {
+		now += 4
+		b.now = &observe.Snapshot{Now: now, Began: time.Unix(int64(now), 0)}
+		b.openOrder()
+		for _, j := range b.all {
+			order(&backfill.Job{ID: j.ID}, backfill.Moment{})
+		}
+		for _, j := range started {
+			b.Start(negotiator.Match{Job: &negotiator.Job{ID: j.ID}})
+		}
+	}
+	pinned, able := b.waits(1, kindOf("eve@d")), b.waits(2, kindOf("eve@d"))
+	vain := func(j *Job) float64 {
+		_, vain := b.passedOver(j)
+		return vain
+	}
+	var others []*Job
+	for n := range int64(40) {
+		others = append(others, b.waits(100+n, kindOf("others@d")))
+	}
+	next := func() (j *Job) { // behind all other jobs that wait
+		j, others = others[len(others)-1], others[:len(others)-1]
+		return j
+	}
+	b.passed["eve@d"] = &passing{now - 100, now}
+	cycle(next(), next())
+	b.waits(3, able.Group.Spec)
+	cycle(able)
+	cycle(next())
+	require.Zero(t, vain(able), "it has just started")
+	require.Positive(t, vain(pinned))
+	for range 30 {
+		cycle(next())
+	}
+	require.InDelta(t, 1, vain(pinned), 1e-3, "one start a cycle")
 }
 
 // What a cycle costs in which one of 100,000 jobs in a pool with groups has started.
