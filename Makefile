@@ -28,14 +28,14 @@ build: ## does it compile? every binary, into bin/ (a minute the first time, the
 	go build -o bin/ ./...
 
 test: ## does it work? all tests, as in the README (four minutes the first time, then one)
-	$(TEST) ./...
+	$(TEST) ./... -timeout 20m
 
 # What is left out computes the same again, or starts many processes: make soak has all under the
 # detector. By default each process ends a second late there.
-RACE_SKIP = Agree|AnyWorld|AnyLeft|Adversaries|DamageNeverPanics|WhatWasLearned
+RACE_SKIP = Agree|AnyWorld|HeedEnds|BelowTheQuota|AnyLeft|Adversaries|DamageNeverPanics|WhatWasLearned
 race: export GORACE = atexit_sleep_ms=20
 race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
-	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -race -skip '$(RACE_SKIP)'
+	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -timeout 20m -race -skip '$(RACE_SKIP)'
 	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
 	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
