@@ -71,6 +71,12 @@ func (b *Belief) notePassed() {
 	if len(started) > 0 {
 		b.ageFutility()
 	}
+	b.forgetPassed()
+}
+
+// forgetPassed forgets users who have had no jobs, and kinds that have not started, for long.
+func (b *Belief) forgetPassed() {
+	now := b.now.Now
 	for name, p := range b.passed {
 		if now-p.last >= b.vainFor() || now < p.last {
 			delete(b.passed, name)
