@@ -3,8 +3,8 @@ package backfill
 // Candidates may say what must be free just before a job begins there ([Candidates.Least]). A
 // reservation needs that much in its first second, whatever is planned after it. So it occupies it
 // there, beside its own chunks, and others do not take it away. When the job begins, it occupies its
-// chunks only. Of two such reservations on a slot the second is planned a second after the first, and
-// may begin with it.
+// chunks only. Several such reservations of one second share what they occupy beside their chunks: the
+// jobs begin one after another, and each needs it only until it has begun ([profile.Profile.Lead]).
 
 // leads are what reservations occupy in their first second beside their chunks, by job. A state
 // without candidates that need more than a chunk has none.
@@ -49,10 +49,10 @@ func (s *State) vacate(r *record) {
 // setLead replaces what a job's reservation occupies in its first second beside its chunks.
 func (s *State) setLead(id JobID, lead []Freed) {
 	for _, part := range s.leads[id] {
-		s.profile.Remove(Placement{{Slot: part.Slot, Count: 1}}, part.Amount, part.At, part.At+1)
+		s.profile.Lead(part.Slot, part.At, part.Amount, -1)
 	}
 	for _, part := range lead {
-		s.profile.Add(Placement{{Slot: part.Slot, Count: 1}}, part.Amount, part.At, part.At+1)
+		s.profile.Lead(part.Slot, part.At, part.Amount, 1)
 	}
 	switch {
 	case lead == nil:

@@ -13,12 +13,17 @@ type grid struct {
 	snap backfill.Snapshot
 	free [][]backfill.Vector // by slot, by second
 	rows [][]int64           // by row, by second
+
+	leads map[spared][]*backfill.Job // planned jobs by where and when they begin
 }
 
 // newGrid returns the grid of the snapshot's pool without its jobs, for the given number of
 // seconds.
 func newGrid(snap backfill.Snapshot, seconds backfill.Time) *grid {
-	g := &grid{snap: snap, free: make([][]backfill.Vector, len(snap.Slots)), rows: rowsOf(snap, seconds)}
+	g := &grid{
+		snap: snap, free: make([][]backfill.Vector, len(snap.Slots)), rows: rowsOf(snap, seconds),
+		leads: map[spared][]*backfill.Job{},
+	}
 	for i, slot := range snap.Slots {
 		g.free[i] = make([]backfill.Vector, seconds)
 		k := len(slot.Capacity)

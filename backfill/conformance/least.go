@@ -40,28 +40,55 @@ func over(snap *backfill.Snapshot, j *backfill.Job, id backfill.SlotID, k int) i
 	return max(0, set.Least[i][k]-j.Request[k])
 }
 
+// spared is where and when planned jobs begin that need something beside their chunks.
+type spared struct {
+	slot   backfill.SlotID
+	second backfill.Time
+}
+
 // takeLead subtracts what a planned job needs in its first second beside its chunks (n = 1), or gives
-// it back (n = -1).
+// it back (n = -1). Jobs that begin in one second on a slot need the greatest of it together: they
+// begin one after another.
 func (g *grid) takeLead(j backfill.JobState, n int64) {
 	second := j.Start - g.snap.Now
 	if j.Running || second < 0 {
 		return
 	}
 	for _, at := range j.Placement {
-		if seconds := g.free[at.Slot]; int(second) < len(seconds) {
-			for k := range seconds[second] {
-				seconds[second][k] -= n * over(&g.snap, j.Job, at.Slot, k)
-			}
+		seconds, on := g.free[at.Slot], spared{at.Slot, second}
+		if int(second) >= len(seconds) {
+			continue
+		}
+		for k := range seconds[second] {
+			seconds[second][k] += g.most(on, k)
+		}
+		if n > 0 {
+			g.leads[on] = append(g.leads[on], j.Job)
+		} else {
+			g.leads[on] = slices.DeleteFunc(g.leads[on], func(o *backfill.Job) bool { return o.ID == j.Job.ID })
+		}
+		for k := range seconds[second] {
+			seconds[second][k] -= g.most(on, k)
 		}
 	}
 }
 
+// most returns how much of a resource one of the jobs that begin on a slot in a second needs beside its
+// chunks, at most.
+func (g *grid) most(on spared, k int) (most int64) {
+	for _, j := range g.leads[on] {
+		most = max(most, over(&g.snap, j, on.slot, k))
+	}
+	return most
+}
+
 // begin returns how many of n chunks of a job can begin on a slot in a second of the grid, one after
-// another.
+// another, before or after the others of that second.
 func (g *grid) begin(id backfill.SlotID, j *backfill.Job, second backfill.Time, n int) int {
 	for k, free := range g.free[id][second] {
 		if more := over(&g.snap, j, id, k); more > 0 {
-			for n > 0 && free < more+int64(n)*j.Request[k] {
+			shared := min(more, g.most(spared{id, second}, k))
+			for n > 0 && free+shared < more+int64(n)*j.Request[k] {
 				n--
 			}
 		}

@@ -24,5 +24,6 @@
 //   - window.go: when jobs may begin on a candidate, and the earliest start where that matters
 //   - ending.go: slots that have nothing from an instant on
 //   - least.go: slots on which a job begins only while more is free than it takes
+//   - lead.go: what is occupied for that where jobs are to begin, and how several begin in one second
 //   - bundle.go: slots that are taken whole together, and which bundles share a slot
 package profile

@@ -80,13 +80,13 @@ func (p *View) chunksBeside(i int, r *Request, start Time, n int) int {
 	if least == nil || n == 0 {
 		return n
 	}
-	free := p.slots[r.Candidates.Slots[i]].free
+	s := &p.slots[r.Candidates.Slots[i]]
 	for k, need := range least {
 		over := need - r.Chunk[k]
 		if over <= 0 {
 			continue
 		}
-		left := free[k].value(start) - over
+		left := s.beside(k, start, over)
 		switch {
 		case left < r.Chunk[k] || left < 0:
 			return 0
@@ -106,7 +106,7 @@ func (p *View) earliestOf(i int, r *Request, chunks int, from, limit Time) (Time
 		if !ok || least == nil {
 			return start, ok
 		}
-		if from, ok = p.enough(id, r, least, chunks, start); !ok || from >= limit {
+		if from, ok = p.enough(id, r, least, chunks, start, limit); !ok {
 			return 0, false
 		}
 		if from == start {
@@ -116,39 +116,33 @@ func (p *View) earliestOf(i int, r *Request, chunks int, from, limit Time) (Time
 }
 
 // enough returns the first instant from start on at which so many chunks find enough free on a slot in
-// their first second; false if there is none.
-func (p *View) enough(id SlotID, r *Request, least Vector, chunks int, start Time) (Time, bool) {
-	free := p.slots[id].free
+// their first second; false if there is none before limit.
+func (p *View) enough(id SlotID, r *Request, least Vector, chunks int, start, limit Time) (Time, bool) {
+	s := &p.slots[id]
 	for settled, k := 0, 0; settled < len(least); k = (k + 1) % len(least) {
 		settled++
 		over := least[k] - r.Chunk[k]
 		if over <= 0 {
 			continue
 		}
-		need := over + r.Chunk[k]*int64(chunks)
-		if free[k].value(start) >= need {
-			continue
-		}
-		again, found := free[k].nextAtLeast(start, need)
+		again, found := s.enoughOf(k, start, limit, r.Chunk[k]*int64(chunks), over)
 		if !found {
 			return 0, false
 		}
-		start, settled = again, 1
+		if again > start {
+			start, settled = again, 1
+		}
 	}
 	return start, true
 }
 
 // lessFrom returns the first instant after now, and before next, at which less is free on the i-th
-// candidate than so many chunks need in their first second; next if there is none.
+// candidate than so many chunks, which fit now, need in their first second; next if there is none.
 func (p *View) lessFrom(i int, r *Request, chunks int, now, next Time) Time {
-	free := p.slots[r.Candidates.Slots[i]].free
+	s := &p.slots[r.Candidates.Slots[i]]
 	for k, need := range r.Candidates.least(i) {
-		over := need - r.Chunk[k]
-		if over <= 0 {
-			continue
-		}
-		if short, ok := free[k].firstBelow(now, over+r.Chunk[k]*int64(chunks)); ok {
-			next = min(next, max(now+1, short))
+		if over := need - r.Chunk[k]; over > 0 {
+			next = s.lessOf(k, now+1, next, r.Chunk[k]*int64(chunks), over)
 		}
 	}
 	return next

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,18 +10,52 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
+// begin is what a job needs on a slot beside its chunks when it begins.
+type begin struct {
+	slot  profile.SlotID
+	at    profile.Time
+	spare profile.Vector
+}
+
+// most returns the most of each resource that one of those needs who begin on a slot at an instant.
+func (m *model) most(id profile.SlotID, at profile.Time) profile.Vector {
+	most := make(profile.Vector, len(m.capacity[id]))
+	for _, b := range m.begins {
+		if b.slot == id && b.at == at {
+			for k, n := range b.spare {
+				most[k] = max(most[k], n)
+			}
+		}
+	}
+	return most
+}
+
+func (m *model) lead(b begin) {
+	m.changeLeads(b, func() { m.begins = append(m.begins, b) })
+}
+
+func (m *model) leadNoMore(i int) {
+	m.changeLeads(m.begins[i], func() { m.begins = slices.Delete(m.begins, i, i+1) })
+}
+
+func (m *model) changeLeads(b begin, change func()) {
+	m.free[b.slot][b.at].AddScaled(m.most(b.slot, b.at), 1)
+	change()
+	m.free[b.slot][b.at].AddScaled(m.most(b.slot, b.at), -1)
+}
+
 // enough reports whether n chunks can begin on a slot one after another: each finds at least what it
-// needs beside those that began before it.
+// needs beside those that began before it, and so do all others who begin in that second.
 func (m *model) enough(id profile.SlotID, r profile.Request, n int, start profile.Time) bool {
 	for i, slot := range r.Candidates.Slots {
 		if slot != id || r.Candidates.Least == nil || r.Candidates.Least[i] == nil {
 			continue
 		}
-		for begun := range int64(n) {
-			for k, least := range r.Candidates.Least[i] {
-				if least > r.Chunk[k] && m.free[id][min(start, horizon)][k]-begun*r.Chunk[k] < least {
-					return false
-				}
+		most := m.most(id, start)
+		for k, least := range r.Candidates.Least[i] {
+			left := m.free[id][min(start, horizon)][k] + most[k] - int64(n)*r.Chunk[k] // when all have begun
+			if least > r.Chunk[k] && left < max(most[k], least-r.Chunk[k]) {
+				return false
 			}
 		}
 	}

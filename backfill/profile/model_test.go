@@ -21,6 +21,7 @@ type model struct {
 	ends     []profile.Time     // from which on a slot has nothing
 	free     [][]profile.Vector // by slot and second; the last second stands for all later ones
 	spans    []span
+	begins   []begin
 }
 
 // span is what one call of Add occupies.
@@ -52,7 +53,7 @@ func (m *model) setSlot(id int, capacity profile.Vector) {
 func (m *model) clone() *model {
 	c := *m
 	c.capacity, c.up, c.spans = slices.Clone(m.capacity), slices.Clone(m.up), slices.Clone(m.spans)
-	c.ends = slices.Clone(m.ends)
+	c.ends, c.begins = slices.Clone(m.ends), slices.Clone(m.begins)
 	c.free = nil
 	for _, seconds := range m.free {
 		var copied []profile.Vector
@@ -291,6 +292,29 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			w.p.Remove(s.at, s.chunk, s.start, s.end)
 			w.m.shift(s, 1)
 			w.m.spans = slices.Delete(w.m.spans, i, i+1)
+		},
+		"lead": func(t *rapid.T) {
+			w := one(t)
+			b := begin{
+				slot:  profile.SlotID(rapid.IntRange(0, slots-1).Draw(t, "slot")),
+				at:    w.m.now + between(t, -2, 6, "at"), // several at one instant
+				spare: vector(t, 0, 6, "spare"),
+			}
+			if b.at < 0 {
+				t.Skip("it lies outside the array")
+			}
+			w.p.Lead(b.slot, b.at, b.spare, 1)
+			w.m.lead(b)
+		},
+		"lead no more": func(t *rapid.T) {
+			w := one(t)
+			if len(w.m.begins) == 0 {
+				t.Skip("nobody is to begin")
+			}
+			i := rapid.IntRange(0, len(w.m.begins)-1).Draw(t, "lead")
+			b := w.m.begins[i]
+			w.p.Lead(b.slot, b.at, b.spare, -1)
+			w.m.leadNoMore(i)
 		},
 		"pass time": func(t *rapid.T) {
 			w := one(t)

@@ -45,6 +45,7 @@ type slot struct {
 	capacity Vector
 	end      Time      // from which on it has nothing; Forever: it has no end
 	free     []steps   // by resource
+	leads    leads     // what is occupied for jobs that begin only while more is free than they take
 	single   Placement // one chunk on this slot, shared by all callers
 }
 
