@@ -20,6 +20,7 @@ type Textbook struct {
 // Decide reacts to each event in turn, then lets jobs enter the plan up to its depth, starts the jobs
 // that are due, and those beyond the depth that fit.
 func (t Textbook) Decide(c *backfill.Cycle) {
+	filled := false
 	for e, more := c.Next(); more; e, more = c.Next() {
 		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
@@ -35,25 +36,38 @@ func (t Textbook) Decide(c *backfill.Cycle) {
 			continue
 		}
 		again := e.Freed || t.DC && (e.Kind == backfill.Completed || e.Kind == backfill.Released)
+		filled = filled || again && t.DC
 		for again {
 			again = t.DC && t.fill(c) || !t.DC && t.compress(c)
 		}
 	}
-	t.start(c)
+	t.start(c, filled)
 }
 
-// start lets jobs enter the plan up to its depth, and starts all that can start.
-func (t Textbook) start(c *backfill.Cycle) {
+// start lets jobs enter the plan up to its depth, and starts all that can start. If room was filled, so
+// is the room that jobs leave which begin only while more is free than they take.
+func (t Textbook) start(c *backfill.Cycle, filled bool) {
 	admit(c, func(j *backfill.Job) { t.enter(c, j) })
-	for _, j := range c.Due() {
-		_, at, _ := c.Reservation(j)
-		c.Start(j, at)
+	for startDue(c) && filled {
+		for moved := true; moved; {
+			moved = t.fill(c)
+		}
 	}
 	for _, j := range unplanned(c) {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
 		}
 	}
+}
+
+// startDue starts the jobs that are due, and reports whether one needed more free than it takes.
+func startDue(c *backfill.Cycle) (left bool) {
+	for _, j := range c.Due() {
+		_, at, _ := c.Reservation(j)
+		c.Start(j, at)
+		left = left || c.State().Request(j).Candidates.Least != nil
+	}
+	return left
 }
 
 // allWithin reports whether every waiting job is within the depth of the plan, only those of the

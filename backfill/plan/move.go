@@ -81,9 +81,10 @@ func (p *Plan) resort(moved []int) {
 }
 
 // Fill moves each job that can start now to now, in the plan's order, and repeats until a round
-// moves no job.
+// moves no job. [Plan.Start] does so again where a job that it starts leaves room.
 func (p *Plan) Fill() {
 	p.refresh()
+	p.filled = true
 	now := p.c.Now()
 	for moved := true; moved; {
 		moved = false

@@ -25,6 +25,8 @@ type Plan struct {
 	shapes []*shape
 	stale  bool // jobs must be listed anew, with every window as wide as possible
 	pass   int  // counts the passes through the jobs, see begin
+	filled bool // in this cycle, see Fill
+	begun  bool // a job was started in this cycle
 
 	low, high backfill.Vector    // buffers of grow
 	left      []backfill.Vacated // buffer of follow
@@ -45,7 +47,7 @@ func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Pla
 			high: make(backfill.Vector, n),
 		}
 	}
-	p.c, p.enter = c, enter
+	p.c, p.enter, p.filled, p.begun = c, enter, false, false
 	p.stale = p.stale || order == ByQueue && len(c.Fast().Round().Keys) > 0 || p.rematched()
 	for _, grown := range c.Fast().RowsGrown() {
 		p.growRow(grown, c.Now(), backfill.Forever)
@@ -177,35 +179,40 @@ func (p *Plan) Promise(j *backfill.Job) {
 // It leaves the plan as the memo for the next cycle, so it must be called last.
 func (p *Plan) Start() {
 	fill(p.c, p.place, func(j *backfill.Job) { p.enter(p, j) })
-	due := p.c.Due()
-	for _, j := range due {
-		_, at, _ := p.c.Reservation(j)
-		p.c.Start(j, at)
-		p.growBegun(j, at)
+	for p.startDue() && p.filled {
+		p.Fill() // what jobs that have begun had beside their chunks, as nobody else may look before an event
 	}
 	p.startBeyond()
 	if p.stale {
 		return
 	}
-	if len(due) > 0 {
-		p.drop()
-	}
+	p.drop()
 	p.c.Fast().Remember(p)
 }
 
-// growBegun notes the room that a job left which has begun: in its first second its reservation had all
-// that must be free just before.
-func (p *Plan) growBegun(j *backfill.Job, at backfill.Placement) {
-	if p.c.State().Request(j).Candidates.Least == nil {
-		return
+// startDue starts the jobs whose planned start has come. It reports whether one of them left room: in
+// its first second its reservation had all that must be free just before.
+func (p *Plan) startDue() (left bool) {
+	for _, j := range p.c.Due() {
+		_, at, _ := p.c.Reservation(j)
+		p.c.Start(j, at)
+		p.begun = true
+		if p.c.State().Request(j).Candidates.Least == nil {
+			continue
+		}
+		left = true
+		for _, on := range at {
+			p.grow(on, nil, p.c.Now(), p.c.Now()+1)
+		}
 	}
-	for _, on := range at {
-		p.grow(on, nil, p.c.Now(), p.c.Now()+1)
-	}
+	return left
 }
 
 // drop removes the jobs that were started, and the shapes that no job has any more.
 func (p *Plan) drop() {
+	if !p.begun {
+		return
+	}
 	p.jobs = slices.DeleteFunc(p.jobs, func(e *entry) bool {
 		due := e.start <= p.c.Now()
 		if due {

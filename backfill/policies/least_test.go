@@ -67,3 +67,34 @@ func TestJobsThatNeedMoreFreeFollowTogether(t *testing.T) {
 		require.Equal(t, started(3, 4), ids(d), spec.Name)
 	}
 }
+
+// TestRoomBesideAJobThatBeginsIsUsed checks that a job does not wait for the sake of what another needs
+// free only until it has begun. Job 1, of all cpus, ends early. Job 2 needs all of them free to begin,
+// and leaves 6 of 8; who plans every start has job 3 begin a second later, if not at once.
+func TestRoomBesideAJobThatBeginsIsUsed(t *testing.T) {
+	for _, spec := range policies.All() {
+		h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), spec.Name, nil)
+		r := counting(8, v(8))
+		r.Candidates = append(r.Candidates, backfill.CandidateSet{
+			ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}},
+		})
+		last := submission(3, 0, a{600, v(4)})
+		last.Job.Candidates = 1
+		r.Events = append(r.Events, submission(1, 0, a{600, v(8)}), submission(2, 0, a{600, v(2)}), last)
+		d, err := h.Decide(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, started(1), ids(d), spec.Name)
+		d, err = h.Decide(t.Context(), backfill.Round{Now: 100, Events: []backfill.Event{
+			{Kind: backfill.Completed, JobID: 1},
+		}})
+		require.NoError(t, err)
+		want := started(2, 3)
+		if spec.Name == "conservative" || spec.Name == "pc" {
+			want = started(2)
+		}
+		require.Equal(t, want, ids(d), spec.Name)
+		d, err = h.Decide(t.Context(), backfill.Round{Now: 101})
+		require.NoError(t, err)
+		require.Len(t, append(want, ids(d)...), 2, spec.Name)
+	}
+}

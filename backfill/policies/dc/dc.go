@@ -3,9 +3,10 @@
 // arrives that might take it.
 //
 // At a completion, and when a job's earliest start has come, jobs that could start now are moved to
-// now, in the order of the compression queue, which the site chooses. At an arrival, the jobs before the new one in that queue may first
-// move forward, to starts up to where the new one would have ended. No job starts after the start
-// that it was promised at its arrival.
+// now, in the order of the compression queue, which the site chooses; and once more when some have
+// begun that needed more free than they take, as that leaves room. At an arrival, the jobs before the
+// new one in that queue may first move forward, to starts up to where the new one would have ended. No
+// job starts after the start that it was promised at its arrival.
 //
 // Source: Lindsay et al., Backfilling with guarantees granted upon job submission, Delayed
 // Compression.
