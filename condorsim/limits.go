@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -30,29 +31,69 @@ func (w *Workload) take() error {
 	if len(w.Limits) == 0 {
 		return nil
 	}
-	known := map[string][]negotiator.Take{}
+	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
 	for _, j := range w.Jobs {
-		value, err := negotiator.Evaluate(j.Ad, pools.LimitsOfJobs)
-		if err != nil {
-			return fmt.Errorf("job %s: %w", j.Name, err)
-		}
-		text, isText := value.Text()
-		if !isText && value.Kind() != classad.Undefined {
-			return fmt.Errorf("job %s: its ConcurrencyLimits are %v: must be a text such as \"matlab:2, ansys\", and not "+
-				"depend on the slot", j.Name, value)
-		}
+		text, err := limitsOf(j.Ad, ofSlots)
 		takes, found := known[text]
-		if !found {
-			wants, err := concurrency.Parse(text)
-			if err != nil {
-				return fmt.Errorf("job %s: %w", j.Name, err)
-			}
+		if err == nil && !found {
+			var wants []concurrency.Limit
+			wants, err = concurrency.Parse(text)
 			takes = w.takes(wants)
 			known[text] = takes
+		}
+		if err != nil {
+			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
 		}
 		j.Takes = takes
 	}
 	return nil
+}
+
+// place returns where a job's ad was read, for errors; "" if that is not known.
+func (w *Workload) place(j Job) string {
+	if w.file == "" || j.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: ", w.file, j.Line)
+}
+
+// limitsOf returns the limits that a job's ad names. Jobs are charged before they have a slot, so it is
+// an error if they depend on it, or on when the job starts.
+func limitsOf(ad *classad.ClassAd, ofSlots func(name string) bool) (string, error) {
+	value := ad.Literal(pools.LimitsOfJobs)
+	if value.Kind() == classad.Undefined {
+		var outside classad.Outside
+		var err error
+		value, err = negotiator.EvaluateAlone(ad, pools.LimitsOfJobs, &classad.Meter{}, &outside)
+		if err != nil {
+			return "", err
+		}
+		if outside.More || slices.ContainsFunc(outside.Names, ofSlots) {
+			return "", errors.New("its ConcurrencyLimits depend on the slot, the clock or chance, which simulations " +
+				"do not support: write a text such as \"matlab:2, ansys\", or what is one by the job's ad alone")
+		}
+	}
+	text, isText := value.Text()
+	if !isText && value.Kind() != classad.Undefined {
+		return "", fmt.Errorf("its ConcurrencyLimits are %v: must be a text such as \"matlab:2, ansys\"", value)
+	}
+	return text, nil
+}
+
+// ofSlots returns a function that tells whether any slot has an attribute.
+func (w *Workload) ofSlots() func(name string) bool {
+	known := map[string]bool{}
+	return func(name string) bool {
+		has, asked := known[name]
+		if !asked {
+			has = slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
+				_, has := s.Ad.Lookup(name)
+				return has
+			})
+			known[name] = has
+		}
+		return has
+	}
 }
 
 // takes returns what a job takes that wants this, rounded up.
