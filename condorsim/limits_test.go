@@ -83,7 +83,7 @@ limits: {a: 2}
 		`TARGET.Cpus > 3 ? "a" : "b"`: depends, `Cpus > 3 ? "a" : "b"`: depends, `strcat("a", TARGET.Machine)`: depends,
 		`time() > 0 ? "a" : "b"`: depends, `CurrentTime > 0 ? "a" : "b"`: depends, `random() < 2 ? "a" : "b"`: depends,
 		`ifThenElse(TARGET.Cpus > 3, "a", "b")`: depends,
-		`5`: text, `error`: text, `{"a"}`: text,
+		`5`:                                     text, `error`: text, `{"a"}`: text,
 	} {
 		t.Run(limits, func(t *testing.T) {
 			var ads strings.Builder
