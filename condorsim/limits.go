@@ -178,7 +178,7 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 		use.Mean /= float64(last - first)
 		use.FullShare = float64(use.Full) / float64(last-first)
 	}
-	lacking := map[int64][]backfill.Time{} // by amount
+	most := newPeaks(steps)
 	for i, o := range r.Outcomes {
 		j := r.Workload.Jobs[i]
 		amount := taken(j.Job, l.Name)
@@ -186,14 +186,10 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 			continue
 		}
 		use.Jobs++
-		next, known := lacking[amount]
-		if !known {
-			next = lacks(steps, l.Height-amount)
-			lacking[amount] = next
-		}
-		// of the step during which the job came
-		at := max(0, sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit })-1)
-		if len(next) > 0 && next[at] < o.Start {
+		// from the step during which the job came to that of its start
+		from := max(0, sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit })-1)
+		to := sort.Search(len(steps), func(i int) bool { return steps[i].at >= o.Start })
+		if most.within(from, to) > l.Height-amount {
 			use.Waited++
 		}
 	}
@@ -212,17 +208,36 @@ func addUp(changes []step) (steps []step) {
 	return steps
 }
 
-// lacks returns for each step the beginning of the first from there on in which more is in use.
-func lacks(steps []step, most int64) []backfill.Time {
-	next := make([]backfill.Time, len(steps))
-	at := backfill.Forever
-	for i, s := range slices.Backward(steps) {
-		if s.used > most {
-			at = s.at
-		}
-		next[i] = at
+// peaks finds the most that is in use over any number of steps: the second half has the steps, and each
+// place i before has the greater of those at 2i and 2i+1.
+type peaks []int64
+
+func newPeaks(steps []step) peaks {
+	p := make(peaks, 2*len(steps))
+	for i, s := range steps {
+		p[len(steps)+i] = s.used
 	}
-	return next
+	for i := len(steps) - 1; i > 0; i-- {
+		p[i] = max(p[2*i], p[2*i+1])
+	}
+	return p
+}
+
+// within returns the most that is in use in steps from one to before another; if there are none, less than
+// any limit leaves.
+func (p peaks) within(from, to int) int64 {
+	most := int64(math.MinInt64)
+	for from, to = from+len(p)/2, to+len(p)/2; from < to; from, to = from/2, to/2 {
+		if from%2 == 1 {
+			most = max(most, p[from])
+			from++
+		}
+		if to%2 == 1 {
+			to--
+			most = max(most, p[to])
+		}
+	}
+	return most
 }
 
 func inUnits(amount int64) float64 { return float64(amount) / negotiator.LimitUnit }

@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -108,5 +109,36 @@ limits: {a: 2}
 				require.ErrorContains(t, err, "jobs.ads:11: job 2.0: its ConcurrencyLimits ")
 			}
 		})
+	}
+}
+
+// takersOf returns a result in which each job took another amount of a limit.
+func takersOf(jobs int) *Result {
+	r := &Result{Workload: &Workload{Limits: []negotiator.Limit{{Name: "sw", Height: 2 * negotiator.LimitUnit}}}}
+	for i := range backfill.Time(jobs) {
+		j := &negotiator.Job{ID: backfill.JobID(i), Submit: i, Takes: []negotiator.Take{{Limit: "sw", Amount: int64(i) + 1}}}
+		r.Workload.Jobs = append(r.Workload.Jobs, Job{Job: j})
+		r.Outcomes = append(r.Outcomes, Outcome{Start: i + i%100, End: i + 200 + i%7, Started: true, Ended: true})
+	}
+	return r
+}
+
+// TestMemoryOfUseOfLimits: what the table of limits takes is no square of the jobs.
+func TestMemoryOfUseOfLimits(t *testing.T) {
+	const jobs = 20_000
+	r := takersOf(jobs)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	use := r.Limits()[0]
+	runtime.ReadMemStats(&after)
+	require.Equal(t, jobs, use.Jobs)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20))
+}
+
+func BenchmarkUseOfLimits(b *testing.B) {
+	r := takersOf(20_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = r.Limits()
 	}
 }
