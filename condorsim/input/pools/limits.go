@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -48,7 +49,10 @@ const roundingError = 1e-3
 // addLimits adds the limits, by name. Names ignore case, as in jobs' ConcurrencyLimits.
 func (b *builder) addLimits() error {
 	known := map[string]bool{}
-	for _, given := range slices.Sorted(maps.Keys(b.d.Limits)) {
+	ignoringCase := func(x, y string) int {
+		return cmp.Or(strings.Compare(strings.ToLower(x), strings.ToLower(y)), strings.Compare(x, y))
+	}
+	for _, given := range slices.SortedFunc(maps.Keys(b.d.Limits), ignoringCase) {
 		name, at := strings.ToLower(given), "limits.'"+given+"'"
 		switch {
 		case !concurrency.IsName(name):

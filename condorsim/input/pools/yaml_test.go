@@ -265,7 +265,7 @@ func FuzzRead(f *testing.F) {
 
 func TestHeightsOfLimits(t *testing.T) {
 	pool, err := pools.Read(strings.NewReader("classes: [{name: n, count: 1, cpus: 1}]\n"+
-		"limits: {a: 0, b: .5, c: 2.5, d: '3', e: 0.000001, f: 1000000000, g: 0.0000015, h: 0.1}\n"), "test.yaml")
+		"limits: {a: 0, b: .5, C: 2.5, d: '3', e: 0.000001, f: 1000000000, g: 0.0000015, h: 0.1}\n"), "test.yaml")
 	require.NoError(t, err)
 	require.Equal(t, []negotiator.Limit{
 		{Name: "a"}, {Name: "b", Height: 500_000}, {Name: "c", Height: 2_500_000}, {Name: "d", Height: 3_000_000},
