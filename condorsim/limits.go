@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -30,29 +31,69 @@ func (w *Workload) take() error {
 	if len(w.Limits) == 0 {
 		return nil
 	}
-	known := map[string][]negotiator.Take{}
+	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
 	for _, j := range w.Jobs {
-		value, err := negotiator.Evaluate(j.Ad, pools.LimitsOfJobs)
-		if err != nil {
-			return fmt.Errorf("job %s: %w", j.Name, err)
-		}
-		text, isText := value.Text()
-		if !isText && value.Kind() != classad.Undefined {
-			return fmt.Errorf("job %s: its ConcurrencyLimits are %v: must be a text such as \"matlab:2, ansys\", and not "+
-				"depend on the slot", j.Name, value)
-		}
+		text, err := limitsOf(j.Ad, ofSlots)
 		takes, found := known[text]
-		if !found {
-			wants, err := concurrency.Parse(text)
-			if err != nil {
-				return fmt.Errorf("job %s: %w", j.Name, err)
-			}
+		if err == nil && !found {
+			var wants []concurrency.Limit
+			wants, err = concurrency.Parse(text)
 			takes = w.takes(wants)
 			known[text] = takes
+		}
+		if err != nil {
+			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
 		}
 		j.Takes = takes
 	}
 	return nil
+}
+
+// place returns where a job's ad was read, for errors; "" if that is not known.
+func (w *Workload) place(j Job) string {
+	if w.file == "" || j.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: ", w.file, j.Line)
+}
+
+// limitsOf returns the limits that a job's ad names. Jobs are charged before they have a slot, so it is
+// an error if they depend on it, or on when the job starts.
+func limitsOf(ad *classad.ClassAd, ofSlots func(name string) bool) (string, error) {
+	value := ad.Literal(pools.LimitsOfJobs)
+	if value.Kind() == classad.Undefined {
+		var outside classad.Outside
+		var err error
+		value, err = negotiator.EvaluateAlone(ad, pools.LimitsOfJobs, &classad.Meter{}, &outside)
+		if err != nil {
+			return "", err
+		}
+		if outside.More || slices.ContainsFunc(outside.Names, ofSlots) {
+			return "", errors.New("its ConcurrencyLimits depend on the slot, the clock or chance, which simulations " +
+				"do not support: write a text such as \"matlab:2, ansys\", or what is one by the job's ad alone")
+		}
+	}
+	text, isText := value.Text()
+	if !isText && value.Kind() != classad.Undefined {
+		return "", fmt.Errorf("its ConcurrencyLimits are %v: must be a text such as \"matlab:2, ansys\"", value)
+	}
+	return text, nil
+}
+
+// ofSlots returns a function that tells whether any slot has an attribute.
+func (w *Workload) ofSlots() func(name string) bool {
+	known := map[string]bool{}
+	return func(name string) bool {
+		has, asked := known[name]
+		if !asked {
+			has = slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
+				_, has := s.Ad.Lookup(name)
+				return has
+			})
+			known[name] = has
+		}
+		return has
+	}
 }
 
 // takes returns what a job takes that wants this, rounded up.
@@ -137,7 +178,7 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 		use.Mean /= float64(last - first)
 		use.FullShare = float64(use.Full) / float64(last-first)
 	}
-	lacking := map[int64][]backfill.Time{} // by amount
+	most := newPeaks(steps)
 	for i, o := range r.Outcomes {
 		j := r.Workload.Jobs[i]
 		amount := taken(j.Job, l.Name)
@@ -145,14 +186,10 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 			continue
 		}
 		use.Jobs++
-		next, known := lacking[amount]
-		if !known {
-			next = lacks(steps, l.Height-amount)
-			lacking[amount] = next
-		}
-		// of the step during which the job came
-		at := max(0, sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit })-1)
-		if len(next) > 0 && next[at] < o.Start {
+		// from the step during which the job came to that of its start
+		from := max(0, sort.Search(len(steps), func(i int) bool { return steps[i].at > j.Submit })-1)
+		to := sort.Search(len(steps), func(i int) bool { return steps[i].at >= o.Start })
+		if most.within(from, to) > l.Height-amount {
 			use.Waited++
 		}
 	}
@@ -171,17 +208,36 @@ func addUp(changes []step) (steps []step) {
 	return steps
 }
 
-// lacks returns for each step the beginning of the first from there on in which more is in use.
-func lacks(steps []step, most int64) []backfill.Time {
-	next := make([]backfill.Time, len(steps))
-	at := backfill.Forever
-	for i, s := range slices.Backward(steps) {
-		if s.used > most {
-			at = s.at
-		}
-		next[i] = at
+// peaks finds the most that is in use over any number of steps: the second half has the steps, and each
+// place i before has the greater of those at 2i and 2i+1.
+type peaks []int64
+
+func newPeaks(steps []step) peaks {
+	p := make(peaks, 2*len(steps))
+	for i, s := range steps {
+		p[len(steps)+i] = s.used
 	}
-	return next
+	for i := len(steps) - 1; i > 0; i-- {
+		p[i] = max(p[2*i], p[2*i+1])
+	}
+	return p
+}
+
+// within returns the most that is in use in steps from one to before another; if there are none, less than
+// any limit leaves.
+func (p peaks) within(from, to int) int64 {
+	most := int64(math.MinInt64)
+	for from, to = from+len(p)/2, to+len(p)/2; from < to; from, to = from/2, to/2 {
+		if from%2 == 1 {
+			most = max(most, p[from])
+			from++
+		}
+		if to%2 == 1 {
+			to--
+			most = max(most, p[to])
+		}
+	}
+	return most
 }
 
 func inUnits(amount int64) float64 { return float64(amount) / negotiator.LimitUnit }

@@ -1,12 +1,19 @@
 package condorsim
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -60,4 +67,78 @@ func TestUseOfLimits(t *testing.T) {
 		got.Mean = want.Mean
 		require.Equal(t, want, got)
 	})
+}
+
+// TestLimitsThatDependOnTheSlot: simulations charge a job before it has a slot, so its limits must not
+// depend on that or on when it starts; else nothing would bound it.
+func TestLimitsThatDependOnTheSlot(t *testing.T) {
+	pool, err := pools.Read(strings.NewReader(`
+classes: [{name: node, count: 1, cpus: 8, memory: 8GiB}]
+limits: {a: 2}
+`), "pool.yaml")
+	require.NoError(t, err)
+	const depends, text = "depend on the slot, the clock or chance", "must be a text such as"
+	for limits, want := range map[string]string{
+		`"a"`: "", `strcat("a", ":2")`: "", `RequestCpus > 3 ? "a" : "b"`: "", `Nowhere =?= undefined ? "a" : "b"`: "",
+		`undefined`: "", `MY.Owner == "ann" ? "a" : TARGET.Machine`: "",
+		`TARGET.Cpus > 3 ? "a" : "b"`: depends, `Cpus > 3 ? "a" : "b"`: depends, `strcat("a", TARGET.Machine)`: depends,
+		`time() > 0 ? "a" : "b"`: depends, `CurrentTime > 0 ? "a" : "b"`: depends, `random() < 2 ? "a" : "b"`: depends,
+		`ifThenElse(TARGET.Cpus > 3, "a", "b")`: depends,
+		`5`:                                     text, `error`: text, `{"a"}`: text,
+	} {
+		t.Run(limits, func(t *testing.T) {
+			var ads strings.Builder
+			for i, line := range []string{"", "ConcurrencyLimits = " + limits + "\n"} {
+				fmt.Fprintf(&ads, "\nClusterId = %d\nProcId = 0\nQDate = 5\nOwner = \"ann\"\nJobStatus = 4\nRequestCpus = 1\n"+
+					"RequestMemory = 1\nRemoteWallClockTime = 9\n%s", i+1, line)
+			}
+			w, err := FromAds("jobs.ads", pool.Schema, pool.Slots, classad.ReadAds(strings.NewReader(ads.String()), "jobs.ads"))
+			require.NoError(t, err)
+			h, err := history.Read(strings.NewReader(ads.String()), "jobs.ads",
+				history.Options{Schema: pool.Schema, Asked: pool.Asked(), WithAds: true})
+			require.NoError(t, err)
+			trace, err := h.Trace(workload.Options{CPUs: 8})
+			require.NoError(t, err)
+			_, ofHistory := FromHistory(h, trace, pool)
+			for _, err := range []error{w.On(pool), ofHistory} {
+				if want == "" {
+					require.NoError(t, err)
+					continue
+				}
+				require.ErrorContains(t, err, want)
+				require.ErrorContains(t, err, "jobs.ads:11: job 2.0: its ConcurrencyLimits ")
+			}
+		})
+	}
+}
+
+// takersOf returns a result in which each job took another amount of a limit.
+func takersOf(jobs int) *Result {
+	r := &Result{Workload: &Workload{Limits: []negotiator.Limit{{Name: "sw", Height: 2 * negotiator.LimitUnit}}}}
+	for i := range backfill.Time(jobs) {
+		j := &negotiator.Job{ID: backfill.JobID(i), Submit: i, Takes: []negotiator.Take{{Limit: "sw", Amount: int64(i) + 1}}}
+		r.Workload.Jobs = append(r.Workload.Jobs, Job{Job: j})
+		r.Outcomes = append(r.Outcomes, Outcome{Start: i + i%100, End: i + 200 + i%7, Started: true, Ended: true})
+	}
+	return r
+}
+
+// TestMemoryOfUseOfLimits: what the table of limits takes is no square of the jobs.
+func TestMemoryOfUseOfLimits(t *testing.T) {
+	const jobs = 20_000
+	r := takersOf(jobs)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	use := r.Limits()[0]
+	runtime.ReadMemStats(&after)
+	require.Equal(t, jobs, use.Jobs)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20))
+}
+
+func BenchmarkUseOfLimits(b *testing.B) {
+	r := takersOf(20_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = r.Limits()
+	}
 }

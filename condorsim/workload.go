@@ -41,6 +41,8 @@ type Workload struct {
 	UnixStart   int64
 	Zone        *time.Location
 	UnknownZone string
+
+	file string // of the jobs' ads
 }
 
 // UnknownZoneText is the warning that a trace is of a time zone that is not known.
@@ -69,6 +71,8 @@ type Job struct {
 	Cpus, Memory int64
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
+
+	Line int // of the file of ads, where the job's begins; 0: unknown
 }
 
 // runs returns how long the job runs: until its end or its limit.

@@ -52,7 +52,7 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 	ads iter.Seq2[*classad.ClassAd, error],
 ) (*Workload, error) {
 	base := filepath.Base(file)
-	w := &Workload{Name: strings.TrimSuffix(base, filepath.Ext(base)), Schema: schema, Slots: slots}
+	w := &Workload{Name: strings.TrimSuffix(base, filepath.Ext(base)), Schema: schema, Slots: slots, file: file}
 	names := map[string]bool{}
 	for ad, err := range ads {
 		if err != nil {
@@ -65,7 +65,7 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
 		}
-		names[job.Name] = true
+		names[job.Name], job.Line = true, ad.StreamLine()
 		w.Jobs = append(w.Jobs, job)
 	}
 	if len(w.Jobs) == 0 {
@@ -142,7 +142,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		return w, nil
 	}
 	w := &Workload{
-		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning, file: h.Name,
 	}
 	w.startAt(t.Header)
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -154,7 +154,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line}
 	}
 	if err := w.On(pool); err != nil {
 		return nil, err

@@ -170,7 +170,7 @@ func TestFromAds(t *testing.T) {
 	}
 	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
 	last := w.Jobs[3]
-	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30}, last)
+	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30, Line: 1}, last)
 	require.Equal(t, "eve", last.User)
 	require.EqualValues(t, 1, w.Jobs[0].Cpus, "one cpu where none is named")
 	require.Equal(t, workload.Cleaning{JobsRead: 4, JobsLeft: 4}, w.Cleaning)

@@ -53,11 +53,15 @@ func Parse(text string) (limits []Limit, err error) {
 	return limits, err
 }
 
-// wanted returns the number at the start of a text, as strtod reads it; 1 if there is none above 0.
+// wanted returns the number at the start of a text in lower case, as strtod reads it; 1 if there is none above 0.
 func wanted(text string) float64 {
+	hex := strings.HasPrefix(strings.TrimLeft(text, "+-"), "0x")
 	for end := min(len(text), 40); end > 0; end-- {
-		if v, err := strconv.ParseFloat(text[:end], 64); err == nil && !math.IsNaN(v) &&
-			!strings.Contains(text[:end], "_") {
+		number := text[:end]
+		if hex && !strings.Contains(number, "p") {
+			number += "p0" // which strtod does not need
+		}
+		if v, err := strconv.ParseFloat(number, 64); err == nil && !math.IsNaN(v) && !strings.Contains(number, "_") {
 			if v <= 0 {
 				return 1
 			}

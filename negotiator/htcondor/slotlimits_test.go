@@ -106,3 +106,44 @@ func TestLimitOfSlotsAndOthers(t *testing.T) {
 	}
 	require.Equal(t, 12, done(w.jobs))
 }
+
+// TestLimitsOfWhatIsLeftOfASlot: jobs whose limits depend on how much of a slot is free, or on the clock,
+// are charged with what they come to as the slot is handed over, and start for as long as these have room.
+func TestLimitsOfWhatIsLeftOfASlot(t *testing.T) {
+	for _, c := range []struct {
+		limits, big, small string
+		run, others        int // how many run, and of others that take one of what is big
+	}{
+		{`ifThenElse(TARGET.Cpus > 5, "big", "small")`, "5", "5", 4, 3},
+		{`ifThenElse(TARGET.Cpus > 5, "big", "small")`, "4", "2", 4, 2},
+		{`ifThenElse(TARGET.Cpus > 5, "big", "small")`, "4", "1", 3, 2},
+		{`ifThenElse(TARGET.Cpus > 5, "big", "small")`, "4", "0", 2, 2},
+		{`ifThenElse(TARGET.Memory > 4000, "big", "small")`, "4", "4", 4, 0},
+		{`strcat("small,t", time())`, "3", "3", 3, 3},
+	} {
+		t.Run(c.limits+" "+c.big+" "+c.small, func(t *testing.T) {
+			w := newWorld(t, "easy", &node{name: "n1", cpus: 8, memory: 8192, policy: true})
+			w.account(map[string]string{"BIG_LIMIT": c.big, "SMALL_LIMIT": c.small})
+			w.negotiator("easy", nil)
+			submit := func(cpus int64, limits string) *sleeper {
+				return w.submit(&sleeper{cpus: cpus, seconds: 60, estimate: 60, extra: "\nConcurrencyLimits = " + limits})
+			}
+			var jobs, others []*sleeper
+			for range 4 {
+				jobs = append(jobs, submit(2, c.limits))
+			}
+			w.pass(20)
+			require.Equal(t, c.run, runningOn(jobs, "n1"))
+			w.nodes = append(w.nodes, &node{name: "n2", cpus: 8, memory: 8192, policy: true, parts: map[*sleeper]int{}})
+			for range 3 {
+				others = append(others, submit(2, `"big"`))
+			}
+			w.pass(20)
+			require.Equal(t, c.others, runningOn(others, "n1")+runningOn(others, "n2"))
+			for range 20 {
+				w.pass(10)
+			}
+			require.Zero(t, w.broken)
+		})
+	}
+}

@@ -24,7 +24,7 @@ func (c *runCommand) check() error {
 	case c.File == "" && named == "":
 		return errors.New("name what to run: FILE, --workload FILE or --instance FILE; condorsim workload formats " +
 			"describes what is read, and lublin-128 is built in")
-	case slices.ContainsFunc(c.SlotEnd, isNoAttribute):
+	case slices.ContainsFunc(c.SlotEnd, isNoAttribute), len(c.SlotEnd) > 1 && slices.ContainsFunc(c.SlotEnd, isNone):
 		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none",
 			strings.Join(c.SlotEnd, ","))
 	case c.Bound < 1:
@@ -50,6 +50,9 @@ func (c *runCommand) check() error {
 
 // isNoAttribute reports whether no attribute has such a plain name.
 func isNoAttribute(name string) bool { return !ast.IsIdentifier(name) }
+
+// isNone tells whether a word stands for no attribute.
+func isNone(word string) bool { return strings.EqualFold(word, condorsim.NoEnds) }
 
 // counter returns a counter of profile events around the configured policy; nil if not requested.
 func (c *runCommand) counter(w *condorsim.Workload, config *negotiator.Config) (*condorsim.EventCounter, error) {

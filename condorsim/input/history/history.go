@@ -60,6 +60,7 @@ type Job struct {
 	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
 	Place backfill.QueuePosition
 	Nodes int // number of chunks
+	Line  int // of the file, where its ad begins
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds.

@@ -50,6 +50,7 @@ func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, err
 // error says why the ad is unusable.
 func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	var errs [3]error
+	j.Line = ad.StreamLine()
 	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
 	j.Place.Proc, errs[1] = number(ad, 0, math.MaxInt32, "ProcId")
 	j.Submit, errs[2] = number(ad, 0, backfill.MaxTime, "QDate")

@@ -65,7 +65,7 @@ type description struct {
 	Ends        []ending `yaml:"ends"`
 	GiveUpAfter int      `yaml:"give_up_after"`
 
-	Limits map[string]height `yaml:"limits"`
+	Limits map[string]*height `yaml:"limits"` // nil: nothing is written
 }
 
 // class is a number of slots that are alike.

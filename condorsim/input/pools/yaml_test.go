@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 func read(t *testing.T, text string) *pools.Description {
@@ -186,11 +187,24 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{class("") + "failures: [{at: soon}]\n", "[3:17] soon is no length of time"},
 		{class("") + "failures: [{at: 1.5s}]\n", "1.5s is no length of time"},
 		{class("") + "drains: [{mtbf: 5, mttr: 5}]\n", "drains come by schedule"},
-		{class("") + "limits: {sw: four}\n", "[3:14] four is no amount of a limit: must be a number from 0 to 1000000000"},
+		{class("") + "limits: {sw: four}\n", "[3:14] four is no amount of a limit: must be a plain number such as 4 or 2.5, " +
+			"at least 0.000001 or 0, and at most 1000000000"},
 		{class("") + "limits: {sw: -1}\n", "-1 is no amount of a limit"},
 		{class("") + "limits: {sw: .nan}\n", ".nan is no amount of a limit"},
 		{class("") + "limits: {sw: 2e9}\n", "2e9 is no amount of a limit"},
 		{class("") + "limits: {sw: [1]}\n", "is not one value"},
+		{class("") + "limits: {sw: }\n", "] limits.'sw': has no amount: must be a plain number"},
+		{class("") + "limits: {sw: ~}\n", "] limits.'sw': has no amount"},
+		{class("") + "limits:\n  sw:\n", "] limits.'sw': has no amount"},
+		{class("") + "limits: {sw: ''}\n", "is no amount of a limit"},
+		{class("") + "limits: {sw: 0.0000001}\n", "0.0000001 is no amount of a limit"},
+		{class("") + "limits: {sw: 1e-7}\n", "1e-7 is no amount of a limit"},
+		{class("") + "limits: {sw: 1000000001}\n", "1000000001 is no amount of a limit"},
+		{class("") + "limits: {sw: 1_000}\n", "1_000 is no amount of a limit"},
+		{class("") + "limits: {sw: 0x1p4}\n", "0x1p4 is no amount of a limit"},
+		{class("") + "limits: {sw: 0x10}\n", "0x10 is no amount of a limit"},
+		{class("") + "limits: {sw: 010}\n", "010 is no amount of a limit"},
+		{class("") + "limits: {sw: .inf}\n", ".inf is no amount of a limit"},
 		{class("") + "limits: {a.b.c: 1}\n", "must be a name of letters, digits and _, or two joined by a dot"},
 		{class("") + "limits: {Sw: 1, sw: 1}\n", "there is another limit of that name"},
 		{class("") + "ads: x.ads\n", "leave one of the two out"},
@@ -247,4 +261,14 @@ func FuzzRead(f *testing.F) {
 			require.True(t, o.MTBF == 0 || o.MTTR > 0 && o.Shape > 0)
 		}
 	})
+}
+
+func TestHeightsOfLimits(t *testing.T) {
+	pool, err := pools.Read(strings.NewReader("classes: [{name: n, count: 1, cpus: 1}]\n"+
+		"limits: {a: 0, b: .5, C: 2.5, d: '3', e: 0.000001, f: 1000000000, g: 0.0000015, h: 0.1}\n"), "test.yaml")
+	require.NoError(t, err)
+	require.Equal(t, []negotiator.Limit{
+		{Name: "a"}, {Name: "b", Height: 500_000}, {Name: "c", Height: 2_500_000}, {Name: "d", Height: 3_000_000},
+		{Name: "e", Height: 1}, {Name: "f", Height: 1e15}, {Name: "g", Height: 1}, {Name: "h", Height: 100_000},
+	}, pool.Limits)
 }

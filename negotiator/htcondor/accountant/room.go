@@ -44,6 +44,21 @@ func (b *Bounds) Admit(c Candidate) (why string) {
 	return why
 }
 
+// Move charges a job that starts with other concurrency limits than it was admitted with, or returns why
+// these have no room for it; then it is charged as before.
+func (b *Bounds) Move(from, to Candidate) (why string) {
+	had := b.lookUp(from)
+	for _, w := range had {
+		w.Used -= w.Amount
+	}
+	if why = b.Admit(to); why != "" {
+		for _, w := range had {
+			w.Used += w.Amount
+		}
+	}
+	return why
+}
+
 // Lacks returns which of a job's concurrency limits has no room for it now; "" if all have.
 func (b *Bounds) Lacks(c Candidate) (why string) {
 	if why = b.May(c); why != "" {

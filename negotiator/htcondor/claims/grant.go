@@ -206,7 +206,8 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 }
 
 // withheld returns why a slot does not give a job its chunks now; "" if it does. It notes if the clock
-// has closed the slot: to wait for it would be in vain.
+// has closed the slot: to wait for it would be in vain. A job that is given its chunks is charged with
+// what its limits come to there now.
 func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	j := f.job
 	switch {
@@ -226,9 +227,6 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "START of slot " + slot + " does not admit it any more"
 	case !c.admits(o.Ad, j.Spec.Ad, c.now):
 		return "START of slot " + slot + " admits it once its startd has looked at the clock"
-	case j.LimitedBySlot() && c.limitsOn(o.Ad, j) != j.Spec.Limits:
-		f.barred = true
-		return "its concurrency limits on slot " + slot + " are others than it was planned with"
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}
@@ -236,6 +234,12 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		if need := amount * int64(chunks); need > o.Free[i] {
 			return fmt.Sprintf("slot %s has %d %s free, not yet the %d that are needed",
 				slot, o.Free[i], c.s.Schema.Resources[i], need)
+		}
+	}
+	if j.LimitedBySlot() {
+		if why := c.limits.Readmit(j, c.limitsOn(o.Ad, j)); why != "" {
+			f.barred = true
+			return why
 		}
 	}
 	return ""

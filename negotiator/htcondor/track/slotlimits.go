@@ -37,7 +37,13 @@ func (b *Belief) settled(s *observe.Spec, at []Place, m *classad.Meter) *observe
 	if len(at) == 0 || b.slots[at[0].Slot] == nil || b.slots[at[0].Slot].reported == nil {
 		return s
 	}
-	what := settlement{s, b.limitsOn(s, b.slots[at[0].Slot].reported.Ad, m)}
+	return b.settledTo(s, b.limitsOn(s, b.slots[at[0].Slot].reported.Ad, m))
+}
+
+// settledTo returns the Spec by which jobs of one whose limits depend on the slot are charged where they
+// come to these.
+func (b *Belief) settledTo(s *observe.Spec, limits string) *observe.Spec {
+	what := settlement{s, limits}
 	known := b.limiting.settled[what]
 	if known == nil {
 		if len(b.limiting.settled) >= mostSettled {
@@ -58,12 +64,32 @@ func (p *Limits) Admit(j *Job) (why string) {
 	if p == nil || !j.LimitedBySlot() {
 		return ""
 	}
-	spec := j.Spec
-	if sameText(spec, j.Group.Spec) { // it may have those of a start that failed
-		spec = j.Group.Spec
-	}
-	j.Spec = p.b.settled(spec, j.Places, nil)
+	j.Spec = p.b.settled(j.unsettled(), j.Places, nil)
 	return p.bounds.Admit(p.b.candidate(p.b.chargeOf(j)))
+}
+
+// unsettled returns the Spec of a job that has just been started without what its limits come to.
+func (j *Job) unsettled() *observe.Spec {
+	if sameText(j.Spec, j.Group.Spec) { // it may have those of a start that failed
+		return j.Group.Spec
+	}
+	return j.Spec
+}
+
+// Readmit charges a job that was admitted with what its limits come to when its slot is handed over, or
+// returns why they have no room for it. The plan's slot is a whole one and of a moment ago: of what is
+// left of a partitionable slot, and by the clock, they may be others.
+func (p *Limits) Readmit(j *Job, limits string) (why string) {
+	if p == nil || limits == j.Spec.Limits {
+		return ""
+	}
+	before := p.b.chargeOf(j)
+	after := before
+	after.spec = p.b.settledTo(j.unsettled(), limits)
+	if why = p.bounds.Move(p.b.candidate(before), p.b.candidate(after)); why == "" {
+		j.Spec = after.spec
+	}
+	return why
 }
 
 // mostAsked is how many slots are looked at to tell a user which limit has no room, and mostSteps about how
