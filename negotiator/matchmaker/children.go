@@ -69,6 +69,24 @@ func Vacant(ad *classad.ClassAd, resources []string, set func() *classad.ClassAd
 	}
 }
 
+// SayVacant has the ad of a slot that divides itself for jobs say that none runs there, by these attributes
+// as far as it is without them. Startds publish them; descriptions of slots mostly do not.
+func SayVacant(ad *classad.ClassAd, counts []string) {
+	kind, typed := ad.Text("SlotType")
+	if typed && !strings.EqualFold(kind, "Partitionable") {
+		return
+	}
+	for _, name := range counts {
+		if _, has := ad.Lookup(name); has {
+			continue
+		} else if name == numDynamicSlots {
+			ad.SetInt("NumDynamicSlots", 0)
+		} else {
+			ad.Set(name, listOf(0, 0))
+		}
+	}
+}
+
 // isEmpty reports whether an expression is 0 or a list without elements.
 func isEmpty(e *classad.Expr) bool {
 	if l, ok := e.Tree().(*ast.List); ok {
@@ -126,6 +144,7 @@ func (a *asking) aggregate(n *ast.Call) bool {
 	if name = strings.ToLower(name); !ok || !strings.HasPrefix(name, children) {
 		return false
 	}
+	a.counts = append(a.counts, name)
 	resource, known := a.m.amounts[Claims]
 	l := list{name: name, sized: known}
 	if n.Key == "sum" {
