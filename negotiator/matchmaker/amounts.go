@@ -57,6 +57,7 @@ type asking struct {
 	counts []string        // attributes that count jobs
 	lists  []list          // of which the plan knows what is asked
 	single map[string]bool // lists of which it does not know
+	sizes  bool            // some expression asks how long a list is that it makes
 	owners bool            // some of what was found tells whether the machine's owner uses it
 	left   *int            // how many further nodes are looked at; nil: all
 }
@@ -77,12 +78,6 @@ func (m *Matchmaker) asked(ad *classad.ClassAd, slot bool, name string) needs {
 	}
 	a.attribute(name)
 	return a.needs()
-}
-
-// needs returns what was found. Lists that are judged as they were published are not counted.
-func (a *asking) needs() needs {
-	known := slices.DeleteFunc(a.lists, func(l list) bool { return a.single[l.name] })
-	return needs{a.found, known, a.asks, a.counts}
 }
 
 // and returns what either depends on.

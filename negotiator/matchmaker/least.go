@@ -37,6 +37,9 @@ func (s *search) least(o offer, depends needs) (least backfill.Vector, all bool)
 	if l.matches() {
 		return nil, true
 	}
+	if copy(l.at, l.high); l.mixed() && !l.matches() {
+		return nil, false
+	}
 	all = l.find()
 	least = make(backfill.Vector, len(s.m.resources))
 	for n, i := range l.resources {
@@ -159,6 +162,10 @@ func (s *search) keepLeast(o offer, class int) {
 		}
 	}
 	least, all := s.least(o, depends)
+	if least == nil && !all { // with what is published, though not if all is free
+		s.keepLittle(o, class)
+		return
+	}
 	if least == nil {
 		return
 	}
