@@ -123,8 +123,19 @@ func (a *asking) walk(e ast.Expr) {
 		default:
 			a.walk(n.X)
 		}
+	case *ast.Index:
+		if text, ok := textOf(n.Key); ok && scopes[scopeOf(n.X)] {
+			a.walk(ast.NewSelect(n.Pos(), n.X, text))
+		} else if scopes[scopeOf(n.X)] {
+			a.hidden()
+		} else {
+			a.walk(n.X)
+			a.walk(n.Key)
+		}
 	case *ast.Call:
-		if !a.aggregate(n) {
+		if n.Key == "eval" {
+			a.evaluated(n)
+		} else if !a.aggregate(n) {
 			for _, arg := range n.Args {
 				a.walk(arg)
 			}
@@ -139,6 +150,37 @@ func (a *asking) walk(e ast.Expr) {
 			a.walk(child)
 		}
 	}
+}
+
+// scopes are the names by which expressions reach the ads of a pair, in lower case.
+var scopes = namesOf("my self target other")
+
+// textOf returns the text that an expression is, if it is one.
+func textOf(e ast.Expr) (text string, ok bool) {
+	l, ok := ast.Bare(e).(*ast.Literal)
+	if !ok || l.Kind != ast.String {
+		return "", false
+	}
+	return l.Text, true
+}
+
+// evaluated notes the amounts to which the argument of eval refers: what it is, if that can be seen.
+func (a *asking) evaluated(n *ast.Call) {
+	for _, arg := range n.Args {
+		text, ok := textOf(arg)
+		e, err := classad.ParseExpr(text)
+		if !ok || err != nil {
+			a.hidden()
+			return
+		}
+		a.walk(e.Tree())
+	}
+}
+
+// hidden notes that it cannot be seen to which amounts an expression refers: it may be all.
+func (a *asking) hidden() {
+	a.found |= 1<<min(len(a.m.resources), mostAmounts) - 1
+	a.counts = append(a.counts, numDynamicSlots)
 }
 
 // scopeOf returns a name that stands before a dot, in lower case; "" if that is none.

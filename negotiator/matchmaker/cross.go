@@ -143,6 +143,14 @@ func mentions(e ast.Expr) bool {
 		return Counts(n.Name)
 	case *ast.Select:
 		return Counts(n.Name) || mentions(n.X)
+	case *ast.Index:
+		if scopes[scopeOf(n.X)] {
+			return true
+		}
+	case *ast.Call:
+		if n.Key == "eval" {
+			return true
+		}
 	default:
 	}
 	return slices.ContainsFunc(ast.Children(e), mentions)

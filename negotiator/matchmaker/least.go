@@ -176,6 +176,30 @@ func (s *search) keepLeast(o offer, class int) {
 	s.c.keep(class, h)
 }
 
+// keepDrawn notes that something must be free on the offers of a class for which random numbers are drawn.
+func (s *search) keepDrawn(o offer, class int) {
+	if s.dependsOn(o, class).amounts&^unforetold != 0 {
+		h := s.c.holds[class]
+		h.drawn = true
+		s.c.keep(class, h)
+	}
+}
+
+// onDraw returns what holds on one slot for a pair that matches it with what was drawn in this Match, if all
+// of it is free.
+func (s *search) onDraw(id, class int, h hold) hold {
+	o := s.m.offer(id)
+	least, all := s.least(o, s.dependsOn(o, class))
+	switch h.least = least; {
+	case all:
+	case least == nil: // with what is published, though not if all is free
+		h.windows = unforeseen
+	default:
+		s.c.later, s.m.open = true, true
+	}
+	return h
+}
+
 // guards says how much must be free on the offers of a class for the jobs of an autocluster to begin, as
 // it stands behind "while"; "" if no more than they take.
 func (m *Matchmaker) guards(c *autocluster, class int, slot *classad.ClassAd) string {
