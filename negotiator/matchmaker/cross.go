@@ -90,8 +90,8 @@ func (s *search) dependsOn(o offer, class int) needs {
 	}
 	c := s.c
 	if c.side == nil {
-		of := s.m.sideOf(c.ad, false, slices.Values(s.m.significant(c.ad)))
-		c.side = &of
+		own := s.m.sideOf(c.ad, false, slices.Values(s.m.significant(c.ad)))
+		c.side = &own
 	}
 	v := c.view
 	if v == nil { // of a slot that is only asked about
@@ -101,8 +101,8 @@ func (s *search) dependsOn(o offer, class int) needs {
 		v.sides = append(v.sides, nil)
 	}
 	if v.sides[class] == nil {
-		of := s.m.sideOf(o.ad, true, slices.Values(v.names))
-		v.sides[class] = &of
+		own := s.m.sideOf(o.ad, true, slices.Values(v.names))
+		v.sides[class] = &own
 	}
 	return c.side.with(*v.sides[class])
 }
