@@ -20,55 +20,54 @@ func Place(ad *classad.ClassAd, resources []string, taken backfill.Vector, jobs 
 	matchmaker.Place(ad, resources, taken, jobs)
 }
 
-// CountJobs adds [matchmaker.Claims] to a schema, and to slots that were read by it, if the Requirements
-// of one of them ask how many jobs run there: so a plan knows. Otherwise it changes nothing.
+// CountJobs adds [matchmaker.Claims] to a schema, and to slots that were read by it, if one of them asks
+// how many jobs run there: so a plan knows. Slots whose ads leave out what is asked say that none runs
+// yet. Otherwise it changes nothing.
 func CountJobs(schema *Schema, slots []*Slot) {
-	if !slices.Contains(schema.Resources, matchmaker.Claims) &&
-		slices.ContainsFunc(slots, func(s *Slot) bool { return asksForJobs(s.Ad) }) {
-		count(schema, slots)
+	if asked := matchmaker.Counted(adsOf(slots), noAds); len(asked) > 0 {
+		count(schema, slots, asked)
 	}
 }
 
-// CountJobsFor is [CountJobs] for jobs whose own Requirements ask that. It returns the slots, copied if it
-// changes them.
+// CountJobsFor is [CountJobs] for jobs that ask that, too. It returns the slots, copied if it changes them.
 func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot) []*Slot {
-	if slices.Contains(schema.Resources, matchmaker.Claims) {
+	asked := matchmaker.Counted(adsOf(slots), jobs)
+	if len(asked) == 0 {
 		return slots
 	}
-	known := map[*classad.Expr]bool{} // jobs have few that are different
-	for ad := range jobs {
-		if e, has := ad.Lookup("Requirements"); !has || known[e] {
-			continue
-		} else if known[e] = true; !asksForJobs(ad) {
-			continue
-		}
-		counted := make([]*Slot, len(slots))
-		for i, slot := range slots {
-			one := *slot
-			counted[i] = &one
-		}
-		count(schema, counted)
-		return counted
+	counted := make([]*Slot, len(slots))
+	for i, slot := range slots {
+		one := *slot
+		counted[i] = &one
 	}
-	return slots
+	count(schema, counted, asked)
+	return counted
 }
 
-// count adds [matchmaker.Claims] to a schema and slots.
-func count(schema *Schema, slots []*Slot) {
-	schema.Resources = append(slices.Clone(schema.Resources), matchmaker.Claims)
+func noAds(func(*classad.ClassAd) bool) {}
+
+// adsOf yields the ads of slots.
+func adsOf(slots []*Slot) iter.Seq[*classad.ClassAd] {
+	return func(yield func(*classad.ClassAd) bool) {
+		for _, slot := range slots {
+			if !yield(slot.Ad) {
+				return
+			}
+		}
+	}
+}
+
+// count adds [matchmaker.Claims] to a schema and slots that are without it, and what is asked to their ads.
+func count(schema *Schema, slots []*Slot, asked []string) {
+	fresh := !slices.Contains(schema.Resources, matchmaker.Claims)
+	if fresh {
+		schema.Resources = append(slices.Clone(schema.Resources), matchmaker.Claims)
+	}
 	for _, slot := range slots {
 		slot.Ad = slot.Ad.Clone()
-		slot.Ad.SetInt("Claims", unlimited)
-		slot.Capacity = append(slices.Clone(slot.Capacity), unlimited)
+		if matchmaker.SayVacant(slot.Ad, asked); fresh {
+			slot.Ad.SetInt("Claims", unlimited)
+			slot.Capacity = append(slices.Clone(slot.Capacity), unlimited)
+		}
 	}
-}
-
-// asksForJobs reports whether the Requirements of an ad ask how many jobs run on a slot.
-func asksForJobs(ad *classad.ClassAd) bool {
-	requirements, has := ad.Lookup("Requirements")
-	if !has {
-		return false
-	}
-	internal, external, _ := (classad.Scope{My: ad, MaxSteps: classad.FewSteps}).Refs(requirements)
-	return slices.ContainsFunc(slices.Concat(internal, external), matchmaker.Counts)
 }

@@ -53,8 +53,11 @@ type asking struct {
 	slot   bool             // that is the slot's ad
 	met    map[string]bool  // attributes of the ad that were followed
 	found  amounts
+	asks   []string        // attributes of the other ad, which may lead to further amounts
+	counts []string        // attributes that count jobs
 	lists  []list          // of which the plan knows what is asked
 	single map[string]bool // lists of which it does not know
+	sizes  bool            // some expression asks how long a list is that it makes
 	owners bool            // some of what was found tells whether the machine's owner uses it
 	left   *int            // how many further nodes are looked at; nil: all
 }
@@ -62,27 +65,19 @@ type asking struct {
 // needs is what a pair depends on beyond what a job takes.
 type needs struct {
 	amounts
-	lists []list // by which the amounts are told
+	lists  []list   // by which the amounts are told
+	asks   []string // attributes of the other ad, see [side]
+	counts []string // the attributes of the slot that count jobs and were asked for
 }
 
-// ofSlot returns on what a slot's Requirements depend beyond what a job takes.
-func (m *Matchmaker) ofSlot(ad *classad.ClassAd) needs {
-	a := asking{m: m, ad: ad, slot: true, met: map[string]bool{withinLimits: true}}
-	a.attribute("Requirements")
+// asked returns on what an attribute of a slot or of a job depends beyond what the job takes.
+func (m *Matchmaker) asked(ad *classad.ClassAd, slot bool, name string) needs {
+	a := asking{m: m, ad: ad, slot: slot, met: map[string]bool{}}
+	if slot {
+		a.met[withinLimits] = true
+	}
+	a.attribute(name)
 	return a.needs()
-}
-
-// ofJob returns on what a job's Requirements depend beyond what it takes.
-func (m *Matchmaker) ofJob(ad *classad.ClassAd) needs {
-	a := asking{m: m, ad: ad, met: map[string]bool{}}
-	a.attribute("Requirements")
-	return a.needs()
-}
-
-// needs returns what was found. Lists that are judged as they were published are not counted.
-func (a *asking) needs() needs {
-	known := slices.DeleteFunc(a.lists, func(l list) bool { return a.single[l.name] })
-	return needs{a.found, known}
 }
 
 // and returns what either depends on.
@@ -90,6 +85,9 @@ func (n needs) and(o needs) needs {
 	n.amounts |= o.amounts
 	if len(o.lists) > 0 {
 		n.lists = slices.Concat(n.lists, o.lists)
+	}
+	if len(o.counts) > 0 {
+		n.counts = slices.Concat(n.counts, o.counts)
 	}
 	return n
 }
@@ -125,8 +123,19 @@ func (a *asking) walk(e ast.Expr) {
 		default:
 			a.walk(n.X)
 		}
+	case *ast.Index:
+		if text, ok := textOf(n.Key); ok && scopes[scopeOf(n.X)] {
+			a.walk(ast.NewSelect(n.Pos(), n.X, text))
+		} else if scopes[scopeOf(n.X)] {
+			a.hidden()
+		} else {
+			a.walk(n.X)
+			a.walk(n.Key)
+		}
 	case *ast.Call:
-		if !a.aggregate(n) {
+		if n.Key == "eval" {
+			a.evaluated(n)
+		} else if !a.aggregate(n) {
 			for _, arg := range n.Args {
 				a.walk(arg)
 			}
@@ -143,6 +152,37 @@ func (a *asking) walk(e ast.Expr) {
 	}
 }
 
+// scopes are the names by which expressions reach the ads of a pair, in lower case.
+var scopes = namesOf("my self target other")
+
+// textOf returns the text that an expression is, if it is one.
+func textOf(e ast.Expr) (text string, ok bool) {
+	l, ok := ast.Bare(e).(*ast.Literal)
+	if !ok || l.Kind != ast.String {
+		return "", false
+	}
+	return l.Text, true
+}
+
+// evaluated notes the amounts to which the argument of eval refers: what it is, if that can be seen.
+func (a *asking) evaluated(n *ast.Call) {
+	for _, arg := range n.Args {
+		text, ok := textOf(arg)
+		e, err := classad.ParseExpr(text)
+		if !ok || err != nil {
+			a.hidden()
+			return
+		}
+		a.walk(e.Tree())
+	}
+}
+
+// hidden notes that it cannot be seen to which amounts an expression refers: it may be all.
+func (a *asking) hidden() {
+	a.found |= 1<<min(len(a.m.resources), mostAmounts) - 1
+	a.counts = append(a.counts, numDynamicSlots)
+}
+
 // scopeOf returns a name that stands before a dot, in lower case; "" if that is none.
 func scopeOf(e ast.Expr) string {
 	if n, ok := ast.Bare(e).(*ast.Attr); ok {
@@ -155,31 +195,33 @@ func scopeOf(e ast.Expr) string {
 func (a *asking) name(name string) {
 	if _, has := a.ad.Lookup(name); has {
 		a.own(name)
-	} else {
-		a.other(name)
+		return
 	}
+	if a.slot && Counts(name) { // it is the slot's, though its ad is without it
+		a.counts = append(a.counts, strings.ToLower(name))
+	}
+	a.other(name)
 }
 
 func (a *asking) own(name string) {
-	if i, ok := a.m.amountOf(name); ok && a.slot {
-		a.found |= 1 << i
-		return
-	}
-	switch {
-	case !a.slot:
-		a.attribute(name)
-	case Counts(name):
-		a.element(name)
-	case Passes(name):
-		a.passes(name)
-	default:
+	if !a.slot || !a.state(name) {
 		a.attribute(name)
 	}
 }
 
 func (a *asking) other(name string) {
-	if a.slot {
+	if !a.slot && a.state(name) {
 		return
+	}
+	if key := strings.ToLower(name); !slices.Contains(a.asks, key) {
+		a.asks = append(a.asks, key)
+	}
+}
+
+// state notes a reference to an attribute of the slot, if that is state.
+func (a *asking) state(name string) bool {
+	if Counts(name) {
+		a.counts = append(a.counts, strings.ToLower(name))
 	}
 	if i, ok := a.m.amountOf(name); ok {
 		a.found |= 1 << i
@@ -187,7 +229,10 @@ func (a *asking) other(name string) {
 		a.element(name)
 	} else if Passes(name) {
 		a.passes(name)
+	} else {
+		return false
 	}
+	return true
 }
 
 // passes notes a reference to state that nobody foretells.
@@ -265,31 +310,6 @@ func (a *asking) atMost(e ast.Expr, request string) bool {
 	asked, given := scope.Attr(request).Number()
 	return isNumber && given && least <= asked
 }
-
-// dependsOn returns on what a pair of an autocluster and an offer of a class depends.
-func (s *search) dependsOn(o offer, class int) needs {
-	if o.parts != nil {
-		return needs{}
-	}
-	c := s.c
-	if !c.asked {
-		c.asked, c.needs = true, s.m.ofJob(c.ad)
-	}
-	v := c.view
-	if v == nil { // of a slot that is only asked about
-		return c.needs.and(s.m.ofSlot(o.ad))
-	}
-	for len(v.needs) <= class {
-		v.needs = append(v.needs, needs{amounts: unasked})
-	}
-	if v.needs[class].amounts == unasked {
-		v.needs[class] = s.m.ofSlot(o.ad)
-	}
-	return c.needs.and(v.needs[class])
-}
-
-// unasked is what a class has in the place of its amounts until they are asked for.
-const unasked = ^amounts(0)
 
 // requests returns how much of a resource each chunk of a job takes.
 func (m *Matchmaker) requests(ad *classad.ClassAd, resource int) int64 {

@@ -36,6 +36,7 @@ func Counts(attr string) bool {
 type list struct {
 	name     string // lower case
 	sized    bool   // how long it is
+	asked    bool   // what its elements are; the plan does not know
 	summed   bool   // what its numbers are together,
 	resource int    // which are amounts of this resource
 }
@@ -65,6 +66,24 @@ func Vacant(ad *classad.ClassAd, resources []string, set func() *classad.ClassAd
 			set().SetInt(name, 0)
 		} else if !a.single[key] {
 			set().Set(name, listOf(0, 0))
+		}
+	}
+}
+
+// SayVacant has the ad of a slot that divides itself for jobs say that none runs there, by these attributes
+// as far as it is without them. Startds publish them; descriptions of slots mostly do not.
+func SayVacant(ad *classad.ClassAd, counts []string) {
+	kind, typed := ad.Text("SlotType")
+	if typed && !strings.EqualFold(kind, "Partitionable") {
+		return
+	}
+	for _, name := range counts {
+		if _, has := ad.Lookup(name); has {
+			continue
+		} else if name == numDynamicSlots {
+			ad.SetInt("NumDynamicSlots", 0)
+		} else {
+			ad.Set(name, listOf(0, 0))
 		}
 	}
 }
@@ -119,12 +138,17 @@ func (m *Matchmaker) listing(length, sum int64) *classad.Expr {
 // aggregate notes a call that asks how long a list of the slot is, or for its sum. It returns false if the
 // call asks for anything else.
 func (a *asking) aggregate(n *ast.Call) bool {
-	if len(n.Args) != 1 || n.Key != "size" && n.Key != "sum" {
+	if len(n.Args) != 1 || !slices.Contains([]string{"size", "sum", "islist", "isundefined"}, n.Key) {
 		return false
 	}
 	name, ok := a.of(n.Args[0], a.slot)
 	if name = strings.ToLower(name); !ok || !strings.HasPrefix(name, children) {
+		a.sizes = a.sizes || n.Key == "size"
 		return false
+	}
+	a.counts = append(a.counts, name)
+	if n.Key[0] == 'i' { // it is there, however many jobs are
+		return true
 	}
 	resource, known := a.m.amounts[Claims]
 	l := list{name: name, sized: known}
@@ -145,6 +169,23 @@ func (a *asking) aggregate(n *ast.Call) bool {
 	}
 	a.found |= 1 << resource
 	return true
+}
+
+// needs returns what was found. Lists that are judged as they were published are not counted, unless how
+// long they are is asked, too.
+func (a *asking) needs() needs {
+	claims, known := a.m.amounts[Claims]
+	for name := range a.single {
+		i := slices.IndexFunc(a.lists, func(l list) bool { return l.name == name })
+		if i >= 0 {
+			a.lists[i].asked = true
+		} else if a.sizes && known && name != numDynamicSlots {
+			a.lists = append(a.lists, list{name: name, sized: true, asked: true})
+			a.found |= 1 << claims
+		}
+	}
+	slices.SortFunc(a.lists, func(l, o list) int { return strings.Compare(l.name, o.name) })
+	return needs{a.found, a.lists, a.asks, a.counts}
 }
 
 // element notes that more is asked of a list of the slot than the plan knows.
@@ -169,8 +210,61 @@ func (l *levels) setLists() {
 		if sum > 0 {
 			n = max(n, 1)
 		}
-		l.ad.Set(one.name, l.m.listing(n, sum))
+		listed := l.m.listing(n, sum)
+		if one.asked {
+			listed = l.published(one, n, listed)
+		}
+		l.ad.Set(one.name, listed)
 	}
+}
+
+// published returns a list of so many elements of which more is asked: those that the startd has published,
+// then unknown ones. Where their sum counts, it is otherwise if as many were not published.
+func (l *levels) published(one list, length int64, otherwise *classad.Expr) *classad.Expr {
+	e, _ := l.o.ad.Lookup(one.name)
+	now, ok := treeOf(e).(*ast.List)
+	if !ok || one.summed && int64(len(now.Elems)) != length {
+		return otherwise
+	}
+	text := []byte("{")
+	for i := range length {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if i < int64(len(now.Elems)) {
+			text = ast.Append(text, now.Elems[i], ast.Canonical)
+		} else {
+			text = append(text, "undefined"...)
+		}
+	}
+	l.m.looks += int(length / costOfListed)
+	made, err := classad.ParseExpr(string(append(text, '}')))
+	if err != nil {
+		return otherwise
+	}
+	return made
+}
+
+// mixed reports whether the length of some list is asked, and its elements are, too.
+func (l *levels) mixed() bool {
+	return slices.ContainsFunc(l.lists, func(one list) bool { return one.asked })
+}
+
+// setPublished sets the levels to what is free beside as many jobs as a list was published of whose elements
+// are asked. It returns false if there is none.
+func (l *levels) setPublished() bool {
+	for _, one := range l.lists {
+		e, _ := l.o.ad.Lookup(one.name)
+		now, ok := treeOf(e).(*ast.List)
+		n := slices.Index(l.resources, l.m.amounts[Claims])
+		if !one.asked || !ok || n < 0 {
+			continue
+		}
+		copy(l.at, l.high)
+		l.at[n] = max(l.low[n], l.high[n]-int64(len(now.Elems)))
+		return true
+	}
+	return false
 }
 
 // taken returns how much of a resource jobs take on the slot.

@@ -51,6 +51,32 @@ func TestHowManyJobsRunThere(t *testing.T) {
 	}
 }
 
+// Where more is asked of a list than its length, its length is heeded nevertheless.
+func TestListsWhoseElementsAreAskedFor(t *testing.T) {
+	for start, want := range map[string]backfill.Vector{
+		"size(ChildState) < 2 && !member(4, ChildState)":          {0, 9},
+		"size(ChildState) < 2 && ChildState[0] != 4":              nil, // not if there is none
+		"size(ChildState ?: {}) < 2":                              {0, 9},
+		"isUndefined(ChildState) || size(ChildState) < 2":         {0, 9},
+		"ifThenElse(isList(ChildState), size(ChildState), 0) < 2": {0, 9},
+		"sum(ChildCpus) < 3 && !member(17, ChildCpus)":            {6, 0},
+	} {
+		p := newCountingPool()
+		slot := busyAd(t, start)
+		require.NoError(t, slot.SetExpr("ChildState", "{}"))
+		require.NoError(t, slot.SetExpr("ChildCpus", "{}"))
+		p.add(slot)
+		id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+		p.match(t)
+		require.Equal(t, want, p.least(id), start)
+	}
+	p := newCountingPool() // three run there: it is open only now and then, by what is published
+	p.add(busyAd(t, `size(ChildState) < 5 && !member("Claimed", ChildState)`))
+	id := p.clusterOf(t, ad(t, "Requirements = true; RequestCpus = 2"))
+	p.match(t)
+	require.Equal(t, [][]backfill.Window{unforeseen}, p.clusters[id].candidates.Windows)
+}
+
 // What the plan does not know of the jobs there counts as published for now, and may be otherwise later.
 func TestWhatOthersAreIsNotForetold(t *testing.T) {
 	for start, open := range map[string]bool{

@@ -24,6 +24,7 @@ type hold struct {
 	moves   bool              // how much the offer is preferred depends on the clock, too,
 	ranked  int64             // and was found at this instant
 	awaits  string            // the clause that waits for another state of the slot; see keepFavour
+	drawn   bool              // random numbers decide, and what must be free is found for each slot; see onDraw
 	little  *little           // the pair wants little to be free, and is judged for each slot; see onSlot
 }
 
@@ -40,7 +41,7 @@ func (h hold) next(now int64) int64 {
 }
 
 // limits reports whether jobs may not begin at all times, or only while more is free than they take.
-func (h hold) limits() bool { return h.windows != nil || h.least != nil }
+func (h hold) limits() bool { return h.windows != nil || h.least != nil || h.drawn }
 
 // clock is the instant of a Match, and what evaluations have asked for since it was last reset.
 type clock struct {

@@ -37,6 +37,9 @@ func (s *search) least(o offer, depends needs) (least backfill.Vector, all bool)
 	if l.matches() {
 		return nil, true
 	}
+	if copy(l.at, l.high); l.mixed() && !l.matches() {
+		return nil, false
+	}
 	all = l.find()
 	least = make(backfill.Vector, len(s.m.resources))
 	for n, i := range l.resources {
@@ -159,6 +162,10 @@ func (s *search) keepLeast(o offer, class int) {
 		}
 	}
 	least, all := s.least(o, depends)
+	if least == nil && !all { // with what is published, though not if all is free
+		s.keepLittle(o, class)
+		return
+	}
 	if least == nil {
 		return
 	}
@@ -167,6 +174,30 @@ func (s *search) keepLeast(o offer, class int) {
 		h.wakes = h.until
 	}
 	s.c.keep(class, h)
+}
+
+// keepDrawn notes that something must be free on the offers of a class for which random numbers are drawn.
+func (s *search) keepDrawn(o offer, class int) {
+	if s.dependsOn(o, class).amounts&^unforetold != 0 {
+		h := s.c.holds[class]
+		h.drawn = true
+		s.c.keep(class, h)
+	}
+}
+
+// onDraw returns what holds on one slot for a pair that matches it with what was drawn in this Match, if all
+// of it is free.
+func (s *search) onDraw(id, class int, h hold) hold {
+	o := s.m.offer(id)
+	least, all := s.least(o, s.dependsOn(o, class))
+	switch h.least = least; {
+	case all:
+	case least == nil: // with what is published, though not if all is free
+		h.windows = unforeseen
+	default:
+		s.c.later, s.m.open = true, true
+	}
+	return h
 }
 
 // guards says how much must be free on the offers of a class for the jobs of an autocluster to begin, as

@@ -39,6 +39,11 @@ func TestLeastThatMustBeFree(t *testing.T) {
 		{"two", within + "Cpus >= 3 && Memory >= 500", submitted + standard, backfill.Vector{3, 500}, 40},
 		{"one or the other", within + "Cpus >= 5 || Memory >= 500", submitted + standard, backfill.Vector{5, 0}, 60},
 		{"all of it", within + "Cpus == TotalSlotCpus; TotalSlotCpus = 8", submitted + standard, backfill.Vector{8, 0}, 20},
+		{"random numbers beside it", within + "random(10) < 11 && Cpus >= 6", submitted + standard, backfill.Vector{6, 0}, 40},
+		{"in a text", within + `eval("Cpus") >= 6`, submitted + standard, backfill.Vector{6, 0}, 20},
+		{"by a text", within + `MY["Cpus"] >= 6`, submitted + `TARGET["Memory"] >= 200`, backfill.Vector{6, 200}, 40},
+		{"by a text that is made", within + `eval(strcat("Cp", "us")) >= 6`, submitted + standard, backfill.Vector{6, 0}, 40},
+		{"by a name that is made", within + `MY[strcat("Cp", "us")] >= 6`, submitted + standard, backfill.Vector{6, 0}, 40},
 		{"the job", within + "true", submitted + "TARGET.Cpus >= 7", backfill.Vector{7, 0}, 20},
 		{
 			"the job, by half", within + "true", submitted + "Cpus >= Half; Half = TotalSlotCpus / 2; TotalSlotCpus = 10",

@@ -88,12 +88,21 @@ func (l *levels) small() (found, least bool) {
 			return true, false
 		}
 	}
-	return false, false
+	if !l.mixed() {
+		return false, false
+	}
+	if copy(l.at, l.high); l.matches() {
+		return true, false
+	}
+	return l.setPublished() && l.matches(), false
 }
 
 // atMost says how much may be free, where the pair matches with the present levels and does not if all is:
 // a text that can stand behind "is".
 func (l *levels) atMost() string {
+	if l.mixed() {
+		return "open only in another state: with other jobs there"
+	}
 	for n, i := range l.resources {
 		good, bad := l.at[n], l.high[n]
 		if l.at[n] = bad; l.matches() {

@@ -214,7 +214,9 @@ func (s *search) judge(o offer, class int) {
 	if moving {
 		c.keepRank(class, s.m.clock.now)
 	}
-	if found == matches {
+	if found == varies {
+		s.keepDrawn(o, class)
+	} else if found == matches {
 		s.keepLeast(o, class)
 	} else if found == refused && (cheap && s.keepLittle(o, class) || s.keepFavour(o, class)) {
 		found, rank = matches, o.preference(&s.trial, c.ad)
@@ -246,6 +248,8 @@ func (s *search) all() (found backfill.Candidates) {
 		h := s.c.holds[class]
 		if h.little != nil {
 			h = s.onSlot(id, h)
+		} else if h.drawn {
+			h = s.onDraw(id, class, h)
 		}
 		windows, least = append(windows, h.windows), append(least, h.least)
 		closes, keeps = closes || h.windows != nil, keeps || h.least != nil

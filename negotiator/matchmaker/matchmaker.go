@@ -18,8 +18,8 @@
 // for more than the job takes, is found beside that.
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
-// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, children.go
-// which how many run there, least.go what must be, and little.go which want little to be; favour.go which
+// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, cross.go
+// by an attribute of the other ad, children.go which how many run there, least.go what must be, and little.go which want little to be; favour.go which
 // pairs wait for state that nobody foretells, and room.go which for limits that depend on the slot;
 // turns.go which autocluster is matched when, and account.go how far; match.go candidates of one
 // autocluster; rank.go which of these are preferred;
@@ -152,11 +152,10 @@ type autocluster struct {
 	complete bool         // it was matched with all slots, though some may have changed since
 	read     int          // how much of view.moved its candidates take into account
 	bundles  int          // and how many bundles
-	needs    needs        // on which its Requirements depend, if that was asked for
-	asked    bool
-	dear     bool // a probe has shown that it is dear
-	later    bool // dear slots were left out, as a Match had no steps left for them
-	little   bool // on some slots it wants little to be free
+	side     *side        // what its jobs ask for; nil: not found out yet
+	dear     bool         // a probe has shown that it is dear
+	later    bool         // dear slots were left out, as a Match had no steps left for them
+	little   bool         // on some slots it wants little to be free
 
 	steps    int64 // that its matching took since it was complete
 	pairs    int64 // that were evaluated in these

@@ -21,7 +21,7 @@ type view struct {
 	classes  map[digest]int // by text
 	ofSlot   []int          // by SlotID
 	ofBundle []int          // by BundleID; its numbers do not occur in ofSlot
-	needs    []needs        // by class, see search.dependsOn
+	sides    []*side        // by class, see search.dependsOn
 	edition  int            // grows when the classes are numbered anew
 	former   []int          // the numbers of the classes in the edition before
 	seen     int            // how much of the matchmaker's list of changes it knows
@@ -88,7 +88,7 @@ func (m *Matchmaker) renew(v *view) (compared int64) {
 	if !known {
 		v.ofSlot, slots = v.ofSlot[:0], nil
 		v.moved.dropped, v.moved.slots = v.moved.end()+1, nil
-		v.edition, v.former, v.needs = v.edition+2, nil, nil
+		v.edition, v.former, v.sides = v.edition+2, nil, nil
 		clear(v.classes)
 	}
 	for _, id := range slots {
@@ -130,7 +130,7 @@ func (v *view) compact() {
 			kept[text] = number
 		}
 	}
-	v.classes, v.needs = kept, nil
+	v.classes, v.sides = kept, nil
 	v.edition++
 }
 

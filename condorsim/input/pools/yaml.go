@@ -215,6 +215,9 @@ func (b *builder) finish() error {
 			b.pool.Pack.ChunkCpus = max(min(b.pool.Pack.ChunkCpus, s.Capacity[0]), 1)
 		}
 	}
+	if !b.pool.Pack.WholeSlots && len(b.pool.Bundles) == 0 {
+		negotiator.CountJobs(&b.pool.Schema, b.pool.Slots)
+	}
 	if err := b.addLimits(); err != nil {
 		return err
 	}
