@@ -10,8 +10,8 @@ import (
 )
 
 // Slots are matched as if all that they have were free. Where a START or a job's Requirements ask for
-// more than the job takes, this file finds the least that must be free just before the job begins,
-// taking it that more is never worse. What wants little to be free, such as Cpus <= 4, is in little.go.
+// more than the job takes, this file finds the least that must be free just before the job begins. Where
+// there is more than one way, see varied.go; what wants little to be free, such as Cpus <= 4, is in little.go.
 
 // levels are how much is free of the resources on which a pair depends.
 type levels struct {
@@ -27,27 +27,46 @@ type levels struct {
 
 // least returns what must be free on an offer for the jobs of the autocluster to begin, which match if
 // all is free; nil: nothing more than what they take. It returns false if there was too much to look
-// at: then all must be free, for now.
-func (s *search) least(o offer, depends needs) (least backfill.Vector, all bool) {
+// at: then all must be free, for now. If there is more than one way, it says so.
+func (s *search) least(o offer, depends needs) (least backfill.Vector, judged *little, all bool) {
 	l := s.levels(o, depends)
 	if l == nil {
-		return nil, true
+		return nil, nil, true
 	}
 	defer s.m.disown(l.ad)
-	if l.matches() {
-		return nil, true
+	began := s.meter.Steps()
+	matched := l.matches()
+	if copy(l.at, l.high); !matched && l.mixed() && !l.matches() { // with what is published at most
+		return nil, nil, false
 	}
-	if copy(l.at, l.high); l.mixed() && !l.matches() {
-		return nil, false
-	}
-	all = l.find()
-	least = make(backfill.Vector, len(s.m.resources))
-	for n, i := range l.resources {
-		if least[i] = l.at[n]; l.at[n] == l.low[n] {
-			least[i] = 0
+	copy(l.at, l.low)
+	var ways *varied
+	if s.meter.Steps()-began <= dearPair && !s.rises(o.ad) {
+		worse := l.varies()
+		switch {
+		case !l.affords():
+			copy(l.at, l.high)
+			return l.vector(), nil, false
+		case worse:
+			ways = &varied{enough: []backfill.Vector{l.vector()}, worse: true}
+		default:
+			copy(l.at, l.low)
 		}
 	}
-	return least, all
+	if ways == nil {
+		if matched {
+			return nil, nil, true
+		}
+		if ways, all = l.find(); !all {
+			return l.vector(), nil, false
+		}
+	}
+	if least = l.vector(); ways != nil {
+		judged = &little{
+			ad: o.ad, needs: depends, resources: l.resources, clocked: l.read, known: map[string]bool{}, varied: ways,
+		}
+	}
+	return least, judged, true
 }
 
 // levels returns the levels of a pair, at first what the job takes; nil if there are none, as it takes all
@@ -77,9 +96,9 @@ func (s *search) levels(o offer, depends needs) *levels {
 }
 
 // find sets the least levels with which the pair matches: first of each resource with all of the others,
-// and where those do not do together, one after another with those that were found. It returns false,
-// and sets all levels to what the slot has, if there was too much to look at.
-func (l *levels) find() bool {
+// and where those do not do together, one after another with those that were found. Then there are several
+// ways. It returns false, and sets all levels to what the slot has, if there was too much to look at.
+func (l *levels) find() (ways *varied, all bool) {
 	alone := make([]int64, len(l.at))
 	for n := range l.at {
 		copy(l.at, l.high)
@@ -87,20 +106,15 @@ func (l *levels) find() bool {
 		alone[n] = l.at[n]
 	}
 	copy(l.at, alone)
-	for n := range l.at {
-		if len(l.at) == 1 || l.matches() {
-			break
-		}
-		if l.at[n] = l.high[n]; l.matches() {
-			l.lower(n)
-			break
-		}
+	if len(l.at) > 1 && !l.matches() {
+		ways = new(varied)
+		ways.enough, ways.all = l.others()
 	}
 	if !l.affords() {
 		copy(l.at, l.high)
-		return false
+		return nil, false
 	}
-	return true
+	return ways, true
 }
 
 // lower sets the level of one resource to the least with which the pair matches, if it does now.
@@ -161,7 +175,7 @@ func (s *search) keepLeast(o offer, class int) {
 			h.until = min(h.until, max(now+1, s.m.world.Start+int64(to)))
 		}
 	}
-	least, all := s.least(o, depends)
+	least, judged, all := s.least(o, depends)
 	if least == nil && !all { // with what is published, though not if all is free
 		s.keepLittle(o, class)
 		return
@@ -169,9 +183,15 @@ func (s *search) keepLeast(o offer, class int) {
 	if least == nil {
 		return
 	}
-	if h.least = least; !all {
+	if h.least, h.little = least, judged; !all {
 		h.until, s.c.later, s.m.open = s.m.clock.now+1, true, true
 		h.wakes = h.until
+	}
+	if judged != nil {
+		s.c.little = true
+		if judged.clocked {
+			h.until = min(h.until, s.m.clock.now+renewLittle)
+		}
 	}
 	s.c.keep(class, h)
 }
@@ -189,8 +209,11 @@ func (s *search) keepDrawn(o offer, class int) {
 // of it is free.
 func (s *search) onDraw(id, class int, h hold) hold {
 	o := s.m.offer(id)
-	least, all := s.least(o, s.dependsOn(o, class))
-	switch h.least = least; {
+	least, judged, all := s.least(o, s.dependsOn(o, class))
+	switch h.least, h.little = least, judged; {
+	case judged != nil:
+		s.c.little = true
+		return s.onSlot(id, h)
 	case all:
 	case least == nil: // with what is published, though not if all is free
 		h.windows = unforeseen
@@ -206,8 +229,18 @@ func (m *Matchmaker) guards(c *autocluster, class int, slot *classad.ClassAd) st
 	if c.view == nil || c.edition != c.view.edition {
 		return ""
 	}
+	h := c.holds[class]
+	words := func(least backfill.Vector) string { return m.mustBeFree(least, slot) }
+	if h.little != nil && h.little.varied != nil {
+		return h.little.varied.inWords(words)
+	}
+	return words(h.least)
+}
+
+// mustBeFree puts what must be free on a slot into words.
+func (m *Matchmaker) mustBeFree(least backfill.Vector, slot *classad.ClassAd) string {
 	var free, all []string
-	for i, n := range c.holds[class].least {
+	for i, n := range least {
 		switch name := m.resources[i]; {
 		case n == 0:
 		case name == Claims:

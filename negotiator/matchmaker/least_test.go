@@ -37,7 +37,7 @@ func TestLeastThatMustBeFree(t *testing.T) {
 		{"a level", within + "Cpus >= 6", submitted + standard, backfill.Vector{6, 0}, 20},
 		{"through an attribute", within + "Enough; Enough = MY.Memory > 700", submitted + standard, backfill.Vector{0, 701}, 30},
 		{"two", within + "Cpus >= 3 && Memory >= 500", submitted + standard, backfill.Vector{3, 500}, 40},
-		{"one or the other", within + "Cpus >= 5 || Memory >= 500", submitted + standard, backfill.Vector{5, 0}, 60},
+		{"one or the other", within + "Cpus >= 5 || Memory >= 500", submitted + standard, backfill.Vector{0, 500}, 60},
 		{"all of it", within + "Cpus == TotalSlotCpus; TotalSlotCpus = 8", submitted + standard, backfill.Vector{8, 0}, 20},
 		{"random numbers beside it", within + "random(10) < 11 && Cpus >= 6", submitted + standard, backfill.Vector{6, 0}, 40},
 		{"in a text", within + `eval("Cpus") >= 6`, submitted + standard, backfill.Vector{6, 0}, 20},

@@ -14,13 +14,16 @@ import (
 // judged in each Match by what is free on each slot, and is taken to be closed at all later times, as by
 // state that passes (favour.go).
 
-// little is what is known of a pair that does not match if all of a slot is free, but may if less is.
+// little is what is known of a pair that is judged by what is free on each slot: it does not match if all
+// of a slot is free, but may if less is, or it is varied.
 type little struct {
 	ad        *classad.ClassAd
 	needs     needs
 	resources []int
+	clocked   bool            // they depend on the clock
 	fewer     bool            // it matches with what the job takes, and so while less is free than now
 	known     map[string]bool // verdicts by what is free, in the order of the resources
+	varied    *varied         // it matches if all is free, and in more than one way; nil: it does not
 }
 
 // mostKnown is how many verdicts are remembered of one pair, and renewLittle for how many seconds, if they
@@ -131,25 +134,17 @@ func jobs(n int64) string {
 	return fmt.Sprintf("%d jobs run", n)
 }
 
-// onSlot returns what holds on one slot for a pair that wants little to be free: it is open for this
-// instant if what is free there is so.
+// onSlot returns what holds on one slot for a pair that is judged by what is free: if it wants little to be
+// so, it is open for this instant.
 func (s *search) onSlot(id int, h hold) hold {
 	if s.m.Free == nil {
 		return h
 	}
-	l, free := h.little, s.m.Free(backfill.SlotID(id))
-	key := l.key(free)
-	open, known := l.known[key]
-	if !known {
-		if open, known = s.opensWith(l, free); !known {
-			return h
-		}
-		if len(l.known) >= mostKnown {
-			clear(l.known)
-		}
-		l.known[key] = open
+	if h.little.varied != nil {
+		return s.withFree(id, h)
 	}
-	if !open {
+	l, free := h.little, s.m.Free(backfill.SlotID(id))
+	if open, known := s.opens(l, free); !known || !open {
 		return h
 	}
 	now := backfill.Time(s.m.clock.now - s.m.world.Start)
@@ -162,6 +157,21 @@ func (s *search) onSlot(id int, h hold) hold {
 		h.least[i] = free[i] // with less the verdict may be another
 	}
 	return h
+}
+
+// opens is opensWith, and looks once at what is known.
+func (s *search) opens(l *little, free backfill.Vector) (open, known bool) {
+	key := l.key(free)
+	if open, known = l.known[key]; known {
+		return open, true
+	}
+	if open, known = s.opensWith(l, free); known {
+		if len(l.known) >= mostKnown {
+			clear(l.known)
+		}
+		l.known[key] = open
+	}
+	return open, known
 }
 
 // key stands for what is free of the resources that matter.
@@ -180,7 +190,7 @@ func (m *Matchmaker) opensLittle(c *autocluster, class, id int) bool {
 		return false
 	}
 	l := c.holds[class].little
-	return l != nil && l.known[l.key(m.Free(backfill.SlotID(id)))]
+	return l != nil && l.varied == nil && l.known[l.key(m.Free(backfill.SlotID(id)))]
 }
 
 // WantsLittle reports whether some jobs wait for less to be free on a slot, so that the start of another

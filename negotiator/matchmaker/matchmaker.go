@@ -18,9 +18,11 @@
 // for more than the job takes, is found beside that.
 //
 // Files: matchmaker.go what the negotiator calls; world.go and clock.go what expressions learn from
-// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, cross.go
-// by an attribute of the other ad, children.go which how many run there, least.go what must be, and little.go which want little to be; favour.go which
-// pairs wait for state that nobody foretells, and room.go which for limits that depend on the slot;
+// outside the ads, and how long that holds; amounts.go which pairs ask how much is free, cross.go by an
+// attribute of the other ad, and children.go which how many run there; least.go what must be free,
+// direction.go and varied.go where there is more than one way, and little.go which want little to be;
+// favour.go which pairs wait for state that nobody foretells, and room.go which for limits that depend on
+// the slot;
 // turns.go which autocluster is matched when, and account.go how far; match.go candidates of one
 // autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
