@@ -87,8 +87,8 @@ func (w *Workload) ofSlots() func(name string) bool {
 		has, asked := known[name]
 		if !asked {
 			has = slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
-				_, has := s.Ad.Lookup(name)
-				return has
+				_, there := s.Ad.Lookup(name)
+				return there
 			})
 			known[name] = has
 		}

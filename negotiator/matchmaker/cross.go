@@ -169,7 +169,7 @@ func (m *Matchmaker) together(ads iter.Seq[*classad.ClassAd], slots bool) (all s
 			continue
 		}
 		one := m.sideOf(ad, slots, namesIn(ad))
-		all.needs = all.needs.union(one.needs)
+		all.needs = all.union(one.needs)
 		for name, n := range one.leads {
 			all.lead(name, all.leads[name].union(n))
 		}

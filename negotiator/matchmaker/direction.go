@@ -116,14 +116,8 @@ func (c *course) of(e ast.Expr, ofSlot bool) direction {
 			return c.of(n.Then, ofSlot).and(c.of(n.Else, ofSlot))
 		}
 	case *ast.Call:
-		if n.Key == "ifthenelse" && len(n.Args) == 3 && c.of(n.Args[0], ofSlot) == steady {
-			return c.of(n.Args[1], ofSlot).and(c.of(n.Args[2], ofSlot))
-		}
-		if len(n.Args) == 1 && (n.Key == "size" || n.Key == "sum") {
-			name, ok := own.of(n.Args[0], ofSlot)
-			if ok && strings.HasPrefix(strings.ToLower(name), children) {
-				return falls
-			}
+		if d, known := c.call(n, &own, ofSlot); known {
+			return d
 		}
 	default:
 	}
@@ -133,6 +127,18 @@ func (c *course) of(e ast.Expr, ofSlot bool) direction {
 		}
 	}
 	return steady
+}
+
+// call returns the direction of a call of a function that is known here.
+func (c *course) call(n *ast.Call, own *asking, ofSlot bool) (d direction, known bool) {
+	if n.Key == "ifthenelse" && len(n.Args) == 3 && c.of(n.Args[0], ofSlot) == steady {
+		return c.of(n.Args[1], ofSlot).and(c.of(n.Args[2], ofSlot)), true
+	}
+	if len(n.Args) == 1 && (n.Key == "size" || n.Key == "sum") {
+		name, ok := own.of(n.Args[0], ofSlot)
+		return falls, ok && strings.HasPrefix(strings.ToLower(name), children)
+	}
+	return unclear, false
 }
 
 // combined returns the direction of an operation on values of which the directions are known.

@@ -268,7 +268,13 @@ func TestHeightsOfLimits(t *testing.T) {
 		"limits: {a: 0, b: .5, C: 2.5, d: '3', e: 0.000001, f: 1000000000, g: 0.0000015, h: 0.1}\n"), "test.yaml")
 	require.NoError(t, err)
 	require.Equal(t, []negotiator.Limit{
-		{Name: "a"}, {Name: "b", Height: 500_000}, {Name: "c", Height: 2_500_000}, {Name: "d", Height: 3_000_000},
-		{Name: "e", Height: 1}, {Name: "f", Height: 1e15}, {Name: "g", Height: 1}, {Name: "h", Height: 100_000},
+		{Name: "a"},
+		{Name: "b", Height: 500_000},
+		{Name: "c", Height: 2_500_000},
+		{Name: "d", Height: 3_000_000},
+		{Name: "e", Height: 1},
+		{Name: "f", Height: 1e15},
+		{Name: "g", Height: 1},
+		{Name: "h", Height: 100_000},
 	}, pool.Limits)
 }
