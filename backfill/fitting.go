@@ -157,7 +157,8 @@ func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs)
 }
 
 // room returns for how long what the shape's jobs ask for is free from now on, if they have one
-// candidate slot; else one is false. If no job may begin there now, it is 0.
+// candidate slot; else one is false. If no job may begin there now, it is 0. Nothing is said of jobs that
+// end with their slot and take of rows: these must be free beyond that end, where their place has none.
 func (c *Cycle) room(s *shape) (free Time, one bool) {
 	if s.like == nil {
 		return 0, false
@@ -165,7 +166,7 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	set := c.s.candidates[s.like.Candidates]
 	on := set.Slots
 	switch {
-	case len(on) != 1 || s.like.Whole || set.Least != nil:
+	case len(on) != 1 || s.like.Whole || set.Least != nil || s.like.Unestimated && s.like.Takes != nil:
 		return 0, false
 	case !c.s.SlotUp(on[0]) || !set.Open(0, c.round.Now):
 		return 0, true

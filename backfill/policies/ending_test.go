@@ -75,3 +75,44 @@ func TestJobsWithoutAnEstimateGoWhereMostTimeIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestARowBehindAnEnd: job 3 has no estimate of its own, and is planned on a from 10 until a ends at 20;
+// of the row it has all until then. Job 4 is to have that from 21 on. As a is free from 9 on, job 3 does
+// not start: for its whole estimate, which rows are asked for, it would be in the way of job 4.
+func TestARowBehindAnEnd(t *testing.T) {
+	s := backfill.NewState([]string{"cpus"}, profile.ByRank)
+	h := host(t, s, "slack", opt("factor", "0"))
+	r := backfill.Round{
+		Candidates: []backfill.CandidateSet{
+			{ID: 0, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}},
+			{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{1}}},
+		},
+		Rows: []backfill.Row{{Name: "m", Height: 1}},
+		Events: []backfill.Event{
+			{Kind: backfill.SlotAdded, Slot: backfill.Slot{Name: "a", Capacity: v(1), End: 20}},
+			{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 1, Name: "b", Capacity: v(1)}},
+		},
+	}
+	for i, lasts := range []backfill.Time{10, 21, 13, 10} {
+		e := submission(backfill.JobID(i+1), 0, a{lasts, v(1)})
+		if e.Job.Candidates = i % 2; i > 1 {
+			e.Job.Takes, e.Job.Unestimated = []backfill.Take{{Amount: 1}}, i == 2
+		}
+		r.Events = append(r.Events, e)
+	}
+	d, err := h.Decide(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, started(1, 2), ids(d))
+	for id, want := range map[backfill.JobID]backfill.Time{3: 10, 4: 21} {
+		start, _, planned := s.Planned(id)
+		require.True(t, planned)
+		require.Equal(t, want, start)
+	}
+	ends := []backfill.Event{{Kind: backfill.Completed, JobID: 1}}
+	d, err = h.Decide(t.Context(), backfill.Round{Now: 9, Events: ends})
+	require.NoError(t, err)
+	require.Empty(t, ids(d))
+	d, err = h.Decide(t.Context(), backfill.Round{Now: 10, Events: []backfill.Event{{Kind: backfill.Wake}}})
+	require.NoError(t, err)
+	require.Equal(t, started(3), ids(d))
+}
