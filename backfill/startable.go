@@ -84,6 +84,9 @@ func freedFrom(former, now *record) Time {
 func (c *Cycle) again(f lanes, behind *queued, freed Time) lanes {
 	q := c.s.queue
 	reaches := func(shape int32) bool { return c.round.Now+q.shapes[shape].longest > freed }
+	if freed == c.round.Now { // what its lead occupied: slots may be open that were not
+		c.open, c.asked = nil, 0
+	}
 	kept := f[:0]
 	for _, l := range f {
 		if !reaches(l.shape) && (l.compare(behind) > 0 || c.seek(&l, behind)) {
