@@ -17,7 +17,7 @@ var seeds = []string{
 	`strcat(x, x)`, `0 .A`, `a.'b c'`, `{ [ a = 1 ], [ b = 2 ] }.a`, `substr("abc", -9223372036854775807, -2)`,
 	`regexp("(", "x")`,
 	`quantize(7, { 0, 0.0 })`, `pow(2, 1e308)`, `int("0x")`, `real("-inf")`, `join({ undefined }, "")`,
-	`parent.root.MY`,
+	`parent.root.MY`, `0x1F.a`, `-0xZZ`,
 }
 
 func FuzzParseExpr(f *testing.F) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 )
 
 const (
@@ -24,6 +23,9 @@ const (
 //	<                  XML, see [ParseXML]
 //	anything else      lines, with empty lines between ads
 //
+// Comments before, between and after ads are skipped: /* */, and from // or # to the end of a line. A
+// text of nothing but a pair of brackets or braces is an empty list, which has no ads.
+//
 // Only one ad is in memory at a time; an ad of more than 16 MiB ends the sequence with an error.
 //
 // A malformed ad yields a nil ad and a [*SyntaxError] with the given name and the position; the
@@ -36,7 +38,7 @@ func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 			return
 		}
 		if err != nil {
-			yield(nil, fmt.Errorf("reading %s: %w", name, err))
+			yield(nil, in.wrapped(err))
 			return
 		}
 		for {
@@ -83,7 +85,12 @@ func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 	if err != nil {
 		return nil, err
 	}
-	second := s.second()
+	at, second := s.solid(1)
+	if first == '[' && second == ']' || first == '{' && second == '}' {
+		if end, _ := s.solid(at + 1); s.isLast(end) {
+			return func() (*ClassAd, error) { return nil, io.EOF }, nil
+		}
+	}
 	switch {
 	case first == '<':
 		return using(xmlForm), nil
@@ -99,53 +106,50 @@ func (s *source) recognize() (next func() (*ClassAd, error), err error) {
 	return s.nextLines, nil
 }
 
-// second returns the first byte after the next one that is not blank, or 0 if none is near.
-func (s *source) second() byte {
-	for i := 1; ; i++ {
-		head, _ := s.r.Peek(i + 1) // a broken reader shows when it is read
+// solid returns the first byte from index i on that is neither blank nor in a comment, and its index; 0
+// if none is near. It consumes nothing.
+func (s *source) solid(i int) (at int, c byte) {
+	for g := (gap{}); ; i++ {
+		head, _ := s.r.Peek(i + 2) // a broken reader shows when it is read
 		if len(head) <= i {
-			return 0
+			return i, 0
 		}
-		if !isBlank(head[i]) {
-			return head[i]
+		if !g.takes(head[i:]) {
+			return i, head[i]
 		}
 	}
 }
 
-// skipSpace moves to the next byte that is neither blank nor a separator and returns it without
-// consuming it. A comment, # or //, extends to the end of the line.
+// isLast reports whether the input ends with its first n bytes.
+func (s *source) isLast(n int) bool {
+	head, err := s.r.Peek(n + 1)
+	return len(head) <= n && errors.Is(err, io.EOF)
+}
+
+// skipSpace moves to the next byte that is neither blank nor a separator nor in a comment, and returns
+// it without consuming it.
 func (s *source) skipSpace(separators string) (byte, error) {
+	g := gap{separators: separators}
+	var line, column int // where a comment begins
 	for {
 		head, err := s.r.Peek(2)
-		if len(head) == 0 {
+		switch {
+		case len(head) == 0 && errors.Is(err, io.EOF) && g.open():
+			return 0, &SyntaxError{
+				File: s.name, Line: line, Column: column + 1, Message: "comment without end", Excerpt: "/*",
+			}
+		case len(head) == 0:
 			return 0, err
 		}
-		c := head[0]
-		switch {
-		case c == '#' || string(head) == "//":
-			if err := s.skipLine(); err != nil {
-				return 0, err
-			}
-			continue
-		case !isBlank(c) && strings.IndexByte(separators, c) < 0:
-			return c, nil
+		if !g.open() {
+			line, column = s.line, s.column
 		}
+		if !g.takes(head) {
+			return head[0], nil
+		}
+		s.count(head[0])
 		if _, err := s.r.Discard(1); err != nil {
 			return 0, err
-		}
-		s.count(c)
-	}
-}
-
-// skipLine moves to the next end of a line.
-func (s *source) skipLine() error {
-	for {
-		c, err := s.r.ReadByte()
-		if err != nil {
-			return err
-		}
-		if c == '\n' {
-			return s.r.UnreadByte()
 		}
 	}
 }
@@ -219,8 +223,12 @@ const (
 )
 
 func (s *source) wrapped(err error) error {
-	if errors.Is(err, io.EOF) {
+	var syntax *SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
 		return io.EOF
+	case errors.As(err, &syntax):
+		return err
 	}
 	return fmt.Errorf("reading %s:%d: %w", s.name, s.line, err)
 }

@@ -172,9 +172,7 @@ func (s *scanner) word() lexer.Token {
 func (s *scanner) number() lexer.Token {
 	end, kind := s.digits(s.at), integer
 	if s.src[s.at:end] == "0" && s.peek(1)|0x20 == 'x' {
-		if last := s.hexDigits(end + 1); last > end+1 && (last == len(s.src) || s.src[last] != '.') {
-			return s.token(integer, s.src[s.at:last], last-s.at)
-		}
+		return s.hexadecimal(s.hexDigits(end + 1))
 	}
 	if end+1 < len(s.src) && s.src[end] == '.' && isDigit(s.src[end+1]) {
 		end, kind = s.digits(end+1), floating
@@ -197,6 +195,19 @@ func (s *scanner) number() lexer.Token {
 		return s.invalid(fmt.Sprintf("number %s followed by %q", number, s.src[end]))
 	}
 	return s.token(kind, number, len(number))
+}
+
+// hexadecimal returns the number whose digits end there. Half a number is an error wherever it stands:
+// else its 0 would be the value of a line, whose rest is ignored.
+func (s *scanner) hexadecimal(end int) lexer.Token {
+	number := s.src[s.at:end]
+	switch {
+	case len(number) == len("0x"):
+		return s.invalid("number " + number + " without digits")
+	case end < len(s.src) && s.src[end] == '.':
+		return s.invalid(fmt.Sprintf("number %s followed by %q", number, s.src[end]))
+	}
+	return s.token(integer, number, len(number))
 }
 
 func (s *scanner) digits(from int) int {

@@ -180,7 +180,7 @@ func (w *world) node(name string) *node {
 // take does what the schedd and the startd do with a match.
 func (w *world) take(m fakes.Match) {
 	for name := range m.Ad.All() {
-		if cedar.Private(name) {
+		if classad.Private(name) {
 			w.failed = append(w.failed, "a private attribute was passed on: "+name)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 )
 
 type fmtCommand struct {
-	To    string   `help:"The form: ${enum}." enum:"new,pretty,old,long,json,json-multi,xml,xml-multi" default:"pretty"`
-	Files []string `arg:"" optional:"" help:"Files with ads in any form; - or none is the standard input."`
+	To      string   `help:"The form: ${enum}." enum:"new,pretty,old,long,json,json-multi,xml,xml-multi" default:"pretty"`
+	Private bool     `help:"Write private attributes, too."`
+	Files   []string `arg:"" optional:"" help:"Files with ads in any form; - or none is the standard input."`
 }
 
 // Help returns what --help adds.
@@ -27,8 +28,11 @@ func (*fmtCommand) Help() string {
   xml         XML, one ad a line
   xml-multi   XML over several lines, as condor_status -xml
 
-What is written can be read again, but lines have no way to write an ad without attributes. At the first error ` +
-		`it ends; the ads before that are written.
+What is written can be read again, but for an ad without attributes that is alone or in lines. At the first ` +
+		`error it ends; the ads before that are written.
+
+Attributes that nobody else must know are left out, as HTCondor's own tools do: ClaimId, ClaimIds, ClaimIdList, ` +
+		`ChildClaimIds, PairedClaimId, Capability, TransferKey, and those that begin with _condor_priv.
 
 Examples:
   classad fmt job.ad
@@ -61,7 +65,7 @@ func (c *fmtCommand) Run(s streams) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	f := formatter{layout: layouts[c.To], out: bufio.NewWriter(s.out)}
+	f := formatter{layout: layouts[c.To], private: c.Private, out: bufio.NewWriter(s.out)}
 	for _, file := range files {
 		if err := f.file(s, file); err != nil {
 			return errors.Join(err, f.out.Flush())
@@ -73,9 +77,10 @@ func (c *fmtCommand) Run(s streams) error {
 // formatter writes ads as they arrive.
 type formatter struct {
 	layout
-	out  *bufio.Writer
-	text []byte
-	ads  int
+	private bool // write private attributes
+	out     *bufio.Writer
+	text    []byte
+	ads     int
 }
 
 func (f *formatter) file(s streams, file string) error {
@@ -101,6 +106,9 @@ func (f *formatter) write(ad *classad.ClassAd) error {
 		between = f.begin
 	}
 	f.ads++
+	if !f.private {
+		ad = ad.Public()
+	}
 	f.text = ad.AppendFormat(append(f.text[:0], between...), f.style)
 	text := f.text
 	if f.ads == 1 {

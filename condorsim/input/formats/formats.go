@@ -23,6 +23,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
 
@@ -33,11 +34,9 @@ type Format struct {
 	// Recognises reports whether a text may be in the format, by how it begins. The head has no
 	// blanks before it, and ends anywhere.
 	Recognises func(head []byte) bool
-	// Read reads a text. If it is nil, the format is recognised and not read; Instead says what to
-	// do. Errors name the file, and the line if it is known.
-	Read    func(text *packed.Reader, name string, o Options) (*Jobs, error)
-	Instead string
-	// Description explains a format that is read: a title, and lines below it.
+	// Read reads a text. Errors name the file, and the line if it is known.
+	Read func(text *packed.Reader, name string, o Options) (*Jobs, error)
+	// Description explains the format: a title, and lines below it.
 	Description string
 	// Write, if not nil, writes a trace into a file whose name ends with Extension, before that of a
 	// compression.
@@ -47,9 +46,9 @@ type Format struct {
 
 // All lists the formats: general ones first, since of those that recognise a text the last counts.
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
-// that is written unless another is asked for.
+// that is written unless another is asked for. Package kinds lists what is recognised and not read.
 func All() []*Format {
-	return []*Format{SWF, Ads, Instance, csv, queue, pbs, slurm, batsim}
+	return []*Format{SWF, Ads, Instance}
 }
 
 // Options say how to read jobs.
@@ -75,21 +74,22 @@ type Source struct {
 }
 
 // Open opens a file, compressed or not, and recognises its format. It returns a *[workload.Error]
-// for a format that is known and not read. The name is used in errors and, without folder and
+// for a kind of file that is known and not read. The name is used in errors and, without folder and
 // extensions, for the trace.
 func Open(r io.Reader, name string) (*Source, error) {
 	text, err := workload.Text(r, name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{recognised(text.Peek(1 << 12)), text, name}
-	if s.Format.Read == nil {
-		s.Close()
-		return nil, &workload.Error{
-			File: name, Problem: "looks like " + s.Format.Holds + ", which is not read", Hint: s.Format.Instead,
-		}
+	head := text.Peek(1 << 12)
+	if workload.IsSWF(head) {
+		return &Source{SWF, text, name}, nil
 	}
-	return s, nil
+	if kind := kinds.Of(head); kind != nil {
+		_ = text.Close() // it was only read
+		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
+	}
+	return &Source{recognised(head), text, name}, nil
 }
 
 // Open opens a file that is in the format, whatever it begins with; see the function [Open].
@@ -163,9 +163,7 @@ func Named(file string) *Format {
 func Holdings() string {
 	var list []string
 	for _, f := range All() {
-		if f.Read != nil {
-			list = append(list, f.Holds)
-		}
+		list = append(list, f.Holds)
 	}
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
@@ -175,15 +173,14 @@ func Holdings() string {
 func Describe() string {
 	var read, known strings.Builder
 	for _, f := range All() {
-		if f.Read != nil {
-			read.WriteString("\n" + f.Description)
-		} else {
-			fmt.Fprintf(&known, "  %s\n", f.Holds)
-		}
+		read.WriteString("\n" + f.Description)
+	}
+	for _, k := range kinds.All() {
+		fmt.Fprintf(&known, "  %s\n", k.Holds)
 	}
 	return "What a file holds is seen by how it begins, whatever its name. It may be compressed with gzip, xz or\n" +
 		"zstd, and - is standard input.\n" + read.String() + `
-Recognised, and not read. Make SWF of it: a line for each job that ended, with the numbers above, sorted
-by submit time.
+Recognised, and not read; the error says how to print ads. Of traces make SWF: a line for each job that
+ended, with the numbers above, sorted by submit time.
 ` + known.String()
 }

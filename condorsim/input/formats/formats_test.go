@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
 
@@ -24,6 +25,8 @@ func TestRecognise(t *testing.T) {
 		{formats.SWF, []string{
 			"", "\n", "; MaxProcs: 4\n1 0 -1", "1 0 -1 60", "-1 0", "hello", "; a, b, c, d | e | f | g\n1 0",
 			"; JobID User\n1 0",
+			semicolons, strings.ReplaceAll(semicolons, ";", "\t"), "1,0,-1,15,4,-1,-1,4,420,-1,1,1,1,-1,1,1,-1,-1", headed,
+			"# a dialect\n" + headed,
 			"1 0 0 5 1 {7,7,7,7,7}", "1 0 0 5 1 a|b|c|d", "1 0 0 JobID x",
 		}},
 		{formats.Ads, []string{
@@ -43,6 +46,13 @@ func TestRecognise(t *testing.T) {
 		}
 	}
 }
+
+// Dialects of SWF: other separators, and a line of column names.
+const (
+	semicolons = "1;0;-1;15;4;-1;-1;4;420;-1;1;1;1;-1;1;1;-1;-1;\n2;5;-1;20;2;-1;-1;2;60;-1;1;1;1;-1;1;1;-1;-1;\n"
+	headed     = "id\tsubmit\twait\truntime\tcpus\tcputime\tmem\tcpusreq\twalltime\tmemreq\tstatus\tuser\tgroup\tapp\tqueue\t" +
+		"part\tprec\tthink\n1\t0\t0\t60\t2\t-1\t-1\t2\t100\t-1\t1\t1\t1\t1\t1\t1\t-1\t0\n"
+)
 
 func TestFormatsThatAreNotRead(t *testing.T) {
 	const toSWF = ", which is not read; convert it to SWF, which condorsim workload formats describes"
@@ -101,11 +111,6 @@ func TestFormats(t *testing.T) {
 		"a.swf", formats.Options{})
 	require.NoError(t, err)
 	for _, f := range formats.All() {
-		if f.Read == nil {
-			require.NotEmpty(t, f.Instead, f.Holds)
-			require.Contains(t, described, "\n  "+f.Holds+"\n")
-			continue
-		}
 		require.Contains(t, described, "\n\n"+f.Description)
 		require.Contains(t, formats.Holdings(), f.Holds)
 		if f.Write == nil {
@@ -125,6 +130,9 @@ func TestFormats(t *testing.T) {
 		require.Equal(t, jobs.Jobs, again.Jobs)
 	}
 	require.Same(t, formats.SWF, formats.Named("a.txt"))
+	for _, k := range kinds.All() {
+		require.Contains(t, described, "\n  "+k.Holds+"\n")
+	}
 }
 
 // The instance in the description can be run.

@@ -23,7 +23,9 @@ var SWF = &Format{
 	Description: `SWF, the Standard Workload Format (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html)
   Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine;
   "; UnixStartTime: S" and "; TimeZoneString: Europe/Paris" say when second 0 was, for expressions of ads.
-  Each other line is a job, 18 numbers with blanks between them; -1 is unknown:
+  Each other line is a job, 18 numbers with blanks, tabs, semicolons or commas between them; -1 is
+  unknown. Of numbers with decimals, run time and requested time are rounded up and others down. A first
+  line with 18 names of columns is skipped, and so are lines that begin with #:
 
    1 job number             7 used memory, KB per processor        13 group
    2 submit time, s         8 requested processors                 14 executable

@@ -26,6 +26,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -178,7 +179,7 @@ func Read(r io.Reader, name string) (*Description, error) {
 	var p *Description
 	if yaml {
 		p, err = readYAML(text, name)
-	} else {
+	} else if err = mistaken(text, name); err == nil {
 		p, err = FromAds(name, negotiator.DefaultSchema(), classad.ReadAds(text, name))
 	}
 	if err != nil {
@@ -187,6 +188,22 @@ func Read(r io.Reader, name string) (*Description, error) {
 	p.Name = baseName(name)
 	return p, nil
 }
+
+// mistaken returns an error for a text that is known as something else than ads. The text can still be
+// read from its beginning.
+func mistaken(text *bufio.Reader, name string) error {
+	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
+	if workload.IsSWF(head) {
+		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
+	}
+	if kind := kinds.Of(head); kind != nil {
+		return fmt.Errorf("%s: %s; %s", name, kind.Problem(), kind.Slots)
+	}
+	return nil
+}
+
+// bufferedHead is how much of a text is looked at to see what it is, in bytes.
+const bufferedHead = 4 << 10
 
 func baseName(path string) string {
 	base := filepath.Base(path)

@@ -20,6 +20,7 @@ type cleaner struct {
 	names      [len(nameKeys)]map[int64]string // the header's names for numbers
 	labelsRead int                             // how many of these there were
 	labelBytes int                             // and how long they were together
+	headed     bool                            // a line of column names was read
 }
 
 func newCleaner(file string, opts Options) *cleaner {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,19 +59,23 @@ func (h Header) Text(key string) string {
 }
 
 // Number returns the number with which the value of a key begins, such as in "338 (batch partition;
-// 512 total)"; 0 if there is no positive one.
+// 512 total)" or "1,024"; 0 if there is no positive one.
 func (h Header) Number(key string) int64 {
-	value := h.Text(key)
-	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(value)
-	}
-	number, problem := parseNumber([]byte(value[:end]))
+	number, _, problem := parseNumber([]byte(leadingDigits(h.Text(key))))
 	if problem != "" {
 		return 0
 	}
 	return number
 }
+
+// leadingDigits returns the digits with which a text begins. Signs that part them into thousands are
+// left out: "1,024", "1'024" and "1_024".
+func leadingDigits(text string) string {
+	digits := thousands.FindString(text)
+	return strings.NewReplacer(",", "", "'", "", "_", "").Replace(digits)
+}
+
+var thousands = regexp.MustCompile(`^(\d{1,3}(,\d{3})+\b|\d{1,3}('\d{3})+\b|\d{1,3}(_\d{3})+\b|\d+)`)
 
 // Names returns the names that lines such as "Queue: 3 batch" give to numbers.
 func (h Header) Names(key string) map[int64]string {

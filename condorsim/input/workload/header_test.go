@@ -64,3 +64,13 @@ func TestNamesAreBounded(t *testing.T) {
 	trace := read(t, header+large[:len(large)/2]+job, workload.Options{})
 	require.Len(t, trace.Jobs[0].User, 60<<10)
 }
+
+// The digits of a number may be parted into thousands.
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1,024": 1024, "1,048,576 cores": 1048576, "1'024": 1024, "1_024": 1024, "64, 128": 64, "12,34": 12, "1024,5": 1024,
+		"1,0245": 1, "1.5": 1, "-4": 0, "": 0, ",024": 0, "100,000,000,000,000": 0,
+	} {
+		require.Equal(t, want, workload.Header{"MaxProcs": text}.Number("MaxProcs"), text)
+	}
+}

@@ -39,8 +39,10 @@ func Open(path string, opts Options) (*Trace, error) {
 // compressed with gzip, xz or zstd, whatever its name. The name is used in errors and, without
 // folder and extensions, for the trace.
 //
-// Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment.
-// Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
+// Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment, those
+// with '#' comment. Dialects are read, too: commas or semicolons between the fields, and a line of
+// column names above the jobs. Of numbers with decimals, run time and requested time are rounded up and
+// others down. Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
 // as the error of [Options.Validate].
 func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	if err := opts.Validate(); err != nil {
@@ -122,11 +124,23 @@ func (c *cleaner) line(s []byte) *Error {
 	if len(s) == 0 {
 		return nil
 	}
-	if s[0] == ';' {
+	switch s[0] {
+	case ';':
 		return c.comment(string(s))
+	case '#':
+		return nil
+	}
+	s, fault := spaced(s)
+	if fault != nil {
+		return fault
+	}
+	if c.trace.Cleaning.JobsRead == 0 && !c.headed {
+		if c.headed, fault = heading(s); c.headed || fault != nil {
+			return fault
+		}
 	}
 	var rec record
-	if fault := parseRecord(s, &rec); fault != nil {
+	if fault = parseRecord(s, &rec); fault != nil {
 		return fault
 	}
 	return c.record(&rec)
@@ -155,13 +169,16 @@ func parseRecord(s []byte, rec *record) *Error {
 		for at < len(s) && !isBlank(s[at]) {
 			at++
 		}
-		value, problem := parseNumber(s[begin:at])
+		value, fraction, problem := parseNumber(s[begin:at])
 		if problem != "" {
 			text := string(s[begin:at])
 			return &Error{
 				Field: n + 1, Text: text, Problem: strconv.Quote(headOf(text)) + problem,
 				Hint: "correct the line (-1: unknown) or delete it",
 			}
+		}
+		if fraction && value >= 0 && (n+1 == fieldRun || n+1 == fieldRequested) {
+			value++ // who ran for half a second ran, and who asked for it asked for a time
 		}
 		rec[n] = value
 	}
@@ -195,22 +212,22 @@ func wholeNumber(s []byte, at int) (value int64, end int) {
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
-// parseNumber parses a decimal number and returns its floor: 12.5 is 12 and -0.5 is -1, so that a
-// negative number, which means unknown, stays negative. The format has integers, and decimals in
-// the average CPU time, but no exponents. The returned text is the fault, "" if there is none.
-func parseNumber(s []byte) (int64, string) {
+// parseNumber parses a decimal number and returns its floor, and whether there is more than that: 12.5
+// is 12 and -0.5 is -1, so that a negative number, which means unknown, stays negative. The format has
+// integers, and decimals in the average CPU time, but no exponents. The returned text is the fault, ""
+// if there is none.
+func parseNumber(s []byte) (value int64, fraction bool, problem string) {
 	digits, negative := s, false
 	if len(s) > 0 && s[0] == '-' {
 		digits, negative = s[1:], true
 	}
-	var value int64
-	seen, point, fraction := false, false, false
+	seen, point := false, false
 	for _, b := range digits {
 		switch {
 		case b == '.' && !point:
 			point = true
 		case b < '0' || b > '9':
-			return 0, " is not a number"
+			return 0, false, " is not a number"
 		case point:
 			seen = true
 			fraction = fraction || b != '0'
@@ -218,12 +235,12 @@ func parseNumber(s []byte) (int64, string) {
 			seen = true
 			value = value*10 + int64(b-'0')
 			if value > maxNumber {
-				return 0, " is not a number up to 1e12"
+				return 0, false, " is not a number up to 1e12"
 			}
 		}
 	}
 	if !seen {
-		return 0, " is not a number"
+		return 0, false, " is not a number"
 	}
 	if negative {
 		value = -value
@@ -231,7 +248,7 @@ func parseNumber(s []byte) (int64, string) {
 			value--
 		}
 	}
-	return value, ""
+	return value, fraction, ""
 }
 
 // Text returns the text of a file of jobs, decompressed if it is not yet, to be closed. The name is

@@ -155,7 +155,7 @@ func TestRules(t *testing.T) {
 		{
 			"decimals", "1 0 -1 9.99 4 -1 -1 8 10.5 -1 1 7 -1 3 -1 -1 -1 -1\n",
 			workload.Options{},
-			&workload.Job{Run: 9, Estimate: 10, Procs: 4},
+			&workload.Job{Run: 10, Estimate: 11, Procs: 4},
 			count{},
 		},
 		{
@@ -508,6 +508,7 @@ func FuzzReadSWF(f *testing.F) {
 	for _, seed := range []string{
 		"", ";", header, good, good + "3 0 -1 abc", good + "1.5 -0.5 .", strings.ReplaceAll(good, "\n", "\r\n"),
 		strings.ReplaceAll(good, "9", "999999999999999"), "\x1f\x8b", string(gzipped(f, good)),
+		strings.ReplaceAll(good, " ", ";"), strings.ReplaceAll(good, " ", ","), "a" + strings.Repeat(" b", 17) + "\n" + good, "#\n;;,",
 	} {
 		f.Add(seed, 3.0)
 	}

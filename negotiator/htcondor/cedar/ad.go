@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -237,7 +236,7 @@ func (l Lines) ad(most int) (*classad.ClassAd, error) {
 // private reports whether the lines contain private attributes.
 func (l Lines) private() bool {
 	for line := range bytes.SplitSeq(l, []byte{'\n'}) {
-		if name, _, _ := bytes.Cut(line, []byte{'='}); Private(string(bytes.TrimSpace(name))) {
+		if name, _, _ := bytes.Cut(line, []byte{'='}); classad.Private(string(bytes.TrimSpace(name))) {
 			return true
 		}
 	}
@@ -248,7 +247,7 @@ func (l Lines) private() bool {
 func (l Lines) Format(f fmt.State, _ rune) {
 	for line := range bytes.Lines(l) {
 		name, _, _ := bytes.Cut(line, []byte{'='})
-		if Private(string(bytes.TrimSpace(name))) {
+		if classad.Private(string(bytes.TrimSpace(name))) {
 			line = append(bytes.Clone(name), "= …\n"...)
 		}
 		_, _ = f.Write(line)
@@ -257,17 +256,6 @@ func (l Lines) Format(f fmt.State, _ rune) {
 
 // MarshalText returns the lines without the values of private attributes.
 func (l Lines) MarshalText() ([]byte, error) { return fmt.Append(nil, l), nil }
-
-// Private reports whether an attribute must not be passed on: anyone who knows its value can claim
-// a slot or impersonate somebody.
-func Private(name string) bool {
-	switch strings.ToLower(name) {
-	case "claimid", "claimids", "claimidlist", "childclaimids", "capability", "transferkey", "pairedclaimid":
-		return true
-	default:
-		return len(name) >= 12 && strings.EqualFold(name[:12], "_condor_priv")
-	}
-}
 
 // Find returns the expression of an attribute as it was received; false if the ad has none of that
 // name, ignoring case.

@@ -136,7 +136,7 @@ const Nobody = "nobody@backfill"
 func (n *Negotiation) Match(g Grant) error {
 	ad := g.Slot.Clone()
 	for name := range g.Slot.All() {
-		if cedar.Private(name) {
+		if classad.Private(name) {
 			ad.Delete(name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
@@ -173,17 +172,10 @@ func (c *Collector) query(_ context.Context, call *security.Call) error {
 
 // shown returns an ad without its private attributes, unless these are wanted.
 func shown(ad *classad.ClassAd, private bool) *classad.ClassAd {
-	clean := ad
-	for name := range ad.All() {
-		if private || !cedar.Private(name) {
-			continue
-		}
-		if clean == ad {
-			clean = ad.Clone()
-		}
-		clean.Delete(name)
+	if private {
+		return ad
 	}
-	return clean
+	return ad.Public()
 }
 
 func (c *Collector) put(call *security.Call, ad *classad.ClassAd) {

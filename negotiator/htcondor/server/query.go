@@ -118,21 +118,6 @@ func (q Query) projectLines(ad cedar.Lines) (part cedar.Lines) {
 	return part
 }
 
-// public returns the ad without its private attributes.
-func public(ad *classad.ClassAd) *classad.ClassAd {
-	clean := ad
-	for name := range ad.All() {
-		if !cedar.Private(name) {
-			continue
-		}
-		if clean == ad {
-			clean = ad.Clone()
-		}
-		clean.Delete(name)
-	}
-	return clean
-}
-
 // readName reads the name of a submitter, group or knob.
 func readName(call *security.Call) (string, error) {
 	name, err := call.Text()

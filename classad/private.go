@@ -1,0 +1,32 @@
+package classad
+
+import "strings"
+
+// privatePrefix begins the names of attributes that are private whatever follows.
+const privatePrefix = "_condor_priv"
+
+// Private reports whether an attribute must not be passed on: anyone who knows its value can claim a
+// slot or impersonate somebody. The attributes are those that HTCondor's own printers leave out.
+func Private(name string) bool {
+	switch strings.ToLower(name) {
+	case "claimid", "claimids", "claimidlist", "childclaimids", "capability", "transferkey", "pairedclaimid":
+		return true
+	default:
+		return len(name) >= len(privatePrefix) && strings.EqualFold(name[:len(privatePrefix)], privatePrefix)
+	}
+}
+
+// Public returns the ad without its private attributes: the ad itself if it has none, else a copy.
+func (ad *ClassAd) Public() *ClassAd {
+	public := ad
+	for name := range ad.All() {
+		if !Private(name) {
+			continue
+		}
+		if public == ad {
+			public = ad.Clone()
+		}
+		public.Delete(name)
+	}
+	return public
+}

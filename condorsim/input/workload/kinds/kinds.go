@@ -1,0 +1,62 @@
+// Package kinds says what a text looks like that is not read, and what to do instead. All that reads
+// files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
+// an event log, a table or an archive.
+//
+// A kind is a [Kind] in a file of its relatives, and a line in [All].
+package kinds
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// Kind is a kind of file that is recognised and not read.
+type Kind struct {
+	// Holds is what such a file holds: "the table that condor_status prints for people".
+	Holds string
+	// Jobs and Slots say what to do where jobs or slots are wanted.
+	Jobs, Slots string
+
+	recognises func(head []byte) bool
+}
+
+// What to do instead.
+const (
+	toSWF    = "convert it to SWF, which condorsim workload formats describes"
+	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
+	textFile = "give a text file"
+
+	// SlotAds is what to do where slots are wanted.
+	SlotAds = "print the slots' ads: condor_status -long"
+)
+
+// All lists the kinds, general ones first: of those that recognise a text the last counts.
+func All() []*Kind {
+	return append([]*Kind{
+		names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
+		webPage, binary,
+	}, archives()...)
+}
+
+// Of returns the kind of a text that begins with head, which may end anywhere; nil if it is none of
+// them.
+func Of(head []byte) (found *Kind) {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	for _, k := range All() {
+		if k.recognises(head) {
+			found = k
+		}
+	}
+	return found
+}
+
+// Problem says what a file of the kind is, for an error.
+func (k *Kind) Problem() string { return "looks like " + k.Holds + ", which is not read" }
+
+// text returns a kind of text, which matches one of some expressions. Slots are to be had from
+// condor_status, whatever the kind.
+func text(holds, jobs string, expressions ...string) *Kind {
+	expression := regexp.MustCompile(strings.Join(expressions, "|"))
+	return &Kind{holds, jobs, SlotAds, expression.Match}
+}

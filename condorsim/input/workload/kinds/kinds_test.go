@@ -1,0 +1,116 @@
+package kinds_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
+)
+
+const (
+	eventLog  = "the event log of HTCondor, which the submit file names as log"
+	adLog     = "a log of ads that HTCondor keeps for itself, such as job_queue.log"
+	status    = "the table that condor_status prints for people"
+	queue     = "the table that condor_history and condor_q print for people"
+	submit    = "a submit file of HTCondor"
+	dag       = "a DAG file of HTCondor"
+	slurmJSON = "the accounting of Slurm, as sacct --json or squeue --json prints it"
+	gwf       = "a trace in the Grid Workloads Format"
+	table     = "a table with column names"
+	batsim    = "a workload of Batsim"
+	slurm     = "the accounting of Slurm, as sacct prints it"
+	none      = ""
+)
+
+func TestOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"000 (0012.000.000) 2024-06-01 10:00:00 Job submitted from host: <10.0.0.1:9618>\n...\n": eventLog,
+		"001 (123.-01.-01) 06/01 10:00:00 Job executing\n":                                       eventLog,
+		"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}":                         eventLog,
+		"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>": eventLog,
+		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"EventTypeNumber\"><i>0</i></a></c>":      eventLog,
+		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"ClusterId\"><i>0</i></a></c>":            none,
+
+		"107 1 CreationTimestamp 1717236000\n105\n101 12.0 Job Machine\n": adLog,
+		"105\n103 Customer.alice Priority 0.5\n106\n":                     adLog,
+		"101 12.0 Job Machine\n":                                          adLog,
+		"107 1 -1 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1":              none,
+		"105\n": none,
+
+		"Name               OpSys      Arch   State\n\nslot1@n1 LINUX X86_64\n":                status,
+		"Machine      Platform      Slots Cpus Gpus  TotalGb\n":                                status,
+		"Name Machine RunningJobs IdleJobs\n":                                                  status,
+		"               Machines Owner Claimed Unclaimed\n":                                    status,
+		" ID     OWNER          SUBMITTED   RUN_TIME     ST COMPLETED CMD\n":                   queue,
+		"\n\n-- Schedd: a : <192.0.2.1:9618?... @ 01/01\nOWNER BATCH_NAME\n":                   queue,
+		"-- Schedd: a : <192.0.2.1:9618?... @ 01/01\n\nTotal for query: 0 jobs; 0 completed\n": queue,
+
+		"executable = /bin/sleep\narguments = 60\nrequest_cpus = 2\nqueue 4\n": submit,
+		"# my jobs\n\nUniverse   = vanilla\nCmd = \"x\"\n":                     submit,
+		"+Project = \"x\"\nlog = a.log\nQueue\n":                               submit,
+		"args = $(Item)\r\nqueue Item from list.txt\r\n":                       submit,
+		"container_image = a.sif\n":                                            submit,
+		"ClusterId = 1\nQueue = \"short\"\nExecutableSize = 1\n":               none,
+		"Universe = 5\n": none,
+		"RequestCpus = 1\nRequirements = executable == 1\n":                        none,
+		"JOB A a.sub\nJOB B b.sub\nPARENT A CHILD B\n":                             dag,
+		"# a diamond\nCONFIG dag.config\n\nJob  A  /x/a\n":                         dag,
+		"SUBDAG EXTERNAL a inner.dag\n":                                            dag,
+		"job A {\n  executable = x\n}\n":                                           dag,
+		"Job number of day\n1 2 3 4\n":                                             table,
+		"JOB number of the day is unknown\n":                                       none,
+		"{\"meta\": {\"plugin\": {\"type\": \"openapi\\/v0.0.38\"}}, \"jobs\": [":  slurmJSON,
+		"{\n  \"jobs\": [\n {\n \"account\": \"x\", \"comment\": {":                slurmJSON,
+		"{\"jobs\": [{\"job_id\": 7, \"job_state\": [\"RUNNING\"]}]}":              slurmJSON,
+		"{\"processors\": 4, \"jobs\": [{\"id\": 1, \"submit\": 0, \"run\": 60}]}": none,
+		"{\"nb_res\": 4, \"jobs\": [{\"id\": \"1\", \"subtime\": 0}]}":             batsim,
+		"JobID|JobName|State\n1|a|COMPLETED\n":                                     slurm,
+
+		"# JobID SubmitTime WaitTime RunTime NProcs OrigSiteID LastRunSiteID JobStructure\n1 0 0 5 1": gwf,
+		"# Trace in GWF, version 1\n1 0 0":                             gwf,
+		"1 0 0 5 1 -1 -1 1 -1 -1 1 U1 G1 X1 Q1 P1 S1 S2 UNITARY -1 -1": gwf,
+
+		"Owner QDate RequestCpus RequestWalltime RemoteWallClockTime\nalice 1000 1 12000 600.0\n": table,
+		"submit\trun\tprocs\n0\t60\t1\n": table,
+		"submit;run;procs\n0;60;1\n":     table,
+		"one two three\nfour five six\n": none,
+		"one two three\n":                none,
+
+		"BZh91AY&SY":                        "a file compressed with bzip2",
+		"PK\x03\x04\x14\x00":                "a zip archive, or a spreadsheet",
+		"\x7fELF\x02\x01\x01\x00":           "a program",
+		"%PDF-1.5\n":                        "a PDF document",
+		"PAR1\x15\x04":                      "a Parquet file",
+		"SQLite format 3\x00":               "an SQLite database",
+		"\xff\xfeC\x00l\x00":                "text in UTF-16, as PowerShell writes it",
+		"a.swf" + string(make([]byte, 252)): "a binary file",
+		"a.swf" + string(make([]byte, 252)) + "ustar\x0000": "a tar archive",
+		"<!doctype html>\n<html>":                           "a web page",
+		"":                                                  none,
+	} {
+		kind := kinds.Of([]byte(text))
+		if want == none {
+			require.Nil(t, kind, text)
+			continue
+		}
+		require.NotNil(t, kind, text)
+		require.Equal(t, want, kind.Holds, text)
+	}
+}
+
+// Every kind says what to do.
+func TestAll(t *testing.T) {
+	for _, k := range kinds.All() {
+		require.NotEmpty(t, k.Jobs, k.Holds)
+		require.NotEmpty(t, k.Slots, k.Holds)
+		require.Equal(t, "looks like "+k.Holds+", which is not read", k.Problem())
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	for _, seed := range []string{"executable = a\nqueue", "a b c\n1 2 3", "a;b;c;\n;", "\x00", "JOB A a.sub", `{"jobs": [{"account"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(_ *testing.T, head []byte) { kinds.Of(head) })
+}
