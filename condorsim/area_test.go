@@ -20,10 +20,8 @@ import (
 // onUnevenNodes puts jobs on two slots of 4 cpus, the second of which has most of the memory.
 func onUnevenNodes(tb testing.TB, outages []pools.Outage, jobs ...workload.Job) *condorsim.Workload {
 	tb.Helper()
-	slots, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
-		`Name = "a"; Cpus = 4; Memory = 1000; Requirements = true;;`+
-			`Name = "b"; Cpus = 4; Memory = 9000; Requirements = true`))
-	require.NoError(tb, err)
+	slots := slotsOf(tb, `Name = "a"; Cpus = 4; Memory = 1000; Requirements = true;;`+
+		`Name = "b"; Cpus = 4; Memory = 9000; Requirements = true`)
 	w, err := condorsim.OnPool(trace(jobs...),
 		&pools.Description{Schema: negotiator.DefaultSchema(), Slots: slots, Outages: outages})
 	require.NoError(tb, err)

@@ -128,8 +128,7 @@ func TestTheClockOfJobAds(t *testing.T) {
 	}
 
 	// Read as they are, their instants are Unix times.
-	ads := ads(strings.ReplaceAll(text, "AGE", "50"))
-	w, err := condorsim.FromAds("test.ads", pool.Schema, pool.Slots, ads)
+	w, err := queued(pool, strings.ReplaceAll(text, "AGE", "50"))
 	require.NoError(t, err)
 	require.Equal(t, []backfill.Time{1_700_000_000, 1_700_000_050}, runsUnder(t, w, "easy"))
 }

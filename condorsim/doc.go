@@ -1,7 +1,8 @@
 // Package condorsim simulates a pool in memory, scheduled by the negotiator's own code.
 //
-// A [Workload] is slots and jobs, made from a trace ([FromTrace], [OnPool]), from a history
-// ([FromHistory]) or from ads ([FromAds]). A [SimulatedPool] runs it: it submits each job at its
+// A [Workload] is slots and jobs, made from what a file of jobs holds ([From]): a trace ([FromTrace],
+// [OnPool]) or job ads ([FromHistory]), also as a negotiator sees them in its queue ([Queued]); for all of
+// them the file is read by one set of rules ([ReadingFor]). A [SimulatedPool] runs it: it submits each job at its
 // time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go), some of them with notice (notice.go), and end as their ads tell beforehand (ending.go).

@@ -101,9 +101,7 @@ func TestSlotsThatEndByTheirAds(t *testing.T) {
 		"GLIDEIN_ToDie = 10": true, "DaemonShutdown = time() >= 10": true, "GLIDEIN_ToDie = 10; Read = false": false,
 	} {
 		schema := negotiator.DefaultSchema()
-		slots, err := condorsim.SlotsFromAds("test.ads", schema,
-			ads(`Name = "a"; Cpus = 4; `+strings.TrimSuffix(text, "; Read = false")+`;;Name = "b"; Cpus = 4`))
-		require.NoError(t, err)
+		slots := slotsOf(t, `Name = "a"; Cpus = 4; `+strings.TrimSuffix(text, "; Read = false")+`;;Name = "b"; Cpus = 4`)
 		if !read {
 			schema.SlotEnds = nil
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 func TestMeasures(t *testing.T) {
@@ -53,12 +52,11 @@ func TestMeasures(t *testing.T) {
 
 // The slack is measured against the first promise, also if it was broken.
 func TestBrokenGuaranteesInTheMeasures(t *testing.T) {
-	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
+	w := fromAds(t, slots(t),
 		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; RequestCpus = 3; `+
 			`RequestGPUs = 0; Requirements = TARGET.Name == "b";;`+
 			`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; RequestCpus = 3; `+
-			`Requirements = TARGET.Name == "b"`))
-	require.NoError(t, err)
+			`Requirements = TARGET.Name == "b"`)
 	result, err := condorsim.Run(t.Context(), w, link(t, "conservative", nil), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 10, result.Outcomes[1].Guarantee)
@@ -82,9 +80,7 @@ func TestShares(t *testing.T) {
 		"easy": {0.5, 0.25, 0.25}, "conservative": {0.5, 0.25, 0.25}, "first-fit": {0.5, 0.5, 0}, "fcfs": {1, 0, 0},
 	} {
 		t.Run(policy, func(t *testing.T) {
-			w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
-				job(1, 0, 10, 2, "b")+job(2, 1, 10, 3, "b")+job(3, 2, 50, 1, "a")+job(4, 3, 5, 1, "b")))
-			require.NoError(t, err)
+			w := fromAds(t, slots(t), job(1, 0, 10, 2, "b")+job(2, 1, 10, 3, "b")+job(3, 2, 50, 1, "a")+job(4, 3, 5, 1, "b"))
 			result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
 			require.NoError(t, err)
 			got := result.Measures()
@@ -99,16 +95,12 @@ func TestShares(t *testing.T) {
 
 // Resources other than cpus and memory have their utilisation measured, too.
 func TestOtherResources(t *testing.T) {
-	schema := negotiator.DefaultSchema()
-	pool, err := condorsim.SlotsFromAds("test.ads", schema,
-		ads(`Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
-	require.NoError(t, err)
-	w, err := condorsim.FromAds("test.ads", schema, pool, ads(
+	pool := slotsOf(t, `Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`)
+	w := fromAds(t, pool,
 		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; `+
 			`RequestGPUs = 2; Requirements = true;;`+
 			`ClusterId = 1; ProcId = 1; QDate = 0; RemoteWallClockTime = 30; EstimatedRunTime = 30; RequestCpus = 1; `+
-			`RequestGPUs = 1; Requirements = true`))
-	require.NoError(t, err)
+			`RequestGPUs = 1; Requirements = true`)
 	result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)
 	require.NoError(t, err)
 	got := result.Measures()

@@ -166,9 +166,9 @@ func (c *chance) untilRepair() backfill.Time {
 	return seconds(-float64(c.outage.MTTR) * math.Log1p(-c.random.Float64()))
 }
 
-// seconds rounds a length of time to at least 1 s and at most maxRun.
+// seconds rounds a length of time to at least 1 s and at most [backfill.MaxTime].
 func seconds(t float64) backfill.Time {
-	return backfill.Time(math.Round(min(max(t, 1), maxRun)))
+	return backfill.Time(math.Round(min(max(t, 1), backfill.MaxTime)))
 }
 
 // next returns when a slot changes next; [backfill.Forever] if never. idle says that nothing runs

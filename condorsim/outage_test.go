@@ -22,13 +22,13 @@ import (
 
 // threeNodes are made once, as thousands of runs use them.
 var threeNodes = sync.OnceValue(func() []*negotiator.Slot {
-	slots, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
+	pool, err := pools.FromAds("test.ads", negotiator.DefaultSchema(), ads(
 		`Name = "a"; Cpus = 4; Memory = 1100; Requirements = true;;Name = "b"; Cpus = 4; Memory = 1100; `+
 			`Requirements = true;;Name = "c"; Cpus = 4; Memory = 1100; Requirements = true`))
 	if err != nil {
 		panic(err)
 	}
-	return slots
+	return pool.Slots
 })
 
 // onNodes puts jobs on three slots of 4 cpus each, with outages.

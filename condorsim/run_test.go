@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/integration/thorough"
@@ -90,12 +91,11 @@ func (refusing) Decide(context.Context, *backfill.Transaction) error { return er
 // it.
 func TestAJobThatOutlivesItsEstimate(t *testing.T) {
 	for _, policy := range policies.All() {
-		w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
+		w := fromAds(t, slots(t),
 			`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 100; EstimatedRunTime = 10; `+
 				`RequestCpus = 3; Requirements = TARGET.Name == "b";;`+
 				`ClusterId = 1; ProcId = 1; QDate = 1; RemoteWallClockTime = 5; EstimatedRunTime = 10; `+
-				`RequestCpus = 3; Requirements = TARGET.Name == "b"`))
-		require.NoError(t, err)
+				`RequestCpus = 3; Requirements = TARGET.Name == "b"`)
 		result, err := condorsim.Run(t.Context(), w, link(t, policy.Name, nil), nil)
 		require.NoError(t, err)
 		require.EqualValues(t, 100, result.Outcomes[0].End, policy.Name)
@@ -276,12 +276,14 @@ func FuzzAds(f *testing.F) {
 		"ClusterId = 1\nProcId = 0\nQDate = 0\nMinHosts = 99\nRemoteWallClockTime = 1\nEstimatedRunTime = 1\n")
 	f.Add("", "")
 	f.Fuzz(func(t *testing.T, pool, jobs string) {
-		schema := negotiator.DefaultSchema()
-		slots, err := condorsim.SlotsFromAds("pool.ads", schema, ads(pool))
-		require.Equal(t, err == nil, len(slots) > 0)
-		w, err := condorsim.FromAds("fuzz", schema, slots, ads(jobs))
+		slots, err := pools.FromAds("pool.ads", negotiator.DefaultSchema(), ads(pool))
+		require.Equal(t, err == nil, slots != nil)
+		if err != nil {
+			return
+		}
+		w, err := queued(slots, jobs)
 		require.Equal(t, err == nil, w != nil)
-		if w == nil || len(slots) == 0 || len(slots) > 5 || len(w.Jobs) > 20 || huge(w) {
+		if w == nil || len(w.Slots) > 5 || len(w.Jobs) == 0 || len(w.Jobs) > 20 || huge(w) {
 			return
 		}
 		result, err := condorsim.Run(t.Context(), w, link(t, "easy", nil), nil)

@@ -2,84 +2,75 @@ package condorsim
 
 import (
 	"cmp"
-	"fmt"
-	"iter"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// SlotsFromAds makes slots of the ads of a file, as classad.ReadAds yields them. A name that two
-// slots share and a file without slots are errors. Errors give file and line. An ad without
-// Requirements accepts every job that it has room for.
-func SlotsFromAds(file string, schema negotiator.Schema,
-	ads iter.Seq2[*classad.ClassAd, error],
-) ([]*negotiator.Slot, error) {
-	var slots []*negotiator.Slot
-	names := map[string]bool{}
-	for ad, err := range ads {
-		if err != nil {
-			return nil, err
-		}
-		negotiator.RequireNothing(ad)
-		slot, err := schema.SlotFromAd(ad)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
-		}
-		if names[slot.Name] {
-			return nil, fmt.Errorf("%s:%d: there is another slot of the name %s", file, ad.StreamLine(), slot.Name)
-		}
-		names[slot.Name] = true
-		slots = append(slots, slot)
+// ReadingFor returns how to read jobs that are to run on a pool, or, if that is nil, on a machine of
+// their own. The pool decides which jobs are too large, and whether memory counts. Orders are those that
+// the queue may have: what their expressions refer to is kept of job ads.
+func ReadingFor(pool *pools.Description, o formats.Options, orders ...string) formats.Options {
+	if pool == nil {
+		return o
 	}
-	if len(slots) == 0 {
-		return nil, fmt.Errorf("%s: there is no slot in it", file)
+	bounds := pool.Bounds()
+	o.CPUs, o.Memory = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory)
+	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, pool.Asked()
+	for _, order := range orders {
+		o.Ads.Asked = append(o.Ads.Asked, asked(order)...)
 	}
-	return slots, nil
+	return o
 }
 
-// FromAds makes a workload of the job ads of a file, for a pool of slots. RemoteWallClockTime, as
-// in HTCondor's history, is the actual run time. Errors give file and line. An ad without
-// Requirements may use every slot that has room.
-func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
-	ads iter.Seq2[*classad.ClassAd, error],
-) (*Workload, error) {
-	base := filepath.Base(file)
-	w := &Workload{Name: strings.TrimSuffix(base, filepath.Ext(base)), Schema: schema, Slots: slots, file: file}
-	names := map[string]bool{}
-	for ad, err := range ads {
-		if err != nil {
-			return nil, err
-		}
-		job, err := jobFromAd(schema, ad)
-		if err == nil && names[job.Name] {
-			err = fmt.Errorf("there is another job %s", job.Name)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
-		}
-		names[job.Name], job.Line = true, ad.StreamLine()
-		w.Jobs = append(w.Jobs, job)
+// asked returns the attributes of jobs that an order's expression refers to; none for other orders.
+func asked(order string) []string {
+	text, found := strings.CutPrefix(order, "expr:")
+	if !found {
+		return nil
 	}
-	if len(w.Jobs) == 0 {
-		return nil, fmt.Errorf("%s: there is no job in it", file)
+	expression, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil // making the order gives the error
 	}
-	slices.SortStableFunc(w.Jobs, func(a, b Job) int {
-		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Position.Cluster, b.Position.Cluster),
-			cmp.Compare(a.Position.Proc, b.Position.Proc))
-	})
+	_, names, _ := expression.Refs(classad.New())
+	return names
+}
+
+// From makes a workload of what a file of jobs holds, for a pool, for which it must have been read (see
+// [ReadingFor]). Without a pool the jobs run on the machine of their trace.
+func From(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
+	switch {
+	case jobs.History != nil:
+		return FromHistory(jobs.History, jobs.Trace, pool)
+	case pool != nil:
+		return OnPool(jobs.Trace, pool)
+	default:
+		return FromTrace(jobs.Trace, nil)
+	}
+}
+
+// Queued is [From] for a negotiator: it sees jobs of ads as their queue has them. They are submitted at
+// the times of their ads, and are planned with what they state: a run time that they may exceed, a limit
+// at which they are ended, or nothing.
+func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
+	w, err := From(jobs, pool)
+	if err != nil || jobs.History == nil {
+		return w, err
+	}
 	for i := range w.Jobs {
-		w.Jobs[i].ID = backfill.JobID(i)
+		j, stated := w.Jobs[i].Job, &jobs.History.Jobs[jobs.Trace.Jobs[i].ID-1]
+		j.Submit += backfill.Time(w.UnixStart)
+		j.Estimate, j.Limit, j.Enforced = backfill.Time(stated.Estimate), backfill.Time(stated.Limit), false
 	}
-	w.Cleaning.JobsRead, w.Cleaning.JobsLeft = len(w.Jobs), len(w.Jobs)
-	w.countJobs()
+	w.UnixStart = 0
+	w.Cleaning.EstimateRaised, w.Cleaning.EstimateUnknown = 0, 0 // no estimate was changed
 	return w, nil
 }
 
@@ -97,32 +88,6 @@ func (w *Workload) countJobs() {
 		}
 	}, &w.Schema, w.Slots)
 }
-
-func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
-	negotiator.RequireNothing(ad)
-	j, err := schema.JobFromAd(0, ad)
-	if err != nil {
-		return Job{}, err
-	}
-	run, ok := ad.Int("RemoteWallClockTime")
-	if !ok || run < 0 || run > maxRun {
-		return Job{}, fmt.Errorf("job %s: RemoteWallClockTime, the actual run time, is missing or no whole number "+
-			"from 0 to %d", j.Name, int64(maxRun))
-	}
-	request, err := schema.Request(ad, j.Nodes)
-	if err != nil {
-		return Job{}, fmt.Errorf("job %s: %w", j.Name, err)
-	}
-	j.User = j.Labels["owner"]
-	job := Job{Job: j, Run: backfill.Time(run), Cpus: request[0] * int64(j.Nodes)}
-	if i := slices.Index(schema.Resources, "memory"); i >= 0 {
-		job.Memory = request[i] * int64(j.Nodes)
-	}
-	return job, nil
-}
-
-// maxRun bounds run times, in seconds, so that their sums cannot overflow.
-const maxRun = 1 << 40
 
 // FromHistory makes a workload of a history and the trace made from it. The trace says which jobs
 // there are, when they are submitted and how long they run. Without a pool the jobs run on the

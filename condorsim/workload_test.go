@@ -1,7 +1,6 @@
 package condorsim_test
 
 import (
-	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -14,6 +13,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -26,11 +28,39 @@ func ads(text string) iter.Seq2[*classad.ClassAd, error] {
 // slots makes two slots: a of 2 cpus and 100 MiB, b of 3 and 200.
 func slots(tb testing.TB) []*negotiator.Slot {
 	tb.Helper()
-	all, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
-		`Name = "a"; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
-			`Name = "b"; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`))
+	return slotsOf(tb, `Name = "a"; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
+		`Name = "b"; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`)
+}
+
+// slotsOf makes slots of ads, written as for ads.
+func slotsOf(tb testing.TB, text string) []*negotiator.Slot {
+	tb.Helper()
+	pool, err := pools.FromAds("test.ads", negotiator.DefaultSchema(), ads(text))
 	require.NoError(tb, err)
-	return all
+	return pool.Slots
+}
+
+// queued reads job ads, written as for ads, as a negotiator sees them that has this pool.
+func queued(pool *pools.Description, text string) (*condorsim.Workload, error) {
+	o := condorsim.ReadingFor(pool, formats.Options{Ads: history.Options{Whole: true}})
+	jobs, err := formats.Ads.Open(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "test.ads")
+	if err != nil {
+		return nil, err
+	}
+	defer jobs.Close()
+	read, err := jobs.Read(o)
+	if err != nil {
+		return nil, err
+	}
+	return condorsim.Queued(read, pool)
+}
+
+// fromAds is queued for these slots, and ads that are right.
+func fromAds(tb testing.TB, slots []*negotiator.Slot, text string) *condorsim.Workload {
+	tb.Helper()
+	w, err := queued(&pools.Description{Schema: negotiator.DefaultSchema(), Slots: slots}, text)
+	require.NoError(tb, err)
+	return w
 }
 
 // trace is a machine of 8 processors and 1000 MiB with the jobs, numbered from 1.
@@ -133,87 +163,38 @@ func TestFromTraceOnSlots(t *testing.T) {
 	}
 }
 
-func TestSlotsFromAds(t *testing.T) {
-	for _, c := range []struct{ name, text, err string }{
-		{"none", "", "test.ads: there is no slot in it"},
-		{"no name", "Cpus = 1", "test.ads:1: the slot ad has no Name"},
-		{"the second is wrong", `Name = "a"; Cpus = 1;;Name = "b"`, "test.ads:4: slot b has no Cpus"},
-		{
-			"one name twice", `Name = "a"; Cpus = 1;;Name = "a"; Cpus = 1`,
-			"test.ads:4: there is another slot of the name a",
-		},
-		{"no ad", `Name = "a"; Cpus = `, "test.ads:2:"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(c.text))
-			require.ErrorContains(t, err, c.err)
-			require.Nil(t, got)
-		})
-	}
-}
-
-const job1 = "ClusterId = 1; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; "
-
-func TestFromAds(t *testing.T) {
-	w, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(
-		`ClusterId = 2; ProcId = 0; QDate = 5; RemoteWallClockTime = 7; MinHosts = 3; RequestCpus = 2; `+
-			`RequestMemory = 10; Owner = "eve";;`+
-			"ClusterId = 1; ProcId = 10; QDate = 5; RemoteWallClockTime = 0;;"+
+// Job ads in a queue are submitted when they say, and state what they state; what does not belong in a
+// workload is dropped, as wherever ads are read.
+func TestQueued(t *testing.T) {
+	w := fromAds(t, slots(t),
+		`ClusterId = 2; ProcId = 0; QDate = 5; RemoteWallClockTime = 7.0; MinHosts = 3; RequestCpus = 2; `+
+			`RequestMemory = 10; Owner = "eve"; Cmd = "sleep";;`+
+			"ClusterId = 1; ProcId = 10; QDate = 5; RemoteWallClockTime = 80; EstimatedRunTime = 60; "+
+			"AllowedJobDuration = 70;;"+
 			"ClusterId = 1; ProcId = 9; QDate = 5; RemoteWallClockTime = 1; EstimatedRunTime = 60;;"+
-			"ClusterId = 9; ProcId = 0; QDate = -5; RemoteWallClockTime = 1"))
-	require.NoError(t, err)
+			"ClusterId = 3; ProcId = 0; QDate = 5; RemoteWallClockTime = 0; JobStatus = 3;;"+
+			"ClusterId = 4; QDate = 5;;"+
+			"ClusterId = 9; ProcId = 0; QDate = 4; RemoteWallClockTime = 1")
 	require.Equal(t, "test", w.Name)
 	var names []string
 	for i, j := range w.Jobs {
 		names = append(names, j.Name)
 		require.EqualValues(t, i, j.ID)
+		require.False(t, j.Enforced)
 	}
 	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
 	last := w.Jobs[3]
 	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30, Line: 1}, last)
 	require.Equal(t, "eve", last.User)
+	command, _ := last.Ad.Text("Cmd")
+	require.Equal(t, "sleep", command)
 	require.EqualValues(t, 1, w.Jobs[0].Cpus, "one cpu where none is named")
-	require.Equal(t, workload.Cleaning{JobsRead: 4, JobsLeft: 4}, w.Cleaning)
-
-	for _, c := range []struct{ name, text, err string }{
-		{"no names", "QDate = 5", "test.ads:1: the job ad has no ClusterId and ProcId"},
-		{"the second is wrong", job1 + ";;ClusterId = 1; ProcId = 1", "test.ads:7: job 1.1: QDate is missing"},
-		{"none", "", "test.ads: there is no job in it"},
-		{"comments alone", "# none", "test.ads: there is no job in it"},
-		{"one job twice", job1 + ";;" + job1, "test.ads:7: there is another job 1.0"},
-		{
-			"no run time", "ClusterId = 1; ProcId = 0; QDate = 5",
-			"test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing",
-		},
-		{
-			"a negative run time", job1 + "RemoteWallClockTime = -1",
-			"test.ads:1: job 1.0: RemoteWallClockTime, the actual run time, is missing",
-		},
-		{
-			"a run time beyond all bounds", job1 + "RemoteWallClockTime = 9223372036854775807",
-			"is missing or no whole number from 0 to 1099511627776",
-		},
-		{
-			"totals beyond all bounds", job1 + "RequestCpus = 4611686018427387904; MinHosts = 4",
-			"job 1.0: RequestCpus is 4611686018427387904: must be",
-		},
-		{"no ad", job1 + "Requirements = (", "test.ads:5:"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := condorsim.FromAds("test.ads", negotiator.DefaultSchema(), slots(t), ads(c.text))
-			require.ErrorContains(t, err, c.err)
-			require.Nil(t, got)
-		})
-	}
-}
-
-func TestErrorsOfTheSequenceAreReturned(t *testing.T) {
-	failure := errors.New("failure")
-	broken := func(yield func(*classad.ClassAd, error) bool) { yield(nil, failure) }
-	_, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), broken)
-	require.ErrorIs(t, err, failure)
-	_, err = condorsim.FromAds("test.ads", negotiator.DefaultSchema(), nil, broken)
-	require.ErrorIs(t, err, failure)
+	require.Equal(t, []backfill.Time{4, 5}, []backfill.Time{w.Jobs[0].Submit, last.Submit})
+	require.Zero(t, w.UnixStart)
+	require.Equal(t, []backfill.Time{0, 60, 60, 0},
+		[]backfill.Time{w.Jobs[0].Estimate, w.Jobs[1].Estimate, w.Jobs[2].Estimate, last.Estimate})
+	require.Equal(t, []backfill.Time{80, 70}, []backfill.Time{w.Jobs[2].Run, w.Jobs[2].Limit})
+	require.Equal(t, workload.Cleaning{JobsRead: 6, Cancelled: 1, Unreadable: 1, JobsLeft: 4}, w.Cleaning)
 }
 
 func TestTheMachinesAdIsTheSameEachTime(t *testing.T) {

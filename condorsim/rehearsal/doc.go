@@ -2,7 +2,7 @@
 // workload, policy, order and estimators of its own settings, where package condorsim takes those of a
 // simulation.
 //
-//   - load.go: the pool and its jobs, from files or the built-in ones;
+//   - load.go: the pool and its jobs, from files or the built-in ones, read as condorsim run reads them;
 //   - rehearsal.go: a [Rehearsal] is all of it, ready to be scheduled;
 //   - run.go: runs it at the pace of a clock, with a live view or a log, and reloads at signals;
 //   - explain.go, lookahead.go: what is so at an instant, about which somebody asks; tell.go says it;

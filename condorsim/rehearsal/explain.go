@@ -20,7 +20,11 @@ func (p *Rehearsal) Explain(
 ) (e Expectation, err error) {
 	job := findJob(p.Workload, name)
 	if job == nil {
-		return e, cli.Bad(fmt.Errorf("there is no job %s in %s", name, p.Workload.Name))
+		text := fmt.Sprintf("there is no job %s in %s", name, p.Workload.Name)
+		if left := p.Workload.Cleaning.LeftOut(); left != "" {
+			text += "; " + left
+		}
+		return e, cli.Bad(errors.New(text))
 	}
 	state, err := p.stateAt(ctx, at, f)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -80,7 +81,7 @@ func TestExplain(t *testing.T) {
 		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"),
 		job("1", "2", "5", "RequestCpus = 2"),
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"),
-		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")), new(source.Settings))
+		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")), new(source.Settings), hclog.NewNullLogger())
 	require.NoError(t, err)
 	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}}, Workload: w, config: link(t)}
 	for _, c := range []struct {

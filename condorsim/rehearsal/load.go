@@ -1,26 +1,25 @@
 package rehearsal
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"iter"
+	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
-// load reads the pool and its jobs, from files or the built-in ones.
-func load(s config.Config, from *source.Settings) (*condorsim.Workload, error) {
+// load reads the pool and its jobs, from files or the built-in ones, and logs what was left out.
+func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condorsim.Workload, error) {
 	if s.OnRealPool() {
 		return nil, from.Locate(fmt.Errorf("pool %s: a real pool cannot be looked at as a simulated one", s.Pool), "pool")
 	}
@@ -28,83 +27,61 @@ func load(s config.Config, from *source.Settings) (*condorsim.Workload, error) {
 	if err != nil {
 		return nil, from.Locate(err, "pool")
 	}
+	if pool.LeftOut.Any() {
+		logger.Info(pools.LeftOutText, pool.LeftOut.Counts()...)
+	}
 	w, err := readWorkload(s, pool)
 	if err != nil {
-		return nil, from.Locate(err, "workload")
+		return nil, from.Locate(fmt.Errorf("read the workload: %w", err), "workload")
+	}
+	for _, left := range w.Cleaning.Dropped() {
+		logger.Info("left out job lines", "count", left.Jobs, "why", left.Why)
 	}
 	return w, nil
 }
 
 // readPool reads slot ads or the description of a pool.
 func readPool(s config.Config) (*pools.Description, error) {
-	file := s.Pool
-	if file == "simulated" {
-		file = ""
+	if s.Pool != "" && s.Pool != "simulated" {
+		return pools.Find(s.Pool, configs.Files(), s.Schema())
 	}
-	if _, err := os.Stat(file); file != "" && (err != nil || hasExtension(file, ".yaml", ".yml")) {
-		pool, err := pools.Find(file, configs.Files())
-		if err == nil { // the description says which resources there are
-			given := s.Schema()
-			pool.Schema.Estimates, pool.Schema.Labels, pool.Schema.SlotEnds = given.Estimates, given.Labels, given.SlotEnds
-		}
-		return pool, err
-	}
-	pool := &pools.Description{Schema: s.Schema()}
-	err := readAds(file, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		pool.Slots, err = condorsim.SlotsFromAds(file, pool.Schema, ads)
-		negotiator.CountJobs(&pool.Schema, pool.Slots)
-		return err
-	})
+	file, err := configs.Files().Open(configs.FourNodes)
 	if err != nil {
-		return nil, fmt.Errorf("read the pool: %w", err)
+		return nil, err
 	}
-	return pool, nil
+	defer file.Close() //nolint:errcheck // it is in memory
+	return pools.ReadBy(s.Schema(), file, configs.FourNodes)
 }
 
-// readWorkload reads a trace, or job ads.
+// readWorkload reads a file of jobs in any format. Ads keep all attributes, as any may be asked for.
 func readWorkload(s config.Config, pool *pools.Description) (*condorsim.Workload, error) {
-	if hasExtension(s.Workload, ".swf", ".swf.gz") {
-		bounds := pool.Bounds()
-		read, err := formats.ReadFile(s.Workload, formats.Options{
-			Options: workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory},
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the workload: %w", err)
-		}
-		return condorsim.OnPool(read.Trace, pool)
-	}
-	var w *condorsim.Workload
-	err := readAds(s.Workload, configs.NPB54, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
-		w, err = condorsim.FromAds(file, pool.Schema, pool.Slots, ads)
-		return err
-	})
+	in, name, err := open(s.Workload)
 	if err != nil {
-		return nil, fmt.Errorf("read the workload: %w", err)
-	}
-	if err = w.On(pool); err != nil {
-		return nil, fmt.Errorf("read the workload: %w", err)
-	}
-	return w, nil
-}
-
-// hasExtension reports whether a file's name ends with one of these extensions.
-func hasExtension(file string, extensions ...string) bool {
-	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(file, e) })
-}
-
-// readAds calls the callback with the name and the ads of a file; "" is the built-in file.
-func readAds(file, builtIn string, use func(string, iter.Seq2[*classad.ClassAd, error]) error) error {
-	var in io.ReadCloser
-	var err error
-	if file == "" {
-		file = builtIn
-		in, err = configs.Files().Open(builtIn)
-	} else {
-		in, err = os.Open(file)
-	}
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // only read
-	return use(file, classad.ReadAds(in, file))
+	o := condorsim.ReadingFor(pool, formats.Options{Ads: history.Options{Whole: true}})
+	jobs, err := formats.Read(in, name, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(jobs.Jobs) == 0 {
+		return nil, jobs.Nothing(name)
+	}
+	return condorsim.Queued(jobs, pool)
+}
+
+// open opens a file of jobs, or what is built in under that name; "" is the built-in jobs. It returns the
+// name for errors.
+func open(file string) (fs.File, string, error) {
+	if file == "" {
+		in, err := configs.Files().Open(configs.NPB54)
+		return in, configs.NPB54, err
+	}
+	files := formats.Files{Stdin: os.Stdin, BuiltIn: configs.Files(), TracePath: configs.TracePath}
+	in, err := files.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; built in are %s", err, strings.Join(configs.Traces(), ", "))
+	}
+	return in, formats.Shown(file), err
 }

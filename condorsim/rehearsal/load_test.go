@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -29,7 +30,7 @@ func link(t *testing.T) negotiator.Config {
 // fourNodes is the built-in workload.
 func fourNodes(t *testing.T) *condorsim.Workload {
 	t.Helper()
-	w, err := load(config.Default(), new(source.Settings))
+	w, err := load(config.Default(), new(source.Settings), hclog.NewNullLogger())
 	require.NoError(t, err)
 	return w
 }
@@ -59,7 +60,7 @@ func TestLoadWorkload(t *testing.T) {
 	require.Equal(t, "npb54", w.Name)
 	require.Len(t, w.Jobs, 54)
 	require.Len(t, w.Slots, 4)
-	w, err := load(files(t, slotAd, job("1", "0", "5")), new(source.Settings))
+	w, err := load(files(t, slotAd, job("1", "0", "5")), new(source.Settings), hclog.NewNullLogger())
 	require.NoError(t, err)
 	require.Equal(t, "jobs", w.Name)
 
@@ -72,16 +73,20 @@ func TestLoadWorkload(t *testing.T) {
 			"a slot without cpus", "Name = \"s\"\n", job("1", "0", "5"),
 			"read the pool: DIR/pool.ads:1: slot s has no Cpus",
 		},
-		{"no jobs", slotAd, "# none\n", "read the workload: DIR/jobs.ads: there is no job in it"},
+		{"no jobs", slotAd, "# none\n", "DIR/jobs.ads: there is no job in it"},
 		{"no job ad", slotAd, job("1", "0", "5") + "ClusterId = (\n", "DIR/jobs.ads:9:"},
 		{
 			"a job without run time", slotAd, job("1", "0", `"long"`),
-			"read the workload: DIR/jobs.ads:1: job 1.0: RemoteWallClockTime",
+			"read the workload: DIR/jobs.ads: no job is left to be run of 1 that were read; left out: 1 run time unknown",
+		},
+		{
+			"a job that has no number", slotAd, "\nQDate = 1\n",
+			"1 ads that tell too little (DIR/jobs.ads:2: ClusterId is missing, or no number",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := files(t, c.pool, c.jobs)
-			_, err := load(s, new(source.Settings))
+			_, err := load(s, new(source.Settings), hclog.NewNullLogger())
 			require.ErrorContains(t, err, strings.ReplaceAll(c.err, "DIR", filepath.Dir(s.Pool)))
 		})
 	}
@@ -91,7 +96,7 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		s := config.Default()
 		edit(&s)
-		_, err := load(s, new(source.Settings))
+		_, err := load(s, new(source.Settings), hclog.NewNullLogger())
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.ErrorContains(t, err, "no/such/pool.ads")
 	}
@@ -101,6 +106,6 @@ func TestLoadWorkload(t *testing.T) {
 func TestChunksOfAPartitionedMachine(t *testing.T) {
 	s := config.Default()
 	s.Pool = "tiny-bgp"
-	_, err := load(s, new(source.Settings))
+	_, err := load(s, new(source.Settings), hclog.NewNullLogger())
 	require.ErrorContains(t, err, "job 1.0: 2 chunks: on a partitioned machine a job has one")
 }

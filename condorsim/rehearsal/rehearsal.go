@@ -57,7 +57,7 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Speed, err = config.ParseSpeed(s.Speed); err != nil {
 		return nil, err
 	}
-	if p.Workload, err = load(s, o.Source); err != nil {
+	if p.Workload, err = load(s, o.Source, p.Logger); err != nil {
 		return nil, err
 	}
 	if p.Workload.UnknownZone != "" {

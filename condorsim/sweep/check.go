@@ -139,17 +139,11 @@ func (c *checker) trace(path string, t *Trace) {
 	if t.Pool != "" && t.Nodes != nil {
 		c.say(path+".nodes", "there is a pool already")
 	}
-	if t.Ads != "" && t.Pool == "" && t.Nodes == nil {
-		c.say(path, "what the jobs run on is not said: give pool or nodes")
-	}
 	if t.Generate != nil {
 		c.generate(path+".generate", t.Generate)
 		if t.Source != (Source{}) {
 			c.say(path, "a trace that is made up is said all of in generate")
 		}
-	}
-	if t.Ads != "" && t.Source != (Source{}) {
-		c.say(path, "job ads are taken as they are: nothing else can be said of how they are read")
 	}
 	if n := t.Nodes; n != nil {
 		const most = 1 << 20
@@ -182,7 +176,7 @@ func (c *checker) source(path string, s Source) {
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
 	s.Clean, s.ProcsField, s.Overrun = "", "", ""
-	c.err(path, s.options(workload.Machine{}).Validate())
+	c.err(path, s.options().Validate())
 	if s.Max < 0 {
 		c.say(path+".max", "%d: must be a number of jobs", s.Max)
 	}
@@ -274,11 +268,4 @@ func (c *checker) axes(f *File) {
 	}
 	unique(c, f.EstimateModels, at("estimate_models"), func(s string) string { return s })
 	unique(c, f.Seeds, at("seeds"), func(s uint64) string { return strconv.FormatUint(s, 10) })
-	for i, t := range f.Traces {
-		plain := slices.Equal(f.loads(), []float64{1}) && slices.Equal(f.estimateModels(), []string{given})
-		if t.Ads != "" && !plain {
-			c.say(at("traces")(i)+".ads", "job ads are taken as they are: there can be no other loads "+
-				"and estimate models")
-		}
-	}
 }

@@ -39,7 +39,7 @@ type Trace struct {
 	Name   string `yaml:"name"`
 	Source `yaml:",inline"`
 	Merge  []Source `yaml:"merge"`
-	// Ads is a file of job ads.
+	// Ads is another word for File.
 	Ads string `yaml:"ads"`
 	// Generate generates a trace.
 	Generate *Generate `yaml:"generate"`
@@ -93,8 +93,7 @@ type Scheduler struct {
 	Estimates `yaml:",inline"`
 }
 
-// sources returns the files of the trace and how to read each; nil if the jobs are job ads or
-// generated.
+// sources returns the files of the trace and how to read each; nil if the jobs are generated.
 func (t *Trace) sources() []Source {
 	switch {
 	case t.Merge != nil:
@@ -103,8 +102,10 @@ func (t *Trace) sources() []Source {
 			parts[i] = part.within(t.Source)
 		}
 		return parts
-	case t.File != "":
-		return []Source{t.Source}
+	case t.File+t.Ads != "":
+		s := t.Source
+		s.File += t.Ads
+		return []Source{s}
 	default:
 		return nil
 	}
@@ -130,14 +131,11 @@ func (s Source) within(whole Source) Source {
 	return s
 }
 
-// files returns the names of the files that the jobs come from: of traces or of job ads.
+// files returns the names of the files that the jobs come from.
 func (t *Trace) files() []string {
 	var names []string
 	for _, s := range t.sources() {
 		names = append(names, s.File)
-	}
-	if t.Ads != "" {
-		names = append(names, t.Ads)
 	}
 	return names
 }

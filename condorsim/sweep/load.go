@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,25 +22,24 @@ func (e *BadInput) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *BadInput) Unwrap() error { return e.Err }
 
-// options returns how to read the source; machine gives the sizes that the source leaves out.
-func (s Source) options(machine workload.Machine) workload.Options {
+// options returns how to read the source.
+func (s Source) options() workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField),
-		Overrun: workload.Overrun(s.Overrun),
-		CPUs:    cmp.Or(s.CPUs, machine.Processors), Memory: cmp.Or(s.Memory, machine.Memory),
+		Overrun: workload.Overrun(s.Overrun), CPUs: s.CPUs, Memory: s.Memory,
 	}
 }
 
-// trace reads the trace's files and merges them if there are several; nil if the jobs are job ads
-// or generated.
-func (in *input) trace() (*workload.Trace, error) {
+// trace reads the trace's files and merges them if there are several; nil if the jobs are generated.
+// Of merged job ads the ads are not kept.
+func (in *input) trace() (*formats.Jobs, error) {
 	sources := in.sources()
 	if sources == nil {
 		return nil, nil // nil: not a trace
 	}
-	parts := make([]*workload.Trace, len(sources))
+	parts := make([]*formats.Jobs, len(sources))
 	for i, s := range sources {
-		part, err := read(in.files[i], s, in.pool.Bounds())
+		part, err := in.read(in.files[i], s)
 		if err != nil {
 			return nil, &BadInput{err}
 		}
@@ -49,27 +47,37 @@ func (in *input) trace() (*workload.Trace, error) {
 	}
 	whole := parts[0]
 	if in.Merge != nil {
-		whole = workload.Merge(in.Name, workload.Machine{Processors: in.CPUs, Memory: in.Memory}, parts...)
-	}
-	if in.jobs > 0 {
-		var err error
-		if whole, err = whole.Transform(workload.Transform{Max: in.jobs}); err != nil {
-			return nil, &BadInput{err}
+		traces := make([]*workload.Trace, len(parts))
+		for i, part := range parts {
+			traces[i] = part.Trace
 		}
+		machine := workload.Machine{Processors: in.CPUs, Memory: in.Memory}
+		whole = &formats.Jobs{Trace: workload.Merge(in.Name, machine, traces...)}
+	}
+	if err := change(whole, workload.Transform{Max: in.jobs}); err != nil {
+		return nil, &BadInput{err}
 	}
 	if len(whole.Jobs) == 0 {
-		return nil, &BadInput{fmt.Errorf("trace %s: no job is left to be run; clean: none keeps more", in.Name)}
+		return nil, &BadInput{fmt.Errorf("trace %w; clean: none keeps more", whole.Nothing(in.Name))}
 	}
 	return whole, nil
 }
 
-func read(file located, s Source, machine workload.Machine) (*workload.Trace, error) {
-	in, err := file.open()
+// change changes the trace of jobs that were read.
+func change(jobs *formats.Jobs, x workload.Transform) (err error) {
+	if !x.IsZero() {
+		jobs.Trace, err = jobs.Transform(x)
+	}
+	return err
+}
+
+func (in *input) read(file located, s Source) (*formats.Jobs, error) {
+	text, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
-	defer in.Close() //nolint:errcheck // only read
-	source, err := formats.Open(in, file.path)
+	defer text.Close() //nolint:errcheck // only read
+	source, err := formats.Open(text, file.path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +85,11 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 	if err = s.suits(source.Format); err != nil {
 		return nil, fmt.Errorf("%s: %w", file.path, err)
 	}
-	jobs, err := source.Read(formats.Options{Options: s.options(machine)})
+	jobs, err := source.Read(condorsim.ReadingFor(in.pool, formats.Options{Options: s.options()}, in.orders...))
 	if err != nil {
 		return nil, err
 	}
-	cut := workload.Transform{Until: s.Until, Max: s.Max}
-	if cut.IsZero() {
-		return jobs.Trace, nil
-	}
-	return jobs.Transform(cut)
+	return jobs, change(jobs, workload.Transform{Until: s.Until, Max: s.Max})
 }
 
 // suits returns an error if the source says how to read what a file of that format does not leave
@@ -102,8 +106,8 @@ func (s Source) suits(f *formats.Format) error {
 }
 
 // workload makes the workload of a cell: the jobs with a load and an estimate model, on the pool. t
-// is the trace, nil if the jobs are job ads or generated. The seed determines all that is random.
-func (in *input) workload(t *workload.Trace, load float64, model string, seed uint64) (*condorsim.Workload, error) {
+// is the trace, nil if the jobs are generated. The seed determines all that is random.
+func (in *input) workload(t *formats.Jobs, load float64, model string, seed uint64) (*condorsim.Workload, error) {
 	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
 	if err != nil {
 		return nil, &BadInput{err}
@@ -138,26 +142,21 @@ func (in *input) readHistory() ([]estimate.Ended, error) {
 	return ended, err
 }
 
-func (in *input) make(t *workload.Trace, x workload.Transform) (*condorsim.Workload, error) {
-	var err error
-	switch {
-	case in.Ads != "":
-		return in.fromAds()
-	case in.Generate != nil:
-		if t, err = in.Generate.trace(in.Name, x.Seed); err != nil {
+func (in *input) make(read *formats.Jobs, x workload.Transform) (*condorsim.Workload, error) {
+	var jobs formats.Jobs
+	if in.Generate == nil {
+		jobs = *read // other cells share it
+	} else {
+		var err error
+		if jobs.Trace, err = in.Generate.trace(in.Name, x.Seed); err != nil {
 			return nil, err
 		}
 		x.Max = in.jobs
 	}
-	if !x.IsZero() {
-		if t, err = t.Transform(x); err != nil {
-			return nil, err
-		}
+	if err := change(&jobs, x); err != nil {
+		return nil, err
 	}
-	if in.pool == nil {
-		return condorsim.FromTrace(t, nil)
-	}
-	return condorsim.OnPool(t, in.pool)
+	return condorsim.From(&jobs, in.pool)
 }
 
 // readPool reads the pool that replaces the trace's machine, if the sweep's file gives one.
@@ -192,24 +191,4 @@ Requirements = MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemor
 `, i+1, n.CPUs, n.Memory)
 	}
 	return text.String()
-}
-
-func (in *input) fromAds() (*condorsim.Workload, error) {
-	file := in.files[0]
-	text, err := file.open()
-	if err != nil {
-		return nil, fmt.Errorf("read the jobs: %w", err)
-	}
-	defer text.Close() //nolint:errcheck // only read
-	w, err := condorsim.FromAds(file.path, in.pool.Schema, in.pool.Slots, classad.ReadAds(text, file.path))
-	if err != nil {
-		return nil, err
-	}
-	if err = w.On(in.pool); err != nil {
-		return nil, err
-	}
-	if in.jobs > 0 && in.jobs < len(w.Jobs) {
-		w.Jobs = w.Jobs[:in.jobs]
-	}
-	return w, nil
 }

@@ -175,13 +175,6 @@ func TestTypos(t *testing.T) {
 		{"until", "a.swf", "a.swf, until: -5", "[3:35] -5: must be a second of the trace"},
 		{"two pools", "a.swf", "a.swf, pool: p.ads, nodes: {count: 1, cpus: 1}", "there is a pool already"},
 		{"nodes", "a.swf", "a.swf, nodes: {count: 0, cpus: 1}", "nodes need a count and cpus"},
-		{"ads on what", "file: a.swf", "ads: jobs.ads", "what the jobs run on is not said: give pool or nodes"},
-		{"ads read", "file: a.swf", "ads: jobs.ads, pool: p, max: 3", "job ads are taken as they are"},
-		{
-			"ads and loads", "traces:\n  - {name: a, file: a.swf}",
-			"loads: [2]\ntraces:\n  - {name: a, ads: a.ads, pool: p}",
-			"[4:20] job ads are taken as they are: there can be no other loads",
-		},
 		{"no schedulers", "schedulers:\n  - {policy: easy}", "schedulers: []", "[4:13] there is no scheduler to run"},
 		{"no policy", "policy: easy", "order: sjf", "a scheduler has either a policy or policies"},
 		{

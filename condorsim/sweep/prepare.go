@@ -99,6 +99,8 @@ type input struct {
 	jobs  int                             // Settings.Jobs
 	warn  func(text string, about ...any) // Settings.Warn
 	told  *sync.Once                      // that the time zone is unknown
+	// orders are those of all schedulers, whose expressions may ask for attributes of job ads.
+	orders []string
 
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
@@ -139,6 +141,9 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	places := p.settings.Places
 	for i := range f.Traces {
 		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once)}
+		for _, s := range f.schedulers() {
+			in.orders = append(in.orders, s.order)
+		}
 		if absent := in.find(places); len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name,
 				strings.Join(absent, ", "), places.looked()))

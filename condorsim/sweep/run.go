@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -185,7 +185,7 @@ func (s *shared[T]) leave() (last bool) {
 type task struct {
 	cell    int
 	home    *cell
-	trace   *shared[*workload.Trace]
+	trace   *shared[*formats.Jobs]
 	variant *shared[*condorsim.Workload]
 	size    int64 // of the trace's files, in bytes
 	copies  bool  // of the simulation are kept, for fair start times

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 )
 
 // tasks returns the cells in the order in which to start them: the trace with most work first, so
@@ -22,7 +22,7 @@ func (p *Sweep) tasks(cells []int) []*task {
 		model string
 		seed  uint64
 	}
-	traces := map[*input]*shared[*workload.Trace]{}
+	traces := map[*input]*shared[*formats.Jobs]{}
 	variants := map[variant]*shared[*condorsim.Workload]{}
 	begin := map[*shared[*condorsim.Workload]]int{} // index of a variant's first task
 	work := map[*input]float64{}
@@ -31,7 +31,7 @@ func (p *Sweep) tasks(cells []int) []*task {
 		c := &p.cells[i]
 		v := variant{c.input, c.key.Load, c.key.EstimateModel, c.key.Seed}
 		if traces[c.input] == nil {
-			traces[c.input] = &shared[*workload.Trace]{}
+			traces[c.input] = &shared[*formats.Jobs]{}
 		}
 		if variants[v] == nil {
 			variants[v] = &shared[*condorsim.Workload]{}

@@ -167,7 +167,8 @@ var reading = []Setting{
 	}),
 	set(func(c *Config) *string { return &c.Workload }, "", Setting{
 		Key: "workload", Restart: true,
-		Doc: "A simulated pool's jobs: job ads or a trace (.swf, .swf.gz); 54 built-in ones where nothing is said.",
+		Doc: "A simulated pool's jobs: a file that condorsim run takes (condorsim workload formats), or a trace that is built in, " +
+			"such as lublin-128; 54 built-in jobs where nothing is said.",
 	}),
 	set(func(c *Config) *string { return &c.Speed }, "40", Setting{
 		Key: "speed", Restart: true,

@@ -72,7 +72,7 @@ func TestAPartitionedMachineIsShown(t *testing.T) {
 	require.NoError(t, os.WriteFile(trace,
 		[]byte("1 0 -1 30 16 -1 -1 16 60 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 20 32 -1 -1 32 40 -1 1 1 1 1 1 1 -1 -1\n"),
 		0o600))
-	pool, err := pools.Find("tiny-bgp", configs.Files())
+	pool, err := pools.Find("tiny-bgp", configs.Files(), negotiator.DefaultSchema())
 	require.NoError(t, err)
 	bounds := pool.Bounds()
 	read, err := workload.Open(trace, workload.Options{CPUs: bounds.Processors, Memory: bounds.Memory})

@@ -10,8 +10,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -41,11 +43,12 @@ func fourNodes(t require.TestingT) *condorsim.Workload {
 
 // fromAds is a workload of ads: those of a pool, and those of jobs.
 func fromAds(t require.TestingT, pool string, jobs ...string) *condorsim.Workload {
-	schema := negotiator.DefaultSchema()
-	slots, err := condorsim.SlotsFromAds("pool", schema, classad.ReadAds(strings.NewReader(pool), "pool"))
+	slots, err := pools.Read(strings.NewReader(pool), "pool")
 	require.NoError(t, err)
-	w, err := condorsim.FromAds("jobs", schema, slots,
-		classad.ReadAds(strings.NewReader(strings.Join(jobs, "")), "jobs"))
+	read, err := formats.Read(strings.NewReader(strings.Join(jobs, "")), "jobs",
+		condorsim.ReadingFor(slots, formats.Options{Ads: history.Options{Whole: true}}))
+	require.NoError(t, err)
+	w, err := condorsim.Queued(read, slots)
 	require.NoError(t, err)
 	return w
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
@@ -61,20 +60,13 @@ func (c *runCommand) jobs(p *process, pool *pools.Description, logger hclog.Logg
 	if err != nil {
 		return nil, err
 	}
-	if err = c.tell(jobs.Trace, in.Format, logger); err != nil {
+	if err = c.tell(jobs, in.Format, logger); err != nil {
 		return nil, err
 	}
-	switch {
-	case jobs.History != nil:
-		if pool == nil {
-			logger.Info("the machine", "processors", jobs.Machine.Processors, "most in use at one time", jobs.History.Peak)
-		}
-		return condorsim.FromHistory(jobs.History, jobs.Trace, pool)
-	case pool != nil:
-		return condorsim.OnPool(jobs.Trace, pool)
-	default:
-		return condorsim.FromTrace(jobs.Trace, nil)
+	if jobs.History != nil && pool == nil {
+		logger.Info("the machine", "processors", jobs.Machine.Processors, "most in use at one time", jobs.History.Peak)
 	}
+	return condorsim.From(jobs, pool)
 }
 
 // openJobs opens what is to be run.
@@ -106,12 +98,10 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 
 // read reads the jobs and changes them as the flags say.
 func (c *runCommand) read(in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
-	opts, x := c.withAds(c.readOptions(pool)), c.transform(c.Load, c.Jobs)
+	opts := c.withAds(c.options(machineFlags{c.Cpus, c.Memory}, c.MemoryModel))
+	opts, x := condorsim.ReadingFor(pool, opts, c.Order), c.transform(c.Load, c.Jobs)
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
-	}
-	if pool != nil {
-		opts.Ads.Schema, opts.Ads.WithAds, opts.Ads.Asked = pool.Schema, true, append(pool.Asked(), c.asked()...)
 	}
 	jobs, err := in.Read(opts)
 	if err == nil && !x.IsZero() {
@@ -120,30 +110,8 @@ func (c *runCommand) read(in *formats.Source, pool *pools.Description) (*formats
 	return jobs, err
 }
 
-// asked returns the attributes of jobs that the order's expression refers to.
-func (c *runCommand) asked() []string {
-	text, found := strings.CutPrefix(c.Order, "expr:")
-	if !found {
-		return nil
-	}
-	expression, err := classad.ParseExpr(text)
-	if err != nil {
-		return nil // making the order gives the error
-	}
-	_, names, _ := expression.Refs(classad.New())
-	return names
-}
-
-// readOptions returns how to read a trace. With a pool, the pool decides which jobs are too large,
-// and whether memory counts.
-func (c *runCommand) readOptions(pool *pools.Description) workload.Options {
-	bounds := pool.Bounds()
-	m := machineFlags{Cpus: cmp.Or(c.Cpus, bounds.Processors), Memory: cmp.Or(c.Memory, bounds.Memory)}
-	return c.options(m, c.MemoryModel)
-}
-
 // tell logs what was read, and returns an error if there is no job.
-func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger hclog.Logger) error {
+func (c *runCommand) tell(trace *formats.Jobs, format *formats.Format, logger hclog.Logger) error {
 	if format == formats.Instance {
 		if len(trace.Jobs) == 0 {
 			return fmt.Errorf("%s: there is no job in it", formats.Shown(c.Instance))
@@ -160,8 +128,8 @@ func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger 
 			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
 	}
 	if len(trace.Jobs) == 0 {
-		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
-			"workload formats describes what is read", formats.Shown(c.Workload), trace.Cleaning.JobsRead)
+		return fmt.Errorf("%w; --clean none keeps more, and condorsim workload formats describes what is read",
+			trace.Nothing(formats.Shown(c.Workload)))
 	}
 	return nil
 }

@@ -66,6 +66,16 @@ type Jobs struct {
 	History *history.History
 }
 
+// Nothing is the error that a file has no job that can be run: it says what became of those that were read.
+func (j *Jobs) Nothing(name string) error {
+	err := fmt.Errorf("%s: no job is left to be run of %d that were read; %s", name, j.Cleaning.JobsRead,
+		j.Cleaning.LeftOut())
+	if j.History != nil && j.History.Unreadable != nil {
+		return fmt.Errorf("%w (%w)", err, j.History.Unreadable)
+	}
+	return err
+}
+
 // Source is a file of jobs that is open for reading.
 type Source struct {
 	Format *Format

@@ -50,8 +50,9 @@ type Options struct {
 	// Asked are the job attributes that slots or the queue's order refer to, besides Requirements,
 	// Rank and requests; see [Job.Ad].
 	Asked []string
-	// WithAds keeps the job ads, reduced; a trace does not need them.
-	WithAds bool
+	// WithAds keeps the job ads, reduced; a trace does not need them. With Whole they keep all
+	// attributes, for those who may be asked about any.
+	WithAds, Whole bool
 }
 
 // Job is a job of a history. ID is its index in History.Jobs plus 1; Estimate is 0 if unknown.
@@ -63,9 +64,11 @@ type Job struct {
 	Line  int // of the file, where its ad begins
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
-	// and what these refer to. It is nil without Options.WithAds.
+	// and what these refer to. It is nil without Options.WithAds, and whole with Options.Whole.
 	Labels map[string]string
 	Ad     *classad.ClassAd
+	// Limit is the run time at which the pool ends the job, by its ad; 0 if there is none.
+	Limit int64
 
 	changed int64 // when its status changed; the latest ad of a job counts
 	started int64 // when it started, if it ran; 0 if unknown
@@ -81,6 +84,8 @@ type History struct {
 	// Peak is the most cpus that these jobs used at one time, by their recorded starts; 0 if none
 	// has one.
 	Peak int64
+	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
+	Unreadable error
 }
 
 // Read reads job ads in any form that classad.ReadAds accepts, compressed or not. It is an error if
@@ -168,6 +173,9 @@ func (c *collector) add(ad *classad.ClassAd) {
 		return
 	case err != nil:
 		count.Unreadable++
+		if c.h.Unreadable == nil {
+			c.h.Unreadable = fmt.Errorf("%s:%d: %w", c.h.Name, ad.StreamLine(), err)
+		}
 		return
 	}
 	k := key{j.Place.Queue, j.Place.Cluster, j.Place.Proc, j.Submit}

@@ -30,6 +30,14 @@ var (
 	errUnknown = errors.New("not given")
 )
 
+// needed returns the error for an attribute without which an ad tells too little.
+func needed(attr string, err error) error {
+	if errors.Is(err, errUnknown) {
+		return fmt.Errorf("%s is missing, or no number", attr)
+	}
+	return err
+}
+
 // number returns the first of several attributes that is a number, rounded up. It fails if that
 // number is out of bounds, or with errUnknown if there is none.
 func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, error) {
@@ -54,8 +62,10 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
 	j.Place.Proc, errs[1] = number(ad, 0, math.MaxInt32, "ProcId")
 	j.Submit, errs[2] = number(ad, 0, backfill.MaxTime, "QDate")
-	if err = errors.Join(errs[:]...); err != nil {
-		return j, err
+	for i, attr := range []string{"ClusterId", "ProcId", "QDate"} {
+		if errs[i] != nil {
+			return j, needed(attr, errs[i])
+		}
 	}
 	if c.notOnSlots(ad) {
 		c.h.Cleaning.NotOnSlots++
@@ -65,6 +75,11 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	j.changed, _ = number(ad, 0, backfill.MaxTime, "EnteredCurrentStatus", "CompletionDate")
 	for _, attr := range c.o.Schema.Estimates {
 		if j.Estimate, err = number(ad, 1, backfill.MaxTime, attr); err == nil {
+			break
+		}
+	}
+	for _, attr := range c.o.Schema.Limits {
+		if j.Limit, err = number(ad, 1, backfill.MaxTime, attr); err == nil {
 			break
 		}
 	}
@@ -83,7 +98,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 		start = j.changed - j.Run
 	}
 	j.Wait = max(0, start-j.Submit)
-	j.Labels = c.shared.labels(ad)
+	j.Labels = c.shared.labels(c.o.Schema, ad)
 	j.User, j.Group, j.Executable, j.Queue = j.Labels["owner"], j.Labels["group"], j.Labels["executable"],
 		j.Labels["qos"]
 	if c.o.WithAds {

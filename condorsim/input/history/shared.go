@@ -16,12 +16,13 @@ type shared struct {
 	labelSets map[string]map[string]string
 	ads       map[string]*classad.ClassAd
 	asked     []string // lower case
+	whole     bool
 }
 
 func newShared(o Options) *shared {
 	s := &shared{
 		texts: map[string]string{}, labelSets: map[string]map[string]string{},
-		ads: map[string]*classad.ClassAd{},
+		ads: map[string]*classad.ClassAd{}, whole: o.Whole,
 	}
 	s.asked = append(s.asked, "requirements", "rank")
 	for _, name := range o.Asked {
@@ -39,8 +40,8 @@ func (s *shared) text(t string) string {
 	return known
 }
 
-func (s *shared) labels(ad *classad.ClassAd) map[string]string {
-	labels := negotiator.LabelsOf(ad, nil)
+func (s *shared) labels(schema negotiator.Schema, ad *classad.ClassAd) map[string]string {
+	labels := schema.LabelsOf(ad, nil)
 	if labels == nil {
 		return nil
 	}
@@ -61,13 +62,16 @@ func (s *shared) labels(ad *classad.ClassAd) map[string]string {
 
 // ad reduces a job's ad to what matters to slots, and returns the same ad for all jobs whose
 // reduced ads are equal. Requests become numbers, since the attributes that their expressions refer
-// to (MemoryUsage…) differ from job to job.
+// to (MemoryUsage…) differ from job to job. With Options.Whole the ad keeps the rest, and is the job's own.
 func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vector) *classad.ClassAd {
 	negotiator.RequireNothing(ad)
 	names := map[string]bool{}
 	for i, resource := range resources {
 		ad.SetInt("Request"+resource, chunk[i])
 		names["request"+resource] = true
+	}
+	if s.whole {
+		return ad
 	}
 	for _, name := range s.asked {
 		e, ok := ad.Lookup(name)

@@ -7,21 +7,23 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Find opens the pool in a file. If no file has that name, it opens a built-in one from the folder
-// pools of files.
-func Find(name string, files fs.FS) (*Description, error) {
-	p, err := Open(name)
+// pools of files. The schema is as for [ReadBy].
+func Find(name string, files fs.FS, schema negotiator.Schema) (*Description, error) {
+	p, err := open(name, schema)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, os.PathSeparator) {
-		return builtIn(name, files, err)
+		return builtIn(name, files, schema, err)
 	}
 	return p, err
 }
 
 // builtIn reads the built-in pool of that name. If there is none, it returns the error missing,
 // which says that there is no such file either, with the names of the built-in pools.
-func builtIn(name string, files fs.FS, missing error) (*Description, error) {
+func builtIn(name string, files fs.FS, schema negotiator.Schema, missing error) (*Description, error) {
 	const folder = "pools"
 	entries, err := fs.ReadDir(files, folder)
 	if err != nil {
@@ -39,7 +41,7 @@ func builtIn(name string, files fs.FS, missing error) (*Description, error) {
 			return nil, openErr
 		}
 		defer file.Close() //nolint:errcheck // it is in memory
-		return Read(file, e.Name())
+		return ReadBy(schema, file, e.Name())
 	}
 	return nil, fmt.Errorf("%w; built in are %s", missing, strings.Join(known, ", "))
 }

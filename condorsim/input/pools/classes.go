@@ -37,7 +37,7 @@ func (b *builder) makeSlots() error {
 		amounts[i] = b.d.Classes[i].amounts(b.d.Pack.WholeSlots)
 		others = append(others, slices.Sorted(maps.Keys(b.d.Classes[i].Resources))...)
 	}
-	b.pool.Schema = negotiator.DefaultSchema()
+	b.pool.Schema = b.schema
 	b.pool.Schema.Resources = b.resources(amounts)
 	if err := b.checkResources(); err != nil {
 		return err

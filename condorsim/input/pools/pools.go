@@ -64,6 +64,19 @@ type LeftOut struct {
 	Others     int // daemons, submitters
 }
 
+// LeftOutText is the message that ads were left out; its details are [LeftOut.Counts].
+const LeftOutText = "left out ads that are no slots of the pool"
+
+// Any reports whether any ad was left out.
+func (l LeftOut) Any() bool { return l != LeftOut{} }
+
+// Counts lists the counts by name, as loggers take them.
+func (l LeftOut) Counts() []any {
+	return []any{
+		"dynamic", l.Dynamic, "offline", l.Offline, "backfill", l.Backfill, "duplicate", l.Duplicates, "other", l.Others,
+	}
+}
+
 // Outage makes slots unusable for some time. They fail, and what runs on them is lost; or they are
 // drained, and what runs on them goes on. It is scheduled, once, or random, again and again.
 //
@@ -155,17 +168,24 @@ func note(asked map[string]bool, ad *classad.ClassAd) {
 }
 
 // Open reads the description of a pool from a file, which may be compressed.
-func Open(path string) (*Description, error) {
+func Open(path string) (*Description, error) { return open(path, negotiator.DefaultSchema()) }
+
+func open(path string, schema negotiator.Schema) (*Description, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return Read(file, path)
+	return ReadBy(schema, file, path)
 }
 
 // Read reads the description of a pool. Errors give file and line.
 func Read(r io.Reader, name string) (*Description, error) {
+	return ReadBy(negotiator.DefaultSchema(), r, name)
+}
+
+// ReadBy is [Read] by a schema, which says how ads are read; a description may list resources of its own.
+func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, error) {
 	unpacked, err := packed.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
@@ -178,9 +198,9 @@ func Read(r io.Reader, name string) (*Description, error) {
 	}
 	var p *Description
 	if yaml {
-		p, err = readYAML(text, name)
+		p, err = readYAML(text, name, schema)
 	} else if err = mistaken(text, name); err == nil {
-		p, err = FromAds(name, negotiator.DefaultSchema(), classad.ReadAds(text, name))
+		p, err = FromAds(name, schema, classad.ReadAds(text, name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %w", err)

@@ -96,24 +96,24 @@ type outage struct {
 }
 
 // readYAML reads a description strictly: a misspelt key is an error with its line.
-func readYAML(r io.Reader, name string) (*Description, error) {
+func readYAML(r io.Reader, name string, schema negotiator.Schema) (*Description, error) {
 	content, err := strictyaml.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	pool, err := parse(content, filepath.Dir(name))
+	pool, err := parse(content, filepath.Dir(name), schema)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
 	}
 	return pool, nil
 }
 
-func parse(content []byte, folder string) (*Description, error) {
+func parse(content []byte, folder string, schema negotiator.Schema) (*Description, error) {
 	file, err := strictyaml.Parse(content)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{file: file}
+	b := builder{file: file, schema: schema}
 	if err = strictyaml.Decode(content, &b.d); err != nil {
 		return nil, err
 	}
@@ -137,9 +137,10 @@ func parse(content []byte, folder string) (*Description, error) {
 
 // builder makes a pool of a description.
 type builder struct {
-	file *ast.File
-	d    description
-	pool Description
+	file   *ast.File
+	schema negotiator.Schema
+	d      description
+	pool   Description
 }
 
 // wrong returns an error with the line of a path in the file, such as classes[0].cpus. If the file
@@ -184,11 +185,16 @@ func (b *builder) readAds(folder string) error {
 		return b.wrong("ads", "%v", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	schema := negotiator.DefaultSchema()
+	text, err := packed.NewReader(file)
+	if err != nil {
+		return b.wrong("ads", "%s: %v", name, err)
+	}
+	defer text.Close() //nolint:errcheck // only read
+	schema := b.schema
 	if len(b.d.Resources) > 0 {
 		schema.Resources = b.d.Resources
 	}
-	pool, err := FromAds(name, schema, classad.ReadAds(file, name))
+	pool, err := FromAds(name, schema, classad.ReadAds(text, name))
 	if err != nil {
 		return b.wrong("ads", "%v", err)
 	}

@@ -1,6 +1,10 @@
 package workload
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Machine is the one slot that a trace runs on.
 type Machine struct {
@@ -144,6 +148,18 @@ func (t *Trace) drop(count *int, id int64, why string) {
 type Omission struct {
 	Why  string
 	Jobs int
+}
+
+// LeftOut says in words what was dropped: "left out: 30 cancelled before the start"; "" if nothing was.
+func (count Cleaning) LeftOut() string {
+	var list []string
+	for _, left := range count.Dropped() {
+		list = append(list, fmt.Sprintf("%d %s", left.Jobs, left.Why))
+	}
+	if list == nil {
+		return ""
+	}
+	return "left out: " + strings.Join(list, ", ")
 }
 
 // Dropped lists what was dropped, in the order of the rules.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/signal"
@@ -125,6 +126,19 @@ func prepare(ctx context.Context, from *source.Settings, logLevel string) (*rehe
 	return rehearsal.Prepare(ctx, rehearsal.Options{
 		Source: from, LogLevel: logLevel, Log: os.Stderr, Clock: time.Now,
 	})
+}
+
+// prepareQuestion is prepare for questions, which have no summary: what was left out is told beside the
+// answer.
+func prepareQuestion(ctx context.Context, from *source.Settings, logLevel string) (*rehearsal.Rehearsal, error) {
+	p, err := prepare(ctx, from, logLevel)
+	if err != nil {
+		return nil, err
+	}
+	if left := p.Workload.Cleaning.LeftOut(); left != "" {
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %s\n", p.Workload.Name, left) // nobody may be there to read
+	}
+	return p, nil
 }
 
 // scaled returns a pace at which simulated time passes speed times as fast as real time, from the

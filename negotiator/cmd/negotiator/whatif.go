@@ -111,7 +111,7 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 func rehearseWhatIf(
 	ctx context.Context, from *source.Settings, at backfill.Time, q whatif.Question,
 ) (*whatif.Answer, error) {
-	p, err := prepare(ctx, from, "error")
+	p, err := prepareQuestion(ctx, from, "error")
 	if err != nil {
 		return nil, cli.Bad(err)
 	}

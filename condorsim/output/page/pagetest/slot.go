@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -16,7 +16,7 @@ import (
 func Slot(tb testing.TB, name string, cpus int) *negotiator.Slot {
 	tb.Helper()
 	ad := fmt.Sprintf("Name = %q\nCpus = %d\nMemory = 100000\nRequirements = true\n", name, cpus)
-	slots, err := condorsim.SlotsFromAds(name, negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(ad), name))
+	pool, err := pools.FromAds(name, negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(ad), name))
 	require.NoError(tb, err)
-	return slots[0]
+	return pool.Slots[0]
 }
