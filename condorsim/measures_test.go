@@ -101,7 +101,7 @@ func TestShares(t *testing.T) {
 func TestOtherResources(t *testing.T) {
 	schema := negotiator.DefaultSchema()
 	pool, err := condorsim.SlotsFromAds("test.ads", schema,
-		ads(`Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
+		ads(`Name = "a"; PartitionableSlot = true; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`))
 	require.NoError(t, err)
 	w, err := condorsim.FromAds("test.ads", schema, pool, ads(
 		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; `+

@@ -114,7 +114,7 @@ func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
 		return Job{}, fmt.Errorf("job %s: %w", j.Name, err)
 	}
 	j.User = j.Labels["owner"]
-	job := Job{Job: j, Run: backfill.Time(run), Cpus: request[0] * int64(j.Nodes)}
+	job := Job{Job: j, Run: backfill.Time(run), Cpus: request[0] * int64(j.Nodes), BySlot: negotiator.RequestsBySlot(ad, schema.Resources)}
 	if i := slices.Index(schema.Resources, "memory"); i >= 0 {
 		job.Memory = request[i] * int64(j.Nodes)
 	}
@@ -154,7 +154,8 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line,
+			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources)}
 	}
 	if err := w.On(pool); err != nil {
 		return nil, err

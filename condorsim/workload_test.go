@@ -27,8 +27,8 @@ func ads(text string) iter.Seq2[*classad.ClassAd, error] {
 func slots(tb testing.TB) []*negotiator.Slot {
 	tb.Helper()
 	all, err := condorsim.SlotsFromAds("test.ads", negotiator.DefaultSchema(), ads(
-		`Name = "a"; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
-			`Name = "b"; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`))
+		`Name = "a"; PartitionableSlot = true; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
+			`Name = "b"; PartitionableSlot = true; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`))
 	require.NoError(tb, err)
 	return all
 }
