@@ -33,7 +33,7 @@ func (a *audit) complete(r *negotiator.Report) error {
 		}
 		h := a.release(id)
 		for k, amount := range a.held(h) {
-			a.done[k] += float64(amount) * float64(h.job.Nodes) * float64(ran)
+			a.done[k] += float64(amount) * float64(ran)
 		}
 	}
 	return nil

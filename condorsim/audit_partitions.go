@@ -40,15 +40,16 @@ func (a *audit) takes(job *backfill.Job, slot backfill.SlotID) backfill.Vector {
 	return job.Request
 }
 
-// held returns what a job holds for each of its chunks: its request, or on a partitioned machine
-// the whole bundle.
+// held returns what a job holds: what its chunks request, or all of the slots on which nobody else can run
+// beside it, as on a partitioned machine.
 func (a *audit) held(h holding) backfill.Vector {
-	if a.whole == nil {
-		return h.job.Request
-	}
 	sum := make(backfill.Vector, len(a.use))
 	for _, chunks := range h.at {
-		sum.AddScaled(a.slots[chunks.Slot].Capacity, 1)
+		takes := a.takes(h.job, chunks.Slot)
+		if capacity := a.slots[chunks.Slot].Capacity; a.w.isFull(capacity, takes) {
+			takes = capacity
+		}
+		sum.AddScaled(takes, int64(chunks.Count))
 	}
 	return sum
 }

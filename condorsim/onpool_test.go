@@ -112,8 +112,8 @@ func TestFromHistory(t *testing.T) {
 // If no slot has memory, no job requests any, whatever the trace says.
 func TestAPoolWithoutMemory(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
-		{"ads that do not speak of it", "Name = \"a\"\nCpus = 8\nRequirements = true\n"},
-		{"ads that say 0", "Name = \"a\"\nCpus = 8\nMemory = 0\nRequirements = MY.Memory >= TARGET.RequestMemory\n"},
+		{"ads that do not speak of it", "Name = \"a\"\nPartitionableSlot = true\nCpus = 8\nRequirements = true\n"},
+		{"ads that say 0", "Name = \"a\"\nPartitionableSlot = true\nCpus = 8\nMemory = 0\nRequirements = MY.Memory >= TARGET.RequestMemory\n"},
 		{"a class without", "classes: [{name: a, cpus: 8}]\n"},
 		{"a class whose memory is not planned with", "classes: [{name: a, cpus: 8, memory: 1}]\nresources: [cpus]\n"},
 	} {

@@ -67,6 +67,10 @@ type Result struct {
 	// Extra are additional measures, such as those of [EventCounter.Add].
 	Extra metrics.Measures
 
+	// chunks are what each chunk of a job takes in the plan, of those that hold anything else than their ads
+	// tell; see [Result.Holds].
+	chunks map[backfill.JobID]backfill.Vector
+
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate
 	promises bool
@@ -98,9 +102,10 @@ func (r *Result) Ran() []metrics.Job {
 			continue
 		}
 		j := r.Workload.Jobs[i]
+		cpus, memory := r.Holds(backfill.JobID(i))
 		jobs = append(jobs, metrics.Job{
 			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
-			Procs: j.Cpus, Memory: j.Memory, User: j.User,
+			Procs: cpus, Memory: memory, User: j.User,
 		})
 	}
 	return jobs

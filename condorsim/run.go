@@ -167,6 +167,7 @@ func (r *Result) started(report *negotiator.Report) {
 		o.Started, o.Start, o.How, o.Placement, o.Estimate = true, report.Delta.Now, s.How, report.Matches[i].Placement,
 			cmp.Or(r.Workload.Jobs[s.Job.ID].Estimate, r.unknown)
 		o.Backfilled = s.How == backfill.ByBackfill && report.State.OnReserved(&report.Decision, i)
+		r.keepChunk(s.Job, o.Placement)
 		if r.Predictions != nil {
 			r.Predictions[s.Job.ID] = report.Predicted(s.Job.ID)
 		}
@@ -199,8 +200,10 @@ func (r *Result) inherit(s *backfill.State) {
 // lose records that a running job lost its slot and went back to the queue: its run does not count.
 func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o := &r.Outcomes[id]
-	lost := float64(r.Workload.Jobs[id].Cpus) * float64(now-o.Start)
+	cpus, _ := r.Holds(id)
+	lost := float64(cpus) * float64(now-o.Start)
 	*o = o.kept()
+	delete(r.chunks, id)
 	o.Requeues++
 	o.Lost += lost
 	r.Requeues++

@@ -69,6 +69,8 @@ type Job struct {
 	Run backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
+	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
+	BySlot bool
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
 

@@ -113,6 +113,7 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 	ad := classad.New()
 	ad.SetString("MyType", "Machine")
 	ad.SetString("Name", "machine")
+	ad.SetBool("PartitionableSlot", true)
 	ad.SetInt("Cpus", m.Processors)
 	ad.SetInt("Memory", m.Memory)
 	for _, attr := range [][2]string{

@@ -21,18 +21,26 @@ func Place(ad *classad.ClassAd, resources []string, taken backfill.Vector, jobs 
 }
 
 // CountJobs adds [matchmaker.Claims] to a schema, and to slots that were read by it, if one of them asks
-// how many jobs run there: so a plan knows. Slots whose ads leave out what is asked say that none runs
-// yet. Otherwise it changes nothing.
+// how many jobs run there: so a plan knows. It does so, too, if one is static, see [IsStatic]: such a slot
+// hosts one job. Slots whose ads leave out what is asked say that none runs yet. Otherwise it changes
+// nothing.
 func CountJobs(schema *Schema, slots []*Slot) {
-	if asked := matchmaker.Counted(adsOf(slots), noAds); len(asked) > 0 {
+	asked := matchmaker.Counted(adsOf(slots), noAds)
+	if len(asked) > 0 || slices.ContainsFunc(slots, func(s *Slot) bool { return IsStatic(s.Ad) }) {
 		count(schema, slots, asked)
 	}
 }
 
-// CountJobsFor is [CountJobs] for jobs that ask that, too. It returns the slots, copied if it changes them.
+// IsStatic reports whether a slot's ad is that of a static slot, see [matchmaker.IsStatic].
+func IsStatic(ad *classad.ClassAd) bool { return matchmaker.IsStatic(ad) }
+
+// CountJobsFor is [CountJobs] for jobs that ask that, too, or whose requests depend on the slot: one may take
+// all of a slot, see [RequestsBySlot]. It returns the slots, copied if it changes them.
 func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot) []*Slot {
 	asked := matchmaker.Counted(adsOf(slots), jobs)
-	if len(asked) == 0 {
+	fixed := !slices.Contains(schema.Resources, Claims) &&
+		(slices.ContainsFunc(slots, func(s *Slot) bool { return IsStatic(s.Ad) }) || someBySlot(jobs, schema.Resources))
+	if len(asked) == 0 && !fixed {
 		return slots
 	}
 	counted := make([]*Slot, len(slots))
@@ -42,6 +50,21 @@ func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot
 	}
 	count(schema, counted, asked)
 	return counted
+}
+
+// someBySlot reports whether what some job requests depends on the slot.
+func someBySlot(jobs iter.Seq[*classad.ClassAd], resources []string) bool {
+	for ad := range jobs {
+		if RequestsBySlot(ad, resources) {
+			return true
+		}
+	}
+	return false
+}
+
+// RequestsBySlot reports whether what a job requests may depend on the slot; see [matchmaker.RequestsBySlot].
+func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
+	return matchmaker.RequestsBySlot(ad, resources)
 }
 
 func noAds(func(*classad.ClassAd) bool) {}
@@ -66,8 +89,12 @@ func count(schema *Schema, slots []*Slot, asked []string) {
 	for _, slot := range slots {
 		slot.Ad = slot.Ad.Clone()
 		if matchmaker.SayVacant(slot.Ad, asked); fresh {
-			slot.Ad.SetInt("Claims", unlimited)
-			slot.Capacity = append(slices.Clone(slot.Capacity), unlimited)
+			jobs := int64(unlimited)
+			if IsStatic(slot.Ad) {
+				jobs = 1
+			}
+			slot.Ad.SetInt("Claims", jobs)
+			slot.Capacity = append(slices.Clone(slot.Capacity), jobs)
 		}
 	}
 }

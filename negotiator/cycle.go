@@ -46,6 +46,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
 	}
+	n.remeasure()
 	r.Matched = n.since(began)
 	round := n.round(d, candidates) // 4
 	n.release()
@@ -187,11 +188,14 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
 		LimitChanged: a.limited && a.kind == backfill.Changed,
 	}
+	if a.kind == backfill.Found && (a.limited || a.replanned != nil) {
+		e.Job.Request = n.State().Job(a.job.ID).Request // it has that, whatever it would request now
+	}
 	if before := a.replanned; before != nil {
 		_, _, planned := n.State().Planned(before.ID)
 		yields := a.distrusted && n.predictions.guarantees && (e.Job.Estimate > before.Estimate || n.reviews.broken && planned)
 		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit &&
-			slices.Equal(e.Job.Takes, before.Takes) {
+			slices.Equal(e.Job.Takes, before.Takes) && slices.Equal(e.Job.Request, before.Request) {
 			return
 		}
 		if n.predictions.replanned != nil {

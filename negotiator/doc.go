@@ -29,6 +29,7 @@
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	review.go      what runs show of users' words, and who is planned anew for it
 //	retake.go      limits that come and go, and the jobs that take of them
+//	remeasure.go   requests that depend on the slot, and the jobs that have them
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
 //	free.go        what is free on slots just before a round

@@ -236,12 +236,13 @@ func (s Schema) LabelAttributes() []string {
 }
 
 // Request reads what each of a job's chunks requests, for a job of so many nodes (chunks). A
-// resource that the ad does not request counts as 0; cpus, the first resource, as 1.
+// resource that the ad does not request counts as 0; cpus, the first resource, as 1. So does an amount that
+// is none without a slot on which it depends: a [Negotiator] evaluates such amounts with each slot.
 func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error) {
 	r := make(backfill.Vector, len(s.Resources))
 	for i, resource := range s.Resources {
 		amount, given, err := whole(ad, "Request"+Attribute(resource), 0, backfill.MaxAmount/int64(nodes))
-		if err != nil {
+		if err != nil && !matchmaker.RequestsBySlot(ad, s.Resources[i:i+1]) {
 			return nil, err
 		}
 		if !given && (i == 0 || resource == matchmaker.Claims) {

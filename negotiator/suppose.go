@@ -56,7 +56,12 @@ func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 // the context.
 func (s *Supposed) Match(ctx context.Context) (QuestionedJob, error) {
 	suited, err := s.pool.Suit(ctx, s.Ad.Ad)
-	return QuestionedJob{s.Expected, suited.Candidates, suited.WhyNone}, err
+	as := s.Expected
+	if suited.Request != nil {
+		as.Job = new(*as.Job)
+		as.Job.Request = suited.Request
+	}
+	return QuestionedJob{as, suited.Candidates, suited.WhyNone}, err
 }
 
 // Further is more slots, as they would come into the pool; see [Negotiator.Enlarge].

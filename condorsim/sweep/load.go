@@ -184,6 +184,7 @@ func (n *Nodes) ads() string {
 	var text strings.Builder
 	for i := range n.Count {
 		fmt.Fprintf(&text, `Name = "slot1@node%d"
+PartitionableSlot = true
 Cpus = %d
 Memory = %d
 Requirements = MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory

@@ -311,8 +311,14 @@ func (a *asking) atMost(e ast.Expr, request string) bool {
 	return isNumber && given && least <= asked
 }
 
-// requests returns how much of a resource each chunk of a job takes.
-func (m *Matchmaker) requests(ad *classad.ClassAd, resource int) int64 {
+// requests returns how much of a resource each chunk of the autocluster's jobs takes on an offer.
+func (s *search) requests(o offer, resource int) int64 {
+	m, ad := s.m, s.c.ad
+	if s.c.depends {
+		if v, _ := s.requestOn(o, ad); v != nil {
+			return v[resource]
+		}
+	}
 	n, given := ad.Int("Request" + m.resources[resource])
 	if !given && m.resources[resource] == Claims {
 		n = 1

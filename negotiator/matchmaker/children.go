@@ -70,11 +70,18 @@ func Vacant(ad *classad.ClassAd, resources []string, set func() *classad.ClassAd
 	}
 }
 
+// IsStatic reports whether a slot's ad is that of a static slot, which runs one job at a time and gives it
+// all that it has: its SlotType says so, or neither that nor PartitionableSlot says that it divides itself.
+func IsStatic(ad *classad.ClassAd) bool {
+	kind, _ := ad.Text("SlotType")
+	divides := strings.EqualFold(kind, "Partitionable") || ad.Eval("PartitionableSlot", nil).IsTrue()
+	return strings.EqualFold(kind, "Static") || !divides
+}
+
 // SayVacant has the ad of a slot that divides itself for jobs say that none runs there, by these attributes
 // as far as it is without them. Startds publish them; descriptions of slots mostly do not.
 func SayVacant(ad *classad.ClassAd, counts []string) {
-	kind, typed := ad.Text("SlotType")
-	if typed && !strings.EqualFold(kind, "Partitionable") {
+	if IsStatic(ad) {
 		return
 	}
 	for _, name := range counts {

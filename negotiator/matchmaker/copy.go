@@ -19,6 +19,7 @@ type Copy struct {
 type jobKind struct {
 	id         int
 	ad         *classad.ClassAd
+	request    backfill.Vector // of each chunk, if that depends on the slot; else nil
 	candidates backfill.Candidates
 	prefers    []preference // by rank class
 }
@@ -40,7 +41,10 @@ func (m *Matchmaker) Copy() *Copy {
 		if len(cluster.users) == 0 || cluster.void || !cluster.complete {
 			continue
 		}
-		kind := jobKind{cluster.ID, cluster.ad, cluster.candidates, cluster.prefers}
+		kind := jobKind{cluster.ID, cluster.ad, nil, cluster.candidates, cluster.prefers}
+		if cluster.depends {
+			kind.request = cluster.Request
+		}
 		if kind.prefers == nil {
 			kind.prefers = []preference{cluster.rank}
 		}

@@ -44,9 +44,9 @@ func (c *Copy) Enlarge(ctx context.Context, ad *classad.ClassAd, ids []backfill.
 			untried++
 			continue
 		}
-		look.c = &autocluster{ad: kind.ad}
+		look.c = &autocluster{ad: kind.ad, measured: measured{depends: kind.request != nil}}
 		h, found := look.foresee(o)
-		if found == refused {
+		if found == refused || kind.request != nil && !look.requestsAlike(o, &kind) {
 			continue
 		}
 		one := enlarged{former: kind.candidates.Memory()}

@@ -308,8 +308,8 @@ func (m *Matchmaker) WhyNone(id int) string {
 	if len(m.bundles) > 0 {
 		none = "matches no bundle"
 	}
-	if m.explaining <= 0 {
-		return none
+	if why := m.whyNot(id, none); why != "" {
+		return why
 	}
 	return none + ": " + m.fit(id, func(backfill.SlotID) bool { return true }, &m.explaining).WhyNone()
 }

@@ -77,7 +77,7 @@ func (s *search) levels(o offer, depends needs) *levels {
 		if !depends.has(i) {
 			continue
 		}
-		low, high := s.m.requests(s.c.ad, i), s.m.whole(o.ad, i)
+		low, high := s.requests(o, i), s.m.whole(o.ad, i)
 		if len(depends.lists) > 0 && s.m.resources[i] == Claims {
 			low = max(low, high-mostListed)
 		}

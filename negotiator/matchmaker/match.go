@@ -214,12 +214,12 @@ func (s *search) judge(o offer, class int) {
 	if moving {
 		c.keepRank(class, s.m.clock.now)
 	}
-	if found == varies {
+	if found = s.keepRequest(o, class, found); found == varies {
 		s.keepDrawn(o, class)
 	} else if found == matches {
 		s.keepLeast(o, class)
 	} else if found == refused && (cheap && s.keepLittle(o, class) || s.keepFavour(o, class)) {
-		found, rank = matches, o.preference(&s.trial, c.ad)
+		found, rank = s.keepRequest(o, class, matches), o.preference(&s.trial, c.ad)
 	}
 	if found == matches || found == varies {
 		s.keepRoom(o, class)
@@ -307,7 +307,7 @@ func rankClasses[ID backfill.SlotID | backfill.BundleID](c *autocluster, candida
 // slots are preferred to others.
 func (s *search) again(moved []backfill.SlotID) (backfill.Candidates, bool) {
 	c := s.c
-	if c.candidates.Rank != nil || c.candidates.Windows != nil || c.candidates.Least != nil ||
+	if c.depends || c.candidates.Rank != nil || c.candidates.Windows != nil || c.candidates.Least != nil ||
 		len(moved) > few || len(s.m.bundles) > 0 {
 		return backfill.Candidates{}, false
 	}
@@ -357,7 +357,7 @@ func (s *search) run() (steps int64) {
 	case expired:
 		c.later = true // what was not found anew
 	}
-	c.candidates, c.hash = s.m.sets.share(found)
+	c.candidates, c.hash = s.m.sets.share(s.settle(found))
 	if !s.probes {
 		c.exceeded += s.meter.Exceeded() - s.excused
 	}
@@ -373,7 +373,7 @@ func (c *autocluster) follow() {
 		return
 	case v.edition - 1:
 		verdicts, ranks := make([]verdict, len(v.former)), make([]preference, 0, len(v.former))
-		holds := map[int]hold{}
+		holds, asked := map[int]hold{}, map[int]backfill.Vector{}
 		for class, former := range v.former {
 			if former < len(c.verdicts) {
 				verdicts[class] = c.verdicts[former]
@@ -381,14 +381,17 @@ func (c *autocluster) follow() {
 			if h, has := c.holds[former]; has {
 				holds[class] = h
 			}
+			if v, has := c.asked[former]; has {
+				asked[class] = v
+			}
 			if rank := c.preference(former); rank != (preference{}) {
 				ranks = append(ranks, make([]preference, class+1-len(ranks))...)
 				ranks[class] = rank
 			}
 		}
-		c.verdicts, c.ranks, c.holds = verdicts, ranks, holds
+		c.verdicts, c.ranks, c.holds, c.asked = verdicts, ranks, holds, asked
 	default:
-		c.verdicts, c.ranks, c.read = nil, nil, -1
+		c.verdicts, c.ranks, c.asked, c.read = nil, nil, nil, -1
 		c.holds, c.expires, c.wakes = nil, never, never
 	}
 	c.edition = v.edition

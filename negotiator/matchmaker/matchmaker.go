@@ -22,9 +22,8 @@
 // attribute of the other ad, and children.go which how many run there; least.go what must be free,
 // direction.go and varied.go where there is more than one way, and little.go which want little to be;
 // favour.go which pairs wait for state that nobody foretells, and room.go which for limits that depend on
-// the slot;
-// turns.go which autocluster is matched when, and account.go how far; match.go candidates of one
-// autocluster; rank.go which of these are preferred;
+// the slot; request.go what jobs request that depends on it; turns.go which autocluster is matched when,
+// and account.go how far; match.go candidates of one autocluster; rank.go which of these are preferred;
 // sets.go which autoclusters share their candidates; fault.go what slots take themselves; class.go
 // which jobs are alike, join.go whose they are; view.go which slots are alike; usual.go the job by
 // which slots are judged; fit.go why a job matches few slots or none; copy.go what is asked about
@@ -101,18 +100,19 @@ type Matchmaker struct {
 	unused   int                               // the number of autoclusters without jobs
 	free     []int                             // IDs of autoclusters that were forgotten
 
-	cycle     int // the number of calls of Match
-	accounts  accounts
-	matched   settled                   // what the last Match knew
-	open      bool                      // it left something to do, or an autocluster is in use again
-	windows   map[any][]backfill.Window // see intern
-	looks     int                       // how often the last Match looked at other instants, and amounts
-	listings  map[listing]*classad.Expr // see there
-	listed    int64                     // how many elements they have
-	expires   int64                     // when the first verdict holds no longer, in seconds since 1970; see hold
-	wakes     int64                     // when a Match is due for that
-	expensive []Expensive
-	payers    map[string]int // where each user is in expensive
+	cycle      int // the number of calls of Match
+	accounts   accounts
+	matched    settled                   // what the last Match knew
+	open       bool                      // it left something to do, or an autocluster is in use again
+	windows    map[any][]backfill.Window // see intern
+	remeasured []int                     // autoclusters whose Request is another since the last Match
+	looks      int                       // how often the last Match looked at other instants, and amounts
+	listings   map[listing]*classad.Expr // see there
+	listed     int64                     // how many elements they have
+	expires    int64                     // when the first verdict holds no longer, in seconds since 1970; see hold
+	wakes      int64                     // when a Match is due for that
+	expensive  []Expensive
+	payers     map[string]int // where each user is in expensive
 
 	explaining int64 // how many steps WhyNone may still take, until the next Match
 	fault      int64 // how many steps dear slots' own Requirements may still take, until the next Match
@@ -133,6 +133,7 @@ type autocluster struct {
 	Autocluster
 	ad         *classad.ClassAd // of its first job; nil: it was forgotten
 	bySlot     bool             // its jobs have SlotLimits
+	measured                    // what its jobs request, if that depends on the slot
 	text       string           // what its jobs have in common
 	users      []user           // who have jobs of it
 	userAt     map[string]int   // where each is in users; nil: they are few
@@ -278,6 +279,7 @@ func (m *Matchmaker) Cluster(ad *classad.ClassAd, user string) (Autocluster, err
 func (m *Matchmaker) newCluster(c autocluster) *autocluster {
 	c.read, c.expires, c.wakes = -1, never, never
 	_, c.bySlot = c.ad.Lookup(SlotLimits)
+	c.depends = len(m.bundles) == 0 && RequestsBySlot(c.ad, m.resources)
 	m.byText[c.text] = &c
 	m.unused++ // until a job joins it
 	if len(m.free) > 0 {
@@ -323,7 +325,7 @@ func (m *Matchmaker) forgetAds() {
 func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []backfill.CandidateSet, err error) {
 	m.cycle++
 	m.setClock(now)
-	m.looks = 0
+	m.looks, m.remeasured = 0, m.remeasured[:0]
 	m.accounts.open()
 	m.expensive, m.payers = m.expensive[:0], map[string]int{}
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
@@ -386,7 +388,7 @@ func (m *Matchmaker) drop(c *autocluster) {
 	}
 	c.view, c.verdicts, c.ranks, c.read, c.edition = nil, nil, nil, -1, 0
 	c.complete, c.candidates, c.prefers = false, backfill.Candidates{}, nil
-	c.holds, c.expires, c.wakes, c.little = nil, never, never, false
+	c.holds, c.expires, c.wakes, c.little, c.measured = nil, never, never, false, measured{depends: c.depends}
 	c.steps, c.pairs, c.exceeded, c.dear, c.later = 0, 0, 0, false, false
 }
 

@@ -12,6 +12,8 @@ import (
 // Suited is what is found of a job that is only asked about.
 type Suited struct {
 	Candidates backfill.Candidates
+	// Request is what each of its chunks requests; nil: what its ad alone tells.
+	Request backfill.Vector
 	// WhyNone is why it has no candidates; "" if it has some.
 	WhyNone string
 }
@@ -23,6 +25,7 @@ type Suited struct {
 func (c *Copy) Suit(ctx context.Context, ad *classad.ClassAd) (s Suited, err error) {
 	m := c.m
 	job := &autocluster{ad: ad, read: -1, expires: never, wakes: never, view: m.viewOf(ad)}
+	job.depends = len(m.bundles) == 0 && RequestsBySlot(ad, m.resources)
 	defer m.leave(job.view)
 	if names := len(job.view.names); int64(names) > m.mostOfUser()/int64(max(1, len(m.slots))) {
 		s.WhyNone = fmt.Sprintf("its Requirements are too expensive: they and Rank refer to %d attributes of %d slots",
@@ -33,15 +36,17 @@ func (c *Copy) Suit(ctx context.Context, ad *classad.ClassAd) (s Suited, err err
 		return s, err
 	}
 	look := search{trial: trial{m: m, limit: m.limits.Evaluation}, c: job, most: m.mostOfOne(), ended: ctx.Err}
-	found := look.all()
+	found := look.settle(look.all())
 	switch {
 	case look.stopped:
 		s.WhyNone = "its Requirements are too expensive: " + Cost(look.steps())
+	case job.unlike != "":
+		s.WhyNone = job.unlike
 	case none(found):
 		left := m.mostOfOne()
 		s.WhyNone = "matches no slot: " + m.fitOf(job, func(backfill.SlotID) bool { return true }, &left).WhyNone()
 	default:
-		s.Candidates = found
+		s.Candidates, s.Request = found, job.Request
 		m.found = backfill.Candidates{}
 	}
 	return s, ctx.Err()

@@ -55,7 +55,7 @@ func (l *levels) chains(try func(row [][]int64) bool) {
 }
 
 // takes is how much of a resource each chunk takes.
-func (l *levels) takes(n int) int64 { return l.m.requests(l.c.ad, l.resources[n]) }
+func (l *levels) takes(n int) int64 { return l.requests(l.o, l.resources[n]) }
 
 // tried are the levels of a resource to try, ascending: all, or what jobs alike take and leave, and some.
 func (l *levels) tried(n int) (all []int64) {

@@ -62,13 +62,20 @@ func (s *shared) labels(schema negotiator.Schema, ad *classad.ClassAd) map[strin
 
 // ad reduces a job's ad to what matters to slots, and returns the same ad for all jobs whose
 // reduced ads are equal. Requests become numbers, since the attributes that their expressions refer
-// to (MemoryUsage…) differ from job to job. With Options.Whole the ad keeps the rest, and is the job's own.
+// to (MemoryUsage…) differ from job to job; but not those that ask what TARGET has, as they are
+// evaluated with each slot. With Options.Whole the ad keeps the rest, and is the job's own.
 func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vector) *classad.ClassAd {
 	negotiator.RequireNothing(ad)
 	names := map[string]bool{}
 	for i, resource := range resources {
-		ad.SetInt("Request"+resource, chunk[i])
 		names["request"+resource] = true
+		if of := asksTarget(ad, resource); of != nil {
+			for _, n := range of {
+				names[strings.ToLower(n)] = true
+			}
+			continue
+		}
+		ad.SetInt("Request"+resource, chunk[i])
 	}
 	if s.whole {
 		return ad
@@ -98,6 +105,25 @@ func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vect
 		s.ads[text.String()] = known
 	}
 	return known
+}
+
+// asksTarget returns what of the job a request for a resource refers to, itself first, if it asks what TARGET
+// has; else nil. Other names that the ad has not are those that whoever printed the history left out.
+func asksTarget(ad *classad.ClassAd, resource string) []string {
+	name := "Request" + resource
+	if !negotiator.RequestsBySlot(ad, []string{resource}) {
+		return nil
+	}
+	e, _ := ad.Lookup(name)
+	internal, _, _ := e.Refs(ad)
+	all := append([]string{name}, internal...)
+	if slices.ContainsFunc(all, func(name string) bool {
+		e, has := ad.Lookup(name)
+		return has && strings.Contains(strings.ToLower(e.String()), "target.")
+	}) {
+		return all
+	}
+	return nil
 }
 
 // reparsed returns the same ad without references to the text that it was read from.

@@ -62,6 +62,7 @@ Name = "a.example.org"
 
 MyType = "Machine"
 Name = "slot1@a.example.org"
+PartitionableSlot = true
 Cpus = 1
 TotalSlotCpus = 4
 LastHeardFrom = 100
@@ -90,9 +91,9 @@ func TestADumpOfAPoolAtWork(t *testing.T) {
 			require.Equal(t, pools.LeftOut{Dynamic: 1, Offline: 1, Backfill: 1, Duplicates: 1, Others: 1}, p.LeftOut)
 			require.Len(t, p.Slots, 2)
 			require.Equal(t, "slot1@a.example.org", p.Slots[0].Name)
-			require.Equal(t, backfill.Vector{8, 16384, 2000, 0}, p.Slots[0].Capacity,
+			require.Equal(t, backfill.Vector{8, 16384, 2000, 0, 1 << 20}, p.Slots[0].Capacity,
 				"all that it has, not what is left")
-			require.Equal(t, backfill.Vector{1, 2048, 0, 0}, p.Slots[1].Capacity)
+			require.Equal(t, backfill.Vector{1, 2048, 0, 0, 1}, p.Slots[1].Capacity, "it is static: it hosts one job")
 			require.Equal(t, []string{"owner", "requestcpus"}, p.Asked())
 			require.True(t, p.HasMemory())
 		})
@@ -105,7 +106,7 @@ func TestTheLatestAdOfASlotCounts(t *testing.T) {
 	for _, text := range []string{older + newer, newer + older} {
 		p, err := pools.Read(strings.NewReader(text), "dump")
 		require.NoError(t, err)
-		require.Equal(t, backfill.Vector{2, 0, 0, 0}, p.Slots[0].Capacity)
+		require.Equal(t, backfill.Vector{2, 0, 0, 0, 1}, p.Slots[0].Capacity)
 		require.Equal(t, 1, p.LeftOut.Duplicates)
 	}
 }

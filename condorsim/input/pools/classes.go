@@ -130,6 +130,8 @@ func (b *builder) checkClass(at string, c *class) error {
 	switch {
 	case !className.MatchString(c.Name):
 		return b.wrong(at+".name", "%q: must be a name; the slots are numbered behind it", c.Name)
+	case !slices.Contains([]string{"", "partitionable", "static"}, c.Type):
+		return b.wrong(at+".type", "%q: must be static, or partitionable, as which it counts without it", c.Type)
 	case c.Count < 0 || c.Count > MaxSlots:
 		return b.wrong(at+".count", "%d: must be from 1 to %d", c.Count, MaxSlots)
 	case c.Cpus < 1 || c.Cpus > backfill.MaxInputAmount:
@@ -210,6 +212,11 @@ func (c *class) ad(amounts map[string]int64, others []string) (*classad.ClassAd,
 	ad.SetString("OpSys", "LINUX")
 	ad.SetString("Arch", "X86_64")
 	ad.SetBool("HasFileTransfer", true)
+	if c.Type == "static" {
+		ad.SetString("SlotType", "Static")
+	} else {
+		ad.SetBool("PartitionableSlot", true)
+	}
 	ad.SetInt("Memory", backfill.MaxInputAmount)
 	ad.SetInt("Disk", backfill.MaxInputAmount)
 	var limits []string

@@ -26,6 +26,7 @@ import (
 //	  - {name: node, count: 60, cpus: 32, memory: 128GiB}
 //	  - name: fat
 //	    count: 4
+//	    type: static # one job at a time, which holds all of a slot; partitionable unless said
 //	    cpus: 64
 //	    memory: 1TiB
 //	    gpus: 2
@@ -71,6 +72,7 @@ type description struct {
 // class is a number of slots that are alike.
 type class struct {
 	Name       string                `yaml:"name"`
+	Type       string                `yaml:"type"` // static: each slot runs one job at a time; or partitionable
 	Count      int                   `yaml:"count"`
 	Cpus       int64                 `yaml:"cpus"`
 	Memory     *size                 `yaml:"memory"` // in MiB without a unit

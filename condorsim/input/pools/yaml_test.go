@@ -128,7 +128,7 @@ func TestSlotsFromAFileBeside(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Slots, 2)
 	require.Equal(t, []pools.Outage{{Slots: []int{1}, At: 5, Shape: 1}}, p.Outages)
-	require.Equal(t, []string{"cpus", "memory", "disk", "gpus"}, p.Schema.Resources)
+	require.Equal(t, []string{"cpus", "memory", "disk", "gpus", "claims"}, p.Schema.Resources, "they are static")
 
 	write("bad.yaml", "give_up_after: 3\nads: none.ads\n")
 	_, err = pools.Open(filepath.Join(dir, "bad.yaml"))

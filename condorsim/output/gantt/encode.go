@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -88,8 +89,9 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 		o := r.Outcomes[i]
 		columns["submit"].put(int64(j.Submit - last))
 		last = j.Submit
-		columns["cpus"].put(j.Cpus)
-		columns["memory"].put(j.Memory)
+		cpus, memory := r.Holds(backfill.JobID(i))
+		columns["cpus"].put(cpus)
+		columns["memory"].put(memory)
 		columns["user"].put(index(&d.Users, j.User))
 		if o.Requeues > 0 {
 			d.Requeued[i] = [2]int64{int64(o.Requeues), int64(o.Lost)}

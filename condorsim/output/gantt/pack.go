@@ -109,13 +109,12 @@ func (p *packer) giveBack(i int) {
 }
 
 // taken returns how many cpus of a slot the i-th job takes: those of its chunks, or all if it has a
-// bundle.
+// bundle or nobody else can run beside it.
 func (p *packer) taken(i int, on negotiator.Chunks, slot *room) int64 {
 	if on.Bundle != nil {
 		return slot.cpus
 	}
-	j := p.Workload.Jobs[i]
-	return j.Cpus / int64(max(1, j.Nodes)) * int64(on.Count)
+	return p.CpusOn(backfill.JobID(i), on)
 }
 
 // ran returns the indices of the jobs that ran to their end, in the order of the workload.
