@@ -112,7 +112,7 @@ func TestExamplesConform(t *testing.T) {
 			t.Helper()
 			return e.start(t, host.Options{})
 		}
-		backfilltest.Conform(t, 6, 100, start, e.promises...)
+		backfilltest.ConformOn(t, backfilltest.Plain, 6, 100, start, e.promises...)
 		backfilltest.ConformOn(t, backfilltest.Partitioned, 6, 100, start, e.promises...)
 		if e.deferred {
 			backfilltest.ConformOn(t, backfilltest.Deferred, 6, 100, start, e.promises...)
