@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,6 +54,11 @@ func wrongs() map[string]func(c *backfill.Cycle, cycles int) {
 		"floods": func(*backfill.Cycle, int) {
 			_, _ = os.Stderr.WriteString(strings.Repeat("a flood\n", 20_000))
 			none.Width()
+		},
+		"sleeps": func(_ *backfill.Cycle, cycles int) {
+			if cycles == 9 {
+				time.Sleep(time.Second)
+			}
 		},
 		"panics-seldom": func(_ *backfill.Cycle, cycles int) {
 			if cycles%500 == 0 {
@@ -171,4 +178,34 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		environ, err := os.ReadFile(path)
 		require.False(t, err == nil && bytes.Contains(environ, []byte(mark)), path)
 	}
+}
+
+// TestADeadlineThatIsAsked: a plugin that is too late by --deadline loses its round, which is written and
+// told with a command that runs it alone; with --deadline 0 the plugin takes as long as it likes.
+func TestADeadlineThatIsAsked(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bad := filepath.Join(t.TempDir(), "backfill-sleeps")
+	require.NoError(t, os.Symlink(self, bad))
+	run := func(args ...string) (printed, log string) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), append([]string{"run"}, args...)...)
+		var stderr bytes.Buffer
+		cmd.Dir, cmd.Stderr = t.TempDir(), &stderr
+		out, runErr := cmd.Output()
+		require.NoError(t, runErr, "%s", &stderr)
+		return string(out), stderr.String()
+	}
+	printed, _ := run("lublin-128", "--jobs", "50", "--policy", bad, "--deadline", "0")
+	require.NotContains(t, printed, "refused")
+	dir := t.TempDir()
+	printed, log := run("lublin-128", "--jobs", "50", "--policy", bad, "--deadline", "300ms", "--dump-refused", dir)
+	require.Regexp(t, `refused: bad \d+, first at \d+: .*no decision within 300ms`, printed)
+	files, err := filepath.Glob(filepath.Join(dir, "condorsim-refused-lublin-128-at-*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	told := regexp.MustCompile(`run it alone with="condorsim run ([^\n]*)"\n`).FindStringSubmatch(log)
+	require.NotNil(t, told, log)
+	require.Contains(t, told[1], "--deadline 300ms")
+	printed, _ = run(strings.Fields(told[1])...)
+	require.Contains(t, printed, "under bad")
 }
