@@ -120,6 +120,8 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 	switch {
 	case r == nil:
 		c.fail("%s job %d: there is no such job", what, id)
+	case r.phase == running && c.startedNow(id):
+		c.fail("%s job %d: you started it earlier in this round", what, id)
 	case r.phase == running:
 		c.fail("%s job %d: it runs since %d", what, id, r.start)
 	case r.phase == held:
@@ -128,6 +130,11 @@ func (c *Cycle) waitingRecord(what string, id JobID) *record {
 		return r
 	}
 	return nil
+}
+
+// startedNow reports whether the policy has started the job in this round.
+func (c *Cycle) startedNow(id JobID) bool {
+	return slices.ContainsFunc(c.actions, func(a Action) bool { return a.Kind == ActStart && a.Job == id })
 }
 
 // move gives a waiting job the place in the new record. If the job does not fit there, even with

@@ -48,6 +48,30 @@ func busy(t *testing.T, guarantees bool) *backfill.State {
 	return s
 }
 
+// TestOnlyJobsThatWaitFit checks that a job that runs, was started earlier in the round, or is held fits
+// no slot now, whatever is free.
+func TestOnlyJobsThatWaitFit(t *testing.T) {
+	s := newState(t, cpus(9))
+	jobs := []*backfill.Job{job(0, 0, 20, 1), job(1, 0, 20, 1), job(2, 0, 20, 1), job(3, 0, 20, 1)}
+	fits := func(c *backfill.Cycle) (can []bool) {
+		for _, j := range jobs {
+			_, ok := c.FitsNow(j)
+			can = append(can, ok)
+		}
+		return can
+	}
+	accept(t, s, backfill.Round{Events: submitted(jobs...)}, func(c *backfill.Cycle) {
+		require.Equal(t, []bool{true, true, true, true}, fits(c))
+		c.Start(jobs[0], on(0, 1))
+		c.Hold(jobs[2], "why not")
+		require.Equal(t, []bool{false, true, false, true}, fits(c))
+	})
+	accept(t, s, backfill.Round{Now: 1}, func(c *backfill.Cycle) {
+		c.Start(jobs[1], on(0, 1))
+		require.Equal(t, []bool{false, false, false, true}, fits(c))
+	})
+}
+
 // TestRefusals checks that one impossible action after possible ones makes Close refuse the
 // decision, and that the state is then the same as before the round.
 func TestRefusals(t *testing.T) {
@@ -73,7 +97,22 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"start a job twice", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 1)); c.Start(j(5), on(1, 1)) },
-			"start job 5: it runs since 5",
+			"start job 5: you started it earlier in this round",
+		},
+		{
+			"reserve for a job just started", false, func(c *backfill.Cycle) {
+				c.Start(j(5), on(1, 1))
+				c.Reserve(j(5), 9, on(1, 1))
+			},
+			"reserve for job 5: you started it earlier in this round",
+		},
+		{
+			"release a job just started", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 1)); c.Release(j(5)) },
+			"release job 5: you started it earlier in this round",
+		},
+		{
+			"hold a job just started", false, func(c *backfill.Cycle) { c.Start(j(5), on(1, 1)); c.Hold(j(5), "why") },
+			"hold job 5: you started it earlier in this round",
 		},
 		{
 			"start on no slot", false, func(c *backfill.Cycle) { c.Start(j(5), nil) },

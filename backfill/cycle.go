@@ -114,13 +114,17 @@ func (c *Cycle) Due() []*Job {
 func (c *Cycle) Capacity() Vector { return c.s.capacity }
 
 // FitsNow returns a placement where the job fits from now through its estimate, beside all running
-// jobs and all other reservations; ok is false if there is none, or if the job may not start yet.
+// jobs and all other reservations; ok is false if there is none, or if the job may not start: not yet,
+// as it is held, or as it runs already, such as one that was started earlier in this round.
 func (c *Cycle) FitsNow(j *Job) (at Placement, ok bool) {
 	if c.early(j) {
 		return nil, false
 	}
 	r := c.s.jobs.Find(j.ID)
-	if r == nil || r.phase != waiting || r.placement == nil {
+	if r != nil && r.phase != waiting {
+		return nil, false
+	}
+	if r == nil || r.placement == nil {
 		if r != nil {
 			if shape := c.s.closingShape(r); shape != nil && c.s.hopeless(shape, r.job.Estimate) {
 				return nil, false

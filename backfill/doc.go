@@ -84,6 +84,7 @@
 //   - host.go: a state, the active policy, its fallback
 //   - breakoff.go: when a round of a play is broken off
 //   - patience.go: when a policy that fails is given up
+//   - refusal.go: a decision that did not count, and of which kind the failure is
 //   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
 //   - resume.go: continuing from a snapshot
 //   - policy.go: a policy by name, with its options

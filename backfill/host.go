@@ -93,16 +93,6 @@ func (l *Linked) Decided(Round, Decision, bool) {}
 // replaced.
 var ErrGivenUp = errors.New("given up")
 
-// Refusal reports that a decision of the main policy was not used: it was impossible, or the policy
-// made none. The error wraps [ErrGivenUp] from the round on in which the policy is given up.
-type Refusal struct {
-	Now    Time
-	Policy string
-	// Fallback is the policy that decides the round instead.
-	Fallback string
-	Err      error
-}
-
 // Host owns a state and lets a policy decide each round. It checks every decision; if one is
 // refused, the fallback decides the same round at once. A policy that fails in 100 rounds running, or
 // in more than 100 of 10,000, is given up: the fallback decides all rounds until [Host.Change].

@@ -33,10 +33,21 @@ func (p *patience) failedWith(err error) error {
 	}
 	switch {
 	case p.running >= mostRunning:
-		return fmt.Errorf("%w after it failed in %d rounds running, at last: %w", ErrGivenUp, p.running, err)
+		return &givenUpError{fmt.Sprintf("%d rounds running", p.running), err}
 	case len(p.failed) > mostOfLast && p.rounds-p.failed[0] < lastRounds:
-		return fmt.Errorf("%w after it failed in %d of %d rounds, at last: %w", ErrGivenUp, len(p.failed),
-			p.rounds-p.failed[0]+1, err)
+		return &givenUpError{fmt.Sprintf("%d of %d rounds", len(p.failed), p.rounds-p.failed[0]+1), err}
 	}
 	return err
 }
+
+// givenUpError says that a policy is given up, since it failed in too many rounds.
+type givenUpError struct {
+	rounds string // in how many
+	last   error  // of the last
+}
+
+func (e *givenUpError) Error() string {
+	return fmt.Sprintf("%v after it failed in %s, at last: %v", ErrGivenUp, e.rounds, e.last)
+}
+
+func (e *givenUpError) Unwrap() []error { return []error{ErrGivenUp, e.last} }

@@ -142,7 +142,7 @@ func TestARefusedReleaseIsUndone(t *testing.T) {
 				c.Start(late, on(0, 1))
 				c.Start(late, on(0, 1))
 			})
-		require.ErrorContains(t, err, "it runs since 5")
+		require.ErrorContains(t, err, "you started it earlier in this round")
 		require.Equal(t, before, factsOf(s, 0))
 		require.Equal(t, backfill.Time(5), s.NextWake())
 		accept(t, s, backfill.Round{Now: 4}, func(c *backfill.Cycle) {

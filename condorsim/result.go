@@ -2,6 +2,8 @@ package condorsim
 
 import (
 	"cmp"
+	"errors"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -83,9 +85,39 @@ type Refusals struct {
 	Policy string
 	Count  int
 	First  backfill.Refusal
+	// Failures are the kinds of them, by when they first came, see [backfill.Refusal.Kind]: 20 at most,
+	// of which the last is then all others. After a policy was given up, none is added.
+	Failures []Failure
 	// GivenUp says that the policy failed too often and was asked no more, so that the fallback
 	// decided the rest.
 	GivenUp bool
+}
+
+// Failure is a kind of failures of a policy.
+type Failure struct {
+	Count int
+	First backfill.Refusal
+	kind  string
+}
+
+// add counts a refusal.
+func (r *Refusals) add(refusal backfill.Refusal) {
+	const most = 20
+	r.Count++
+	wasGivenUp := r.GivenUp
+	if r.GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp); wasGivenUp && r.GivenUp {
+		return
+	}
+	kind := refusal.Kind()
+	i := slices.IndexFunc(r.Failures, func(f Failure) bool { return f.kind == kind })
+	switch {
+	case i < 0 && len(r.Failures) == most:
+		i = most - 1
+	case i < 0:
+		i = len(r.Failures)
+		r.Failures = append(r.Failures, Failure{First: refusal, kind: kind})
+	}
+	r.Failures[i].Count++
 }
 
 // BrokenByDrain is the cause of guarantees that were broken because a slot is drained.

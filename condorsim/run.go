@@ -3,7 +3,6 @@ package condorsim
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,8 +18,7 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 		i = len(r.Refusals)
 		r.Refusals = append(r.Refusals, Refusals{Policy: refusal.Policy, First: refusal})
 	}
-	r.Refusals[i].Count++
-	r.Refusals[i].GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp)
+	r.Refusals[i].add(refusal)
 }
 
 // Run simulates the workload under a negotiator's configuration, but with the workload's schema

@@ -82,6 +82,48 @@ func TestRefusalsAreCountedAndPassedOn(t *testing.T) {
 	require.True(t, result.Outcomes[1].Ended)
 }
 
+// A result counts each kind of failure, whatever the numbers in their texts, and which came first; it
+// counts 20 kinds at most, and no failure of a policy that was given up, as it is asked no more.
+func TestKindsOfFailuresAreCounted(t *testing.T) {
+	run := func(fails func(asked int) error) condorsim.Refusals {
+		c := link(t, "easy", nil)
+		c.Refused, c.Policy = nil, &failing{Decider: c.Policy, fails: fails}
+		jobs := []workload.Job{{Run: 5000, Procs: 8}}
+		for i := range 500 {
+			jobs = append(jobs, workload.Job{Submit: int64(i + 1), Run: 5, Procs: 8})
+		}
+		result, err := condorsim.Run(t.Context(), newWorkload(t, jobs...), c, nil)
+		require.NoError(t, err)
+		require.Len(t, result.Refusals, 1)
+		return result.Refusals[0]
+	}
+	told := func(r condorsim.Refusals) (all []string) {
+		for _, f := range r.Failures {
+			all = append(all, fmt.Sprintf("%d, first at %d: %v", f.Count, f.First.Now, f.First.Failure()))
+		}
+		return all
+	}
+	both := run(func(asked int) error { return []error{errors.New("no"), fmt.Errorf("late by %d", asked)}[asked%2] })
+	require.True(t, both.GivenUp)
+	require.Greater(t, both.Count, 500)
+	require.Equal(t, []string{"50, first at 0: late by 1", "50, first at 1: no"}, told(both))
+	many := run(func(asked int) error { return errors.New(strings.Repeat("x", asked)) })
+	require.Len(t, many.Failures, 20)
+	require.Equal(t, 81, many.Failures[19].Count)
+}
+
+// failing is a policy that fails in every round, each time with another error.
+type failing struct {
+	backfill.Decider
+	asked int
+	fails func(asked int) error
+}
+
+func (f *failing) Decide(context.Context, *backfill.Transaction) error {
+	f.asked++
+	return f.fails(f.asked)
+}
+
 // refusing is a policy that never decides.
 type refusing struct{ backfill.Decider }
 

@@ -3,8 +3,6 @@ package condorsim
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -35,13 +33,7 @@ func (v *Violation) Error() string {
 // from the last instant at which nothing waited or ran. Their labels and the slots of a pool are
 // left out. The file is written whole or not at all.
 func (v *Violation) Save(dir string) (path string, err error) {
-	name := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\: `, r) {
-			return '-'
-		}
-		return r
-	}, v.w.Name)
-	path = filepath.Join(dir, fmt.Sprintf("condorsim-error-%s-at-%d.json", name, v.At))
+	path = filepath.Join(dir, fmt.Sprintf("condorsim-error-%s-at-%d.json", fileName(v.w.Name), v.At))
 	return path, wholefile.Write("the case", path, v.trace().WriteInstance)
 }
 
@@ -52,15 +44,8 @@ func (v *Violation) trace() *workload.Trace {
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
 		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
 	}
-	for _, j := range v.w.Jobs[v.from:v.to] {
-		id, err := strconv.ParseInt(j.Name, 10, 64)
-		if err != nil {
-			id = 0
-		}
-		t.Jobs = append(t.Jobs, workload.Job{
-			ID: id, Submit: int64(j.Submit), Run: int64(j.runs()),
-			Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
-		})
+	for i := range v.w.Jobs[v.from:v.to] {
+		t.Jobs = append(t.Jobs, v.w.Jobs[v.from+i].instance())
 	}
 	return t
 }

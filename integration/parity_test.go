@@ -63,7 +63,7 @@ func TestBinariesConform(t *testing.T) {
 				return binary(t, spec.Name)
 			}
 			pools := thorough.Cases(3, 6)
-			backfilltest.Conform(t, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
+			backfilltest.ConformOn(t, backfilltest.Plain, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformOn(t, backfilltest.Partitioned, pools/2, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformOn(t, backfilltest.Deferred, pools, 80, decider, conformance.PromisesOf(spec.Name)...)
 			backfilltest.ConformOn(t, backfilltest.Windowed, pools, 80, decider, conformance.PromisesOf(spec.Name)...)

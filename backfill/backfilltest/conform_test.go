@@ -37,7 +37,7 @@ func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, 
 		require.NoError(t, err)
 		return d
 	}
-	backfilltest.Conform(t, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Plain, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Partitioned, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Deferred, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Sparing, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)

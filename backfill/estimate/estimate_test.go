@@ -229,6 +229,26 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// Files as programs write them are read: with a first line of names, quotes, and numbers with decimals.
+func TestFilesOfPrograms(t *testing.T) {
+	for text, want := range map[string]backfill.Time{
+		"job,estimate\n1.0,600":                 600,
+		"\ufeffjob,estimate\r\n1.0,600\r\n":     600,
+		"# by hand\n\nJobId,s\n1.0,600":         600,
+		"\"job\",\"estimate\"\n\"1.0\",\"600\"": 600,
+		"1.0,210000.0":                          210_000,
+		"1.0,2.1e5":                             210_000,
+		"1.0,0.2":                               1,
+		"1.0,599.5":                             600,
+		"1.0,00:10:00":                          600,
+	} {
+		set, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
+			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+		require.NoError(t, err, text)
+		require.Equal(t, want, set.Estimate(&estimate.Job{Name: "1.0", Requested: 1e6}).Order, text)
+	}
+}
+
 type closing struct {
 	io.Reader
 	closed *int
@@ -244,6 +264,11 @@ func TestWrongFiles(t *testing.T) {
 		"1.0,5\n1.1 6\n":          `a.csv:2: there is no comma in "1.1 6"; a line is name,seconds`,
 		"1.0,5\n\n1.1,six":        `a.csv:3: the estimate of job 1.1, "six", must be a number of seconds`,
 		"1.0,-5":                  `a.csv:1: the estimate of job 1.0, "-5", must be a number of seconds`,
+		"1.0,5\njob,seconds":      `a.csv:2: the estimate of job job, "seconds", must be a number of seconds`,
+		"1.0,nan":                 `a.csv:1: the estimate of job 1.0, "nan", must be a number of seconds`,
+		"1.0,5.5.5":               `a.csv:1: the estimate of job 1.0, "5.5.5", must be a number of seconds`,
+		"1.0,1e400":               `a.csv:1: the estimate of job 1.0, "1e400", must be a number of seconds`,
+		"1.0,-5.0":                `a.csv:1: the estimate of job 1.0, "-5.0", must be a number of seconds`,
 		",5":                      "a.csv:1: there is no name before the comma",
 		"1.0,5\n1.0,5":            "a.csv:2: job 1.0 is in a line above, too",
 		strings.Repeat("x", 1e6):  "a.csv:1: bufio.Scanner: token too long",

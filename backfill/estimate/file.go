@@ -4,20 +4,26 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// readFile reads the estimates in a file, by job name. A line is name,seconds; blank lines and
-// lines that begin with # are ignored. Errors name the file and the line.
+// readFile reads the estimates in a file, by job name. A line is name,seconds, both perhaps in quotes;
+// blank lines and lines that begin with # are ignored, and so is a first line of names of columns. A
+// fraction of a second counts as a second. Errors name the file and the line.
 func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
-	known := map[string]backfill.Time{}
+	known, begun := map[string]backfill.Time{}, false
 	lines := bufio.NewScanner(r)
 	number := 0
 	for lines.Scan() {
 		number++
-		text := strings.TrimSpace(lines.Text())
+		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		if text == "" || text[0] == '#' {
 			continue
 		}
@@ -28,8 +34,12 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 		if comma < 0 {
 			return nil, wrong("there is no comma in %q", text)
 		}
-		name, seconds := strings.TrimSpace(text[:comma]), strings.TrimSpace(text[comma+1:])
-		t, err := backfill.ParseTime(seconds)
+		name, seconds := unquoted(text[:comma]), unquoted(text[comma+1:])
+		first := !begun
+		if begun = true; first && isColumn(seconds) {
+			continue
+		}
+		t, err := parseSeconds(seconds)
 		switch _, twice := known[name]; {
 		case name == "":
 			return nil, wrong("there is no name before the comma")
@@ -44,6 +54,39 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 		return nil, fmt.Errorf("%s:%d: %w", file, number+1, err)
 	}
 	return known, nil
+}
+
+// unquoted returns a field without the blanks and the quotes around it.
+func unquoted(field string) string {
+	const quote = `"`
+	field = strings.TrimSpace(field)
+	if inner, ok := strings.CutPrefix(field, quote); ok {
+		if inner, ok = strings.CutSuffix(inner, quote); ok {
+			return inner
+		}
+	}
+	return field
+}
+
+// isColumn reports whether a field names a column and is no time: it begins with a letter and is none of
+// the words for a number that is missing.
+func isColumn(field string) bool {
+	first, _ := utf8.DecodeRuneInString(field)
+	missing := []string{"nan", "inf", "infinity", "none", "null", "na"}
+	return unicode.IsLetter(first) && !slices.Contains(missing, strings.ToLower(field))
+}
+
+// parseSeconds parses a time as [backfill.ParseTime] does, or a decimal number of seconds, which it rounds up.
+func parseSeconds(text string) (backfill.Time, error) {
+	t, err := backfill.ParseTime(text)
+	if err == nil || !strings.ContainsAny(text, ".eE") || strings.ContainsAny(text, "xXpP_") {
+		return t, err
+	}
+	seconds, floatErr := strconv.ParseFloat(text, 64)
+	if floatErr != nil || !(seconds >= 0 && seconds <= float64(backfill.MaxTime)) {
+		return t, err
+	}
+	return backfill.Time(math.Ceil(seconds)), nil
 }
 
 // fromFile returns an estimator that looks up the job's name among the known estimates. A job that

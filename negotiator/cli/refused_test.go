@@ -24,7 +24,6 @@ func TestLogRefusals(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`[ERROR] decision refused, the fallback decides: policy=mine at=0 error=no`,
-		`[ERROR] decision refused, the fallback decides: policy=mine at=1 error=no`,
 		`[ERROR] the policy is given up for good, the fallback decides from now on: policy=mine fallback=easy at=2 ` +
 			`error="mine: given up"`,
 	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
@@ -39,7 +38,42 @@ func TestLogPanics(t *testing.T) {
 			Policy: "mine", Value: "no", Stack: bytes.Repeat([]byte("deep "), 10_000),
 		}})
 	}
-	require.Equal(t, 50, strings.Count(out.String(), "error=\"policy mine panicked: no\""))
+	require.Equal(t, 2, strings.Count(out.String(), "error=\"policy mine panicked: no\""))
 	require.Equal(t, 1, strings.Count(out.String(), "the policy panicked; this is told once"))
 	require.Less(t, strings.Count(out.String(), "deep"), 1000)
+}
+
+// The log is bounded, however often a policy fails and in however many ways: each kind of failure is told when it
+// happens first, and with how often it has happened when that is a power of ten.
+func TestLogOfAFloodOfFailures(t *testing.T) {
+	const rounds = 50_000
+	for name, tt := range map[string]struct {
+		fails func(i int) error
+		lines int
+		last  string
+	}{
+		"the same": {func(int) error { return errors.New("no") }, 5, "times=10000 error=no"},
+		"with other numbers": {
+			func(i int) error { return fmt.Errorf("start job %d: it runs since %d", i, i/2) }, 5,
+			`times=10000 error="start job 9999: it runs since 4999"`,
+		},
+		"two kinds": {
+			func(i int) error { return []error{errors.New("no"), errors.New("yes")}[i%2] }, 10, "times=10000 error=yes",
+		},
+		"ever new ones": {
+			func(i int) error { return errors.New(strings.Repeat("x", 1+i%250) + strings.Repeat("y", 1+i/250)) },
+			19*3 + 5, "times=10000",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			refused := LogRefusals(hclog.New(&hclog.LoggerOptions{Output: &out, DisableTime: true}))
+			for i := range rounds {
+				refused(backfill.Refusal{Now: backfill.Time(i), Policy: "mine", Fallback: "easy", Err: tt.fails(i)})
+			}
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			require.LessOrEqual(t, len(lines), tt.lines)
+			require.Contains(t, lines[len(lines)-1], tt.last)
+		})
+	}
 }

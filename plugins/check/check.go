@@ -257,33 +257,13 @@ type checker struct {
 	incomparable string
 }
 
-// pool returns the seed of the nth pool. Every fourth pool has bundles (slots that a job takes
-// whole, together) if the plugin knows them, every fourth jobs that may not start at once if it
-// knows those, every fourth a small plan if the policy follows its depth, every eighth slots that
-// are not always open if it knows windows, every eighth limits if it knows those, and every eighth but
-// the first slots that end, or of which some must be left free, if it knows that.
+// pool returns the seed of the nth pool, of a kind that the plugin knows.
 func (c *checker) pool(n int) uint64 {
-	seed := c.options.Seed + uint64(n)
-	switch {
-	case c.knows&wire.Bundles == 0:
-		return seed % conformance.Partitioned
-	case n%4 == 3:
-		return conformance.Partitioned + seed
-	case n%4 == 1 && c.knows&wire.Release != 0:
-		return conformance.Deferred | seed
-	case n%8 == 6 && c.knows&wire.Limits != 0:
-		return conformance.Limited | seed
-	case n%4 == 2 && c.knows&wire.PlanDepth != 0:
-		return conformance.Shallow | seed
-	case n%8 == 4 && c.knows&wire.Windows != 0:
-		return conformance.Windowed | seed
-	case n%16 == 8 && c.knows&wire.Ends != 0:
-		return conformance.Ending | seed
-	case n%16 == 0 && n > 0 && c.knows&wire.Least != 0:
-		return conformance.Sparing | seed
-	default:
-		return seed
-	}
+	knows := func(f wire.Features) bool { return c.knows&f != 0 }
+	return conformance.Pool(n, c.options.Seed, conformance.Kinds{
+		Partitioned: knows(wire.Bundles), Deferred: knows(wire.Release), Shallow: knows(wire.PlanDepth),
+		Windowed: knows(wire.Windows), Limited: knows(wire.Limits), Ending: knows(wire.Ends), Sparing: knows(wire.Least),
+	})
 }
 
 // start starts the plugin with additional environment variables.

@@ -47,7 +47,7 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 			"guarantee is kept", pools, c.scale.rounds), nil
 	}
 	first := broken[0]
-	check := failed(remedy(first), "%s", first).at(first.Seed)
+	check := failed(first.Remedy(), "%s", first).at(first.Seed)
 	if more := len(broken) - 1; more > 0 {
 		check.Seen += fmt.Sprintf(" (and in %d more of %d pools)", more, pools)
 	}
@@ -65,67 +65,13 @@ func (c *checker) conformance(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// remedies are hints, each for refusals whose text contains certain words.
-var remedies = []struct{ refused, do string }{
-	{
-		"events of the round have not been taken",
-		"take all events before the first start: scan.Begin(c), or c.Next() until it says false",
-	},
-	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
-	{
-		"left without a reservation",
-		"give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event " +
-			"lists it as Displaced; leave out only those beyond the depth of the plan (Fast.Beyond, " +
-			"View.PlanHasRoom)",
-	},
-	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it enters the plan"},
-	{
-		"it may not start before",
-		"start only jobs of Cycle.Queue, which leaves out those whose earliest start (Job.Release) is still to come",
-	},
-	{", its earliest", "plan jobs where Cycle.Earliest says, which heeds their earliest start (Job.Release)"},
-	{
-		"does not know what is in the pool",
-		"rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol " +
-			"and name it in the description's features",
-	},
-	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
-}
-
-// remedy returns the hint for the author of a policy that broke a rule.
-func remedy(f conformance.Finding) string {
-	switch f.Rule {
-	case conformance.Accepted:
-		for _, r := range remedies {
-			if strings.Contains(f.Text, r.refused) {
-				return r.do
-			}
-		}
-		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow " +
-			"or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
-	case conformance.Guaranteed, conformance.Started:
-		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before " +
-			"their guarantees"
-	default:
-		return "this is not the policy's fault: please report it with the seed"
-	}
-}
-
 // advised returns the check about recommendations: a warning about the first one that the policy
 // does not follow, if there is one. Some pools ended early, because a decision was refused.
 func advised(found map[conformance.Rule][]conformance.Finding, refused, pools int) Check {
-	for _, advice := range []struct {
-		rule conformance.Rule
-		do   string
-	}{
-		{conformance.Drains, "if the policy does not mean to leave jobs waiting for good, look at why it never " +
-			"starts this one"},
-		{conformance.HeadStarts, "if the policy does not wait on purpose, start the first job of the " +
-			"queue when it fits"},
-	} {
-		if at := found[advice.rule]; len(at) > 0 {
+	for _, rule := range []conformance.Rule{conformance.Drains, conformance.HeadStarts} {
+		if at := found[rule]; len(at) > 0 {
 			return Check{
-				Verdict: Warning, Do: advice.do,
+				Verdict: Warning, Do: at[0].Remedy(),
 				Seen: fmt.Sprintf("%s (in %d of %d pools)", at[0], len(at), pools),
 			}.at(at[0].Seed)
 		}

@@ -112,7 +112,7 @@ func TestExamplesConform(t *testing.T) {
 			t.Helper()
 			return e.start(t, host.Options{})
 		}
-		backfilltest.Conform(t, 6, 100, start, e.promises...)
+		backfilltest.ConformOn(t, backfilltest.Plain, 6, 100, start, e.promises...)
 		backfilltest.ConformOn(t, backfilltest.Partitioned, 6, 100, start, e.promises...)
 		if e.deferred {
 			backfilltest.ConformOn(t, backfilltest.Deferred, 6, 100, start, e.promises...)
@@ -152,6 +152,38 @@ func TestExamplesFollowTheState(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestPythonTotals: what a policy in Python is told of amounts is what one in Go is told.
+func TestPythonTotals(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("skipped: what the library in Python adds up; there is no python3")
+	}
+	out, err := exec.CommandContext(t.Context(), python, "-B", "-c", `
+import sys
+sys.path.insert(0, "python")
+from types import SimpleNamespace as Thing
+from cycle import Cycle
+from state import Job, Slot, State
+
+def job(id, nodes, request):
+    return Job(Thing(id=id, nodes=nodes, request=request, whole=False, submit=5, estimate=9, running=0, labels={},
+                     candidates=0, place_queue="", place_cluster=0, place_proc=0), 0)
+
+state = State.__new__(State)
+state.resources, state.now = ["cpus", "memory"], 7
+state.slots = [Slot(Thing(name=str(i), capacity=[4, 100]), i < 2) for i in range(3)]
+state.jobs = {i: job(i, 2, [1, 30]) for i in range(2)}
+state.jobs[0].running = True
+state.put(state.jobs[0], [(0, 1), (1, 1)], 6, 15)
+cycle = Cycle.__new__(Cycle)
+cycle.state = state
+print(state.jobs[1].total, state.jobs[1].waited(7), state.jobs[1].waited(3), cycle.capacity, cycle.use, cycle.resources,
+      [j.id for j in cycle.running()])
+`).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "(2, 60) 2 0 (8, 200) (2, 60) ['cpus', 'memory'] [0]\n", string(out))
 }
 
 func isEstimateChanged(e backfill.Event) bool { return e.Kind == backfill.EstimateChanged }

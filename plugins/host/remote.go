@@ -22,11 +22,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
+// NoDeadline is the deadline of decisions that may take as long as they like, such as under a debugger.
+const NoDeadline time.Duration = 1<<63 - 1
+
 // Options say how a plugin runs. The zero value is valid.
 type Options struct {
 	// Policy holds the policy's own options.
 	Policy map[string]string
-	// Deadline limits one decision; 0 means 10 s.
+	// Deadline limits one decision; 0 means 10 s, and [NoDeadline] no limit.
 	Deadline time.Duration
 	// StartTimeout limits the time until the plugin is ready; 0 means 10 s.
 	StartTimeout time.Duration

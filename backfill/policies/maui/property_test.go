@@ -90,7 +90,7 @@ func TestConforms(t *testing.T) {
 				require.NoError(t, err)
 				return d
 			}
-			backfilltest.Conform(t, 6, 100, decider)
+			backfilltest.ConformOn(t, backfilltest.Plain, 6, 100, decider)
 			backfilltest.ConformOn(t, backfilltest.Partitioned, 6, 100, decider)
 			backfilltest.ConformOn(t, backfilltest.Windowed, 6, 100, decider)
 			backfilltest.ConformOn(t, backfilltest.Ending, 6, 100, decider)

@@ -42,6 +42,10 @@ var helpTexts = cli.Texts{
 		"jobs.",
 	"run_plugin_reads": "A file or folder that a plugin may read besides its own; may be repeated.",
 	"run_plugin_dir":   "Where to look for backfill-NAME first; may be repeated.",
+	"run_deadline": "How long a plugin may take to decide a round, 10s by default; 0: as long as it likes, as under a " +
+		"debugger.",
+	"run_dump_refused": "Write refused and failed rounds to this folder, the first of each kind and ten in all, as " +
+		"instances that play the round alone; the log names each with the command that runs it.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it.",
 	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +

@@ -104,6 +104,8 @@ func TestExitCodes(t *testing.T) {
 		{"small.swf", 0, ""},
 		{"instance.json", 0, ""},
 		{"--workload instance.json", 0, ""},
+		{"instance.json --deadline=-1s", 2, "--deadline=-1s: must be positive, or 0 for none"},
+		{"instance.json --dump-refused instance.json", 2, "--dump-refused: mkdir instance.json: not a directory"},
 		{"instance.json --jobs 2", 2, "an instance is taken as it is"},
 	} {
 		cmd, stdout, stderr := launched(t, strings.Fields(c.args)...)

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -33,6 +36,8 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--plan-depth=%d: must be at least 1, or 0 for no limit", c.PlanDepth)
 	case c.PlanHorizon < 0 || c.PlanHorizon > backfill.MaxTime:
 		return fmt.Errorf("--plan-horizon=%d: must be from 1 to %d s, or 0 for no limit", c.PlanHorizon, int64(backfill.MaxTime))
+	case c.Deadline < 0:
+		return fmt.Errorf("--deadline=%v: must be positive, or 0 for none", c.Deadline)
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":
@@ -77,6 +82,14 @@ func (c *runCommand) saved(err error) error {
 	if saveErr != nil {
 		return fmt.Errorf("%w; the case could not be saved: %w", err, saveErr)
 	}
+	return fmt.Errorf("%w; please report it with the case that was saved, which shows it again: %s", err, c.again(path))
+}
+
+// usualDeadline is the default of --deadline.
+const usualDeadline = 10 * time.Second
+
+// again returns the command that runs a saved case as this run was.
+func (c *runCommand) again(path string) string {
 	again := []string{"condorsim run --instance", path, "--policy", c.Policy}
 	for _, name := range slices.Sorted(maps.Keys(c.PolicyOpt)) {
 		again = append(again, "--policy-opt", fmt.Sprintf("%s=%q", name, c.PolicyOpt[name]))
@@ -99,6 +112,38 @@ func (c *runCommand) saved(err error) error {
 	if c.Placement != "rank" {
 		again = append(again, "--placement", c.Placement)
 	}
-	return fmt.Errorf("%w; please report it with the case that was saved, which shows it again: %s", err,
-		strings.Join(again, " "))
+	for _, dir := range c.PluginDir {
+		again = append(again, "--plugin-dir", fmt.Sprintf("%q", dir))
+	}
+	for _, path := range c.PluginReads {
+		again = append(again, "--plugin-reads", fmt.Sprintf("%q", path))
+	}
+	if c.Deadline != 0 && c.Deadline != usualDeadline {
+		again = append(again, "--deadline", c.Deadline.String())
+	}
+	if c.Plugin {
+		again = append(again, "--plugin")
+	}
+	return strings.Join(again, " ")
+}
+
+// dumping adds, if refused rounds are to be written, what writes them: each is told with its file and the
+// command that runs it alone.
+func (c *runCommand) dumping(w *condorsim.Workload, config *negotiator.Config, logger hclog.Logger,
+	sinks []negotiator.Sink,
+) []negotiator.Sink {
+	if c.DumpRefused == "" {
+		return sinks
+	}
+	rounds, tell := condorsim.NewRounds(w, c.DumpRefused), config.Refused
+	config.Refused = func(r backfill.Refusal) {
+		tell(r)
+		switch path, err := rounds.Save(r); {
+		case err != nil:
+			logger.Error("the refused round could not be written", "at", r.Now, "error", err)
+		case path != "":
+			logger.Error("the refused round is written", "at", r.Now, "file", path, "run it alone with", c.again(path))
+		}
+	}
+	return append(sinks, rounds)
 }

@@ -56,6 +56,8 @@ type runCommand struct {
 	Plugin      bool     `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginReads []string `group:"Policy" type:"path" placeholder:"PATH" help:"${run_plugin_reads}"`
 	PluginDir   []string `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
+	// Deadline limits each decision of a plugin; 0: nothing does.
+	Deadline time.Duration `group:"Policy" default:"10s" placeholder:"DURATION" help:"${run_deadline}"`
 
 	estimateFlags
 
@@ -72,6 +74,7 @@ type runCommand struct {
 	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing      bool   `group:"Output" help:"${run_timing}"`
 	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"${run_dump_dir}"`
+	DumpRefused string `group:"Output" placeholder:"DIR" help:"${run_dump_refused}"`
 	LogLevel    string `group:"Output" enum:"trace,debug,info,warn,error,off" default:"warn" help:"${run_log_level}"`
 
 	cli.PprofFlags
@@ -102,7 +105,7 @@ The settings S001 to S111 of Tang et al., in which actual run times take the pla
 Decisions that did not count, and that the fallback took instead, are in the summary ("refused" with
 --json). A policy that fails in 100 rounds running, or in more than 100 of 10,000, is given up: the
 results are the fallback's, and the exit code is 1 then. So it is if the fallback took more than half
-of the rounds.
+of the rounds. --dump-refused DIR writes the rounds that went wrong, to be run alone.
 
 ` + negotiator.OrderHelp() + "\n" + estimate.Help()
 }
@@ -118,6 +121,11 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	chooser, err := c.chooser(logger)
 	if err != nil {
 		return cli.Bad(err)
+	}
+	if c.DumpRefused != "" {
+		if err = os.MkdirAll(c.DumpRefused, 0o777); err != nil {
+			return cli.Bad(fmt.Errorf("--dump-refused: %w", err))
+		}
 	}
 	out, err := c.create()
 	if err != nil {
@@ -147,7 +155,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
-	sinks := []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}}
+	sinks := c.dumping(w, &config, logger, []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}})
 	result, err := c.simulate(ctx, w, config, choosing(chooser, config, sinks)...)
 	bar.Done()
 	if err != nil {
@@ -302,6 +310,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
 		Plugins: choose.Plugins{Run: host.Options{
 			NoMTLS: true, Logger: logger, User: host.Nobody, Reads: c.PluginReads, // the socket is private
+			Deadline: cmp.Or(c.Deadline, host.NoDeadline),
 		}},
 	})
 	if err != nil {

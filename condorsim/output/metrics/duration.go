@@ -33,6 +33,9 @@ func Duration(seconds float64, decimals int) string {
 	return text
 }
 
+// Grouped writes a number for people, such as 42,504.
+func Grouped(n int) string { return grouped(strconv.Itoa(n)) }
+
 // grouped puts commas between the thousands of a decimal number.
 func grouped(number string) string {
 	sign, digits := "", number

@@ -93,7 +93,9 @@ type refused struct {
 	Count  int           `json:"count"`
 	At     backfill.Time `json:"at"` // of the first
 	Reason string        `json:"reason"`
-	// Fallback is who decided instead; Rounds are all rounds of the run.
+	// Failures are the kinds of failures, each with its first; none is counted once the policy was given up.
+	Failures []failure `json:"failures"`
+	// Fallback is who decided instead; Rounds are those of the run that somebody decided, as jobs waited.
 	Fallback string `json:"fallback"`
 	Rounds   int    `json:"rounds"`
 	// GivenUp says that the policy failed too often and was asked no more, so that the metrics are
@@ -101,12 +103,23 @@ type refused struct {
 	GivenUp bool `json:"given_up"`
 }
 
+// failure is a kind of failures of a policy.
+type failure struct {
+	Count  int           `json:"count"`
+	At     backfill.Time `json:"at"` // of the first
+	Reason string        `json:"reason"`
+}
+
 func refusals(r *condorsim.Result) (all []refused) {
 	for _, refusal := range r.Refusals {
+		failures := make([]failure, len(refusal.Failures))
+		for i, f := range refusal.Failures {
+			failures[i] = failure{f.Count, f.First.Now, backfill.Printable(f.First.Failure().Error(), longest)}
+		}
 		all = append(all, refused{
 			Policy: backfill.Printable(refusal.Policy, longest), Count: refusal.Count, At: refusal.First.Now,
 			Reason: backfill.Printable(refusal.First.Err.Error(), longest), GivenUp: refusal.GivenUp,
-			Fallback: refusal.First.Fallback, Rounds: r.Cycles,
+			Fallback: refusal.First.Fallback, Rounds: r.Decided, Failures: failures,
 		})
 	}
 	return all
@@ -204,7 +217,8 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 func ByFallback(r *condorsim.Result) string {
 	var text strings.Builder
 	for _, refusal := range refusals(r) {
-		_, _ = fmt.Fprintf(&text, ", %d of %d rounds under %s", refusal.Count, refusal.Rounds, refusal.Fallback)
+		_, _ = fmt.Fprintf(&text, ", %s of %s rounds decided by the fallback %s", metrics.Grouped(refusal.Count),
+			metrics.Grouped(refusal.Rounds), refusal.Fallback)
 	}
 	return text.String()
 }
@@ -381,14 +395,18 @@ func whyHeld(r *condorsim.Result) string {
 	return text.String()
 }
 
-// whyRefused lists refused decisions, a line for each policy.
+// whyRefused lists why decisions were refused, a line for each policy and kind of failure.
 func whyRefused(r *condorsim.Result) string {
 	var text strings.Builder
 	for _, refusal := range refusals(r) {
-		_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", refusal.Policy, refusal.Count, refusal.At, refusal.Reason)
+		failed := 0
+		for _, f := range refusal.Failures {
+			_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", refusal.Policy, f.Count, f.At, f.Reason)
+			failed += f.Count
+		}
 		if refusal.GivenUp {
-			text.WriteString("GIVEN UP: " + refusal.Policy +
-				"; its fallback decided the rest, so these are not its results\n")
+			_, _ = fmt.Fprintf(&text, "GIVEN UP: %s; its fallback, %s, decided the rest, %s rounds, so these are not its results\n",
+				refusal.Policy, refusal.Fallback, metrics.Grouped(refusal.Count-failed))
 		}
 	}
 	return text.String()

@@ -170,10 +170,10 @@ func TestTable(t *testing.T) {
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused: mine +│ +4 `, refuse, nothing},
-		{`, 4 of 9 rounds under easy `, refuse, nothing},
-		{`(?m)^refused: mine 4, first at 7: no \x{fffd}\[2Jidea$`, refuse, nothing},
+		{`, 4 of 9 rounds decided by the fallback easy `, refuse, nothing},
+		{`(?m)^refused: mine 3, first at 7: no \x{fffd}\[2Jidea\nrefused: mine 1, first at 8: late$`, refuse, nothing},
 		{
-			`(?m)^GIVEN UP: mine; its fallback decided the rest, so these are not its results$`,
+			`(?m)^GIVEN UP: mine; its fallback, easy, decided the rest, 0 rounds, so these are not its results$`,
 			func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse,
 		},
 		{`utilisation, memory`, nothing, func(r *condorsim.Result) {
@@ -212,7 +212,10 @@ func refuse(r *condorsim.Result) {
 		Policy: "mine", Count: 4,
 		First: backfill.Refusal{Now: 7, Policy: "mine", Fallback: "easy", Err: errors.New("no\n\x1b[2Jidea")},
 	}}
-	r.Cycles = 9
+	r.Refusals[0].Failures = []condorsim.Failure{
+		{Count: 3, First: r.Refusals[0].First}, {Count: 1, First: backfill.Refusal{Now: 8, Err: errors.New("late")}},
+	}
+	r.Cycles, r.Decided = 12, 9
 }
 
 func TestJSONOfRefusals(t *testing.T) {
@@ -226,6 +229,10 @@ func TestJSONOfRefusals(t *testing.T) {
 	require.Equal(t, []map[string]any{{
 		"policy": "mine", "count": 4.0, "at": 7.0,
 		"reason": strings.Repeat("x", 300) + "…", "given_up": false, "fallback": "easy", "rounds": 9.0,
+		"failures": []any{
+			map[string]any{"count": 3.0, "at": 7.0, "reason": "no \ufffd[2Jidea"},
+			map[string]any{"count": 1.0, "at": 8.0, "reason": "late"},
+		},
 	}}, told.Refused)
 }
 

@@ -34,6 +34,9 @@ class Job {
 
   // The total number of cpus.
   get width() { return this.nodes * this.request[0]; }
+
+  // The amount of every resource that all chunks take together.
+  get total() { return this.request.map((amount) => this.nodes * amount); }
 }
 
 class State {
@@ -281,6 +284,12 @@ class Cycle {
     state.open(round);
     round.events.forEach((event) => state.apply(event));
     for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
+  }
+
+  // What the slots that are up have together of each resource.
+  get capacity() {
+    const up = this.state.slots.filter((slot) => slot?.up);
+    return this.state.resources.map((_, k) => up.reduce((sum, slot) => sum + slot.capacity[k], 0));
   }
 
   // The waiting jobs that may start, in the queue's order.

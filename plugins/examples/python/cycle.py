@@ -18,6 +18,27 @@ class Cycle:
     def now(self):
         return self.state.now
 
+    @property
+    def resources(self):
+        """The names of the pool's resources, in the order of all amounts."""
+        return self.state.resources
+
+    @property
+    def capacity(self):
+        """What the slots that are up have together of each resource."""
+        up = [slot.capacity for slot in self.state.slots if slot.up]
+        return tuple(sum(amounts) for amounts in zip(*up)) or (0,) * len(self.resources)
+
+    @property
+    def use(self):
+        """What running jobs take together of each resource."""
+        held = [amount for slot in self.state.slots for job, amount in slot.jobs.items() if job.running]
+        return tuple(sum(amounts) for amounts in zip(*held)) or (0,) * len(self.resources)
+
+    def running(self):
+        """The running jobs, by expected end."""
+        return sorted((j for j in self.state.jobs.values() if j.running), key=lambda j: (j.end, j.place))
+
     def queue(self):
         """The waiting jobs in the queue's order."""
         return sorted((j for j in self.state.jobs.values() if j.waits), key=lambda j: (j.key, j.place))

@@ -38,6 +38,15 @@ class Job:
         """Returns the total number of cpus."""
         return self.nodes * self.request[0]
 
+    @property
+    def total(self):
+        """Returns the amount of every resource that all chunks take together."""
+        return tuple(self.nodes * amount for amount in self.request)
+
+    def waited(self, now):
+        """Returns for how many seconds the job has been in the pool."""
+        return max(0, now - self.submit)
+
 
 class Slot:
     def __init__(self, spec, up):

@@ -1,0 +1,57 @@
+package conformance
+
+import "strings"
+
+// remedies are hints, each for refusals whose text contains certain words.
+var remedies = []struct{ refused, do string }{
+	{
+		"events of the round have not been taken",
+		"take all events before the first start: scan.Begin(c), or c.Next() until it says false",
+	},
+	{"and was not started", "at the end of the round, start the jobs that are planned for now (Cycle.Due)"},
+	{
+		"left without a reservation",
+		"give each job a reservation (Cycle.Earliest, Cycle.Reserve) at its arrival, and again when an event " +
+			"lists it as Displaced; leave out only those beyond the depth of the plan (Fast.Beyond, " +
+			"View.PlanHasRoom)",
+	},
+	{"given no guarantee", "promise each job a start (Cycle.Guarantee) in the round in which it enters the plan"},
+	{
+		"it may not start before",
+		"start only jobs of Cycle.Queue, which leaves out those whose earliest start (Job.Release) is still to come",
+	},
+	{", its earliest", "plan jobs where Cycle.Earliest says, which heeds their earliest start (Job.Release)"},
+	{
+		"does not know what is in the pool",
+		"rebuild it with this host's plugins/sdk; in another language, follow what has come into the protocol " +
+			"and name it in the description's features",
+	},
+	{"you started it earlier in this round", "start each job once: Cycle.FitsNow says no for one that was started"},
+	{"panicked", "mend the panic: the log has its stack"},
+	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
+}
+
+// Remedy returns the hint for the author of a policy that broke the rule.
+func (f Finding) Remedy() string {
+	switch f.Rule {
+	case Drains:
+		return "if the policy does not mean to leave jobs waiting for good, look at why it never starts this one"
+	case HeadStarts:
+		return "if the policy does not wait on purpose, start the first job of the queue when it fits"
+	case Accepted:
+		for _, r := range remedies {
+			if strings.Contains(f.Text, r.refused) {
+				return r.do
+			}
+		}
+		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow " +
+			"or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
+	case Guaranteed, Started:
+		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before " +
+			"their guarantees"
+	case Promised:
+		return "the policy does not keep what it promises beyond the rules"
+	default:
+		return "this is not the policy's fault: please report it with the seed"
+	}
+}
