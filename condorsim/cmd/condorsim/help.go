@@ -78,6 +78,8 @@ var helpTexts = cli.Texts{
 	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
 		".json or SWF, and the compression, .gz, .xz or .zst.",
+	"drop": "Job ads become a trace without resources (besides cpus and memory), requirements (and ranks and limits), or " +
+		"both; otherwise it is an error if their jobs have some.",
 	"merge_load":              "Scale the load of the merged trace: times between submissions are divided by F.",
 	"generate_estimate_model": "Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST.",
 	"generate_memory_model": "Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by " +

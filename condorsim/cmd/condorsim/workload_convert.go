@@ -15,20 +15,22 @@ type convertCommand struct {
 	From string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
+	dropFlags
 	outFlags
 }
 
 // Help is shown below the flags.
 func (*convertCommand) Help() string {
 	return `From SWF to SWF every line stays as it is. Job ads are cleaned and become a trace of one machine, as
-large as they ever were together unless --cpus says otherwise. From SWF to a JSON instance ` +
+large as they ever were together unless --cpus says otherwise. What jobs ask for besides cpus and memory, and
+what they require of slots, has no place in it: that is named, and --drop has it left out. From SWF to a JSON instance ` +
 		`the jobs are cleaned; --clean none
 keeps all that can run. An instance has neither users nor a header, and SWF has no place for the results
 that an instance expects.
 
 Examples:
   condorsim workload convert trace.swf.gz --out trace.swf.zst
-  condorsim workload convert history.ads --out history.swf.gz
+  condorsim workload convert history.ads --drop resources,requirements --out history.swf.gz
   condorsim workload convert small.json --out small.swf
   condorsim workload convert small.swf --out small.json`
 }
@@ -53,13 +55,13 @@ func (c *convertCommand) Run(p *process) error {
 // read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
 func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error) {
-	opts := c.options(c.machineFlags, "")
+	opts, target := c.options(c.machineFlags, ""), formats.Named(out.name)
 	in, err := p.openJobs(c.From)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
-	copied := in.Format == formats.SWF && formats.Named(out.name) == formats.SWF
+	copied := in.Format == formats.SWF && target == formats.SWF
 	if copied {
 		const large = 1 << 20 // checks the lines for a machine that holds any job
 		opts = workload.Options{Clean: workload.CleanNone, CPUs: large}
@@ -67,11 +69,14 @@ func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error)
 	if err = opts.Validate(); err != nil {
 		return nil, err
 	}
-	jobs, err := in.Read(c.withAds(opts))
+	jobs, err := in.Read(c.withAds(keepingMemory(opts, in.Format, target)))
 	if err != nil || copied {
 		return nil, err
 	}
-	return jobs.Trace, nil
+	if err = c.check(jobs, target); err != nil {
+		return nil, err
+	}
+	return withoutAnyMemory(jobs.Trace), nil
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,9 @@ type History struct {
 	// Peak is the most cpus that these jobs used at one time, by their recorded starts; 0 if none
 	// has one.
 	Peak int64
+	// Beyond is what jobs ask for that a trace has no place for, by name: resources besides cpus and
+	// memory in lower case, and attributes of [Attributes].
+	Beyond []string
 	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
 	Unreadable error
 }
@@ -102,7 +106,7 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	if len(o.Estimates) > 0 {
 		o.Schema.Estimates = o.Estimates
 	}
-	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o)}
+	c := collector{o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o), beyond: map[string]bool{}}
 	for ad, err := range classad.ReadAds(text, name) {
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
@@ -160,6 +164,7 @@ type collector struct {
 	h      *History
 	index  map[key]int // by key, the index in h.Jobs
 	shared *shared
+	beyond map[string]bool // see History.Beyond
 }
 
 // add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose
@@ -217,6 +222,7 @@ func (c *collector) finish() {
 		jobs[i].Submit -= c.h.Start
 	}
 	c.h.Peak = peak(jobs)
+	c.h.Beyond = slices.Sorted(maps.Keys(c.beyond))
 }
 
 // peak returns the most cpus that the jobs with a known start used at one time; 0 without any. At

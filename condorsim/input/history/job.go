@@ -90,6 +90,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	if err != nil {
 		return j, err
 	}
+	c.noteBeyond(ad)
 	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
 	if unknown == nil && j.Run > 0 {
 		j.started = start

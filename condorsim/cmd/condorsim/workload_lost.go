@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+)
+
+// dropFlags say what may be lost where job ads become a trace.
+type dropFlags struct {
+	Drop []string `group:"Workload" enum:"resources,requirements" placeholder:"WHAT" help:"${drop}"`
+}
+
+// anyMemory is more than jobs have.
+const anyMemory = 1_000_000_000_000 // MiB
+
+// check returns an error that names what would be lost of jobs if their trace were written in the format,
+// and may not be.
+func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
+	if jobs.History == nil {
+		return nil
+	}
+	var lost []string
+	drop := map[string]bool{}
+	say := func(what, kind string) {
+		if !slices.Contains(f.Drop, kind) {
+			lost, drop[kind] = append(lost, what), true
+		}
+	}
+	asked := slices.ContainsFunc(jobs.History.Jobs, func(j history.Job) bool { return j.Memory > 0 })
+	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
+		say("memory (unless --memory gives that of the machine)", "resources")
+	}
+	for _, what := range jobs.History.Beyond {
+		if slices.Contains(history.Attributes(), what) {
+			say(what, "requirements")
+		} else {
+			say(what, "resources")
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	var flag []string
+	for _, kind := range []string{"resources", "requirements"} {
+		if drop[kind] || slices.Contains(f.Drop, kind) {
+			flag = append(flag, kind)
+		}
+	}
+	return fmt.Errorf("%s: its jobs ask for what %s has no place for: %s; --drop %s has it left out, and condorsim "+
+		"run reads the ads as they are", formats.Shown(jobs.History.Name), target.Holds, strings.Join(lost, ", "),
+		strings.Join(flag, ","))
+}
+
+// keepingMemory has job ads that become lines of SWF read with their memory, also for a machine that has
+// none.
+func keepingMemory(opts workload.Options, in, target *formats.Format) workload.Options {
+	if in == formats.Ads && target == formats.SWF && opts.Memory == 0 {
+		opts.Memory = anyMemory
+	}
+	return opts
+}
+
+// withoutAnyMemory takes the machine's memory away that keepingMemory gave it.
+func withoutAnyMemory(t *workload.Trace) *workload.Trace {
+	if t.Machine.Memory == anyMemory {
+		t.Machine.Memory = 0
+	}
+	return t
+}
