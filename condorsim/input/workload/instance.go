@@ -160,7 +160,8 @@ func JSONInWords(err error) string {
 	switch {
 	case errors.Is(err, io.EOF):
 		return "there is nothing in it"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+	case errors.Is(err, io.ErrUnexpectedEOF),
+		errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
 		return "it ends too early"
 	case errors.As(err, &kind):
 		at := ""
