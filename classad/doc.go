@@ -6,7 +6,7 @@
 //
 // An ad is a [ClassAd]: names with expressions. [Parse] reads ads in brackets, [ParseOld] the lines
 // that condor_status -long prints, [ParseJSON] JSON and [ParseXML] XML; [ClassAd.Format] writes all
-// of them, in a [Style]; [ClassAd.Public] leaves out what nobody else must know. [ReadAds] iterates
+// of them, in a [Style]; [Public] leaves out what nobody else must know. [ReadAds] iterates
 // over a stream of ads in any of these forms. To parse many ads use a [Parser], which is several
 // times as fast and whose ads share what they have in common.
 //

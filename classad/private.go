@@ -17,7 +17,7 @@ func Private(name string) bool {
 }
 
 // Public returns the ad without its private attributes: the ad itself if it has none, else a copy.
-func (ad *ClassAd) Public() *ClassAd {
+func Public(ad *ClassAd) *ClassAd {
 	public := ad
 	for name := range ad.All() {
 		if !Private(name) {

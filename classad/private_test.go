@@ -14,8 +14,8 @@ func TestPublic(t *testing.T) {
 		`capability = "5"; TransferKey = "6"; PairedClaimId = "7"; _condor_privRemoteX = "8"; _CONDOR_PRIV = "9"; `+
 		`PublicClaimId = "a"; Capabilities = "b"; _condor_pri = "c" ]`)
 	before := secret.String()
-	require.Equal(t, `[ _condor_pri = "c"; Capabilities = "b"; PublicClaimId = "a" ]`, secret.Public().String())
+	require.Equal(t, `[ _condor_pri = "c"; Capabilities = "b"; PublicClaimId = "a" ]`, classad.Public(secret).String())
 	require.Equal(t, before, secret.String())
 	open := classad.New()
-	require.Same(t, open, open.Public())
+	require.Same(t, open, classad.Public(open))
 }

@@ -3,7 +3,6 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -35,11 +34,6 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, placed(name, suggest(file, err))
 	}
 	f.path, f.text, f.tree = name, text, file
-	odd := &fractions{}
-	ast.Walk(odd, file.Docs[0].Body)
-	if err = f.report(odd.faults); err != nil {
-		return nil, err
-	}
 	if err = f.report(f.faults()); err != nil {
 		return nil, err
 	}
@@ -55,61 +49,10 @@ func (f *File) report(faults []fault) error {
 	return errors.Join(errs...)
 }
 
-// fractions finds numbers with a fraction where whole ones are expected, since the YAML library
-// silently drops the fraction.
-type fractions struct{ checker }
-
-// Visit adds a fault if the node is such a number.
-func (f *fractions) Visit(node ast.Node) ast.Visitor {
-	number, ok := node.(*ast.FloatNode)
-	if !ok || number.Value == math.Trunc(number.Value) {
-		return f
-	}
-	path := strings.TrimPrefix(number.GetPath(), "$.")
-	switch typeAt(path).Kind() {
-	case reflect.Int, reflect.Int64, reflect.Uint64:
-		f.say(path, "%s: must be a whole number", number.GetToken().Value)
-	default:
-	}
-	return f
-}
-
-// placed returns an error of the YAML library as text, with the file's name, the lines around the
-// fault and Go types in plain words.
+// placed returns an error of the YAML library as text, with the file's name and the lines around the
+// fault.
 func placed(name string, err error) error {
-	text := mistyped.ReplaceAllStringFunc(yaml.FormatError(err, false, true), func(text string) string {
-		part := mistyped.FindStringSubmatch(text)
-		return fmt.Sprintf("%s is given where %s is expected", inWords(part[1]), inWords(part[2]))
-	})
-	return fmt.Errorf("%s: %s", name, strings.TrimRight(text, "\n"))
-}
-
-// mistyped matches what the YAML library says about a value of the wrong type.
-//
-//nolint:gochecknoglobals // a constant
-var mistyped = regexp.MustCompile(`cannot unmarshal (.+) into Go (?:struct field \S+ of type|value of type) (\w+)(?: ` +
-	`\( overflow \))?`)
-
-// inWords says in plain words what values a Go type has; other types keep their names.
-func inWords(name string) string {
-	switch name {
-	case "map[string]interface {}":
-		return "a mapping"
-	case "[]interface {}":
-		return "a list"
-	case "string":
-		return "a text"
-	case "float64":
-		return "a number"
-	case "int", "int64":
-		return "a whole number"
-	case "uint64":
-		return "a whole number from 0 to 2^64-1"
-	case "bool":
-		return "true or false"
-	default:
-		return name
-	}
+	return fmt.Errorf("%s: %s", name, strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
 }
 
 // suggest adds to the error for an unknown field which known one may have been meant. It returns

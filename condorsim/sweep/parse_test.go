@@ -109,7 +109,7 @@ func TestTypos(t *testing.T) {
 		},
 		{"twice", "traces:", "name: b\ntraces:", "[2:1] mapping key \"name\" already defined at [1:1]"},
 		{"no YAML", "[", "", ""},
-		{"kind", "traces:", "loads: many\ntraces:", "[2:8] string was used where sequence is expected"},
+		{"kind", "traces:", "loads: many\ntraces:", "[2:8] a text is given where a list is expected"},
 		{"number", "a.swf", "a.swf, cpus: many", "[3:34] a text is given where a whole number is expected"},
 		{
 			"negative seed", "traces:", "seeds: [-1]\ntraces:",

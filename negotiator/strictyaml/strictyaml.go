@@ -5,6 +5,7 @@ package strictyaml
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -52,18 +53,24 @@ func parse(text []byte) (*ast.File, error) {
 	return file, nil
 }
 
-// Decode reads a text into a value. A key for which the value has no field is an error.
-// [yaml.FormatError] prints an error with its place in the text.
+// Decode reads a text into the value that a pointer points to. A key for which the value has no field
+// is an error, and so is a fraction where the value is a whole number. [yaml.FormatError] prints an error
+// with its place in the text.
 func Decode(text []byte, into any) error {
-	if _, err := Parse(text); err != nil {
+	file, err := Parse(text)
+	if err != nil {
 		return err
 	}
-	return calm(func() error { return yaml.UnmarshalWithOptions(plain(text), into, yaml.Strict()) })
+	err = calm(func() error { return yaml.UnmarshalWithOptions(plain(text), into, yaml.Strict()) })
+	if err != nil || len(file.Docs) == 0 {
+		return plainly(err)
+	}
+	return whole(file.Docs[0].Body, pointed(reflect.TypeOf(into)))
 }
 
 // DecodeNode is [Decode] for a node of the tree that [Parse] returned.
 func DecodeNode(node ast.Node, into any) error {
-	return calm(func() error { return yaml.NodeToValue(node, into, yaml.Strict()) })
+	return plainly(calm(func() error { return yaml.NodeToValue(node, into, yaml.Strict()) }))
 }
 
 // plain returns a text without the byte order mark that some editors put before it.

@@ -107,7 +107,7 @@ func (f *formatter) write(ad *classad.ClassAd) error {
 	}
 	f.ads++
 	if !f.private {
-		ad = ad.Public()
+		ad = classad.Public(ad)
 	}
 	f.text = ad.AppendFormat(append(f.text[:0], between...), f.style)
 	text := f.text

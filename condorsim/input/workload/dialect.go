@@ -74,8 +74,9 @@ func heading(s []byte) (bool, *Error) {
 	for i, name := range names {
 		if n := fieldOf(string(name)); n != 0 && n != i+1 {
 			return false, &Error{
-				Problem: fmt.Sprintf("column %d is named %s, which is field %d (%s) of SWF", i+1, headOf(string(name)), n, fieldName(n)),
-				Hint:    "put the columns into the order that condorsim workload formats describes",
+				Problem: fmt.Sprintf("column %d is named %s, which is field %d (%s) of SWF", i+1, headOf(string(name)), n,
+					fieldName(n)),
+				Hint: "put the columns into the order that condorsim workload formats describes",
 			}
 		}
 	}

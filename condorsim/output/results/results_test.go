@@ -141,7 +141,7 @@ func TestReadIsBounded(t *testing.T) {
 		`{"id": "a"}, {"id": "a"}`:             `the cell "a" is there twice`,
 		`{"id": "../a"}`:                       `"../a" cannot be the name of a cell's file`,
 		`{"id": ""}`:                           `"" cannot be the name of a cell's file`,
-		`7`:                                    "cannot unmarshal number",
+		`7`:                                    "a number is given where an object is expected",
 	} {
 		text := fmt.Sprintf(`{"format": %d, "cells": [%s]}`, Format, cells)
 		require.NoError(t, os.WriteFile(filepath.Join(path, "sweep.json"), []byte(text), 0o600))

@@ -175,7 +175,7 @@ func shown(ad *classad.ClassAd, private bool) *classad.ClassAd {
 	if private {
 		return ad
 	}
-	return ad.Public()
+	return classad.Public(ad)
 }
 
 func (c *Collector) put(call *security.Call, ad *classad.ClassAd) {

@@ -54,7 +54,7 @@ func WriteAds(n int, at func(i int) *classad.ClassAd) *Ads {
 		var text cedar.Lines
 		ends, all := make([]int, a.n), make([]cedar.Lines, a.n)
 		for i := range ends {
-			text = cedar.AppendAd(text, at(i).Public())
+			text = cedar.AppendAd(text, classad.Public(at(i)))
 			ends[i] = len(text)
 		}
 		text = bytes.Clone(text) // without the room that it has left
@@ -244,7 +244,7 @@ func (n *Negotiator) write(
 		if ads.lines != nil {
 			l = q.projectLines(ads.lines()[index(i)])
 		} else {
-			l = cedar.AppendAd(nil, q.Project(ads.at(index(i))).Public())
+			l = cedar.AppendAd(nil, classad.Public(q.Project(ads.at(index(i)))))
 		}
 		lines, size = append(lines, l), size+len(l)
 	}

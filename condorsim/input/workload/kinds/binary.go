@@ -21,11 +21,13 @@ func magic(holds, instead string, at int, bytesThere ...string) *Kind {
 func archives() []*Kind {
 	const recompress = "decompress it, or compress it with gzip, xz or zstd"
 	return []*Kind{
-		magic("a file compressed with bzip2", recompress, 0, "BZh1", "BZh2", "BZh3", "BZh4", "BZh5", "BZh6", "BZh7", "BZh8", "BZh9"),
+		magic("a file compressed with bzip2", recompress, 0,
+			"BZh1", "BZh2", "BZh3", "BZh4", "BZh5", "BZh6", "BZh7", "BZh8", "BZh9"),
 		magic("a file compressed with lz4", recompress, 0, "\x04\x22\x4d\x18"),
 		magic("a file compressed with lzip", recompress, 0, "LZIP"),
 		magic("a file compressed with compress", recompress, 0, "\x1f\x9d"),
-		magic("a zip archive, or a spreadsheet", "unpack it with unzip; save a spreadsheet as text", 0, "PK\x03\x04", "PK\x05\x06"),
+		magic("a zip archive, or a spreadsheet", "unpack it with unzip; save a spreadsheet as text", 0,
+			"PK\x03\x04", "PK\x05\x06"),
 		magic("a 7z archive", "unpack it", 0, "7z\xbc\xaf\x27\x1c"),
 		magic("a tar archive", "unpack it with tar -xf", 257, "ustar"),
 		magic("a Parquet file", toSWF, 0, "PAR1"),

@@ -16,7 +16,8 @@ var (
 
 	// slurmJSON is what sacct, squeue and sinfo print with --json.
 	slurmJSON = text("the accounting of Slurm, as sacct --json or squeue --json prints it", toSWF,
-		`^\{(?s:.*)"(meta|jobs|nodes|sinfo)"\s*:(?s:.*)"(?i:slurm|openapi\\?/[^"]*|account|allocation_nodes|job_id|job_state)"\s*[:,]`,
+		`^\{(?s:.*)"(meta|jobs|nodes|sinfo)"\s*:(?s:.*)`+
+			`"(?i:slurm|openapi\\?/[^"]*|account|allocation_nodes|job_id|job_state)"\s*[:,]`,
 		`^\{\s*"meta"\s*:\s*\{(?s:.*)"(?i:plugin|slurm)"\s*:`)
 
 	// batsim is a workload of the simulator Batsim.
