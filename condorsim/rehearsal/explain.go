@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -64,9 +63,6 @@ func findJob(w *condorsim.Workload, name string) *negotiator.Job {
 	return nil
 }
 
-// errReached ends a simulation at the instant that the user asked about.
-var errReached = errors.New("the time has been reached")
-
 // snapshot is the schedule at an instant.
 type snapshot struct {
 	at    backfill.Time
@@ -93,13 +89,8 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
 func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
-	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
-		if t > at {
-			return errReached
-		}
-		return nil
-	}, last, p)
-	if err != nil && !errors.Is(err, errReached) {
+	err := condorsim.RunTo(ctx, p.Workload, p.config, at, last, p)
+	if err != nil {
 		return nil, err
 	}
 	p.warnUnordered(last.unordered)

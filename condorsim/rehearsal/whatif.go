@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -18,13 +17,7 @@ import (
 // more than one.
 func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Question) (*whatif.Answer, error) {
 	var last *negotiator.Negotiator
-	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
-		if t > at {
-			return errReached
-		}
-		return nil
-	}, lastOf{&last}, p)
-	if err != nil && !errors.Is(err, errReached) {
+	if err := condorsim.RunTo(ctx, p.Workload, p.config, at, lastOf{&last}, p); err != nil {
 		return nil, err
 	}
 	if last == nil {
