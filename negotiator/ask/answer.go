@@ -74,6 +74,17 @@ func (p *printed) begins(t *int64) string {
 	return fmt.Sprintf("%s, in %s", p.instant(t), lasting(*t-p.a.Now))
 }
 
+// kinds say by what a start is told.
+var kinds = map[string]string{whatif.ByPlan: " (as planned)", whatif.ByMedian: " (median of futures)"}
+
+// expected is begins, with what tells a start that is to come.
+func (p *printed) expected(t *int64, toldBy string) string {
+	if t == nil || *t <= p.a.Now {
+		return p.begins(t)
+	}
+	return p.begins(t) + kinds[toldBy]
+}
+
 // lasting formats seconds, such as 1h30m.
 func lasting(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
@@ -128,12 +139,12 @@ func (p *printed) job(j *whatif.JobAnswer) {
 			_, _ = fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
 		}
 	}
-	if j.Low != nil {
-		line("would start", p.begins(j.Mid))
+	if j.ToldBy == whatif.ByMedian {
+		line("would start", p.begins(j.Mid)+kinds[j.ToldBy])
 		line("80 % range", fmt.Sprintf("%s to %s", p.instant(j.Low), p.instant(j.High)))
 		line("as planned", p.instant(j.Start)+", if all run for as long as they are taken to")
 	} else {
-		line("would start", p.begins(j.Start))
+		line("would start", p.expected(j.Start, j.ToldBy))
 	}
 	if j.Promised != nil {
 		line("promised by", p.instant(j.Promised))
@@ -146,15 +157,13 @@ func (p *printed) job(j *whatif.JobAnswer) {
 	case 0:
 		line("delays", "no job")
 	case 1:
-		line("delays", "1 job that waits")
+		line("delays", "1 job that waits"+kinds[whatif.ByPlan])
 	default:
-		line("delays", fmt.Sprintf("%d jobs that wait", j.Delayed))
+		line("delays", fmt.Sprintf("%d jobs that wait%s", j.Delayed, kinds[whatif.ByPlan]))
 	}
 	for _, s := range j.Sooner {
-		what := "it would start " + p.begins(&s.Start)
-		if s.Start <= p.a.Now {
-			what = "it would start now"
-		}
+		told := s.Told()
+		what := "it would start " + p.expected(&told, j.ToldBy)
 		if s.Chunks == j.Chunks && maps.Equal(s.Request, j.Request) {
 			p.say(fmt.Sprintf("If it asked for at most %s, %s.", lasting(s.Seconds), what))
 		} else {
@@ -168,6 +177,7 @@ func (p *printed) job(j *whatif.JobAnswer) {
 func (p *printed) change(c *whatif.ChangeAnswer) {
 	p.say("Present: " + p.a.Present)
 	p.say("What if: " + p.a.Asked)
+	p.say("Both are plans, in which all jobs run for as long as they are taken to.")
 	_, _ = fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
 	if c.Never > 0 {
 		_, _ = fmt.Fprintf(p, "; %d would not start", c.Never)

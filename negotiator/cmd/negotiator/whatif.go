@@ -52,8 +52,9 @@ type jobFlags struct {
 // Help is shown below the usage.
 func (*whatIfCommand) Help() string {
 	return `Nothing is touched: each answer compares plans made on a copy of the schedule. In both
-every job runs for as long as it is taken to, and nobody else arrives; a range also counts those
-who may arrive.
+every job runs for as long as it is taken to, and nobody else arrives. Where past run times are
+known, a job is told the median of futures, with others who may arrive, and is compared by it with
+smaller and shorter ones; "as planned" says what is told by the plan.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
 
 Examples:
