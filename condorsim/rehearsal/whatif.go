@@ -21,7 +21,8 @@ func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Quest
 		return nil, err
 	}
 	if last == nil {
-		return nil, cli.Bad(fmt.Errorf("nothing has happened by second %d of the simulation", at))
+		return nil, cli.Bad(fmt.Errorf("nothing has happened by %s: the first job is submitted at %s", p.text(at),
+			p.text(backfill.Time(p.Clock().First))))
 	}
 	var twins outlook.Twins
 	defer twins.Close()
@@ -29,7 +30,11 @@ func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Quest
 		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },
 		Twins: &twins, Order: p.Settings.Order, Rounds: math.MaxInt32,
 	}
-	return s.Answer(ctx, q)
+	a, err := s.Answer(ctx, q)
+	if err == nil && p.over(last.State()) {
+		a.Notes = append(a.Notes, allEnded)
+	}
+	return a, err
 }
 
 // lastOf keeps the negotiator of the last cycle.

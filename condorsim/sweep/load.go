@@ -81,11 +81,14 @@ func read(file located, s Source, machine workload.Machine) (*workload.Trace, er
 	if err != nil {
 		return nil, err
 	}
-	cut := workload.Transform{Until: s.Until, Max: s.Max}
-	if cut.IsZero() {
+	if s.From+s.Until == "" && s.Max == 0 {
 		return jobs.Trace, nil
 	}
-	return jobs.Transform(cut)
+	x, _, err := workload.Cut{From: s.From, Until: s.Until}.Of(jobs.Trace, workload.Transform{Max: s.Max})
+	if err != nil {
+		return nil, &BadInput{fmt.Errorf("trace %s: %w", file.path, err)}
+	}
+	return jobs.Transform(x)
 }
 
 // suits returns an error if the source says how to read what a file of that format does not leave

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,22 +13,23 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // printed is an answer that is put into at most 80 columns.
 type printed struct {
 	strings.Builder
-	a    *whatif.Answer
-	zone *time.Location // nil: times are of a simulation
+	a     *whatif.Answer
+	clock instant.Clock
 }
 
 // shownMoves is how many jobs are listed that start at another time; --json has them all.
 const shownMoves = 20
 
-// Describe puts an answer into words. A zone is that of the clock; nil: times are of a simulation.
-func Describe(a *whatif.Answer, zone *time.Location) string {
-	p := &printed{a: a, zone: zone}
+// Describe puts an answer into words, with instants as the clock writes them.
+func Describe(a *whatif.Answer, clock instant.Clock) string {
+	p := &printed{a: a, clock: clock}
 	if a.Job != nil {
 		p.job(a.Job)
 	} else {
@@ -48,19 +48,20 @@ func (p *printed) say(sentence string) {
 	}
 }
 
-// instant formats an instant, without the day if it is today's; nil: never.
+// instant writes an instant, without the day if it is today's; nil: never.
 func (p *printed) instant(t *int64) string {
-	switch {
-	case t == nil:
+	if t == nil {
 		return "never"
-	case p.zone == nil:
-		return strconv.FormatInt(*t, 10)
 	}
-	at, now := time.Unix(*t, 0).In(p.zone), time.Unix(p.a.Now, 0).In(p.zone)
-	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return at.Format(time.TimeOnly)
+	return p.clock.Beside(*t, p.a.Now)
+}
+
+// brief is instant for a table.
+func (p *printed) brief(t *int64) string {
+	if t == nil {
+		return "never"
 	}
-	return at.Format("2006-01-02 15:04")
+	return p.clock.Brief(*t, p.a.Now)
 }
 
 // begins says when a job starts: now, or at an instant and how long that is from now.
@@ -197,6 +198,9 @@ func (p *printed) change(c *whatif.ChangeAnswer) {
 	right := []table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}}
 	t.SetColumnConfigs(right)
 	p.WriteString(t.Render() + "\n")
+	if zone := p.clock.ZoneName(p.a.Now); zone != "" && len(c.Moves)+len(c.Broken) > 0 {
+		p.say("Now it is " + p.clock.Text(p.a.Now) + ", and times are of " + zone + ".")
+	}
 	p.moves(c)
 	p.broken(c.Broken)
 	if c.Lifted > 0 {
@@ -234,7 +238,7 @@ func (p *printed) moves(c *whatif.ChangeAnswer) {
 			shift = lasting(*m.After-*m.Before) + " later"
 		}
 		t.AppendRow(table.Row{
-			sign, short(m.Job), short(m.Owner), p.instant(m.Before), p.instant(m.After), shift,
+			sign, short(m.Job), short(m.Owner), p.brief(m.Before), p.brief(m.After), shift,
 		})
 	}
 	p.WriteString(t.Render() + "\n" + cli.More(len(c.Moves)+c.Unlisted-min(len(c.Moves), shownMoves)))
@@ -259,7 +263,7 @@ func (p *printed) broken(all []whatif.Broken) {
 			late = lasting(*b.After - b.Promised)
 		}
 		t.AppendRow(table.Row{
-			short(b.Job), short(b.Owner), p.instant(&b.Promised), p.instant(b.Before), p.instant(b.After), late,
+			short(b.Job), short(b.Owner), p.brief(&b.Promised), p.brief(b.Before), p.brief(b.After), late,
 		})
 	}
 	p.WriteString(t.Render() + "\n")
