@@ -138,23 +138,28 @@ func (s *State) reason(r *record) Reason {
 // Describe returns a reason as text. The callback returns the name under which the text mentions a
 // job.
 func (s *State) Describe(r Reason, name func(*Job) string) string {
+	return s.DescribeIn(r, name, func(t Time) string { return fmt.Sprint(t) })
+}
+
+// DescribeIn is Describe with a callback that writes instants.
+func (s *State) DescribeIn(r Reason, name func(*Job) string, at func(Time) string) string {
 	switch r.Why {
 	case Runs:
-		return fmt.Sprintf("runs since %d on %s", r.At, s.DescribePlacement(r.Placement))
+		return fmt.Sprintf("runs since %s on %s", at(r.At), s.DescribePlacement(r.Placement))
 	case Reserved:
-		text := fmt.Sprintf("reserved, expected start %d on %s", r.At, s.DescribePlacement(r.Placement))
+		text := fmt.Sprintf("reserved, expected start %s on %s", at(r.At), s.DescribePlacement(r.Placement))
 		if r.Promised {
-			text += fmt.Sprintf(", guaranteed by %d", r.Latest)
+			text += ", guaranteed by " + at(r.Latest)
 		}
-		return text + r.notBefore("; ") + r.atLimit("; ")
+		return text + r.notBefore("; ", at) + r.atLimit("; ")
 	case Early:
-		return r.notBefore("")
+		return r.notBefore("", at)
 	case HeldBack:
 		return "held: " + r.Text
 	case Unpromised:
-		return r.Text + r.notBefore("; ") + r.atLimit("; ")
+		return r.Text + r.notBefore("; ", at) + r.atLimit("; ")
 	case NoStart:
-		return r.WhyNoStart(func(t Time) string { return fmt.Sprint(t) }) + r.notBefore("; ")
+		return r.WhyNoStart(at) + r.notBefore("; ", at)
 	default:
 		if r.Limit != nil {
 			return r.atLimit("")
@@ -177,11 +182,11 @@ func (r Reason) WhyNoStart(at func(Time) string) string {
 
 // notBefore returns the job's earliest start as text, behind what comes before it; "" if the job may
 // start.
-func (r Reason) notBefore(before string) string {
+func (r Reason) notBefore(before string, at func(Time) string) string {
 	if r.NotBefore == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%smay not start before %d", before, r.NotBefore)
+	return before + "may not start before " + at(r.NotBefore)
 }
 
 // atLimit returns the limit that has no room for the job as text, behind what comes before it; "" if

@@ -31,6 +31,8 @@ type SimulatedPool struct {
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
 	lost    []backfill.JobID // jobs that lost a slot at this instant
 
+	until *backfill.Time // nil: the pool runs until all jobs have ended; else see RunTo
+
 	completed []backfill.JobID // buffers for deltas
 	submitted []*negotiator.Job
 }
@@ -58,6 +60,12 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		return negotiator.Delta{}, err
 	}
 	now := p.nextInstant(wake)
+	if p.until != nil && now > *p.until { // nothing happens then, but time has passed
+		if !p.up || p.now == *p.until {
+			return negotiator.Delta{}, io.EOF
+		}
+		now = *p.until
+	}
 	if now >= backfill.Forever {
 		return negotiator.Delta{}, io.EOF
 	}

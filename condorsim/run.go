@@ -28,6 +28,16 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
 }
 
+// RunTo simulates the workload up to an instant, at which there is a last cycle also if nothing happens
+// then: so what is known after it is known at that instant, and not at the last event before. Before the
+// first event there is no cycle.
+func RunTo(ctx context.Context, w *Workload, c negotiator.Config, at backfill.Time, sinks ...negotiator.Sink) error {
+	pool := NewPool(w, nil)
+	pool.until = &at
+	_, err := run(ctx, w, c, pool, sinks...)
+	return err
+}
+
 func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool,
 	sinks ...negotiator.Sink,
 ) (*Result, error) {
@@ -64,6 +74,9 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	all := append([]negotiator.Sink{books, r}, sinks...)
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
+	}
+	if r.pool != nil && r.pool.until != nil {
+		return r, nil // jobs still wait and run
 	}
 	if err = r.leftWaiting(n.State()); err != nil {
 		return nil, err

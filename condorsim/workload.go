@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // Workload is a pool and the jobs submitted to it.
@@ -60,6 +61,14 @@ func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 func (w *Workload) startAt(h workload.Header) {
 	w.UnixStart = h.Start()
 	w.Zone, w.UnknownZone = h.Zone()
+}
+
+// Clock returns what instants of the simulation are in the time of people.
+func (w *Workload) Clock() instant.Clock {
+	if len(w.Jobs) == 0 {
+		return instant.OfJobs(w.UnixStart, 0, 0, w.Zone)
+	}
+	return instant.OfJobs(w.UnixStart, int64(w.Jobs[0].Submit), int64(w.Jobs[len(w.Jobs)-1].Submit), w.Zone)
 }
 
 // Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.

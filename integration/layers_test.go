@@ -59,6 +59,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/concurrency", "", ""},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill", "negotiator"},
+	{"negotiator/instant", "", ""},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
@@ -67,7 +68,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill negotiator/{cli,config,drains,source,whatif} " +
+		"negotiator/ask", "classad backfill negotiator/{cli,config,drains,instant,source,whatif} " +
 			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
@@ -124,8 +125,9 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
+	{"condorsim/input/workload", "negotiator/instant condorsim/input/workload/...", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,outlook} condorsim/input/... " +
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} condorsim/input/... " +
 			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
@@ -152,7 +154,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
-			"negotiator/{active,cli,config,drains,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
+			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},

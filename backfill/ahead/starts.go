@@ -2,6 +2,7 @@ package ahead
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -14,6 +15,8 @@ type Bounds struct {
 	Until backfill.Time
 	// Jobs is of how many waiting jobs, the first in the queue, the starts are asked for.
 	Jobs int
+	// Played, if it is not nil, is raised by the number of rounds that were decided.
+	Played *atomic.Int64
 }
 
 // first returns of how many of the waiting jobs the starts are asked for.
@@ -60,7 +63,11 @@ func (p *Play) Starts(ctx context.Context, b Bounds) (map[backfill.JobID]Beginni
 // Until plays until the callback, which sees each decision, says that it is enough, nothing happens
 // any more, or a bound is reached.
 func (p *Play) Until(ctx context.Context, b Bounds, enough func(*backfill.Decision) bool) error {
-	for n := 0; (b.Rounds == 0 || n < b.Rounds) && (b.Until == 0 || p.Instant() <= b.Until); n++ {
+	n := 0
+	if b.Played != nil {
+		defer func() { b.Played.Add(int64(n)) }()
+	}
+	for ; (b.Rounds == 0 || n < b.Rounds) && (b.Until == 0 || p.Instant() <= b.Until); n++ {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}

@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -39,13 +38,8 @@ func (p *Rehearsal) Drain(ctx context.Context, at backfill.Time, r drains.Reques
 	for _, slot := range meant {
 		f.slots[slot] = map[backfill.JobID]backfill.Time{}
 	}
-	_, err = condorsim.Run(ctx, &w, p.config, func(_ context.Context, t backfill.Time) error {
-		if int64(t) > r.By {
-			return errReached
-		}
-		return nil
-	}, f, p)
-	if err != nil && !errors.Is(err, errReached) {
+	err = condorsim.RunTo(ctx, &w, p.config, backfill.Time(r.By), f, p)
+	if err != nil {
 		return nil, err
 	}
 	return p.filled(book, f), nil

@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -68,9 +67,6 @@ func findJob(w *condorsim.Workload, name string) *negotiator.Job {
 	return nil
 }
 
-// errReached ends a simulation at the instant that the user asked about.
-var errReached = errors.New("the time has been reached")
-
 // snapshot is the schedule at an instant.
 type snapshot struct {
 	at    backfill.Time
@@ -97,18 +93,17 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
 func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
 	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
-	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
-		if t > at {
-			return errReached
-		}
-		return nil
-	}, last, p)
-	if err != nil && !errors.Is(err, errReached) {
+	err := condorsim.RunTo(ctx, p.Workload, p.config, at, last, p)
+	if err != nil {
 		return nil, err
 	}
 	p.warnUnordered(last.unordered)
-	if last.state == nil {
+	switch s := last.state; {
+	case s == nil:
+		p.Logger.Warn("nothing has happened by that time", "at", p.text(at), "first_job", p.text(backfill.Time(p.Clock().First)))
 		return last, nil
+	case p.over(s):
+		p.Logger.Warn(allEnded, "at", p.text(at))
 	}
 	var twins outlook.Twins
 	defer twins.Close()
@@ -121,11 +116,18 @@ func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.Fut
 	return last, err
 }
 
+const allEnded = "all jobs have ended by that time"
+
+// over reports whether all jobs of the workload have ended.
+func (p *Rehearsal) over(s *backfill.State) bool {
+	return s.Waiting() == 0 && s.RunningJobs() == 0 && int64(s.Now()) >= p.Clock().Last
+}
+
 // expect says when a job starts, and why not earlier.
 func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 	e := Expectation{Job: job.Name, Command: liveview.Command(job)}
 	if job.Submit > s.at || s.state == nil {
-		e.Situation, e.Reason = "to come", fmt.Sprintf("will be submitted at %d", job.Submit)
+		e.Situation, e.Reason = "to come", "will be submitted at "+p.text(job.Submit)
 		return e
 	}
 	reason, known := s.state.Reason(job.ID)
@@ -140,7 +142,7 @@ func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 	if why := s.last.Negotiator().WhyStretched(job.ID); why != "" && reason.Why != backfill.Runs {
 		e.Reason += "; " + why
 	}
-	e.why, e.where = why(reason, p.name), s.state.DescribePlacement(reason.Placement)
+	e.why, e.where = p.why(reason), s.state.DescribePlacement(reason.Placement)
 	if begins, known := s.told[job.ID]; known {
 		e.where = s.state.DescribePlacement(begins.Placement)
 	}

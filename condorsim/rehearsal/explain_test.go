@@ -33,7 +33,7 @@ func toldAndCome(t *testing.T, policy, estimates string) (told, came map[backfil
 		require.NoError(t, err)
 		return negotiator.Config{Policy: main, Fallback: fallback, Estimates: set}
 	}
-	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}}, Workload: w, config: with()}
+	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}, Logger: hclog.NewNullLogger()}, Workload: w, config: with()}
 	at, err := p.stateAt(t.Context(), 60, outlook.FuturesOptions{})
 	require.NoError(t, err)
 	result, err := condorsim.Run(t.Context(), w, with(), nil)
@@ -83,21 +83,21 @@ func TestExplain(t *testing.T) {
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"),
 		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")), new(source.Settings), hclog.NewNullLogger())
 	require.NoError(t, err)
-	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}}, Workload: w, config: link(t)}
+	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}, Logger: hclog.NewNullLogger()}, Workload: w, config: link(t)}
 	for _, c := range []struct {
 		at                backfill.Time
 		job, where, says  string
 		start, guaranteed any
 	}{
-		{-1, "1.0", "to come", "will be submitted at 0", nil, nil},
-		{0, "1.0", "runs", "runs since 0 on s×1", int64(0), nil},
-		{0, "1.1", "reserved", "reserved, expected start 10 on s×1", int64(10), nil},
-		{0, "1.2", "waits", "waits behind job 1.1, expected start 20 on s×1", int64(20), nil},
+		{-1, "1.0", "to come", "will be submitted at 0 00:00:00", nil, nil},
+		{0, "1.0", "runs", "runs since 0 00:00:00 on s×1", int64(0), nil},
+		{0, "1.1", "reserved", "reserved, expected start 0 00:00:10 on s×1", int64(10), nil},
+		{0, "1.2", "waits", "waits behind job 1.1, expected start 0 00:00:20 on s×1", int64(20), nil},
 		{0, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
 		{0, "1.5", "held", "held: matches no slot: true on none of 1: TARGET.Big", nil, nil},
-		{0, "1.4", "to come", "will be submitted at 8", nil, nil},
+		{0, "1.4", "to come", "will be submitted at 0 00:00:08", nil, nil},
 		{5, "1.0", "ended", "has ended", nil, nil},
-		{7, "1.1", "runs", "runs since 5 on s×1", int64(5), nil},
+		{7, "1.1", "runs", "runs since 0 00:00:05 on s×1", int64(5), nil},
 		{99, "1.4", "ended", "has ended", nil, nil},
 		{99, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
 	} {

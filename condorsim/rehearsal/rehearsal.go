@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/active"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
@@ -81,6 +83,18 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 
 func defaultEstimate(s config.Config) backfill.Time {
 	return backfill.Time(s.DefaultEstimate / time.Second)
+}
+
+// Clock returns what instants of the simulation are in the time of people.
+func (p *Rehearsal) Clock() instant.Clock { return p.Workload.Clock() }
+
+// Read reads an instant of the simulation that a flag gives.
+func (p *Rehearsal) Read(flag, text string) (backfill.Time, error) {
+	at, err := p.Clock().Read(text)
+	if err != nil {
+		return 0, cli.Bad(fmt.Errorf("--%s %s: %w", flag, text, err))
+	}
+	return backfill.Time(at), nil
 }
 
 // Summary says what was run so far.

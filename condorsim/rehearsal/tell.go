@@ -46,34 +46,35 @@ func (e Expectation) String() string {
 }
 
 // Table lists the first jobs, up to the limit; 0: all.
-func Table(all []Expectation, limit int) string {
+func (p *Rehearsal) Table(all []Expectation, limit int) string {
+	clock := p.Clock()
 	shown := cli.First(all, limit)
 	t := cli.Table("waiting", "command", "expected start", "80 % range", "guaranteed by", "slots", "reason")
-	seconds := func(n *int64) any {
+	at := func(n *int64) string {
 		if n == nil {
 			return ""
 		}
-		return *n
+		return clock.Text(*n)
 	}
 	for _, e := range shown {
 		in := ""
 		if e.P10 != nil {
-			in = span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*cmp.Or(e.P90, secondsOf(backfill.Forever)))})
+			in = p.span(ahead.Range{Low: backfill.Time(*e.P10), High: backfill.Time(*cmp.Or(e.P90, secondsOf(backfill.Forever)))})
 		}
-		t.AppendRow(table.Row{e.Job, e.Command, seconds(e.Start), in, seconds(e.Guarantee), e.where, e.why})
+		t.AppendRow(table.Row{e.Job, e.Command, at(e.Start), in, at(e.Guarantee), e.where, e.why})
 	}
 	return t.Render() + "\n" + cli.More(len(all)-len(shown))
 }
 
 // why is the reason for a table that has columns for start and slots.
-func why(r backfill.Reason, name func(*backfill.Job) string) string {
+func (p *Rehearsal) why(r backfill.Reason) string {
 	switch {
 	case r.Why == backfill.Reserved:
-		return fmt.Sprintf("reserved for %d", r.At) + atLimit(r)
+		return "reserved for " + p.text(r.At) + atLimit(r)
 	case r.Why == backfill.Waits && r.Limit != nil:
 		return strings.TrimPrefix(atLimit(r), "; ")
 	case r.Behind != nil:
-		return "behind job " + name(r.Behind)
+		return "behind job " + p.name(r.Behind)
 	case r.Text != "":
 		return r.Text
 	default:
@@ -91,21 +92,21 @@ func atLimit(r backfill.Reason) string {
 
 // describe puts into words why a job runs or does not, and when it is expected to start.
 func (p *Rehearsal) describe(s *snapshot, id backfill.JobID, r backfill.Reason) string {
-	text := s.state.Describe(r, p.name)
+	text := s.state.DescribeIn(r, p.name, p.text)
 	begins, known := s.told[id]
-	expected := fmt.Sprintf("expected start %d", begins.At)
+	expected := "expected start " + p.text(begins.At)
 	in, ranged := s.ranges[id]
 	if ranged = ranged && in.Mid < backfill.Forever; ranged {
-		expected = fmt.Sprintf("expected start %s (80 %%), most likely %d,", span(in), in.Mid)
+		expected = fmt.Sprintf("expected start %s (80 %%), most likely %s,", p.span(in), p.text(in.Mid))
 	}
 	expected += " on " + s.state.DescribePlacement(begins.Placement)
 	switch {
 	case !known, r.Why == backfill.Reserved && begins.At == r.At && !ranged:
 		return text
 	case r.Why == backfill.Reserved && r.Promised:
-		return fmt.Sprintf("reserved for %d, %s, guaranteed by %d", r.At, expected, r.Latest) + atLimit(r)
+		return fmt.Sprintf("reserved for %s, %s, guaranteed by %s", p.text(r.At), expected, p.text(r.Latest)) + atLimit(r)
 	case r.Why == backfill.Reserved:
-		return fmt.Sprintf("reserved for %d, %s", r.At, expected) + atLimit(r)
+		return fmt.Sprintf("reserved for %s, %s", p.text(r.At), expected) + atLimit(r)
 	case r.Why == backfill.Unpromised:
 		return "waits, " + expected + "; " + text
 	default:
@@ -113,10 +114,13 @@ func (p *Rehearsal) describe(s *snapshot, id backfill.JobID, r backfill.Reason) 
 	}
 }
 
+// text writes an instant.
+func (p *Rehearsal) text(t backfill.Time) string { return p.Clock().Text(int64(t)) }
+
 // span is a range as text.
-func span(r ahead.Range) string {
+func (p *Rehearsal) span(r ahead.Range) string {
 	if r.High >= backfill.Forever {
-		return fmt.Sprintf("%d or later", r.Low)
+		return p.text(r.Low) + " or later"
 	}
-	return fmt.Sprintf("%d–%d", r.Low, r.High)
+	return p.Clock().Span(int64(r.Low), int64(r.High))
 }

@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -18,17 +17,12 @@ import (
 // more than one.
 func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Question) (*whatif.Answer, error) {
 	var last *negotiator.Negotiator
-	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
-		if t > at {
-			return errReached
-		}
-		return nil
-	}, lastOf{&last}, p)
-	if err != nil && !errors.Is(err, errReached) {
+	if err := condorsim.RunTo(ctx, p.Workload, p.config, at, lastOf{&last}, p); err != nil {
 		return nil, err
 	}
 	if last == nil {
-		return nil, cli.Bad(fmt.Errorf("nothing has happened by second %d of the simulation", at))
+		return nil, cli.Bad(fmt.Errorf("nothing has happened by %s: the first job is submitted at %s", p.text(at),
+			p.text(backfill.Time(p.Clock().First))))
 	}
 	var twins outlook.Twins
 	defer twins.Close()
@@ -36,7 +30,11 @@ func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Quest
 		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },
 		Twins: &twins, Order: p.Settings.Order, Rounds: math.MaxInt32,
 	}
-	return s.Answer(ctx, q)
+	a, err := s.Answer(ctx, q)
+	if err == nil && p.over(last.State()) {
+		a.Notes = append(a.Notes, allEnded)
+	}
+	return a, err
 }
 
 // lastOf keeps the negotiator of the last cycle.

@@ -160,8 +160,8 @@ func (c *checker) merge(path string, t *Trace) {
 	if t.CPUs == 0 && t.Pool == "" && t.Nodes == nil {
 		c.say(path, "what the merged traces run on is not said: give cpus")
 	}
-	if t.Max != 0 || t.Until != 0 {
-		c.say(path, "max and until belong to each of the merged traces")
+	if t.Max != 0 || t.From+t.Until != "" {
+		c.say(path, "max, from and until belong to each of the merged traces")
 	}
 	for i, part := range t.Merge {
 		if part.File == "" {
@@ -177,11 +177,10 @@ func (c *checker) source(path string, s Source) {
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
 	s.Clean, s.ProcsField, s.Overrun = "", "", ""
 	c.err(path, s.options().Validate())
+	c.err(path+".from", workload.CheckBound(s.From))
+	c.err(path+".until", workload.CheckBound(s.Until))
 	if s.Max < 0 {
 		c.say(path+".max", "%d: must be a number of jobs", s.Max)
-	}
-	if s.Until < 0 {
-		c.say(path+".until", "%d: must be a second of the trace", s.Until)
 	}
 }
 

@@ -65,8 +65,10 @@ type Source struct {
 	Clean      string `yaml:"clean"`
 	ProcsField string `yaml:"procs_field"`
 	Overrun    string `yaml:"overrun"`
-	Max        int    `yaml:"max"`   // the first jobs
-	Until      int64  `yaml:"until"` // jobs submitted before this second of the trace
+	Max        int    `yaml:"max"` // the first jobs
+	// From and Until are instants, as [workload.Cut] reads them: jobs submitted then or later, and before.
+	From  string `yaml:"from"`
+	Until string `yaml:"until"`
 }
 
 // Nodes is a number of slots that are all alike.

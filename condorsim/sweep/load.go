@@ -89,7 +89,14 @@ func (in *input) read(file located, s Source) (*formats.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jobs, change(jobs, workload.Transform{Until: s.Until, Max: s.Max})
+	if s.From+s.Until == "" && s.Max == 0 {
+		return jobs, nil
+	}
+	x, _, err := workload.Cut{From: s.From, Until: s.Until}.Of(jobs.Trace, workload.Transform{Max: s.Max})
+	if err != nil {
+		return nil, &BadInput{fmt.Errorf("trace %s: %w", file.path, err)}
+	}
+	return jobs, change(jobs, x)
 }
 
 // suits returns an error if the source says how to read what a file of that format does not leave

@@ -48,7 +48,7 @@ schedulers:
 	require.NoError(t, err)
 	require.Equal(t, Trace{Name: "a", Source: Source{
 		File: "a.swf.gz", CPUs: 8, Memory: 1024, Clean: "none", ProcsField: "requested", Overrun: "kill",
-		Max: 10, Until: 100,
+		Max: 10, Until: "100",
 	}}, f.Traces[0])
 	require.Equal(t, []Source{
 		{File: "a.swf", Max: 3, CPUs: 16, Clean: "none"}, {File: "b.swf", CPUs: 4, Clean: "papers"},
@@ -163,7 +163,7 @@ func TestTypos(t *testing.T) {
 		{"merge of nothing", "file: a.swf", "cpus: 8, merge: [{max: 3}]", "there is no file to merge"},
 		{
 			"merge cut", "file: a.swf", "cpus: 8, max: 3, merge: [{file: a.swf}]",
-			"max and until belong to each of the merged traces",
+			"max, from and until belong to each of the merged traces",
 		},
 		{"clean", "a.swf", "a.swf, clean: paper", `"paper", did you mean papers?`},
 		{"procs", "a.swf", "a.swf, procs_field: x", `"x": must be one of allocated, requested`},

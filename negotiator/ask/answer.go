@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,22 +13,23 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // printed is an answer that is put into at most 80 columns.
 type printed struct {
 	strings.Builder
-	a    *whatif.Answer
-	zone *time.Location // nil: times are of a simulation
+	a     *whatif.Answer
+	clock instant.Clock
 }
 
 // shownMoves is how many jobs are listed that start at another time; --json has them all.
 const shownMoves = 20
 
-// Describe puts an answer into words. A zone is that of the clock; nil: times are of a simulation.
-func Describe(a *whatif.Answer, zone *time.Location) string {
-	p := &printed{a: a, zone: zone}
+// Describe puts an answer into words, with instants as the clock writes them.
+func Describe(a *whatif.Answer, clock instant.Clock) string {
+	p := &printed{a: a, clock: clock}
 	if a.Job != nil {
 		p.job(a.Job)
 	} else {
@@ -48,19 +48,20 @@ func (p *printed) say(sentence string) {
 	}
 }
 
-// instant formats an instant, without the day if it is today's; nil: never.
+// instant writes an instant, without the day if it is today's; nil: never.
 func (p *printed) instant(t *int64) string {
-	switch {
-	case t == nil:
+	if t == nil {
 		return "never"
-	case p.zone == nil:
-		return strconv.FormatInt(*t, 10)
 	}
-	at, now := time.Unix(*t, 0).In(p.zone), time.Unix(p.a.Now, 0).In(p.zone)
-	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return at.Format(time.TimeOnly)
+	return p.clock.Beside(*t, p.a.Now)
+}
+
+// brief is instant for a table.
+func (p *printed) brief(t *int64) string {
+	if t == nil {
+		return "never"
 	}
-	return at.Format("2006-01-02 15:04")
+	return p.clock.Brief(*t, p.a.Now)
 }
 
 // begins says when a job starts: now, or at an instant and how long that is from now.
@@ -72,6 +73,17 @@ func (p *printed) begins(t *int64) string {
 		return "never"
 	}
 	return fmt.Sprintf("%s, in %s", p.instant(t), lasting(*t-p.a.Now))
+}
+
+// kinds say by what a start is told.
+var kinds = map[string]string{whatif.ByPlan: " (as planned)", whatif.ByMedian: " (median of futures)"}
+
+// expected is begins, with what tells a start that is to come.
+func (p *printed) expected(t *int64, toldBy string) string {
+	if t == nil || *t <= p.a.Now {
+		return p.begins(t)
+	}
+	return p.begins(t) + kinds[toldBy]
 }
 
 // lasting formats seconds, such as 1h30m.
@@ -128,12 +140,12 @@ func (p *printed) job(j *whatif.JobAnswer) {
 			_, _ = fmt.Fprintf(p, "  %-14s %s\n", label, backfill.Printable(text, 60))
 		}
 	}
-	if j.Low != nil {
-		line("would start", p.begins(j.Mid))
+	if j.ToldBy == whatif.ByMedian {
+		line("would start", p.begins(j.Mid)+kinds[j.ToldBy])
 		line("80 % range", fmt.Sprintf("%s to %s", p.instant(j.Low), p.instant(j.High)))
 		line("as planned", p.instant(j.Start)+", if all run for as long as they are taken to")
 	} else {
-		line("would start", p.begins(j.Start))
+		line("would start", p.expected(j.Start, j.ToldBy))
 	}
 	if j.Promised != nil {
 		line("promised by", p.instant(j.Promised))
@@ -146,15 +158,13 @@ func (p *printed) job(j *whatif.JobAnswer) {
 	case 0:
 		line("delays", "no job")
 	case 1:
-		line("delays", "1 job that waits")
+		line("delays", "1 job that waits"+kinds[whatif.ByPlan])
 	default:
-		line("delays", fmt.Sprintf("%d jobs that wait", j.Delayed))
+		line("delays", fmt.Sprintf("%d jobs that wait%s", j.Delayed, kinds[whatif.ByPlan]))
 	}
 	for _, s := range j.Sooner {
-		what := "it would start " + p.begins(&s.Start)
-		if s.Start <= p.a.Now {
-			what = "it would start now"
-		}
+		told := s.Told()
+		what := "it would start " + p.expected(&told, j.ToldBy)
 		if s.Chunks == j.Chunks && maps.Equal(s.Request, j.Request) {
 			p.say(fmt.Sprintf("If it asked for at most %s, %s.", lasting(s.Seconds), what))
 		} else {
@@ -168,6 +178,7 @@ func (p *printed) job(j *whatif.JobAnswer) {
 func (p *printed) change(c *whatif.ChangeAnswer) {
 	p.say("Present: " + p.a.Present)
 	p.say("What if: " + p.a.Asked)
+	p.say("Both are plans, in which all jobs run for as long as they are taken to.")
 	_, _ = fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
 	if c.Never > 0 {
 		_, _ = fmt.Fprintf(p, "; %d would not start", c.Never)
@@ -187,6 +198,9 @@ func (p *printed) change(c *whatif.ChangeAnswer) {
 	right := []table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}}
 	t.SetColumnConfigs(right)
 	p.WriteString(t.Render() + "\n")
+	if zone := p.clock.ZoneName(p.a.Now); zone != "" && len(c.Moves)+len(c.Broken) > 0 {
+		p.say("Now it is " + p.clock.Text(p.a.Now) + ", and times are of " + zone + ".")
+	}
 	p.moves(c)
 	p.broken(c.Broken)
 	if c.Lifted > 0 {
@@ -224,7 +238,7 @@ func (p *printed) moves(c *whatif.ChangeAnswer) {
 			shift = lasting(*m.After-*m.Before) + " later"
 		}
 		t.AppendRow(table.Row{
-			sign, short(m.Job), short(m.Owner), p.instant(m.Before), p.instant(m.After), shift,
+			sign, short(m.Job), short(m.Owner), p.brief(m.Before), p.brief(m.After), shift,
 		})
 	}
 	p.WriteString(t.Render() + "\n" + cli.More(len(c.Moves)+c.Unlisted-min(len(c.Moves), shownMoves)))
@@ -249,7 +263,7 @@ func (p *printed) broken(all []whatif.Broken) {
 			late = lasting(*b.After - b.Promised)
 		}
 		t.AppendRow(table.Row{
-			short(b.Job), short(b.Owner), p.instant(&b.Promised), p.instant(b.Before), p.instant(b.After), late,
+			short(b.Job), short(b.Owner), p.brief(&b.Promised), p.brief(b.Before), p.brief(b.After), late,
 		})
 	}
 	p.WriteString(t.Render() + "\n")

@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // DrainWords are a request for drains as a user writes it.
@@ -25,8 +26,8 @@ type DrainWords struct {
 	Cancel    bool
 }
 
-// Request puts the words into a request. A zone is that of the clock; nil: times are of a simulation.
-func (w DrainWords) Request(now backfill.Time, zone *time.Location) (r drains.Request, err error) {
+// Request puts the words into a request, with instants as the clock reads them.
+func (w DrainWords) Request(now backfill.Time, clock instant.Clock) (r drains.Request, err error) {
 	r = drains.Request{Slots: w.Slots, Cancel: w.Cancel}
 	if w.Cancel {
 		if w.By != "" || w.Until != "" {
@@ -37,25 +38,27 @@ func (w DrainWords) Request(now backfill.Time, zone *time.Location) (r drains.Re
 	if w.By == "" {
 		return r, errors.New("say with --by when the slot is to be empty, such as --by 18:00 or --by 4h, or --cancel")
 	}
-	if r.By, err = readDeadline(w.By, now, zone); err != nil {
+	if r.By, err = readDeadline(w.By, now, clock); err != nil {
 		return r, fmt.Errorf("--by %s: %w", w.By, err)
 	}
 	if w.Until != "" {
-		if r.Until, err = readDeadline(w.Until, now, zone); err != nil {
+		if r.Until, err = readDeadline(w.Until, now, clock); err != nil {
 			return r, fmt.Errorf("--until %s: %w", w.Until, err)
 		}
-		if zone != nil && isClock(w.Until) && r.Until <= r.By { // until 07:00 of the day after
-			r.Until = time.Unix(r.Until, 0).In(zone).AddDate(0, 0, 1).Unix()
+		if clock.Dated && isClock(w.Until) && r.Until <= r.By { // until 07:00 of the day after
+			if r.Until, err = clock.Next(w.Until, r.By+1); err != nil {
+				return r, fmt.Errorf("--until %s: %w", w.Until, err)
+			}
 		}
 	}
 	if r.By < int64(now) {
-		return r, fmt.Errorf("--by %s is past: say --by now, or a time to come", w.By)
+		return r, fmt.Errorf("--by %s is past, %s: say --by now, or a time to come", w.By, clock.Text(r.By))
 	}
 	return r, r.Validate()
 }
 
 // readDeadline is readInstant, and also reads now, and 4h for what is in 4 hours.
-func readDeadline(text string, now backfill.Time, zone *time.Location) (int64, error) {
+func readDeadline(text string, now backfill.Time, clock instant.Clock) (int64, error) {
 	if text == "now" {
 		return int64(now), nil
 	}
@@ -64,11 +67,7 @@ func readDeadline(text string, now backfill.Time, zone *time.Location) (int64, e
 			return int64(now) + length, nil
 		}
 	}
-	at, err := readInstant(text, now, zone)
-	if err != nil && zone != nil {
-		err = errors.New("must be such as 18:00, 2026-05-31T18:00:00+02:00, or 4h for what is in 4 hours")
-	}
-	return at, err
+	return readInstant(text, now, clock)
 }
 
 // isClock tells whether a text is a time of some day, such as 18:00.
@@ -115,19 +114,16 @@ func readDrains(reply client.Reply, err error) (all []drains.Listed, _ error) {
 	return all, nil
 }
 
-// DrainsTable lists drains. A zone is that of the clock; nil: times are of a simulation.
-func DrainsTable(all []drains.Listed, zone *time.Location) string {
+// DrainsTable lists drains, with instants as the clock writes them.
+func DrainsTable(all []drains.Listed, clock instant.Clock) string {
 	if len(all) == 0 {
 		return "no slot is drained\n"
 	}
 	at := func(seconds int64) string {
-		switch {
-		case seconds == 0:
+		if seconds == 0 {
 			return ""
-		case zone == nil:
-			return strconv.FormatInt(seconds, 10)
 		}
-		return time.Unix(seconds, 0).In(zone).Format(time.DateTime)
+		return clock.Text(seconds)
 	}
 	until := slices.ContainsFunc(all, func(l drains.Listed) bool { return l.Until != 0 })
 	columns := []any{"slot", "by", "asked by", "jobs", "empty at", "jobs that do not end in time"}

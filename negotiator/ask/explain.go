@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // Explained is all that the negotiator of a real pool tells about a job.
@@ -193,10 +194,10 @@ func (e Explained) leftOut(zone *time.Location) string {
 	return strings.Join(texts, "; ")
 }
 
-// moment formats a time in a zone; nil becomes "".
+// moment writes a time in a zone; nil becomes "".
 func moment(unix *int64, zone *time.Location) string {
 	if unix == nil {
 		return ""
 	}
-	return time.Unix(*unix, 0).In(zone).Format(time.DateTime)
+	return instant.OfPool(zone).Text(*unix)
 }

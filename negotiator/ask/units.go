@@ -2,7 +2,6 @@ package ask
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -96,8 +96,8 @@ func readSpan(text string) (int64, error) {
 }
 
 // readInstant reads an instant: "" is now, +2h is from now, and 18:00 the next time that the clock
-// shows it. In a simulation it is a second.
-func readInstant(text string, now backfill.Time, zone *time.Location) (int64, error) {
+// shows it, besides what the clock reads.
+func readInstant(text string, now backfill.Time, clock instant.Clock) (int64, error) {
 	if text == "" {
 		return int64(now), nil
 	}
@@ -105,25 +105,12 @@ func readInstant(text string, now backfill.Time, zone *time.Location) (int64, er
 		length, err := readSpan(later)
 		return int64(now) + length, err
 	}
-	if zone == nil {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 {
-			return 0, errors.New("must be a second of the simulation, or such as +2h")
-		}
-		return n, nil
+	if isClock(text) && clock.Dated {
+		return clock.Next(text, int64(now))
 	}
-	today := time.Unix(int64(now), 0).In(zone)
-	if clock, err := time.ParseInLocation("15:04", text, zone); err == nil {
-		at := time.Date(today.Year(), today.Month(), today.Day(), clock.Hour(), clock.Minute(), 0, 0, zone)
-		if at.Before(today) {
-			at = at.AddDate(0, 0, 1)
-		}
-		return at.Unix(), nil
+	at, err := clock.Read(text)
+	if err != nil {
+		err = fmt.Errorf("%w; or such as +2h", err)
 	}
-	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", time.DateTime, time.RFC3339} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return at.Unix(), nil
-		}
-	}
-	return 0, errors.New("must be such as 18:00, 2026-05-31 18:00, or +2h")
+	return at, err
 }

@@ -3,9 +3,9 @@ package ask
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -22,8 +22,8 @@ type Words struct {
 	From, For string
 }
 
-// Question puts the words into a question. A zone is that of the clock; nil: times are of a simulation.
-func (w Words) Question(now backfill.Time, zone *time.Location) (q whatif.Question, err error) {
+// Question puts the words into a question, with instants as the clock reads them.
+func (w Words) Question(now backfill.Time, clock instant.Clock) (q whatif.Question, err error) {
 	q = whatif.Question{
 		Policy: w.Policy, Options: w.PolicyOpt, Order: w.Order, Estimates: w.Estimates, Without: w.Without,
 	}
@@ -43,7 +43,7 @@ func (w Words) Question(now backfill.Time, zone *time.Location) (q whatif.Questi
 		}
 		return q, nil
 	}
-	from, err := readInstant(w.From, now, zone)
+	from, err := readInstant(w.From, now, clock)
 	if err != nil {
 		return q, fmt.Errorf("--from %s: %w", w.From, err)
 	}

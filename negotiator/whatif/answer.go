@@ -14,6 +14,14 @@ type Answer struct {
 	Change *ChangeAnswer `json:"change,omitempty"`
 }
 
+// What a start is told by. Starts that are compared are told by the same.
+const (
+	// ByPlan: one play in which all jobs run for as long as they are taken to, and nobody else comes.
+	ByPlan = "plan"
+	// ByMedian: the median of futures, whose run times and arrivals are drawn from past ones.
+	ByMedian = "median"
+)
+
 // JobAnswer says when a job would start.
 type JobAnswer struct {
 	Chunks  int              `json:"chunks"`
@@ -28,6 +36,9 @@ type JobAnswer struct {
 	Low   *int64 `json:"p10,omitempty"`
 	Mid   *int64 `json:"p50,omitempty"`
 	High  *int64 `json:"p90,omitempty"`
+	// ToldBy says which of these counts as when it would start, here and in Sooner: ByMedian, which is
+	// Mid, or ByPlan, which is Start. Delayed and Broken are of the plan.
+	ToldBy string `json:"told_by"`
 	// Promised is the latest start that it would be promised.
 	Promised *int64 `json:"promised,omitempty"`
 	Slots    string `json:"slots,omitempty"`
@@ -39,16 +50,35 @@ type JobAnswer struct {
 	Broken  []Broken `json:"broken"`
 }
 
+// told is when the job would start, by what the answer is told by. It must have a start.
+func (j *JobAnswer) told() int64 {
+	if j.ToldBy == ByMedian {
+		return *j.Mid
+	}
+	return *j.Start
+}
+
 // Alternative is a smaller or shorter job, and when it would start.
 type Alternative struct {
 	Chunks  int              `json:"chunks"`
 	Request map[string]int64 `json:"request"`
 	Seconds int64            `json:"seconds"`
-	Start   int64            `json:"start"`
+	// Start is by the plan, and Mid the median of the futures; nil unless the answer is told by it.
+	Start int64  `json:"start"`
+	Mid   *int64 `json:"p50,omitempty"`
+}
+
+// Told is when it would start, by what the answer is told by.
+func (x Alternative) Told() int64 {
+	if x.Mid != nil {
+		return *x.Mid
+	}
+	return x.Start
 }
 
 // ChangeAnswer says what would differ in the plan of all waiting jobs.
 type ChangeAnswer struct {
+	ToldBy string `json:"told_by"` // all of it: ByPlan
 	// Present and Changed are totals over the jobs that start in both plans.
 	Present Totals `json:"present"`
 	Changed Totals `json:"changed"`

@@ -51,7 +51,7 @@ const mostMoves = 1000
 // compare compares the starts of jobs in two plays of an outlook.
 func (a *asking) compare(ctx context.Context, o *outlook.Outlook, before, after map[backfill.JobID]backfill.Time,
 ) *ChangeAnswer {
-	c := &ChangeAnswer{Moves: []Move{}, Broken: []Broken{}}
+	c := &ChangeAnswer{ToldBy: ByPlan, Moves: []Move{}, Broken: []Broken{}}
 	var both []*backfill.Job
 	var moved []moving
 	for _, j := range o.State().Snapshot().Jobs {

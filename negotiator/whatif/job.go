@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -80,7 +81,7 @@ func (a *asked) reply(ctx context.Context) error {
 	a.answer.Asked = "one more job"
 	job := &JobAnswer{
 		Chunks: a.c.Job.Nodes, Request: a.amounts(a.c.Job), Seconds: int64(a.o.Requested(a.c.Job)),
-		Sooner: []Alternative{}, Broken: []Broken{},
+		ToldBy: ByPlan, Sooner: []Alternative{}, Broken: []Broken{},
 	}
 	if planned := int64(a.o.Planned(a.o.RunTime(a.c.Job))); planned != job.Seconds {
 		job.Planned = planned
@@ -139,27 +140,37 @@ func (a *asked) spread(ctx context.Context, job *JobAnswer) error {
 	if a.begun.At <= a.o.Now() {
 		return nil
 	}
-	rounds := max(1, a.left/(2*ahead.DefaultFutures))
-	id := a.c.Job.ID
+	r, told, err := a.between(ctx, a.c.Job)
+	if err != nil || !told || r.Low == r.High || r.High >= backfill.Forever {
+		return err
+	}
+	job.Low, job.Mid, job.High, job.ToldBy = seconds(r.Low), seconds(r.Mid), seconds(r.High), ByMedian
+	return nil
+}
+
+// between finds the range of starts of a job like the questioned one, in the same futures for each. It
+// takes half of the rounds that are left at most. It returns false if that is not enough.
+func (a *asked) between(ctx context.Context, like *backfill.Job) (r ahead.Range, told bool, err error) {
+	if a.left <= 0 {
+		a.cut = "it would take too many rounds"
+		return r, false, nil
+	}
+	var played atomic.Int64
 	ranges, err := a.o.Futures(ctx, outlook.FuturesOptions{
-		Futures: ahead.Futures{Workers: 1, Of: []backfill.JobID{id}}, First: a.o.Arrival(a.c),
-	}, func() (ahead.Rules, func(), error) { return a.rules, nil, nil }, ahead.Bounds{Rounds: rounds})
-	a.left -= a.left / 2
-	r, told := ranges[id]
+		Futures: ahead.Futures{Workers: 1, Of: []backfill.JobID{like.ID}}, First: a.arrival(like),
+	}, func() (ahead.Rules, func(), error) { return a.rules, nil, nil },
+		ahead.Bounds{Rounds: max(1, a.left/(2*ahead.DefaultFutures)), Played: &played})
+	a.left -= int(played.Load())
 	switch {
 	case ctx.Err() != nil:
 		a.cut = "it would take too long"
-		return nil
+		return r, false, nil
 	case errors.Is(err, backfill.ErrTooLarge):
 		a.cut = fmt.Sprintf("of its range: %v", err)
-		return nil
-	case err != nil:
-		return err
-	case !told || r.Low == r.High || r.High >= backfill.Forever:
-		return nil
+		return r, false, nil
 	}
-	job.Low, job.Mid, job.High = seconds(r.Low), seconds(r.Mid), seconds(r.High)
-	return nil
+	r, told = ranges[like.ID]
+	return r, told, err
 }
 
 // beginning is where a play of the schedule begins.
@@ -176,34 +187,45 @@ func (a *asked) sooner(ctx context.Context, job *JobAnswer) error {
 		return nil
 	}
 	asksFor := a.o.Requested(a.c.Job)
-	offer := func(like backfill.Job, takes backfill.Time) (at backfill.Time, err error) {
+	offer := func(like backfill.Job, takes backfill.Time) error {
 		if takes < asksFor {
 			like.Estimate = min(like.Estimate, a.o.Planned(takes))
 			like.Running = min(like.Running, like.Estimate)
 		}
-		at, begins, err := a.begins(ctx, &like)
-		if err == nil && begins && (job.Start == nil || at < a.begun.At) {
-			job.Sooner = append(job.Sooner, Alternative{
-				Chunks: like.Nodes, Request: a.amounts(&like), Seconds: int64(takes), Start: int64(at),
-			})
+		at, begins, err := a.begins(ctx, &like, job.ToldBy)
+		if err != nil || !begins {
+			return err
 		}
-		return at, err
+		one := Alternative{Chunks: like.Nodes, Request: a.amounts(&like), Seconds: int64(takes), Start: int64(at)}
+		if job.ToldBy == ByMedian {
+			r, told, wrong := a.between(ctx, &like)
+			if wrong != nil || !told {
+				return wrong
+			}
+			one.Mid = seconds(r.Mid)
+		}
+		if job.Start == nil || one.Told() < job.told() {
+			job.Sooner = append(job.Sooner, one)
+		}
+		return nil
 	}
 	if at, longest, err := a.longestNow(ctx, asksFor); err != nil {
 		return err
 	} else if longest > 0 {
-		job.Sooner = append(job.Sooner, Alternative{
-			Chunks: a.c.Job.Nodes, Request: job.Request, Seconds: int64(longest), Start: int64(at),
-		})
+		one := Alternative{Chunks: a.c.Job.Nodes, Request: job.Request, Seconds: int64(longest), Start: int64(at)}
+		if job.ToldBy == ByMedian { // the same in all futures
+			one.Mid = &one.Start
+		}
+		job.Sooner = append(job.Sooner, one)
 	} else {
 		for _, part := range []backfill.Time{2, 4} {
-			if _, err = offer(*a.c.Job, max(1, asksFor/part)); err != nil {
+			if err = offer(*a.c.Job, max(1, asksFor/part)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, like := range smaller(a.c.Job) {
-		if _, err := offer(like, asksFor); err != nil {
+		if err := offer(like, asksFor); err != nil {
 			return err
 		}
 	}
@@ -218,7 +240,7 @@ func distinct(all []Alternative) (some []Alternative) {
 	for _, one := range all {
 		if !slices.ContainsFunc(some, func(o Alternative) bool {
 			alike := o.Chunks == one.Chunks && maps.Equal(o.Request, one.Request)
-			return o.Start <= one.Start && (alike || o.Seconds == one.Seconds)
+			return o.Told() <= one.Told() && (alike || o.Seconds == one.Seconds)
 		}) {
 			some = append(some, one)
 		}
@@ -283,19 +305,23 @@ func (a *asked) longestNow(ctx context.Context, asksFor backfill.Time) (at, long
 	return now, low, err
 }
 
-// arriving is the beginning of a play in which a job like the questioned one arrives.
-func (a *asked) arriving(like *backfill.Job) ahead.Start {
+// arrival is the round in which a job like the questioned one arrives.
+func (a *asked) arrival(like *backfill.Job) *backfill.Round {
 	c := a.c
 	c.Job = like
-	return a.beginning(a.o.Arrival(c))
+	return a.o.Arrival(c)
 }
 
-// begins plays until a job like the questioned one starts.
-func (a *asked) begins(ctx context.Context, like *backfill.Job) (at backfill.Time, begins bool, err error) {
+// arriving is the beginning of a play in which a job like the questioned one arrives.
+func (a *asked) arriving(like *backfill.Job) ahead.Start { return a.beginning(a.arrival(like)) }
+
+// begins plays until a job like the questioned one starts. If the plan tells, a start that is no sooner
+// does not count.
+func (a *asked) begins(ctx context.Context, like *backfill.Job, toldBy string) (at backfill.Time, begins bool, err error) {
 	err = a.play(ctx, plan{a.rules, a.arriving(like)}, func(d *backfill.Decision) bool {
 		at = d.Now
 		begins = slices.ContainsFunc(d.Started, func(s backfill.Started) bool { return s.Job.ID == like.ID })
-		return begins || a.begun.At != 0 && d.Now >= a.begun.At
+		return begins || toldBy == ByPlan && a.begun.At != 0 && d.Now >= a.begun.At
 	})
 	return at, begins, err
 }

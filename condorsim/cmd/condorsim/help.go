@@ -67,7 +67,8 @@ var helpTexts = cli.Texts{
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
 	"machine_memory":    "Memory of the machine; by default what the header says, else memory is no resource.",
-	"model_from":        "Leave out jobs submitted before this second of the trace.",
+	"model_from": "Leave out jobs submitted before this time: a second of the trace, a Unix time, or a date such as " +
+		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",
 	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +
 		"round values), tsafrir:LONGEST, or liars:SHARE:RATIO (a share of the users say their run times over RATIO).",
 	"estimate_trust": "Which stated run times count: enforced, those at which jobs are ended; record, the others as " +

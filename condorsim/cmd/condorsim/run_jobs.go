@@ -56,7 +56,7 @@ func (c *runCommand) jobs(p *process, pool *pools.Description, logger hclog.Logg
 	if err = c.suits(in.Format, pool != nil); err != nil {
 		return nil, err
 	}
-	jobs, err := c.read(in.Source, pool)
+	jobs, err := c.read(p, in.Source, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +97,15 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 }
 
 // read reads the jobs and changes them as the flags say.
-func (c *runCommand) read(in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
+func (c *runCommand) read(p *process, in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
 	opts := c.withAds(c.options(machineFlags{c.Cpus, c.Memory}, c.MemoryModel))
 	opts, x := condorsim.ReadingFor(pool, opts, c.Order), c.transform(c.Load, c.Jobs)
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
 	jobs, err := in.Read(opts)
-	if err == nil && !x.IsZero() {
-		jobs.Trace, err = jobs.Transform(x)
+	if err == nil {
+		jobs.Trace, err = x.of(p, jobs.Trace)
 	}
 	return jobs, err
 }

@@ -47,8 +47,8 @@ type machineFlags struct {
 
 // modelFlags change a trace after reading.
 type modelFlags struct {
-	From          int64   `group:"Workload" placeholder:"S" help:"${model_from}"`
-	Until         int64   `group:"Workload" placeholder:"S" help:"Leave out jobs submitted at this second or later."`
+	From          string  `group:"Workload" placeholder:"T" help:"${model_from}"`
+	Until         string  `group:"Workload" placeholder:"T" help:"Leave out jobs submitted at this time or later."`
 	ScaleWidths   float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
 	EstimateModel string  `group:"Workload" placeholder:"MODEL" help:"${model_estimate_model}"`
 	MemoryModel   string  `group:"Workload" placeholder:"MODEL" help:"${model_memory_model}"`
@@ -70,17 +70,40 @@ func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options
 	}
 }
 
+// change is what flags change about a trace.
+type change struct {
+	workload.Transform
+	cut workload.Cut
+}
+
 // transform returns the changes that the flags ask for, with a load and a number of jobs to keep.
-func (f modelFlags) transform(load float64, jobs int) workload.Transform {
-	return workload.Transform{
-		From: f.From, Until: f.Until, Max: jobs, Widths: f.ScaleWidths, Load: load,
+func (f modelFlags) transform(load float64, jobs int) change {
+	return change{workload.Transform{
+		Max: jobs, Widths: f.ScaleWidths, Load: load,
 		Memory: workload.MemoryModel(f.MemoryModel), Estimates: workload.EstimateModel(f.EstimateModel), Seed: f.Seed,
+	}, workload.Cut{From: f.From, Until: f.Until}}
+}
+
+// of changes a trace, and says which bounds are outside of it.
+func (x change) of(p *process, t *workload.Trace) (*workload.Trace, error) {
+	if x.IsZero() && x.cut == (workload.Cut{}) {
+		return t, nil
 	}
+	transform, notes, err := x.cut.Of(t, x.Transform)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		if _, err = fmt.Fprintln(p.errs, note); err != nil {
+			return nil, err
+		}
+	}
+	return t.Transform(transform)
 }
 
 // open reads the jobs of a file as a trace, and changes it.
 func (f traceFlags) open(p *process, file string, opts workload.Options,
-	x workload.Transform,
+	x change,
 ) (*workload.Trace, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
@@ -94,10 +117,7 @@ func (f traceFlags) open(p *process, file string, opts workload.Options,
 	if err != nil {
 		return nil, err
 	}
-	if x.IsZero() {
-		return jobs.Trace, nil
-	}
-	return jobs.Transform(x)
+	return x.of(p, jobs.Trace)
 }
 
 // withAds adds to the options how to read job ads.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // cleanCommand is condorsim workload clean.
@@ -33,7 +34,7 @@ func (c *cleanCommand) Run(p *process) error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, ""), workload.Transform{})
+	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, ""), change{})
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -55,9 +56,12 @@ type scaleCommand struct {
 func (*scaleCommand) Help() string {
 	return `Cuts first, then scales widths, models memory and estimates, and scales the load.
 
+` + instant.Help + `
+
 Examples:
   condorsim workload scale kth.swf --load 1.2 --out kth-1.2.swf.gz
   condorsim workload scale kth.swf --from 864000 --until 1728000 --jobs 1000
+  condorsim workload scale kth.swf --from 1996-11-01 --until 1996-12-01 --out november.swf
   condorsim workload scale kth.swf --estimate-model tsafrir --seed 7 --out kth-tsafrir.swf
   condorsim workload scale kth.swf --memory 65536 --memory-model lognormal:512:1 --out kth-memory.swf`
 }
@@ -116,13 +120,13 @@ func (c *mergeCommand) Run(p *process) error {
 	names := make([]string, len(c.Traces))
 	for i, file := range c.Traces {
 		if traces[i], err = c.open(p, file, c.options(c.machineFlags, c.MemoryModel),
-			workload.Transform{}); err != nil {
+			change{}); err != nil {
 			return cli.Bad(err)
 		}
 		names[i] = traces[i].Name
 	}
-	merged, err := workload.Merge(strings.Join(names, "+"), workload.Machine{Processors: c.Cpus, Memory: c.Memory},
-		traces...).Transform(x)
+	merged, err := x.of(p, workload.Merge(strings.Join(names, "+"),
+		workload.Machine{Processors: c.Cpus, Memory: c.Memory}, traces...))
 	if err != nil {
 		return cli.Bad(err)
 	}

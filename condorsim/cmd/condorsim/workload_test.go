@@ -66,7 +66,7 @@ func TestBuiltInTraces(t *testing.T) {
 	}
 	for _, name := range configs.Traces() {
 		require.True(t, made[name], "the README says how %s is made", name)
-		trace, err := traceFlags{}.open(own(t), name, workload.Options{}, workload.Transform{})
+		trace, err := traceFlags{}.open(own(t), name, workload.Options{}, change{})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")

@@ -8,6 +8,7 @@
 //   - [Trace] is the machine, the jobs in order of jobs (submit time, then place in the file), the
 //     [Header], and [Cleaning]: a count of everything that was dropped or changed, so that nothing
 //     disappears silently.
+//   - [Cut] is a part of a trace, between instants as people write them ([Trace.Clock]).
 //   - [Trace.Transform] cuts and scales a trace and models estimates ([EstimateModel]) and memory
 //     ([MemoryModel]); [Merge] makes one trace of several.
 //   - [Trace.WriteSWF] and [Trace.WriteInstance] write what the readers read.

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
-	"github.com/condor-backfill/condor-backfill/condorsim/rehearsal"
 	"github.com/condor-backfill/condor-backfill/negotiator/ask"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -26,9 +24,9 @@ type explainCommand struct {
 
 // atFlag makes a question one about a simulation.
 type atFlag struct {
-	At      *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
-	Futures *int   `group:"Or look into a simulation, of what all flags below say" placeholder:"N" help:"${futures}"`
-	Seed    uint64 `name:"futures-seed" group:"Or look into a simulation, of what all flags below say" default:"1" help:"${futures_seed}"`
+	At      *string `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${ask_at}"`
+	Futures *int    `group:"Or look into a simulation, of what all flags below say" placeholder:"N" help:"${futures}"`
+	Seed    uint64  `name:"futures-seed" group:"Or look into a simulation, of what all flags below say" default:"1" help:"${futures_seed}"`
 }
 
 // Help is shown below the usage.
@@ -42,6 +40,7 @@ Examples:
   negotiator explain 12.0 --pool htcondor://cm.site:9618 --token condor.token
   negotiator explain 1.23 --at 60 --policy conservative
 
+A time T: a second of the simulation, a Unix time or a date (negotiator drain --help).
 Orders and estimators: negotiator run --help.`
 }
 
@@ -60,9 +59,6 @@ type startTimesCommand struct {
 func (f atFlag) futures(s config.Config) outlook.FuturesOptions {
 	return outlook.FuturesOptions{Futures: ahead.Futures{Count: *cmp.Or(f.Futures, &s.Futures)}, Seed: f.Seed}
 }
-
-// instant is the instant that is asked about.
-func (f atFlag) instant() backfill.Time { return backfill.Time(*f.At) }
 
 // check returns an error if the flags cannot be meant: ask says that a real pool is asked.
 func (f atFlag) check(ask bool) error {
@@ -89,7 +85,9 @@ Examples:
   negotiator start-times --json
   negotiator start-times --pool htcondor://cm.site:9618 --token condor.token
   negotiator start-times --at 60 --policy conservative
+  negotiator start-times --at 2026-03-01T12:00 --workload trace.swf --pool pool.yaml
 
+A time T: a second of the simulation, a Unix time or a date (negotiator drain --help).
 Orders and estimators: negotiator run --help.`
 }
 
@@ -104,7 +102,7 @@ func (c *startTimesCommand) Validate() error {
 // asksPool reports whether to ask the negotiator of a real pool; else the question is about an
 // instant of a simulation. Without any flags it selects this machine's pool. An instant (--at) on a
 // real pool, or a simulation without one, is an error.
-func (c *poolFlags) asksPool(at *int64) (bool, error) {
+func (c *poolFlags) asksPool(at *string) (bool, error) {
 	onReal, err := c.source().OnRealPool()
 	switch {
 	case err != nil:
@@ -113,12 +111,10 @@ func (c *poolFlags) asksPool(at *int64) (bool, error) {
 		return false, errors.New("--at is a time of a simulation; on a real pool the negotiator tells what is so now")
 	case onReal:
 		return true, nil
-	case at != nil && *at < 0:
-		return false, fmt.Errorf("--at %d: must be a second of the simulation, from 0 on", *at)
 	case at != nil:
 		return false, nil
 	case c.Pool != nil || c.Workload != nil || c.Config != "":
-		return false, errors.New("say with --at T at which simulated second to look")
+		return false, errors.New("say with --at T at which time of the simulation to look")
 	}
 	local := config.LocalPool
 	c.Pool = &local
@@ -143,7 +139,11 @@ func (c *explainCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer p.Close()
-	job, err := p.Explain(ctx, c.instant(), c.futures(p.Settings), c.Job)
+	at, err := p.Read("at", *c.At)
+	if err != nil {
+		return err
+	}
+	job, err := p.Explain(ctx, at, c.futures(p.Settings), c.Job)
 	if err != nil {
 		return err
 	}
@@ -167,11 +167,15 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	defer p.Close()
-	all, err := p.StartTimes(ctx, c.instant(), c.futures(p.Settings), c.Owner)
+	at, err := p.Read("at", *c.At)
 	if err != nil {
 		return err
 	}
-	return answer(c.JSON, cli.First(all, c.Limit), func() string { return rehearsal.Table(all, c.Limit) })
+	all, err := p.StartTimes(ctx, at, c.futures(p.Settings), c.Owner)
+	if err != nil {
+		return err
+	}
+	return answer(c.JSON, cli.First(all, c.Limit), func() string { return p.Table(all, c.Limit) })
 }
 
 // ask asks a real pool.

@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/ask"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // drainCommand is negotiator drain.
@@ -18,8 +19,8 @@ type drainCommand struct {
 	Until  string   `group:"What is asked for" placeholder:"T" help:"${drain_until}"`
 	Cancel bool     `group:"What is asked for" help:"End the drains of these slots, which take jobs again."`
 
-	JSON bool   `group:"Where to ask" name:"json" help:"Print a JSON array."`
-	At   *int64 `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${drain_at}"`
+	JSON bool    `group:"Where to ask" name:"json" help:"Print a JSON array."`
+	At   *string `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${drain_at}"`
 	poolFlags
 }
 
@@ -31,6 +32,9 @@ is killed: the list names the jobs that do not end in time.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked. It takes
 the permission ADMINISTRATOR to drain and to cancel, and READ to list. A simulation (--at)
 plays what would become of the slots.
+
+` + instant.Help + `
+18:00 is when the clock shows that next, and 4h or +4h is in four hours.
 
 Examples:
   negotiator drain
@@ -51,23 +55,27 @@ func (c *drainCommand) Run(ctx context.Context) error {
 	if len(c.Slots) == 0 {
 		return c.list(ctx, onReal)
 	}
-	now, zone := backfill.Time(time.Now().Unix()), time.Local
+	now, clock, drain := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: c.source()}.Drain
 	if !onReal {
-		now, zone = backfill.Time(*c.At), nil
+		if c.Cancel {
+			return cli.Bad(errors.New("--cancel is of a real pool; a simulation (--at) has no drains but those that it is asked about"))
+		}
+		p, wrong := prepare(ctx, c.source(), "error")
+		if wrong != nil {
+			return cli.Bad(wrong)
+		}
+		defer p.Close()
+		if now, err = p.Read("at", *c.At); err != nil {
+			return err
+		}
+		clock = p.Clock()
+		drain = func(ctx context.Context, r drains.Request) ([]drains.Listed, error) { return p.Drain(ctx, now, r) }
 	}
-	r, err := ask.DrainWords{Slots: c.Slots, By: c.By, Until: c.Until, Cancel: c.Cancel}.Request(now, zone)
-	if err == nil && !onReal && c.Cancel {
-		err = errors.New("--cancel is of a real pool; a simulation (--at) has no drains but those that it is asked about")
-	}
+	r, err := ask.DrainWords{Slots: c.Slots, By: c.By, Until: c.Until, Cancel: c.Cancel}.Request(now, clock)
 	if err != nil {
 		return cli.Bad(err)
 	}
-	var all []drains.Listed
-	if onReal {
-		all, err = ask.Pool{Source: c.source()}.Drain(ctx, r)
-	} else {
-		all, err = c.rehearse(ctx, now, r)
-	}
+	all, err := drain(ctx, r)
 	if _, bad := errors.AsType[*drains.BadRequest](err); bad {
 		return cli.Bad(err)
 	}
@@ -78,7 +86,7 @@ func (c *drainCommand) Run(ctx context.Context) error {
 		if c.Cancel {
 			return ask.Cancelled(c.Slots)
 		}
-		return ask.DrainsTable(all, zone)
+		return ask.DrainsTable(all, clock)
 	})
 }
 
@@ -94,15 +102,5 @@ func (c *drainCommand) list(ctx context.Context, onReal bool) error {
 	if err != nil {
 		return err
 	}
-	return answer(c.JSON, all, func() string { return ask.DrainsTable(all, time.Local) })
-}
-
-// rehearse plays what becomes of slots that are drained from an instant on.
-func (c *drainCommand) rehearse(ctx context.Context, at backfill.Time, r drains.Request) ([]drains.Listed, error) {
-	p, err := prepare(ctx, c.source(), "error")
-	if err != nil {
-		return nil, cli.Bad(err)
-	}
-	defer p.Close()
-	return p.Drain(ctx, at, r)
+	return answer(c.JSON, all, func() string { return ask.DrainsTable(all, instant.OfPool(time.Local)) })
 }

@@ -15,7 +15,8 @@ import (
 var helpTexts = withSettings(cli.Texts{
 	"real_local_name": "Whose settings in HTCondor's configuration count: NAME.KNOB before KNOB.",
 	"estimates_opt":   "Option of the estimators, such as threshold=20; may be repeated.",
-	"ask_at":          "Simulated second at which to look; without it, the pool's negotiator is asked.",
+	"ask_at": "Time of the simulation at which to look: a second of it, a Unix time or a date such as " +
+		"2026-03-01T12:00; without it, the pool's negotiator is asked.",
 	"futures": "In how many futures starts are looked for, to tell the range of each; 1: no ranges. Default: the " +
 		"configuration's, 32.",
 	"futures_seed":      "Seed of the run times that are drawn for these futures.",
@@ -26,12 +27,12 @@ var helpTexts = withSettings(cli.Texts{
 	"what_if_without":   "A slot, or a machine with all its slots, that takes no more jobs; may be repeated.",
 	"what_if_with":      "More slots: amounts, how many (count), and the slot that they are like (like).",
 	"what_if_drain":     "A slot or a machine on which no job starts for the time --for; may be repeated.",
-	"what_if_from":      "When to drain: 18:00, +2h; in a simulation a second. Now by default.",
+	"what_if_from":      "When to drain: 18:00, +2h, a date, a Unix time; in a simulation also a second of it. Now by default.",
 	"what_if_under":     "The policy in charge, linked in; ibb by default.",
 	"command_drain":     "Have slots be empty by a time and filled until then, cancel that, or list them.",
-	"drain_by":          "When they are to be empty: 18:00, 2026-05-31T18:00:00+02:00, 4h from now, or now.",
+	"drain_by":          "When they are to be empty: 18:00, 2026-05-31T18:00+02:00, 4h from now, or now; see below.",
 	"drain_until":       "When they take jobs again; without it, when the drain is cancelled.",
-	"drain_at":          "Simulated second at which it is asked for; without it, the pool's negotiator is asked.",
+	"drain_at":          "Time of the simulation at which it is asked for; without it, the pool's negotiator is asked.",
 	"command_setup":     "Put this negotiator to work beside HTCondor's own or in its place, or go back.",
 	"setup_patience":    "How long it may take to come up, before all is put back as it was. Default: 2m.",
 	"check_seed":        "Seed of the first random pool; what shows in pool N shows with --seed N. Default: 0.",

@@ -39,6 +39,9 @@ On a real HTCondor pool it takes the place of condor_negotiator: under condor_ma
   negotiator start-times --owner alice --limit 20
   negotiator what-if --cpus 16 --memory 64GiB --time 2h
 
+The flags of run, which schedules, can be given without its name: negotiator run --help lists
+them.
+
 While it runs, kill -HUP or condor_reconfig has it read its configuration anew and start
 the policy anew.
 

@@ -9,7 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/ask"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
-	"github.com/condor-backfill/condor-backfill/negotiator/source"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -31,7 +31,7 @@ type whatIfCommand struct {
 	Token *string `group:"Where to ask" placeholder:"FILE" help:"${set_token}"`
 
 	Config     string  `group:"Or look into a simulation" placeholder:"FILE" help:"Configuration file (YAML)."`
-	At         *int64  `group:"Or look into a simulation" placeholder:"T" help:"${ask_at}"`
+	At         *string `group:"Or look into a simulation" placeholder:"T" help:"${ask_at}"`
 	Workload   *string `group:"Or look into a simulation" placeholder:"FILE" help:"${set_workload}"`
 	Under      *string `group:"Or look into a simulation" placeholder:"NAME" help:"${what_if_under}"`
 	UnderOrder *string `group:"Or look into a simulation" placeholder:"NAME" help:"The order in charge."`
@@ -52,8 +52,9 @@ type jobFlags struct {
 // Help is shown below the usage.
 func (*whatIfCommand) Help() string {
 	return `Nothing is touched: each answer compares plans made on a copy of the schedule. In both
-every job runs for as long as it is taken to, and nobody else arrives; a range also counts those
-who may arrive.
+every job runs for as long as it is taken to, and nobody else arrives. Where past run times are
+known, a job is told the median of futures, with others who may arrive, and is compared by it with
+smaller and shorter ones; "as planned" says what is told by the plan.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
 
 Examples:
@@ -80,43 +81,35 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	now, zone := backfill.Time(time.Now().Unix()), time.Local
+	now, clock, whatIf := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: flags.source()}.WhatIf
 	if !onReal {
-		now, zone = backfill.Time(*c.At), nil
 		flags.InProcess = true // so that there can be more than one
+		p, wrong := prepareQuestion(ctx, flags.source(), "error")
+		if wrong != nil {
+			return cli.Bad(wrong)
+		}
+		defer p.Close()
+		if now, err = p.Read("at", *c.At); err != nil {
+			return err
+		}
+		clock = p.Clock()
+		whatIf = func(ctx context.Context, q whatif.Question) (*whatif.Answer, error) { return p.WhatIf(ctx, now, q) }
 	}
-	q, err := c.words().Question(now, zone)
+	q, err := c.words().Question(now, clock)
 	if err == nil {
 		err = q.Validate()
 	}
 	if err != nil {
 		return cli.Bad(err)
 	}
-	var a *whatif.Answer
-	if onReal {
-		a, err = ask.Pool{Source: flags.source()}.WhatIf(ctx, q)
-	} else {
-		a, err = rehearseWhatIf(ctx, flags.source(), now, q)
-	}
+	a, err := whatIf(ctx, q)
 	if _, bad := errors.AsType[*whatif.BadQuestion](err); bad {
 		return cli.Bad(err)
 	}
 	if err != nil {
 		return err
 	}
-	return answer(c.JSON, a, func() string { return ask.Describe(a, zone) })
-}
-
-// rehearseWhatIf answers about a simulation at an instant.
-func rehearseWhatIf(
-	ctx context.Context, from *source.Settings, at backfill.Time, q whatif.Question,
-) (*whatif.Answer, error) {
-	p, err := prepareQuestion(ctx, from, "error")
-	if err != nil {
-		return nil, cli.Bad(err)
-	}
-	defer p.Close()
-	return p.WhatIf(ctx, at, q)
+	return answer(c.JSON, a, func() string { return ask.Describe(a, clock) })
 }
 
 // words are the question as the flags have it.

@@ -66,6 +66,20 @@ function whyMissing(name) {
 
 const lanesInAll = encoded.slots.reduce((sum, slot) => sum + slot.cpus, 0);
 
+// The machines of the slots, with their cpus: what is behind the last @ of a slot's name, without the
+// domain that all have in common.
+const machines = (() => {
+  const list = [];
+  for (const { name, cpus } of encoded.slots) {
+    const machine = name.slice(name.lastIndexOf("@") + 1);
+    if (list.length && list[list.length - 1].name === machine) list[list.length - 1].cpus += cpus;
+    else list.push({ name: machine, cpus });
+  }
+  const domain = (name) => (name.includes(".") ? name.slice(name.indexOf(".")) : "");
+  const common = list.length > 1 && list.every(({ name }) => domain(name) === domain(list[0].name));
+  return common ? list.map(({ name, cpus }) => ({ name: name.slice(0, name.length - domain(name).length), cpus })) : list;
+})();
+
 // Spans finds those that meet a stretch of time among many: they are sorted by
 // begin, and each block of them knows its latest end.
 class Spans {

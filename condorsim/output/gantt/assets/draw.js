@@ -4,7 +4,7 @@ class Painter {
     this.view = view;
     this.base = document.getElementById("base");
     this.over = document.getElementById("over");
-    this.colourBy = "user";
+    this.colourBy = usersTell ? "user" : "wait";
     this.shades = new Shades();
     this.theme();
   }
@@ -125,10 +125,10 @@ class Painter {
     };
     if (encoded.slots.length > 1) {
       let lane = 0;
-      for (const slot of encoded.slots) {
-        const from = Math.max(v.y(lane), v.top), to = Math.min(v.y(lane + slot.cpus), v.height);
-        if (to > from) put(slot.name, (from + to) / 2);
-        lane += slot.cpus;
+      for (const { name, cpus } of machines) {
+        const from = Math.max(v.y(lane), v.top), to = Math.min(v.y(lane + cpus), v.height);
+        if (to > from) put(name, (from + to) / 2);
+        lane += cpus;
       }
     } else {
       const count = v.l1 - v.l0, most = Math.max(2, (v.height - v.top) / 36);
@@ -253,6 +253,11 @@ function readable(colour) {
   const light = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
   return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff";
 }
+
+// Whether users tell jobs apart: one colour for all says nothing.
+const usersTell = new Set(jobs.user).size > 1;
+// Why jobs are not coloured by user at first; "": they are.
+const whyNotUser = usersTell || !jobs.n ? "" : encoded.users.some((name) => name) ? "by wait, as all jobs are of one user" : "by wait, as no user is known";
 
 // The ways to colour: names of classes, and the class of each job.
 function byUser() {

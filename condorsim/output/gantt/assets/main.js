@@ -162,6 +162,7 @@ paper.addEventListener("change", () => {
 new ResizeObserver(() => { if (!paper.matches) fit(); }).observe(stage);
 
 painter.resize();
+document.getElementById("colour").value = painter.colourBy;
 showLegend(painter.legend);
 showJob(null);
 state.time = encoded.begin;

@@ -101,4 +101,6 @@ function showLegend(entries) {
     entry.append(swatch, name);
     return entry;
   }));
+  const by = document.getElementById("colour").value;
+  if (by === "wait" && whyNotUser) document.getElementById("legend").prepend(Object.assign(document.createElement("em"), { textContent: whyNotUser }));
 }
