@@ -144,43 +144,6 @@ func (r *Result) starts() metrics.Measures {
 	}
 }
 
-// guarantees measures how the first guarantees of the jobs that ran were kept; nil if there were
-// none. The slack is the guarantee less the start, negative if the guarantee was broken.
-// guarantees_broken also counts later guarantees, which replace broken ones, and those of jobs that
-// never ran.
-func (r *Result) guarantees() metrics.Measures {
-	var slack []float64
-	var sum float64
-	kept := 0
-	for _, o := range r.Outcomes {
-		if !o.Started || !o.Promised {
-			continue
-		}
-		if o.Start <= o.Guarantee {
-			kept++
-		}
-		s := float64(o.Guarantee - o.Start)
-		sum += s
-		slack = append(slack, s)
-	}
-	if len(slack) == 0 {
-		return nil
-	}
-	slices.Sort(slack)
-	return metrics.Measures{
-		{Name: "guarantees_given", Label: "guarantees given", Unit: metrics.Count, Value: float64(len(slack))},
-		{Name: "guarantees_kept", Label: "guarantees kept", Unit: metrics.Count, Value: float64(kept)},
-		{Name: "guarantees_broken", Label: "guarantees broken", Unit: metrics.Count, Value: float64(r.Broken)},
-		{
-			Name: "mean_slack", Label: "mean time before the guarantee", Unit: metrics.Seconds,
-			Value: sum / float64(len(slack)),
-		},
-		{Name: "median_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 50)},
-		{Name: "p90_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 90)},
-		{Name: "p99_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 99)},
-	}
-}
-
 // EventCounter counts how many profile events (starts and ends of running and planned jobs) a
 // scheduler as in the textbook would scan in one run; see package profileevents.
 type EventCounter struct{ counter *profileevents.Counter }

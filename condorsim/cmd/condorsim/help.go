@@ -51,7 +51,7 @@ var helpTexts = cli.Texts{
 	"run_jobs_out":     "Write a row for each job; the end of the name says how: .csv, .csv.gz, .csv.zst or .parquet.",
 	"run_predictions":  "With --jobs-out: add columns with the run times that each job was planned with.",
 	"run_raw_names": "With --jobs-out: write names into CSV as they are, also those that a spreadsheet would take for " +
-		"formulas; otherwise these have an apostrophe before them.",
+		"formulas or, as 7.10, for other numbers; otherwise these have an apostrophe before them.",
 	"run_gantt": "Write a Gantt chart of the jobs, an HTML page that stands alone.",
 	"run_timing": "Say how long it took, reading included, and how long the policy's decisions took (not with " +
 		"--fst and --eta).",
