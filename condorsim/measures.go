@@ -37,6 +37,9 @@ func (r *Result) Weeks() metrics.Weeks { return metrics.ComputeWeeks(r.Ran()) }
 // and means and shares where no job ran to its end.
 func (r *Result) Measured() metrics.Measures {
 	list := r.allMeasured()
+	if r.partial {
+		list = slices.DeleteFunc(list, ofPool)
+	}
 	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {
 		return list
 	}
@@ -44,6 +47,9 @@ func (r *Result) Measured() metrics.Measures {
 }
 
 func (r *Result) allMeasured() metrics.Measures {
+	if r.happened {
+		return r.recorded()
+	}
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
 	list = append(list, r.starts()...)

@@ -70,6 +70,8 @@ type Result struct {
 	// Extra are additional measures, such as those of [EventCounter.Add].
 	Extra metrics.Measures
 
+	happened bool // it is made of recorded starts
+	partial  bool // some jobs are left out
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate
 	promises bool

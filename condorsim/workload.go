@@ -70,6 +70,10 @@ type Job struct {
 	Run backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
+	// Waited is how long it really waited before the start that its file records, if HasWaited; see
+	// [Happened].
+	Waited    backfill.Time
+	HasWaited bool
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
 

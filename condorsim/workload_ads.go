@@ -118,6 +118,12 @@ func jobFromAd(schema negotiator.Schema, ad *classad.ClassAd) (Job, error) {
 	if i := slices.Index(schema.Resources, "memory"); i >= 0 {
 		job.Memory = request[i] * int64(j.Nodes)
 	}
+	for _, attr := range []string{"JobCurrentStartDate", "JobStartDate"} {
+		if start, ok := ad.Int(attr); ok && run > 0 && start >= int64(j.Submit) {
+			job.Waited, job.HasWaited = backfill.Time(start)-j.Submit, true
+			break
+		}
+	}
 	return job, nil
 }
 
@@ -154,7 +160,10 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line}
+		w.Jobs[i] = Job{
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+		}
 	}
 	if err := w.On(pool); err != nil {
 		return nil, err

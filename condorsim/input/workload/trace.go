@@ -20,6 +20,10 @@ type Job struct {
 	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
+	// Waited is how long it waited until the start that the file records, if HasWaited: what really
+	// happened, where Wait may be made up from other times.
+	Waited    int64
+	HasWaited bool
 	// Recorded is the memory of the file, whatever the machine has; nil unless
 	// [Options.KeepRecorded] asks for it.
 	Recorded *RecordedMemory

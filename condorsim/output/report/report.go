@@ -85,6 +85,8 @@ type summary struct {
 	// Limits are the pool's.
 	Limits []condorsim.LimitUse `json:"limits,omitempty"`
 	Timing *Timing              `json:"timing,omitempty"`
+	// History is the comparison with what really happened.
+	History *condorsim.Comparison `json:"history,omitempty"`
 }
 
 // refused are the refused decisions of a policy.
@@ -133,6 +135,8 @@ type Timing struct {
 type Extras struct {
 	Timing *Timing // nil: not requested
 	Users  bool    // what each user got; in JSON only
+	// History compares the run with what really happened; nil: not requested.
+	History *condorsim.Comparison
 }
 
 // JSON prints one object: what was run, on what, and every metric. Extras may be nil.
@@ -159,7 +163,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
-		Limits: r.Limits(), Timing: extras.Timing,
+		Limits: r.Limits(), Timing: extras.Timing, History: extras.History,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -196,7 +200,11 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		}
 		t.AppendSeparator()
 	}
-	if _, err := io.WriteString(out, t.Render()+"\n"+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
+	history := ""
+	if extras != nil {
+		history = compared(extras.History, run.Policy)
+	}
+	if _, err := io.WriteString(out, t.Render()+"\n"+history+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
