@@ -37,6 +37,9 @@ func (r *Result) Weeks() metrics.Weeks { return metrics.ComputeWeeks(r.Ran()) }
 // and means and shares where no job ran to its end.
 func (r *Result) Measured() metrics.Measures {
 	list := r.allMeasured()
+	if r.partial {
+		list = slices.DeleteFunc(list, ofPool)
+	}
 	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {
 		return list
 	}
@@ -44,6 +47,9 @@ func (r *Result) Measured() metrics.Measures {
 }
 
 func (r *Result) allMeasured() metrics.Measures {
+	if r.happened {
+		return r.recorded()
+	}
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
 	list = append(list, r.starts()...)
@@ -141,43 +147,6 @@ func (r *Result) starts() metrics.Measures {
 		share("share_from_top", n[backfill.AtHead]+n[backfill.ByQueue]),
 		share("share_not_from_top", n[backfill.ByBackfill]-backfilled),
 		share("share_backfilled", backfilled),
-	}
-}
-
-// guarantees measures how the first guarantees of the jobs that ran were kept; nil if there were
-// none. The slack is the guarantee less the start, negative if the guarantee was broken.
-// guarantees_broken also counts later guarantees, which replace broken ones, and those of jobs that
-// never ran.
-func (r *Result) guarantees() metrics.Measures {
-	var slack []float64
-	var sum float64
-	kept := 0
-	for _, o := range r.Outcomes {
-		if !o.Started || !o.Promised {
-			continue
-		}
-		if o.Start <= o.Guarantee {
-			kept++
-		}
-		s := float64(o.Guarantee - o.Start)
-		sum += s
-		slack = append(slack, s)
-	}
-	if len(slack) == 0 {
-		return nil
-	}
-	slices.Sort(slack)
-	return metrics.Measures{
-		{Name: "guarantees_given", Label: "guarantees given", Unit: metrics.Count, Value: float64(len(slack))},
-		{Name: "guarantees_kept", Label: "guarantees kept", Unit: metrics.Count, Value: float64(kept)},
-		{Name: "guarantees_broken", Label: "guarantees broken", Unit: metrics.Count, Value: float64(r.Broken)},
-		{
-			Name: "mean_slack", Label: "mean time before the guarantee", Unit: metrics.Seconds,
-			Value: sum / float64(len(slack)),
-		},
-		{Name: "median_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 50)},
-		{Name: "p90_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 90)},
-		{Name: "p99_slack", Unit: metrics.Seconds, Value: metrics.Percentile(slack, 99)},
 	}
 }
 

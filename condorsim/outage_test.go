@@ -294,6 +294,8 @@ func TestTheFirstPromiseCounts(t *testing.T) {
 			require.EqualValues(t, 20, second.Guarantee)
 			measures := result.Measures()
 			n := float64(len(c.jobs))
+			require.InDelta(t, 1, measures["guarantees_broken_times"], 0)
+			requirePromisesAddUp(t, result)
 			require.Equal(t, []float64{n, n - 1, 1},
 				[]float64{measures["guarantees_given"], measures["guarantees_kept"], measures["guarantees_broken"]})
 		})
@@ -586,6 +588,7 @@ func requireAccounted(t require.TestingT, m *model, r *condorsim.Result) {
 		}
 	}
 	require.LessOrEqual(t, late, r.Broken)
+	requirePromisesAddUp(t, r)
 	require.Equal(t, requeues, r.Requeues)
 	require.InDelta(t, lost, r.LostCoreSeconds, 0)
 	if len(r.Workload.Outages) == 0 {

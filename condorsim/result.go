@@ -20,6 +20,7 @@ type Outcome struct {
 	Held           string        // why it will never run; "" if it can
 	Started, Ended bool
 	Promised       bool
+	Broke          bool // a guarantee of its was broken: the first, or one that replaced a broken one
 	Backfilled     bool // passed a job, on a slot reserved for one before it: [backfill.State.OnReserved]
 	How            backfill.How
 	// Requeues is how often the job lost its slot and went back to the queue; only its last run
@@ -31,7 +32,9 @@ type Outcome struct {
 // kept returns what is left of the outcome when the job's run does not count: its guarantee, its
 // requeues and what they cost.
 func (o Outcome) kept() Outcome {
-	return Outcome{Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost}
+	return Outcome{
+		Promised: o.Promised, Guarantee: o.Guarantee, Broke: o.Broke, Requeues: o.Requeues, Lost: o.Lost,
+	}
 }
 
 // Result is a finished simulation.
@@ -42,8 +45,8 @@ type Result struct {
 	Decided  int // cycles that a policy or its fallback decided: in others nothing waited
 	// Refusals are the rounds that a fallback policy decided, grouped by the policy that failed.
 	Refusals []Refusals
-	// Broken is how many guarantees were broken, BrokenBy how many by each cause: one of the core's
-	// or [BrokenByDrain]. Guarantees of jobs that had to be held count.
+	// Broken is how often a guarantee was broken, BrokenBy how often by each cause: one of the core's
+	// or [BrokenByDrain]. Guarantees of jobs that had to be held count. [Result.Promises] counts jobs.
 	Broken   int
 	BrokenBy map[string]int
 	// Requeues and LostCoreSeconds are the sums of the outcomes' Requeues and Lost.
@@ -73,6 +76,8 @@ type Result struct {
 	// tell; see [Result.Holds].
 	chunks map[backfill.JobID]backfill.Vector
 
+	happened bool // it is made of recorded starts
+	partial  bool // some jobs are left out
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate
 	promises bool

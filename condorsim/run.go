@@ -201,7 +201,7 @@ func (r *Result) inherit(s *backfill.State) {
 	default:
 		for i := range r.Outcomes {
 			if o := &r.Outcomes[i]; !o.Started {
-				o.Promised, o.Guarantee = false, 0
+				o.Promised, o.Guarantee, o.Broke = false, 0, false
 			}
 		}
 	}
@@ -219,36 +219,6 @@ func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o.Lost += lost
 	r.Requeues++
 	r.LostCoreSeconds += lost
-}
-
-// countBroken counts the guarantees that a cycle broke. Nobody edits jobs in a simulation, so the
-// core's "job changed" means that a slot of the job's candidate set is drained. A job that is held
-// after it has waited or run counts too, although the core does not report its guarantee as broken.
-func (r *Result) countBroken(report *negotiator.Report) {
-	count := func(cause string) {
-		r.Broken++
-		r.BrokenBy[cause]++
-	}
-	for _, b := range report.Decision.Broken {
-		if b.Cause == backfill.CauseJobChanged {
-			count(BrokenByDrain)
-		} else {
-			count(b.Cause.String())
-		}
-	}
-	if !r.promises || len(report.Held) == 0 {
-		return
-	}
-	cause := BrokenByDrain
-	if len(report.Delta.SlotsDown) > 0 {
-		cause = backfill.CauseSlotLost.String()
-	}
-	for _, h := range report.Held {
-		arrived := slices.Contains(report.Delta.Submitted, h.Job)
-		if !arrived && r.Outcomes[h.Job.ID].Held == "" {
-			count(cause)
-		}
-	}
 }
 
 // promise records a job's first guarantee. Later ones replace broken ones and are not recorded.

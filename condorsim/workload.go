@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -80,6 +81,10 @@ type Job struct {
 	Cpus, Memory int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
 	BySlot bool
+	// Waited is how long it really waited before the start that its file records, if HasWaited; see
+	// [Happened].
+	Waited    backfill.Time
+	HasWaited bool
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
 
@@ -101,6 +106,38 @@ func (w *Workload) Capacity() backfill.Vector {
 		sum.AddScaled(s.Capacity, 1)
 	}
 	return sum
+}
+
+// Requests returns what each chunk of each job asks for, by job; nil for one whose request only a
+// slot can tell. Jobs with the same ad share it.
+func (w *Workload) Requests() []backfill.Vector {
+	all := make([]backfill.Vector, len(w.Jobs))
+	known := map[*classad.ClassAd]backfill.Vector{}
+	for i, j := range w.Jobs {
+		if j.Ad == nil {
+			continue
+		}
+		request, found := known[j.Ad]
+		if !found {
+			if !w.leftToSlots(j.Ad) {
+				request, _ = w.Schema.Request(j.Ad, 1) // on an error nil
+			}
+			known[j.Ad] = request
+		}
+		all[i] = request
+	}
+	return all
+}
+
+// leftToSlots reports whether an ad asks for an amount by an expression that has no value without a
+// slot.
+func (w *Workload) leftToSlots(ad *classad.ClassAd) bool {
+	return slices.ContainsFunc(w.Schema.Resources, func(resource string) bool {
+		name := "Request" + negotiator.Attribute(resource)
+		_, asks := ad.Lookup(name)
+		_, known := ad.Real(name)
+		return asks && !known
+	})
 }
 
 // CheckChunks returns an error if a job has several chunks on a partitioned machine.

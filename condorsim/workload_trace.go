@@ -64,7 +64,10 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
+		w.Jobs[i] = Job{
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+		}
 	}
 	return w, nil
 }

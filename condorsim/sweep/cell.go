@@ -25,6 +25,9 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 			err = fmt.Errorf("internal error: %v\n%s", fault, debug.Stack())
 		}
 	}()
+	if c.key.Policy == condorsim.HistoryPolicy {
+		return p.happened(c, w)
+	}
 	rule, err := profile.ParseRule(c.scheduler.placement)
 	if err != nil {
 		return done, err
@@ -70,17 +73,13 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	case r.Unordered:
 		return done, errors.New(negotiator.UnorderedText)
 	}
-	done = results.Cell{
-		Key: c.key, Jobs: len(w.Jobs), Held: r.Held(),
-		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
-		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(), Weeks: r.Weeks(),
+	if p.history {
+		r.OnlyRecorded()
 	}
+	done = p.finished(c, w, r)
 	if deciders.chooser != nil {
 		chosen := deciders.chooser.Summary()
 		done.Metrics["choices"], done.Metrics["changes"] = float64(chosen.Choices), float64(chosen.Changes)
-	}
-	if p.perUser {
-		done.Users = results.UsersOf(r.Users())
 	}
 	return done, nil
 }

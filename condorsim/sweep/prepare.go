@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,12 +42,19 @@ type Deciders struct {
 	Close          func() // may be nil
 
 	chooser *auto.Chooser // of a pool that chooses its own policy; instead of all others
+	history bool          // what really happened; instead of all others
 }
 
 // deciders makes a policy and its fallback, or what chooses them on the way.
 func (s Settings) deciders(ctx context.Context, policy string, options map[string]string,
 	resources []string,
 ) (d Deciders, err error) {
+	if policy == condorsim.HistoryPolicy {
+		if len(options) > 0 {
+			return d, errors.New("what really happened has no options")
+		}
+		return Deciders{history: true}, nil
+	}
 	if policy == auto.Name {
 		d.chooser, err = auto.New(options, 1) // there are as many cells at a time as there are cores
 		return d, err
@@ -59,8 +67,11 @@ func (s Settings) deciders(ctx context.Context, policy string, options map[strin
 
 // spec describes the policy.
 func (d Deciders) spec() backfill.PolicySpec {
-	if d.chooser != nil {
+	switch {
+	case d.chooser != nil:
 		return d.chooser.Spec()
+	case d.history:
+		return backfill.PolicySpec{Name: condorsim.HistoryPolicy, IgnoresOrder: true}
 	}
 	return d.Main.Spec()
 }
@@ -81,6 +92,7 @@ type Sweep struct {
 	fair        condorsim.Fair
 	countEvents bool
 	perUser     bool
+	history     bool // a row is what really happened, and the others are of the same jobs
 }
 
 // cell is one simulation to run.
@@ -109,7 +121,7 @@ type input struct {
 // Prepare finds the traces, checks the policies and makes the cells. Traces that are not found are
 // listed in Manifest.Skipped; it is an error if none is found.
 func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
-	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, fair: f.fair(), Manifest: results.Manifest{
+	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, fair: f.fair(), history: f.hasHistory(), Manifest: results.Manifest{
 		Format: results.Format,
 		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
@@ -220,8 +232,8 @@ func (p *Sweep) expand(f *File, in *input) error {
 						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
 						SlotEnd: s.slotEnd,
 					}
-					if s.policy == auto.Name {
-						key.Order = "" // it is chosen, too
+					if s.policy == auto.Name || s.policy == condorsim.HistoryPolicy {
+						key.Order = "" // it is chosen, too, or nobody knows it
 					}
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
@@ -263,10 +275,11 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 		FST         []string
 		CountEvents bool
 		PerUser     bool `json:",omitempty"`
+		History     bool `json:",omitempty"`
 		Estimates   []string
 	}{
 		results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST,
-		f.CountEvents, f.PerUser, estimates,
+		f.CountEvents, f.PerUser, p.history, estimates,
 	})
 	if err != nil {
 		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)
@@ -303,6 +316,10 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (
 			if deciders.chooser != nil && (f.CountEvents || len(f.FST) > 0) && !told[one.policyPath] {
 				told[one.policyPath] = true
 				c.say(one.policyPath, "profile events and fair start times are those of one policy, and auto changes it")
+			}
+			if deciders.history {
+				c.history(f, one)
+				told[one.policyPath] = true
 			}
 			specs[one.policy] = spec
 			if one.order != "" && spec.IgnoresOrder && !told[one.policyPath] {

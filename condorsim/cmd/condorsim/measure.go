@@ -38,6 +38,8 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--plan-horizon=%d: must be from 1 to %d s, or 0 for no limit", c.PlanHorizon, int64(backfill.MaxTime))
 	case c.Deadline < 0:
 		return fmt.Errorf("--deadline=%v: must be positive, or 0 for none", c.Deadline)
+	case c.CompareWithHistory && c.Load != 0 && c.Load != 1:
+		return errors.New("--compare-with-history and --load: what really happened, happened under the load that there was")
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":

@@ -66,6 +66,8 @@ type runCommand struct {
 	Bound       int64   `group:"Metrics" default:"10" placeholder:"SECONDS" help:"${run_bound}"`
 	CountEvents bool    `group:"Metrics" help:"${run_count_events}"`
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
+	// CompareWithHistory compares with recorded starts.
+	CompareWithHistory bool `group:"Metrics" help:"${run_compare_with_history}"`
 
 	JobsOut     string `group:"Output" placeholder:"FILE" help:"${run_jobs_out}"`
 	Predictions bool   `group:"Output" help:"${run_predictions}"`
@@ -168,6 +170,11 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 		}
 	}
 	extras := &report.Extras{Users: c.PerUser}
+	if c.CompareWithHistory {
+		if extras.History, err = result.CompareWithHistory(); err != nil {
+			return cli.Bad(fmt.Errorf("--compare-with-history: %w", err))
+		}
+	}
 	if c.Timing {
 		extras.Timing = timing.summary(time.Since(began))
 	}

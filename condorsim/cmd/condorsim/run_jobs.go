@@ -40,6 +40,11 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if err = c.learn(p, w); err != nil {
 		return nil, err
 	}
+	if c.CompareWithHistory {
+		if _, err = condorsim.Happened(w); err != nil {
+			return nil, fmt.Errorf("--compare-with-history: %w", err)
+		}
+	}
 	return w, nil
 }
 

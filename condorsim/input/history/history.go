@@ -10,6 +10,7 @@
 //	QDate                  submit time, counted from the first
 //	RemoteWallClockTime    run time; of a job that ran several times, CommittedTime
 //	EnteredCurrentStatus   when it ended; the wait is the rest of the time since QDate
+//	JobCurrentStartDate    when it really started, else JobStartDate; for comparisons with policies
 //	RequestCpus…           evaluated; if undefined, CpusProvisioned, MemoryUsage…
 //	MinHosts, MachineCount chunks of a parallel job
 //	JobStatus              4 counts; see workload.Clean for the others

@@ -278,7 +278,9 @@ func TestTrace(t *testing.T) {
 	require.Equal(t, "test", trace.Name)
 	require.Equal(t, workload.Machine{Processors: 14}, trace.Machine)
 	require.Equal(t, 3, len(trace.Jobs)-1)
-	require.Equal(t, workload.Job{ID: 2, Submit: 1, Run: 100, Estimate: 100, Procs: 8, Wait: 49}, trace.Jobs[1],
+	require.Equal(t, workload.Job{
+		ID: 2, Submit: 1, Run: 100, Estimate: 100, Procs: 8, Wait: 49, Waited: 49, HasWaited: true,
+	}, trace.Jobs[1],
 		"the estimate is raised, memory is no resource")
 	require.Equal(t, 2, trace.Cleaning.EstimateRaised)
 	require.Equal(t, 4, trace.Cleaning.JobsLeft)
@@ -288,7 +290,9 @@ func TestTrace(t *testing.T) {
 	require.Equal(t, workload.Machine{Processors: 6, Memory: 1000}, trace.Machine)
 	require.Equal(t, 1, trace.Cleaning.TooWide)
 	require.Equal(t, 1, trace.Cleaning.BeyondMax)
-	require.Equal(t, workload.Job{ID: 3, Submit: 4, Run: 10, Estimate: 50, Procs: 6, Memory: 100, Wait: 98},
+	require.Equal(t, workload.Job{
+		ID: 3, Submit: 4, Run: 10, Estimate: 50, Procs: 6, Memory: 100, Wait: 98, Waited: 98, HasWaited: true,
+	},
 		trace.Jobs[1])
 
 	_, err = read(t, history.Options{}, done(1, "")).Trace(workload.Options{})

@@ -94,6 +94,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
 	if unknown == nil && j.Run > 0 {
 		j.started = start
+		j.Waited, j.HasWaited = max(0, start-j.Submit), start >= j.Submit
 	}
 	if j.changed > 0 { // its end
 		start = j.changed - j.Run

@@ -52,8 +52,12 @@ func appendLine(line []byte, j Job, numbers *[len(nameKeys)]map[string]int64) []
 	if kb := j.Memory * 1024 / j.Procs; kb > 0 {
 		memory = min(kb, maxNumber)
 	}
+	wait := cmp.Or(j.Wait, unknown)
+	if j.HasWaited { // also 0
+		wait = j.Waited
+	}
 	rec := record{
-		j.ID, j.Submit, cmp.Or(j.Wait, unknown), j.Run, j.Procs, unknown, memory, j.Procs, j.Estimate,
+		j.ID, j.Submit, wait, j.Run, j.Procs, unknown, memory, j.Procs, j.Estimate,
 		memory, completed,
 		0, 0, 0, 0, unknown, unknown, unknown,
 	}

@@ -92,8 +92,12 @@ func anyTrace(t *rapid.T) *workload.Trace {
 		j := workload.Job{
 			ID: id * 3, Submit: submit, Run: run,
 			Estimate: max(run, 1) + rapid.Int64Range(0, 1e6).Draw(t, "more"), Procs: procs,
-			Wait: rapid.Int64Range(0, 1e5).Draw(t, "wait"), User: label.Draw(t, "user"), Group: label.Draw(t, "group"),
+			HasWaited: rapid.Bool().Draw(t, "a wait is recorded"), User: label.Draw(t, "user"), Group: label.Draw(t, "group"),
 			Executable: label.Draw(t, "executable"), Queue: label.Draw(t, "queue"),
+		}
+		if j.HasWaited {
+			j.Waited = rapid.Int64Range(0, 1e5).Draw(t, "wait")
+			j.Wait = j.Waited
 		}
 		if trace.Machine.Memory > 0 {
 			kb := rapid.Int64Range(0, trace.Machine.Memory*1024/procs).Draw(t, "memory")

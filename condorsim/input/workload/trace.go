@@ -19,11 +19,16 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	Lies     bool  // the job may run beyond its estimate, and nobody ends it then
-	Procs    int64 // in total, at least 1
-	Memory   int64 // MiB in total; 0: none asked, or the machine has no memory
+	// HasWaited is here to share a word of memory with Lies; see Waited.
+	HasWaited bool
+	Lies      bool  // the job may run beyond its estimate, and nobody ends it then
+	Procs     int64 // in total, at least 1
+	Memory    int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
+	// Waited is how long it waited until the start that the file records, if HasWaited: what really
+	// happened, where Wait may be made up from other times.
+	Waited int64
 	// Recorded is the memory of the file, whatever the machine has; nil unless
 	// [Options.KeepRecorded] asks for it.
 	Recorded *RecordedMemory

@@ -3,39 +3,55 @@ package console
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 )
 
-// Means prints the two means that studies compare first, as the page shows them.
+// Means prints the measures that studies compare first, as the page shows them: two means, and the
+// waits of those who waited longest. Times are in seconds and in hours.
 func Means(out io.Writer, study *page.Study) error {
 	for _, from := range study.Tables() {
-		if from.Name != "mean_wait" && from.Name != "mean_bounded_slowdown" {
+		if !slices.Contains([]string{"mean_wait", "p999_wait", "longest_wait", "mean_bounded_slowdown"}, from.Name) {
 			continue
 		}
-		headings := make([]heading, len(from.Columns))
-		for i, column := range from.Columns {
-			headings[i] = heading{column.Title, column.Number}
+		tables := []page.Table{from}
+		if hours, some := from.Hours(); some {
+			tables = append(tables, hours)
 		}
-		t := newTable(headings)
-		for _, values := range from.Rows {
-			var row table.Row
-			for _, v := range values {
-				star := ""
-				if v.Best {
-					star = "★ "
-				}
-				row = append(row, star+v.Cell())
+		for _, one := range tables {
+			if _, err := fmt.Fprintf(out, "\n%s\n%s\n", title(one), rendered(one)); err != nil {
+				return fmt.Errorf("print the means: %w", err)
 			}
-			t.AppendRow(row)
 		}
-		if _, err := fmt.Fprintf(out, "\n%s\n%s\n%s\n", title(from), t.Render(), from.Caption); err != nil {
+		if _, err := fmt.Fprintln(out, from.Caption); err != nil {
 			return fmt.Errorf("print the means: %w", err)
 		}
 	}
 	return nil
+}
+
+// rendered returns the text of a table.
+func rendered(from page.Table) string {
+	headings := make([]heading, len(from.Columns))
+	for i, column := range from.Columns {
+		headings[i] = heading{column.Title, column.Number}
+	}
+	t := newTable(headings)
+	for _, values := range from.Rows {
+		var row table.Row
+		for _, v := range values {
+			star := ""
+			if v.Best {
+				star = "★ "
+			}
+			row = append(row, star+v.Cell())
+		}
+		t.AppendRow(row)
+	}
+	return t.Render()
 }
 
 // title is the title of a table of one measure, with its unit.

@@ -60,9 +60,14 @@ func newResultsTable(f *results.Folder) *resultsTable {
 		t.add("seed", true, func(c *results.Cell) string { return strconv.FormatUint(c.Seed, 10) })
 	}
 	t.add("scheduler", false, func(c *results.Cell) string { return c.Scheduler })
-	t.add("jobs", true, func(c *results.Cell) string { return strconv.Itoa(c.Jobs - c.Held) })
-	t.metric("mean wait", "mean_wait", func(v float64) string { return metrics.Duration(v, 1) })
-	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return fmt.Sprintf("%.2f", v) })
+	t.add("jobs", true, func(c *results.Cell) string { return metrics.Whole(c.Jobs - c.Held) })
+	t.metric("mean wait, s", "mean_wait", func(v float64) string { return metrics.Grouped(v, 1) })
+	t.metric("in hours", "mean_wait", metrics.Hours)
+	t.gains("mean_wait")
+	t.metric("99.9 % of waits, h", "p999_wait", metrics.Hours)
+	t.metric("longest wait, h", "longest_wait", metrics.Hours)
+	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return metrics.Grouped(v, 2) })
+	t.gains("mean_bounded_slowdown")
 	return t
 }
 
@@ -70,13 +75,12 @@ func (t *resultsTable) add(name string, number bool, value func(*results.Cell) s
 	t.columns = append(t.columns, resultsColumn{heading{name, number}, value})
 }
 
-// metric adds a column for a metric, as write writes it, and, if there is a baseline, one for the
-// gain over it.
+// metric adds a column for a metric, as write writes it.
 func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 	t.add(name, true, func(c *results.Cell) string {
 		v, known := c.Metrics[metric]
 		if !known {
-			return "no job ran"
+			return t.absent(c)
 		}
 		text := write(v)
 		if half, ok := intervals.OfMean(c.Weeks, metric); ok {
@@ -85,6 +89,18 @@ func (t *resultsTable) metric(name, metric string, write func(float64) string) {
 		}
 		return text
 	})
+}
+
+// absent is what stands for a metric that a cell does not have.
+func (t *resultsTable) absent(c *results.Cell) string {
+	if c.Jobs == c.Held || len(c.Metrics) == 0 {
+		return "no job ran"
+	}
+	return "–"
+}
+
+// gains adds a column for the gain over the baseline, if there is one.
+func (t *resultsTable) gains(metric string) {
 	if t.folder.Manifest.Baseline != "" {
 		t.add("gain over "+t.folder.Manifest.Baseline, true, func(c *results.Cell) string { return t.gain(c, metric) })
 	}

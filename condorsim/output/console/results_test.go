@@ -15,7 +15,7 @@ func TestResults(t *testing.T) {
 	cell := func(trace, scheduler string, load, wait float64) results.Cell {
 		return results.Cell{
 			Key:  results.Key{Trace: trace, Scheduler: scheduler, Load: load},
-			Jobs: 10, Held: 1, Metrics: map[string]float64{"mean_wait": wait, "mean_bounded_slowdown": 2},
+			Jobs: 10, Held: 1, Metrics: map[string]float64{"mean_wait": wait, "mean_bounded_slowdown": 2, "p999_wait": 7200, "longest_wait": 36000},
 		}
 	}
 	f := &results.Folder{Manifest: results.Manifest{Baseline: "easy"}, Cells: []results.Cell{
@@ -35,11 +35,12 @@ func TestResults(t *testing.T) {
 		}
 	}
 	require.Equal(t, [][]string{
-		{"trace", "load", "scheduler", "jobs", "mean wait", "gain over easy", "bounded slowdown", "gain over easy"},
-		{"a", "1", "easy", "9", "200.0 s", "", "2.00", ""},
-		{"a", "1", "dc", "9", "150.0 s", "+25.0 %", "2.00", "+0.0 %"},
-		{"b", "1", "dc", "9", "150.0 s", "", "2.00", ""},
-		{"b", "1.5", "fcfs", "9", "no job ran", "", "2.00", ""},
+		{"trace", "load", "scheduler", "jobs", "mean wait, s", "in hours", "gain over easy", "99.9 % of waits, h", "longest wait, h",
+			"bounded slowdown", "gain over easy"},
+		{"a", "1", "easy", "9", "200.0", "0.06", "", "2.00", "10.00", "2.00", ""},
+		{"a", "1", "dc", "9", "150.0", "0.04", "+25.0 %", "2.00", "10.00", "2.00", "+0.0 %"},
+		{"b", "1", "dc", "9", "150.0", "0.04", "", "2.00", "10.00", "2.00", ""},
+		{"b", "1.5", "fcfs", "9", "–", "–", "", "2.00", "10.00", "2.00", ""},
 	}, rows)
 	require.Equal(t, 2, strings.Count(out.String(), "┤\n"), "lines below the header and between the traces")
 	out.Reset()

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -16,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // File writes the table of jobs to a file, whole or not at all.
@@ -23,8 +25,8 @@ type File struct {
 	// Predictions adds columns with the run times that the jobs were planned with.
 	Predictions bool
 	// RawNames writes names into CSV as they are. Otherwise those that a spreadsheet would take for
-	// formulas have an apostrophe before them: names of jobs, users and slots are other people's
-	// texts.
+	// formulas, or for other numbers, have an apostrophe before them (see [spreadsheet.Quote]): names
+	// of jobs, users and slots are other people's texts.
 	RawNames bool
 
 	file *wholefile.File
@@ -183,5 +185,60 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.value(row), row.Started }))
 		}
 	}
-	return all
+	return append(append(all, resources(r.Workload)...), numbers(r.Workload)...)
+}
+
+// resources returns a column for each resource other than cpus and memory that the pool has or a
+// job asks for: what the job asks for in all. It is missing where only a slot could tell.
+func resources(w *condorsim.Workload) (list []jobColumn) {
+	capacity := w.Capacity()
+	asked := w.Requests()
+	for k, name := range w.Schema.Resources {
+		if k == 0 || name == "memory" || name == negotiator.Claims {
+			continue
+		}
+		asks := func(request backfill.Vector) bool { return request != nil && request[k] > 0 }
+		if capacity[k] == 0 && !slices.ContainsFunc(asked, asks) {
+			continue
+		}
+		list = append(list, spreadsheet.OptionalColumnOf(name, func(row jobRow) (int64, bool) {
+			request := asked[row.id]
+			if request == nil {
+				return 0, false
+			}
+			return request[k] * int64(row.job.Nodes), true
+		}))
+	}
+	return list
+}
+
+// numbers returns the columns cluster and proc, by which jobs from ads can be joined with other
+// tables; none if no job has such numbers.
+func numbers(w *condorsim.Workload) []jobColumn {
+	if !slices.ContainsFunc(w.Jobs, func(j condorsim.Job) bool { _, _, ok := clusterProc(j.Name); return ok }) {
+		return nil
+	}
+	return []jobColumn{
+		spreadsheet.OptionalColumnOf("cluster", func(row jobRow) (int64, bool) {
+			cluster, _, ok := clusterProc(row.job.Name)
+			return cluster, ok
+		}),
+		spreadsheet.OptionalColumnOf("proc", func(row jobRow) (int64, bool) {
+			_, proc, ok := clusterProc(row.job.Name)
+			return proc, ok
+		}),
+	}
+}
+
+// clusterProc returns the numbers of a job that is named CLUSTER.PROC or CLUSTER.PROC@SCHEDD; false
+// if it is not.
+func clusterProc(name string) (cluster, proc int64, ok bool) {
+	name, _, _ = strings.Cut(name, "@")
+	before, after, _ := strings.Cut(name, ".")
+	cluster, err := strconv.ParseInt(before, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	proc, err = strconv.ParseInt(after, 10, 64)
+	return cluster, proc, err == nil
 }

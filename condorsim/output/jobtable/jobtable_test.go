@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
@@ -78,6 +79,34 @@ func TestNamesThatAreFormulas(t *testing.T) {
 		require.Equal(t, "-5", rows[1][1], "a number")
 		require.Equal(t, mark+formula, rows[1][10])
 		require.Equal(t, mark+"@n1×1", rows[2][12])
+	}
+}
+
+// A resource has a column if the pool has it or a job asks for it: the job's total, which is missing
+// where only a slot could tell.
+func TestResources(t *testing.T) {
+	r := finished()
+	w := r.Workload
+	w.Schema.Resources = []string{"cpus", "memory", "disk", "gpus", "licences"}
+	for i := range w.Slots {
+		w.Slots[i].Capacity = backfill.Vector{4, 100, 0, 2, 0}
+	}
+	for i, text := range []string{
+		"RequestCpus = 3\nRequestGPUs = 1", "RequestGPUs = TARGET.GPUs", "RequestLicences = 2\nRequestCpus = 1",
+	} {
+		ad, err := classad.ParseOld(text)
+		require.NoError(t, err)
+		w.Jobs[i].Ad = ad
+	}
+	var out strings.Builder
+	require.NoError(t, jobtable.Write(&out, r))
+	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	require.NoError(t, err)
+	for i, want := range [][]string{
+		{"slots", "gpus", "licences", "cluster", "proc"}, {"b, c×1 a×1", "2", "0", "1", "0"}, {"a×1", "", "", "1", "1"},
+		{"", "0", "18", "2", "0"},
+	} {
+		require.Equal(t, want, rows[i][12:])
 	}
 }
 

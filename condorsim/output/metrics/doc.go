@@ -12,7 +12,7 @@
 //   - [ByUser] returns what each user got.
 //   - [ComputeWeeks] sums the jobs up by the week of their submission. Package intervals takes such
 //     sums and says how far a mean is due to chance.
-//   - [Duration] and [Spoken] write times for people.
+//   - [Duration], [Hours], [Grouped] and [Whole] write times and numbers for people.
 //
 // Terms: the wait of a job is its start less its submit time, the response its end less its submit
 // time. A slowdown is a response over a run time. The order of jobs is by submit time, then by

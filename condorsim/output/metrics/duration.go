@@ -1,40 +1,24 @@
 package metrics
 
-import (
-	"math"
-	"strconv"
-)
+import "strconv"
 
-// Spoken writes a time as people say it: in the largest unit of which it has two or more.
-func Spoken(seconds float64) string {
-	for _, unit := range []struct {
-		seconds float64
-		name    string
-	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
-		if n := seconds / unit.seconds; n >= 2 {
-			decimals := 1
-			if n >= 100 {
-				decimals = 0
-			}
-			return strconv.FormatFloat(n, 'f', decimals, 64) + " " + unit.name
-		}
-	}
-	return strconv.FormatFloat(math.Round(seconds*10)/10, 'f', -1, 64) + " s"
-}
-
-// Duration writes a time for people in seconds, with so many decimals, and from two hours on also
-// as they say it, such as 62,293,404 s (721 d).
+// Duration writes a time for people: in seconds, with so many decimals, and in hours beside it, such
+// as 62,293,404 s (17,303.72 h).
 func Duration(seconds float64, decimals int) string {
-	const long = 2 * 3600
-	text := grouped(strconv.FormatFloat(seconds, 'f', decimals, 64)) + " s"
-	if seconds >= long {
-		text += " (" + Spoken(seconds) + ")"
-	}
-	return text
+	return Grouped(seconds, decimals) + " s (" + Hours(seconds) + " h)"
 }
 
-// Grouped writes a number for people, such as 42,504.
-func Grouped(n int) string { return grouped(strconv.Itoa(n)) }
+// Hours writes a number of seconds in hours. They have two decimals each, so that the numbers of a
+// column compare at a glance.
+func Hours(seconds float64) string { return Grouped(seconds/3600, 2) }
+
+// Grouped writes a number with so many decimals and commas between the thousands.
+func Grouped(v float64, decimals int) string {
+	return grouped(strconv.FormatFloat(v, 'f', decimals, 64))
+}
+
+// Whole writes a whole number with commas between the thousands.
+func Whole[N int | int64](n N) string { return grouped(strconv.FormatInt(int64(n), 10)) }
 
 // grouped puts commas between the thousands of a decimal number.
 func grouped(number string) string {

@@ -18,25 +18,21 @@ func TestDuration(t *testing.T) {
 		decimals int
 		want     string
 	}{
-		{0, 0, "0 s"},
-		{999.96, 1, "1,000.0 s"},
-		{7199, 0, "7,199 s"},
-		{7200, 0, "7,200 s (2.0 h)"},
-		{389891.8, 1, "389,891.8 s (4.5 d)"},
-		{62293404, 0, "62,293,404 s (721 d)"},
-		{-1234567.5, 1, "-1,234,567.5 s"},
-		{math.NaN(), 1, "NaN s"},
+		{0, 0, "0 s (0.00 h)"},
+		{999.96, 1, "1,000.0 s (0.28 h)"},
+		{7200, 0, "7,200 s (2.00 h)"},
+		{389891.8, 1, "389,891.8 s (108.30 h)"},
+		{62293404, 0, "62,293,404 s (17,303.72 h)"},
+		{-1234567.5, 1, "-1,234,567.5 s (-342.94 h)"},
+		{math.NaN(), 1, "NaN s (NaN h)"},
 	} {
 		require.Equal(t, c.want, metrics.Duration(c.seconds, c.decimals))
 	}
 }
 
-func TestSpoken(t *testing.T) {
-	for seconds, want := range map[float64]string{
-		0: "0 s", 0.06: "0.1 s", 119: "119 s", 120: "2.0 min", 7199: "120 min", 7200: "2.0 h", 172799: "48.0 h",
-		172800: "2.0 d", 8639999: "100.0 d", 8640000: "100 d",
-	} {
-		require.Equal(t, want, metrics.Spoken(seconds), seconds)
+func TestWhole(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		require.Equal(t, want, metrics.Whole(n))
 	}
 }
 

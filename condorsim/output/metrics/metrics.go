@@ -49,6 +49,9 @@ type Metrics struct {
 	P90Wait    float64 `json:"p90_wait" unit:"s"`
 	P95Wait    float64 `json:"p95_wait" unit:"s" label:"95th percentile of waits"`
 	P99Wait    float64 `json:"p99_wait" unit:"s" label:"99th percentile of waits"`
+	// P999Wait is the 99.9th percentile: of fewer than 1,000 jobs it is the longest wait.
+	P999Wait    float64 `json:"p999_wait" unit:"s" label:"99.9th percentile of waits"`
+	LongestWait float64 `json:"longest_wait" unit:"s" label:"longest wait"`
 	// MeanWaitBelowP99 is the mean of all but the greatest ⌈n/100⌉ waits.
 	MeanWaitBelowP99 float64 `json:"mean_wait_below_p99" unit:"s"`
 	// Top5Wait and Top1Wait are the means of the greatest 5 % and 1 % of the waits.
@@ -156,6 +159,7 @@ func (m *Metrics) waits(jobs []Job) {
 	m.Top1Wait = mean(waits[n-percent(n, 1):])
 	m.MedianWait, m.P90Wait = Percentile(waits, 50), Percentile(waits, 90)
 	m.P95Wait, m.P99Wait = Percentile(waits, 95), Percentile(waits, 99)
+	m.P999Wait, m.LongestWait = permille(waits, 999), waits[n-1]
 	m.MeanWaitBelowP99 = meanBelowP99(waits)
 
 	uwaits := values(jobs, (*Job).uwait)
@@ -249,6 +253,10 @@ func Percentile(ascending []float64, p int) float64 {
 	}
 	return ascending[percent(len(ascending), p)-1]
 }
+
+// permille is [Percentile] in thousandths: the ⌈p·n/1000⌉-th smallest of values, of which there are
+// some.
+func permille(ascending []float64, p int) float64 { return ascending[(len(ascending)*p+999)/1000-1] }
 
 // meanBelowP99 returns the mean of all but the greatest ⌈n/100⌉ of n values in ascending order.
 func meanBelowP99(ascending []float64) float64 {

@@ -15,7 +15,8 @@ import (
 )
 
 var names = []string{
-	"mean_wait", "median_wait", "p90_wait", "p95_wait", "p99_wait", "mean_wait_below_p99", "top5_wait", "top1_wait",
+	"mean_wait", "median_wait", "p90_wait", "p95_wait", "p99_wait", "p999_wait", "longest_wait",
+	"mean_wait_below_p99", "top5_wait", "top1_wait",
 	"widest10_wait",
 	"widest10_with_ties_wait", "mean_uwait", "mean_uwait_below_p99", "mean_response", "median_response", "p90_response",
 	"p95_response", "p99_response",
@@ -69,7 +70,7 @@ func TestByHand(t *testing.T) {
 			want: metrics.Metrics{
 				MeanWait: 20, MeanResponse: 40, MeanSlowdown: 2, MeanBoundedSlowdown: 2, Top5Wait: 20, Top1Wait: 20,
 				Widest10Wait: 20, Widest10WithTiesWait: 20, Utilisation: 0.25, Makespan: 40, MedianWait: 20,
-				P90Wait: 20, P95Wait: 20, P99Wait: 20,
+				P90Wait: 20, P95Wait: 20, P99Wait: 20, P999Wait: 20, LongestWait: 20,
 				MedianResponse: 40, P90Response: 40, P95Response: 40, P99Response: 40, P95BoundedSlowdown: 2,
 				MeanUwait: 0.5, UtilisationMemory: 0.25, LossOfCapacity: 0.5,
 			},
@@ -95,7 +96,7 @@ func TestByHand(t *testing.T) {
 				Top5Wait:            14, Top1Wait: 14, Widest10Wait: 0, Widest10WithTiesWait: 0,
 				Utilisation: 56.0 / 80, Makespan: 20, Backfilled: 1,
 				FairshareUnweighted: (46.0/3 + 8) / 3, FairshareWeighted: (296.0/21 + 64.0/21) / 3,
-				MedianWait: 10, P90Wait: 14, P95Wait: 14, P99Wait: 14, MeanWaitBelowP99: 5,
+				MedianWait: 10, P90Wait: 14, P95Wait: 14, P99Wait: 14, P999Wait: 14, LongestWait: 14, MeanWaitBelowP99: 5,
 				MeanUwait:         (0.0 + 2 + 2) / 3,
 				MeanUwaitBelowP99: (0.0 + 2) / 2, MeanSlowdownBelowP99: (1 + 20.0/6) / 2,
 				MeanBoundedSlowdownBelowP99: (1 + 1.4) / 2,
@@ -125,6 +126,8 @@ func TestShares(t *testing.T) {
 	require.InDelta(t, 90, got.P90Wait, 0)
 	require.InDelta(t, 95, got.P95Wait, 0)
 	require.InDelta(t, 99, got.P99Wait, 0)
+	require.InDelta(t, 100, got.P999Wait, 0)
+	require.InDelta(t, 100, got.LongestWait, 0)
 	require.InDelta(t, 51, got.MedianResponse, 0)
 	require.InDelta(t, 100, got.P99Response, 0)
 	require.InDelta(t, 49, got.MeanWaitBelowP99, 1e-9)

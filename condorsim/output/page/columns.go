@@ -6,11 +6,11 @@ import "slices"
 // a cell is, and the measures that are asked for most. With every metric the table is ten screens
 // wide.
 func (s *Study) few() Table {
-	t := s.all()
+	t := s.all().WithHours()
 	first := []string{"Cell", "State", "Trace", "Scheduler", "Load", "Seed", "Jobs"}
 	for _, m := range s.Measures {
-		if slices.Contains([]string{"mean_wait", "mean_bounded_slowdown", "utilisation"}, m.Name) {
-			first = append(first, m.Label)
+		if slices.Contains([]string{"mean_wait", "longest_wait", "mean_bounded_slowdown", "utilisation"}, m.Name) {
+			first = append(first, m.Label, m.Label+", hours")
 		}
 	}
 	for i := range t.Columns {

@@ -46,6 +46,7 @@ type measureView struct {
 	Measure
 	Improvement, Adjusted, Mixed, Load, Option template.HTML
 	Values                                     Table
+	Hours                                      *Table // the values in hours; nil if they are no times
 	Improvements                               *Table // nil if there is nothing to compare
 }
 
@@ -106,6 +107,9 @@ func (s *Study) addMeasures(v *view, figures Figures) error {
 			Adjusted: markup(figures.Adjusted[i]), Mixed: markup(figures.Mixed[i]), Load: markup(figures.Load[i]),
 			Option: markup(figures.Option[i]),
 			Values: s.measured(m),
+		}
+		if hours, some := mv.Values.Hours(); some {
+			mv.Hours = &hours
 		}
 		if figures.Improvement[i] != nil {
 			table := s.improvements(m)

@@ -138,7 +138,11 @@ func (t Table) CSV(out io.Writer) error {
 	for _, row := range t.Rows {
 		var line []string
 		for _, v := range row {
-			line = append(line, spreadsheet.Quote(v.Text))
+			if math.IsNaN(v.number) {
+				line = append(line, spreadsheet.Quote(v.Text))
+			} else {
+				line = append(line, v.Text)
+			}
 		}
 		for _, i := range with {
 			half := ""

@@ -47,13 +47,13 @@ type Run struct {
 type Estimates = estimate.Summary
 
 // estimateRows are the table's rows about the estimators.
-func estimateRows(e *Estimates) [][2]string {
+func estimateRows(e *Estimates) []row {
 	if e == nil {
 		return nil
 	}
-	rows := [][2]string{{"estimates", e.String()}}
+	rows := []row{{"estimates", e.String()}}
 	if e.Learned > 0 {
-		rows = append(rows, [2]string{"jobs learned from beforehand", strconv.Itoa(e.Learned)})
+		rows = append(rows, row{"jobs learned from beforehand", metrics.Whole(e.Learned)})
 	}
 	return rows
 }
@@ -85,6 +85,8 @@ type summary struct {
 	// Limits are the pool's.
 	Limits []condorsim.LimitUse `json:"limits,omitempty"`
 	Timing *Timing              `json:"timing,omitempty"`
+	// History is the comparison with what really happened.
+	History *condorsim.Comparison `json:"history,omitempty"`
 }
 
 // refused are the refused decisions of a policy.
@@ -146,6 +148,8 @@ type Timing struct {
 type Extras struct {
 	Timing *Timing // nil: not requested
 	Users  bool    // what each user got; in JSON only
+	// History compares the run with what really happened; nil: not requested.
+	History *condorsim.Comparison
 }
 
 // JSON prints one object: what was run, on what, and every metric. Extras may be nil.
@@ -172,7 +176,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
-		Limits: r.Limits(), Timing: extras.Timing,
+		Limits: r.Limits(), Timing: extras.Timing, History: extras.History,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -186,7 +190,9 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight},
+	})
 	order := ""
 	if run.Order != "" {
 		order = ", order " + run.Order
@@ -200,14 +206,18 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	if run.Reorder {
 		order += ", reordered"
 	}
-	t.AppendHeader(table.Row{backfill.Printable(w.Name, longest) + " under " + run.Policy + order + ByFallback(r), ""})
+	t.AppendHeader(table.Row{backfill.Printable(w.Name, longest) + " under " + run.Policy + order + ByFallback(r), "", "hours"})
 	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {
-			t.AppendRow(table.Row{row[0], row[1]})
+			t.AppendRow(table.Row{row[0], row[1], row[2]})
 		}
 		t.AppendSeparator()
 	}
-	if _, err := io.WriteString(out, t.Render()+"\n"+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
+	history := ""
+	if extras != nil {
+		history = compared(extras.History, run.Policy)
+	}
+	if _, err := io.WriteString(out, t.Render()+"\n"+history+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
@@ -217,68 +227,68 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 func ByFallback(r *condorsim.Result) string {
 	var text strings.Builder
 	for _, refusal := range refusals(r) {
-		_, _ = fmt.Fprintf(&text, ", %s of %s rounds decided by the fallback %s", metrics.Grouped(refusal.Count),
-			metrics.Grouped(refusal.Rounds), refusal.Fallback)
+		_, _ = fmt.Fprintf(&text, ", %s of %s rounds decided by the fallback %s", metrics.Whole(refusal.Count),
+			metrics.Whole(refusal.Rounds), refusal.Fallback)
 	}
 	return text.String()
 }
 
 // groups returns the rows of the table in groups: what was run, how long jobs waited, how the
 // machine was used, the rest, and what was read. The JSON object has more.
-func groups(run Run, r *condorsim.Result, extras *Extras) [][][2]string {
+func groups(run Run, r *condorsim.Result, extras *Extras) [][]row {
 	waits, use, rest := measured(r)
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
-		rest = append(rest, [2]string{"guarantees broken: " + cause, strconv.Itoa(r.BrokenBy[cause])})
+		rest = append(rest, row{"how often guarantees were broken: " + cause, metrics.Whole(r.BrokenBy[cause])})
 	}
 	for _, refusal := range refusals(r) {
-		rest = append(rest, [2]string{"decisions refused: " + refusal.Policy, strconv.Itoa(refusal.Count)})
+		rest = append(rest, row{"decisions refused: " + refusal.Policy, metrics.Whole(refusal.Count)})
 	}
-	var read [][2]string
+	var read []row
 	for _, left := range r.Workload.Cleaning.Dropped() {
-		read = append(read, [2]string{"job lines left out: " + left.Why, strconv.Itoa(left.Jobs)})
+		read = append(read, row{"job lines left out: " + left.Why, metrics.Whole(left.Jobs)})
 	}
 	if extras != nil && extras.Timing != nil {
 		read = append(read, extras.Timing.rows()...)
 	}
-	return [][][2]string{ran(run, r), waits, use, limits(r), rest, read}
+	return [][]row{ran(run, r), waits, use, limits(r), rest, read}
 }
 
 // limits returns the rows about the pool's limits.
-func limits(r *condorsim.Result) (rows [][2]string) {
+func limits(r *condorsim.Result) (rows []row) {
 	for _, l := range r.Limits() {
 		name := "limit " + l.Name
 		rows = append(rows,
-			[2]string{name + ": height, mean and greatest use", fmt.Sprintf("%g, %.2f, %g", l.Height, l.Mean, l.Most)},
-			[2]string{name + ": share of the time at the limit", fmt.Sprintf("%.1f %%", 100*l.FullShare)},
-			[2]string{name + ": jobs, those that waited for it", fmt.Sprintf("%d, %d", l.Jobs, l.Waited)})
+			row{name + ": height, mean and greatest use", fmt.Sprintf("%g, %.2f, %g", l.Height, l.Mean, l.Most)},
+			row{name + ": share of the time at the limit", fmt.Sprintf("%.1f %%", 100*l.FullShare)},
+			row{name + ": jobs, those that waited for it", fmt.Sprintf("%d, %d", l.Jobs, l.Waited)})
 	}
 	return rows
 }
 
 // ran returns the rows about slots, jobs and estimators, and later changes of policy, order or
 // estimators.
-func ran(run Run, r *condorsim.Result) [][2]string {
+func ran(run Run, r *condorsim.Result) []row {
 	w := r.Workload
-	slots := [2]string{"slots, cpus", fmt.Sprintf("%d, %d", len(w.Slots), w.Capacity()[0])}
+	slots := row{"slots, cpus", metrics.Whole(len(w.Slots)) + ", " + metrics.Whole(w.Capacity()[0])}
 	if n := len(w.Bundles); n > 0 {
-		slots = [2]string{"partitions, cpus", fmt.Sprintf("%d, %d", n, w.Capacity()[0])}
+		slots = row{"partitions, cpus", metrics.Whole(n) + ", " + metrics.Whole(w.Capacity()[0])}
 	}
-	rows := [][2]string{
+	rows := []row{
 		slots,
-		{"jobs", strconv.Itoa(len(w.Jobs))},
+		{"jobs", metrics.Whole(len(w.Jobs))},
 	}
 	if n := r.Held(); n > 0 {
-		rows = append(rows, [2]string{"jobs held (left out of the means)", strconv.Itoa(n)})
+		rows = append(rows, row{"jobs held (left out of the means)", metrics.Whole(n)})
 	}
 	rows = append(rows, estimateRows(run.Estimates)...)
 	if run.Auto != nil {
-		rows = append(rows, [2]string{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
+		rows = append(rows, row{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
 			run.Auto.Changes)})
 		if n := run.Auto.Lifted; n > 0 {
-			rows = append(rows, [2]string{"promises lifted by changes", strconv.Itoa(n)})
+			rows = append(rows, row{"promises lifted by changes", metrics.Whole(n)})
 		}
 		for _, one := range run.Auto.Most(mostShares) {
-			rows = append(rows, [2]string{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
+			rows = append(rows, row{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
 		}
 	}
 	before := run.Estimates
@@ -291,7 +301,7 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 			title += ", estimates " + c.Estimates.String()
 		}
 		before = c.Estimates
-		rows = append(rows, [2]string{title + ", from", fmt.Sprintf("t = %d s", c.At)})
+		rows = append(rows, row{title + ", from", fmt.Sprintf("t = %d s", c.At)})
 	}
 	return rows
 }
@@ -301,7 +311,7 @@ const mostShares = 5
 
 // measured returns the rows of the measures that people want to see: of waits, of the machine's
 // use, and the rest.
-func measured(r *condorsim.Result) (waits, use, rest [][2]string) {
+func measured(r *condorsim.Result) (waits, use, rest []row) {
 	for _, m := range r.Measured() {
 		if m.Label == "" || m.Name == "utilisation_memory" && r.Workload.Memory() == 0 || m.Name == "user_fairness" &&
 			m.Value == 0 {
@@ -316,44 +326,9 @@ func measured(r *condorsim.Result) (waits, use, rest [][2]string) {
 			name == "reserved_idle":
 			group = &use
 		}
-		*group = append(*group, [2]string{m.Label, format(m)})
+		*group = append(*group, rowOf(m))
 	}
 	return waits, use, rest
-}
-
-// rows returns the table's rows about how long the run and its decisions took.
-func (t *Timing) rows() [][2]string {
-	rows := [][2]string{{"wall time", strconv.FormatFloat(t.WallSeconds, 'f', 2, 64) + " s"}}
-	if t.Decisions > 0 {
-		micro := func(seconds float64) string { return strconv.FormatFloat(seconds*1e6, 'f', 1, 64) + " µs" }
-		rows = append(rows,
-			[2]string{"decisions of the policy", strconv.Itoa(t.Decisions)},
-			[2]string{"time of a decision, median", micro(t.MedianSeconds)},
-			[2]string{"time of a decision, 99th percentile", micro(t.P99Seconds)})
-	}
-	return rows
-}
-
-// format writes a measure for people.
-func format(m metrics.Measure) string {
-	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
-	switch m.Unit {
-	case metrics.Seconds:
-		return metrics.Duration(m.Value, 1)
-	case metrics.WholeSeconds:
-		return metrics.Duration(m.Value, 0)
-	case metrics.CPUSeconds:
-		if m.Value >= 1e6 {
-			return decimals(m.Value/3600, 0) + " cpu h"
-		}
-		return decimals(m.Value, 0) + " cpu s"
-	case metrics.Share:
-		return decimals(100*m.Value, 1) + " %"
-	case metrics.Count:
-		return decimals(m.Value, 0)
-	default:
-		return decimals(m.Value, 2)
-	}
 }
 
 // whyNothing says that no job ran, so that nobody looks for the means.
@@ -406,7 +381,7 @@ func whyRefused(r *condorsim.Result) string {
 		}
 		if refusal.GivenUp {
 			_, _ = fmt.Fprintf(&text, "GIVEN UP: %s; its fallback, %s, decided the rest, %s rounds, so these are not its results\n",
-				refusal.Policy, refusal.Fallback, metrics.Grouped(refusal.Count-failed))
+				refusal.Policy, refusal.Fallback, metrics.Whole(refusal.Count-failed))
 		}
 	}
 	return text.String()

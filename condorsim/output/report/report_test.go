@@ -162,9 +162,9 @@ func TestTable(t *testing.T) {
 		{`job lines left out: beyond the number asked for +│ +6 `, func(r *condorsim.Result) {
 			r.Workload.Cleaning.BeyondMax = 6
 		}, nothing},
-		{`makespan +│ +864,020 s \(10\.0 d\) `, func(r *condorsim.Result) { r.Outcomes[0].End = 864015 }, nothing},
-		{`guarantees broken +│ +3 `, func(r *condorsim.Result) { r.Broken = 3 }, nothing},
-		{`guarantees broken: slot drained +│ +2 `, func(r *condorsim.Result) {
+		{`makespan +│ +864,020 s │ +240\.01 `, func(r *condorsim.Result) { r.Outcomes[0].End = 864015 }, nothing},
+		{`how often guarantees were broken +│ +3 `, func(r *condorsim.Result) { r.Broken = 3 }, nothing},
+		{`how often guarantees were broken: slot drained +│ +2 `, func(r *condorsim.Result) {
 			r.Broken, r.BrokenBy = 3, map[string]int{"slot drained": 2, "overrun": 1}
 		}, nothing},
 		{`runs that lost a slot +│ +4 `, func(r *condorsim.Result) { r.Requeues = 4 }, nothing},

@@ -14,14 +14,18 @@ const begins = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 // ends are the characters that end a cell in some country's settings, whatever the file says.
 const ends = ";\t\r\n"
 
-// Quote returns a name for a cell of a CSV file, so that no spreadsheet takes a part of it for a
-// formula and runs it: it puts an apostrophe before what could begin one. A number stays as it is.
-// (OWASP, CSV injection)
+// Quote returns a name for a cell of a CSV file, as text that stays what it is. It puts an apostrophe
+// before what could begin a formula, so that no spreadsheet runs it (OWASP, CSV injection), and
+// before a name that reads as another number than its letters say: programs that guess take the jobs
+// 7.1 and 7.10 for one. A plain whole number stays as it is.
 func Quote(name string) string {
-	if !strings.ContainsAny(name, begins) {
+	if _, err := strconv.ParseFloat(name, 64); err == nil {
+		if n, err := strconv.ParseInt(name, 10, 64); err != nil || strconv.FormatInt(n, 10) != name {
+			return "'" + name
+		}
 		return name
 	}
-	if _, err := strconv.ParseFloat(name, 64); err == nil {
+	if !strings.ContainsAny(name, begins) {
 		return name
 	}
 	var quoted strings.Builder

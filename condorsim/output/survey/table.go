@@ -101,21 +101,21 @@ func (s *Survey) printSummary(p *printer) {
 	row := func(what, format string, args ...any) {
 		t.AppendRow(table.Row{what, fmt.Sprintf(format, args...)})
 	}
-	row("processors of the machine", "%d", s.Machine.Processors)
+	row("processors of the machine", "%s", metrics.Whole(s.Machine.Processors))
 	switch {
 	case s.Machine.Memory > 0:
-		row("memory of the machine", "%d MiB", s.Machine.Memory)
+		row("memory of the machine", "%s MiB", metrics.Whole(s.Machine.Memory))
 	case s.Memory.Used.Jobs+s.Memory.Requested.Jobs > 0:
 		row("memory of the machine", "not given (--memory), so memory does not count")
 	}
-	row("job lines", "%d", s.Cleaning.JobsRead)
+	row("job lines", "%s", metrics.Whole(s.Cleaning.JobsRead))
 	for _, status := range s.Statuses {
-		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%d", status.Jobs)
+		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%s", metrics.Whole(status.Jobs))
 	}
 	for _, o := range s.Cleaning.Dropped() {
-		row("dropped: "+o.Why, "%d", o.Jobs)
+		row("dropped: "+o.Why, "%s", metrics.Whole(o.Jobs))
 	}
-	row("jobs left", "%d", s.Jobs)
+	row("jobs left", "%s", metrics.Whole(s.Jobs))
 	for _, c := range []struct {
 		what string
 		jobs int
@@ -126,7 +126,7 @@ func (s *Survey) printSummary(p *printer) {
 		{"lines out of order", s.Cleaning.OutOfOrder},
 	} {
 		if c.jobs > 0 {
-			row("  "+c.what, "%d", c.jobs)
+			row("  "+c.what, "%s", metrics.Whole(c.jobs))
 		}
 	}
 	if s.Starts != "" {
@@ -135,7 +135,7 @@ func (s *Survey) printSummary(p *printer) {
 	row("from first to last submission", "%s", metrics.Duration(float64(s.Span), 0))
 	row("offered load", "%.3f", s.Load)
 	s.summariseJobs(row)
-	row("users", "%d", s.Users.Known)
+	row("users", "%s", metrics.Whole(s.Users.Known))
 	p.print(t.Render() + "\n")
 }
 
@@ -145,11 +145,16 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 		row("processors: median, mean, 90 %, 99 %, most", "%g, %.1f, %g, %g, %g", s.Widths.Median, s.Widths.Mean,
 			s.Widths.P90, s.Widths.P99, s.Widths.Most)
 		r := s.RunTimes
-		row("run time: median, mean, 90 %, 99 %, longest", "%s, %s, %s, %s, %s", metrics.Spoken(r.Median),
-			metrics.Spoken(r.Mean), metrics.Spoken(r.P90), metrics.Spoken(r.P99), metrics.Spoken(r.Most))
+		for _, unit := range []struct {
+			name  string
+			write func(float64) string
+		}{{"s", whole}, {"h", metrics.Hours}} {
+			row("run time in "+unit.name+": median, mean, 90 %, 99 %, longest", "%s; %s; %s; %s; %s", unit.write(r.Median),
+				unit.write(r.Mean), unit.write(r.P90), unit.write(r.P99), unit.write(r.Most))
+		}
 		if s.Estimates.known(s.Cleaning) {
 			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
-			row("estimates: distinct, exact", "%d, %s", s.Estimates.Distinct, percent(s.Estimates.Exact, s.Jobs))
+			row("estimates: distinct, exact", "%s, %s", metrics.Whole(s.Estimates.Distinct), percent(s.Estimates.Exact, s.Jobs))
 		}
 	}
 	for _, field := range []struct {
@@ -158,17 +163,21 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 	}{{"used", s.Memory.Used}, {"requested", s.Memory.Requested}} {
 		if field.Jobs > 0 {
 			m := field.PerCPU
-			row("jobs with "+field.name+" memory", "%d, %s", field.Jobs, percent(field.Jobs, s.Jobs))
-			row("  MiB per processor: median, mean, 90 %, 99 %, most", "%.0f, %.0f, %.0f, %.0f, %.0f", m.Median, m.Mean,
-				m.P90, m.P99, m.Most)
+			row("jobs with "+field.name+" memory", "%s, %s", metrics.Whole(field.Jobs), percent(field.Jobs, s.Jobs))
+			row("  MiB per processor: median, mean, 90 %, 99 %, most", "%s; %s; %s; %s; %s",
+				whole(m.Median), whole(m.Mean), whole(m.P90), whole(m.P99), whole(m.Most))
 		}
 	}
 	if s.Memory.Jobs > 0 {
-		row("jobs with memory", "%d", s.Memory.Jobs)
-		row("memory per processor: median, most", "%.0f, %.0f MiB", s.Memory.PerCPU.Median, s.Memory.PerCPU.Most)
+		row("jobs with memory", "%s", metrics.Whole(s.Memory.Jobs))
+		row("memory per processor: median, most", "%s; %s MiB", whole(s.Memory.PerCPU.Median),
+			whole(s.Memory.PerCPU.Most))
 		row("offered load of memory", "%.3f", s.Memory.Load)
 	}
 }
+
+// whole writes a number without decimals.
+func whole(v float64) string { return metrics.Grouped(v, 0) }
 
 // longest is how many letters are shown of a text from the trace's file.
 const longest = 1000
@@ -194,7 +203,7 @@ func (p *printer) bars(title string, bins []Bin) {
 			share = 100 * b.Work / work
 		}
 		t.AppendRow(table.Row{
-			b.Label, b.Jobs, fmt.Sprintf("%.1f", 100*float64(b.Jobs)/float64(max(jobs, 1))),
+			b.Label, metrics.Whole(b.Jobs), fmt.Sprintf("%.1f", 100*float64(b.Jobs)/float64(max(jobs, 1))),
 			bar(b.Jobs, most), fmt.Sprintf("%.1f", share),
 		})
 	}
@@ -217,12 +226,14 @@ func bar(part, most int) string {
 }
 
 func (s *Survey) printPopular(p *printer) {
-	t := newTable(1, 2, 3)
-	t.AppendHeader(table.Row{"estimate", "jobs", "%"})
+	t := newTable(1, 2, 3, 4)
+	t.AppendHeader(table.Row{"estimate in s", "in h", "jobs", "%"})
 	sum := 0
 	for _, e := range s.Estimates.Popular {
 		sum += e.Jobs
-		t.AppendRow(table.Row{metrics.Spoken(float64(e.Seconds)), e.Jobs, percent(e.Jobs, s.Jobs)})
+		t.AppendRow(table.Row{
+			metrics.Whole(e.Seconds), metrics.Hours(float64(e.Seconds)), metrics.Whole(e.Jobs), percent(e.Jobs, s.Jobs),
+		})
 	}
 	p.print("\nMost popular estimates, " + percent(sum, s.Jobs) + " of the jobs together\n" + t.Render() + "\n")
 }
@@ -239,7 +250,7 @@ func (p *printer) names(title string, names []Name, s *Survey) {
 			share = 100 * n.Work / s.Work
 		}
 		t.AppendRow(table.Row{
-			strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), n.Jobs,
+			strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), metrics.Whole(n.Jobs),
 			percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share),
 		})
 	}

@@ -60,7 +60,7 @@ func (c *drainCommand) Run(ctx context.Context) error {
 		if c.Cancel {
 			return cli.Bad(errors.New("--cancel is of a real pool; a simulation (--at) has no drains but those that it is asked about"))
 		}
-		p, wrong := prepare(ctx, c.source(), "error")
+		p, wrong := prepareQuestion(ctx, c.source(), "error")
 		if wrong != nil {
 			return cli.Bad(wrong)
 		}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+)
+
+// row is a row of the table: what it is about, its value, and the value in hours if it is a time, else
+// "".
+type row [3]string
+
+// rowOf returns the row of a measure. Seconds and cpu seconds have hours beside them.
+func rowOf(m metrics.Measure) row {
+	switch m.Unit {
+	case metrics.Seconds:
+		return row{m.Label, metrics.Grouped(m.Value, 1) + " s", metrics.Hours(m.Value)}
+	case metrics.WholeSeconds:
+		return row{m.Label, metrics.Grouped(m.Value, 0) + " s", metrics.Hours(m.Value)}
+	case metrics.CPUSeconds:
+		return row{m.Label, metrics.Grouped(m.Value, 0) + " cpu s", metrics.Hours(m.Value)}
+	case metrics.Share:
+		return row{m.Label, metrics.Grouped(100*m.Value, 1) + " %"}
+	case metrics.Count:
+		return row{m.Label, metrics.Grouped(m.Value, 0)}
+	default:
+		return row{m.Label, metrics.Grouped(m.Value, 2)}
+	}
+}
+
+// rows returns the table's rows about how long the run and its decisions took.
+func (t *Timing) rows() []row {
+	rows := []row{{"wall time", strconv.FormatFloat(t.WallSeconds, 'f', 2, 64) + " s"}}
+	if t.Decisions > 0 {
+		micro := func(seconds float64) string { return strconv.FormatFloat(seconds*1e6, 'f', 1, 64) + " µs" }
+		rows = append(rows,
+			row{"decisions of the policy", metrics.Whole(t.Decisions)},
+			row{"time of a decision, median", micro(t.MedianSeconds)},
+			row{"time of a decision, 99th percentile", micro(t.P99Seconds)})
+	}
+	return rows
+}
