@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"errors"
 	"context"
 	"fmt"
 
