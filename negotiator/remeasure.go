@@ -21,15 +21,15 @@ func (n *Negotiator) remeasure() {
 	for i := range n.arrivals {
 		a := &n.arrivals[i]
 		listed.Add(a.job.ID)
-		if c, is := now[a.cluster.ID]; is {
+		if c, found := now[a.cluster.ID]; found {
 			a.cluster = c
 		}
 	}
 	for _, id := range n.jobs.ids() {
 		k := n.jobs.Find(id)
-		c, is := now[k.cluster]
+		c, found := now[k.cluster]
 		switch {
-		case !k.clustered || !is || listed.Has(id):
+		case !k.clustered || !found || listed.Has(id):
 		case n.queued(id) && n.reported.Add(id):
 			n.arrivals = append(n.arrivals, arrival{kind: backfill.Changed, job: k.job, cluster: c})
 		default:

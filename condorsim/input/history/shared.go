@@ -69,8 +69,8 @@ func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vect
 	names := map[string]bool{}
 	for i, resource := range resources {
 		names["request"+resource] = true
-		if of := asksTarget(ad, resource); of != nil {
-			for _, n := range of {
+		if kept := asksTarget(ad, resource); kept != nil {
+			for _, n := range kept {
 				names[strings.ToLower(n)] = true
 			}
 			continue
