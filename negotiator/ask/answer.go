@@ -143,7 +143,7 @@ func (p *printed) job(j *whatif.JobAnswer) {
 	if j.ToldBy == whatif.ByMedian {
 		line("would start", p.begins(j.Mid)+kinds[j.ToldBy])
 		line("80 % range", fmt.Sprintf("%s to %s", p.instant(j.Low), p.instant(j.High)))
-		line("as planned", p.instant(j.Start)+", if all run for as long as they are taken to")
+		line("as planned", p.instant(j.Start)+", if all run as long as is planned")
 	} else {
 		line("would start", p.expected(j.Start, j.ToldBy))
 	}
