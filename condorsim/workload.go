@@ -108,6 +108,17 @@ func (w *Workload) Capacity() backfill.Vector {
 	return sum
 }
 
+// OtherResources returns the places, in the schema, of the resources besides cpus and memory; the
+// count of jobs is none.
+func (w *Workload) OtherResources() (list []int) {
+	for k, name := range w.Schema.Resources {
+		if k > 0 && name != "memory" && name != negotiator.Claims {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
 // Requests returns what each chunk of each job asks for, by job; nil for one whose request only a
 // slot can tell. Jobs with the same ad share it.
 func (w *Workload) Requests() []backfill.Vector {

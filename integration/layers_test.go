@@ -136,7 +136,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
 	{
 		"condorsim/output/jobtable",
-		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "negotiator",
+		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
 	},
 	{"condorsim/output/results", "backfill condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},

@@ -17,7 +17,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // File writes the table of jobs to a file, whole or not at all.
@@ -193,15 +192,12 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 func resources(w *condorsim.Workload) (list []jobColumn) {
 	capacity := w.Capacity()
 	asked := w.Requests()
-	for k, name := range w.Schema.Resources {
-		if k == 0 || name == "memory" || name == negotiator.Claims {
-			continue
-		}
+	for _, k := range w.OtherResources() {
 		asks := func(request backfill.Vector) bool { return request != nil && request[k] > 0 }
 		if capacity[k] == 0 && !slices.ContainsFunc(asked, asks) {
 			continue
 		}
-		list = append(list, spreadsheet.OptionalColumnOf(name, func(row jobRow) (int64, bool) {
+		list = append(list, spreadsheet.OptionalColumnOf(w.Schema.Resources[k], func(row jobRow) (int64, bool) {
 			request := asked[row.id]
 			if request == nil {
 				return 0, false
