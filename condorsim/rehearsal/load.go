@@ -52,6 +52,9 @@ func readPool(s config.Config) (*pools.Description, error) {
 	pool := &pools.Description{Schema: s.Schema()}
 	err := readAds(file, configs.FourNodes, func(file string, ads iter.Seq2[*classad.ClassAd, error]) (err error) {
 		pool.Slots, err = condorsim.SlotsFromAds(file, pool.Schema, ads)
+		if err == nil {
+			err = negotiator.AddMachineResources(&pool.Schema, pool.Slots)
+		}
 		negotiator.CountJobs(&pool.Schema, pool.Slots)
 		return err
 	})
