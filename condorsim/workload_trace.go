@@ -66,6 +66,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		}
 		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
 	}
+	w.Unheeded = negotiator.Unheeded(w.Slots, nil) // a trace's jobs ask for nothing
 	return w, nil
 }
 
