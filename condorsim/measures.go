@@ -94,8 +94,8 @@ func (r *Result) allMeasured() metrics.Measures {
 }
 
 // otherResources returns the utilisations that package metrics does not compute: of resources other
-// than cpus and memory, and of whole partitions; not of the count of jobs, which mostly has no bound.
-// They need the makespan, which is in known.
+// than cpus and memory, and of whole partitions; not of the count of jobs, which mostly has no bound,
+// nor of kinds of GPUs, which other jobs may use, too. They need the makespan, which is in known.
 func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) {
 	if len(r.Work) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 		switch {
 		case k == 0 && len(r.Workload.Bundles) > 0: // the utilisation of cpus counts those that jobs requested
 			m.Name, m.Label = "utilisation_partitions", "utilisation, whole partitions"
-		case k == 0 || name == "memory" || name == negotiator.Claims || capacity[k] == 0:
+		case k == 0 || name == "memory" || name == negotiator.Claims || negotiator.IsKind(name) || capacity[k] == 0:
 			continue
 		}
 		if makespan > 0 {

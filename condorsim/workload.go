@@ -43,6 +43,8 @@ type Workload struct {
 	UnixStart   int64
 	Zone        *time.Location
 	UnknownZone string
+	// Unheeded says what ads ask for and the simulation does not heed.
+	Unheeded []string
 
 	file string // of the jobs' ads
 }
@@ -50,6 +52,9 @@ type Workload struct {
 // UnknownZoneText is the warning that a trace is of a time zone that is not known.
 const UnknownZoneText = "the trace's TimeZoneString is no time zone: expressions of ads see the time by its TimeZone, " +
 	"else UTC; write a name of the IANA, such as Europe/Paris"
+
+// UnheededText is the warning that ads ask for what the simulation does not heed.
+const UnheededText = "not all that ads ask for is heeded"
 
 // configure returns a configuration with the workload's schema and clock.
 func (w *Workload) configure(c negotiator.Config) negotiator.Config {

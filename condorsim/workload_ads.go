@@ -74,12 +74,15 @@ func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 	return w, nil
 }
 
-// countJobs has the pool count the jobs on its slots if those of the workload ask for that. Whoever takes
-// slots together, as bundles, takes whole ones.
+// countJobs has the pool count the jobs on its slots, and plan with kinds of GPUs, if the jobs of the
+// workload ask for that. Whoever takes slots together, as bundles, takes whole ones.
 func (w *Workload) countJobs() {
 	if len(w.Bundles) > 0 {
 		return
 	}
+	var unheeded []string
+	w.Slots, unheeded = negotiator.PlanKinds(&w.Schema, w.Slots, w.reported())
+	w.Unheeded = append(w.Unheeded, unheeded...)
 	w.Slots = negotiator.CountJobsFor(func(yield func(*classad.ClassAd) bool) {
 		for i := range w.Jobs {
 			if !yield(w.Jobs[i].Ad) {
@@ -87,6 +90,15 @@ func (w *Workload) countJobs() {
 			}
 		}
 	}, &w.Schema, w.Slots)
+}
+
+// reported returns the jobs as the negotiator sees them.
+func (w *Workload) reported() []*negotiator.Job {
+	jobs := make([]*negotiator.Job, len(w.Jobs))
+	for i := range w.Jobs {
+		jobs[i] = w.Jobs[i].Job
+	}
+	return jobs
 }
 
 // FromHistory makes a workload of a history and the trace made from it. The trace says which jobs

@@ -69,6 +69,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
 		}
 	}
+	w.Unheeded = negotiator.Unheeded(w.Slots, nil) // a trace's jobs ask for nothing
 	return w, nil
 }
 

@@ -30,7 +30,9 @@ func (p *View) newIdleOrder(c *Candidates, chunk Vector) *idleOrder {
 		}
 		hosts[i] = p.newHost(c, i)
 		for k, total := range p.slots[id].capacity {
-			hosts[i].leaves(total-chunk[k], total)
+			if hosts[i].leaves(total-chunk[k], total); chunk[k] <= 0 && total > 0 {
+				hosts[i].spare++
+			}
 		}
 		o.order = append(o.order, int32(i))
 	}

@@ -130,6 +130,7 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		chunks int
 		lasts  profile.Time
 		rank   int32
+		spare  int
 		left   *big.Rat
 	}
 	var hosts []host
@@ -145,6 +146,9 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		h.lasts = m.until(id, r, start) - start
 		for k, total := range m.capacity[id] {
 			if total > 0 {
+				if r.Chunk[k] == 0 {
+					h.spare++
+				}
 				if left := big.NewRat(low[k]-r.Chunk[k], total); left.Cmp(h.left) < 0 {
 					h.left = left
 				}
@@ -158,36 +162,44 @@ func (m *model) place(r profile.Request, start profile.Time) (at profile.Placeme
 		}
 		switch m.rule {
 		case profile.Spread:
-			return cmp.Or(b.left.Cmp(a.left), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(a.spare, b.spare), b.left.Cmp(a.left), cmp.Compare(a.id, b.id))
 		case profile.Pack:
-			return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(a.spare, b.spare), a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
 		default:
-			return cmp.Or(cmp.Compare(b.rank, a.rank), a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.spare, b.spare), a.left.Cmp(b.left), cmp.Compare(a.id, b.id))
 		}
 	})
-	for round, left := 1, r.Nodes; left > 0; round++ {
-		if round > r.Nodes {
-			return nil // not all of them fit
-		}
-		for i, h := range hosts {
-			n := min(h.chunks, left)
-			if m.rule == profile.Spread { // one chunk on each slot in each round
-				n = 0
-				if h.chunks >= round && left > 0 {
-					n = 1
-				}
-			} else if round > 1 {
-				n = 0
-			}
-			if n == 0 {
-				continue
-			}
-			if left -= n; round == 1 {
+	left := r.Nodes
+	if m.rule != profile.Spread {
+		for _, h := range hosts {
+			if n := min(h.chunks, left); n > 0 {
 				at = append(at, profile.Chunks{Slot: h.id, Count: n})
-			} else {
-				at[i].Count += n
+				left -= n
 			}
 		}
+	}
+	for m.rule == profile.Spread && left > 0 && len(hosts) > 0 {
+		group := slices.IndexFunc(hosts, func(h host) bool { return h.spare != hosts[0].spare })
+		if group < 0 {
+			group = len(hosts)
+		}
+		first := len(at)
+		for round := 1; round <= r.Nodes; round++ { // one chunk on each slot in each
+			for i, h := range hosts[:group] {
+				switch {
+				case h.chunks < round || left == 0:
+					continue
+				case round == 1:
+					at = append(at, profile.Chunks{Slot: h.id})
+				}
+				at[first+i].Count++
+				left--
+			}
+		}
+		hosts = hosts[group:]
+	}
+	if left > 0 {
+		return nil // not all of them fit
 	}
 	return at
 }

@@ -11,7 +11,9 @@ import (
 // Rule says which slots a request gets of those that could take it.
 type Rule uint8
 
-// A request that may run to a slot's end first of all prefers slots where it may run longest.
+// A request that may run to a slot's end first of all prefers slots where it may run longest. Next, but
+// after the rank, every rule prefers slots with fewer resources for which the request does not ask: a job
+// without GPUs leaves slots with GPUs to others.
 const (
 	// ByRank prefers slots of the job's higher rank class, then those with the smallest remainder
 	// (see host), then the first by name. Each slot in turn takes as many chunks as fit.
@@ -19,9 +21,14 @@ const (
 	// Pack is ByRank, but ignores the rank.
 	Pack
 	// Spread prefers slots with the largest remainder, then the first by name, and puts one chunk on
-	// each slot in turn, round after round.
+	// each slot in turn, round after round. Slots with more for which the request does not ask take their
+	// turn once the others are full.
 	Spread
 )
+
+// RuleHelp says in a line what the rules do.
+const RuleHelp = "How slots are chosen: rank (by the job's Rank, then the fullest), pack (the fullest) or spread (the " +
+	"emptiest, a chunk on each in turn); each takes slots with GPUs and the like last for jobs that do not ask for them."
 
 // ruleNames is indexed by Rule.
 var ruleNames = [...]string{"rank", "pack", "spread"}
@@ -47,6 +54,7 @@ type host struct {
 	id          SlotID
 	name        string
 	rank        int32
+	spare       int32 // the number of resources that the slot has and the request does not ask for
 	chunks      int
 	lasts       Time  // of the request, how long it may run there, if it may run to a slot's end; else 0
 	left, total int64 // the remainder left/total: the smallest fraction of a resource that one chunk leaves free
@@ -214,6 +222,8 @@ func (p *View) host(r *Request, i int, start Time) (host, bool) {
 			if n = min(n, low/need); n <= 0 {
 				return host{}, false
 			}
+		} else {
+			h.spare++
 		}
 		h.leaves(low-need, total)
 	}
@@ -263,6 +273,9 @@ func (r Rule) compare(a, b *host) int {
 	if r == ByRank && a.rank != b.rank {
 		return cmp.Compare(b.rank, a.rank)
 	}
+	if a.spare != b.spare {
+		return cmp.Compare(a.spare, b.spare)
+	}
 	remainder := compareFractions(a.left, a.total, b.left, b.total)
 	if r == Spread {
 		remainder = -remainder
@@ -286,17 +299,35 @@ func fill(hosts []host, nodes int) Placement {
 	return at
 }
 
-// spread puts one chunk on each host in turn, round after round, until all nodes chunks are placed.
-func spread(hosts []host, nodes int) Placement {
-	at := make(Placement, min(len(hosts), nodes))
-	for i := range at {
-		at[i].Slot = hosts[i].id
+// spread puts one chunk on each host in turn, round after round; on hosts with more to spare than those
+// before them once these are full.
+func spread(hosts []host, nodes int) (at Placement) {
+	for len(hosts) > 0 && nodes > 0 {
+		n := 1
+		for n < len(hosts) && hosts[n].spare == hosts[0].spare {
+			n++
+		}
+		total := 0
+		for _, h := range hosts[:n] {
+			total += min(h.chunks, nodes-total)
+		}
+		at = inTurn(at, hosts[:n], total)
+		hosts, nodes = hosts[n:], nodes-total
 	}
-	for nodes > 0 {
-		for i := range at {
-			if nodes > 0 && at[i].Count < hosts[i].chunks {
-				at[i].Count++
-				nodes--
+	return at
+}
+
+// inTurn adds to a placement so many chunks, for which the hosts have room: one on each in turn.
+func inTurn(at Placement, hosts []host, chunks int) Placement {
+	first := len(at)
+	for i := range min(len(hosts), chunks) {
+		at = append(at, Chunks{Slot: hosts[i].id})
+	}
+	for chunks > 0 {
+		for i := range at[first:] {
+			if c := &at[first+i]; chunks > 0 && c.Count < hosts[i].chunks {
+				c.Count++
+				chunks--
 			}
 		}
 	}

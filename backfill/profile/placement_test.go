@@ -82,10 +82,41 @@ func TestPlacementRules(t *testing.T) {
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
 		},
 		{
-			name:  "resources that are not asked for count, unless the slot has none of them",
-			slots: []hand{{"a", vec(8, 0), nil}, {"b", vec(8, 10), vec(0, 9)}},
+			name:  "resources that are not asked for count",
+			slots: []hand{{"a", vec(8, 10), nil}, {"b", vec(8, 10), vec(0, 9)}},
 			nodes: 1, chunk: vec(1, 0),
 			byRank: place(1, 1), pack: place(1, 1), spread: place(0, 1),
+		},
+		{
+			name:  "slots without what is not asked for come first",
+			slots: []hand{{"a", vec(8, 4), vec(7, 0)}, {"b", vec(8, 0), vec(4, 0)}, {"c", vec(8, 4), nil}},
+			nodes: 1, chunk: vec(1, 0),
+			byRank: place(1, 1), pack: place(1, 1), spread: place(1, 1),
+		},
+		{
+			name:  "and take all the chunks that they can",
+			slots: []hand{{"a", vec(4, 4), nil}, {"b", vec(4, 0), nil}, {"c", vec(4, 0), vec(2, 0)}},
+			nodes: 8, chunk: vec(1, 0),
+			byRank: place(2, 2, 1, 4, 0, 2), pack: place(2, 2, 1, 4, 0, 2), spread: place(1, 4, 2, 2, 0, 2),
+		},
+		{
+			name:  "the fewer of it, the sooner",
+			slots: []hand{{"a", vec(8, 1, 1), nil}, {"b", vec(8, 0, 4), nil}},
+			nodes: 1, chunk: vec(1, 0, 0),
+			byRank: place(1, 1), pack: place(1, 1), spread: place(1, 1),
+		},
+		{
+			name:  "who asks for it takes it where it is",
+			slots: []hand{{"a", vec(8, 4), vec(4, 0)}, {"b", vec(8, 4), nil}, {"c", vec(8, 0), vec(7, 0)}},
+			nodes: 1, chunk: vec(1, 1),
+			byRank: place(0, 1), pack: place(0, 1), spread: place(1, 1),
+		},
+		{
+			name:  "a job's own rank comes before",
+			slots: []hand{{"a", vec(8, 4), nil}, {"b", vec(8, 0), nil}},
+			rank:  []int32{1, 0},
+			nodes: 1, chunk: vec(1, 0),
+			byRank: place(0, 1), pack: place(1, 1), spread: place(1, 1),
 		},
 		{
 			name:  "rank comes before the remainder",

@@ -1,8 +1,8 @@
 package rehearsal
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"

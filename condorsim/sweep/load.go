@@ -119,8 +119,15 @@ func (in *input) workload(t *formats.Jobs, load float64, model string, seed uint
 	if err != nil {
 		return nil, &BadInput{err}
 	}
-	if w.UnknownZone != "" && in.warn != nil {
-		in.told.Do(func() { in.warn(condorsim.UnknownZoneText, "trace", in.Name, "zone", w.UnknownZone) })
+	if in.warn != nil {
+		in.told.Do(func() {
+			if w.UnknownZone != "" {
+				in.warn(condorsim.UnknownZoneText, "trace", in.Name, "zone", w.UnknownZone)
+			}
+			for _, what := range w.Unheeded {
+				in.warn(condorsim.UnheededText, "trace", in.Name, "what", what)
+			}
+		})
 	}
 	w.Seed = seed
 	w.LearnFrom(in.HistoryShare)

@@ -180,7 +180,7 @@ var reading = []Setting{
 	}),
 	set(func(c *Config) *string { return &c.Placement }, profile.ByRank.String(), Setting{
 		Key: "placement", Knob: "BACKFILL_PLACEMENT", Restart: true,
-		Doc: "How slots are chosen: rank, pack or spread.",
+		Doc: profile.RuleHelp,
 		Check: func(c *Config) error {
 			_, err := profile.ParseRule(c.Placement)
 			return err

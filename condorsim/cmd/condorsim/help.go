@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -30,7 +31,7 @@ var helpTexts = cli.Texts{
 		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise.",
 	"run_slot_end": "Attributes of the pool's slots, separated by commas, that may say when a slot ends, in seconds since " +
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
-	"run_placement":  "How slots are chosen: rank, pack or spread.",
+	"run_placement":  profile.RuleHelp,
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",

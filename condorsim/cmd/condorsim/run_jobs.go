@@ -33,6 +33,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if w.UnknownZone != "" {
 		logger.Warn(condorsim.UnknownZoneText, "zone", w.UnknownZone)
 	}
+	for _, what := range w.Unheeded {
+		logger.Warn(condorsim.UnheededText, "what", what)
+	}
 	if c.SlotEnd != nil {
 		w = w.WithEnds(c.SlotEnd...)
 	}

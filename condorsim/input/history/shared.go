@@ -25,6 +25,9 @@ func newShared(o Options) *shared {
 		ads: map[string]*classad.ClassAd{}, whole: o.Whole,
 	}
 	s.asked = append(s.asked, "requirements", "rank")
+	for _, resource := range o.Schema.Resources {
+		s.asked = append(s.asked, strings.ToLower(negotiator.RequireDevices(resource)))
+	}
 	for _, name := range o.Asked {
 		s.asked = append(s.asked, strings.ToLower(name))
 	}

@@ -13,7 +13,8 @@ import (
 // whose capacity includes them, offline slots, backfill slots, and ads of other daemons. Of several
 // ads with one name, the one with the latest LastHeardFrom counts. A file without slots is an
 // error, and so is one with more than [MaxSlots]. Errors give file and line. An ad without
-// Requirements accepts every job that it has room for.
+// Requirements accepts every job that it has room for. Resources that slots list in MachineResources
+// are resources of the pool, see [negotiator.AddMachineResources].
 func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.ClassAd, error]) (*Description, error) {
 	p := &Description{Schema: schema}
 	index := map[string]int{} // by name, the index in p.Slots
@@ -46,6 +47,9 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 	}
 	switch {
 	case len(p.Slots) > 0:
+		if err := negotiator.AddMachineResources(&p.Schema, p.Slots); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
 		negotiator.CountJobs(&p.Schema, p.Slots)
 		return p, nil
 	case p.LeftOut.Dynamic > 0:
