@@ -52,6 +52,7 @@ func (v *Violation) trace() *workload.Trace {
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
 		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
 	}
+	index := map[int64]int{} // of the jobs before, by Position.Cluster
 	for _, j := range v.w.Jobs[v.from:v.to] {
 		id, err := strconv.ParseInt(j.Name, 10, 64)
 		if err != nil {
@@ -61,6 +62,13 @@ func (v *Violation) trace() *workload.Trace {
 			ID: id, Submit: int64(j.Submit), Run: int64(j.runs()),
 			Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
 		})
+		last := len(t.Jobs) - 1
+		if j.After != nil {
+			if k, before := index[j.After.Job]; before {
+				t.Jobs[last].After = &workload.Preceding{ID: t.Jobs[k].ID, Think: int64(j.After.Think)}
+			}
+		}
+		index[j.Position.Cluster] = last
 	}
 	return t
 }
@@ -70,6 +78,9 @@ const noJob backfill.JobID = -1
 
 func (a *audit) violation(id backfill.JobID, format string, args ...any) error {
 	v := &Violation{At: a.now, Problem: fmt.Sprintf(format, args...), w: a.w, from: a.quiet, to: a.arrived}
+	if a.came != nil {
+		v.to = len(a.w.Jobs)
+	}
 	if id >= 0 && int(id) < len(a.w.Jobs) {
 		v.Job = a.w.Jobs[id].Name
 		v.from, v.to = min(v.from, int(id)), max(v.to, int(id)+1)

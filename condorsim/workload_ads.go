@@ -54,6 +54,14 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 	base := filepath.Base(file)
 	w := &Workload{Name: strings.TrimSuffix(base, filepath.Ext(base)), Schema: schema, Slots: slots, file: file}
 	names := map[string]bool{}
+	estimates, err := history.ParseEstimates(schema.Estimates)
+	if err != nil {
+		return nil, err
+	}
+	chosen := !slices.Equal(schema.Estimates, negotiator.DefaultSchema().Estimates)
+	if chosen {
+		schema.Estimates = nil // estimates finds them
+	}
 	for ad, err := range ads {
 		if err != nil {
 			return nil, err
@@ -65,11 +73,16 @@ func FromAds(file string, schema negotiator.Schema, slots []*negotiator.Slot,
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
 		}
-		names[job.Name], job.Line = true, ad.StreamLine()
+		if names[job.Name], job.Line = true, ad.StreamLine(); chosen {
+			job.Estimate = backfill.Time(estimates.Of(ad))
+		}
 		w.Jobs = append(w.Jobs, job)
 	}
 	if len(w.Jobs) == 0 {
 		return nil, fmt.Errorf("%s: there is no job in it", file)
+	}
+	if err = estimates.Check(file); chosen && err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(w.Jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Position.Cluster, b.Position.Cluster),
@@ -154,7 +167,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line}
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line, Origin: j.Origin}
 	}
 	if err := w.On(pool); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
 	var labels sharedLabels
-	names := numbered(t.Jobs)
+	names, predecessors := numbered(t.Jobs), t.Predecessors()
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i := range t.Jobs {
@@ -64,7 +64,12 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies}
+		w.Jobs[i] = Job{
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
+		}
+		if predecessors != nil && predecessors[i] >= 0 {
+			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
+		}
 	}
 	return w, nil
 }

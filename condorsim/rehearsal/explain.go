@@ -72,6 +72,7 @@ type snapshot struct {
 	at    backfill.Time
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
+	come  map[backfill.JobID]bool   // the jobs that were submitted
 	last  *negotiator.Report        // of the last cycle
 	// Set at the end: the predicted run times, and when waiting jobs start by them.
 	predictions outlook.Predictions
@@ -84,6 +85,9 @@ type snapshot struct {
 // Cycle keeps the state after a cycle, and the reasons why jobs are held.
 func (s *snapshot) Cycle(r *negotiator.Report) error {
 	s.state, s.unordered, s.last = r.State, r.Unordered, r
+	for _, j := range r.Delta.Submitted {
+		s.come[j.ID] = true
+	}
 	for _, h := range r.Held {
 		s.held[h.Job.ID] = h.Reason
 	}
@@ -92,7 +96,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
 func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
-	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
+	last := &snapshot{at: at, held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	_, err := condorsim.Run(ctx, p.Workload, p.config, func(_ context.Context, t backfill.Time) error {
 		if t > at {
 			return errReached
@@ -120,7 +124,12 @@ func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.Fut
 // expect says when a job starts, and why not earlier.
 func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 	e := Expectation{Job: job.Name, Command: liveview.Command(job)}
-	if job.Submit > s.at || s.state == nil {
+	switch after := p.Workload.Jobs[job.ID].After; {
+	case s.come[job.ID] || after == nil && job.Submit <= s.at && s.state != nil:
+	case after != nil:
+		e.Situation, e.Reason = "to come", "will be submitted after its preceding job has ended"
+		return e
+	default:
 		e.Situation, e.Reason = "to come", fmt.Sprintf("will be submitted at %d", job.Submit)
 		return e
 	}

@@ -63,6 +63,9 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Workload.UnknownZone != "" {
 		p.Logger.Warn(condorsim.UnknownZoneText, "zone", p.Workload.UnknownZone)
 	}
+	for _, doubt := range p.Workload.Cleaning.Doubts() {
+		p.Logger.Warn(doubt)
+	}
 	p.Resources, p.Labels = p.Workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
 	if err = p.learnFrom(s); err != nil {
 		return nil, err

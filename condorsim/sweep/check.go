@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -148,8 +149,8 @@ func (c *checker) trace(path string, t *Trace) {
 			c.say(path, "a trace that is made up is said all of in generate")
 		}
 	}
-	if t.Ads != "" && t.Source != (Source{}) {
-		c.say(path, "job ads are taken as they are: nothing else can be said of how they are read")
+	if t.Ads != "" && t.Source != (Source{EstimateAttr: t.EstimateAttr}) {
+		c.say(path, "job ads are taken as they are: only estimate_attr can be said of how they are read")
 	}
 	if n := t.Nodes; n != nil {
 		const most = 1 << 20
@@ -181,7 +182,12 @@ func (c *checker) source(path string, s Source) {
 	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
-	s.Clean, s.ProcsField, s.Overrun = "", "", ""
+	c.oneOf(path+".dependencies", s.Dependencies, "honour", "ignore")
+	if s.EstimateAttr != "" {
+		_, err := history.ParseEstimates(s.estimates())
+		c.err(path+".estimate_attr", err)
+	}
+	s.Clean, s.ProcsField, s.Overrun, s.Dependencies = "", "", "", ""
 	c.err(path, s.options(workload.Machine{}).Validate())
 	if s.Max < 0 {
 		c.say(path+".max", "%d: must be a number of jobs", s.Max)

@@ -1,6 +1,10 @@
 package sweep
 
-import "github.com/goccy/go-yaml/ast"
+import (
+	"cmp"
+
+	"github.com/goccy/go-yaml/ast"
+)
 
 // File is the content of a sweep's file.
 type File struct {
@@ -67,6 +71,10 @@ type Source struct {
 	Overrun    string `yaml:"overrun"`
 	Max        int    `yaml:"max"`   // the first jobs
 	Until      int64  `yaml:"until"` // jobs submitted before this second of the trace
+	// EstimateAttr says where job ads have the estimates; see [history.ParseEstimates].
+	EstimateAttr string `yaml:"estimate_attr"`
+	// Dependencies is ignore if jobs are submitted when they were, whatever they waited for.
+	Dependencies string `yaml:"dependencies"`
 }
 
 // Nodes is a number of slots that are all alike.
@@ -124,9 +132,9 @@ func (s Source) within(whole Source) Source {
 	if s.ProcsField == "" {
 		s.ProcsField = whole.ProcsField
 	}
-	if s.Overrun == "" {
-		s.Overrun = whole.Overrun
-	}
+	s.Overrun = cmp.Or(s.Overrun, whole.Overrun)
+	s.EstimateAttr = cmp.Or(s.EstimateAttr, whole.EstimateAttr)
+	s.Dependencies = cmp.Or(s.Dependencies, whole.Dependencies)
 	return s
 }
 

@@ -93,12 +93,13 @@ type cell struct {
 // input is a trace of the sweep whose files were found.
 type input struct {
 	Trace
-	files []located                       // as named by Trace.files, and those of the pool
-	sums  []string                        // digests of the files, and of the history
-	pool  *pools.Description              // nil: the machine of the trace
-	jobs  int                             // Settings.Jobs
-	warn  func(text string, about ...any) // Settings.Warn
-	told  *sync.Once                      // that the time zone is unknown
+	files  []located                       // as named by Trace.files, and those of the pool
+	sums   []string                        // digests of the files, and of the history
+	pool   *pools.Description              // nil: the machine of the trace
+	jobs   int                             // Settings.Jobs
+	warn   func(text string, about ...any) // Settings.Warn
+	told   *sync.Once                      // that the time zone is unknown
+	doubts *sync.Map                       // what else was told
 
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
@@ -138,7 +139,9 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
-		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once)}
+		in := &input{
+			Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), doubts: new(sync.Map),
+		}
 		if absent := in.find(places); len(absent) > 0 {
 			missing = append(missing, fmt.Sprintf("trace %s: %s is not there; looked in %s", in.Name,
 				strings.Join(absent, ", "), places.looked()))

@@ -159,6 +159,9 @@ func (c *runCommand) tell(trace *workload.Trace, format *formats.Format, logger 
 		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
 			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
 	}
+	for _, doubt := range trace.Doubts() {
+		logger.Warn(doubt)
+	}
 	if len(trace.Jobs) == 0 {
 		return fmt.Errorf("%s: no job is left to be run of %d that were read; --clean none keeps more, and condorsim "+
 			"workload formats describes what is read", formats.Shown(c.Workload), trace.Cleaning.JobsRead)

@@ -58,6 +58,25 @@ func estimateRows(e *Estimates) [][2]string {
 	return rows
 }
 
+// leftRows are the table's rows about the estimates of the jobs and about what their submissions wait for.
+func leftRows(w *condorsim.Workload) (rows [][2]string) {
+	for _, of := range []struct {
+		what string
+		jobs int
+	}{
+		{"estimate unknown: the run time stands in", w.Cleaning.EstimateUnknown},
+		{"estimate raised to the run time", w.Cleaning.EstimateRaised},
+		{"submitted after a preceding job", w.Cleaning.Dependent},
+		{"preceding job left out", w.Cleaning.PrecedingAbsent},
+		{"preceding job ignored: in no line before", w.Cleaning.PrecedingWrong},
+	} {
+		if of.jobs > 0 {
+			rows = append(rows, [2]string{of.what, workload.Part(of.jobs, len(w.Jobs))})
+		}
+	}
+	return rows
+}
+
 // Change is the active policy, order and estimators from a time on.
 type Change struct {
 	At      backfill.Time     `json:"at"`
@@ -256,6 +275,7 @@ func ran(run Run, r *condorsim.Result) [][2]string {
 	if n := r.Held(); n > 0 {
 		rows = append(rows, [2]string{"jobs held (left out of the means)", strconv.Itoa(n)})
 	}
+	rows = append(rows, leftRows(w)...)
 	rows = append(rows, estimateRows(run.Estimates)...)
 	if run.Auto != nil {
 		rows = append(rows, [2]string{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
