@@ -134,7 +134,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line,
 			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
 		}
 	}
 	if err := w.On(pool); err != nil {

@@ -47,7 +47,7 @@ func TestReadSWF(t *testing.T) {
 	}, trace.Header)
 	require.Equal(t, []workload.Job{
 		{ID: 1, Submit: 0, Run: 10, Estimate: 20, Procs: 4, User: "7", Group: "2", Executable: "3", Queue: "0"},
-		{ID: 2, Submit: 5, Run: 0, Estimate: 1, Procs: 8},
+		{ID: 2, Submit: 5, Run: 0, Estimate: 1, Origin: workload.Assumed, Procs: 8},
 	}, trace.Jobs)
 	require.Equal(t, workload.Cleaning{Lines: 10, JobsRead: 2, EstimateUnknown: 1, JobsLeft: 2}, trace.Cleaning)
 }
