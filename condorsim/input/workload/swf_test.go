@@ -118,19 +118,19 @@ func TestRules(t *testing.T) {
 		{
 			"no estimate", line(1, 0, 9, 4, 8, -1, 1),
 			workload.Options{},
-			&workload.Job{Run: 9, Estimate: 9, Procs: 4},
+			&workload.Job{Run: 9, Estimate: 9, Procs: 4, Origin: workload.Assumed},
 			count{EstimateUnknown: 1},
 		},
 		{
 			"estimate at least 1", line(1, 0, 0, 4, 8, 0, 1),
 			workload.Options{},
-			&workload.Job{Run: 0, Estimate: 1, Procs: 4},
+			&workload.Job{Run: 0, Estimate: 1, Procs: 4, Origin: workload.Assumed},
 			count{EstimateUnknown: 1},
 		},
 		{
 			"raised", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{},
-			&workload.Job{Run: 30, Estimate: 30, Procs: 4},
+			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised},
 			count{EstimateRaised: 1},
 		},
 		{
