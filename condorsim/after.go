@@ -61,8 +61,8 @@ func (w *Workload) forRun() *Workload {
 
 // successors are the jobs of a run that are submitted after the ends of others.
 type successors struct {
-	of  map[int64][]backfill.JobID // by Position.Cluster of a job that has not ended
-	due []successor                // by time, then ID
+	waiting map[int64][]backfill.JobID // by Position.Cluster of a job that has not ended
+	due     []successor                // by time, then ID
 }
 
 type successor struct {
@@ -75,10 +75,10 @@ func newSuccessors(w *Workload) *successors {
 	if !w.dependent() {
 		return nil
 	}
-	s := &successors{of: map[int64][]backfill.JobID{}}
+	s := &successors{waiting: map[int64][]backfill.JobID{}}
 	for i := range w.Jobs {
 		if after := w.Jobs[i].After; after != nil {
-			s.of[after.Job] = append(s.of[after.Job], backfill.JobID(i))
+			s.waiting[after.Job] = append(s.waiting[after.Job], backfill.JobID(i))
 		}
 	}
 	return s
@@ -87,7 +87,7 @@ func newSuccessors(w *Workload) *successors {
 // ended notes that a job has ended at an instant, or was given up.
 func (s *successors) ended(w *Workload, id backfill.JobID, now backfill.Time) {
 	cluster := w.Jobs[id].Position.Cluster
-	for _, next := range s.of[cluster] {
+	for _, next := range s.waiting[cluster] {
 		at := max(now, w.Jobs[next].Submit)
 		if think := w.Jobs[next].After.Think; think >= 0 {
 			at = now + think
@@ -98,7 +98,7 @@ func (s *successors) ended(w *Workload, id backfill.JobID, now backfill.Time) {
 		})
 		s.due = slices.Insert(s.due, place, one)
 	}
-	delete(s.of, cluster)
+	delete(s.waiting, cluster)
 }
 
 // never returns the jobs that are not submitted, since their preceding jobs have not ended.
@@ -106,7 +106,7 @@ func (s *successors) never() (all []backfill.JobID) {
 	if s == nil {
 		return nil
 	}
-	for _, jobs := range s.of {
+	for _, jobs := range s.waiting {
 		all = append(all, jobs...)
 	}
 	slices.Sort(all)

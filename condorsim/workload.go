@@ -128,7 +128,7 @@ func (w *Workload) Capacity() backfill.Vector {
 // count of jobs is none.
 func (w *Workload) OtherResources() (list []int) {
 	for k, name := range w.Schema.Resources {
-		if k > 0 && name != "memory" && name != negotiator.Claims {
+		if k > 0 && name != "memory" && name != negotiator.Claims && !negotiator.IsKind(name) {
 			list = append(list, k)
 		}
 	}

@@ -154,7 +154,7 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 	require.Equal(t, "wfp", got["order"])
 	require.Contains(t, log, "exit status 7")
 	require.Contains(t, log, "restarting the policy plugin")
-	require.Greater(t, strings.Count(log, "decision refused"), 3)
+	require.GreaterOrEqual(t, strings.Count(log, "decision refused"), 3)
 	require.EqualValues(t, 54, got["jobs"])
 	for _, metric := range []string{"mean_wait", "makespan", "utilisation", "started_backfill"} {
 		require.Equal(t, want["metrics"].(map[string]any)[metric], got["metrics"].(map[string]any)[metric], metric)

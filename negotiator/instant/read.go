@@ -12,10 +12,10 @@ import (
 )
 
 // Help says how instants are told apart, in lines for a help text.
-const Help = `A time is told apart by its form. A number below the Unix time at which the trace starts is a
-second of the trace, any other one a Unix time, as is @N. A date is such as 2026-03-01,
-2026-03-01T12:00 or 2026-03-01T12:00+01:00; without an offset it is of the trace's time zone, or
-UTC, and on a real pool of this machine's. 1 03:46:40 is a day and some hours after the trace's start.`
+const Help = `A time is told apart by its form. A number is a second of the trace or a Unix time, whichever is
+in the trace, or nearer to it; @N is a Unix time. A date is such as 2026-03-01, 2026-03-01T12:00 or
+2026-03-01T12:00+01:00; without an offset it is of the trace's time zone, or UTC, and on a real pool
+of this machine's. 1 03:46:40 is a day and some hours after the trace's start.`
 
 // furthest bounds instants, so that sums of them cannot overflow.
 const furthest = 1 << 40
@@ -74,16 +74,23 @@ func (c Clock) number(text string) (int64, error) {
 		return 0, errors.New("must be a second from 0 on")
 	case c.Real:
 		return c.bounded(n, "the Unix time "+text)
-	case !c.Dated || n < c.Unix+c.Origin:
-		return c.bounded(c.Origin+n, "second "+text+" of the trace")
+	case n > furthest:
+		return 0, errors.New("is beyond all time")
 	}
-	at, other := n-c.Unix, c.Origin+n
-	if at <= c.Last && other <= c.Last {
+	second, unix := c.Origin+n, n-c.Unix
+	switch {
+	case !c.Dated || c.outside(second) < c.outside(unix):
+		return c.bounded(second, "second "+text+" of the trace")
+	case c.outside(second) == 0 && second != unix:
 		return 0, fmt.Errorf("may be second %d of the trace, %s, or the Unix time, %s: write the date, or @%d for the Unix time",
-			n, c.Text(other), c.Text(at), n)
+			n, c.Text(second), c.Text(unix), n)
+	default:
+		return unix, nil
 	}
-	return c.bounded(at, "the Unix time "+text)
 }
+
+// outside returns how far an instant is from those at which jobs are submitted.
+func (c Clock) outside(at int64) int64 { return max(min(c.First, c.Origin)-at, at-c.Last, 0) }
 
 // bounded returns an instant, if it can be one.
 func (c Clock) bounded(at int64, read string) (int64, error) {

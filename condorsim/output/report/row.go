@@ -45,7 +45,7 @@ func (t *Timing) rows() []row {
 
 // leftRows are the table's rows about the estimates of the jobs and about what their submissions wait for.
 func leftRows(w *condorsim.Workload) (rows []row) {
-	for _, of := range []struct {
+	for _, count := range []struct {
 		what string
 		jobs int
 	}{
@@ -55,8 +55,8 @@ func leftRows(w *condorsim.Workload) (rows []row) {
 		{"preceding job left out", w.Cleaning.PrecedingAbsent},
 		{"preceding job ignored: in no line before", w.Cleaning.PrecedingWrong},
 	} {
-		if of.jobs > 0 {
-			rows = append(rows, row{of.what, workload.Part(of.jobs, len(w.Jobs))})
+		if count.jobs > 0 {
+			rows = append(rows, row{count.what, workload.Part(count.jobs, len(w.Jobs))})
 		}
 	}
 	return rows

@@ -3,6 +3,7 @@
 package spreadsheet
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -15,12 +16,11 @@ const begins = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 const ends = ";\t\r\n"
 
 // Quote returns a name for a cell of a CSV file, as text that stays what it is. It puts an apostrophe
-// before what could begin a formula, so that no spreadsheet runs it (OWASP, CSV injection), and
-// before a name that reads as another number than its letters say: programs that guess take the jobs
-// 7.1 and 7.10 for one. A plain whole number stays as it is.
+// before what could begin a formula, so that no spreadsheet runs it (OWASP, CSV injection), and before
+// a name that a program which guesses takes for the number of another name: 7.10 for 7.1, 007 for 7.
 func Quote(name string) string {
-	if _, err := strconv.ParseFloat(name, 64); err == nil {
-		if n, err := strconv.ParseInt(name, 10, 64); err != nil || strconv.FormatInt(n, 10) != name {
+	if v, err := strconv.ParseFloat(name, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		if strconv.FormatFloat(v, 'f', -1, 64) != strings.TrimSuffix(name, ".0") {
 			return "'" + name
 		}
 		return name
