@@ -19,8 +19,8 @@ const mostSentences = 40
 // there are many.
 func sentences(all []results.Comparison, measure, rest string) string {
 	one := slices.DeleteFunc(slices.Clone(all), func(c results.Comparison) bool { return c.Measure != measure })
-	differ := func(of func(results.Comparison) any) bool {
-		return slices.ContainsFunc(all, func(c results.Comparison) bool { return of(c) != of(all[0]) })
+	differ := func(property func(results.Comparison) any) bool {
+		return slices.ContainsFunc(all, func(c results.Comparison) bool { return property(c) != property(all[0]) })
 	}
 	traces := differ(func(c results.Comparison) any { return c.Trace })
 	loads := differ(func(c results.Comparison) any { return c.Load })
@@ -51,9 +51,9 @@ func sentences(all []results.Comparison, measure, rest string) string {
 // sentence says what a comparison found.
 func sentence(c results.Comparison) string {
 	label, seconds := labelOf(c.Measure)
-	of := fmt.Sprintf("(%s, 95 %%, %d %s)", label, c.Pairs, c.Sample)
+	basis := fmt.Sprintf("(%s, 95 %%, %d %s)", label, c.Pairs, c.Sample)
 	if c.Difference == 0 && c.HalfWidth == 0 {
-		return fmt.Sprintf("%s equals %s %s", c.Scheduler, c.Against, of)
+		return fmt.Sprintf("%s equals %s %s", c.Scheduler, c.Against, basis)
 	}
 	size, unit, hours := c.Difference, "", ""
 	write := func(v float64) string { return metrics.Grouped(v, 2) }
@@ -71,7 +71,7 @@ func sentence(c results.Comparison) string {
 			hours = fmt.Sprintf(", %s ± %s h", metrics.Hours(size), metrics.Hours(c.HalfWidth))
 		}
 	}
-	amount := fmt.Sprintf("%s ± %s%s %s%s", write(size), write(c.HalfWidth), unit, of, hours)
+	amount := fmt.Sprintf("%s ± %s%s %s%s", write(size), write(c.HalfWidth), unit, basis, hours)
 	switch {
 	case !c.Sure():
 		return fmt.Sprintf("%s and %s may differ by chance alone, by %s", c.Scheduler, c.Against, amount)

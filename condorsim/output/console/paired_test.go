@@ -26,14 +26,14 @@ func TestSentences(t *testing.T) {
 		return c
 	}
 	easy := []float64{100_000, 20_000, 300_000, 40_000}
-	off := func(by ...float64) []float64 {
-		waits := make([]float64, len(by))
-		for i := range by {
-			waits[i] = easy[i] + by[i]
+	off := func(seconds ...float64) []float64 {
+		waits := make([]float64, len(seconds))
+		for i := range seconds {
+			waits[i] = easy[i] + seconds[i]
 		}
 		return waits
 	}
-	of := func(cells ...results.Cell) string {
+	printed := func(cells ...results.Cell) string {
 		for i := range cells {
 			cells[i].Metrics["mean_bounded_slowdown"] = 2
 		}
@@ -54,17 +54,17 @@ slack beats easy by 1.60 ± 0.73 (mean bounded slowdown, 95 %, 4 weeks)
 fcfs loses to easy by 1.60 ± 0.73 (mean bounded slowdown, 95 %, 4 weeks)
 dc and easy may differ by chance alone, by -0.00 ± 0.00 (mean bounded slowdown, 95 %, 4 weeks)
 copy equals easy (mean bounded slowdown, 95 %, 4 weeks)
-`, of(cell("a", "easy", easy...), cell("a", "slack", off(-20_000, -12_000, -20_000, -12_000)...),
+`, printed(cell("a", "easy", easy...), cell("a", "slack", off(-20_000, -12_000, -20_000, -12_000)...),
 		cell("a", "fcfs", off(20_000, 12_000, 20_000, 12_000)...), cell("a", "dc", off(-6, 2, -6, 2)...),
 		cell("a", "copy", easy...)))
-	require.Contains(t, of(cell("a", "easy", easy...), cell("a", "dc", off(5, 5, 5, 5)...), cell("b", "easy", easy...),
+	require.Contains(t, printed(cell("a", "easy", easy...), cell("a", "dc", off(5, 5, 5, 5)...), cell("b", "easy", easy...),
 		cell("b", "dc", off(5, 5, 5, 5)...)), "\nb: dc loses to easy by 5.0 ± 0.0 s (mean wait, ")
-	require.Empty(t, of(cell("a", "easy", 1, 2, 3), cell("a", "dc", 1, 2, 3)), "three weeks have no interval")
+	require.Empty(t, printed(cell("a", "easy", 1, 2, 3), cell("a", "dc", 1, 2, 3)), "three weeks have no interval")
 
 	var many []results.Cell
 	for range 50 {
 		trace := strings.Repeat("x", len(many)+1)
 		many = append(many, cell(trace, "easy", easy...), cell(trace, "dc", off(5, 5, 5, 5)...))
 	}
-	require.Contains(t, of(many...), "\nand 10 comparisons more; results.json has them\n")
+	require.Contains(t, printed(many...), "\nand 10 comparisons more; results.json has them\n")
 }

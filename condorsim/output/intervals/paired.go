@@ -63,7 +63,7 @@ func OfPairedWeeks(own, other metrics.Weeks, mean string) (Difference, bool) {
 	var pairs []pair
 	for _, side := range []struct {
 		weeks metrics.Weeks
-		of    func(*pair) *batch
+		batch func(*pair) *batch
 	}{{own, func(p *pair) *batch { return &p.own }}, {other, func(p *pair) *batch { return &p.other }}} {
 		for i := range side.weeks {
 			w := &side.weeks[i]
@@ -77,7 +77,7 @@ func OfPairedWeeks(own, other metrics.Weeks, mean string) (Difference, bool) {
 			if !found {
 				pairs = slices.Insert(pairs, at, pair{week: w.Week})
 			}
-			side.of(&pairs[at]).add(batch{sum, float64(w.Jobs)})
+			side.batch(&pairs[at]).add(batch{sum, float64(w.Jobs)})
 		}
 	}
 	var all pair

@@ -37,18 +37,18 @@ func (s *Survey) AddResources(t *workload.Trace, h *history.History, capacity ma
 	}
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		r := Resource{Name: name, Capacity: capacity[name]}
-		of := func(i int) int64 {
+		amount := func(i int) int64 {
 			others := h.Others[t.Jobs[i].ID]
 			return others[slices.IndexFunc(others, func(a history.Amount) bool { return a.Resource == name })].Amount
 		}
 		most := int64(0)
 		for _, i := range amounts[name] {
-			most = max(most, of(i))
+			most = max(most, amount(i))
 		}
 		sample := newSample(widthBounds(most))
 		for _, i := range amounts[name] {
-			sample.add(float64(of(i)), float64(t.Jobs[i].Procs)*float64(t.Jobs[i].Run))
-			r.Work += float64(of(i)) * float64(t.Jobs[i].Run)
+			sample.add(float64(amount(i)), float64(t.Jobs[i].Procs)*float64(t.Jobs[i].Run))
+			r.Work += float64(amount(i)) * float64(t.Jobs[i].Run)
 		}
 		r.Jobs, r.Amounts = len(amounts[name]), sample.numbers()
 		if s.Span > 0 && r.Capacity > 0 {
