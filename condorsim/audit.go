@@ -39,7 +39,8 @@ type audit struct {
 	use     backfill.Vector
 	taken   map[string]int64 // of limits
 
-	arrived int                              // number of jobs that arrived; they arrive by ID
+	arrived int                              // number of jobs that arrived; they arrive by ID unless some depend
+	came    []bool                           // which of them, if some wait for the ends of others; else nil
 	waiting int                              // number of jobs that wait or are held
 	back    map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
 	broken  map[backfill.JobID]bool
@@ -76,6 +77,9 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 	}
 	a.beyond = slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.Estimate > 0 && j.runs() > j.Estimate })
 	a.whole = bundleCpus(w)
+	if w.dependent() {
+		a.came = make([]bool, len(w.Jobs))
+	}
 	return a
 }
 
@@ -106,7 +110,7 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := cmp.Or(a.compare(r.State), a.promised(r)); err != nil {
 		return err
 	}
-	if a.waiting == 0 && len(a.free) == len(a.holding) {
+	if a.waiting == 0 && len(a.free) == len(a.holding) && a.came == nil {
 		a.quiet = a.arrived
 	}
 	return nil
@@ -220,6 +224,7 @@ func (a *audit) close() error {
 		switch id := backfill.JobID(i); {
 		case a.outcomes[i].Ended:
 		case a.outcomes[i].Held == GivenUp && a.index[i] < 0:
+		case a.outcomes[i].Held == NeverSubmitted && !a.hasCome(id):
 		case a.outcomes[i].Held != "" && a.index[i] < 0:
 			a.leave(id, a.w.Jobs[id].Submit)
 		default:

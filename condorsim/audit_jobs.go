@@ -10,7 +10,9 @@ import (
 
 func (a *audit) arrive(r *negotiator.Report) error {
 	for _, j := range r.Delta.Submitted {
-		if int(j.ID) != a.arrived {
+		if a.came != nil {
+			a.came[j.ID] = true
+		} else if int(j.ID) != a.arrived {
 			return a.violation(j.ID, "arrived out of order: %d jobs came before", a.arrived)
 		}
 		a.arrived++
@@ -20,6 +22,14 @@ func (a *audit) arrive(r *negotiator.Report) error {
 		}
 	}
 	return nil
+}
+
+// hasCome reports whether a job has arrived.
+func (a *audit) hasCome(id backfill.JobID) bool {
+	if a.came != nil {
+		return a.came[id]
+	}
+	return int(id) < a.arrived
 }
 
 func (a *audit) complete(r *negotiator.Report) error {
@@ -73,7 +83,7 @@ func (a *audit) start(r *negotiator.Report) error {
 		id := s.Job.ID
 		o := &a.outcomes[id]
 		switch {
-		case int(id) >= a.arrived:
+		case !a.hasCome(id):
 			return a.violation(id, "started before it was submitted, at %d", a.w.Jobs[id].Submit)
 		case a.index[id] >= 0:
 			return a.violation(id, "started a second time")

@@ -35,8 +35,28 @@ func (w *Workload) LearnFrom(share float64) {
 		j.ID = backfill.JobID(i)
 	}
 	w.Cleaning.Learned += n
-	w.Cleaning.JobsLeft -= n
+	w.countLeft()
 	w.remember(ended, 0)
+}
+
+// countLeft counts what the cleaning says of the jobs that are left.
+func (w *Workload) countLeft() {
+	count := &w.Cleaning
+	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
+	there := w.predecessors()
+	for _, j := range w.Jobs {
+		switch j.Origin {
+		case workload.Stated:
+		case workload.Assumed:
+			count.EstimateUnknown++
+		case workload.Raised:
+			count.EstimateRaised++
+		}
+		if j.After != nil && there[j.After.Job] {
+			count.Dependent++
+		}
+	}
+	count.JobsLeft = len(w.Jobs)
 }
 
 // Remember adds jobs that ran under another clock to the history. It shifts their times so that the

@@ -97,7 +97,7 @@ func TestShares(t *testing.T) {
 
 // Resources other than cpus and memory have their utilisation measured, too.
 func TestOtherResources(t *testing.T) {
-	pool := slotsOf(t, `Name = "a"; PartitionableSlot = true; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`)
+	pool := slotsOf(t, `Name = "a"; Cpus = 4; Memory = 100; GPUs = 2; Requirements = true`)
 	w := fromAds(t, pool,
 		`ClusterId = 1; ProcId = 0; QDate = 0; RemoteWallClockTime = 10; EstimatedRunTime = 10; RequestCpus = 1; `+
 			`RequestGPUs = 2; Requirements = true;;`+

@@ -22,9 +22,9 @@ import (
 
 // threeNodes are made once, as thousands of runs use them.
 var threeNodes = sync.OnceValue(func() []*negotiator.Slot {
+	const node = `; PartitionableSlot = true; Cpus = 4; Memory = 1100; Requirements = true;;`
 	pool, err := pools.FromAds("test.ads", negotiator.DefaultSchema(), ads(
-		`Name = "a"; Cpus = 4; Memory = 1100; Requirements = true;;Name = "b"; Cpus = 4; Memory = 1100; `+
-			`Requirements = true;;Name = "c"; Cpus = 4; Memory = 1100; Requirements = true`))
+		`Name = "a"`+node+`Name = "b"`+node+`Name = "c"`+node))
 	if err != nil {
 		panic(err)
 	}

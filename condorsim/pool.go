@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -27,6 +28,8 @@ type SimulatedPool struct {
 	starts map[backfill.JobID]backfill.Time
 	done   int // number of jobs that ended or were given up
 
+	successors *successors // nil: no job is submitted after the end of another
+
 	outages *outages         // nil: no slot ever fails
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
 	lost    []backfill.JobID // jobs that lost a slot at this instant
@@ -41,9 +44,13 @@ type SimulatedPool struct {
 // not wait.
 type Pace func(ctx context.Context, t backfill.Time) error
 
-// NewPool returns a pool that will run the workload.
+// NewPool returns a pool that will run the workload, once: if jobs are submitted after the ends of
+// others, it sets their submit times.
 func NewPool(w *Workload, pace Pace) *SimulatedPool {
-	p := &SimulatedPool{w: w, pace: pace, starts: map[backfill.JobID]backfill.Time{}}
+	p := &SimulatedPool{
+		w: w, pace: pace, starts: map[backfill.JobID]backfill.Time{}, successors: newSuccessors(w),
+	}
+	p.skip()
 	if len(w.Jobs) > 0 {
 		p.outages = newOutages(w, w.Jobs[0].Submit)
 	}
@@ -91,6 +98,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		}
 	}
 	p.done += len(d.Completed)
+	p.ended(d.Completed)
 	p.outlive(&d)
 	if p.outages != nil {
 		p.turn(&d)
@@ -101,15 +109,37 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= now {
 		d.Submitted = append(d.Submitted, p.w.Jobs[p.next].Job)
 		p.next++
+		p.skip()
+	}
+	if p.successors.next() <= now {
+		d.Submitted = p.successors.submit(p.w, now, d.Submitted)
+		slices.SortFunc(d.Submitted, func(a, b *negotiator.Job) int { return int(a.ID - b.ID) })
 	}
 	p.completed, p.submitted = d.Completed, d.Submitted
 	return d, nil
 }
 
+// skip passes over jobs that are submitted after the ends of others.
+func (p *SimulatedPool) skip() {
+	for p.successors != nil && p.next < len(p.w.Jobs) && p.w.Jobs[p.next].After != nil {
+		p.next++
+	}
+}
+
+// ended has the jobs be submitted in time that are submitted after the ends of these.
+func (p *SimulatedPool) ended(jobs []backfill.JobID) {
+	if p.successors == nil {
+		return
+	}
+	for _, id := range jobs {
+		p.successors.ended(p.w, id, p.now)
+	}
+}
+
 // nextInstant returns when something happens next, or wake if that is earlier: then the negotiator
 // wants to be called. It returns [backfill.Forever] if nothing will happen any more.
 func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
-	now := wake
+	now := min(wake, p.successors.next())
 	if p.next < len(p.w.Jobs) {
 		now = min(now, p.w.Jobs[p.next].Submit)
 	}
@@ -176,6 +206,7 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 			p.done++
 		}
 	}
+	p.ended(d.Removed)
 }
 
 // Act starts the matched jobs.

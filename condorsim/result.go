@@ -39,7 +39,7 @@ func (o Outcome) kept() Outcome {
 
 // Result is a finished simulation.
 type Result struct {
-	Workload *Workload
+	Workload *Workload // with the submit times of this run, if some depend on it; see [After]
 	Outcomes []Outcome // by job, as in Workload.Jobs
 	Cycles   int
 	Decided  int // cycles that a policy or its fallback decided: in others nothing waited
@@ -131,7 +131,10 @@ const BrokenByDrain = "slot drained"
 // GivenUp is the reason in [Outcome.Held] for jobs that lost their slots too often.
 const GivenUp = "given up: it lost its slot too often"
 
-// Ran returns the jobs that ran to their ends, as package metrics takes them.
+// NeverSubmitted is the reason in [Outcome.Held] for jobs that wait for the end of such a job.
+const NeverSubmitted = "never submitted: its preceding job did not end"
+
+// Ran returns the jobs that ran to their ends, as package metrics takes them: by submit time.
 func (r *Result) Ran() []metrics.Job {
 	jobs := make([]metrics.Job, 0, len(r.Outcomes))
 	for i, o := range r.Outcomes {
@@ -144,6 +147,9 @@ func (r *Result) Ran() []metrics.Job {
 			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
 			Procs: cpus, Memory: memory, User: j.User,
 		})
+	}
+	if r.Workload.dependent() {
+		slices.SortStableFunc(jobs, func(a, b metrics.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
 	return jobs
 }

@@ -25,6 +25,7 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 // and its clock.
 // Each sink gets the report of every cycle. An error of type [*Violation] is a bug of this program.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
+	w = w.forRun()
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
 }
 
@@ -81,11 +82,22 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	if err = r.leftWaiting(n.State()); err != nil {
 		return nil, err
 	}
+	r.leftOut()
 	if err = books.close(); err != nil {
 		return nil, err
 	}
 	r.Work = books.done
 	return r, nil
+}
+
+// leftOut has jobs count as held that were never submitted.
+func (r *Result) leftOut() {
+	if r.pool == nil {
+		return
+	}
+	for _, id := range r.pool.successors.never() {
+		r.Outcomes[id].Held = NeverSubmitted
+	}
 }
 
 // leftWaiting has jobs count as held that wait for slots to open, which no ad in a simulation makes them,

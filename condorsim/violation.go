@@ -44,8 +44,16 @@ func (v *Violation) trace() *workload.Trace {
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
 		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
 	}
+	index := map[int64]int{} // of the jobs before, by Position.Cluster
 	for i := range v.w.Jobs[v.from:v.to] {
-		t.Jobs = append(t.Jobs, v.w.Jobs[v.from+i].instance())
+		j := &v.w.Jobs[v.from+i]
+		t.Jobs = append(t.Jobs, j.instance())
+		if j.After != nil {
+			if k, before := index[j.After.Job]; before {
+				t.Jobs[i].After = &workload.Preceding{ID: t.Jobs[k].ID, Think: int64(j.After.Think)}
+			}
+		}
+		index[j.Position.Cluster] = i
 	}
 	return t
 }
@@ -55,6 +63,9 @@ const noJob backfill.JobID = -1
 
 func (a *audit) violation(id backfill.JobID, format string, args ...any) error {
 	v := &Violation{At: a.now, Problem: fmt.Sprintf(format, args...), w: a.w, from: a.quiet, to: a.arrived}
+	if a.came != nil {
+		v.to = len(a.w.Jobs)
+	}
 	if id >= 0 && int(id) < len(a.w.Jobs) {
 		v.Job = a.w.Jobs[id].Name
 		v.from, v.to = min(v.from, int(id)), max(v.to, int(id)+1)

@@ -92,8 +92,19 @@ type Job struct {
 	HasWaited bool
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
+	// Origin says where the estimate is from.
+	Origin workload.Origin
+	// After is the end that the submission waits for; nil: none.
+	After *After
 
 	Line int // of the file of ads, where the job's begins; 0: unknown
+}
+
+// After is the end of another job, which a submission waits for. If that job is not in the workload,
+// it waits for nothing.
+type After struct {
+	Job   int64         // Position.Cluster of the other job
+	Think backfill.Time // how long after that end; below 0: unknown
 }
 
 // runs returns how long the job runs: until its end or its limit.

@@ -68,6 +68,7 @@ func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 		j, stated := w.Jobs[i].Job, &jobs.History.Jobs[jobs.Trace.Jobs[i].ID-1]
 		j.Submit += backfill.Time(w.UnixStart)
 		j.Estimate, j.Limit, j.Enforced = backfill.Time(stated.Estimate), backfill.Time(stated.Limit), false
+		w.Jobs[i].Origin = workload.Stated
 	}
 	w.UnixStart = 0
 	w.Cleaning.EstimateRaised, w.Cleaning.EstimateUnknown = 0, 0 // no estimate was changed
@@ -134,7 +135,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
 			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
 		}
 	}
 	if err := w.On(pool); err != nil {

@@ -28,13 +28,14 @@ func ads(text string) iter.Seq2[*classad.ClassAd, error] {
 // slots makes two slots: a of 2 cpus and 100 MiB, b of 3 and 200.
 func slots(tb testing.TB) []*negotiator.Slot {
 	tb.Helper()
-	return slotsOf(tb, `Name = "a"; PartitionableSlot = true; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
-		`Name = "b"; PartitionableSlot = true; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`)
+	return slotsOf(tb, `Name = "a"; Cpus = 2; Memory = 100; Requirements = TARGET.RequestCpus <= MY.Cpus;;`+
+		`Name = "b"; Cpus = 3; Memory = 200; Requirements = TARGET.RequestCpus <= MY.Cpus;;`)
 }
 
-// slotsOf makes slots of ads, written as for ads.
+// slotsOf makes partitionable slots of ads, written as for ads.
 func slotsOf(tb testing.TB, text string) []*negotiator.Slot {
 	tb.Helper()
+	text = strings.ReplaceAll(text, "Name = ", "PartitionableSlot = true; Name = ")
 	pool, err := pools.FromAds("test.ads", negotiator.DefaultSchema(), ads(text))
 	require.NoError(tb, err)
 	return pool.Slots

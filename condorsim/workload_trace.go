@@ -49,7 +49,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
 	var labels sharedLabels
-	names := numbered(t.Jobs)
+	names, predecessors := numbered(t.Jobs), t.Predecessors()
 	w.Jobs = make([]Job, len(t.Jobs))
 	jobs := make([]negotiator.Job, len(t.Jobs))
 	for i := range t.Jobs {
@@ -65,8 +65,11 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+		}
+		if predecessors != nil && predecessors[i] >= 0 {
+			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
 		}
 	}
 	w.Unheeded = negotiator.Unheeded(w.Slots, nil) // a trace's jobs ask for nothing

@@ -73,6 +73,7 @@ type snapshot struct {
 	at    backfill.Time
 	state *backfill.State           // nil if nothing has happened yet
 	held  map[backfill.JobID]string // why jobs are held
+	come  map[backfill.JobID]bool   // the jobs that were submitted
 	last  *negotiator.Report        // of the last cycle
 	// Set at the end: the predicted run times, and when waiting jobs start by them.
 	predictions outlook.Predictions
@@ -85,6 +86,9 @@ type snapshot struct {
 // Cycle keeps the state after a cycle, and the reasons why jobs are held.
 func (s *snapshot) Cycle(r *negotiator.Report) error {
 	s.state, s.unordered, s.last = r.State, r.Unordered, r
+	for _, j := range r.Delta.Submitted {
+		s.come[j.ID] = true
+	}
 	for _, h := range r.Held {
 		s.held[h.Job.ID] = h.Reason
 	}
@@ -93,7 +97,7 @@ func (s *snapshot) Cycle(r *negotiator.Report) error {
 
 // stateAt simulates the pool up to an instant and returns the schedule at that time.
 func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.FuturesOptions) (*snapshot, error) {
-	last := &snapshot{at: at, held: map[backfill.JobID]string{}}
+	last := &snapshot{at: at, held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	err := condorsim.RunTo(ctx, p.Workload, p.config, at, last, p)
 	if err != nil {
 		return nil, err
@@ -127,7 +131,12 @@ func (p *Rehearsal) over(s *backfill.State) bool {
 // expect says when a job starts, and why not earlier.
 func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 	e := Expectation{Job: job.Name, Command: liveview.Command(job)}
-	if job.Submit > s.at || s.state == nil {
+	switch after := p.Workload.Jobs[job.ID].After; {
+	case s.come[job.ID] || after == nil && job.Submit <= s.at && s.state != nil:
+	case after != nil:
+		e.Situation, e.Reason = "to come", "will be submitted after its preceding job has ended"
+		return e
+	default:
 		e.Situation, e.Reason = "to come", "will be submitted at "+p.text(job.Submit)
 		return e
 	}

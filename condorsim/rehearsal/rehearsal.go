@@ -68,6 +68,9 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	for _, what := range p.Workload.Unheeded {
 		p.Logger.Warn(condorsim.UnheededText, "what", what)
 	}
+	for _, doubt := range p.Workload.Cleaning.Doubts() {
+		p.Logger.Warn(doubt)
+	}
 	p.Resources, p.Labels = p.Workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
 	if err = p.learnFrom(s); err != nil {
 		return nil, err

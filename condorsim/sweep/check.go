@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
@@ -175,7 +176,12 @@ func (c *checker) source(path string, s Source) {
 	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
-	s.Clean, s.ProcsField, s.Overrun = "", "", ""
+	c.oneOf(path+".dependencies", s.Dependencies, "honour", "ignore")
+	if s.EstimateAttr != "" {
+		_, err := history.ParseEstimates(s.estimates())
+		c.err(path+".estimate_attr", err)
+	}
+	s.Clean, s.ProcsField, s.Overrun, s.Dependencies = "", "", "", ""
 	c.err(path, s.options().Validate())
 	c.err(path+".from", workload.CheckBound(s.From))
 	c.err(path+".until", workload.CheckBound(s.Until))

@@ -1,6 +1,10 @@
 package sweep
 
-import "github.com/goccy/go-yaml/ast"
+import (
+	"cmp"
+
+	"github.com/goccy/go-yaml/ast"
+)
 
 // File is the content of a sweep's file.
 type File struct {
@@ -69,6 +73,10 @@ type Source struct {
 	// From and Until are instants, as [workload.Cut] reads them: jobs submitted then or later, and before.
 	From  string `yaml:"from"`
 	Until string `yaml:"until"`
+	// EstimateAttr says where job ads have the estimates; see [history.ParseEstimates].
+	EstimateAttr string `yaml:"estimate_attr"`
+	// Dependencies is ignore if jobs are submitted when they were, whatever they waited for.
+	Dependencies string `yaml:"dependencies"`
 }
 
 // Nodes is a number of slots that are all alike.
@@ -127,9 +135,9 @@ func (s Source) within(whole Source) Source {
 	if s.ProcsField == "" {
 		s.ProcsField = whole.ProcsField
 	}
-	if s.Overrun == "" {
-		s.Overrun = whole.Overrun
-	}
+	s.Overrun = cmp.Or(s.Overrun, whole.Overrun)
+	s.EstimateAttr = cmp.Or(s.EstimateAttr, whole.EstimateAttr)
+	s.Dependencies = cmp.Or(s.Dependencies, whole.Dependencies)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -26,7 +27,8 @@ func (e *BadInput) Unwrap() error { return e.Err }
 func (s Source) options() workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField),
-		Overrun: workload.Overrun(s.Overrun), CPUs: s.CPUs, Memory: s.Memory,
+		Overrun: workload.Overrun(s.Overrun), Dependencies: workload.Dependencies(s.Dependencies),
+		CPUs: s.CPUs, Memory: s.Memory,
 	}
 }
 
@@ -43,6 +45,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		if err != nil {
 			return nil, &BadInput{err}
 		}
+		in.doubt(part.Misplacements()...)
 		parts[i] = part
 	}
 	whole := parts[0]
@@ -85,7 +88,9 @@ func (in *input) read(file located, s Source) (*formats.Jobs, error) {
 	if err = s.suits(source.Format); err != nil {
 		return nil, fmt.Errorf("%s: %w", file.path, err)
 	}
-	jobs, err := source.Read(condorsim.ReadingFor(in.pool, formats.Options{Options: s.options()}, in.orders...))
+	jobs, err := source.Read(condorsim.ReadingFor(in.pool, formats.Options{
+		Options: s.options(), Ads: history.Options{Estimates: s.estimates()},
+	}, in.orders...))
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +110,31 @@ func (s Source) suits(f *formats.Format) error {
 	switch {
 	case f == formats.Ads && s.ProcsField != "":
 		return errors.New("procs_field says how a trace is read; the file holds job ads")
+	case f != formats.Ads && s.EstimateAttr != "":
+		return errors.New("estimate_attr says how job ads are read; the file holds none")
 	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
 		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
+	case f != formats.Ads && s.EstimateAttr != "":
+		return errors.New("estimate_attr says where job ads have the estimates; the file holds no ads")
 	default:
 		return nil
+	}
+}
+
+// estimates returns where job ads have the estimates; nil: where they usually have them.
+func (s Source) estimates() []string {
+	if s.EstimateAttr == "" {
+		return nil
+	}
+	return []string{s.EstimateAttr}
+}
+
+// doubt warns of what makes results of the trace doubtful, once of each.
+func (in *input) doubt(texts ...string) {
+	for _, text := range texts {
+		if _, told := in.doubts.LoadOrStore(text, true); !told && in.warn != nil {
+			in.warn(text, "trace", in.Name)
+		}
 	}
 }
 
@@ -131,6 +157,7 @@ func (in *input) workload(t *formats.Jobs, load float64, model string, seed uint
 	}
 	w.Seed = seed
 	w.LearnFrom(in.HistoryShare)
+	in.doubt(w.Cleaning.Doubts()...)
 	if in.ended != nil {
 		ended, err := in.ended()
 		if err != nil {
@@ -149,7 +176,7 @@ func (in *input) readHistory() ([]estimate.Ended, error) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	ended, err := formats.ReadEnded(file, in.history.path, formats.EndedOptions{})
+	ended, err := formats.ReadEnded(file, in.history.path, formats.EndedOptions{EstimateAttributes: in.estimates()})
 	if err == nil && len(ended) == 0 {
 		err = fmt.Errorf("the history %s: no job in it ran to its end, so there is nothing to learn", in.history.path)
 	}

@@ -113,6 +113,7 @@ type input struct {
 	told  *sync.Once                      // that the time zone is unknown
 	// orders are those of all schedulers, whose expressions may ask for attributes of job ads.
 	orders []string
+	doubts *sync.Map // what else was told
 
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
@@ -152,7 +153,7 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
-		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once)}
+		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), doubts: new(sync.Map)}
 		for _, s := range f.schedulers() {
 			in.orders = append(in.orders, s.order)
 		}

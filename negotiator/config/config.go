@@ -15,6 +15,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,9 +190,14 @@ var reading = []Setting{
 	set(func(c *Config) *[]string { return &c.EstimateAttributes }, negotiator.DefaultSchema().Estimates, Setting{
 		Key: "estimate_attributes", Knob: "BACKFILL_ESTIMATE_ATTRIBUTES", Restart: true,
 		Doc: "Job attributes that may hold the expected run time in seconds; the first that is a number above 0 counts.",
+		More: "Of a simulated pool they may also be expressions or have a unit (s, min, h, d), such as MaxWallTimeMins:min; " +
+			"an attribute that is named here and that no job has is an error there.",
 		Check: func(c *Config) error {
-			return must(!slices.Contains(c.EstimateAttributes, ""), fmt.Sprintf("%q", c.EstimateAttributes),
-				"must be names of attributes")
+			name := regexp.MustCompile(`^[A-Za-z_]\w*$`)
+			wrong := slices.ContainsFunc(c.EstimateAttributes, func(text string) bool {
+				return text == "" || c.OnRealPool() && !name.MatchString(text)
+			})
+			return must(!wrong, fmt.Sprintf("%q", c.EstimateAttributes), "must be names of attributes")
 		},
 	}),
 	set(func(c *Config) *[]string { return &c.SlotEnds }, negotiator.DefaultSchema().SlotEnds, Setting{

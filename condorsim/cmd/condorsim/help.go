@@ -21,9 +21,13 @@ var helpTexts = cli.Texts{
 	"run_file":                "What to run: " + formats.Holdings() + ", or - for standard input.",
 	"run_workload": "The same as FILE: a trace, or what condor_history -long prints; plain, .gz, .xz or .zst; or the " +
 		"name of a trace that is built in, such as lublin-128. condorsim workload formats describes what is read.",
-	"run_instance":        "The same for a small JSON instance, whatever its text begins with.",
-	"run_load":            "Scale the load: times between submissions are divided by F.",
-	"trace_estimate_attr": "Attribute of job ads with the estimated run time in seconds; several are tried in turn.",
+	"run_instance": "The same for a small JSON instance, whatever its text begins with.",
+	"run_load":     "Scale the load: times between submissions are divided by F.",
+	"trace_estimate_attr": "Where job ads have the estimated run time: an attribute or an expression, in seconds unless a unit " +
+		"follows (s, min, h, d), such as MaxWallTimeMins:min or 'MaxWallTimeMins*60'; several, separated by commas, are " +
+		"tried in turn.",
+	"trace_dependencies": "Jobs with a preceding job (fields 17 and 18 of SWF) are submitted after its end and the think " +
+		"time (honour), or when they were (ignore).",
 	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
 		"had at one time.",
 	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",

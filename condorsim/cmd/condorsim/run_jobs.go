@@ -135,6 +135,9 @@ func (c *runCommand) tell(trace *formats.Jobs, format *formats.Format, logger hc
 		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
 			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
 	}
+	for _, doubt := range trace.Doubts() {
+		logger.Warn(doubt)
+	}
 	if len(trace.Jobs) == 0 {
 		return fmt.Errorf("%w; --clean none keeps more, and condorsim workload formats describes what is read",
 			trace.Nothing(formats.Shown(c.Workload)))

@@ -36,7 +36,8 @@ type traceFlags struct {
 	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"${trace_procs_field}"`
 	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"${trace_overrun}"`
 
-	EstimateAttr []string `group:"Workload" placeholder:"NAME" help:"${trace_estimate_attr}"`
+	EstimateAttr []string `group:"Workload" placeholder:"EXPR" sep:"none" help:"${trace_estimate_attr}"`
+	Dependencies string   `group:"Workload" enum:"honour,ignore" default:"honour" help:"${trace_dependencies}"`
 }
 
 // machineFlags give the machine that a trace runs on.
@@ -66,7 +67,7 @@ func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options
 	return workload.Options{
 		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField),
 		MemoryModel: workload.MemoryModel(memoryModel), Overrun: workload.Overrun(f.Overrun),
-		CPUs: m.Cpus, Memory: m.Memory,
+		CPUs: m.Cpus, Memory: m.Memory, Dependencies: workload.Dependencies(f.Dependencies),
 	}
 }
 

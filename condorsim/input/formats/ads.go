@@ -13,8 +13,8 @@ var Ads = &Format{
 	Read:       readAds,
 	Description: `Job ads of HTCondor
   What condor_history and condor_q print with -long, -json, -jsonl or -xml, and history files.
-  ClusterId, ProcId, QDate and RemoteWallClockTime are needed; --estimate-attr names the attribute with
-  the requested time.
+  ClusterId, ProcId, QDate and RemoteWallClockTime are needed; --estimate-attr says where the requested
+  time is: an attribute or expression, in seconds or with a unit, such as MaxWallTimeMins:min.
 `,
 }
 

@@ -35,6 +35,10 @@ var SWF = &Format{
    6 average CPU time, s      5 cancelled                          18 think time, s
                            12 user
 
+  A job that names a job of a line before as preceding is submitted after the end of that one and the
+  think time; where that is unknown (-1), when it was or at that end, whichever is later. If that job is
+  left out, it is submitted when it was; so are all with --dependencies ignore.
+
   ; MaxProcs: 4
   1 0 -1 60 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
 `,

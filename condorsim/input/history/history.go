@@ -16,6 +16,7 @@
 //	JobStatus              4 counts; see workload.Clean for the others
 //	JobUniverse            scheduler, local and grid jobs need no slot
 //	Owner, AcctGroup…      labels
+//	as the options say     estimate; see [ParseEstimates]
 //	Requirements           for --pool; without any, a job may use every slot that has room
 package history
 
@@ -46,8 +47,7 @@ type Options struct {
 	// Schema names the attributes that may hold the estimate, in seconds, and the resources that
 	// jobs request. Without resources it is the default schema.
 	Schema negotiator.Schema
-	// Estimates, if there are any, are used instead of the schema's: of these attributes, the first
-	// that is a positive number in a job's ad counts.
+	// Estimates, if there are any, are used instead of the schema's; see [ParseEstimates].
 	Estimates []string
 	// Asked are the job attributes that slots or the queue's order refer to, besides Requirements,
 	// Rank and requests; see [Job.Ad].
@@ -112,7 +112,14 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	if len(o.Estimates) > 0 {
 		o.Schema.Estimates = o.Estimates
 	}
-	c := collector{o: o, h: &History{Name: name, Others: map[int64][]Amount{}}, others: map[int][]Amount{}, index: map[key]int{}, shared: newShared(o), beyond: map[string]bool{}}
+	estimates, err := ParseEstimates(o.Schema.Estimates)
+	if err != nil {
+		return nil, err
+	}
+	c := collector{
+		o: o, h: &History{Name: name, Others: map[int64][]Amount{}}, index: map[key]int{}, shared: newShared(o),
+		beyond: map[string]bool{}, others: map[int][]Amount{}, estimates: estimates,
+	}
 	for ad, err := range classad.ReadAds(text, name) {
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
@@ -121,6 +128,9 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	}
 	if c.h.Cleaning.JobsRead == 0 {
 		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
+	}
+	if err = estimates.Check(name); err != nil {
+		return nil, err
 	}
 	c.finish()
 	return c.h, nil
@@ -172,6 +182,8 @@ type collector struct {
 	shared *shared
 	beyond map[string]bool  // see History.Beyond
 	others map[int][]Amount // by index in h.Jobs
+
+	estimates *Estimates
 }
 
 // add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose

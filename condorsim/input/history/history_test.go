@@ -183,8 +183,66 @@ func TestEstimates(t *testing.T) {
 		if c.attrs != nil {
 			o.Schema.Estimates = c.attrs
 		}
-		require.Equal(t, c.want, read(t, o, done(1, c.ad)).Jobs[0].Estimate, c.ad)
+		const known = "MaxRuntime = 3; A = 3; B = 3" // to another job, so that the attributes are there
+		require.Equal(t, c.want, read(t, o, done(1, c.ad)+done(2, known)).Jobs[0].Estimate, c.ad)
 	}
+}
+
+// An expression over the ad, and a unit.
+func TestEstimateExpressions(t *testing.T) {
+	const ad = "MaxWallTimeMins = 100; Hours = 1.5; Long = true; Text = \"100\"; Never = undefined"
+	for _, c := range []struct {
+		text string
+		want int64
+	}{
+		{"MaxWallTimeMins", 100},
+		{"maxwalltimemins", 100},
+		{"MaxWallTimeMins:s", 100},
+		{"MaxWallTimeMins:min", 6000},
+		{"MaxWallTimeMins : min", 6000},
+		{"Hours:h", 5400},
+		{"Hours:d", 129600},
+		{"MaxWallTimeMins*60", 6000},
+		{"(MaxWallTimeMins + 20):min", 7200},
+		{"MaxWallTimeMins:min,Hours:h", 6000},
+		{"Never, Text, Hours:h", 5400},
+		{"ifThenElse(Long, Hours*3600, MaxWallTimeMins)", 5400},
+		{"Long ? Hours : MaxWallTimeMins", 2},
+		{"(Long ? Hours : MaxWallTimeMins):h", 5400},
+		{"Never ?: MaxWallTimeMins", 100},
+		{"int(Text)", 100},
+		{"MY.MaxWallTimeMins", 100},
+	} {
+		h := read(t, history.Options{Estimates: []string{c.text}}, done(1, ad))
+		require.Equal(t, c.want, h.Jobs[0].Estimate, c.text)
+	}
+	for text, want := range map[string]string{
+		"MaxWallTimeMins:minutes": `"minutes" is no unit: s, min, h and d are`,
+		"":                        "give the name of an attribute or an expression",
+		"A,,B":                    "give the name of an attribute or an expression",
+		"MaxWallTimeMins *":       "give the name of an attribute or an expression",
+		"3600":                    "it names no attribute of jobs",
+	} {
+		_, err := history.ParseEstimates([]string{text})
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// What was asked for is there, or the reader says what is not: the run time never stands in unsaid.
+func TestEstimatesOfNoJob(t *testing.T) {
+	text := done(1, "MaxWallTimeMins = 100") + done(2, "Text = \"an hour\"")
+	for _, c := range []struct{ attr, want string }{
+		{"MaxWalTimeMins", "no job of folder/test.ads has MaxWalTimeMins, did you mean MaxWallTimeMins?"},
+		{"MaxWalltimeMin*60", "has MaxWalltimeMin, did you mean MaxWallTimeMins?"},
+		{"MaxWallTimeMins,MaxRuntimeOfTheSite", "has MaxRuntimeOfTheSite"},
+		{"Text", "estimate attribute Text: that is a positive number for none of the 2 jobs of folder/test.ads"},
+		{"TARGET.Cpus * MaxWallTimeMins", "has Cpus"},
+	} {
+		_, err := history.Read(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "folder/test.ads",
+			history.Options{Estimates: []string{c.attr}})
+		require.ErrorContains(t, err, c.want, c.attr)
+	}
+	require.Zero(t, read(t, history.Options{}, text).Jobs[0].Estimate, "nobody chose the usual attributes")
 }
 
 func TestJobsAreToldApart(t *testing.T) {
@@ -279,7 +337,7 @@ func TestTrace(t *testing.T) {
 	require.Equal(t, workload.Machine{Processors: 14}, trace.Machine)
 	require.Equal(t, 3, len(trace.Jobs)-1)
 	require.Equal(t, workload.Job{
-		ID: 2, Submit: 1, Run: 100, Estimate: 100, Procs: 8, Wait: 49, Waited: 49, HasWaited: true,
+		ID: 2, Submit: 1, Run: 100, Estimate: 100, Procs: 8, Wait: 49, Waited: 49, HasWaited: true, Origin: workload.Raised,
 	}, trace.Jobs[1],
 		"the estimate is raised, memory is no resource")
 	require.Equal(t, 2, trace.Cleaning.EstimateRaised)
@@ -325,7 +383,7 @@ func TestMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	require.Equal(t, jobs, len(h.Jobs)) //nolint:testifylint // printing them all helps nobody
-	require.Less(t, (after.HeapAlloc-before.HeapAlloc)/jobs, uint64(350),
+	require.Less(t, (after.HeapAlloc-before.HeapAlloc)/jobs, uint64(370),
 		"bytes a job; what is made of it needs some, too")
 	runtime.KeepAlive(in)
 }

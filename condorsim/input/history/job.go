@@ -73,11 +73,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	}
 	j.Place.Queue = c.shared.text(schedd(ad))
 	j.changed, _ = number(ad, 0, backfill.MaxTime, "EnteredCurrentStatus", "CompletionDate")
-	for _, attr := range c.o.Schema.Estimates {
-		if j.Estimate, err = number(ad, 1, backfill.MaxTime, attr); err == nil {
-			break
-		}
-	}
+	j.Estimate = c.estimates.Of(ad)
 	for _, attr := range c.o.Schema.Limits {
 		if j.Limit, err = number(ad, 1, backfill.MaxTime, attr); err == nil {
 			break

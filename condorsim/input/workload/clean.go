@@ -21,6 +21,9 @@ type cleaner struct {
 	labelsRead int                             // how many of these there were
 	labelBytes int                             // and how long they were together
 	headed     bool                            // a line of column names was read
+	after      int                             // how many jobs have a preceding one
+	afterOne   int64                           // the number of the first of these
+	afterOther bool                            // some jobs have another one, or none
 }
 
 func newCleaner(file string, opts Options) *cleaner {
@@ -78,7 +81,7 @@ func (c *cleaner) record(rec *record) *Error {
 			Hint:    "give each job a number of its own",
 		}
 	}
-	run, estimate := c.times(run, rec[8])
+	run, estimate, origin := c.times(run, rec[8])
 	if c.trace.Jobs == nil {
 		c.trace.Jobs = make([]Job, 0, min(c.trace.Header.Number("MaxRecords"), mostExpected))
 	}
@@ -87,7 +90,7 @@ func (c *cleaner) record(rec *record) *Error {
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && !(status == 5 && run <= 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
-		Queue: c.label(3, rec[14]),
+		Queue: c.label(3, rec[14]), Origin: origin, After: c.preceding(rec),
 	})
 	return nil
 }
@@ -125,21 +128,64 @@ func (c *cleaner) processors(rec *record) int64 {
 
 // times settles run time and estimate: an unknown estimate becomes the run time, and no estimate is
 // shorter than the run time or than a second.
-func (c *cleaner) times(run, requested int64) (newRun, estimate int64) {
-	count := &c.trace.Cleaning
+func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Origin) {
 	switch {
 	case requested <= 0:
-		count.EstimateUnknown++
-		return run, max(run, 1)
+		return run, max(run, 1), Assumed
 	case run <= requested:
-		return run, requested
+		return run, requested, Stated
 	case c.opts.Overrun == OverrunKill:
-		count.RunCut++
-		return requested, requested
+		c.trace.Cleaning.RunCut++
+		return requested, requested, Stated
 	default:
-		count.EstimateRaised++
-		return run, run
+		return run, run, Raised
 	}
+}
+
+// preceding returns the job that a line names as preceding, and the think time after it; nil if it
+// names none.
+func (c *cleaner) preceding(rec *record) *Preceding {
+	if c.opts.Dependencies == DependenciesIgnore {
+		return nil
+	}
+	id := rec[16]
+	if c.after == 0 && len(c.trace.Jobs) == 0 {
+		c.afterOne = id
+	}
+	c.afterOther = c.afterOther || id != c.afterOne
+	if id <= 0 {
+		return nil
+	}
+	c.after++
+	return &Preceding{ID: id, Think: max(rec[17], -1)}
+}
+
+// order ignores, as long as jobs are in the order of their lines, preceding jobs that are in no line
+// before: so no job waits for itself. Some files have the same number in all lines, which cannot be
+// meant.
+func (c *cleaner) order() {
+	if c.after == 0 {
+		return
+	}
+	t := c.trace
+	first := make(map[int64]int, len(t.Jobs))
+	for i := range t.Jobs {
+		if _, known := first[t.Jobs[i].ID]; !known {
+			first[t.Jobs[i].ID] = i
+		}
+	}
+	_, there := first[c.afterOne]
+	filler := there && !c.afterOther
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		if j.After == nil {
+			continue
+		}
+		if at, known := first[j.After.ID]; filler || known && at >= i {
+			j.After, t.Misplaced = nil, append(t.Misplaced, j.ID)
+		}
+	}
+	t.Cleaning.PrecedingWrong = len(t.Misplaced)
 }
 
 // memory returns the job's total in MiB, rounded up. The file has KB per processor, used in field 7
@@ -222,13 +268,14 @@ func (c *cleaner) finish() (*Trace, error) {
 			c.trace.Jobs[i].Memory = 0
 		}
 	}
+	c.order()
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, c.trace.neverFits)
 	if count.OutOfOrder > 0 {
 		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
 	c.trace.cut(0, 0, c.opts.Max)
 	c.trace.scaleLoad(c.opts.Load)
-	count.JobsLeft = len(c.trace.Jobs)
+	c.trace.countLeft()
 	return c.trace, nil
 }
 
@@ -274,7 +321,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Cleaning = counted
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
-		j.Run, j.Estimate = c.times(j.Run, j.Estimate)
+		j.Run, j.Estimate, j.Origin = c.times(j.Run, j.Estimate)
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)))
 		if opts.Memory == 0 {
 			j.Memory = 0

@@ -79,6 +79,11 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 	if err != nil {
 		return err
 	}
+	if name != "given" && name != "liars" {
+		for i := range t.Jobs {
+			t.Jobs[i].Origin = Stated
+		}
+	}
 	switch name {
 	case "accurate":
 		for i := range t.Jobs {

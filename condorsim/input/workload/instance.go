@@ -50,6 +50,8 @@ type instanceJob struct {
 	Procs    int64 `json:"procs"`
 	Memory   int64 `json:"memory"`
 	Release  int64 `json:"release"`
+	After    int64 `json:"after"` // the id of the preceding job; 0: none
+	Think    int64 `json:"think"`
 }
 
 // maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
@@ -109,17 +111,20 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n \"jobs\": [", name,
 		t.Machine.Processors, t.Machine.Memory)
 	between := "\n"
-	anew := t.numberedTwice()
+	anew, predecessors := t.numberedTwice(), t.Predecessors()
 	for i, j := range t.Jobs {
 		if anew {
 			j.ID = int64(i) + 1
 		}
-		release := ""
+		more := ""
 		if j.Release != 0 {
-			release = fmt.Sprintf(`, "release": %d`, j.Release)
+			more = fmt.Sprintf(`, "release": %d`, j.Release)
+		}
+		if predecessors != nil && predecessors[i] >= 0 {
+			more += fmt.Sprintf(`, "after": %d, "think": %d`, t.precedes(i, predecessors, anew), j.After.Think)
 		}
 		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d%s}`,
-			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, release)
+			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, more)
 		if err != nil {
 			return fmt.Errorf("write instance %s: %w", t.Name, err)
 		}
@@ -221,6 +226,9 @@ func (f *instanceFile) problem() string {
 		if first, known := ids[j.ID]; known && problem == "" {
 			problem = fmt.Sprintf("jobs[%d] has the same id", first)
 		}
+		if _, before := ids[j.After]; j.After != 0 && !before && problem == "" {
+			problem = fmt.Sprintf("after: %d: must be the id of a job before", j.After)
+		}
 		if problem != "" {
 			return fmt.Sprintf("jobs[%d] (id %d): %s", i, j.ID, problem)
 		}
@@ -250,6 +258,8 @@ func (j instanceJob) problem() string {
 		{"procs", j.Procs, 1, "at least 1"},
 		{"memory", j.Memory, 0, "at least 0"},
 		{"release", j.Release, 0, "at least 0, which is any time"},
+		{"after", j.After, 0, "at least 0, which is none"},
+		{"think", j.Think, -1, "at least -1, which is unknown"},
 	} {
 		if c.value < c.min {
 			return fmt.Sprintf("%s: %d: must be %s", c.key, c.value, c.rule)
@@ -259,6 +269,13 @@ func (j instanceJob) problem() string {
 		}
 	}
 	return ""
+}
+
+func (j instanceJob) after() *Preceding {
+	if j.After == 0 {
+		return nil
+	}
+	return &Preceding{ID: j.After, Think: j.Think}
 }
 
 // lists returns the results that have an entry per job.
@@ -285,10 +302,11 @@ func (f *instanceFile) instance() *Instance {
 		}
 		trace.Jobs = append(trace.Jobs, Job{
 			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
-			Release: j.Release,
+			Release: j.Release, After: j.after(),
 		})
 	}
-	trace.Cleaning.JobsRead, trace.Cleaning.JobsLeft = len(f.Jobs), len(f.Jobs)
+	trace.Cleaning.JobsRead = len(f.Jobs)
+	trace.countLeft()
 
 	expected := make(map[string]Expected, len(f.Expected))
 	for policy, e := range f.Expected {

@@ -26,6 +26,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 		Memory:     cmp.Or(machine.Memory, biggest.Memory),
 	}
 	names := distinctNames(traces)
+	numbers := []int64{0} // 0 stands for a job that is not there
 	merged.Header.add("Note", "merged: "+strings.Join(names, ", "))
 	for i, t := range traces {
 		merged.Cleaning.add(t.Cleaning)
@@ -33,7 +34,17 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 			merged.Statuses[status] += n
 		}
 		prefixed := prefixer(names[i])
-		for _, j := range t.Jobs {
+		predecessors, begin := t.Predecessors(), len(numbers)
+		for k, j := range t.Jobs {
+			// Until all are sorted, jobs are numbered as they come, and then numbers tells their final numbers.
+			j.ID = int64(len(numbers))
+			numbers = append(numbers, 0)
+			if j.After != nil {
+				j.After = &Preceding{ID: int64(begin + predecessors[k]), Think: j.After.Think}
+				if predecessors[k] < 0 {
+					j.After.ID = 0
+				}
+			}
 			j.move(j.Submit - t.Jobs[0].Submit)
 			j.User, j.Group, j.Executable, j.Queue = prefixed(j.User), prefixed(j.Group), prefixed(j.Executable),
 				prefixed(j.Queue)
@@ -44,9 +55,15 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	}
 	slices.SortStableFunc(merged.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	for i := range merged.Jobs {
-		merged.Jobs[i].ID = int64(i) + 1
+		j := &merged.Jobs[i]
+		numbers[j.ID], j.ID = int64(i)+1, int64(i)+1
 	}
-	merged.Cleaning.JobsLeft = len(merged.Jobs)
+	for i := range merged.Jobs {
+		if j := &merged.Jobs[i]; j.After != nil {
+			j.After.ID = numbers[j.After.ID]
+		}
+	}
+	merged.countLeft()
 	merged.Drops = nil // their numbers are now those of other jobs
 	return merged
 }
@@ -93,8 +110,7 @@ func (count *Cleaning) add(c Cleaning) {
 		{&count.TooMuchMemory, c.TooMuchMemory},
 		{&count.BeyondMax, c.BeyondMax},
 		{&count.CutOut, c.CutOut},
-		{&count.EstimateUnknown, c.EstimateUnknown},
-		{&count.EstimateRaised, c.EstimateRaised},
+		{&count.PrecedingWrong, c.PrecedingWrong},
 		{&count.RunCut, c.RunCut},
 		{&count.OutOfOrder, c.OutOfOrder},
 		{&count.JobsLeft, c.JobsLeft},

@@ -37,6 +37,15 @@ const (
 	OverrunKill  Overrun = "kill"  // the run time is cut to the estimate
 )
 
+// Dependencies says what becomes of the preceding jobs that a trace names.
+type Dependencies string
+
+// The values of Dependencies; "" is DependenciesHonour.
+const (
+	DependenciesHonour Dependencies = "honour" // a job is submitted after the end of its preceding one
+	DependenciesIgnore Dependencies = "ignore" // each job is submitted when it was
+)
+
 // Options say how to read a trace. The zero value reads it as the studies do.
 type Options struct {
 	Clean      Clean
@@ -51,7 +60,9 @@ type Options struct {
 	// [Trace.WriteSWF] for a machine with memory.
 	Memory int64
 	Load   float64 // see Transform, which has more such settings
-	Max    int
+	// Dependencies says whether jobs are submitted after the end of their preceding jobs.
+	Dependencies Dependencies
+	Max          int
 	// KeepRecorded keeps each job's memory as recorded, for a survey.
 	KeepRecorded bool
 }
@@ -69,6 +80,8 @@ func (o Options) Validate() error {
 		quoted(o.Clean), "papers, partial, cancelled or none")
 	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "procs-field",
 		quoted(o.ProcsField), "allocated or requested")
+	check(oneOf(o.Dependencies, DependenciesHonour, DependenciesIgnore), "dependencies",
+		quoted(o.Dependencies), "honour or ignore")
 	check(oneOf(o.Overrun, OverrunRaise, OverrunKill), "overrun", quoted(o.Overrun), "raise or kill")
 	check(0 <= o.CPUs && o.CPUs <= maxNumber, "cpus", o.CPUs,
 		"0 (as the header says) or a number of processors up to 1e12")

@@ -47,7 +47,7 @@ func TestReadSWF(t *testing.T) {
 	}, trace.Header)
 	require.Equal(t, []workload.Job{
 		{ID: 1, Submit: 0, Run: 10, Estimate: 20, Procs: 4, User: "7", Group: "2", Executable: "3", Queue: "0"},
-		{ID: 2, Submit: 5, Run: 0, Estimate: 1, Procs: 8},
+		{ID: 2, Submit: 5, Run: 0, Estimate: 1, Origin: workload.Assumed, Procs: 8},
 	}, trace.Jobs)
 	require.Equal(t, workload.Cleaning{Lines: 10, JobsRead: 2, EstimateUnknown: 1, JobsLeft: 2}, trace.Cleaning)
 }
@@ -118,19 +118,19 @@ func TestRules(t *testing.T) {
 		{
 			"no estimate", line(1, 0, 9, 4, 8, -1, 1),
 			workload.Options{},
-			&workload.Job{Run: 9, Estimate: 9, Procs: 4},
+			&workload.Job{Run: 9, Estimate: 9, Procs: 4, Origin: workload.Assumed},
 			count{EstimateUnknown: 1},
 		},
 		{
 			"estimate at least 1", line(1, 0, 0, 4, 8, 0, 1),
 			workload.Options{},
-			&workload.Job{Run: 0, Estimate: 1, Procs: 4},
+			&workload.Job{Run: 0, Estimate: 1, Procs: 4, Origin: workload.Assumed},
 			count{EstimateUnknown: 1},
 		},
 		{
 			"raised", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{},
-			&workload.Job{Run: 30, Estimate: 30, Procs: 4},
+			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised},
 			count{EstimateRaised: 1},
 		},
 		{

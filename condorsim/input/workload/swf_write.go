@@ -17,7 +17,8 @@ import (
 // ReadSWF reads the same trace back, with three exceptions. Memory is in whole KB per processor, so
 // a job of more than 1024 processors may lose up to a MiB for each 1024 of them, unless its memory
 // came from such a file. All jobs have the status 1 (completed). If a number stands for several
-// jobs, which ReadSWF does not accept, all jobs are numbered anew from 1.
+// jobs, which ReadSWF does not accept, all jobs are numbered anew from 1. An estimate for which the
+// run time stands in is written as unknown.
 //
 // Labels that are not numbers get one each, which header lines explain, such as
 //
@@ -28,13 +29,13 @@ func (t *Trace) WriteSWF(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	numbers := t.labelNumbers()
 	t.writeHeader(out, numbers)
-	anew := t.numberedTwice()
+	anew, predecessors := t.numberedTwice(), t.Predecessors()
 	var line []byte
 	for i, j := range t.Jobs {
 		if anew {
 			j.ID = int64(i) + 1
 		}
-		line = appendLine(line[:0], j, numbers)
+		line = appendLine(line[:0], j, t.precedes(i, predecessors, anew), numbers)
 		if _, err := out.Write(line); err != nil {
 			return fmt.Errorf("write trace %s: %w", t.Name, err)
 		}
@@ -45,8 +46,9 @@ func (t *Trace) WriteSWF(w io.Writer) error {
 	return nil
 }
 
-// appendLine appends a job line.
-func appendLine(line []byte, j Job, numbers *[len(nameKeys)]map[string]int64) []byte {
+// appendLine appends the line of a job. preceding is the number of its preceding job in the file; 0:
+// none.
+func appendLine(line []byte, j Job, preceding int64, numbers *[len(nameKeys)]map[string]int64) []byte {
 	const unknown, completed = -1, 1
 	memory := int64(unknown)
 	if kb := j.Memory * 1024 / j.Procs; kb > 0 {
@@ -60,6 +62,12 @@ func appendLine(line []byte, j Job, numbers *[len(nameKeys)]map[string]int64) []
 		j.ID, j.Submit, wait, j.Run, j.Procs, unknown, memory, j.Procs, j.Estimate,
 		memory, completed,
 		0, 0, 0, 0, unknown, unknown, unknown,
+	}
+	if j.Origin == Assumed { // else the file would say that its user knew it
+		rec[8] = unknown
+	}
+	if preceding > 0 {
+		rec[16], rec[17] = preceding, j.After.Think
 	}
 	for kind, label := range j.labels() {
 		rec[11+kind] = unknown

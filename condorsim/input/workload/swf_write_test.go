@@ -141,7 +141,13 @@ func TestRoundTripOfTheArchive(t *testing.T) {
 			again, err := workload.ReadSWF(&b, name+end, workload.Options{Clean: workload.CleanNone})
 			require.NoError(t, err)
 			require.Equal(t, trace.Name, again.Name)
-			require.Equal(t, trace.Jobs, again.Jobs)
+			require.Equal(t, len(trace.Jobs), len(again.Jobs)) //nolint:testifylint // printing them all helps nobody
+			for i, j := range trace.Jobs {
+				if j.Origin == workload.Raised { // once raised, it is what the file states
+					j.Origin = workload.Stated
+				}
+				require.Equal(t, j, again.Jobs[i], "%s, job %d", name, i)
+			}
 			require.Equal(t, trace.Machine, again.Machine)
 		}
 	}

@@ -19,16 +19,19 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	// HasWaited is here to share a word of memory with Lies; see Waited.
+	// HasWaited, Lies and Origin share a word of memory; see Waited.
 	HasWaited bool
-	Lies      bool  // the job may run beyond its estimate, and nobody ends it then
-	Procs     int64 // in total, at least 1
-	Memory    int64 // MiB in total; 0: none asked, or the machine has no memory
+	Lies      bool   // the job may run beyond its estimate, and nobody ends it then
+	Origin    Origin // where Estimate is from
+	Procs     int64  // in total, at least 1
+	Memory    int64  // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
 	// Waited is how long it waited until the start that the file records, if HasWaited: what really
 	// happened, where Wait may be made up from other times.
 	Waited int64
+	// After is the job whose end the submission waits for; nil: none.
+	After *Preceding
 	// Recorded is the memory of the file, whatever the machine has; nil unless
 	// [Options.KeepRecorded] asks for it.
 	Recorded *RecordedMemory
@@ -36,6 +39,24 @@ type Job struct {
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
 	User, Group, Executable, Queue string
+}
+
+// Origin says where an estimate is from.
+type Origin uint8
+
+// The values of Origin.
+const (
+	Stated  Origin = iota // by the user, or by a model of users
+	Assumed               // unknown: the run time stands in
+	Raised                // stated, but the run time is longer and counts
+)
+
+// Preceding is the job after which another one is submitted.
+type Preceding struct {
+	ID int64 // of the preceding job, which is in the trace
+	// Think is how long after the end of that job its successor is submitted; below 0: unknown. Then it
+	// is submitted when it was, or at that end if that is later.
+	Think int64
 }
 
 // move gives the job another submit time; its earliest start is as long after that as before.
@@ -73,11 +94,13 @@ func (j *Job) Labels() (labels map[string]string) {
 type Trace struct {
 	Name     string // of the file without folder and extension, or as the instance says
 	Machine  Machine
-	Jobs     []Job         // in order of jobs: by submit time, equal ones as in the file
-	Cleaning Cleaning      // what was dropped and changed
-	Drops    []Drop        // the dropped jobs that have a number of their own: not those of merged traces
-	Header   Header        // of the file
-	Statuses map[int64]int // job lines of the file by their status, also of those dropped
+	Jobs     []Job    // in order of jobs: by submit time, equal ones as in the file
+	Cleaning Cleaning // what was dropped and changed
+	Drops    []Drop   // the dropped jobs that have a number of their own: not those of merged traces
+	// Misplaced are the jobs whose preceding job is ignored, since it is in no line before theirs.
+	Misplaced []int64
+	Header    Header        // of the file
+	Statuses  map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of dropped jobs and JobsLeft add up to
@@ -104,12 +127,17 @@ type Cleaning struct {
 	Unfinished int `json:"unfinished,omitempty"`   // idle, running, held, suspended
 	Repeated   int `json:"repeated_ads,omitempty"` // older ads of a job
 
+	// Of the jobs left.
+	EstimateUnknown int `json:"estimate_unknown"`           // the run time replaces it
+	EstimateRaised  int `json:"estimate_raised"`            // to the run time, with OverrunRaise
+	Dependent       int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
+	PrecedingAbsent int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
+
 	// Changed.
-	EstimateUnknown int `json:"estimate_unknown"`      // the run time replaces it
-	EstimateRaised  int `json:"estimate_raised"`       // to the run time, with OverrunRaise
-	RunCut          int `json:"run_cut"`               // to the estimate, with OverrunKill
-	RunAssumed      int `json:"run_assumed,omitempty"` // the estimate replaces it: ads of jobs that did not finish
-	OutOfOrder      int `json:"out_of_order"`          // job lines submitted before the previous job line
+	RunCut         int `json:"run_cut"`                   // to the estimate, with OverrunKill
+	RunAssumed     int `json:"run_assumed,omitempty"`     // the estimate replaces it: ads of jobs that did not finish
+	PrecedingWrong int `json:"preceding_wrong,omitempty"` // ignored: no job of a line before; see Trace.Misplaced
+	OutOfOrder     int `json:"out_of_order"`              // job lines submitted before the previous job line
 
 	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
 }

@@ -108,6 +108,7 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 		return nil, err
 	}
 	changed.scaleLoad(x.Load)
+	changed.countLeft()
 	return &changed, nil
 }
 

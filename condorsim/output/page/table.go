@@ -284,6 +284,8 @@ func (s *Study) all() Table {
 			{Title: "Seed", Number: true},
 			{Title: "Jobs", Number: true},
 			{Title: "Held", Unit: "jobs", Number: true},
+			{Title: "Estimates unknown", Unit: "jobs", Number: true},
+			{Title: "Estimates raised", Unit: "jobs", Number: true},
 			{Title: "Slots", Number: true},
 			{Title: "Cpus", Number: true},
 			{Title: "Memory", Unit: "MiB", Number: true},
@@ -316,7 +318,8 @@ func (s *Study) all() Table {
 // numbers returns a finished cell's entries in the columns after its key: jobs, machine, metrics.
 func (s *Study) numbers(c *results.Cell) []Value {
 	row := []Value{
-		Number(float64(c.Jobs)), Number(float64(c.Held)), Number(float64(c.Machine.Slots)),
+		Number(float64(c.Jobs)), Number(float64(c.Held)), Number(float64(c.Cleaning.EstimateUnknown)),
+		Number(float64(c.Cleaning.EstimateRaised)), Number(float64(c.Machine.Slots)),
 		Number(float64(c.Machine.Cpus)), Number(float64(c.Machine.Memory)),
 	}
 	for _, m := range s.Measures {

@@ -280,6 +280,7 @@ func ran(run Run, r *condorsim.Result) []row {
 	if n := r.Held(); n > 0 {
 		rows = append(rows, row{"jobs held (left out of the means)", metrics.Whole(n)})
 	}
+	rows = append(rows, leftRows(w)...)
 	rows = append(rows, estimateRows(run.Estimates)...)
 	if run.Auto != nil {
 		rows = append(rows, row{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,

@@ -3,6 +3,8 @@ package report
 import (
 	"strconv"
 
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
@@ -37,6 +39,25 @@ func (t *Timing) rows() []row {
 			row{"decisions of the policy", metrics.Whole(t.Decisions)},
 			row{"time of a decision, median", micro(t.MedianSeconds)},
 			row{"time of a decision, 99th percentile", micro(t.P99Seconds)})
+	}
+	return rows
+}
+
+// leftRows are the table's rows about the estimates of the jobs and about what their submissions wait for.
+func leftRows(w *condorsim.Workload) (rows []row) {
+	for _, of := range []struct {
+		what string
+		jobs int
+	}{
+		{"estimate unknown: the run time stands in", w.Cleaning.EstimateUnknown},
+		{"estimate raised to the run time", w.Cleaning.EstimateRaised},
+		{"submitted after a preceding job", w.Cleaning.Dependent},
+		{"preceding job left out", w.Cleaning.PrecedingAbsent},
+		{"preceding job ignored: in no line before", w.Cleaning.PrecedingWrong},
+	} {
+		if of.jobs > 0 {
+			rows = append(rows, row{of.what, workload.Part(of.jobs, len(w.Jobs))})
+		}
 	}
 	return rows
 }

@@ -222,15 +222,16 @@ func TestCSV(t *testing.T) {
 	require.Equal(t, [][]string{
 		{
 			"trace", "scheduler", "policy", "order", "options", "estimates", "load", "estimate_model", "seed", "jobs",
-			"held", "slots", "cpus", "memory", "mean_wait", "makespan", "cycles", "strict_unfairness",
+			"held", "estimates_unknown", "estimates_raised",
+			"slots", "cpus", "memory", "mean_wait", "makespan", "cycles", "strict_unfairness",
 		},
 		{
-			"a", "easy", "easy", "fcfs", "", "", "1", "given", "18446744073709551615", "3", "0", "1", "8", "0",
+			"a", "easy", "easy", "fcfs", "", "", "1", "given", "18446744073709551615", "3", "0", "0", "0", "1", "8", "0",
 			"0.3333333333333333", "1000000000000000", "12", "",
 		},
 		{
 			"a", "mine", "mine", "fcfs", "depth=4 y=2", "combined running=mix:0.5 threshold=20", "0.7", "given",
-			"18446744073709551615", "3", "1", "2", "8", "64", "0", "", "", "0.0000001",
+			"18446744073709551615", "3", "1", "0", "0", "2", "8", "64", "0", "", "", "0.0000001",
 		},
 	}, rows)
 }

@@ -44,6 +44,8 @@ func (f *Folder) columns() []column {
 		spreadsheet.ColumnOf("seed", func(c *Cell) uint64 { return c.Seed }),
 		spreadsheet.ColumnOf("jobs", func(c *Cell) int64 { return int64(c.Jobs) }),
 		spreadsheet.ColumnOf("held", func(c *Cell) int64 { return int64(c.Held) }),
+		spreadsheet.ColumnOf("estimates_unknown", func(c *Cell) int64 { return int64(c.Cleaning.EstimateUnknown) }),
+		spreadsheet.ColumnOf("estimates_raised", func(c *Cell) int64 { return int64(c.Cleaning.EstimateRaised) }),
 		spreadsheet.ColumnOf("slots", func(c *Cell) int64 { return int64(c.Machine.Slots) }),
 		spreadsheet.ColumnOf("cpus", func(c *Cell) int64 { return c.Machine.Cpus }),
 		spreadsheet.ColumnOf("memory", func(c *Cell) int64 { return c.Machine.Memory }),

@@ -127,7 +127,7 @@ type Name struct {
 }
 
 // known reports whether any of the job lines that were read (c) has an estimate.
-func (e Estimates) known(c workload.Cleaning) bool { return e.Unknown < c.JobsRead }
+func (e Estimates) known(c workload.Cleaning) bool { return e.Unknown < c.JobsLeft }
 
 const (
 	topUsers     = 10

@@ -123,6 +123,9 @@ func (s *Survey) printSummary(p *printer) {
 		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
 		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
 		{"run time cut to the estimate", s.Cleaning.RunCut},
+		{"submitted after a preceding job", s.Cleaning.Dependent},
+		{"preceding job left out", s.Cleaning.PrecedingAbsent},
+		{"preceding job ignored: in no line before", s.Cleaning.PrecedingWrong},
 		{"lines out of order", s.Cleaning.OutOfOrder},
 	} {
 		if c.jobs > 0 {

@@ -39,7 +39,7 @@ type estimateFlags struct {
 	EstimatesRunning  *string           `group:"Estimates" placeholder:"NAME" help:"${set_estimates_running}"`
 	EstimatesOpt      map[string]string `group:"Estimates" placeholder:"K=V" mapsep:"none" help:"${estimates_opt}"`
 	History           *string           `group:"Estimates" placeholder:"FILE" help:"${set_history}"`
-	EstimateAttr      []string          `group:"Estimates" placeholder:"ATTR" help:"${set_estimate_attributes}"`
+	EstimateAttr      []string          `group:"Estimates" placeholder:"EXPR" sep:"none" help:"${set_estimate_attributes}"`
 }
 
 // realFlags are settings for real pools.

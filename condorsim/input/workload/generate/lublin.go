@@ -137,7 +137,7 @@ func (l Lublin) Trace(name string) (*workload.Trace, error) {
 		streams[at].advance()
 		job.Procs = min(p.width(l.Processors, random), l.Processors)
 		job.Run = p.run(job.Procs, random)
-		job.Estimate = max(job.Run, 1)
+		job.Estimate, job.Origin = max(job.Run, 1), workload.Assumed
 		t.Jobs = append(t.Jobs, job)
 	}
 	return t, nil

@@ -96,7 +96,7 @@ func (s Simple) Trace(name string) (*workload.Trace, error) {
 	work, gaps, since := 0.0, 0.0, make([]float64, s.Jobs)
 	for i := range s.Jobs {
 		job := workload.Job{ID: int64(i) + 1, Procs: s.width(random), Run: s.run(random), User: users.draw(random)}
-		job.Estimate = max(job.Run, 1)
+		job.Estimate, job.Origin = max(job.Run, 1), workload.Assumed
 		work += float64(job.Procs) * float64(job.Run)
 		if i > 0 { // the first one is submitted at 0
 			gaps += s.gap(random)

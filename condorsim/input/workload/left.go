@@ -1,0 +1,121 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+)
+
+// countLeft counts what is to be said of the jobs that are left.
+func (t *Trace) countLeft() {
+	count := &t.Cleaning
+	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
+	there := t.numbers()
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		switch j.Origin {
+		case Stated:
+		case Assumed:
+			count.EstimateUnknown++
+		case Raised:
+			count.EstimateRaised++
+		}
+		if j.After == nil {
+			continue
+		}
+		if _, left := there[j.After.ID]; left {
+			count.Dependent++
+		} else {
+			count.PrecedingAbsent++
+		}
+	}
+	count.JobsLeft = len(t.Jobs)
+}
+
+// numbers returns the index of each job by its number, of several the last one's; nil if no job is
+// submitted after another.
+func (t *Trace) numbers() map[int64]int {
+	depend := false
+	for i := range t.Jobs {
+		depend = depend || t.Jobs[i].After != nil
+	}
+	if !depend {
+		return nil
+	}
+	index := make(map[int64]int, len(t.Jobs))
+	for i := range t.Jobs {
+		index[t.Jobs[i].ID] = i
+	}
+	return index
+}
+
+// Predecessors returns for each job the index of the one that it is submitted after, or -1; nil if no
+// job is submitted after another. What is not in the trace any more precedes nothing.
+func (t *Trace) Predecessors() []int {
+	index := t.numbers()
+	if index == nil {
+		return nil
+	}
+	all := make([]int, len(t.Jobs))
+	for i := range t.Jobs {
+		all[i] = -1
+		if after := t.Jobs[i].After; after != nil {
+			if k, there := index[after.ID]; there {
+				all[i] = k
+			}
+		}
+	}
+	return all
+}
+
+// precedes returns the number with which a file is to name the job that job i is submitted after; 0 if
+// there is none, or the file numbers jobs anew and it is not among them.
+func (t *Trace) precedes(i int, predecessors []int, anew bool) int64 {
+	switch after := t.Jobs[i].After; {
+	case after == nil:
+		return 0
+	case anew:
+		return int64(predecessors[i]) + 1
+	default:
+		return after.ID
+	}
+}
+
+// many is the share of the jobs from which on a doubt is worth a warning.
+const many = 0.05
+
+// Doubts are warnings of estimates that are not what users said, if many are not: the run time stands
+// in, or was longer. Results of policies that plan with estimates mean something else then.
+func (count Cleaning) Doubts() (all []string) {
+	doubt := func(jobs int, text string) {
+		if float64(jobs) > many*float64(count.JobsLeft) {
+			all = append(all, fmt.Sprintf(text, Part(jobs, count.JobsLeft)))
+		}
+	}
+	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
+		"planned in hindsight; say which attribute of job ads has it (estimate-attr), or have estimates made up (estimate-model)")
+	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it: see whether "+
+		"it is in seconds (estimate-attr takes a unit, as in MaxWallTimeMins:min)")
+	return all
+}
+
+// Doubts are warnings: those of [Cleaning.Doubts] and [Trace.Misplacements].
+func (t *Trace) Doubts() []string { return append(t.Cleaning.Doubts(), t.Misplacements()...) }
+
+// Misplacements is the warning of jobs whose preceding jobs are ignored; empty without any.
+func (t *Trace) Misplacements() (all []string) {
+	if n := len(t.Misplaced); n > 0 {
+		const most = 20
+		names := strings.Trim(fmt.Sprint(t.Misplaced[:min(most, n)]), "[]")
+		if n > most {
+			names += fmt.Sprintf(" and %d more", n-most)
+		}
+		all = append(all, "no line before has the preceding job (field 17) of the jobs "+names+
+			", so it is ignored: they are submitted when they were")
+	}
+	return all
+}
+
+// Part writes a number of jobs as a part of all: "3 of 30 (10.0 %)".
+func Part(jobs, all int) string {
+	return fmt.Sprintf("%d of %d (%.1f %%)", jobs, all, 100*float64(jobs)/float64(max(all, 1)))
+}
