@@ -129,11 +129,11 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		from := &h.Jobs[j.ID-1]
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: from.Name, Submit: backfill.Time(j.Submit),
-			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
+			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(from.Nodes), Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: from.Line,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
 			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
 		}

@@ -150,11 +150,12 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/report", "backfill backfill/estimate condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
 		"negotiator",
 	},
-	{"condorsim/output/survey", "backfill condorsim/input/workload condorsim/output/{chart,metrics,wholefile}", ""},
+	{"condorsim/output/survey", "backfill condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
-			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... condorsim/output/report", "",
+			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... " +
+			"condorsim/output/{metrics,report}", "",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},

@@ -191,10 +191,14 @@ func (p *printed) change(c *whatif.ChangeAnswer) {
 	row := func(name string, before, after float64, format string) {
 		t.AppendRow(table.Row{name, fmt.Sprintf(format, before), fmt.Sprintf(format, after), percent(before, after)})
 	}
-	row("mean wait, s", c.Present.MeanWait, c.Changed.MeanWait, "%.0f")
-	row("worst 5 % of waits, s", c.Present.WorstWait, c.Changed.WorstWait, "%.0f")
+	seconds := func(name string, before, after float64) {
+		row(name+", s", before, after, "%.0f")
+		t.AppendRow(table.Row{"  in hours", fmt.Sprintf("%.2f", before/3600), fmt.Sprintf("%.2f", after/3600), ""})
+	}
+	seconds("mean wait", c.Present.MeanWait, c.Changed.MeanWait)
+	seconds("worst 5 % of waits", c.Present.WorstWait, c.Changed.WorstWait)
 	row("mean bounded slowdown", c.Present.Slowdown, c.Changed.Slowdown, "%.2f")
-	row("makespan, s", float64(c.Present.Makespan), float64(c.Changed.Makespan), "%.0f")
+	seconds("makespan", float64(c.Present.Makespan), float64(c.Changed.Makespan))
 	right := []table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}}
 	t.SetColumnConfigs(right)
 	p.WriteString(t.Render() + "\n")

@@ -145,7 +145,8 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 		line("policy", e.Policy.Tell(zone))
 	}
 	if e.Predicted != nil {
-		line("run time", fmt.Sprintf("%d s requested, %d s expected", *e.Requested, *e.Predicted))
+		line("run time", fmt.Sprintf("%d s (%.2f h) requested, %d s (%.2f h) expected", *e.Requested,
+			float64(*e.Requested)/3600, *e.Predicted, float64(*e.Predicted)/3600))
 	}
 	if e.SlotsInPool == 0 {
 		return

@@ -72,6 +72,7 @@ var helpTexts = cli.Texts{
 	"trace_procs_field": "Which field holds a job's processors: allocated or requested.",
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
+	"info_pool":         "Pool that the jobs ran on: slot ads, a description in YAML, or a built-in name.",
 	"machine_memory":    "Memory of the machine; by default what the header says, else memory is no resource.",
 	"model_from": "Leave out jobs submitted before this time: a second of the trace, a Unix time, or a date such as " +
 		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",

@@ -45,6 +45,8 @@ type written struct {
 	Of       int    `json:"of"`
 	Charts   int    `json:"charts"`
 	Tables   int    `json:"tables"`
+
+	Comparisons []results.Comparison `json:"comparisons"`
 }
 
 // Run makes the report.
@@ -88,7 +90,7 @@ func (c *reportCommand) Run(p *process) error {
 	}
 	if err = c.print(p.out, written{
 		Report: path, Baseline: study.Schedulers[study.Baseline], Cells: len(folder.Cells),
-		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables,
+		Of: len(folder.Manifest.Cells), Charts: made.Charts, Tables: made.Tables, Comparisons: study.Comparisons,
 	}); err != nil || c.JSON {
 		return err
 	}

@@ -106,6 +106,15 @@ func (x change) of(p *process, t *workload.Trace) (*workload.Trace, error) {
 func (f traceFlags) open(p *process, file string, opts workload.Options,
 	x change,
 ) (*workload.Trace, error) {
+	jobs, err := readJobs(p, file, f.withAds(opts), x)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.Trace, nil
+}
+
+// readJobs reads the jobs of a file, and changes their trace.
+func readJobs(p *process, file string, opts formats.Options, x change) (*formats.Jobs, error) {
 	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
@@ -114,11 +123,12 @@ func (f traceFlags) open(p *process, file string, opts workload.Options,
 		return nil, err
 	}
 	defer in.close()
-	jobs, err := in.Read(f.withAds(opts))
+	jobs, err := in.Read(opts)
 	if err != nil {
 		return nil, err
 	}
-	return x.of(p, jobs.Trace)
+	jobs.Trace, err = x.of(p, jobs.Trace)
+	return jobs, err
 }
 
 // withAds adds to the options how to read job ads.

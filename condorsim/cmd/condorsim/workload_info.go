@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -13,6 +16,7 @@ type infoCommand struct {
 	Trace string `arg:"" help:"${trace}"`
 	traceFlags
 	machineFlags
+	Pool string `group:"Pool" placeholder:"FILE" help:"${info_pool}"`
 	modelFlags
 	JSON  bool   `group:"Output" name:"json" help:"Print one JSON object."`
 	Plots string `group:"Output" placeholder:"DIR" help:"Draw SVG charts into this folder as well."`
@@ -21,24 +25,41 @@ type infoCommand struct {
 // Help is shown below the flags.
 func (*infoCommand) Help() string {
 	return `Prints the header, the job lines by their status, what cleaning drops, the offered load, and how
-widths, run times, accuracy of estimates, memory and submissions are distributed.
+widths, run times, accuracy of estimates, memory and submissions are distributed; of job ads also GPUs,
+disk and what else they ask for. With --pool the load is that of the pool, for each resource.
 
 Examples:
   condorsim workload info lublin-128
   condorsim workload info KTH-SP2-1996-2.swf.gz --plots charts
   condorsim workload info LANL-CM5-1994-4.1-cln.swf.gz --memory 32768 --json
-  condorsim workload info trace.swf --clean none`
+  condorsim workload info trace.swf --clean none
+  condorsim workload info history.long --pool status.long`
 }
 
 // Run prints the survey.
 func (c *infoCommand) Run(p *process) error {
 	o := c.options(c.machineFlags, c.MemoryModel)
 	o.KeepRecorded = true
-	trace, err := c.open(p, c.Trace, o, c.transform(0, 0))
+	var pool *pools.Description
+	var capacity map[string]int64
+	if c.Pool != "" {
+		var err error
+		if pool, err = readPool(c.Pool, cli.Logger("condorsim", "warn", p.errs)); err != nil {
+			return cli.Bad(err)
+		}
+		capacity = pool.Capacity()
+		o.CPUs, o.Memory = cmp.Or(o.CPUs, capacity["cpus"]), cmp.Or(o.Memory, capacity["memory"])
+	}
+	reading := condorsim.ReadingFor(pool, c.withAds(o))
+	reading.Ads.WithOthers = true
+	jobs, err := readJobs(p, c.Trace, reading, c.transform(0, 0))
 	if err != nil {
 		return cli.Bad(err)
 	}
-	found := survey.Of(trace)
+	found := survey.Of(jobs.Trace)
+	if jobs.History != nil {
+		found.AddResources(jobs.Trace, jobs.History, capacity)
+	}
 	if c.JSON {
 		encoder := json.NewEncoder(p.out)
 		encoder.SetIndent("", "  ")

@@ -13,8 +13,8 @@ func Attributes() []string { return []string{"ConcurrencyLimits", "Rank", "Requi
 // noteBeyond notes what an ad asks for that a trace has no place for.
 func (c *collector) noteBeyond(ad *classad.ClassAd) {
 	for name := range ad.All() {
-		resource, asks := strings.CutPrefix(strings.ToLower(name), "request")
-		if !asks || resource == "cpus" || resource == "memory" || c.beyond[resource] {
+		resource, asks := other(name)
+		if !asks || c.beyond[resource] {
 			continue
 		}
 		if amount, isNumber := ad.Real(name); isNumber && amount > 0 {

@@ -16,6 +16,7 @@ func TestBeyond(t *testing.T) {
 		"": nil, "Requirements = TRUE\nRank = 0.0\nRequestGPUs = 0\nRequestDisk = undefined\n": nil,
 		"RequestGpus = 1\nRequestdisk = DiskUsage\nDiskUsage = 5\n": {"disk", "gpus"},
 		"RequestLicenses = 1.5\nRequestedChroot = \"x\"\n":          {"licenses"},
+		"RequestedHours = 3\n":                                      nil,
 		"Requirements = TARGET.Fast\nRank = Mips\n":                 {"Rank", "Requirements"},
 		"ConcurrencyLimits = strcat(\"a\", \"b\")\n":                {"ConcurrencyLimits"},
 		"ConcurrencyLimits = \"\"\n":                                nil,

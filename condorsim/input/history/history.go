@@ -55,6 +55,8 @@ type Options struct {
 	// WithAds keeps the job ads, reduced; a trace does not need them. With Whole they keep all
 	// attributes, for those who may be asked about any.
 	WithAds, Whole bool
+	// WithOthers keeps what jobs ask for besides cpus and memory; see [History.Others].
+	WithOthers bool
 }
 
 // Job is a job of a history. ID is its index in History.Jobs plus 1; Estimate is 0 if unknown.
@@ -62,8 +64,8 @@ type Job struct {
 	workload.Job
 	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
 	Place backfill.QueuePosition
-	Nodes int // number of chunks
-	Line  int // of the file, where its ad begins
+	Nodes int32 // number of chunks
+	Line  int32 // of the file, where its ad begins
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds, and whole with Options.Whole.
@@ -89,6 +91,9 @@ type History struct {
 	// Beyond is what jobs ask for that a trace has no place for, by name: resources besides cpus and
 	// memory in lower case, and attributes of [Attributes].
 	Beyond []string
+	// Others are the resources besides cpus and memory that jobs asked for, by the jobs' IDs; nil
+	// without Options.WithOthers.
+	Others map[int64][]Amount
 	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
 	Unreadable error
 }
@@ -112,8 +117,8 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		return nil, err
 	}
 	c := collector{
-		o: o, h: &History{Name: name}, index: map[key]int{}, shared: newShared(o), beyond: map[string]bool{},
-		estimates: estimates,
+		o: o, h: &History{Name: name, Others: map[int64][]Amount{}}, index: map[key]int{}, shared: newShared(o),
+		beyond: map[string]bool{}, others: map[int][]Amount{}, estimates: estimates,
 	}
 	for ad, err := range classad.ReadAds(text, name) {
 		if err != nil {
@@ -175,7 +180,8 @@ type collector struct {
 	h      *History
 	index  map[key]int // by key, the index in h.Jobs
 	shared *shared
-	beyond map[string]bool // see History.Beyond
+	beyond map[string]bool  // see History.Beyond
+	others map[int][]Amount // by index in h.Jobs
 
 	estimates *Estimates
 }
@@ -201,9 +207,11 @@ func (c *collector) add(ad *classad.ClassAd) {
 	switch {
 	case !known:
 		c.index[k] = len(c.h.Jobs)
+		c.noteOthers(ad, len(c.h.Jobs), int64(j.Nodes))
 		c.h.Jobs = append(c.h.Jobs, j)
 		return
 	case j.changed >= c.h.Jobs[i].changed:
+		c.noteOthers(ad, i, int64(j.Nodes))
 		c.h.Jobs[i] = j
 	}
 	count.Repeated++
@@ -215,6 +223,7 @@ func (c *collector) finish() {
 	schedds := map[string]bool{}
 	for i := range jobs {
 		schedds[jobs[i].Place.Queue] = true
+		jobs[i].ID = int64(i)
 	}
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), strings.Compare(a.Place.Queue, b.Place.Queue),
@@ -222,6 +231,9 @@ func (c *collector) finish() {
 	})
 	for i := range jobs {
 		j := &jobs[i]
+		if others, asks := c.others[int(j.ID)]; asks {
+			c.h.Others[int64(i+1)] = others
+		}
 		j.ID = int64(i + 1)
 		j.Name = strconv.FormatInt(j.Place.Cluster, 10) + "." + strconv.FormatInt(j.Place.Proc, 10)
 		if len(schedds) > 1 && j.Place.Queue != "" {

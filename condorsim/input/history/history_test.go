@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 	var got []job
 	for _, j := range h.Jobs {
 		got = append(got, job{
-			j.Name, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, j.Nodes, j.User, j.Group,
+			j.Name, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, int(j.Nodes), j.User, j.Group,
 			j.Executable,
 		})
 	}

@@ -58,7 +58,7 @@ func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, err
 // error says why the ad is unusable.
 func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	var errs [3]error
-	j.Line = ad.StreamLine()
+	j.Line = int32(ad.StreamLine())
 	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
 	j.Place.Proc, errs[1] = number(ad, 0, math.MaxInt32, "ProcId")
 	j.Submit, errs[2] = number(ad, 0, backfill.MaxTime, "QDate")
@@ -182,7 +182,7 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 			return nil, err
 		}
 	}
-	j.Nodes = int(nodes)
+	j.Nodes = int32(nodes)
 	resources := c.o.Schema.Resources
 	chunk = make(backfill.Vector, len(resources))
 	for i, resource := range resources {

@@ -131,6 +131,19 @@ func (p *Description) Bounds() (m workload.Machine) {
 	return m
 }
 
+// Capacity returns what all slots have together, by resource; not the count of jobs.
+func (p *Description) Capacity() map[string]int64 {
+	all := map[string]int64{}
+	for i, name := range p.Schema.Resources {
+		for _, slot := range p.Slots {
+			if name != negotiator.Claims {
+				all[name] += slot.Capacity[i]
+			}
+		}
+	}
+	return all
+}
+
 // HasMemory reports whether memory is a resource and some slot has any.
 func (p *Description) HasMemory() bool {
 	i := slices.Index(p.Schema.Resources, "memory")

@@ -11,7 +11,8 @@ import (
 )
 
 // Means prints the measures that studies compare first, as the page shows them: two means, and the
-// waits of those who waited longest. Times are in seconds and in hours.
+// waits of those who waited longest. Times are in seconds and in hours. A sentence for each comparison
+// is below its measure.
 func Means(out io.Writer, study *page.Study) error {
 	for _, from := range study.Tables() {
 		if !slices.Contains([]string{"mean_wait", "p999_wait", "longest_wait", "mean_bounded_slowdown"}, from.Name) {
@@ -28,6 +29,9 @@ func Means(out io.Writer, study *page.Study) error {
 		}
 		if _, err := fmt.Fprintln(out, from.Caption); err != nil {
 			return fmt.Errorf("print the means: %w", err)
+		}
+		if err := printSentences(out, study.Comparisons, "tables/"+from.Name+"-paired.csv", from.Name); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -36,7 +36,8 @@ type shared struct {
 
 func sharedBy(k results.Key) shared { return shared{k.Trace, k.EstimateModel, k.Load, k.Seed} }
 
-// Results prints the table of a sweep's results, or nothing if none of its simulations is finished.
+// Results prints the table of a sweep's results, and a sentence for each comparison of means; nothing
+// if none of its simulations is finished.
 func Results(out io.Writer, f *results.Folder) error { return newResultsTable(f).write(out) }
 
 func newResultsTable(f *results.Folder) *resultsTable {
@@ -144,5 +145,6 @@ func (t *resultsTable) write(out io.Writer) error {
 	if _, err := io.WriteString(out, rendered); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
-	return nil
+	return printSentences(out, results.Comparisons(t.folder, t.folder.Manifest.Baseline), "results.json", "mean_wait",
+		"mean_bounded_slowdown")
 }

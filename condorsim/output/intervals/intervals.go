@@ -1,5 +1,5 @@
-// Package intervals says how far the mean of a measure is due to chance: half the width of its 95 %
-// interval. It is apart from package metrics, which is in every negotiator, as the quantiles of
+// Package intervals says how far the mean of a measure, and the difference of two, is due to chance:
+// half the width of the 95 % interval. It is apart from package metrics, which is in every negotiator, as the quantiles of
 // Student's t come from a large library.
 package intervals
 
@@ -23,7 +23,7 @@ const (
 // one week or several that follow each other; false if there are fewer than 4 weeks, or if the
 // weeks have no sums of it. The mean is named as in [metrics.Metrics].
 func OfMean(weeks metrics.Weeks, mean string) (float64, bool) {
-	size := (len(weeks) + maxBatches - 1) / maxBatches
+	size := batchSize(len(weeks))
 	var batches []batch
 	for i := range weeks {
 		sum, known := weeks[i].Sum(mean)
@@ -50,6 +50,9 @@ func OfValues(values []float64) (float64, bool) {
 	return halfWidth(batches)
 }
 
+// batchSize is how many of so many weeks make a batch.
+func batchSize(weeks int) int { return (weeks + maxBatches - 1) / maxBatches }
+
 // batch is a part of the jobs.
 type batch struct{ sum, size float64 }
 
@@ -58,10 +61,6 @@ type batch struct{ sum, size float64 }
 // section 9.5.3: batch means, and ratios in the regenerative method). With k equal batches it is
 // Student's t with k−1 degrees of freedom times the standard error of their means.
 func halfWidth(batches []batch) (float64, bool) {
-	k := float64(len(batches))
-	if k < minBatches {
-		return 0, false
-	}
 	var all batch
 	for _, b := range batches {
 		all.sum += b.sum
@@ -70,12 +69,28 @@ func halfWidth(batches []batch) (float64, bool) {
 	if !(all.size > 0) { // damaged results may say so
 		return 0, false
 	}
-	mean, squares := all.sum/all.size, 0.0
-	for _, b := range batches {
-		off := b.sum - mean*b.size
+	offs := make([]float64, len(batches))
+	for i, b := range batches {
+		offs[i] = all.off(b)
+	}
+	return halfOf(offs)
+}
+
+// off is by how much a batch moves the mean over all batches together off the mean that it has.
+func (all batch) off(b batch) float64 { return (b.sum - all.sum/all.size*b.size) / all.size }
+
+// halfOf returns half the width of the 95 % interval of a mean by how much each batch moves it; false
+// if there are too few.
+func halfOf(offs []float64) (float64, bool) {
+	k := float64(len(offs))
+	if k < minBatches {
+		return 0, false
+	}
+	squares := 0.0
+	for _, off := range offs {
 		squares += off * off
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(0.975)
-	half := t * math.Sqrt(k/(k-1)*squares) / all.size
+	half := t * math.Sqrt(k/(k-1)*squares)
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }

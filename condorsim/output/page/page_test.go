@@ -155,13 +155,6 @@ func TestTheReportNeedsNothingElse(t *testing.T) {
 	has(t, text, "# &lt;as they are&gt;")
 }
 
-// spread gives a cell's mean wait an interval: its weeks' waits are off the mean by so much.
-func spread(c *results.Cell, off float64) {
-	for i := range int64(4) {
-		c.Weeks = append(c.Weeks, metrics.Week{Week: i, Jobs: 1, Wait: c.Metrics["mean_wait"] + off*float64(2*(i%2)-1)})
-	}
-}
-
 // named returns the tables by name.
 func named(s *page.Study) map[string]page.Table {
 	tables := map[string]page.Table{}
@@ -169,36 +162,6 @@ func named(s *page.Study) map[string]page.Table {
 		tables[table.Name] = table
 	}
 	return tables
-}
-
-// The best is marked only if its interval overlaps no other's. Here intervals reach 18.37 s from
-// the mean for each 10 s: 3.182446 times 10·√(4/3)/√4.
-func TestTheBestIsApart(t *testing.T) {
-	const less, more = 10, 17 // the means are 50 s apart, and 18.4 + 31.2 is just below that
-	for _, c := range []struct {
-		off  [3]float64
-		best bool
-	}{{[3]float64{less, less, less}, true}, {[3]float64{less, less, more}, true}, {[3]float64{less, less, more + 1}, false}} {
-		f := tiny()
-		for i := range f.Cells {
-			spread(&f.Cells[i], c.off[i])
-		}
-		table := named(ofTiny(t, f))["mean_wait"]
-		require.Contains(t, table.Caption, "★ is the lowest of the row, unless its interval overlaps another one")
-		require.Equal(t, c.best, table.Rows[0][3].Best, "%v", c)
-		require.False(t, table.Rows[0][1].Best || table.Rows[0][2].Best)
-	}
-	f := tiny()
-	spread(&f.Cells[1], 1)
-	spread(&f.Cells[2], 1)
-	table := named(ofTiny(t, f))["mean_wait"]
-	require.False(t, table.Rows[0][3].Best, "one of the others has no interval")
-	require.Equal(t, "50\u202f±\u202f1.84", table.Rows[0][3].Cell())
-	var out bytes.Buffer
-	require.NoError(t, table.CSV(&out))
-	require.Regexp(t, `^Trace,easy \[s\],fcfs \[s\],dc \[s\],fcfs half width \[s\],dc half width \[s\]
-t,100,400,50,1\.8373\d*,1\.8373\d*
-$`, out.String())
 }
 
 // Four seeds that differ make an interval of every measure; seeds that change nothing do not.

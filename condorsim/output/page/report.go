@@ -47,6 +47,7 @@ type measureView struct {
 	Improvement, Adjusted, Mixed, Load, Option template.HTML
 	Values                                     Table
 	Hours                                      *Table // the values in hours; nil if they are no times
+	Paired                                     *Table // with hours; nil if nothing has an interval
 	Improvements                               *Table // nil if there is nothing to compare
 }
 
@@ -110,6 +111,10 @@ func (s *Study) addMeasures(v *view, figures Figures) error {
 		}
 		if hours, some := mv.Values.Hours(); some {
 			mv.Hours = &hours
+		}
+		if paired, some := s.paired(m); some {
+			paired = paired.WithHours()
+			mv.Paired = &paired
 		}
 		if figures.Improvement[i] != nil {
 			table := s.improvements(m)

@@ -24,6 +24,8 @@ type Study struct {
 	Baseline   int
 	Groups     []Group
 	Measures   []Measure
+	// Comparisons are with the baseline, or of the best if none is asked for.
+	Comparisons []results.Comparison
 	// Missing are the unfinished cells of the manifest.
 	Missing []results.Key
 	// Extra are tables besides those of measures: the comparison with a paper or with own goals, if
@@ -72,6 +74,7 @@ func NewStudy(folder *results.Folder, baseline string) (*Study, error) {
 			strings.Join(s.Schedulers, ", "))
 	}
 	s.Baseline = max(s.Baseline, 0)
+	s.Comparisons = results.Comparisons(folder, wanted)
 	rows, err := papers.Of(folder)
 	if err != nil {
 		return nil, err

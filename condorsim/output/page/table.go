@@ -47,11 +47,6 @@ func (v Value) within(half float64) Value {
 	return v
 }
 
-// apart reports whether both numbers have intervals and these do not overlap.
-func (v Value) apart(other Value) bool {
-	return v.half != nil && other.half != nil && math.Abs(v.number-other.number) > *v.half+*other.half
-}
-
 // Text returns the entry for a text.
 func Text(text string) Value { return Value{Text: text, number: math.NaN()} }
 
@@ -164,6 +159,9 @@ func (s *Study) Tables() []Table {
 	all := slices.Clone(s.Extra)
 	for _, m := range s.Measures {
 		all = append(all, s.measured(m))
+		if t, some := s.paired(m); some {
+			all = append(all, t)
+		}
 		if s.compares(m) {
 			all = append(all, s.improvements(m))
 		}
@@ -202,7 +200,7 @@ func (s *Study) matrix(unit string, value func(group, scheduler int) Value) Tabl
 }
 
 // measured returns the table of a measure, with the values' intervals. The best of a row is marked
-// if its interval overlaps no other one.
+// if it is better than each other one beyond chance.
 func (s *Study) measured(m Measure) Table {
 	intervals := false
 	t := s.matrix(m.unit(), func(group, scheduler int) Value {
@@ -230,34 +228,11 @@ func (s *Study) measured(m Measure) Table {
 		return t
 	}
 	t.Caption += "; ★ is the " + [...]string{"", "lowest", "highest"}[m.Better] +
-		" of the row, unless its interval overlaps another one"
-	for _, row := range t.Rows {
-		markBest(m, row[len(row)-len(s.Schedulers):])
+		" of the row, if the 95 % interval of its paired difference from each other one is on one side of 0"
+	for group, row := range t.Rows {
+		s.markBest(m, group, row[len(row)-len(s.Schedulers):])
 	}
 	return t
-}
-
-// markBest marks the best of the values if it is apart from each of the others that are there.
-func markBest(m Measure, values []Value) {
-	best := -1
-	for i, v := range values {
-		if !math.IsNaN(v.number) && (best < 0 || m.compare(v.number, values[best].number) < 0) {
-			best = i
-		}
-	}
-	others := 0
-	for i, v := range values {
-		if i == best || math.IsNaN(v.number) {
-			continue
-		}
-		if !v.apart(values[best]) {
-			return
-		}
-		others++
-	}
-	if others > 0 {
-		values[best].Best = true
-	}
 }
 
 // improvements returns the table of improvements over the baseline.

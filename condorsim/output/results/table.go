@@ -133,7 +133,8 @@ func (r orderedRow) MarshalJSON() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// WriteJSON writes one object: what was swept, whether it is complete, and the rows.
+// WriteJSON writes one object: what was swept, whether it is complete, the rows, and what [Comparisons]
+// with the sweep's baseline say.
 func WriteJSON(out io.Writer, f *Folder) error {
 	table := struct {
 		Name     string       `json:"name"`
@@ -144,10 +145,12 @@ func WriteJSON(out io.Writer, f *Folder) error {
 		Missing  []string     `json:"missing"` // cells
 		Skipped  []string     `json:"skipped"`
 		Rows     []orderedRow `json:"rows"`
+
+		Comparisons []Comparison `json:"comparisons"`
 	}{
 		Name: f.Manifest.Name, Title: f.Manifest.Title, Baseline: f.Manifest.Baseline, Version: f.Manifest.Version,
 		Complete: f.Complete(), Missing: []string{}, Skipped: append([]string{}, f.Manifest.Skipped...),
-		Rows: []orderedRow{},
+		Rows: []orderedRow{}, Comparisons: Comparisons(f, f.Manifest.Baseline),
 	}
 	for _, key := range f.Missing() {
 		table.Missing = append(table.Missing, key.ID)

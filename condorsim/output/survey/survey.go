@@ -33,6 +33,7 @@ type Survey struct {
 	RunTimes  Numbers           `json:"run_times"` // seconds
 	Estimates Estimates         `json:"estimates"` //
 	Memory    Memory            `json:"memory"`    //
+	Resources []Resource        `json:"resources"` // besides these, of job ads
 	Arrivals  []Bin             `json:"arrivals"`  // jobs by the hour of the day
 	// LocalTime says that the hours are those of the machine's time zone, without summer time; else
 	// they are UTC, or those of the trace.
@@ -139,7 +140,7 @@ func Of(t *workload.Trace) *Survey {
 	s := &Survey{
 		Trace: t.Name, Machine: Machine{t.Machine.Processors, t.Machine.Memory}, Cleaning: t.Cleaning,
 		Jobs:   len(t.Jobs),
-		Header: []Line{}, Statuses: []Status{},
+		Header: []Line{}, Statuses: []Status{}, Resources: []Resource{},
 	}
 	for _, key := range t.Header.Keys() {
 		for value := range strings.SplitSeq(t.Header[key], "\n") {

@@ -177,6 +177,7 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 			whole(s.Memory.PerCPU.Most))
 		row("offered load of memory", "%.3f", s.Memory.Load)
 	}
+	s.summariseResources(row)
 }
 
 // whole writes a number without decimals.
