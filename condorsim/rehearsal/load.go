@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
@@ -30,7 +31,7 @@ func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condors
 	if pool.LeftOut.Any() {
 		logger.Info(pools.LeftOutText, pool.LeftOut.Counts()...)
 	}
-	w, err := readWorkload(s, pool)
+	w, err := readWorkload(s, pool, logger)
 	if err != nil {
 		return nil, from.Locate(fmt.Errorf("read the workload: %w", err), "workload")
 	}
@@ -53,20 +54,25 @@ func readPool(s config.Config) (*pools.Description, error) {
 	return pools.ReadBy(s.Schema(), file, configs.FourNodes)
 }
 
-// readWorkload reads a file of jobs in any format. Ads keep all attributes, as any may be asked for.
-func readWorkload(s config.Config, pool *pools.Description) (*condorsim.Workload, error) {
+// readWorkload reads a file of jobs in any format, and logs whose preceding jobs are ignored. Ads keep all
+// attributes, as any may be asked for.
+func readWorkload(s config.Config, pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
 	in, name, err := open(s.Workload)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // only read
 	o := condorsim.ReadingFor(pool, formats.Options{Ads: history.Options{Whole: true}})
+	o.Dependencies = workload.Dependencies(s.Dependencies)
 	jobs, err := formats.Read(in, name, o)
 	if err != nil {
 		return nil, err
 	}
 	if len(jobs.Jobs) == 0 {
 		return nil, jobs.Nothing(name)
+	}
+	for _, misplaced := range jobs.Misplacements() {
+		logger.Warn(misplaced)
 	}
 	return condorsim.Queued(jobs, pool)
 }

@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"strings"
+
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/generate"
 )
@@ -55,13 +57,18 @@ func (c *checker) generate(path string, g *Generate) {
 		if g.simple(0) != (generate.Simple{Jobs: g.Jobs, Processors: g.CPUs}) {
 			c.say(path, "the model lublin knows jobs, cpus and kind only")
 		}
-		_, err := few.trace("check", 0)
-		c.err(path, err)
+		c.few(path, &few)
 	case "simple":
 		if g.Kind != "" {
 			c.say(path+".kind", "the model simple has no kinds")
 		}
-		_, err := few.trace("check", 0)
-		c.err(path, err)
+		c.few(path, &few)
+	}
+}
+
+// few generates a few jobs. What is wrong is told by the names of flags, which have hyphens.
+func (c *checker) few(path string, g *Generate) {
+	if _, err := g.trace("check", 0); err != nil {
+		c.say(path, "%s", strings.ReplaceAll(err.Error(), "run-", "run_"))
 	}
 }

@@ -105,7 +105,7 @@ func TestTypos(t *testing.T) {
 		},
 		{
 			"nodes", "a.swf", "a.swf, nodes: {cuont: 3}",
-			"unknown field \"cuont\", did you mean count? (known here: count, cpus, memory)",
+			"unknown field \"cuont\", did you mean count? (known here: count, cpus, memory; condorsim keys sweep",
 		},
 		{"twice", "traces:", "name: b\ntraces:", "[2:1] mapping key \"name\" already defined at [1:1]"},
 		{"no YAML", "[", "", ""},
@@ -140,6 +140,11 @@ func TestTypos(t *testing.T) {
 		{
 			"no load", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: .nan}",
 			"load: NaN: must be from 0.001 to 1000",
+		},
+		{"no cpus", "file: a.swf", "generate: {model: lublin, jobs: 9}", "cpus: 0: must be from 4 to"},
+		{
+			"no run times", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: 1, run_longest: -1}",
+			"run_median: 0: must be from 1 to 1e9 seconds\nrun_longest: -1",
 		},
 		{
 			"made up and read", "file: a.swf", "clean: none, generate: {model: lublin, jobs: 9, cpus: 8}",

@@ -51,6 +51,8 @@ type Config struct {
 	// [LocalPool]. Workload is a file of job ads; empty means the embedded one.
 	Pool     string
 	Workload string
+	// Dependencies is ignore if jobs are submitted when they were, whatever they waited for; or honour.
+	Dependencies string
 	// Speed is the number of simulated seconds per real second, or "max".
 	Speed string
 	Estimators
@@ -170,6 +172,15 @@ var reading = []Setting{
 		Key: "workload", Restart: true,
 		Doc: "A simulated pool's jobs: a file that condorsim run takes (condorsim workload formats), or a trace that is built in, " +
 			"such as lublin-128; 54 built-in jobs where nothing is said.",
+	}),
+	set(func(c *Config) *string { return &c.Dependencies }, "honour", Setting{
+		Key: "dependencies", Restart: true,
+		Doc: "Whether a simulated pool's jobs with a preceding job (fields 17 and 18 of SWF) are submitted after its end and " +
+			"the think time (honour), or when they were (ignore).",
+		Check: func(c *Config) error {
+			return must(slices.Contains([]string{"honour", "ignore"}, c.Dependencies), c.Dependencies,
+				"must be honour or ignore")
+		},
 	}),
 	set(func(c *Config) *string { return &c.Speed }, "40", Setting{
 		Key: "speed", Restart: true,

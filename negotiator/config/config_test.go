@@ -47,6 +47,7 @@ order: sjf
 placement: spread
 pool: slots.ads
 workload: jobs.ads
+dependencies: ignore
 speed: 2.5
 estimate_attributes: [MyEstimate]
 slot_end: [MyEnd, GLIDEIN_ToDie]
@@ -95,7 +96,8 @@ fallback: first-fit
 	require.Equal(t, Config{
 		Policy: "./backfill-mine", Options: map[string]string{"depth": "2", "other": "3"}, Order: "sjf",
 		Placement: "spread",
-		Pool:      "slots.ads", Workload: "jobs.ads", Speed: "2.5", EstimateAttributes: []string{"MyEstimate"},
+		Pool:      "slots.ads", Workload: "jobs.ads", Dependencies: "ignore", Speed: "2.5",
+		EstimateAttributes: []string{"MyEstimate"},
 		SlotEnds:        []string{"MyEnd", "GLIDEIN_ToDie"},
 		DefaultEstimate: 90 * time.Minute,
 		Estimators: Estimators{

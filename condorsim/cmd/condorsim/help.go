@@ -32,7 +32,8 @@ var helpTexts = cli.Texts{
 		"had at one time.",
 	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",
 	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
-		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise.",
+		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
+		"shows what a description may have.",
 	"run_slot_end": "Attributes of the pool's slots, separated by commas, that may say when a slot ends, in seconds since " +
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
 	"run_placement":  profile.RuleHelp,

@@ -38,6 +38,7 @@ Examples:
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
   condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim report guarantees --baseline easy
+  condorsim keys sweep
   condorsim workload info KTH-SP2-1996-2.swf.gz
   condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
 
@@ -49,6 +50,7 @@ type commands struct {
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
 	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
+	Keys     keysCommand     `cmd:"" help:"Show every key of a sweep's file or a pool's description, with an example."`
 }
 
 func main() {

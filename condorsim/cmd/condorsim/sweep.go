@@ -50,6 +50,8 @@ Examples:
   condorsim sweep guarantees --traces ~/traces --only 'KTH-SP2,*' --list
   condorsim sweep mine.yaml --out mine && condorsim sweep mine.yaml --out mine --json
 
+condorsim keys sweep shows what the file of a sweep may have, each key with an example.
+
 Every file that a sweep names (traces, pools, job ads, histories, plugins) is looked for in
 --traces, beside the sweep's file, and here; all but plugins may also be built in, as the trace
 lublin-128. Traces that are not there are left out, which is said, and stands in the results.

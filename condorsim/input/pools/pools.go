@@ -6,7 +6,7 @@
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
 //   - YAML, for classes of slots, failures, drains and ends: see [description]; and for machines that are
-//     divided into partitions, such as Blue Gene: see [partition] and [grid].
+//     divided into partitions, such as Blue Gene: see [partition] and [grid]. [Keys] shows each key.
 //
 // The negotiator sees the slots. Only the simulated pool knows the outages ([Outage]).
 package pools

@@ -1,12 +1,14 @@
 package pools
 
 import (
+	_ "embed" // keys.yaml
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -19,32 +21,18 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
-// description is the YAML form of a pool. Its slots are those of the classes, named after their
-// class and numbered from 1 (node1, node2…), or those of a file of ads; at most [MaxSlots] in all.
-//
-//	classes:
-//	  - {name: node, count: 60, cpus: 32, memory: 128GiB}
-//	  - name: fat
-//	    count: 4
-//	    type: static # one job at a time, which holds all of a slot; partitionable unless said
-//	    cpus: 64
-//	    memory: 1TiB
-//	    gpus: 2
-//	    resources: {licenses: 1}
-//	    attributes: {HasX: true, Site: '"north"'}
-//	    start: TARGET.Owner != "guest"
-//	pack: {chunk_cpus: 32}
-//	failures:
-//	  - {slots: [node3], at: 1h, for: 2h}
-//	  - {slots: ["fat*"], mtbf: 30d, mttr: 4h, shape: 0.7}
-//	drains:
-//	  - {slots: ["node*"], at: 7d, for: 8h, notice: 2d} # known two days before, and filled until then
-//	ends:
-//	  - {slots: [node4], at: 3d}
-//	  - {slots: ["pilot*"], lasts: [24h, 48h], again: 10m, retire: 6h}
-//	limits: {matlab: 4, sw.ansys: 2.5} # of which jobs take that name them as ConcurrencyLimits
-//
-// A partitioned machine is of another kind; see [partition] and [grid].
+//go:embed keys.yaml
+var keys string
+
+// Keys is text for people: descriptions of pools, one behind the other, that have every key.
+func Keys() string { return keys }
+
+// showKeys is the command that prints [Keys].
+const showKeys = "condorsim keys pool"
+
+// description is the YAML form of a pool; keys.yaml has each key with an example. Its slots are those of the
+// classes, named after their class and numbered from 1 (node1, node2…), or those of a file of ads; at most
+// [MaxSlots] in all. A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
 	Kind string `yaml:"kind"` // partitioned, or "": jobs take parts of slots
 	// Ads is a file of slot ads, in the folder of the description, instead of classes.
@@ -117,7 +105,7 @@ func parse(content []byte, folder string, schema negotiator.Schema) (*Descriptio
 	}
 	b := builder{file: file, schema: schema}
 	if err = strictyaml.Decode(content, &b.d); err != nil {
-		return nil, err
+		return nil, strictyaml.Suggest(file, err, reflect.TypeFor[description](), backfill.DidYouMean, showKeys)
 	}
 	switch {
 	case b.d.Kind != "" && b.d.Kind != partitioned:

@@ -151,7 +151,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 			class(", count: 250000") + "  - {name: other, count: 250000, cpus: 4}\n",
 			"[3:26] classes[1].count: 500000 slots with those above: must be at most 262144 in all",
 		},
-		{class(", cpu: 4"), `[2:27] unknown field "cpu"`},
+		{class(", cpu: 4"), `[2:27] unknown field "cpu", did you mean cpus? (known here: name, type,`},
 		{class(", memory: lots"), "[2:35] lots is no amount such as 512GiB"},
 		{class(", memory: -4"), "-4 is no amount"},
 		{class(", memory: 5 Gigs"), "is no amount"},

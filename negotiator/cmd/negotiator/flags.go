@@ -17,6 +17,8 @@ type poolFlags struct {
 	Pool     *string `group:"Pool" placeholder:"FILE" help:"${set_pool}"`
 	Workload *string `group:"Pool" placeholder:"FILE" help:"${set_workload}"`
 	Speed    *string `group:"Pool" placeholder:"X" help:"${set_speed}"`
+	// Dependencies says whether jobs wait for their preceding ones.
+	Dependencies *string `group:"Pool" placeholder:"HOW" help:"${set_dependencies}"`
 
 	Policy    *string           `group:"Policy" short:"p" placeholder:"NAME" help:"${set_policy}"`
 	PolicyOpt map[string]string `group:"Policy" placeholder:"K=V" mapsep:"none" help:"${run_policy_opt}"`
@@ -64,6 +66,7 @@ func (c *poolFlags) texts() map[string]*string {
 	return map[string]*string{
 		"pool":               c.Pool,
 		"workload":           c.Workload,
+		"dependencies":       c.Dependencies,
 		"speed":              c.Speed,
 		"policy":             c.Policy,
 		"order":              c.Order,

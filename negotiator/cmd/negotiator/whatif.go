@@ -30,11 +30,13 @@ type whatIfCommand struct {
 	Pool  *string `group:"Where to ask" placeholder:"FILE" help:"${set_pool}"`
 	Token *string `group:"Where to ask" placeholder:"FILE" help:"${set_token}"`
 
-	Config     string  `group:"Or look into a simulation" placeholder:"FILE" help:"Configuration file (YAML)."`
-	At         *string `group:"Or look into a simulation" placeholder:"T" help:"${ask_at}"`
-	Workload   *string `group:"Or look into a simulation" placeholder:"FILE" help:"${set_workload}"`
-	Under      *string `group:"Or look into a simulation" placeholder:"NAME" help:"${what_if_under}"`
-	UnderOrder *string `group:"Or look into a simulation" placeholder:"NAME" help:"The order in charge."`
+	Config       string   `group:"Or look into a simulation" placeholder:"FILE" help:"Configuration file (YAML)."`
+	At           *string  `group:"Or look into a simulation" placeholder:"T" help:"${ask_at}"`
+	Workload     *string  `group:"Or look into a simulation" placeholder:"FILE" help:"${set_workload}"`
+	Dependencies *string  `group:"Or look into a simulation" placeholder:"HOW" help:"${set_dependencies}"`
+	EstimateAttr []string `group:"Or look into a simulation" placeholder:"EXPR" sep:"none" help:"${set_estimate_attributes}"`
+	Under        *string  `group:"Or look into a simulation" placeholder:"NAME" help:"${what_if_under}"`
+	UnderOrder   *string  `group:"Or look into a simulation" placeholder:"NAME" help:"The order in charge."`
 }
 
 // jobFlags say what job is asked about.
@@ -73,7 +75,7 @@ Exit codes: 0 it was answered, 1 nobody could be asked, 2 the question is bad.`
 // Run asks the pool, or a simulation, and prints the answer.
 func (c *whatIfCommand) Run(ctx context.Context) error {
 	flags := &poolFlags{Config: c.Config, Pool: c.Pool, Workload: c.Workload, Policy: c.Under, Order: c.UnderOrder}
-	flags.Token = c.Token
+	flags.Token, flags.Dependencies, flags.EstimateAttr = c.Token, c.Dependencies, c.EstimateAttr
 	onReal, err := flags.asksPool(c.At)
 	if err == nil && onReal {
 		err = c.checkPool()
@@ -129,11 +131,16 @@ func (c *whatIfCommand) checkPool() error {
 	for _, flag := range []struct {
 		name  string
 		value *string
-	}{{"workload", c.Workload}, {"under", c.Under}, {"under-order", c.UnderOrder}} {
+	}{
+		{"workload", c.Workload}, {"dependencies", c.Dependencies}, {"under", c.Under}, {"under-order", c.UnderOrder},
+	} {
 		if flag.value != nil {
 			return fmt.Errorf("--%s is of a simulation (--at T); a pool is asked about its own queue, policy and order",
 				flag.name)
 		}
+	}
+	if c.EstimateAttr != nil {
+		return errors.New("--estimate-attr is of a simulation (--at T); a pool reads the estimates of its jobs as it is configured")
 	}
 	return nil
 }

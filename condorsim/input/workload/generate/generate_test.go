@@ -145,7 +145,7 @@ func TestLublinErrors(t *testing.T) {
 	_, err := generate.Lublin{Jobs: 0, Processors: 3, Kind: "odd"}.Trace("t")
 	require.ErrorContains(t, err, `kind of jobs "odd": must be all, batch, interactive or both`)
 	require.ErrorContains(t, err, "jobs: 0: must be from 1 to")
-	require.ErrorContains(t, err, "processors: 3: must be from 4 to")
+	require.ErrorContains(t, err, "cpus: 3: must be from 4 to")
 }
 
 // requireTrace checks what holds for every trace.
@@ -261,9 +261,9 @@ func TestSimpleErrors(t *testing.T) {
 		RunLongest: -1, Users: -1, ZipfExponent: -1, Memory: -1,
 	}.Trace("t")
 	for _, want := range []string{
-		"processors: 0", "jobs: 1: must be at least 2", "load: NaN", "shape of the gaps: -1", `widths: "odd"`,
-		"widest job: 5", "median of run times: 0",
-		"sigma of run times: -1", "longest run time: -1", "users: -1", "exponent of Zipf's law: -1", "memory: -1",
+		"cpus: 0", "jobs: 1: must be at least 2", "load: NaN", "shape: -1", `widths: "odd"`,
+		"widest: 5", "run-median: 0",
+		"run-sigma: -1", "run-longest: -1", "users: -1", "zipf: -1", "memory: -1",
 	} {
 		require.ErrorContains(t, err, want)
 	}

@@ -241,7 +241,7 @@ func checkSize(jobs int, processors, least int64) error {
 		errs = append(errs, errors.New("jobs: "+strconv.Itoa(jobs)+": must be from 1 to "+strconv.Itoa(mostJobs)))
 	}
 	if processors < least || processors > mostCPUs {
-		errs = append(errs, fmt.Errorf("processors: %d: must be from %d to %d", processors, least, int64(mostCPUs)))
+		errs = append(errs, fmt.Errorf("cpus: %d: must be from %d to %d", processors, least, int64(mostCPUs)))
 	}
 	return errors.Join(errs...)
 }

@@ -57,7 +57,7 @@ const (
 	longestTrace = 1e12 // in seconds; readers accept no more
 )
 
-// validate returns an error with all that is wrong, or nil.
+// validate returns an error with all that is wrong, by the names of flags, or nil.
 func (s Simple) validate() error {
 	errs := []error{checkSize(s.Jobs, s.Processors, 1)}
 	check := func(ok bool, what string, value any, rule string) {
@@ -69,16 +69,16 @@ func (s Simple) validate() error {
 	check(s.Jobs != 1, "jobs", s.Jobs, "at least 2, so that there is a load")
 	check(s.Memory >= 0 && s.Memory <= mostCPUs, "memory", s.Memory, "0 (none) or a number of MiB")
 	check(within(s.Load, 0.001, 1000), "load", s.Load, "from 0.001 to 1000")
-	check(s.Shape == 0 || within(s.Shape, 0.1, 10), "shape of the gaps", s.Shape, "from 0.1 to 10")
+	check(s.Shape == 0 || within(s.Shape, 0.1, 10), "shape", s.Shape, "from 0.1 to 10")
 	check(s.Widths == "" || s.Widths == WidthsPowers || s.Widths == WidthsUniform, "widths",
 		strconv.Quote(string(s.Widths)), "powers or uniform")
-	check(s.Widest >= 0 && s.Widest <= s.Processors, "widest job", s.Widest,
+	check(s.Widest >= 0 && s.Widest <= s.Processors, "widest", s.Widest,
 		"0 (the machine) or a number of its processors")
-	check(within(s.RunMedian, 1, 1e9), "median of run times", s.RunMedian, "from 1 to 1e9 seconds")
-	check(within(s.RunSigma, 0, 10), "sigma of run times", s.RunSigma, "from 0 to 10")
-	check(s.RunLongest >= 0 && s.RunLongest <= 1e9, "longest run time", s.RunLongest, "0 (a week) or up to 1e9 seconds")
+	check(within(s.RunMedian, 1, 1e9), "run-median", s.RunMedian, "from 1 to 1e9 seconds")
+	check(within(s.RunSigma, 0, 10), "run-sigma", s.RunSigma, "from 0 to 10")
+	check(s.RunLongest >= 0 && s.RunLongest <= 1e9, "run-longest", s.RunLongest, "0 (a week) or up to 1e9 seconds")
 	check(s.Users >= 0 && s.Users <= mostUsers, "users", s.Users, "from 0 to "+strconv.Itoa(mostUsers))
-	check(s.ZipfExponent == 0 || within(s.ZipfExponent, 0.01, 10), "exponent of Zipf's law", s.ZipfExponent,
+	check(s.ZipfExponent == 0 || within(s.ZipfExponent, 0.01, 10), "zipf", s.ZipfExponent,
 		"from 0.01 to 10")
 	return errors.Join(errs...)
 }
