@@ -5,7 +5,8 @@
 // # A tour
 //
 // [Open] opens the [Accountant] in a state file (package statefile), with [Settings] that
-// [ParseSettings] reads from the pool's configuration. A cycle then goes
+// [ParseSettings] reads from the pool's configuration; [New] starts one that no file keeps, for a
+// simulated pool. A cycle then goes
 //
 //	a.Update(now, use)                 // what runs: priorities age, usage grows
 //	a.Divide(total, waiting)           // groups' quotas, submitters' shares
