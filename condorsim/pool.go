@@ -95,6 +95,9 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		p.next++
 	}
 	p.completed, p.submitted = d.Completed, d.Submitted
+	if p.w.accounts != nil {
+		return d, p.w.accounts.fetched(&d, p.lost)
+	}
 	return d, nil
 }
 

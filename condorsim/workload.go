@@ -42,7 +42,8 @@ type Workload struct {
 	Zone        *time.Location
 	UnknownZone string
 
-	file string // of the jobs' ads
+	file     string    // of the jobs' ads
+	accounts *accounts // nil: none are kept
 }
 
 // UnknownZoneText is the warning that a trace is of a time zone that is not known.
@@ -71,6 +72,9 @@ type Job struct {
 	Cpus, Memory int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
 	BySlot bool
+	// Prio is its JobPrio: in the order of fair share, among the jobs of its user, higher values come
+	// first.
+	Prio int64
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
 

@@ -125,8 +125,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,outlook} condorsim/input/... " +
-			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,outlook} " +
+			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},

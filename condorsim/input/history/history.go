@@ -15,6 +15,7 @@
 //	JobStatus              4 counts; see workload.Clean for the others
 //	JobUniverse            scheduler, local and grid jobs need no slot
 //	Owner, AcctGroup…      labels
+//	JobPrio                counts in the order of fair share
 //	Requirements           for --pool; without any, a job may use every slot that has room
 package history
 
@@ -61,8 +62,9 @@ type Job struct {
 	workload.Job
 	Name  string // ClusterId.ProcId, and @schedd if there are several schedds
 	Place backfill.QueuePosition
-	Nodes int // number of chunks
-	Line  int // of the file, where its ad begins
+	Nodes int   // number of chunks
+	Line  int32 // of the file, where its ad begins
+	Prio  int32 // JobPrio; 0 without one
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds, and whole with Options.Whole.

@@ -58,7 +58,7 @@ func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, err
 // error says why the ad is unusable.
 func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	var errs [3]error
-	j.Line = ad.StreamLine()
+	j.Line = int32(ad.StreamLine())
 	j.Place.Cluster, errs[0] = number(ad, 0, math.MaxInt32, "ClusterId")
 	j.Place.Proc, errs[1] = number(ad, 0, math.MaxInt32, "ProcId")
 	j.Submit, errs[2] = number(ad, 0, backfill.MaxTime, "QDate")
@@ -99,6 +99,8 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 		start = j.changed - j.Run
 	}
 	j.Wait = max(0, start-j.Submit)
+	prio, _ := ad.Int("JobPrio") // HTCondor's has 32 bits
+	j.Prio = int32(min(max(prio, math.MinInt32), math.MaxInt32))
 	j.Labels = c.shared.labels(c.o.Schema, ad)
 	j.User, j.Group, j.Executable, j.Queue = j.Labels["owner"], j.Labels["group"], j.Labels["executable"],
 		j.Labels["qos"]
