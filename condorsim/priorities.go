@@ -37,7 +37,8 @@ func (p Priorities) Validate() error {
 			return fmt.Errorf("a priority factor is of a user: %w", err)
 		}
 		if f := p.Factors[name]; !(f >= 1 && f <= MostFactor) {
-			return fmt.Errorf("the priority factor %v of %s: must be from 1 to %g; HTCondor's default is 1000", f, name, MostFactor)
+			return fmt.Errorf("the priority factor %v of %s: must be from 1 to %g; HTCondor's default is 1000",
+				f, name, MostFactor)
 		}
 	}
 	return nil

@@ -119,7 +119,8 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: from.Nodes, Estimate: backfill.Time(j.Estimate),
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
-		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line), Prio: int64(from.Prio),
+		w.Jobs[i] = Job{Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies,
+			Line: int(from.Line), Prio: int64(from.Prio),
 			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources)}
 	}
 	if err := w.On(pool); err != nil {
