@@ -6,7 +6,8 @@
 // time, starts what the negotiator matches, and ends each job after its actual run time, in virtual
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go), some of them with notice (notice.go), and end as their ads tell beforehand (ending.go).
-// Jobs take of the pool's limits what their ads name (limits.go), and hold what they request, or all of a
+// What users use is kept account of if the queue's order is that of their priorities (priorities.go,
+// accounts.go). Jobs take of the pool's limits what their ads name (limits.go), and hold what they request, or all of a
 // slot on which nobody can run beside them (holding.go).
 // [Run] puts a negotiator in front of the pool and returns the [Result]: what became
 // of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead,

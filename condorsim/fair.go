@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -27,6 +28,10 @@ type Fair struct {
 	// processors. The results do not depend on it.
 	Workers int
 }
+
+// ErrFairOrder says that fair start times cannot be found under the order of fair share.
+var ErrFairOrder = errors.New("fair start times are found in copies of the simulation, in which nobody keeps the " +
+	"account of users: choose another order than " + negotiator.FairShare)
 
 // RunFair is [Run] without a pace that also finds fair start times: each job's start in a copy of
 // the simulation in which no job arrives after it. Sources: Sabin, Kochhar and Sadayappan, Job
@@ -95,6 +100,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	main, fallback, err := copyable(w, c, "fair start times")
 	if err != nil {
 		return nil, err
+	}
+	if c.Order.OfCycle() {
+		return nil, ErrFairOrder
 	}
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)

@@ -116,6 +116,9 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		slices.SortFunc(d.Submitted, func(a, b *negotiator.Job) int { return int(a.ID - b.ID) })
 	}
 	p.completed, p.submitted = d.Completed, d.Submitted
+	if p.w.accounts != nil {
+		return d, p.w.accounts.fetched(&d, p.lost)
+	}
 	return d, nil
 }
 

@@ -73,6 +73,12 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 	}
 	books := newAudit(w, r.Outcomes, r.unknown, c.StartSlack)
 	all := append([]negotiator.Sink{books, r}, sinks...)
+	if w.accounts != nil {
+		if err = w.accounts.begin(); err != nil {
+			return nil, err
+		}
+		all = append(all, w.accounts)
+	}
 	if err = negotiator.Run(ctx, n, pool, all...); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ type Workload struct {
 	// Unheeded says what ads ask for and the simulation does not heed.
 	Unheeded []string
 
-	file string // of the jobs' ads
+	file     string    // of the jobs' ads
+	accounts *accounts // nil: none are kept
 }
 
 // UnknownZoneText is the warning that a trace is of a time zone that is not known.
@@ -90,6 +91,9 @@ type Job struct {
 	// [Happened].
 	Waited    backfill.Time
 	HasWaited bool
+	// Prio is its JobPrio: in the order of fair share, among the jobs of its user, higher values come
+	// first.
+	Prio int64
 	// Lies says that its user is one of those who state less than their jobs run.
 	Lies bool
 	// Origin says where the estimate is from.

@@ -115,7 +115,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		w.Drops = nil // the names of ads are no numbers
 		for i, j := range t.Jobs {
 			from := &h.Jobs[j.ID-1]
-			w.Jobs[i].Name, w.Jobs[i].Labels = from.Name, from.Labels
+			w.Jobs[i].Name, w.Jobs[i].Labels, w.Jobs[i].Prio = from.Name, from.Labels, int64(from.Prio)
 		}
 		return w, nil
 	}
@@ -134,7 +134,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		}
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
-			BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
+			Prio: int64(from.Prio), BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
@@ -24,8 +25,8 @@ func TestNegotiator(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	c, err := config.Load(path)
 	require.NoError(t, err)
-	c.Options, c.EstimatesOptions, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil, nil // empty
-	c.Plugins.Environment, c.Plugins.Reads = nil, nil                                                            // empty
+	c.PriorityFactors, c.Options, c.EstimatesOptions, c.Plugins.Dirs, c.Plugins.Each, c.Plugins.Checksums = nil, nil, nil, nil, nil, nil // empty
+	c.Plugins.Environment, c.Plugins.Reads = nil, nil                                                                                    // empty
 	require.Equal(t, config.Default(), c)
 
 	want := 0
@@ -81,7 +82,7 @@ func TestHTCondor(t *testing.T) {
 	got, err := c.Settings("")
 	require.NoError(t, err)
 	want := config.ForPool(config.LocalPool)
-	want.State, want.Order = "/spool/backfill", config.FairShare
+	want.State, want.Order = "/spool/backfill", negotiator.FairShare
 	require.Equal(t, want, got)
 	example := regexp.MustCompile(`(?m)^#([A-Z]\w* = )`)
 	c = condorconfig.Parse(example.ReplaceAllString(string(text), "$1"), "")

@@ -127,8 +127,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/workload/packed", "", ""},
 	{"condorsim/input/workload", "negotiator/instant condorsim/input/workload/...", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} condorsim/input/... " +
-			"condorsim/output/{metrics,wholefile} condorsim/profileevents",
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} " +
+			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},

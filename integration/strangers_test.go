@@ -16,7 +16,7 @@ import (
 // over what strangers write, and why they may.
 var mayFail = map[string]string{
 	"accountant/groups.go newTree":          "groups of the configuration",
-	"accountant/store.go save":              "an error of the file, not of an account",
+	"accountant/store.go write":             "an error of the file, not of an account",
 	"client/collector.go noting":            "what the caller's function returns",
 	"client/collector.go query":             "an error of the connection, or what the caller's function returns",
 	"client/collector.go tellOne":           "an error of the connection",

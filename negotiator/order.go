@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -20,6 +21,10 @@ type Order struct {
 // waitTime is the expression for how long a job has been in its queue.
 const waitTime = "ifThenElse(CurrentTime > QDate, CurrentTime - QDate, 0)"
 
+// FairShare is the name of the queue's order by HTCondor's user priorities, whose keys only a pool knows
+// that keeps the account of users; see [OrderOfCycle].
+const FairShare = "fairshare"
+
 // expressionPrefix begins an order that is an expression.
 const expressionPrefix = "expr:"
 
@@ -31,6 +36,8 @@ func OrderHelp() string {
 	for _, o := range backfill.Orders() {
 		fmt.Fprintf(&text, "  %-16s %s\n", o.Name, o.Doc)
 	}
+	fmt.Fprintf(&text, "  %-16s %s\n", FairShare, "whose user has used less, by HTCondor's user priorities; in simulations see\n"+
+		strings.Repeat(" ", 19)+"--priority-halflife and --priority-factor")
 	text.WriteString("  expr:EXPRESSION  " + `the largest value of a ClassAd expression, such as
                    expr:-EstimatedRunTime or expr:1.0*WaitTime/EstimatedRunTime
 
@@ -62,8 +69,8 @@ func (o Order) OfCycle() bool { return o.once }
 // IsExpression reports whether the order is an expression, which sees the jobs' ads.
 func (o Order) IsExpression() bool { return o.expression != nil }
 
-// OrderNamed returns the order of that name, or of the expression after "expr:". The error of a
-// wrong expression is a [*classad.SyntaxError].
+// OrderNamed returns the order of that name, or of the expression after "expr:", but for [FairShare].
+// The error of a wrong expression is a [*classad.SyntaxError].
 func OrderNamed(name string) (Order, error) {
 	if text, ok := strings.CutPrefix(name, expressionPrefix); ok {
 		e, err := classad.ParseExpr(text)
@@ -73,9 +80,12 @@ func OrderNamed(name string) (Order, error) {
 		wait, err := classad.ParseExpr(waitTime)
 		return Order{expression: e, waitTime: wait}, err
 	}
+	if name == FairShare {
+		return Order{}, errors.New("order " + FairShare + " follows from the account of users, which nobody keeps here")
+	}
 	named, err := backfill.OrderNamed(name)
 	if err != nil {
-		return Order{}, fmt.Errorf("%w or %sEXPRESSION", err, expressionPrefix)
+		return Order{}, fmt.Errorf("%w, %s or %sEXPRESSION", err, FairShare, expressionPrefix)
 	}
 	return Order{named: named}, nil
 }

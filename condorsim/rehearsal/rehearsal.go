@@ -36,8 +36,9 @@ type Rehearsal struct {
 	Workload *condorsim.Workload
 	Speed    float64 // simulated seconds in a second
 
-	log    *cli.Holdable
-	config negotiator.Config
+	log        *cli.Holdable
+	config     negotiator.Config
+	priorities condorsim.Priorities
 }
 
 // Prepare reads the pool and the workload and starts the policy. All its errors are caused by the
@@ -71,6 +72,9 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	for _, doubt := range p.Workload.Cleaning.Doubts() {
 		p.Logger.Warn(doubt)
 	}
+	if err = p.keepAccounts(s); err != nil {
+		return nil, err
+	}
 	p.Resources, p.Labels = p.Workload.Schema.Resources, append(s.Schema().Labels, negotiator.EveryLabel()...)
 	if err = p.learnFrom(s); err != nil {
 		return nil, err
@@ -85,6 +89,30 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 		Refused: p.Refused,
 	}
 	return p, nil
+}
+
+// keepAccounts has the pool keep the account of users, for the order fairshare: also if another is in
+// charge first, as one may come later.
+func (p *Rehearsal) keepAccounts(s config.Config) (err error) {
+	factors, err := s.Factors()
+	if err != nil {
+		return p.Source.Locate(err, "priority_factors")
+	}
+	p.priorities = condorsim.Priorities{HalfLife: backfill.Time(s.PriorityHalfLife / time.Second), Factors: factors}
+	if s.Order == negotiator.FairShare {
+		if n := p.Workload.Nobodys(); n > 0 {
+			p.Logger.Warn(condorsim.NobodysText, "count", n, "of", len(p.Workload.Jobs))
+		}
+		if err = p.priorities.CheckUsers(p.Workload); err != nil {
+			return p.Source.Locate(err, "priority_factors")
+		}
+	}
+	if p.Workload, err = p.Workload.WithPriorities(p.priorities); err != nil {
+		return p.Source.Locate(err, "priority_factors")
+	}
+	order := p.Workload.FairShare()
+	p.FairShare = &order
+	return nil
 }
 
 func defaultEstimate(s config.Config) backfill.Time {
@@ -108,6 +136,11 @@ func (p *Rehearsal) Summary() report.Run {
 	all := p.Ran()
 	first := all[0]
 	run := report.Run{Policy: first.Policy, Order: first.Order, Options: first.Options, Estimates: first.Estimates}
+	for _, change := range all {
+		if change.Order == negotiator.FairShare {
+			run.Priorities = report.PrioritiesOf(p.priorities)
+		}
+	}
 	for _, change := range all[1:] {
 		run.Changes = append(run.Changes, report.Change(change))
 	}

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // given is the estimate model that keeps the trace's estimates.
@@ -43,6 +45,7 @@ type scheduler struct {
 	order                    string // "": the policy's
 	options                  map[string]string
 	estimates                estimate.Settings
+	priorities               condorsim.Priorities
 	trust                    string // "": the default
 	slotEnd                  string // "": the default
 	policyPath, orderPath    string // paths in the file
@@ -87,6 +90,30 @@ func (s *Scheduler) endLabel() string {
 	return "-slot-end-" + s.SlotEnd
 }
 
+// priorities says how the priorities of users are simulated under an order.
+func (s *Scheduler) priorities(order string) condorsim.Priorities {
+	if order != negotiator.FairShare {
+		return condorsim.Priorities{}
+	}
+	return condorsim.Priorities{HalfLife: backfill.Time(s.HalfLife), Factors: s.Factors}
+}
+
+// unusual returns how the priorities of users are simulated; nil: as they usually are.
+func (s *scheduler) unusual() *condorsim.Priorities {
+	if s.priorities.HalfLife == 0 && len(s.priorities.Factors) == 0 {
+		return nil
+	}
+	return &s.priorities
+}
+
+// halfLifeLabel is what a half-life of its own adds to the label of an order.
+func (s *Scheduler) halfLifeLabel(order string) string {
+	if order != negotiator.FairShare || s.HalfLife == 0 {
+		return ""
+	}
+	return "-halflife-" + strconv.FormatInt(s.HalfLife, 10)
+}
+
 func (s *Scheduler) placement() string { return cmp.Or(s.Placement, "rank") }
 
 // expand returns a scheduler for each combination of policy, order and estimators, policy by
@@ -105,12 +132,13 @@ func (s *Scheduler) expand() []scheduler {
 		for n, order := range orders {
 			label := policy
 			if order != "" {
-				label += "-" + order
+				label += "-" + order + s.halfLifeLabel(order)
 			}
 			for _, estimates := range s.Estimates.expand() {
 				all = append(all, scheduler{
 					label: cmp.Or(s.Label, label+estimatesLabel(estimates)+s.trustLabel()+s.endLabel()), policy: policy,
 					trust: s.trust(), slotEnd: s.SlotEnd, order: order, placement: s.placement(), options: s.Options, estimates: estimates,
+					priorities: s.priorities(order),
 					policyPath: policyPath(i), orderPath: orderPath(n),
 				})
 			}

@@ -61,8 +61,16 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		chooser.TakeCharge(&config)
 		chooser.Use(config.Planning, estimates)
 		sinks = append(sinks, chooser)
-	} else if config.Order, err = negotiator.OrderNamed(c.key.Order); err != nil {
-		return done, err
+	} else {
+		if c.key.Order == negotiator.FairShare {
+			c.input.tellOfUsers(w, c)
+			if w, err = w.WithPriorities(c.scheduler.priorities); err != nil {
+				return done, err
+			}
+		}
+		if config.Order, err = w.OrderNamed(c.key.Order); err != nil {
+			return done, err
+		}
 	}
 	r, err := p.run(ctx, w, config, sinks...)
 	switch {
@@ -103,4 +111,21 @@ func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Con
 		return nil, err
 	}
 	return r, counter.Add(r)
+}
+
+// tellOfUsers warns, once, of jobs whose user is not known, and of factors of users who have no job.
+func (in *input) tellOfUsers(w *condorsim.Workload, c *cell) {
+	if in.warn == nil {
+		return
+	}
+	if n := w.Nobodys(); n > 0 {
+		if _, told := in.users.LoadOrStore("", true); !told {
+			in.warn(condorsim.NobodysText, "trace", in.Name, "count", n, "of", len(w.Jobs))
+		}
+	}
+	if err := c.scheduler.priorities.CheckUsers(w); err != nil {
+		if _, told := in.users.LoadOrStore(c.key.Scheduler, true); !told {
+			in.warn(err.Error(), "trace", in.Name, "scheduler", c.key.Scheduler)
+		}
+	}
 }

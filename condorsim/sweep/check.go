@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
+	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
@@ -118,6 +119,7 @@ func (f *File) faults() []fault {
 	}
 	unique(c, f.Traces, func(i int) string { return at("traces")(i) + ".name" }, func(t Trace) string { return t.Name })
 	c.schedulers(f)
+	c.fairStarts(f)
 	c.axes(f)
 	return c.faults
 }
@@ -238,11 +240,38 @@ func (c *checker) scheduler(path string, s *Scheduler) {
 	for n, order := range s.Orders {
 		c.order(at(path+".orders")(n), order)
 	}
+	c.priorities(path, s)
+}
+
+// priorities checks how a scheduler's entry simulates the priorities of users.
+func (c *checker) priorities(path string, s *Scheduler) {
+	fair := s.Order == negotiator.FairShare || slices.Contains(s.Orders, negotiator.FairShare)
+	for _, key := range []struct {
+		name  string
+		given bool
+		alone condorsim.Priorities
+	}{
+		{".priority_halflife", s.HalfLife != 0, condorsim.Priorities{HalfLife: backfill.Time(s.HalfLife)}},
+		{".priority_factors", s.Factors != nil, condorsim.Priorities{Factors: s.Factors}},
+	} {
+		if key.given && !fair {
+			c.say(path+key.name, "it is of the order fairshare, and this scheduler has another")
+		}
+		c.err(path+key.name, key.alone.Validate())
+	}
+}
+
+// fairStarts adds a fault if fair start times are asked for under an order that has none.
+func (c *checker) fairStarts(f *File) {
+	for _, s := range f.schedulers() {
+		if len(f.FST) > 0 && s.order == negotiator.FairShare {
+			c.err(s.orderPath, condorsim.ErrFairOrder)
+		}
+	}
 }
 
 func (c *checker) order(path, name string) {
-	_, err := negotiator.OrderNamed(name)
-	c.err(path, err)
+	c.err(path, condorsim.CheckOrder(name))
 }
 
 // axes checks the dimensions of the matrix that are plain lists.

@@ -99,7 +99,11 @@ type Scheduler struct {
 	Placement string            `yaml:"placement"`
 	// SlotEnd is the attribute of slots that tells when they end, by default that of pilots; none: the
 	// scheduler does not know.
-	SlotEnd   string `yaml:"slot_end"`
+	SlotEnd string `yaml:"slot_end"`
+	// HalfLife (in seconds) and Factors say how the priorities of users are simulated, under the order
+	// fairshare; 0 and none: as HTCondor's.
+	HalfLife  int64              `yaml:"priority_halflife"`
+	Factors   map[string]float64 `yaml:"priority_factors"`
 	Estimates `yaml:",inline"`
 }
 

@@ -111,6 +111,7 @@ type input struct {
 	jobs  int                             // Settings.Jobs
 	warn  func(text string, about ...any) // Settings.Warn
 	told  *sync.Once                      // that the time zone is unknown
+	users *sync.Map                       // what was told of users
 	// orders are those of all schedulers, whose expressions may ask for attributes of job ads.
 	orders []string
 	doubts *sync.Map // what else was told
@@ -153,7 +154,10 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
-		in := &input{Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), doubts: new(sync.Map)}
+		in := &input{
+			Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), users: new(sync.Map),
+			doubts: new(sync.Map),
+		}
 		for _, s := range f.schedulers() {
 			in.orders = append(in.orders, s.order)
 		}
@@ -278,9 +282,10 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 		PerUser     bool `json:",omitempty"`
 		History     bool `json:",omitempty"`
 		Estimates   []string
+		Priorities  *condorsim.Priorities `json:",omitempty"` // nil: the usual ones
 	}{
 		results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST,
-		f.CountEvents, f.PerUser, p.history, estimates,
+		f.CountEvents, f.PerUser, p.history, estimates, s.unusual(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)

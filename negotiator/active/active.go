@@ -109,7 +109,7 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 	}
 	switch {
 	case !spec.IgnoresOrder || spec.PlanDepth && s.Reorder:
-	case s.Order == config.FairShare:
+	case s.Order == negotiator.FairShare:
 		a.Logger.Warn("the policy serves jobs by submit time: user priorities, JobPrio and nice_user have no effect",
 			"policy", spec.Name)
 	case chosen != "" && (a.Source.Given("order") || chosen != "fcfs"):
@@ -206,7 +206,7 @@ func (p *Policy) asked() (policy, order string) {
 
 // orderNamed returns the queue's order of that name; on a real pool the name may be fairshare.
 func (a *Activator) orderNamed(name string) (negotiator.Order, error) {
-	if name == config.FairShare && a.FairShare != nil {
+	if name == negotiator.FairShare && a.FairShare != nil {
 		return *a.FairShare, nil
 	}
 	return negotiator.OrderNamed(name)

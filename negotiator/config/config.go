@@ -8,8 +8,8 @@
 // A new setting is a field and an entry, side by side in one of the files of the table; then
 // "UPDATE=1 go test ./configs" writes it into the files for users.
 //
-// Files: setting.go what an entry is; config.go, estimators.go, real.go and plugins.go the table;
-// file.go reading and placing errors; reload.go what a reload changes.
+// Files: setting.go what an entry is; config.go, estimators.go, simulated.go, real.go and plugins.go the
+// table; file.go reading and placing errors; reload.go what a reload changes.
 package config
 
 import (
@@ -38,7 +38,7 @@ type Config struct {
 	// Policy gives guarantees, else easy.
 	Fallback string
 	// Order is the queue's priority function; empty means the policy's own, on a real pool
-	// [FairShare]. Placement is the choice of slots.
+	// [negotiator.FairShare]. Placement is the choice of slots.
 	Order     string
 	Placement string
 	// PlanDepth is the most waiting jobs that a policy with guarantees promises a start; 0 means no
@@ -66,6 +66,7 @@ type Config struct {
 	SlotEnds []string
 	// Resources are what jobs request and slots have, cpus first.
 	Resources []string
+	Simulated
 	Real
 	Tuning
 	// LogLevel is trace, debug, info, warn, error or off; empty leaves it to the command.
@@ -109,14 +110,13 @@ var deciding = []Setting{
 		},
 	}),
 	set(func(c *Config) *string { return &c.Order }, "", Setting{
-		Key: "order", Knob: "BACKFILL_ORDER", KnobDefault: FairShare,
-		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; on real " +
-			"pools also fairshare.",
+		Key: "order", Knob: "BACKFILL_ORDER", KnobDefault: negotiator.FairShare,
+		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION.",
 		More: "Where nothing is said it is the one that the policy names, else fcfs. On a real pool it is fairshare, by " +
-			"HTCondor's user priorities (condor_userprio) and group quotas, whatever the policy names. Under the " +
-			"policy auto leave it out.",
+			"HTCondor's user priorities (condor_userprio) and group quotas, whatever the policy names; a simulated one " +
+			"has no quotas. Under the policy auto leave it out.",
 		Check: func(c *Config) error {
-			if c.Order == "" || c.OnRealPool() && c.Order == FairShare {
+			if c.Order == "" || c.Order == negotiator.FairShare {
 				return nil
 			}
 			_, err := negotiator.OrderNamed(c.Order)
@@ -270,10 +270,10 @@ func ForPool(pool string) Config {
 }
 
 // OrderUnder returns the name of the order that the queue has under a policy: on a real pool
-// [FairShare] unless another is chosen, as user priorities count there; else the policy's own.
+// [negotiator.FairShare] unless another is chosen, as user priorities count there; else the policy's own.
 func (c Config) OrderUnder(policy backfill.PolicySpec) string {
 	if c.Order == "" && c.OnRealPool() {
-		return FairShare
+		return negotiator.FairShare
 	}
 	return policy.OrderUnless(c.Order)
 }

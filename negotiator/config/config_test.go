@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // load writes the text to a file and loads it.
@@ -98,8 +99,8 @@ fallback: first-fit
 		Placement: "spread",
 		Pool:      "slots.ads", Workload: "jobs.ads", Dependencies: "ignore", Speed: "2.5",
 		EstimateAttributes: []string{"MyEstimate"},
-		SlotEnds:        []string{"MyEnd", "GLIDEIN_ToDie"},
-		DefaultEstimate: 90 * time.Minute,
+		SlotEnds:           []string{"MyEnd", "GLIDEIN_ToDie"},
+		DefaultEstimate:    90 * time.Minute,
 		Estimators: Estimators{
 			Estimates: "combined", EstimatesOrder: "file:runs.csv", EstimatesBackfill: "user",
 			EstimatesRunning: "requested",
@@ -113,7 +114,7 @@ fallback: first-fit
 			Each: map[string]Running{"backfill-py": py, "./x.y z": odd, "nothing": running},
 		},
 		LogLevel: "debug", Fallback: "first-fit",
-		Resources: Default().Resources, Real: Default().Real, Tuning: tuning,
+		Resources: Default().Resources, Simulated: Default().Simulated, Real: Default().Real, Tuning: tuning,
 	}, c)
 	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
 	require.Equal(t, []string{"JobBatchName", "owner"}, c.Schema().Labels)
@@ -223,7 +224,10 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"interval: 10ms", "[1:11] interval: 10ms: must be at least 1s"},
 		{"start_slack: 1.5s", "[1:14] start_slack: 1.5s: must be at least 0s, in whole seconds"},
 		{"http: here", "[1:7] http: here: must be HOST:PORT or :PORT"},
-		{"order: fairshare", `unknown order "fairshare"`},
+		{"order: fairshar", `unknown order "fairshar"`},
+		{"priority_halflife: 0s", "[1:20] priority_halflife: 0s: must be at least 1s, in whole seconds"},
+		{"priority_factors: {bob: 0.5}", `the priority factor "0.5" of bob: must be a number from 1 on`},
+		{"priority_factors: {bob: much}", `the priority factor "much" of bob: must be a number from 1 on`},
 		{"fallback: nonesuch", `[1:11] fallback: unknown policy "nonesuch": choose one of`},
 		{"slot_end: ['']", `slot_end: [""]: must be names of attributes`},
 		{"estimate_attributes: ['']", `estimate_attributes: [""]: must be names of attributes`},
@@ -291,8 +295,8 @@ func TestARealPool(t *testing.T) {
 	require.False(t, Default().OnRealPool())
 	require.NoError(t, ForPool(LocalPool).Validate())
 	sjf := backfill.PolicySpec{Order: "sjf"}
-	require.Equal(t, FairShare, ForPool(LocalPool).OrderUnder(sjf), "user priorities go before the policy's order")
-	require.Equal(t, FairShare, ForPool("htcondor://cm.site").OrderUnder(backfill.PolicySpec{}))
+	require.Equal(t, negotiator.FairShare, ForPool(LocalPool).OrderUnder(sjf), "user priorities go before the policy's order")
+	require.Equal(t, negotiator.FairShare, ForPool("htcondor://cm.site").OrderUnder(backfill.PolicySpec{}))
 	require.Equal(t, "sjf", Default().OrderUnder(sjf))
 	require.Equal(t, "fcfs", Default().OrderUnder(backfill.PolicySpec{}))
 	for _, c := range []Config{Default(), ForPool(LocalPool)} {

@@ -11,9 +11,6 @@ import (
 // LocalPool names the pool of this machine's HTCondor configuration.
 const LocalPool = "htcondor"
 
-// FairShare is the name of the queue's order by HTCondor's user priorities, on real pools only.
-const FairShare = "fairshare"
-
 // Real has the settings for a real pool; a simulated one ignores them.
 type Real struct {
 	// Observe plans and publishes start times but matches nothing.

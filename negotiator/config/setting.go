@@ -178,6 +178,7 @@ var sections = sync.OnceValue(func() []Section {
 		{"What decides, and in which order.", deciding},
 		{"How long jobs are taken to run.", estimating},
 		{"Pools and jobs, simulated or real.", reading},
+		{"Simulated pools only.", onSimulatedPools},
 		{"Real pools only.", onRealPools},
 		{"The log.", logging},
 		{"Plugins: policies in processes of their own.", plugins},

@@ -140,6 +140,10 @@ func (a *asking) otherRules(o *outlook.Outlook, past []estimate.Ended) (other ot
 		guarantees = spec.Guarantees
 	}
 	if a.q.Order != "" && a.q.Order != a.Order {
+		if a.q.Order == negotiator.FairShare {
+			return other, badly("order %s is asked about only where it is in charge: its keys follow from an account of users",
+				a.q.Order)
+		}
 		if other.order, err = backfill.OrderNamed(a.q.Order); err != nil {
 			return other, &BadQuestion{err}
 		}

@@ -38,8 +38,12 @@ var helpTexts = cli.Texts{
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
 	"run_placement":  profile.RuleHelp,
 	"run_policy_opt": "Option of the policy; may be repeated.",
-	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor or expr:EXPRESSION; by " +
+	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
+	"run_priority_halflife": "Under --order fairshare: in how many seconds what a user has used comes to count half, as " +
+		"HTCondor's PRIORITY_HALFLIFE.",
+	"run_priority_factor": "Under --order fairshare: a user's priority factor, as condor_userprio sets it; 1000 where none " +
+		"is given, and twice that stands for half the share. May be repeated.",
 	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +
 		"beside them. No limit by default.",
 	"run_plan_horizon": "Seconds for which the jobs that these promise a start could keep the whole pool busy at " +

@@ -50,8 +50,10 @@ func (c *runCommand) check() error {
 		return errors.New("--fst and --count-events: ask for one at a time")
 	case c.Eta != 0 && (c.CountEvents || c.Fst != (fstFlag{})):
 		return errors.New("--eta, --fst and --count-events: ask for one at a time")
+	case c.Fst != (fstFlag{}) && c.Order == negotiator.FairShare:
+		return fmt.Errorf("--fst: %w", condorsim.ErrFairOrder)
 	default:
-		return c.estimateFlags.check(c.Eta != 0)
+		return cmp.Or(c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }
 
@@ -111,6 +113,7 @@ func (c *runCommand) again(path string) string {
 		again = append(again, "--reorder")
 	}
 	again = append(again, c.words()...)
+	again = append(again, c.priorityWords()...)
 	if c.Placement != "rank" {
 		again = append(again, "--placement", c.Placement)
 	}

@@ -51,8 +51,9 @@ type runCommand struct {
 	Order     string            `group:"Policy" placeholder:"NAME" help:"${run_order}"`
 	PlanDepth int               `group:"Policy" placeholder:"N" help:"${run_plan_depth}"`
 	// PlanHorizon bounds whose jobs are promised a start.
-	PlanHorizon int64    `group:"Policy" placeholder:"SECONDS" help:"${run_plan_horizon}"`
-	Reorder     bool     `group:"Policy" help:"${run_reorder}"`
+	PlanHorizon int64 `group:"Policy" placeholder:"SECONDS" help:"${run_plan_horizon}"`
+	Reorder     bool  `group:"Policy" help:"${run_reorder}"`
+	priorityFlags
 	Plugin      bool     `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginReads []string `group:"Policy" type:"path" placeholder:"PATH" help:"${run_plugin_reads}"`
 	PluginDir   []string `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
@@ -187,6 +188,9 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	run := report.Run{
 		Policy: policy.Name, Order: policy.OrderUnless(c.Order), Options: c.PolicyOpt, Estimates: estimates,
 		PlanDepth: c.PlanDepth, PlanHorizon: c.PlanHorizon, Reorder: c.Reorder,
+	}
+	if c.Order == negotiator.FairShare {
+		run.Priorities = report.PrioritiesOf(c.priorities())
 	}
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
@@ -326,7 +330,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	planning := c.planning()
 	spec := chosen.Main.Spec()
 	name := spec.OrderUnless(c.Order)
-	order, err := negotiator.OrderNamed(name)
+	order, err := w.OrderNamed(name)
 	if err != nil {
 		chosen.Close()
 		return negotiator.Config{}, none, err

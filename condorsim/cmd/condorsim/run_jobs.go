@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -48,7 +49,10 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 			return nil, fmt.Errorf("--compare-with-history: %w", err)
 		}
 	}
-	return w, nil
+	if c.Order != negotiator.FairShare {
+		return w, nil
+	}
+	return c.account(w, logger)
 }
 
 // jobs reads the jobs, for the pool or, without one, for a machine of their own.

@@ -17,6 +17,7 @@
 //	JobUniverse            scheduler, local and grid jobs need no slot
 //	Owner, AcctGroup…      labels
 //	as the options say     estimate; see [ParseEstimates]
+//	JobPrio                counts in the order of fair share
 //	Requirements           for --pool; without any, a job may use every slot that has room
 package history
 
@@ -66,6 +67,7 @@ type Job struct {
 	Place backfill.QueuePosition
 	Nodes int32 // number of chunks
 	Line  int32 // of the file, where its ad begins
+	Prio  int32 // JobPrio; 0 without one
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds, and whole with Options.Whole.

@@ -96,6 +96,8 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 		start = j.changed - j.Run
 	}
 	j.Wait = max(0, start-j.Submit)
+	prio, _ := ad.Int("JobPrio") // HTCondor's has 32 bits
+	j.Prio = int32(min(max(prio, math.MinInt32), math.MaxInt32))
 	j.Labels = c.shared.labels(c.o.Schema, ad)
 	j.User, j.Group, j.Executable, j.Queue = j.Labels["owner"], j.Labels["group"], j.Labels["executable"],
 		j.Labels["qos"]

@@ -34,6 +34,8 @@ type Run struct {
 	PlanDepth   int   `json:"plan_depth,omitempty"`
 	PlanHorizon int64 `json:"plan_horizon,omitempty"`
 	Reorder     bool  `json:"reorder,omitempty"`
+	// Priorities say how the priorities of users were simulated; nil: they do not count.
+	Priorities *Priorities `json:"priorities,omitempty"`
 	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
 	// history was learned.
 	Estimates *Estimates `json:"estimates,omitempty"`
@@ -280,7 +282,7 @@ func ran(run Run, r *condorsim.Result) []row {
 	if n := r.Held(); n > 0 {
 		rows = append(rows, row{"jobs held (left out of the means)", metrics.Whole(n)})
 	}
-	rows = append(rows, leftRows(w)...)
+	rows = append(append(rows, leftRows(w)...), run.Priorities.rows()...)
 	rows = append(rows, estimateRows(run.Estimates)...)
 	if run.Auto != nil {
 		rows = append(rows, row{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -26,6 +27,9 @@ type poolFlags struct {
 	Placement *string           `group:"Policy" placeholder:"RULE" help:"${set_placement}"`
 	PluginDir []string          `group:"Policy" placeholder:"DIR" help:"${run_plugin_dir}"`
 	InProcess bool              `group:"Policy" help:"${set_plugins.in_process}"`
+
+	PriorityHalflife *time.Duration    `group:"Policy" placeholder:"TIME" help:"${set_priority_halflife}"`
+	PriorityFactor   map[string]string `group:"Policy" placeholder:"USER=F" mapsep:"none" help:"${set_priority_factors}"`
 
 	estimateFlags
 	realFlags
@@ -93,6 +97,12 @@ func (c *poolFlags) Over(s *config.Config) {
 	if c.PolicyOpt != nil {
 		s.Options = c.PolicyOpt
 	}
+	if c.PriorityHalflife != nil {
+		s.PriorityHalfLife = *c.PriorityHalflife
+	}
+	if c.PriorityFactor != nil {
+		s.PriorityFactors = c.PriorityFactor
+	}
 	if c.EstimatesOpt != nil {
 		s.EstimatesOptions = c.EstimatesOpt
 	}
@@ -109,6 +119,10 @@ func (c *poolFlags) Given(key string) bool {
 	switch key {
 	case "policy_options":
 		return c.PolicyOpt != nil
+	case "priority_halflife":
+		return c.PriorityHalflife != nil
+	case "priority_factors":
+		return c.PriorityFactor != nil
 	case "estimates_options":
 		return c.EstimatesOpt != nil
 	}

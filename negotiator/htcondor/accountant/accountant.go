@@ -15,7 +15,7 @@ import (
 // It is safe for concurrent use.
 type Accountant struct {
 	mu       sync.Mutex
-	file     *statefile.File
+	file     *statefile.File // nil: nothing is written
 	settings Settings
 	tree     *tree
 	books
@@ -72,6 +72,12 @@ func Open(file *statefile.File, s Settings) (*Accountant, error) {
 	if err := a.load(); err != nil {
 		return nil, err
 	}
+	return a, a.Configure(s)
+}
+
+// New starts an accounting that no file keeps, as that of a simulated pool.
+func New(s Settings) (*Accountant, error) {
+	a := &Accountant{books: newBooks(), clock: clock{HalfLife: s.HalfLife}}
 	return a, a.Configure(s)
 }
 
@@ -173,8 +179,7 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	}
 	a.leave()
 	a.sumGroups()
-	unsaved, err := a.save()
-	return errors.Join(out.Told("the account of what is used"), unsaved.Told("the accounting in "+a.file.Path()), err)
+	return errors.Join(out.Told("the account of what is used"), a.save())
 }
 
 // check errs if nobody of this name can have this use.

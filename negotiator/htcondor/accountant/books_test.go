@@ -320,3 +320,35 @@ func BenchmarkIdle(b *testing.B) {
 		require.NoError(b, a.Divide(100, nil))
 	}
 }
+
+// TestWithoutFile: an accounting that no file keeps says the same as one in a file.
+func TestWithoutFile(t *testing.T) {
+	db := database(t)
+	rapid.Check(t, func(t *rapid.T) {
+		empty(t, db)
+		kept, err := Open(db, DefaultSettings())
+		require.NoError(t, err)
+		bare, err := New(DefaultSettings())
+		require.NoError(t, err)
+		now := int64(0)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			now += rapid.Int64Range(0, 100_000).Draw(t, "passes")
+			name := rapid.SampledFrom([]string{"alice@d", "bob@d", "g.carol@d"}).Draw(t, "name")
+			weight := float64(rapid.IntRange(0, 64).Draw(t, "weight"))
+			gone, factor := rapid.Bool().Draw(t, "delete"), rapid.Float64Range(1, 1e6).Draw(t, "factor")
+			for _, a := range []*Accountant{kept, bare} {
+				if gone {
+					require.NoError(t, a.Delete(name))
+				} else {
+					require.NoError(t, a.SetFactor(name, factor))
+				}
+				require.NoError(t, a.Update(at(now), map[string]Use{name: {Slots: 1, Weight: weight}}))
+			}
+			for _, who := range []string{"alice@d", "bob@d", "g.carol@d"} {
+				require.InDelta(t, kept.Priority(who), bare.Priority(who), 0, who)
+			}
+		}
+	})
+	_, err := New(Settings{})
+	require.ErrorContains(t, err, "PRIORITY_HALFLIFE")
+}

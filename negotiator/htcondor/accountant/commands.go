@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
 // The commands of condor_userprio. As in HTCondor, a command creates the account of an unknown
@@ -85,7 +83,7 @@ func (a *Accountant) ResetAll(now time.Time) error {
 		r.reset(now)
 		a.touch(r)
 	}
-	_, err := a.save() // the next Update tells what the file cannot hold
+	_, err := a.write() // the next Update tells what the file cannot hold
 	return err
 }
 
@@ -101,13 +99,7 @@ func (a *Accountant) Delete(submitter string) error {
 	if r == nil {
 		return nil
 	}
-	err := a.file.Update(func(tx *statefile.Tx) error {
-		if b := tx.Bucket(Bucket); b != nil {
-			return b.Delete(submitter)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := a.erase(submitter); err != nil {
 		return fmt.Errorf("accounting in %s: %s cannot be deleted: %w", a.file.Path(), submitter, err)
 	}
 	delete(a.accounts, submitter)
@@ -133,7 +125,7 @@ func (a *Accountant) set(name string, change func(*account)) error {
 	r.settle(a.clock)
 	change(r)
 	a.touch(r)
-	_, err := a.save() // the next Update tells what the file cannot hold
+	_, err := a.write() // the next Update tells what the file cannot hold
 	return err
 }
 

@@ -5,7 +5,8 @@
 // # A tour
 //
 // [Open] opens the [Accountant] in a state file (package statefile), with [Settings] that
-// [ParseSettings] reads from the pool's configuration. A cycle then goes
+// [ParseSettings] reads from the pool's configuration; [New] starts one that no file keeps, for a
+// simulated pool. A cycle then goes
 //
 //	a.Update(now, use)                 // what runs: priorities age, usage grows
 //	a.Divide(total, waiting)           // groups' quotas, submitters' shares
@@ -19,7 +20,8 @@
 // its group. Weights are slot weights: the cpus of the slots that jobs have. Lower priorities are
 // better; the effective priority is the real priority times the factor.
 //
-// [Share] computes how groups and submitters share, and [Order] makes it a queue's order. [Limits]
+// [Share] computes how groups and submitters share, and [Order] makes it a queue's order; [Line] keeps that
+// order from cycle to cycle where there are no groups, as in simulations. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
 // cycle, room.go what they have for jobs whose limits depend on
 // the slot, and uses.go what their owners are told.

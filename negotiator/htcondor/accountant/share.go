@@ -225,15 +225,12 @@ func (s *Share) Arrive(w Waiting) float64 {
 func (s *Share) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
-		r := s.a.accounts[name]
-		g, isGroup := s.a.groupOf(r, name)
+		g, isGroup := s.a.groupOf(s.a.accounts[name], name)
 		if isGroup { // no submitter has the name of a group
 			g = s.a.tree.root
 		}
-		q = &queue{node: s.node(g), priority: s.a.effective(name)}
-		if r != nil {
-			q.used, q.most = r.Use.Weight, float64(r.Floor)
-		}
+		q = &queue{node: s.node(g)}
+		s.a.fill(q, name)
 		s.queues[name] = q
 	}
 	return q

@@ -90,9 +90,38 @@ func (a *Accountant) loadAccount(name string, text []byte) error {
 	return nil
 }
 
-// save writes the clock and the changed accounts in one transaction, but for those that the file
-// cannot hold, and removes those that are forgotten.
-func (a *Accountant) save() (out statefile.LeftOut, err error) {
+// save writes what is new; the error says what could not be written.
+func (a *Accountant) save() error {
+	unsaved, err := a.write()
+	if a.file == nil {
+		return nil
+	}
+	return errors.Join(unsaved.Told("the accounting in "+a.file.Path()), err)
+}
+
+// erase removes an account from the file, if there is one.
+func (a *Accountant) erase(name string) error {
+	if a.file == nil {
+		return nil
+	}
+	return a.file.Update(func(tx *statefile.Tx) error {
+		if b := tx.Bucket(Bucket); b != nil {
+			return b.Delete(name)
+		}
+		return nil
+	})
+}
+
+// write writes the clock and the changed accounts in one transaction, but for those that the file
+// cannot hold, and removes those that are forgotten. Without a file there is nothing to write.
+func (a *Accountant) write() (out statefile.LeftOut, err error) {
+	if a.file == nil {
+		for _, r := range a.dirty {
+			r.changed = false
+		}
+		a.dirty = a.dirty[:0]
+		return out, nil
+	}
 	a.dirty = slices.DeleteFunc(a.dirty, func(r *account) bool { return a.accounts[r.name] != r })
 	var written, unfit []*account
 	err = a.file.Update(func(tx *statefile.Tx) error {

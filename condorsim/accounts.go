@@ -1,0 +1,181 @@
+package condorsim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+)
+
+// accounts keep the account of what users use while a workload runs, with the accountant of real pools.
+// As there, a cycle begins with what was used until then, jobs that wait are ranked once in it, when their
+// keys are asked for, and what it starts counts from then on.
+type accounts struct {
+	w          *Workload
+	priorities Priorities
+
+	accountant *accountant.Accountant
+	line       *accountant.Line
+	origin     int64 // is second 1 of the accountant's clock, for which 0 is never
+	begun      bool
+	submitters []string                          // by job
+	use        map[string]accountant.Use         // of those who use something
+	runs       map[backfill.JobID]accountant.Use // of jobs that run
+	places     []*accountant.Place               // in line, by job; nil: it does not wait
+	held       []backfill.JobID                  // jobs that no slot can take as it is
+}
+
+// simulated is the domain of all submitters: the accountant takes a name without one for a group's.
+// nobody is the submitter of jobs of no known user; no user has that name.
+const simulated, nobody = "@simulated", "<unknown>" + "@simulated"
+
+// begin begins a run, in which nobody has used anything yet.
+func (a *accounts) begin() (err error) {
+	s := accountant.DefaultSettings()
+	s.HalfLife = float64(cmp.Or(a.priorities.HalfLife, DefaultHalfLife))
+	if a.accountant, err = accountant.New(s); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.priorities.Factors)) {
+		if err = a.accountant.SetFactor(name+simulated, a.priorities.Factors[name]); err != nil {
+			return err
+		}
+	}
+	a.line = accountant.NewLine(a.accountant, a.compare)
+	a.begun, a.held, a.places = false, nil, make([]*accountant.Place, len(a.w.Jobs))
+	a.use, a.runs = map[string]accountant.Use{}, map[backfill.JobID]accountant.Use{}
+	a.nameSubmitters()
+	return nil
+}
+
+// nameSubmitters finds each job's submitter, whose name all of his jobs share.
+func (a *accounts) nameSubmitters() {
+	full := map[string]string{"": nobody}
+	a.submitters = make([]string, len(a.w.Jobs))
+	for i := range a.w.Jobs {
+		name := a.w.Jobs[i].Submitter()
+		if full[name] == "" {
+			full[name] = name + simulated
+		}
+		a.submitters[i] = full[name]
+	}
+}
+
+// compare orders jobs as [backfill.Compare] does: those of a workload have their IDs by their submit times.
+func (a *accounts) compare(x, y backfill.JobID) int {
+	return cmp.Or(cmp.Compare(a.w.Jobs[x].Submit, a.w.Jobs[y].Submit), cmp.Compare(x, y))
+}
+
+// key is the order of [Workload.FairShare]. The key moves with time: the next cycle has other keys.
+func (a *accounts) key(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
+	a.queue(j.ID)
+	return a.places[j.ID].Key(), backfill.WithTime
+}
+
+// fetched begins a cycle: it charges users with what they used until now. Lost are the jobs that lost
+// their slots.
+func (a *accounts) fetched(d *negotiator.Delta, lost []backfill.JobID) error {
+	if !a.begun {
+		a.begun, a.origin = true, int64(d.Now)-1
+	}
+	for _, id := range d.Completed {
+		a.ends(id)
+	}
+	for _, id := range lost {
+		a.ends(id)
+		if !slices.Contains(d.Removed, id) {
+			a.queue(id)
+		}
+	}
+	for _, j := range d.Submitted {
+		a.queue(j.ID)
+	}
+	if len(d.SlotsUp) > 0 { // they may take jobs that were held
+		for _, id := range a.held {
+			a.queue(id)
+		}
+		a.held = nil
+	}
+	a.line.Open()
+	return a.charge(d.Now)
+}
+
+// Cycle notes which jobs a cycle has started, which count from now on.
+func (a *accounts) Cycle(r *negotiator.Report) error {
+	for _, h := range r.Held {
+		if a.leave(h.Job.ID) {
+			a.held = append(a.held, h.Job.ID)
+		}
+	}
+	for i := range r.Decision.Started {
+		j := r.Decision.Started[i].Job
+		a.leave(j.ID)
+		a.starts(j.ID, accountant.Use{Slots: int(j.Nodes), Weight: float64(a.w.cpusHeld(j, r.Matches[i].Placement))})
+	}
+	if len(r.Decision.Started) == 0 {
+		return nil
+	}
+	return a.charge(r.Delta.Now)
+}
+
+// cpusHeld returns how many cpus a job holds that starts in this place: the slot weight by which its
+// user is charged. See holding.go.
+func (w *Workload) cpusHeld(j *backfill.Job, at negotiator.Placement) (cpus int64) {
+	if len(w.Bundles) > 0 {
+		return j.Width()
+	}
+	for _, on := range at {
+		chunk := j.Request
+		if w.isFull(on.Slot.Capacity, chunk) {
+			chunk = on.Slot.Capacity
+		}
+		cpus += chunk[0] * int64(on.Count)
+	}
+	return cpus
+}
+
+// charge tells the accountant what is used from now on, for which it charges what was used until now.
+func (a *accounts) charge(now backfill.Time) error {
+	return a.accountant.Update(time.Unix(int64(now)-a.origin, 0), a.use)
+}
+
+func (a *accounts) starts(id backfill.JobID, use accountant.Use) {
+	u := a.use[a.submitters[id]]
+	a.runs[id], a.use[a.submitters[id]] = use, accountant.Use{Slots: u.Slots + use.Slots, Weight: u.Weight + use.Weight}
+}
+
+func (a *accounts) ends(id backfill.JobID) {
+	use, u := a.runs[id], a.use[a.submitters[id]]
+	delete(a.runs, id)
+	if u.Slots -= use.Slots; u.Slots == 0 {
+		delete(a.use, a.submitters[id])
+		return
+	}
+	u.Weight -= use.Weight
+	a.use[a.submitters[id]] = u
+}
+
+// queue adds a job to the line, unless it is there.
+func (a *accounts) queue(id backfill.JobID) {
+	if a.places[id] == nil {
+		j := &a.w.Jobs[id]
+		a.places[id] = a.line.Join(accountant.Waiting{
+			ID: id, Submitter: a.submitters[id], Weight: float64(j.Cpus), Prio: j.Prio,
+		})
+	}
+}
+
+// leave takes a job out of the line, and reports whether it was there.
+func (a *accounts) leave(id backfill.JobID) bool {
+	p := a.places[id]
+	if p == nil {
+		return false
+	}
+	p.Leave()
+	a.places[id] = nil
+	return true
+}
