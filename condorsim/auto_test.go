@@ -22,7 +22,7 @@ func choosing(t *testing.T, trace *workload.Trace, workers int, options map[stri
 	t.Helper()
 	w, err := condorsim.FromTrace(trace, nil)
 	require.NoError(t, err)
-	chooser, err := auto.New(options, workers)
+	chooser, err := auto.New(options, workers, nil)
 	require.NoError(t, err)
 	config := link(t, "easy", nil)
 	chooser.TakeCharge(&config)
@@ -92,7 +92,7 @@ func TestAutoLiftsNoPromise(t *testing.T) {
 			"every":   strconv.Itoa(rapid.IntRange(1, 40).Draw(inner, "every")),
 			"horizon": strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "horizon")),
 			"window":  strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "window")),
-		}, 1)
+		}, 1, nil)
 		require.NoError(inner, err)
 		config := link(t, "easy", nil)
 		chooser.TakeCharge(&config)

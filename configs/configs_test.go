@@ -178,5 +178,9 @@ func linked(_ context.Context, policy string, options map[string]string, resourc
 	if err != nil {
 		return sweep.Deciders{}, err
 	}
-	return sweep.Deciders{Main: main}, spec.CheckResources(options, resources)
+	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
+	if err != nil {
+		return sweep.Deciders{}, err
+	}
+	return sweep.Deciders{Main: main, Fallback: fallback}, spec.CheckResources(options, resources)
 }

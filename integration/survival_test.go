@@ -172,6 +172,12 @@ func TestACrashingPolicyCostsRoundsAndNoJobs(t *testing.T) {
 		`are not its results`, told.String())
 	require.Contains(t, string(printed), `"given_up": true`)
 
+	requireNone(t, mark)
+}
+
+// requireNone requires that no process has the mark in its environment.
+func requireNone(t *testing.T, mark string) {
+	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, path := range environs {

@@ -56,13 +56,41 @@ func (s Settings) deciders(ctx context.Context, policy string, options map[strin
 		return Deciders{history: true}, nil
 	}
 	if policy == auto.Name {
-		d.chooser, err = auto.New(options, 1) // there are as many cells at a time as there are cores
-		return d, err
+		const workers = 1 // there are as many cells at a time as there are cores
+		d.chooser, err = auto.New(options, workers, s.candidates(ctx, resources))
+		if err != nil {
+			return d, err
+		}
+		d.Close = d.chooser.Close
+		if s.Warn != nil {
+			d.chooser.Chosen = func(made *auto.Choice) { made.LogFailed(s.Warn) }
+		}
+		return d, nil
 	}
 	if policy, err = s.Places.executable(policy); err != nil {
 		return d, err
 	}
 	return s.Policies(ctx, policy, options, resources)
+}
+
+// candidates finds the candidates of a pool that chooses its own policy.
+func (s Settings) candidates(ctx context.Context, resources []string) auto.Find {
+	return func(policy string, options map[string]string) (main, fallback backfill.Repeatable, end func(), err error) {
+		if policy, err = s.Places.executable(policy); err != nil {
+			return nil, nil, nil, err
+		}
+		d, err := s.Policies(ctx, policy, options, resources)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		main, one := d.Main.(backfill.Repeatable)
+		fallback, other := d.Fallback.(backfill.Repeatable)
+		if !one || !other {
+			d.close()
+			return nil, nil, nil, fmt.Errorf("policy %s cannot be played ahead: there is one of it alone", policy)
+		}
+		return main, fallback, d.close, nil
+	}
 }
 
 // spec describes the policy.
@@ -253,16 +281,32 @@ func (p *Sweep) expand(f *File, in *input) error {
 	return nil
 }
 
+// executables returns the paths of the policies that are not known by a name: the scheduler's own, or
+// those of auto's portfolio.
+func (s scheduler) executables() (all []string, err error) {
+	named := []string{s.policy}
+	if s.policy == auto.Name {
+		if named, err = auto.Policies(s.options); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(named, func(policy string) bool { return filepath.Base(policy) == policy }), nil
+}
+
 // digest returns a digest of all that a cell's result depends on.
 func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string, error) {
-	plugin := ""
-	if filepath.Base(s.policy) != s.policy { // an executable, which may change
-		file, _ := p.settings.Places.onDisk(s.policy) // it was found when it was checked
+	var plugins []string
+	executables, err := s.executables()
+	if err != nil {
+		return "", err
+	}
+	for _, policy := range executables { // they may change
+		file, _ := p.settings.Places.onDisk(policy) // it was found when it was checked
 		sum, err := file.digest()
 		if err != nil {
 			return "", err
 		}
-		plugin = sum
+		plugins = append(plugins, sum)
 	}
 	estimates, err := p.settings.Places.digests(s.estimates)
 	if err != nil {
@@ -284,7 +328,7 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 		Estimates   []string
 		Priorities  *condorsim.Priorities `json:",omitempty"` // nil: the usual ones
 	}{
-		results.Format, p.settings.Version, key, s.placement, plugin, in.Trace, in.sums, in.jobs, f.FST,
+		results.Format, p.settings.Version, key, s.placement, strings.Join(plugins, " "), in.Trace, in.sums, in.jobs, f.FST,
 		f.CountEvents, f.PerUser, p.history, estimates, s.unusual(),
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (a *Activator) Ran() []InForce { return a.ran }
 // start starts the policy that the settings name.
 func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error) {
 	if s.Policy == auto.Name {
-		return a.startChooser(s)
+		return a.startChooser(ctx, s)
 	}
 	s.Options = s.PolicyOptions()
 	next := &Policy{report: cli.LogRefusals(a.Logger)}
@@ -133,7 +133,7 @@ func (a *Activator) tellBoundary(s config.Config, policy backfill.Decider) {
 }
 
 // startChooser starts what chooses the policy and the order.
-func (a *Activator) startChooser(s config.Config) (*Policy, error) {
+func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy, error) {
 	own := func(setting string) error {
 		return fmt.Errorf("%s: policy %s chooses it with the policy; policy_options portfolio says from what",
 			setting, auto.Name)
@@ -150,7 +150,7 @@ func (a *Activator) startChooser(s config.Config) (*Policy, error) {
 		a.Logger.Warn("the order is chosen with the policy: user priorities, JobPrio and nice_user have no effect",
 			"policy", auto.Name)
 	}
-	chooser, err := auto.New(s.Options, workers)
+	chooser, err := auto.New(s.Options, workers, a.candidates(ctx, s))
 	if err != nil {
 		return nil, a.blame(err)
 	}
@@ -162,10 +162,27 @@ func (a *Activator) startChooser(s config.Config) (*Policy, error) {
 		Guarantees: chooser.Spec().Guarantees,
 	}
 	if next.Estimates, err = a.estimators(s, next.Guarantees); err != nil {
+		chooser.Close()
 		return nil, err
 	}
 	chooser.Use(s.Planning(), next.Estimates)
 	return next, nil
+}
+
+// candidates finds the candidates of a chooser.
+func (a *Activator) candidates(ctx context.Context, s config.Config) auto.Find {
+	find := choose.Several(choose.Request{
+		Resources: a.Resources, Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess, Plugins: a.plugins(s.Plugins),
+	})
+	return func(policy string, options map[string]string) (main, fallback backfill.Repeatable, end func(), err error) {
+		chosen, err := find(ctx, policy, options)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		a.tellBoundary(s, chosen.Main)
+		main, fallback, err = chosen.Repeatable()
+		return main, fallback, chosen.Close, err
+	}
 }
 
 // Cycle has the chooser, if there is one, see a cycle of a simulation, and choose.
@@ -176,8 +193,13 @@ func (a *Activator) Cycle(r *negotiator.Report) error {
 	return a.Chooser.Cycle(r)
 }
 
-// Close ends the policy.
-func (p *Policy) Close() { p.Deciders.Close() }
+// Close ends the policy, or all candidates of a chooser.
+func (p *Policy) Close() {
+	if p.Chooser != nil {
+		p.Chooser.Close()
+	}
+	p.Deciders.Close()
+}
 
 // InCharge names the policy and the order that are in charge.
 func (p *Policy) InCharge() (policy, order string) {
@@ -252,9 +274,12 @@ func (a *Activator) blame(err error) error {
 }
 
 // Refused logs a decision that was refused, and notes whether the policy was given up. The process of
-// one that was ends.
+// one that was ends. A candidate of a chooser may be, while the others go on: the chooser notes it.
 func (a *Activator) Refused(r backfill.Refusal) {
 	a.report(r)
+	if a.Chooser != nil {
+		return
+	}
 	if errors.Is(r.Err, backfill.ErrGivenUp) && !a.gaveUp {
 		a.gaveUp = true
 		a.Close()

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPortfolio(t *testing.T) {
-	all, err := Portfolio([]string{"slack:sjf:factor=3:base=60", "easy", "dc:fcfs", "slack"}, false)
+	all, err := Portfolio([]string{"slack:sjf:factor=3:base=60", "easy", "dc:fcfs", "slack"}, false, LinkedIn)
 	require.NoError(t, err)
 	var names []string
 	for _, c := range all {
@@ -23,15 +23,15 @@ func TestPortfolio(t *testing.T) {
 	require.Equal(t, []string{"slack:sjf:factor=3:base=60 sjf", "easy fcfs", "dc:fcfs fcfs", "slack wfp"}, names)
 	require.Equal(t, map[string]string{"factor": "3", "base": "60"}, all[0].Options)
 
-	all, err = Portfolio([]string{"easy", "dc:fcfs"}, true)
+	all, err = Portfolio([]string{"easy", "dc:fcfs"}, true, LinkedIn)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "only those that give guarantees")
 
-	usual, err := New(nil, 1)
+	usual, err := New(nil, 1, nil)
 	require.NoError(t, err)
 	require.Len(t, usual.candidates, 4)
 	require.False(t, usual.Spec().Guarantees)
-	usual, err = New(map[string]string{"guarantees": "true"}, 1)
+	usual, err = New(map[string]string{"guarantees": "true"}, 1, nil)
 	require.NoError(t, err)
 	require.Len(t, usual.candidates, 3)
 	require.True(t, usual.Spec().Guarantees)
@@ -55,12 +55,12 @@ func TestFaults(t *testing.T) {
 		{"gain", "2", "from 0 to 1"},
 		{"gian", "2", "did you mean gain"},
 	} {
-		_, err := New(map[string]string{tt.option: tt.value}, 1)
+		_, err := New(map[string]string{tt.option: tt.value}, 1, nil)
 		require.ErrorContains(t, err, tt.says, "%s=%s", tt.option, tt.value)
 		require.ErrorContains(t, err, "policy auto")
 		require.ErrorAs(t, err, new(*backfill.OptionsError))
 	}
-	_, err := New(map[string]string{"portfolio": "easy", "guarantees": "true"}, 1)
+	_, err := New(map[string]string{"portfolio": "easy", "guarantees": "true"}, 1, nil)
 	require.ErrorContains(t, err, "no candidate gives guarantees")
 }
 
@@ -132,7 +132,7 @@ func TestSettle(t *testing.T) {
 	} {
 		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
 		maps.Copy(options, tt.options)
-		c, err := New(options, 1)
+		c, err := New(options, 1, nil)
 		require.NoError(t, err)
 		c.inCharge, c.changed = tt.inCharge, tt.changed
 		made := Choice{Now: 100, Names: c.names()}
@@ -153,7 +153,7 @@ func TestSettle(t *testing.T) {
 
 // TestAFailedChange: if a change cannot be made, whoever was in charge still is, and that is told.
 func TestAFailedChange(t *testing.T) {
-	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1)
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1, nil)
 	require.NoError(t, err)
 	change := c.settle(&Choice{Names: c.names(), Expected: []Measures{
 		{Jobs: 1, MeanBoundedSlowdown: 2}, {Jobs: 1, MeanBoundedSlowdown: 1},
@@ -169,7 +169,7 @@ func TestAFailedChange(t *testing.T) {
 // TestRestart: a chooser that starts, again or for the first time, knows the jobs that its pool had
 // before and how long former ones ran, each once. What was chosen before does not stand.
 func TestRestart(t *testing.T) {
-	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1)
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1, nil)
 	require.NoError(t, err)
 	set, err := estimate.New(estimate.Settings{All: "combined"}, estimate.NewHistory(0), true, false, nil)
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestRestart(t *testing.T) {
 	require.Len(t, c.record.known, r.State.Waiting()+r.State.RunningJobs())
 	require.True(t, c.Stands(again))
 	require.Equal(t, ended, c.record.past.History().Len())
-	other, err := New(nil, 1)
+	other, err := New(nil, 1, nil)
 	require.NoError(t, err)
 	require.NotNil(t, other.See(r))
 	require.Len(t, other.record.known, len(c.record.known))
@@ -202,7 +202,7 @@ func TestRestart(t *testing.T) {
 
 // TestDue says when a choice is due.
 func TestDue(t *testing.T) {
-	c, err := New(map[string]string{"every": "600", "portfolio": "slack:sjf slack:fcfs"}, 1)
+	c, err := New(map[string]string{"every": "600", "portfolio": "slack:sjf slack:fcfs"}, 1, nil)
 	require.NoError(t, err)
 	r := busy(t, c, 10, 60)
 	at := func(now backfill.Time) bool {
@@ -232,14 +232,14 @@ func TestMeasures(t *testing.T) {
 
 // TestPlay: plays say the same for any number of workers, change nothing, and end with the context.
 func TestPlay(t *testing.T) {
-	c, err := New(nil, 1)
+	c, err := New(nil, 1, nil)
 	require.NoError(t, err)
 	r := busy(t, c, 10, 60)
 	before := r.State.Snapshot()
 	f := c.record.future(r)
 	f.Head = 3600
 	require.NotEmpty(t, f.Arrivals)
-	one, err := Play(t.Context(), f, c.candidates, 1)
+	one, _, err := Play(t.Context(), f, c.candidates, 1)
 	require.NoError(t, err)
 	require.Len(t, one, len(c.candidates))
 	for i, m := range one {
@@ -250,7 +250,7 @@ func TestPlay(t *testing.T) {
 	for _, workers := range []int{2, 7, 40} {
 		again := c.record.future(r)
 		again.Head = f.Head
-		more, err := Play(t.Context(), again, c.candidates, workers)
+		more, _, err := Play(t.Context(), again, c.candidates, workers)
 		require.NoError(t, err)
 		require.Equal(t, one, more)
 	}
@@ -274,7 +274,7 @@ func BenchmarkChoose(b *testing.B) {
 		{"dc and pc, too", Usual + " dc:sjf dc:wfp dc:xfactor dc:fcfs pc:sjf pc:wfp pc:xfactor pc:fcfs"},
 	} {
 		b.Run(portfolio.name, func(b *testing.B) {
-			c, err := New(map[string]string{"portfolio": portfolio.candidates}, 2)
+			c, err := New(map[string]string{"portfolio": portfolio.candidates}, 2, nil)
 			require.NoError(b, err)
 			r := busy(b, c, 100, 1000)
 			for b.Loop() {

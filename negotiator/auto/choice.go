@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -22,15 +23,36 @@ type Choice struct {
 	// Wrong as well.
 	Why   string
 	Wrong error
+	// Failed are the candidates that failed in the plays of this choice, and are left out from then on.
+	Failed []Failure
+}
+
+// Failure says why a candidate failed.
+type Failure struct {
+	Name string
+	Err  error
+}
+
+// LogFailed tells which candidates are left out from now on.
+func (c *Choice) LogFailed(warn func(text string, about ...any)) {
+	const longest = 300 // letters of the reason, which is the plugin's
+	for _, f := range c.Failed {
+		warn("a candidate is left out from now on, as it failed when it was played ahead", "t", c.Now, "candidate", f.Name,
+			"error", backfill.Printable(f.Err.Error(), longest))
+	}
 }
 
 // Changed reports whether another candidate is put in charge.
 func (c *Choice) Changed() bool { return c.Chosen != c.InCharge }
 
-// Text returns what each candidate is expected to give, the best first: its name and objective.
+// Text returns what each candidate is expected to give, the best first: its name and objective. Those
+// that are left out have none.
 func (c *Choice) Text() string {
 	var text strings.Builder
 	for n, i := range ranked(c.Values) {
+		if math.IsInf(c.Values[i], 1) {
+			break
+		}
 		if n > 0 {
 			text.WriteString(", ")
 		}
@@ -40,8 +62,9 @@ func (c *Choice) Text() string {
 }
 
 // Log passes a choice to a log, as one line: to the first of its methods, or to the second if the
-// objective had no value.
+// objective had no value. To the second it tells also which candidates are left out from now on.
 func (c *Choice) Log(info, warn func(text string, about ...any)) {
+	c.LogFailed(warn)
 	line, text := info, "policy stays"
 	switch {
 	case c.Wrong != nil:

@@ -40,14 +40,21 @@ type Chooser struct {
 	made     int             // changes
 	choices  int
 	begun    bool
+	rules    int     // whose policy decides the cycles: a change is made after the choice
+	faults   []error // why candidates are left out; nil: they are not
+
+	playing  sync.Mutex // held by a choice
+	ended    context.Context
+	end      context.CancelFunc
 	told     *Choice // the last one
 	lifted   int     // promises that changes have lifted
 	restarts int
 }
 
 // New makes a chooser with the given options; see [Options]. Any error is caused by them. It plays on
-// so many workers at a time.
-func New(given map[string]string, workers int) (*Chooser, error) {
+// so many workers at a time, and is to be closed after use. The policies come from find; nil means
+// [LinkedIn].
+func New(given map[string]string, workers int, find Find) (*Chooser, error) {
 	v, err := backfill.ReadOptions("policy "+Name, Options(), given)
 	if err != nil {
 		return nil, err
@@ -57,15 +64,31 @@ func New(given map[string]string, workers int) (*Chooser, error) {
 		gain: v.Number("gain"), lift: v.Number("lift"), work: v.Number("work"),
 		last: -backfill.Forever, changed: -backfill.Forever,
 	}
-	if c.candidates, err = Portfolio(v.List("portfolio"), v.Flag("guarantees")); err != nil {
-		return nil, wrong("portfolio", err)
-	}
 	if c.objective, err = newObjective(v.Text("objective")); err != nil {
 		return nil, wrong("objective", err)
 	}
+	if c.record, err = newRecord(v.Time("window"), v.Int("again")); err != nil {
+		return nil, err
+	}
+	if find == nil {
+		find = LinkedIn
+	}
+	if c.candidates, err = Portfolio(v.List("portfolio"), v.Flag("guarantees"), find); err != nil {
+		return nil, wrong("portfolio", err)
+	}
 	c.charge = make([]backfill.Time, len(c.candidates))
-	c.record, err = newRecord(v.Time("window"), v.Int("again"))
-	return c, err
+	c.faults = make([]error, len(c.candidates))
+	c.ended, c.end = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Close ends the choice in progress and the candidates' processes. The policy in charge decides no
+// more after that if it has one.
+func (c *Chooser) Close() {
+	c.end()
+	c.playing.Lock()
+	defer c.playing.Unlock()
+	closeAll(c.candidates)
 }
 
 func wrong(option string, err error) error {
@@ -94,7 +117,7 @@ func (c *Chooser) Use(planning backfill.Planning, estimates *estimate.Set) {
 }
 
 // Restart puts the base in charge and forgets all jobs, but not how long they ran: the pool's
-// negotiator has been made anew. What was chosen before does not stand any more. It must be called
+// negotiator has been made anew. Candidates that were left out get another chance. What was chosen before does not stand any more. It must be called
 // between two cycles.
 func (c *Chooser) Restart() {
 	c.record.restart()
@@ -102,6 +125,8 @@ func (c *Chooser) Restart() {
 	defer c.mu.Unlock()
 	c.inCharge, c.last, c.lastWork, c.changed, c.begun = 0, -backfill.Forever, 0, -backfill.Forever, false
 	c.restarts++
+	c.rules = 0
+	clear(c.faults)
 }
 
 // Stands reports whether what was chosen from a future may be put in force: there was no restart
@@ -154,11 +179,14 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 	c.lifted += r.Decision.Lifted
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
+	if why := r.Negotiator().GivenUp(); why != nil {
+		c.faults[c.rules] = cmp.Or(c.faults[c.rules], why)
+	}
 	if !c.due(r) {
 		return nil
 	}
 	f := c.record.future(r)
-	f.Head, f.Horizon, f.restarts = c.every, c.horizon, c.restarts
+	f.Head, f.Horizon, f.restarts, f.faults = c.every, c.horizon, c.restarts, slices.Clone(c.faults)
 	return &f
 }
 
@@ -169,7 +197,7 @@ func (c *Chooser) due(r *negotiator.Report) bool {
 	const few = 2 // there must be a choice whom to serve next
 	switch waiting := r.State.Waiting(); {
 	case waiting == 0:
-		return c.inCharge != 0
+		return c.inCharge != 0 && c.faults[0] == nil
 	case now-c.last < c.every || waiting < few:
 		return false
 	}
@@ -184,26 +212,51 @@ func (c *Chooser) due(r *negotiator.Report) bool {
 // Choose plays the candidates ahead and finds the best. It returns the change that puts another
 // candidate in charge, which the caller is to make; nil if the one in charge stays. It may run beside
 // See, but only once at a time. An objective that has no value leaves the one in charge, and the
-// choice says so; an error is the context's or that of a play.
+// choice says so; an error is the context's or that of a play. A candidate that fails in a play is left
+// out until [Chooser.Restart]. A chooser that is closed chooses nothing.
 func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, error) {
+	c.playing.Lock()
+	defer c.playing.Unlock()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(c.ended, func() { stop(context.Cause(c.ended)) })()
 	made := Choice{Now: f.Outlook.Now(), Waiting: f.waiting, Names: c.names()}
-	if f.waiting > 0 {
+	var faults []error
+	if f.waiting > 0 && c.ended.Err() == nil {
 		var err error
-		if made.Expected, err = Play(ctx, *f, c.candidates, c.workers); err != nil {
+		made.Expected, faults, err = Play(ctx, *f, c.candidates, c.workers)
+		switch {
+		case c.ended.Err() != nil:
+		case err != nil:
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.lastWork = 0 // the next one is due even if the queue stays as it is
 			return nil, fmt.Errorf("choose a policy: %w", err)
 		}
 	}
-	if !c.Stands(f) {
+	if c.ended.Err() != nil || !c.Stands(f) {
 		return nil, nil //nolint:nilnil // nothing is chosen
 	}
+	made.Failed = c.leaveOut(faults)
 	change := c.settle(&made)
 	if c.Chosen != nil {
 		c.Chosen(&made)
 	}
 	return change, nil
+}
+
+// leaveOut notes which candidates failed, and returns those that are new. Their twins end.
+func (c *Chooser) leaveOut(faults []error) (failed []Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, why := range faults {
+		if why != nil && c.faults[i] == nil {
+			c.faults[i] = why
+			c.candidates[i].twins.Close()
+			failed = append(failed, Failure{c.candidates[i].Name, why})
+		}
+	}
+	return failed
 }
 
 func (c *Chooser) names() (names []string) {
@@ -214,7 +267,7 @@ func (c *Chooser) names() (names []string) {
 }
 
 // settle decides what follows from what the candidates are expected to give: the best is in charge
-// if it is better than the base, else the base is.
+// if it is better than the base, else the base is. If the base failed, the best of the others is.
 func (c *Chooser) settle(made *Choice) *negotiator.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,9 +276,16 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 	made.InCharge, made.Chosen = c.inCharge, c.inCharge
 	if made.Expected == nil {
 		made.Why = "nobody waits"
+		if c.faults[0] != nil {
+			return nil
+		}
 		return c.put(made, 0)
 	}
 	for i, m := range made.Expected {
+		if i > 0 && c.faults[i] != nil {
+			made.Values = append(made.Values, math.Inf(1))
+			continue
+		}
 		value, err := c.objective.value(m, made.Expected[0])
 		if err != nil {
 			made.Values, made.Wrong = nil, fmt.Errorf("%s: %w", made.Names[i], err)
@@ -235,7 +295,13 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 		made.Values = append(made.Values, value)
 	}
 	made.Why = "each better one would lift promises"
+	if !slices.Contains(c.faults, nil) {
+		made.Why = "all candidates failed"
+	}
 	for _, i := range ranked(made.Values) {
+		if c.faults[i] != nil {
+			continue
+		}
 		lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
 		value, than, gain := made.Values[i], made.Values[0], c.gain
 		if lifts {
@@ -249,6 +315,8 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 			made.Why = "no other is better by the gain"
 		case value < than && value <= than-gain*math.Abs(than):
 			made.Why = fmt.Sprintf("%.4g instead of %.4g", value, than)
+		case c.faults[0] != nil && !lifts:
+			made.Why = "the base failed"
 		default:
 			continue
 		}
@@ -272,11 +340,12 @@ func (c *Chooser) put(made *Choice, which int) *negotiator.Change {
 	return &negotiator.Change{
 		Order: to.Order, Policy: to.Policy, Fallback: to.Fallback, Planning: c.planning, Estimates: c.estimates,
 		Made: func(_ backfill.Time, err error) {
-			if err == nil {
-				return
-			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
+			if err == nil {
+				c.rules = which
+				return
+			}
 			c.inCharge = before
 			c.told = &Choice{Now: made.Now, Names: made.Names, InCharge: before, Chosen: before, Why: err.Error(), Wrong: err}
 		},

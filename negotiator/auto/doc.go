@@ -11,9 +11,13 @@
 // wrong choice costs little: it is made anew soon. This is a rollout (Bertsekas, Tsitsiklis and Wu,
 // "Rollout algorithms for combinatorial optimization", Journal of Heuristics 3, 1997).
 //
-//	chooser, err := auto.New(map[string]string{"every": "3600"}, 2)
+//	chooser, err := auto.New(map[string]string{"every": "3600"}, 2, nil)
+//	defer chooser.Close()
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
+//
+// A candidate may be a plugin ([Find]). One that fails in a play, or so often in charge that it is given
+// up, is left out; if the base is, its fallback is played in its place.
 //
 // A [Chooser] is a sink of the cycles: after a cycle in which a choice is due it plays, and hands a
 // change over to the next cycle. A daemon calls [Chooser.See] after each cycle instead, and plays

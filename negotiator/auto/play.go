@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ type Future struct {
 	// all: a job that waits longer counts as if it started then. 0: to the end.
 	Head, Horizon backfill.Time
 
+	faults            []error // why candidates are left out
 	waiting, restarts int
 	runs              map[backfill.JobID]backfill.Time // for how long jobs are taken to run
 	grain             backfill.Time                    // ends of jobs fall on its multiples
@@ -36,12 +38,15 @@ func (f *Future) runTime(j *backfill.Job) backfill.Time {
 	return j.Estimate
 }
 
-// Play plays each of the candidates ahead and returns their measures. They do not depend on the
-// number of workers.
-func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([]Measures, error) {
+// Play plays each of the candidates ahead and returns their measures, and why some of them failed. A
+// candidate fails if its policy does, or a decision of it is refused; it has no measures then. Only the
+// base, on whom all plays depend, goes on with its fallback alone, and has those. The measures do not
+// depend on the number of workers.
+func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([]Measures, []error, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	found := make([]Measures, len(candidates))
+	faults := make([]fault, len(candidates))
 	next := make(chan int, len(candidates))
 	for i := range candidates {
 		next <- i
@@ -52,7 +57,11 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 		working.Go(func() {
 			for i := range next {
 				var err error
-				if found[i], err = f.play(ctx, &candidates[i], &candidates[0]); err != nil {
+				faults[i] = fault{own: f.fault(i), base: f.fault(0)}
+				if i > 0 && faults[i].own != nil {
+					continue
+				}
+				if found[i], err = f.play(ctx, &candidates[i], &candidates[0], &faults[i]); err != nil {
 					fail(fmt.Errorf("play %s ahead: %w", candidates[i].Name, err))
 					return
 				}
@@ -61,13 +70,29 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 	}
 	working.Wait()
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return found, nil
+	failed := make([]error, len(candidates))
+	for i := range faults {
+		failed[i] = faults[i].own
+		failed[0] = cmp.Or(failed[0], faults[i].base)
+	}
+	return found, failed, nil
 }
 
-// play plays one candidate ahead, and then the base.
-func (f *Future) play(ctx context.Context, c, base *Candidate) (m Measures, err error) {
+// fault says why a candidate failed in a play, and why the base did that went on after it.
+type fault struct{ own, base error }
+
+// fault returns why a candidate is left out; nil: it is not.
+func (f *Future) fault(i int) error {
+	if i < len(f.faults) {
+		return f.faults[i]
+	}
+	return nil
+}
+
+// play plays one candidate ahead, and then the base. Both may fail.
+func (f *Future) play(ctx context.Context, c, base *Candidate, failed *fault) (m Measures, err error) {
 	now := f.Outlook.Now()
 	start := f.Outlook.StartWith(func(j *backfill.Job, _ backfill.Time) backfill.Time { return f.runTime(j) })
 	start.End = f.coarse(start.End)
@@ -83,13 +108,14 @@ func (f *Future) play(ctx context.Context, c, base *Candidate) (m Measures, err 
 	if c != base && f.Head > 0 && (f.Head < f.Horizon || f.Horizon == 0) {
 		head = now + f.Head
 	}
-	if err = r.under(ctx, c, start, head); err != nil {
+	if err = r.under(ctx, c, start, head, c == base, &failed.own); err != nil || c != base && failed.own != nil {
 		return m, err
 	}
 	if head != end && !r.over() {
 		start.State = r.state
 		start.Arrivals = slices.DeleteFunc(slices.Clone(f.Arrivals), func(j *backfill.Job) bool { return j.Submit <= r.last })
-		if err = r.under(ctx, base, f.Outlook.Taking(start, base.guarantees()), end); err != nil {
+		start = f.Outlook.Taking(start, base.guarantees())
+		if err = r.under(ctx, base, start, end, true, &failed.base); err != nil {
 			return m, err
 		}
 	}
@@ -122,17 +148,17 @@ type run struct {
 // over reports whether all jobs have started.
 func (r *run) over() bool { return len(r.starts)+r.held >= len(r.jobs) }
 
-// under plays on under a candidate until the given instant; 0: to the end.
-func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until backfill.Time) error {
-	policy, err := c.Policy.Again(ctx)
-	if err != nil {
+// under plays on under a candidate until the given instant; 0: to the end. If the candidate fails, or
+// has failed, the play ends, or goes on under its fallback.
+func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until backfill.Time, goesOn bool,
+	failed *error,
+) error {
+	rules, done, err := c.rules(ctx, failed)
+	if err != nil || !goesOn && *failed != nil {
 		return err
 	}
-	fallback, err := c.Fallback.Again(ctx)
-	if err != nil {
-		return err
-	}
-	rules := ahead.Rules{Order: r.Outlook.Order(c.Order), Policy: policy, Fallback: fallback}
+	defer done()
+	rules.Order = r.Outlook.Order(c.Order)
 	play, err := rules.Play(from)
 	if err != nil {
 		return err
@@ -143,8 +169,41 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 			r.starts[d.Started[i].Job.ID] = d.Now
 		}
 		r.held, r.last = r.held+len(d.Held), d.Now
-		return r.over()
+		return r.over() || !goesOn && *failed != nil
 	})
+}
+
+// rules returns who decides in a play under the candidate, until it fails, and then its fallback, which
+// decides from the start if it has failed; done is called after use.
+func (c *Candidate) rules(ctx context.Context, failed *error) (rules ahead.Rules, done func(), err error) {
+	if *failed == nil {
+		if rules.Policy, rules.Fallback, done, err = c.twins.Of(ctx, c.Policy, c.Fallback); err == nil {
+			rules.Policy = whole{rules.Policy, failed}
+			rules.Refused = func(r backfill.Refusal) { *failed = cmp.Or(*failed, r.Err) }
+			return rules, done, nil
+		}
+		if ctx.Err() != nil {
+			return rules, nil, err
+		}
+		*failed = err
+	}
+	if rules.Policy, err = c.Fallback.Again(ctx); err == nil {
+		rules.Fallback, err = c.Fallback.Again(ctx)
+	}
+	return rules, func() {}, err
+}
+
+// whole is a decider that is not asked any more once it has failed.
+type whole struct {
+	backfill.Decider
+	failed *error
+}
+
+func (w whole) Decide(ctx context.Context, t *backfill.Transaction) error {
+	if *w.failed != nil {
+		return *w.failed
+	}
+	return w.Decider.Decide(ctx, t)
 }
 
 // measures returns the measures; a job that has not started counts as if it did at the end.

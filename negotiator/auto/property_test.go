@@ -116,7 +116,7 @@ func schedule(t *rapid.T, jobs []arrival, c negotiator.Config, sinks ...negotiat
 // chosen schedules the jobs under a chooser, and returns also what it chose.
 func chosen(t *rapid.T, jobs []arrival, options map[string]string, workers int,
 ) (starts map[backfill.JobID]backfill.Time, choices []Choice) {
-	c, err := New(options, workers)
+	c, err := New(options, workers, nil)
 	require.NoError(t, err)
 	c.Chosen = func(made *Choice) { choices = append(choices, *made) }
 	var config negotiator.Config
@@ -134,7 +134,7 @@ func TestOneCandidateDecidesAlone(t *testing.T) {
 			require.False(t, made.Changed())
 			require.Equal(t, []string{name}, made.Names)
 		}
-		alone, err := Portfolio([]string{name}, false)
+		alone, err := Portfolio([]string{name}, false, LinkedIn)
 		require.NoError(t, err)
 		require.Equal(t, schedule(t, jobs, negotiator.Config{
 			Policy: alone[0].Policy, Fallback: alone[0].Fallback, Order: alone[0].Order,
@@ -169,7 +169,7 @@ func TestTheBestIsChosen(t *testing.T) {
 		const gain = 0.25
 		c, err := New(map[string]string{
 			"portfolio": "slack:sjf slack:fcfs dc:wfp", "objective": "MeanWait", "gain": fmt.Sprint(gain),
-		}, 1)
+		}, 1, nil)
 		require.NoError(t, err)
 		for range rapid.IntRange(1, 4).Draw(t, "choices") {
 			made := Choice{Names: c.names()}

@@ -91,8 +91,9 @@ var deciding = []Setting{
 	}),
 	set(func(c *Config) *map[string]string { return &c.Options }, nil, Setting{
 		Key: "policy_options", Knob: "BACKFILL_POLICY_OPTIONS",
-		Doc:     `Options of the policy, which "negotiator policies" lists.`,
-		More:    "On a real pool easy has keep=true where nothing is said.",
+		Doc: `Options of the policy, which "negotiator policies" lists.`,
+		More: "On a real pool easy has keep=true where nothing is said. The portfolio of auto may name plugins as " +
+			"policy may: {portfolio: 'slack:sjf mine:wfp'}.",
 		Example: map[string]string{"depth": "2"},
 	}),
 	set(func(c *Config) *string { return &c.Fallback }, "", Setting{

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 )
 
-// Twins are further deciders of the policy in charge, which decide in plays beside the cycles, so
-// that no cycle waits for a play. They are made when they are needed and kept for the next play. The
+// Twins are further deciders of the policy in charge, or of another one, which decide in plays beside
+// the cycles, so that no cycle waits for a play. They are made when they are needed and kept for the next play. The
 // zero value has none. Its methods may be called concurrently.
 type Twins struct {
 	mu   sync.Mutex
@@ -24,13 +24,24 @@ type twin struct{ policy, fallback backfill.Decider }
 // Rules returns the rules under which the schedule of the outlook goes on, for one goroutine, which
 // calls done after use. The policy in charge and its fallback must be [backfill.Repeatable].
 func (t *Twins) Rules(ctx context.Context, o *Outlook) (rules ahead.Rules, done func(), err error) {
-	one, known := t.take(o.policy)
+	policy, fallback, done, err := t.Of(ctx, o.policy, o.fallback)
+	if err != nil {
+		return rules, nil, err
+	}
+	return o.Rules(policy, fallback), done, nil
+}
+
+// Of returns a twin of a policy, and one of its fallback, for one goroutine, which calls done after use.
+// Both must be [backfill.Repeatable].
+func (t *Twins) Of(ctx context.Context, policy, fallback backfill.Decider,
+) (first, second backfill.Decider, done func(), err error) {
+	one, known := t.take(policy)
 	if !known {
-		if one, err = twinOf(ctx, o.policy, o.fallback); err != nil {
-			return rules, nil, err
+		if one, err = twinOf(ctx, policy, fallback); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	return o.Rules(one.policy, one.fallback), func() { t.give(o.policy, one) }, nil
+	return one.policy, one.fallback, func() { t.give(policy, one) }, nil
 }
 
 // Starts plays the outlook ahead under the policy in charge, and returns when waiting jobs start, as

@@ -5,6 +5,7 @@ package choose
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -52,6 +53,17 @@ type Chosen struct {
 	close          func()
 }
 
+// Repeatable returns the policy and its fallback, of which there may be more: all policies that are
+// found here can be repeated.
+func (c *Chosen) Repeatable() (main, fallback backfill.Repeatable, err error) {
+	main, one := c.Main.(backfill.Repeatable)
+	fallback, other := c.Fallback.(backfill.Repeatable)
+	if !one || !other {
+		return nil, nil, fmt.Errorf("there cannot be more than one of policy %s", c.Main.Spec().Name)
+	}
+	return main, fallback, nil
+}
+
 // Close ends the policy's process, if it has one.
 func (c *Chosen) Close() {
 	if c.close != nil {
@@ -64,6 +76,23 @@ func (c *Chosen) Close() {
 // boundary, or in this process.
 func Policy(ctx context.Context, r Request) (*Chosen, error) {
 	r.warn()
+	return start(ctx, r)
+}
+
+// Several returns a function that finds policies one by one and starts them, as [Policy] does, each with
+// options of its own. A name is looked for where the request says, but what is linked in runs in this
+// process. Settings that have no effect are told once.
+func Several(r Request) func(ctx context.Context, policy string, options map[string]string) (*Chosen, error) {
+	r.warn()
+	r.Dirs, r.InProcess = searchPath(r), true
+	return func(ctx context.Context, policy string, options map[string]string) (*Chosen, error) {
+		one := r
+		one.Policy, one.Options = policy, options
+		return start(ctx, one)
+	}
+}
+
+func start(ctx context.Context, r Request) (*Chosen, error) {
 	found, spec, err := locate(r)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,10 @@ func examples(t *testing.T) map[string]example {
 	t.Helper()
 	easy, err := policies.Named("easy")
 	require.NoError(t, err)
+	installed := []string{
+		"node", "-e",
+		"require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')",
+	}
 	return map[string]example{
 		"python": {
 			path:     "python/backfill-shortest",
@@ -46,16 +50,20 @@ func examples(t *testing.T) map[string]example {
 			twin:     easy,
 		},
 		"node": {
-			path: "node/backfill-narrow",
-			needs: []string{
-				"node", "-e",
-				"require('./node/node_modules/@grpc/grpc-js'); require('./node/node_modules/@grpc/proto-loader')",
-			},
+			path:     "node/backfill-narrow",
+			needs:    installed,
 			promises: []conformance.Promise{conformance.NoneFits},
 			deferred: true,
 			twin: backfill.PolicySpec{Name: "narrow", New: func(backfill.Values) (backfill.Policy, error) {
 				return backfill.PolicyFunc(narrow), nil
 			}},
+		},
+		"node that reserves": {
+			path:     "node/backfill-front",
+			needs:    installed,
+			promises: []conformance.Promise{conformance.NoneFits, conformance.HeadOnTime},
+			deferred: true,
+			twin:     easy,
 		},
 	}
 }

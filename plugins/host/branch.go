@@ -208,7 +208,8 @@ func (b *Branch) Decided(round backfill.Round, d backfill.Decision, own bool) {
 	switch {
 	case b.at == nil: // the whole state will be sent anyway
 		return
-	case own != asked, b.cut: // the plugin's decision did not count, or its copy is not whole
+	case own != asked, b.cut, // the plugin's decision did not count, or its copy is not whole
+		d.Revision != b.revision+1: // there were rounds of which it was not told, under another policy
 		b.lose()
 		return
 	case own:

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -120,6 +121,37 @@ func TestPluginsTakeTurns(t *testing.T) {
 	}
 	require.Empty(t, want.refusals)
 	require.Empty(t, got.refusals)
+}
+
+// A policy that comes back after another one had its turn is sent the whole state, also if nobody waits
+// when it does.
+func TestAPolicyThatComesBackIsInStep(t *testing.T) {
+	remote := inProcess(t, Options{}, sdk.NewServer(named(t, "easy"), hclog.NewNullLogger()))
+	var log bytes.Buffer
+	remote.log = hclog.New(&hclog.LoggerOptions{Output: &log})
+	host, g := newHost(t, "fcfs", remote), newScenario(1)
+	now := backfill.Time(1000)
+	decide := func(events ...backfill.Event) {
+		now++
+		_, err := host.Decide(t.Context(), backfill.Round{Now: now, Events: events})
+		require.NoError(t, err)
+	}
+	submitted := func(id backfill.JobID) backfill.Event {
+		return backfill.Event{Kind: backfill.Submitted, Job: &backfill.Job{
+			ID: id, Nodes: 1, Request: backfill.Vector{1, 1}, Estimate: 100,
+		}}
+	}
+	_, err := host.Decide(t.Context(), g.first())
+	require.NoError(t, err)
+	decide(submitted(1))
+	require.NoError(t, host.Change(nil, linked(t, named(t, "fcfs")), linked(t, named(t, "easy"))))
+	decide(submitted(2))
+	require.NoError(t, host.Change(nil, remote, linked(t, named(t, "easy"))))
+	decide(backfill.Event{Kind: backfill.Completed, JobID: 2})
+	decide(submitted(3))
+	require.Empty(t, log.String())
+	require.Empty(t, host.refusals)
+	require.Equal(t, 2, remote.Stats().Syncs)
 }
 
 // A remote may be closed, and branches created and dropped, while others decide.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"runtime"
 
@@ -13,22 +14,40 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/choose"
 )
 
-// chooser returns what chooses the policy if the user asks for auto, else nil. It logs each choice.
-func (c *runCommand) chooser(logger hclog.Logger) (*auto.Chooser, error) {
+// checkAuto checks the flags that do not go with auto.
+func (c *runCommand) checkAuto() error {
+	switch {
+	case c.Policy != auto.Name:
+		return nil
+	case c.Order != "":
+		return errors.New("--order: auto chooses the order with the policy; name orders in --policy-opt portfolio")
+	case c.Plugin:
+		return errors.New("--plugin: auto runs what is linked in in this process; its portfolio may name plugins")
+	case c.Fst != (fstFlag{}) || c.CountEvents:
+		return errors.New("--fst, --count-events: these are found for one policy, and auto changes it")
+	}
+	return nil
+}
+
+// chooser returns what chooses the policy, for the workload's pool, if the user asks for auto, else nil.
+// It logs each choice.
+func (c *runCommand) chooser(ctx context.Context, w *condorsim.Workload, logger hclog.Logger) (*auto.Chooser, error) {
 	if c.Policy != auto.Name {
 		return nil, nil //nolint:nilnil // nil is a policy that stays
 	}
-	switch {
-	case c.Order != "":
-		return nil, errors.New("--order: auto chooses the order with the policy; name orders in --policy-opt portfolio")
-	case c.Plugin || len(c.PluginDir) > 0:
-		return nil, errors.New("--plugin, --plugin-dir: auto plays policies ahead, and only those that are linked in")
-	case c.Fst != (fstFlag{}) || c.CountEvents:
-		return nil, errors.New("--fst, --count-events: these are found for one policy, and auto changes it")
-	}
-	chooser, err := auto.New(c.PolicyOpt, runtime.GOMAXPROCS(0))
+	find := choose.Several(c.request(w, logger))
+	chooser, err := auto.New(c.PolicyOpt, runtime.GOMAXPROCS(0), func(policy string, options map[string]string,
+	) (main, fallback backfill.Repeatable, end func(), err error) {
+		chosen, err := find(ctx, policy, options)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		main, fallback, err = chosen.Repeatable()
+		return main, fallback, chosen.Close, err
+	})
 	if err == nil {
 		chooser.Chosen = func(made *auto.Choice) { made.Log(logger.Info, logger.Warn) }
 	}

@@ -121,12 +121,11 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 		return cli.Bad(err)
 	}
 	c.Workload = cmp.Or(c.Workload, c.File)
-	chooser, err := c.chooser(logger)
-	if err != nil {
+	if err := c.checkAuto(); err != nil {
 		return cli.Bad(err)
 	}
 	if c.DumpRefused != "" {
-		if err = os.MkdirAll(c.DumpRefused, 0o777); err != nil {
+		if err := os.MkdirAll(c.DumpRefused, 0o777); err != nil {
 			return cli.Bad(fmt.Errorf("--dump-refused: %w", err))
 		}
 	}
@@ -137,6 +136,10 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	defer out.discard()
 	collectAt(mostPercent) // most of what is read stays
 	w, err := c.load(p, logger)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	chooser, err := c.chooser(ctx, w, logger)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -315,15 +318,9 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 		return negotiator.Config{}, none, err
 	}
 	if chooser != nil {
-		return c.automatic(w, rule, chooser, logger), none, nil
+		return c.automatic(w, rule, chooser, logger), chooser.Close, nil
 	}
-	chosen, err := choose.Policy(ctx, choose.Request{
-		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
-		Plugins: choose.Plugins{Run: host.Options{
-			NoMTLS: true, Logger: logger, User: host.Nobody, Reads: c.PluginReads, // the socket is private
-			Deadline: cmp.Or(c.Deadline, host.NoDeadline),
-		}},
-	})
+	chosen, err := choose.Policy(ctx, c.request(w, logger))
 	if err != nil {
 		return negotiator.Config{}, none, err
 	}
@@ -348,6 +345,17 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 		Trust:   estimate.Trust(c.EstimateTrust),
 		Refused: cli.LogRefusals(logger),
 	}, chosen.Close, nil
+}
+
+// request asks for the policy, for the workload's pool.
+func (c *runCommand) request(w *condorsim.Workload, logger hclog.Logger) choose.Request {
+	return choose.Request{
+		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
+		Plugins: choose.Plugins{Run: host.Options{
+			NoMTLS: true, Logger: logger, User: host.Nobody, Reads: c.PluginReads, // the socket is private
+			Deadline: cmp.Or(c.Deadline, host.NoDeadline),
+		}},
+	}
 }
 
 // progress advances the bar by the jobs that have ended.

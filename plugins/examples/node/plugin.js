@@ -97,7 +97,6 @@ function serve(policy) {
     console.error('This is a policy plugin: start it with negotiator --policy or condorsim run --policy.');
     process.exit(1);
   }
-  // FEATURE_RUNNING is trivial: without a time axis, expected run times do not matter.
   const features = ['FEATURE_RUNNING', 'FEATURE_BUNDLES', 'FEATURE_RELEASE'];
   const { decide, ...description } = { ...policy, features };
   const exit = () => process.exit(0);

@@ -1,13 +1,14 @@
 // The plugin's copy of the host's state, and the actions of a policy.
 //
-// It serves policies that make no reservations. Such a policy releases those of other
-// policies at the start of each round, so that the copy need not know their times and
-// places: nothing here has a time axis. Whole numbers arrive as text, because some do
-// not fit a Number; amounts do.
+// It serves policies that plan anew in each round: a cycle releases all reservations of
+// former rounds at its start, so that the copy need not follow what becomes of them.
+// Whole numbers arrive as text, because some do not fit a Number; amounts and times do.
 'use strict';
 
 // the reason for which the state itself holds a job
 const NEVER_FITS = 'fits on no slot of the pool, even an empty one';
+
+const FOREVER = 2 ** 61; // later than any instant
 
 // Job is a job and its status. Policies must not change it.
 class Job {
@@ -17,6 +18,7 @@ class Job {
     this.request = spec.request.map(Number); // of each chunk
     this.whole = spec.whole; // it takes all of one bundle instead
     this.estimate = Number(spec.estimate); // seconds
+    this.runs = Number(spec.running) || this.estimate; // the expected run time once it is started
     this.release = Number(spec.release); // it must not start before
     this.labels = spec.labels;
     this.candidates = spec.candidates;
@@ -26,8 +28,10 @@ class Job {
     ];
     this.key = key; // in the queue's order, lower first
     this.at = null; // where it runs: [{slot, count}]
+    this.end = 0; // when it is expected to end, if it runs
     this.held = '';
     this.reserved = false; // perhaps
+    this.planned = null; // where it is reserved in this round
   }
 
   get waits() { return !this.at && !this.held; }
@@ -42,6 +46,7 @@ class Job {
 class State {
   constructor(snapshot) {
     this.rule = snapshot.rule;
+    this.now = Number(snapshot.now);
     this.revision = BigInt(snapshot.revision);
     this.resources = snapshot.resources;
     this.slots = snapshot.slots.map(({ slot, up }) => newSlot(slot, up));
@@ -54,37 +59,95 @@ class State {
       job.held = j.held;
       job.reserved = !j.running && Boolean(j.placement);
       this.jobs.set(job.id, job);
-      if (j.running) this.run(job, placement(j.placement));
+      if (j.running) this.run(job, placement(j.placement), Number(j.end));
     }
   }
 
   // An independent copy.
   fork() {
     const copy = Object.assign(Object.create(State.prototype), this);
-    copy.slots = this.slots.map((slot) => ({ ...slot, free: [...slot.free] }));
+    copy.slots = this.slots.map((slot) => ({ ...slot, free: [...slot.free], spans: new Map(slot.spans) }));
     copy.bundles = [...this.bundles];
     copy.sets = new Map(this.sets);
     copy.jobs = new Map([...this.jobs].map(([id, job]) => [id, Object.assign(Object.create(Job.prototype), job)]));
     return copy;
   }
 
-  run(job, at) {
-    this.take(at, job, 1);
+  run(job, at, end) {
+    this.unplan(job);
     job.at = at;
-    job.reserved = false;
+    job.end = end;
+    this.take(at, job, 1);
   }
 
   requeue(job) {
+    this.unplan(job);
     if (job.at) this.take(job.at, job, -1);
     job.at = null;
-    job.reserved = false;
   }
 
   take(at, job, sign) {
     for (const { slot, count } of at) {
-      const { free, capacity } = this.slots[slot];
-      (job.whole ? capacity : job.request).forEach((amount, k) => { free[k] -= sign * count * amount; });
+      const { free, spans } = this.slots[slot];
+      const amounts = this.amounts(job, slot, count);
+      amounts.forEach((amount, k) => { free[k] -= sign * amount; });
+      if (sign > 0) spans.set(job.id, { from: -FOREVER, to: job.end, amounts });
+      else spans.delete(job.id);
     }
+  }
+
+  // Returns what so many of the job's chunks take of a slot.
+  amounts(job, slot, count) {
+    return (job.whole ? this.slots[slot].capacity : job.request).map((amount) => count * amount);
+  }
+
+  plan(job, at, start) {
+    this.unplan(job); // an event may have voided its reservation, which is not followed here
+    job.reserved = true;
+    job.planned = at;
+    for (const { slot, count } of at) {
+      const amounts = this.amounts(job, slot, count);
+      this.slots[slot].spans.set(job.id, { from: start, to: start + job.estimate, amounts });
+      this.slots[slot].plans++;
+    }
+  }
+
+  unplan(job) {
+    for (const { slot } of job.planned ?? []) {
+      this.slots[slot].spans.delete(job.id);
+      this.slots[slot].plans--;
+    }
+    job.reserved = false;
+    job.planned = null;
+  }
+
+  // Returns the least that is free of each of the slot's resources from start until end.
+  freeDuring(slot, start, end) {
+    if (start <= this.now && slot.plans === 0) return slot.free; // running jobs only end
+    const spans = [...slot.spans.values()].filter(({ from, to }) => from < end && to > start);
+    const begins = spans.map(({ from }) => from).filter((from) => from > start); // what is free drops there
+    const least = slot.capacity.map(() => Infinity);
+    for (const t of [start, ...begins]) {
+      const there = spans.filter(({ from, to }) => from <= t && t < to);
+      slot.capacity.forEach((capacity, k) => {
+        least[k] = Math.min(least[k], there.reduce((left, { amounts }) => left - amounts[k], capacity));
+      });
+    }
+    return least;
+  }
+
+  // Returns the earliest start of the job, {start, at}; null if it never fits. What is free
+  // grows only where something ends.
+  earliest(job) {
+    const candidates = this.sets.get(job.candidates).keys();
+    const slots = job.whole ? this.bundlesOf(job).flatMap(({ bundle }) => bundle.slots) : [...candidates];
+    const ends = slots.flatMap((id) => [...(this.slots[id]?.spans.values() ?? [])].map(({ to }) => to));
+    const starts = new Set([this.now, ...ends.filter((end) => end > this.now && end < FOREVER)]);
+    for (const start of [...starts].sort((a, b) => a - b)) {
+      const at = this.place(job, start);
+      if (at) return { start, at };
+    }
+    return null;
   }
 
   // Returns the available bundles that the job may take, each with its rank.
@@ -110,19 +173,22 @@ class State {
   }
 
   hold(job, reason) {
+    this.unplan(job);
     job.held = reason;
-    job.reserved = false;
   }
 
-  // Returns where the host would place the job now if there were no reservations; null
-  // if it does not fit.
-  place(job) {
-    if (job.whole) return this.placeWhole(job);
+  // Returns where the host would place the job from start on, beside running jobs and those
+  // that this round reserved; null if it does not fit.
+  place(job, start) {
+    if (job.whole) return this.placeWhole(job, start);
+    const end = start + job.estimate;
     const hosts = [];
     for (const [id, rank] of this.sets.get(job.candidates)) {
       const slot = this.slots[id];
-      const fit = slot.up ? chunks(job, slot.free) : 0;
-      if (fit > 0) hosts.push({ slot: id, fit, rank, name: slot.nameBytes, left: leftOf(slot, job), count: 0 });
+      if (!slot.up) continue;
+      const free = this.freeDuring(slot, start, end);
+      const fit = chunks(job, free);
+      if (fit > 0) hosts.push({ slot: id, fit, rank, name: slot.nameBytes, left: leftOf(slot, free, job), count: 0 });
     }
     if (hosts.reduce((fit, host) => fit + host.fit, 0) < job.nodes) return null;
     hosts.sort((a, b) => this.prefer(a, b));
@@ -139,8 +205,11 @@ class State {
 
   // Returns the completely free bundle with the best rank, then the fewest blocked others,
   // then the first name.
-  placeWhole(job) {
-    const free = new Set(this.bundles.filter((bundle) => bundle.slots.every((id) => this.allFree(this.slots[id]))));
+  placeWhole(job, start) {
+    const end = start + job.estimate;
+    const free = new Set(this.bundles.filter(
+      (bundle) => bundle.slots.every((id) => this.allFree(this.slots[id], start, end)),
+    ));
     const choices = this.bundlesOf(job).filter(({ bundle }) => free.has(bundle)).map(({ bundle, rank }) => ({
       ...bundle, rank: this.rule === 'PLACEMENT_RULE_RANK' ? rank : 0,
       blocks: [...free].filter((other) => share(bundle, other)).length,
@@ -149,8 +218,10 @@ class State {
     return choices.length > 0 ? choices[0].slots.map((slot) => ({ slot, count: 1 })) : null;
   }
 
-  allFree(slot) {
-    return Boolean(slot?.up) && slot.capacity.every((amount, k) => amount === 0 || slot.free[k] >= amount);
+  allFree(slot, start, end) {
+    if (!slot?.up) return false;
+    const free = this.freeDuring(slot, start, end);
+    return slot.capacity.every((amount, k) => amount === 0 || free[k] >= amount);
   }
 
   // Compares slots in the order in which they are used.
@@ -173,6 +244,7 @@ class State {
 
   // Applies what holds from the start of a round.
   open(round) {
+    this.now = Number(round.now);
     this.redefine(round);
     for (const k of round.keys) this.jobs.get(k.job).key = k.key;
   }
@@ -192,9 +264,9 @@ class State {
   act(action) {
     const job = this.jobs.get(action.job);
     switch (action.kind) {
-      case 'ACTION_KIND_START': this.run(job, placement(action.placement)); break;
-      case 'ACTION_KIND_RESERVE': job.reserved = true; break;
-      case 'ACTION_KIND_RELEASE': job.reserved = false; break;
+      case 'ACTION_KIND_START': this.run(job, placement(action.placement), this.now + job.runs); break;
+      case 'ACTION_KIND_RESERVE': this.plan(job, placement(action.placement), Number(action.at)); break;
+      case 'ACTION_KIND_RELEASE': this.unplan(job); break;
       case 'ACTION_KIND_HOLD': this.hold(job, action.reason); break;
       default: // does not affect this copy
     }
@@ -211,8 +283,8 @@ class State {
       case 'EVENT_KIND_FOUND': return this.find(event);
       case 'EVENT_KIND_CHANGED': this.remove(event.spec.id); // and come again
       case 'EVENT_KIND_SUBMITTED': return this.submit(event.spec, event.key);
+      case 'EVENT_KIND_ESTIMATE_CHANGED': return this.endAt(this.jobs.get(event.job), Number(event.end));
       case 'EVENT_KIND_POLICY_CHANGED':
-      case 'EVENT_KIND_ESTIMATE_CHANGED':
       case 'EVENT_KIND_RELEASED':
       case 'EVENT_KIND_WAKE': return undefined; // changes nothing that is kept here
       default: throw new Error(`unknown event ${event.kind}`);
@@ -223,6 +295,7 @@ class State {
     const slot = newSlot(spec, true);
     const before = this.slots[spec.id];
     // Running jobs stay, even if they use more than the new capacity.
+    if (before) Object.assign(slot, { spans: before.spans, plans: before.plans });
     if (before) slot.free = slot.free.map((free, k) => free - before.capacity[k] + before.free[k]);
     this.slots[spec.id] = slot;
     if (before?.up) this.holdOutgrown(spec.id);
@@ -247,6 +320,14 @@ class State {
     return [...candidates.keys()].some((id) => this.bundles[id]?.slots.includes(slot));
   }
 
+  endAt(job, end) {
+    job.end = end;
+    for (const { slot } of job.at ?? []) { // else it lost its slot in this very round
+      const { spans } = this.slots[slot];
+      spans.set(job.id, { ...spans.get(job.id), to: end });
+    }
+  }
+
   failStart(job) {
     if (!job.at && !job.reserved) return; // it lost its slot in this very round
     this.requeue(job);
@@ -258,11 +339,11 @@ class State {
     this.jobs.delete(id);
   }
 
-  find({ spec, key, placement: at }) {
+  find({ spec, key, placement: at, end }) {
     if (this.jobs.has(spec.id)) this.remove(spec.id);
     const job = new Job(spec, key);
     this.jobs.set(job.id, job);
-    this.run(job, placement(at));
+    this.run(job, placement(at), Number(end));
   }
 
   submit(spec, key) {
@@ -273,14 +354,15 @@ class State {
 }
 
 // Cycle is a round for a policy to act on, after all its events have been applied. No
-// job has a reservation.
+// job has a reservation, but those that the policy makes.
 class Cycle {
   constructor(state, round) {
     this.state = state;
     this.now = Number(round.now);
     this.events = round.events.length;
     this.journal = []; // what the policy did
-    this.failed = new Set(); // kinds of jobs that did not fit, and will not later in the round
+    this.failed = new Map(); // the shortest estimate that did not fit in this round, by kind of job
+    this.planned = false; // there is a reservation
     state.open(round);
     round.events.forEach((event) => state.apply(event));
     for (const job of state.jobs.values()) if (job.reserved) this.do({ kind: 'ACTION_KIND_RELEASE', job: job.id });
@@ -298,17 +380,33 @@ class Cycle {
     return waiting.sort((a, b) => compare(a.key, b.key) || byOrder(a, b));
   }
 
-  // Starts the job if it fits now; returns whether it did.
+  // The running jobs, by expected end.
+  running() {
+    const all = [...this.state.jobs.values()].filter((job) => job.at);
+    return all.sort((a, b) => compare(a.end, b.end) || byOrder(a, b));
+  }
+
+  // Starts the job if it fits now, beside what is reserved; returns whether it did.
   start(job) {
     const kind = `${job.candidates} ${job.nodes} ${job.request}`;
-    const at = this.failed.has(kind) ? null : this.state.place(job);
+    if (!job.waits || job.estimate >= (this.failed.get(kind) ?? Infinity)) return false;
+    const at = this.state.place(job, this.now);
     if (!at) {
-      this.failed.add(kind);
+      this.failed.set(kind, this.planned ? job.estimate : 0); // without reservations, all that run shorter fail, too
       return false;
     }
-    const placement = { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) };
-    this.do({ kind: 'ACTION_KIND_START', job: job.id, placement });
+    this.do({ kind: 'ACTION_KIND_START', job: job.id, placement: message(at) });
     return true;
+  }
+
+  // Reserves the earliest place for the job; returns its start, or null if it never fits.
+  // The reservation lasts until the next round, in which the policy makes it again.
+  reserve(job) {
+    const earliest = job.waits && !job.reserved ? this.state.earliest(job) : null;
+    if (!earliest) return null;
+    this.do({ kind: 'ACTION_KIND_RESERVE', job: job.id, at: String(earliest.start), placement: message(earliest.at) });
+    this.planned = true;
+    return earliest.start;
   }
 
   // Takes the job out of the queue; its owner is shown the reason.
@@ -323,7 +421,8 @@ class Cycle {
 
 function newSlot({ name, capacity }, up) {
   const amounts = capacity.map(Number);
-  return { nameBytes: Buffer.from(name), capacity: amounts, free: [...amounts], up };
+  // spans are of running and reserved jobs, plans the number of the latter
+  return { nameBytes: Buffer.from(name), capacity: amounts, free: [...amounts], up, spans: new Map(), plans: 0 };
 }
 
 // Returns whether two bundles share a slot.
@@ -333,6 +432,8 @@ function placement({ slots, counts }) {
   return slots.map((slot, i) => ({ slot, count: counts.length ? Number(counts[i]) : 1 }));
 }
 
+function message(at) { return { slots: at.map((on) => on.slot), counts: at.map((on) => on.count) }; }
+
 // Returns how many of the job's chunks fit an amount.
 function chunks(job, amount) {
   const fits = job.request.flatMap((need, k) => (need > 0 ? [Math.floor(Math.max(0, amount[k]) / need)] : []));
@@ -340,10 +441,10 @@ function chunks(job, amount) {
 }
 
 // Returns the least fraction of a resource that one chunk leaves free on the slot, exactly.
-function leftOf(slot, job) {
+function leftOf(slot, free, job) {
   let least = [1n, 1n];
   slot.capacity.forEach((capacity, k) => {
-    const left = [BigInt(slot.free[k] - job.request[k]), BigInt(capacity)];
+    const left = [BigInt(free[k] - job.request[k]), BigInt(capacity)];
     if (capacity > 0 && left[0] * least[1] < least[0] * left[1]) least = left;
   });
   return least;
