@@ -5,10 +5,15 @@ import (
 	"slices"
 )
 
+// Claims is the resource that says how many jobs a slot can host, of which each takes one; pools whose slots
+// can all host any number do without it.
+const Claims = "claims"
+
 // ReservedIdle returns how many of the cpus that no job uses now are kept free for reservations:
 // the cost of draining slots for a wide job. By planned start, each reservation counts as many of
 // the cpus still left idle on its slots as it will use there. The result is at most the pool's cpus
-// less those in use, even if jobs use more of a slot than it has.
+// less those in use, even if jobs use more of a slot than it has. What is idle on a slot that can host no further job is kept
+// free for nobody, and does not count.
 //
 // The search does nothing if no cpu is idle or no job is planned, and otherwise ends with the
 // reservation that takes the last idle cpu.
@@ -17,6 +22,7 @@ func (s *State) ReservedIdle() (cpus int64) {
 	if idle <= 0 || s.planned.Len() == 0 {
 		return 0
 	}
+	claims := slices.Index(s.resources, Claims)
 	var left map[SlotID]int64 // idle cpus that no reservation has taken, of the slots met so far
 	if s.planned.Len() > 1 {  // else each slot is met once
 		left = map[SlotID]int64{}
@@ -27,6 +33,9 @@ func (s *State) ReservedIdle() (cpus int64) {
 			free, met := left[at.Slot]
 			if !met {
 				free = max(0, s.profile.FreeOf(at.Slot, 0, s.now))
+				if claims >= 0 && s.profile.FreeOf(at.Slot, claims, s.now) <= 0 {
+					free = 0
+				}
 			}
 			taken := min(free, s.Chunk(p.job, at.Slot)[0]*int64(at.Count))
 			if cpus += taken; left != nil {

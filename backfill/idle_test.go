@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/conformance"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // TestDraining checks the reserved idle cpus while two busy slots drain for a gang. A job that ends
@@ -88,6 +90,28 @@ func TestReservedIdle(t *testing.T) {
 	require.EqualValues(t, 1, s.ReservedIdle(), "b is gone")
 	decide(backfill.Event{Kind: backfill.SlotChanged, Slot: slot(0, cpus(2))})
 	require.Zero(t, s.ReservedIdle(), "more runs on a than it has")
+}
+
+// TestReservedIdleOfFullSlots: cpus of a slot that hosts as many jobs as it can are idle for nobody, such
+// as those of a static slot whose job asks for fewer.
+func TestReservedIdleOfFullSlots(t *testing.T) {
+	s := backfill.NewState([]string{"cpus", backfill.Claims}, profile.ByRank)
+	both := backfill.CandidateSet{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0, 1}}}
+	accept(t, s, backfill.Round{Candidates: []backfill.CandidateSet{both}, Events: []backfill.Event{
+		{Kind: backfill.SlotAdded, Slot: slot(0, backfill.Vector{4, 1})},
+		{Kind: backfill.SlotAdded, Slot: slot(1, backfill.Vector{4, 2})},
+	}}, nil)
+	one, two, next := job(1, 0, 10, 1, 1), job(2, 0, 20, 1, 1), gang(3, 0, 10, 2, 4, 1)
+	accept(t, s, backfill.Round{Events: submitted(one, two, next)}, func(c *backfill.Cycle) {
+		c.Start(one, on(0, 1))
+		c.Start(two, on(1, 1))
+		c.Reserve(next, 20, on(0, 1, 1, 1))
+	})
+	require.EqualValues(t, 3, s.ReservedIdle(), "those of b, which could host another job")
+	require.EqualValues(t, 3, conformance.ReservedIdle(s.Snapshot()))
+	accept(t, s, backfill.Round{Now: 10, Events: []backfill.Event{jobEvent(backfill.Completed, 1)}}, nil)
+	require.EqualValues(t, 7, s.ReservedIdle(), "a is free")
+	require.EqualValues(t, 7, conformance.ReservedIdle(s.Snapshot()))
 }
 
 // TestOnReserved checks that OnReserved reports a started job if it runs on a slot that was

@@ -36,6 +36,7 @@ var arrows = []struct{ importer, may, tests string }{
 
 	{"backfill/...", "backfill", "backfill/..."},
 	{"backfill/profile", "", ""},
+	{"backfill/inwords", "", ""},
 	{"backfill", "backfill/profile", "backfill/..."},
 	{"backfill/balance", "backfill backfill/scan", "backfill/..."},
 	{"backfill/ahead", "backfill", "backfill/..."},
@@ -58,7 +59,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/matchmaker", "classad classad/ast backfill", "classad/classadtest"},
 	{"negotiator/concurrency", "", ""},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
-	{"negotiator/drains", "backfill", "negotiator"},
+	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
@@ -68,7 +69,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill negotiator/{cli,config,drains,instant,source,whatif} " +
+		"negotiator/ask", "classad backfill backfill/inwords negotiator/{cli,config,drains,instant,source,whatif} " +
 			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
@@ -125,7 +126,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload/packed", "", ""},
-	{"condorsim/input/workload", "negotiator/instant condorsim/input/workload/...", ""},
+	{"condorsim/input/workload", "backfill/inwords negotiator/instant condorsim/input/workload/...", ""},
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} " +
 			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
@@ -138,7 +139,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/jobtable",
 		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
 	},
-	{"condorsim/output/results", "backfill condorsim/input/workload " +
+	{"condorsim/output/results", "backfill backfill/inwords condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{

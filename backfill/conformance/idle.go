@@ -30,6 +30,11 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	for _, n := range idle {
 		all += n
 	}
+	for slot, full := range full(snap) {
+		if full {
+			idle[slot] = 0
+		}
+	}
 	slices.SortFunc(planned, func(a, b backfill.JobState) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
 	})
@@ -44,4 +49,25 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 		}
 	}
 	return cpus
+}
+
+// full returns which slots host as many jobs as they can.
+func full(snap backfill.Snapshot) []bool {
+	full := make([]bool, len(snap.Slots))
+	claims := slices.Index(snap.Resources, backfill.Claims)
+	if claims < 0 {
+		return full
+	}
+	for i, slot := range snap.Slots {
+		left := slot.Capacity[claims]
+		for _, j := range snap.Jobs {
+			for _, at := range j.Placement {
+				if j.Running && int(at.Slot) == i {
+					left -= chunk(&snap, j.Job, at.Slot)[claims] * int64(at.Count)
+				}
+			}
+		}
+		full[i] = left <= 0
+	}
+	return full
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // DefaultBound is how many jobs a history holds by default.
@@ -141,7 +142,7 @@ func ReadHistory(r io.Reader, name string, bound int) (*History, error) {
 func readLine(text []byte, known map[string]map[string]string) (e Ended, err error) {
 	var l line
 	if err = json.Unmarshal(text, &l); err != nil {
-		return e, fmt.Errorf("no job that ended: %w", err)
+		return e, fmt.Errorf("no job that ended: %s", inwords.JSON(err))
 	}
 	if l.Requested < 1 || l.Requested > backfill.MaxTime || l.Ran < 0 || l.Ran > backfill.MaxTime {
 		return e, fmt.Errorf("requested %d s and ran for %d s: must be from 1 and from 0 to %d", l.Requested, l.Ran,
@@ -150,7 +151,7 @@ func readLine(text []byte, known map[string]map[string]string) (e Ended, err err
 	labels, ok := known[string(l.Labels)]
 	if !ok && len(l.Labels) > 0 {
 		if err = json.Unmarshal(l.Labels, &labels); err != nil {
-			return e, fmt.Errorf("labels: %w", err)
+			return e, fmt.Errorf("labels: %s", inwords.JSON(err))
 		}
 		known[string(l.Labels)] = labels
 	}

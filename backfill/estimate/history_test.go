@@ -41,7 +41,7 @@ func TestHistoryIsWrittenDown(t *testing.T) {
 func TestWrongHistories(t *testing.T) {
 	const good = `{"requested":60,"ran":7,"at":100}` + "\n"
 	for text, want := range map[string]string{
-		good + good[:20]:   "state:2: no job that ended: unexpected end of JSON input",
+		good + good[:20]:   "state:2: no job that ended: it ends too early",
 		good + "\n" + good: "state:2: no job that ended",
 		`{"requested":0,"ran":7,"at":1}`: "state:1: requested 0 s and ran for 7 s: must be from 1 and from " +
 			"0 to",

@@ -105,12 +105,12 @@ func texts(file, separator string) ([]string, error) {
 	var r io.Reader = f
 	if strings.HasSuffix(file, ".gz") {
 		if r, err = gzip.NewReader(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, zipped(err))
 		}
 	}
 	all, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, zipped(err))
 	}
 	var parts []string
 	for part := range strings.SplitSeq(string(all), separator) {

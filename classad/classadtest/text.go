@@ -2,7 +2,9 @@ package classadtest
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -88,7 +90,17 @@ func readFile(name string) ([]byte, error) {
 	}
 	r, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
-		return nil, err
+		return nil, zipped(err)
 	}
-	return io.ReadAll(r)
+	text, err = io.ReadAll(r)
+	return text, zipped(err)
+}
+
+// zipped returns an error of the library for gzip in words, and others unchanged.
+func zipped(err error) error {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, new(flate.CorruptInputError)) {
+		return errors.New("the gzip file is damaged; fetch it again")
+	}
+	return err
 }

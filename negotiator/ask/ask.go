@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
@@ -194,7 +195,7 @@ func (p Pool) WhatIf(ctx context.Context, q whatif.Question) (*whatif.Answer, er
 	}
 	a := &whatif.Answer{}
 	if err = json.Unmarshal([]byte(reply.Answer), a); err != nil {
-		return nil, fmt.Errorf("the negotiator's answer: %w", err)
+		return nil, fmt.Errorf("the negotiator's answer cannot be read: %s", inwords.JSON(err))
 	}
 	return a, nil
 }

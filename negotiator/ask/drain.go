@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -109,7 +110,7 @@ func readDrains(reply client.Reply, err error) (all []drains.Listed, _ error) {
 		return nil, errors.New(reply.Failed)
 	}
 	if err = json.Unmarshal([]byte(reply.Answer), &all); err != nil {
-		return nil, fmt.Errorf("the negotiator's answer: %w", err)
+		return nil, fmt.Errorf("the negotiator's answer cannot be read: %s", inwords.JSON(err))
 	}
 	return all, nil
 }

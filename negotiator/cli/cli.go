@@ -84,7 +84,7 @@ func Main(name, description string, commands any, args []string, options ...kong
 	}
 	command, err := parser.Parse(joined(args))
 	if err != nil {
-		err = Bad(fmt.Errorf("%w; see %s --help", err, asked(name, err)))
+		err = Bad(fmt.Errorf("%s; see %s --help", inWords(err), asked(name, err)))
 		return report(os.Stderr, name, errors.Join(err, measured.end()))
 	}
 	interrupts := make(chan os.Signal, 2)

@@ -127,7 +127,7 @@ fallback: first-fit
 
 func TestFaultsOfTheFile(t *testing.T) {
 	for _, c := range []struct{ name, text, err string }{
-		{"unknown key", "policy: easy\nordr: fcfs\n", `negotiator.yaml: [2:1] unknown field "ordr"`},
+		{"unknown key", "policy: easy\nordr: fcfs\n", `negotiator.yaml: [2:1] unknown field "ordr", did you mean order?`},
 		{"unknown key below", "plugins:\n  dirs: []\n  dead: 3s\n", `negotiator.yaml: [3:3] unknown field "dead"`},
 		{"key twice", "order: sjf\norder: ljf\n", `negotiator.yaml: [2:1] `},
 		{"no YAML", "policy: [easy\n", "negotiator.yaml: [1:"},
@@ -203,8 +203,15 @@ func TestFaultsOfSettings(t *testing.T) {
 		{"plugins: {mtls: ''}", "must be auto or off"},
 		{"plugins: {restarts: -1}", "[1:21] -1 is no whole number of at least 0, or too large\n" +
 			">  1 | plugins: {restarts: -1}\n                           ^"},
-		{"policy_options: {depth: [1]}", "[1:25] an option has one value: put a text such as \"[1]\" in quotes"},
-		{"policy_options:\n  depth: {a: 1}", "[2:10] an option has one value"},
+		{"plan_depth: 1.5", "[1:13] 1.5: must be a whole number"},
+		{"plan_depth: 99999999999999999999999", "[1:13] 99999999999999999999999 is given where a whole number is expected"},
+		{"estimate_attributes: 5", "[1:22] a whole number is given where a list is expected"},
+		{"estimate_attributes: [[a]]", "[1:23] a list is given where a text is expected"},
+		{"plugins: [a]", "[1:10] a list is given where a mapping is expected"},
+		{"plugins: {alow: [a]}", `[1:11] unknown field "alow", did you mean allow?`},
+		{"text", "[1:1] a text is given where a mapping is expected"},
+		{"policy_options: {depth: [1]}", "[1:25] a list is given where a text is expected"},
+		{"policy_options:\n  depth: {a: 1}", "[2:10] a mapping is given where a text is expected"},
 		{"plugins: {restarts: 1.5}", "[1:21] 1.5 is no whole number"},
 		{"plugins: {restarts: 99999999999}", "[1:21] 99999999999 is no whole number"},
 		{"plugins: {memory: 5}", "[1:19] plugins.memory: 5: must be 0 or at least 1MiB"},

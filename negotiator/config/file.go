@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
@@ -60,7 +61,7 @@ func (c *Config) take(tree *strictyaml.Tree, mapping ast.Node, prefix string, ma
 		case prefix+key+"." == pluginKey:
 			err = c.takeMapping(tree, entry.Value, pluginKey, may)
 		case s == nil || s.Key != prefix+key || !may(*s):
-			err = &yaml.SyntaxError{Message: fmt.Sprintf("unknown field %q", key), Token: entry.Key.GetToken()}
+			err = unknown(entry.Key, key, prefix, may)
 		case s.Key == eachKey:
 			err = c.takeEach(tree, entry.Value)
 		default:
@@ -71,6 +72,20 @@ func (c *Config) take(tree *strictyaml.Tree, mapping ast.Node, prefix string, ma
 		}
 	}
 	return nil
+}
+
+// unknown is the error for a key that no setting has.
+func unknown(node ast.Node, key, prefix string, may func(Setting) bool) error {
+	var known []string
+	for _, s := range Settings() {
+		if name, within := strings.CutPrefix(s.Key, prefix); within && name != "" && may(s) {
+			name, _, _ = strings.Cut(name, ".")
+			known = append(known, name)
+		}
+	}
+	return &yaml.SyntaxError{
+		Message: fmt.Sprintf("unknown field %q%s", key, backfill.DidYouMean(key, known)), Token: node.GetToken(),
+	}
 }
 
 // late puts settings of single plugins behind those of all, which they go by.
@@ -122,7 +137,7 @@ func read(tree *strictyaml.Tree, node ast.Node, into any) error {
 	}
 	length, ok := into.(*time.Duration)
 	if !ok {
-		return inWords(tree.Decode(node, into), node, into)
+		return tree.Decode(node, into)
 	}
 	var text string
 	err := tree.Decode(node, &text)
@@ -132,28 +147,6 @@ func read(tree *strictyaml.Tree, node ast.Node, into any) error {
 	}
 	*length = parsed
 	return nil
-}
-
-// inWords replaces an error of the library about a value of another type, which speaks of Go.
-func inWords(err error, node ast.Node, into any) error {
-	mistyped, ok := errors.AsType[*yaml.TypeError](err)
-	if !ok {
-		return err
-	}
-	switch into.(type) {
-	case *map[string]string:
-		return &yaml.SyntaxError{
-			Message: "an option has one value: put a text such as \"[1]\" in quotes", Token: mistyped.Token,
-		}
-	case *string:
-		return at(node, "is no text")
-	case *bool:
-		return at(node, "is neither true nor false")
-	case *int:
-		return at(node, "is no whole number")
-	default:
-		return err
-	}
 }
 
 // at is an error about a node.

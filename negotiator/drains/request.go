@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // Request asks for drains, or for their end.
@@ -53,7 +54,7 @@ func Read(text string) (r Request, err error) {
 		}
 		err = errors.New("there is more behind it")
 	}
-	return r, badly("the request cannot be read: %w", err)
+	return r, badly("the request cannot be read: %s", inwords.JSON(err))
 }
 
 // Validate refuses a request that can be met in no pool.

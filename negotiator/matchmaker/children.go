@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -16,7 +17,7 @@ import (
 
 // Claims is the resource that says how many jobs a slot can host, of which each takes one. How many run
 // there, which startds count in NumDynamicSlots, is what is taken of it.
-const Claims = "claims"
+const Claims = backfill.Claims
 
 // numDynamicSlots counts the jobs on a slot, and the attributes that begin with children list something
 // of each.

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"reflect"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -46,9 +47,12 @@ func (t *Tree) Visit(node ast.Node) ast.Visitor {
 	return t
 }
 
-// Decode reads a node of the tree into a value.
+// Decode reads a node of the tree into a value, as the function [Decode] does.
 func (t *Tree) Decode(node ast.Node, into any) error {
-	return calm(func() error { return t.decoder.DecodeFromNode(node, into) })
+	if err := calm(func() error { return t.decoder.DecodeFromNode(node, into) }); err != nil {
+		return plainly(err)
+	}
+	return whole(node, pointed(reflect.TypeOf(into)))
 }
 
 // Entries returns the entries of a mapping. Those that it merges from another one come first, so that

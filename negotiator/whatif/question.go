@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // Question is what is asked. Either Job is set, or at least one of the others.
@@ -85,7 +86,7 @@ func Read(text string) (q Question, err error) {
 		}
 		err = errors.New("there is more behind it")
 	}
-	return q, badly("the question cannot be read: %w", err)
+	return q, badly("the question cannot be read: %s", inwords.JSON(err))
 }
 
 // Estimators are the names of those that can be asked about. The others need a file, or the run

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/classad/classadtest"
 )
@@ -90,7 +91,7 @@ func runCases(s streams, file string) error {
 	for number := 1; lines.Scan(); number++ {
 		var c classadtest.Case
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, number, err)
+			return fmt.Errorf("%s:%d: %s", file, number, inwords.JSON(err))
 		}
 		c.Dir = filepath.Dir(file)
 		if err := encoder.Encode(c.Run()); err != nil {

@@ -190,6 +190,9 @@ func open(path string, schema negotiator.Schema) (*Description, error) {
 		return nil, fmt.Errorf("read the pool: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("read the pool: %s is a directory; give a file", path)
+	}
 	return ReadBy(schema, file, path)
 }
 

@@ -10,11 +10,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // Instance is a small workload and the results that schedulers must reach.
@@ -153,60 +154,7 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 	offset = min(offset, int64(len(text)))
 	return &Error{
 		File: path, Line: 1 + bytes.Count(text[:offset], []byte("\n")),
-		Problem: JSONInWords(err), Hint: "condorsim workload formats describes instances", Err: err,
-	}
-}
-
-// JSONInWords returns the text of an error of [encoding/json], without what only those understand who know
-// the program's own types.
-func JSONInWords(err error) string {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.Is(err, io.EOF):
-		return "there is nothing in it"
-	case errors.Is(err, io.ErrUnexpectedEOF),
-		errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
-		return "it ends too early"
-	case errors.As(err, &kind):
-		at := ""
-		if kind.Field != "" {
-			at = kind.Field + ": "
-		}
-		return at + givenInJSON(kind.Value) + " is given where " + wantedInJSON(kind.Type) + " is expected"
-	default:
-		return strings.TrimPrefix(err.Error(), "json: ")
-	}
-}
-
-// givenInJSON names a value, which the library calls "number 1.5", "string" or "object".
-func givenInJSON(value string) string {
-	if number, found := strings.CutPrefix(value, "number "); found {
-		return number
-	}
-	if value == "array" || value == "object" {
-		return "an " + value
-	}
-	return "a " + value
-}
-
-// wantedInJSON names the values of a type.
-func wantedInJSON(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return wantedInJSON(t.Elem())
-	case reflect.String:
-		return "a text in quotes"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	default:
-		return "a whole number"
+		Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,
 	}
 }
 

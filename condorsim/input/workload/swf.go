@@ -102,6 +102,7 @@ func headOf(text string) string {
 func unreadable(name string, line int, err error) error {
 	fault := &Error{File: name, Line: line, Err: err}
 	var truncated *packed.TruncatedError
+	var damaged *packed.DamagedError
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
@@ -109,9 +110,8 @@ func unreadable(name string, line int, err error) error {
 	case errors.Is(err, syscall.EISDIR):
 		fault.Problem = "is a directory"
 		fault.Hint = "give a file"
-	case errors.As(err, &truncated):
+	case errors.As(err, &truncated), errors.As(err, &damaged):
 		fault.Problem = err.Error()
-		fault.Hint = "fetch it again"
 	default:
 		fault.Problem = "cannot be read: " + err.Error()
 		fault.Hint = "if the file is damaged, fetch it again"

@@ -388,10 +388,10 @@ func TestErrors(t *testing.T) {
 		},
 		{
 			"damaged gzip", string(damaged),
-			"cannot be read: gzip: invalid checksum; if the file is damaged, fetch it again",
+			"the gzip file is damaged; fetch it again",
 			workload.Error{Line: -1},
 		},
-		{"not really gzip", "\x1f\x8bxyz12345678", "trace.swf: cannot be read: gzip: invalid header", workload.Error{}},
+		{"not really gzip", "\x1f\x8bxyz12345678", "trace.swf: the gzip file is damaged; fetch it again", workload.Error{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			trace, err := workload.ReadSWF(strings.NewReader(c.text), "trace.swf", workload.Options{})

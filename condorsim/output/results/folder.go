@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
@@ -144,7 +144,7 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("%s has more than %d values", path, maxValues)
 	}
 	if err = json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: %s", path, workload.JSONInWords(err))
+		return fmt.Errorf("%s: %s", path, inwords.JSON(err))
 	}
 	return nil
 }

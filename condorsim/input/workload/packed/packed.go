@@ -56,32 +56,65 @@ func ByName(file string) (f Format, rest string) {
 // TruncatedError says that a compressed file is cut off.
 type TruncatedError struct{ Format Format }
 
-// Error returns what is wrong.
-func (e *TruncatedError) Error() string { return fmt.Sprintf("the %s file is truncated", e.Format) }
+// Error returns what is wrong, and what to do.
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("the %s file is truncated; fetch it again", e.Format)
+}
+
+// DamagedError says that a compressed file contradicts itself.
+type DamagedError struct {
+	Format Format
+	Err    error // of the library
+}
+
+// Error returns what is wrong, and what to do.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the %s file is damaged; fetch it again", e.Format)
+}
+
+// Unwrap returns what the library says.
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Reader reads the uncompressed text of a file.
 type Reader struct {
 	Format Format
 	text   *bufio.Reader
 	stop   func()
+	from   *source
+}
+
+// source is a file. It notes what is wrong with reading it, which is no fault of what it holds.
+type source struct {
+	io.Reader
+	wrong error
+}
+
+// Read reads from the file.
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.wrong = err
+	}
+	return n, err
 }
 
 // readAhead is how many bytes of a file are read in one step: few, so that progress is smooth.
 const readAhead = 64 << 10
 
 // NewReader detects the format by how r begins. It decompresses ahead on another goroutine until
-// Close. If the file is cut off, NewReader or Read returns a *TruncatedError. A [Reader] is returned
-// as it is: its text is decompressed already.
+// Close. If the file is cut off, NewReader or Read returns a *TruncatedError, and if it is damaged a
+// *DamagedError. A [Reader] is returned as it is: its text is decompressed already.
 func NewReader(r io.Reader) (*Reader, error) {
 	if opened, ok := r.(*Reader); ok {
 		return opened, nil
 	}
-	file := bufio.NewReaderSize(r, readAhead)
+	from := &source{Reader: r}
+	file := bufio.NewReaderSize(from, readAhead)
 	begin, err := file.Peek(6) // length of the longest magic
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	p := &Reader{text: file, stop: func() {}}
+	p := &Reader{text: file, stop: func() {}, from: from}
 	for _, f := range formats() {
 		if bytes.HasPrefix(begin, f.magic) {
 			p.Format = f.name
@@ -98,7 +131,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, p.fault(err)
 	}
-	from, to := io.Pipe()
+	out, to := io.Pipe()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -106,10 +139,10 @@ func NewReader(r io.Reader) (*Reader, error) {
 		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
 		_ = to.CloseWithError(err) // always nil
 	}()
-	text := bufio.NewReader(from)
+	text := bufio.NewReader(out)
 	skipMark(text)
 	p.text, p.stop = text, func() {
-		_ = from.Close() // always nil
+		_ = out.Close() // always nil
 		<-over
 	}
 	return p, nil
@@ -150,14 +183,27 @@ func unpack(f Format, file *bufio.Reader) (io.ReadCloser, error) {
 	}
 }
 
-// fault makes a *TruncatedError of the errors that a cut-off file causes, and returns others
-// unchanged.
+// fault returns an error of a library in words. It returns those of the file system and our own unchanged.
 func (p *Reader) fault(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	switch {
+	case p.from.wrong != nil, p.Format == Plain, errors.Is(err, io.ErrClosedPipe), errors.As(err, new(*refused)):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return &TruncatedError{p.Format}
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return refuse("the zstd file needs more than %d MiB of memory to be read: compress it anew, without --long or "+
+			"--ultra", maxWindow>>20)
+	default:
+		return &DamagedError{p.Format, err}
 	}
-	return err
 }
+
+// refused says that a file may be good, and is not read all the same.
+type refused struct{ why string }
+
+func (r *refused) Error() string { return r.why }
+
+func refuse(format string, args ...any) error { return &refused{fmt.Sprintf(format, args...)} }
 
 // Read reads text.
 func (p *Reader) Read(b []byte) (int, error) {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash"
 	"hash/crc32"
 	"hash/crc64"
@@ -98,7 +97,7 @@ func (x *xzReader) beginStream(begin []byte) error {
 	}
 	x.flags, x.blocks, x.index = [2]byte(flags), 0, x.index[:0]
 	if newCheck(x.flags) == nil {
-		return fmt.Errorf("the xz file has a check of an unknown kind, %#x", x.flags)
+		return refuse("the xz file has a check of an unknown kind, %#x", x.flags)
 	}
 	return nil
 }
@@ -170,7 +169,7 @@ func (x *xzReader) readBlock(header []byte) (dictionary int, err error) {
 	}
 	const lzma2 = 0x21
 	if flags&filters != 0 || len(rest) < 3 || rest[0] != lzma2 || rest[1] != 1 {
-		return 0, errors.New("the xz file uses a filter other than LZMA2: compress it anew")
+		return 0, refuse("the xz file uses a filter other than LZMA2: compress it anew")
 	}
 	if padding := rest[3:]; !bytes.Equal(padding, make([]byte, len(padding))) {
 		return 0, errDamaged
@@ -180,7 +179,7 @@ func (x *xzReader) readBlock(header []byte) (dictionary int, err error) {
 	case err != nil:
 		return 0, errDamaged
 	case length > maxDictionary:
-		return 0, fmt.Errorf("the xz file needs a dictionary of %d MiB, and %d MiB are the most: compress it anew "+
+		return 0, refuse("the xz file needs a dictionary of %d MiB, and %d MiB are the most: compress it anew "+
 			"with xz -9 or less", length>>20, maxDictionary>>20)
 	}
 	return int(length), nil

@@ -1,0 +1,43 @@
+package inwords_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
+)
+
+func TestJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "there is nothing in it",
+		`{"name": `:                "it ends too early",
+		`{"name": 5}`:              "name: a number is given where a text in quotes is expected",
+		`{"name": [1]}`:            "name: an array is given where a text in quotes is expected",
+		`{"count": 1.5}`:           "count: 1.5 is given where a whole number is expected",
+		`{"count": "4"}`:           "count: a string is given where a whole number is expected",
+		`{"part": {"ok": 1}}`:      "part.ok: a number is given where true or false is expected",
+		`{"part": 1}`:              "part: a number is given where an object is expected",
+		`{"list": {}}`:             "list: an object is given where a list is expected",
+		`{"share": "x"}`:           "share: a string is given where a number is expected",
+		`[]`:                       "an array is given where an object is expected",
+		`{"nmae": 5}`:              `unknown field "nmae"`,
+		`{"name": "a" "count": 4}`: `invalid character '"' after object key:value pair`,
+	} {
+		var into struct {
+			Name  string  `json:"name"`
+			Count *int    `json:"count"`
+			Share float64 `json:"share"`
+			List  []int   `json:"list"`
+			Part  struct {
+				OK bool `json:"ok"`
+			} `json:"part"`
+		}
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		require.Equal(t, want, inwords.JSON(d.Decode(&into)), text)
+	}
+	require.Equal(t, "it ends too early", inwords.JSON(json.Unmarshal(nil, new(int))))
+}
