@@ -92,7 +92,7 @@ func (p *Description) without(names []string) ([]*negotiator.Slot, []Outage, err
 			}
 		}
 		if !found {
-			return nil, nil, p.absent(name)
+			return nil, nil, fmt.Errorf("without %s: %w", name, p.absent(name))
 		}
 	}
 	slots, now := []*negotiator.Slot{}, make([]int, len(p.Slots)) // now has the indices of those that are left
