@@ -69,7 +69,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill backfill/inwords negotiator/{cli,config,drains,instant,source,whatif} " +
+		"negotiator/ask", "classad backfill backfill/inwords negotiator negotiator/{cli,config,drains,instant,source,whatif} " +
 			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{

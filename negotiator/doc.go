@@ -44,6 +44,7 @@
 //	ending.go      when slots end
 //	kinds.go       of which kinds the GPUs of slots are
 //	unheeded.go    what is asked of the state of slots, and stays as their ads say
+//	more.go        slots that a pool does not have, as users ask for them
 //	resources.go   the resources that slots list beyond the usual ones
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of
 //	               startds, counts.go how many jobs run on slots

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -99,21 +98,9 @@ func (n *Negotiator) Enlarge(like string) (*Enlargement, error) {
 // others as the slot that they are like. It may be called while cycles go on. The candidate sets
 // take no more than the given bytes; see [matchmaker.Copy.Enlarge].
 func (e *Enlargement) Match(ctx context.Context, amounts map[string]int64, count int, most int64) (f Further, err error) {
-	ad, capacity := e.like.Ad.Clone(), slices.Clone(e.like.Capacity)
-	for resource, amount := range amounts {
-		i := slices.Index(e.names, resource)
-		if i < 0 {
-			return f, fmt.Errorf("there is no resource %s: there are %v", backfill.Printable(resource, 100), e.names)
-		}
-		if amount < 0 || amount > backfill.MaxAmount {
-			return f, fmt.Errorf("%d %s: must be from 0 to %d", amount, resource, int64(backfill.MaxAmount))
-		}
-		capacity[i] = amount
-		for _, attribute := range []string{Attribute(resource), "TotalSlot" + Attribute(resource), "Total" + Attribute(resource)} {
-			if _, has := ad.Lookup(attribute); has {
-				ad.SetInt(attribute, amount)
-			}
-		}
+	ad, capacity, err := e.like.with(e.names, amounts)
+	if err != nil {
+		return f, err
 	}
 	ids := make([]backfill.SlotID, count)
 	for i := range ids {

@@ -142,6 +142,10 @@ func (c *checker) trace(path string, t *Trace) {
 	if t.Pool != "" && t.Nodes != nil {
 		c.say(path+".nodes", "there is a pool already")
 	}
+	if len(t.With)+len(t.Without) > 0 && t.Pool == "" && t.Nodes == nil {
+		c.say(path, "with and without change the slots of a pool, and there is none: name one as pool, or give nodes")
+	}
+	c.err(path+".scale_estimates", workload.Transform{EstimateScale: t.ScaleEstimates}.Validate())
 	if t.Generate != nil {
 		c.generate(path+".generate", t.Generate)
 		if t.Source != (Source{}) {

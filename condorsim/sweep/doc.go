@@ -4,7 +4,8 @@
 // A tour:
 //
 //   - [File] is a sweep's file; [Parse] reads it strictly, so that a typo is an error with its
-//     line. [Keys] shows all that it may have.
+//     line. [Keys] shows all that it may have. A program that makes one itself has it checked by
+//     [File.Check].
 //   - [Prepare] finds the traces in [Places] and returns a [Sweep]: the manifest, and the cells in
 //     its order. A cell's key has a digest of all that its result depends on.
 //   - [Estimates] are the estimators of schedulers; each one of a list is another scheduler.

@@ -51,6 +51,12 @@ type Trace struct {
 	// alike; if neither is given, the trace's machine is one slot.
 	Pool  string `yaml:"pool"`
 	Nodes *Nodes `yaml:"nodes"`
+	// With are slots that the pool has besides its own, Without patterns of those that it does not have; see
+	// [pools.Change].
+	With    []string `yaml:"with"`
+	Without []string `yaml:"without"`
+	// ScaleEstimates multiplies what users stated; see [workload.Transform].
+	ScaleEstimates float64 `yaml:"scale_estimates"`
 	// History is a trace or job ads that estimators learn from beforehand. They learn from the
 	// first HistoryShare (0 to 1) of the jobs as well, which are not run.
 	History      string  `yaml:"history"`

@@ -141,7 +141,7 @@ func (in *input) doubt(texts ...string) {
 // workload makes the workload of a cell: the jobs with a load and an estimate model, on the pool. t
 // is the trace, nil if the jobs are generated. The seed determines all that is random.
 func (in *input) workload(t *formats.Jobs, load float64, model string, seed uint64) (*condorsim.Workload, error) {
-	w, err := in.make(t, workload.Transform{Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
+	w, err := in.make(t, workload.Transform{EstimateScale: in.ScaleEstimates, Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
 	if err != nil {
 		return nil, &BadInput{err}
 	}
@@ -216,6 +216,9 @@ func (in *input) readPool() (err error) {
 	case in.Nodes != nil:
 		in.pool, err = pools.FromAds("nodes", negotiator.DefaultSchema(),
 			classad.ReadAds(strings.NewReader(in.Nodes.ads()), "nodes"))
+	}
+	if err == nil && in.pool != nil {
+		in.pool, err = in.pool.Changed(pools.Change{With: in.With, Without: in.Without})
 	}
 	return err
 }

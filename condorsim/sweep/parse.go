@@ -48,10 +48,17 @@ func Parse(name string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// report returns an error with all faults and their places.
+// Check returns an error with all that is wrong with a sweep that a program made, without a file.
+func (f *File) Check() error { return f.report(f.faults()) }
+
+// report returns an error with all faults and, of a file, their places.
 func (f *File) report(faults []fault) error {
 	var errs []error
 	for _, wrong := range faults {
+		if f.tree == nil {
+			errs = append(errs, errors.New(wrong.text))
+			continue
+		}
 		errs = append(errs, placed(f.path, wrong.locate(f.tree)))
 	}
 	return errors.Join(errs...)

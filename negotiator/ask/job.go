@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
@@ -46,7 +47,7 @@ func (j Job) read() (*whatif.Job, error) {
 		if flag.text == "" {
 			continue
 		}
-		n, err := readAmount(flag.name, flag.text)
+		n, err := negotiator.ReadAmount(flag.name, flag.text)
 		if err == nil && n == 0 && (flag.name == "cpus" || flag.name == "chunks") {
 			err = errors.New("must be at least 1")
 		}
@@ -134,9 +135,9 @@ func readSubmit(text string) (*classad.ClassAd, error) {
 		if strings.Contains(value, "$(") {
 			return nil, fmt.Errorf("%s = %s: macros are not expanded here; write what it stands for", name, value)
 		}
-		if resource := strings.TrimPrefix(strings.ToLower(name), "request_"); amountText.MatchString(value) &&
+		if resource := strings.TrimPrefix(strings.ToLower(name), "request_"); negotiator.IsAmount(value) &&
 			(resource == "memory" || resource == "disk") {
-			n, err := readAmount(resource, value)
+			n, err := negotiator.ReadAmount(resource, value)
 			if err != nil {
 				return nil, err
 			}

@@ -3,73 +3,13 @@ package ask
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
-	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
-
-// readSlots reads further slots, such as cpus=64,memory=256GiB,count=4.
-func readSlots(text string) (s whatif.Slots, err error) {
-	s = whatif.Slots{Count: 1, Amounts: map[string]int64{}}
-	var said []string
-	for part := range strings.SplitSeq(text, ",") {
-		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
-		switch {
-		case !ok:
-			err = fmt.Errorf("%q: must be such as cpus=64", part)
-		case slices.Contains(said, name):
-			err = fmt.Errorf("%s: may be said once", name)
-		case name == "like":
-			s.Like = value
-		case name == "count":
-			s.Count, err = strconv.Atoi(value)
-		default:
-			s.Amounts[name], err = readAmount(name, value)
-		}
-		if err != nil {
-			return s, fmt.Errorf("--with %s: %w", text, err)
-		}
-		said = append(said, name)
-	}
-	return s, nil
-}
-
-// amount is a number with a unit, if any.
-var amountText = regexp.MustCompile(`(?i)^([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(?:i?B)?)?$`)
-
-// readAmount reads an amount of a resource: memory in MiB and disk in KiB, unless a unit says otherwise.
-// A part of one of these counts as a whole; of all else there are no parts.
-func readAmount(resource, text string) (int64, error) {
-	parts := amountText.FindStringSubmatch(text)
-	if parts == nil {
-		return 0, fmt.Errorf("%s %q: must be a number, for memory and disk with a unit such as 64GiB", resource, text)
-	}
-	base := map[string]int{"memory": 1, "disk": 0}
-	shift, sized := base[resource]
-	n, err := strconv.ParseFloat(parts[1], 64)
-	unit := strings.ToUpper(parts[2])
-	switch {
-	case err != nil:
-		return 0, err
-	case unit != "" && !sized:
-		return 0, fmt.Errorf("%s %q: must be a number without a unit", resource, text)
-	case n != math.Trunc(n) && !sized:
-		return 0, fmt.Errorf("%s %q: must be a whole number", resource, text)
-	case unit != "":
-		n *= math.Pow(1024, float64(strings.Index("KMGT", unit)-shift))
-	}
-	if n = math.Ceil(n); n > backfill.MaxInputAmount {
-		return 0, fmt.Errorf("%s %q: must be at most %d", resource, text, int64(backfill.MaxInputAmount))
-	}
-	return int64(n), nil
-}
 
 // readSpan reads a length of time: seconds, or such as 1h30m, or 2d.
 func readSpan(text string) (int64, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
@@ -31,9 +32,9 @@ func (w Words) Question(now backfill.Time, clock instant.Clock) (q whatif.Questi
 		return q, err
 	}
 	for _, spec := range w.With {
-		more, wrong := readSlots(spec)
+		more, wrong := negotiator.ReadMoreSlots(spec)
 		if wrong != nil {
-			return q, wrong
+			return q, fmt.Errorf("--with %s: %w", spec, wrong)
 		}
 		q.With = append(q.With, more)
 	}

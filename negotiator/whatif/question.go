@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Question is what is asked. Either Job is set, or at least one of the others.
@@ -38,13 +39,7 @@ type Job struct {
 }
 
 // Slots are further slots.
-type Slots struct {
-	Count int `json:"count"`
-	// Like is the slot whose ad they have, but for the amounts; "": the pool's first.
-	Like string `json:"like,omitempty"`
-	// Amounts are of resources, memory in MiB and disk in KiB.
-	Amounts map[string]int64 `json:"amounts"`
-}
+type Slots = negotiator.MoreSlots
 
 // Drain is a slot, or a machine with all its slots, that is drained for a time: from then on no job
 // starts there until the time is over. What runs there finishes.

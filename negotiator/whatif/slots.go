@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -155,15 +154,8 @@ func (a *asking) named(s *backfill.State) named {
 		if !s.SlotUp(slot.ID) {
 			continue
 		}
-		_, machine, _ := strings.Cut(slot.Name, "@")
-		host := machine
-		if i := strings.IndexAny(machine, ".@"); i >= 0 { // a startd has a name of its own: slot1@n1@node7.site
-			host = machine[:i]
-		}
-		all.add(slot.Name, slot.ID)
-		all.add(machine, slot.ID)
-		if host != machine {
-			all.add(host, slot.ID)
+		for _, name := range negotiator.NamesOfSlot(slot.Name) {
+			all.add(name, slot.ID)
 		}
 	}
 	return all

@@ -83,6 +83,13 @@ var helpTexts = cli.Texts{
 		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",
 	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +
 		"round values), tsafrir:LONGEST, or liars:SHARE:RATIO (a share of the users say their run times over RATIO).",
+	"model_scale_estimates": "Multiply the run times that users stated by F, such as 0.5: unknown ones stay unknown, and none " +
+		"gets shorter than the job's run time, unless --overrun kill cuts the run there.",
+	"run_with": "More slots: amounts, how many, and the slot that they are like (the pool's first unless it is named), such " +
+		"as cpus=64,memory=256GiB,count=4,like=node7. They never fail. May be repeated.",
+	"run_without":    "Slots or machines that the pool does not have: slot1@node7, node7, 'node*'. May be repeated.",
+	"study_policies": "Policies to compare: names, or paths of plugins.",
+	"study_html":     "Write a page that needs no network and can be printed; study.html unless it is named.",
 	"estimate_trust": "Which stated run times count: enforced, those at which jobs are ended; record, the others as " +
 		"far as the user's last jobs bear them out; or all. Only jobs of liars (--estimate-model), and job ads, run " +
 		"beyond what they state.",

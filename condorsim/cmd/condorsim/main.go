@@ -39,6 +39,7 @@ Examples:
   condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim report guarantees --baseline easy
   condorsim keys sweep
+  condorsim study --pool status.long --workload history.long --with 'cpus=64,count=4' --html study.html
   condorsim workload info KTH-SP2-1996-2.swf.gz
   condorsim workload generate lublin --jobs 5000 --cpus 256 --seed 1 --out lublin.swf.gz
 
@@ -48,6 +49,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
+	Study    studyCommand    `cmd:"" help:"What happened on a pool, and what would have been: policies, more slots, limits."`
 	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 	Keys     keysCommand     `cmd:"" help:"Show every key of a sweep's file or a pool's description, with an example."`

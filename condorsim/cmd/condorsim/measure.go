@@ -30,6 +30,9 @@ func (c *runCommand) check() error {
 	case slices.ContainsFunc(c.SlotEnd, isNoAttribute), len(c.SlotEnd) > 1 && slices.ContainsFunc(c.SlotEnd, isNone):
 		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none",
 			strings.Join(c.SlotEnd, ","))
+	case c.Pool == "" && len(c.With)+len(c.Without) > 0:
+		return errors.New("--with and --without change the slots of a pool: name it with --pool; without one the jobs " +
+			"run on one machine, whose size is --cpus and --memory")
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:

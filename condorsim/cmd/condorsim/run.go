@@ -42,6 +42,9 @@ type runCommand struct {
 	Cpus   int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
 	Memory int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
 	Pool   string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
+	// With and Without change the slots of the pool.
+	With    []string `group:"Pool" sep:"none" placeholder:"SLOTS" help:"${run_with}"`
+	Without []string `group:"Pool" placeholder:"PATTERN" help:"${run_without}"`
 	// SlotEnd lists attributes of slots; nil: the usual one.
 	SlotEnd   []string `group:"Pool" placeholder:"ATTRS" help:"${run_slot_end}"`
 	Placement string   `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
@@ -93,6 +96,8 @@ Examples:
   xzcat trace.swf.xz | condorsim run - --policy easy
   condorsim run --workload lublin-128 --policy conservative --order sjf --load 1.2 --json
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
+  condorsim run history.long --pool status.long --with 'cpus=64,memory=256GiB,count=4' --without 'old*'
+  condorsim run --workload lublin-128 --policy conservative --scale-estimates 0.5
   condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
   condorsim run --workload lublin-128 --order wfp --estimates combined` +
 		` --estimates-opt threshold=20 --history last-year.swf.gz

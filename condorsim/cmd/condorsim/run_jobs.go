@@ -27,6 +27,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		if err = c.spares(pool.Ads); err != nil {
 			return nil, err
 		}
+		if pool, err = pool.Changed(pools.Change{With: c.With, Without: c.Without}); err != nil {
+			return nil, fmt.Errorf("--%w", err)
+		}
 	}
 	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err

@@ -223,18 +223,24 @@ const (
 func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, folder *results.Writer,
 	say *sweepView,
 ) ([]sweep.Failure, error) {
+	return simulateCells(ctx, plan, todo, c.Parallel, folder.Cell, say.finished, say)
+}
+
+// simulateCells runs cells, which are simulations of a sweep, so many at a time; 0: one a core.
+func simulateCells(ctx context.Context, plan *sweep.Sweep, todo []int, parallel int, save func(results.Cell) error,
+	finished func(results.Key, results.Cell, error), say *sweepView,
+) ([]sweep.Failure, error) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
 		debug.SetMemoryLimit(softLimit)
 	}
-	parallel := c.Parallel
 	if parallel == 0 {
 		parallel = runtime.GOMAXPROCS(0)
 	}
 	say.begin(len(todo), time.Now())
 	defer say.end()
 	return plan.Run(ctx, todo, sweep.Runner{
-		Parallel: parallel, Memory: roomForCells, Save: folder.Cell, Finished: say.finished, Progress: say.progress,
+		Parallel: parallel, Memory: roomForCells, Save: save, Finished: finished, Progress: say.progress,
 	})
 }
 

@@ -48,12 +48,13 @@ type machineFlags struct {
 
 // modelFlags change a trace after reading.
 type modelFlags struct {
-	From          string  `group:"Workload" placeholder:"T" help:"${model_from}"`
-	Until         string  `group:"Workload" placeholder:"T" help:"Leave out jobs submitted at this time or later."`
-	ScaleWidths   float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
-	EstimateModel string  `group:"Workload" placeholder:"MODEL" help:"${model_estimate_model}"`
-	MemoryModel   string  `group:"Workload" placeholder:"MODEL" help:"${model_memory_model}"`
-	Seed          uint64  `group:"Workload" placeholder:"N" help:"${model_seed}"`
+	From           string  `group:"Workload" placeholder:"T" help:"${model_from}"`
+	Until          string  `group:"Workload" placeholder:"T" help:"Leave out jobs submitted at this time or later."`
+	ScaleWidths    float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
+	ScaleEstimates float64 `group:"Workload" placeholder:"F" help:"${model_scale_estimates}"`
+	EstimateModel  string  `group:"Workload" placeholder:"MODEL" help:"${model_estimate_model}"`
+	MemoryModel    string  `group:"Workload" placeholder:"MODEL" help:"${model_memory_model}"`
+	Seed           uint64  `group:"Workload" placeholder:"N" help:"${model_seed}"`
 }
 
 // changes reports whether the flags change the trace. A seed alone does not.
@@ -80,7 +81,7 @@ type change struct {
 // transform returns the changes that the flags ask for, with a load and a number of jobs to keep.
 func (f modelFlags) transform(load float64, jobs int) change {
 	return change{workload.Transform{
-		Max: jobs, Widths: f.ScaleWidths, Load: load,
+		Max: jobs, Widths: f.ScaleWidths, Load: load, EstimateScale: f.ScaleEstimates,
 		Memory: workload.MemoryModel(f.MemoryModel), Estimates: workload.EstimateModel(f.EstimateModel), Seed: f.Seed,
 	}, workload.Cut{From: f.From, Until: f.Until}}
 }

@@ -8,6 +8,8 @@
 //   - YAML, for classes of slots, failures, drains and ends: see [description]; and for machines that are
 //     divided into partitions, such as Blue Gene: see [partition] and [grid]. [Keys] shows each key.
 //
+// A pool with more or fewer slots is another one: see [Description.Changed].
+//
 // The negotiator sees the slots. Only the simulated pool knows the outages ([Outage]).
 package pools
 

@@ -81,7 +81,7 @@ func (c *cleaner) record(rec *record) *Error {
 			Hint:    "give each job a number of its own",
 		}
 	}
-	run, estimate, origin := c.times(run, rec[8])
+	run, estimate, origin, less := c.times(run, rec[8])
 	if c.trace.Jobs == nil {
 		c.trace.Jobs = make([]Job, 0, min(c.trace.Header.Number("MaxRecords"), mostExpected))
 	}
@@ -90,7 +90,7 @@ func (c *cleaner) record(rec *record) *Error {
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && !(status == 5 && run <= 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
-		Queue: c.label(3, rec[14]), Origin: origin, After: c.preceding(rec),
+		Queue: c.label(3, rec[14]), Origin: origin, Understated: less, After: c.preceding(rec),
 	})
 	return nil
 }
@@ -127,18 +127,18 @@ func (c *cleaner) processors(rec *record) int64 {
 }
 
 // times settles run time and estimate: an unknown estimate becomes the run time, and no estimate is
-// shorter than the run time or than a second.
-func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Origin) {
+// shorter than the run time or than a second. If it is raised, less is what was requested.
+func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Origin, less uint32) {
 	switch {
 	case requested <= 0:
-		return run, max(run, 1), Assumed
+		return run, max(run, 1), Assumed, 0
 	case run <= requested:
-		return run, requested, Stated
+		return run, requested, Stated, 0
 	case c.opts.Overrun == OverrunKill:
 		c.trace.Cleaning.RunCut++
-		return requested, requested, Stated
+		return requested, requested, Stated, 0
 	default:
-		return run, run, Raised
+		return run, run, Raised, understated(requested)
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *cleaner) finish() (*Trace, error) {
 			Hint: "give the machine's processors with --cpus",
 		}
 	}
-	c.trace.Machine = machine
+	c.trace.Machine, c.trace.Overrun = machine, c.opts.Overrun
 	if machine.Memory == 0 && c.opts.MemoryModel.IsField() {
 		return nil, c.opts.MemoryModel.without(c.file)
 	}
@@ -321,7 +321,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Cleaning = counted
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
-		j.Run, j.Estimate, j.Origin = c.times(j.Run, j.Estimate)
+		j.Run, j.Estimate, j.Origin, j.Understated = c.times(j.Run, j.Estimate)
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)))
 		if opts.Memory == 0 {
 			j.Memory = 0

@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 )
@@ -103,6 +104,46 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 	}
 	return nil
 }
+
+// scaleEstimates multiplies what users stated. It is an error if none stated anything.
+func (t *Trace) scaleEstimates(factor float64) error {
+	if factor == 0 || factor == 1 {
+		return nil
+	}
+	before := t.Cleaning.EstimateScaled
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		stated := j.Estimate
+		switch j.Origin {
+		case Stated:
+		case Assumed:
+			continue
+		case Raised:
+			stated = int64(j.Understated)
+		}
+		t.Cleaning.EstimateScaled++
+		scaled := int64(min(max(math.Round(float64(stated)*factor), 1), float64(maxNumber)))
+		switch {
+		case j.Lies:
+			j.Estimate, j.Lies = scaled, scaled < j.Run
+		case j.Run <= scaled:
+			j.Estimate, j.Origin = scaled, Stated
+		case t.Overrun == OverrunKill:
+			t.Cleaning.RunCut++
+			j.Run, j.Estimate, j.Origin = scaled, scaled, Stated
+		default:
+			j.Estimate, j.Origin, j.Understated = j.Run, Raised, understated(scaled)
+		}
+	}
+	if t.Cleaning.EstimateScaled == before && len(t.Jobs) > 0 {
+		return errors.New("scale-estimates: no job states a run time, so there is nothing to scale; name the attribute of " +
+			"job ads that has it (estimate-attr), or have estimates made up (estimate-model)")
+	}
+	return nil
+}
+
+// understated returns a time that is shorter than a run as [Job.Understated] has it.
+func understated(seconds int64) uint32 { return uint32(min(seconds, math.MaxUint32)) } //nolint:gosec // it fits
 
 // lie has a share of the users say their jobs' run times over the ratio, a second at least. Users are
 // drawn in the order in which they come. Jobs whose users are not known are one user's; it is an error

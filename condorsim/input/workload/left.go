@@ -93,6 +93,11 @@ func (count Cleaning) Doubts() (all []string) {
 	}
 	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
 		"planned in hindsight; say which attribute of job ads has it (estimate-attr), or have estimates made up (estimate-model)")
+	if count.EstimateScaled > 0 {
+		doubt(count.EstimateRaised, "the estimate of %s jobs, as scaled, is shorter than the run time: such a job is "+
+			"planned with its run time (overrun raise); to see what would be if it were ended at its limit, choose overrun kill")
+		return all
+	}
 	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it: see whether "+
 		"it is in seconds (estimate-attr takes a unit, as in MaxWallTimeMins:min)")
 	return all

@@ -29,6 +29,9 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	numbers := []int64{0} // 0 stands for a job that is not there
 	merged.Header.add("Note", "merged: "+strings.Join(names, ", "))
 	for i, t := range traces {
+		if i == 0 || t.Overrun != OverrunKill { // runs are cut if they are in all parts
+			merged.Overrun = t.Overrun
+		}
 		merged.Cleaning.add(t.Cleaning)
 		for status, n := range t.Statuses {
 			merged.Statuses[status] += n
@@ -111,6 +114,7 @@ func (count *Cleaning) add(c Cleaning) {
 		{&count.BeyondMax, c.BeyondMax},
 		{&count.CutOut, c.CutOut},
 		{&count.PrecedingWrong, c.PrecedingWrong},
+		{&count.EstimateScaled, c.EstimateScaled},
 		{&count.RunCut, c.RunCut},
 		{&count.OutOfOrder, c.OutOfOrder},
 		{&count.JobsLeft, c.JobsLeft},

@@ -19,12 +19,14 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	// HasWaited, Lies and Origin share a word of memory; see Waited.
+	// HasWaited, Lies, Origin and Understated share a word of memory; see Waited.
 	HasWaited bool
 	Lies      bool   // the job may run beyond its estimate, and nobody ends it then
 	Origin    Origin // where Estimate is from
-	Procs     int64  // in total, at least 1
-	Memory    int64  // MiB in total; 0: none asked, or the machine has no memory
+	// Understated is what the user stated, in seconds, if Origin is Raised; [math.MaxUint32] is that or more.
+	Understated uint32
+	Procs       int64 // in total, at least 1
+	Memory      int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
 	// Waited is how long it waited until the start that the file records, if HasWaited: what really
@@ -96,6 +98,7 @@ type Trace struct {
 	Machine  Machine
 	Jobs     []Job    // in order of jobs: by submit time, equal ones as in the file
 	Cleaning Cleaning // what was dropped and changed
+	Overrun  Overrun  // the rule by which it was read
 	Drops    []Drop   // the dropped jobs that have a number of their own: not those of merged traces
 	// Misplaced are the jobs whose preceding job is ignored, since it is in no line before theirs.
 	Misplaced []int64
@@ -134,6 +137,7 @@ type Cleaning struct {
 	PrecedingAbsent int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
 
 	// Changed.
+	EstimateScaled int `json:"estimate_scaled,omitempty"` // those that users stated
 	RunCut         int `json:"run_cut"`                   // to the estimate, with OverrunKill
 	RunAssumed     int `json:"run_assumed,omitempty"`     // the estimate replaces it: ads of jobs that did not finish
 	PrecedingWrong int `json:"preceding_wrong,omitempty"` // ignored: no job of a line before; see Trace.Misplaced

@@ -23,6 +23,10 @@ type Transform struct {
 	// Memory and Estimates replace those of the trace; "": unchanged.
 	Memory    MemoryModel
 	Estimates EstimateModel
+	// EstimateScale multiplies what users stated, rounded, to at least a second. Estimates that are not
+	// known stay unknown. Where the product is below the run time, the rule counts by which the trace was
+	// read ([Trace.Overrun]): the estimate is the run time, or the run is cut. 0 or 1: unchanged.
+	EstimateScale float64
 	// Load divides the times between submissions: submit' = first + floor((submit − first) / Load).
 	// 0 or 1: unchanged.
 	Load float64
@@ -58,6 +62,7 @@ func (x Transform) Validate() error {
 	check(x.Until <= 0 || x.Until > x.From, "until", x.Until, fmt.Sprintf("later than from, %d", x.From))
 	check(x.Max >= 0, "jobs", x.Max, "0 (all jobs) or a number of jobs")
 	check(factor(x.Widths), "scale-widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
+	check(factor(x.EstimateScale), "scale-estimates", x.EstimateScale, "0 (as they are) or from 0.001 to 1000")
 	check(factor(x.Load), "load", x.Load, "0 (as it is) or from 0.001 to 1000")
 	return errors.Join(append(errs, x.Memory.validate(), x.Estimates.validate())...)
 }
@@ -76,6 +81,7 @@ func (x Transform) String() string {
 	say(x.Widths != 0 && x.Widths != 1, "widths × %v", x.Widths)
 	say(!x.Memory.given(), "memory %s", x.Memory)
 	say(!x.Estimates.given(), "estimates %s", x.Estimates)
+	say(x.EstimateScale != 0 && x.EstimateScale != 1, "estimates × %v", x.EstimateScale)
 	say(x.Load != 0 && x.Load != 1, "load × %v", x.Load)
 	say(x.Memory.random() || x.Estimates.random(), "seed %d", x.Seed)
 	return strings.Join(parts, ", ")
@@ -105,6 +111,9 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 		return nil, err
 	}
 	if err := changed.remodelEstimates(x.Estimates, rand.New(rand.NewPCG(x.Seed, estimateStream))); err != nil {
+		return nil, err
+	}
+	if err := changed.scaleEstimates(x.EstimateScale); err != nil {
 		return nil, err
 	}
 	changed.scaleLoad(x.Load)

@@ -1,5 +1,5 @@
-// Package console prints tables of results on a terminal: those of a sweep, and the means that a
-// study compares first.
+// Package console prints tables of results on a terminal: those of a sweep, the means that a
+// study compares first, and what happened beside what would have been.
 package console
 
 import (

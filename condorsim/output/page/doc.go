@@ -7,6 +7,8 @@
 //     group of cells that differ only in the scheduler. It has [Study.Tables] and [Study.Figures].
 //   - [Study.Write] writes the report: one HTML file and, on request, every figure as SVG and PNG
 //     and every table as CSV.
+//   - [SideBySide] is the page of a planner: what happened, and what would have been, in sentences
+//     and in tables.
 //   - [Shell] is what all pages have in common: the style, the switch between light and dark, and
 //     room for a page's own parts. The Gantt chart uses it, too.
 //

@@ -16,7 +16,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-var body = template.Must(template.New("report").Parse(asset("report.html"))) //nolint:gochecknoglobals // parsed once
+//nolint:gochecknoglobals // parsed once
+var body = template.Must(template.Must(template.New("report").Parse(asset("report.html"))).Parse(asset("sidebyside.html")))
 
 // view is the data of the report's template.
 type view struct {

@@ -50,6 +50,7 @@ func leftRows(w *condorsim.Workload) (rows []row) {
 		jobs int
 	}{
 		{"estimate unknown: the run time stands in", w.Cleaning.EstimateUnknown},
+		{"estimate scaled", w.Cleaning.EstimateScaled},
 		{"estimate raised to the run time", w.Cleaning.EstimateRaised},
 		{"submitted after a preceding job", w.Cleaning.Dependent},
 		{"preceding job left out", w.Cleaning.PrecedingAbsent},

@@ -157,13 +157,19 @@ type User struct {
 	Name                string  `json:"user"`
 	Jobs                int     `json:"jobs"`
 	MeanBoundedSlowdown float64 `json:"mean_bounded_slowdown"`
+	// CPUSeconds and MeanWait are 0 in older results.
+	CPUSeconds float64 `json:"cpu_seconds"`
+	MeanWait   float64 `json:"mean_wait"` // seconds
 }
 
 // UsersOf keeps of each user's measures those of [User].
 func UsersOf(all []metrics.User) []User {
 	kept := make([]User, len(all))
 	for i, u := range all {
-		kept[i] = User{Name: u.Name, Jobs: u.Jobs, MeanBoundedSlowdown: u.MeanBoundedSlowdown}
+		kept[i] = User{
+			Name: u.Name, Jobs: u.Jobs, MeanBoundedSlowdown: u.MeanBoundedSlowdown, CPUSeconds: u.CPUSeconds,
+			MeanWait: u.MeanWait,
+		}
 	}
 	return kept
 }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
+	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
+)
+
+// recorded counts the jobs whose file records a start.
+func recorded(w *condorsim.Workload) (n int) {
+	for _, j := range w.Jobs {
+		if j.HasWaited {
+			n++
+		}
+	}
+	return n
+}
+
+// compared puts the finished simulations side by side.
+func (c *studyCommand) compared(plan *sweep.Sweep, w *condorsim.Workload, done map[string]*results.Cell) *page.SideBySide {
+	s := &page.SideBySide{
+		Title: "What would have been: " + c.workloadName(), Lead: c.about(w),
+		Command: plan.Manifest.Command, Version: plan.Manifest.Version,
+	}
+	at := map[string]int{}
+	for _, key := range plan.Manifest.Cells {
+		cell := done[key.ID]
+		if key.Policy == condorsim.HistoryPolicy {
+			if key.Trace == asItIs {
+				s.Happened = cell
+			}
+			continue
+		}
+		i, known := at[key.Trace]
+		if !known {
+			i = len(s.Variants)
+			at[key.Trace] = i
+			s.Variants = append(s.Variants, page.Variant{Name: c.variant(key.Trace)})
+		}
+		s.Variants[i].Cells = append(s.Variants[i].Cells, cell)
+		if i == 0 {
+			s.Policies = append(s.Policies, key.Scheduler)
+		}
+	}
+	s.Notes = c.notes(w, s)
+	return s
+}
+
+// variant is what people call a trace of the study.
+func (c *studyCommand) variant(trace string) string {
+	switch trace {
+	case withMore:
+		return "with " + strings.Join(c.With, " and ")
+	case withFewer:
+		return "without " + strings.Join(c.Without, ", ")
+	case withScaled:
+		return fmt.Sprintf("estimates × %v", c.ScaleEstimates)
+	default:
+		return "as it is"
+	}
+}
+
+// about says what is studied.
+func (c *studyCommand) about(w *condorsim.Workload) string {
+	clock := w.Clock()
+	on := "one machine of " + count(int(w.Capacity()[0]), "cpu")
+	if c.Pool != "" {
+		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
+			metrics.Whole(w.Capacity()[0]))
+	}
+	first, last := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
+	return fmt.Sprintf("%s jobs of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs)),
+		c.workloadName(), clock.Text(int64(first)), clock.Text(int64(last)), on)
+}
+
+// notes say what cannot be compared, and how far to trust the rest.
+func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string {
+	notes := c.aboutHistory(w)
+	notes = append(notes, w.Cleaning.Doubts()...)
+	notes = append(notes, w.Unheeded...)
+	for _, v := range s.Variants {
+		for _, cell := range v.Cells {
+			if cell == nil {
+				continue
+			}
+			if n := cell.Held - len(w.Jobs) + recordedOrAll(w, s); n > 0 {
+				notes = append(notes, fmt.Sprintf("%s: %s can never run there, and are left out of its rows", v.Name,
+					count(n, "job")))
+			}
+			if more := cell.Cleaning; more.EstimateScaled > 0 {
+				notes = append(notes, c.aboutScale(w, v.Name, more))
+			}
+			break // it is the same under all policies
+		}
+	}
+	notes = append(notes, "simulations begin with an empty pool, and each job runs for as long as it did")
+	if len(c.With) > 0 {
+		notes = append(notes, "further slots are like the pool's first, or the one that is named, but for the amounts; they "+
+			"are there from the beginning and never fail")
+	}
+	return notes
+}
+
+// recordedOrAll counts the jobs that a simulation would have in its rows if all ran.
+func recordedOrAll(w *condorsim.Workload, s *page.SideBySide) int {
+	if s.Happened == nil {
+		return len(w.Jobs)
+	}
+	return recorded(w)
+}
+
+// aboutHistory says what is not known of what happened.
+func (c *studyCommand) aboutHistory(w *condorsim.Workload) (notes []string) {
+	happened, err := condorsim.Happened(w)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if n := happened.Held(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s jobs have no recorded start: they are left out of all rows, and so is how much "+
+			"of the pool was used", workload.Part(n, len(w.Jobs))))
+	}
+	if text := happened.Impossible(); text != "" {
+		notes = append(notes, text+"; so the pool was another one then, and waits are compared that are not of one pool")
+	}
+	return notes
+}
+
+// aboutScale says what scaling the estimates did.
+func (c *studyCommand) aboutScale(w *condorsim.Workload, name string, count workload.Cleaning) string {
+	text := fmt.Sprintf("%s: %s jobs state a run time, which is scaled", name,
+		workload.Part(count.EstimateScaled, count.JobsLeft))
+	if n := count.EstimateUnknown; n > 0 {
+		text += fmt.Sprintf("; %s state nothing and are planned with their run times", metrics.Whole(n))
+	}
+	if n := count.EstimateRaised; n > 0 {
+		text += fmt.Sprintf("; %s ran longer than that, and are planned with their run times (--overrun kill would end them)",
+			metrics.Whole(n))
+	}
+	if n := count.RunCut - w.Cleaning.RunCut; n > 0 {
+		text += fmt.Sprintf("; %s ran longer than that, and are ended there (--overrun kill)", metrics.Whole(n))
+	}
+	return text
+}
