@@ -43,6 +43,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"backfill/plan", "backfill backfill/profile", "backfill/..."},
 	{"backfill/policies/...", "backfill backfill/{balance,plan,profile,scan}", "backfill/..."},
 	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},
+	{"backfill/estimate", "backfill backfill/inwords", "backfill/..."},
 	{"backfill/conformance", "backfill backfill/{policies,profile}", "backfill/..."},
 	{"backfill/backfilltest", "backfill backfill/conformance", "backfill/..."},
 

@@ -15,14 +15,14 @@ import (
 // the order of its fields: name, traces[].file.
 func Keys(t reflect.Type) []string { return keysOf(t, "") }
 
-func keysOf(t reflect.Type, under string) (all []string) {
+func keysOf(t reflect.Type, prefix string) (all []string) {
 	for {
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Map:
 			t = t.Elem()
 			continue
 		case reflect.Slice:
-			t, under = t.Elem(), under+"[]"
+			t, prefix = t.Elem(), prefix+"[]"
 			continue
 		case reflect.Struct:
 		default:
@@ -34,9 +34,9 @@ func keysOf(t reflect.Type, under string) (all []string) {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch {
 		case f.Anonymous:
-			all = append(all, keysOf(f.Type, under)...)
+			all = append(all, keysOf(f.Type, prefix)...)
 		case name != "":
-			at := strings.TrimPrefix(under+"."+name, ".")
+			at := strings.TrimPrefix(prefix+"."+name, ".")
 			all = append(append(all, at), keysOf(f.Type, at)...)
 		}
 	}
