@@ -32,7 +32,7 @@ import (
 
 // studyCommand is condorsim study.
 type studyCommand struct {
-	File string `arg:"" optional:"" help:"${run_file}"`
+	File string `arg:"" optional:"" help:"${study_file}"`
 
 	Workload string `group:"Workload" placeholder:"FILE" help:"${run_workload}"`
 	Jobs     int    `group:"Workload" placeholder:"N" help:"Take the first N jobs only."`
@@ -201,6 +201,7 @@ func (c *studyCommand) asRun() *runCommand {
 		modelFlags: modelFlags{From: c.From, Until: c.Until}, Cpus: c.Cpus, Memory: c.Memory, Pool: c.Pool,
 		With: c.With, Without: c.Without, Placement: c.Placement, Policy: "each policy", Order: c.Order,
 		Bound: metrics.DefaultBound, Gantt: string(c.HTML),
+		priorityFlags: priorityFlags{PriorityHalflife: int64(condorsim.DefaultHalfLife)},
 	}
 }
 

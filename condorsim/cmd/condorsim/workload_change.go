@@ -54,7 +54,7 @@ type scaleCommand struct {
 
 // Help is shown below the flags.
 func (*scaleCommand) Help() string {
-	return `Cuts first, then scales widths, models memory and estimates, and scales the load.
+	return `Cuts first, then scales widths, models memory and estimates, scales estimates, and scales the load.
 
 ` + instant.Help + `
 
