@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 		{
 			"raised", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{},
-			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised},
+			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised, Understated: 10},
 			count{EstimateRaised: 1},
 		},
 		{
