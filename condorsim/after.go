@@ -44,6 +44,9 @@ func (w *Workload) forRun() *Workload {
 		return w
 	}
 	own := *w
+	if own.given == nil {
+		own.given = w
+	}
 	own.Jobs = slices.Clone(w.Jobs)
 	for i := range own.Jobs {
 		j := &own.Jobs[i]

@@ -18,7 +18,8 @@
 // reports. A contradiction is a [Violation], which can be saved as a case to run again.
 // [Result.Measured] returns every number of a run, and [CountEvents] adds a count of profile
 // events. What becomes of promises is in guarantees.go. [Happened] makes a result of the starts that a
-// trace or a history records, so that what really happened stands beside policies (happened.go).
+// trace or a history records, so that what really happened stands beside policies (happened.go). What
+// jobs held then is in held.go.
 //
 // This package schedules nothing: matching, ordering, planning and the checks of jobs are left to
 // the negotiator. It only says when things happen.

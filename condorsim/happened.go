@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // HistoryPolicy is the name under which [Happened] stands beside policies.
@@ -18,83 +19,155 @@ const HistoryPolicy = "history"
 // [Happened].
 const NoRecordedStart = "no start is recorded"
 
+// WrongStart is the reason in [Outcome.Held] for jobs whose recorded start is before their submission.
+const WrongStart = "the recorded start is before the submission"
+
 // Happened returns what really happened to the jobs, as if a policy had decided it: each job starts
 // when its file says and runs as long as in a simulation. A trace has the wait for that (field 3 of
 // SWF), ads have JobCurrentStartDate or JobStartDate. Jobs without a recorded start are held, and so
 // left out of all measures; it is an error if none has one. Jobs that were cancelled before they
-// started never have one.
+// started never have one. A job that a run would submit after the end of another waits from that end,
+// as recorded, and its think time, if that is later than its submission: so it does in a run.
 //
 // The result has only those measures that starts alone determine. Utilisation and loss of capacity
-// are missing unless all jobs have a start and the pool as given had room for them; see
-// [Result.Impossible].
+// are missing unless all jobs have a start, hold the same wherever they run, and the pool as given had
+// room for them; see [Result.Impossible].
 func Happened(w *Workload) (*Result, error) {
-	r := &Result{Workload: w, Outcomes: make([]Outcome, len(w.Jobs)), happened: true}
+	if w.given != nil {
+		w = w.given
+	}
+	r := &Result{Workload: w.asRecorded(), Outcomes: make([]Outcome, len(w.Jobs)), happened: true}
 	known := 0
-	r.Work = make([]float64, len(w.Schema.Resources))
-	requests := w.Requests()
+	var alike []bool
+	r.totals, alike = w.leastHeld()
 	for i, j := range w.Jobs {
 		o := &r.Outcomes[i]
 		if !j.HasWaited {
-			o.Held = NoRecordedStart
+			*o = j.notRecorded()
 			continue
 		}
 		known++
+		start := j.Submit + j.Waited
 		*o = Outcome{
-			Started: true, Ended: true, Start: j.Submit + j.Waited, End: j.Submit + j.Waited + j.runs(),
+			Started: true, Ended: true, Start: start, End: start + j.runs(),
 			Estimate: cmp.Or(j.Estimate, backfill.Time(1)),
 		}
-		for k, amount := range requests[i] {
-			r.Work[k] += float64(amount) * float64(j.Nodes) * float64(j.runs())
-		}
+		r.vague = r.vague || !alike[i]
 	}
 	if known == 0 {
 		return nil, errors.New("nothing is known of what really happened: no job has a recorded start (field 3 of SWF, " +
 			"JobCurrentStartDate or JobStartDate of ads)")
 	}
+	r.sumWork()
 	return r, nil
 }
 
-// Impossible says why recorded starts cannot have happened on the pool as it is given: more cpus were
-// in use than it has. It returns "" if they can.
+// WrongStarts counts the jobs whose recorded start is before their submission.
+func WrongStarts(w *Workload) (n int) {
+	for _, j := range w.Jobs {
+		if j.WrongStart {
+			n++
+		}
+	}
+	return n
+}
+
+// notRecorded returns what becomes of a job without a recorded start.
+func (j Job) notRecorded() Outcome {
+	if j.WrongStart {
+		return Outcome{Held: WrongStart}
+	}
+	return Outcome{Held: NoRecordedStart}
+}
+
+// asRecorded returns the workload with the submit times from which recorded waits count: of a job that
+// is submitted after the end of another, that end and the think time, if that is later.
+func (w *Workload) asRecorded() *Workload {
+	own := w.forRun()
+	if own == w {
+		return w
+	}
+	ends := map[int64]backfill.Time{} // by Position.Cluster
+	for _, j := range w.Jobs {
+		if j.HasWaited {
+			ends[j.Position.Cluster] = j.Submit + j.Waited + j.runs()
+		}
+	}
+	for i, j := range own.Jobs {
+		if j.After == nil || !j.HasWaited {
+			continue
+		}
+		if end, known := ends[j.After.Job]; known {
+			from := max(j.Submit, end+max(0, j.After.Think))
+			j.Submit = min(from, w.Jobs[i].Submit+j.Waited)
+		}
+	}
+	return own
+}
+
+// Impossible says why recorded starts cannot have happened on the pool as it is given: more of a
+// resource was in use than it has, or more jobs ran than it has slots for. It returns "" if they can.
 func (r *Result) Impossible() string {
-	type step struct{ at, cpus int64 }
+	type step struct {
+		at   backfill.Time
+		sign int64
+		job  int
+	}
 	var steps []step
 	for i, o := range r.Outcomes {
 		if o.Ended && o.End > o.Start {
-			cpus := r.Workload.Jobs[i].Cpus
-			steps = append(steps, step{int64(o.Start), cpus}, step{int64(o.End), -cpus})
+			steps = append(steps, step{o.Start, 1, i}, step{o.End, -1, i})
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cpus, b.cpus)) })
-	var used, most, at int64
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.sign, b.sign)) })
+	has := r.Workload.Capacity()
+	used, most, when := make(backfill.Vector, len(has)), make(backfill.Vector, len(has)), make([]backfill.Time, len(has))
 	for _, s := range steps {
-		if used += s.cpus; used > most {
-			most, at = used, s.at
+		used.AddScaled(r.totals[s.job], s.sign)
+		for k := range used {
+			if used[k] > most[k] {
+				most[k], when[k] = used[k], s.at
+			}
 		}
 	}
-	if has := r.Workload.Capacity()[0]; most > has {
-		return fmt.Sprintf("what really happened cannot have happened on this pool: %s cpus were in use at %d, and it "+
-			"has %s", metrics.Whole(most), at, metrics.Whole(has))
+	why := ""
+	for k, name := range r.Workload.Schema.Resources {
+		switch {
+		case most[k] <= has[k] || negotiator.IsKind(name) || name == "memory" && has[k] == 0:
+		case name == negotiator.Claims:
+			return fmt.Sprintf("what really happened cannot have happened on this pool: %s jobs ran at %d, and its slots take "+
+				"%s at a time", metrics.Whole(most[k]), when[k], metrics.Whole(has[k]))
+		case why == "":
+			if name == "memory" {
+				name = "MiB of memory"
+			}
+			why = fmt.Sprintf("what really happened cannot have happened on this pool: %s %s were in use at %d, and it "+
+				"has %s", metrics.Whole(most[k]), name, when[k], metrics.Whole(has[k]))
+		}
 	}
-	return ""
+	return why
 }
 
 // recorded returns the measures of what really happened.
 func (r *Result) recorded() metrics.Measures {
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
-	if r.Held() > 0 || r.Impossible() != "" {
+	if r.vague || r.Held() > 0 || r.Impossible() != "" {
 		list = slices.DeleteFunc(list, ofPool)
 	}
 	return list
 }
 
 // OnlyRecorded has the jobs without a recorded start count as held, so that the measures are those of
-// the same jobs as of [Happened]. If there are such jobs, it leaves out how the pool was used.
+// the same jobs as of [Happened]. If there are such jobs, it leaves out how the pool was used. It
+// changes nothing where no job has a recorded start: there is nothing to compare with.
 func (r *Result) OnlyRecorded() {
+	if !slices.ContainsFunc(r.Workload.Jobs, func(j Job) bool { return j.HasWaited }) {
+		return
+	}
 	for i, j := range r.Workload.Jobs {
 		if !j.HasWaited {
-			r.Outcomes[i], r.partial = Outcome{Held: NoRecordedStart}, true
+			r.Outcomes[i], r.partial = j.notRecorded(), true
 		}
 	}
 }
@@ -108,9 +181,10 @@ func ofPool(m metrics.Measure) bool {
 // Comparison compares a run with what really happened to the same jobs.
 type Comparison struct {
 	Jobs int `json:"jobs"` // that are compared
-	// NoStart counts the jobs that are left out as no start of theirs is recorded, NotRun those that
-	// have one and did not run to their ends in the simulation.
+	// NoStart counts the jobs that are left out as no start of theirs is recorded, Wrong those whose start
+	// is before their submission, NotRun those that have one and did not run to their ends in the simulation.
 	NoStart int `json:"without_start"`
+	Wrong   int `json:"wrong_start,omitempty"`
 	NotRun  int `json:"not_run"`
 	// Impossible says why it cannot have happened on this pool; "" if it can.
 	Impossible string `json:"impossible,omitempty"`
@@ -120,15 +194,16 @@ type Comparison struct {
 }
 
 // CompareWithHistory compares a run with what really happened, over the jobs that have a recorded
-// start and that ran. It is an error if there are none.
+// start and that ran. What a job held really is not known: it counts as what it held in the run. It is
+// an error if there are none.
 func (r *Result) CompareWithHistory() (*Comparison, error) {
 	real, err := Happened(r.Workload)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{NoStart: real.Held(), Impossible: real.Impossible()}
-	own := &Result{Workload: r.Workload, Outcomes: slices.Clone(r.Outcomes), Bound: r.Bound}
-	real.Bound = r.Bound
+	c := &Comparison{Impossible: real.Impossible()}
+	own := &Result{Workload: r.Workload, Outcomes: slices.Clone(r.Outcomes), Bound: r.Bound, totals: r.allHeld()}
+	real.Bound, real.totals = r.Bound, own.totals
 	for i := range own.Outcomes {
 		mine, other := &own.Outcomes[i], &real.Outcomes[i]
 		switch {
@@ -137,15 +212,26 @@ func (r *Result) CompareWithHistory() (*Comparison, error) {
 			continue
 		case other.Ended:
 			c.NotRun++
+		case other.Held == WrongStart:
+			c.Wrong++
+		default:
+			c.NoStart++
 		}
 		*mine, *other = Outcome{}, Outcome{}
 	}
 	if c.Jobs == 0 {
 		return nil, errors.New("no job with a recorded start ran to its end, so there is nothing to compare")
 	}
-	c.Happened, c.Simulated = real.Metrics().List(), own.Metrics().List()
-	if c.NoStart+c.NotRun > 0 || c.Impossible != "" {
+	c.Happened, c.Simulated = real.usual(), own.usual()
+	if c.Jobs < len(own.Outcomes) || c.Impossible != "" || real.Impossible() != "" {
 		c.Happened, c.Simulated = slices.DeleteFunc(c.Happened, ofPool), slices.DeleteFunc(c.Simulated, ofPool)
 	}
 	return c, nil
+}
+
+// usual returns the measures that starts and what was held determine.
+func (r *Result) usual() metrics.Measures {
+	r.sumWork()
+	list := metrics.Measures(r.Metrics().List())
+	return append(list, r.otherResources(list)...)
 }

@@ -36,10 +36,16 @@ func (r *Result) keepChunk(j *backfill.Job, at negotiator.Placement) {
 // the slots on which nobody else could run beside it.
 func (r *Result) Holds(id backfill.JobID) (cpus, memory int64) {
 	j := &r.Workload.Jobs[id]
+	k := slices.Index(r.Workload.Schema.Resources, "memory")
+	if r.totals != nil {
+		if cpus = r.totals[id][0]; k >= 0 {
+			memory = r.totals[id][k]
+		}
+		return cpus, memory
+	}
 	if r.chunks[id] == nil {
 		return j.Cpus, j.Memory
 	}
-	k := slices.Index(r.Workload.Schema.Resources, "memory")
 	for _, on := range r.Outcomes[id].Placement {
 		held := r.chunkOn(id, on.Slot)
 		if cpus += held[0] * int64(on.Count); k >= 0 {

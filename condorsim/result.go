@@ -76,7 +76,11 @@ type Result struct {
 	// tell; see [Result.Holds].
 	chunks map[backfill.JobID]backfill.Vector
 
+	// totals are what each job holds, if that is not known by its placement; see [Happened].
+	totals []backfill.Vector
+
 	happened bool // it is made of recorded starts
+	vague    bool // what some job held of the pool is not known
 	partial  bool // some jobs are left out
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate

@@ -46,6 +46,7 @@ type Workload struct {
 	// Unheeded says what ads ask for and the simulation does not heed.
 	Unheeded []string
 
+	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	file     string    // of the jobs' ads
 	accounts *accounts // nil: none are kept
 }
@@ -91,6 +92,8 @@ type Job struct {
 	// [Happened].
 	Waited    backfill.Time
 	HasWaited bool
+	// WrongStart says that its file records a start before the submission.
+	WrongStart bool
 	// Prio is its JobPrio: in the order of fair share, among the jobs of its user, higher values come
 	// first.
 	Prio int64

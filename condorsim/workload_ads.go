@@ -135,7 +135,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
 			Prio: int64(from.Prio), BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart, Origin: j.Origin,
 		}
 	}
 	if err := w.On(pool); err != nil {

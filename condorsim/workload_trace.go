@@ -66,7 +66,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		}
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited,
+			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
 		if predecessors != nil && predecessors[i] >= 0 {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}

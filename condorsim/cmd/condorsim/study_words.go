@@ -122,9 +122,15 @@ func (c *studyCommand) aboutHistory(w *condorsim.Workload) (notes []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if n := happened.Held(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s jobs have no recorded start: they are left out of all rows, and so is how much "+
-			"of the pool was used", workload.Part(n, len(w.Jobs))))
+	wrong := condorsim.WrongStarts(w)
+	for _, left := range []struct {
+		jobs int
+		have string
+	}{{happened.Held() - wrong, "no recorded start"}, {wrong, "a recorded start before their submission"}} {
+		if left.jobs > 0 {
+			notes = append(notes, fmt.Sprintf("%s jobs have %s: they are left out of all rows, and so is how much "+
+				"of the pool was used", workload.Part(left.jobs, len(w.Jobs)), left.have))
+		}
 	}
 	if text := happened.Impossible(); text != "" {
 		notes = append(notes, text+"; so the pool was another one then, and waits are compared that are not of one pool")

@@ -10,7 +10,8 @@
 //	QDate                  submit time, counted from the first
 //	RemoteWallClockTime    run time; of a job that ran several times, CommittedTime
 //	EnteredCurrentStatus   when it ended; the wait is the rest of the time since QDate
-//	JobCurrentStartDate    when it really started, else JobStartDate; for comparisons with policies
+//	JobCurrentStartDate    when it really started, else JobStartDate; for comparisons with policies. If
+//	                       its runs together are longer than from there to its end, they end there
 //	RequestCpus…           evaluated; if undefined, CpusProvisioned, MemoryUsage…
 //	MinHosts, MachineCount chunks of a parallel job
 //	JobStatus              4 counts; see workload.Clean for the others

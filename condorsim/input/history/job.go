@@ -89,8 +89,9 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	c.noteBeyond(ad)
 	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
 	if unknown == nil && j.Run > 0 {
-		j.started = start
-		j.Waited, j.HasWaited = max(0, start-j.Submit), start >= j.Submit
+		began := beforeItsEnd(ad, &j, start)
+		j.started = began
+		j.Waited, j.HasWaited, j.WrongStart = max(0, began-j.Submit), start >= j.Submit, start < j.Submit
 	}
 	if j.changed > 0 { // its end
 		start = j.changed - j.Run
@@ -105,6 +106,23 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 		j.Ad = c.shared.ad(ad, c.o.Schema.Resources, chunk)
 	}
 	return j, nil
+}
+
+// beforeItsEnd returns when a job started whose last start is recorded. If it ran several times, its run time
+// is the sum of all runs and does not fit between its last start and its end: then it counts as one run up to
+// that end, so that response times are right.
+func beforeItsEnd(ad *classad.ClassAd, j *Job, start int64) int64 {
+	end, err := number(ad, 1, backfill.MaxTime, "CompletionDate")
+	if status, given := ad.Int("JobStatus"); given && status != statusCompleted && status != statusRemoved {
+		return start
+	}
+	if err != nil {
+		end = j.changed
+	}
+	if end >= start && end-j.Run < start && end-j.Run >= j.Submit {
+		return end - j.Run
+	}
+	return start
 }
 
 // notOnSlots reports whether a job needs no slot, since its universe runs it on the submit machine

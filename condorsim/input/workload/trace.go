@@ -19,10 +19,11 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	// HasWaited, Lies, Origin and Understated share a word of memory; see Waited.
-	HasWaited bool
-	Lies      bool   // the job may run beyond its estimate, and nobody ends it then
-	Origin    Origin // where Estimate is from
+	// HasWaited, WrongStart, Lies, Origin and Understated share a word of memory; see Waited.
+	HasWaited  bool
+	WrongStart bool   // the file records a start before the submission
+	Lies       bool   // the job may run beyond its estimate, and nobody ends it then
+	Origin     Origin // where Estimate is from
 	// Understated is what the user stated, in seconds, if Origin is Raised; [math.MaxUint32] is that or more.
 	Understated uint32
 	Procs       int64 // in total, at least 1

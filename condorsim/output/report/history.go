@@ -43,7 +43,10 @@ func compared(c *condorsim.Comparison, policy string) string {
 	for _, left := range []struct {
 		jobs int
 		why  string
-	}{{c.NoStart, condorsim.NoRecordedStart}, {c.NotRun, "they did not run in the simulation"}} {
+	}{
+		{c.NoStart, condorsim.NoRecordedStart}, {c.Wrong, condorsim.WrongStart},
+		{c.NotRun, "they did not run in the simulation"},
+	} {
 		if left.jobs > 0 {
 			_, _ = fmt.Fprintf(&out, "left out of the comparison: %s of the jobs, as %s\n", metrics.Whole(left.jobs), left.why)
 		}
