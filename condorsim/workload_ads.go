@@ -134,7 +134,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		}
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
-			Prio: int64(from.Prio), BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
+			Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, Origin: j.Origin,
 		}
 	}
@@ -143,6 +143,11 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 	}
 	w.countJobs()
 	return w, nil
+}
+
+// bySlot reports whether what a job holds depends on the slot. On bundles it holds what its ad alone tells.
+func bySlot(ad *classad.ClassAd, pool *pools.Description) bool {
+	return len(pool.Bundles) == 0 && negotiator.RequestsBySlot(ad, pool.Schema.Resources)
 }
 
 // submittedAt returns the ad of a job that is submitted at a Unix time, which is another one than the
