@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -113,9 +114,17 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			return nil, err
 		}
 		w.Drops = nil // the names of ads are no numbers
+		beyond := 0
 		for i, j := range t.Jobs {
 			from := &h.Jobs[j.ID-1]
 			w.Jobs[i].Name, w.Jobs[i].Labels, w.Jobs[i].Prio = from.Name, from.Labels, int64(from.Prio)
+			if from.Beyond {
+				beyond++
+			}
+		}
+		if beyond > 0 {
+			w.Unheeded = append(w.Unheeded, fmt.Sprintf("RequestGPUs, Requirements and ConcurrencyLimits of %d jobs, as the "+
+				"machine has no ads of slots: --pool gives some", beyond))
 		}
 		return w, nil
 	}
