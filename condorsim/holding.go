@@ -46,13 +46,23 @@ func (r *Result) Holds(id backfill.JobID) (cpus, memory int64) {
 	if r.chunks[id] == nil {
 		return j.Cpus, j.Memory
 	}
-	for _, on := range r.Outcomes[id].Placement {
-		held := r.chunkOn(id, on.Slot)
-		if cpus += held[0] * int64(on.Count); k >= 0 {
-			memory += held[k] * int64(on.Count)
-		}
+	cpus, _ = r.HoldsOf(id, 0)
+	if k >= 0 {
+		memory, _ = r.HoldsOf(id, k)
 	}
 	return cpus, memory
+}
+
+// HoldsOf returns how much of a resource, by its index, a job held in its last run, if that was noted as it is
+// not what its ad alone tells.
+func (r *Result) HoldsOf(id backfill.JobID, resource int) (amount int64, noted bool) {
+	if r.chunks[id] == nil {
+		return 0, false
+	}
+	for _, on := range r.Outcomes[id].Placement {
+		amount += r.chunkOn(id, on.Slot)[resource] * int64(on.Count)
+	}
+	return amount, true
 }
 
 // chunkOn returns what each chunk of a job held of a slot, if that was noted.

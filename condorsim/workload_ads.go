@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -113,9 +114,17 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			return nil, err
 		}
 		w.Drops = nil // the names of ads are no numbers
+		beyond := 0
 		for i, j := range t.Jobs {
 			from := &h.Jobs[j.ID-1]
 			w.Jobs[i].Name, w.Jobs[i].Labels, w.Jobs[i].Prio = from.Name, from.Labels, int64(from.Prio)
+			if from.Beyond {
+				beyond++
+			}
+		}
+		if beyond > 0 {
+			w.Unheeded = append(w.Unheeded, fmt.Sprintf("RequestGPUs, Requirements and ConcurrencyLimits of %d jobs, as the "+
+				"machine has no ads of slots: --pool gives some", beyond))
 		}
 		return w, nil
 	}
@@ -134,7 +143,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 		}
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
-			Prio: int64(from.Prio), BySlot: negotiator.RequestsBySlot(from.Ad, pool.Schema.Resources),
+			Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart, Origin: j.Origin,
 		}
 	}
@@ -143,6 +152,11 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 	}
 	w.countJobs()
 	return w, nil
+}
+
+// bySlot reports whether what a job holds depends on the slot. On bundles it holds what its ad alone tells.
+func bySlot(ad *classad.ClassAd, pool *pools.Description) bool {
+	return len(pool.Bundles) == 0 && negotiator.RequestsBySlot(ad, pool.Schema.Resources)
 }
 
 // submittedAt returns the ad of a job that is submitted at a Unix time, which is another one than the

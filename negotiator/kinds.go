@@ -134,7 +134,8 @@ func (k *kinds) ask(jobs []*Job) {
 		if !has || e.Tree() == nil {
 			continue
 		}
-		if amount, _, err := whole(j.Ad, "Request"+Attribute(k.resource), 0, backfill.MaxAmount); err != nil || amount == 0 {
+		amount, _, err := whole(j.Ad, "Request"+Attribute(k.resource), 0, backfill.MaxAmount)
+		if !RequestsBySlot(j.Ad, []string{k.resource}) && (err != nil || amount == 0) {
 			continue
 		}
 		internal, _, _ := e.Refs(j.Ad)
@@ -349,14 +350,14 @@ func (k *kinds) request() {
 				j.Ad = known
 				continue
 			}
-			amount, _, _ := whole(j.Ad, "Request"+Attribute(k.resource), 0, backfill.MaxAmount)
+			amount, _ := j.Ad.Lookup("Request" + Attribute(k.resource)) // which may depend on the slot
 			ad := j.Ad
 			for _, kind := range k.all {
 				if a.accepts.within(kind.set) {
 					if ad == j.Ad {
 						ad = ad.Clone()
 					}
-					ad.SetInt("Request"+Attribute(kind.name), amount)
+					ad.Set("Request"+Attribute(kind.name), amount)
 				}
 			}
 			made[j.Ad], made[ad] = ad, ad

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -40,6 +41,9 @@ func ReadMoreSlots(text string) (s MoreSlots, err error) {
 			}
 		default:
 			s.Amounts[name], err = ReadAmount(name, value)
+			if name == "cpus" && err == nil && s.Amounts[name] < 1 {
+				err = errors.New("cpus 0: must be at least 1")
+			}
 		}
 		if err != nil {
 			return s, err

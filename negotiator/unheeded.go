@@ -3,10 +3,12 @@ package negotiator
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
@@ -16,22 +18,60 @@ import (
 // asks for the latter is not.
 func Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 	start, wanted, rank := unheeded{}, unheeded{}, unheeded{}
+	clocks := false // some stand still
 	for _, slot := range slots {
-		start.note(slot.Ad, "Requirements", 1, true, matchmaker.Passes)
+		still := isPlain(slot.Ad, clockMin) || isPlain(slot.Ad, clockDay)
+		clocks = clocks || still
+		start.note(slot.Ad, "Requirements", 1, true, func(name string) bool { return stays(name, still) })
 	}
 	sharing := map[*classad.ClassAd]int{}
 	for _, j := range jobs {
 		sharing[j.Ad]++
 	}
 	for ad, n := range sharing { // sums do not depend on the order
-		wanted.note(ad, "Requirements", n, false, matchmaker.Passes)
+		wanted.note(ad, "Requirements", n, false, func(name string) bool { return stays(name, clocks) })
 		rank.note(ad, "Rank", n, false, func(name string) bool {
-			return matchmaker.Passes(name) || matchmaker.Counts(name)
+			return stays(name, clocks) || matchmaker.Counts(name)
 		})
 	}
 	list = start.say(list, "START or Requirements of slots", "as their ads say")
 	list = wanted.say(list, "Requirements of jobs", "as the slots' ads say")
 	return rank.say(list, "Rank of jobs", "as on slots where nothing runs")
+}
+
+// published are further attributes that startds publish anew as time passes and jobs run, in lower case.
+var published = []string{
+	"currentrank", "jobstarts", "lastheardfrom", "mycurrenttime", "totaljobruntime", "totaltimepreempting",
+	"totaltimedraineddrained", "totaltimedrainedidle", "totaltimedrainingbusy", "totaltimebackfillbusy",
+	"totaltimebackfillidle", "totaltimematchedidle", "totaltimeclaimedretiring", "totaltimeclaimedsuspended",
+	"updatesequencenumber", "daemonlastreconfigtime", "monitorselfage", "monitorselfcpuusage", "monitorselftime",
+}
+
+// ofOther are attributes that a startd publishes of one slot in the ads of another, and ofLate those of which it
+// says how they were lately.
+var (
+	ofOther = regexp.MustCompile(`(?i)^slot[0-9]+_`)
+	ofLate  = regexp.MustCompile(`(?i)^recent`)
+)
+
+// stays reports whether an attribute of a slot is state that nobody publishes anew. Clocks of slots may stand
+// still, see [FollowClock].
+func stays(name string, clocks bool) bool {
+	if strings.EqualFold(name, clockMin) || strings.EqualFold(name, clockDay) {
+		return clocks
+	}
+	return matchmaker.Passes(name) || slices.Contains(published, strings.ToLower(name)) ||
+		ofOther.MatchString(name) || ofLate.MatchString(name)
+}
+
+// isPlain reports whether an attribute of an ad is a mere value.
+func isPlain(ad *classad.ClassAd, name string) bool {
+	e, has := ad.Lookup(name)
+	if !has {
+		return false
+	}
+	_, plain := e.Tree().(*ast.Literal)
+	return plain
 }
 
 // unheeded counts by attribute who asks for it.

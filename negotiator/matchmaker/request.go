@@ -19,6 +19,8 @@ import (
 //   - It differs, but on each candidate nobody else can run beside the job: it takes all cpus there, or the
 //     slot is static. Then it takes all of [Claims], and of the rest what it takes on all of them.
 //   - Else no plan can have it, and its jobs have no candidates.
+//
+// With bundles no plan can have it either, as slots are not looked at one by one.
 
 // measured is what is known of the requests of an autocluster's jobs.
 type measured struct {
@@ -132,7 +134,10 @@ func (s *search) keepRequest(o offer, class int, found verdict) verdict {
 // none, and notes why, if no plan can have that.
 func (s *search) settle(found backfill.Candidates) backfill.Candidates {
 	c := s.c
-	if c.unlike = ""; !c.depends || len(found.Slots) == 0 {
+	if c.unlike = s.m.unlikeInBundles(c.ad); c.unlike != "" {
+		return backfill.Candidates{}
+	}
+	if !c.depends || len(found.Slots) == 0 {
 		return found
 	}
 	n := map[int]int{} // by class
@@ -156,6 +161,17 @@ func (s *search) settle(found backfill.Candidates) backfill.Candidates {
 		c.Request, s.m.remeasured = request, append(s.m.remeasured, c.ID)
 	}
 	return found
+}
+
+// unlikeInBundles says which request of a job depends on the slot, if there are bundles: a plan of these has
+// what the job's ad alone tells; "": none.
+func (m *Matchmaker) unlikeInBundles(ad *classad.ClassAd) string {
+	if len(m.bundles) == 0 || !RequestsBySlot(ad, m.resources) {
+		return ""
+	}
+	k := slices.IndexFunc(m.resources, func(name string) bool { return RequestsBySlot(ad, []string{name}) })
+	return fmt.Sprintf("its %s depends on the slot, but a partitioned machine is planned with numbers: write one",
+		requestOf(m.resources[k]))
 }
 
 // wanted is what each chunk of a job requests on the slots of a class.

@@ -69,6 +69,8 @@ type Job struct {
 	Nodes int32 // number of chunks
 	Line  int32 // of the file, where its ad begins
 	Prio  int32 // JobPrio; 0 without one
+	// Beyond says that it asks for GPUs, for slots by Requirements, or for what limits bound.
+	Beyond bool
 	// Jobs with equal Labels, or with equal Ads, share them. Ad holds only what matters to slots:
 	// Requirements, Rank, the requests of each chunk as numbers, the attributes of Options.Asked,
 	// and what these refer to. It is nil without Options.WithAds, and whole with Options.Whole.

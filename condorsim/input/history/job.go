@@ -86,7 +86,7 @@ func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
 	if err != nil {
 		return j, err
 	}
-	c.noteBeyond(ad)
+	j.Beyond = c.noteBeyond(ad)
 	start, unknown := number(ad, 1, backfill.MaxTime, "JobCurrentStartDate", "JobStartDate")
 	if unknown == nil && j.Run > 0 {
 		began := beforeItsEnd(ad, &j, start)
@@ -211,8 +211,15 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 			instead = "" // CpusUsage is a mean
 		}
 		most := float64(backfill.MaxInputAmount / nodes)
-		chunk[i], err = number(ad, 0, most, "Request"+resource, resource+"Provisioned", instead)
+		asked := "Request" + resource
+		if !c.o.WithAds && c.leftToSlot(ad, resource) {
+			asked, instead = resource+"Provisioned", "" // the one amount that is known
+		}
+		chunk[i], err = number(ad, 0, most, asked, resource+"Provisioned", instead)
 		switch {
+		case errors.Is(err, errUnknown) && asked != "Request"+resource:
+			c.h.Cleaning.BySlot++
+			return nil, errDropped
 		case errors.Is(err, errUnknown) && (i == 0 || resource == negotiator.Claims):
 			chunk[i] = 1
 		case err != nil && !errors.Is(err, errUnknown):

@@ -137,3 +137,14 @@ func reparsed(ad *classad.ClassAd) *classad.ClassAd {
 	}
 	return fresh
 }
+
+// leftToSlot reports whether a request for a resource has no value without a slot: what it is made of asks what
+// TARGET has, and that was looked at.
+func (c *collector) leftToSlot(ad *classad.ClassAd, resource string) bool {
+	if asksTarget(ad, resource) == nil {
+		return false
+	}
+	var outside classad.Outside
+	_, err := negotiator.EvaluateAlone(ad, "Request"+resource, &classad.Meter{}, &outside)
+	return err != nil || outside.More
+}

@@ -3,6 +3,7 @@ package pools
 import (
 	"fmt"
 	"iter"
+	"regexp"
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -19,11 +20,16 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 	p := &Description{Schema: schema}
 	index := map[string]int{} // by name, the index in p.Slots
 	var heard []float64       // by slot, LastHeardFrom
+	var parts []string        // the names of dynamic slots
 	for ad, err := range ads {
 		if err != nil {
 			return nil, err
 		}
-		if !p.LeftOut.wants(ad) {
+		if dynamic := p.LeftOut.Dynamic; !p.LeftOut.wants(ad) {
+			if p.LeftOut.Dynamic > dynamic {
+				name, _ := ad.Text("Name")
+				parts = append(parts, name)
+			}
 			continue
 		}
 		negotiator.RequireNothing(ad)
@@ -51,6 +57,11 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		negotiator.CountJobs(&p.Schema, p.Slots)
+		for _, name := range parts {
+			if _, known := index[wholeOf(name)]; !known {
+				p.LeftOut.Orphans++
+			}
+		}
 		return p, nil
 	case p.LeftOut.Dynamic > 0:
 		return nil, fmt.Errorf("%s: there is no slot in it but %d dynamic ones; print the partitionable slots as well",
@@ -59,6 +70,11 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		return nil, fmt.Errorf("%s: there is no slot in it", file)
 	}
 }
+
+var part = regexp.MustCompile(`^([^@]*)_[0-9]+(@.*)?$`)
+
+// wholeOf returns the name of the partitionable slot that a dynamic one is a part of: slot1@n1 for slot1_2@n1.
+func wholeOf(name string) string { return part.ReplaceAllString(name, "$1$2") }
 
 // wants reports whether an ad is a slot of the pool; if not, it counts why.
 func (l *LeftOut) wants(ad *classad.ClassAd) bool {

@@ -73,6 +73,7 @@ func TestChangedErrors(t *testing.T) {
 		{pools.Change{Without: []string{"*"}}, "without *: the pool has no slot then"},
 		{pools.Change{With: []string{"cpus=many"}}, `with cpus=many: cpus "many": must be a number`},
 		{pools.Change{With: []string{"cpus=4,count=0"}}, "count 0: must be from 1"},
+		{pools.Change{With: []string{"cpus=0"}}, "cpus 0: must be at least 1"},
 		{pools.Change{With: []string{"cpus=4,count=x"}}, `count "x": must be a number of slots`},
 		{pools.Change{With: []string{"licences=4"}}, "there is no resource licences"},
 		{pools.Change{With: []string{"cpus=4,like=thin9"}}, "there is no slot or machine thin9"},

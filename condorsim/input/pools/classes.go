@@ -31,7 +31,7 @@ func (b *builder) makeSlots() error {
 		if err := b.checkClass(at, &b.d.Classes[i]); err != nil {
 			return err
 		}
-		if slots += max(b.d.Classes[i].Count, 1); slots > MaxSlots {
+		if slots += b.d.Classes[i].count(); slots > MaxSlots {
 			return b.wrong(at+".count", "%d slots with those above: must be at most %d in all", slots, MaxSlots)
 		}
 		amounts[i] = b.d.Classes[i].amounts(b.d.Pack.WholeSlots)
@@ -57,7 +57,7 @@ func (b *builder) addSlots(amounts []map[string]int64, others []string) error {
 			return err
 		}
 		note(b.pool.asked, ad) // the same for all slots of the class
-		for n := range max(c.Count, 1) {
+		for n := range c.count() {
 			name := c.Name
 			if !c.alone {
 				name += strconv.Itoa(n + 1)
@@ -132,8 +132,8 @@ func (b *builder) checkClass(at string, c *class) error {
 		return b.wrong(at+".name", "%q: must be a name; the slots are numbered behind it", c.Name)
 	case !slices.Contains([]string{"", "partitionable", "static"}, c.Type):
 		return b.wrong(at+".type", "%q: must be static, or partitionable, as which it counts without it", c.Type)
-	case c.Count < 0 || c.Count > MaxSlots:
-		return b.wrong(at+".count", "%d: must be from 1 to %d", c.Count, MaxSlots)
+	case c.count() < 1 || c.count() > MaxSlots:
+		return b.wrong(at+".count", "%d: must be from 1 to %d", c.count(), MaxSlots)
 	case c.Cpus < 1 || c.Cpus > backfill.MaxInputAmount:
 		return b.wrong(at+".cpus", "%d: must be from 1 to %d", c.Cpus, int64(backfill.MaxInputAmount))
 	case c.Gpus != nil && (*c.Gpus < 0 || *c.Gpus > backfill.MaxInputAmount):
@@ -159,6 +159,14 @@ func (b *builder) checkClass(at string, c *class) error {
 		}
 	}
 	return b.checkValues(at, c.Attributes)
+}
+
+// count returns how many slots the class has.
+func (c *class) count() int {
+	if c.Count == nil {
+		return 1
+	}
+	return *c.Count
 }
 
 // checkValues refuses attributes without a value, which YAML allows.

@@ -61,6 +61,7 @@ const DefaultGiveUpAfter = 100
 // LeftOut counts the ads that are not slots of the pool.
 type LeftOut struct {
 	Dynamic    int // parts of a partitionable slot, which counts as a whole
+	Orphans    int // of these, those whose partitionable slot is not there
 	Offline    int // hibernating, kept by the collector
 	Backfill   int // slots that offer the resources of others a second time
 	Duplicates int // older ads of a slot that occurs twice
@@ -72,6 +73,15 @@ const LeftOutText = "left out ads that are no slots of the pool"
 
 // Any reports whether any ad was left out.
 func (l LeftOut) Any() bool { return l != LeftOut{} }
+
+// Unheeded says what of the pool was left out that no other slot stands for.
+func (l LeftOut) Unheeded() (list []string) {
+	if l.Orphans > 0 {
+		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
+			"are not among the ads: print these as well", l.Orphans))
+	}
+	return list
+}
 
 // Counts lists the counts by name, as loggers take them.
 func (l LeftOut) Counts() []any {

@@ -60,8 +60,8 @@ type description struct {
 // class is a number of slots that are alike.
 type class struct {
 	Name       string                `yaml:"name"`
-	Type       string                `yaml:"type"` // static: each slot runs one job at a time; or partitionable
-	Count      int                   `yaml:"count"`
+	Type       string                `yaml:"type"`  // static: each slot runs one job at a time; or partitionable
+	Count      *int                  `yaml:"count"` // nil: 1
 	Cpus       int64                 `yaml:"cpus"`
 	Memory     *size                 `yaml:"memory"` // in MiB without a unit
 	Disk       *size                 `yaml:"disk"`   // in KiB without a unit

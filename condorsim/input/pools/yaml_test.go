@@ -147,6 +147,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"classes: [{cpus: 4}]\n", `classes[0].name: "": must be a name`},
 		{class(", count: -1"), "[2:34] classes[0].count: -1: must be from 1"},
 		{class(", count: 99999999"), "classes[0].count: 99999999: must be from 1 to 262144"},
+		{class(", count: 0"), "classes[0].count: 0: must be from 1 to 262144"},
 		{
 			class(", count: 250000") + "  - {name: other, count: 250000, cpus: 4}\n",
 			"[3:26] classes[1].count: 500000 slots with those above: must be at most 262144 in all",

@@ -126,6 +126,7 @@ type Cleaning struct {
 
 	// Dropped ads of an HTCondor history; 0 for a trace.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
+	BySlot     int `json:"by_slot,omitempty"`      // their requests depend on the slot, and there is none
 	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
 	Removed    int `json:"removed,omitempty"`      // while they ran
 	Unfinished int `json:"unfinished,omitempty"`   // idle, running, held, suspended
@@ -208,6 +209,7 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyNegativeRun, count.NegativeRun},
 		{WhyNoProcessors, count.NoProcessors},
 		{"ads that tell too little", count.Unreadable},
+		{"whose requests depend on the slot (--pool gives slots)", count.BySlot},
 		{"scheduler, local and grid universe", count.NotOnSlots},
 		{"removed while they ran", count.Removed},
 		{"still in a queue", count.Unfinished},

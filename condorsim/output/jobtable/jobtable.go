@@ -184,12 +184,13 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.value(row), row.Started }))
 		}
 	}
-	return append(append(all, resources(r.Workload)...), numbers(r.Workload)...)
+	return append(append(all, resources(r)...), numbers(r.Workload)...)
 }
 
 // resources returns a column for each resource other than cpus and memory that the pool has or a
-// job asks for: what the job asks for in all. It is missing where only a slot could tell.
-func resources(w *condorsim.Workload) (list []jobColumn) {
+// job asks for: what the job held, or else asks for in all. It is missing where only a slot could tell.
+func resources(r *condorsim.Result) (list []jobColumn) {
+	w := r.Workload
 	capacity := w.Capacity()
 	asked := w.Requests()
 	for _, k := range w.OtherResources() {
@@ -198,6 +199,9 @@ func resources(w *condorsim.Workload) (list []jobColumn) {
 			continue
 		}
 		list = append(list, spreadsheet.OptionalColumnOf(w.Schema.Resources[k], func(row jobRow) (int64, bool) {
+			if held, noted := r.HoldsOf(row.id, k); noted {
+				return held, true
+			}
 			request := asked[row.id]
 			if request == nil {
 				return 0, false
