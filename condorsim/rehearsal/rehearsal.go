@@ -69,7 +69,8 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	for _, what := range p.Workload.Unheeded {
 		p.Logger.Warn(condorsim.UnheededText, "what", what)
 	}
-	for _, doubt := range p.Workload.Cleaning.Doubts() {
+	count := p.Workload.Cleaning
+	for _, doubt := range append(count.Doubts(), count.PlanDoubts(s.DefaultEstimate)...) {
 		p.Logger.Warn(doubt)
 	}
 	if err = p.keepAccounts(s); err != nil {
