@@ -83,6 +83,14 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if err = p.Start(ctx, s); err != nil {
 		return nil, err
 	}
+	unmatched, err := p.Workload.Matches(p.Estimates)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	for _, text := range unmatched {
+		p.Logger.Warn(text)
+	}
 	p.config = negotiator.Config{
 		Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback, Estimates: p.Estimates,
 		Planning: s.Planning(), Actual: p.actual, Trust: estimate.Trust(s.EstimateTrust),
