@@ -103,6 +103,18 @@ func (w *Workload) Estimators(s estimate.Settings, guarantees bool,
 	return set, nil
 }
 
+// Matches is [estimate.Set.Matches] for the jobs of the workload; the set may be nil.
+func (w *Workload) Matches(set *estimate.Set) (warnings []string, err error) {
+	if set == nil {
+		return nil, nil
+	}
+	names := make([]string, len(w.Jobs))
+	for i := range w.Jobs {
+		names[i] = w.Jobs[i].Name
+	}
+	return set.Matches(names)
+}
+
 // set is Estimators, but never nil without an error.
 func (w *Workload) set(s estimate.Settings, guarantees bool,
 	open func(name string) (io.ReadCloser, error),

@@ -70,6 +70,12 @@ func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 		j.Submit += backfill.Time(w.UnixStart)
 		j.Estimate, j.Limit, j.Enforced = backfill.Time(stated.Estimate), backfill.Time(stated.Limit), false
 		w.Jobs[i].Origin = workload.Stated
+		switch {
+		case j.Estimate == 0:
+			w.Cleaning.EstimateDefault++
+		case w.Jobs[i].runs() > j.Estimate:
+			w.Cleaning.Overrunning++
+		}
 	}
 	w.UnixStart = 0
 	w.Cleaning.EstimateRaised, w.Cleaning.EstimateUnknown = 0, 0 // no estimate was changed

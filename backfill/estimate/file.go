@@ -15,8 +15,9 @@ import (
 )
 
 // readFile reads the estimates in a file, by job name. A line is name,seconds, both perhaps in quotes;
-// blank lines and lines that begin with # are ignored, and so is a first line of names of columns. A
-// fraction of a second counts as a second. Errors name the file and the line.
+// blank lines and lines that begin with # are ignored, and so is a first line of names of columns. The
+// apostrophe by which spreadsheets take a name for text, as in '7.10, is none of the name. A fraction of a
+// second counts as a second. Errors name the file and the line.
 func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 	known, begun := map[string]backfill.Time{}, false
 	lines := bufio.NewScanner(r)
@@ -34,7 +35,7 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 		if comma < 0 {
 			return nil, wrong("there is no comma in %q", text)
 		}
-		name, seconds := unquoted(text[:comma]), unquoted(text[comma+1:])
+		name, seconds := asText(unquoted(text[:comma])), unquoted(text[comma+1:])
 		first := !begun
 		if begun = true; first && isColumn(seconds) {
 			continue
@@ -68,6 +69,14 @@ func unquoted(field string) string {
 	return field
 }
 
+// asText returns a name without the apostrophe before it.
+func asText(name string) string {
+	if text, marked := strings.CutPrefix(name, "'"); marked && text != "" {
+		return text
+	}
+	return name
+}
+
 // isColumn reports whether a field names a column and is no time: it begins with a letter and is none of
 // the words for a number that is missing.
 func isColumn(field string) bool {
@@ -87,6 +96,37 @@ func parseSeconds(text string) (backfill.Time, error) {
 		return t, err
 	}
 	return backfill.Time(math.Ceil(seconds)), nil
+}
+
+// named is a file of estimates that was read.
+type named struct {
+	file  string
+	known map[string]backfill.Time
+}
+
+// Matches compares the files of estimates with all jobs that there are, by their names. A file that names
+// none of them is an error. For each that names less than half of them it returns a warning.
+func (s *Set) Matches(jobs []string) (warnings []string, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	for _, n := range s.files {
+		matched := 0
+		for _, name := range jobs {
+			if _, there := n.known[name]; there {
+				matched++
+			}
+		}
+		switch {
+		case matched == 0:
+			return nil, fmt.Errorf("estimates file:%s: none of its %d lines names one of the %d jobs; name jobs as in %q, "+
+				"the first of them", n.file, len(n.known), len(jobs), jobs[0])
+		case 2*matched < len(jobs):
+			warnings = append(warnings, fmt.Sprintf("estimates file:%s: its lines name %d of the %d jobs: the others keep "+
+				"what they request", n.file, matched, len(jobs)))
+		}
+	}
+	return warnings, nil
 }
 
 // fromFile returns an estimator that looks up the job's name among the known estimates. A job that

@@ -244,6 +244,7 @@ func (m *maker) file(name string) (func(*Job) backfill.Time, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the estimates: %w", err)
 	}
+	m.set.files = append(m.set.files, named{name, known})
 	return fromFile(known), nil
 }
 

@@ -31,7 +31,7 @@ func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condors
 	if pool.LeftOut.Any() {
 		logger.Info(pools.LeftOutText, pool.LeftOut.Counts()...)
 	}
-	w, err := readWorkload(s, pool, logger)
+	w, err := readWorkload(s, pool, from, logger)
 	if err != nil {
 		return nil, from.Locate(fmt.Errorf("read the workload: %w", err), "workload")
 	}
@@ -56,7 +56,9 @@ func readPool(s config.Config) (*pools.Description, error) {
 
 // readWorkload reads a file of jobs in any format, and logs whose preceding jobs are ignored. Ads keep all
 // attributes, as any may be asked for.
-func readWorkload(s config.Config, pool *pools.Description, logger hclog.Logger) (*condorsim.Workload, error) {
+func readWorkload(s config.Config, pool *pools.Description, from *source.Settings,
+	logger hclog.Logger,
+) (*condorsim.Workload, error) {
 	in, name, err := open(s.Workload)
 	if err != nil {
 		return nil, err
@@ -70,6 +72,9 @@ func readWorkload(s config.Config, pool *pools.Description, logger hclog.Logger)
 	}
 	if len(jobs.Jobs) == 0 {
 		return nil, jobs.Nothing(name)
+	}
+	if jobs.History == nil && s.History == "" && from.Given("estimate_attributes") {
+		return nil, fmt.Errorf("%s: estimate_attributes (--estimate-attr) say how job ads are read; it holds none", name)
 	}
 	for _, misplaced := range jobs.Misplacements() {
 		logger.Warn(misplaced)

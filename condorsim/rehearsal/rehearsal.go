@@ -69,7 +69,8 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	for _, what := range p.Workload.Unheeded {
 		p.Logger.Warn(condorsim.UnheededText, "what", what)
 	}
-	for _, doubt := range p.Workload.Cleaning.Doubts() {
+	count := p.Workload.Cleaning
+	for _, doubt := range append(count.Doubts(), count.PlanDoubts(s.DefaultEstimate)...) {
 		p.Logger.Warn(doubt)
 	}
 	if err = p.keepAccounts(s); err != nil {
@@ -81,6 +82,14 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	}
 	if err = p.Start(ctx, s); err != nil {
 		return nil, err
+	}
+	unmatched, err := p.Workload.Matches(p.Estimates)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	for _, text := range unmatched {
+		p.Logger.Warn(text)
 	}
 	p.config = negotiator.Config{
 		Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback, Estimates: p.Estimates,

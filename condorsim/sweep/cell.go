@@ -42,6 +42,9 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	defer deciders.close()
 	estimates, err := w.Estimators(c.input.settings(c.scheduler.estimates), deciders.spec().Guarantees,
 		p.settings.Places.open)
+	if err == nil {
+		_, err = w.Matches(estimates)
+	}
 	if err != nil {
 		return done, err
 	}

@@ -158,6 +158,13 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
 	}
+	unmatched, err := w.Matches(config.Estimates)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	for _, text := range unmatched {
+		logger.Warn(text)
+	}
 	counter, err := c.counter(w, &config)
 	if err != nil {
 		return cli.Bad(err)

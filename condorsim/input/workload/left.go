@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // countLeft counts what is to be said of the jobs that are left.
@@ -83,16 +84,35 @@ func (t *Trace) precedes(i int, predecessors []int, anew bool) int64 {
 // many is the share of the jobs from which on a doubt is worth a warning.
 const many = 0.05
 
-// Doubts are warnings of estimates that are not what users said, if many are not: the run time stands
-// in, or was longer. Results of policies that plan with estimates mean something else then.
-func (count Cleaning) Doubts() (all []string) {
-	doubt := func(jobs int, text string) {
-		if float64(jobs) > many*float64(count.JobsLeft) {
-			all = append(all, fmt.Sprintf(text, Part(jobs, count.JobsLeft)))
-		}
+// doubt returns a warning of a number of the jobs left, if they are many; text has a place for them.
+func (count Cleaning) doubt(jobs int, text string) []string {
+	if float64(jobs) <= many*float64(count.JobsLeft) {
+		return nil
 	}
+	return []string{fmt.Sprintf(text, Part(jobs, count.JobsLeft))}
+}
+
+// PlanDoubts are warnings of what a negotiator plans jobs of ads with, if it is not what many of them
+// take: its default, as they state nothing, or less than they run.
+func (count Cleaning) PlanDoubts(byDefault time.Duration) []string {
+	return append(
+		count.doubt(count.EstimateDefault, "default_estimate, "+byDefault.String()+", stands in for the estimate of %s jobs, "+
+			"which is not known: say which attribute of job ads has it (--estimate-attr)"),
+		count.doubt(count.Overrunning, "%s jobs ran beyond their estimates; is the unit right? --estimate-attr NAME:min "+
+			"reads minutes")...)
+}
+
+// Doubts are warnings of estimates that are not what users said, if many are not: the run time stands
+// in, or was longer. Results of policies that plan with estimates mean something else then. So do
+// run times that estimates stand in for.
+func (count Cleaning) Doubts() (all []string) {
+	doubt := func(jobs int, text string) { all = append(all, count.doubt(jobs, text)...) }
 	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
 		"planned in hindsight; say which attribute of job ads has it (estimate-attr), or have estimates made up (estimate-model)")
+	if n := count.RunAssumed; float64(n) > many*float64(count.JobsRead) {
+		all = append(all, "the estimate stands in for the run time of "+Part(n, count.JobsRead)+" jobs read, which did not "+
+			"finish (clean): they are played as if they ran for as long as estimated")
+	}
 	if count.EstimateScaled > 0 {
 		doubt(count.EstimateRaised, "the estimate of %s jobs, as scaled, is shorter than the run time: such a job is "+
 			"planned with its run time (overrun raise); to see what would be if it were ended at its limit, choose overrun kill")

@@ -137,6 +137,8 @@ type Cleaning struct {
 	EstimateRaised  int `json:"estimate_raised"`            // to the run time, with OverrunRaise
 	Dependent       int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
 	PrecedingAbsent int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
+	EstimateDefault int `json:"estimate_default,omitempty"` // a negotiator's default_estimate replaces it
+	Overrunning     int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
 
 	// Changed.
 	EstimateScaled int `json:"estimate_scaled,omitempty"` // those that users stated

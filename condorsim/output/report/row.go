@@ -45,11 +45,16 @@ func (t *Timing) rows() []row {
 
 // leftRows are the table's rows about the estimates of the jobs and about what their submissions wait for.
 func leftRows(w *condorsim.Workload) (rows []row) {
+	if n := w.Cleaning.RunAssumed; n > 0 {
+		rows = append(rows, row{"run time unknown: the estimate stands in", workload.Part(n, w.Cleaning.JobsRead)})
+	}
 	for _, count := range []struct {
 		what string
 		jobs int
 	}{
 		{"estimate unknown: the run time stands in", w.Cleaning.EstimateUnknown},
+		{"estimate unknown: default_estimate stands in", w.Cleaning.EstimateDefault},
+		{"ran beyond the estimate", w.Cleaning.Overrunning},
 		{"estimate scaled", w.Cleaning.EstimateScaled},
 		{"estimate raised to the run time", w.Cleaning.EstimateRaised},
 		{"submitted after a preceding job", w.Cleaning.Dependent},

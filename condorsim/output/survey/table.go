@@ -120,6 +120,7 @@ func (s *Survey) printSummary(p *printer) {
 		what string
 		jobs int
 	}{
+		{"run time unknown: the estimate stands in", s.Cleaning.RunAssumed},
 		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
 		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
 		{"run time cut to the estimate", s.Cleaning.RunCut},

@@ -125,6 +125,8 @@ func (c *poolFlags) Given(key string) bool {
 		return c.PriorityFactor != nil
 	case "estimates_options":
 		return c.EstimatesOpt != nil
+	case "estimate_attributes":
+		return c.EstimateAttr != nil
 	}
 	return c.texts()[key] != nil
 }

@@ -86,7 +86,7 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	now, clock, whatIf := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: flags.source()}.WhatIf
 	if !onReal {
 		flags.InProcess = true // so that there can be more than one
-		p, wrong := prepareQuestion(ctx, flags.source(), "error")
+		p, wrong := prepareQuestion(ctx, flags.source(), "warn")
 		if wrong != nil {
 			return cli.Bad(wrong)
 		}
