@@ -28,7 +28,8 @@ const (
 // Comments before, between and after ads are skipped: /* */, and from // or # to the end of a line. A
 // text of nothing but a pair of brackets or braces is an empty list, which has no ads.
 //
-// XML that ends within an ad is cut off, which is an error. Only one ad is in memory at a time; an ad of more than 16 MiB ends the sequence with an error.
+// XML that ends within an ad is cut off, which is an error. Only one ad is in memory at a time; an ad
+// of more than 16 MiB ends the sequence with an error.
 //
 // A malformed ad yields a nil ad and a [*SyntaxError] with the given name and the position; the
 // sequence continues after that ad. After any other error, of the reader or about size, it ends.
