@@ -150,8 +150,8 @@ func TestParseXML(t *testing.T) {
 			`[ x = -5 ]`,
 		},
 		{
-			`<c><a n="x"><s> a &lt;&amp;lt; &quot; \101\n\" & </s></a><a n="y"><s/></a><a n="z"><s> </s></a></c>`,
-			`[ x = " a <&lt; &quot; A\n\" & "; y = ""; z = " " ]`,
+			`<c><a n="x"><s> a &lt;&amp;lt; &quot; &apos; &amp;apos; &#65; \101\n\" & </s></a><a n="y"><s/></a><a n="z"><s> </s></a></c>`,
+			`[ x = " a <&lt; \" ' &apos; &#65; A\n\" & "; y = ""; z = " " ]`,
 		},
 		{
 			`<c><a n="t"><b v="t"/></a><a n="u"><b v="T"></b></a><a n="v"><b/></a><a n="w"><un/></a>` +

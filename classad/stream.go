@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"github.com/condor-backfill/condor-backfill/classad/parser"
 )
 
 const (
@@ -26,7 +28,8 @@ const (
 // Comments before, between and after ads are skipped: /* */, and from // or # to the end of a line. A
 // text of nothing but a pair of brackets or braces is an empty list, which has no ads.
 //
-// Only one ad is in memory at a time; an ad of more than 16 MiB ends the sequence with an error.
+// XML that ends within an ad is cut off, which is an error. Only one ad is in memory at a time; an ad
+// of more than 16 MiB ends the sequence with an error.
 //
 // A malformed ad yields a nil ad and a [*SyntaxError] with the given name and the position; the
 // sequence continues after that ad. After any other error, of the reader or about size, it ends.
@@ -238,20 +241,22 @@ type form struct {
 	between string // what separates ads besides blanks and comments
 	extent  func() extent
 	parse   func(p *Parser, text, file string, first int) (*ClassAd, error)
+	end     string // that parse does not insist on, as in HTCondor; a stream without it is cut off
 }
 
 // The forms. The brackets around all ads count as separators.
 var (
 	bracketForm = form{between: ",{}", extent: newBracketExtent, parse: (*Parser).parseBrackets}
 	jsonForm    = form{between: ",[]", extent: newJSONExtent, parse: (*Parser).parseJSON}
-	xmlForm     = form{extent: newXMLExtent, parse: (*Parser).parseXML}
+	xmlForm     = form{extent: newXMLExtent, parse: (*Parser).parseXML, end: "</c>"}
 )
 
 // nextOf reads one ad of this form.
 func (s *source) nextOf(f form) (*ClassAd, error) {
 	var text bytes.Buffer
 	var start, column int
-	for state, end := f.extent(), goesOn; end != complete; {
+	end := goesOn
+	for state := f.extent(); end != complete; {
 		if text.Len() == 0 {
 			if _, err := s.skipSpace(f.between); err != nil {
 				return nil, s.wrapped(err)
@@ -275,6 +280,10 @@ func (s *source) nextOf(f form) (*ClassAd, error) {
 		}
 	}
 	ad, err := f.parse(&s.parser, text.String(), s.name, start)
+	if err == nil && end != complete && f.end != "" {
+		cut := &parser.Error{Offset: text.Len(), Message: `unexpected end, expected "` + f.end + `"`}
+		err = syntaxError(cut, s.name, text.String(), start, "")
+	}
 	if err != nil {
 		var syntax *SyntaxError
 		if errors.As(err, &syntax) && syntax.Line == start {

@@ -98,9 +98,20 @@ func TestReadAds(t *testing.T) {
 				`f:2:13: unexpected "<c/>", expected <c>`, "[ b = false ]",
 			},
 		},
-		"XML without end":     {"<classads><c><a n=\"a\"><i>1</i></classads>\n", []string{"[ a = 1 ]"}},
-		"XML without any end": {"<c><a n=\"a\"><l><i>1</i>", []string{"[ a = { 1 } ]"}},
-		"comments between":    {"[ a = 1 ] // one\n# two\n[ b = 2 ]", []string{"[ a = 1 ]", "[ b = 2 ]"}},
+		"XML without end": {"<classads><c><a n=\"a\"><i>1</i></classads>\n", []string{"[ a = 1 ]"}},
+		"XML that is cut off": {
+			"<c></c><c><a n=\"a\"><l><i>1</i>", []string{"[  ]", `f:1:31: unexpected end, expected "</c>"`},
+		},
+		"XML cut after an attribute": {
+			"<classads>\n<c>\n<a n=\"a\"><i>1</i></a>\n", []string{`f:4:1: unexpected end, expected "</c>"`},
+		},
+		"XML cut within an end tag": {"<c><a n=\"a\"><i>17</i></a></", []string{`f:1:28: unexpected end, expected "</c>"`}},
+		"XML cut within a number":   {"<c><a n=\"a\"><i>17", []string{`f:1:18: unexpected end, expected "</c>"`}},
+		"XML cut within a tag":      {"<classads><c></c><classa", []string{"[  ]", `f:1:25: unexpected end, expected <c>`}},
+		"XML cut within an inner ad": {
+			"<c><a n=\"a\"><c></c>", []string{`f:1:20: unexpected end, expected "</c>"`},
+		},
+		"comments between": {"[ a = 1 ] // one\n# two\n[ b = 2 ]", []string{"[ a = 1 ]", "[ b = 2 ]"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -115,12 +116,26 @@ func (w *Workload) Matches(set *estimate.Set) (warnings []string, err error) {
 	return set.Matches(names)
 }
 
+// unpacked returns what opens files that may be compressed.
+func unpacked(open func(name string) (io.ReadCloser, error)) func(name string) (io.ReadCloser, error) {
+	if open == nil {
+		return nil
+	}
+	return func(name string) (io.ReadCloser, error) {
+		file, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		return packed.Unpacked(file)
+	}
+}
+
 // set is Estimators, but never nil without an error.
 func (w *Workload) set(s estimate.Settings, guarantees bool,
 	open func(name string) (io.ReadCloser, error),
 ) (*estimate.Set, error) {
 	h := estimate.NewHistory(len(w.History) + len(w.Jobs)) // no job is forgotten
-	set, err := estimate.New(s, h, guarantees, true, open)
+	set, err := estimate.New(s, h, guarantees, true, unpacked(open))
 	if err != nil {
 		return nil, err
 	}

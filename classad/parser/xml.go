@@ -14,10 +14,11 @@ import (
 // Everything before and after it is ignored. Errors are of type [*Error].
 //
 // As in HTCondor, end tags may be missing, at the end of the text even all of them; text and tags
-// <c> between attributes are ignored; &amp; &lt; and &gt; are the only entities, and any other & is
-// left unchanged. An integer or real that is not a number is the constant error, and what follows
-// an expression or a number is ignored. Unlike in HTCondor, anything in an ad that is neither value
-// nor attribute is an error; HTCondor drops the rest of the ad or hangs.
+// <c> between attributes are ignored; an & that begins none of the five named entities, such as that
+// of &#65;, is left unchanged. An integer or real that is not a number is the constant error, and what
+// follows an expression or a number is ignored. Unlike in HTCondor, &quot; and &apos; are entities, and
+// anything in an ad that is neither value nor attribute is an error; HTCondor drops the rest of the ad
+// or hangs.
 func XML(src string) (*ast.Record, error) {
 	p := &xmlParser{scanner: xmlScanner{src: untilNUL(src)}}
 	for {
@@ -257,7 +258,7 @@ func xmlReal(pos ast.Pos, content string) ast.Expr {
 	return ast.NewReal(pos, r)
 }
 
-var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
+var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'")
 
 func unentity(raw string) string {
 	if strings.IndexByte(raw, '&') < 0 {
@@ -271,7 +272,7 @@ func entityOffset(raw string, offset int) int {
 	i := 0
 	for ; i < len(raw) && offset > 0; offset-- {
 		width := 1
-		for _, entity := range []string{"&amp;", "&lt;", "&gt;"} {
+		for _, entity := range []string{"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"} {
 			if strings.HasPrefix(raw[i:], entity) {
 				width = len(entity)
 			}

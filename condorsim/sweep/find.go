@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,13 +12,18 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
 )
 
 // ReadFile reads the text of a sweep's file, or of the built-in sweep of that name, and returns it
 // with the folders in which what the sweep names may be.
 func ReadFile(file string, builtIn fs.FS) (text []byte, beside []string, err error) {
-	text, err = strictyaml.ReadFile(file)
+	if text, err = strictyaml.ReadFile(file); err == nil {
+		if text, err = unpack(text); err != nil {
+			return nil, nil, fmt.Errorf("read the sweep: %s: %w", file, err)
+		}
+	}
 	if err == nil {
 		if dir := filepath.Dir(file); dir != "." {
 			beside = append(beside, dir)
@@ -37,6 +43,16 @@ func ReadFile(file string, builtIn fs.FS) (text []byte, beside []string, err err
 			backfill.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	return text, []string{"."}, nil
+}
+
+// unpack returns the text of a file, which may be compressed.
+func unpack(file []byte) ([]byte, error) {
+	text, err := packed.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close() //nolint:errcheck // only read
+	return strictyaml.Read(text)
 }
 
 // BuiltIn returns the names of the sweeps that are built in.

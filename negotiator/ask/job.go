@@ -85,6 +85,9 @@ func (j Job) read() (*whatif.Job, error) {
 // readJobText reads a job's ad, or a submit file: a file that ends in .sub or .submit, or has a line
 // with the command queue.
 func readJobText(file, text string) (*classad.ClassAd, error) {
+	if strings.ContainsRune(text, 0) || strings.HasPrefix(text, "\x1f\x8b") {
+		return nil, errors.New("it is no text; if it is compressed, decompress it")
+	}
 	switch filepath.Ext(file) {
 	case ".sub", ".submit":
 		return readSubmit(text)

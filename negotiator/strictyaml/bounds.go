@@ -51,10 +51,23 @@ func Read(r io.Reader) ([]byte, error) {
 	return text, bounded(text)
 }
 
+// errNoText is of signs that YAML does not allow and compressed files have, which nobody wants to see.
+var errNoText = errors.New("it is no text; if it is compressed, decompress it, and check that it is the right file")
+
 // bounded returns an error if a text is too long.
 func bounded(text []byte) error {
 	if len(text) > maxSize {
 		return errLong
+	}
+	return nil
+}
+
+// readable returns an error if a text is none.
+func readable(text []byte) error {
+	for _, c := range text {
+		if c < ' ' && (c < '\t' || c > '\r') && c != 0x1b {
+			return errNoText
+		}
 	}
 	return nil
 }

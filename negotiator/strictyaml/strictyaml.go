@@ -39,6 +39,9 @@ func parse(text []byte) (*ast.File, error) {
 	if err := bounded(text); err != nil {
 		return nil, err
 	}
+	if err := readable(text); err != nil {
+		return nil, err
+	}
 	tokens := lexer.Tokenize(string(text))
 	if err := sparing(tokens); err != nil {
 		return nil, err

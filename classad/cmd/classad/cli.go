@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
@@ -101,11 +102,20 @@ func (s streams) print(text string) error {
 	return err
 }
 
+// open opens a file, or the input for -; both may be compressed.
 func (s streams) open(file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(s.in), nil
+		return packed.Unpacked(io.NopCloser(s.in))
 	}
-	return os.Open(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	text, err := packed.Unpacked(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return text, nil
 }
 
 // readAds reads all ads of a file; there must be one.

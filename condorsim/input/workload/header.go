@@ -61,21 +61,32 @@ func (h Header) Text(key string) string {
 // Number returns the number with which the value of a key begins, such as in "338 (batch partition;
 // 512 total)" or "1,024"; 0 if there is no positive one.
 func (h Header) Number(key string) int64 {
-	number, _, problem := parseNumber([]byte(leadingDigits(h.Text(key))))
-	if problem != "" {
-		return 0
-	}
+	number, _ := leadingNumber(h.Text(key))
 	return number
 }
 
-// leadingDigits returns the digits with which a text begins. Signs that part them into thousands are
-// left out: "1,024", "1'024" and "1_024".
-func leadingDigits(text string) string {
+// leadingNumber returns the number with which a text begins; 0 if there is no positive one. Signs that
+// part its digits into thousands are left out: "1,024", "1'024" and "1_024". It is not whole if more of
+// it follows, as in "1.5", "4k", "1e9" and "4 000", or if it is too great.
+func leadingNumber(text string) (number int64, whole bool) {
 	digits := thousands.FindString(text)
-	return strings.NewReplacer(",", "", "'", "", "_", "").Replace(digits)
+	if digits == "" {
+		return 0, true
+	}
+	if !behindNumber.MatchString(text[len(digits):]) {
+		return 0, false
+	}
+	digits = strings.NewReplacer(",", "", "'", "", "_", "").Replace(digits)
+	number, _, problem := parseNumber([]byte(digits))
+	return number, problem == ""
 }
 
-var thousands = regexp.MustCompile(`^(\d{1,3}(,\d{3})+\b|\d{1,3}('\d{3})+\b|\d{1,3}(_\d{3})+\b|\d+)`)
+var (
+	thousands = regexp.MustCompile(`^(\d{1,3}(,\d{3})+\b|\d{1,3}('\d{3})+\b|\d{1,3}(_\d{3})+\b|\d+)`)
+	// behindNumber matches what may follow a number: nothing, another line, or a remark that does not
+	// begin with a digit, unless a comma parts them.
+	behindNumber = regexp.MustCompile(`^[ \t]*($|[\n(;/=:-]|[,.]($|\s)|[ \t][^\d.,'_])`)
+)
 
 // Names returns the names that lines such as "Queue: 3 batch" give to numbers.
 func (h Header) Names(key string) map[int64]string {
@@ -117,14 +128,64 @@ func (h Header) add(key, value string) {
 	}
 }
 
-// comment stores a line of the form "; Key: value". Other comments have no key: the text before
-// their colon contains blanks or is part of an address. It is an error if the labels are too many.
-func (c *cleaner) comment(s string) *Error {
-	key, value, found := strings.Cut(strings.TrimLeft(s, "; \t"), ":")
+// headerLine splits a line of the form "; Key: value". Other comments have no key: the text before
+// their colon contains blanks or is part of an address. A key of the archive is also found in capitals
+// other than its own, with blanks before the colon, or with = in its place.
+func headerLine(s string) (key, value string, found bool) {
+	s = strings.TrimLeft(s, "; \t")
+	end := strings.IndexAny(s, ":=")
+	if end < 0 {
+		return "", "", false
+	}
+	key, value = strings.TrimRight(s[:end], " \t"), strings.TrimSpace(s[end+1:])
+	for _, known := range append(standardKeys(), nameKeys[:]...) {
+		if strings.EqualFold(key, known) {
+			return known, value, true
+		}
+	}
+	key, value, found = strings.Cut(s, ":")
 	if !found || key == "" || strings.ContainsAny(key, " \t") || strings.HasPrefix(value, "//") {
+		return "", "", false
+	}
+	return key, strings.TrimSpace(value), true
+}
+
+// halfNumber returns the error for a number that counts and is not whole; nil if there is none. Without
+// it, the digits up to the point would count: one processor of "1.5", and second 1 of "1e9".
+func (c *cleaner) halfNumber(key, value string) *Error {
+	switch key {
+	case "MaxProcs", "MaxNodes":
+		if c.opts.CPUs > 0 {
+			return nil
+		}
+	case keyMemory:
+		if c.opts.Memory > 0 {
+			return nil
+		}
+	case keyStart:
+	default:
 		return nil
 	}
-	value = strings.TrimSpace(value)
+	value, _, _ = strings.Cut(value, "#")
+	if _, whole := leadingNumber(strings.TrimSpace(value)); whole {
+		return nil
+	}
+	return &Error{
+		Problem: fmt.Sprintf("%s: %q is no whole number", key, headOf(value)),
+		Hint:    "write it with digits alone, such as 1024, or delete the line",
+	}
+}
+
+// comment stores a line of the header; see [headerLine]. It is an error if a number is not whole, or
+// if the labels are too many.
+func (c *cleaner) comment(s string) *Error {
+	key, value, found := headerLine(s)
+	if !found {
+		return nil
+	}
+	if fault := c.halfNumber(key, value); fault != nil {
+		return fault
+	}
 	if kind := slices.Index(nameKeys[:], key); kind >= 0 && c.name(kind, value) {
 		if c.labelsRead > maxLabels || c.labelBytes > maxLabelBytes {
 			return &Error{

@@ -1,6 +1,8 @@
 package workload_test
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,12 +67,40 @@ func TestNamesAreBounded(t *testing.T) {
 	require.Len(t, trace.Jobs[0].User, 60<<10)
 }
 
-// The digits of a number may be parted into thousands.
+// The digits of a number may be parted into thousands, and a remark may follow; half a number is none.
 func TestNumber(t *testing.T) {
 	for text, want := range map[string]int64{
-		"1,024": 1024, "1,048,576 cores": 1048576, "1'024": 1024, "1_024": 1024, "64, 128": 64, "12,34": 12, "1024,5": 1024,
-		"1,0245": 1, "1.5": 1, "-4": 0, "": 0, ",024": 0, "100,000,000,000,000": 0,
+		"1,024": 1024, "1,048,576 cores": 1048576, "1'024": 1024, "1_024": 1024, "64, 128": 64, "4 (8 threads)": 4,
+		"70  (dual)": 70, "338(batch)": 338, "4\n8": 4, "4 # 8": 4, "-4": 0, "": 0, ",024": 0, "N/A": 0,
+		"4 cores": 4, "4; 8 with threads": 4, "4.": 4, "184  ( 6,  171,   7)": 184, "4 - all": 4,
 	} {
 		require.Equal(t, want, workload.Header{"MaxProcs": text}.Number("MaxProcs"), text)
+		trace := read(t, "; MaxProcs: "+strings.ReplaceAll(text, "\n", "\n; MaxProcs: ")+"\n; MaxNodes: 9\n"+
+			line(1, 0, 1, 1, 1, 9, 1), workload.Options{})
+		require.Equal(t, cmp.Or(want, 9), trace.Machine.Processors, text)
+	}
+	job := line(1, 0, 1, 1, 1, 9, 1)
+	for _, text := range []string{
+		"12,34", "1024,5", "1,0245", "1.5", "4 000", "4.000", "4k", "1,02,4", "1e9", "100,000,000,000,000", "0x10", "4 1/2",
+	} {
+		require.Zero(t, workload.Header{"MaxProcs": text}.Number("MaxProcs"), text)
+		for _, key := range []string{"MaxProcs", "MaxNodes", "UnixStartTime", "MachineMemory"} {
+			file := "; Version: 2.2\n; " + key + ": " + text + "\n" + job
+			_, err := workload.ReadSWF(strings.NewReader(file), "t.swf", workload.Options{})
+			require.EqualError(t, err, "t.swf:2: "+key+": "+strconv.Quote(text)+
+				" is no whole number; write it with digits alone, such as 1024, or delete the line")
+		}
+		trace := read(t, "; MaxProcs: "+text+"\n; MaxQueues: "+text+"\n"+job, workload.Options{CPUs: 7})
+		require.Equal(t, int64(7), trace.Machine.Processors, "the header does not count")
+	}
+}
+
+// Keys of the archive are found however people write them.
+func TestKeyForms(t *testing.T) {
+	for _, head := range []string{"MaxProcs : 4", "maxprocs: 4", "MaxProcs = 4", "MAXPROCS=4", ";;MaxProcs\t:4"} {
+		trace := read(t, "; "+head+"\n; Note: MaxProcs = 8\n; the time = 3: MaxProcs: 9\n; http://x/\n"+
+			line(1, 0, 1, 1, 1, 9, 1), workload.Options{})
+		require.Equal(t, int64(4), trace.Machine.Processors, head)
+		require.Equal(t, []string{"MaxProcs", "Note"}, trace.Header.Keys())
 	}
 }

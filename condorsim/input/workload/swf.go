@@ -103,6 +103,7 @@ func unreadable(name string, line int, err error) error {
 	fault := &Error{File: name, Line: line, Err: err}
 	var truncated *packed.TruncatedError
 	var damaged *packed.DamagedError
+	var refused *packed.RefusedError
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
@@ -110,7 +111,7 @@ func unreadable(name string, line int, err error) error {
 	case errors.Is(err, syscall.EISDIR):
 		fault.Problem = "is a directory"
 		fault.Hint = "give a file"
-	case errors.As(err, &truncated), errors.As(err, &damaged):
+	case errors.As(err, &truncated), errors.As(err, &damaged), errors.As(err, &refused):
 		fault.Problem = err.Error()
 	default:
 		fault.Problem = "cannot be read: " + err.Error()

@@ -50,6 +50,10 @@ func (g *gzipReader) next() error {
 		if err = g.file.UnreadByte(); err != nil {
 			return err
 		}
+		if head, _ := g.file.Peek(2); head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b {
+			return refuse("something else follows the gzip data; fetch the file again, or decompress it with " +
+				"gzip -dc, which leaves the rest out")
+		}
 		if err = g.part.Reset(g.file); err != nil {
 			return cutOff(err)
 		}

@@ -148,6 +148,25 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return p, nil
 }
 
+// Unpacked returns a reader of the text of an open file, which closes the file as well. If it returns an
+// error, the file is closed.
+func Unpacked(file io.ReadCloser) (io.ReadCloser, error) {
+	text, err := NewReader(file)
+	if err != nil {
+		_ = file.Close() // it was only read
+		return nil, err
+	}
+	return unpackedFile{text, file}, nil
+}
+
+type unpackedFile struct {
+	*Reader
+	file io.Closer
+}
+
+// Close closes the text and the file.
+func (u unpackedFile) Close() error { return errors.Join(u.Reader.Close(), u.file.Close()) }
+
 // skippable reports whether data begins with one of the frames that readers of zstd skip.
 func skippable(begin []byte) bool {
 	return len(begin) >= 4 && begin[0]&0xf0 == 0x50 && bytes.Equal(begin[1:4], []byte{0x2a, 0x4d, 0x18})
@@ -186,7 +205,7 @@ func unpack(f Format, file *bufio.Reader) (io.ReadCloser, error) {
 // fault returns an error of a library in words. It returns those of the file system and our own unchanged.
 func (p *Reader) fault(err error) error {
 	switch {
-	case p.from.wrong != nil, p.Format == Plain, errors.Is(err, io.ErrClosedPipe), errors.As(err, new(*refused)):
+	case p.from.wrong != nil, p.Format == Plain, errors.Is(err, io.ErrClosedPipe), errors.As(err, new(*RefusedError)):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return &TruncatedError{p.Format}
@@ -198,12 +217,13 @@ func (p *Reader) fault(err error) error {
 	}
 }
 
-// refused says that a file may be good, and is not read all the same.
-type refused struct{ why string }
+// RefusedError says that a file may be good, and is not read all the same.
+type RefusedError struct{ why string }
 
-func (r *refused) Error() string { return r.why }
+// Error returns what is wrong, and what to do.
+func (r *RefusedError) Error() string { return r.why }
 
-func refuse(format string, args ...any) error { return &refused{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
 // Read reads text.
 func (p *Reader) Read(b []byte) (int, error) {

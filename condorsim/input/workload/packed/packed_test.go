@@ -121,13 +121,41 @@ func TestZerosBehindGzip(t *testing.T) {
 		text, _, err := unpack(padded)
 		require.NoError(t, err)
 		require.Equal(t, "one\ntwo\n", text)
-		text, _, err = unpack(append(padded, "and more, which is not gzip"...))
-		require.EqualError(t, err, "the gzip file is damaged; fetch it again")
-		require.Equal(t, "one\ntwo\n", text)
+		for _, more := range []string{"and more, which is not gzip", "more", "m", "\x1fm", "\x1f\x8c garbage behind"} {
+			text, _, err = unpack(append(slices.Clip(padded), more...))
+			require.EqualError(t, err, "something else follows the gzip data; fetch the file again, or decompress it "+
+				"with gzip -dc, which leaves the rest out", more)
+			require.Equal(t, "one\ntwo\n", text)
+		}
 		_, _, err = unpack(append(padded, one[:7]...))
 		require.EqualError(t, err, "the gzip file is truncated; fetch it again")
 	}
 }
+
+// A file is closed together with the text in it, which may be plain.
+func TestUnpacked(t *testing.T) {
+	for name, data := range map[string][]byte{"gzip": pack(t, "t.gz", "one\n"), "plain": []byte("\ufeffone\n"), "none": nil} {
+		file := &closing{Reader: bytes.NewReader(data)}
+		r, err := packed.Unpacked(file)
+		require.NoError(t, err)
+		text, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, data != nil, string(text) == "one\n", name)
+		require.NoError(t, r.Close())
+		require.True(t, file.closed)
+	}
+	file := &closing{Reader: bytes.NewReader(pack(t, "t.gz", "one\n")[:4])}
+	_, err := packed.Unpacked(file)
+	require.EqualError(t, err, "the gzip file is truncated; fetch it again")
+	require.True(t, file.closed)
+}
+
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error { c.closed = true; return nil }
 
 // TestTruncated cuts a file at every byte.
 func TestTruncated(t *testing.T) {
