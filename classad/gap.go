@@ -46,6 +46,7 @@ func (g *gap) takes(head []byte) bool {
 			g.inside = untilStar
 		}
 		return true
+	case noComment:
 	}
 	switch next := string(head[:min(2, len(head))]); {
 	case c == '#' || next == "//":

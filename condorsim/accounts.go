@@ -114,7 +114,7 @@ func (a *accounts) Cycle(r *negotiator.Report) error {
 	for i := range r.Decision.Started {
 		j := r.Decision.Started[i].Job
 		a.leave(j.ID)
-		a.starts(j.ID, accountant.Use{Slots: int(j.Nodes), Weight: float64(a.w.cpusHeld(j, r.Matches[i].Placement))})
+		a.starts(j.ID, accountant.Use{Slots: j.Nodes, Weight: float64(a.w.cpusHeld(j, r.Matches[i].Placement))})
 	}
 	if len(r.Decision.Started) == 0 {
 		return nil

@@ -197,15 +197,15 @@ type Comparison struct {
 // start and that ran. What a job held really is not known: it counts as what it held in the run. It is
 // an error if there are none.
 func (r *Result) CompareWithHistory() (*Comparison, error) {
-	real, err := Happened(r.Workload)
+	happened, err := Happened(r.Workload)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Impossible: real.Impossible()}
+	c := &Comparison{Impossible: happened.Impossible()}
 	own := &Result{Workload: r.Workload, Outcomes: slices.Clone(r.Outcomes), Bound: r.Bound, totals: r.allHeld()}
-	real.Bound, real.totals = r.Bound, own.totals
+	happened.Bound, happened.totals = r.Bound, own.totals
 	for i := range own.Outcomes {
-		mine, other := &own.Outcomes[i], &real.Outcomes[i]
+		mine, other := &own.Outcomes[i], &happened.Outcomes[i]
 		switch {
 		case mine.Ended && other.Ended:
 			c.Jobs++
@@ -222,8 +222,8 @@ func (r *Result) CompareWithHistory() (*Comparison, error) {
 	if c.Jobs == 0 {
 		return nil, errors.New("no job with a recorded start ran to its end, so there is nothing to compare")
 	}
-	c.Happened, c.Simulated = real.usual(), own.usual()
-	if c.Jobs < len(own.Outcomes) || c.Impossible != "" || real.Impossible() != "" {
+	c.Happened, c.Simulated = happened.usual(), own.usual()
+	if c.Jobs < len(own.Outcomes) || c.Impossible != "" || happened.Impossible() != "" {
 		c.Happened, c.Simulated = slices.DeleteFunc(c.Happened, ofPool), slices.DeleteFunc(c.Simulated, ofPool)
 	}
 	return c, nil

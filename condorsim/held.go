@@ -60,6 +60,8 @@ func (r *Result) sumWork() {
 
 // leastHeld returns, by job, the least that it holds of each resource on any of the slots that have room
 // for it, and whether it is the same on all of them.
+//
+//nolint:gocognit // one pass over jobs and slots, with the cases of one pair
 func (w *Workload) leastHeld() (least []backfill.Vector, alike []bool) {
 	least, alike = make([]backfill.Vector, len(w.Jobs)), make([]bool, len(w.Jobs))
 	kinds, requests := w.slotKinds(), w.Requests()

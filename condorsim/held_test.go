@@ -59,15 +59,18 @@ func TestHistoryHoldsWhatARunHolds(t *testing.T) {
 		use         map[string]float64
 	}{
 		"static slots": {
-			twoStatic, "RequestCpus = 1", []int{1000, 1000, 1100},
+			twoStatic, "RequestCpus = 1",
+			[]int{1000, 1000, 1100},
 			map[string]float64{"utilisation": 0.75, "utilisation_memory": 0.75, "loss_of_capacity": 0},
 		},
 		"requests by the slot": {
-			oneWhole, "RequestCpus = TARGET.Cpus", []int{1000, 1100},
+			oneWhole, "RequestCpus = TARGET.Cpus",
+			[]int{1000, 1100},
 			map[string]float64{"utilisation": 1, "loss_of_capacity": 0},
 		},
 		"gpus": {
-			twoGPUs, "RequestCpus = 1; RequestGPUs = 1", []int{1000, 1000, 1100},
+			twoGPUs, "RequestCpus = 1; RequestGPUs = 1",
+			[]int{1000, 1000, 1100},
 			map[string]float64{"utilisation": 3.0 / 16, "utilisation_gpus": 0.75},
 		},
 		"uneven static slots": {

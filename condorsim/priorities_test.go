@@ -68,32 +68,43 @@ func TestFairShare(t *testing.T) {
 	}{
 		// a has used a cpu for 100 s: 0.5004 after a day's half-life, above 0.5.
 		"who used less comes first": {
-			1, condorsim.Priorities{},
-			[]string{"a 0 100 1", "a 10 5 1", "b 20 5 1"}, "a1@0 b3@100 a2@105",
+			1,
+			condorsim.Priorities{},
+			[]string{"a 0 100 1", "a 10 5 1", "b 20 5 1"},
+			"a1@0 b3@100 a2@105",
 		},
 		// 0.5 × 3000 is more than 0.5004 × 1000.
 		"a factor makes up for it": {
 			1, factors("b", 3000),
-			[]string{"a 0 100 1", "a 10 5 1", "b 20 5 1"}, "a1@0 a2@100 b3@105",
+			[]string{"a 0 100 1", "a 10 5 1", "b 20 5 1"},
+			"a1@0 a2@100 b3@105",
 		},
 		// At 100 a is at 0.5·0.5 + 1·0.5 = 0.75, at 150 at 0.75 / √2 = 0.53, above b's 0.5.
 		"half a half-life later a is still behind": {
-			1, condorsim.Priorities{HalfLife: 100},
-			[]string{"a 0 100 1", "c 1 50 1", "a 110 5 1", "b 120 5 1"}, "a1@0 c2@100 b4@150 a3@155",
+			1,
+			condorsim.Priorities{HalfLife: 100},
+			[]string{"a 0 100 1", "c 1 50 1", "a 110 5 1", "b 120 5 1"},
+			"a1@0 c2@100 b4@150 a3@155",
 		},
 		// At 200 a would be at 0.375, and nobody is below 0.5: the earlier job is first.
 		"a half-life later it is forgotten": {
-			1, condorsim.Priorities{HalfLife: 100},
-			[]string{"a 0 100 1", "c 1 100 1", "a 110 5 1", "b 120 5 1"}, "a1@0 c2@100 a3@200 b4@205",
+			1,
+			condorsim.Priorities{HalfLife: 100},
+			[]string{"a 0 100 1", "c 1 100 1", "a 110 5 1", "b 120 5 1"},
+			"a1@0 c2@100 a3@200 b4@205",
 		},
 		// At 190 a is at 0.4 by a half-life of 100 s; by that of a day it has not quite come down to 0.5.
 		"soon it is forgotten": {
-			1, condorsim.Priorities{HalfLife: 100},
-			[]string{"a 0 100 1", "c 1 90 1", "a 110 5 1", "b 120 5 1"}, "a1@0 c2@100 a3@190 b4@195",
+			1,
+			condorsim.Priorities{HalfLife: 100},
+			[]string{"a 0 100 1", "c 1 90 1", "a 110 5 1", "b 120 5 1"},
+			"a1@0 c2@100 a3@190 b4@195",
 		},
 		"so it is not by the usual half-life": {
-			1, condorsim.Priorities{},
-			[]string{"a 0 100 1", "c 1 90 1", "a 110 5 1", "b 120 5 1"}, "a1@0 c2@100 b4@190 a3@195",
+			1,
+			condorsim.Priorities{},
+			[]string{"a 0 100 1", "c 1 90 1", "a 110 5 1", "b 120 5 1"},
+			"a1@0 c2@100 b4@190 a3@195",
 		},
 		// a at 500, 1000, 1500, 2000 × cpus; b at 1000, 2000: two for one, and the earlier of equals.
 		"twice the factor is half the share": {
@@ -103,13 +114,17 @@ func TestFairShare(t *testing.T) {
 		},
 		// At 10 nobody's priority has risen much, but a has two cpus: 3 × 0.5001 against 1 × 0.5.
 		"what runs counts at once": {
-			3, condorsim.Priorities{},
-			[]string{"a 0 1000 2", "c 0 10 1", "a 1 5 1", "b 2 5 1"}, "a1@0 c2@0 b4@10 a3@15",
+			3,
+			condorsim.Priorities{},
+			[]string{"a 0 1000 2", "c 0 10 1", "a 1 5 1", "b 2 5 1"},
+			"a1@0 c2@0 b4@10 a3@15",
 		},
 		// The jobs of no user count as one user's: the second of them comes after b's.
 		"nobody's jobs share": {
-			1, condorsim.Priorities{},
-			[]string{"c 0 10 1", "? 1 5 1", "? 2 5 1", "b 3 5 1"}, "c1@0 2@10 b4@15 3@20",
+			1,
+			condorsim.Priorities{},
+			[]string{"c 0 10 1", "? 1 5 1", "? 2 5 1", "b 3 5 1"},
+			"c1@0 2@10 b4@15 3@20",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +164,8 @@ func TestFairShareIsRepeatable(t *testing.T) {
 			}
 			return fmt.Sprint(starts(r))
 		}
-		require.Equal(t, run(), run())
+		first := run()
+		require.Equal(t, first, run())
 	})
 }
 

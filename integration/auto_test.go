@@ -16,7 +16,7 @@ import (
 func marked(t *testing.T, program string, args ...string) (printed, log string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, program), args...)
-	dir, err := os.MkdirTemp("", "auto") // short, as sockets are below it
+	dir, err := os.MkdirTemp("", "auto") //nolint:usetesting // short, as sockets are below it
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)                   //nolint:errcheck // a temporary folder
 	require.NoError(t, os.Chmod(dir, 0o1777)) // plugins of root run as nobody

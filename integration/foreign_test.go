@@ -112,11 +112,11 @@ func (c *foreign) script() []byte {
 	}
 	if c.Predictions != nil {
 		run = append(run, "--estimates file:predictions.csv")
-		lines := ""
+		var rows strings.Builder
 		for _, id := range slices.Sorted(maps.Keys(c.Predictions)) {
-			lines += fmt.Sprintf("%s,%d\n", id, c.Predictions[id])
+			fmt.Fprintf(&rows, "%s,%d\n", id, c.Predictions[id])
 		}
-		add("predictions.csv", lines)
+		add("predictions.csv", rows.String())
 	}
 	for _, arg := range c.Args {
 		if strings.ContainsAny(arg, " '") {
@@ -182,13 +182,14 @@ func (c *foreign) ads() string {
 	for _, j := range c.Ads {
 		one := int64(1)
 		hosts, cpus := *cmp.Or(j.Hosts, &one), *cmp.Or(j.Cpus, &one)
-		ad := fmt.Sprintf("MyType = \"Job\"\nClusterId = %d\nProcId = 0\nQDate = %d\nOwner = %q\nMinHosts = %d\n"+
+		var ad strings.Builder
+		fmt.Fprintf(&ad, "MyType = \"Job\"\nClusterId = %d\nProcId = 0\nQDate = %d\nOwner = %q\nMinHosts = %d\n"+
 			"MaxHosts = %d\nRequestCpus = %d\nEstimatedRunTime = %d\nRemoteWallClockTime = %d\n",
 			j.ID, j.Submit, cmp.Or(j.Owner, "u"), hosts, hosts, cpus, j.Estimate, j.Run)
 		for _, name := range slices.Sorted(maps.Keys(j.Ad)) {
-			ad += fmt.Sprintf("%s = %v\n", name, j.Ad[name])
+			fmt.Fprintf(&ad, "%s = %v\n", name, j.Ad[name])
 		}
-		ads = append(ads, ad)
+		ads = append(ads, ad.String())
 	}
 	return strings.Join(ads, "\n")
 }

@@ -57,7 +57,7 @@ func wrongs() map[string]func(c *backfill.Cycle, cycles int) {
 		},
 		"sleeps": func(_ *backfill.Cycle, cycles int) {
 			if cycles == 9 {
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) //nolint:forbidigo // a policy that hangs is what is tested
 			}
 		},
 		"panics-seldom": func(_ *backfill.Cycle, cycles int) {

@@ -139,11 +139,12 @@ func (k *kinds) ask(jobs []*Job) {
 			continue
 		}
 		internal, _, _ := e.Refs(j.Ad)
-		key := e.String()
+		parts := []string{e.String()}
 		for _, name := range internal {
 			own, _ := j.Ad.Lookup(name)
-			key += "\x00" + name + "\x00" + own.String()
+			parts = append(parts, name, own.String())
 		}
+		key := strings.Join(parts, "\x00")
 		a := known[key]
 		if a == nil {
 			a = &asked{e: e}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -111,7 +110,7 @@ func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) b
 				t.Logf("advice: %s; %s", f, f.Remedy())
 				continue
 			}
-			assert.Fail(t, string(f.Rule), "%s; %s", f, f.Remedy())
+			t.Errorf("%s: %s; %s", f.Rule, f, f.Remedy())
 		}
 	})
 }

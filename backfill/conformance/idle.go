@@ -9,6 +9,8 @@ import (
 
 // ReservedIdle computes [backfill.State.ReservedIdle] from a snapshot in the simplest way, cpu by
 // cpu, to compare the two results.
+//
+//nolint:gocognit // the simplest way has many loops
 func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	idle, all := make([]int64, len(snap.Slots)), int64(0)
 	for i, slot := range snap.Slots {
@@ -30,8 +32,8 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	for _, n := range idle {
 		all += n
 	}
-	for slot, full := range full(snap) {
-		if full {
+	for slot, isFull := range full(snap) {
+		if isFull {
 			idle[slot] = 0
 		}
 	}

@@ -23,7 +23,7 @@ func TestJSON(t *testing.T) {
 		`{"list": {}}`:             "list: an object is given where a list is expected",
 		`{"share": "x"}`:           "share: a string is given where a number is expected",
 		`[]`:                       "an array is given where an object is expected",
-		`{"nmae": 5}`:              `unknown field "nmae"`,
+		`{"label": 5}`:             `unknown field "label"`,
 		`{"name": "a" "count": 4}`: `invalid character '"' after object key:value pair`,
 	} {
 		var into struct {

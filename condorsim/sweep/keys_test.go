@@ -14,7 +14,7 @@ import (
 // reads it.
 func TestKeysAreAllShown(t *testing.T) {
 	var shown []string
-	for _, text := range strings.Split(Keys(), "\n---\n") {
+	for text := range strings.SplitSeq(Keys(), "\n---\n") {
 		f, err := Parse("keys.yaml", []byte(text))
 		require.NoError(t, err)
 		shown = append(shown, strictyaml.KeysIn(f.tree)...)

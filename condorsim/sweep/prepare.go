@@ -302,9 +302,9 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 	}
 	for _, policy := range executables { // they may change
 		file, _ := p.settings.Places.onDisk(policy) // it was found when it was checked
-		sum, err := file.digest()
-		if err != nil {
-			return "", err
+		sum, unread := file.digest()
+		if unread != nil {
+			return "", unread
 		}
 		plugins = append(plugins, sum)
 	}

@@ -268,6 +268,8 @@ func (c *Chooser) names() (names []string) {
 
 // settle decides what follows from what the candidates are expected to give: the best is in charge
 // if it is better than the base, else the base is. If the base failed, the best of the others is.
+//
+//nolint:gocognit // the rules in their order, each once
 func (c *Chooser) settle(made *Choice) *negotiator.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()

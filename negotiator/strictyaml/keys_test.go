@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"nmae: a\n", `[1:1] unknown field "nmae", no: nmae (known here: name, lists, one; show keys shows each with an example)`},
+		{"label: a\n", `[1:1] unknown field "label", no: label (known here: name, lists, one; show keys shows each with an example)`},
 		{"lists:\n  - flie: a\n", `[2:5] unknown field "flie", no: flie (known here: file, merge, of; `},
 		{"lists: [{merge: [{name: a}]}]\n", `"name", no: name (known here: file; `},
 		{"one: {deeep: 1}\n", `(known here: deep; `},

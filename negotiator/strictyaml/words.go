@@ -137,7 +137,7 @@ func pointed(t reflect.Type) reflect.Type {
 
 // fieldType is the type of what a mapping has under a key; nil if that is nothing.
 func fieldType(t reflect.Type, key string) reflect.Type {
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // nothing else has keys
 	case reflect.Map:
 		return element(t)
 	case reflect.Struct:

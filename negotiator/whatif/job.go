@@ -182,6 +182,8 @@ func (a *asked) beginning(first *backfill.Round) ahead.Start {
 
 // sooner finds jobs that start sooner than the one that is asked about: the longest that starts at
 // once, or else shorter ones, and such with fewer chunks or less in each.
+//
+//nolint:gocognit // the alternatives in their order
 func (a *asked) sooner(ctx context.Context, job *JobAnswer) error {
 	if job.Start != nil && a.begun.At <= a.o.Now() {
 		return nil

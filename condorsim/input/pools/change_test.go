@@ -36,11 +36,12 @@ func TestChanged(t *testing.T) {
 		{pools.Change{With: []string{"cpus=16,count=2"}}, "thin1 thin2 thin3 fat1 fat2 new1 new2", [][]int{{0, 1, 2}, {4}, {0}}},
 		{
 			pools.Change{With: []string{"like=fat1,count=1", "cpus=4"}, Without: []string{"fat*"}},
-			"thin1 thin2 thin3 new1 new2", [][]int{{0, 1, 2}, {0}},
+			"thin1 thin2 thin3 new1 new2",
+			[][]int{{0, 1, 2}, {0}},
 		},
 	} {
-		got, err := pool.Changed(c.change)
-		require.NoError(t, err, "%v", c.change)
+		got, wrong := pool.Changed(c.change)
+		require.NoError(t, wrong, "%v", c.change)
 		require.Equal(t, c.slots, strings.Join(slotNames(got), " "), "%v", c.change)
 		var outages [][]int
 		for _, o := range got.Outages {

@@ -21,7 +21,7 @@ func TestKeysAreAllShown(t *testing.T) {
 	const slot = "MyType = \"Machine\"\nName = \"a\"\nCpus = 4\nMemory = 1024\n"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "status.long"), []byte(slot), 0o600))
 	var shown []string
-	for _, text := range strings.Split(Keys(), "\n---\n") {
+	for text := range strings.SplitSeq(Keys(), "\n---\n") {
 		_, err := parse([]byte(text), folder, negotiator.DefaultSchema())
 		require.NoError(t, err, text)
 		file, err := strictyaml.Parse([]byte(text))

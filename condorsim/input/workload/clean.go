@@ -88,7 +88,7 @@ func (c *cleaner) record(rec *record) *Error {
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
-		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && !(status == 5 && run <= 0), // else it was cancelled
+		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]), Origin: origin, Understated: less, After: c.preceding(rec),
 	})

@@ -53,7 +53,7 @@ func TestScaleEstimates(t *testing.T) {
 			require.Contains(t, got.Header.Text("Note"), "estimates ×")
 		}
 		for i, j := range read.Jobs { // as they were
-			require.EqualValues(t, []int64{1000, 150, 100, max(40, j.Run)}[i], j.Estimate)
+			require.Equal(t, []int64{1000, 150, 100, max(40, j.Run)}[i], j.Estimate)
 		}
 	}
 }

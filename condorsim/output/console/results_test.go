@@ -35,8 +35,10 @@ func TestResults(t *testing.T) {
 		}
 	}
 	require.Equal(t, [][]string{
-		{"trace", "load", "scheduler", "jobs", "mean wait, s", "in hours", "gain over easy", "99.9 % of waits, h", "longest wait, h",
-			"bounded slowdown", "gain over easy"},
+		{
+			"trace", "load", "scheduler", "jobs", "mean wait, s", "in hours", "gain over easy", "99.9 % of waits, h", "longest wait, h",
+			"bounded slowdown", "gain over easy",
+		},
 		{"a", "1", "easy", "9", "200.0", "0.06", "", "2.00", "10.00", "2.00", ""},
 		{"a", "1", "dc", "9", "150.0", "0.04", "+25.0 %", "2.00", "10.00", "2.00", "+0.0 %"},
 		{"b", "1", "dc", "9", "150.0", "0.04", "", "2.00", "10.00", "2.00", ""},

@@ -3,29 +3,31 @@ package console
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 )
 
 // SideBySide prints a comparison: in sentences, then as tables in hours, then what to heed.
 func SideBySide(out io.Writer, s *page.SideBySide) error {
-	text := s.Lead + "\n"
+	var text strings.Builder
+	text.WriteString(s.Lead + "\n")
 	for _, part := range s.Parts() {
-		text += "\n" + part.Title + "\n"
+		text.WriteString("\n" + part.Title + "\n")
 		for _, sentence := range part.Sentences {
-			text += "  " + sentence + "\n"
+			text.WriteString("  " + sentence + "\n")
 		}
 	}
 	for i, t := range append([]page.Table{s.Compared()}, s.Users()...) {
 		if i > 0 {
-			text += "\n" + t.Title + ", in hours, of those who used most"
+			text.WriteString("\n" + t.Title + ", in hours, of those who used most")
 		}
-		text += "\n" + rendered(withUnits(t)) + "\n"
+		text.WriteString("\n" + rendered(withUnits(t)) + "\n")
 	}
 	for _, note := range s.Notes {
-		text += "note: " + note + "\n"
+		text.WriteString("note: " + note + "\n")
 	}
-	if _, err := io.WriteString(out, text); err != nil {
+	if _, err := io.WriteString(out, text.String()); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	return nil

@@ -103,7 +103,9 @@ func TestResources(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 	require.NoError(t, err)
 	for i, want := range [][]string{
-		{"slots", "gpus", "licences", "cluster", "proc"}, {"b, c×1 a×1", "2", "0", "1", "0"}, {"a×1", "", "", "1", "1"},
+		{"slots", "gpus", "licences", "cluster", "proc"},
+		{"b, c×1 a×1", "2", "0", "1", "0"},
+		{"a×1", "", "", "1", "1"},
 		{"", "0", "18", "2", "0"},
 	} {
 		require.Equal(t, want, rows[i][12:])

@@ -44,7 +44,8 @@ func compared(c *condorsim.Comparison, policy string) string {
 		jobs int
 		why  string
 	}{
-		{c.NoStart, condorsim.NoRecordedStart}, {c.Wrong, condorsim.WrongStart},
+		{c.NoStart, condorsim.NoRecordedStart},
+		{c.Wrong, condorsim.WrongStart},
 		{c.NotRun, "they did not run in the simulation"},
 	} {
 		if left.jobs > 0 {

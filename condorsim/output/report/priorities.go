@@ -28,7 +28,7 @@ func (p *Priorities) rows() (rows []row) {
 	if p == nil {
 		return nil
 	}
-	rows = append(rows, row{"half-life of use", metrics.Whole(int64(p.HalfLife)) + " s", metrics.Hours(float64(p.HalfLife))})
+	rows = append(rows, row{"half-life of use", metrics.Whole(p.HalfLife) + " s", metrics.Hours(float64(p.HalfLife))})
 	for _, name := range slices.Sorted(maps.Keys(p.Factors)) {
 		rows = append(rows, row{
 			"priority factor of " + backfill.Printable(name, longest), strconv.FormatFloat(p.Factors[name], 'f', -1, 64),
