@@ -12,10 +12,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Slot returns a slot that accepts every job for which it has enough cpus and memory.
+// Slot returns a partitionable slot that accepts every job for which it has enough cpus and memory.
 func Slot(tb testing.TB, name string, cpus int) *negotiator.Slot {
 	tb.Helper()
-	ad := fmt.Sprintf("Name = %q\nCpus = %d\nMemory = 100000\nRequirements = true\n", name, cpus)
+	ad := fmt.Sprintf("Name = %q\nPartitionableSlot = true\nCpus = %d\nMemory = 100000\nRequirements = true\n", name, cpus)
 	pool, err := pools.FromAds(name, negotiator.DefaultSchema(), classad.ReadAds(strings.NewReader(ad), name))
 	require.NoError(tb, err)
 	return pool.Slots[0]
