@@ -270,7 +270,7 @@ func baseName(path string) string {
 // beginning.
 func isBinary(text *bufio.Reader) bool {
 	head, _ := text.Peek(512) // reading gives the error
-	return bytes.ContainsFunc(head, func(r rune) bool { return r < '\t' || '\r' < r && r < ' ' && r != 0x1b })
+	return bytes.ContainsFunc(head, func(r rune) bool { return r < '\a' || '\r' < r && r < ' ' && r != 0x1b })
 }
 
 // yamlKey matches the beginning of a YAML mapping: a key and a colon. In ads no colon follows a
