@@ -58,7 +58,9 @@ func (c *Cycle) changeSlot(e *Event) {
 	grew := wider || e.Slot.until() > before.until()
 	var jobs []planned
 	if wasUp && before.End != e.Slot.End {
-		jobs = c.placeAgain(c.moveEnd(before, e.Slot), nil, endMoved(before, e.Slot))
+		slots, rows := c.moveEnd(before, e.Slot)
+		grew = grew || len(slots) > 1 // jobs that end sooner give back also what they have elsewhere, and of rows
+		jobs = c.placeAgain(slots, rows, endMoved(before, e.Slot))
 	} else {
 		jobs = c.displace([]SlotID{e.Slot.ID}, nil, CauseSlotChanged)
 	}

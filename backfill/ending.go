@@ -51,9 +51,9 @@ func (s Slot) until() Time {
 }
 
 // moveEnd lets running jobs whose estimates are not their own end when their slot does, which ends at
-// another time than before. It returns the slots on which what is free may have changed.
-func (c *Cycle) moveEnd(before, now Slot) []SlotID {
-	slots := []SlotID{now.ID}
+// another time than before. It returns the slots on which what is free may have changed, and the rows.
+func (c *Cycle) moveEnd(before, now Slot) (slots []SlotID, rows []RowID) {
+	slots = []SlotID{now.ID}
 	jobs := c.jobsOn(slots, running)
 	for i := range jobs {
 		r := &jobs[i]
@@ -67,10 +67,10 @@ func (c *Cycle) moveEnd(before, now Slot) []SlotID {
 		if end = c.s.untilSlotEnds(r.job, r.placement, end); end != r.end {
 			r.end = end
 			c.set(r.job.ID, r)
-			slots = append(slots, slotsOf(r.placement)...)
+			slots, rows = append(slots, slotsOf(r.placement)...), append(rows, rowsOf(r.job.Takes)...)
 		}
 	}
-	return slots
+	return slots, rows
 }
 
 // endMoved returns the cause that lifts promises when a slot changes: its end, unless it has less.

@@ -119,6 +119,28 @@ func TestAPromiseWhoseSlotEnds(t *testing.T) {
 	}
 }
 
+// TestALimitAsASlotsEndMoves checks that what a running job takes of a row is planned with, if the job ends
+// at another time as the end of its slot moves: nobody is planned to take that before, and nobody waits
+// longer.
+func TestALimitAsASlotsEndMoves(t *testing.T) {
+	for _, tt := range []struct{ end, want backfill.Time }{{0, 100}, {70, 70}, {30, 30}} {
+		s := newState(t, cpus(1), cpus(1))
+		first := unestimated(taking(1, 100, 2))
+		accept(t, s, licences(0, 3, append([]backfill.Event{ends(0, 50)}, submitted(first)...)...),
+			func(c *backfill.Cycle) { c.Start(first, on(0, 1)) })
+		h := newHost(t, s, "conservative", "fcfs")
+		for _, r := range []backfill.Round{
+			{Now: 1, Events: submitted(taking(2, 20, 2))},
+			{Now: 2, Events: []backfill.Event{ends(0, tt.end)}},
+		} {
+			_, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+		}
+		start, _, _ := h.State.Planned(2)
+		require.Equal(t, tt.want, start, "its slot ends at %d", tt.end)
+	}
+}
+
 // TestSlotsThatEndAsPlainData checks that a snapshot keeps ends, in JSON too, and says nothing of slots
 // without one.
 func TestSlotsThatEndAsPlainData(t *testing.T) {
