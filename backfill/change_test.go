@@ -50,7 +50,7 @@ func (v variant) deciders(t *testing.T) (ordering backfill.Order, main, fallback
 // rule of package conformance is broken.
 func TestChangesOnTheWay(t *testing.T) {
 	all := variants()
-	for seed := range thorough.Cases[uint64](20, 60) {
+	for seed := range thorough.Seeds(20, 60) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		chosen := all[random.IntN(len(all))]
 		start := func() *conformance.Run {

@@ -167,7 +167,7 @@ func TestHostilePolicy(t *testing.T) {
 			t.Parallel()
 			name := map[bool]string{true: "conservative", false: "easy"}[guarantees]
 			accepted, refused := 0, 0
-			for seed := range thorough.Cases[uint64](12, 30) {
+			for seed := range thorough.Seeds(12, 30) {
 				p := newPool(t, seed, link(t, name, nil))
 				p.driver.Calm = true
 				random := rand.New(rand.NewPCG(seed, 3))

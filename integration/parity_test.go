@@ -95,7 +95,7 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 			t.Parallel()
 			remote := binary(t, spec.Name)
 			outlasting := 0
-			for seed := range thorough.Cases[uint64](4, 8) {
+			for seed := range thorough.Seeds(4, 8) {
 				switch seed % 4 {
 				case 1:
 					seed += conformance.Windowed + conformance.Limited

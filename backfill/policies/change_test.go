@@ -339,7 +339,7 @@ func tell(d backfill.Decision, s *backfill.State) (told []string) {
 // remembers of jobs that cannot move holds for reservations which it did not make itself.
 func TestChangesAsInTheTextbook(t *testing.T) {
 	t.Parallel()
-	for seed := range thorough.Cases[uint64](10, 40) {
+	for seed := range thorough.Seeds(10, 40) {
 		changing := func(book, forget bool) (told []string) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			driver := poolOf(seed)

@@ -336,7 +336,7 @@ func (w wanderer) pass(c *backfill.Cycle) {
 // TestFittingFromAnywhere checks what [backfill.Fast.Fitting] says, whatever was done with it
 // before.
 func TestFittingFromAnywhere(t *testing.T) {
-	for seed := range thorough.Cases[uint64](48, 200) {
+	for seed := range thorough.Seeds(48, 200) {
 		spec, err := policies.Named("easy")
 		require.NoError(t, err)
 		spec.New = func(backfill.Values) (backfill.Policy, error) {
@@ -356,7 +356,7 @@ func TestFittingOnAFullPool(t *testing.T) {
 // cpu among them.
 func fullPools(t *testing.T, as string, with func(*rand.Rand) backfill.Policy) {
 	t.Helper()
-	for seed := range thorough.Cases[uint64](3, 6) {
+	for seed := range thorough.Seeds(3, 6) {
 		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // not for secrets
 		spec, err := policies.Named(as)
 		require.NoError(t, err)

@@ -82,7 +82,7 @@ func (p planner) pass(c *backfill.Cycle) {
 // TestStartable checks what [backfill.Fast.Startable] says, whatever was done with it before, on
 // small pools of all kinds.
 func TestStartable(t *testing.T) {
-	for seed := range thorough.Cases[uint64](60, 300) {
+	for seed := range thorough.Seeds(60, 300) {
 		spec, err := policies.Named("slack")
 		require.NoError(t, err)
 		spec.New = func(backfill.Values) (backfill.Policy, error) {

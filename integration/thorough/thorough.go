@@ -1,6 +1,7 @@
 // Package thorough says how much tests try. By default they try what finds nearly every fault, so
 // that all tests together take little time. With the flag -thorough, which importing this package
-// adds to a test binary, they try all: the search for faults (.ci/soak) sets it.
+// adds to a test binary, they try all, and with -from S on random cases that are not the usual ones: the
+// search for faults (.ci/soak) sets both.
 package thorough
 
 import (
@@ -10,8 +11,11 @@ import (
 	"strconv"
 )
 
-//nolint:gochecknoglobals // a flag of the test binary
-var flagged = flag.Bool("thorough", false, "try all cases where by default some stand for all")
+//nolint:gochecknoglobals // flags of the test binary
+var (
+	flagged = flag.Bool("thorough", false, "try all cases where by default some stand for all")
+	from    = flag.Uint64("from", 0, "the least seed of random cases, to try others than always")
+)
 
 // On reports whether to try all.
 func On() bool { return *flagged }
@@ -35,13 +39,17 @@ func Properties(quick int) {
 	}
 }
 
-// Share returns as many cases as Cases does, of those from 0 to all, for a test that tries several
-// policies, or orders, on the same cases: by default each has the cases of its turn, so that all cases
-// are tried, but not by everyone.
+// Seeds returns the seeds of as many random cases as Cases does. They are the same each time, from 0 on;
+// with the flag -from they are others.
+func Seeds(quick, all uint64) iter.Seq[uint64] { return Share(0, quick, all) }
+
+// Share returns some of the seeds of all cases, for a test that tries several policies, or orders, on
+// the same cases: by default each has the cases of its turn, so that all cases are tried, but not by
+// everyone.
 func Share(turn int, quick, all uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for i := range Cases(quick, all) {
-			if !yield((uint64(turn)*quick + i) % all) { //nolint:gosec // turns count from 0
+			if !yield(*from + (uint64(turn)*quick+i)%all) { //nolint:gosec // turns count from 0
 				return
 			}
 		}

@@ -235,7 +235,7 @@ func TestRemoteAndLinkedAgree(t *testing.T) {
 	for i, name := range names() {
 		seeds := []uint64{0, partitioned, 1, 2, 3, partitioned + 1, 4, partitioned + 2}
 		for at := range thorough.Share(i, 2, uint64(len(seeds))) {
-			seed := seeds[at]
+			seed := seeds[at%uint64(len(seeds))]
 			order := []string{"fcfs", "sjf", "area", "widest", "wfp"}[(i+int(seed))%5]
 			t.Run(name, func(t *testing.T) {
 				var here, there []backfill.Snapshot

@@ -104,7 +104,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range thorough.Cases[uint64](5, 10) {
+			for seed := range thorough.Seeds(5, 10) {
 				w := newWild(t, seed, maui.Spec(), opt)
 				here := map[id]bool{}
 				for range 80 {
@@ -147,7 +147,7 @@ func TestNothingIsOversubscribedOrLost(t *testing.T) {
 // are within their hard limits. Other owners are not checked, because jobs that were found running
 // may be over a limit.
 func TestHardLimitsHold(t *testing.T) {
-	for seed := range thorough.Cases[uint64](10, 30) {
+	for seed := range thorough.Seeds(10, 30) {
 		w := newWild(t, seed, maui.Spec(), settings["limits"])
 		for range 80 {
 			_, d := w.round(t)
@@ -240,7 +240,7 @@ func TestDeterminism(t *testing.T) {
 	for name, opt := range settings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range thorough.Cases[uint64](4, 6) {
+			for seed := range thorough.Seeds(4, 6) {
 				run := func(spec backfill.PolicySpec, restored bool) (all []backfill.Decision) {
 					w := newWild(t, seed, spec, opt)
 					for range 80 {
@@ -292,7 +292,7 @@ func TestSameAsOthers(t *testing.T) {
 		t.Run(fmt.Sprint(tt.other, tt.mauis), func(t *testing.T) {
 			other, err := policies.Named(tt.other)
 			require.NoError(t, err)
-			for seed := range thorough.Cases[uint64](10, 30) {
+			for seed := range thorough.Seeds(10, 30) {
 				run := func(spec backfill.PolicySpec, opt options) (told []string) {
 					w := newWild(t, seed, spec, opt)
 					for range 100 {
