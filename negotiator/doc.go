@@ -47,6 +47,6 @@
 //	more.go        slots that a pool does not have, as users ask for them
 //	resources.go   the resources that slots list beyond the usual ones
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of
-//	               startds, counts.go how many jobs run on slots
+//	               startds, counts.go how many jobs run on slots, request.go what jobs request of one
 //	pool.go        the interface to a pool
 package negotiator

@@ -72,7 +72,7 @@ func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vect
 	names := map[string]bool{}
 	for i, resource := range resources {
 		names["request"+resource] = true
-		if kept := asksTarget(ad, resource); kept != nil {
+		if kept := negotiator.AsksTarget(ad, resource); kept != nil {
 			for _, n := range kept {
 				names[strings.ToLower(n)] = true
 			}
@@ -110,25 +110,6 @@ func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vect
 	return known
 }
 
-// asksTarget returns what of the job a request for a resource refers to, itself first, if it asks what TARGET
-// has; else nil. Other names that the ad has not are those that whoever printed the history left out.
-func asksTarget(ad *classad.ClassAd, resource string) []string {
-	name := "Request" + resource
-	if !negotiator.RequestsBySlot(ad, []string{resource}) {
-		return nil
-	}
-	e, _ := ad.Lookup(name)
-	internal, _, _ := e.Refs(ad)
-	all := append([]string{name}, internal...)
-	if slices.ContainsFunc(all, func(name string) bool {
-		e, has := ad.Lookup(name)
-		return has && strings.Contains(strings.ToLower(e.String()), "target.")
-	}) {
-		return all
-	}
-	return nil
-}
-
 // reparsed returns the same ad without references to the text that it was read from.
 func reparsed(ad *classad.ClassAd) *classad.ClassAd {
 	fresh, err := classad.Parse(strings.Clone(ad.String()))
@@ -141,7 +122,7 @@ func reparsed(ad *classad.ClassAd) *classad.ClassAd {
 // leftToSlot reports whether a request for a resource has no value without a slot: what it is made of asks what
 // TARGET has, and that was looked at.
 func (c *collector) leftToSlot(ad *classad.ClassAd, resource string) bool {
-	if asksTarget(ad, resource) == nil {
+	if negotiator.AsksTarget(ad, resource) == nil {
 		return false
 	}
 	var outside classad.Outside
