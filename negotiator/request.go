@@ -25,10 +25,10 @@ func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
 	return matchmaker.RequestsBySlot(ad, resources)
 }
 
-// AsksTarget returns what a job's request for a resource that asks what the slot has is made of; see
-// [matchmaker.AsksTarget].
-func AsksTarget(ad *classad.ClassAd, resource string) []string {
-	return matchmaker.AsksTarget(ad, resource)
+// AsksSlot returns what a job's request for a resource that asks what the slot has is made of; see
+// [matchmaker.AsksSlot].
+func AsksSlot(ad *classad.ClassAd, resource string, slotsHave func(name string) bool) []string {
+	return matchmaker.AsksSlot(ad, resource, slotsHave)
 }
 
 // RequestOn returns what each chunk of a job requests of a slot; nil if the slot can never give that.

@@ -54,23 +54,24 @@ func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
 	})
 }
 
-// AsksTarget returns the attributes of a job that what it requests of a resource is made of, the request first,
-// if one of them asks what TARGET has; else nil. Names that the job has not may be such that whoever printed its
-// ad left out.
-func AsksTarget(ad *classad.ClassAd, resource string) []string {
+// AsksSlot returns the attributes of a job that what it requests of a resource is made of, the request first,
+// if one of them asks what TARGET has, or names what the job has not and slots have; else nil. Other names that
+// the job has not may be such that whoever printed its ad left out.
+func AsksSlot(ad *classad.ClassAd, resource string, slotsHave func(name string) bool) []string {
 	if !RequestsBySlot(ad, []string{resource}) {
 		return nil
 	}
 	e, _ := ad.Lookup("Request" + resource)
-	internal, _, _ := e.Refs(ad)
+	internal, external, _ := e.Refs(ad)
 	all := append([]string{"Request" + resource}, internal...)
-	if every(all, func(name string) bool {
+	ofSlot := func(name string) bool { return !ofUse[strings.ToLower(name)] && slotsHave(name) }
+	if slices.ContainsFunc(external, ofSlot) || slices.ContainsFunc(all, func(name string) bool {
 		e, has := ad.Lookup(name)
-		return !has || !strings.Contains(strings.ToLower(e.String()), "target.")
+		return has && strings.Contains(strings.ToLower(e.String()), "target.")
 	}) {
-		return nil
+		return all
 	}
-	return all
+	return nil
 }
 
 // bySlot reports whether the value of a job's expression may depend on the slot.
@@ -268,7 +269,8 @@ func (m *Matchmaker) unlike(all []wanted) string {
 			}
 			parts = append(parts, fmt.Sprintf("%d on %d", n, slots[n]))
 		}
-		return fmt.Sprintf("its %s depends on the slot (%s), and it does not take all cpus of each: a plan has one request",
+		return fmt.Sprintf("its %s depends on the slot (%s), and it does not take all cpus of each: a plan has one request "+
+			"for all slots of a job, so write a number, or Requirements that only slots of one size meet",
 			requestOf(name), strings.Join(parts, ", "))
 	}
 	return ""
