@@ -265,17 +265,54 @@ func (k *kinds) accept() {
 		for _, d := range k.classes {
 			for _, name := range d.names {
 				fits := byte('0')
-				e, err := classad.ParseExpr("countMatches(MY." + attr + ",{TARGET." + name + "})")
-				if err == nil {
-					scope := classad.Scope{My: a.jobs[0].Ad, Target: d.ad, MaxSteps: classad.FewSteps}
-					if n, ok := e.Eval(scope).Int(); ok && n > 0 {
-						fits = '1'
-					}
+				if acceptsDevice(a.jobs[0].Ad, attr, d.ad, name) {
+					fits = '1'
 				}
 				accepts = append(accepts, fits)
 			}
 		}
 		a.accepts = set(accepts)
+	}
+}
+
+// acceptsDevice reports whether a job accepts a device of a slot, by its attribute that says which.
+func acceptsDevice(job *classad.ClassAd, attr string, slot *classad.ClassAd, device string) bool {
+	e, err := classad.ParseExpr("countMatches(MY." + attr + ",{TARGET." + device + "})")
+	if err != nil {
+		return false
+	}
+	n, ok := e.Eval(classad.Scope{My: job, Target: slot, MaxSteps: classad.FewSteps}).Int()
+	return ok && n > 0
+}
+
+// mostDealt bounds how many devices of a slot are looked at to deal one out.
+const mostDealt = 64
+
+// Deal takes off the lists of a slot's ad the devices that a startd gives to a chunk of a job, as such a list says
+// what is free (AvailableGPUs): the first that the job accepts. It changes nothing else.
+func Deal(ad *classad.ClassAd, resources []string, job *classad.ClassAd, request backfill.Vector) {
+	for i, resource := range resources {
+		attr := "Available" + Attribute(resource)
+		e, listed := ad.Lookup(attr)
+		if !listed || request[i] == 0 {
+			continue
+		}
+		list, isList := e.Tree().(*ast.List)
+		if !isList || len(list.Elems) > mostDealt {
+			continue
+		}
+		var left []string
+		_, chooses := job.Lookup(RequireDevices(resource))
+		wanted := request[i]
+		for _, elem := range list.Elems {
+			one, isAttr := ast.Bare(elem).(*ast.Attr)
+			if wanted > 0 && (!chooses || isAttr && acceptsDevice(job, RequireDevices(resource), ad, one.Name)) {
+				wanted--
+				continue
+			}
+			left = append(left, string(ast.Append(nil, elem, ast.Canonical)))
+		}
+		_ = ad.SetExpr(attr, "{"+strings.Join(left, ",")+"}") // its elements were read from such a text
 	}
 }
 
