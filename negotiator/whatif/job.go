@@ -62,7 +62,7 @@ func (a *asking) aboutJob(ctx context.Context) error {
 	case err != nil:
 		return tookTooLong(ctx)
 	case q.c.WhyNone != "":
-		return badly("the job cannot run in this pool: it %s", q.c.WhyNone)
+		return badly("the job cannot run in this pool: %s", q.c.WhyNone)
 	}
 	return q.reply(ctx)
 }
@@ -109,7 +109,7 @@ func (a *asked) expect(ctx context.Context, job *JobAnswer) error {
 	after, err := a.starts(ctx, plan{a.rules, a.beginning(a.o.Arrival(a.c))}, func(d *backfill.Decision) error {
 		for _, h := range d.Held {
 			if h.Job.ID == a.c.Job.ID {
-				return badly("the job cannot run in this pool: it %s", h.Reason)
+				return badly("the job cannot run in this pool: %s", h.Reason)
 			}
 		}
 		for _, b := range d.Started {
