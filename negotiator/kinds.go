@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -228,8 +229,10 @@ func (k *kinds) devicesOf(slot *Slot) (names []string, listed bool) {
 		return names, true
 	}
 	prefix := strings.ToLower(k.resource) + "_"
+	offline := Devices(slot.Ad, "Offline", Attribute(k.resource))
 	for name := range slot.Ad.All() {
-		if strings.HasPrefix(strings.ToLower(name), prefix) {
+		isName := func(other string) bool { return strings.EqualFold(other, name) }
+		if strings.HasPrefix(strings.ToLower(name), prefix) && !slices.ContainsFunc(offline, isName) {
 			add(name)
 		}
 	}
@@ -237,6 +240,25 @@ func (k *kinds) devicesOf(slot *Slot) (names []string, listed bool) {
 		return nil, false
 	}
 	return names, false
+}
+
+// notInNames matches what a startd replaces by _ in the names of devices' properties.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// Devices returns the attributes of a slot that describe the devices of an attribute which lists these by id, such as
+// OfflineGPUs = "GPU-1,GPU-2": GPUs_GPU_1 and GPUs_GPU_2. Of more than [MostDevices] it returns one more than that.
+func Devices(ad *classad.ClassAd, which, tag string) (names []string) {
+	list, _ := ad.Literal(which + tag).Text()
+	for id := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name := notInNames.ReplaceAllString(tag+"_"+id, "_")
+		if slices.Contains(names, name) {
+			continue
+		}
+		if names = append(names, name); len(names) > MostDevices {
+			break
+		}
+	}
+	return names
 }
 
 // kindsText returns a text that is the same for slots whose devices have the same properties.
@@ -285,8 +307,8 @@ func acceptsDevice(job *classad.ClassAd, attr string, slot *classad.ClassAd, dev
 	return ok && n > 0
 }
 
-// mostDealt bounds how many devices of a slot are looked at to deal one out.
-const mostDealt = 64
+// MostDevices bounds how many devices of a slot are looked at on a real pool.
+const MostDevices = 64
 
 // Deal takes off the lists of a slot's ad the devices that a startd gives to a chunk of a job, as such a list says
 // what is free (AvailableGPUs): the first that the job accepts. It changes nothing else.
@@ -298,7 +320,7 @@ func Deal(ad *classad.ClassAd, resources []string, job *classad.ClassAd, request
 			continue
 		}
 		list, isList := e.Tree().(*ast.List)
-		if !isList || len(list.Elems) > mostDealt {
+		if !isList || len(list.Elems) > MostDevices {
 			continue
 		}
 		var left []string
