@@ -2,7 +2,6 @@ package negotiator
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,12 +29,6 @@ const ofKind = " with "
 
 // IsKind reports whether a resource is a part of another one: of one kind only.
 func IsKind(resource string) bool { return strings.Contains(resource, ofKind) }
-
-// RequireDevices is the attribute of jobs that says which kind of a resource's devices they accept.
-func RequireDevices(resource string) string { return "Require" + Attribute(resource) }
-
-// perDevice are the properties in which devices of one kind differ.
-var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
 
 // PlanKinds adds the kinds of devices for which jobs ask to a schema, to slots that were read by it, and to
 // the jobs. It returns the slots, copied if it changes them, and what it could not heed, as a text; "": all.
@@ -242,25 +235,6 @@ func (k *kinds) devicesOf(slot *Slot) (names []string, listed bool) {
 	return names, false
 }
 
-// notInNames matches what a startd replaces by _ in the names of devices' properties.
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
-
-// Devices returns the attributes of a slot that describe the devices of an attribute which lists these by id, such as
-// OfflineGPUs = "GPU-1,GPU-2": GPUs_GPU_1 and GPUs_GPU_2. Of more than [MostDevices] it returns one more than that.
-func Devices(ad *classad.ClassAd, which, tag string) (names []string) {
-	list, _ := ad.Literal(which + tag).Text()
-	for id := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		name := notInNames.ReplaceAllString(tag+"_"+id, "_")
-		if slices.Contains(names, name) {
-			continue
-		}
-		if names = append(names, name); len(names) > MostDevices {
-			break
-		}
-	}
-	return names
-}
-
 // kindsText returns a text that is the same for slots whose devices have the same properties.
 func kindsText(ad *classad.ClassAd, names []string) string {
 	var text strings.Builder
@@ -287,54 +261,13 @@ func (k *kinds) accept() {
 		for _, d := range k.classes {
 			for _, name := range d.names {
 				fits := byte('0')
-				if acceptsDevice(a.jobs[0].Ad, attr, d.ad, name) {
+				if acceptsDevice(a.jobs[0].Ad, attr, d.ad, name, classad.FewSteps) {
 					fits = '1'
 				}
 				accepts = append(accepts, fits)
 			}
 		}
 		a.accepts = set(accepts)
-	}
-}
-
-// acceptsDevice reports whether a job accepts a device of a slot, by its attribute that says which.
-func acceptsDevice(job *classad.ClassAd, attr string, slot *classad.ClassAd, device string) bool {
-	e, err := classad.ParseExpr("countMatches(MY." + attr + ",{TARGET." + device + "})")
-	if err != nil {
-		return false
-	}
-	n, ok := e.Eval(classad.Scope{My: job, Target: slot, MaxSteps: classad.FewSteps}).Int()
-	return ok && n > 0
-}
-
-// MostDevices bounds how many devices of a slot are looked at on a real pool.
-const MostDevices = 64
-
-// Deal takes off the lists of a slot's ad the devices that a startd gives to a chunk of a job, as such a list says
-// what is free (AvailableGPUs): the first that the job accepts. It changes nothing else.
-func Deal(ad *classad.ClassAd, resources []string, job *classad.ClassAd, request backfill.Vector) {
-	for i, resource := range resources {
-		attr := "Available" + Attribute(resource)
-		e, listed := ad.Lookup(attr)
-		if !listed || request[i] == 0 {
-			continue
-		}
-		list, isList := e.Tree().(*ast.List)
-		if !isList || len(list.Elems) > MostDevices {
-			continue
-		}
-		var left []string
-		_, chooses := job.Lookup(RequireDevices(resource))
-		wanted := request[i]
-		for _, elem := range list.Elems {
-			one, isAttr := ast.Bare(elem).(*ast.Attr)
-			if wanted > 0 && (!chooses || isAttr && acceptsDevice(job, RequireDevices(resource), ad, one.Name)) {
-				wanted--
-				continue
-			}
-			left = append(left, string(ast.Append(nil, elem, ast.Canonical)))
-		}
-		_ = ad.SetExpr(attr, "{"+strings.Join(left, ",")+"}") // its elements were read from such a text
 	}
 }
 

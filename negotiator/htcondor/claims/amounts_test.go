@@ -8,7 +8,6 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
@@ -128,10 +127,10 @@ func TestDevicesAreDealtOnce(t *testing.T) {
 			}
 			again := offer()["a"] // which is older than the grants
 			d.leaveUsed(again)
-			left, _ := again.Ad.Lookup("AvailableGPUs")
-			list, isList := left.Tree().(*ast.List)
-			require.True(t, isList)
-			require.Len(t, list.Elems, int(again.Free[2]))
+			left, err := classad.ParseExpr("size(AvailableGPUs)")
+			require.NoError(t, err)
+			n, _ := left.Eval(classad.Scope{My: again.Ad}).Int()
+			require.Equal(t, again.Free[2], n)
 		})
 	}
 }
