@@ -114,7 +114,7 @@ func (a *accounts) Cycle(r *negotiator.Report) error {
 	for i := range r.Decision.Started {
 		j := r.Decision.Started[i].Job
 		a.leave(j.ID)
-		a.starts(j.ID, accountant.Use{Slots: j.Nodes, Weight: float64(a.w.cpusHeld(j, r.Matches[i].Placement))})
+		a.starts(j.ID, accountant.Use{Slots: j.Nodes, Weight: float64(a.w.cpusOccupied(j, r.Matches[i].Placement))})
 	}
 	if len(r.Decision.Started) == 0 {
 		return nil
@@ -122,9 +122,9 @@ func (a *accounts) Cycle(r *negotiator.Report) error {
 	return a.charge(r.Delta.Now)
 }
 
-// cpusHeld returns how many cpus a job holds that starts in this place: the slot weight by which its
-// user is charged. See holding.go.
-func (w *Workload) cpusHeld(j *backfill.Job, at negotiator.Placement) (cpus int64) {
+// cpusOccupied returns how many cpus a job occupies that starts in this place: the slot weight by which its
+// user is charged. See occupied.go.
+func (w *Workload) cpusOccupied(j *backfill.Job, at negotiator.Placement) (cpus int64) {
 	if len(w.Bundles) > 0 {
 		return j.Width()
 	}

@@ -7,8 +7,8 @@
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go), some of them with notice (notice.go), and end as their ads tell beforehand (ending.go).
 // What users use is kept account of if the queue's order is that of their priorities (priorities.go,
-// accounts.go). Jobs take of the pool's limits what their ads name (limits.go), and hold what they request, or all of a
-// slot on which nobody can run beside them (holding.go).
+// accounts.go). Jobs take of the pool's limits what their ads name (limits.go), and occupy what they
+// request, or all of a slot on which nobody can run beside them (occupied.go).
 // [Run] puts a negotiator in front of the pool and returns the [Result]: what became
 // of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead,
 // and [RunEta] tells jobs when they will start, and says how true it was (eta.go; eta_fits.go has what
@@ -19,7 +19,7 @@
 // [Result.Measured] returns every number of a run, and [CountEvents] adds a count of profile
 // events. What becomes of promises is in guarantees.go. [Happened] makes a result of the starts that a
 // trace or a history records, so that what really happened stands beside policies (happened.go). What
-// jobs held then is in held.go.
+// jobs occupied then is in occupied.go, too.
 //
 // This package schedules nothing: matching, ordering, planning and the checks of jobs are left to
 // the negotiator. It only says when things happen.

@@ -39,7 +39,7 @@ func Happened(w *Workload) (*Result, error) {
 	r := &Result{Workload: w.asRecorded(), Outcomes: make([]Outcome, len(w.Jobs)), happened: true}
 	known := 0
 	var alike []bool
-	r.totals, alike = w.leastHeld()
+	r.totals, alike = w.leastOccupied()
 	for i, j := range w.Jobs {
 		o := &r.Outcomes[i]
 		if !j.HasWaited {
@@ -202,7 +202,7 @@ func (r *Result) CompareWithHistory() (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{Impossible: happened.Impossible()}
-	own := &Result{Workload: r.Workload, Outcomes: slices.Clone(r.Outcomes), Bound: r.Bound, totals: r.allHeld()}
+	own := &Result{Workload: r.Workload, Outcomes: slices.Clone(r.Outcomes), Bound: r.Bound, totals: r.allOccupied()}
 	happened.Bound, happened.totals = r.Bound, own.totals
 	for i := range own.Outcomes {
 		mine, other := &own.Outcomes[i], &happened.Outcomes[i]

@@ -23,7 +23,7 @@ func (w *Workload) On(pool *pools.Description) error {
 		return err
 	}
 	w.Unheeded = append(w.Unheeded, pool.LeftOut.Unheeded()...)
-	w.Unheeded = append(w.Unheeded, negotiator.Unheeded(w.Slots, w.reported())...)
+	w.Unheeded = append(w.Unheeded, w.Schema.Unheeded(w.Slots, w.reported())...)
 	return w.CheckChunks()
 }
 

@@ -72,15 +72,15 @@ type Result struct {
 	// Extra are additional measures, such as those of [EventCounter.Add].
 	Extra metrics.Measures
 
-	// chunks are what each chunk of a job takes in the plan, of those that hold anything else than their ads
-	// tell; see [Result.Holds].
+	// chunks are what each chunk of a job takes in the plan, of those that occupy anything else than their ads
+	// tell; see [Result.Occupies].
 	chunks map[backfill.JobID]backfill.Vector
 
-	// totals are what each job holds, if that is not known by its placement; see [Happened].
+	// totals are what each job occupies, if that is not known by its placement; see [Happened].
 	totals []backfill.Vector
 
 	happened bool // it is made of recorded starts
-	vague    bool // what some job held of the pool is not known
+	vague    bool // what some job occupied of the pool is not known
 	partial  bool // some jobs are left out
 	pool     *SimulatedPool
 	unknown  backfill.Time // the requested time of jobs without an estimate
@@ -146,7 +146,7 @@ func (r *Result) Ran() []metrics.Job {
 			continue
 		}
 		j := r.Workload.Jobs[i]
-		cpus, memory := r.Holds(backfill.JobID(i))
+		cpus, memory := r.Occupies(backfill.JobID(i))
 		jobs = append(jobs, metrics.Job{
 			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
 			Procs: cpus, Memory: memory, User: j.User,

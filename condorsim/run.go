@@ -229,7 +229,7 @@ func (r *Result) inherit(s *backfill.State) {
 // lose records that a running job lost its slot and went back to the queue: its run does not count.
 func (r *Result) lose(id backfill.JobID, now backfill.Time) {
 	o := &r.Outcomes[id]
-	cpus, _ := r.Holds(id)
+	cpus, _ := r.Occupies(id)
 	lost := float64(cpus) * float64(now-o.Start)
 	*o = o.kept()
 	delete(r.chunks, id)

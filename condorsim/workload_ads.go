@@ -24,6 +24,7 @@ func ReadingFor(pool *pools.Description, o formats.Options, orders ...string) fo
 	bounds := pool.Bounds()
 	o.CPUs, o.Memory = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory)
 	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, pool.Asked()
+	o.Ads.SlotsHave = pool.Has()
 	for _, order := range orders {
 		o.Ads.Asked = append(o.Ads.Asked, asked(order)...)
 	}

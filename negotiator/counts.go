@@ -52,21 +52,6 @@ func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot
 	return counted
 }
 
-// someBySlot reports whether what some job requests depends on the slot.
-func someBySlot(jobs iter.Seq[*classad.ClassAd], resources []string) bool {
-	for ad := range jobs {
-		if RequestsBySlot(ad, resources) {
-			return true
-		}
-	}
-	return false
-}
-
-// RequestsBySlot reports whether what a job requests may depend on the slot; see [matchmaker.RequestsBySlot].
-func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
-	return matchmaker.RequestsBySlot(ad, resources)
-}
-
 func noAds(func(*classad.ClassAd) bool) {}
 
 // adsOf yields the ads of slots.

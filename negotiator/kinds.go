@@ -30,12 +30,6 @@ const ofKind = " with "
 // IsKind reports whether a resource is a part of another one: of one kind only.
 func IsKind(resource string) bool { return strings.Contains(resource, ofKind) }
 
-// RequireDevices is the attribute of jobs that says which kind of a resource's devices they accept.
-func RequireDevices(resource string) string { return "Require" + Attribute(resource) }
-
-// perDevice are the properties in which devices of one kind differ.
-var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
-
 // PlanKinds adds the kinds of devices for which jobs ask to a schema, to slots that were read by it, and to
 // the jobs. It returns the slots, copied if it changes them, and what it could not heed, as a text; "": all.
 func PlanKinds(schema *Schema, slots []*Slot, jobs []*Job) (changed []*Slot, unheeded []string) {
@@ -228,8 +222,10 @@ func (k *kinds) devicesOf(slot *Slot) (names []string, listed bool) {
 		return names, true
 	}
 	prefix := strings.ToLower(k.resource) + "_"
+	offline := Devices(slot.Ad, "Offline", Attribute(k.resource))
 	for name := range slot.Ad.All() {
-		if strings.HasPrefix(strings.ToLower(name), prefix) {
+		isName := func(other string) bool { return strings.EqualFold(other, name) }
+		if strings.HasPrefix(strings.ToLower(name), prefix) && !slices.ContainsFunc(offline, isName) {
 			add(name)
 		}
 	}
@@ -265,12 +261,8 @@ func (k *kinds) accept() {
 		for _, d := range k.classes {
 			for _, name := range d.names {
 				fits := byte('0')
-				e, err := classad.ParseExpr("countMatches(MY." + attr + ",{TARGET." + name + "})")
-				if err == nil {
-					scope := classad.Scope{My: a.jobs[0].Ad, Target: d.ad, MaxSteps: classad.FewSteps}
-					if n, ok := e.Eval(scope).Int(); ok && n > 0 {
-						fits = '1'
-					}
+				if acceptsDevice(a.jobs[0].Ad, attr, d.ad, name, classad.FewSteps) {
+					fits = '1'
 				}
 				accepts = append(accepts, fits)
 			}

@@ -6,10 +6,31 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 )
 
-// mostResources bounds how many resources a pool's ads may add.
-const mostResources = 32
+// mostResources bounds how many resources a pool's ads may add, and longestResource the name of one.
+const (
+	mostResources   = 32
+	longestResource = 40
+)
+
+// MachineResources returns the resources that a slot lists in MachineResources, in lower case: 32 at most, with names
+// that may stand in those of attributes. Swap is none: it is room for programs, and no job requests it.
+func MachineResources(slot *classad.ClassAd) (names []string) {
+	list, _ := slot.Literal("MachineResources").Text()
+	apart := func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }
+	for name := range strings.FieldsFuncSeq(strings.ToLower(list), apart) {
+		isOdd := strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+		if isOdd || len(name) > longestResource || name == "swap" || slices.Contains(names, name) {
+			continue
+		}
+		if names = append(names, name); len(names) == mostResources {
+			break
+		}
+	}
+	return names
+}
 
 // AddMachineResources adds to a schema, and to slots that were read by it, the further resources that
 // slots list in MachineResources, such as Licenses, and that some of them have. A schema with other
@@ -20,12 +41,12 @@ func AddMachineResources(schema *Schema, slots []*Slot) error {
 	}
 	listed, known := map[string]bool{}, map[string]bool{}
 	for _, slot := range slots {
-		list, _ := slot.Ad.Text("MachineResources")
+		list, _ := slot.Ad.Literal("MachineResources").Text()
 		if known[list] {
 			continue
 		}
 		known[list] = true
-		for name := range strings.FieldsSeq(strings.ToLower(list)) {
+		for _, name := range MachineResources(slot.Ad) {
 			isKnown := listed[name] || slices.Contains(schema.Resources, name) || name == Claims
 			if isKnown || len(listed) == mostResources {
 				continue

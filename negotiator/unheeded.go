@@ -15,9 +15,9 @@ import (
 // Unheeded says what slots and jobs ask of the slots' own state that stays as their ads say while nobody
 // publishes other ads, as in a simulation: a line for each way to ask, with the attributes and by how many
 // each is asked for. Requirements that ask how much is free or how many jobs run are heeded; a Rank that
-// asks for the latter is not.
-func Unheeded(slots []*Slot, jobs []*Job) (list []string) {
-	start, wanted, rank := unheeded{}, unheeded{}, unheeded{}
+// asks for the latter is not, nor is what asks what these jobs are like.
+func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
+	start, wanted, rank := s.unheeded(), s.unheeded(), s.unheeded()
 	clocks := false // some stand still
 	for _, slot := range slots {
 		still := isPlain(slot.Ad, clockMin) || isPlain(slot.Ad, clockDay)
@@ -42,7 +42,8 @@ func Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 // published are further attributes that startds publish anew as time passes and jobs run, in lower case.
 var published = []string{
 	"currentrank", "jobstarts", "lastheardfrom", "mycurrenttime", "totaljobruntime", "totaltimepreempting",
-	"totaltimedraineddrained", "totaltimedrainedidle", "totaltimedrainingbusy", "totaltimebackfillbusy",
+	"clientmachine", "numdynamicslotstime", "preemptingowner", "preemptingrank", "preemptinguser", "remotegroup",
+	"remotenegotiatinggroup", "remotescheddname", "totalslots", "totaltimedraineddrained", "totaltimedrainedidle", "totaltimedrainingbusy", "totaltimebackfillbusy",
 	"totaltimebackfillidle", "totaltimematchedidle", "totaltimeclaimedretiring", "totaltimeclaimedsuspended",
 	"updatesequencenumber", "daemonlastreconfigtime", "monitorselfage", "monitorselfcpuusage", "monitorselftime",
 }
@@ -75,7 +76,12 @@ func isPlain(ad *classad.ClassAd, name string) bool {
 }
 
 // unheeded counts by attribute who asks for it.
-type unheeded map[string]int
+type unheeded struct {
+	resources []string
+	asking    map[string]int
+}
+
+func (s Schema) unheeded() unheeded { return unheeded{s.Resources, map[string]int{}} }
 
 // note notes, for so many slots or jobs with an ad, which attributes of slots one of its expressions leads
 // to that are state.
@@ -89,21 +95,25 @@ func (u unheeded) note(ad *classad.ClassAd, attr string, n int, ofSlot bool, isS
 	if ofSlot {
 		names = append(names, internal...)
 	}
+	var elements map[string]bool
+	if slices.ContainsFunc(names, matchmaker.Counts) {
+		elements = matchmaker.Elements(ad, ofSlot, attr, u.resources)
+	}
 	for _, name := range names {
-		if isState(name) {
-			u[name] += n
+		if isState(name) || elements[strings.ToLower(name)] {
+			u.asking[name] += n
 		}
 	}
 }
 
 // say adds a line to a list, if there is anything to say.
 func (u unheeded) say(list []string, who, so string) []string {
-	if len(u) == 0 {
+	if len(u.asking) == 0 {
 		return list
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(u)) {
-		names = append(names, fmt.Sprintf("%s (%d)", name, u[name]))
+	for _, name := range slices.Sorted(maps.Keys(u.asking)) {
+		names = append(names, fmt.Sprintf("%s (%d)", name, u.asking[name]))
 	}
 	return append(list, fmt.Sprintf("%s ask for state that stays %s: %s", who, so, strings.Join(names, ", ")))
 }

@@ -9,26 +9,9 @@ import (
 
 // ReservedIdle computes [backfill.State.ReservedIdle] from a snapshot in the simplest way, cpu by
 // cpu, to compare the two results.
-//
-//nolint:gocognit // the simplest way has many loops
 func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
-	idle, all := make([]int64, len(snap.Slots)), int64(0)
-	for i, slot := range snap.Slots {
-		if slot.Up {
-			idle[i] = slot.Capacity[0]
-		}
-	}
-	var planned []backfill.JobState
-	for _, j := range snap.Jobs {
-		for _, at := range j.Placement {
-			if j.Running {
-				idle[at.Slot] -= chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count)
-			}
-		}
-		if !j.Running && j.Placement != nil {
-			planned = append(planned, j)
-		}
-	}
+	idle, planned := idleAndPlanned(snap)
+	all := int64(0)
 	for _, n := range idle {
 		all += n
 	}
@@ -37,9 +20,6 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 			idle[slot] = 0
 		}
 	}
-	slices.SortFunc(planned, func(a, b backfill.JobState) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
-	})
 	for _, j := range planned {
 		for _, at := range j.Placement {
 			for range chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count) {
@@ -51,6 +31,31 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 		}
 	}
 	return cpus
+}
+
+// idleAndPlanned returns how many cpus of each slot no job runs on, and the waiting jobs that have a place, in the
+// order in which they are to start.
+func idleAndPlanned(snap backfill.Snapshot) (idle []int64, planned []backfill.JobState) {
+	idle = make([]int64, len(snap.Slots))
+	for i, slot := range snap.Slots {
+		if slot.Up {
+			idle[i] = slot.Capacity[0]
+		}
+	}
+	for _, j := range snap.Jobs {
+		if !j.Running && j.Placement != nil {
+			planned = append(planned, j)
+		}
+		for _, at := range j.Placement {
+			if j.Running {
+				idle[at.Slot] -= chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count)
+			}
+		}
+	}
+	slices.SortFunc(planned, func(a, b backfill.JobState) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
+	})
+	return idle, planned
 }
 
 // full returns which slots host as many jobs as they can.

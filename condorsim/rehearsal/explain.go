@@ -121,7 +121,7 @@ func (p *Rehearsal) stateAt(ctx context.Context, at backfill.Time, f outlook.Fut
 	return last, err
 }
 
-const allEnded = "all jobs have ended by that time"
+const allEnded = "no job waits or runs at that time, and none is to come"
 
 // over reports whether all jobs of the workload have ended.
 func (p *Rehearsal) over(s *backfill.State) bool {

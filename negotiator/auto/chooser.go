@@ -268,8 +268,6 @@ func (c *Chooser) names() (names []string) {
 
 // settle decides what follows from what the candidates are expected to give: the best is in charge
 // if it is better than the base, else the base is. If the base failed, the best of the others is.
-//
-//nolint:gocognit // the rules in their order, each once
 func (c *Chooser) settle(made *Choice) *negotiator.Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -283,52 +281,66 @@ func (c *Chooser) settle(made *Choice) *negotiator.Change {
 		}
 		return c.put(made, 0)
 	}
-	for i, m := range made.Expected {
-		if i > 0 && c.faults[i] != nil {
-			made.Values = append(made.Values, math.Inf(1))
-			continue
-		}
-		value, err := c.objective.value(m, made.Expected[0])
-		if err != nil {
-			made.Values, made.Wrong = nil, fmt.Errorf("%s: %w", made.Names[i], err)
-			made.Why = made.Wrong.Error()
-			return nil
-		}
-		made.Values = append(made.Values, value)
+	if made.Wrong = c.weigh(made); made.Wrong != nil {
+		made.Values, made.Why = nil, made.Wrong.Error()
+		return nil
 	}
 	made.Why = "each better one would lift promises"
 	if !slices.Contains(c.faults, nil) {
 		made.Why = "all candidates failed"
 	}
 	for _, i := range ranked(made.Values) {
-		if c.faults[i] != nil {
+		why := c.takes(made, i)
+		if why == "" {
 			continue
 		}
-		lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
-		value, than, gain := made.Values[i], made.Values[0], c.gain
-		if lifts {
-			gain = max(gain, c.lift)
-		}
-		if i == 0 { // the base needs no gain, unless it lifts promises of the one in charge
-			than = made.Values[c.inCharge]
-		}
-		switch {
-		case i == 0 && !lifts:
-			made.Why = "no other is better by the gain"
-		case value < than && value <= than-gain*math.Abs(than):
-			made.Why = fmt.Sprintf("%.4g instead of %.4g", value, than)
-		case c.faults[0] != nil && !lifts:
-			made.Why = "the base failed"
-		default:
-			continue
-		}
-		if i != c.inCharge && made.Now-c.changed < c.least {
+		if made.Why = why; i != c.inCharge && made.Now-c.changed < c.least {
 			made.Why = fmt.Sprintf("the last change was %d s ago", made.Now-c.changed)
 			return nil
 		}
 		return c.put(made, i)
 	}
 	return nil
+}
+
+// weigh notes the value of what each candidate is expected to give. It fails if one has none.
+func (c *Chooser) weigh(made *Choice) error {
+	for i, m := range made.Expected {
+		value := math.Inf(1)
+		if i == 0 || c.faults[i] == nil {
+			var err error
+			if value, err = c.objective.value(m, made.Expected[0]); err != nil {
+				return fmt.Errorf("%s: %w", made.Names[i], err)
+			}
+		}
+		made.Values = append(made.Values, value)
+	}
+	return nil
+}
+
+// takes says why a candidate is to be in charge; "": it is not.
+func (c *Chooser) takes(made *Choice, i int) string {
+	if c.faults[i] != nil {
+		return ""
+	}
+	lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
+	value, than, gain := made.Values[i], made.Values[0], c.gain
+	if lifts {
+		gain = max(gain, c.lift)
+	}
+	if i == 0 { // the base needs no gain, unless it lifts promises of the one in charge
+		than = made.Values[c.inCharge]
+	}
+	switch {
+	case i == 0 && !lifts:
+		return "no other is better by the gain"
+	case value < than && value <= than-gain*math.Abs(than):
+		return fmt.Sprintf("%.4g instead of %.4g", value, than)
+	case c.faults[0] != nil && !lifts:
+		return "the base failed"
+	default:
+		return ""
+	}
 }
 
 // put puts a candidate in charge, and returns the change to be made; nil if it is in charge.

@@ -196,6 +196,16 @@ func (a *asking) needs() needs {
 	return needs{a.found, a.lists, a.asks, a.counts}
 }
 
+// Elements returns the lists, in lower case, of whose elements an attribute of a slot's ad, or a job's, asks: of
+// what the jobs on a slot are like, which no plan with these resources knows.
+func Elements(ad *classad.ClassAd, ofSlot bool, attr string, resources []string) map[string]bool {
+	nodes, m := mostNodes, new(Matchmaker)
+	m.setAmounts(slices.Concat(resources, []string{Claims}))
+	a := asking{m: m, ad: ad, slot: ofSlot, met: map[string]bool{}, left: &nodes}
+	a.attribute(attr)
+	return a.single
+}
+
 // element notes that more is asked of a list of the slot than the plan knows.
 func (a *asking) element(name string) {
 	a.found |= unforetold

@@ -54,6 +54,26 @@ func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
 	})
 }
 
+// AsksSlot returns the attributes of a job that what it requests of a resource is made of, the request first,
+// if one of them asks what TARGET has, or names what the job has not and slots have; else nil. Other names that
+// the job has not may be such that whoever printed its ad left out.
+func AsksSlot(ad *classad.ClassAd, resource string, slotsHave func(name string) bool) []string {
+	if !RequestsBySlot(ad, []string{resource}) {
+		return nil
+	}
+	e, _ := ad.Lookup("Request" + resource)
+	internal, external, _ := e.Refs(ad)
+	all := append([]string{"Request" + resource}, internal...)
+	ofSlot := func(name string) bool { return !ofUse[strings.ToLower(name)] && slotsHave(name) }
+	if slices.ContainsFunc(external, ofSlot) || slices.ContainsFunc(all, func(name string) bool {
+		e, has := ad.Lookup(name)
+		return has && strings.Contains(strings.ToLower(e.String()), "target.")
+	}) {
+		return all
+	}
+	return nil
+}
+
 // bySlot reports whether the value of a job's expression may depend on the slot.
 func bySlot(ad *classad.ClassAd, e *classad.Expr) bool {
 	if _, plain := e.Tree().(*ast.Literal); plain {
@@ -84,14 +104,20 @@ func calls(e ast.Expr, key string) bool {
 // if that is no amount, or more than there is.
 func (t *trial) requestOn(o offer, job *classad.ClassAd) (v backfill.Vector, why string) {
 	scope := classad.Scope{My: job, Target: o.ad, Host: t.supplier(), MaxSteps: t.limit, Meter: &t.meter}
-	v = make(backfill.Vector, len(o.m.resources))
-	for i, name := range o.m.resources {
-		if v[i] = 0; i == 0 || name == Claims {
+	return RequestIn(scope, o.m.resources, func(resource int) int64 { return o.m.whole(o.ad, resource) })
+}
+
+// RequestIn returns what each chunk of a job, which is MY in a scope, requests of the slot that is TARGET there
+// and has so much of each resource; nil and why if that is no amount, or more than there is.
+func RequestIn(in classad.Scope, resources []string, has func(resource int) int64) (v backfill.Vector, why string) {
+	v = make(backfill.Vector, len(resources))
+	for i, name := range resources {
+		if i == 0 || name == Claims {
 			v[i] = 1
 		}
-		value := scope.Attr("Request" + name)
+		value := in.Attr("Request" + name)
 		n, isNumber := value.Number()
-		switch whole := o.m.whole(o.ad, i); {
+		switch whole := has(i); {
 		case value.Kind() == classad.Undefined:
 		case !isNumber || !(n >= 0):
 			return nil, fmt.Sprintf("its %s is %.60s there", requestOf(name), value)
@@ -243,7 +269,8 @@ func (m *Matchmaker) unlike(all []wanted) string {
 			}
 			parts = append(parts, fmt.Sprintf("%d on %d", n, slots[n]))
 		}
-		return fmt.Sprintf("its %s depends on the slot (%s), and it does not take all cpus of each: a plan has one request",
+		return fmt.Sprintf("its %s depends on the slot (%s), and it does not take all cpus of each: a plan has one request "+
+			"for all slots of a job, so write a number, or Requirements that only slots of one size meet",
 			requestOf(name), strings.Join(parts, ", "))
 	}
 	return ""

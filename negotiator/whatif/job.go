@@ -62,7 +62,7 @@ func (a *asking) aboutJob(ctx context.Context) error {
 	case err != nil:
 		return tookTooLong(ctx)
 	case q.c.WhyNone != "":
-		return badly("the job cannot run in this pool: it %s", q.c.WhyNone)
+		return badly("the job cannot run in this pool: %s", q.c.WhyNone)
 	}
 	return q.reply(ctx)
 }
@@ -109,7 +109,7 @@ func (a *asked) expect(ctx context.Context, job *JobAnswer) error {
 	after, err := a.starts(ctx, plan{a.rules, a.beginning(a.o.Arrival(a.c))}, func(d *backfill.Decision) error {
 		for _, h := range d.Held {
 			if h.Job.ID == a.c.Job.ID {
-				return badly("the job cannot run in this pool: it %s", h.Reason)
+				return badly("the job cannot run in this pool: %s", h.Reason)
 			}
 		}
 		for _, b := range d.Started {
@@ -182,38 +182,16 @@ func (a *asked) beginning(first *backfill.Round) ahead.Start {
 
 // sooner finds jobs that start sooner than the one that is asked about: the longest that starts at
 // once, or else shorter ones, and such with fewer chunks or less in each.
-//
-//nolint:gocognit // the alternatives in their order
 func (a *asked) sooner(ctx context.Context, job *JobAnswer) error {
 	if job.Start != nil && a.begun.At <= a.o.Now() {
 		return nil
 	}
 	asksFor := a.o.Requested(a.c.Job)
-	offer := func(like backfill.Job, takes backfill.Time) error {
-		if takes < asksFor {
-			like.Estimate = min(like.Estimate, a.o.Planned(takes))
-			like.Running = min(like.Running, like.Estimate)
-		}
-		at, begins, err := a.begins(ctx, &like, job.ToldBy)
-		if err != nil || !begins {
-			return err
-		}
-		one := Alternative{Chunks: like.Nodes, Request: a.amounts(&like), Seconds: int64(takes), Start: int64(at)}
-		if job.ToldBy == ByMedian {
-			r, told, wrong := a.between(ctx, &like)
-			if wrong != nil || !told {
-				return wrong
-			}
-			one.Mid = seconds(r.Mid)
-		}
-		if job.Start == nil || one.Told() < job.told() {
-			job.Sooner = append(job.Sooner, one)
-		}
-		return nil
-	}
-	if at, longest, err := a.longestNow(ctx, asksFor); err != nil {
+	at, longest, err := a.longestNow(ctx, asksFor)
+	if err != nil {
 		return err
-	} else if longest > 0 {
+	}
+	if longest > 0 {
 		one := Alternative{Chunks: a.c.Job.Nodes, Request: job.Request, Seconds: int64(longest), Start: int64(at)}
 		if job.ToldBy == ByMedian { // the same in all futures
 			one.Mid = &one.Start
@@ -221,17 +199,41 @@ func (a *asked) sooner(ctx context.Context, job *JobAnswer) error {
 		job.Sooner = append(job.Sooner, one)
 	} else {
 		for _, part := range []backfill.Time{2, 4} {
-			if err = offer(*a.c.Job, max(1, asksFor/part)); err != nil {
+			if err := a.offer(ctx, job, *a.c.Job, max(1, asksFor/part)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, like := range smaller(a.c.Job) {
-		if err := offer(like, asksFor); err != nil {
+		if err := a.offer(ctx, job, like, asksFor); err != nil {
 			return err
 		}
 	}
 	job.Sooner = distinct(job.Sooner)
+	return nil
+}
+
+// offer notes a job that is like the one that is asked about and takes so long, if it starts sooner.
+func (a *asked) offer(ctx context.Context, job *JobAnswer, like backfill.Job, takes backfill.Time) error {
+	if takes < a.o.Requested(a.c.Job) {
+		like.Estimate = min(like.Estimate, a.o.Planned(takes))
+		like.Running = min(like.Running, like.Estimate)
+	}
+	at, begins, err := a.begins(ctx, &like, job.ToldBy)
+	if err != nil || !begins {
+		return err
+	}
+	one := Alternative{Chunks: like.Nodes, Request: a.amounts(&like), Seconds: int64(takes), Start: int64(at)}
+	if job.ToldBy == ByMedian {
+		r, told, err := a.between(ctx, &like)
+		if err != nil || !told {
+			return err
+		}
+		one.Mid = seconds(r.Mid)
+	}
+	if job.Start == nil || one.Told() < job.told() {
+		job.Sooner = append(job.Sooner, one)
+	}
 	return nil
 }
 

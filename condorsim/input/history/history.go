@@ -54,6 +54,9 @@ type Options struct {
 	// Asked are the job attributes that slots or the queue's order refer to, besides Requirements,
 	// Rank and requests; see [Job.Ad].
 	Asked []string
+	// SlotsHave reports whether slots have an attribute, so that a job which names it in a request, and is
+	// without it, asks for theirs; nil: they have none.
+	SlotsHave func(name string) bool
 	// WithAds keeps the job ads, reduced; a trace does not need them. With Whole they keep all
 	// attributes, for those who may be asked about any.
 	WithAds, Whole bool

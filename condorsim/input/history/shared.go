@@ -17,12 +17,16 @@ type shared struct {
 	ads       map[string]*classad.ClassAd
 	asked     []string // lower case
 	whole     bool
+	slotsHave func(name string) bool
 }
 
 func newShared(o Options) *shared {
 	s := &shared{
 		texts: map[string]string{}, labelSets: map[string]map[string]string{},
-		ads: map[string]*classad.ClassAd{}, whole: o.Whole,
+		ads: map[string]*classad.ClassAd{}, whole: o.Whole, slotsHave: o.SlotsHave,
+	}
+	if s.slotsHave == nil {
+		s.slotsHave = func(string) bool { return false }
 	}
 	s.asked = append(s.asked, "requirements", "rank")
 	for _, resource := range o.Schema.Resources {
@@ -65,14 +69,14 @@ func (s *shared) labels(schema negotiator.Schema, ad *classad.ClassAd) map[strin
 
 // ad reduces a job's ad to what matters to slots, and returns the same ad for all jobs whose
 // reduced ads are equal. Requests become numbers, since the attributes that their expressions refer
-// to (MemoryUsage…) differ from job to job; but not those that ask what TARGET has, as they are
-// evaluated with each slot. With Options.Whole the ad keeps the rest, and is the job's own.
+// to (MemoryUsage…) differ from job to job; but not those that ask what slots have, as they are
+// evaluated with each. With Options.Whole the ad keeps the rest, and is the job's own.
 func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vector) *classad.ClassAd {
 	negotiator.RequireNothing(ad)
 	names := map[string]bool{}
 	for i, resource := range resources {
 		names["request"+resource] = true
-		if kept := asksTarget(ad, resource); kept != nil {
+		if kept := negotiator.AsksSlot(ad, resource, s.slotsHave); kept != nil {
 			for _, n := range kept {
 				names[strings.ToLower(n)] = true
 			}
@@ -110,25 +114,6 @@ func (s *shared) ad(ad *classad.ClassAd, resources []string, chunk backfill.Vect
 	return known
 }
 
-// asksTarget returns what of the job a request for a resource refers to, itself first, if it asks what TARGET
-// has; else nil. Other names that the ad has not are those that whoever printed the history left out.
-func asksTarget(ad *classad.ClassAd, resource string) []string {
-	name := "Request" + resource
-	if !negotiator.RequestsBySlot(ad, []string{resource}) {
-		return nil
-	}
-	e, _ := ad.Lookup(name)
-	internal, _, _ := e.Refs(ad)
-	all := append([]string{name}, internal...)
-	if slices.ContainsFunc(all, func(name string) bool {
-		e, has := ad.Lookup(name)
-		return has && strings.Contains(strings.ToLower(e.String()), "target.")
-	}) {
-		return all
-	}
-	return nil
-}
-
 // reparsed returns the same ad without references to the text that it was read from.
 func reparsed(ad *classad.ClassAd) *classad.ClassAd {
 	fresh, err := classad.Parse(strings.Clone(ad.String()))
@@ -139,9 +124,9 @@ func reparsed(ad *classad.ClassAd) *classad.ClassAd {
 }
 
 // leftToSlot reports whether a request for a resource has no value without a slot: what it is made of asks what
-// TARGET has, and that was looked at.
+// slots have, and that was looked at.
 func (c *collector) leftToSlot(ad *classad.ClassAd, resource string) bool {
-	if asksTarget(ad, resource) == nil {
+	if negotiator.AsksSlot(ad, resource, c.shared.slotsHave) == nil {
 		return false
 	}
 	var outside classad.Outside

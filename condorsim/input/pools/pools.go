@@ -179,6 +179,22 @@ func (p *Description) Asked() []string {
 	return slices.Sorted(maps.Keys(asked))
 }
 
+// Has returns a function that reports whether slots have an attribute. It is for one goroutine.
+func (p *Description) Has() func(name string) bool {
+	known := map[string]bool{}
+	return func(name string) bool {
+		has, found := known[name]
+		if !found {
+			has = slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool {
+				_, has := s.Ad.Lookup(name)
+				return has
+			})
+			known[name] = has
+		}
+		return has
+	}
+}
+
 // LimitsOfJobs is the attribute by which jobs name what they take of limits.
 const LimitsOfJobs = "ConcurrencyLimits"
 

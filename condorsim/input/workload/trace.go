@@ -191,6 +191,30 @@ type Omission struct {
 	Jobs int
 }
 
+// Remark is something that reading a trace did to a number of its jobs, or noticed of them, and of how many.
+type Remark struct {
+	What     string
+	Jobs, Of int
+}
+
+// Remarks lists what became of jobs that were not dropped, and what is unusual of them.
+func (count Cleaning) Remarks() []Remark {
+	all := []Remark{
+		{"run time unknown: the estimate stands in", count.RunAssumed, count.JobsRead},
+		{"estimate unknown: the run time stands in", count.EstimateUnknown, count.JobsLeft},
+		{"estimate unknown: default_estimate stands in", count.EstimateDefault, count.JobsLeft},
+		{"ran beyond the estimate", count.Overrunning, count.JobsLeft},
+		{"estimate scaled", count.EstimateScaled, count.JobsLeft},
+		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
+		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
+		{"submitted after a preceding job", count.Dependent, count.JobsLeft},
+		{"preceding job left out", count.PrecedingAbsent, count.JobsLeft},
+		{"preceding job ignored: in no line before", count.PrecedingWrong, count.JobsLeft},
+		{"lines out of order", count.OutOfOrder, count.JobsRead},
+	}
+	return slices.DeleteFunc(all, func(r Remark) bool { return r.Jobs == 0 })
+}
+
 // LeftOut says in words what was dropped: "left out: 30 cancelled before the start"; "" if nothing was.
 func (count Cleaning) LeftOut() string {
 	var list []string

@@ -89,7 +89,7 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 		o := r.Outcomes[i]
 		columns["submit"].put(int64(j.Submit - last))
 		last = j.Submit
-		cpus, memory := r.Holds(backfill.JobID(i))
+		cpus, memory := r.Occupies(backfill.JobID(i))
 		columns["cpus"].put(cpus)
 		columns["memory"].put(memory)
 		columns["user"].put(index(&d.Users, j.User))

@@ -149,8 +149,8 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 		when("end", func(row jobRow) (backfill.Time, bool) { return row.End, row.Ended }),
 		when("guarantee", func(row jobRow) (backfill.Time, bool) { return row.Guarantee, row.Promised }),
 		number("nodes", func(row jobRow) int64 { return int64(row.job.Nodes) }),
-		number("cpus", func(row jobRow) int64 { cpus, _ := r.Holds(row.id); return cpus }),
-		number("memory", func(row jobRow) int64 { _, memory := r.Holds(row.id); return memory }),
+		number("cpus", func(row jobRow) int64 { cpus, _ := r.Occupies(row.id); return cpus }),
+		number("memory", func(row jobRow) int64 { _, memory := r.Occupies(row.id); return memory }),
 		when("estimate", func(row jobRow) (backfill.Time, bool) { return row.job.Estimate, row.job.Estimate > 0 }),
 		number("run", func(row jobRow) int64 { return int64(row.job.Run) }),
 		label("user", func(row jobRow) string { return row.job.User }),
@@ -199,8 +199,8 @@ func resources(r *condorsim.Result) (list []jobColumn) {
 			continue
 		}
 		list = append(list, spreadsheet.OptionalColumnOf(w.Schema.Resources[k], func(row jobRow) (int64, bool) {
-			if held, noted := r.HoldsOf(row.id, k); noted {
-				return held, true
+			if occupied, noted := r.OccupiesOf(row.id, k); noted {
+				return occupied, true
 			}
 			request := asked[row.id]
 			if request == nil {

@@ -43,27 +43,10 @@ func (t *Timing) rows() []row {
 	return rows
 }
 
-// leftRows are the table's rows about the estimates of the jobs and about what their submissions wait for.
+// leftRows are the table's rows about what reading the jobs did to them.
 func leftRows(w *condorsim.Workload) (rows []row) {
-	if n := w.Cleaning.RunAssumed; n > 0 {
-		rows = append(rows, row{"run time unknown: the estimate stands in", workload.Part(n, w.Cleaning.JobsRead)})
-	}
-	for _, count := range []struct {
-		what string
-		jobs int
-	}{
-		{"estimate unknown: the run time stands in", w.Cleaning.EstimateUnknown},
-		{"estimate unknown: default_estimate stands in", w.Cleaning.EstimateDefault},
-		{"ran beyond the estimate", w.Cleaning.Overrunning},
-		{"estimate scaled", w.Cleaning.EstimateScaled},
-		{"estimate raised to the run time", w.Cleaning.EstimateRaised},
-		{"submitted after a preceding job", w.Cleaning.Dependent},
-		{"preceding job left out", w.Cleaning.PrecedingAbsent},
-		{"preceding job ignored: in no line before", w.Cleaning.PrecedingWrong},
-	} {
-		if count.jobs > 0 {
-			rows = append(rows, row{count.what, workload.Part(count.jobs, len(w.Jobs))})
-		}
+	for _, r := range w.Cleaning.Remarks() {
+		rows = append(rows, row{r.What, workload.Part(r.Jobs, r.Of)})
 	}
 	return rows
 }

@@ -116,22 +116,8 @@ func (s *Survey) printSummary(p *printer) {
 		row("dropped: "+o.Why, "%s", metrics.Whole(o.Jobs))
 	}
 	row("jobs left", "%s", metrics.Whole(s.Jobs))
-	for _, c := range []struct {
-		what string
-		jobs int
-	}{
-		{"run time unknown: the estimate stands in", s.Cleaning.RunAssumed},
-		{"estimate unknown: the run time stands in", s.Cleaning.EstimateUnknown},
-		{"estimate raised to the run time", s.Cleaning.EstimateRaised},
-		{"run time cut to the estimate", s.Cleaning.RunCut},
-		{"submitted after a preceding job", s.Cleaning.Dependent},
-		{"preceding job left out", s.Cleaning.PrecedingAbsent},
-		{"preceding job ignored: in no line before", s.Cleaning.PrecedingWrong},
-		{"lines out of order", s.Cleaning.OutOfOrder},
-	} {
-		if c.jobs > 0 {
-			row("  "+c.what, "%s", metrics.Whole(c.jobs))
-		}
+	for _, r := range s.Cleaning.Remarks() {
+		row("  "+r.What, "%s", metrics.Whole(r.Jobs))
 	}
 	if s.Starts != "" {
 		row("starts", "%s", s.Starts)

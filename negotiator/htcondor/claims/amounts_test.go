@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,73 @@ func TestGrantsSeeWhatIsLeft(t *testing.T) {
 			d.leaveUsed(again)
 			cpus, _ := again.Ad.Int("Cpus")
 			require.EqualValues(t, 8-2*want, cpus)
+		})
+	}
+}
+
+// TestDevicesAreDealtOnce has jobs be handed over at once that were planned onto GPUs of one kind, of which the slot
+// has fewer than they are: the ad of the slot lists those that are left, as its startd deals them out, and the job
+// that finds none waits for the next cycle.
+func TestDevicesAreDealtOnce(t *testing.T) {
+	const isNew, isAny, tagged = "Capability >= 8.0", "Capability >= 7.0", "stringListMember(\"x\", Tags)"
+	for name, test := range map[string]struct {
+		requires []string // of each job; "": it asks for any GPU, and not by its Requirements
+		started  []int
+	}{
+		"the same one":           {[]string{isNew, isNew}, []int{0}},
+		"another one":            {[]string{isNew, isAny}, []int{0, 1}},
+		"the first in the list":  {[]string{isAny, isNew}, []int{0, 1}},
+		"who asks for no kind":   {[]string{"", isNew, isAny}, []int{0, 1}},
+		"by another property":    {[]string{tagged, tagged, isAny}, []int{0, 2}},
+		"who needs none of them": {[]string{isNew, "none", isNew}, []int{0, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.s.Schema.Resources = []string{"cpus", "memory", "gpus", observe.Claims}
+			ad, err := classad.ParseOld("Name = \"a\"\nPartitionableSlot = true\nCpus = 8\nMemory = 8192\nGPUs = 2\n" +
+				"AvailableGPUs = { GPUs_old,GPUs_new }\nGPUs_old = [ Id = \"old\"; Capability = 7.0; Tags = \"\" ]\n" +
+				"GPUs_new = [ Id = \"new\"; Capability = 8.0; Tags = \"x,y\" ]\nRequirements = true")
+			require.NoError(t, err)
+			all := backfill.Vector{8, 8192, 2, observe.Unlimited}
+			d.look(func(s *observe.Snapshot) {
+				s.Slots["a"] = &observe.Slot{
+					Name: "a", Host: "a", Advertised: true, Free: all,
+					Ad: &negotiator.Slot{Name: "a", Capacity: all, Ad: ad},
+				}
+			})
+			offer := func() map[string]*Offer {
+				return map[string]*Offer{"a": {
+					Ad: ad, Free: slices.Clone(all), Open: true, Claims: []string{"c1", "c2", "c3"},
+				}}
+			}
+			var flights []*flight
+			for i, requires := range test.requires {
+				spec := specOf(t, 1, "true")
+				if spec.Request = (backfill.Vector{1, 128, 1, 1}); requires == "none" {
+					spec.Request[2] = 0
+				} else if requires != "" {
+					require.NoError(t, spec.Ad.SetExpr("RequireGPUs", requires))
+					require.NoError(t, spec.Ad.SetExpr("Requirements", "countMatches(MY.RequireGPUs,TARGET.AvailableGPUs) >= 1"))
+				}
+				flights = append(flights, d.start(d.submit(int64(i), spec), "a"))
+			}
+			var started []int
+			for _, g := range d.Grant(d.now, d.Ready(d.now), offer())["s"][""] {
+				started = append(started, int(g.Cluster))
+			}
+			require.Equal(t, test.started, started)
+			for i, f := range flights {
+				if !slices.Contains(started, i) && test.requires[i] != isAny {
+					require.True(t, f.closed)
+					require.Equal(t, "its Requirements are not true of what other starts leave of slot a", f.why)
+				}
+			}
+			again := offer()["a"] // which is older than the grants
+			d.leaveUsed(again)
+			left, err := classad.ParseExpr("size(AvailableGPUs)")
+			require.NoError(t, err)
+			n, _ := left.Eval(classad.Scope{My: again.Ad}).Int()
+			require.Equal(t, again.Free[2], n)
 		})
 	}
 }

@@ -24,15 +24,19 @@ type Offer struct {
 }
 
 // take subtracts what a chunk takes from what is free. From then on the ad of a partitionable slot is one
-// that says so, as its startd will before it is asked for the next claim: START judges by it.
-func (o *Offer) take(resources []string, amounts backfill.Vector) {
+// that says so, as its startd will before it is asked for the next claim: START and further jobs judge by it. The
+// devices that it lists as available are those that the startd does not give to the chunk's job.
+func (o *Offer) take(resources []string, amounts backfill.Vector, job *classad.ClassAd) {
 	o.Free.AddScaled(amounts, -1)
 	if o.taken == nil {
 		o.taken = make(backfill.Vector, len(amounts))
 	}
 	o.taken.AddScaled(amounts, 1)
 	o.jobs++
-	o.Ad, o.follows = placed(o.Ad, resources, amounts, 1), nil
+	if ad := placed(o.Ad, resources, amounts, 1); ad != o.Ad {
+		negotiator.Deal(ad, resources, job, amounts)
+		o.Ad, o.follows = ad, nil
+	}
 }
 
 // placed returns the ad of a slot on which further jobs run that take so much; that of a static slot does
@@ -50,6 +54,7 @@ func placed(ad *classad.ClassAd, resources []string, taken backfill.Vector, jobs
 type use struct {
 	slot    string
 	request backfill.Vector
+	job     *classad.ClassAd
 	at      time.Time
 }
 
@@ -59,7 +64,7 @@ func (c *State) leaveUsed(o *Offer) {
 	var fresh []string
 	for _, id := range o.Claims {
 		if u, used := c.used[id]; used {
-			o.take(c.s.Schema.Resources, u.request)
+			o.take(c.s.Schema.Resources, u.request, u.job)
 			o.used = true
 			continue
 		}
@@ -118,7 +123,7 @@ func (c *State) Grant(now time.Time, ready Ready, offers map[string]*Offer) Gran
 		for _, all := range bySubmitter {
 			for _, g := range all {
 				g.flight.telling = true
-				c.used[g.Claim] = use{slot: g.Slot, request: g.request, at: now}
+				c.used[g.Claim] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: now}
 				c.telling[schedd] = append(c.telling[schedd], g)
 			}
 		}
@@ -198,7 +203,7 @@ func (c *State) grant(f *flight, offers map[string]*Offer, l *lending) (grants [
 				grant.Ad, grant.Lock = placed(l.ad, c.s.Schema.Resources, o.taken, o.jobs), l.lock
 			}
 			grants = append(grants, grant)
-			o.take(c.s.Schema.Resources, j.Spec.Request)
+			o.take(c.s.Schema.Resources, j.Spec.Request, j.Spec.Ad)
 			o.Claims, o.used = o.Claims[1:], true
 		}
 	}
@@ -219,6 +224,9 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
+	case !c.wants(o.following(), j.Spec.Ad, c.now) && (o.used || o.jobs > 0):
+		f.closed = true // until the next cycle, which sees what is left
+		return "its Requirements are not true of what other starts leave of slot " + slot
 	case !c.wants(o.following(), j.Spec.Ad, c.now):
 		f.closed = c.wants(o.following(), j.Spec.Ad, f.since)
 		return "its Requirements are not true of slot " + slot + " any more"

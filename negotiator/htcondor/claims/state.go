@@ -326,7 +326,7 @@ func (c *State) Told(now time.Time, schedd string, sent []Grant, err error) {
 // wasSent notes that a schedd was told of a grant.
 func (c *State) wasSent(g Grant) {
 	f := g.flight
-	c.used[g.Claim] = use{slot: g.Slot, request: g.request, at: c.now}
+	c.used[g.Claim] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: c.now}
 	f.moved, f.claims, c.handed = c.now, append(f.claims, g.Claim), c.now
 	for i := range f.rest {
 		if f.rest[i].Slot == g.Slot {

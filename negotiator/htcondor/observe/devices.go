@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,12 +11,6 @@ import (
 
 // perDevice are the properties in which devices of one kind differ.
 var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
-
-// notInNames matches what a startd replaces by _ in the names of devices' properties.
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
-
-// mostDevices bounds what one startd has all slots asked for.
-const mostDevices = 64
 
 // giveBack has the ad of a partitionable slot list all of its devices as available, such as GPUs,
 // whatever is in use, as its amounts are those of the whole slot: a startd lists those that are
@@ -34,29 +27,17 @@ func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 			continue
 		}
 		needs = append(needs, "Assigned"+tag, "Offline"+tag)
-		devices, offline := idsOf(ad, "Assigned"+tag), idsOf(ad, "Offline"+tag)
-		if max(len(devices), len(offline)) > mostDevices {
+		names, offline := negotiator.Devices(ad, "Assigned", tag), negotiator.Devices(ad, "Offline", tag)
+		if max(len(names), len(offline)) > negotiator.MostDevices {
 			continue
 		}
-		var names []string
-		for _, id := range devices {
-			name := notInNames.ReplaceAllString(tag+"_"+id, "_")
-			if !slices.Contains(offline, id) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(offline, name) })
 		needs = append(needs, names...)
 		if len(names) > 0 && ofOneKind(ad, names) {
 			_ = ad.SetExpr("Available"+tag, "{"+strings.Join(names, ", ")+"}") // names of that form can be read
 		}
 	}
 	return needs
-}
-
-// idsOf returns the devices that an attribute lists: GPU-1,GPU-2.
-func idsOf(ad *classad.ClassAd, attribute string) []string {
-	list, _ := ad.Literal(attribute).Text()
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // ofOneKind tells whether the ad has the properties of all devices of these names, and they differ

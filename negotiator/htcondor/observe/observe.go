@@ -86,7 +86,8 @@ type Observer struct {
 	referStepsOfAll               int                        // and for all users
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
-	systemRemove                  *classad.Expr // by which schedds remove jobs; nil for none
+	beyond                        map[string]string // resources that are not planned with, by the slot that listed each last
+	systemRemove                  *classad.Expr     // by which schedds remove jobs; nil for none
 }
 
 // New makes an observer that has not looked at the pool yet.
@@ -98,6 +99,7 @@ func New(s Settings) *Observer {
 		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},
 		rounding:   rounding{resources: s.Schema.Resources},
+		beyond:     map[string]string{},
 	}
 	o.systemRemove, _ = classad.ParseExpr(s.SystemRemove) // one that cannot be parsed removes nothing
 	o.want()
@@ -208,6 +210,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}
 	l.tellConflicts()
+	o.tellResources(l)
 	o.clock = max(o.clock, backfill.Time(o.now().Unix()))
 	l.Ended = o.now()
 	l.Now, l.Took, l.Constrained = o.clock, l.Ended.Sub(l.Began), o.submitters != nil

@@ -144,6 +144,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		s.Ad = nil
 		return false, nil
 	}
+	o.noteResources(s.Name, ad)
 	last := len(s.Free) - 1
 	s.Free[last] = 1
 	if partitionable {

@@ -170,7 +170,7 @@ func Labels() []string {
 // want sets the attributes that are always asked for.
 func (o *Observer) want() {
 	slot := append(slices.Sorted(maps.Keys(slotState)), "Name", "MyType", "Machine", "SlotType", "PartitionableSlot", "BackfillSlot",
-		"DynamicSlot", "Requirements", "NegotiatorRequirements", "SlotWeight",
+		"DynamicSlot", "MachineResources", "Requirements", "NegotiatorRequirements", "SlotWeight",
 		"Arch", "OpSys", "FileSystemDomain", "HasFileTransfer") // every job's Requirements refer to these
 	job := append(slices.Sorted(maps.Keys(jobState)), "User", "Owner", "AcctGroup", "AccountingGroup", "ProjectName",
 		"QOS", "JobUniverse", "MinHosts", "MaxHosts", "Requirements", "Rank", "ConcurrencyLimits",
