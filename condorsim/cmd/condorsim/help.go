@@ -87,10 +87,12 @@ var helpTexts = cli.Texts{
 		"gets shorter than the job's run time, unless --overrun kill cuts the run there.",
 	"run_with": "More slots: amounts, how many, and the slot that they are like (the pool's first unless it is named), such " +
 		"as cpus=64,memory=256GiB,count=4,like=node7. They never fail. May be repeated.",
-	"run_without":    "Slots or machines that the pool does not have: slot1@node7, node7, 'node*'. May be repeated.",
-	"study_file":     "What was run: " + formats.Holdings() + ".",
-	"study_policies": "Policies to compare: names, or paths of plugins.",
-	"study_html":     "Write a page that needs no network and can be printed; study.html unless it is named.",
+	"run_without":      "Slots or machines that the pool does not have: slot1@node7, node7, 'node*'. May be repeated.",
+	"study_file":       "What was run: " + formats.Holdings() + ".",
+	"study_policies":   "Policies to compare: names, or paths of plugins.",
+	"study_policy_opt": "Option of those of the policies that have it; may be repeated.",
+	"study_out":        "Folder of the results, as condorsim sweep makes it; by default they are not kept.",
+	"study_html":       "Write a page that needs no network and can be printed; study.html unless it is named.",
 	"estimate_trust": "Which stated run times count: enforced, those at which jobs are ended; record, the others as " +
 		"far as the user's last jobs bear them out; or all. Only jobs of liars (--estimate-model), and job ads, run " +
 		"beyond what they state.",

@@ -62,6 +62,8 @@ func (c *studyCommand) variant(trace string) string {
 		return "without " + strings.Join(c.Without, ", ")
 	case withScaled:
 		return fmt.Sprintf("estimates × %v", c.ScaleEstimates)
+	case together:
+		return "all changes together"
 	default:
 		return "as it is"
 	}
@@ -94,7 +96,7 @@ func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string
 				notes = append(notes, fmt.Sprintf("%s: %s can never run there, and are left out of its rows", v.Name,
 					count(n, "job")))
 			}
-			if more := cell.Cleaning; more.EstimateScaled > 0 {
+			if more := cell.Cleaning; more.EstimateScaled > 0 && v.Name != c.variant(together) { // it was said
 				notes = append(notes, c.aboutScale(w, v.Name, more))
 			}
 			break // it is the same under all policies
