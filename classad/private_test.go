@@ -28,7 +28,7 @@ func TestErrorsDoNotShowPrivateAttributes(t *testing.T) {
 		"a = 1\nClaimId = \"SECRET", "a = 1\nClaimId == \"SECRET\"\n",
 		"a = 1\nTransferKey = SECRET + \n", "[ a = 1; ClaimId = \"SECRET ]", "[ a = 1; 'ClaimId' = \"SECRET\" 9 ]",
 		"[ a = [ Capability = \"SECRET\" 9 ] ]", `{"a": 1, "ClaimId": "SECRET }`,
-		"<classads><c><a n=\"ClaimId\"><s>SECRET</q></a></c></classads>",
+		"<classads><c><a n=\"ClaimId\"><e>SECRET +</e></a></c></classads>",
 	} {
 		var failed error
 		for _, err := range classad.ReadAds(strings.NewReader(text), "file") {

@@ -20,6 +20,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
@@ -163,7 +164,7 @@ func (c *studyCommand) command() string {
 	flag := func(name string, values ...string) {
 		for _, value := range values {
 			if value != "" {
-				words = append(words, "--"+name, quoted(value))
+				words = append(words, "--"+name, cli.Quoted(value))
 			}
 		}
 	}

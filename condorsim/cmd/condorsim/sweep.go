@@ -152,26 +152,14 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 // command returns a command that repeats the sweep; it leaves out the output folder and the number
 // of cores.
 func (c *sweepCommand) command() string {
-	words := []string{"condorsim", "sweep", quoted(c.File)}
+	words := []string{"condorsim", "sweep", cli.Quoted(c.File)}
 	for _, dir := range c.Traces {
-		words = append(words, "--traces", quoted(dir))
+		words = append(words, "--traces", cli.Quoted(dir))
 	}
 	if c.Jobs > 0 {
 		words = append(words, "--jobs", strconv.Itoa(c.Jobs))
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted quotes a word for a shell, if needed.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-+,:=@~", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // pluginRequest asks for a policy of a sweep, linked in where possible.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,7 +29,8 @@ import (
 type runCommand struct {
 	poolFlags
 	daemonFlags
-	JSON bool `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
+	JSON        bool   `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
+	DumpRefused string `group:"Output" placeholder:"DIR" help:"${run_dump_refused}"`
 
 	cli.PprofFlags
 }
@@ -81,7 +83,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	if onReal {
+		if c.DumpRefused != "" {
+			return cli.Bad(errors.New("--dump-refused writes rounds of a simulated pool, and this one is real"))
+		}
 		return c.runDaemon(ctx, from)
+	}
+	if c.DumpRefused != "" {
+		if err = os.MkdirAll(c.DumpRefused, 0o777); err != nil {
+			return cli.Bad(fmt.Errorf("--dump-refused: %w", err))
+		}
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -93,6 +103,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
+		DumpRefused: c.DumpRefused,
 	})
 	if err != nil {
 		return err
