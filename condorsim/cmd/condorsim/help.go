@@ -57,7 +57,7 @@ var helpTexts = cli.Texts{
 	"run_dump_refused": "Write refused and failed rounds to this folder, the first of each kind and ten in all, as " +
 		"instances that play the round alone; the log names each with the command that runs it.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
-		" if nobody came after it.",
+		" if nobody came after it; not under --order fairshare.",
 	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +
 		"that are played ahead, and say how true it was.",
 	"run_bound":                "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",

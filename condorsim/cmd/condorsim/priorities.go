@@ -38,14 +38,12 @@ func (f *priorityFlags) checkPriorities(order string) error {
 	return nil
 }
 
-// account has the workload keep the account of users, and tells of how many jobs the user is not known.
+// account has the workload keep the account of users, and warns of jobs of no known user and of groups.
 func (f *priorityFlags) account(w *condorsim.Workload, logger hclog.Logger) (*condorsim.Workload, error) {
 	if err := f.priorities().CheckUsers(w); err != nil {
 		return nil, fmt.Errorf("--priority-factor: %w", err)
 	}
-	if n := w.Nobodys(); n > 0 {
-		logger.Warn(condorsim.NobodysText, "count", n, "of", len(w.Jobs))
-	}
+	w.WarnOfUsers(logger.Warn)
 	return w.WithPriorities(f.priorities())
 }
 
