@@ -35,6 +35,17 @@ type runCommand struct {
 	cli.PprofFlags
 }
 
+// Help is shown below the flags.
+func (c *runCommand) Help() string {
+	return `Examples:
+  negotiator run --policy slack --speed max
+  negotiator run --pool status.long --workload history.long --policy ./backfill-mine --dump-refused rounds
+  negotiator run --pool four-nodes --workload lublin-128 --estimates combined --json --speed max
+  negotiator run --pool htcondor --observe
+
+` + c.poolFlags.Help()
+}
+
 // daemonFlags say how a daemon runs. The function stock translates HTCondor's own spellings.
 type daemonFlags struct {
 	Once      bool   `group:"Real pool" help:"One cycle, print the plan, and exit."`
