@@ -83,7 +83,8 @@ func (j *Job) Submitter() string {
 const NobodysText = "jobs of no known user share one priority, as if one user had submitted them"
 
 // GroupsText is the warning that jobs have accounting groups.
-const GroupsText = "accounting groups have no quotas in simulations: whoever submits for one has a priority of his own there"
+const GroupsText = "accounting groups have no quotas in simulations: whoever submits for one has a priority of his own " +
+	"there"
 
 // WarnOfUsers warns, about something, of jobs that have no known user, and of jobs of accounting groups.
 func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...any) {
@@ -95,12 +96,12 @@ func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...an
 			grouped++
 		}
 	}
-	for _, of := range []struct {
+	for _, warning := range []struct {
 		text  string
 		count int
 	}{{NobodysText, nobodys}, {GroupsText, grouped}} {
-		if of.count > 0 {
-			warn(of.text, append(slices.Clip(about), "count", of.count, "of", len(w.Jobs))...)
+		if warning.count > 0 {
+			warn(warning.text, append(slices.Clip(about), "count", warning.count, "of", len(w.Jobs))...)
 		}
 	}
 }

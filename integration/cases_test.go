@@ -30,8 +30,14 @@ func estimateCases() map[string][]found {
 				"condorsim run h.long --estimate-attr MaxWalTimeMins", 2, nil,
 				misspelt("h.long", "did you mean MaxWallTimeMins?"), "",
 			},
-			{"condorsim run h.long --estimate-attr MaxWallTimeMins*60 --json", 0, []string{`"estimate_raised": 0`}, nil, "stands"},
-			{"condorsim run h.long --estimate-attr MaxWallTimeMins:min --json", 0, []string{`"estimate_raised": 0`}, nil, "stands"},
+			{
+				"condorsim run h.long --estimate-attr MaxWallTimeMins*60 --json", 0,
+				[]string{`"estimate_raised": 0`}, nil, "stands in",
+			},
+			{
+				"condorsim run h.long --estimate-attr MaxWallTimeMins:min --json", 0,
+				[]string{`"estimate_raised": 0`}, nil, "stands in",
+			},
 			{
 				"condorsim run h.long --estimate-attr MaxWallTimeMins", 0,
 				[]string{"estimate raised to the run time"},

@@ -80,7 +80,8 @@ func TestAPolicyThatKeepsFailingIsGivenUp(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for kind, givenUp := range map[string]bool{
-		"exits": true, "panics": true, "panics-by-turns": true, "panics-late": true, "invents": true, "floods": true, "panics-seldom": false,
+		"exits": true, "panics": true, "panics-by-turns": true, "panics-late": true, "invents": true, "floods": true,
+		"panics-seldom": false,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			bad := filepath.Join(t.TempDir(), "backfill-"+kind)

@@ -173,7 +173,8 @@ func TestWhereAPolicyFailsIsLoggedOnce(t *testing.T) {
 			"from plugin import Policy, serve\n" +
 			"def decide(cycle, options):\n    raise KeyError('on purpose')\n" +
 			"serve(Policy(name='failing', doc='fails', decide=decide))\n",
-		".js": "#!/usr/bin/env node\nrequire('%s/plugin.js').serve({ name: 'failing', decide() { throw Error('on purpose'); } });\n",
+		".js": "#!/usr/bin/env node\n" +
+			"require('%s/plugin.js').serve({ name: 'failing', decide() { throw Error('on purpose'); } });\n",
 	}
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
@@ -197,7 +198,8 @@ func TestWhereAPolicyFailsIsLoggedOnce(t *testing.T) {
 		}
 		remote.Close()
 		require.Equal(t, 1, strings.Count(log.String(), "policy failed"), log.String())
-		require.Equal(t, 1, strings.Count(log.String(), "in decide")+strings.Count(log.String(), "at Object.decide"), log.String())
+		places := strings.Count(log.String(), "in decide") + strings.Count(log.String(), "at Object.decide")
+		require.Equal(t, 1, places, log.String())
 	})
 }
 
