@@ -40,8 +40,8 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
-	"run_priority_halflife": "Under --order fairshare: in how many seconds what a user has used comes to count half, as " +
-		"HTCondor's PRIORITY_HALFLIFE.",
+	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +
+		"HTCondor's PRIORITY_HALFLIFE; seconds, or such as 12h; a day by default.",
 	"run_priority_factor": "Under --order fairshare: a user's priority factor, as condor_userprio sets it; 1000 where none " +
 		"is given, and twice that stands for half the share. May be repeated.",
 	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +

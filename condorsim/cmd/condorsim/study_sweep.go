@@ -84,7 +84,7 @@ func (c *studyCommand) sweepOf(w *condorsim.Workload, options []map[string]strin
 			one.All = []string{c.Estimates}
 		}
 		if c.Order == negotiator.FairShare {
-			one.HalfLife, one.Factors = c.PriorityHalflife, c.PriorityFactor
+			one.HalfLife, one.Factors = int64(c.halfLife()), c.PriorityFactor
 		}
 		f.Schedulers = append(f.Schedulers, one)
 	}

@@ -77,8 +77,12 @@ func (c *studyCommand) about(w *condorsim.Workload) string {
 		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
 			metrics.Whole(w.Capacity()[0]))
 	}
+	jobs := " jobs"
+	if len(w.Jobs) == 1 {
+		jobs = " job"
+	}
 	first, last := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
-	return fmt.Sprintf("%s jobs of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs)),
+	return fmt.Sprintf("%s of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs))+jobs,
 		c.workloadName(), clock.Text(int64(first)), clock.Text(int64(last)), on)
 }
 
