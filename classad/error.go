@@ -65,10 +65,16 @@ func syntaxError(err error, file, src string, first int, skipped string) error {
 	if end := strings.IndexAny(after, "\r\n"); end >= 0 {
 		after = after[:end]
 	}
-	column := utf8.RuneCountInString(before) + 1
+	column, message := utf8.RuneCountInString(before)+1, at.Message
+	if shown := publicPart(before + after); shown < len(before+after) {
+		if len(before) > shown {
+			message = "the value of a private attribute cannot be read, or what follows it, and is not shown"
+		}
+		before, after = before[:min(len(before), shown)], (before + after)[min(len(before), shown):shown]+" …"
+	}
 	before = strings.ToValidUTF8(before[max(0, len(before)-neighbourhood):], "")
 	after = strings.ToValidUTF8(after[:min(len(after), neighbourhood)], "")
 	return &SyntaxError{
-		File: file, Line: line, Column: column, Message: at.Message, Excerpt: before + after, caret: len(before),
+		File: file, Line: line, Column: column, Message: message, Excerpt: before + after, caret: len(before),
 	}
 }

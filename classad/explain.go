@@ -212,7 +212,7 @@ func (x *explainer) definition(e ast.Expr) (*name, ast.Expr, bool) {
 		return nil, nil, false
 	}
 	i := x.ad.shape.find(n)
-	if i < 0 {
+	if i < 0 || Private(n.text) {
 		return nil, nil, false
 	}
 	return &x.ad.shape.names[i], x.ad.at(i).tree(), true

@@ -43,6 +43,7 @@ func (x *explainer) uses(part *Explanation, e ast.Expr) {
 		}
 	}
 	walk(e)
+	part.hide()
 	if len(part.Uses) == 1 && part.Uses[0].Name == part.Expr && part.Uses[0].Note == "" {
 		part.Uses = nil // the value already says it
 	}
@@ -77,10 +78,45 @@ func isClock(e ast.Expr) bool {
 func (x *explainer) use(e ast.Expr, text string) Use {
 	v := x.eval(e)
 	u := Use{Name: shortened(text, longestValue), Value: shortened(v.String(), longestValue)}
+	if x.isSecret(e, v) {
+		u.Value = secret
+	}
 	if v.isMissing() {
 		u.Note = x.why(e)
 	}
 	return u
+}
+
+// secret stands for the value of a private attribute.
+const secret = "(private)"
+
+// isSecret reports whether a name stands for a private attribute of one of the ads. Only texts and what holds
+// them are: what a GPU can do is a number, and called Capability, too.
+func (x *explainer) isSecret(e ast.Expr, v Value) bool {
+	if v.kind != String && v.kind != List && v.kind != Ad {
+		return false
+	}
+	switch n := e.(type) {
+	case *ast.Attr:
+		return Private(n.Name)
+	case *ast.Select:
+		return Private(n.Name) && x.scopeOf(n.X) != ordinary
+	default:
+		return false
+	}
+}
+
+// hide leaves out of a part what follows of its names that are private.
+func (part *Explanation) hide() {
+	for _, use := range part.Uses {
+		if use.Value == secret {
+			part.Compared = ""
+			if strings.ContainsAny(part.Value, `"{[`) {
+				part.Value = secret
+			}
+			return
+		}
+	}
 }
 
 // why returns the reason why a name or a call of [isClock] is undefined or error; "" if neither ad is

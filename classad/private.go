@@ -1,6 +1,9 @@
 package classad
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // privatePrefix begins the names of attributes that are private whatever follows.
 const privatePrefix = "_condor_priv"
@@ -29,4 +32,20 @@ func Public(ad *ClassAd) *ClassAd {
 		public.Delete(name)
 	}
 	return public
+}
+
+// defined matches a name where a text gives it a value, in each form of ads.
+//
+//nolint:gochecknoglobals // a constant
+var defined = regexp.MustCompile(`(?:(?:^|[\[;])\s*'?|[{,]\s*"|\sn=")([A-Za-z_]\w*)`)
+
+// publicPart returns how many bytes of a line may be shown: those up to the value of the first private
+// attribute.
+func publicPart(line string) int {
+	for _, at := range defined.FindAllStringSubmatchIndex(line, -1) {
+		if Private(line[at[2]:at[3]]) {
+			return at[3]
+		}
+	}
+	return len(line)
 }

@@ -1,7 +1,6 @@
 package condorsim_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,70 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/integration/thorough"
-	"github.com/condor-backfill/condor-backfill/negotiator"
 )
-
-// fairShare orders a simulated queue as HTCondor's user priorities do: a job's key is (the cpus that its
-// user has + the cpus of the user's jobs up to this one) × the user's priority, which follows the use
-// with a half-life of a day. It is also a sink, which learns who runs what.
-type fairShare struct {
-	now   backfill.Time
-	users map[string]*sharer
-	ahead map[backfill.JobID]float64 // cpus of the user's jobs up to this one
-}
-
-// sharer is a user: cpus in use, those of waiting jobs, and the priority.
-type sharer struct{ used, waiting, priority float64 }
-
-func newFairShare() *fairShare {
-	return &fairShare{users: map[string]*sharer{}, ahead: map[backfill.JobID]float64{}}
-}
-
-func (f *fairShare) user(name string) *sharer {
-	if f.users[name] == nil {
-		f.users[name] = &sharer{priority: 0.5}
-	}
-	return f.users[name]
-}
-
-// advance brings the priorities to an instant.
-func (f *fairShare) advance(now backfill.Time) {
-	beta := math.Pow(0.5, float64(now-f.now)/86_400)
-	for _, u := range f.users {
-		u.priority = max(0.5, u.priority*beta+u.used*(1-beta))
-	}
-	f.now = now
-}
-
-func (f *fairShare) key(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
-	f.advance(at.Now)
-	u := f.user(j.Labels["owner"])
-	ahead, known := f.ahead[j.ID]
-	if !known {
-		u.waiting += float64(j.Width())
-		ahead = u.waiting
-		f.ahead[j.ID] = ahead
-	}
-	return (u.used + ahead) * u.priority, backfill.WithTime
-}
-
-// Cycle implements [condorsim.Sink].
-func (f *fairShare) Cycle(r *negotiator.Report) error {
-	f.advance(r.State.Now())
-	for _, u := range f.users {
-		u.used, u.waiting = 0, 0
-	}
-	for job := range r.State.Running() {
-		f.user(job.Job.Labels["owner"]).used += float64(job.Job.Width())
-	}
-	clear(f.ahead)
-	for _, j := range r.State.FirstWaiting(r.State.Waiting()) { // in the order of the keys, so by user, too
-		u := f.user(j.Labels["owner"])
-		u.waiting += float64(j.Width())
-		f.ahead[j.ID] = u.waiting
-	}
-	return nil
-}
 
 // underFairShare runs a trace with fair share and a policy, with what is promised in the order of shares.
 func underFairShare(t *testing.T, trace *workload.Trace, policy string, options map[string]string,
@@ -83,10 +19,11 @@ func underFairShare(t *testing.T, trace *workload.Trace, policy string, options 
 	t.Helper()
 	w, err := condorsim.FromTrace(trace, nil)
 	require.NoError(t, err)
-	shares := newFairShare()
+	w, err = w.WithPriorities(condorsim.Priorities{})
+	require.NoError(t, err)
 	c := link(t, policy, options)
-	c.Order, c.Planning = negotiator.OrderBy(shares.key), planning
-	result, err := condorsim.Run(t.Context(), w, c, nil, shares)
+	c.Order, c.Planning = w.FairShare(), planning
+	result, err := condorsim.Run(t.Context(), w, c, nil)
 	require.NoError(t, err)
 	return result.Metrics()
 }

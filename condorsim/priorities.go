@@ -82,14 +82,28 @@ func (j *Job) Submitter() string {
 // NobodysText is the warning that jobs have no user.
 const NobodysText = "jobs of no known user share one priority, as if one user had submitted them"
 
-// Nobodys returns how many jobs have no known user.
-func (w *Workload) Nobodys() (n int) {
+// GroupsText is the warning that jobs have accounting groups.
+const GroupsText = "accounting groups have no quotas in simulations: whoever submits for one has a priority of his own " +
+	"there"
+
+// WarnOfUsers warns, about something, of jobs that have no known user, and of jobs of accounting groups.
+func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...any) {
+	nobodys, grouped := 0, 0
 	for i := range w.Jobs {
-		if w.Jobs[i].Submitter() == "" {
-			n++
+		if name := w.Jobs[i].Submitter(); name == "" {
+			nobodys++
+		} else if name == w.Jobs[i].Labels["account"] && strings.Contains(name, ".") {
+			grouped++
 		}
 	}
-	return n
+	for _, warning := range []struct {
+		text  string
+		count int
+	}{{NobodysText, nobodys}, {GroupsText, grouped}} {
+		if warning.count > 0 {
+			warn(warning.text, append(slices.Clip(about), "count", warning.count, "of", len(w.Jobs))...)
+		}
+	}
 }
 
 // WithPriorities returns the workload with an account of what users use, which [Run] begins anew. It is

@@ -191,7 +191,13 @@ func TestFairShareElsewhere(t *testing.T) {
 // TestPrioritiesAreChecked: what is impossible, or of nobody, is refused.
 func TestPrioritiesAreChecked(t *testing.T) {
 	w := ofUsers(t, 1, condorsim.Priorities{}, "alice 0 100 1", "bob 0 100 1", "? 0 1 1")
-	require.Equal(t, 1, w.Nobodys())
+	w.Jobs[0].Labels = map[string]string{"account": "physics.alice"}
+	var warned []string
+	w.WarnOfUsers(func(text string, about ...any) { warned = append(warned, fmt.Sprint(text, about)) }, "trace", "x")
+	require.Equal(t, []string{
+		condorsim.NobodysText + "[trace x count 1 of 3]", condorsim.GroupsText + "[trace x count 1 of 3]",
+	}, warned)
+	w.Jobs[0].Labels = nil
 	for why, p := range map[string]condorsim.Priorities{
 		"a half-life of -1 s":                                 {HalfLife: -1},
 		"the priority factor 0.5 of bob: must be from 1":      {Factors: map[string]float64{"bob": 0.5}},

@@ -50,6 +50,22 @@ func (r *Rounds) Save(refusal backfill.Refusal) (path string, err error) {
 	return path, wholefile.Write("the round", path, r.trace(refusal.Now).WriteInstance)
 }
 
+// Telling returns what is to be told of refused decisions: it tells of each, writes rounds as Save does, and
+// logs where each is and with which command it is run alone, given its path.
+func (r *Rounds) Telling(tell func(backfill.Refusal), log func(text string, about ...any),
+	again func(path string) string,
+) func(backfill.Refusal) {
+	return func(refusal backfill.Refusal) {
+		tell(refusal)
+		switch path, err := r.Save(refusal); {
+		case err != nil:
+			log("the refused round could not be written", "at", refusal.Now, "error", err)
+		case path != "":
+			log("the refused round is written", "at", refusal.Now, "file", path, "run it alone with", again(path))
+		}
+	}
+}
+
 // trace returns the jobs of the round at an instant, from the state before it.
 func (r *Rounds) trace(now backfill.Time) *workload.Trace {
 	state := r.n.State()

@@ -1,118 +1,166 @@
 package integration_test
 
 import (
-	"encoding/csv"
+	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestCasesOfPools runs the small pools that lie beside the checkout, of slots that are more than a number of cpus:
-// which job runs when, and what it has of its slot. Scripts have the same and more: static_slot, slot_unheeded,
-// gpu_kinds, whole_slot.
-func TestCasesOfPools(t *testing.T) {
-	cases := shared + "/cases"
-	if _, err := os.Stat(cases); err != nil {
-		t.Skip("skipped: " + cases + " is not here")
-	}
-	for _, c := range []struct {
-		name, jobs, pool string
-		columns          []string
-		want             [][]string
-	}{
-		{
-			"static-slot", "jobs.ads", "pool.ads",
-			[]string{"start", "end", "cpus"},
-			[][]string{{"0", "100", "4"}, {"100", "200", "4"}},
-		},
-		{
-			"slot-state", "jobs.ads", "pool.ads",
-			[]string{"start", "end"},
-			[][]string{{"0", "100"}, {"0", "100"}, {"100", "200"}},
-		},
-		{
-			"gpu-kinds", "jobs.ads", "pool.ads",
-			[]string{"start", "end", "gpus"},
-			[][]string{{"0", "100", "1"}, {"100", "200", "1"}},
-		},
-		{
-			"whole-slot-request", "jobs.ads", "pool.ads",
-			[]string{"start", "end", "cpus", "memory"},
-			[][]string{{"0", "100", "8", "100"}, {"100", "200", "8", "100"}},
-		},
-		{
-			"whole-slot-request", "jobs-ce.ads", "pool.ads",
-			[]string{"start", "end", "cpus", "memory"},
-			[][]string{{"0", "100", "8", "15564"}, {"100", "200", "8", "15564"}},
-		},
-		{
-			"negotiator-dump", "jobs.ads", "pool.ads",
-			[]string{"start", "cpus"},
-			[][]string{{"0", "12"}, {"3600", "12"}},
-		},
-		{
-			"negotiator-dump", "jobs.ads", "pool-with-startd.ads",
-			[]string{"start", "cpus"},
-			[][]string{{"0", "12"}, {"3600", "12"}},
-		},
-	} {
-		t.Run(c.name+" "+c.jobs+" "+c.pool, func(t *testing.T) {
-			dir := filepath.Join(cases, c.name)
-			if _, err := os.Stat(dir); err != nil {
-				t.Skip("skipped: " + dir + " is not here")
-			}
-			jobs, pool := filepath.Join(dir, c.jobs), filepath.Join(dir, c.pool)
-			table := filepath.Join(t.TempDir(), "jobs.csv")
-			output(t, "condorsim", "run", jobs, "--pool", pool, "--policy", "easy", "--jobs-out", table)
-			require.Equal(t, c.want, columnsOf(t, table, c.columns))
+// found is what a command says of a case: its exit code, and parts of what it prints and logs.
+type found struct {
+	command string
+	code    int
+	prints  []string
+	logs    []string
+	never   string // is in neither
+}
 
-			// A negotiator reads both files alike, and has each job start when it does in a simulation.
-			text := output(t, "negotiator", "run", "--pool", pool, "--workload", jobs, "--policy", "easy", "--speed", "max")
-			starts := regexp.MustCompile(`started: t=(\d+)`).FindAllStringSubmatch(text, -1)
-			require.Len(t, starts, len(c.want))
-			first := 0
-			for i, started := range starts {
-				at, err := strconv.Atoi(started[1])
-				require.NoError(t, err)
-				if i == 0 {
-					first = at
-				}
-				require.Equal(t, c.want[i][0], strconv.Itoa(at-first))
+// estimateCases are about estimates, by the folder of their files, with what is right.
+func estimateCases() map[string][]found {
+	misspelt := func(file, more string) []string { return []string{"no job of " + file + " has MaxWal", more} }
+	return map[string][]found{
+		"estimate-attr-typo": {
+			{
+				"condorsim run h.long --estimate-attr MaxWalTimeMins", 2, nil,
+				misspelt("h.long", "did you mean MaxWallTimeMins?"), "",
+			},
+			{
+				"condorsim run h.long --estimate-attr MaxWallTimeMins*60 --json", 0,
+				[]string{`"estimate_raised": 0`}, nil, "stands in",
+			},
+			{
+				"condorsim run h.long --estimate-attr MaxWallTimeMins:min --json", 0,
+				[]string{`"estimate_raised": 0`}, nil, "stands in",
+			},
+			{
+				"condorsim run h.long --estimate-attr MaxWallTimeMins", 0,
+				[]string{"estimate raised to the run time"},
+				[]string{"the estimate of 37 of 39 (94.9 %) jobs is shorter than the run time"}, "",
+			},
+			{"negotiator run --speed max --workload h.long --estimate-attr MaxWalTimeMins", 2, nil, misspelt("h.long", ""), ""},
+		},
+		"estimate-unknown": {
+			{"condorsim run history.ads --cpus 16 --estimate-attr MaxWalltimeMin", 2, nil, misspelt("history.ads", ""), ""},
+			{"condorsim study history.ads --cpus 16 --estimate-attr MaxWalltimeMin", 2, nil, misspelt("history.ads", ""), ""},
+			{"condorsim run history.ads --cpus 16 --estimate-attr MaxWallTimeMins*60", 0, nil, nil, "stands in"},
+			{
+				"condorsim run history.ads --cpus 16", 0,
+				[]string{"estimate unknown: the run time stands in", "3 of 3 (100.0 %)"},
+				[]string{"the run time stands in for the estimate of 3 of 3 (100.0 %) jobs"}, "",
+			},
+		},
+	}
+}
+
+// otherCases are about other things that were read wrongly.
+func otherCases() map[string][]found {
+	return map[string][]found{
+		"csv-id-float": {
+			{"condorsim run h.long --cpus 2 --jobs-out j.csv", 0, nil, nil, ""},
+			{"cat j.csv", 0, []string{"\n7.1,", "\n'7.10,", ",7,1\n", ",7,10\n"}, nil, ""},
+		},
+		"swf-dependency": {
+			{"condorsim run dep.swf --jobs-out o.csv", 0, []string{"submitted after a preceding job"}, nil, ""},
+			{"cat o.csv", 0, []string{"\n2,90,90,150,"}, nil, ""},
+			{"condorsim run trace.swf --jobs-out t.csv", 0, nil, nil, ""},
+			{"cat t.csv", 0, []string{"\n2,90,90,100,"}, nil, ""},
+			{"condorsim workload info dep.swf", 0, []string{"submitted after a preceding job"}, nil, ""},
+			{"condorsim run dep.swf --dependencies ignore --jobs-out i.csv", 0, nil, nil, ""},
+			{"cat i.csv", 0, []string{"\n2,0,60,120,"}, nil, ""},
+		},
+		"sweep-removed-jobs": {
+			{"condorsim run h.long --pool p.yaml --json", 0, []string{`"jobs": 1,`, `"mean_bounded_slowdown": 1,`}, nil, ""},
+			{"condorsim sweep s.yaml --json", 0, []string{`"jobs": 1,`, `"mean_bounded_slowdown": 1,`}, nil, ""},
+			{"condorsim sweep s2.yaml --json", 0, []string{`"jobs": 1,`, `"mean_bounded_slowdown": 1,`}, nil, ""},
+			{"negotiator run --speed max --pool p.yaml --workload h.long --json", 0, []string{`"jobs": 1,`}, nil, ""},
+		},
+		"wallclock-real": {
+			{"condorsim run one.long --json", 0, []string{`"jobs": 1,`}, nil, ""},
+			{"negotiator start-times --at 1 --workload one.long", 0, nil, nil, "missing or no whole number"},
+			{"negotiator run --speed max --workload one.long --json", 0, []string{`"jobs": 1,`}, nil, "no whole number"},
+		},
+	}
+}
+
+// TestCases runs, where they are at hand, the files of what users once stumbled over.
+func TestCases(t *testing.T) {
+	cases := estimateCases()
+	maps.Copy(cases, otherCases())
+	for name, all := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(shared, "cases", name)
+			if _, err := os.Stat(dir); err != nil {
+				t.Skip("skipped: the files of a case, as ", dir, " is not there")
+			}
+			home := t.TempDir()
+			require.NoError(t, os.CopyFS(home, os.DirFS(dir)))
+			for _, f := range all {
+				f.check(t, home)
 			}
 		})
 	}
 }
 
-// output runs a program and returns what it printed.
-func output(t *testing.T, program string, args ...string) string {
+// check runs the command in a folder.
+func (f found) check(t *testing.T, home string) {
 	t.Helper()
-	text, err := exec.Command(filepath.Join(binaries, program), args...).CombinedOutput()
-	require.NoError(t, err, string(text))
-	return string(text)
+	words := strings.Fields(f.command)
+	if program := filepath.Join(binaries, words[0]); words[0] != "cat" {
+		words[0] = program
+	}
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	var out, log bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &out, &log
+	_ = cmd.Run() // the exit code says it
+	require.Equal(t, f.code, cmd.ProcessState.ExitCode(), "%s\n%s", f.command, &log)
+	for _, part := range f.prints {
+		require.Contains(t, out.String(), part, f.command)
+	}
+	for _, part := range f.logs {
+		require.Contains(t, log.String(), part, f.command)
+	}
+	if f.never != "" {
+		require.NotContains(t, out.String()+log.String(), f.never, f.command)
+	}
 }
 
-// columnsOf returns some columns of a table, by the order of its rows.
-func columnsOf(t *testing.T, path string, columns []string) (rows [][]string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	all, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	require.NoError(t, err)
-	for _, row := range all[1:] {
-		var some []string
-		for _, name := range columns {
-			i := slices.Index(all[0], name)
-			require.GreaterOrEqual(t, i, 0, name)
-			some = append(some, row[i])
+// TestAPolicyOfAnAuthorPanicsFromAnInstantOn builds the plugin of such a case as its author would, in a
+// module of its own: it panics in each round after a time. The log stays short, and the run says that its
+// results are the fallback's.
+func TestAPolicyOfAnAuthorPanicsFromAnInstantOn(t *testing.T) {
+	const dir, trace = shared + "/cases/panic-flood", shared + "/traces/KTH-SP2-1996-2.swf.gz"
+	for _, needed := range []string{dir, trace} {
+		if _, err := os.Stat(needed); err != nil || testing.Short() {
+			t.Skip("skipped: a plugin that panics after a time; it takes a build, and ", needed)
 		}
-		rows = append(rows, some)
 	}
-	return rows
+	home := t.TempDir()
+	require.NoError(t, os.CopyFS(home, os.DirFS(dir)))
+	checkout, err := filepath.Abs("..")
+	require.NoError(t, err)
+	plugin := filepath.Join(home, "backfill-asaf")
+	for _, args := range [][]string{
+		{"mod", "edit", "-replace", module + "=" + checkout}, {"build", "-mod=mod", "-o", plugin, "."},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = home, append(os.Environ(), goFlags)
+		said, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", trace, "-p", plugin)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	printed, err := cmd.Output()
+	require.Error(t, err)
+	require.Equal(t, 1, cmd.ProcessState.ExitCode())
+	require.Regexp(t, `under asaf, order fcfs, [\d,]+ of [\d,]+ rounds decided by the fallback easy`, string(printed))
+	require.Contains(t, string(printed), "GIVEN UP: asaf; ")
+	require.Less(t, strings.Count(log.String(), "\n"), 60)
+	require.Equal(t, 1, strings.Count(log.String(), "debug.Stack()"))
 }

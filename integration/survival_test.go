@@ -60,6 +60,11 @@ func wrongs() map[string]func(c *backfill.Cycle, cycles int) {
 				time.Sleep(time.Second) //nolint:forbidigo // a policy that hangs is what is tested
 			}
 		},
+		"panics-late": func(_ *backfill.Cycle, cycles int) {
+			if cycles > 1000 {
+				none.Width()
+			}
+		},
 		"panics-seldom": func(_ *backfill.Cycle, cycles int) {
 			if cycles%500 == 0 {
 				none.Width()
@@ -75,7 +80,8 @@ func TestAPolicyThatKeepsFailingIsGivenUp(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for kind, givenUp := range map[string]bool{
-		"exits": true, "panics": true, "panics-by-turns": true, "invents": true, "floods": true, "panics-seldom": false,
+		"exits": true, "panics": true, "panics-by-turns": true, "panics-late": true, "invents": true, "floods": true,
+		"panics-seldom": false,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			bad := filepath.Join(t.TempDir(), "backfill-"+kind)
@@ -214,4 +220,33 @@ func TestADeadlineThatIsAsked(t *testing.T) {
 	require.Contains(t, told[1], "--deadline 300ms")
 	printed, _ = run(strings.Fields(told[1])...)
 	require.Contains(t, printed, "under bad")
+}
+
+// TestARefusedRoundOfTheNegotiatorIsWritten: as under condorsim run, with a command that runs it alone.
+func TestARefusedRoundOfTheNegotiatorIsWritten(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bad, dir := filepath.Join(t.TempDir(), "backfill-panics"), filepath.Join(t.TempDir(), "rounds")
+	require.NoError(t, os.Symlink(self, bad))
+	run := func(program string, args ...string) (printed, log string, code int) {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, program), args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, _ := cmd.Output()
+		return string(out), stderr.String(), cmd.ProcessState.ExitCode()
+	}
+	_, log, code := run("negotiator", "run", "--speed", "max", "--policy", bad, "--dump-refused", dir)
+	require.Equal(t, 1, code, log)
+	files, err := filepath.Glob(filepath.Join(dir, "condorsim-refused-*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1, "the first of its kind")
+	told := regexp.MustCompile(`run it alone with="condorsim ([^\n]*)"\n`).FindStringSubmatch(log)
+	require.NotNil(t, told, log)
+	printed, log, _ := run("condorsim", strings.Fields(told[1])...)
+	require.Contains(t, printed, "under bad", log)
+	require.Contains(t, printed, "first at ", "it fails there, too")
+
+	_, log, code = run("negotiator", "run", "--pool", "htcondor://127.0.0.1:1", "--dump-refused", dir)
+	require.Equal(t, 2, code)
+	require.Contains(t, log, "--dump-refused writes rounds of a simulated pool, and this one is real")
 }

@@ -26,7 +26,7 @@
 //   - trust.go: how far users' words about run times hold
 //   - delays.go: how long a pool takes to start a job
 //   - lasttwo.go: the estimator tsafrir
-//   - file.go: estimates from a file
+//   - file.go, columns.go: estimates from a file
 //   - summary.go: which estimators are in use, for whoever prints it
 //   - history.go: the jobs that ended, which estimators learn from
 package estimate

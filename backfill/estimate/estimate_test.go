@@ -241,6 +241,12 @@ func TestFilesOfPrograms(t *testing.T) {
 		"1.0,0.2":                               1,
 		"1.0,599.5":                             600,
 		"1.0,00:10:00":                          600,
+		"id;seconds\n1.0;600.0":                 600,
+		"1.0\t600":                              600,
+		"id,user,run,estimate\n1.0,bob,5,600\n": 600,
+		",id,run_time\n0,1.0,600.0\n":           600,
+		"\"\",\"id\",\"seconds\",\"x\"\n\"1\",\"1.0\",600,\"a,b\"": 600,
+		"prediction,job\r\n600.0,'1.0\r\n":                         600,
 	} {
 		set, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
 			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
@@ -271,6 +277,9 @@ func TestWrongFiles(t *testing.T) {
 		"1.0,-5.0":                `a.csv:1: the estimate of job 1.0, "-5.0", must be a number of seconds`,
 		",5":                      "a.csv:1: there is no name before the comma",
 		"1.0,5\n1.0,5":            "a.csv:2: job 1.0 is in a line above, too",
+		"a,b,c\n1.0,5,6":          "a.csv:1: of these 3 columns, one must be called id or job",
+		"id,x,run\n1.0,5":         "a.csv:2: there are fewer columns than the first line names",
+		"id;run\n1.0,5":           "a.csv:2: there are fewer columns",
 		strings.Repeat("x", 1e6):  "a.csv:1: bufio.Scanner: token too long",
 		"1.0,9999999999999999999": "a.csv:1: the estimate of job 1.0",
 	} {

@@ -14,12 +14,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// readFile reads the estimates in a file, by job name. A line is name,seconds, both perhaps in quotes;
-// blank lines and lines that begin with # are ignored, and so is a first line of names of columns. The
-// apostrophe by which spreadsheets take a name for text, as in '7.10, is none of the name. A fraction of a
-// second counts as a second. Errors name the file and the line.
+// readFile reads the estimates in a file, by job name. A line is name,seconds, both perhaps in quotes, with
+// a semicolon or a tab instead of the comma if there is none; blank lines and lines that begin with # are
+// ignored. A first line of names of columns may say which two of several columns count. The apostrophe by
+// which spreadsheets take a name for text, as in '7.10, is none of the name. A fraction of a second counts
+// as a second. Errors name the file and the line.
 func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
-	known, begun := map[string]backfill.Time{}, false
+	known := map[string]backfill.Time{}
+	var c *columns
 	lines := bufio.NewScanner(r)
 	number := 0
 	for lines.Scan() {
@@ -31,19 +33,23 @@ func readFile(r io.Reader, file string) (map[string]backfill.Time, error) {
 		wrong := func(problem string, args ...any) error {
 			return fmt.Errorf("%s:%d: %s; a line is name,seconds", file, number, fmt.Sprintf(problem, args...))
 		}
-		comma := strings.LastIndexByte(text, ',')
-		if comma < 0 {
-			return nil, wrong("there is no comma in %q", text)
+		if c == nil {
+			heads, err := false, error(nil)
+			if c, heads, err = columnsOf(text); err != nil {
+				return nil, wrong("%v", err)
+			}
+			if heads {
+				continue
+			}
 		}
-		name, seconds := asText(unquoted(text[:comma])), unquoted(text[comma+1:])
-		first := !begun
-		if begun = true; first && isColumn(seconds) {
-			continue
+		name, seconds, err := c.of(text)
+		if err != nil {
+			return nil, wrong("%v", err)
 		}
 		t, err := parseSeconds(seconds)
 		switch _, twice := known[name]; {
 		case name == "":
-			return nil, wrong("there is no name before the comma")
+			return nil, wrong("there is no name before the %s", c.word())
 		case err != nil:
 			return nil, wrong("the estimate of job %s, %q, %v", name, seconds, err)
 		case twice:

@@ -5,6 +5,7 @@
 //   - load.go: the pool and its jobs, from files or the built-in ones, read as condorsim run reads them;
 //   - rehearsal.go: a [Rehearsal] is all of it, ready to be scheduled;
 //   - run.go: runs it at the pace of a clock, with a live view or a log, and reloads at signals;
+//   - again.go: the command that runs a refused round alone;
 //   - explain.go, lookahead.go: what is so at an instant, about which somebody asks; tell.go says it;
 //   - whatif.go: what would be so; drain.go: what becomes of slots that are to be empty by a time.
 package rehearsal

@@ -41,9 +41,12 @@ func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condors
 	return w, nil
 }
 
+// embedded names the pool that is built in.
+const embedded = "simulated"
+
 // readPool reads slot ads or the description of a pool.
 func readPool(s config.Config) (*pools.Description, error) {
-	if s.Pool != "" && s.Pool != "simulated" {
+	if s.Pool != "" && s.Pool != embedded {
 		return pools.Find(s.Pool, configs.Files(), s.Schema())
 	}
 	file, err := configs.Files().Open(configs.FourNodes)

@@ -109,9 +109,7 @@ func (p *Rehearsal) keepAccounts(s config.Config) (err error) {
 	}
 	p.priorities = condorsim.Priorities{HalfLife: backfill.Time(s.PriorityHalfLife / time.Second), Factors: factors}
 	if s.Order == negotiator.FairShare {
-		if n := p.Workload.Nobodys(); n > 0 {
-			p.Logger.Warn(condorsim.NobodysText, "count", n, "of", len(p.Workload.Jobs))
-		}
+		p.Workload.WarnOfUsers(p.Logger.Warn)
 		if err = p.priorities.CheckUsers(p.Workload); err != nil {
 			return p.Source.Locate(err, "priority_factors")
 		}

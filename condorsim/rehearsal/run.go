@@ -21,6 +21,8 @@ type Stage struct {
 	Keys    *os.File // and these are read if it is a terminal, too
 	Pace    condorsim.Pace
 	Signals <-chan os.Signal // at each, the configuration is reloaded
+	// DumpRefused is the folder in which refused rounds are written as instances; "": none is.
+	DumpRefused string
 }
 
 // Run runs the workload until all its jobs have ended, and reloads the configuration at each signal.
@@ -74,7 +76,13 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		}
 		p.Logger.Info("scheduling", about...)
 	}
-	return condorsim.Run(ctx, p.Workload, p.config, stage.Pace, watch, active.LogLifted{Logger: p.Logger}, p)
+	sinks := []negotiator.Sink{watch, active.LogLifted{Logger: p.Logger}, p}
+	if stage.DumpRefused != "" {
+		rounds := condorsim.NewRounds(p.Workload, stage.DumpRefused)
+		p.config.Refused = rounds.Telling(p.config.Refused, p.Logger.Error, p.again)
+		sinks = append(sinks, rounds)
+	}
+	return condorsim.Run(ctx, p.Workload, p.config, stage.Pace, sinks...)
 }
 
 // job is a job as a live view shows it.

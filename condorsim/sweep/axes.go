@@ -17,7 +17,33 @@ const given = "given"
 
 func (f *File) loads() []float64 { return orElse(f.Loads, 1) }
 
-func (f *File) estimateModels() []string { return orElse(f.EstimateModels, given) }
+// estimates say what the users of a trace stated: a model, and what it is multiplied by (0: by what the
+// trace says).
+type estimates struct {
+	model string
+	scale float64
+}
+
+// estimates returns all that users are to have stated: each model with each scale.
+func (f *File) estimates() (all []estimates) {
+	for _, model := range orElse(f.EstimateModels, given) {
+		for _, scale := range orElse(f.ScaleEstimates, 0) {
+			all = append(all, estimates{model, scale})
+		}
+	}
+	return all
+}
+
+// scaled reports whether the sweep multiplies what users stated.
+func (e estimates) scaled() bool { return e.scale != 0 && e.scale != 1 }
+
+// String is the estimate model as results have it.
+func (e estimates) String() string {
+	if e.scaled() {
+		return e.model + " × " + formatLoad(e.scale)
+	}
+	return e.model
+}
 
 func (f *File) seeds() []uint64 { return orElse(f.Seeds, 0) }
 
@@ -147,15 +173,18 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID returns the name of a cell, which is one simulation. It leaves out a load, an estimate
-// model and a seed that are the defaults, so that a cell keeps its name when a sweep grows.
-func cellID(trace, label string, load float64, model string, seed uint64) string {
+// cellID returns the name of a cell, which is one simulation. It leaves out a load, estimates and a
+// seed that are the defaults, so that a cell keeps its name when a sweep grows.
+func cellID(trace, label string, load float64, e estimates, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {
 		parts = append(parts, "load="+formatLoad(load))
 	}
-	if model != given {
-		parts = append(parts, "estimate-model="+strings.ReplaceAll(model, ":", "="))
+	if e.model != given {
+		parts = append(parts, "estimate-model="+strings.ReplaceAll(e.model, ":", "="))
+	}
+	if e.scaled() {
+		parts = append(parts, "scale-estimates="+formatLoad(e.scale))
 	}
 	if seed != 0 {
 		parts = append(parts, "seed="+strconv.FormatUint(seed, 10))

@@ -116,15 +116,13 @@ func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Con
 	return r, counter.Add(r)
 }
 
-// tellOfUsers warns, once, of jobs whose user is not known, and of factors of users who have no job.
+// tellOfUsers warns, once, of jobs of no known user or of a group, and of factors of users who have no job.
 func (in *input) tellOfUsers(w *condorsim.Workload, c *cell) {
 	if in.warn == nil {
 		return
 	}
-	if n := w.Nobodys(); n > 0 {
-		if _, told := in.users.LoadOrStore("", true); !told {
-			in.warn(condorsim.NobodysText, "trace", in.Name, "count", n, "of", len(w.Jobs))
-		}
+	if _, told := in.users.LoadOrStore("", true); !told {
+		w.WarnOfUsers(in.warn, "trace", in.Name)
 	}
 	if err := c.scheduler.priorities.CheckUsers(w); err != nil {
 		if _, told := in.users.LoadOrStore(c.key.Scheduler, true); !told {

@@ -53,7 +53,7 @@ func (f *File) size() float64 {
 		schedulers += max(1, len(s.Policies)) * max(1, len(s.Orders)) * max(1, len(s.All))
 	}
 	n := float64(schedulers)
-	for _, axis := range []int{len(f.Traces), len(f.loads()), len(f.estimateModels()), len(f.seeds())} {
+	for _, axis := range []int{len(f.Traces), len(f.loads()), len(f.estimates()), len(f.seeds())} {
 		n *= float64(axis)
 	}
 	return n
@@ -99,7 +99,8 @@ func (f *File) faults() []fault {
 	}
 	unique(c, f.FST, at("fst"), func(s string) string { return s })
 	if f.size() > results.MaxCells {
-		c.say("traces", "a sweep has at most %d cells: traces × loads × estimate models × seeds × schedulers",
+		c.say("traces", "a sweep has at most %d cells: traces × loads × estimate models × scales of "+
+			"estimates × seeds × schedulers",
 			results.MaxCells)
 		return c.faults
 	}
@@ -286,6 +287,7 @@ func (c *checker) axes(f *File) {
 	}{
 		{"loads", f.Loads != nil && len(f.Loads) == 0},
 		{"estimate_models", f.EstimateModels != nil && len(f.EstimateModels) == 0},
+		{"scale_estimates", f.ScaleEstimates != nil && len(f.ScaleEstimates) == 0},
 		{"seeds", f.Seeds != nil && len(f.Seeds) == 0},
 	} {
 		if axis.empty {
@@ -305,5 +307,22 @@ func (c *checker) axes(f *File) {
 		c.err(at("estimate_models")(i), workload.Transform{Estimates: workload.EstimateModel(model)}.Validate())
 	}
 	unique(c, f.EstimateModels, at("estimate_models"), func(s string) string { return s })
+	c.scales(f)
 	unique(c, f.Seeds, at("seeds"), func(s uint64) string { return strconv.FormatUint(s, 10) })
+}
+
+// scales checks what estimates are multiplied by: 1 is as they are.
+func (c *checker) scales(f *File) {
+	for i, scale := range f.ScaleEstimates {
+		if scale == 0 {
+			c.say(at("scale_estimates")(i), "0: estimates are multiplied by it; 1 leaves them as they are")
+		}
+		c.err(at("scale_estimates")(i), workload.Transform{EstimateScale: scale}.Validate())
+	}
+	unique(c, f.ScaleEstimates, at("scale_estimates"), formatLoad)
+	for i, t := range f.Traces {
+		if f.ScaleEstimates != nil && t.ScaleEstimates != 0 {
+			c.say(at("traces")(i)+".scale_estimates", "the sweep has a list of them for all traces: leave out one of both")
+		}
+	}
 }

@@ -1,5 +1,5 @@
 // Package sweep runs matrices of simulations: every trace under every scheduler, at every load,
-// under every estimate model, with every seed.
+// under every estimate model, scaled or not, with every seed.
 //
 // A tour:
 //

@@ -24,13 +24,16 @@ type File struct {
 	// PerUser keeps what each user got, which makes the results larger.
 	PerUser bool `yaml:"per_user"`
 
-	// The dimensions of the matrix. Without loads, estimate models or seeds, the trace is unchanged
-	// and the seed 0.
+	// The dimensions of the matrix. Without loads, estimate models, scales of estimates or seeds, the
+	// trace is unchanged and the seed 0.
 	Traces         []Trace     `yaml:"traces"`
 	Schedulers     []Scheduler `yaml:"schedulers"`
 	Loads          []float64   `yaml:"loads"`
 	EstimateModels []string    `yaml:"estimate_models"`
-	Seeds          []uint64    `yaml:"seeds"`
+	// ScaleEstimates multiply what users stated, or what an estimate model says that they did; without
+	// them, each trace has its own.
+	ScaleEstimates []float64 `yaml:"scale_estimates"`
+	Seeds          []uint64  `yaml:"seeds"`
 
 	path string
 	text []byte
@@ -55,7 +58,8 @@ type Trace struct {
 	// [pools.Change].
 	With    []string `yaml:"with"`
 	Without []string `yaml:"without"`
-	// ScaleEstimates multiplies what users stated; see [workload.Transform].
+	// ScaleEstimates multiplies what users stated; see [workload.Transform]. A list of the sweep's own
+	// takes its place.
 	ScaleEstimates float64 `yaml:"scale_estimates"`
 	// History is a trace or job ads that estimators learn from beforehand. They learn from the
 	// first HistoryShare (0 to 1) of the jobs as well, which are not run.

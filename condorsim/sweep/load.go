@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -138,10 +139,13 @@ func (in *input) doubt(texts ...string) {
 	}
 }
 
-// workload makes the workload of a cell: the jobs with a load and an estimate model, on the pool. t
+// workload makes the workload of a cell: the jobs with a load and what users stated, on the pool. t
 // is the trace, nil if the jobs are generated. The seed determines all that is random.
-func (in *input) workload(t *formats.Jobs, load float64, model string, seed uint64) (*condorsim.Workload, error) {
-	w, err := in.make(t, workload.Transform{EstimateScale: in.ScaleEstimates, Load: load, Estimates: workload.EstimateModel(model), Seed: seed})
+func (in *input) workload(t *formats.Jobs, load float64, stated estimates, seed uint64) (*condorsim.Workload, error) {
+	w, err := in.make(t, workload.Transform{
+		EstimateScale: cmp.Or(stated.scale, in.ScaleEstimates), Load: load, Estimates: workload.EstimateModel(stated.model),
+		Seed: seed,
+	})
 	if err != nil {
 		return nil, &BadInput{err}
 	}

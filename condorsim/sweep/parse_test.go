@@ -85,7 +85,7 @@ schedulers:
 		[]string{mine.policy, mine.order, mine.placement, mine.options["depth"]})
 	require.Equal(t, []string{"", "rank"}, []string{last.order, last.placement})
 	require.Equal(t, []float64{1}, f.loads())
-	require.Equal(t, []string{"given"}, f.estimateModels())
+	require.Equal(t, []estimates{{model: "given"}}, f.estimates())
 	require.Equal(t, []uint64{0}, f.seeds())
 }
 
@@ -310,7 +310,7 @@ func FuzzParse(f *testing.F) {
 		for _, trace := range s.Traces {
 			for _, one := range s.schedulers() {
 				for _, load := range s.loads() {
-					id := strings.ToLower(cellID(trace.Name, one.label, load, "given", 0))
+					id := strings.ToLower(cellID(trace.Name, one.label, load, estimates{model: given}, 0))
 					require.False(t, seen[id], id)
 					require.NotContains(t, id, "/")
 					require.False(t, strings.HasPrefix(id, "."), id)

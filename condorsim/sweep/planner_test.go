@@ -48,6 +48,44 @@ schedulers: [{policy: easy}, {policy: fcfs}]
 	}
 }
 
+// What users stated can be scaled for all traces, as a part of the matrix.
+func TestScaledEstimatesAreAPartOfTheMatrix(t *testing.T) {
+	dir := folder(t, 150)
+	cells := collect(t, prepared(t, dir, `name: x
+traces: [{name: a, file: a.swf}]
+scale_estimates: [1, 10]
+estimate_models: [given, accurate]
+schedulers: [{policy: easy}]
+`), 2)
+	require.Len(t, cells, 4)
+	require.Zero(t, cells["a,easy"].Cleaning.EstimateScaled)
+	scaled := cells["a,easy,scale-estimates=10"]
+	require.Equal(t, 150, scaled.Cleaning.EstimateScaled)
+	require.Equal(t, "given × 10", scaled.EstimateModel)
+	alone := collect(t, prepared(t, dir, `name: x
+traces: [{name: a, file: a.swf, scale_estimates: 10}]
+schedulers: [{policy: easy}]
+`), 2)
+	require.Equal(t, alone["a,easy"].Metrics, scaled.Metrics, "as of a trace alone")
+	require.Equal(t, "accurate × 10", cells["a,easy,estimate-model=accurate,scale-estimates=10"].EstimateModel)
+
+	for list, says := range map[string]string{
+		"[]":     "the list is empty",
+		"[0]":    "1 leaves them as they are",
+		"[-1]":   "scale-estimates: -1: must be 0",
+		"[2, 2]": "2 is there twice",
+		"[0.5]":  "the sweep has a list of them for all traces",
+	} {
+		trace := "{name: a, file: a.swf}"
+		if list == "[0.5]" {
+			trace = "{name: a, file: a.swf, scale_estimates: 2}"
+		}
+		_, err := Parse("sweep.yaml", []byte("name: x\ntraces: ["+trace+"]\nscale_estimates: "+list+
+			"\nschedulers: [{policy: easy}]\n"))
+		require.ErrorContains(t, err, says)
+	}
+}
+
 // A sweep that a program makes is checked like one of a file, without places in a text.
 func TestCheck(t *testing.T) {
 	f := &File{Name: "x", Traces: []Trace{{Name: "a", Source: Source{File: "a.swf"}}}, Schedulers: []Scheduler{{Policy: "easy"}}}

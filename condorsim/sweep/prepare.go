@@ -128,6 +128,7 @@ type cell struct {
 	key       results.Key
 	input     *input
 	scheduler scheduler
+	estimates estimates
 }
 
 // input is a trace of the sweep whose files were found.
@@ -251,18 +252,18 @@ func (in *input) sumUp() error {
 	return nil
 }
 
-// expand adds to the sweep the cells of a trace: one for each load, estimate model, seed and
-// scheduler.
+// expand adds to the sweep the cells of a trace: one for each load, estimate model, scale of estimates,
+// seed and scheduler.
 func (p *Sweep) expand(f *File, in *input) error {
 	for _, load := range f.loads() {
-		for _, model := range f.estimateModels() {
+		for _, stated := range f.estimates() {
 			for _, seed := range f.seeds() {
 				for _, s := range f.schedulers() {
 					key := results.Key{
-						ID: cellID(in.Name, s.label, load, model, seed), Trace: in.Name,
+						ID: cellID(in.Name, s.label, load, stated, seed), Trace: in.Name,
 						Scheduler: s.label, Policy: s.policy, Options: s.options,
 						Order: p.policies[s.policy].OrderUnless(s.order),
-						Load:  load, EstimateModel: model, Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
+						Load:  load, EstimateModel: stated.String(), Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
 						SlotEnd: s.slotEnd,
 					}
 					if s.policy == auto.Name || s.policy == condorsim.HistoryPolicy {
@@ -273,7 +274,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 						return err
 					}
 					p.Manifest.Cells = append(p.Manifest.Cells, key)
-					p.cells = append(p.cells, cell{key: key, input: in, scheduler: s})
+					p.cells = append(p.cells, cell{key: key, input: in, scheduler: s, estimates: stated})
 				}
 			}
 		}

@@ -198,8 +198,7 @@ func (t *task) workload() (*condorsim.Workload, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := t.home.key
-		return t.home.input.workload(trace, key.Load, key.EstimateModel, key.Seed)
+		return t.home.input.workload(trace, t.home.key.Load, t.home.estimates, t.home.key.Seed)
 	})
 }
 

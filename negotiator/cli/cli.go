@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -77,6 +78,7 @@ func Main(name, description string, commands any, args []string, options ...kong
 	var measured measuring
 	parser, err := kong.New(commands, append([]kong.Option{
 		grammar.Common(), kong.Name(name), kong.Description(description), kong.Bind(&measured),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(lengthOfTime)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	}, options...)...)
 	if err != nil {

@@ -1,7 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
@@ -18,4 +24,22 @@ func Values(specs []backfill.PolicySpec, more ...string) grammar.Values {
 		orders = append(orders, order.Name)
 	}
 	return grammar.Values{"policy": names, "order": orders}
+}
+
+// lengthOfTime reads a flag that is a length of time, such as 90s or 2h; a number alone is seconds.
+func lengthOfTime(ctx *kong.DecodeContext, target reflect.Value) error {
+	token, err := ctx.Scan.PopValue("duration")
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprint(token.Value)
+	if _, notSeconds := strconv.ParseUint(text, 10, 64); notSeconds == nil {
+		text += "s"
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("expected duration but got %q: %w", token.Value, err)
+	}
+	target.SetInt(int64(d))
+	return nil
 }

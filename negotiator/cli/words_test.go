@@ -35,3 +35,12 @@ func TestValuesOfAnotherKind(t *testing.T) {
 		require.Equal(t, want, inWords(err), arg)
 	}
 }
+
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{
+		"a/b-c_1.yaml": "a/b-c_1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "a*": "'a*'", "*": "'*'",
+		"a;b": "'a;b'",
+	} {
+		require.Equal(t, want, Quoted(word))
+	}
+}

@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -19,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/backfilltest"
 	"github.com/condor-backfill/condor-backfill/backfill/conformance"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
@@ -159,6 +163,43 @@ func TestExamplesFollowTheState(t *testing.T) {
 				require.Zero(t, remote.Stats().Failures)
 			})
 		}
+	})
+}
+
+// TestWhereAPolicyFailsIsLoggedOnce: a policy that fails in each round floods no log.
+func TestWhereAPolicyFailsIsLoggedOnce(t *testing.T) {
+	failing := map[string]string{
+		".py": "#!/usr/bin/python3\nimport sys\nsys.path.insert(0, '%s')\nsys.dont_write_bytecode = True\n" +
+			"from plugin import Policy, serve\n" +
+			"def decide(cycle, options):\n    raise KeyError('on purpose')\n" +
+			"serve(Policy(name='failing', doc='fails', decide=decide))\n",
+		".js": "#!/usr/bin/env node\n" +
+			"require('%s/plugin.js').serve({ name: 'failing', decide() { throw Error('on purpose'); } });\n",
+	}
+	each(t, func(t *testing.T, e example) {
+		t.Helper()
+		lib, err := filepath.Abs(filepath.Dir(e.path))
+		require.NoError(t, err)
+		text := failing[".js"]
+		if filepath.Base(lib) == "python" {
+			text = failing[".py"]
+		}
+		path := filepath.Join(t.TempDir(), "backfill-failing")
+		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, text, lib), 0o755))
+		var log bytes.Buffer
+		remote, err := host.Start(t.Context(), host.Command{Path: path}, host.Options{
+			Reads: []string{lib}, Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: new(sync.Mutex)}),
+		})
+		require.NoError(t, err)
+		for range 5 {
+			tx, err := backfill.NewState([]string{"cpus"}, profile.ByRank).Open(backfill.Round{})
+			require.NoError(t, err)
+			require.ErrorContains(t, remote.Decide(t.Context(), tx), "on purpose")
+		}
+		remote.Close()
+		require.Equal(t, 1, strings.Count(log.String(), "policy failed"), log.String())
+		places := strings.Count(log.String(), "in decide") + strings.Count(log.String(), "at Object.decide")
+		require.Equal(t, 1, places, log.String())
 	})
 }
 

@@ -18,7 +18,9 @@ type evalCommand struct {
 	Target string `help:"File with the other ad of a match (TARGET)." placeholder:"FILE"`
 	Cases  string `help:"Answer the conformance cases in this file, one JSON object a line." placeholder:"FILE.jsonl"`
 	JSON   bool   `help:"Print one JSON object." name:"json"`
-	Expr   string `arg:"" optional:"" help:"The expression, in the syntax of bracket ads."`
+	// Private is as in fmt.
+	Private bool   `help:"Write private attributes, too."`
+	Expr    string `arg:"" optional:"" help:"The expression, in the syntax of bracket ads."`
 }
 
 // Help returns what --help adds.
@@ -69,10 +71,16 @@ func (c *evalCommand) Run(s streams) error {
 		return err
 	}
 	v := e.Eval(c.world().scope(my, target))
-	if c.JSON {
-		return s.printJSON(evaluated{Value: v.String(), Type: v.Kind().String()})
+	text := v.String()
+	for _, ad := range []*classad.ClassAd{my, target} {
+		if ad != nil && !c.Private && text == ad.String() {
+			text = classad.Public(ad).String()
+		}
 	}
-	return s.print(v.String() + "\n")
+	if c.JSON {
+		return s.printJSON(evaluated{Value: text, Type: v.Kind().String()})
+	}
+	return s.print(text + "\n")
 }
 
 // runCases answers conformance cases, one per line.

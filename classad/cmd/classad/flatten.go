@@ -1,11 +1,18 @@
 package main
 
-import "github.com/condor-backfill/condor-backfill/classad"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/classad"
+)
 
 type flattenCommand struct {
 	subject
 	Line bool `help:"Print the expression as the line form has it."`
 	JSON bool `help:"Print one JSON object." name:"json"`
+	// Private is as in fmt.
+	Private bool `help:"Write private attributes, too."`
 }
 
 // Help returns what --help adds.
@@ -28,6 +35,13 @@ func (c *flattenCommand) Run(s streams) error {
 	e, ad, err := c.read(s)
 	if err != nil {
 		return err
+	}
+	internal, _, err := e.Refs(ad)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(internal, classad.Private); i >= 0 && !c.Private {
+		return fmt.Errorf("what this becomes would show %s, which is private: --private does so", internal[i])
 	}
 	flat := e.Flatten(ad)
 	printed := flat.String()

@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
 // estimateFlags say which run times jobs are planned with.
@@ -101,14 +102,14 @@ func (f *estimateFlags) words() (words []string) {
 		{"--history", f.History},
 	} {
 		if flag[1] != "" {
-			words = append(words, flag[0], fmt.Sprintf("%q", flag[1]))
+			words = append(words, flag[0], cli.Quoted(flag[1]))
 		}
 	}
 	if f.EstimateTrust != "" && f.EstimateTrust != string(estimate.TrustRecord) {
 		words = append(words, "--estimate-trust", f.EstimateTrust)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.EstimatesOpt)) {
-		words = append(words, "--estimates-opt", fmt.Sprintf("%s=%q", name, f.EstimatesOpt[name]))
+		words = append(words, "--estimates-opt", cli.Quoted(name+"="+f.EstimatesOpt[name]))
 	}
 	return words
 }

@@ -40,8 +40,8 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
-	"run_priority_halflife": "Under --order fairshare: in how many seconds what a user has used comes to count half, as " +
-		"HTCondor's PRIORITY_HALFLIFE.",
+	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +
+		"HTCondor's PRIORITY_HALFLIFE; seconds, or such as 12h; a day by default.",
 	"run_priority_factor": "Under --order fairshare: a user's priority factor, as condor_userprio sets it; 1000 where none " +
 		"is given, and twice that stands for half the share. May be repeated.",
 	"run_plan_depth": "Most waiting jobs that " + policies.Guaranteeing("and") + " reserve for; the others start " +
@@ -57,7 +57,7 @@ var helpTexts = cli.Texts{
 	"run_dump_refused": "Write refused and failed rounds to this folder, the first of each kind and ten in all, as " +
 		"instances that play the round alone; the log names each with the command that runs it.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
-		" if nobody came after it.",
+		" if nobody came after it; not under --order fairshare.",
 	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +
 		"that are played ahead, and say how true it was.",
 	"run_bound":                "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
@@ -87,10 +87,12 @@ var helpTexts = cli.Texts{
 		"gets shorter than the job's run time, unless --overrun kill cuts the run there.",
 	"run_with": "More slots: amounts, how many, and the slot that they are like (the pool's first unless it is named), such " +
 		"as cpus=64,memory=256GiB,count=4,like=node7. They never fail. May be repeated.",
-	"run_without":    "Slots or machines that the pool does not have: slot1@node7, node7, 'node*'. May be repeated.",
-	"study_file":     "What was run: " + formats.Holdings() + ".",
-	"study_policies": "Policies to compare: names, or paths of plugins.",
-	"study_html":     "Write a page that needs no network and can be printed; study.html unless it is named.",
+	"run_without":      "Slots or machines that the pool does not have: slot1@node7, node7, 'node*'. May be repeated.",
+	"study_file":       "What was run: " + formats.Holdings() + ".",
+	"study_policies":   "Policies to compare: names, or paths of plugins.",
+	"study_policy_opt": "Option of those of the policies that have it; may be repeated.",
+	"study_out":        "Folder of the results, as condorsim sweep makes it; by default they are not kept.",
+	"study_html":       "Write a page that needs no network and can be printed; study.html unless it is named.",
 	"estimate_trust": "Which stated run times count: enforced, those at which jobs are ended; record, the others as " +
 		"far as the user's last jobs bear them out; or all. Only jobs of liars (--estimate-model), and job ads, run " +
 		"beyond what they state.",

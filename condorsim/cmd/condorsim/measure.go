@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
 // check returns an error for invalid flags about what to run, measuring and estimates.
@@ -97,14 +98,23 @@ const usualDeadline = 10 * time.Second
 
 // again returns the command that runs a saved case as this run was.
 func (c *runCommand) again(path string) string {
-	again := []string{"condorsim run --instance", path, "--policy", c.Policy}
+	again := []string{"condorsim run --instance", cli.Quoted(path), "--policy", cli.Quoted(c.Policy)}
 	for _, name := range slices.Sorted(maps.Keys(c.PolicyOpt)) {
-		again = append(again, "--policy-opt", fmt.Sprintf("%s=%q", name, c.PolicyOpt[name]))
+		again = append(again, "--policy-opt", cli.Quoted(name+"="+c.PolicyOpt[name]))
 	}
 	for _, flag := range [][2]string{{"--order", c.Order}, {"--pool", c.Pool}} {
 		if flag[1] != "" {
-			again = append(again, flag[0], fmt.Sprintf("%q", flag[1]))
+			again = append(again, flag[0], cli.Quoted(flag[1]))
 		}
+	}
+	for _, slots := range c.With {
+		again = append(again, "--with", cli.Quoted(slots))
+	}
+	for _, pattern := range c.Without {
+		again = append(again, "--without", cli.Quoted(pattern))
+	}
+	if c.SlotEnd != nil {
+		again = append(again, "--slot-end", strings.Join(c.SlotEnd, ","))
 	}
 	if c.PlanDepth > 0 {
 		again = append(again, "--plan-depth", strconv.Itoa(c.PlanDepth))
@@ -121,10 +131,10 @@ func (c *runCommand) again(path string) string {
 		again = append(again, "--placement", c.Placement)
 	}
 	for _, dir := range c.PluginDir {
-		again = append(again, "--plugin-dir", fmt.Sprintf("%q", dir))
+		again = append(again, "--plugin-dir", cli.Quoted(dir))
 	}
 	for _, path := range c.PluginReads {
-		again = append(again, "--plugin-reads", fmt.Sprintf("%q", path))
+		again = append(again, "--plugin-reads", cli.Quoted(path))
 	}
 	if c.Deadline != 0 && c.Deadline != usualDeadline {
 		again = append(again, "--deadline", c.Deadline.String())
@@ -143,15 +153,7 @@ func (c *runCommand) dumping(w *condorsim.Workload, config *negotiator.Config, l
 	if c.DumpRefused == "" {
 		return sinks
 	}
-	rounds, tell := condorsim.NewRounds(w, c.DumpRefused), config.Refused
-	config.Refused = func(r backfill.Refusal) {
-		tell(r)
-		switch path, err := rounds.Save(r); {
-		case err != nil:
-			logger.Error("the refused round could not be written", "at", r.Now, "error", err)
-		case path != "":
-			logger.Error("the refused round is written", "at", r.Now, "file", path, "run it alone with", c.again(path))
-		}
-	}
+	rounds := condorsim.NewRounds(w, c.DumpRefused)
+	config.Refused = rounds.Telling(config.Refused, logger.Error, c.again)
 	return append(sinks, rounds)
 }

@@ -52,8 +52,8 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	path := filepath.Join(c.DumpDir, "condorsim-error-a-trace-at-5.json")
 	require.EqualError(t, c.saved(err), "internal error at 5, job 7: ended after 5 s, but was to run for 6 s; "+
 		"please report it with the case that was saved, which shows it again: condorsim run --instance "+path+
-		` --policy easy --policy-opt depth="2" --order "expr:WaitTime * 2" --estimates "mix:0.5" --estimates-running `+
-		`"requested" --history "a b.swf" --estimates-opt window="60"`)
+		` --policy easy --policy-opt depth=2 --order 'expr:WaitTime * 2' --estimates mix:0.5 --estimates-running `+
+		`requested --history 'a b.swf' --estimates-opt window=60`)
 	instance, readErr := workload.OpenInstance(path)
 	require.NoError(t, readErr)
 	require.Equal(t, []workload.Job{{ID: 7, Run: 6, Estimate: 9, Procs: 2}}, instance.Trace.Jobs)

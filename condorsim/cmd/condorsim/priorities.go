@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -14,21 +14,26 @@ import (
 
 // priorityFlags say how the priorities of users are simulated, by which the order fairshare goes.
 type priorityFlags struct {
-	PriorityHalflife int64              `group:"Policy" default:"86400" placeholder:"SECONDS" help:"${run_priority_halflife}"`
+	PriorityHalflife time.Duration      `group:"Policy" default:"24h" placeholder:"TIME" help:"${run_priority_halflife}"`
 	PriorityFactor   map[string]float64 `group:"Policy" placeholder:"USER=F" mapsep:"none" help:"${run_priority_factor}"`
+}
+
+// halfLife is that of use.
+func (f *priorityFlags) halfLife() backfill.Time {
+	return backfill.Time(f.PriorityHalflife / time.Second)
 }
 
 // priorities are the flags as settings.
 func (f *priorityFlags) priorities() condorsim.Priorities {
-	return condorsim.Priorities{HalfLife: backfill.Time(f.PriorityHalflife), Factors: f.PriorityFactor}
+	return condorsim.Priorities{HalfLife: f.halfLife(), Factors: f.PriorityFactor}
 }
 
 // checkPriorities returns an error for flags that are out of bounds, or of no use under that order.
 func (f *priorityFlags) checkPriorities(order string) error {
-	usual := f.PriorityHalflife == int64(condorsim.DefaultHalfLife) && f.PriorityFactor == nil
+	usual := f.halfLife() == condorsim.DefaultHalfLife && f.PriorityFactor == nil
 	switch {
-	case f.PriorityHalflife < 1:
-		return fmt.Errorf("--priority-halflife=%d: must be at least 1 s", f.PriorityHalflife)
+	case f.halfLife() < 1:
+		return fmt.Errorf("--priority-halflife=%v: must be at least 1 s", f.PriorityHalflife)
 	case order != negotiator.FairShare && !usual:
 		return errors.New("--priority-halflife and --priority-factor are of the order fairshare: add --order fairshare")
 	}
@@ -38,22 +43,20 @@ func (f *priorityFlags) checkPriorities(order string) error {
 	return nil
 }
 
-// account has the workload keep the account of users, and tells of how many jobs the user is not known.
+// account has the workload keep the account of users, and warns of jobs of no known user and of groups.
 func (f *priorityFlags) account(w *condorsim.Workload, logger hclog.Logger) (*condorsim.Workload, error) {
 	if err := f.priorities().CheckUsers(w); err != nil {
 		return nil, fmt.Errorf("--priority-factor: %w", err)
 	}
-	if n := w.Nobodys(); n > 0 {
-		logger.Warn(condorsim.NobodysText, "count", n, "of", len(w.Jobs))
-	}
+	w.WarnOfUsers(logger.Warn)
 	return w.WithPriorities(f.priorities())
 }
 
 // priorityWords returns these flags as words of a command line. Instances have no users, so that a saved
 // one is run with other priorities.
 func (f *priorityFlags) priorityWords() (words []string) {
-	if f.PriorityHalflife > 0 && f.PriorityHalflife != int64(condorsim.DefaultHalfLife) {
-		words = append(words, "--priority-halflife", strconv.FormatInt(f.PriorityHalflife, 10))
+	if f.PriorityHalflife > 0 && f.halfLife() != condorsim.DefaultHalfLife {
+		words = append(words, "--priority-halflife", f.PriorityHalflife.String())
 	}
 	return words
 }

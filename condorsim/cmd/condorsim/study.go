@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
@@ -25,9 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
-	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
-	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
 // studyCommand is condorsim study.
@@ -46,12 +42,19 @@ type studyCommand struct {
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
 
 	Policies []string `group:"Compared" short:"p" default:"slack,easy,conservative" help:"${study_policies}"`
-	Order    string   `group:"Compared" placeholder:"NAME" help:"${run_order}"`
-	// With, Without and ScaleEstimates are changes, each of which is looked at alone.
+	// PolicyOpt goes to those of the policies that have such options.
+	PolicyOpt map[string]string `group:"Compared" placeholder:"K=V" help:"${study_policy_opt}" mapsep:"none"`
+	Order     string            `group:"Compared" placeholder:"NAME" help:"${run_order}"`
+	// With, Without and ScaleEstimates are changes, each of which is looked at alone, and then all of them.
 	With           []string `group:"Compared" sep:"none" placeholder:"SLOTS" help:"${run_with}"`
 	Without        []string `group:"Compared" placeholder:"PATTERN" help:"${run_without}"`
 	ScaleEstimates float64  `group:"Compared" placeholder:"F" help:"${model_scale_estimates}"`
 
+	priorityFlags
+	estimateFlags
+
+	Out      string   `group:"Output" placeholder:"DIR" help:"${study_out}"`
+	Fresh    bool     `group:"Output" help:"With --out: run also what is finished already."`
 	HTML     pageFlag `group:"Output" name:"html" placeholder:"FILE" help:"${study_html}"`
 	JSON     bool     `group:"Output" name:"json" help:"Print all measures as one JSON object, with times in seconds."`
 	Parallel int      `group:"Output" placeholder:"N" help:"How many simulations at a time; by default one a core."`
@@ -62,7 +65,7 @@ type studyCommand struct {
 func (*studyCommand) Help() string {
 	return `Compares, side by side and in hours, what really happened to the jobs of a pool with what would have
 been under some policies: on the pool as it is, with more slots (--with), with fewer (--without), and
-with other stated run times (--scale-estimates), each of these changes alone.
+with other stated run times (--scale-estimates): each of these changes alone, and all of them together.
 
 The pool is what condor_status -long prints, the workload what condor_history -long prints; all else
 that condorsim run reads will do. What happened is known of jobs whose file records a start. If others
@@ -77,9 +80,15 @@ Examples:
     --with 'cpus=64,memory=256GiB,count=4' --scale-estimates 0.5 --html study.html
   condorsim study --pool status.long history.long.gz --without 'old*' --from 2026-03-01 --json
   condorsim study --pool status.long history.long --estimate-attr MaxWallTimeMins:min --html
-  condorsim study lublin-128 --policies easy,./backfill-mine
+  condorsim study lublin-128 --policies slack,easy --policy-opt factor=4 --estimates combined
+  condorsim study lublin-128 --policies easy,conservative --out study && condorsim report study
 
-condorsim sweep runs more of the kind: loads, orders, estimators, seeds.`
+With --out, the results are kept in a folder, which condorsim report reads; the same command goes on
+where it was interrupted, and only runs what is new or has changed.
+
+condorsim sweep runs more of the kind: loads, several orders and estimators, seeds.
+
+` + estimate.Help()
 }
 
 // pageFlag is where the page goes; "": there is none.
@@ -102,8 +111,11 @@ func (f *pageFlag) Decode(ctx *kong.DecodeContext) error {
 
 // Run studies and prints.
 func (c *studyCommand) Run(ctx context.Context, p *process) error {
-	if c.Jobs < 0 || c.Parallel < 0 {
+	switch {
+	case c.Jobs < 0 || c.Parallel < 0:
 		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
+	case c.Fresh && c.Out == "":
+		return cli.Bad(errors.New("--fresh is about the folder of results; say with --out where it is"))
 	}
 	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	w, err := c.look(p, logger)
@@ -122,13 +134,7 @@ func (c *studyCommand) Run(ctx context.Context, p *process) error {
 		return cli.Bad(err)
 	}
 	view := &sweepView{out: p.errs}
-	done := map[string]*results.Cell{}
-	failures, err := simulateCells(ctx, plan, c.cells(plan, w), c.Parallel, nil,
-		func(key results.Key, cell results.Cell, err error) {
-			if view.finished(key, cell, err); err == nil {
-				done[key.ID] = &cell
-			}
-		}, view)
+	done, failures, err := c.simulate(ctx, plan, view)
 	if err != nil {
 		return err
 	}
@@ -148,7 +154,34 @@ func (c *studyCommand) Run(ctx context.Context, p *process) error {
 	if out != nil {
 		view.line("the page is %s", c.HTML)
 	}
+	if c.Out != "" {
+		view.line("the results are in %s", c.Out)
+	}
 	return failed
+}
+
+// simulate returns the finished cells (simulations of the study) by name, those that a folder of results
+// has already among them.
+func (c *studyCommand) simulate(ctx context.Context, plan *sweep.Sweep, view *sweepView,
+) (done map[string]*results.Cell, failures []sweep.Failure, err error) {
+	done = map[string]*results.Cell{}
+	if c.Out == "" {
+		failures, err = simulateCells(ctx, plan, plan.All(), c.Parallel, nil,
+			func(key results.Key, cell results.Cell, err error) {
+				if view.finished(key, cell, err); err == nil {
+					done[key.ID] = &cell
+				}
+			}, view)
+		return done, failures, err
+	}
+	kept, failures, err := (&sweepCommand{Fresh: c.Fresh, Parallel: c.Parallel}).fill(ctx, plan, c.Out, view)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range kept.Cells {
+		done[kept.Cells[i].ID] = &kept.Cells[i]
+	}
+	return done, failures, nil
 }
 
 // look reads the workload on the pool as it is, as condorsim run does, with its errors and warnings.
@@ -201,133 +234,8 @@ func (c *studyCommand) asRun() *runCommand {
 		modelFlags: modelFlags{From: c.From, Until: c.Until}, Cpus: c.Cpus, Memory: c.Memory, Pool: c.Pool,
 		With: c.With, Without: c.Without, Placement: c.Placement, Policy: "each policy", Order: c.Order,
 		Bound: metrics.DefaultBound, Gantt: string(c.HTML),
-		priorityFlags: priorityFlags{PriorityHalflife: int64(condorsim.DefaultHalfLife)},
+		priorityFlags: c.priorityFlags, estimateFlags: c.estimateFlags,
 	}
-}
-
-// scales reports whether estimates are scaled.
-func (c *studyCommand) scales() bool { return c.ScaleEstimates != 0 && c.ScaleEstimates != 1 }
-
-// The names of the study's traces: the pool as it is, and with each change.
-const (
-	asItIs     = "as-it-is"
-	withMore   = "with"
-	withFewer  = "without"
-	withScaled = "scaled"
-)
-
-// sweepOf returns the study as a sweep: its traces are the pool as it is and with each change.
-func (c *studyCommand) sweepOf(w *condorsim.Workload) *sweep.File {
-	unless := func(usual, text string) string {
-		if text == usual {
-			return ""
-		}
-		return text
-	}
-	base := sweep.Trace{Name: asItIs, Pool: c.poolFile(), Source: sweep.Source{
-		File: c.Workload, CPUs: c.Cpus, Memory: c.Memory, Clean: unless("papers", c.Clean),
-		ProcsField: unless("allocated", c.ProcsField), Overrun: unless("raise", c.Overrun), Max: c.Jobs, From: c.From,
-		Until: c.Until, EstimateAttr: strings.Join(c.EstimateAttr, ","), Dependencies: unless("honour", c.Dependencies),
-	}}
-	f := &sweep.File{Name: "study", PerUser: true, Traces: []sweep.Trace{base}}
-	add := func(wanted bool, name string, change func(*sweep.Trace)) {
-		if wanted {
-			t := base
-			t.Name = name
-			change(&t)
-			f.Traces = append(f.Traces, t)
-		}
-	}
-	add(len(c.With) > 0, withMore, func(t *sweep.Trace) { t.With = c.With })
-	add(len(c.Without) > 0, withFewer, func(t *sweep.Trace) { t.Without = c.Without })
-	add(c.scales(), withScaled, func(t *sweep.Trace) { t.ScaleEstimates = c.ScaleEstimates })
-	if recorded(w) > 0 {
-		f.Schedulers = append(f.Schedulers, sweep.Scheduler{Policy: condorsim.HistoryPolicy})
-	}
-	for _, policy := range c.Policies {
-		f.Schedulers = append(f.Schedulers, sweep.Scheduler{
-			Label: filepath.Base(policy), Policy: policy, Order: c.Order, Placement: c.Placement,
-		})
-	}
-	return f
-}
-
-// poolFile returns the name of the pool as sweeps have it: built-in ones are in a folder.
-func (c *studyCommand) poolFile() string {
-	if _, err := os.Stat(c.Pool); c.Pool == "" || err == nil {
-		return c.Pool
-	}
-	found, _ := fs.Glob(configs.Files(), path.Join("pools", c.Pool+".*")) // it was read, so it is there
-	return append(found, c.Pool)[0]
-}
-
-// plan makes the cells of the study's sweep.
-func (c *studyCommand) plan(ctx context.Context, w *condorsim.Workload, logger hclog.Logger) (*sweep.Sweep, error) {
-	file := c.sweepOf(w)
-	if err := file.Check(); err != nil {
-		return nil, err
-	}
-	version, err := version.ID()
-	if err != nil {
-		return nil, err
-	}
-	return sweep.Prepare(ctx, file, sweep.Settings{
-		Places:   sweep.Places{Dirs: []string{"."}, BuiltIn: configs.Files(), TracePath: configs.TracePath},
-		Policies: makePolicies(logger), Version: version, Command: c.command(),
-	})
-}
-
-// cells are those to run: what really happened is the same on all pools.
-func (c *studyCommand) cells(plan *sweep.Sweep, w *condorsim.Workload) (todo []int) {
-	for i, key := range plan.Manifest.Cells {
-		if key.Policy != condorsim.HistoryPolicy || key.Trace == asItIs && recorded(w) > 0 {
-			todo = append(todo, i)
-		}
-	}
-	return todo
-}
-
-// command returns a command that repeats the study.
-func (c *studyCommand) command() string {
-	words := []string{"condorsim", "study"}
-	flag := func(name string, values ...string) {
-		for _, value := range values {
-			if value != "" {
-				words = append(words, "--"+name, quoted(value))
-			}
-		}
-	}
-	number := func(name string, value float64) {
-		if value != 0 {
-			flag(name, fmt.Sprint(value))
-		}
-	}
-	flag("pool", c.Pool)
-	flag("workload", c.Workload)
-	flag("policies", strings.Join(c.Policies, ","))
-	flag("order", c.Order)
-	flag("with", c.With...)
-	flag("without", c.Without...)
-	number("scale-estimates", c.ScaleEstimates)
-	flag("from", c.From)
-	flag("until", c.Until)
-	number("jobs", float64(c.Jobs))
-	number("cpus", float64(c.Cpus))
-	number("memory", float64(c.Memory))
-	flag("estimate-attr", c.EstimateAttr...)
-	for _, choice := range [][3]string{
-		{"clean", c.Clean, "papers"},
-		{"procs-field", c.ProcsField, "allocated"},
-		{"overrun", c.Overrun, "raise"},
-		{"dependencies", c.Dependencies, "honour"},
-		{"placement", c.Placement, "rank"},
-	} {
-		if choice[1] != choice[2] {
-			flag(choice[0], choice[1])
-		}
-	}
-	flag("html", string(c.HTML))
-	return strings.Join(words, " ")
 }
 
 // print prints the comparison.

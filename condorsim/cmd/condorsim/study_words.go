@@ -62,6 +62,8 @@ func (c *studyCommand) variant(trace string) string {
 		return "without " + strings.Join(c.Without, ", ")
 	case withScaled:
 		return fmt.Sprintf("estimates × %v", c.ScaleEstimates)
+	case together:
+		return "all changes together"
 	default:
 		return "as it is"
 	}
@@ -75,8 +77,12 @@ func (c *studyCommand) about(w *condorsim.Workload) string {
 		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
 			metrics.Whole(w.Capacity()[0]))
 	}
+	jobs := " jobs"
+	if len(w.Jobs) == 1 {
+		jobs = " job"
+	}
 	first, last := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
-	return fmt.Sprintf("%s jobs of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs)),
+	return fmt.Sprintf("%s of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs))+jobs,
 		c.workloadName(), clock.Text(int64(first)), clock.Text(int64(last)), on)
 }
 
@@ -94,7 +100,7 @@ func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string
 				notes = append(notes, fmt.Sprintf("%s: %s can never run there, and are left out of its rows", v.Name,
 					count(n, "job")))
 			}
-			if more := cell.Cleaning; more.EstimateScaled > 0 {
+			if more := cell.Cleaning; more.EstimateScaled > 0 && v.Name != c.variant(together) { // it was said
 				notes = append(notes, c.aboutScale(w, v.Name, more))
 			}
 			break // it is the same under all policies

@@ -82,31 +82,7 @@ func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	if c.List {
 		return c.list(p.out, plan, out)
 	}
-	folder, err := results.Open(out)
-	if err != nil {
-		return cli.Bad(err)
-	}
-	defer folder.Close() //nolint:errcheck // nothing is lost
-	if c.Fresh {
-		if err = c.remove(plan, folder); err != nil {
-			return err
-		}
-	}
-	state := plan.Split(out)
-	todo, err := c.only(plan, state.Todo)
-	if err != nil {
-		return cli.Bad(err)
-	}
-	say.state(plan, state, len(todo))
-	if err = folder.Manifest(plan.Manifest); err != nil {
-		return err
-	}
-	failures, err := c.run(ctx, plan, todo, folder, say)
-	if err != nil {
-		say.givenUp(out)
-		return err
-	}
-	done, err := folder.Tables()
+	done, failures, err := c.fill(ctx, plan, out, say)
 	if err != nil {
 		return err
 	}
@@ -115,6 +91,39 @@ func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	}
 	say.results(done)
 	return say.failed(failures)
+}
+
+// fill runs the cells (simulations of the sweep) that are not finished in a folder of results, and
+// returns what is in it then.
+func (c *sweepCommand) fill(ctx context.Context, plan *sweep.Sweep, out string,
+	say *sweepView,
+) (*results.Folder, []sweep.Failure, error) {
+	folder, err := results.Open(out)
+	if err != nil {
+		return nil, nil, cli.Bad(err)
+	}
+	defer folder.Close() //nolint:errcheck // nothing is lost
+	if c.Fresh {
+		if err = c.remove(plan, folder); err != nil {
+			return nil, nil, err
+		}
+	}
+	state := plan.Split(out)
+	todo, err := c.only(plan, state.Todo)
+	if err != nil {
+		return nil, nil, cli.Bad(err)
+	}
+	say.state(plan, state, len(todo))
+	if err = folder.Manifest(plan.Manifest); err != nil {
+		return nil, nil, err
+	}
+	failures, err := simulateCells(ctx, plan, todo, c.Parallel, folder.Cell, say.finished, say)
+	if err != nil {
+		say.givenUp(out)
+		return nil, nil, err
+	}
+	done, err := folder.Tables()
+	return done, failures, err
 }
 
 // plan reads the sweep's file, finds the files that it names and makes the cells, which are its
@@ -143,9 +152,9 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 // command returns a command that repeats the sweep; it leaves out the output folder and the number
 // of cores.
 func (c *sweepCommand) command() string {
-	words := []string{"condorsim", "sweep", quoted(c.File)}
+	words := []string{"condorsim", "sweep", cli.Quoted(c.File)}
 	for _, dir := range c.Traces {
-		words = append(words, "--traces", quoted(dir))
+		words = append(words, "--traces", cli.Quoted(dir))
 	}
 	if c.Jobs > 0 {
 		words = append(words, "--jobs", strconv.Itoa(c.Jobs))
@@ -153,16 +162,12 @@ func (c *sweepCommand) command() string {
 	return strings.Join(words, " ")
 }
 
-// quoted quotes a word for a shell, if needed.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-+,:=@~", r)
+// pluginRequest asks for a policy of a sweep, linked in where possible.
+func pluginRequest(policy string, options map[string]string, resources []string, logger hclog.Logger) choose.Request {
+	return choose.Request{
+		Policy: policy, Options: options, Resources: resources,
+		InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger, User: host.Nobody}},
 	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // makePolicies returns a function that makes a policy and its fallback, linked in where possible.
@@ -171,10 +176,7 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 	return func(ctx context.Context, policy string, options map[string]string,
 		resources []string,
 	) (sweep.Deciders, error) {
-		chosen, err := choose.Policy(ctx, choose.Request{
-			Policy: policy, Options: options, Resources: resources,
-			InProcess: true, Plugins: choose.Plugins{Run: host.Options{NoMTLS: true, Logger: logger, User: host.Nobody}},
-		})
+		chosen, err := choose.Policy(ctx, pluginRequest(policy, options, resources, logger))
 		if err != nil {
 			return sweep.Deciders{}, err
 		}
@@ -219,12 +221,6 @@ const (
 	roomForCells = 1200 << 20
 	softLimit    = 1700 << 20
 )
-
-func (c *sweepCommand) run(ctx context.Context, plan *sweep.Sweep, todo []int, folder *results.Writer,
-	say *sweepView,
-) ([]sweep.Failure, error) {
-	return simulateCells(ctx, plan, todo, c.Parallel, folder.Cell, say.finished, say)
-}
 
 // simulateCells runs cells, which are simulations of a sweep, so many at a time; 0: one a core.
 func simulateCells(ctx context.Context, plan *sweep.Sweep, todo []int, parallel int, save func(results.Cell) error,

@@ -131,15 +131,6 @@ func TestInterruptedSweep(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "matrix", "results-incomplete.csv"))
 }
 
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"a/b-c_1.yaml": "a/b-c_1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "a*": "'a*'", "*": "'*'",
-		"a;b": "'a;b'",
-	} {
-		require.Equal(t, want, quoted(word))
-	}
-}
-
 func TestETA(t *testing.T) {
 	require.Equal(t, 30*time.Second, eta(10*time.Second, 0.25))
 	require.Zero(t, eta(time.Second, 0))

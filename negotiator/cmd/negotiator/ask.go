@@ -85,7 +85,7 @@ Examples:
   negotiator start-times --json
   negotiator start-times --pool htcondor://cm.site:9618 --token condor.token
   negotiator start-times --at 60 --policy conservative
-  negotiator start-times --at 2026-03-01T12:00 --workload trace.swf --pool pool.yaml
+  negotiator start-times --at 2026-03-01T12:00 --workload history.long --pool status.long
 
 A time T: a second of the simulation, a Unix time or a date (negotiator drain --help).
 Orders and estimators: negotiator run --help.`

@@ -26,6 +26,10 @@ func (*configCheck) Help() string {
 	return `It does all that a start would: it reads the pool and the workload, and starts and ends the plugin.
 For a real pool it reads HTCondor's configuration, and asks the collector how the slots' START and RANK are set.
 
+Examples:
+  negotiator config check negotiator.yaml
+  negotiator config check
+
 ` + condorconfig.Help()
 }
 

@@ -39,8 +39,10 @@ var helpTexts = withSettings(cli.Texts{
 	"check_mtls":        "auto, or off: do not encrypt what is said to the plugin.",
 	"check_log_level":   "From which level on the plugin's log is shown: trace,debug,info,warn,error,off.",
 	"run_policy_opt":    "Option of the policy; may be repeated.",
-	"run_plugin_reads":  "A file or folder that a plugin may read besides its own; may be repeated.",
-	"run_plugin_dir":    "Where to look for backfill-NAME first; may be repeated.",
+	"run_dump_refused": "On a simulated pool: write refused and failed rounds to this folder, the first of each kind and ten " +
+		"in all, as instances that play the round alone; the log names each with the command that runs it.",
+	"run_plugin_reads": "A file or folder that a plugin may read besides its own; may be repeated.",
+	"run_plugin_dir":   "Where to look for backfill-NAME first; may be repeated.",
 })
 
 // withSettings adds the help of flags that set what a key of the configuration file sets.

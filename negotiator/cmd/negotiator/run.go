@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,9 +29,21 @@ import (
 type runCommand struct {
 	poolFlags
 	daemonFlags
-	JSON bool `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
+	JSON        bool   `group:"Output" name:"json" help:"Print the summary, with --once the plan, as one JSON object."`
+	DumpRefused string `group:"Output" placeholder:"DIR" help:"${run_dump_refused}"`
 
 	cli.PprofFlags
+}
+
+// Help is shown below the flags.
+func (c *runCommand) Help() string {
+	return `Examples:
+  negotiator run --policy slack --speed max
+  negotiator run --pool status.long --workload history.long --policy ./backfill-mine --dump-refused rounds
+  negotiator run --pool four-nodes --workload lublin-128 --estimates combined --json --speed max
+  negotiator run --pool htcondor --observe
+
+` + c.poolFlags.Help()
 }
 
 // daemonFlags say how a daemon runs. The function stock translates HTCondor's own spellings.
@@ -81,7 +94,15 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	if onReal {
+		if c.DumpRefused != "" {
+			return cli.Bad(errors.New("--dump-refused writes rounds of a simulated pool, and this one is real"))
+		}
 		return c.runDaemon(ctx, from)
+	}
+	if c.DumpRefused != "" {
+		if err = os.MkdirAll(c.DumpRefused, 0o777); err != nil {
+			return cli.Bad(fmt.Errorf("--dump-refused: %w", err))
+		}
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -93,6 +114,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
+		DumpRefused: c.DumpRefused,
 	})
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ class Session {
   constructor(policy) {
     this.policy = policy;
     this.branches = new Map();
+    this.failed = false; // where it did has been logged
   }
 
   // Returns the answer to a message of the host; undefined if it needs none.
@@ -82,7 +83,8 @@ class Session {
       this.branches.set(branch, state);
       return { decision: { branch, base_revision, journal: cycle.journal } };
     } catch (error) {
-      log('error', error.stack);
+      if (!this.failed) log('error', 'policy failed', { stack: error.stack }); // the host tells of all failures
+      this.failed = true;
       return { failure: { branch, text: error.message } };
     }
   }
@@ -171,8 +173,8 @@ function security() {
 
 // Writes an entry to the host's log as hclog does; other standard error is logged
 // as text.
-function log(level, text) {
-  process.stderr.write(`${JSON.stringify({ '@level': level, '@message': text })}\n`);
+function log(level, text, more = {}) {
+  process.stderr.write(`${JSON.stringify({ '@level': level, '@message': text, ...more })}\n`);
 }
 
 module.exports = { serve, log };

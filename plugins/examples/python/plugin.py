@@ -81,6 +81,7 @@ class Session:
 
     def __init__(self, policy):
         self.policy, self.options, self.branches = policy, None, {}
+        self.failed = False  # where it did has been logged
 
     def answer(self, m):
         """Returns the answer to a message of the host; None if it needs none."""
@@ -125,7 +126,9 @@ class Session:
             self.policy.decide(cycle, self.options)
             state.close()
         except Exception as error:
-            log("error", traceback.format_exc())
+            if not self.failed:  # the host tells of all failures
+                log("error", "policy failed", stack=traceback.format_exc())
+            self.failed = True
             return message("PolicyMessage", failure=message("Failure", branch=m.branch, text=repr(error)))
         self.branches[m.branch] = state
         decision = message("Decision", branch=m.branch, base_revision=m.base_revision, journal=cycle.journal)
@@ -205,6 +208,6 @@ def own_certificate():
     return pem, base64.b64encode(der).decode().rstrip("=")
 
 
-def log(level, text):
+def log(level, text, **more):
     """Writes an entry to the host's log as hclog does; other standard error is logged as text."""
-    print(json.dumps({"@level": level, "@message": text}), file=sys.stderr, flush=True)
+    print(json.dumps({"@level": level, "@message": text, **more}), file=sys.stderr, flush=True)
