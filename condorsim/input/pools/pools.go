@@ -15,7 +15,6 @@ package pools
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -221,10 +220,6 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	}
 	defer unpacked.Close() //nolint:errcheck // only read
 	text := bufio.NewReader(unpacked)
-	if isBinary(text) {
-		return nil, fmt.Errorf("read the pool: %s is no text; give slot ads or YAML, plain or compressed with gzip, "+
-			"xz or zstd", name)
-	}
 	yaml, err := isYAML(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
@@ -264,13 +259,6 @@ func baseName(path string) string {
 		base = strings.TrimSuffix(base, ext)
 	}
 	return base
-}
-
-// isBinary reports whether a file begins with bytes that no text has. It can still be read from its
-// beginning.
-func isBinary(text *bufio.Reader) bool {
-	head, _ := text.Peek(512) // reading gives the error
-	return bytes.ContainsFunc(head, func(r rune) bool { return r < '\a' || '\r' < r && r < ' ' && r != 0x1b })
 }
 
 // yamlKey matches the beginning of a YAML mapping: a key and a colon. In ads no colon follows a
