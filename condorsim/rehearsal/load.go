@@ -76,8 +76,8 @@ func readWorkload(s config.Config, pool *pools.Description, from *source.Setting
 	if jobs.History == nil && s.History == "" && from.Given("estimate_attributes") {
 		return nil, fmt.Errorf("%s: estimate_attributes (--estimate-attr) say how job ads are read; it holds none", name)
 	}
-	for _, misplaced := range jobs.Misplacements() {
-		logger.Warn(misplaced)
+	for _, warning := range jobs.Misreadings() {
+		logger.Warn(warning)
 	}
 	return condorsim.Queued(jobs, pool)
 }

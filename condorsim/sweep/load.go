@@ -45,7 +45,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		if err != nil {
 			return nil, &BadInput{err}
 		}
-		in.doubt(part.Misplacements()...)
+		in.doubt(part.Misreadings()...)
 		parts[i] = part
 	}
 	whole := parts[0]

@@ -28,5 +28,8 @@ func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if warning := h.Unread.Warning(); warning != "" {
+		trace.Warnings = append(trace.Warnings, warning)
+	}
 	return &Jobs{trace, h}, nil
 }

@@ -101,6 +101,8 @@ type History struct {
 	Others map[int64][]Amount
 	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
 	Unreadable error
+	// Unread counts the ads that have lines of which a part was not read.
+	Unread classad.UnreadAds
 }
 
 // Read reads job ads in any form that classad.ReadAds accepts, compressed or not. It is an error if
@@ -129,6 +131,7 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
 		}
+		c.h.Unread.Note(name, ad)
 		c.add(ad)
 	}
 	if c.h.Cleaning.JobsRead == 0 {

@@ -25,6 +25,7 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		if err != nil {
 			return nil, err
 		}
+		p.Unread.Note(file, ad)
 		if dynamic := p.LeftOut.Dynamic; !p.LeftOut.wants(ad) {
 			if p.LeftOut.Dynamic > dynamic {
 				name, _ := ad.Text("Name")

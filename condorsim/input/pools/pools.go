@@ -50,6 +50,8 @@ type Description struct {
 	// GiveUpAfter is how often a job may lose its slot before it is held; 0: [DefaultGiveUpAfter].
 	GiveUpAfter int
 	LeftOut     LeftOut
+	// Unread counts the ads that have lines of which a part was not read.
+	Unread classad.UnreadAds
 
 	asked map[string]bool // see Asked; nil: not computed yet
 }
@@ -73,11 +75,14 @@ const LeftOutText = "left out ads that are no slots of the pool"
 // Any reports whether any ad was left out.
 func (l LeftOut) Any() bool { return l != LeftOut{} }
 
-// Unheeded says what of the pool was left out that no other slot stands for.
-func (l LeftOut) Unheeded() (list []string) {
-	if l.Orphans > 0 {
+// Unheeded says what of the pool was left out that no other slot stands for, and what of its ads was not read.
+func (p *Description) Unheeded() (list []string) {
+	if p.LeftOut.Orphans > 0 {
 		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
-			"are not among the ads: print these as well", l.Orphans))
+			"are not among the ads: print these as well", p.LeftOut.Orphans))
+	}
+	if warning := p.Unread.Warning(); warning != "" {
+		list = append(list, warning)
 	}
 	return list
 }

@@ -103,8 +103,10 @@ type Trace struct {
 	Drops    []Drop   // the dropped jobs that have a number of their own: not those of merged traces
 	// Misplaced are the jobs whose preceding job is ignored, since it is in no line before theirs.
 	Misplaced []int64
-	Header    Header        // of the file
-	Statuses  map[int64]int // job lines of the file by their status, also of those dropped
+	// Warnings are what its reader says of the file: what of it was not read.
+	Warnings []string
+	Header   Header        // of the file
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of dropped jobs and JobsLeft add up to
