@@ -61,7 +61,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		return nil, &BadInput{err}
 	}
 	if len(whole.Jobs) == 0 {
-		return nil, &BadInput{fmt.Errorf("trace %w; clean: none keeps more", whole.Nothing(in.Name))}
+		return nil, &BadInput{fmt.Errorf("trace %w", whole.Nothing(in.Name, "clean: none"))}
 	}
 	return whole, nil
 }

@@ -146,8 +146,8 @@ func (c *runCommand) tell(trace *formats.Jobs, format *formats.Format, logger hc
 		logger.Warn(doubt)
 	}
 	if len(trace.Jobs) == 0 {
-		return fmt.Errorf("%w; --clean none keeps more, and condorsim workload formats describes what is read",
-			trace.Nothing(formats.Shown(c.Workload)))
+		return fmt.Errorf("%w; condorsim workload formats describes what is read",
+			trace.Nothing(formats.Shown(c.Workload), "--clean none"))
 	}
 	return nil
 }

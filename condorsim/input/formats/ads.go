@@ -28,8 +28,6 @@ func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if warning := h.Unread.Warning(); warning != "" {
-		trace.Warnings = append(trace.Warnings, warning)
-	}
+	trace.Warnings = h.Warnings()
 	return &Jobs{trace, h}, nil
 }

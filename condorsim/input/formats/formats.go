@@ -66,12 +66,20 @@ type Jobs struct {
 	History *history.History
 }
 
-// Nothing is the error that a file has no job that can be run: it says what became of those that were read.
-func (j *Jobs) Nothing(name string) error {
+// Nothing is the error that a file has no job that can be run: it says what became of those that were read, and
+// how to keep more if cleaning left out some.
+func (j *Jobs) Nothing(name, keepMore string) error {
 	err := fmt.Errorf("%s: no job is left to be run of %d that were read; %s", name, j.Cleaning.JobsRead,
 		j.Cleaning.LeftOut())
-	if j.History != nil && j.History.Unreadable != nil {
-		return fmt.Errorf("%w (%w)", err, j.History.Unreadable)
+	if h := j.History; h != nil {
+		for _, first := range []error{h.Unreadable, h.NoAmount} {
+			if first != nil {
+				err = fmt.Errorf("%w (%w)", err, first)
+			}
+		}
+	}
+	if j.Cleaning.Uncleaned() {
+		return fmt.Errorf("%w; %s keeps more", err, keepMore)
 	}
 	return err
 }

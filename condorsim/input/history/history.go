@@ -101,6 +101,8 @@ type History struct {
 	Others map[int64][]Amount
 	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
 	Unreadable error
+	// NoAmount is why the first job was dropped whose request is no amount; nil if none was.
+	NoAmount error
 	// Unread counts the ads that have lines of which a part was not read.
 	Unread classad.UnreadAds
 }
@@ -174,6 +176,18 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	return t, nil
 }
 
+// Warnings says what of the ads was not read as it may have been meant.
+func (h *History) Warnings() (all []string) {
+	if warning := h.Unread.Warning(); warning != "" {
+		all = append(all, warning)
+	}
+	if h.NoAmount != nil {
+		all = append(all, fmt.Sprintf("%v; the requests of %d jobs are no amounts: they match no slot in HTCondor, and are "+
+			"left out", h.NoAmount, h.Cleaning.NoAmount))
+	}
+	return all
+}
+
 // key identifies a job. The submit time is part of it, since a schedd may begin again with
 // ClusterId 1.
 type key struct {
@@ -202,6 +216,12 @@ func (c *collector) add(ad *classad.ClassAd) {
 	j, err := c.job(ad)
 	switch {
 	case errors.Is(err, errDropped):
+		return
+	case errors.As(err, new(*amountError)):
+		count.NoAmount++
+		if c.h.NoAmount == nil {
+			c.h.NoAmount = fmt.Errorf("%s:%d: job %d.%d: %w", c.h.Name, ad.StreamLine(), j.Place.Cluster, j.Place.Proc, err)
+		}
 		return
 	case err != nil:
 		count.Unreadable++

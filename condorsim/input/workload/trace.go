@@ -128,6 +128,7 @@ type Cleaning struct {
 
 	// Dropped ads of an HTCondor history; 0 for a trace.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
+	NoAmount   int `json:"no_amount,omitempty"`    // requests that are text, negative or else no amount
 	BySlot     int `json:"by_slot,omitempty"`      // their requests depend on the slot, and there is none
 	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
 	Removed    int `json:"removed,omitempty"`      // while they ran
@@ -205,6 +206,11 @@ func (count Cleaning) LeftOut() string {
 	return "left out: " + strings.Join(list, ", ")
 }
 
+// Uncleaned reports whether jobs were dropped that [CleanNone] keeps.
+func (count Cleaning) Uncleaned() bool {
+	return count.Partial+count.Cancelled+count.Removed+count.Unfinished > 0
+}
+
 // Dropped lists what was dropped, in the order of the rules.
 func (count Cleaning) Dropped() []Omission {
 	all := []Omission{
@@ -213,6 +219,7 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyNegativeRun, count.NegativeRun},
 		{WhyNoProcessors, count.NoProcessors},
 		{"ads that tell too little", count.Unreadable},
+		{"whose requests are no amounts", count.NoAmount},
 		{"whose requests depend on the slot (--pool gives slots)", count.BySlot},
 		{"scheduler, local and grid universe", count.NotOnSlots},
 		{"removed while they ran", count.Removed},
