@@ -110,13 +110,25 @@ func Open(r io.Reader, name string) (*Source, error) {
 	return &Source{recognised(head), text, name}, nil
 }
 
-// Open opens a file that is in the format, whatever it begins with; see the function [Open].
-func (f *Format) Open(r io.Reader, name string) (*Source, error) {
+// OpenInstance opens a file that is said to hold an instance. It returns a *[workload.Error] if what it holds is
+// surely something else.
+func OpenInstance(r io.Reader, name string) (*Source, error) {
 	text, err := workload.Text(r, name)
 	if err != nil {
 		return nil, err
 	}
-	return &Source{f, text, name}, nil
+	head := bytes.TrimSpace(text.Peek(1 << 12))
+	other := recognised(head)
+	if len(head) == 0 || head[0] == '{' || other == SWF && !workload.IsSWF(head) && kinds.Of(head) == nil {
+		return &Source{Instance, text, name}, nil
+	}
+	defer text.Close() //nolint:errcheck // only read
+	if kind := kinds.Of(head); kind != nil && !workload.IsSWF(head) {
+		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
+	}
+	return nil, &workload.Error{
+		File: name, Problem: "holds " + other.Holds + " and no instance", Hint: "name it without --instance",
+	}
 }
 
 // Read reads the jobs.

@@ -139,6 +139,12 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	if c.h.Cleaning.JobsRead == 0 {
 		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
 	}
+	if c.notJobs == c.h.Cleaning.JobsRead {
+		return nil, &workload.Error{
+			File: name, Problem: "looks like " + c.whose + ", which are no jobs",
+			Hint: "print the jobs' ads: condor_history -long, or condor_q -long; slots are given with --pool",
+		}
+	}
 	if err = estimates.Check(name); err != nil {
 		return nil, err
 	}
@@ -206,6 +212,9 @@ type collector struct {
 	others map[int][]Amount // by index in h.Jobs
 
 	estimates *Estimates
+
+	notJobs int    // ads of slots and daemons
+	whose   string // the first of these ads is
 }
 
 // add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose
@@ -224,6 +233,10 @@ func (c *collector) add(ad *classad.ClassAd) {
 		}
 		return
 	case err != nil:
+		if kind := negotiator.KindOf(ad); kind != negotiator.JobAd && kind != "" {
+			c.notJobs++
+			c.whose = cmp.Or(c.whose, kind)
+		}
 		count.Unreadable++
 		if c.h.Unreadable == nil {
 			c.h.Unreadable = fmt.Errorf("%s:%d: %w", c.h.Name, ad.StreamLine(), err)

@@ -338,6 +338,8 @@ func TestWhatIsNoHistory(t *testing.T) {
 		"":                              "read the history: test.ads: there is no job in it",
 		"ClusterId = 1\nProcId = = 2\n": "read the history: test.ads:2:",
 		"{\"ClusterId\": ":              "read the history: test.ads:1:",
+		"Name = \"a\"\nCpus = 2\n":      "test.ads: looks like ads of slots, which are no jobs; print the jobs' ads",
+		"[MyType = \"Submitter\"]":      "test.ads: looks like ads of type Submitter, which are no jobs; print the jobs' ads",
 	} {
 		_, err := history.Read(strings.NewReader(text), "test.ads", history.Options{Schema: negotiator.DefaultSchema()})
 		require.ErrorContains(t, err, want)

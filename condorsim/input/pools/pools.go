@@ -230,9 +230,10 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
 	}
 	var p *Description
+	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
 	if yaml {
 		p, err = readYAML(text, name, schema)
-	} else if err = mistaken(text, name); err == nil {
+	} else if err = mistaken(head, name); err == nil {
 		p, err = FromAds(name, schema, classad.ReadAds(text, name))
 	}
 	if err != nil {
@@ -242,11 +243,9 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	return p, nil
 }
 
-// mistaken returns an error for a text that is known as something else than ads. The text can still be
-// read from its beginning.
-func mistaken(text *bufio.Reader, name string) error {
-	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
-	if workload.IsSWF(head) {
+// mistaken returns an error for a text that is known as something else than ads, by how it begins.
+func mistaken(head []byte, name string) error {
+	if workload.IsSWF(head) || workload.IsInstance(head) {
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
 	}
 	if kind := kinds.Of(head); kind != nil {

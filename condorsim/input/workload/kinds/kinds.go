@@ -36,7 +36,7 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
+		yaml, names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
 		webPage,
 	}, noTexts()...)
 }

@@ -1,5 +1,9 @@
 package kinds
 
+// yaml is what people write for condorsim and the negotiator: a key and a colon.
+var yaml = text("YAML, as descriptions of pools, sweeps and configurations are",
+	"give a pool with --pool, and a sweep to condorsim sweep", `^(#[^\n]*\n\s*)*(---\s|[a-z_]\w*[ \t]*:([ \t\r\n]|$))`)
+
 // What other programs write of jobs.
 var (
 	// csv is a table of any program.
