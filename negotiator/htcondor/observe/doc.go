@@ -13,8 +13,8 @@
 // collector says, and of submitters; literals.go what is read without evaluation; senders.go who
 // sent an ad, identity.go whose a name is, claimants.go of schedds; rooms.go how many jobs these
 // run at once, curb.go whether they want any; slots.go slots, slotprice.go what these cost,
-// missing.go which are gone, devices.go their GPUs and the like, amounts.go what they have and how
-// they round what jobs take, wish.go how jobs follow that, ranks.go how the pool ranks them;
+// ends.go which attributes say when they end, missing.go which are gone, devices.go their GPUs and
+// the like, amounts.go what they have and how they round what jobs take, wish.go how jobs follow that, ranks.go how the pool ranks them;
 // queue.go the queues of schedds, turns.go which of many are asked, rest.go how long each is waited
 // for and when it is read again, newcomers.go how long new ones are, groups.go what answers say,
 // intake.go what is kept of each, holding.go of each user, outline.go of ads that are left out,
