@@ -86,7 +86,7 @@ type Observer struct {
 	referStepsOfAll               int                        // and for all users
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
-	ends                          map[string]bool // of the attributes that may say when slots end, those that some slot had
+	ends                          map[string]bool // see noteEnds
 	systemRemove                  *classad.Expr   // by which schedds remove jobs; nil for none
 }
 

@@ -27,6 +27,7 @@ const (
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
+	toLines  = `convert it: tr "\r" "\n"`
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
 	// SlotAds is what to do where slots are wanted.
@@ -36,7 +37,7 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		yaml, names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
+		lineEnds, yaml, names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
 		webPage,
 	}, noTexts()...)
 }
@@ -53,6 +54,14 @@ func last(list []*Kind, head []byte) (found *Kind) {
 		}
 	}
 	return found
+}
+
+// Ads says what to do where ads are wanted, of whatever they are.
+func (k *Kind) Ads() string {
+	if k.Slots == SlotAds {
+		return "print ads: with -long, -json or -xml"
+	}
+	return k.Slots
 }
 
 // Problem says what a file of the kind is, for an error.
