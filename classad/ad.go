@@ -9,7 +9,8 @@ import "iter"
 // Many goroutines may read and evaluate an ad at once as long as none changes it.
 type ClassAd struct {
 	record
-	line int
+	line   int
+	unread []unreadLine
 }
 
 // New returns an empty ad.

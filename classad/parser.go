@@ -24,6 +24,7 @@ type Parser struct {
 	own    int                 // approximate bytes of those values that are not in syntax
 	kept   int                 // approximate bytes of everything that is kept
 	parsed int                 // see Parsed
+	cut    bool                // a part of the value that was read last was not read
 }
 
 // Parsed returns how many names, constants and signs the parser has read so far, in all expressions of
@@ -262,6 +263,7 @@ func (p *Parser) ParseOld(text string) (*ClassAd, error) { return p.parseLines(t
 
 func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 	at := p.begin()
+	var unread []unreadLine
 	for number := first; text != ""; number++ {
 		line := text
 		if end := strings.IndexByte(text, '\n'); end >= 0 {
@@ -273,9 +275,14 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 		if err != nil {
 			return nil, lineError(err, line, file, number)
 		}
-		at = next
+		if at = next; p.cut {
+			_, right, _ := cutLine(line)
+			unread, p.cut = append(unread, unreadLine{number, next.name.text, strings.Clone(strings.TrimSpace(right))}), false
+		}
 	}
-	return p.end(at), nil
+	ad := p.end(at)
+	ad.unread = unread
+	return ad, nil
 }
 
 // parseLine reads the attribute on a line, if there is one, and returns the path that ends with its
@@ -357,7 +364,7 @@ func (p *Parser) remembered(syntax int, at *path, text string) (Value, error) {
 		if v, err = p.parseValue(syntax, text); err != nil {
 			return v, err
 		}
-		if len(text) > longestKnown {
+		if len(text) > longestKnown || p.cut {
 			p.own += treePerText * len(text)
 			return v, nil
 		}

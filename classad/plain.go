@@ -20,19 +20,25 @@ func (p *Parser) parseValue(syntax int, text string) (Value, error) {
 	if v, ok := plainString(text); ok {
 		return v, nil
 	}
-	parse := parser.Syntax{Strict: p.Strict}.Part
-	if syntax == inLines {
-		parse = parser.Syntax{Strict: p.Strict, Lines: true}.Prefix
-		p.parsed += exprTokens([]byte(text))
-	}
-	tree, err := parse(text)
+	tree, end, err := p.parseTree(syntax, text)
 	if err != nil {
 		return Value{}, err
 	}
+	p.partly(text, end)
 	if tree.Height() >= ast.MaxHeight {
 		return Value{}, &parser.Error{Message: "nested too deeply"}
 	}
 	return entry(tree), nil
+}
+
+// parseTree parses the text of a value, and returns how much of it was read.
+func (p *Parser) parseTree(syntax int, text string) (tree ast.Expr, end int, err error) {
+	if syntax == inLines {
+		p.parsed += exprTokens([]byte(text))
+		return parser.Syntax{Strict: p.Strict, Lines: true}.Prefix(text)
+	}
+	tree, err = parser.Syntax{Strict: p.Strict}.Part(text)
+	return tree, len(text), err
 }
 
 func plainWord(text string) (Value, bool) {
@@ -55,6 +61,9 @@ func plainString(s string) (Value, bool) {
 	return text(s[1:last]), true
 }
 
+// mostDigits is how many digits an integer may have that cannot overflow.
+const mostDigits = 18
+
 // plainNumber parses the decimal number at the start of the text and returns its length, 0 if there
 // is none.
 func plainNumber(s string) (Value, int) {
@@ -62,7 +71,6 @@ func plainNumber(s string) (Value, int) {
 	if i < len(s) && s[i] == '-' {
 		i++
 	}
-	const mostDigits = 18 // fewer digits cannot overflow
 	start, n := i, int64(0)
 	for i < len(s) && isDigit(s[i]) {
 		n = n*10 + int64(s[i]-'0')

@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -126,7 +127,11 @@ func unpacked(open func(name string) (io.ReadCloser, error)) func(name string) (
 		if err != nil {
 			return nil, err
 		}
-		return packed.Unpacked(file)
+		text, err := packed.Unpacked(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return text, nil
 	}
 }
 

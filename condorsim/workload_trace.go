@@ -72,7 +72,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
 		}
 	}
-	w.Unheeded = slices.Concat(pool.LeftOut.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
+	w.Unheeded = slices.Concat(pool.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
 	return w, nil
 }
 

@@ -66,12 +66,15 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
 	// Besides commands, these two alone start plugins.
-	{"negotiator/active", "backfill/... negotiator negotiator/{auto,cli,config,source} plugins/{choose,host}", ""},
+	{
+		"negotiator/active", "backfill/... condorsim/input/workload/packed negotiator " +
+			"negotiator/{auto,cli,config,source} plugins/{choose,host}", "",
+	},
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill backfill/inwords negotiator negotiator/{cli,config,drains,instant,source,whatif} " +
-			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
+		"negotiator/ask", "classad backfill backfill/inwords condorsim/input/workload/packed negotiator " +
+			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
 		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
@@ -126,7 +129,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"classad condorsim",
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
-	{"condorsim/input/workload/packed", "", ""},
+	{"condorsim/input/workload/packed", "condorsim/input/workload/kinds", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant condorsim/input/workload/...", ""},
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} " +

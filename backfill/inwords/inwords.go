@@ -26,9 +26,40 @@ func JSON(err error) string {
 			at = kind.Field + ": "
 		}
 		return at + given(kind.Value) + " is given where " + wanted(kind.Type) + " is expected"
+	case errors.As(err, &syntax):
+		return misplaced(syntax.Error())
 	default:
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
+}
+
+// misplaced says of a character that may not stand where it does what may: "invalid character 'B' looking for
+// beginning of value" is "'B' where a value is expected".
+func misplaced(text string) string {
+	character, context, found := strings.Cut(strings.TrimPrefix(text, "invalid character "), "' ")
+	if !found {
+		return text
+	}
+	for _, c := range [][2]string{
+		{"looking for beginning of value", "a value is expected"},
+		{"looking for beginning of object key string", "a name in quotes, or }, is expected"},
+		{"after object key:value pair", "a comma or } is expected"},
+		{"after object key", "a colon is expected"},
+		{"after array element", "a comma or ] is expected"},
+		{"after top-level value", "the end is expected"},
+		{"in string literal", "a text goes on: write it as an escape, such as \\n"},
+		{"in string escape code", "an escape such as \\n is expected"},
+		{`in \u hexadecimal character escape`, "one of four hexadecimal digits is expected"},
+		{"in numeric literal", "a digit is expected"},
+		{"after decimal point", "a digit is expected"},
+		{"in exponent of numeric literal", "a digit is expected"},
+		{"in literal ", "true, false or null is expected"},
+	} {
+		if strings.HasPrefix(context, c[0]) {
+			return character + "' where " + c[1]
+		}
+	}
+	return text
 }
 
 // given names a value, which the library calls "number 1.5", "string" or "object".

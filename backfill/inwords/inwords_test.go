@@ -24,7 +24,18 @@ func TestJSON(t *testing.T) {
 		`{"share": "x"}`:           "share: a string is given where a number is expected",
 		`[]`:                       "an array is given where an object is expected",
 		`{"label": 5}`:             `unknown field "label"`,
-		`{"name": "a" "count": 4}`: `invalid character '"' after object key:value pair`,
+		`{"name": "a" "count": 4}`: `'"' where a comma or } is expected`,
+		"Name = 5":                 "'N' where a value is expected",
+		"{name: 5}":                "'n' where a name in quotes, or }, is expected",
+		`{"name" 5}`:               "'5' where a colon is expected",
+		`{"list": [1 2]}`:          "'2' where a comma or ] is expected",
+		"{\"name\": \"a\nb\"}":     `'\n' where a text goes on: write it as an escape, such as \n`,
+		`{"name": "\x"}`:           `'x' where an escape such as \n is expected`,
+		`{"name": "\u12"}`:         `'"' where one of four hexadecimal digits is expected`,
+		`{"count": -}`:             "'}' where a digit is expected",
+		`{"count": 1.}`:            "'}' where a digit is expected",
+		`{"count": 1e}`:            "'}' where a digit is expected",
+		`{"part": tru}`:            "'}' where true, false or null is expected",
 	} {
 		var into struct {
 			Name  string  `json:"name"`

@@ -91,14 +91,20 @@ func (s Syntax) Expr(src string) (ast.Expr, error) { return s.grammar().whole(sr
 func (s Syntax) Part(src string) (ast.Expr, error) { return s.grammar().whole(src, true) }
 
 // Prefix parses the expression at the start of the text and ignores what follows, as HTCondor does
-// for lines and XML. Errors are of type [*Error].
-func (s Syntax) Prefix(src string) (ast.Expr, error) {
+// for lines and XML. It returns where that begins as well. Errors are of type [*Error].
+func (s Syntax) Prefix(src string) (e ast.Expr, end int, err error) {
 	g := s.grammar()
 	tokens, err := g.tokens(src)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return g.expression(tokens)
+	if e, err = g.expression(tokens); err != nil {
+		return nil, 0, err
+	}
+	if next := tokens.Peek(); !next.EOF() {
+		return e, next.Pos.Offset, nil
+	}
+	return e, len(src), nil
 }
 
 // Ad parses the text of one ad in brackets. Errors are of type [*Error].
@@ -112,7 +118,10 @@ func Expr(src string) (ast.Expr, error) { return Syntax{}.Expr(src) }
 func LineExpr(src string) (ast.Expr, error) { return Syntax{Lines: true}.Expr(src) }
 
 // LinePrefix is [Syntax.Prefix] for the right side of a line.
-func LinePrefix(src string) (ast.Expr, error) { return Syntax{Lines: true}.Prefix(src) }
+func LinePrefix(src string) (ast.Expr, error) {
+	e, _, err := Syntax{Lines: true}.Prefix(src)
+	return e, err
+}
 
 func (g *grammar) tokens(src string) (*lexer.PeekingLexer, error) {
 	lex, err := g.lexer.LexString("", src)

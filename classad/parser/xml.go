@@ -218,7 +218,7 @@ func (p *xmlParser) textual() (ast.Expr, error) {
 		}
 		return nil, errorAt(pos, "malformed time")
 	}
-	e, err := Syntax{}.Prefix(plain)
+	e, _, err := Syntax{}.Prefix(plain)
 	if inside, ok := errors.AsType[*Error](err); ok {
 		return nil, &Error{Offset: content.offset + entityOffset(content.raw, inside.Offset), Message: inside.Message}
 	}

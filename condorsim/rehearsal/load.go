@@ -74,13 +74,13 @@ func readWorkload(s config.Config, pool *pools.Description, from *source.Setting
 		return nil, err
 	}
 	if len(jobs.Jobs) == 0 {
-		return nil, jobs.Nothing(name)
+		return nil, jobs.Nothing(name, "condorsim workload clean --clean none")
 	}
 	if jobs.History == nil && s.History == "" && from.Given("estimate_attributes") {
 		return nil, fmt.Errorf("%s: estimate_attributes (--estimate-attr) say how job ads are read; it holds none", name)
 	}
-	for _, misplaced := range jobs.Misplacements() {
-		logger.Warn(misplaced)
+	for _, warning := range jobs.Misreadings() {
+		logger.Warn(warning)
 	}
 	return condorsim.Queued(jobs, pool)
 }

@@ -46,7 +46,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		if err != nil {
 			return nil, &BadInput{err}
 		}
-		in.doubt(part.Misplacements()...)
+		in.doubt(part.Misreadings()...)
 		parts[i] = part
 	}
 	whole := parts[0]
@@ -62,7 +62,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		return nil, &BadInput{err}
 	}
 	if len(whole.Jobs) == 0 {
-		return nil, &BadInput{fmt.Errorf("trace %w; clean: none keeps more", whole.Nothing(in.Name))}
+		return nil, &BadInput{fmt.Errorf("trace %w", whole.Nothing(in.Name, "clean: none"))}
 	}
 	return whole, nil
 }

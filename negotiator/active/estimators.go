@@ -1,6 +1,7 @@
 package active
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
@@ -25,8 +27,7 @@ func (a *Activator) estimators(s config.Config, guarantees bool) (*estimate.Set,
 	}
 	history := a.History
 	a.History = nil // the new estimators own it
-	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(),
-		func(name string) (io.ReadCloser, error) { return open(name) })
+	set, err := estimate.New(settings, history, guarantees, !s.OnRealPool(), unpacked)
 	if err == nil {
 		if unread := estimate.CheckOptions(settings.Options, settings); unread != nil {
 			a.Logger.Warn("an option of the estimators is without effect until others are chosen", "why", unread)
@@ -42,6 +43,19 @@ func (a *Activator) estimators(s config.Config, guarantees bool) (*estimate.Set,
 
 // open opens a file, without waiting for somebody to write to a pipe.
 func open(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+
+// unpacked opens a file that may be compressed.
+func unpacked(name string) (io.ReadCloser, error) {
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := packed.Unpacked(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
 
 // ReadEnded reads the jobs of a history that have ended, of a file by its name. It shifts their times
 // so that the last one ended just before the time until.

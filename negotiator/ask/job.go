@@ -3,12 +3,14 @@ package ask
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
@@ -29,12 +31,12 @@ func (j Job) read() (*whatif.Job, error) {
 	}
 	ad := classad.New()
 	if j.File != "" {
-		text, err := os.ReadFile(j.File)
+		text, err := readText(j.File)
+		if err == nil {
+			ad, err = readJobText(j.File, text)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--job: %w", err)
-		}
-		if ad, err = readJobText(j.File, string(text)); err != nil {
-			return nil, fmt.Errorf("--job %s: %w", j.File, err)
 		}
 	}
 	for _, flag := range []struct{ name, attribute, text string }{
@@ -82,23 +84,54 @@ func (j Job) read() (*whatif.Job, error) {
 	return job, nil
 }
 
-// readJobText reads a job's ad, or a submit file: a file that ends in .sub or .submit, or has a line
-// with the command queue.
+// readText returns the text of a file, which may be compressed.
+func readText(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	unpacked, err := packed.Unpacked(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	defer unpacked.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return string(text), nil
+}
+
+// readJobText reads a job's ad in any form, or a submit file: a file that ends in .sub or .submit, or has a
+// line with the command queue.
 func readJobText(file, text string) (*classad.ClassAd, error) {
-	if strings.ContainsRune(text, 0) || strings.HasPrefix(text, "\x1f\x8b") {
-		return nil, errors.New("it is no text; if it is compressed, decompress it")
+	if _, plain := packed.ByName(file); isSubmit(plain) || queueLine.MatchString(text) {
+		ad, err := readSubmit(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return ad, nil
 	}
-	switch filepath.Ext(file) {
-	case ".sub", ".submit":
-		return readSubmit(text)
+	var job *classad.ClassAd
+	for ad, err := range classad.ReadAds(strings.NewReader(text), file) {
+		switch {
+		case err != nil:
+			return nil, err
+		case job != nil:
+			return nil, fmt.Errorf("%s:%d: there is a second ad; give a file with one job", file, ad.StreamLine())
+		}
+		job = ad
 	}
-	if queueLine.MatchString(text) {
-		return readSubmit(text)
+	if job == nil {
+		return nil, fmt.Errorf("%s: there is no ad in it", file)
 	}
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		return classad.Parse(text)
-	}
-	return classad.ParseOld(text)
+	return job, nil
+}
+
+// isSubmit reports whether a file's name is that of a submit file.
+func isSubmit(file string) bool {
+	ext := filepath.Ext(file)
+	return ext == ".sub" || ext == ".submit"
 }
 
 var queueLine = regexp.MustCompile(`(?im)^\s*queue\b[^=]*$`)

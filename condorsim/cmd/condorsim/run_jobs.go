@@ -41,7 +41,10 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		logger.Warn(condorsim.UnheededText, "what", what)
 	}
 	if c.SlotEnd != nil {
-		w = w.WithEnds(c.SlotEnd...)
+		if w = w.WithEnds(c.SlotEnd...); w.AbsentEnds() != "" {
+			return nil, fmt.Errorf("--slot-end=%s: no slot has such an attribute; condor_status -long shows what slots have",
+				strings.Join(c.SlotEnd, ","))
+		}
 	}
 	w.Seed = c.Seed
 	if err = c.learn(p, w); err != nil {
@@ -146,8 +149,8 @@ func (c *runCommand) tell(trace *formats.Jobs, format *formats.Format, logger hc
 		logger.Warn(doubt)
 	}
 	if len(trace.Jobs) == 0 {
-		return fmt.Errorf("%w; --clean none keeps more, and condorsim workload formats describes what is read",
-			trace.Nothing(formats.Shown(c.Workload)))
+		return fmt.Errorf("%w; condorsim workload formats describes what is read",
+			trace.Nothing(formats.Shown(c.Workload), "--clean none"))
 	}
 	return nil
 }

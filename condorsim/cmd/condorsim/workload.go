@@ -159,13 +159,13 @@ func (p *process) openJobs(name string) (*jobsFile, error) {
 	}
 }
 
-// openInstance opens a file that holds an instance, whatever it begins with.
+// openInstance opens a file that holds an instance.
 func (p *process) openInstance(name string) (*jobsFile, error) {
 	file, err := p.files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read instance: %w; check the path", err)
 	}
-	return newJobsFile(file, name, formats.Instance.Open)
+	return newJobsFile(file, name, formats.OpenInstance)
 }
 
 func newJobsFile(file fs.File, name string, open func(io.Reader, string) (*formats.Source, error)) (*jobsFile, error) {

@@ -28,5 +28,6 @@ func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	trace.Warnings = h.Warnings()
 	return &Jobs{trace, h}, nil
 }

@@ -66,12 +66,20 @@ type Jobs struct {
 	History *history.History
 }
 
-// Nothing is the error that a file has no job that can be run: it says what became of those that were read.
-func (j *Jobs) Nothing(name string) error {
+// Nothing is the error that a file has no job that can be run: it says what became of those that were read, and
+// how to keep more if cleaning left out some.
+func (j *Jobs) Nothing(name, keepMore string) error {
 	err := fmt.Errorf("%s: no job is left to be run of %d that were read; %s", name, j.Cleaning.JobsRead,
 		j.Cleaning.LeftOut())
-	if j.History != nil && j.History.Unreadable != nil {
-		return fmt.Errorf("%w (%w)", err, j.History.Unreadable)
+	if h := j.History; h != nil {
+		for _, first := range []error{h.Unreadable, h.NoAmount} {
+			if first != nil {
+				err = fmt.Errorf("%w (%w)", err, first)
+			}
+		}
+	}
+	if j.Cleaning.Uncleaned() {
+		return fmt.Errorf("%w; %s keeps more", err, keepMore)
 	}
 	return err
 }
@@ -102,13 +110,25 @@ func Open(r io.Reader, name string) (*Source, error) {
 	return &Source{recognised(head), text, name}, nil
 }
 
-// Open opens a file that is in the format, whatever it begins with; see the function [Open].
-func (f *Format) Open(r io.Reader, name string) (*Source, error) {
+// OpenInstance opens a file that is said to hold an instance. It returns a *[workload.Error] if what it holds is
+// surely something else.
+func OpenInstance(r io.Reader, name string) (*Source, error) {
 	text, err := workload.Text(r, name)
 	if err != nil {
 		return nil, err
 	}
-	return &Source{f, text, name}, nil
+	head := bytes.TrimSpace(text.Peek(1 << 12))
+	other := recognised(head)
+	if len(head) == 0 || head[0] == '{' || other == SWF && !workload.IsSWF(head) && kinds.Of(head) == nil {
+		return &Source{Instance, text, name}, nil
+	}
+	defer text.Close() //nolint:errcheck // only read
+	if kind := kinds.Of(head); kind != nil && !workload.IsSWF(head) {
+		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
+	}
+	return nil, &workload.Error{
+		File: name, Problem: "holds " + other.Holds + " and no instance", Hint: "name it without --instance",
+	}
 }
 
 // Read reads the jobs.

@@ -65,8 +65,10 @@ func TestFormatsThatAreNotRead(t *testing.T) {
 		"JobID           JobName  Partition\n------- ---------- -----\n":     slurm,
 		"       JobID\n------------\n":                                       slurm,
 		"17|bash|COMPLETED|0:0\n":                                            slurm,
-		"04/01/2013 00:00:22;E;12345.server;user=eve\n":                      "x: looks like the accounting log of PBS or Torque" + toSWF,
-		"id,submit,start,end,run\n1,0,0,5,5\n":                               "x: looks like comma-separated values" + toSWF,
+		"classes:\n  - {count: 4}\n": "x: looks like YAML, as descriptions of pools, sweeps and configurations are, which is not " +
+			"read; give a pool with --pool, and a sweep to condorsim sweep",
+		"04/01/2013 00:00:22;E;12345.server;user=eve\n": "x: looks like the accounting log of PBS or Torque" + toSWF,
+		"id,submit,start,end,run\n1,0,0,5,5\n":          "x: looks like comma-separated values" + toSWF,
 		" ID     OWNER          SUBMITTED   RUN_TIME     ST COMPLETED CMD\n": "x: looks like the table that condor_history " +
 			"and condor_q print for people, which is not read; print ads: with -long, -json or -xml",
 		"-- Schedd: a : <192.0.2.1:9618?... @ 01/01\nOWNER BATCH_NAME\n": "x: looks like the table that condor_history " +
@@ -76,6 +78,26 @@ func TestFormatsThatAreNotRead(t *testing.T) {
 		require.EqualError(t, err, want)
 		_, err = formats.ReadEnded(strings.NewReader(text), "x", formats.EndedOptions{})
 		require.EqualError(t, err, want)
+	}
+}
+
+// What is said to be an instance and is surely something else is called by its name.
+func TestOpenInstance(t *testing.T) {
+	for text, want := range map[string]string{
+		"ClusterId = 1\n": "x: holds job ads and no instance; name it without --instance",
+		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
+			"instance; name it without --instance",
+		"JobID|JobName|State\n1|a|COMPLETED\n": "x: looks like the accounting of Slurm, as sacct prints it, which is not read; " +
+			"convert it to SWF, which condorsim workload formats describes",
+	} {
+		_, err := formats.OpenInstance(strings.NewReader(text), "x")
+		require.EqualError(t, err, want)
+	}
+	for _, text := range []string{"", "{", "\n{\"name\": \"x\"", "hello", "5"} {
+		source, err := formats.OpenInstance(strings.NewReader(text), "x")
+		require.NoError(t, err, text)
+		require.Same(t, formats.Instance, source.Format)
+		source.Close()
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // Instance is a small workload in JSON, which is taken as it is: the options are not used.
 var Instance = &Format{
 	Holds:      "an instance",
-	Recognises: begins(`^\{(?s:.*)"(processors|jobs|expected)"\s*:`),
+	Recognises: workload.IsInstance,
 	Read: func(text *packed.Reader, name string, _ Options) (*Jobs, error) {
 		instance, err := workload.ReadInstance(text, name)
 		if err != nil {

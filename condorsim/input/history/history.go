@@ -104,6 +104,10 @@ type History struct {
 	Others map[int64][]Amount
 	// Unreadable is why the first ad was dropped that tells too little; nil if none was.
 	Unreadable error
+	// NoAmount is why the first job was dropped whose request is no amount; nil if none was.
+	NoAmount error
+	// Unread counts the ads that have lines of which a part was not read.
+	Unread classad.UnreadAds
 }
 
 // Read reads job ads in any form that classad.ReadAds accepts, compressed or not. It is an error if
@@ -132,10 +136,17 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
 		}
+		c.h.Unread.Note(name, ad)
 		c.add(ad)
 	}
 	if c.h.Cleaning.JobsRead == 0 {
 		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
+	}
+	if c.notJobs == c.h.Cleaning.JobsRead {
+		return nil, &workload.Error{
+			File: name, Problem: "looks like " + c.whose + ", which are no jobs",
+			Hint: "print the jobs' ads: condor_history -long, or condor_q -long; slots are given with --pool",
+		}
 	}
 	if err = estimates.Check(name); err != nil {
 		return nil, err
@@ -174,6 +185,18 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	return t, nil
 }
 
+// Warnings says what of the ads was not read as it may have been meant.
+func (h *History) Warnings() (all []string) {
+	if warning := h.Unread.Warning(); warning != "" {
+		all = append(all, warning)
+	}
+	if h.NoAmount != nil {
+		all = append(all, fmt.Sprintf("%v; the requests of %d jobs are no amounts: they match no slot in HTCondor, and are "+
+			"left out", h.NoAmount, h.Cleaning.NoAmount))
+	}
+	return all
+}
+
 // key identifies a job. The submit time is part of it, since a schedd may begin again with
 // ClusterId 1.
 type key struct {
@@ -192,6 +215,9 @@ type collector struct {
 	others map[int][]Amount // by index in h.Jobs
 
 	estimates *Estimates
+
+	notJobs int    // ads of slots and daemons
+	whose   string // the first of these ads is
 }
 
 // add adds the job of an ad, or counts why it is dropped. Of several ads of one job, the one whose
@@ -203,7 +229,17 @@ func (c *collector) add(ad *classad.ClassAd) {
 	switch {
 	case errors.Is(err, errDropped):
 		return
+	case errors.As(err, new(*amountError)):
+		count.NoAmount++
+		if c.h.NoAmount == nil {
+			c.h.NoAmount = fmt.Errorf("%s:%d: job %d.%d: %w", c.h.Name, ad.StreamLine(), j.Place.Cluster, j.Place.Proc, err)
+		}
+		return
 	case err != nil:
+		if kind := negotiator.KindOf(ad); kind != negotiator.JobAd && kind != "" {
+			c.notJobs++
+			c.whose = cmp.Or(c.whose, kind)
+		}
 		count.Unreadable++
 		if c.h.Unreadable == nil {
 			c.h.Unreadable = fmt.Errorf("%s:%d: %w", c.h.Name, ad.StreamLine(), err)

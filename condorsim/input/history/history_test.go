@@ -143,7 +143,7 @@ func TestRequests(t *testing.T) {
 		},
 		{"what was given instead", "RequestCpus = undefined; CpusProvisioned = 3; MemoryProvisioned = 10", 3, 10, 1},
 		{"what was used instead", "MemoryUsage = 9", 1, 9, 1},
-		{"an error", "RequestCpus = error; RequestMemory = \"much\"", 1, 0, 1},
+		{"an error, and what was given", "RequestCpus = error; CpusProvisioned = 2; RequestMemory = -1; MemoryProvisioned = 9", 2, 9, 1},
 		{"a gang", "JobUniverse = 11; MinHosts = 3; MaxHosts = 3; RequestCpus = 2; RequestMemory = 10", 6, 30, 3},
 		{"hosts of a job that has none", "JobUniverse = 5; MinHosts = 3; RequestCpus = 2", 2, 0, 1},
 		{"MachineCount", "JobUniverse = 11; MachineCount = 4", 4, 0, 4},
@@ -154,7 +154,6 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, []int64{c.procs, c.memory, int64(c.nodes)}, []int64{j.Procs, j.Memory, int64(j.Nodes)}, c.name)
 	}
 	for _, bad := range []string{
-		"RequestCpus = -1", "RequestMemory = -1", "RequestMemory = 1e30",
 		"JobUniverse = 11; MinHosts = 0", "QDate = undefined", "ProcId = \"x\"",
 	} {
 		h := read(t, history.Options{}, done(1, bad)+done(2, ""))
@@ -162,6 +161,29 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, 1, h.Cleaning.Unreadable, bad)
 	}
 	require.Equal(t, 1, read(t, history.Options{}, done(1, "RequestCpus = 0")).Cleaning.NoProcessors)
+}
+
+// A request that is text, negative or true matches no slot in HTCondor: the job is left out and named. So is one
+// that is an error, unless it asks what TARGET has.
+func TestRequestsThatAreNoAmounts(t *testing.T) {
+	for request, value := range map[string]string{
+		`RequestMemory = "2 GB"`: `"2 GB"`, `RequestCpus = "2"`: `"2"`, "RequestDisk = -5": "-5", "RequestGpus = true": "true",
+		"RequestMemory = 1 / 0": "error", "RequestMemory = 2e12": "2.000000000000000E+12", "RequestCpus = { 2 }": "{ 2 }",
+	} {
+		h := read(t, history.Options{}, done(1, "RequestCpus = 1")+done(2, request)+done(3, request))
+		require.Equal(t, workload.Cleaning{JobsRead: 3, NoAmount: 2}, h.Cleaning)
+		attr, _, _ := strings.Cut(request, " = ")
+		require.Equal(t, []string{"folder/test.ads:8: job 2.0: " + attr + " is " + value + ": must be a number from 0 to 1e12; " +
+			"the requests of 2 jobs are no amounts: they match no slot in HTCondor, and are left out"}, h.Warnings())
+	}
+	for _, request := range []string{
+		"RequestGpus = false", "RequestMemory = undefined", "RequestMemory = MemoryUsage * 2", "RequestMemory = 1e3",
+		"RequestCpus = max({1, TARGET.Cpus / \"2\"})",
+	} {
+		h := read(t, history.Options{WithAds: true}, done(1, request))
+		require.Equal(t, workload.Cleaning{JobsRead: 1}, h.Cleaning, request)
+		require.Empty(t, h.Warnings())
+	}
 }
 
 func TestEstimates(t *testing.T) {
@@ -316,6 +338,8 @@ func TestWhatIsNoHistory(t *testing.T) {
 		"":                              "read the history: test.ads: there is no job in it",
 		"ClusterId = 1\nProcId = = 2\n": "read the history: test.ads:2:",
 		"{\"ClusterId\": ":              "read the history: test.ads:1:",
+		"Name = \"a\"\nCpus = 2\n":      "test.ads: looks like ads of slots, which are no jobs; print the jobs' ads",
+		"[MyType = \"Submitter\"]":      "test.ads: looks like ads of type Submitter, which are no jobs; print the jobs' ads",
 	} {
 		_, err := history.Read(strings.NewReader(text), "test.ads", history.Options{Schema: negotiator.DefaultSchema()})
 		require.ErrorContains(t, err, want)
@@ -404,7 +428,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		n := h.Cleaning
-		require.Equal(t, n.JobsRead, len(h.Jobs)+n.Cancelled+n.NegativeRun+n.NoProcessors+n.Unreadable+n.NotOnSlots+
+		require.Equal(t, n.JobsRead, len(h.Jobs)+n.Cancelled+n.NegativeRun+n.NoProcessors+n.Unreadable+n.NoAmount+n.NotOnSlots+
 			n.Removed+n.Unfinished+n.Repeated)
 		trace, err := h.Trace(workload.Options{CPUs: 1e12})
 		require.NoError(t, err)

@@ -54,6 +54,30 @@ func number(ad *classad.ClassAd, low, high float64, attrs ...string) (int64, err
 	return 0, errUnknown
 }
 
+// amountError says that a request is no amount.
+type amountError struct {
+	attr  string
+	value classad.Value
+}
+
+// Error returns what it is, and what must be.
+func (e *amountError) Error() string {
+	return fmt.Sprintf("%s is %v: must be a number from 0 to 1e12", e.attr, e.value)
+}
+
+// checkAmount returns an error if a request has a value that is no amount, such as "2 GB", -1 or true. One that is
+// undefined may depend on what the ad does not have; false asks for nothing.
+func checkAmount(ad *classad.ClassAd, attr string) error {
+	if n, isNumber := ad.Real(attr); isNumber && n >= 0 && n <= backfill.MaxInputAmount {
+		return nil
+	}
+	value := ad.Eval(attr, nil)
+	if value.Kind() == classad.Undefined || value.Kind() == classad.Boolean && !value.IsTrue() {
+		return nil
+	}
+	return &amountError{attr, value}
+}
+
 // job reads a job from an ad. The error is errDropped if the job was dropped and counted; any other
 // error says why the ad is unusable.
 func (c *collector) job(ad *classad.ClassAd) (j Job, err error) {
@@ -206,18 +230,14 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 	resources := c.o.Schema.Resources
 	chunk = make(backfill.Vector, len(resources))
 	for i, resource := range resources {
-		instead := resource + "Usage" // attribute names ignore case
-		if resource == "cpus" {
-			instead = "" // CpusUsage is a mean
-		}
 		most := float64(backfill.MaxInputAmount / nodes)
-		asked := "Request" + resource
-		if !c.o.WithAds && c.leftToSlot(ad, resource) {
-			asked, instead = resource+"Provisioned", "" // the one amount that is known
+		asked, instead, wrong := c.asked(ad, resource)
+		if wrong != nil {
+			return nil, wrong
 		}
-		chunk[i], err = number(ad, 0, most, asked, resource+"Provisioned", instead)
+		chunk[i], err = number(ad, 0, most, asked, provisioned(resource), instead)
 		switch {
-		case errors.Is(err, errUnknown) && asked != "Request"+resource:
+		case errors.Is(err, errUnknown) && asked == provisioned(resource):
 			c.h.Cleaning.BySlot++
 			return nil, errDropped
 		case errors.Is(err, errUnknown) && (i == 0 || resource == negotiator.Claims):
@@ -236,3 +256,26 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 	}
 	return chunk, nil
 }
+
+// asked returns the attribute that says how much of a resource a job gets, and the one that counts instead if
+// nothing is known of what was given to it. A request that is no amount is an error, unless the job got
+// something all the same.
+func (c *collector) asked(ad *classad.ClassAd, resource string) (attr, instead string, err error) {
+	attr, instead = "Request"+negotiator.Attribute(resource), resource+"Usage" // names ignore case
+	if resource == "cpus" {
+		instead = "" // CpusUsage is a mean
+	}
+	if !c.o.WithAds && c.leftToSlot(ad, resource) {
+		return provisioned(resource), "", nil // the one amount that is known
+	}
+	if err = checkAmount(ad, attr); err == nil || negotiator.AsksSlot(ad, resource, c.shared.slotsHave) != nil {
+		return attr, instead, nil
+	}
+	if _, given := ad.Real(provisioned(resource)); given {
+		return provisioned(resource), "", nil
+	}
+	return "", "", err
+}
+
+// provisioned names the attribute that says what of a resource a job was given.
+func provisioned(resource string) string { return resource + "Provisioned" }

@@ -1,11 +1,14 @@
 package pools
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -21,19 +24,28 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 	index := map[string]int{} // by name, the index in p.Slots
 	var heard []float64       // by slot, LastHeardFrom
 	var parts []string        // the names of dynamic slots
+	var others string         // what ads of others are
 	for ad, err := range ads {
 		if err != nil {
 			return nil, err
 		}
+		p.Unread.Note(file, ad)
 		if dynamic := p.LeftOut.Dynamic; !p.LeftOut.wants(ad) {
 			if p.LeftOut.Dynamic > dynamic {
 				name, _ := ad.Text("Name")
 				parts = append(parts, name)
 			}
+			if p.LeftOut.Others == 1 {
+				others = cmp.Or(others, negotiator.KindOf(ad)) // the first
+			}
 			continue
 		}
 		negotiator.RequireNothing(ad)
 		slot, err := schema.SlotFromAd(ad)
+		if err != nil && negotiator.KindOf(ad) == negotiator.JobAd {
+			return nil, fmt.Errorf("%s:%d: looks like %s, which are no pool; %s", file, ad.StreamLine(), negotiator.JobAd,
+				kinds.SlotAds)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, ad.StreamLine(), err)
 		}
@@ -51,24 +63,47 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		}
 		p.LeftOut.Duplicates++
 	}
-	switch {
-	case len(p.Slots) > 0:
-		if err := negotiator.AddMachineResources(&p.Schema, p.Slots); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		negotiator.CountJobs(&p.Schema, p.Slots)
-		for _, name := range parts {
-			if _, known := index[wholeOf(name)]; !known {
-				p.LeftOut.Orphans++
-			}
-		}
-		return p, nil
-	case p.LeftOut.Dynamic > 0:
-		return nil, fmt.Errorf("%s: there is no slot in it but %d dynamic ones; print the partitionable slots as well",
-			file, p.LeftOut.Dynamic)
-	default:
-		return nil, fmt.Errorf("%s: there is no slot in it", file)
+	if len(p.Slots) == 0 {
+		return nil, fmt.Errorf("%s: there is no slot in it%s", file, p.LeftOut.instead(others))
 	}
+	if err := negotiator.AddMachineResources(&p.Schema, p.Slots); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	negotiator.CountJobs(&p.Schema, p.Slots)
+	for _, name := range parts {
+		if _, known := index[wholeOf(name)]; !known {
+			p.LeftOut.Orphans++
+		}
+	}
+	return p, nil
+}
+
+// instead goes on after "there is no slot in it": it says what there is, and what to do.
+func (l LeftOut) instead(others string) string {
+	switch {
+	case l.Dynamic > 0:
+		return fmt.Sprintf(" but %d dynamic ones; print the partitionable slots as well", l.Dynamic)
+	case l.Any():
+		return " that can run jobs, but " + l.words(others) + "; " + kinds.SlotAds
+	default:
+		return "; " + kinds.SlotAds
+	}
+}
+
+// words says what was left out, and what others are: "2 ads of offline slots, 1 ads of type Negotiator".
+func (l LeftOut) words(others string) string {
+	var list []string
+	for _, left := range []struct {
+		count int
+		what  string
+	}{
+		{l.Offline, "ads of offline slots"}, {l.Backfill, "ads of backfill slots"}, {l.Others, others},
+	} {
+		if left.count > 0 {
+			list = append(list, fmt.Sprintf("%d %s", left.count, left.what))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 var part = regexp.MustCompile(`^([^@]*)_[0-9]+(@.*)?$`)

@@ -121,6 +121,14 @@ func TestDumpsThatAreNone(t *testing.T) {
 			"no slot in it but 1 dynamic ones; print the partitionable slots as well",
 		},
 		{"; MaxProcs: 4\n1 0 -1", "read the pool: dump:1:"},
+		{
+			"MyType = \"Machine\"\nName = \"a\"\nOffline = true\n\nMyType = \"Negotiator\"\n\nMyType = \"Negotiator\"\n",
+			"dump: there is no slot in it that can run jobs, but 1 ads of offline slots, 2 ads of type Negotiator; print the " +
+				"slots' ads: condor_status -long",
+		},
+		{"ClusterId = 1\nProcId = 0\n", "dump:1: looks like ads of jobs, which are no pool; print the slots' ads"},
+		{"[{\"MyType\": \"Job\"}]", "no slot in it that can run jobs, but 1 ads of jobs; print the slots' ads"},
+		{"{\"processors\": 4, \"jobs\": []}", "dump: looks like a trace of jobs, which is no pool"},
 	} {
 		_, err := pools.Read(strings.NewReader(c.text), "dump")
 		require.ErrorContains(t, err, c.want, c.text)

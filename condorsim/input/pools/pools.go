@@ -15,7 +15,6 @@ package pools
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +50,8 @@ type Description struct {
 	// GiveUpAfter is how often a job may lose its slot before it is held; 0: [DefaultGiveUpAfter].
 	GiveUpAfter int
 	LeftOut     LeftOut
+	// Unread counts the ads that have lines of which a part was not read.
+	Unread classad.UnreadAds
 
 	asked map[string]bool // see Asked; nil: not computed yet
 }
@@ -74,11 +75,14 @@ const LeftOutText = "left out ads that are no slots of the pool"
 // Any reports whether any ad was left out.
 func (l LeftOut) Any() bool { return l != LeftOut{} }
 
-// Unheeded says what of the pool was left out that no other slot stands for.
-func (l LeftOut) Unheeded() (list []string) {
-	if l.Orphans > 0 {
+// Unheeded says what of the pool was left out that no other slot stands for, and what of its ads was not read.
+func (p *Description) Unheeded() (list []string) {
+	if p.LeftOut.Orphans > 0 {
 		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
-			"are not among the ads: print these as well", l.Orphans))
+			"are not among the ads: print these as well", p.LeftOut.Orphans))
+	}
+	if warning := p.Unread.Warning(); warning != "" {
+		list = append(list, warning)
 	}
 	return list
 }
@@ -237,18 +241,15 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	}
 	defer unpacked.Close() //nolint:errcheck // only read
 	text := bufio.NewReader(unpacked)
-	if isBinary(text) {
-		return nil, fmt.Errorf("read the pool: %s is no text; give slot ads or YAML, plain or compressed with gzip, "+
-			"xz or zstd", name)
-	}
 	yaml, err := isYAML(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
 	}
 	var p *Description
+	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
 	if yaml {
 		p, err = readYAML(text, name, schema)
-	} else if err = mistaken(text, name); err == nil {
+	} else if err = mistaken(head, name); err == nil {
 		p, err = FromAds(name, schema, classad.ReadAds(text, name))
 	}
 	if err != nil {
@@ -258,11 +259,9 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	return p, nil
 }
 
-// mistaken returns an error for a text that is known as something else than ads. The text can still be
-// read from its beginning.
-func mistaken(text *bufio.Reader, name string) error {
-	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
-	if workload.IsSWF(head) {
+// mistaken returns an error for a text that is known as something else than ads, by how it begins.
+func mistaken(head []byte, name string) error {
+	if workload.IsSWF(head) || workload.IsInstance(head) {
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
 	}
 	if kind := kinds.Of(head); kind != nil {
@@ -280,13 +279,6 @@ func baseName(path string) string {
 		base = strings.TrimSuffix(base, ext)
 	}
 	return base
-}
-
-// isBinary reports whether a file begins with bytes that no text has. It can still be read from its
-// beginning.
-func isBinary(text *bufio.Reader) bool {
-	head, _ := text.Peek(512) // reading gives the error
-	return bytes.ContainsFunc(head, func(r rune) bool { return r < '\a' || '\r' < r && r < ' ' && r != 0x1b })
 }
 
 // yamlKey matches the beginning of a YAML mapping: a key and a colon. In ads no colon follows a

@@ -181,6 +181,9 @@ func (b *builder) readAds(folder string) error {
 	}
 	defer text.Close() //nolint:errcheck // only read
 	schema := b.schema
+	if err = mistaken(text.Peek(bufferedHead), name); err != nil {
+		return b.wrong("ads", "%v", err)
+	}
 	if len(b.d.Resources) > 0 {
 		schema.Resources = b.d.Resources
 	}

@@ -249,7 +249,7 @@ func (c *cleaner) finish() (*Trace, error) {
 	if count.JobsRead == 0 {
 		return nil, &Error{
 			File: c.file, Problem: "has no job line",
-			Hint: "give a file in the Standard Workload Format",
+			Hint: "give a file of jobs, as condorsim workload formats describes",
 		}
 	}
 	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}

@@ -14,19 +14,28 @@ import (
 type Error struct {
 	File    string // as the reader was given it
 	Line    int    // from 1; 0: the fault is not in one line
+	Column  int    // from 1, in characters; 0: it is not known
 	Field   int    // from 1, of an SWF job line; 0: the fault is not in one field
 	Text    string // of the field
 	Problem string // what is wrong
 	Hint    string // what to do
 	Err     error  // the cause, or nil
+
+	// Excerpt is the line, or the part of it around the column, whose character at Caret is the fault; "": it
+	// is not shown.
+	Excerpt string
+	Caret   int
 }
 
-// Error returns the place, the problem and the hint in one line.
+// Error returns the place, the problem and the hint in one line, and below them the excerpt.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
 	if e.Line > 0 {
 		b.WriteString(":" + strconv.Itoa(e.Line))
+	}
+	if e.Column > 0 {
+		b.WriteString(":" + strconv.Itoa(e.Column))
 	}
 	if e.Field > 0 {
 		b.WriteString(": field " + strconv.Itoa(e.Field) + " (" + fieldName(e.Field) + ")")
@@ -34,6 +43,9 @@ func (e *Error) Error() string {
 	b.WriteString(": " + e.Problem)
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
+	}
+	if e.Excerpt != "" {
+		b.WriteString("\n" + e.Excerpt + "\n" + strings.Repeat(" ", e.Caret) + "^")
 	}
 	return b.String()
 }

@@ -10,10 +10,12 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
@@ -57,6 +59,11 @@ type instanceJob struct {
 
 // maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
 const maxInstance = 64 << 20
+
+var instance = regexp.MustCompile(`^\s*\{(?s:.*)"(processors|jobs|expected)"\s*:`)
+
+// IsInstance reports whether a text may be an instance, by how it begins.
+func IsInstance(head []byte) bool { return instance.Match(head) }
 
 // OpenInstance reads the instance in the file path; see ReadInstance.
 func OpenInstance(path string) (*Instance, error) {
@@ -138,24 +145,50 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 	return nil
 }
 
-// jsonFault returns the error of the decoder with a line: that of the fault if the decoder tells
+// jsonFault returns the error of the decoder with its place: that of the fault if the decoder tells
 // where it is, else the one at which the decoder stopped.
 func jsonFault(path string, text []byte, offset int64, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		offset = syntax.Offset
+		offset = syntax.Offset - 1 // of the character that is wrong
 	case errors.As(err, &kind):
 		offset = kind.Offset
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		offset = int64(len(text))
+	default:
+		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			offset = max(0, int64(bytes.Index(text, []byte(name)))) // the decoder stops behind its value
+		}
 	}
-	offset = min(offset, int64(len(text)))
-	return &Error{
-		File: path, Line: 1 + bytes.Count(text[:offset], []byte("\n")),
-		Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,
+	fault := &Error{
+		File: path, Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,
 	}
+	fault.point(text, int(max(0, min(offset, int64(len(text))))))
+	return fault
+}
+
+// point has the error show the place at an offset of a text.
+func (e *Error) point(text []byte, offset int) {
+	const around = 60 // bytes of a long line on either side
+	begin := bytes.LastIndexByte(text[:offset], '\n') + 1
+	e.Line, e.Column = 1+bytes.Count(text[:begin], []byte("\n")), 1+utf8.RuneCount(text[begin:offset])
+	line, _, _ := bytes.Cut(text[offset:], []byte("\n"))
+	before, after := shown(text[max(begin, offset-around):offset]), shown(line[:min(len(line), around)])
+	if e.Caret = utf8.RuneCountInString(before); strings.TrimSpace(before+after) != "" {
+		e.Excerpt = before + strings.TrimRight(after, " ")
+	}
+}
+
+// shown returns a part of a line with a blank for each character that cannot be printed.
+func shown(part []byte) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(part), "?"))
 }
 
 // problem returns what is wrong with the values, or "".

@@ -49,14 +49,14 @@ func TestReadInstanceWithoutMemory(t *testing.T) {
 
 func TestReadInstanceErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", ``, "i.json:1: there is nothing in it"},
-		{"truncated", "{\n\"processors\": 4,\n\"jobs\": [", "i.json:3: it ends too early"},
-		{"syntax", "{\n\"processors\": 4,\n\"jobs\": }", "i.json:3: invalid character '}'"},
-		{"unknown key", "{\n\"processors\": 4,\n\"jbos\": []}", `i.json:3: unknown field "jbos"`},
-		{"kind", "{\n\"processors\": \"4\"}", "i.json:2: processors: a string is given where a whole number is expected"},
+		{"empty", ``, "i.json:1:1: there is nothing in it"},
+		{"truncated", "{\n\"processors\": 4,\n\"jobs\": [", "i.json:3:10: it ends too early"},
+		{"syntax", "{\n\"processors\": 4,\n\"jobs\": }", "i.json:3:9: '}' where a value is expected; condorsim workload formats describes instances\n\"jobs\": }\n        ^"},
+		{"unknown key", "{\n\"processors\": 4,\n\"jbos\": []}", `i.json:3:1: unknown field "jbos"`},
+		{"kind", "{\n\"processors\": \"4\"}", "i.json:2:18: processors: a string is given where a whole number is expected"},
 		{
 			"fraction", "{\"processors\": 4, \"jobs\": [\n{\"run\": 1.5}]}",
-			"i.json:2: jobs.run: 1.5 is given where a whole number is expected",
+			"i.json:2:12: jobs.run: 1.5 is given where a whole number is expected",
 		},
 		{"more", "{\"processors\": 4}\n{}", "there is more behind the end"},
 		{"processors", `{"processors": 0}`, "processors: 0: must be from 1 to 1e12"},

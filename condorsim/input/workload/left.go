@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -123,11 +124,13 @@ func (count Cleaning) Doubts() (all []string) {
 	return all
 }
 
-// Doubts are warnings: those of [Cleaning.Doubts] and [Trace.Misplacements].
-func (t *Trace) Doubts() []string { return append(t.Cleaning.Doubts(), t.Misplacements()...) }
+// Doubts are warnings: those of [Cleaning.Doubts] and [Trace.Misreadings].
+func (t *Trace) Doubts() []string { return append(t.Cleaning.Doubts(), t.Misreadings()...) }
 
-// Misplacements is the warning of jobs whose preceding jobs are ignored; empty without any.
-func (t *Trace) Misplacements() (all []string) {
+// Misreadings are the warnings of what the file says and is not heeded: those of its reader, and that of jobs
+// whose preceding jobs are ignored.
+func (t *Trace) Misreadings() []string {
+	all := slices.Clone(t.Warnings)
 	if n := len(t.Misplaced); n > 0 {
 		const most = 20
 		names := strings.Trim(fmt.Sprint(t.Misplaced[:min(most, n)]), "[]")

@@ -104,6 +104,7 @@ func unreadable(name string, line int, err error) error {
 	var truncated *packed.TruncatedError
 	var damaged *packed.DamagedError
 	var refused *packed.RefusedError
+	var noText *packed.NoTextError
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		fault.Problem = "the line has more than " + strconv.Itoa(maxLine) + " bytes"
@@ -111,7 +112,7 @@ func unreadable(name string, line int, err error) error {
 	case errors.Is(err, syscall.EISDIR):
 		fault.Problem = "is a directory"
 		fault.Hint = "give a file"
-	case errors.As(err, &truncated), errors.As(err, &damaged), errors.As(err, &refused):
+	case errors.As(err, &truncated), errors.As(err, &damaged), errors.As(err, &refused), errors.As(err, &noText):
 		fault.Problem = err.Error()
 	default:
 		fault.Problem = "cannot be read: " + err.Error()

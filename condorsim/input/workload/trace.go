@@ -103,8 +103,10 @@ type Trace struct {
 	Drops    []Drop   // the dropped jobs that have a number of their own: not those of merged traces
 	// Misplaced are the jobs whose preceding job is ignored, since it is in no line before theirs.
 	Misplaced []int64
-	Header    Header        // of the file
-	Statuses  map[int64]int // job lines of the file by their status, also of those dropped
+	// Warnings are what its reader says of the file: what of it was not read.
+	Warnings []string
+	Header   Header        // of the file
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of dropped jobs and JobsLeft add up to
@@ -126,6 +128,7 @@ type Cleaning struct {
 
 	// Dropped ads of an HTCondor history; 0 for a trace.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
+	NoAmount   int `json:"no_amount,omitempty"`    // requests that are text, negative or else no amount
 	BySlot     int `json:"by_slot,omitempty"`      // their requests depend on the slot, and there is none
 	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
 	Removed    int `json:"removed,omitempty"`      // while they ran
@@ -227,6 +230,11 @@ func (count Cleaning) LeftOut() string {
 	return "left out: " + strings.Join(list, ", ")
 }
 
+// Uncleaned reports whether jobs were dropped that [CleanNone] keeps.
+func (count Cleaning) Uncleaned() bool {
+	return count.Partial+count.Cancelled+count.Removed+count.Unfinished > 0
+}
+
 // Dropped lists what was dropped, in the order of the rules.
 func (count Cleaning) Dropped() []Omission {
 	all := []Omission{
@@ -235,6 +243,7 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyNegativeRun, count.NegativeRun},
 		{WhyNoProcessors, count.NoProcessors},
 		{"ads that tell too little", count.Unreadable},
+		{"whose requests are no amounts", count.NoAmount},
 		{"whose requests depend on the slot (--pool gives slots)", count.BySlot},
 		{"scheduler, local and grid universe", count.NotOnSlots},
 		{"removed while they ran", count.Removed},

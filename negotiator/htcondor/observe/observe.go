@@ -87,6 +87,7 @@ type Observer struct {
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
 	beyond                        map[string]string // resources that are not planned with, by the slot that listed each last
+	ends                          map[string]bool   // see noteEnds
 	systemRemove                  *classad.Expr     // by which schedds remove jobs; nil for none
 }
 
@@ -98,6 +99,7 @@ func New(s Settings) *Observer {
 		refersOf:   map[string]map[string]bool{},
 		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},
+		ends:       map[string]bool{},
 		rounding:   rounding{resources: s.Schema.Resources},
 		beyond:     map[string]string{},
 	}
@@ -206,6 +208,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	l.tellOmitted()
+	o.tellEnds(l)
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}

@@ -26,6 +26,9 @@ const (
 	toSWF    = "convert it to SWF, which condorsim workload formats describes"
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
+	exported = "write out what it holds as text"
+	toLines  = `convert it: tr "\r" "\n"`
+	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
 	// SlotAds is what to do where slots are wanted.
 	SlotAds = "print the slots' ads: condor_status -long"
@@ -34,21 +37,31 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
-		webPage, binary,
-	}, archives()...)
+		lineEnds, yaml, names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
+		webPage,
+	}, noTexts()...)
 }
 
 // Of returns the kind of a text that begins with head, which may end anywhere; nil if it is none of
 // them.
-func Of(head []byte) (found *Kind) {
-	head = bytes.TrimLeft(head, " \t\r\n")
-	for _, k := range All() {
+func Of(head []byte) *Kind { return last(All(), bytes.TrimLeft(head, " \t\r\n")) }
+
+// last returns the last kind of a list that recognises a text; nil if none does.
+func last(list []*Kind, head []byte) (found *Kind) {
+	for _, k := range list {
 		if k.recognises(head) {
 			found = k
 		}
 	}
 	return found
+}
+
+// Ads says what to do where ads are wanted, of whatever they are.
+func (k *Kind) Ads() string {
+	if k.Slots == SlotAds {
+		return "print ads: with -long, -json or -xml"
+	}
+	return k.Slots
 }
 
 // Problem says what a file of the kind is, for an error.

@@ -20,6 +20,7 @@ const (
 	table     = "a table with column names"
 	batsim    = "a workload of Batsim"
 	slurm     = "the accounting of Slurm, as sacct prints it"
+	described = "YAML, as descriptions of pools, sweeps and configurations are"
 	none      = ""
 )
 
@@ -36,7 +37,16 @@ func TestOf(t *testing.T) {
 		"105\n103 Customer.alice Priority 0.5\n106\n":                     adLog,
 		"101 12.0 Job Machine\n":                                          adLog,
 		"107 1 -1 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1":              none,
-		"105\n": none,
+		"105\n":                                none,
+		"# mine\n\nclasses:\n  - {count: 2}\n": described,
+		"---\ntraces: []\n":                    described,
+		"policy: easy":                         described,
+		"A = 1\rB = 2\r":                       "text whose lines end with a carriage return alone",
+		"A = 1\r\nB = 2\r\n":                   none,
+		"[A = 1]\r[B = 2]\r":                   none,
+		"policy::easy":                         none,
+		"a = b ? c : d\n":                      none,
+		"; Computer: a\n1 0":                   none,
 
 		"Name               OpSys      Arch   State\n\nslot1@n1 LINUX X86_64\n":                status,
 		"Machine      Platform      Slots Cpus Gpus  TotalGb\n":                                status,

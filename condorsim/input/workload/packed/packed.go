@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 )
 
 // Format is how a file is compressed.
@@ -75,6 +77,12 @@ func (e *DamagedError) Error() string {
 // Unwrap returns what the library says.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
+// NoTextError says that a file, or what is compressed in it, is no text but of another kind.
+type NoTextError struct{ Kind *kinds.Kind }
+
+// Error returns what it looks like, and what to do.
+func (e *NoTextError) Error() string { return e.Kind.Problem() + "; " + e.Kind.Jobs }
+
 // Reader reads the uncompressed text of a file.
 type Reader struct {
 	Format Format
@@ -103,7 +111,8 @@ const readAhead = 64 << 10
 
 // NewReader detects the format by how r begins. It decompresses ahead on another goroutine until
 // Close. If the file is cut off, NewReader or Read returns a *TruncatedError, and if it is damaged a
-// *DamagedError. A [Reader] is returned as it is: its text is decompressed already.
+// *DamagedError. What begins as no text does is a *NoTextError. A [Reader] is returned as it is: its text
+// is decompressed already.
 func NewReader(r io.Reader) (*Reader, error) {
 	if opened, ok := r.(*Reader); ok {
 		return opened, nil
@@ -124,7 +133,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 		p.Format = Zstd
 	}
 	if p.Format == Plain {
-		skipMark(file)
+		if err = p.begin(); err != nil {
+			return nil, err
+		}
 		return p, nil
 	}
 	unpacked, err := unpack(p.Format, file)
@@ -139,13 +150,26 @@ func NewReader(r io.Reader) (*Reader, error) {
 		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
 		_ = to.CloseWithError(err) // always nil
 	}()
-	text := bufio.NewReader(out)
-	skipMark(text)
-	p.text, p.stop = text, func() {
+	p.text, p.stop = bufio.NewReader(out), func() {
 		_ = out.Close() // always nil
 		<-over
 	}
+	if err = p.begin(); err != nil {
+		p.stop()
+		return nil, err
+	}
 	return p, nil
+}
+
+// begin skips a byte order mark, and returns an error if what is there to be read begins as no text does. It
+// waits for no more of a pipe than its first bytes.
+func (p *Reader) begin() error {
+	skipMark(p.text)
+	head, _ := p.text.Peek(min(p.text.Buffered(), 512)) // the next read returns the error
+	if kind := kinds.NoText(head); kind != nil {
+		return &NoTextError{kind}
+	}
+	return nil
 }
 
 // Unpacked returns a reader of the text of an open file, which closes the file as well. If it returns an

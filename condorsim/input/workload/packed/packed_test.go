@@ -105,11 +105,38 @@ func TestFramesThatAreSkipped(t *testing.T) {
 		require.Equal(t, "one\n", text)
 		require.Equal(t, packed.Zstd, f)
 	}
-	for _, text := range []string{"P*M", "P*Mx", "`*M\x18\x03\x00\x00\x00"} {
+	for _, text := range []string{"P*M", "P*Mx", "`*M\x18xyz"} {
 		got, f, err := unpack([]byte(text))
 		require.NoError(t, err)
 		require.Equal(t, text, got)
 		require.Equal(t, packed.Plain, f)
+	}
+}
+
+// What is no text, compressed or not, is called by its name, and nothing of it is read.
+func TestFilesThatAreNoText(t *testing.T) {
+	tar := "jobs.swf" + strings.Repeat("\x00", 249) + "ustar\x0000"
+	for content, want := range map[string]string{
+		tar:                             "looks like a tar archive, which is not read; unpack it with tar -xf",
+		"PK\x03\x04\x14\x00\x00":        "looks like a zip archive, or a spreadsheet, which is not read; unpack it with unzip; save a spreadsheet as text",
+		"\x1f\x9d\x90a compressed file": "looks like a file compressed with compress, which is not read; decompress it, or compress it with gzip, xz or zstd",
+		"BZh91AY&SY":                    "looks like a file compressed with bzip2, which is not read; decompress it, or compress it with gzip, xz or zstd",
+		"\xff\xfeN\x00a\x00":            "looks like text in UTF-16, as PowerShell writes it, which is not read; convert it: iconv -f UTF-16 -t UTF-8",
+		"N\x00a\x00m\x00e\x00 \x00":     "looks like text in UTF-16, as PowerShell writes it, which is not read; convert it: iconv -f UTF-16 -t UTF-8",
+		"\x00N\x00a\x00m\x00e\x00 ":     "looks like text in UTF-16, as PowerShell writes it, which is not read; convert it: iconv -f UTF-16 -t UTF-8",
+		"Name = \"\x00\"":               "looks like a binary file, which is not read; give a text file",
+		"\x01\x02\x03\xf0":              "looks like a binary file, which is not read; give a text file",
+	} {
+		for _, name := range []string{"t", "t.gz", "t.xz", "t.zst"} {
+			_, _, err := unpack(pack(t, name, content))
+			require.EqualError(t, err, want, "%s of %q", name, content)
+			require.ErrorAs(t, err, new(*packed.NoTextError))
+		}
+	}
+	for _, content := range []string{"Name = \"a\ab\"\n", "\x1b[1mName\x1b[0m", "\f\v\n", "a\x01"} {
+		text, _, err := unpack([]byte(content))
+		require.NoError(t, err)
+		require.Equal(t, content, text)
 	}
 }
 
