@@ -63,12 +63,7 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Workload, err = load(s, o.Source, p.Logger); err != nil {
 		return nil, err
 	}
-	if p.Workload.UnknownZone != "" {
-		p.Logger.Warn(condorsim.UnknownZoneText, "zone", p.Workload.UnknownZone)
-	}
-	for _, what := range p.Workload.Unheeded {
-		p.Logger.Warn(condorsim.UnheededText, "what", what)
-	}
+	p.Workload.Warn(p.Logger.Warn)
 	count := p.Workload.Cleaning
 	for _, doubt := range append(count.Doubts(), count.PlanDoubts(s.DefaultEstimate)...) {
 		p.Logger.Warn(doubt)

@@ -55,6 +55,9 @@ func (w DrainWords) Request(now backfill.Time, clock instant.Clock) (r drains.Re
 	if r.By < int64(now) {
 		return r, fmt.Errorf("--by %s is past, %s: say --by now, or a time to come", w.By, clock.Text(r.By))
 	}
+	if w.Until != "" && r.Until <= r.By {
+		return r, fmt.Errorf("--until %s, %s: must be later than --by, %s", w.Until, clock.Text(r.Until), clock.Text(r.By))
+	}
 	return r, r.Validate()
 }
 
@@ -64,8 +67,8 @@ func readDeadline(text string, now backfill.Time, clock instant.Clock) (int64, e
 		return int64(now), nil
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-		if length, wrong := readSpan(text); wrong == nil {
-			return int64(now) + length, nil
+		if _, wrong := readSpan(text); wrong == nil {
+			text = "+" + text
 		}
 	}
 	return readInstant(text, now, clock)

@@ -308,8 +308,8 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		log.Debug(what, "job", m.Job.Name, "slots", m.Placement.String())
 	}
 	broken := func(name string, promised, now backfill.Time, cause string) {
-		log.Warn("a guarantee is broken", "job", name, "promised", clock(promised, r.Delta.Now, time.Local),
-			"now", clock(now, r.Delta.Now, time.Local), "cause", cause)
+		log.Warn("a guarantee is broken", "job", name, "promised", zoned(promised, r.Delta.Now, time.Local),
+			"now", zoned(now, r.Delta.Now, time.Local), "cause", cause)
 	}
 	if lifted := r.Lifted(); lifted != "" {
 		log.Warn(lifted)

@@ -7,7 +7,7 @@ const slotOf = (lane) => {
   }
   return "";
 };
-const instant = (t) => (Number.isNaN(t) ? "–" : Math.round(t) + " s");
+const instant = (t) => (Number.isNaN(t) ? "–" : Math.round(t).toLocaleString("en-US") + " s");
 
 // Rows of what is known of a job: name, value, and a date or the like.
 function facts(job) {
