@@ -143,7 +143,7 @@ func DrainsTable(all []drains.Listed, clock instant.Clock) string {
 		case l.Jobs == 0:
 			empty = "is empty"
 		}
-		row := table.Row{cli.Line(l.Slot), at(l.By), cli.Line(l.AskedBy), l.Jobs, empty, cli.Line(lateJobs(l))}
+		row := table.Row{cli.Line(l.Slot), at(l.By), cli.Line(l.AskedBy), inwords.Whole(l.Jobs), empty, cli.Line(lateJobs(l))}
 		if until {
 			row = slices.Insert(row, 2, any(at(l.Until)))
 		}
@@ -157,7 +157,7 @@ func lateJobs(l drains.Listed) string {
 	const most = 5
 	text := strings.Join(l.Late[:min(len(l.Late), most)], " ")
 	if more := len(l.Late) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %s more", inwords.Whole(more))
 	}
 	return text
 }

@@ -162,11 +162,11 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
-			unmet.AppendRow(table.Row{clause.Unmet, cli.Line(clause.Text)})
+			unmet.AppendRow(table.Row{inwords.Whole(clause.Unmet), cli.Line(clause.Text)})
 		}
 	}
 	for _, r := range e.Refusals {
-		refusing.AppendRow(table.Row{r.Slots, cli.Line(r.Text)})
+		refusing.AppendRow(table.Row{inwords.Whole(r.Slots), cli.Line(r.Text)})
 	}
 	indent(out, unmet)
 	indent(out, refusing)

@@ -107,7 +107,7 @@ func (c Clock) dateless(text string, second, unix int64) error {
 		read = unix
 	}
 	if err != nil || c.outside(at) > max(c.outside(read), 366*day) {
-		return nil //nolint:nilerr // then it is no date, and a number
+		return nil // then it is a number
 	}
 	return fmt.Errorf("is a number, which would be %s%s", c.Text(read), meant(text))
 }

@@ -91,7 +91,7 @@ func (v *View) visible(lines, wanted int) (rows int, more string) {
 		return wanted, ""
 	}
 	rows = max(lines-1, 0)
-	return rows, v.in(faint, fmt.Sprintf(" and %d more", wanted-rows)) + "\n"
+	return rows, v.in(faint, " and "+inwords.Whole(wanted-rows)+" more") + "\n"
 }
 
 // head says what is run, when it is, and how many jobs are where.
@@ -106,11 +106,11 @@ func (v *View) head(r *negotiator.Report) string {
 		width, "   ",
 		fmt.Sprintf("%s under %s, %s s a second", v.Name, v.in(bold, cli.Line(policy)), v.Speed),
 		v.Clock.Text(int64(r.Delta.Now)),
-		fmt.Sprintf("cycle %d took %s", v.cycles, r.Took.Round(10*time.Microsecond)),
+		fmt.Sprintf("cycle %s took %s", inwords.Whole(v.cycles), r.Took.Round(10*time.Microsecond)),
 	) + inLines(
-		width, ", ", fmt.Sprintf("jobs: %d to come", to), fmt.Sprintf("%d waiting", r.State.Waiting()),
-		fmt.Sprintf("%d running", r.State.RunningJobs()), fmt.Sprintf("%d ended", v.ended),
-		fmt.Sprintf("%d held", len(v.held)),
+		width, ", ", "jobs: "+inwords.Whole(to)+" to come", inwords.Whole(r.State.Waiting())+" waiting",
+		inwords.Whole(r.State.RunningJobs())+" running", inwords.Whole(v.ended)+" ended",
+		inwords.Whole(len(v.held))+" held",
 	)
 }
 

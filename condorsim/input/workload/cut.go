@@ -71,7 +71,7 @@ func doubt(name, text string) []string {
 // readBound reads a bound of a trace; nil: there is none.
 func readBound(clock instant.Clock, name, text string) (*int64, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // no bound is no error
+		return nil, nil
 	}
 	at, err := clock.Read(text)
 	if err != nil {

@@ -203,7 +203,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		order += fmt.Sprintf(", plan depth %d", run.PlanDepth)
 	}
 	if run.PlanHorizon > 0 {
-		order += fmt.Sprintf(", plan horizon %d s", run.PlanHorizon)
+		order += ", plan horizon " + inwords.Duration(float64(run.PlanHorizon), 0)
 	}
 	if run.Reorder {
 		order += ", reordered"
