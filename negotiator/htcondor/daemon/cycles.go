@@ -376,7 +376,7 @@ func (c *cycles) unsaved(saved *track.SavedState, err error) {
 	}
 	written := "never by this process"
 	if at := c.d.o.State.at; !at.IsZero() {
-		written = at.Format(time.DateTime)
+		written = dated(new(at.Unix()), time.Local)
 	}
 	c.d.log.Error(text, "policy", saved.Policy, "guarantees", promised, "reservations", reserved,
 		"running", running, "last_written", written, "error", err)
