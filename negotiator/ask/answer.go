@@ -226,11 +226,7 @@ func measures(c *whatif.ChangeAnswer) string {
 		}
 		t.AppendRow(row)
 	}
-	var right []table.ColumnConfig
-	for column := range 5 {
-		right = append(right, table.ColumnConfig{Number: column + 2, Align: text.AlignRight})
-	}
-	t.SetColumnConfigs(right)
+	toTheRight(t, "present", "what if", "change", "present, h", "what if, h")
 	return t.Render()
 }
 

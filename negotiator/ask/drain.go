@@ -135,6 +135,7 @@ func DrainsTable(all []drains.Listed, clock instant.Clock) string {
 		columns = slices.Insert(columns, 2, any("until"))
 	}
 	t := cli.Table(columns...)
+	toTheRight(t, "jobs")
 	for _, l := range all {
 		empty := at(l.Empty)
 		switch {

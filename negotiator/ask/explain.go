@@ -160,6 +160,8 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	line("left out", e.leftOut(zone))
 	line("drained", strings.Join(e.SlotsDrained, "; "))
 	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
+	toTheRight(unmet, "slots without")
+	toTheRight(refusing, "slots refuse")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
 			unmet.AppendRow(table.Row{inwords.Whole(clause.Unmet), cli.Line(clause.Text)})

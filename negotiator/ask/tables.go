@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -25,9 +26,19 @@ func StartTimes(all []daemon.JobForecast, limit int) string {
 	return t.Render() + "\n" + cli.More(len(all)-len(shown))
 }
 
+// toTheRight aligns columns with numbers that are written for people.
+func toTheRight(t table.Writer, columns ...string) {
+	var right []table.ColumnConfig
+	for _, name := range columns {
+		right = append(right, table.ColumnConfig{Name: name, Align: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+}
+
 // Accuracy is a table of how true start times were.
 func Accuracy(all []daemon.Accuracy) string {
 	t := cli.Table("told", "jobs", "median error", "p90 error", "in the 80 % range")
+	toTheRight(t, "jobs")
 	seconds := func(n int64) string { return (time.Duration(n) * time.Second).String() }
 	for _, m := range all {
 		row := table.Row{m.Told, inwords.Whole(m.Jobs), "", "", ""}

@@ -423,7 +423,7 @@ func TestLostAndHeldJobs(t *testing.T) {
 		return pagetest.Eval[string](p, "document.getElementById('job').textContent")
 	}
 	lost := said("job1")
-	require.Contains(t, lost, "slots lost2 times3600 cpu s for nothing")
+	require.Contains(t, lost, "slots lost2 times3,600 cpu s for nothing")
 	require.Contains(t, lost, "node-a node-b")
 	held := said("job2")
 	require.Contains(t, held, "It never ran.")
