@@ -82,8 +82,8 @@ func TestAWrongPool(t *testing.T) {
 					d.Now += 2
 				}
 			},
-			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 103", 2,
-			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 103",
+			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 0 00:01:43", 2,
+			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 0 00:01:43",
 		},
 		{
 			"the last job never ends", func(d *negotiator.Delta) {
