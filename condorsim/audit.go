@@ -123,7 +123,7 @@ func (a *audit) elapse(now backfill.Time) error {
 		a.now = now
 	}
 	if now < a.now {
-		return a.violation(noJob, "time ran back from %d", a.now)
+		return a.violation(noJob, "time ran back from %s", a.w.text(a.now))
 	}
 	dt := uint64(now - a.now)
 	a.queueArea += uint64(a.queue) * dt

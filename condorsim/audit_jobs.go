@@ -18,7 +18,7 @@ func (a *audit) arrive(r *negotiator.Report) error {
 		a.arrived++
 		a.waiting++
 		if j.Submit != a.now {
-			return a.violation(j.ID, "arrived, but it was to be submitted at %d", j.Submit)
+			return a.violation(j.ID, "arrived, but it was to be submitted at %s", a.w.text(j.Submit))
 		}
 	}
 	return nil
@@ -84,15 +84,15 @@ func (a *audit) start(r *negotiator.Report) error {
 		o := &a.outcomes[id]
 		switch {
 		case !a.hasCome(id):
-			return a.violation(id, "started before it was submitted, at %d", a.w.Jobs[id].Submit)
+			return a.violation(id, "started before it was submitted, at %s", a.w.text(a.w.Jobs[id].Submit))
 		case a.index[id] >= 0:
 			return a.violation(id, "started a second time")
 		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0:
 		case a.now > o.Guarantee:
-			return a.violation(id, "started, but was promised to start by %d, and that is not recorded as broken",
-				o.Guarantee)
+			return a.violation(id, "started, but was promised to start by %s, and that is not recorded as broken",
+				a.w.text(o.Guarantee))
 		case s.Guarantee != o.Guarantee:
-			return a.violation(id, "was promised to start by %d, which became %d", o.Guarantee, s.Guarantee)
+			return a.violation(id, "was promised to start by %s, which became %s", a.w.text(o.Guarantee), a.w.text(s.Guarantee))
 		}
 		if err := a.checkTimes(s.Job, r.State); err != nil {
 			return err

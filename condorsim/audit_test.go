@@ -67,14 +67,14 @@ func TestAWrongPool(t *testing.T) {
 	}{
 		{
 			"a job ends late", late(1),
-			"internal error at 111, job 3: ended after 11 s, but was to run for 10 s", 2,
-			"internal error at 111, job 3: ended after 11 s, but was to run for 10 s",
+			"internal error at 0 00:01:51, job 3: ended after 11 s, but was to run for 10 s", 2,
+			"internal error at 0 00:01:51, job 3: ended after 11 s, but was to run for 10 s",
 		},
 		{
 			"a job is lost", func(d *negotiator.Delta) {
 				d.Submitted = slices.DeleteFunc(d.Submitted, func(j *negotiator.Job) bool { return j.Name == "4" })
 			},
-			"internal error at 300, job 5: arrived out of order: 3 jobs came before", 2, "",
+			"internal error at 0 00:05:00, job 5: arrived out of order: 3 jobs came before", 2, "",
 		},
 		{
 			"a job is submitted late", func(d *negotiator.Delta) {
@@ -82,8 +82,8 @@ func TestAWrongPool(t *testing.T) {
 					d.Now += 2
 				}
 			},
-			"internal error at 105, job 4: arrived, but it was to be submitted at 103", 2,
-			"internal error at 105, job 4: arrived, but it was to be submitted at 103",
+			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 0 00:01:43", 2,
+			"internal error at 0 00:01:45, job 4: arrived, but it was to be submitted at 0 00:01:43",
 		},
 		{
 			"the last job never ends", func(d *negotiator.Delta) {
@@ -138,7 +138,7 @@ func TestAuditOfLimits(t *testing.T) {
 		}
 	}
 	_, err = condorsim.RunOn(t.Context(), w, link(t, "easy", nil), &wrongPool{condorsim.NewPool(w, nil), higher})
-	require.ErrorContains(t, err, "internal error at 1, job 2: started, and of limit sw 2 is now in use, which is 1")
+	require.ErrorContains(t, err, "internal error at 0 00:00:01, job 2: started, and of limit sw 2 is now in use, which is 1")
 }
 
 // TestAPolicyThatStartsNobody is to blame, not the simulator.
@@ -250,15 +250,15 @@ func TestAudit(t *testing.T) {
 		{"a start too early", func(r *negotiator.Report) {
 			r.Delta.Submitted = slices.DeleteFunc(slices.Clone(r.Delta.Submitted),
 				func(j *negotiator.Job) bool { return j.ID == 2 })
-		}, "internal error at 100, job 3: started before it was submitted, at 100"},
+		}, "internal error at 0 00:01:40, job 3: started before it was submitted, at 0 00:01:40"},
 		{"a start that is not told", func(r *negotiator.Report) {
 			r.Decision.Started = slices.DeleteFunc(slices.Clone(r.Decision.Started), id(1))
-		}, "internal error at 10: 0 jobs wait or are held, but 1 have arrived and not started"},
+		}, "internal error at 0 00:00:10: 0 jobs wait or are held, but 1 have arrived and not started"},
 		{"a start that is told twice", func(r *negotiator.Report) {
 			if i := slices.IndexFunc(r.Decision.Started, id(1)); i >= 0 {
 				r.Decision.Started = append(slices.Clone(r.Decision.Started), r.Decision.Started[i])
 			}
-		}, "internal error at 10, job 2: started a second time"},
+		}, "internal error at 0 00:00:10, job 2: started a second time"},
 		{"more than there is", func(r *negotiator.Report) {
 			r.Decision.Started = slices.Clone(r.Decision.Started)
 			for i, s := range r.Decision.Started {
@@ -268,7 +268,7 @@ func TestAudit(t *testing.T) {
 					r.Decision.Started[i].Job = &big
 				}
 			}
-		}, "internal error at 300, job 5: started on slot machine, of which [9 0] is now in use and [8 1000] there"},
+		}, "internal error at 0 00:05:00, job 5: started on slot machine, of which [9 0] is now in use and [8 1000] there"},
 		{"more than was asked for", func(r *negotiator.Report) {
 			r.Decision.Started = slices.Clone(r.Decision.Started)
 			for i, s := range r.Decision.Started {
@@ -278,11 +278,11 @@ func TestAudit(t *testing.T) {
 					r.Decision.Started[i].Job = &big
 				}
 			}
-		}, "internal error at 100: [6 10] is in use, but the running jobs hold [6 11]"},
+		}, "internal error at 0 00:01:40: [6 10] is in use, but the running jobs hold [6 11]"},
 		{"an end that is not told", func(r *negotiator.Report) {
 			r.Delta.Completed = slices.DeleteFunc(slices.Clone(r.Delta.Completed),
 				func(id backfill.JobID) bool { return id == 4 })
-		}, "internal error at 310: 0 jobs run, but 1 have started and not ended"},
+		}, "internal error at 0 00:05:10: 0 jobs run, but 1 have started and not ended"},
 		{"a promise that was not kept", func(r *negotiator.Report) {
 			r.Decision.Actions = slices.Clone(r.Decision.Actions)
 			for i, a := range r.Decision.Actions {
@@ -290,33 +290,33 @@ func TestAudit(t *testing.T) {
 					r.Decision.Actions[i].At = 105
 				}
 			}
-		}, "internal error at 110, job 4: started, but was promised to start by 105, and that is not " +
+		}, "internal error at 0 00:01:50, job 4: started, but was promised to start by 0 00:01:45, and that is not " +
 			"recorded as broken"},
 		{"a promise that was changed", func(r *negotiator.Report) {
 			r.Decision.Started = slices.Clone(r.Decision.Started)
 			if i := slices.IndexFunc(r.Decision.Started, id(3)); i >= 0 {
 				r.Decision.Started[i].Guarantee++
 			}
-		}, "internal error at 110, job 4: was promised to start by 120, which became 121"},
+		}, "internal error at 0 00:01:50, job 4: was promised to start by 0 00:02:00, which became 0 00:02:01"},
 		{
 			"a job taken to run for longer than it requests", planned(2, func(j *backfill.Job) { j.Running = 21 }),
-			"internal error at 100, job 3: was taken to run for 20 s, then for 21 s, but requests 20",
+			"internal error at 0 00:01:40, job 3: was taken to run for 20 s, then for 21 s, but requests 20",
 		},
 		{
 			"a job that would be ended early", planned(2, func(j *backfill.Job) { j.Estimate = 19 }),
-			"internal error at 100, job 3: was to be ended after 19 s, but requests 20",
+			"internal error at 0 00:01:40, job 3: was to be ended after 19 s, but requests 20",
 		},
 		{
 			"a guarantee that rests on a prediction",
 			planned(2, func(j *backfill.Job) { j.Estimate, j.Limit = 19, 20 }),
-			"internal error at 100, job 3: was taken to run for 19 s, then for 19 s, but a guarantee must rest " +
+			"internal error at 0 00:01:40, job 3: was taken to run for 19 s, then for 19 s, but a guarantee must rest " +
 				"on the 20 that it requests",
 		},
 		{"time that runs back", func(r *negotiator.Report) {
 			if r.Delta.Now == 300 {
 				r.Delta.Now = 99
 			}
-		}, "time ran back from 120"},
+		}, "time ran back from 0 00:02:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := busy(t)

@@ -73,7 +73,7 @@ func TestAuditOfADepth(t *testing.T) {
 		}))
 		if hides {
 			require.EqualError(t, err,
-				"internal error at 0: 2 jobs wait without a promise, and the plan has 0 of at most 1")
+				"internal error at 0 00:00:00: 2 jobs wait without a promise, and the plan has 0 of at most 1")
 		} else {
 			require.NoError(t, err)
 			require.NoError(t, closeBooks())

@@ -187,7 +187,7 @@ func (t *teller) work(ctx context.Context, fail context.CancelCauseFunc, sample 
 					continue
 				}
 				if err := t.tell(ctx, q, fail); err != nil {
-					fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", q.outlook.Now(), err))
+					fail(fmt.Errorf("start times, in a copy of the simulation at %s: %w", t.w.text(q.outlook.Now()), err))
 				}
 			}
 		})
@@ -224,7 +224,7 @@ func (t *teller) Cycle(r *negotiator.Report) error {
 func (t *teller) tell(ctx context.Context, q question, fail context.CancelCauseFunc) error {
 	asked := append(slices.Clone(q.arrived), q.head...)
 	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
-		fail(fmt.Errorf("start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
+		fail(fmt.Errorf("start times, in a copy of the simulation at %s: %w", t.w.text(r.Now), r.Err))
 	}
 	ranges, err := t.twins.Ranges(ctx, q.outlook, outlook.FuturesOptions{
 		Futures: ahead.Futures{Count: t.eta.Futures, Workers: 1, Of: asked}, Seed: t.eta.Seed,

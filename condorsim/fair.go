@@ -162,7 +162,7 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 		return d, err
 	}
 	refused := func(r backfill.Refusal) { // a start by the fallback would not be the policy's
-		fail(fmt.Errorf("fair start times, in a copy of the simulation at %d: %w", r.Now, r.Err))
+		fail(fmt.Errorf("fair start times, in a copy of the simulation at %s: %w", f.w.text(r.Now), r.Err))
 	}
 	plays := make([]*ahead.Play, f.fair.Workers)
 	for i := range plays {
@@ -184,7 +184,7 @@ func (f *fairStarts) work(ctx context.Context, fail context.CancelCauseFunc, c n
 			for copied := range f.copies {
 				now := copied.from.State.Now()
 				if err := f.follow(ctx, play, copied); err != nil {
-					fail(fmt.Errorf("fair start times, in the copy of the simulation at %d: %w", now, err))
+					fail(fmt.Errorf("fair start times, in the copy of the simulation at %s: %w", f.w.text(now), err))
 				}
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -29,9 +30,9 @@ const WrongStart = "the recorded start is before the submission"
 // started never have one. A job that a run would submit after the end of another waits from that end,
 // as recorded, and its think time, if that is later than its submission: so it does in a run.
 //
-// The result has only those measures that starts alone determine. Utilisation and loss of capacity
-// are missing unless all jobs have a start, hold the same wherever they run, and the pool as given had
-// room for them; see [Result.Impossible].
+// The result has only those measures that starts alone determine. Utilisation is that by the jobs that
+// have a start; it is missing unless these hold the same wherever they run, and the pool as given had room
+// for them; see [Result.Impossible]. Loss of capacity is missing unless all jobs have a start, too.
 func Happened(w *Workload) (*Result, error) {
 	if w.given != nil {
 		w = w.given
@@ -135,14 +136,14 @@ func (r *Result) Impossible() string {
 		switch {
 		case most[k] <= has[k] || negotiator.IsKind(name) || name == "memory" && has[k] == 0:
 		case name == negotiator.Claims:
-			return fmt.Sprintf("what really happened cannot have happened on this pool: %s jobs ran at %d, and its slots take "+
-				"%s at a time", metrics.Whole(most[k]), when[k], metrics.Whole(has[k]))
+			return fmt.Sprintf("what really happened cannot have happened on this pool: %s jobs ran at %s, and its slots take "+
+				"%s at a time", inwords.Whole(most[k]), r.Workload.text(when[k]), inwords.Whole(has[k]))
 		case why == "":
 			if name == "memory" {
 				name = "MiB of memory"
 			}
-			why = fmt.Sprintf("what really happened cannot have happened on this pool: %s %s were in use at %d, and it "+
-				"has %s", metrics.Whole(most[k]), name, when[k], metrics.Whole(has[k]))
+			why = fmt.Sprintf("what really happened cannot have happened on this pool: %s %s were in use at %s, and it "+
+				"has %s", inwords.Whole(most[k]), name, r.Workload.text(when[k]), inwords.Whole(has[k]))
 		}
 	}
 	return why
@@ -152,14 +153,17 @@ func (r *Result) Impossible() string {
 func (r *Result) recorded() metrics.Measures {
 	list := metrics.Measures(r.Metrics().List())
 	list = append(list, r.otherResources(list)...)
-	if r.vague || r.Held() > 0 || r.Impossible() != "" {
+	switch {
+	case r.vague || r.Impossible() != "":
 		list = slices.DeleteFunc(list, ofPool)
+	case r.Held() > 0:
+		list = slices.DeleteFunc(list, ofAll)
 	}
 	return list
 }
 
 // OnlyRecorded has the jobs without a recorded start count as held, so that the measures are those of
-// the same jobs as of [Happened]. If there are such jobs, it leaves out how the pool was used. It
+// the same jobs as of [Happened]: utilisation is that by these, and loss of capacity is left out. It
 // changes nothing where no job has a recorded start: there is nothing to compare with.
 func (r *Result) OnlyRecorded() {
 	if !slices.ContainsFunc(r.Workload.Jobs, func(j Job) bool { return j.HasWaited }) {
@@ -170,13 +174,17 @@ func (r *Result) OnlyRecorded() {
 			r.Outcomes[i], r.partial = j.notRecorded(), true
 		}
 	}
+	if r.partial {
+		r.totals = r.allOccupied()
+		r.sumWork()
+	}
 }
 
-// ofPool reports whether a measure says how the pool as a whole was used, which cannot be said where
-// jobs are missing.
-func ofPool(m metrics.Measure) bool {
-	return strings.HasPrefix(m.Name, "utilisation") || m.Name == "loss_of_capacity"
-}
+// ofPool reports whether a measure says how the pool was used.
+func ofPool(m metrics.Measure) bool { return strings.HasPrefix(m.Name, "utilisation") || ofAll(m) }
+
+// ofAll reports whether a measure cannot be said where jobs are missing.
+func ofAll(m metrics.Measure) bool { return m.Name == "loss_of_capacity" }
 
 // Comparison compares a run with what really happened to the same jobs.
 type Comparison struct {
@@ -223,8 +231,14 @@ func (r *Result) CompareWithHistory() (*Comparison, error) {
 		return nil, errors.New("no job with a recorded start ran to its end, so there is nothing to compare")
 	}
 	c.Happened, c.Simulated = happened.usual(), own.usual()
-	if c.Jobs < len(own.Outcomes) || c.Impossible != "" || happened.Impossible() != "" {
-		c.Happened, c.Simulated = slices.DeleteFunc(c.Happened, ofPool), slices.DeleteFunc(c.Simulated, ofPool)
+	leave := func(what func(metrics.Measure) bool) {
+		c.Happened, c.Simulated = slices.DeleteFunc(c.Happened, what), slices.DeleteFunc(c.Simulated, what)
+	}
+	switch {
+	case c.Impossible != "" || happened.Impossible() != "":
+		leave(ofPool)
+	case c.Jobs < len(own.Outcomes):
+		leave(ofAll)
 	}
 	return c, nil
 }

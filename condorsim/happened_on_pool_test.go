@@ -110,11 +110,11 @@ func TestNoResourceIsOverused(t *testing.T) {
 		slots, more, want string
 		jobs              int
 	}{
-		{twoStatic, "RequestCpus = 1", "3 jobs ran at 1000, and its slots take 2 at a time", 3},
-		{uneven, "RequestCpus = 1", "3 jobs ran at 1000, and its slots take 2 at a time", 3},
-		{oneWhole, "RequestCpus = TARGET.Cpus", "16 cpus were in use at 1000, and it has 8", 2},
-		{oneWhole, "RequestCpus = 1; RequestMemory = 60", "120 MiB of memory were in use at 1000, and it has 100", 2},
-		{twoGPUs, "RequestCpus = 1; RequestGPUs = 1", "3 gpus were in use at 1000, and it has 2", 3},
+		{twoStatic, "RequestCpus = 1", "3 jobs ran at 0 00:16:40, and its slots take 2 at a time", 3},
+		{uneven, "RequestCpus = 1", "3 jobs ran at 0 00:16:40, and its slots take 2 at a time", 3},
+		{oneWhole, "RequestCpus = TARGET.Cpus", "16 cpus were in use at 0 00:16:40, and it has 8", 2},
+		{oneWhole, "RequestCpus = 1; RequestMemory = 60", "120 MiB of memory were in use at 0 00:16:40, and it has 100", 2},
+		{twoGPUs, "RequestCpus = 1; RequestGPUs = 1", "3 gpus were in use at 0 00:16:40, and it has 2", 3},
 	} {
 		var text strings.Builder
 		for i := range test.jobs {

@@ -44,7 +44,8 @@ func TestHappened(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Held(), "no start, and cancelled before it")
 	require.InDelta(t, 100, r.Measures()["mean_wait"], 0)
-	require.NotContains(t, r.Measures(), "utilisation", "of the jobs that are missing nothing is known")
+	require.InDelta(t, 1000.0/(8*260), r.Measures()["utilisation"], 1e-12, "by the jobs that are known")
+	require.NotContains(t, r.Measures(), "loss_of_capacity", "it depends on all jobs")
 
 	_, err = condorsim.Happened(recorded(t, swfNoWait+swfAway))
 	require.ErrorContains(t, err, "no job has a recorded start")
@@ -54,7 +55,7 @@ func TestHappened(t *testing.T) {
 func TestWhatCannotHaveHappened(t *testing.T) {
 	r, err := condorsim.Happened(recorded(t, swfFirst+strings.Replace(swfSecond, "200", "20", 1)))
 	require.NoError(t, err)
-	require.Equal(t, "what really happened cannot have happened on this pool: 12 cpus were in use at 30, and it has 8",
+	require.Equal(t, "what really happened cannot have happened on this pool: 12 cpus were in use at 0 00:00:30, and it has 8",
 		r.Impossible())
 	require.NotContains(t, r.Measures(), "utilisation")
 	require.InDelta(t, 10, r.Measures()["mean_wait"], 0)
@@ -68,7 +69,8 @@ func TestOnlyRecorded(t *testing.T) {
 	got := r.Measures()
 	require.InDelta(t, 45, got["mean_wait"], 0)
 	require.InDelta(t, 2, got["guarantees_given"], 0)
-	require.NotContains(t, got, "utilisation")
+	require.InDelta(t, 1000.0/(8*150), got["utilisation"], 1e-12, "by the same jobs as of what happened")
+	require.NotContains(t, got, "loss_of_capacity")
 	require.Equal(t, 1, r.Held())
 
 	r, err = condorsim.Run(t.Context(), recorded(t, swfFirst+swfSecond), link(t, "conservative", nil), nil)
@@ -93,7 +95,10 @@ func TestCompareWithHistory(t *testing.T) {
 			require.InDelta(t, 100, happened.Value, 0)
 			require.InDelta(t, 45, c.Simulated[i].Value, 0)
 		case "utilisation":
-			require.Fail(t, "it is that of all jobs, and some are left out")
+			require.InDelta(t, 1000.0/(8*260), happened.Value, 1e-12, "by the jobs that are compared")
+			require.InDelta(t, 1000.0/(8*150), c.Simulated[i].Value, 1e-12)
+		case "loss_of_capacity":
+			require.Fail(t, "it depends on all jobs, and some are left out")
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestAuditOfAHorizon(t *testing.T) {
 			return books.Cycle(r)
 		}))
 		if hides {
-			require.EqualError(t, err, `internal error at 0, job 2: waits, and no job of its user "" is promised a start`)
+			require.EqualError(t, err, `internal error at 0 00:00:00, job 2: waits, and no job of its user "" is promised a start`)
 		} else {
 			require.NoError(t, err)
 			require.NoError(t, closeBooks())

@@ -38,7 +38,7 @@ func (r *Result) Weeks() metrics.Weeks { return metrics.ComputeWeeks(r.Ran()) }
 func (r *Result) Measured() metrics.Measures {
 	list := r.allMeasured()
 	if r.partial {
-		list = slices.DeleteFunc(list, ofPool)
+		list = slices.DeleteFunc(list, ofAll)
 	}
 	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {
 		return list

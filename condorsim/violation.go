@@ -25,7 +25,7 @@ func (v *Violation) Error() string {
 	if v.Job != "" {
 		job = ", job " + v.Job
 	}
-	return fmt.Sprintf("internal error at %d%s: %s", v.At, job, v.Problem)
+	return fmt.Sprintf("internal error at %s%s: %s", v.w.text(v.At), job, v.Problem)
 }
 
 // Save writes the jobs that lead to the error to a file in the folder dir, as a JSON file for

@@ -51,13 +51,6 @@ type Workload struct {
 	accounts *accounts // nil: none are kept
 }
 
-// UnknownZoneText is the warning that a trace is of a time zone that is not known.
-const UnknownZoneText = "the trace's TimeZoneString is no time zone: expressions of ads see the time by its TimeZone, " +
-	"else UTC; write a name of the IANA, such as Europe/Paris"
-
-// UnheededText is the warning that ads ask for what the simulation does not heed.
-const UnheededText = "not all that ads ask for is heeded"
-
 // configure returns a configuration with the workload's schema and clock.
 func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 	c.Schema = w.Schema
@@ -78,6 +71,9 @@ func (w *Workload) Clock() instant.Clock {
 	}
 	return instant.OfJobs(w.UnixStart, int64(w.Jobs[0].Submit), int64(w.Jobs[len(w.Jobs)-1].Submit), w.Zone)
 }
+
+// text writes an instant of the simulation as people read it.
+func (w *Workload) text(at backfill.Time) string { return w.Clock().Text(int64(at)) }
 
 // Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.
 type Job struct {

@@ -71,7 +71,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/{auto,cli,config,source} plugins/{choose,host}", "",
 	},
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
-	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
+	{"negotiator/liveview", "backfill/... negotiator negotiator/{cli,instant}", "classad condorsim condorsim/input/... configs"},
 	{
 		"negotiator/ask", "classad backfill backfill/inwords condorsim/input/workload/packed negotiator " +
 			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
@@ -81,7 +81,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
-	{"negotiator/cli", "backfill negotiator/cli/grammar", ""},
+	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
@@ -147,16 +147,16 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{
-		"condorsim/output/page", "condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
+		"condorsim/output/page", "backfill/inwords condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
-	{"condorsim/output/console", "condorsim/output/{intervals,metrics,page,results}", ""},
+	{"condorsim/output/console", "backfill/inwords condorsim/output/{intervals,metrics,page,results}", ""},
 	{
-		"condorsim/output/report", "backfill backfill/estimate condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
+		"condorsim/output/report", "backfill backfill/{estimate,inwords} condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
 		"negotiator",
 	},
-	{"condorsim/output/survey", "backfill condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
-	{"condorsim/output/...", "classad backfill/... negotiator negotiator/auto condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
+	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant} condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
 			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... " +

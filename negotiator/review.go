@@ -8,6 +8,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // mostYield is how many jobs yield to others at once, the first ones by their planned starts: the
@@ -181,8 +182,8 @@ func (n *Negotiator) WhyStretched(id backfill.JobID) string {
 			why += " (what HTCondor enforces would count: allowed_execute_duration)"
 		}
 	}
-	return fmt.Sprintf("planned with a run time of %d s, not the %d s that it states: %s",
-		n.predictions.requested(job), job.Estimate, why)
+	return fmt.Sprintf("planned with a run time of %s, not the %s that it states: %s",
+		inwords.Duration(float64(n.predictions.requested(job)), 0), inwords.Duration(float64(job.Estimate), 0), why)
 }
 
 // LearnedWords returns what was learned of users' words since the last call, for the record of the

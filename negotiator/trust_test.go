@@ -117,7 +117,7 @@ func TestWaitingLiesArePlannedAnew(t *testing.T) {
 	require.Equal(t, DefaultEstimate, n.State().Job(29).Estimate)
 	require.Equal(t, backfill.Time(10), n.State().Job(3).Estimate, "bob's is not concerned")
 	require.Equal(t, backfill.Time(10), n.State().Job(1).Estimate, "what runs is put off as ever")
-	require.Equal(t, "planned with a run time of 86400 s, not the 10 s that it states: the user's last jobs ran beyond "+
+	require.Equal(t, "planned with a run time of 86,400 s (24.00 h), not the 10 s (0.00 h) that it states: the user's last jobs ran beyond "+
 		"their run times (what HTCondor enforces would count: allowed_execute_duration)", n.WhyStretched(10))
 	require.Empty(t, n.WhyStretched(3))
 	require.Empty(t, n.WhyStretched(999))

@@ -1,4 +1,5 @@
-// Package inwords says in words of people what libraries say in words of their own.
+// Package inwords says in words of people what libraries say in words of their own, and writes numbers and
+// lengths of time as people read them (number.go).
 package inwords
 
 import (

@@ -63,12 +63,7 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Workload, err = load(s, o.Source, p.Logger); err != nil {
 		return nil, err
 	}
-	if p.Workload.UnknownZone != "" {
-		p.Logger.Warn(condorsim.UnknownZoneText, "zone", p.Workload.UnknownZone)
-	}
-	for _, what := range p.Workload.Unheeded {
-		p.Logger.Warn(condorsim.UnheededText, "what", what)
-	}
+	p.Workload.Warn(p.Logger.Warn)
 	if absent := p.Workload.AbsentEnds(); absent != "" {
 		p.Logger.Warn(condorsim.AbsentEndsText, "slot_end", absent)
 	}

@@ -53,7 +53,7 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		var twins outlook.Twins
 		defer twins.Close()
 		view := liveview.New(stage.Out, liveview.Show{
-			Name: p.Workload.Name, Jobs: len(p.Workload.Jobs), Job: p.job, Speed: p.Settings.Speed,
+			Name: p.Workload.Name, Clock: p.Clock(), Jobs: len(p.Workload.Jobs), Job: p.job, Speed: p.Settings.Speed,
 			FallbackInUse: p.FallbackInUse, News: p.log.Last, Look: shortly(ctx, &twins),
 			Policy: func(width int) string { return p.About(width) }, // the one that is active then
 		})

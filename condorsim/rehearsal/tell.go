@@ -9,7 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -41,8 +41,8 @@ type Expectation struct {
 func (e Expectation) String() string {
 	text := fmt.Sprintf("%s %s: %s\n", e.Job, e.Command, e.Reason)
 	if e.Predicted != nil {
-		text += fmt.Sprintf("it requests %s and is expected to run for %s\n", metrics.Duration(float64(*e.Requested), 0),
-			metrics.Duration(float64(*e.Predicted), 0))
+		text += fmt.Sprintf("it requests %s and is expected to run for %s\n", inwords.Duration(float64(*e.Requested), 0),
+			inwords.Duration(float64(*e.Predicted), 0))
 	}
 	return text
 }

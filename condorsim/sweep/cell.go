@@ -56,8 +56,8 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		Trust: estimate.Trust(c.key.Trust),
 		Refused: func(r backfill.Refusal) {
 			if refused == nil {
-				refused = fmt.Errorf("at %d a decision was refused, so this would not be the policy's result: %w",
-					r.Now, r.Err)
+				refused = fmt.Errorf("at %s a decision was refused, so this would not be the policy's result: %w",
+					w.Clock().Text(int64(r.Now)), r.Err)
 			}
 		},
 	}

@@ -98,10 +98,11 @@ func (in *input) read(file located, s Source) (*formats.Jobs, error) {
 	if s.From+s.Until == "" && s.Max == 0 {
 		return jobs, nil
 	}
-	x, _, err := workload.Cut{From: s.From, Until: s.Until}.Of(jobs.Trace, workload.Transform{Max: s.Max})
+	x, notes, err := workload.Cut{From: s.From, Until: s.Until}.Of(jobs.Trace, workload.Transform{Max: s.Max})
 	if err != nil {
 		return nil, &BadInput{fmt.Errorf("trace %s: %w", file.path, err)}
 	}
+	in.doubt(notes...)
 	return jobs, change(jobs, x)
 }
 
@@ -151,12 +152,7 @@ func (in *input) workload(t *formats.Jobs, load float64, stated estimates, seed 
 	}
 	if in.warn != nil {
 		in.told.Do(func() {
-			if w.UnknownZone != "" {
-				in.warn(condorsim.UnknownZoneText, "trace", in.Name, "zone", w.UnknownZone)
-			}
-			for _, what := range w.Unheeded {
-				in.warn(condorsim.UnheededText, "trace", in.Name, "what", what)
-			}
+			w.Warn(func(text string, details ...any) { in.warn(text, append([]any{"trace", in.Name}, details...)...) })
 		})
 	}
 	w.Seed = seed

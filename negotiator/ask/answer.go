@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
@@ -111,11 +112,11 @@ func size(chunks int, request map[string]int64, seconds int64) string {
 		switch name {
 		case "claims": // every job takes one
 		case "memory":
-			parts = append(parts, fmt.Sprintf("%d MiB", request[name]))
+			parts = append(parts, inwords.Whole(request[name])+" MiB")
 		case "disk":
-			parts = append(parts, fmt.Sprintf("%d KiB of disk", request[name]))
+			parts = append(parts, inwords.Whole(request[name])+" KiB of disk")
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", request[name], name))
+			parts = append(parts, inwords.Whole(request[name])+" "+name)
 		}
 	}
 	out := strings.Join(parts, ", ")
@@ -160,7 +161,7 @@ func (p *printed) job(j *whatif.JobAnswer) {
 	case 1:
 		line("delays", "1 job that waits"+kinds[whatif.ByPlan])
 	default:
-		line("delays", fmt.Sprintf("%d jobs that wait%s", j.Delayed, kinds[whatif.ByPlan]))
+		line("delays", fmt.Sprintf("%s jobs that wait%s", inwords.Whole(j.Delayed), kinds[whatif.ByPlan]))
 	}
 	for _, s := range j.Sooner {
 		told := s.Told()
@@ -178,41 +179,55 @@ func (p *printed) job(j *whatif.JobAnswer) {
 func (p *printed) change(c *whatif.ChangeAnswer) {
 	p.say("Present: " + p.a.Present)
 	p.say("What if: " + p.a.Asked)
+	for _, d := range c.Drained {
+		p.say(fmt.Sprintf("%s is drained from %s to %s.", d.Slot, p.instant(&d.From), p.instant(new(d.From+d.For))))
+	}
 	p.say("Both are plans, in which all jobs run for as long as they are taken to.")
-	_, _ = fmt.Fprintf(p, "\n%d jobs start earlier, %d later, %d at the same time", c.Earlier, c.Later, c.Same)
+	_, _ = fmt.Fprintf(p, "\n%s jobs start earlier, %s later, %s at the same time", inwords.Whole(c.Earlier),
+		inwords.Whole(c.Later), inwords.Whole(c.Same))
 	if c.Never > 0 {
-		_, _ = fmt.Fprintf(p, "; %d would not start", c.Never)
+		_, _ = fmt.Fprintf(p, "; %s would not start", inwords.Whole(c.Never))
 	}
 	if c.Anew > 0 {
-		_, _ = fmt.Fprintf(p, "; %d that cannot would", c.Anew)
+		_, _ = fmt.Fprintf(p, "; %s that cannot would", inwords.Whole(c.Anew))
 	}
 	p.WriteString("\n\n")
-	t := cli.Table(fmt.Sprintf("%d jobs", c.Present.Jobs), "present", "what if", "change")
-	row := func(name string, before, after float64, format string) {
-		t.AppendRow(table.Row{name, fmt.Sprintf(format, before), fmt.Sprintf(format, after), percent(before, after)})
-	}
-	seconds := func(name string, before, after float64) {
-		row(name+", s", before, after, "%.0f")
-		t.AppendRow(table.Row{"  in hours", fmt.Sprintf("%.2f", before/3600), fmt.Sprintf("%.2f", after/3600), ""})
-	}
-	seconds("mean wait", c.Present.MeanWait, c.Changed.MeanWait)
-	seconds("worst 5 % of waits", c.Present.WorstWait, c.Changed.WorstWait)
-	row("mean bounded slowdown", c.Present.Slowdown, c.Changed.Slowdown, "%.2f")
-	seconds("makespan", float64(c.Present.Makespan), float64(c.Changed.Makespan))
-	right := []table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}}
-	t.SetColumnConfigs(right)
-	p.WriteString(t.Render() + "\n")
+	p.WriteString(measures(c) + "\n")
 	if zone := p.clock.ZoneName(p.a.Now); zone != "" && len(c.Moves)+len(c.Broken) > 0 {
 		p.say("Now it is " + p.clock.Text(p.a.Now) + ", and times are of " + zone + ".")
 	}
 	p.moves(c)
 	p.broken(c.Broken)
 	if c.Lifted > 0 {
-		p.say(fmt.Sprintf("Promises that would bind nobody any more: %d.", c.Lifted))
+		p.say(fmt.Sprintf("Promises that would bind nobody any more: %s.", inwords.Whole(c.Lifted)))
 	}
 	if c.Cut != "" {
 		p.say("The answer has gaps: " + c.Cut + ".")
 	}
+}
+
+// measures is a table of what changes in all, with hours beside seconds.
+func measures(c *whatif.ChangeAnswer) string {
+	t := cli.Table(inwords.Whole(c.Present.Jobs)+" jobs", "present", "what if", "change", "present, h", "what if, h")
+	for _, m := range []struct {
+		name          string
+		before, after float64
+		seconds       bool
+	}{
+		{"mean wait", c.Present.MeanWait, c.Changed.MeanWait, true},
+		{"worst 5 % of waits", c.Present.WorstWait, c.Changed.WorstWait, true},
+		{"mean bounded slowdown", c.Present.Slowdown, c.Changed.Slowdown, false},
+		{"makespan", float64(c.Present.Makespan), float64(c.Changed.Makespan), true},
+	} {
+		row := table.Row{m.name, inwords.Grouped(m.before, 2), inwords.Grouped(m.after, 2), percent(m.before, m.after), "", ""}
+		if m.seconds {
+			row[1], row[2] = inwords.Grouped(m.before, 0)+" s", inwords.Grouped(m.after, 0)+" s"
+			row[4], row[5] = inwords.Hours(m.before), inwords.Hours(m.after)
+		}
+		t.AppendRow(row)
+	}
+	toTheRight(t, "present", "what if", "change", "present, h", "what if, h")
+	return t.Render()
 }
 
 // percent is by how much a number changes.
@@ -255,11 +270,11 @@ func short(name string) string { return text.Trim(cli.Line(name), 14) }
 func (p *printed) broken(all []whatif.Broken) {
 	if len(all) == 0 {
 		if p.a.Change != nil && p.a.Change.Promises > 0 {
-			_, _ = fmt.Fprintf(p, "\nOf %d promises none would be broken.\n", p.a.Change.Promises)
+			_, _ = fmt.Fprintf(p, "\nOf %s promises none would be broken.\n", inwords.Whole(p.a.Change.Promises))
 		}
 		return
 	}
-	_, _ = fmt.Fprintf(p, "\nPROMISES THAT WOULD BE BROKEN: %d\n", len(all))
+	_, _ = fmt.Fprintf(p, "\nPROMISES THAT WOULD BE BROKEN: %s\n", inwords.Whole(len(all)))
 	t := cli.Table("job", "owner", "promised by", "present", "what if", "late by")
 	for _, b := range all {
 		late := ""

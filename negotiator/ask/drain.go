@@ -55,6 +55,9 @@ func (w DrainWords) Request(now backfill.Time, clock instant.Clock) (r drains.Re
 	if r.By < int64(now) {
 		return r, fmt.Errorf("--by %s is past, %s: say --by now, or a time to come", w.By, clock.Text(r.By))
 	}
+	if w.Until != "" && r.Until <= r.By {
+		return r, fmt.Errorf("--until %s, %s: must be later than --by, %s", w.Until, clock.Text(r.Until), clock.Text(r.By))
+	}
 	return r, r.Validate()
 }
 
@@ -64,8 +67,8 @@ func readDeadline(text string, now backfill.Time, clock instant.Clock) (int64, e
 		return int64(now), nil
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-		if length, wrong := readSpan(text); wrong == nil {
-			return int64(now) + length, nil
+		if _, wrong := readSpan(text); wrong == nil {
+			text = "+" + text
 		}
 	}
 	return readInstant(text, now, clock)
@@ -132,6 +135,7 @@ func DrainsTable(all []drains.Listed, clock instant.Clock) string {
 		columns = slices.Insert(columns, 2, any("until"))
 	}
 	t := cli.Table(columns...)
+	toTheRight(t, "jobs")
 	for _, l := range all {
 		empty := at(l.Empty)
 		switch {
@@ -140,7 +144,7 @@ func DrainsTable(all []drains.Listed, clock instant.Clock) string {
 		case l.Jobs == 0:
 			empty = "is empty"
 		}
-		row := table.Row{cli.Line(l.Slot), at(l.By), cli.Line(l.AskedBy), l.Jobs, empty, cli.Line(lateJobs(l))}
+		row := table.Row{cli.Line(l.Slot), at(l.By), cli.Line(l.AskedBy), inwords.Whole(l.Jobs), empty, cli.Line(lateJobs(l))}
 		if until {
 			row = slices.Insert(row, 2, any(at(l.Until)))
 		}
@@ -154,7 +158,7 @@ func lateJobs(l drains.Listed) string {
 	const most = 5
 	text := strings.Join(l.Late[:min(len(l.Late), most)], " ")
 	if more := len(l.Late) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %s more", inwords.Whole(more))
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
@@ -145,13 +146,12 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 		line("policy", e.Policy.Tell(zone))
 	}
 	if e.Predicted != nil {
-		line("run time", fmt.Sprintf("%d s (%.2f h) requested, %d s (%.2f h) expected", *e.Requested,
-			float64(*e.Requested)/3600, *e.Predicted, float64(*e.Predicted)/3600))
+		line("run time", inwords.Duration(float64(*e.Requested), 0)+" requested, "+inwords.Duration(float64(*e.Predicted), 0)+" expected")
 	}
 	if e.SlotsInPool == 0 {
 		return
 	}
-	slots := []string{fmt.Sprintf("%d in the pool, %d match", e.SlotsInPool, e.SlotsMatching)}
+	slots := []string{fmt.Sprintf("%s in the pool, %s match", inwords.Whole(e.SlotsInPool), inwords.Whole(e.SlotsMatching))}
 	for _, c := range e.SlotsClosed {
 		slots = append(slots, fmt.Sprintf("%d %s", c.Slots, c.Why))
 	}
@@ -160,13 +160,15 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	line("left out", e.leftOut(zone))
 	line("drained", strings.Join(e.SlotsDrained, "; "))
 	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
+	toTheRight(unmet, "slots without")
+	toTheRight(refusing, "slots refuse")
 	for _, clause := range e.Clauses {
 		if clause.Unmet > 0 {
-			unmet.AppendRow(table.Row{clause.Unmet, cli.Line(clause.Text)})
+			unmet.AppendRow(table.Row{inwords.Whole(clause.Unmet), cli.Line(clause.Text)})
 		}
 	}
 	for _, r := range e.Refusals {
-		refusing.AppendRow(table.Row{r.Slots, cli.Line(r.Text)})
+		refusing.AppendRow(table.Row{inwords.Whole(r.Slots), cli.Line(r.Text)})
 	}
 	indent(out, unmet)
 	indent(out, refusing)
@@ -187,7 +189,7 @@ func (e Explained) leftOut(zone *time.Location) string {
 	var texts []string
 	for _, p := range e.SlotsPaused {
 		texts = append(texts, fmt.Sprintf("%s until %s, failed starts: %d", p.Slot,
-			time.Unix(p.Until, 0).In(zone).Format(time.TimeOnly), p.FailedStarts))
+			moment(&p.Until, zone), p.FailedStarts))
 	}
 	if more := e.paused - int64(len(texts)); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))

@@ -19,9 +19,9 @@ func TestPausesAreToldInTheReadersZone(t *testing.T) {
 		{Slot: "n8", Until: 1_700_000_060, FailedStarts: 1},
 	}, paused: 4, SlotsInPool: 9}
 	for zone, want := range map[*time.Location]string{
-		time.UTC: "  left out         n9 until 22:13:20, failed starts: 3; n8 until 22:14:20, " +
+		time.UTC: "  left out         n9 until 2023-11-14 22:13:20 UTC, failed starts: 3; n8 until 2023-11-14 22:14:20 UTC, " +
 			"failed starts: 1; and 2 more\n",
-		time.FixedZone("EST", -5*3600): "  left out         n9 until 17:13:20, failed starts: 3; n8 until 17:14:20, " +
+		time.FixedZone("EST", -5*3600): "  left out         n9 until 2023-11-14 17:13:20 EST, failed starts: 3; n8 until 2023-11-14 17:14:20 EST, " +
 			"failed starts: 1; and 2 more\n",
 	} {
 		var out strings.Builder

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 )
@@ -24,17 +26,27 @@ func StartTimes(all []daemon.JobForecast, limit int) string {
 	return t.Render() + "\n" + cli.More(len(all)-len(shown))
 }
 
+// toTheRight aligns columns with numbers that are written for people.
+func toTheRight(t table.Writer, columns ...string) {
+	var right []table.ColumnConfig
+	for _, name := range columns {
+		right = append(right, table.ColumnConfig{Name: name, Align: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+}
+
 // Accuracy is a table of how true start times were.
 func Accuracy(all []daemon.Accuracy) string {
 	t := cli.Table("told", "jobs", "median error", "p90 error", "in the 80 % range")
+	toTheRight(t, "jobs")
 	seconds := func(n int64) string { return (time.Duration(n) * time.Second).String() }
 	for _, m := range all {
-		row := table.Row{m.Told, m.Jobs, "", "", ""}
+		row := table.Row{m.Told, inwords.Whole(m.Jobs), "", "", ""}
 		if m.Jobs > 0 {
 			row[2], row[3] = seconds(m.Median), seconds(m.P90)
 		}
 		if m.Ranged > 0 {
-			row[4] = fmt.Sprintf("%.0f %% of %d", 100*m.Within, m.Ranged)
+			row[4] = fmt.Sprintf("%.0f %% of %s", 100*m.Within, inwords.Whole(m.Ranged))
 		}
 		t.AppendRow(row)
 	}

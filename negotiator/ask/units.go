@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,6 +44,9 @@ func readInstant(text string, now backfill.Time, clock instant.Clock) (int64, er
 	}
 	if later, ok := strings.CutPrefix(text, "+"); ok {
 		length, err := readSpan(later)
+		if err == nil && length > furthest {
+			err = errors.New("must be within ten years from now")
+		}
 		return int64(now) + length, err
 	}
 	if isClock(text) && clock.Dated {
@@ -50,7 +54,13 @@ func readInstant(text string, now backfill.Time, clock instant.Clock) (int64, er
 	}
 	at, err := clock.Read(text)
 	if err != nil {
-		err = fmt.Errorf("%w; or such as +2h", err)
+		return 0, fmt.Errorf("%w; or such as +2h", err)
 	}
-	return at, err
+	if at-max(int64(now), clock.Last) > furthest {
+		return 0, fmt.Errorf("was read as %s: must be within ten years from now", clock.Text(at))
+	}
+	return at, nil
 }
+
+// furthest is how far ahead of now, or of a trace's end, instants can be that are asked about.
+const furthest = 10 * 366 * 24 * 60 * 60

@@ -55,6 +55,10 @@ func (w Words) Question(now backfill.Time, clock instant.Clock) (q whatif.Questi
 	if err != nil {
 		return q, fmt.Errorf("--for %s: %w", w.For, err)
 	}
+	if from+length <= int64(now) {
+		return q, fmt.Errorf("--from %s and --for %s: that was over at %s, and it is %s", w.From, w.For, clock.Text(from+length),
+			clock.Text(int64(now)))
+	}
 	for _, slot := range w.Drain {
 		q.Drain = append(q.Drain, whatif.Drain{Slot: slot, From: from, For: length})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // longest is the largest number of letters of a text that are shown.
@@ -75,5 +76,5 @@ func More(jobs int) string {
 	if jobs == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" … and %d more\n", jobs)
+	return fmt.Sprintf(" … and %s more\n", inwords.Whole(jobs))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // Book is the drains of a pool, by slot. A book is not changed: its methods return another one.
@@ -36,7 +37,7 @@ func (b Book) Apply(r Request, slots []string, user string, now backfill.Time) (
 		return b.cancel(r.Slots, slots)
 	}
 	if r.Until != 0 && r.Until <= int64(now) {
-		return b, nil, badly("what is to be drained is over: it ends %d s ago", int64(now)-r.Until)
+		return b, nil, badly("what is to be drained is over: it ended %s ago", inwords.Duration(float64(int64(now)-r.Until), 0))
 	}
 	meant, err := find(r.Slots, slots)
 	if err != nil {

@@ -48,8 +48,8 @@ func (c Clock) zone() *time.Location {
 	return c.Zone
 }
 
-// date returns the date of an instant.
-func (c Clock) date(at int64) time.Time { return time.Unix(c.Unix+at, 0).In(c.zone()) }
+// Date returns the date of an instant; without dates, one whose hours and days are those of the trace.
+func (c Clock) Date(at int64) time.Time { return time.Unix(c.Unix+at, 0).In(c.zone()) }
 
 // Text writes an instant: 2026-03-01 12:00:00 CET, or 1 03:46:40, days and time since the start of a
 // trace that has no date.
@@ -87,14 +87,45 @@ func (c Clock) ZoneName(at int64) string {
 	if !c.Dated {
 		return ""
 	}
-	return c.date(at).Format("MST")
+	return c.Date(at).Format("MST")
 }
 
-func (c Clock) day(at int64) string { return c.date(at).Format(time.DateOnly) }
+// Where names the time zone at all times, such as Europe/Paris; "": instants have no dates.
+func (c Clock) Where() string {
+	if name := c.zone().String(); c.Dated && name != "" {
+		return name
+	}
+	return c.ZoneName(c.First)
+}
+
+// Stretch is a stretch of time from an instant on in which the zone's clocks stay as they are: they show
+// the Unix time of an instant and Shift more.
+type Stretch struct {
+	From  int64  `json:"from"`
+	Shift int64  `json:"shift"`
+	Zone  string `json:"zone"`
+}
+
+// Stretches returns those between two instants; none if instants have no dates.
+func (c Clock) Stretches(begin, end int64) (all []Stretch) {
+	for at := begin; c.Dated && at <= end; {
+		date := c.Date(at)
+		name, ahead := date.Zone()
+		all = append(all, Stretch{at, c.Unix + int64(ahead), name})
+		_, next := date.ZoneBounds()
+		if next.IsZero() {
+			break
+		}
+		at = next.Unix() - c.Unix
+	}
+	return all
+}
+
+func (c Clock) day(at int64) string { return c.Date(at).Format(time.DateOnly) }
 
 func (c Clock) written(at int64, layout string) string {
 	if c.Dated {
-		return c.date(at).Format(layout)
+		return c.Date(at).Format(layout)
 	}
 	sign := ""
 	if at < 0 {

@@ -82,6 +82,15 @@ func TestRead(t *testing.T) {
 		{old, "900", 900, ""},
 		{old, "1500", 0, "may be second 1500 of the trace, 1970-01-01 00:41:40 UTC, or the Unix time, 1970-01-01 00:25:00 UTC"},
 		{old, "@1500", 500, ""},
+		{year, "20260401", 0, "is a number, which would be 2026-10-22 00:53:21 CEST: did you mean 2026-04-01?"},
+		{year, "202604011200", 0, "did you mean 2026-04-01T12:00?"},
+		{year, "20250401", 0, "did you mean 2025-04-01?"},
+		{year, "19960401", 19960401, ""},
+		{year, "20260231", 20260231, ""},
+		{year, "1772362800000", 0, "did you mean 1772362800? Unix times are in seconds"},
+		{ads, "20260301", 0, "did you mean 2026-03-01?"},
+		{undated, "20260301", 20260301, ""},
+		{instant.OfPool(time.UTC), "20260301", 0, "is the Unix time of 1970-08-23 11:51:41 UTC: did you mean 2026-03-01?"},
 		{instant.OfPool(time.UTC), "1772366400", 1772366400, ""},
 		{instant.OfPool(paris(t)), "2026-03-01T13:00", start + 3600, ""},
 		{instant.OfPool(time.UTC), "soon", 0, "must be a date such as"},
@@ -114,6 +123,15 @@ func TestText(t *testing.T) {
 		"2026-03-01 12:00:10 CET", trace.Outside("60", 5))
 	require.Contains(t, undated.Outside("501", 501), "after the last job is submitted, 0 00:08:20")
 	require.Empty(t, trace.Outside("10", 10))
+	require.Equal(t, "20260301 was read as 234 11:51:41 (second 20260301 of the trace): did you mean 2026-03-01?",
+		instant.OfJobs(0, 0, 30e6, nil).Outside("20260301", 20260301))
+}
+
+func TestStretches(t *testing.T) {
+	require.Empty(t, instant.OfJobs(0, 0, 500, nil).Stretches(0, 500))
+	require.Equal(t, []instant.Stretch{{0, start, "UTC"}}, instant.OfJobs(start, 0, 500, nil).Stretches(0, 1e9))
+	require.Equal(t, []instant.Stretch{{0, start + 3600, "CET"}, {2383200, start + 7200, "CEST"}},
+		instant.OfJobs(start, 0, 500, paris(t)).Stretches(0, 1e7))
 }
 
 // TestWhatIsWrittenIsRead: each instant is read again as it is written.

@@ -69,15 +69,20 @@ func (c Clock) number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && !strings.HasPrefix(text, "-"):
-		return 0, errors.New("is beyond all time")
+		return 0, errors.New("is beyond all time" + meant(text))
 	case err != nil || n < 0:
 		return 0, errors.New("must be a second from 0 on")
+	case c.Real && meant(text) != "":
+		return 0, fmt.Errorf("is the Unix time of %s%s", c.Text(n), meant(text))
 	case c.Real:
 		return c.bounded(n, "the Unix time "+text)
 	case n > furthest:
-		return 0, errors.New("is beyond all time")
+		return 0, errors.New("is beyond all time" + meant(text))
 	}
 	second, unix := c.Origin+n, n-c.Unix
+	if err = c.dateless(text, second, unix); err != nil {
+		return 0, err
+	}
 	switch {
 	case !c.Dated || c.outside(second) < c.outside(unix):
 		return c.bounded(second, "second "+text+" of the trace")
@@ -87,6 +92,49 @@ func (c Clock) number(text string) (int64, error) {
 	default:
 		return unix, nil
 	}
+}
+
+// dateless refuses a number that may be a date without dashes, such as 20260301, if that is not a year away
+// from the trace, or no further from it than what the number says.
+func (c Clock) dateless(text string, second, unix int64) error {
+	date := dashed(text)
+	if date == "" || !c.Dated {
+		return nil
+	}
+	at, err := c.readDate(dateText.FindStringSubmatch(date))
+	read := second
+	if c.outside(unix) < c.outside(second) {
+		read = unix
+	}
+	if err != nil || c.outside(at) > max(c.outside(read), 366*day) {
+		return nil // then it is a number
+	}
+	return fmt.Errorf("is a number, which would be %s%s", c.Text(read), meant(text))
+}
+
+// dashed returns the date that a number without dashes shows, such as 20260301 or 202603011200; "": none.
+func dashed(text string) string {
+	for _, form := range []struct{ without, with string }{
+		{"20060102", time.DateOnly}, {"200601021504", "2006-01-02T15:04"}, {"20060102150405", "2006-01-02T15:04:05"},
+	} {
+		const first, last = 1970, 2099
+		at, err := time.Parse(form.without, text)
+		if err == nil && len(text) == len(form.without) && first <= at.Year() && at.Year() <= last {
+			return at.Format(form.with)
+		}
+	}
+	return ""
+}
+
+// meant asks whether something else is meant by a number: a date, or milliseconds; "": it does not look so.
+func meant(text string) string {
+	if date := dashed(text); date != "" {
+		return ": did you mean " + date + "?"
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && earliest <= ms/1000 && ms/1000 <= furthest/100 && ms > furthest {
+		return fmt.Sprintf(": did you mean %d? Unix times are in seconds", ms/1000)
+	}
+	return ""
 }
 
 // outside returns how far an instant is from those at which jobs are submitted.
@@ -181,7 +229,7 @@ func (c Clock) Next(text string, after int64) (int64, error) {
 	if err != nil || !c.Dated {
 		return 0, errors.New("must be such as 18:00")
 	}
-	now := c.date(after)
+	now := c.Date(after)
 	at := time.Date(now.Year(), now.Month(), now.Day(), wall.Hour(), wall.Minute(), 0, 0, c.zone())
 	if at.Before(now) {
 		at = at.AddDate(0, 0, 1)
@@ -201,21 +249,21 @@ func readOffset(text string) (ahead int64, ok bool) {
 	return ahead, hours <= 14 && minutes < 60
 }
 
-// Outside says that an instant, as it was read of a text, is before or after all jobs of the trace; "": it
-// is not.
+// Outside says that an instant, as it was read of a text, is before or after all jobs of the trace, or that
+// something else may be meant by the text; "": neither is so.
 func (c Clock) Outside(text string, at int64) string {
 	where := ""
 	switch {
 	case at < c.First:
-		where = "before the first job is submitted, " + c.Text(c.First)
+		where = ": that is before the first job is submitted, " + c.Text(c.First)
 	case at > c.Last:
-		where = "after the last job is submitted, " + c.Text(c.Last)
-	default:
+		where = ": that is after the last job is submitted, " + c.Text(c.Last)
+	case meant(text) == "":
 		return ""
 	}
 	read := c.Text(at)
 	if !c.Dated || at >= c.Origin && at-c.Origin < furthest/8 {
 		read += fmt.Sprintf(" (second %d of the trace)", at-c.Origin)
 	}
-	return fmt.Sprintf("%s was read as %s: that is %s", text, read, where)
+	return fmt.Sprintf("%s was read as %s%s%s", text, read, where, meant(text))
 }

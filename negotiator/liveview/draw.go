@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -90,7 +91,7 @@ func (v *View) visible(lines, wanted int) (rows int, more string) {
 		return wanted, ""
 	}
 	rows = max(lines-1, 0)
-	return rows, v.in(faint, fmt.Sprintf(" and %d more", wanted-rows)) + "\n"
+	return rows, v.in(faint, " and "+inwords.Whole(wanted-rows)+" more") + "\n"
 }
 
 // head says what is run, when it is, and how many jobs are where.
@@ -104,12 +105,12 @@ func (v *View) head(r *negotiator.Report) string {
 	return inLines(
 		width, "   ",
 		fmt.Sprintf("%s under %s, %s s a second", v.Name, v.in(bold, cli.Line(policy)), v.Speed),
-		fmt.Sprintf("t = %d s", r.Delta.Now),
-		fmt.Sprintf("cycle %d took %s", v.cycles, r.Took.Round(10*time.Microsecond)),
+		v.Clock.Text(int64(r.Delta.Now)),
+		fmt.Sprintf("cycle %s took %s", inwords.Whole(v.cycles), r.Took.Round(10*time.Microsecond)),
 	) + inLines(
-		width, ", ", fmt.Sprintf("jobs: %d to come", to), fmt.Sprintf("%d waiting", r.State.Waiting()),
-		fmt.Sprintf("%d running", r.State.RunningJobs()), fmt.Sprintf("%d ended", v.ended),
-		fmt.Sprintf("%d held", len(v.held)),
+		width, ", ", "jobs: "+inwords.Whole(to)+" to come", inwords.Whole(r.State.Waiting())+" waiting",
+		inwords.Whole(r.State.RunningJobs())+" running", inwords.Whole(v.ended)+" ended",
+		inwords.Whole(len(v.held))+" held",
 	)
 }
 
@@ -186,7 +187,7 @@ func (v *View) slots(s *backfill.State) (rows []table.Row, header []any) {
 		if s.SlotUp(slot.ID) {
 			use = fmt.Sprintf("%d/%d", slot.Capacity[0]-s.Free(slot.ID, s.Now())[0], slot.Capacity[0])
 			if slot.End != 0 {
-				end = fmt.Sprintf("t = %d s", slot.End)
+				end = v.Clock.Text(int64(slot.End))
 			}
 		}
 		row := table.Row{cli.Line(slot.Name), use}
@@ -213,10 +214,10 @@ func (v *View) queue(r *negotiator.Report, n int) (rows []table.Row) {
 		}
 		start, where := "", ""
 		if known {
-			start, where = fmt.Sprintf("t = %d s", begins.At), cli.Line(r.State.DescribePlacement(begins.Placement))
+			start, where = v.Clock.Beside(int64(begins.At), int64(r.Delta.Now)), cli.Line(r.State.DescribePlacement(begins.Placement))
 		}
 		rows = append(rows, table.Row{
-			cli.Line(label(job.Job)), job.Nodes, job.Cpus, fmt.Sprintf("%d s", j.Estimate), start, where,
+			cli.Line(label(job.Job)), job.Nodes, job.Cpus, inwords.Duration(float64(j.Estimate), 0), start, where,
 		})
 	}
 	return rows

@@ -47,7 +47,7 @@ func watch(t *testing.T, w *condorsim.Workload, width, height int) (screens, *co
 func TestView(t *testing.T) {
 	seen, result := watch(t, fourNodes(t), 200, 50)
 	require.Len(t, seen, result.Cycles)
-	require.Contains(t, seen[0], "npb54 under easy, 40 s a second   t = 0 s   cycle 1 took 0s\n"+
+	require.Contains(t, seen[0], "npb54 under easy, 40 s a second   0 00:00:00   cycle 1 took 0s\n"+
 		"jobs: 53 to come, 0 waiting, 1 running, 0 ended, 0 held\n")
 	require.Contains(t, seen[0], "slot1@node1.cluster  2/8   1.0 ft.B.2")
 	last := seen[len(seen)-1]
@@ -63,7 +63,7 @@ func TestTheViewTellsWhenSlotsEnd(t *testing.T) {
 	w.Slots[0].End = 1_000_000
 	seen, _ = watch(t, w, 200, 50)
 	require.Regexp(t, `slot +cpus +ends +runs`, seen[0])
-	require.Regexp(t, `slot1@node1\.cluster +./8 +t = 1000000 s`, seen[0])
+	require.Regexp(t, `slot1@node1\.cluster +./8 +11 13:46:40`, seen[0])
 }
 
 // TestAPartitionedMachineIsShown with a job that takes half of it and one that waits for all of it.
@@ -82,7 +82,7 @@ func TestAPartitionedMachineIsShown(t *testing.T) {
 	seen, _ := watch(t, w, 200, 50)
 	require.Regexp(t, `m-0\.0\.3 +4/4 +1 *\n m-0\.1\.0 +0/4 *\n`, seen[2])
 	require.NotContains(t, seen[2], "0/0", "a wire has nothing to run on")
-	require.Regexp(t, `2 +1 +32 +40 s +t = 60 s +32-0\.0\.0-0\.1\.3`, seen[2])
+	require.Regexp(t, `2 +1 +32 +40 s \(0\.01 h\) +0 00:01:00 +32-0\.0\.0-0\.1\.3`, seen[2])
 }
 
 // TestTheViewTellsExpectedStarts in place of planned ones.
@@ -95,7 +95,7 @@ func TestTheViewTellsExpectedStarts(t *testing.T) {
 	}
 	_, err := condorsim.Run(t.Context(), w, link(t), nil, v)
 	require.NoError(t, err)
-	require.Regexp(t, `1\.2 +1 +1 +10 s +t = 77 s +s×1`, seen[0])
+	require.Regexp(t, `1\.2 +1 +1 +10 s \(0\.00 h\) +0 00:01:17 +s×1`, seen[0])
 }
 
 // TestTheViewFollowsLostSlots, and the jobs that ran there.

@@ -15,12 +15,14 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // Show says what is shown of a run.
 type Show struct {
 	Name  string // of the workload
-	Jobs  int    // how many there are in all
+	Clock instant.Clock
+	Jobs  int // how many there are in all
 	Job   func(backfill.JobID) Job
 	Speed string // simulated seconds in a second
 	// FallbackInUse names the fallback of a policy that was given up; "": it was not.

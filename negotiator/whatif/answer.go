@@ -78,7 +78,8 @@ func (x Alternative) Told() int64 {
 
 // ChangeAnswer says what would differ in the plan of all waiting jobs.
 type ChangeAnswer struct {
-	ToldBy string `json:"told_by"` // all of it: ByPlan
+	ToldBy  string  `json:"told_by"`           // all of it: ByPlan
+	Drained []Drain `json:"drained,omitempty"` // as it was asked
 	// Present and Changed are totals over the jobs that start in both plans.
 	Present Totals `json:"present"`
 	Changed Totals `json:"changed"`

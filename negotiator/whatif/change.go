@@ -92,6 +92,7 @@ func (a *asking) tell(ctx context.Context, o, truth *outlook.Outlook, before, af
 	guarantees bool, notes []string,
 ) error {
 	c := a.compare(ctx, truth, before, after)
+	c.Drained = a.q.Drain
 	if !guarantees {
 		c.Lifted = c.Promises
 	}

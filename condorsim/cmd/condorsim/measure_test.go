@@ -50,7 +50,7 @@ func TestAnErrorOfTheSimulatorIsSaved(t *testing.T) {
 	require.Error(t, err)
 
 	path := filepath.Join(c.DumpDir, "condorsim-error-a-trace-at-5.json")
-	require.EqualError(t, c.saved(err), "internal error at 5, job 7: ended after 5 s, but was to run for 6 s; "+
+	require.EqualError(t, c.saved(err), "internal error at 0 00:00:05, job 7: ended after 5 s, but was to run for 6 s; "+
 		"please report it with the case that was saved, which shows it again: condorsim run --instance "+path+
 		` --policy easy --policy-opt depth=2 --order 'expr:WaitTime * 2' --estimates mix:0.5 --estimates-running `+
 		`requested --history 'a b.swf' --estimates-opt window=60`)

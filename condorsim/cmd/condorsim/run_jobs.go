@@ -34,12 +34,7 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err
 	}
-	if w.UnknownZone != "" {
-		logger.Warn(condorsim.UnknownZoneText, "zone", w.UnknownZone)
-	}
-	for _, what := range w.Unheeded {
-		logger.Warn(condorsim.UnheededText, "what", what)
-	}
+	w.Warn(logger.Warn)
 	if c.SlotEnd != nil {
 		if w = w.WithEnds(c.SlotEnd...); w.AbsentEnds() != "" {
 			return nil, fmt.Errorf("--slot-end=%s: no slot has such an attribute; condor_status -long shows what slots have",

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
@@ -75,14 +75,14 @@ func (c *studyCommand) about(w *condorsim.Workload) string {
 	on := "one machine of " + count(int(w.Capacity()[0]), "cpu")
 	if c.Pool != "" {
 		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
-			metrics.Whole(w.Capacity()[0]))
+			inwords.Whole(w.Capacity()[0]))
 	}
 	jobs := " jobs"
 	if len(w.Jobs) == 1 {
 		jobs = " job"
 	}
 	first, last := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
-	return fmt.Sprintf("%s of %s, submitted from %s to %s, on %s.", metrics.Whole(len(w.Jobs))+jobs,
+	return fmt.Sprintf("%s of %s, submitted from %s to %s, on %s.", inwords.Whole(len(w.Jobs))+jobs,
 		c.workloadName(), clock.Text(int64(first)), clock.Text(int64(last)), on)
 }
 
@@ -134,8 +134,8 @@ func (c *studyCommand) aboutHistory(w *condorsim.Workload) (notes []string) {
 		have string
 	}{{happened.Held() - wrong, "no recorded start"}, {wrong, "a recorded start before their submission"}} {
 		if left.jobs > 0 {
-			notes = append(notes, fmt.Sprintf("%s jobs have %s: they are left out of all rows, and so is how much "+
-				"of the pool was used", workload.Part(left.jobs, len(w.Jobs)), left.have))
+			notes = append(notes, fmt.Sprintf("%s jobs have %s: they are left out of all rows, also of "+
+				"utilisation", workload.Part(left.jobs, len(w.Jobs)), left.have))
 		}
 	}
 	if text := happened.Impossible(); text != "" {
@@ -149,14 +149,14 @@ func (c *studyCommand) aboutScale(w *condorsim.Workload, name string, count work
 	text := fmt.Sprintf("%s: %s jobs state a run time, which is scaled", name,
 		workload.Part(count.EstimateScaled, count.JobsLeft))
 	if n := count.EstimateUnknown; n > 0 {
-		text += fmt.Sprintf("; %s state nothing and are planned with their run times", metrics.Whole(n))
+		text += fmt.Sprintf("; %s state nothing and are planned with their run times", inwords.Whole(n))
 	}
 	if n := count.EstimateRaised; n > 0 {
 		text += fmt.Sprintf("; %s ran longer than that, and are planned with their run times (--overrun kill would end them)",
-			metrics.Whole(n))
+			inwords.Whole(n))
 	}
 	if n := count.RunCut - w.Cleaning.RunCut; n > 0 {
-		text += fmt.Sprintf("; %s ran longer than that, and are ended there (--overrun kill)", metrics.Whole(n))
+		text += fmt.Sprintf("; %s ran longer than that, and are ended there (--overrun kill)", inwords.Whole(n))
 	}
 	return text
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -70,7 +70,7 @@ func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 		return
 	}
 	wait, ran := cell.Metrics["mean_wait"]
-	what := fmt.Sprintf("mean wait %s, mean bounded slowdown %.2f", metrics.Duration(wait, 1),
+	what := fmt.Sprintf("mean wait %s, mean bounded slowdown %.2f", inwords.Duration(wait, 1),
 		cell.Metrics["mean_bounded_slowdown"])
 	switch {
 	case err != nil:

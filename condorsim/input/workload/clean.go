@@ -273,7 +273,7 @@ func (c *cleaner) finish() (*Trace, error) {
 	if count.OutOfOrder > 0 {
 		slices.SortStableFunc(c.trace.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	}
-	c.trace.cut(0, 0, c.opts.Max)
+	c.trace.cut(nil, nil, c.opts.Max)
 	c.trace.scaleLoad(c.opts.Load)
 	c.trace.countLeft()
 	return c.trace, nil

@@ -31,38 +31,51 @@ func CheckBound(text string) error {
 // they were read. A cut without jobs is an error.
 func (c Cut) Of(t *Trace, x Transform) (changed Transform, notes []string, err error) {
 	clock := t.Clock()
-	read := func(name, text string) (int64, error) {
-		if text == "" || text == "0" {
-			return 0, nil
-		}
-		at, wrong := clock.Read(text)
-		if wrong != nil {
-			return 0, fmt.Errorf("%s: %s: %w", name, text, wrong)
-		}
-		return at, nil
-	}
-	if x.From, err = read("from", c.From); err != nil {
+	if x.From, err = readBound(clock, "from", c.From); err != nil {
 		return x, nil, err
 	}
-	if x.Until, err = read("until", c.Until); err != nil {
-		return x, nil, err
+	if c.Until != "0" {
+		if x.Until, err = readBound(clock, "until", c.Until); err != nil {
+			return x, nil, err
+		}
 	}
-	until := c.Until != "" && c.Until != "0"
+	from := min(clock.Origin, clock.First)
+	if x.From != nil {
+		from = *x.From
+	}
 	switch {
-	case until && x.Until <= x.From:
-		return x, nil, fmt.Errorf("until: %s, read as %s: must be later than from, %s", c.Until, clock.Text(x.Until), clock.Text(x.From))
+	case x.Until != nil && *x.Until <= from:
+		return x, nil, fmt.Errorf("until: %s, read as %s: must be later than from, %s", c.Until, clock.Text(*x.Until), clock.Text(from))
 	case len(t.Jobs) == 0:
-	case x.From > clock.Last:
-		return x, nil, fmt.Errorf("from: %s", clock.Outside(c.From, x.From))
-	case until && x.Until <= clock.First:
+	case from > clock.Last:
+		return x, nil, fmt.Errorf("from: %s", clock.Outside(c.From, from))
+	case x.Until != nil && *x.Until <= clock.First:
 		return x, nil, fmt.Errorf("until: %s was read as %s: must be later than the first job is submitted, %s", c.Until,
-			clock.Text(x.Until), clock.Text(clock.First))
-	case until && x.Until > clock.Last:
-		notes = append(notes, "until: "+clock.Outside(c.Until, x.Until))
+			clock.Text(*x.Until), clock.Text(clock.First))
+	case x.Until != nil:
+		notes = append(notes, doubt("until: ", clock.Outside(c.Until, *x.Until))...)
 	}
-	if x.From < 0 {
-		notes = append(notes, "from: "+clock.Outside(c.From, x.From))
-		x.From = 0
+	if x.From != nil && (from < clock.Origin || from >= clock.First) { // the start of the trace is fine
+		notes = append(notes, doubt("from: ", clock.Outside(c.From, from))...)
 	}
 	return x, notes, nil
+}
+
+func doubt(name, text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{name + text}
+}
+
+// readBound reads a bound of a trace; nil: there is none.
+func readBound(clock instant.Clock, name, text string) (*int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, err := clock.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", name, text, err)
+	}
+	return &at, nil
 }

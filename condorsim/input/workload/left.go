@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // countLeft counts what is to be said of the jobs that are left.
@@ -145,5 +147,5 @@ func (t *Trace) Misreadings() []string {
 
 // Part writes a number of jobs as a part of all: "3 of 30 (10.0 %)".
 func Part(jobs, all int) string {
-	return fmt.Sprintf("%d of %d (%.1f %%)", jobs, all, 100*float64(jobs)/float64(max(all, 1)))
+	return fmt.Sprintf("%s of %s (%.1f %%)", inwords.Whole(jobs), inwords.Whole(all), 100*float64(jobs)/float64(max(all, 1)))
 }

@@ -13,8 +13,8 @@ import (
 // Transform says how to change a trace, in the order of the fields. The zero value changes nothing.
 type Transform struct {
 	// From and Until keep the jobs submitted at From or later and before Until, in seconds of the
-	// trace; 0: no end.
-	From, Until int64
+	// trace; nil: no bound.
+	From, Until *int64
 	// Max keeps the first Max jobs; 0: all.
 	Max int
 	// Widths multiplies the processors of each job, rounded, to at least one and at most those of
@@ -57,9 +57,9 @@ func (x Transform) Validate() error {
 		}
 	}
 	factor := func(f float64) bool { return f == 0 || minFactor <= f && f <= maxFactor }
-	check(x.From >= 0, "from", x.From, "a number of seconds")
-	check(x.Until >= 0, "until", x.Until, "0 (the end) or a number of seconds")
-	check(x.Until <= 0 || x.Until > x.From, "until", x.Until, fmt.Sprintf("later than from, %d", x.From))
+	if x.From != nil && x.Until != nil {
+		check(*x.Until > *x.From, "until", *x.Until, fmt.Sprintf("later than from, %d", *x.From))
+	}
 	check(x.Max >= 0, "jobs", x.Max, "0 (all jobs) or a number of jobs")
 	check(factor(x.Widths), "scale-widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
 	check(factor(x.EstimateScale), "scale-estimates", x.EstimateScale, "0 (as they are) or from 0.001 to 1000")
@@ -75,8 +75,12 @@ func (x Transform) String() string {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	say(x.From > 0, "from %d s", x.From)
-	say(x.Until > 0, "until %d s", x.Until)
+	if x.From != nil {
+		say(true, "from %d s", *x.From)
+	}
+	if x.Until != nil {
+		say(true, "until %d s", *x.Until)
+	}
 	say(x.Max > 0, "first %d jobs", x.Max)
 	say(x.Widths != 0 && x.Widths != 1, "widths × %v", x.Widths)
 	say(!x.Memory.given(), "memory %s", x.Memory)
@@ -121,13 +125,13 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 	return &changed, nil
 }
 
-// cut keeps the jobs submitted at from or later and before until, and of these the first limit; 0
-// means no bound.
-func (t *Trace) cut(from, until int64, limit int) {
+// cut keeps the jobs submitted at from or later and before until, and of these the first limit; nil
+// and 0 mean no bound.
+func (t *Trace) cut(from, until *int64, limit int) {
 	count := &t.Cleaning
-	if from > 0 || until > 0 {
+	if from != nil || until != nil {
 		t.Jobs = slices.DeleteFunc(t.Jobs, func(j Job) bool {
-			out := j.Submit < from || until > 0 && j.Submit >= until
+			out := from != nil && j.Submit < *from || until != nil && j.Submit >= *until
 			if out {
 				t.drop(&count.CutOut, j.ID, WhyCutOut)
 			}

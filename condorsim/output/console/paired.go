@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
@@ -43,7 +44,7 @@ func sentences(all []results.Comparison, measure, rest string) string {
 		out.WriteString(sentence(c) + "\n")
 	}
 	if more := len(one) - mostSentences; more > 0 {
-		_, _ = fmt.Fprintf(&out, "and %s comparisons more; %s has them\n", metrics.Whole(more), rest)
+		_, _ = fmt.Fprintf(&out, "and %s comparisons more; %s has them\n", inwords.Whole(more), rest)
 	}
 	return out.String()
 }
@@ -56,7 +57,7 @@ func sentence(c results.Comparison) string {
 		return fmt.Sprintf("%s equals %s %s", c.Scheduler, c.Against, basis)
 	}
 	size, unit, hours := c.Difference, "", ""
-	write := func(v float64) string { return metrics.Grouped(v, 2) }
+	write := func(v float64) string { return inwords.Grouped(v, 2) }
 	if c.Sure() {
 		size = math.Abs(size)
 	}
@@ -65,10 +66,10 @@ func sentence(c results.Comparison) string {
 		if math.Abs(c.Difference) < 100 && c.HalfWidth < 100 {
 			decimals = 1
 		}
-		write = func(v float64) string { return metrics.Grouped(v, decimals) }
+		write = func(v float64) string { return inwords.Grouped(v, decimals) }
 		unit = " s"
 		if math.Abs(c.Difference)+c.HalfWidth >= 60 { // less is nothing in hours
-			hours = fmt.Sprintf(", %s ± %s h", metrics.Hours(size), metrics.Hours(c.HalfWidth))
+			hours = fmt.Sprintf(", %s ± %s h", inwords.Hours(size), inwords.Hours(c.HalfWidth))
 		}
 	}
 	amount := fmt.Sprintf("%s ± %s%s %s%s", write(size), write(c.HalfWidth), unit, basis, hours)

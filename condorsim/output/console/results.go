@@ -7,8 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
@@ -61,13 +61,13 @@ func newResultsTable(f *results.Folder) *resultsTable {
 		t.add("seed", true, func(c *results.Cell) string { return strconv.FormatUint(c.Seed, 10) })
 	}
 	t.add("scheduler", false, func(c *results.Cell) string { return c.Scheduler })
-	t.add("jobs", true, func(c *results.Cell) string { return metrics.Whole(c.Jobs - c.Held) })
-	t.metric("mean wait, s", "mean_wait", func(v float64) string { return metrics.Grouped(v, 1) })
-	t.metric("in hours", "mean_wait", metrics.Hours)
+	t.add("jobs", true, func(c *results.Cell) string { return inwords.Whole(c.Jobs - c.Held) })
+	t.metric("mean wait, s", "mean_wait", func(v float64) string { return inwords.Grouped(v, 1) })
+	t.metric("in hours", "mean_wait", inwords.Hours)
 	t.gains("mean_wait")
-	t.metric("99.9 % of waits, h", "p999_wait", metrics.Hours)
-	t.metric("longest wait, h", "longest_wait", metrics.Hours)
-	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return metrics.Grouped(v, 2) })
+	t.metric("99.9 % of waits, h", "p999_wait", inwords.Hours)
+	t.metric("longest wait, h", "longest_wait", inwords.Hours)
+	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return inwords.Grouped(v, 2) })
 	t.gains("mean_bounded_slowdown")
 	return t
 }

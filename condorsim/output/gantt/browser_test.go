@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -199,9 +200,9 @@ func TestChoosingAJob(t *testing.T) {
 		"Object.fromEntries([...document.querySelectorAll('#job dt')].map(dt => [dt.textContent, "+
 			"dt.nextSibling.firstChild.textContent]))")
 	o := r.Outcomes[job]
-	require.Equal(t, fmt.Sprint(o.Start, " s"), said["started"])
-	require.Equal(t, fmt.Sprint(o.End, " s"), said["ended"])
-	require.Equal(t, fmt.Sprint(o.Guarantee, " s"), said["guarantee"])
+	require.Equal(t, inwords.Whole(int64(o.Start))+" s", said["started"])
+	require.Equal(t, inwords.Whole(int64(o.End))+" s", said["ended"])
+	require.Equal(t, inwords.Whole(int64(o.Guarantee))+" s", said["guarantee"])
 	require.Equal(t, r.Workload.Jobs[job].User, said["user"])
 	require.Equal(t, o.How.String(), said["how"])
 	p.Shot("gantt-chosen-dark", false)
@@ -422,7 +423,7 @@ func TestLostAndHeldJobs(t *testing.T) {
 		return pagetest.Eval[string](p, "document.getElementById('job').textContent")
 	}
 	lost := said("job1")
-	require.Contains(t, lost, "slots lost2 times3600 cpu s for nothing")
+	require.Contains(t, lost, "slots lost2 times3,600 cpu s for nothing")
 	require.Contains(t, lost, "node-a node-b")
 	held := said("job2")
 	require.Contains(t, held, "It never ran.")

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // data is the JSON that the page's scripts get. Lists of numbers are zigzag varints, in base64.
@@ -17,13 +18,13 @@ import (
 // two for each piece.
 type data struct {
 	Title string `json:"title"`
-	// Begin and End are the first submission and the last end, in seconds of the trace; UnixStart
-	// is the Unix time of second 0, or 0 if unknown.
-	Begin     int64      `json:"begin"`
-	End       int64      `json:"end"`
-	UnixStart int64      `json:"unixStart"`
-	Memory    bool       `json:"memory"` // memory is a resource
-	Slots     []slotData `json:"slots"`
+	// Begin and End are the first submission and the last end, in seconds of the trace. Dates are written
+	// by Clocks; none: no dates are known.
+	Begin  int64             `json:"begin"`
+	End    int64             `json:"end"`
+	Clocks []instant.Stretch `json:"clocks"`
+	Memory bool              `json:"memory"` // memory is a resource
+	Slots  []slotData        `json:"slots"`
 	// Partitions are the names of a machine's partitions; without any, there is no column
 	// partition.
 	Partitions []string `json:"partitions,omitempty"`
@@ -70,7 +71,7 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 	w := r.Workload
 	begin, end := span(r)
 	d := data{
-		Begin: int64(begin), End: int64(end), UnixStart: w.UnixStart, Memory: w.Memory() > 0, Count: len(w.Jobs),
+		Begin: int64(begin), End: int64(end), Clocks: w.Clock().Stretches(int64(begin), int64(end)), Memory: w.Memory() > 0, Count: len(w.Jobs),
 		Columns: map[string]string{}, Users: []string{}, Hows: []string{}, Held: map[int]string{},
 		Requeued: map[int][2]int64{}, Dropped: []droppedData{},
 	}

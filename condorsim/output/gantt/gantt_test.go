@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/gantt"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // made returns the page of a simulation.
@@ -35,13 +36,13 @@ func simulated(tb testing.TB, n int, scheduler string) *condorsim.Result {
 
 // columns decodes the page's data.
 func columns(t *testing.T, html string) (data struct {
-	Title     string
-	Begin     int64
-	UnixStart int64
-	Users     []string
-	Hows      []string
-	Names     []string
-	Columns   map[string]string
+	Title   string
+	Begin   int64
+	Clocks  []instant.Stretch
+	Users   []string
+	Hows    []string
+	Names   []string
+	Columns map[string]string
 }, column func(string) []int64,
 ) {
 	t.Helper()
@@ -64,7 +65,7 @@ func columns(t *testing.T, html string) (data struct {
 func TestThePageHasAllOfTheJobs(t *testing.T) {
 	r := simulated(t, 300, "conservative")
 	data, column := columns(t, made(t, "made-up", r))
-	require.Equal(t, int64(1_000_000_000), data.UnixStart)
+	require.Equal(t, []instant.Stretch{{From: data.Begin, Shift: 1_000_000_000, Zone: "UTC"}}, data.Clocks)
 	at, id := data.Begin, int64(0)
 	submit, wait, run, rest, promise, ids := column("submit"), column("wait"), column("run"), column("rest"),
 		column("promise"), column("ids")

@@ -224,7 +224,7 @@ func TestColumnsOfAllCells(t *testing.T) {
 // What is wider than its box is shaded at the edge beyond which there is more.
 func TestScrollCues(t *testing.T) {
 	for _, dark := range []bool{false, true} {
-		p := opened(t, folder(t), pagetest.View{Width: 700, Height: 900, Dark: dark})
+		p := opened(t, folder(t), pagetest.View{Width: 500, Height: 900, Dark: dark})
 		edges := func(left int) (shaded [2]bool) {
 			at := pagetest.Eval[[]float64](p, fmt.Sprintf(`(() => {
 				const e = document.querySelector("#details .chosen figure");
@@ -297,10 +297,23 @@ func TestContrast(t *testing.T) {
 	}
 }
 
+// No box is off a narrow page, and sentences are not cut.
+func TestAVeryNarrowPage(t *testing.T) {
+	for _, width := range []int64{400, 360} {
+		p := opened(t, folder(t), pagetest.View{Width: width, Height: 900})
+		require.LessOrEqual(t, pagetest.Eval[int64](p, "document.documentElement.scrollWidth"), width)
+		require.Empty(t, pagetest.Eval[[]string](p, `[...document.querySelectorAll("figure, .card, .banner, label, select, h1, h2, caption")]`+
+			`.filter(e => e.offsetParent && e.getBoundingClientRect().right > innerWidth + 1)`+
+			`.map(e => e.tagName + " " + e.textContent.slice(0, 60))`))
+	}
+}
+
 func TestANarrowPageAndPaper(t *testing.T) {
 	p := opened(t, folder(t), pagetest.View{Width: 700, Height: 900})
 	require.LessOrEqual(t, pagetest.Eval[int](p, "document.documentElement.scrollWidth"),
 		700, "wide parts scroll by themselves")
+	require.Empty(t, pagetest.Eval[[]string](p, `[...document.querySelectorAll("figure")].filter(e => e.scrollWidth > `+
+		`e.clientWidth + 1).map(e => e.textContent.slice(0, 60))`), "charts are seen whole")
 	p.Shot("report-700", true)
 	pdf := p.PDF()
 	require.True(t, bytes.HasPrefix(pdf, []byte("%PDF")))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
@@ -45,7 +45,7 @@ func (s *SideBySide) Parts() []Part {
 	if h := s.Happened; h != nil {
 		m := h.Metrics
 		parts = append(parts, Part{"What happened", []string{fmt.Sprintf("%s jobs waited %s in the mean; half of them "+
-			"waited at most %s, 99 %% at most %s, and the longest wait was %s.", metrics.Whole(h.Jobs-h.Held),
+			"waited at most %s, 99 %% at most %s, and the longest wait was %s.", inwords.Whole(h.Jobs-h.Held),
 			hours(m["mean_wait"]), hours(m["median_wait"]), hours(m["p99_wait"]), hours(m["longest_wait"]))}})
 	}
 	for i, v := range s.Variants {
@@ -83,18 +83,18 @@ func (s *SideBySide) sentence(policy int, c, before *results.Cell) string {
 		hours(longest), against(longest, before.Metrics["longest_wait"]))
 	if more := (c.Jobs - c.Held) - (before.Jobs - before.Held); more != 0 {
 		text += fmt.Sprintf(" These are %s jobs instead of %s: the others could not run.",
-			metrics.Whole(c.Jobs-c.Held), metrics.Whole(before.Jobs-before.Held))
+			inwords.Whole(c.Jobs-c.Held), inwords.Whole(before.Jobs-before.Held))
 	}
 	return text
 }
 
 // hours writes seconds in hours, with the unit.
-func hours(seconds float64) string { return metrics.Hours(seconds) + " h" }
+func hours(seconds float64) string { return inwords.Hours(seconds) + " h" }
 
 // against says what a time was before, and by how much it changes.
 func against(now, before float64) string {
 	switch {
-	case metrics.Hours(now) == metrics.Hours(before):
+	case inwords.Hours(now) == inwords.Hours(before):
 		return ", as before"
 	case before == 0:
 		return " instead of " + hours(before)
@@ -107,7 +107,7 @@ func against(now, before float64) string {
 	if change < 10 {
 		decimals = 1
 	}
-	return fmt.Sprintf(" instead of %s (%s %% %s)", hours(before), metrics.Grouped(change, decimals), word)
+	return fmt.Sprintf(" instead of %s (%s %% %s)", hours(before), inwords.Grouped(change, decimals), word)
 }
 
 // compared are the measures of the table, in hours where they are times.
@@ -117,6 +117,7 @@ var compared = []struct{ title, unit, metric string }{
 	{"Mean wait", "h", "mean_wait"},
 	{"Median", "h", "median_wait"},
 	{"99 %", "h", "p99_wait"},
+	{"99.9 %", "h", "p999_wait"},
 	{"Longest", "h", "longest_wait"},
 	{"Bounded slowdown", "", "mean_bounded_slowdown"},
 	{"Utilisation", "%", "utilisation"},

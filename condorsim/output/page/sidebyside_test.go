@@ -72,11 +72,11 @@ func TestSideBySideTables(t *testing.T) {
 		rows = append(rows, strings.Join(cells, " | "))
 	}
 	require.Equal(t, []string{
-		"what happened |  | 4 | 8.00 | 0.50 | 2.00 | 20.00 | 2.50 | 45.70",
-		"as it is | slack | 4 | 2.00 | 0.50 | 2.00 | 20.00 | 2.50 | 45.70",
-		"as it is | easy | 3 | 8.00 | 0.50 | 2.00 | 30.00 | 2.50 | 45.70",
-		"with cpus=4 | slack | 4 | 0.00 | 0.50 | 2.00 | 1.00 | 2.50 | 45.70",
-		"with cpus=4 | easy | – | – | – | – | – | – | –",
+		"what happened |  | 4 | 8.00 | 0.50 | 2.00 | – | 20.00 | 2.50 | 45.70",
+		"as it is | slack | 4 | 2.00 | 0.50 | 2.00 | – | 20.00 | 2.50 | 45.70",
+		"as it is | easy | 3 | 8.00 | 0.50 | 2.00 | – | 30.00 | 2.50 | 45.70",
+		"with cpus=4 | slack | 4 | 0.00 | 0.50 | 2.00 | – | 1.00 | 2.50 | 45.70",
+		"with cpus=4 | easy | – | – | – | – | – | – | – | –",
 	}, rows)
 	users := s.Users()
 	require.Len(t, users, 2)

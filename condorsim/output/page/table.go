@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 )
@@ -80,7 +81,7 @@ func (v Value) Cell() string {
 	return v.Text
 }
 
-// shown writes a number for people, with thin blanks between thousands.
+// shown writes a number for people, with commas between thousands.
 func shown(v float64) string {
 	size := math.Abs(v)
 	decimals := 0
@@ -95,18 +96,11 @@ func shown(v float64) string {
 	case size < 1000:
 		decimals = 1
 	}
-	text := strconv.FormatFloat(size, 'f', decimals, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "\u202f" + whole[i:]
-	}
+	text := inwords.Grouped(size, decimals)
 	if v < 0 {
-		whole = "−" + whole
+		text = "−" + text
 	}
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	return whole
+	return text
 }
 
 // CSV writes the table as comma-separated values, with the units in the header. Texts that a

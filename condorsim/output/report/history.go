@@ -7,8 +7,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // compared returns the table of a comparison with what really happened, and what there is to say of
@@ -26,7 +26,7 @@ func compared(c *condorsim.Comparison, policy string) string {
 	}
 	t.SetColumnConfigs(right)
 	t.AppendHeader(table.Row{
-		"the same " + metrics.Whole(c.Jobs) + " jobs", "what happened", policy, "happened, hours", policy + ", hours",
+		"the same " + inwords.Whole(c.Jobs) + " jobs", "what happened", policy, "happened, hours", policy + ", hours",
 	})
 	for i, happened := range c.Happened {
 		if happened.Label == "" || happened.Name == "utilisation_memory" && happened.Value+c.Simulated[i].Value == 0 {
@@ -49,7 +49,7 @@ func compared(c *condorsim.Comparison, policy string) string {
 		{c.NotRun, "they did not run in the simulation"},
 	} {
 		if left.jobs > 0 {
-			_, _ = fmt.Fprintf(&out, "left out of the comparison: %s of the jobs, as %s\n", metrics.Whole(left.jobs), left.why)
+			_, _ = fmt.Fprintf(&out, "left out of the comparison: %s of the jobs, as %s\n", inwords.Whole(left.jobs), left.why)
 		}
 	}
 	if c.Impossible != "" {

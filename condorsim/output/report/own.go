@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 )
 
@@ -11,7 +12,7 @@ import (
 func OwnResults(r *condorsim.Result) error {
 	for _, refusal := range refusals(r) {
 		if 2*refusal.Count > r.Decided {
-			return refusal.notOwn("failed in most rounds")
+			return refusal.notOwn("failed in most rounds", r)
 		}
 	}
 	return nil
@@ -21,13 +22,13 @@ func OwnResults(r *condorsim.Result) error {
 func NotGivenUp(r *condorsim.Result) error {
 	for _, refusal := range refusals(r) {
 		if refusal.GivenUp {
-			return refusal.notOwn("was given up")
+			return refusal.notOwn("was given up", r)
 		}
 	}
 	return nil
 }
 
-func (r refused) notOwn(what string) error {
-	return fmt.Errorf("policy %s %s: its fallback, %s, decided %d of %d rounds, so these are not its results; it "+
-		"failed first at %d: %s", r.Policy, what, r.Fallback, r.Count, r.Rounds, r.At, r.Reason)
+func (r refused) notOwn(what string, run *condorsim.Result) error {
+	return fmt.Errorf("policy %s %s: its fallback, %s, decided %s of %s rounds, so these are not its results; it "+
+		"failed first at %s: %s", r.Policy, what, r.Fallback, inwords.Whole(r.Count), inwords.Whole(r.Rounds), run.Workload.Clock().Text(int64(r.At)), r.Reason)
 }

@@ -24,14 +24,14 @@ func TestOwnResults(t *testing.T) {
 		{97, 1, false, ""},
 		{97, 48, false, ""},
 		{97, 49, false, "policy mine failed in most rounds: its fallback, easy, decided 49 of 97 rounds, so these are not " +
-			"its results; it failed first at 7: no idea"},
+			"its results; it failed first at 0 00:00:07: no idea"},
 		{97, 96, false, "decided 96 of 97 rounds"},
 		{1, 1, false, "decided 1 of 1 rounds"},
 		{2, 1, false, ""},
 		{900, 800, true, "policy mine failed in most rounds"},
 		{900, 100, true, "policy mine was given up: its fallback, easy, decided 100 of 900 rounds"},
 	} {
-		r := &condorsim.Result{Cycles: c.rounds, Decided: c.rounds}
+		r := &condorsim.Result{Workload: &condorsim.Workload{}, Cycles: c.rounds, Decided: c.rounds}
 		if c.refused > 0 {
 			r.Refusals = []condorsim.Refusals{{
 				Policy: "mine", Count: c.refused, GivenUp: c.givenUp,

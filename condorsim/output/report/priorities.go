@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // Priorities are what the order of fair share went by: a half-life, in seconds, and the factors that are
@@ -28,7 +28,7 @@ func (p *Priorities) rows() (rows []row) {
 	if p == nil {
 		return nil
 	}
-	rows = append(rows, row{"half-life of use", metrics.Whole(p.HalfLife) + " s", metrics.Hours(float64(p.HalfLife))})
+	rows = append(rows, row{"half-life of use", inwords.Whole(p.HalfLife) + " s", inwords.Hours(float64(p.HalfLife))})
 	for _, name := range slices.Sorted(maps.Keys(p.Factors)) {
 		rows = append(rows, row{
 			"priority factor of " + backfill.Printable(name, longest), strconv.FormatFloat(p.Factors[name], 'f', -1, 64),

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
@@ -55,7 +55,7 @@ func estimateRows(e *Estimates) []row {
 	}
 	rows := []row{{"estimates", e.String()}}
 	if e.Learned > 0 {
-		rows = append(rows, row{"jobs learned from beforehand", metrics.Whole(e.Learned)})
+		rows = append(rows, row{"jobs learned from beforehand", inwords.Whole(e.Learned)})
 	}
 	return rows
 }
@@ -203,7 +203,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		order += fmt.Sprintf(", plan depth %d", run.PlanDepth)
 	}
 	if run.PlanHorizon > 0 {
-		order += fmt.Sprintf(", plan horizon %d s", run.PlanHorizon)
+		order += ", plan horizon " + inwords.Duration(float64(run.PlanHorizon), 0)
 	}
 	if run.Reorder {
 		order += ", reordered"
@@ -229,8 +229,8 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 func ByFallback(r *condorsim.Result) string {
 	var text strings.Builder
 	for _, refusal := range refusals(r) {
-		_, _ = fmt.Fprintf(&text, ", %s of %s rounds decided by the fallback %s", metrics.Whole(refusal.Count),
-			metrics.Whole(refusal.Rounds), refusal.Fallback)
+		_, _ = fmt.Fprintf(&text, ", %s of %s rounds decided by the fallback %s", inwords.Whole(refusal.Count),
+			inwords.Whole(refusal.Rounds), refusal.Fallback)
 	}
 	return text.String()
 }
@@ -240,14 +240,14 @@ func ByFallback(r *condorsim.Result) string {
 func groups(run Run, r *condorsim.Result, extras *Extras) [][]row {
 	waits, use, rest := measured(r)
 	for _, cause := range slices.Sorted(maps.Keys(r.BrokenBy)) {
-		rest = append(rest, row{"how often guarantees were broken: " + cause, metrics.Whole(r.BrokenBy[cause])})
+		rest = append(rest, row{"how often guarantees were broken: " + cause, inwords.Whole(r.BrokenBy[cause])})
 	}
 	for _, refusal := range refusals(r) {
-		rest = append(rest, row{"decisions refused: " + refusal.Policy, metrics.Whole(refusal.Count)})
+		rest = append(rest, row{"decisions refused: " + refusal.Policy, inwords.Whole(refusal.Count)})
 	}
 	var read []row
 	for _, left := range r.Workload.Cleaning.Dropped() {
-		read = append(read, row{"job lines left out: " + left.Why, metrics.Whole(left.Jobs)})
+		read = append(read, row{"job lines left out: " + left.Why, inwords.Whole(left.Jobs)})
 	}
 	if extras != nil && extras.Timing != nil {
 		read = append(read, extras.Timing.rows()...)
@@ -271,16 +271,16 @@ func limits(r *condorsim.Result) (rows []row) {
 // estimators.
 func ran(run Run, r *condorsim.Result) []row {
 	w := r.Workload
-	slots := row{"slots, cpus", metrics.Whole(len(w.Slots)) + ", " + metrics.Whole(w.Capacity()[0])}
+	slots := row{"slots, cpus", inwords.Whole(len(w.Slots)) + ", " + inwords.Whole(w.Capacity()[0])}
 	if n := len(w.Bundles); n > 0 {
-		slots = row{"partitions, cpus", metrics.Whole(n) + ", " + metrics.Whole(w.Capacity()[0])}
+		slots = row{"partitions, cpus", inwords.Whole(n) + ", " + inwords.Whole(w.Capacity()[0])}
 	}
 	rows := []row{
 		slots,
-		{"jobs", metrics.Whole(len(w.Jobs))},
+		{"jobs", inwords.Whole(len(w.Jobs))},
 	}
 	if n := r.Held(); n > 0 {
-		rows = append(rows, row{"jobs held (left out of the means)", metrics.Whole(n)})
+		rows = append(rows, row{"jobs held (left out of the means)", inwords.Whole(n)})
 	}
 	rows = append(append(rows, leftRows(w)...), run.Priorities.rows()...)
 	rows = append(rows, estimateRows(run.Estimates)...)
@@ -288,7 +288,7 @@ func ran(run Run, r *condorsim.Result) []row {
 		rows = append(rows, row{"choices of a policy, changes", fmt.Sprintf("%d, %d", run.Auto.Choices,
 			run.Auto.Changes)})
 		if n := run.Auto.Lifted; n > 0 {
-			rows = append(rows, row{"promises lifted by changes", metrics.Whole(n)})
+			rows = append(rows, row{"promises lifted by changes", inwords.Whole(n)})
 		}
 		for _, one := range run.Auto.Most(mostShares) {
 			rows = append(rows, row{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
@@ -304,7 +304,7 @@ func ran(run Run, r *condorsim.Result) []row {
 			title += ", estimates " + c.Estimates.String()
 		}
 		before = c.Estimates
-		rows = append(rows, row{title + ", from", fmt.Sprintf("t = %d s", c.At)})
+		rows = append(rows, row{title + ", from", w.Clock().Text(int64(c.At))})
 	}
 	return rows
 }
@@ -339,8 +339,8 @@ func whyNothing(r *condorsim.Result) string {
 	if len(r.Ran()) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %d of %d jobs are held\n", r.Held(),
-		len(r.Outcomes))
+	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %s of %s jobs are held\n", inwords.Whole(r.Held()),
+		inwords.Whole(len(r.Outcomes)))
 }
 
 // reasons counts the held jobs by why they are held.
@@ -368,7 +368,7 @@ func whyHeld(r *condorsim.Result) string {
 		}
 	}
 	if told > most {
-		text.WriteString("held: " + strconv.Itoa(told-most) + " more\n")
+		text.WriteString("held: " + inwords.Whole(told-most) + " more\n")
 	}
 	return text.String()
 }
@@ -379,12 +379,13 @@ func whyRefused(r *condorsim.Result) string {
 	for _, refusal := range refusals(r) {
 		failed := 0
 		for _, f := range refusal.Failures {
-			_, _ = fmt.Fprintf(&text, "refused: %s %d, first at %d: %s\n", refusal.Policy, f.Count, f.At, f.Reason)
+			_, _ = fmt.Fprintf(&text, "refused: %s %s, first at %s: %s\n", refusal.Policy, inwords.Whole(f.Count),
+				r.Workload.Clock().Text(int64(f.At)), f.Reason)
 			failed += f.Count
 		}
 		if refusal.GivenUp {
 			_, _ = fmt.Fprintf(&text, "GIVEN UP: %s; its fallback, %s, decided the rest, %s rounds, so these are not its results\n",
-				refusal.Policy, refusal.Fallback, metrics.Whole(refusal.Count-failed))
+				refusal.Policy, refusal.Fallback, inwords.Whole(refusal.Count-failed))
 		}
 	}
 	return text.String()

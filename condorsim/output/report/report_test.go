@@ -171,7 +171,7 @@ func TestTable(t *testing.T) {
 		{`lost with them +│ +70 cpu s `, func(r *condorsim.Result) { r.Requeues, r.LostCoreSeconds = 4, 70 }, nothing},
 		{`decisions refused: mine +│ +4 `, refuse, nothing},
 		{`, 4 of 9 rounds decided by the fallback easy `, refuse, nothing},
-		{`(?m)^refused: mine 3, first at 7: no \x{fffd}\[2Jidea\nrefused: mine 1, first at 8: late$`, refuse, nothing},
+		{`(?m)^refused: mine 3, first at 0 00:00:07: no \x{fffd}\[2Jidea\nrefused: mine 1, first at 0 00:00:08: late$`, refuse, nothing},
 		{
 			`(?m)^GIVEN UP: mine; its fallback, easy, decided the rest, 0 rounds, so these are not its results$`,
 			func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse,
@@ -195,13 +195,13 @@ func TestTable(t *testing.T) {
 	require.Regexp(t, `time of a decision, 99th percentile +│ +12500\.0 µs`, timed)
 	require.NotContains(t, text, "wall time")
 	changed := report.Run{Policy: "easy", Changes: []report.Change{{At: 7, Policy: "mine", Order: "sjf"}}}
-	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
+	require.Regexp(t, `then under mine, order sjf, from +│ +0 00:00:07 `, table(nothing, changed, nil))
 	foretold := &report.Estimates{Order: "user", Backfill: "user", Running: "user"}
 	changed.Changes = append(changed.Changes, report.Change{At: 8, Policy: "mine", Order: "sjf", Estimates: foretold},
 		report.Change{At: 9, Policy: "mine", Order: "ljf"})
-	require.Regexp(t, `then under mine, order sjf, from +│ +t = 7 s `, table(nothing, changed, nil))
-	require.Regexp(t, `then under mine, order sjf, estimates user, from +│ +t = 8 s `, table(nothing, changed, nil))
-	require.Regexp(t, `then under mine, order ljf, estimates requested, from +│ +t = 9 s `,
+	require.Regexp(t, `then under mine, order sjf, from +│ +0 00:00:07 `, table(nothing, changed, nil))
+	require.Regexp(t, `then under mine, order sjf, estimates user, from +│ +0 00:00:08 `, table(nothing, changed, nil))
+	require.Regexp(t, `then under mine, order ljf, estimates requested, from +│ +0 00:00:09 `,
 		table(nothing, changed, nil))
 	require.NotContains(t, table(nothing, report.Run{Policy: "easy"}, nil), "order")
 }

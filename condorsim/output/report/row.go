@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
@@ -16,17 +17,17 @@ type row [3]string
 func rowOf(m metrics.Measure) row {
 	switch m.Unit {
 	case metrics.Seconds:
-		return row{m.Label, metrics.Grouped(m.Value, 1) + " s", metrics.Hours(m.Value)}
+		return row{m.Label, inwords.Grouped(m.Value, 1) + " s", inwords.Hours(m.Value)}
 	case metrics.WholeSeconds:
-		return row{m.Label, metrics.Grouped(m.Value, 0) + " s", metrics.Hours(m.Value)}
+		return row{m.Label, inwords.Grouped(m.Value, 0) + " s", inwords.Hours(m.Value)}
 	case metrics.CPUSeconds:
-		return row{m.Label, metrics.Grouped(m.Value, 0) + " cpu s", metrics.Hours(m.Value)}
+		return row{m.Label, inwords.Grouped(m.Value, 0) + " cpu s", inwords.Hours(m.Value)}
 	case metrics.Share:
-		return row{m.Label, metrics.Grouped(100*m.Value, 1) + " %"}
+		return row{m.Label, inwords.Grouped(100*m.Value, 1) + " %"}
 	case metrics.Count:
-		return row{m.Label, metrics.Grouped(m.Value, 0)}
+		return row{m.Label, inwords.Grouped(m.Value, 0)}
 	default:
-		return row{m.Label, metrics.Grouped(m.Value, 2)}
+		return row{m.Label, inwords.Grouped(m.Value, 2)}
 	}
 }
 
@@ -36,7 +37,7 @@ func (t *Timing) rows() []row {
 	if t.Decisions > 0 {
 		micro := func(seconds float64) string { return strconv.FormatFloat(seconds*1e6, 'f', 1, 64) + " µs" }
 		rows = append(rows,
-			row{"decisions of the policy", metrics.Whole(t.Decisions)},
+			row{"decisions of the policy", inwords.Whole(t.Decisions)},
 			row{"time of a decision, median", micro(t.MedianSeconds)},
 			row{"time of a decision, 99th percentile", micro(t.P99Seconds)})
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // Resource is one of the resources besides processors and memory, such as gpus, and the jobs that ask
@@ -69,13 +69,13 @@ func (r Resource) unit() string {
 // summariseResources adds the rows about resources besides processors and memory.
 func (s *Survey) summariseResources(row func(what, format string, args ...any)) {
 	for _, r := range s.Resources {
-		row("jobs that ask for "+r.Name, "%s, %s", metrics.Whole(r.Jobs), percent(r.Jobs, s.Jobs))
+		row("jobs that ask for "+r.Name, "%s, %s", inwords.Whole(r.Jobs), percent(r.Jobs, s.Jobs))
 		a := r.Amounts
 		row("  "+r.unit()+": median, mean, 90 %, 99 %, most", "%s", strings.Join([]string{
-			whole(a.Median), metrics.Grouped(a.Mean, 1), whole(a.P90), whole(a.P99), whole(a.Most),
+			whole(a.Median), inwords.Grouped(a.Mean, 1), whole(a.P90), whole(a.P99), whole(a.Most),
 		}, "; "))
 		if r.Capacity > 0 {
-			row("  offered load of "+r.Name, "%s of %s", fmt.Sprintf("%.3f", r.Load), metrics.Whole(r.Capacity))
+			row("  offered load of "+r.Name, "%s of %s", fmt.Sprintf("%.3f", r.Load), inwords.Whole(r.Capacity))
 		}
 	}
 }

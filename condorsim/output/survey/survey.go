@@ -15,10 +15,13 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
 
 // Survey describes a trace. Times are in seconds, work in processor seconds.
 type Survey struct {
+	clock instant.Clock
+
 	Trace     string            `json:"trace"`
 	Header    []Line            `json:"header"`
 	Starts    string            `json:"starts,omitempty"` // UTC, if the header says
@@ -35,8 +38,8 @@ type Survey struct {
 	Memory    Memory            `json:"memory"`    //
 	Resources []Resource        `json:"resources"` // besides these, of job ads
 	Arrivals  []Bin             `json:"arrivals"`  // jobs by the hour of the day
-	// LocalTime says that the hours are those of the machine's time zone, without summer time; else
-	// they are UTC, or those of the trace.
+	// LocalTime says that the hours are those of the trace's time zone; else they are UTC, or those of
+	// the trace.
 	LocalTime bool   `json:"local_time"`
 	Users     Users  `json:"users"`
 	Queues    []Name `json:"queues"` // with jobs
@@ -150,15 +153,15 @@ func Of(t *workload.Trace) *Survey {
 	for _, status := range slices.Sorted(maps.Keys(t.Statuses)) {
 		s.Statuses = append(s.Statuses, Status{status, meaning(status), t.Statuses[status]})
 	}
-	start := t.Header.Start()
-	if start > 0 {
-		s.Starts = time.Unix(start, 0).UTC().Format(time.RFC3339)
+	s.clock = t.Clock()
+	if start := t.Header.Start(); start > 0 {
+		s.Starts = s.clock.Date(0).UTC().Format(time.RFC3339)
 	}
 	if len(t.Jobs) > 0 {
 		s.Span = t.Jobs[len(t.Jobs)-1].Submit - t.Jobs[0].Submit
 	}
 	s.count(t)
-	s.countArrivals(t, start)
+	s.countArrivals(t)
 	return s
 }
 
@@ -268,20 +271,14 @@ func mostPopular(estimates map[int64]int) []Popular {
 	return list[:min(topEstimates, len(list))]
 }
 
-// countArrivals counts jobs by the hour of the day.
-func (s *Survey) countArrivals(t *workload.Trace, start int64) {
-	const hour, day = 3600, 24 * 3600
-	// The offset of the time zone may be negative.
-	offset, known := t.Header.Offset()
-	s.LocalTime = known && start > 0
-	if !s.LocalTime {
-		offset = 0
-	}
+// countArrivals counts jobs by the hour of the day, in the zone of the trace.
+func (s *Survey) countArrivals(t *workload.Trace) {
+	s.LocalTime = s.clock.Dated && s.clock.Zone != nil && s.clock.Zone != time.UTC
 	for h := range 24 {
 		s.Arrivals = append(s.Arrivals, Bin{Label: strconv.Itoa(h)})
 	}
 	for _, j := range t.Jobs {
-		bin := &s.Arrivals[((j.Submit+start+offset)%day+day)%day/hour]
+		bin := &s.Arrivals[s.clock.Date(j.Submit).Hour()]
 		bin.Jobs++
 		bin.Work += float64(j.Procs) * float64(j.Run)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // printer prints until the first error, which it keeps.
@@ -55,10 +55,8 @@ func (s *Survey) Table(out io.Writer) error {
 // zone says which time zone the hours are in.
 func (s *Survey) zone() string {
 	switch {
-	case s.LocalTime:
-		return ", local standard time"
-	case s.Starts != "":
-		return ", UTC"
+	case s.clock.Dated:
+		return ", " + s.clock.Where()
 	default:
 		return " from the start of the trace"
 	}
@@ -101,31 +99,31 @@ func (s *Survey) printSummary(p *printer) {
 	row := func(what, format string, args ...any) {
 		t.AppendRow(table.Row{what, fmt.Sprintf(format, args...)})
 	}
-	row("processors of the machine", "%s", metrics.Whole(s.Machine.Processors))
+	row("processors of the machine", "%s", inwords.Whole(s.Machine.Processors))
 	switch {
 	case s.Machine.Memory > 0:
-		row("memory of the machine", "%s MiB", metrics.Whole(s.Machine.Memory))
+		row("memory of the machine", "%s MiB", inwords.Whole(s.Machine.Memory))
 	case s.Memory.Used.Jobs+s.Memory.Requested.Jobs > 0:
 		row("memory of the machine", "not given (--memory), so memory does not count")
 	}
-	row("job lines", "%s", metrics.Whole(s.Cleaning.JobsRead))
+	row("job lines", "%s", inwords.Whole(s.Cleaning.JobsRead))
 	for _, status := range s.Statuses {
-		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%s", metrics.Whole(status.Jobs))
+		row("  of status "+strconv.FormatInt(status.Status, 10)+", "+status.Meaning, "%s", inwords.Whole(status.Jobs))
 	}
 	for _, o := range s.Cleaning.Dropped() {
-		row("dropped: "+o.Why, "%s", metrics.Whole(o.Jobs))
+		row("dropped: "+o.Why, "%s", inwords.Whole(o.Jobs))
 	}
-	row("jobs left", "%s", metrics.Whole(s.Jobs))
+	row("jobs left", "%s", inwords.Whole(s.Jobs))
 	for _, r := range s.Cleaning.Remarks() {
-		row("  "+r.What, "%s", metrics.Whole(r.Jobs))
+		row("  "+r.What, "%s", inwords.Whole(r.Jobs))
 	}
 	if s.Starts != "" {
-		row("starts", "%s", s.Starts)
+		row("starts", "%s", s.clock.Text(0))
 	}
-	row("from first to last submission", "%s", metrics.Duration(float64(s.Span), 0))
+	row("from first to last submission", "%s", inwords.Duration(float64(s.Span), 0))
 	row("offered load", "%.3f", s.Load)
 	s.summariseJobs(row)
-	row("users", "%s", metrics.Whole(s.Users.Known))
+	row("users", "%s", inwords.Whole(s.Users.Known))
 	p.print(t.Render() + "\n")
 }
 
@@ -138,13 +136,13 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 		for _, unit := range []struct {
 			name  string
 			write func(float64) string
-		}{{"s", whole}, {"h", metrics.Hours}} {
+		}{{"s", whole}, {"h", inwords.Hours}} {
 			row("run time in "+unit.name+": median, mean, 90 %, 99 %, longest", "%s; %s; %s; %s; %s", unit.write(r.Median),
 				unit.write(r.Mean), unit.write(r.P90), unit.write(r.P99), unit.write(r.Most))
 		}
 		if s.Estimates.known(s.Cleaning) {
 			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
-			row("estimates: distinct, exact", "%s, %s", metrics.Whole(s.Estimates.Distinct), percent(s.Estimates.Exact, s.Jobs))
+			row("estimates: distinct, exact", "%s, %s", inwords.Whole(s.Estimates.Distinct), percent(s.Estimates.Exact, s.Jobs))
 		}
 	}
 	for _, field := range []struct {
@@ -153,13 +151,13 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 	}{{"used", s.Memory.Used}, {"requested", s.Memory.Requested}} {
 		if field.Jobs > 0 {
 			m := field.PerCPU
-			row("jobs with "+field.name+" memory", "%s, %s", metrics.Whole(field.Jobs), percent(field.Jobs, s.Jobs))
+			row("jobs with "+field.name+" memory", "%s, %s", inwords.Whole(field.Jobs), percent(field.Jobs, s.Jobs))
 			row("  MiB per processor: median, mean, 90 %, 99 %, most", "%s; %s; %s; %s; %s",
 				whole(m.Median), whole(m.Mean), whole(m.P90), whole(m.P99), whole(m.Most))
 		}
 	}
 	if s.Memory.Jobs > 0 {
-		row("jobs with memory", "%s", metrics.Whole(s.Memory.Jobs))
+		row("jobs with memory", "%s", inwords.Whole(s.Memory.Jobs))
 		row("memory per processor: median, most", "%s; %s MiB", whole(s.Memory.PerCPU.Median),
 			whole(s.Memory.PerCPU.Most))
 		row("offered load of memory", "%.3f", s.Memory.Load)
@@ -168,7 +166,7 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 }
 
 // whole writes a number without decimals.
-func whole(v float64) string { return metrics.Grouped(v, 0) }
+func whole(v float64) string { return inwords.Grouped(v, 0) }
 
 // longest is how many letters are shown of a text from the trace's file.
 const longest = 1000
@@ -194,7 +192,7 @@ func (p *printer) bars(title string, bins []Bin) {
 			share = 100 * b.Work / work
 		}
 		t.AppendRow(table.Row{
-			b.Label, metrics.Whole(b.Jobs), fmt.Sprintf("%.1f", 100*float64(b.Jobs)/float64(max(jobs, 1))),
+			b.Label, inwords.Whole(b.Jobs), fmt.Sprintf("%.1f", 100*float64(b.Jobs)/float64(max(jobs, 1))),
 			bar(b.Jobs, most), fmt.Sprintf("%.1f", share),
 		})
 	}
@@ -223,7 +221,7 @@ func (s *Survey) printPopular(p *printer) {
 	for _, e := range s.Estimates.Popular {
 		sum += e.Jobs
 		t.AppendRow(table.Row{
-			metrics.Whole(e.Seconds), metrics.Hours(float64(e.Seconds)), metrics.Whole(e.Jobs), percent(e.Jobs, s.Jobs),
+			inwords.Whole(e.Seconds), inwords.Hours(float64(e.Seconds)), inwords.Whole(e.Jobs), percent(e.Jobs, s.Jobs),
 		})
 	}
 	p.print("\nMost popular estimates, " + percent(sum, s.Jobs) + " of the jobs together\n" + t.Render() + "\n")
@@ -241,7 +239,7 @@ func (p *printer) names(title string, names []Name, s *Survey) {
 			share = 100 * n.Work / s.Work
 		}
 		t.AppendRow(table.Row{
-			strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), metrics.Whole(n.Jobs),
+			strings.TrimSpace(backfill.Printable(n.Name+"  "+n.Says, longest)), inwords.Whole(n.Jobs),
 			percent(n.Jobs, s.Jobs), fmt.Sprintf("%.1f", share),
 		})
 	}

@@ -138,7 +138,7 @@ func (c *PolicyChoice) Tell(zone *time.Location) string {
 	if c.At == 0 {
 		return c.InCharge + ", until there is a choice"
 	}
-	text := fmt.Sprintf("%s, chosen at %s: %s", c.InCharge, time.Unix(c.At, 0).In(zone).Format(time.DateTime), c.Why)
+	text := fmt.Sprintf("%s, chosen at %s: %s", c.InCharge, dated(&c.At, zone), c.Why)
 	if c.Expected != "" {
 		text += " (" + c.Expected + ")"
 	}

@@ -51,7 +51,7 @@ func TestThePolicyIsChosen(t *testing.T) {
 	require.NoError(t, err)
 	told := ReadPolicyChoice(ads.All()[0])
 	require.Equal(t, "easy:sjf", told.InCharge)
-	require.Regexp(t, `^easy:sjf, chosen at 1970-01-01 00:16:40: \S+ instead of \S+ \(easy:sjf \S+, easy:fcfs \S+\)$`,
+	require.Regexp(t, `^easy:sjf, chosen at 1970-01-01 00:16:40 UTC: \S+ instead of \S+ \(easy:sjf \S+, easy:fcfs \S+\)$`,
 		told.Tell(time.UTC))
 	require.Equal(t, told, ReadPolicyChoice(d.Ad()))
 	registry := prometheus.NewRegistry()

@@ -308,8 +308,8 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		log.Debug(what, "job", m.Job.Name, "slots", m.Placement.String())
 	}
 	broken := func(name string, promised, now backfill.Time, cause string) {
-		log.Warn("a guarantee is broken", "job", name, "promised", clock(promised, r.Delta.Now, time.Local),
-			"now", clock(now, r.Delta.Now, time.Local), "cause", cause)
+		log.Warn("a guarantee is broken", "job", name, "promised", zoned(promised, r.Delta.Now, time.Local),
+			"now", zoned(now, r.Delta.Now, time.Local), "cause", cause)
 	}
 	if lifted := r.Lifted(); lifted != "" {
 		log.Warn(lifted)
@@ -376,7 +376,7 @@ func (c *cycles) unsaved(saved *track.SavedState, err error) {
 	}
 	written := "never by this process"
 	if at := c.d.o.State.at; !at.IsZero() {
-		written = at.Format(time.DateTime)
+		written = dated(new(at.Unix()), time.Local)
 	}
 	c.d.log.Error(text, "policy", saved.Policy, "guarantees", promised, "reservations", reserved,
 		"running", running, "last_written", written, "error", err)

@@ -385,7 +385,7 @@ func (d *Daemon) open(ctx context.Context, pool Pool) (*negotiator.Negotiator, e
 	}
 	if saved != nil {
 		d.log.Info("going on where the last negotiator ended",
-			"at", time.Unix(int64(saved.Now), 0).Format(time.DateTime), "policy", saved.Policy,
+			"at", dated(seconds(saved.Now), time.Local), "policy", saved.Policy,
 			"jobs_then", len(saved.Jobs))
 	}
 	if chooser := d.o.Chooser(); chooser != nil {

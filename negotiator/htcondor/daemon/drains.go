@@ -157,9 +157,9 @@ func (d *Daemon) logDrain(r drains.Request, slots []string, user string) {
 		d.log.Info("drains are cancelled", "slots", names, "asked_by", user)
 		return
 	}
-	about := []any{"slots", names, "by", time.Unix(r.By, 0).Format(time.DateTime)}
+	about := []any{"slots", names, "by", dated(&r.By, time.Local)}
 	if r.Until != 0 {
-		about = append(about, "until", time.Unix(r.Until, 0).Format(time.DateTime))
+		about = append(about, "until", dated(&r.Until, time.Local))
 	}
 	d.log.Info("slots are drained", append(about, "asked_by", user)...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
@@ -232,16 +233,10 @@ func (j JobForecast) Span(zone *time.Location) string {
 	if j.P10 == nil {
 		return ""
 	}
-	from := time.Unix(*j.P10, 0).In(zone)
 	if j.P90 == nil {
-		return from.Format(time.DateTime) + " or later"
+		return dated(j.P10, zone) + " or later"
 	}
-	switch to := time.Unix(*j.P90, 0).In(zone); {
-	case from.Format(time.DateOnly) == to.Format(time.DateOnly):
-		return from.Format(time.TimeOnly) + "–" + to.Format(time.TimeOnly)
-	default:
-		return from.Format(time.DateTime) + "–" + to.Format(time.DateTime)
-	}
+	return instant.OfPool(zone).Span(*j.P10, *j.P90)
 }
 
 // with returns a copy of the forecast that tells what plays have found of jobs that still wait.
@@ -312,7 +307,7 @@ func (j *JobForecast) bound(now backfill.Time) {
 // the given zone.
 func (j JobForecast) Why(zone *time.Location) string {
 	if j.AsOf != nil {
-		return j.why(zone) + ", as of " + time.Unix(*j.AsOf, 0).In(zone).Format(time.DateTime)
+		return j.why(zone) + ", as of " + dated(j.AsOf, zone)
 	}
 	return j.why(zone)
 }
@@ -324,11 +319,11 @@ func (j JobForecast) why(zone *time.Location) string {
 	case j.Early != "":
 		return j.Early
 	case j.Reserved != nil:
-		return j.Situation + " for " + time.Unix(*j.Reserved, 0).In(zone).Format(time.DateTime)
+		return j.Situation + " for " + dated(j.Reserved, zone)
 	case j.Asleep != "":
 		return j.awaits()
 	case j.NotBefore != nil:
-		return j.early(time.Unix(*j.NotBefore, 0).In(zone).Format(time.DateTime))
+		return j.early(dated(j.NotBefore, zone))
 	case j.Limit != "":
 		return j.Limit
 	case j.Unpromised != "":
@@ -369,6 +364,12 @@ func clock(t, now backfill.Time, zone *time.Location) string {
 	default:
 		return at.Format("2006-01-02 15:04")
 	}
+}
+
+// dated formats a time in full, with its zone.
+func dated(t *int64, zone *time.Location) string {
+	c := instant.OfPool(zone)
+	return c.Text(*t)
 }
 
 // zoned formats a time as clock does and adds the name of the zone, for users who may be elsewhere.

@@ -124,7 +124,7 @@ func TestForecastOfAnEarliestStart(t *testing.T) {
 		require.Empty(t, third.Behind)
 		read := ReadJobForecast(third.Ad(plan.Now), time.UTC)
 		require.Equal(t, want, read.Reason, policy)
-		require.Equal(t, "may not start before 1970-01-01 00:26:40", read.Why(time.UTC))
+		require.Equal(t, "may not start before 1970-01-01 00:26:40 UTC", read.Why(time.UTC))
 		fourth, _ := plan.Find(4)
 		require.Nil(t, fourth.NotBefore)
 		third.Start = nil
@@ -371,14 +371,14 @@ func TestZones(t *testing.T) {
 	}{
 		{time.UTC, []string{
 			"reserved for 15:30 UTC, expected start 15:04 UTC on a, guaranteed by 16:00 UTC",
-			"reserved for 2026-11-22 15:30:00",
+			"reserved for 2026-11-22 15:30:00 UTC",
 			"waits, expected start 15:04 UTC on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 15:00 UTC on a", "runs",
 			"matched at 15:00 UTC, waits for its schedd to start it on a", "matched, waits for its schedd",
 		}},
 		{time.FixedZone("EST", -5*3600), []string{
 			"reserved for 10:30 EST, expected start 10:04 EST on a, guaranteed by 11:00 EST",
-			"reserved for 2026-11-22 10:30:00",
+			"reserved for 2026-11-22 10:30:00 EST",
 			"waits, expected start 10:04 EST on a ×2, behind job 1.0",
 			"behind job 1.0", "runs since 10:00 EST on a", "runs",
 			"matched at 10:00 EST, waits for its schedd to start it on a", "matched, waits for its schedd",

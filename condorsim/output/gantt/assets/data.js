@@ -129,8 +129,10 @@ function duration(s) {
   if (s < 3600) return sign + m + " min " + two(s % 60) + " s";
   return sign + (d ? d + " d " : "") + h + ":" + two(m) + ":" + two(s % 60) + " h";
 }
+const dated = Boolean(encoded.clocks && encoded.clocks.length);
+const clockAt = (t) => encoded.clocks.findLast((c) => c.from <= t) || encoded.clocks[0];
 function date(t, seconds = true) {
-  if (!encoded.unixStart) return "";
-  const when = new Date((encoded.unixStart + t) * 1000);
-  return Number.isNaN(when.getTime()) ? "" : when.toISOString().slice(0, seconds ? 19 : 16).replace("T", " ") + (seconds ? " UTC" : "");
+  if (!dated) return "";
+  const clock = clockAt(t), when = new Date((clock.shift + t) * 1000);
+  return Number.isNaN(when.getTime()) ? "" : when.toISOString().slice(0, seconds ? 19 : 16).replace("T", " ") + (seconds ? " " + clock.zone : "");
 }

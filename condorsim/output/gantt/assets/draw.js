@@ -91,7 +91,7 @@ class Painter {
     c.lineWidth = 1;
     c.beginPath();
     c.textAlign = "center";
-    const half = encoded.unixStart ? 50 : 24; // of the names of the times
+    const half = dated ? 50 : 24; // of the names of the times
     for (let t = Math.ceil(v.t0 / step) * step; t <= v.t1; t += step) {
       const x = v.x(t);
       if (x < v.left) continue;
@@ -99,12 +99,12 @@ class Painter {
       c.lineTo(x, v.height);
       if (x - half < 34 || x + half > v.width) continue;
       c.fillText(this.tick(t, step), x, 14);
-      if (encoded.unixStart) c.fillText(date(t, false), x, 27);
+      if (dated) c.fillText(date(t, false), x, 27);
     }
     c.stroke();
     c.textAlign = "left";
     c.fillText("time", 6, 14);
-    if (encoded.unixStart) c.fillText("UTC", 6, 27);
+    if (dated) c.fillText(clockAt(v.t0).zone, 6, 27);
     this.laneNames(c);
   }
   tick(t, step) {

@@ -7,7 +7,8 @@ const slotOf = (lane) => {
   }
   return "";
 };
-const instant = (t) => (Number.isNaN(t) ? "–" : Math.round(t) + " s");
+const grouped = (n) => n.toLocaleString("en-US");
+const instant = (t) => (Number.isNaN(t) ? "–" : grouped(Math.round(t)) + " s");
 
 // Rows of what is known of a job: name, value, and a date or the like.
 function facts(job) {
@@ -21,9 +22,9 @@ function facts(job) {
       ["run time", duration(jobs.end[job] - jobs.start[job]), ""],
     );
   }
-  if (requeues) rows.push(["slots lost", requeues + (requeues === 1 ? " time" : " times"), lost + " cpu s for nothing"]);
-  rows.push(["estimate", duration(jobs.estimate[job]), ""], ["cpus", String(jobs.cpus[job]), ""]);
-  if (encoded.memory) rows.push(["memory", jobs.memory[job] + " MiB", ""]);
+  if (requeues) rows.push(["slots lost", requeues + (requeues === 1 ? " time" : " times"), grouped(lost) + " cpu s for nothing"]);
+  rows.push(["estimate", duration(jobs.estimate[job]), ""], ["cpus", grouped(jobs.cpus[job]), ""]);
+  if (encoded.memory) rows.push(["memory", grouped(jobs.memory[job]) + " MiB", ""]);
   if (never) rows.push(["held", encoded.held[job] || "to the end", ""]);
   else if (Number.isNaN(jobs.promised[job])) rows.push(["guarantee", "none", ""]);
   else {
@@ -67,9 +68,9 @@ function showInstant(time) {
   waitingSpans.each(time, time, (job) => { if (jobs.submit[job] <= time && jobs.start[job] > time) waiting.push(job); });
   fill(document.getElementById("now"), [
     ["time", instant(time), [duration(time), date(time)].filter(Boolean).join(" · ")],
-    ["running", count + (count === 1 ? " job" : " jobs"), ""],
-    ["in use", busy + " of " + lanesInAll + " cpus", ""],
-    ["waiting", waiting.length + (waiting.length === 1 ? " job" : " jobs"), ""],
+    ["running", grouped(count) + (count === 1 ? " job" : " jobs"), ""],
+    ["in use", grouped(busy) + " of " + grouped(lanesInAll) + " cpus", ""],
+    ["waiting", grouped(waiting.length) + (waiting.length === 1 ? " job" : " jobs"), ""],
   ]);
   waiting.sort((a, b) => jobs.start[a] - jobs.start[b] || a - b);
   const body = document.querySelector("#waiting tbody");

@@ -3,7 +3,7 @@ class View {
   constructor() {
     this.width = this.height = 1;
     this.left = 58; // for the names of the lanes
-    this.top = encoded.unixStart ? 34 : 22; // for the times
+    this.top = dated ? 34 : 22; // for the times
     this.listeners = [];
     this.all();
   }

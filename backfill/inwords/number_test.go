@@ -1,4 +1,4 @@
-package metrics_test
+package inwords_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 func TestDuration(t *testing.T) {
@@ -26,13 +26,13 @@ func TestDuration(t *testing.T) {
 		{-1234567.5, 1, "-1,234,567.5 s (-342.94 h)"},
 		{math.NaN(), 1, "NaN s (NaN h)"},
 	} {
-		require.Equal(t, c.want, metrics.Duration(c.seconds, c.decimals))
+		require.Equal(t, c.want, inwords.Duration(c.seconds, c.decimals))
 	}
 }
 
 func TestWhole(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		require.Equal(t, want, metrics.Whole(n))
+		require.Equal(t, want, inwords.Whole(n))
 	}
 }
 
@@ -40,7 +40,7 @@ func TestWhole(t *testing.T) {
 func TestDurationHasTheNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := rapid.Int64Range(-1e15, 1e15).Draw(t, "seconds")
-		number, _, _ := strings.Cut(metrics.Duration(float64(seconds), 0), " ")
+		number, _, _ := strings.Cut(inwords.Duration(float64(seconds), 0), " ")
 		require.Equal(t, strconv.FormatInt(seconds, 10), strings.ReplaceAll(number, ",", ""))
 		for i, group := range strings.Split(strings.TrimPrefix(number, "-"), ",") {
 			require.True(t, len(group) == 3 || i == 0 && len(group) <= 3, number)

@@ -1,0 +1,66 @@
+package condorsim
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+)
+
+// Warn says, in log lines with details, what of its files a run does not heed, or cannot.
+func (w *Workload) Warn(warn func(text string, details ...any)) {
+	if w.UnknownZone != "" {
+		warn("the trace's TimeZoneString is no time zone: expressions of ads see the time by its TimeZone, "+
+			"else UTC; write a name of the IANA, such as Europe/Paris", "zone", w.UnknownZone)
+	}
+	for _, what := range w.Unheeded {
+		warn("not all that ads ask for is heeded", "what", what)
+	}
+	for i := range w.Outages {
+		if doubt := w.beyond(&w.Outages[i]); doubt != "" {
+			warn("the pool has an outage that is outside of the trace", "what", doubt)
+		}
+	}
+}
+
+// beyond says that a scheduled outage begins after all jobs were submitted; "": it does not. Its instant
+// may be meant as a Unix time: it counts from the first submission.
+func (w *Workload) beyond(o *pools.Outage) string {
+	clock := w.Clock()
+	at := clock.First + int64(o.At)
+	if len(w.Jobs) == 0 || o.Random() || at <= clock.Last {
+		return ""
+	}
+	text := fmt.Sprintf("%s of %s begins %s after the first submission, at %s: the last job is submitted at %s", kind(o),
+		w.slotsOf(o), inwords.Duration(float64(o.At), 0), clock.Text(at), clock.Text(clock.Last))
+	if meant, err := clock.Read(fmt.Sprintf("@%d", o.At)); err == nil && clock.First <= meant && meant <= clock.Last {
+		text += fmt.Sprintf("; if %d is meant as a Unix time, write at: %d", o.At, meant-clock.First)
+	}
+	return text
+}
+
+func kind(o *pools.Outage) string {
+	switch {
+	case o.Drain:
+		return "the drain"
+	case o.Told:
+		return "the end"
+	default:
+		return "the failure"
+	}
+}
+
+// slotsOf names the first slots of an outage.
+func (w *Workload) slotsOf(o *pools.Outage) string {
+	const most = 3
+	var names []string
+	for _, i := range o.Slots[:min(len(o.Slots), most)] {
+		names = append(names, w.Slots[i].Name)
+	}
+	if more := len(o.Slots) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return cmp.Or(strings.Join(names, " "), "no slot")
+}
