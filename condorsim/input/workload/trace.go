@@ -35,9 +35,8 @@ type Job struct {
 	Waited int64
 	// After is the job whose end the submission waits for; nil: none.
 	After *Preceding
-	// Recorded is the memory of the file, whatever the machine has; nil unless
-	// [Options.KeepRecorded] asks for it.
-	Recorded *RecordedMemory
+	// Recorded is what the file says of the job; nil unless [Options.KeepRecorded] asks for it.
+	Recorded *Recorded
 
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
@@ -70,8 +69,15 @@ func (j *Job) move(submit int64) {
 	j.Submit = submit
 }
 
-// RecordedMemory is what a file says of a job's memory, in KB per processor; 0: nothing.
-type RecordedMemory struct{ Used, Requested int64 }
+// Recorded is what a file says of a job, whatever was made of it.
+type Recorded struct {
+	// Used and Requested memory are in KB per processor; 0: nothing. The machine may have none.
+	Used, Requested int64
+	// Line is the line of SWF, with blanks between its fields; "" for other formats.
+	Line string
+	// merged says that the numbers of the line are those of another file.
+	merged bool
+}
 
 // Labels returns the owner and other labels of the job under the names that job ads use. The queue
 // is the qos, since it says what service the job gets.
@@ -103,8 +109,12 @@ type Trace struct {
 	Drops    []Drop   // the dropped jobs that have a number of their own: not those of merged traces
 	// Misplaced are the jobs whose preceding job is ignored, since it is in no line before theirs.
 	Misplaced []int64
-	Header    Header        // of the file
-	Statuses  map[int64]int // job lines of the file by their status, also of those dropped
+	Header    Header // of the file
+	// Comments are the lines of the file that are no jobs, with [Options.KeepRecorded].
+	Comments []string
+	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
+	waitless bool
+	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
 // Cleaning counts what reading a trace did. The counts of dropped jobs and JobsLeft add up to
