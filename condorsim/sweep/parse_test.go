@@ -288,6 +288,9 @@ func TestPolicyTypos(t *testing.T) {
 		_, err := prepare(t, dir, strings.Replace(small, "{policy: easy}", c.scheduler, 1))
 		require.ErrorContains(t, err, c.want, c.scheduler)
 	}
+	merged := strings.Replace(small, "file: a.swf", "cpus: 8, merge: [{file: a.swf}]", 1)
+	_, err := prepare(t, dir, strings.Replace(merged, "policy: easy", "policy: history", 1))
+	require.ErrorContains(t, err, "happened to no trace that is merged or made up")
 }
 
 // Any text is a sweep or an error, and a sweep's cells have different names that stay in their

@@ -44,7 +44,7 @@ func (f generateFlags) run(p *process, g generator, fallback string, load float6
 		name = strings.TrimSuffix(plain, filepath.Ext(plain))
 	}
 	switch model := workload.EstimateModel(f.EstimateModel); {
-	case model == "given":
+	case model == "", model == "given":
 		return cli.Bad(errors.New("--estimate-model given: there is no trace yet whose estimates could be taken; give " +
 			"accurate, f:F or tsafrir"))
 	case model.Lies():

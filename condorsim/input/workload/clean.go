@@ -215,7 +215,7 @@ func (c *cleaner) recorded(used, requested int64, line []byte) *Recorded {
 	if !c.opts.KeepRecorded {
 		return nil
 	}
-	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line)}
+	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines}
 }
 
 func firstPositive(a, b int64) int64 {

@@ -112,6 +112,12 @@ func TestALineStaysAsItWas(t *testing.T) {
 	}
 }
 
+func TestMovedLinesAreCounted(t *testing.T) {
+	trace := kept(t, "; MaxProcs: 8\n1 9 -1 90 2 5 2 4 100 4 1 3 3 5 2 1 -1 -1\n2 1 -1 90 2 -1 -1 4 100 -1 0 4 3 5 2 1 -1 -1\n"+
+		"3 5 -1 90 2 -1 -1 4 100 -1 0 4 3 5 2 1 -1 -1\n", workload.Options{})
+	require.Equal(t, []workload.Change{{What: "place of the line, by submit time", Lines: 1}}, trace.Changes())
+}
+
 func TestNoticesOfMergedTraces(t *testing.T) {
 	text := noted + "1 100 7 90 2 50.5 2048 4 60 4096 0 3 3 5 2 1 -1 -1\n2 100 -1 90 2 -1 -1 4 60 -1 0 3 3 5 2 1 1 -1\n"
 	merged := workload.Merge("m", workload.Machine{}, kept(t, text, workload.Options{}), kept(t, text, workload.Options{}))

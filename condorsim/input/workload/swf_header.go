@@ -138,9 +138,28 @@ func (t *Trace) Changes() (all []Change) {
 			all = append(all, Change{What: fieldName(n + 1), Lines: count})
 		}
 	}
+	if moved := t.moved(); moved > 0 {
+		all = append(all, Change{What: "place of the line, by submit time", Lines: moved})
+	}
 	h := t.toWrite()
 	for _, key := range t.changedKeys(h) {
 		all = append(all, Change{What: key, Now: h[key]})
 	}
 	return all
+}
+
+// moved counts the lines that come after one that they came before.
+func (t *Trace) moved() (n int) {
+	last := 0
+	for i := range t.Jobs {
+		recorded := t.Jobs[i].Recorded
+		if !recorded.hasLine() || recorded.merged {
+			continue
+		}
+		if recorded.place < last {
+			n++
+		}
+		last = max(last, recorded.place)
+	}
+	return n
 }

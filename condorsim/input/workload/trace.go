@@ -75,6 +75,8 @@ type Recorded struct {
 	Used, Requested int64
 	// Line is the line of SWF, with blanks between its fields; "" for other formats.
 	Line string
+	// place is where the line was in the file.
+	place int
 	// merged says that the numbers of the line are those of another file.
 	merged bool
 }
