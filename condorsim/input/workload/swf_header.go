@@ -62,6 +62,11 @@ func (t *Trace) header(numbers *[len(nameKeys)]map[string]int64) (all []string) 
 			}
 		}
 	}
+	return append(all, nameLines(numbers)...)
+}
+
+// nameLines returns the lines that explain numbers that stand for labels.
+func nameLines(numbers *[len(nameKeys)]map[string]int64) (all []string) {
 	for kind, key := range nameKeys {
 		byNumber := map[int64]string{}
 		for label, n := range numbers[kind] {
