@@ -54,8 +54,11 @@ func (w *Workload) countLeft() {
 		case workload.Raised:
 			count.EstimateRaised++
 		}
-		if j.After != nil && there[j.After.Job] {
+		switch {
+		case j.After != nil && there[j.After.Job]:
 			count.Dependent++
+		case j.After != nil || j.Orphan:
+			count.PrecedingAbsent++
 		}
 	}
 	count.JobsLeft = len(w.Jobs)

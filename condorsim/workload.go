@@ -84,6 +84,8 @@ type Job struct {
 	Cpus, Memory int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
 	BySlot bool
+	// Orphan says that the job it was to be submitted after is not in the trace any more.
+	Orphan bool
 	// Waited is how long it really waited before the start that its file records, if HasWaited; see
 	// [Happened].
 	Waited    backfill.Time

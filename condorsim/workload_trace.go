@@ -68,7 +68,11 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
-		if predecessors != nil && predecessors[i] >= 0 {
+		switch {
+		case j.After == nil:
+		case predecessors[i] < 0:
+			w.Jobs[i].Orphan = true
+		default:
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
 		}
 	}

@@ -21,6 +21,8 @@ func (c *checker) history(f *File, one scheduler) {
 		c.say(one.path, "what really happened has no estimators: leave them out")
 	case !slices.Equal(f.loads(), []float64{1}):
 		c.say("loads", "what really happened (policy: history), happened under the load that there was: leave out loads")
+	case slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.Merge != nil || t.Generate != nil }):
+		c.say(one.policyPath, "what really happened, happened to no trace that is merged or made up: leave it out, or these traces")
 	case f.CountEvents || len(f.FST) > 0:
 		c.say(one.policyPath, "profile events and fair start times are those of a policy, and what really happened has none")
 	}

@@ -178,6 +178,7 @@ func TestTypos(t *testing.T) {
 		{"fraction", "a.swf", "a.swf, max: 2.5", "[3:33] 2.5: must be a whole number"},
 		{"max", "a.swf", "a.swf, max: -1", "[3:33] -1: must be a number of jobs"},
 		{"until", "a.swf", "a.swf, until: -5", "[3:35] -5: must be a second of the trace"},
+		{"a pool and a machine", "a.swf", "a.swf, pool: p.ads, cpus: 7", "the pool says what there is instead"},
 		{"two pools", "a.swf", "a.swf, pool: p.ads, nodes: {count: 1, cpus: 1}", "there is a pool already"},
 		{"nodes", "a.swf", "a.swf, nodes: {count: 0, cpus: 1}", "nodes need a count and cpus"},
 		{"no schedulers", "schedulers:\n  - {policy: easy}", "schedulers: []", "[4:13] there is no scheduler to run"},
@@ -287,6 +288,9 @@ func TestPolicyTypos(t *testing.T) {
 		_, err := prepare(t, dir, strings.Replace(small, "{policy: easy}", c.scheduler, 1))
 		require.ErrorContains(t, err, c.want, c.scheduler)
 	}
+	merged := strings.Replace(small, "file: a.swf", "cpus: 8, merge: [{file: a.swf}]", 1)
+	_, err := prepare(t, dir, strings.Replace(merged, "policy: easy", "policy: history", 1))
+	require.ErrorContains(t, err, "happened to no trace that is merged or made up")
 }
 
 // Any text is a sweep or an error, and a sweep's cells have different names that stay in their

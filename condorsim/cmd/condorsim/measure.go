@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -34,6 +35,8 @@ func (c *runCommand) check() error {
 	case c.Pool == "" && len(c.With)+len(c.Without) > 0:
 		return errors.New("--with and --without change the slots of a pool: name it with --pool; without one the jobs " +
 			"run on one machine, whose size is --cpus and --memory")
+	case c.Pool == "" && c.SlotEnd != nil:
+		return errors.New("--slot-end says when slots of a pool end: name it with --pool")
 	case c.Bound < 1:
 		return fmt.Errorf("--bound=%d: must be at least 1 s", c.Bound)
 	case c.PlanDepth < 0:
@@ -42,8 +45,9 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--plan-horizon=%d: must be from 1 to %d s, or 0 for no limit", c.PlanHorizon, int64(backfill.MaxTime))
 	case c.Deadline < 0:
 		return fmt.Errorf("--deadline=%v: must be positive, or 0 for none", c.Deadline)
-	case c.CompareWithHistory && c.Load != 0 && c.Load != 1:
-		return errors.New("--compare-with-history and --load: what really happened, happened under the load that there was")
+	case c.CompareWithHistory && workload.Transform{Load: c.Load, Widths: c.ScaleWidths}.ForgetsWaits():
+		return errors.New("--compare-with-history and --load or --scale-widths: what really happened, happened under the " +
+			"load that there was")
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":
@@ -57,7 +61,7 @@ func (c *runCommand) check() error {
 	case c.Fst != (fstFlag{}) && c.Order == negotiator.FairShare:
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairOrder)
 	default:
-		return cmp.Or(c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
+		return cmp.Or(machineFlags{c.Cpus, c.Memory}.onOne(c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }
 

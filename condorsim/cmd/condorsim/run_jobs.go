@@ -92,20 +92,18 @@ func (c *runCommand) openJobs(p *process) (*jobsFile, error) {
 
 // suits returns an error for flags that have no meaning for jobs in that format.
 func (c *runCommand) suits(format *formats.Format, pool bool) error {
+	trace := c.traceFlags
+	if c.History != "" {
+		trace.EstimateAttr = nil // they may be of the ads to learn from
+	}
 	switch {
-	case format == formats.Ads && c.ProcsField != "allocated":
-		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(c.Workload))
 	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel != ""):
 		return errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what " +
 			"each job asks for")
-	case format != formats.Ads && len(c.EstimateAttr) > 0 && c.History == "":
-		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
-	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.Cpus != 0 || c.Memory != 0 ||
-		c.Clean != "papers" || c.ProcsField != "allocated" || c.Overrun != "raise" || c.changes()):
-		return errors.New("--jobs, --load, --cpus, --memory, --clean, --procs-field, --overrun and flags " +
-			"that change a trace say how it is read; an instance is taken as it is")
+	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes()):
+		return errors.New("--jobs, --load and flags that change a trace say how it is read; an instance is taken as it is")
 	default:
-		return nil
+		return trace.suits(format, machineFlags{c.Cpus, c.Memory}, cmp.Or(c.Workload, c.Instance))
 	}
 }
 

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/configs"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -44,6 +39,14 @@ type traceFlags struct {
 type machineFlags struct {
 	Cpus   int64 `group:"Pool" placeholder:"N" help:"${machine_cpus}"`
 	Memory int64 `group:"Pool" placeholder:"MIB" help:"${machine_memory}"`
+}
+
+// onOne returns an error if a pool takes the place of the machine.
+func (f machineFlags) onOne(pool string) error {
+	if pool == "" || f == (machineFlags{}) {
+		return nil
+	}
+	return errors.New("--cpus and --memory are those of one machine, and --pool says what there is instead; leave them out")
 }
 
 // modelFlags change a trace after reading.
@@ -103,33 +106,23 @@ func (x change) of(p *process, t *workload.Trace) (*workload.Trace, error) {
 	return t.Transform(transform)
 }
 
-// open reads the jobs of a file as a trace, and changes it.
-func (f traceFlags) open(p *process, file string, opts workload.Options,
-	x change,
-) (*workload.Trace, error) {
-	jobs, err := readJobs(p, file, f.withAds(opts), x)
-	if err != nil {
-		return nil, err
+// suits returns an error for flags that have no meaning for jobs in a format. The file is that of the jobs.
+func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) error {
+	given := func(value, usual string) bool { return value != "" && value != usual }
+	switch ads := format == formats.Ads; {
+	case ads && given(f.ProcsField, "allocated"):
+		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(file))
+	case ads && given(f.Dependencies, "honour"):
+		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
+	case !ads && len(f.EstimateAttr) > 0:
+		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||
+		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
+		return errors.New("--cpus, --memory, --clean, --procs-field, --overrun and --dependencies say how a trace is read; " +
+			"an instance is taken as it is")
+	default:
+		return nil
 	}
-	return jobs.Trace, nil
-}
-
-// readJobs reads the jobs of a file, and changes their trace.
-func readJobs(p *process, file string, opts formats.Options, x change) (*formats.Jobs, error) {
-	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
-		return nil, err
-	}
-	in, err := p.openJobs(file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	jobs, err := in.Read(opts)
-	if err != nil {
-		return nil, err
-	}
-	jobs.Trace, err = x.of(p, jobs.Trace)
-	return jobs, err
 }
 
 // withAds adds to the options how to read job ads.
@@ -185,92 +178,4 @@ func (in *jobsFile) close() {
 	}
 	_ = in.file.Close() // it was only read
 	in.bar.Done()
-}
-
-// outFlags say where to write a trace.
-type outFlags struct {
-	Out  string `short:"o" default:"-" placeholder:"FILE" help:"${out_out}"`
-	JSON bool   `name:"json" help:"With --out: say what was written as one JSON object."`
-}
-
-// outFile is a trace being written.
-type outFile struct {
-	name string // "-": standard output
-	file *wholefile.File
-	json bool
-
-	*process
-}
-
-// madeTrace is the summary of a written trace.
-type madeTrace struct {
-	Out        string         `json:"out"`
-	Jobs       int            `json:"jobs,omitempty"`
-	Processors int64          `json:"processors,omitempty"`
-	Dropped    map[string]int `json:"dropped,omitempty"` // number of jobs by reason
-}
-
-// create opens the output, so that a wrong name is refused before the trace is read.
-func (f outFlags) create(p *process) (*outFile, error) {
-	if f.Out == "-" {
-		if f.JSON {
-			return nil, errors.New("--json: the trace itself goes to standard output; say with --out " +
-				"where else it goes")
-		}
-		return &outFile{name: f.Out, process: p}, nil
-	}
-	if end := filepath.Ext(f.Out); slices.Contains([]string{".bz2", ".zip", ".7z", ".lz4", ".br", ".Z"}, end) {
-		return nil, fmt.Errorf("--out %s: there is no compression for %s; end the name with .gz, .xz or .zst, "+
-			"or with none of these", f.Out, end)
-	}
-	file, err := wholefile.Create("the trace", f.Out)
-	return &outFile{f.Out, file, f.JSON, p}, err
-}
-
-// discard removes the file if it is unfinished.
-func (o *outFile) discard() { o.file.Discard() }
-
-// write writes the trace. It prints to standard error what was dropped, and to standard output a
-// summary, unless the trace itself goes there.
-func (o *outFile) write(trace *workload.Trace) error {
-	made := madeTrace{
-		Out: o.name, Jobs: len(trace.Jobs), Processors: trace.Machine.Processors,
-		Dropped: map[string]int{},
-	}
-	for _, left := range trace.Cleaning.Dropped() {
-		made.Dropped[left.Why] = left.Jobs
-		if _, err := fmt.Fprintf(o.errs, "dropped %d: %s\n", left.Jobs, left.Why); err != nil {
-			return err
-		}
-	}
-	if len(trace.Jobs) == 0 {
-		return cli.Bad(fmt.Errorf("no job of %s is left to be written", trace.Name))
-	}
-	encode := func(to io.Writer) error { return formats.Named(o.name).Write(trace, to) }
-	return o.put(encode, made, fmt.Sprintf("%d jobs, %d processors", made.Jobs, made.Processors))
-}
-
-// put writes what the function encode writes, compressed as the end of the file's name says, and
-// prints a summary. On standard output the trace is neither compressed nor followed by a summary.
-func (o *outFile) put(encode func(io.Writer) error, made madeTrace, what string) error {
-	if o.file == nil {
-		return encode(o.out)
-	}
-	pack, err := packed.NewWriter(o.file, o.name)
-	if err != nil {
-		return o.file.Fault(err)
-	}
-	if err = errors.Join(encode(pack), pack.Close()); err != nil {
-		return o.file.Fault(err)
-	}
-	if err = o.file.Commit(); err != nil {
-		return err
-	}
-	if o.json {
-		encoder := json.NewEncoder(o.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(made)
-	}
-	_, err = fmt.Fprintf(o.out, "%s: %s\n", o.name, what)
-	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -12,15 +13,16 @@ import (
 // cleanCommand is condorsim workload clean.
 type cleanCommand struct {
 	Trace string `arg:"" help:"${trace}"`
-	traceFlags
-	machineFlags
+	rewriteFlags
 	outFlags
 }
 
 // Help is shown below the flags.
 func (*cleanCommand) Help() string {
 	return `Drops partial executions and jobs that were cancelled before they started, as the studies of these
-traces do; jobs without run time or processors, and those that the machine cannot hold, always.
+traces do; jobs without run time or processors, and those that the machine cannot hold, always. The lines
+of the other jobs and of the header stay as they are, but for what flags ask for; the counts of jobs in the
+header are those of what is left. Whatever is dropped or changed is counted, to standard error and in --json.
 
 Examples:
   condorsim workload clean KTH-SP2-1996-2.swf.gz --out kth.swf.gz
@@ -34,7 +36,7 @@ func (c *cleanCommand) Run(p *process) error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, ""), change{})
+	trace, err := c.rewritten(p, c.Trace, change{}, out)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -44,8 +46,7 @@ func (c *cleanCommand) Run(p *process) error {
 // scaleCommand is condorsim workload scale.
 type scaleCommand struct {
 	Trace string `arg:"" help:"${trace}"`
-	traceFlags
-	machineFlags
+	rewriteFlags
 	modelFlags
 	Load float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
 	Jobs int     `group:"Workload" placeholder:"N" help:"Keep the first N jobs only."`
@@ -54,7 +55,11 @@ type scaleCommand struct {
 
 // Help is shown below the flags.
 func (*scaleCommand) Help() string {
-	return `Cuts first, then scales widths, models memory and estimates, scales estimates, and scales the load.
+	return `Cuts first, then scales widths, models memory and estimates, scales estimates, and scales the load. What
+is written runs as the original does under the same flags of condorsim run; whatever they do not ask for
+stays as it is, line by line. Whatever is dropped or changed is counted, to standard error and in --json.
+Waits (field 3) are unknown once the load or the widths are others: they happened under those that there
+were. Estimates that jobs run beyond (liars) have no place in a file: condorsim run and sweeps make them up.
 
 ` + instant.Help + `
 
@@ -73,7 +78,7 @@ func (c *scaleCommand) Run(p *process) error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.open(p, c.Trace, c.options(c.machineFlags, c.MemoryModel), c.transform(c.Load, c.Jobs))
+	trace, err := c.rewritten(p, c.Trace, c.transform(c.Load, c.Jobs), out)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -83,8 +88,7 @@ func (c *scaleCommand) Run(p *process) error {
 // mergeCommand is condorsim workload merge.
 type mergeCommand struct {
 	Traces []string `arg:"" help:"Two traces or more."`
-	traceFlags
-	machineFlags
+	rewriteFlags
 	modelFlags
 	Load float64 `group:"Workload" placeholder:"F" help:"${merge_load}"`
 	Jobs int     `group:"Workload" placeholder:"N" help:"Keep the first N jobs of the merged trace only."`
@@ -95,7 +99,8 @@ type mergeCommand struct {
 func (*mergeCommand) Help() string {
 	return `Each job is submitted as long after the first one as in its own trace. The machine is the largest of
 the traces' unless it is given; what else is asked for is done to the merged trace. Jobs are numbered
-anew, and users of different traces are different users.
+anew, users of different traces are different users, waits are unknown, and as the traces have no common
+clock, second 0 has no date. The lines of each header become comments that name the trace.
 
 Examples:
   condorsim workload merge LANL-CM5.swf.gz METACENTRUM.swf.gz --cpus 1024 --memory 1048576 --out mixed.swf.gz
@@ -111,6 +116,9 @@ func (c *mergeCommand) Run(p *process) error {
 	if err := x.Validate(); err != nil {
 		return cli.Bad(err)
 	}
+	if x.Estimates.Lies() {
+		return cli.Bad(workload.ErrLies)
+	}
 	out, err := c.create(p)
 	if err != nil {
 		return cli.Bad(err)
@@ -119,11 +127,13 @@ func (c *mergeCommand) Run(p *process) error {
 	traces := make([]*workload.Trace, len(c.Traces))
 	names := make([]string, len(c.Traces))
 	for i, file := range c.Traces {
-		if traces[i], err = c.open(p, file, c.options(c.machineFlags, c.MemoryModel),
-			change{}); err != nil {
+		if traces[i], err = c.part(p, file, out); err != nil {
 			return cli.Bad(err)
 		}
 		names[i] = traces[i].Name
+	}
+	if slices.ContainsFunc(traces, func(t *workload.Trace) bool { return t.Header.Start() > 0 }) {
+		out.also = append(out.also, workload.Change{What: "UnixStartTime: the traces have no common clock"})
 	}
 	merged, err := x.of(p, workload.Merge(strings.Join(names, "+"),
 		workload.Machine{Processors: c.Cpus, Memory: c.Memory}, traces...))
@@ -131,4 +141,15 @@ func (c *mergeCommand) Run(p *process) error {
 		return cli.Bad(err)
 	}
 	return out.write(merged)
+}
+
+// part reads one of the traces. Its memory is that of the model only if that is a field of it; other models
+// are of the merged trace.
+func (c *mergeCommand) part(p *process, file string, out *outFile) (*workload.Trace, error) {
+	x := change{}
+	x.Memory = "given"
+	if model := workload.MemoryModel(c.MemoryModel); model.IsField() {
+		x.Memory = model
+	}
+	return c.rewritten(p, file, x, out)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -13,15 +14,13 @@ import (
 // convertCommand is condorsim workload convert.
 type convertCommand struct {
 	From string `arg:"" help:"${trace}"`
-	traceFlags
-	machineFlags
-	dropFlags
+	rewriteFlags
 	outFlags
 }
 
 // Help is shown below the flags.
 func (*convertCommand) Help() string {
-	return `From SWF to SWF every line stays as it is. Job ads are cleaned and become a trace of one machine, as
+	return `From SWF to SWF every line stays as it is, and flags that say how to read it are refused. Job ads are cleaned and become a trace of one machine, as
 large as they ever were together unless --cpus says otherwise. What jobs ask for besides cpus and memory, and
 what they require of slots, has no place in it: that is named, and --drop has it left out. From SWF to a JSON instance ` +
 		`the jobs are cleaned; --clean none
@@ -42,7 +41,7 @@ func (c *convertCommand) Run(p *process) error {
 		return cli.Bad(err)
 	}
 	defer out.discard()
-	trace, err := c.read(p, out)
+	trace, err := c.convert(p, out)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -52,31 +51,24 @@ func (c *convertCommand) Run(p *process) error {
 	return out.write(trace)
 }
 
-// read reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
+// convert reads a trace in any format. SWF that is to stay SWF is only checked for faults, and the
 // trace is nil: its text is copied.
-func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error) {
-	opts, target := c.options(c.machineFlags, ""), formats.Named(out.name)
+func (c *convertCommand) convert(p *process, out *outFile) (*workload.Trace, error) {
 	in, err := p.openJobs(c.From)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
-	copied := in.Format == formats.SWF && target == formats.SWF
-	if copied {
-		const large = 1 << 20 // checks the lines for a machine that holds any job
-		opts = workload.Options{Clean: workload.CleanNone, CPUs: large}
+	if in.Format != formats.SWF || out.format != formats.SWF {
+		return c.read(p, c.From, in, change{}, out)
 	}
-	if err = opts.Validate(); err != nil {
-		return nil, err
+	if !c.isZero() {
+		return nil, errors.New("from SWF to SWF every line stays as it is, so no flag says how to read it; condorsim workload " +
+			"clean and scale write a trace as flags say")
 	}
-	jobs, err := in.Read(c.withAds(keepingMemory(opts, in.Format, target)))
-	if err != nil || copied {
-		return nil, err
-	}
-	if err = c.check(jobs, target); err != nil {
-		return nil, err
-	}
-	return withoutAnyMemory(jobs.Trace), nil
+	const large = 1 << 20 // checks the lines for a machine that holds any job
+	_, err = in.Read(formats.Options{Options: workload.Options{Clean: workload.CleanNone, CPUs: large}})
+	return nil, err
 }
 
 // repack copies the text of the file as it is, compressed as the output's name says.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,13 @@ func (f generateFlags) run(p *process, g generator, fallback string, load float6
 	if f.Out != "-" {
 		_, plain := packed.ByName(filepath.Base(f.Out))
 		name = strings.TrimSuffix(plain, filepath.Ext(plain))
+	}
+	switch model := workload.EstimateModel(f.EstimateModel); {
+	case model == "", model == "given":
+		return cli.Bad(errors.New("--estimate-model given: there is no trace yet whose estimates could be taken; give " +
+			"accurate, f:F or tsafrir"))
+	case model.Lies():
+		return cli.Bad(workload.ErrLies)
 	}
 	out, err := f.create(p)
 	if err != nil {

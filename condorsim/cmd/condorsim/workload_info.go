@@ -1,11 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/survey"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -42,17 +43,20 @@ func (c *infoCommand) Run(p *process) error {
 	o.KeepRecorded = true
 	var pool *pools.Description
 	var capacity map[string]int64
+	if err := c.onOne(c.Pool); err != nil {
+		return cli.Bad(err)
+	}
 	if c.Pool != "" {
 		var err error
 		if pool, err = readPool(c.Pool, cli.Logger("condorsim", "warn", p.errs)); err != nil {
 			return cli.Bad(err)
 		}
 		capacity = pool.Capacity()
-		o.CPUs, o.Memory = cmp.Or(o.CPUs, capacity["cpus"]), cmp.Or(o.Memory, capacity["memory"])
+		o.CPUs, o.Memory = capacity["cpus"], capacity["memory"]
 	}
 	reading := condorsim.ReadingFor(pool, c.withAds(o))
 	reading.Ads.WithOthers = true
-	jobs, err := readJobs(p, c.Trace, reading, c.transform(0, 0))
+	jobs, err := c.jobs(p, reading)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -80,4 +84,25 @@ func (c *infoCommand) Run(p *process) error {
 		}
 	}
 	return nil
+}
+
+// jobs reads the jobs of the file, and changes their trace.
+func (c *infoCommand) jobs(p *process, opts formats.Options) (*formats.Jobs, error) {
+	x := c.transform(0, 0)
+	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
+		return nil, err
+	}
+	in, err := p.openJobs(c.Trace)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	if err = c.suits(in.Format, c.machineFlags, c.Trace); err != nil {
+		return nil, err
+	}
+	jobs, err := in.Read(opts)
+	if err == nil {
+		jobs.Trace, err = x.of(p, jobs.Trace)
+	}
+	return jobs, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,62 @@ import (
 // dropFlags say what may be lost where job ads become a trace.
 type dropFlags struct {
 	Drop []string `group:"Workload" enum:"resources,requirements" placeholder:"WHAT" help:"${drop}"`
+}
+
+// rewriteFlags say how to read a trace that is to be written again.
+type rewriteFlags struct {
+	traceFlags
+	machineFlags
+	dropFlags
+}
+
+// isZero reports whether no flag asks for anything.
+func (f rewriteFlags) isZero() bool {
+	return f.machineFlags == machineFlags{} && len(f.Drop)+len(f.EstimateAttr) == 0 && f.Clean == "papers" &&
+		f.ProcsField == "allocated" && f.Overrun == "raise" && f.Dependencies == "honour"
+}
+
+// rewritten reads a trace to be written again, with its lines, and changes it.
+func (f rewriteFlags) rewritten(p *process, file string, x change, out *outFile) (*workload.Trace, error) {
+	if x.Estimates.Lies() {
+		return nil, workload.ErrLies
+	}
+	in, err := p.openJobs(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	return f.read(p, file, in, x, out)
+}
+
+// read reads a trace from an open file.
+func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out *outFile) (*workload.Trace, error) {
+	opts := f.options(f.machineFlags, string(x.Memory))
+	opts.KeepRecorded = true
+	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
+		return nil, err
+	}
+	if err := f.suits(in.Format, f.machineFlags, file); err != nil {
+		return nil, err
+	}
+	if in.Format != formats.Ads && len(f.Drop) > 0 {
+		return nil, errors.New("--drop says what job ads may lose; the workload holds none")
+	}
+	if x.Memory == "" {
+		opts = keepingMemory(opts, in.Format, out.format)
+	}
+	jobs, err := in.Read(f.withAds(opts))
+	if err != nil {
+		return nil, err
+	}
+	if err = f.check(jobs, out.format); err != nil {
+		return nil, err
+	}
+	changed, err := x.of(p, jobs.Trace)
+	if err != nil {
+		return nil, err
+	}
+	return withoutAnyMemory(changed), nil
 }
 
 // anyMemory is more than jobs have.

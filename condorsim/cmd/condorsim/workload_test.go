@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/configs"
 )
@@ -66,7 +65,7 @@ func TestBuiltInTraces(t *testing.T) {
 	}
 	for _, name := range configs.Traces() {
 		require.True(t, made[name], "the README says how %s is made", name)
-		trace, err := traceFlags{}.open(own(t), name, workload.Options{}, change{})
+		trace, err := rewriteFlags{}.rewritten(own(t), name, change{}, &outFile{format: formats.SWF})
 		require.NoError(t, err)
 		require.Equal(t, name, trace.Name)
 		require.Len(t, trace.Jobs, trace.Cleaning.JobsRead, "nothing of it is dropped")

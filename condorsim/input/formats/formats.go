@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,16 +177,26 @@ func begins(expressions ...string) func(head []byte) bool {
 }
 
 // Named returns the format in which a trace is written into a file of that name: the first one that
-// is written unless the name ends with the extension of another.
-func Named(file string) *Format {
+// is written unless the name ends with the extension of another. It is an error if the name ends with
+// what stands for something else, such as .csv.
+func Named(file string) (*Format, error) {
 	_, plain := packed.ByName(file)
+	var extensions []string
 	all := All()
 	for _, f := range all {
-		if f.Write != nil && strings.HasSuffix(plain, f.Extension) {
-			return f
+		if f.Write == nil {
+			continue
 		}
+		if strings.EqualFold(filepath.Ext(plain), f.Extension) {
+			return f, nil
+		}
+		extensions = append(extensions, f.Extension)
 	}
-	return all[0]
+	if end := strings.TrimLeft(filepath.Ext(plain), ".0123456789"); end != "" && end != "txt" { // trace-1.2 is a name
+		return nil, fmt.Errorf("%s: no trace is written as %s; end the name with %s, and with .gz, .xz or .zst to have "+
+			"it compressed", file, filepath.Ext(plain), strings.Join(extensions, " or "))
+	}
+	return all[0], nil
 }
 
 // Holdings lists what files in the formats that are read hold, as part of a sentence: "a trace in

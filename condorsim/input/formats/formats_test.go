@@ -139,7 +139,9 @@ func TestFormats(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"a" + f.Extension, "a" + f.Extension + ".gz"} {
-			require.Same(t, f, formats.Named(name))
+			named, err := formats.Named(name)
+			require.NoError(t, err)
+			require.Same(t, f, named)
 		}
 		var text bytes.Buffer
 		require.NoError(t, f.Write(jobs.Trace, &text))
@@ -151,7 +153,15 @@ func TestFormats(t *testing.T) {
 		source.Close()
 		require.Equal(t, jobs.Jobs, again.Jobs)
 	}
-	require.Same(t, formats.SWF, formats.Named("a.txt"))
+	for _, name := range []string{"a.txt", "-", "/dev/full", "trace-1.2", "a.SWF", "a.2024.gz"} {
+		named, err := formats.Named(name)
+		require.NoError(t, err)
+		require.Same(t, formats.SWF, named, name)
+	}
+	for _, name := range []string{"a.csv", "a.parquet", "a.csv.gz", "a.yaml", "a.ads"} {
+		_, err := formats.Named(name)
+		require.ErrorContains(t, err, "end the name with .swf or .json")
+	}
 	for _, k := range kinds.All() {
 		require.Contains(t, described, "\n  "+k.Holds+"\n")
 	}

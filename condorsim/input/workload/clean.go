@@ -11,6 +11,8 @@ import (
 type cleaner struct {
 	file       string
 	opts       Options
+	text       []byte // of the line, if it is to be kept
+	commented  int    // how long the kept comments are together
 	trace      *Trace
 	lastSubmit int64                           // of the previous job line
 	highestID  int64                           // so far
@@ -87,7 +89,7 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: run, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
+		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]), Origin: origin, Understated: less, After: c.preceding(rec),
@@ -191,10 +193,14 @@ func (c *cleaner) order() {
 // memory returns the job's total in MiB, rounded up. The file has KB per processor, used in field 7
 // and requested in field 10.
 func (c *cleaner) memory(rec *record, procs int64) int64 {
-	kb := firstPositive(rec[6], rec[9])
 	if c.opts.MemoryModel == MemoryRequested {
-		kb = firstPositive(rec[9], rec[6])
+		return mibOf(firstPositive(rec[9], rec[6]), procs)
 	}
+	return mibOf(firstPositive(rec[6], rec[9]), procs)
+}
+
+// mibOf returns the total of a memory in KB per processor, in MiB, rounded up.
+func mibOf(kb, procs int64) int64 {
 	if kb <= 0 {
 		return 0
 	}
@@ -204,12 +210,12 @@ func (c *cleaner) memory(rec *record, procs int64) int64 {
 	return (kb*procs + 1023) / 1024
 }
 
-// recorded keeps the memory of a job as recorded, if the options ask for it.
-func (c *cleaner) recorded(used, requested int64) *RecordedMemory {
+// recorded keeps what the file says of a job, if the options ask for it.
+func (c *cleaner) recorded(used, requested int64, line []byte) *Recorded {
 	if !c.opts.KeepRecorded {
 		return nil
 	}
-	return &RecordedMemory{Used: max(used, 0), Requested: max(requested, 0)}
+	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines}
 }
 
 func firstPositive(a, b int64) int64 {
@@ -322,7 +328,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
 		j.Run, j.Estimate, j.Origin, j.Understated = c.times(j.Run, j.Estimate)
-		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)))
+		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)), nil)
 		if opts.Memory == 0 {
 			j.Memory = 0
 		}

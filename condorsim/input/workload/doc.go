@@ -11,7 +11,8 @@
 //   - [Cut] is a part of a trace, between instants as people write them ([Trace.Clock]).
 //   - [Trace.Transform] cuts and scales a trace and models estimates ([EstimateModel]) and memory
 //     ([MemoryModel]); [Merge] makes one trace of several.
-//   - [Trace.WriteSWF] and [Trace.WriteInstance] write what the readers read.
+//   - [Trace.WriteSWF] and [Trace.WriteInstance] write what the readers read; [Trace.Changes] says what
+//     is otherwise than in the file.
 //   - [OpenInstance] and [ReadInstance] read a JSON [Instance]: a trace of some dozen jobs and, per
 //     policy, the results a scheduler must reach.
 //   - [Error] says where a file is wrong: file, line, field, and what to do.

@@ -82,7 +82,7 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 	}
 	if name != "given" && name != "liars" {
 		for i := range t.Jobs {
-			t.Jobs[i].Origin = Stated
+			t.Jobs[i].Origin, t.Jobs[i].Understated = Stated, 0
 		}
 	}
 	switch name {
@@ -127,10 +127,10 @@ func (t *Trace) scaleEstimates(factor float64) error {
 		case j.Lies:
 			j.Estimate, j.Lies = scaled, scaled < j.Run
 		case j.Run <= scaled:
-			j.Estimate, j.Origin = scaled, Stated
+			j.Estimate, j.Origin, j.Understated = scaled, Stated, 0
 		case t.Overrun == OverrunKill:
 			t.Cleaning.RunCut++
-			j.Run, j.Estimate, j.Origin = scaled, scaled, Stated
+			j.Run, j.Estimate, j.Origin, j.Understated = scaled, scaled, Stated, 0
 		default:
 			j.Estimate, j.Origin, j.Understated = j.Run, Raised, understated(scaled)
 		}

@@ -19,7 +19,7 @@ type Header map[string]string
 func standardKeys() []string {
 	return []string{
 		"Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
-		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs",
+		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", keyEnd, "MaxNodes", "MaxProcs",
 		"MaxRuntime", "MaxMemory", keyMemory, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
 		"Partitions", "Partition",
 	}
@@ -27,6 +27,9 @@ func standardKeys() []string {
 
 // keyStart is the key of the Unix time at which the trace starts.
 const keyStart = "UnixStartTime"
+
+// keyEnd is the key of the time at which the trace ends.
+const keyEnd = "EndTime"
 
 // keyMemory is a key of this project: MiB of the whole machine.
 const keyMemory = "MachineMemory"
@@ -111,6 +114,8 @@ const (
 	maxKey   = 1 << 10 // bytes of a key
 	maxValue = 64 << 10
 	maxKeys  = 1000
+
+	maxComments = 1 << 20 // bytes of all comments that are kept
 
 	maxLabels     = 1_000_000 // of all kinds together
 	maxLabelBytes = 64 << 20  // of all labels together
@@ -198,6 +203,13 @@ func (c *cleaner) comment(s string) *Error {
 	}
 	c.trace.Header.add(key, value)
 	return nil
+}
+
+// keepComment keeps the line that is read as a comment, if the options ask for it and there is room.
+func (c *cleaner) keepComment() {
+	if c.commented += len(c.text); c.opts.KeepRecorded && c.commented <= maxComments {
+		c.trace.Comments = append(c.trace.Comments, string(c.text))
+	}
 }
 
 // name stores the label that a line such as 12 "alice" gives to a number, for one of the four kinds

@@ -28,6 +28,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	names := distinctNames(traces)
 	numbers := []int64{0} // 0 stands for a job that is not there
 	merged.Header.add("Note", "merged: "+strings.Join(names, ", "))
+	merged.waitless = true
 	for i, t := range traces {
 		if i == 0 || t.Overrun != OverrunKill { // runs are cut if they are in all parts
 			merged.Overrun = t.Overrun
@@ -35,6 +36,9 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 		merged.Cleaning.add(t.Cleaning)
 		for status, n := range t.Statuses {
 			merged.Statuses[status] += n
+		}
+		for _, line := range t.Comments {
+			merged.Comments = append(merged.Comments, "; ["+names[i]+"] "+strings.TrimLeft(line, " \t;"))
 		}
 		prefixed := prefixer(names[i])
 		predecessors, begin := t.Predecessors(), len(numbers)
@@ -49,6 +53,11 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 				}
 			}
 			j.move(j.Submit - t.Jobs[0].Submit)
+			j.forgetWait() // it was of a machine of its own
+			if j.Recorded != nil {
+				recorded := *j.Recorded
+				recorded.merged, j.Recorded = true, &recorded
+			}
 			j.User, j.Group, j.Executable, j.Queue = prefixed(j.User), prefixed(j.Group), prefixed(j.Executable),
 				prefixed(j.Queue)
 			if !merged.neverFits(j) {

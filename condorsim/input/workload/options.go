@@ -63,7 +63,8 @@ type Options struct {
 	// Dependencies says whether jobs are submitted after the end of their preceding jobs.
 	Dependencies Dependencies
 	Max          int
-	// KeepRecorded keeps each job's memory as recorded, for a survey.
+	// KeepRecorded keeps the lines of the file, and each job's memory as recorded, for a survey and for
+	// writing the trace again.
 	KeepRecorded bool
 }
 

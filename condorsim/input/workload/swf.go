@@ -64,7 +64,7 @@ func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 		if err != nil && len(s) == 0 {
 			break
 		}
-		c.trace.Cleaning.Lines = line
+		c.trace.Cleaning.Lines, c.text = line, bytes.TrimRight(s, "\r\n")
 		if fault := c.line(bytes.TrimSpace(s)); fault != nil {
 			fault.File, fault.Line = name, line
 			return nil, blame(fault, file.Format, text)
@@ -128,13 +128,18 @@ func (c *cleaner) line(s []byte) *Error {
 	}
 	switch s[0] {
 	case ';':
+		c.keepComment()
 		return c.comment(string(s))
 	case '#':
+		c.keepComment()
 		return nil
 	}
-	s, fault := spaced(s)
+	plain, fault := spaced(s)
 	if fault != nil {
 		return fault
+	}
+	if !bytes.Equal(plain, s) {
+		s, c.text = plain, plain
 	}
 	if c.trace.Cleaning.JobsRead == 0 && !c.headed {
 		if c.headed, fault = heading(s); c.headed || fault != nil {

@@ -35,9 +35,8 @@ type Job struct {
 	Waited int64
 	// After is the job whose end the submission waits for; nil: none.
 	After *Preceding
-	// Recorded is the memory of the file, whatever the machine has; nil unless
-	// [Options.KeepRecorded] asks for it.
-	Recorded *RecordedMemory
+	// Recorded is what the file says of the job; nil unless [Options.KeepRecorded] asks for it.
+	Recorded *Recorded
 
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
@@ -70,8 +69,17 @@ func (j *Job) move(submit int64) {
 	j.Submit = submit
 }
 
-// RecordedMemory is what a file says of a job's memory, in KB per processor; 0: nothing.
-type RecordedMemory struct{ Used, Requested int64 }
+// Recorded is what a file says of a job, whatever was made of it.
+type Recorded struct {
+	// Used and Requested memory are in KB per processor; 0: nothing. The machine may have none.
+	Used, Requested int64
+	// Line is the line of SWF, with blanks between its fields; "" for other formats.
+	Line string
+	// place is where the line was in the file.
+	place int
+	// merged says that the numbers of the line are those of another file.
+	merged bool
+}
 
 // Labels returns the owner and other labels of the job under the names that job ads use. The queue
 // is the qos, since it says what service the job gets.
@@ -105,7 +113,11 @@ type Trace struct {
 	Misplaced []int64
 	// Warnings are what its reader says of the file: what of it was not read.
 	Warnings []string
-	Header   Header        // of the file
+	Header   Header // of the file
+	// Comments are the lines of the file that are no jobs, with [Options.KeepRecorded].
+	Comments []string
+	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
+	waitless bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 

@@ -47,6 +47,11 @@ const (
 // IsZero reports whether nothing changes.
 func (x Transform) IsZero() bool { x.Seed = 0; return x == Transform{} }
 
+// ForgetsWaits reports whether what really happened did not happen to the changed trace.
+func (x Transform) ForgetsWaits() bool {
+	return x.Load != 0 && x.Load != 1 || x.Widths != 0 && x.Widths != 1
+}
+
 // Validate returns an error with setting (as on the command line), value and rule of everything
 // that is wrong, or nil.
 func (x Transform) Validate() error {
@@ -110,6 +115,9 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 		changed.Header.add("Note", "transformed: "+note)
 	}
 	changed.cut(x.From, x.Until, x.Max)
+	if x.ForgetsWaits() {
+		changed.forgetWaits()
+	}
 	changed.scaleWidths(x.Widths)
 	if err := changed.remodelMemory(x.Memory, rand.New(rand.NewPCG(x.Seed, memoryStream))); err != nil {
 		return nil, err
@@ -144,7 +152,9 @@ func (t *Trace) cut(from, until *int64, limit int) {
 		}
 		t.Jobs = t.Jobs[:limit:limit]
 	}
-	count.JobsLeft = len(t.Jobs)
+	if count.JobsLeft = len(t.Jobs); count.CutOut+count.BeyondMax > 0 {
+		delete(t.Header, keyEnd) // it is that of others
+	}
 }
 
 // scaleWidths multiplies the processors of each job, and its memory with them.
@@ -163,11 +173,23 @@ func (t *Trace) scaleWidths(factor float64) {
 	}
 }
 
+// forgetWaits forgets how long jobs waited: that happened under another load.
+func (t *Trace) forgetWaits() {
+	t.waitless = true
+	for i := range t.Jobs {
+		t.Jobs[i].forgetWait()
+	}
+}
+
+func (j *Job) forgetWait() { j.Wait, j.Waited, j.HasWaited, j.WrongStart = 0, 0, false, false }
+
 // scaleLoad divides the times from the first submission to the others by the load.
 func (t *Trace) scaleLoad(load float64) {
 	if load == 0 || load == 1 || len(t.Jobs) == 0 {
 		return
 	}
+	t.forgetWaits()
+	delete(t.Header, keyEnd)
 	first := t.Jobs[0].Submit
 	for i := range t.Jobs {
 		j := &t.Jobs[i]

@@ -85,7 +85,7 @@ type Numbers struct {
 // Estimates say how good the users' estimates are. R is run time over estimate.
 type Estimates struct {
 	Unknown  int       `json:"unknown"` // job lines without one; the run time replaces it
-	Exact    int       `json:"exact"`   // jobs that ran as long as estimated, including those without an estimate
+	Exact    int       `json:"exact"`   // jobs that ran as long as estimated
 	Distinct int       `json:"distinct"`
 	R        Numbers   `json:"r"`
 	Popular  []Popular `json:"popular"` // the 20 most popular values
@@ -131,6 +131,9 @@ type Name struct {
 
 // known reports whether any of the job lines that were read (c) has an estimate.
 func (e Estimates) known(c workload.Cleaning) bool { return e.Unknown < c.JobsLeft }
+
+// estimated returns how many jobs have an estimate.
+func (s *Survey) estimated() int { return s.Jobs - s.Estimates.Unknown }
 
 const (
 	topUsers     = 10
@@ -198,7 +201,6 @@ func (s *Survey) count(t *workload.Trace) {
 		s.Work += work
 		widths.add(float64(j.Procs), work)
 		runs.add(float64(j.Run), work)
-		rs.add(float64(j.Run)/float64(j.Estimate), work)
 		if j.Memory > 0 {
 			memory.add(float64(j.Memory)/float64(j.Procs), work)
 			memoryWork += float64(j.Memory) * float64(j.Run)
@@ -207,10 +209,13 @@ func (s *Survey) count(t *workload.Trace) {
 			used.addKB(j.Recorded.Used, work)
 			requested.addKB(j.Recorded.Requested, work)
 		}
-		if j.Estimate == max(j.Run, 1) {
-			s.Estimates.Exact++
+		if j.Origin != workload.Assumed { // else nobody said anything
+			rs.add(float64(j.Run)/float64(j.Estimate), work)
+			if j.Estimate == max(j.Run, 1) {
+				s.Estimates.Exact++
+			}
+			estimates[j.Estimate]++
 		}
-		estimates[j.Estimate]++
 		tally(users, j.User, work)
 		tally(queues, j.Queue, work)
 	}

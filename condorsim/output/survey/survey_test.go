@@ -78,9 +78,9 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, 1, s.Arrivals[13].Jobs, "the first at 13:00:31, summer or not")
 	require.Equal(t, 3, s.Arrivals[15].Jobs)
 	require.True(t, s.LocalTime)
-	require.Equal(t, 3, s.Estimates.Exact)
-	require.Equal(t, []survey.Popular{{Seconds: 100, Jobs: 3}, {Seconds: 10, Jobs: 1}, {Seconds: 90000, Jobs: 1}},
-		s.Estimates.Popular)
+	require.Equal(t, 1, s.Estimates.Unknown)
+	require.Equal(t, 2, s.Estimates.Exact, "of those that are known")
+	require.Equal(t, []survey.Popular{{Seconds: 100, Jobs: 3}, {Seconds: 90000, Jobs: 1}}, s.Estimates.Popular)
 	require.Equal(t, 3, s.Memory.Jobs)
 	require.Equal(t, 2, s.Users.Known)
 	require.Equal(t, "7", s.Users.Top[0].Name)

@@ -142,7 +142,7 @@ func (s *Survey) summariseJobs(row func(what, format string, args ...any)) {
 		}
 		if s.Estimates.known(s.Cleaning) {
 			row("accuracy of estimates R: median, mean", "%.3f, %.3f", s.Estimates.R.Median, s.Estimates.R.Mean)
-			row("estimates: distinct, exact", "%s, %s", inwords.Whole(s.Estimates.Distinct), percent(s.Estimates.Exact, s.Jobs))
+			row("estimates: distinct, exact", "%s, %s", inwords.Whole(s.Estimates.Distinct), percent(s.Estimates.Exact, s.estimated()))
 		}
 	}
 	for _, field := range []struct {
@@ -221,10 +221,14 @@ func (s *Survey) printPopular(p *printer) {
 	for _, e := range s.Estimates.Popular {
 		sum += e.Jobs
 		t.AppendRow(table.Row{
-			inwords.Whole(e.Seconds), inwords.Hours(float64(e.Seconds)), inwords.Whole(e.Jobs), percent(e.Jobs, s.Jobs),
+			inwords.Whole(e.Seconds), inwords.Hours(float64(e.Seconds)), inwords.Whole(e.Jobs), percent(e.Jobs, s.estimated()),
 		})
 	}
-	p.print("\nMost popular estimates, " + percent(sum, s.Jobs) + " of the jobs together\n" + t.Render() + "\n")
+	whose := " of the jobs together"
+	if s.Estimates.Unknown > 0 {
+		whose = " of the jobs that have one together"
+	}
+	p.print("\nMost popular estimates, " + percent(sum, s.estimated()) + whose + "\n" + t.Render() + "\n")
 }
 
 func (p *printer) names(title string, names []Name, s *Survey) {
