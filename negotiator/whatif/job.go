@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -49,7 +50,13 @@ func (a *asking) aboutJob(ctx context.Context) error {
 		if a.q.Job.Seconds > 0 {
 			like.Estimate = backfill.Time(a.q.Job.Seconds)
 		}
-		if q.o, job, wrong = outlook.Suppose(n, like); wrong != nil {
+		var limits []negotiator.Limit
+		if a.Charge != nil {
+			if limits, wrong = a.Charge(like); wrong != nil {
+				return cannotRun(wrong.Error())
+			}
+		}
+		if q.o, job, wrong = outlook.Suppose(n, like, limits); wrong != nil {
 			return badly("the job: %w", wrong)
 		}
 		return nil
@@ -62,9 +69,17 @@ func (a *asking) aboutJob(ctx context.Context) error {
 	case err != nil:
 		return tookTooLong(ctx)
 	case q.c.WhyNone != "":
-		return badly("the job cannot run in this pool: it %s", q.c.WhyNone)
+		return cannotRun(q.c.WhyNone)
 	}
 	return q.reply(ctx)
+}
+
+// cannotRun says why a job runs never: what it does, or what is so of something that is its own.
+func cannotRun(why string) error {
+	if !strings.HasPrefix(why, "its ") {
+		why = "it " + why
+	}
+	return badly("the job cannot run in this pool: %s", why)
 }
 
 // reply plays the job's arrival, and those of smaller and shorter jobs.
@@ -109,7 +124,7 @@ func (a *asked) expect(ctx context.Context, job *JobAnswer) error {
 	after, err := a.starts(ctx, plan{a.rules, a.beginning(a.o.Arrival(a.c))}, func(d *backfill.Decision) error {
 		for _, h := range d.Held {
 			if h.Job.ID == a.c.Job.ID {
-				return badly("the job cannot run in this pool: it %s", h.Reason)
+				return cannotRun(h.Reason)
 			}
 		}
 		for _, b := range d.Started {
@@ -328,11 +343,11 @@ func (a *asked) begins(ctx context.Context, like *backfill.Job, toldBy string) (
 	return at, begins, err
 }
 
-// amounts names what each chunk of a job requests.
+// amounts names what each chunk of a job requests: not what stands for jobs and kinds of devices in plans.
 func (a *asked) amounts(j *backfill.Job) map[string]int64 {
 	named := map[string]int64{}
 	for i, resource := range a.o.Resources() {
-		if j.Request[i] > 0 {
+		if j.Request[i] > 0 && !negotiator.IsOfPlans(resource) {
 			named[resource] = j.Request[i]
 		}
 	}

@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -131,6 +132,39 @@ func TestNowIfItAsksForLess(t *testing.T) {
 		require.EqualValues(t, 48*60, *a.Job.Start, policy)
 		require.EqualValues(t, 47*60, a.Job.Sooner[0].Seconds)
 		require.Zero(t, a.Job.Sooner[0].Start)
+	}
+}
+
+// TestLimits: a job waits for a limit as others do, also for one that binds nobody but it.
+func TestLimits(t *testing.T) {
+	for name, tt := range map[string]struct{ told, untold []negotiator.Limit }{
+		"known":            {told: []negotiator.Limit{{Name: "sw", Height: 2}}},
+		"comes with it":    {untold: []negotiator.Limit{{Name: "sw", Height: 2}}},
+		"another is known": {told: []negotiator.Limit{{Name: "hw", Height: 1}}, untold: []negotiator.Limit{{Name: "sw", Height: 2}}},
+	} {
+		p := newPool(t, "conservative", nil)
+		licensed := p.job(t, 1, 1, 100)
+		licensed.Takes = []negotiator.Take{{Limit: "sw", Amount: 1}}
+		p.cycle(t, negotiator.Delta{
+			SlotsUp: []*negotiator.Slot{p.slot(t, "a", 8)}, Limits: tt.told, Submitted: []*negotiator.Job{licensed},
+		})
+		for amount, start := range map[int64]int64{1: 0, 2: 100} {
+			s := p.schedule()
+			s.Charge = func(j *negotiator.Job) ([]negotiator.Limit, error) {
+				j.Takes = []negotiator.Take{{Limit: "sw", Amount: amount}}
+				return tt.untold, nil
+			}
+			before := p.n.State().Snapshot()
+			a, err := s.Answer(t.Context(), whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 50}})
+			require.NoError(t, err)
+			require.Equal(t, start, *a.Job.Start, name)
+			require.Zero(t, a.Job.Delayed)
+			require.Equal(t, before, p.n.State().Snapshot())
+		}
+		s := p.schedule()
+		s.Charge = func(*negotiator.Job) ([]negotiator.Limit, error) { return nil, errors.New("can never start") }
+		_, err := s.Answer(t.Context(), whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 50}})
+		require.EqualError(t, err, "the job cannot run in this pool: it can never start")
 	}
 }
 
