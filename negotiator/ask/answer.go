@@ -109,13 +109,12 @@ func size(chunks int, request map[string]int64, seconds int64) string {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a, b))
 	}) {
 		switch name {
-		case "claims": // every job takes one
 		case "memory":
 			parts = append(parts, fmt.Sprintf("%d MiB", request[name]))
 		case "disk":
 			parts = append(parts, fmt.Sprintf("%d KiB of disk", request[name]))
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", request[name], name))
+			parts = append(parts, counted(request[name], name))
 		}
 	}
 	out := strings.Join(parts, ", ")
@@ -123,6 +122,14 @@ func size(chunks int, request map[string]int64, seconds int64) string {
 		out = fmt.Sprintf("%d chunks of %s", chunks, out)
 	}
 	return out + " for " + lasting(seconds)
+}
+
+// counted is an amount of a resource in words, such as 1 cpu.
+func counted(n int64, resource string) string {
+	if n == 1 && !strings.HasSuffix(resource, "ss") {
+		resource = strings.TrimSuffix(resource, "s")
+	}
+	return fmt.Sprintf("%d %s", n, resource)
 }
 
 func rankOf(resource string) int {
