@@ -101,9 +101,10 @@ var usual = []struct {
 func complete(ad *classad.ClassAd) error {
 	for _, u := range usual {
 		attribute := "Request" + u.resource
-		if !has(ad, attribute) {
+		switch {
+		case !has(ad, attribute):
 			ad.SetInt(attribute, u.amount)
-		} else if ad.Eval(attribute, nil).Kind() == classad.Undefined && !negotiator.RequestsBySlot(ad, []string{u.resource}) {
+		case ad.Eval(attribute, nil).Kind() == classad.Undefined && !negotiator.RequestsBySlot(ad, []string{u.resource}):
 			return fmt.Errorf("%s is undefined: must be a whole number", attribute)
 		}
 	}

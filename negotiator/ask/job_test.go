@@ -32,7 +32,9 @@ func TestSubmitFiles(t *testing.T) {
 			"RequestCpus": "2", "RequestMemory": "1536", "RequestDisk": "2048", "Requirements": "true",
 		},
 		"request_gpus = 1": {"RequestGPUs": "1", "Requirements": "(TARGET.GPUs >= RequestGPUs)"},
-		"request_gpus = 1\nrequire_gpus = Capability > 7": {"RequireGPUs": "(Capability > 7)", "Requirements": "(" + gpus + ")"},
+		"request_gpus = 1\nrequire_gpus = Capability > 7": {
+			"RequireGPUs": "(Capability > 7)", "Requirements": "(" + gpus + ")",
+		},
 		"request_gpus = 1\ngpus_minimum_memory = 2 GB\ngpus_maximum_capability = 8": {
 			"GPUsMinMemory": "2048", "GPUsMaxCapability": "8", "Requirements": "(" + gpus + ")",
 			"RequireGPUs": "GlobalMemoryMb >= GPUsMinMemory && Capability <= GPUsMaxCapability",

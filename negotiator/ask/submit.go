@@ -32,23 +32,29 @@ var heeded = map[string]func(s *submitFile, name, value string) error{
 	"gpus_maximum_capability": gpusLimit("GPUsMaxCapability", "Capability <= "),
 	"gpus_minimum_memory":     (*submitFile).gpusMemory,
 	"gpus_minimum_runtime":    (*submitFile).gpusRuntime,
-	"machine_count":           expression("MinHosts"), "rank": expression("Rank"), "preferences": expression("Rank"),
+	"machine_count":           expression("MinHosts"),
+	"rank":                    expression("Rank"), "preferences": expression("Rank"),
 	"requirements":             func(s *submitFile, _, value string) error { return s.mustBe("(" + value + ")") },
 	"priority":                 expression("JobPrio"),
 	"prio":                     expression("JobPrio"),
 	"allowed_execute_duration": expression("AllowedExecuteDuration"),
 	"allowed_job_duration":     expression("AllowedJobDuration"),
-	"concurrency_limits":       textOf("ConcurrencyLimits"), "concurrency_limits_expr": expression("ConcurrencyLimits"),
-	"accounting_group": textOf("AcctGroup"), "accounting_group_user": textOf("AcctGroupUser"),
-	"executable": textOf("Cmd"), "universe": (*submitFile).universe, "hold": (*submitFile).hold,
+	"concurrency_limits":       textOf("ConcurrencyLimits"),
+	"concurrency_limits_expr":  expression("ConcurrencyLimits"),
+	"accounting_group":         textOf("AcctGroup"),
+	"accounting_group_user":    textOf("AcctGroupUser"),
+	"executable":               textOf("Cmd"),
+	"universe":                 (*submitFile).universe,
+	"hold":                     (*submitFile).hold,
 }
 
 // unheeded are commands that may let a job start later, or elsewhere, and are not heeded.
 var unheeded = regexp.MustCompile(`^((cron|deferral)_\w+|nice_user|max_idle|image_size|(disk|memory)_usage)$`)
 
 // harmless are commands that change nothing of where and when a job may start.
-var harmless = regexp.MustCompile(`^((allow|append|batch|buffer|checkpoint|compress|container|copy|docker|dont|dagman|` +
-	`email|encrypt|erase|fetch|jar|java|job|kill|log|max|match|next|notify|on|output|periodic|preserve|public|remote|` +
+var harmless = regexp.MustCompile(`^((allow|append|batch|buffer|checkpoint|compress|container|copy|docker|dont|` +
+	`dagman|email|encrypt|erase|fetch|jar|java|job|kill|log|max|match|next|notify|on|output|periodic|preserve|` +
+	`public|remote|` +
 	`remove|run|should|skip|stack|starter|stream|submit|success|tool|transfer|ulog|use|vm|want|when|x509)_\w+|` +
 	`arguments2?|args|coresize|core_size|cmd|description|env|environment2?|err|error|getenv|get_env|in|initialdir|` +
 	`initial_dir|input|interactive|keep_claim_idle|kill_sig|leave_in_queue|load_profile|local_files|log|manifest|` +
@@ -56,10 +62,11 @@ var harmless = regexp.MustCompile(`^((allow|append|batch|buffer|checkpoint|compr
 	`x509userproxy|\w+_oauth_\w+|batch_name|job_\w+|failure_\w+|jobset\w*|oauth_\w+|hold_kill_sig)$`)
 
 var (
-	queueLine = regexp.MustCompile(`(?i)^queue\b\s*([^=]*)$`)
-	otherLine = regexp.MustCompile(`(?i)^(if|elif|else|endif|include|use)\b[^=]*(:|$|\s(defined|version)\s|\s[<>=]=)`)
-	macro     = regexp.MustCompile(`\$\(([^()$]*)\)`)
-	own       = regexp.MustCompile(`(?i)^(?:\+\s*|my\.)(\w+)$`)
+	queueLine  = regexp.MustCompile(`(?i)^queue\b\s*([^=]*)$`)
+	otherLine  = regexp.MustCompile(`(?i)^(if|elif|else|endif|include|use)\b[^=]*(:|$|\s(defined|version)\s|\s[<>=]=)`)
+	otherMacro = regexp.MustCompile(`\$\w*\(`)
+	macro      = regexp.MustCompile(`\$\(([^()$]*)\)`)
+	own        = regexp.MustCompile(`(?i)^(?:\+\s*|my\.)(\w+)$`)
 )
 
 // readSubmit reads those commands of a submit file that count for the plan, up to its first queue.
@@ -100,7 +107,8 @@ func (s *submitFile) scan(source string) error {
 		case otherLine.MatchString(line):
 			return fmt.Errorf("%q: conditions and includes are not read here; write what holds", backfill.Printable(line, 60))
 		case !ok:
-			return fmt.Errorf("%q is no command of a submit file: must be such as request_cpus = 2", backfill.Printable(line, 60))
+			return fmt.Errorf("%q is no command of a submit file: must be such as request_cpus = 2",
+				backfill.Printable(line, 60))
 		}
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if parts := own.FindStringSubmatch(name); parts != nil {
@@ -166,8 +174,7 @@ func (s *submitFile) expand(value string, depth int) (string, error) {
 		}
 		return expanded
 	})
-	if unknown == nil && strings.Contains(value, "$") && strings.ContainsAny(value, "()") &&
-		regexp.MustCompile(`\$\w*\(`).MatchString(value) {
+	if unknown == nil && otherMacro.MatchString(value) {
 		unknown = errors.New("such macros are not expanded here: write what they stand for")
 	}
 	return value, unknown
@@ -299,8 +306,8 @@ func neverMatched(universe string) error {
 
 // needs are what the universes that are matched need of slots.
 var needs = map[string]string{
-	"vanilla": "", "parallel": "", "docker": "TARGET.HasDocker", "container": "TARGET.HasContainer", "java": "TARGET.HasJava",
-	"vm": "TARGET.HasVM", "5": "", "11": "", "10": "TARGET.HasJava", "13": "TARGET.HasVM",
+	"vanilla": "", "parallel": "", "docker": "TARGET.HasDocker", "container": "TARGET.HasContainer",
+	"java": "TARGET.HasJava", "vm": "TARGET.HasVM", "5": "", "11": "", "10": "TARGET.HasJava", "13": "TARGET.HasVM",
 }
 
 func (s *submitFile) universe(_, value string) error {

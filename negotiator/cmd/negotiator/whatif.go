@@ -57,6 +57,8 @@ func (*whatIfCommand) Help() string {
 every job runs for as long as it is taken to, and nobody else arrives. Where past run times are
 known, a job is told the median of futures, with others who may arrive, and is compared by it with
 smaller and shorter ones; "as planned" says what is told by the plan.
+A file is a submit file, or a job's ad in any form, by what it holds. The job takes of the limits that
+it names; what of a submit file is not heeded is noted.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
 
 Examples:
