@@ -197,10 +197,10 @@ func (s *submitFile) doubt() {
 	for _, name := range s.names {
 		_, heeds := heeded[name]
 		switch {
-		case heeds || s.read[name] || harmless.MatchString(name) || strings.HasPrefix(name, "+"):
-		case strings.HasPrefix(name, "request_") || strings.HasPrefix(name, "require_"):
 		case unheeded.MatchString(name):
 			not = append(not, name)
+		case heeds || s.read[name] || harmless.MatchString(name) || strings.HasPrefix(name, "+"):
+		case strings.HasPrefix(name, "request_") || strings.HasPrefix(name, "require_"):
 		default:
 			unknown = append(unknown, name+strings.TrimSuffix(backfill.DidYouMean(name, known), "?"))
 		}
