@@ -33,8 +33,19 @@ func (w *Workload) take() error {
 	if len(w.Limits) == 0 {
 		return nil
 	}
-	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
+	charge := w.charging()
 	for _, j := range w.Jobs {
+		if err := charge(j.Job); err != nil {
+			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
+		}
+	}
+	return nil
+}
+
+// charging returns a function that sets what a job takes of limits.
+func (w *Workload) charging() func(*negotiator.Job) error {
+	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
+	return func(j *negotiator.Job) error {
 		text, err := limitsOf(j.Ad, ofSlots)
 		takes, found := known[text]
 		if err == nil && !found {
@@ -43,12 +54,17 @@ func (w *Workload) take() error {
 			takes = w.takes(wants)
 			known[text] = takes
 		}
-		if err != nil {
-			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
-		}
 		j.Takes = takes
+		return err
 	}
-	return nil
+}
+
+// Charge sets what a job that is only asked about takes of limits.
+func (w *Workload) Charge(j *negotiator.Job) error {
+	if len(w.Limits) == 0 {
+		return nil
+	}
+	return w.charging()(j)
 }
 
 // place returns where a job's ad was read, for errors; "" if that is not known.

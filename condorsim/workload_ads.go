@@ -48,11 +48,19 @@ func asked(order string) []string {
 // From makes a workload of what a file of jobs holds, for a pool, for which it must have been read (see
 // [ReadingFor]). Without a pool the jobs run on the machine of their trace.
 func From(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
+	return from(jobs, pool, nil)
+}
+
+func from(jobs *formats.Jobs, pool *pools.Description, asked *negotiator.Job) (*Workload, error) {
 	switch {
 	case jobs.History != nil:
-		return FromHistory(jobs.History, jobs.Trace, pool)
+		return fromHistory(jobs.History, jobs.Trace, pool, asked)
 	case pool != nil:
-		return OnPool(jobs.Trace, pool)
+		w, err := OnPool(jobs.Trace, pool)
+		if err == nil && asked != nil {
+			w.countJobs(asked)
+		}
+		return w, err
 	default:
 		return FromTrace(jobs.Trace, nil)
 	}
@@ -60,9 +68,10 @@ func From(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 
 // Queued is [From] for a negotiator: it sees jobs of ads as their queue has them. They are submitted at
 // the times of their ads, and are planned with what they state: a run time that they may exceed, a limit
-// at which they are ended, or nothing.
-func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
-	w, err := From(jobs, pool)
+// at which they are ended, or nothing. Asked is a job that the negotiator is asked about, which the pool is
+// ready for as if it were one of these; nil: there is none.
+func Queued(jobs *formats.Jobs, pool *pools.Description, asked *negotiator.Job) (*Workload, error) {
+	w, err := from(jobs, pool, asked)
 	if err != nil || jobs.History == nil {
 		return w, err
 	}
@@ -84,17 +93,22 @@ func Queued(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 }
 
 // countJobs has the pool count the jobs on its slots, and plan with kinds of GPUs, if the jobs of the
-// workload ask for that. Whoever takes slots together, as bundles, takes whole ones.
-func (w *Workload) countJobs() {
+// workload, or one that is asked about, ask for that. Whoever takes slots together, as bundles, takes whole
+// ones.
+func (w *Workload) countJobs(asked *negotiator.Job) {
 	if len(w.Bundles) > 0 {
 		return
 	}
+	jobs := w.reported()
+	if asked != nil {
+		jobs = append(jobs, asked)
+	}
 	var unheeded []string
-	w.Slots, unheeded = negotiator.PlanKinds(&w.Schema, w.Slots, w.reported())
+	w.Slots, unheeded = negotiator.PlanKinds(&w.Schema, w.Slots, jobs)
 	w.Unheeded = append(w.Unheeded, unheeded...)
 	w.Slots = negotiator.CountJobsFor(func(yield func(*classad.ClassAd) bool) {
-		for i := range w.Jobs {
-			if !yield(w.Jobs[i].Ad) {
+		for _, j := range jobs {
+			if !yield(j.Ad) {
 				return
 			}
 		}
@@ -115,6 +129,11 @@ func (w *Workload) reported() []*negotiator.Job {
 // trace's machine. On a pool each job has the chunks, Requirements and requests of its ad; for that
 // the history must have been read with its ads and for the pool's schema.
 func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description) (*Workload, error) {
+	return fromHistory(h, t, pool, nil)
+}
+
+func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description, asked *negotiator.Job,
+) (*Workload, error) {
 	if pool == nil {
 		w, err := FromTrace(t, nil)
 		if err != nil {
@@ -157,7 +176,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 	if err := w.On(pool); err != nil {
 		return nil, err
 	}
-	w.countJobs()
+	w.countJobs(asked)
 	return w, nil
 }
 

@@ -53,7 +53,7 @@ func queued(pool *pools.Description, text string) (*condorsim.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return condorsim.Queued(read, pool)
+	return condorsim.Queued(read, pool, nil)
 }
 
 // fromAds is queued for these slots, and ads that are right.

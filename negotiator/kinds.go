@@ -366,9 +366,6 @@ func (k *kinds) unheeded() (list []string) {
 		jobs += len(a.jobs)
 	}
 	tag := Attribute(k.resource)
-	if k.resource == "gpus" {
-		tag = "GPUs"
-	}
 	if k.untold > 0 {
 		list = append(list, fmt.Sprintf("kinds of %s are not planned with on %d slots, whose ads do not describe all of them "+
 			"(Available%s, %s_…): %d jobs ask for a kind (Require%s)", tag, k.untold, tag, tag, jobs, tag))

@@ -120,6 +120,15 @@ func (l *limits) row(id backfill.RowID) backfill.Row {
 	return backfill.Row{ID: id, Name: l.rows[id].Name, Height: l.rows[id].Height, Unit: LimitUnit}
 }
 
+// further returns the rows that limits would get which came now; nothing is changed.
+func (l *limits) further(limits []Limit) (rows []backfill.Row) {
+	for i, limit := range limits {
+		id := backfill.RowID(len(l.rows) + i) //nolint:gosec // there are fewer
+		rows = append(rows, backfill.Row{ID: id, Name: limit.Name, Height: limit.Height, Unit: LimitUnit})
+	}
+	return rows
+}
+
 // takes returns what a job takes of rows, by ascending row: of limits that are not there it takes
 // nothing.
 func (l *limits) takes(takes []Take) []backfill.Take {

@@ -102,17 +102,27 @@ func NamesOfSlot(name string) []string {
 	return names
 }
 
+// IsOfPlans reports whether a resource is not one of slots' ads, but stands in plans for jobs or for kinds of
+// devices.
+func IsOfPlans(resource string) bool { return resource == Claims || IsKind(resource) }
+
 // with returns the ad and the capacity of a slot that is like this one, but for amounts of the named
 // resources.
 func (s *Slot) with(resources []string, amounts map[string]int64) (*classad.ClassAd, backfill.Vector, error) {
 	ad, capacity := s.Ad.Clone(), slices.Clone(s.Capacity)
 	for resource, amount := range amounts {
 		i := slices.Index(resources, resource)
-		if i < 0 {
-			return nil, nil, fmt.Errorf("there is no resource %s: there are %v", backfill.Printable(resource, 100), resources)
+		if i < 0 || IsOfPlans(resource) {
+			return nil, nil, fmt.Errorf("there is no resource %s: there are %s", backfill.Printable(resource, 100),
+				strings.Join(slices.DeleteFunc(slices.Clone(resources), IsOfPlans), ", "))
 		}
 		if amount < 0 || amount > backfill.MaxAmount {
 			return nil, nil, fmt.Errorf("%d %s: must be from 0 to %d", amount, resource, int64(backfill.MaxAmount))
+		}
+		for k, kind := range resources {
+			if strings.HasPrefix(kind, resource+ofKind) && capacity[i] > 0 { // as many of each kind as of all
+				capacity[k] = capacity[k] * amount / capacity[i]
+			}
 		}
 		capacity[i] = amount
 		for _, attribute := range []string{Attribute(resource), "TotalSlot" + Attribute(resource), "Total" + Attribute(resource)} {

@@ -95,10 +95,13 @@ func first(ad *classad.ClassAd, attrs []string) (backfill.Time, error) {
 	return 0, nil
 }
 
-// Attribute returns the attribute of a slot ad that holds a resource: Cpus for cpus.
+// Attribute returns the attribute of a slot ad that holds a resource, as HTCondor spells it: Cpus for cpus.
 func Attribute(resource string) string {
-	if resource == "" {
+	switch resource {
+	case "":
 		return ""
+	case "gpus":
+		return "GPUs"
 	}
 	return strings.ToUpper(resource[:1]) + resource[1:]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -18,6 +19,8 @@ var ErrMemory = matchmaker.ErrMemory
 type QuestionedJob struct {
 	Expected
 	Candidates backfill.Candidates
+	Rows       []backfill.Row   // that come with it
+	Others     []backfill.Event // of jobs that take of these rows, too
 	// WhyNone is why it has no candidates; "" if it has some.
 	WhyNone string
 }
@@ -28,13 +31,16 @@ const supposed backfill.JobID = 1 << 62
 // Supposed is a job that is only supposed, before it is known where it could run.
 type Supposed struct {
 	Expected
-	pool *matchmaker.Copy
+	rows   []backfill.Row // that come with it
+	others []backfill.Event
+	pool   *matchmaker.Copy
 }
 
 // Suppose returns a job that is not in the pool as it would be if it arrived now, with an ID and
 // predicted run times. Nothing is changed, and the job is matched with nothing yet. It must be
-// called between two cycles. The error says why nobody could plan with the job.
-func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
+// called between two cycles. Limits are those of which the job takes and that the pool does not have yet, as
+// they bind nobody else. The error says why nobody could plan with the job.
+func (n *Negotiator) Suppose(job *Job, limits []Limit) (*Supposed, error) {
 	job = new(*job)
 	job.ID, job.Submit = supposed, n.State().Now()
 	job.Position = backfill.QueuePosition{Queue: "\U0010FFFF"} // behind all that came in this second
@@ -48,7 +54,56 @@ func (n *Negotiator) Suppose(job *Job) (*Supposed, error) {
 	n.predictions.predict(job)
 	defer n.predictions.forget(job.ID)
 	cluster := matchmaker.Autocluster{ID: len(n.State().CandidateSets()), Request: request}
-	return &Supposed{n.predictions.expected(job, n.inCoreTerms(job, cluster)), n.matchmaker.Copy()}, nil
+	rows := n.limits.further(limits)
+	planned := takeOf(rows, n.inCoreTerms(job, cluster), job)
+	s := &Supposed{Expected: n.predictions.expected(job, planned), rows: rows, pool: n.matchmaker.Copy()}
+	if len(rows) > 0 {
+		s.others = n.takersOf(rows)
+	}
+	return s, nil
+}
+
+// takersOf returns the events with which jobs take of rows that come with a job that is only supposed. They
+// wait and run as before.
+func (n *Negotiator) takersOf(rows []backfill.Row) (events []backfill.Event) {
+	running := map[backfill.JobID]bool{}
+	for run := range n.State().Running() {
+		running[run.Job.ID] = true
+		if job := n.jobs.get(run.Job.ID); job != nil && takesOf(rows, job) {
+			events = append(events, backfill.Event{
+				Kind: backfill.Found, Job: takeOf(rows, run.Job, job), Placement: run.Placement, Start: run.Start, End: run.End,
+			})
+		}
+	}
+	for _, j := range n.State().FirstWaiting(n.State().Waiting()) {
+		if job := n.jobs.get(j.ID); !running[j.ID] && job != nil && takesOf(rows, job) {
+			events = append(events, backfill.Event{Kind: backfill.Changed, Job: takeOf(rows, j, job)})
+		}
+	}
+	return events
+}
+
+// takesOf reports whether a job takes of one of these rows.
+func takesOf(rows []backfill.Row, job *Job) bool {
+	return slices.ContainsFunc(job.Takes, func(t Take) bool {
+		return slices.ContainsFunc(rows, func(row backfill.Row) bool { return row.Name == t.Limit })
+	})
+}
+
+// takeOf returns a job, as planned, that takes of these rows, too.
+func takeOf(rows []backfill.Row, planned *backfill.Job, job *Job) *backfill.Job {
+	if !takesOf(rows, job) {
+		return planned
+	}
+	planned = new(*planned)
+	for _, row := range rows { // which are the last
+		for _, t := range job.Takes {
+			if row.Name == t.Limit {
+				planned.Takes = append(slices.Clip(planned.Takes), backfill.Take{Row: row.ID, Amount: t.Amount})
+			}
+		}
+	}
+	return planned
 }
 
 // Match finds the candidates of the job. It may be called while cycles go on. The error is that of
@@ -60,7 +115,7 @@ func (s *Supposed) Match(ctx context.Context) (QuestionedJob, error) {
 		as.Job = new(*as.Job)
 		as.Job.Request = suited.Request
 	}
-	return QuestionedJob{as, suited.Candidates, suited.WhyNone}, err
+	return QuestionedJob{as, suited.Candidates, s.rows, s.others, suited.WhyNone}, err
 }
 
 // Further is more slots, as they would come into the pool; see [Negotiator.Enlarge].

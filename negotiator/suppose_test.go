@@ -18,7 +18,7 @@ func TestSupposeChangesNothing(t *testing.T) {
 	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}, Submitted: []*Job{newJob(t, 1, 1, "")}})
 	before, known, apart := n.Checkpoint(), len(n.predictions.known), n.predictions.apart
 	job := newJob(t, 7, 1, "")
-	asked, err := n.Suppose(job)
+	asked, err := n.Suppose(job, nil)
 	require.NoError(t, err)
 	c, err := asked.Match(t.Context())
 	require.NoError(t, err)

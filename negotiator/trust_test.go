@@ -122,7 +122,7 @@ func TestWaitingLiesArePlannedAnew(t *testing.T) {
 	require.Empty(t, n.WhyStretched(3))
 	require.Empty(t, n.WhyStretched(999))
 	require.Equal(t, DefaultEstimate, n.Copy().State.Job(10).Estimate)
-	asked, err := n.Suppose(of(t, "eve", 1, 1, 10))
+	asked, err := n.Suppose(of(t, "eve", 1, 1, 10), nil)
 	require.NoError(t, err)
 	c, err := asked.Match(t.Context())
 	require.NoError(t, err)

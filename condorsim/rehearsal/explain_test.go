@@ -81,7 +81,7 @@ func TestExplain(t *testing.T) {
 		job("1", "0", "5", "RequestCpus = 2"), job("1", "1", "5", "RequestCpus = 2"),
 		job("1", "2", "5", "RequestCpus = 2"),
 		job("1", "3", "5", "RequestCpus = 3"), job("1", "5", "5", "Requirements = TARGET.Cpus > 1 && TARGET.Big"),
-		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")), new(source.Settings), hclog.NewNullLogger())
+		strings.ReplaceAll(job("1", "4", "5", "RequestCpus = 1"), "QDate = 0", "QDate = 8")), new(source.Settings), nil, hclog.NewNullLogger())
 	require.NoError(t, err)
 	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}, Logger: hclog.NewNullLogger()}, Workload: w, config: link(t)}
 	for _, c := range []struct {

@@ -15,12 +15,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
 // load reads the pool and its jobs, from files or the built-in ones, and logs what was left out.
-func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condorsim.Workload, error) {
+// It readies the pool for a job that is asked about; nil: none is.
+func load(s config.Config, from *source.Settings, asked *negotiator.Job, logger hclog.Logger,
+) (*condorsim.Workload, error) {
 	if s.OnRealPool() {
 		return nil, from.Locate(fmt.Errorf("pool %s: a real pool cannot be looked at as a simulated one", s.Pool), "pool")
 	}
@@ -31,7 +34,7 @@ func load(s config.Config, from *source.Settings, logger hclog.Logger) (*condors
 	if pool.LeftOut.Any() {
 		logger.Info(pools.LeftOutText, pool.LeftOut.Counts()...)
 	}
-	w, err := readWorkload(s, pool, from, logger)
+	w, err := readWorkload(s, pool, from, asked, logger)
 	if err != nil {
 		return nil, from.Locate(fmt.Errorf("read the workload: %w", err), "workload")
 	}
@@ -59,7 +62,7 @@ func readPool(s config.Config) (*pools.Description, error) {
 
 // readWorkload reads a file of jobs in any format, and logs whose preceding jobs are ignored. Ads keep all
 // attributes, as any may be asked for.
-func readWorkload(s config.Config, pool *pools.Description, from *source.Settings,
+func readWorkload(s config.Config, pool *pools.Description, from *source.Settings, asked *negotiator.Job,
 	logger hclog.Logger,
 ) (*condorsim.Workload, error) {
 	in, name, err := open(s.Workload)
@@ -82,7 +85,7 @@ func readWorkload(s config.Config, pool *pools.Description, from *source.Setting
 	for _, warning := range jobs.Misreadings() {
 		logger.Warn(warning)
 	}
-	return condorsim.Queued(jobs, pool)
+	return condorsim.Queued(jobs, pool, asked)
 }
 
 // open opens a file of jobs, or what is built in under that name; "" is the built-in jobs. It returns the

@@ -30,7 +30,7 @@ func link(t *testing.T) negotiator.Config {
 // fourNodes is the built-in workload.
 func fourNodes(t *testing.T) *condorsim.Workload {
 	t.Helper()
-	w, err := load(config.Default(), new(source.Settings), hclog.NewNullLogger())
+	w, err := load(config.Default(), new(source.Settings), nil, hclog.NewNullLogger())
 	require.NoError(t, err)
 	return w
 }
@@ -60,7 +60,7 @@ func TestLoadWorkload(t *testing.T) {
 	require.Equal(t, "npb54", w.Name)
 	require.Len(t, w.Jobs, 54)
 	require.Len(t, w.Slots, 4)
-	w, err := load(files(t, slotAd, job("1", "0", "5")), new(source.Settings), hclog.NewNullLogger())
+	w, err := load(files(t, slotAd, job("1", "0", "5")), new(source.Settings), nil, hclog.NewNullLogger())
 	require.NoError(t, err)
 	require.Equal(t, "jobs", w.Name)
 
@@ -86,7 +86,7 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := files(t, c.pool, c.jobs)
-			_, err := load(s, new(source.Settings), hclog.NewNullLogger())
+			_, err := load(s, new(source.Settings), nil, hclog.NewNullLogger())
 			require.ErrorContains(t, err, strings.ReplaceAll(c.err, "DIR", filepath.Dir(s.Pool)))
 		})
 	}
@@ -96,7 +96,7 @@ func TestLoadWorkload(t *testing.T) {
 	} {
 		s := config.Default()
 		edit(&s)
-		_, err := load(s, new(source.Settings), hclog.NewNullLogger())
+		_, err := load(s, new(source.Settings), nil, hclog.NewNullLogger())
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.ErrorContains(t, err, "no/such/pool.ads")
 	}
@@ -106,6 +106,6 @@ func TestLoadWorkload(t *testing.T) {
 func TestChunksOfAPartitionedMachine(t *testing.T) {
 	s := config.Default()
 	s.Pool = "tiny-bgp"
-	_, err := load(s, new(source.Settings), hclog.NewNullLogger())
+	_, err := load(s, new(source.Settings), nil, hclog.NewNullLogger())
 	require.ErrorContains(t, err, "job 1.0: 2 chunks: on a partitioned machine a job has one")
 }

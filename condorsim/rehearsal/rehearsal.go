@@ -19,6 +19,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // Options say what is rehearsed, and how.
@@ -28,6 +29,8 @@ type Options struct {
 	LogLevel string
 	Log      io.Writer
 	Clock    func() time.Time
+	// Asked is the job that [Rehearsal.WhatIf] is to be asked about; nil: none.
+	Asked *whatif.Job
 }
 
 // Rehearsal is a pool with its jobs and a policy, ready to be scheduled.
@@ -38,6 +41,7 @@ type Rehearsal struct {
 
 	log        *cli.Holdable
 	config     negotiator.Config
+	asked      *negotiator.Job // nil: none
 	priorities condorsim.Priorities
 }
 
@@ -60,7 +64,10 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	if p.Speed, err = config.ParseSpeed(s.Speed); err != nil {
 		return nil, err
 	}
-	if p.Workload, err = load(s, o.Source, p.Logger); err != nil {
+	if p.asked, err = readAsked(o.Asked); err != nil {
+		return nil, err
+	}
+	if p.Workload, err = load(s, o.Source, p.asked, p.Logger); err != nil {
 		return nil, err
 	}
 	p.Workload.Warn(p.Logger.Warn)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -28,13 +29,38 @@ func (p *Rehearsal) WhatIf(ctx context.Context, at backfill.Time, q whatif.Quest
 	defer twins.Close()
 	s := whatif.Schedule{
 		Look:  func(_ context.Context, look func(*negotiator.Negotiator) error) error { return look(last) },
-		Twins: &twins, Order: p.Settings.Order, Rounds: math.MaxInt32,
+		Twins: &twins, Order: p.Settings.Order, Rounds: math.MaxInt32, Complete: p.complete,
+		Charge: func(j *negotiator.Job) ([]negotiator.Limit, error) { return nil, p.Workload.Charge(j) },
 	}
 	a, err := s.Answer(ctx, q)
 	if err == nil && p.over(last.State()) {
 		a.Notes = append(a.Notes, allEnded)
 	}
 	return a, err
+}
+
+// readAsked reads a job that is asked about, as far as the pool is to be ready for it; nil: none is.
+func readAsked(job *whatif.Job) (*negotiator.Job, error) {
+	if job == nil {
+		return nil, nil
+	}
+	ad, err := classad.ParseOld(job.Ad)
+	if err != nil {
+		return nil, fmt.Errorf("the job's ad cannot be read: %w", err)
+	}
+	return &negotiator.Job{Name: "asked", Ad: ad, Nodes: 1}, nil
+}
+
+// complete adds to the job that is asked about what it requests in this pool: kinds of devices.
+func (p *Rehearsal) complete(ad *classad.ClassAd) {
+	if p.asked == nil {
+		return
+	}
+	for name, e := range p.asked.Ad.All() {
+		if _, has := ad.Lookup(name); !has {
+			ad.Set(name, e)
+		}
+	}
 }
 
 // lastOf keeps the negotiator of the last cycle.

@@ -110,13 +110,12 @@ func size(chunks int, request map[string]int64, seconds int64) string {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a, b))
 	}) {
 		switch name {
-		case "claims": // every job takes one
 		case "memory":
 			parts = append(parts, inwords.Whole(request[name])+" MiB")
 		case "disk":
 			parts = append(parts, inwords.Whole(request[name])+" KiB of disk")
 		default:
-			parts = append(parts, inwords.Whole(request[name])+" "+name)
+			parts = append(parts, counted(request[name], name))
 		}
 	}
 	out := strings.Join(parts, ", ")
@@ -124,6 +123,14 @@ func size(chunks int, request map[string]int64, seconds int64) string {
 		out = fmt.Sprintf("%d chunks of %s", chunks, out)
 	}
 	return out + " for " + lasting(seconds)
+}
+
+// counted is an amount of a resource in words, such as 1 cpu.
+func counted(n int64, resource string) string {
+	if n == 1 && !strings.HasSuffix(resource, "ss") {
+		resource = strings.TrimSuffix(resource, "s")
+	}
+	return inwords.Whole(n) + " " + resource
 }
 
 func rankOf(resource string) int {

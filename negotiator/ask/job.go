@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -24,26 +23,52 @@ type Job struct {
 	Owner                            string
 }
 
-// read returns the job that is asked about; nil: none is.
-func (j Job) read() (*whatif.Job, error) {
+// described is a job as a file has it.
+type described struct {
+	ad *classad.ClassAd
+	// notes are what is said once of what the file says and the question does not heed.
+	notes []string
+}
+
+// Read returns the job that is asked about; nil: none is. The notes say what of it is not heeded.
+func (j Job) Read() (job *whatif.Job, notes []string, err error) {
 	if j == (Job{}) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	ad := classad.New()
+	from := described{ad: classad.New()}
 	if j.File != "" {
-		text, err := readText(j.File)
-		if err == nil {
-			ad, err = readJobText(j.File, text)
+		text, wrong := readText(j.File)
+		if wrong != nil {
+			return nil, nil, fmt.Errorf("--job: %w", wrong)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("--job: %w", err)
+		if from, err = readJobText(text); err != nil {
+			return nil, nil, fmt.Errorf("--job %s: %w", j.File, err)
 		}
 	}
+	if err = j.over(from.ad); err != nil {
+		return nil, nil, err
+	}
+	job = &whatif.Job{}
+	if j.Time != "" {
+		if job.Seconds, err = readSpan(j.Time); err != nil {
+			return nil, nil, fmt.Errorf("--time: %w", err)
+		}
+		from.ad.SetInt("EstimatedRunTime", job.Seconds)
+	}
+	if err = complete(from.ad); err != nil {
+		return nil, nil, fmt.Errorf("--job %s: %w", j.File, err)
+	}
+	job.Ad = from.ad.Format(classad.Lines)
+	return job, from.notes, nil
+}
+
+// over has the flags go over what a file says.
+func (j Job) over(ad *classad.ClassAd) error {
 	for _, flag := range []struct{ name, attribute, text string }{
 		{"cpus", "RequestCpus", j.Cpus},
 		{"memory", "RequestMemory", j.Memory},
 		{"disk", "RequestDisk", j.Disk},
-		{"gpus", "RequestGpus", j.Gpus},
+		{"gpus", "RequestGPUs", j.Gpus},
 		{"chunks", "MinHosts", j.Chunks},
 	} {
 		if flag.text == "" {
@@ -54,7 +79,7 @@ func (j Job) read() (*whatif.Job, error) {
 			err = errors.New("must be at least 1")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--%s %s: %w", flag.name, flag.text, err)
+			return fmt.Errorf("--%s %s: %w", flag.name, flag.text, err)
 		}
 		ad.SetInt(flag.attribute, n)
 		if flag.name == "chunks" {
@@ -64,24 +89,7 @@ func (j Job) read() (*whatif.Job, error) {
 	if j.Owner != "" {
 		ad.SetString("Owner", j.Owner)
 	}
-	if _, has := ad.Lookup("Requirements"); !has {
-		ad.SetBool("Requirements", true)
-	}
-	for attribute, amount := range map[string]int64{"RequestCpus": 1, "RequestMemory": 0, "RequestDisk": 0} {
-		if _, has := ad.Lookup(attribute); !has { // slots' Requirements refer to it
-			ad.SetInt(attribute, amount)
-		}
-	}
-	job := &whatif.Job{}
-	if j.Time != "" {
-		var err error
-		if job.Seconds, err = readSpan(j.Time); err != nil {
-			return nil, fmt.Errorf("--time: %w", err)
-		}
-		ad.SetInt("EstimatedRunTime", job.Seconds)
-	}
-	job.Ad = ad.Format(classad.Lines)
-	return job, nil
+	return nil
 }
 
 // readText returns the text of a file, which may be compressed.
@@ -102,87 +110,98 @@ func readText(file string) (string, error) {
 	return string(text), nil
 }
 
-// readJobText reads a job's ad in any form, or a submit file: a file that ends in .sub or .submit, or has a
-// line with the command queue.
-func readJobText(file, text string) (*classad.ClassAd, error) {
-	if _, plain := packed.ByName(file); isSubmit(plain) || queueLine.MatchString(text) {
-		ad, err := readSubmit(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+// usual are the resources that every job requests, and how much of them by default.
+var usual = []struct {
+	resource string
+	amount   int64
+}{{"Cpus", 1}, {"Memory", 0}, {"Disk", 0}}
+
+// complete adds what a job's ad always has, as slots' Requirements refer to it. An ad without Requirements
+// gets those by which condor_submit keeps it from slots without what it requests.
+func complete(ad *classad.ClassAd) error {
+	for _, u := range usual {
+		attribute := "Request" + u.resource
+		switch {
+		case !has(ad, attribute):
+			ad.SetInt(attribute, u.amount)
+		case ad.Eval(attribute, nil).Kind() == classad.Undefined && !negotiator.RequestsBySlot(ad, []string{u.resource}):
+			return fmt.Errorf("%s is undefined: must be a whole number", attribute)
 		}
-		return ad, nil
 	}
-	var job *classad.ClassAd
-	for ad, err := range classad.ReadAds(strings.NewReader(text), file) {
+	if has(ad, "Requirements") {
+		return nil
+	}
+	return ad.SetExpr("Requirements", strings.Join(append([]string{"true"}, clauses(ad)...), " && "))
+}
+
+// clauses are what condor_submit adds to the Requirements of a job: that the slot has what the job
+// requests besides the usual resources.
+func clauses(ad *classad.ClassAd) (all []string) {
+	for name := range ad.All() {
+		resource, requests := cutFold(name, "Request")
+		asked := ad.Eval(name, nil)
+		switch n, isNumber := asked.Number(); {
+		case !requests || isUsual(resource) || isNumber && n <= 0 || asked.Kind() == classad.Error:
+		case strings.EqualFold(resource, "GPUs") && has(ad, "RequireGPUs"):
+			all = append(all, "(countMatches(MY.RequireGPUs,TARGET.AvailableGPUs) >= RequestGPUs)")
+		default:
+			all = append(all, fmt.Sprintf("(TARGET.%s >= %s)", resource, name))
+		}
+	}
+	return all
+}
+
+func isUsual(resource string) bool {
+	for _, u := range usual {
+		if strings.EqualFold(u.resource, resource) {
+			return true
+		}
+	}
+	return false
+}
+
+func has(ad *classad.ClassAd, name string) bool {
+	_, given := ad.Lookup(name)
+	return given
+}
+
+// cutFold is [strings.CutPrefix] without regard to case.
+func cutFold(text, prefix string) (rest string, found bool) {
+	if len(text) <= len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// submitLine matches what a submit file has and no ad: the command queue, an attribute of the job's ad, or
+// a command whose name no attribute has.
+var submitLine = regexp.MustCompile(`(?im)^[ \t]*(queue\b[^=\n]*$|(\+|my\.)\w+[ \t]*=|` +
+	`(executable|universe|(request|require)_\w+|gpus_\w+|(concurrency|accounting)_\w+|machine_count|` +
+	`(should_)?transfer_\w+|when_to_transfer_output)[ \t]*=)`)
+
+// readJobText reads a job's ad, in any form that HTCondor prints, or a submit file, told apart by what
+// they hold.
+func readJobText(text string) (described, error) {
+	begin := strings.TrimSpace(text)
+	if !strings.HasPrefix(begin, "[") && !strings.HasPrefix(begin, "{") && !strings.HasPrefix(begin, "<") &&
+		submitLine.MatchString(text) {
+		return readSubmit(text)
+	}
+	var one *classad.ClassAd
+	for ad, err := range classad.ReadAds(strings.NewReader(text), "") {
 		switch {
 		case err != nil:
-			return nil, err
-		case job != nil:
-			return nil, fmt.Errorf("%s:%d: there is a second ad; give a file with one job", file, ad.StreamLine())
+			return described{}, fmt.Errorf("as a job's ad, at %w", err)
+		case one != nil:
+			return described{}, errors.New("it has more than one ad: ask about one job at a time")
 		}
-		job = ad
+		one = ad
 	}
-	if job == nil {
-		return nil, fmt.Errorf("%s: there is no ad in it", file)
+	if one == nil || one.Len() == 0 {
+		return described{}, errors.New("it is empty: it must hold a job's ad, or a submit file")
 	}
-	return job, nil
-}
-
-// isSubmit reports whether a file's name is that of a submit file.
-func isSubmit(file string) bool {
-	ext := filepath.Ext(file)
-	return ext == ".sub" || ext == ".submit"
-}
-
-var queueLine = regexp.MustCompile(`(?im)^\s*queue\b[^=]*$`)
-
-// submitted are the commands of submit files that count for the plan, and their attributes.
-var submitted = map[string]string{
-	"request_cpus": "RequestCpus", "request_memory": "RequestMemory", "request_disk": "RequestDisk",
-	"request_gpus": "RequestGpus", "machine_count": "MinHosts", "requirements": "Requirements", "rank": "Rank",
-	"priority": "JobPrio", "allowed_execute_duration": "AllowedExecuteDuration",
-	"allowed_job_duration": "AllowedJobDuration",
-}
-
-// readSubmit reads those commands of a submit file that count for the plan, up to its first queue.
-// Macros are not expanded: a command that has one is an error.
-func readSubmit(text string) (*classad.ClassAd, error) {
-	ad := classad.New()
-	text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text)
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if queueLine.MatchString(line) {
-			break
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if !ok || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		attribute, counts := submitted[strings.ToLower(name)]
-		if own, ours := strings.CutPrefix(name, "+"); ours {
-			attribute, counts = own, true
-		} else if len(name) > 3 && strings.EqualFold(name[:3], "MY.") {
-			attribute, counts = name[3:], true
-		}
-		if !counts {
-			continue
-		}
-		if strings.Contains(value, "$(") {
-			return nil, fmt.Errorf("%s = %s: macros are not expanded here; write what it stands for", name, value)
-		}
-		if resource := strings.TrimPrefix(strings.ToLower(name), "request_"); negotiator.IsAmount(value) &&
-			(resource == "memory" || resource == "disk") {
-			n, err := negotiator.ReadAmount(resource, value)
-			if err != nil {
-				return nil, err
-			}
-			ad.SetInt(attribute, n)
-			continue
-		}
-		if err := ad.SetExpr(attribute, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	if universe, given := one.Int("JobUniverse"); given && unmatched[universe] != "" {
+		return described{}, neverMatched(unmatched[universe])
 	}
-	return ad, nil
+	return described{ad: one}, nil
 }

@@ -12,8 +12,8 @@ import (
 
 // Words are a question as a user writes it.
 type Words struct {
-	Job       Job
-	Policy    string // another one
+	Job       *whatif.Job // nil: none is asked about
+	Policy    string      // another one
 	PolicyOpt map[string]string
 	Order     string
 	Estimates string
@@ -26,10 +26,7 @@ type Words struct {
 // Question puts the words into a question, with instants as the clock reads them.
 func (w Words) Question(now backfill.Time, clock instant.Clock) (q whatif.Question, err error) {
 	q = whatif.Question{
-		Policy: w.Policy, Options: w.PolicyOpt, Order: w.Order, Estimates: w.Estimates, Without: w.Without,
-	}
-	if q.Job, err = w.Job.read(); err != nil {
-		return q, err
+		Job: w.Job, Policy: w.Policy, Options: w.PolicyOpt, Order: w.Order, Estimates: w.Estimates, Without: w.Without,
 	}
 	for _, spec := range w.With {
 		more, wrong := negotiator.ReadMoreSlots(spec)

@@ -95,6 +95,12 @@ func (p *Pool) Lacking(id backfill.JobID) string {
 	return p.claims.Limits().Lacking(p.belief.Job(id))
 }
 
+// Charge sets what a job that is only asked about takes of concurrency limits; see [track.Limits.Charge].
+// Only whoever runs the cycles may ask.
+func (p *Pool) Charge(j *negotiator.Job) ([]negotiator.Limit, error) {
+	return p.claims.Limits().Charge(j)
+}
+
 // Matched returns the jobs that were matched and do not run yet, as the last look saw their queues.
 func (p *Pool) Matched() []backfill.JobID { return p.seen().Matched() }
 

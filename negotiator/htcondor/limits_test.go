@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 const licensed = "\nConcurrencyLimits = \"sw\""
@@ -46,6 +48,26 @@ func TestHoardedLimit(t *testing.T) {
 			require.False(t, out, "nobody else wants the limit")
 		})
 	}
+}
+
+// TestAskedAboutALimit: a job that is only asked about shares a limit that binds nobody with those that take
+// of it, from their start on.
+func TestAskedAboutALimit(t *testing.T) {
+	w := newWorld(t, "easy", small(8))
+	w.account(map[string]string{"SW_LIMIT": "2"})
+	w.negotiator("easy", nil)
+	w.submit(&sleeper{cpus: 1, seconds: 1000, estimate: 1000, extra: licensed})
+	w.pass(4)
+	for range 12 {
+		w.pass(1)
+		j := &negotiator.Job{Ad: classad.New()}
+		j.Ad.SetString("ConcurrencyLimits", "sw:2")
+		untold, err := w.pool.Charge(j)
+		require.NoError(t, err)
+		require.Equal(t, []negotiator.Take{{Limit: "concurrency limit sw", Amount: 2 * negotiator.LimitUnit}}, j.Takes)
+		require.Equal(t, []negotiator.Limit{{Name: "concurrency limit sw", Height: 2 * negotiator.LimitUnit}}, untold)
+	}
+	require.Equal(t, 1, w.n.State().RunningJobs())
 }
 
 // TestReservedSlotHoldsNoLimit: jobs that could start on free slots, if these were not kept for

@@ -48,7 +48,7 @@ func fromAds(t require.TestingT, pool string, jobs ...string) *condorsim.Workloa
 	read, err := formats.Read(strings.NewReader(strings.Join(jobs, "")), "jobs",
 		condorsim.ReadingFor(slots, formats.Options{Ads: history.Options{Whole: true}}))
 	require.NoError(t, err)
-	w, err := condorsim.Queued(read, slots)
+	w, err := condorsim.Queued(read, slots, nil)
 	require.NoError(t, err)
 	return w
 }

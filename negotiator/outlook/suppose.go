@@ -1,6 +1,8 @@
 package outlook
 
 import (
+	"slices"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -8,9 +10,10 @@ import (
 // Suppose returns an outlook for a question about a job that is not in the pool; see
 // [negotiator.Negotiator.Suppose]. If the order's keys are of the last cycle alone, the job comes
 // behind the waiting jobs of its owner, or behind all if none waits. It must be called between two
-// cycles, and matches the job with nothing yet.
-func Suppose(n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, *negotiator.Supposed, error) {
-	c, err := n.Suppose(job)
+// cycles, and matches the job with nothing yet. Limits are those that come with the job.
+func Suppose(n *negotiator.Negotiator, job *negotiator.Job, limits []negotiator.Limit,
+) (*Outlook, *negotiator.Supposed, error) {
+	c, err := n.Suppose(job, limits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,8 +39,8 @@ func lastKey(s *backfill.State, owner string) (last float64) {
 // Arrival returns the round in which the questioned job arrives, as the first of a play.
 func (o *Outlook) Arrival(c negotiator.QuestionedJob) *backfill.Round {
 	return &backfill.Round{
-		Now:        o.now,
+		Now: o.now, Rows: c.Rows,
 		Candidates: []backfill.CandidateSet{{ID: c.Job.Candidates, Candidates: c.Candidates}},
-		Events:     []backfill.Event{{Kind: backfill.Submitted, Job: c.Job}},
+		Events:     append(slices.Clip(c.Others), backfill.Event{Kind: backfill.Submitted, Job: c.Job}),
 	}
 }

@@ -112,7 +112,7 @@ func TestSupposeUnderAnOrderOfACycle(t *testing.T) {
 // suppose supposes and matches a job.
 func suppose(t *testing.T, n *negotiator.Negotiator, job *negotiator.Job) (*Outlook, negotiator.QuestionedJob, error) {
 	t.Helper()
-	o, asked, err := Suppose(n, job)
+	o, asked, err := Suppose(n, job, nil)
 	if err != nil {
 		return nil, negotiator.QuestionedJob{}, err
 	}

@@ -25,6 +25,9 @@ type Schedule struct {
 	Order string
 	// Complete adds to a job's ad what the pool reads from it; may be nil.
 	Complete func(*classad.ClassAd)
+	// Charge sets what a job takes of limits, by its ad, and returns those of them of which the negotiator
+	// does not know; may be nil: it takes of none. The error says why the job cannot start.
+	Charge func(*negotiator.Job) ([]negotiator.Limit, error)
 	// Rounds is how many rounds a question may take in all its plays; 0: [DefaultRounds].
 	Rounds int
 	// Jobs is of how many waiting jobs may be asked at most; 0: of any number. The plan of a long

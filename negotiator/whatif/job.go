@@ -49,7 +49,13 @@ func (a *asking) aboutJob(ctx context.Context) error {
 		if a.q.Job.Seconds > 0 {
 			like.Estimate = backfill.Time(a.q.Job.Seconds)
 		}
-		if q.o, job, wrong = outlook.Suppose(n, like); wrong != nil {
+		var limits []negotiator.Limit
+		if a.Charge != nil {
+			if limits, wrong = a.Charge(like); wrong != nil {
+				return badly("the job cannot run in this pool: %w", wrong)
+			}
+		}
+		if q.o, job, wrong = outlook.Suppose(n, like, limits); wrong != nil {
 			return badly("the job: %w", wrong)
 		}
 		return nil
@@ -330,11 +336,11 @@ func (a *asked) begins(ctx context.Context, like *backfill.Job, toldBy string) (
 	return at, begins, err
 }
 
-// amounts names what each chunk of a job requests.
+// amounts names what each chunk of a job requests: not what stands for jobs and kinds of devices in plans.
 func (a *asked) amounts(j *backfill.Job) map[string]int64 {
 	named := map[string]int64{}
 	for i, resource := range a.o.Resources() {
-		if j.Request[i] > 0 {
+		if j.Request[i] > 0 && !negotiator.IsOfPlans(resource) {
 			named[resource] = j.Request[i]
 		}
 	}

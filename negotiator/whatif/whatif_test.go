@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -134,6 +135,39 @@ func TestNowIfItAsksForLess(t *testing.T) {
 	}
 }
 
+// TestLimits: a job waits for a limit as others do, also for one that binds nobody but it.
+func TestLimits(t *testing.T) {
+	for name, tt := range map[string]struct{ told, untold []negotiator.Limit }{
+		"known":            {told: []negotiator.Limit{{Name: "sw", Height: 2}}},
+		"comes with it":    {untold: []negotiator.Limit{{Name: "sw", Height: 2}}},
+		"another is known": {told: []negotiator.Limit{{Name: "hw", Height: 1}}, untold: []negotiator.Limit{{Name: "sw", Height: 2}}},
+	} {
+		p := newPool(t, "conservative", nil)
+		licensed := p.job(t, 1, 1, 100)
+		licensed.Takes = []negotiator.Take{{Limit: "sw", Amount: 1}}
+		p.cycle(t, negotiator.Delta{
+			SlotsUp: []*negotiator.Slot{p.slot(t, "a", 8)}, Limits: tt.told, Submitted: []*negotiator.Job{licensed},
+		})
+		for amount, start := range map[int64]int64{1: 0, 2: 100} {
+			s := p.schedule()
+			s.Charge = func(j *negotiator.Job) ([]negotiator.Limit, error) {
+				j.Takes = []negotiator.Take{{Limit: "sw", Amount: amount}}
+				return tt.untold, nil
+			}
+			before := p.n.State().Snapshot()
+			a, err := s.Answer(t.Context(), whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 50}})
+			require.NoError(t, err)
+			require.Equal(t, start, *a.Job.Start, name)
+			require.Zero(t, a.Job.Delayed)
+			require.Equal(t, before, p.n.State().Snapshot())
+		}
+		s := p.schedule()
+		s.Charge = func(*negotiator.Job) ([]negotiator.Limit, error) { return nil, errors.New("can never start") }
+		_, err := s.Answer(t.Context(), whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 50}})
+		require.EqualError(t, err, "the job cannot run in this pool: can never start")
+	}
+}
+
 // TestOtherSlots takes slots away, adds some, and drains one.
 func TestOtherSlots(t *testing.T) {
 	p := small(t, "conservative")
@@ -202,8 +236,12 @@ func TestNoChangeNoDifference(t *testing.T) {
 		require.Equal(t, c.Present, c.Changed)
 		job := p.ask(t, whatif.Question{Job: &whatif.Job{Ad: jobAd(1), Seconds: 10}}).Job
 		require.NotNil(t, job.Start)
+		told := *job.Start
+		if job.ToldBy == whatif.ByMedian {
+			told = *job.Mid
+		}
 		for _, sooner := range job.Sooner {
-			require.Less(t, sooner.Start, *job.Start)
+			require.Less(t, sooner.Told(), told)
 		}
 	})
 }

@@ -134,7 +134,7 @@ func (c *explainCommand) Run(ctx context.Context) error {
 		}
 		return answer(c.JSON, all, func() string { return ask.Explanation(c.Job, all) })
 	}
-	p, err := prepareQuestion(ctx, c.source(), "warn")
+	p, err := prepareQuestion(ctx, c.source(), "warn", nil)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -162,7 +162,7 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 		return cli.Bad(errors.New("--accuracy is what a running negotiator has seen; of a simulation, condorsim run " +
 			"--eta tells it"))
 	}
-	p, err := prepareQuestion(ctx, c.source(), "warn")
+	p, err := prepareQuestion(ctx, c.source(), "warn", nil)
 	if err != nil {
 		return cli.Bad(err)
 	}

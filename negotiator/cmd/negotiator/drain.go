@@ -41,7 +41,7 @@ Examples:
   negotiator drain node7 --by 18:00
   negotiator drain slot1@node7.site slot1@node8.site --by 4h --until 2026-12-01T07:00:00+01:00
   negotiator drain node7 --cancel
-  negotiator drain node1 --by 7200 --at 600 --workload lublin-128
+  negotiator drain node1 --by 7200 --at 60
 
 Exit codes: 0 done, 1 nobody could be asked, or one may not, 2 the request is bad.`
 }
@@ -60,7 +60,7 @@ func (c *drainCommand) Run(ctx context.Context) error {
 		if c.Cancel {
 			return cli.Bad(errors.New("--cancel is of a real pool; a simulation (--at) has no drains but those that it is asked about"))
 		}
-		p, wrong := prepareQuestion(ctx, c.source(), "error")
+		p, wrong := prepareQuestion(ctx, c.source(), "error", nil)
 		if wrong != nil {
 			return cli.Bad(wrong)
 		}

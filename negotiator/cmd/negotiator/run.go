@@ -23,6 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/process"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 
 // runCommand is negotiator run.
@@ -145,15 +146,22 @@ func (c *runCommand) print(jobs []daemon.JobForecast) error {
 
 // prepare makes a simulated pool ready. logLevel is for the case that nothing else sets one.
 func prepare(ctx context.Context, from *source.Settings, logLevel string) (*rehearsal.Rehearsal, error) {
+	return prepareAsked(ctx, from, logLevel, nil)
+}
+
+// prepareAsked is prepare for a question about a job; nil: about none.
+func prepareAsked(ctx context.Context, from *source.Settings, logLevel string, asked *whatif.Job,
+) (*rehearsal.Rehearsal, error) {
 	return rehearsal.Prepare(ctx, rehearsal.Options{
-		Source: from, LogLevel: logLevel, Log: os.Stderr, Clock: time.Now,
+		Source: from, LogLevel: logLevel, Log: os.Stderr, Clock: time.Now, Asked: asked,
 	})
 }
 
 // prepareQuestion is prepare for questions, which have no summary: what was left out is told beside the
 // answer.
-func prepareQuestion(ctx context.Context, from *source.Settings, logLevel string) (*rehearsal.Rehearsal, error) {
-	p, err := prepare(ctx, from, logLevel)
+func prepareQuestion(ctx context.Context, from *source.Settings, logLevel string, asked *whatif.Job,
+) (*rehearsal.Rehearsal, error) {
+	p, err := prepareAsked(ctx, from, logLevel, asked)
 	if err != nil {
 		return nil, err
 	}

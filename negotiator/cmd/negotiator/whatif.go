@@ -57,6 +57,8 @@ func (*whatIfCommand) Help() string {
 every job runs for as long as it is taken to, and nobody else arrives. Where past run times are
 known, a job is told the median of futures, with others who may arrive, and is compared by it with
 smaller and shorter ones; "as planned" says what is told by the plan.
+A file is a submit file, or a job's ad in any form, by what it holds. The job takes of the limits that
+it names; what of a submit file is not heeded is noted.
 Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
 
 Examples:
@@ -83,10 +85,14 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
+	job, notes, err := c.job().Read()
+	if err != nil {
+		return cli.Bad(err)
+	}
 	now, clock, whatIf := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: flags.source()}.WhatIf
 	if !onReal {
 		flags.InProcess = true // so that there can be more than one
-		p, wrong := prepareQuestion(ctx, flags.source(), "warn")
+		p, wrong := prepareQuestion(ctx, flags.source(), "warn", job)
 		if wrong != nil {
 			return cli.Bad(wrong)
 		}
@@ -97,7 +103,7 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 		clock = p.Clock()
 		whatIf = func(ctx context.Context, q whatif.Question) (*whatif.Answer, error) { return p.WhatIf(ctx, now, q) }
 	}
-	q, err := c.words().Question(now, clock)
+	q, err := c.words(job).Question(now, clock)
 	if err == nil {
 		err = q.Validate()
 	}
@@ -111,16 +117,22 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.Notes = append(notes, a.Notes...)
 	return answer(c.JSON, a, func() string { return ask.Describe(a, clock) })
 }
 
-// words are the question as the flags have it.
-func (c *whatIfCommand) words() ask.Words {
+// job is the job as the flags have it.
+func (c *whatIfCommand) job() ask.Job {
+	return ask.Job{
+		File: c.Job, Cpus: c.Cpus, Memory: c.Memory, Disk: c.Disk, Gpus: c.Gpus, Chunks: c.Chunks, Time: c.Time,
+		Owner: c.Owner,
+	}
+}
+
+// words are the question as the flags have it, about a job or none.
+func (c *whatIfCommand) words(job *whatif.Job) ask.Words {
 	return ask.Words{
-		Job: ask.Job{
-			File: c.Job, Cpus: c.Cpus, Memory: c.Memory, Disk: c.Disk, Gpus: c.Gpus, Chunks: c.Chunks, Time: c.Time,
-			Owner: c.Owner,
-		},
+		Job:    job,
 		Policy: c.Policy, PolicyOpt: c.PolicyOpt, Order: c.Order, Estimates: c.Estimates,
 		Without: c.Without, With: c.With, Drain: c.Drain, From: c.From, For: c.For,
 	}

@@ -33,6 +33,20 @@ func (b *Bounds) Room() func(limits string) (why string) {
 	}
 }
 
+// Asked returns what a job that is only asked about wants of concurrency limits. Nothing is noted.
+func (b *Bounds) Asked(limits []Limit) (wants []Want) {
+	for _, l := range limits {
+		bound := b.byName[limitName+l.Name]
+		if bound == nil {
+			bound = &Bound{Name: limitName + l.Name}
+			bound.Max, bound.err = b.limits.Max(l.Name)
+			bound.Max = max(0, bound.Max)
+		}
+		wants = append(wants, Want{Bound: bound, Amount: l.Wanted})
+	}
+	return wants
+}
+
 // Admit charges a job that starts with its concurrency limits, or returns why they have no room for it.
 func (b *Bounds) Admit(c Candidate) (why string) {
 	wants := b.lookUp(c)

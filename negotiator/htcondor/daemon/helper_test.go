@@ -229,6 +229,8 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 	return track.Unplanned{}, false
 }
 
+func (w *world) Charge(*negotiator.Job) ([]negotiator.Limit, error) { return nil, nil }
+
 func (w *world) Lacking(id backfill.JobID) string { return w.lacking[id] }
 
 func (w *world) Matched() []backfill.JobID { return w.matched }

@@ -67,6 +67,8 @@ type Informer interface {
 	Why(id backfill.JobID) (track.Unplanned, bool)
 	// Lacking says which limit has no room for a waiting job now; "" if all have.
 	Lacking(id backfill.JobID) string
+	// Charge sets what a job that is only asked about takes of limits, and returns those that no plan has yet.
+	Charge(j *negotiator.Job) ([]negotiator.Limit, error)
 	// Matched are the jobs that were matched before the last look, and did not run by then.
 	Matched() []backfill.JobID
 	// UsedBy are the slots that a submitter's jobs use.

@@ -45,7 +45,7 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 		_, order := d.o.Policy()
 		s := whatif.Schedule{
 			Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs, Memory: whatIfMemory,
-			Plan: whatIfPlan,
+			Plan: whatIfPlan, Charge: d.charge,
 		}
 		if a, err = s.Answer(ctx, q); err == nil {
 			var text []byte
@@ -75,6 +75,11 @@ func (d *Daemon) look(ctx context.Context, look func(*negotiator.Negotiator) err
 		return ErrNoPlan
 	}
 	return look(d.n)
+}
+
+// charge sets what a job that is only asked about takes of limits. The caller has the lock of cycles.
+func (d *Daemon) charge(j *negotiator.Job) ([]negotiator.Limit, error) {
+	return (*d.pool.Load()).Charge(j)
 }
 
 // complete adds to a job's ad what is not in the ads of users: that it takes one claim.

@@ -1,6 +1,8 @@
 package track
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -321,6 +323,42 @@ func (p *Limits) Lacking(j *Job) string {
 		why = p.lackingBySlot(j)
 	}
 	return backfill.AsReason(why)
+}
+
+// limitsAttribute is the attribute of jobs that names their concurrency limits.
+const limitsAttribute = "ConcurrencyLimits"
+
+// Charge sets what a job that is only asked about takes of the concurrency limits that its ad names. It
+// returns those of which the negotiator was not told, as they bind nobody who is there. The error says why
+// the job can never start.
+func (p *Limits) Charge(j *negotiator.Job) (untold []negotiator.Limit, err error) {
+	if _, names := j.Ad.Lookup(limitsAttribute); p == nil || !names {
+		return nil, nil
+	}
+	value, err := negotiator.Evaluate(j.Ad, limitsAttribute)
+	text, isText := value.Text()
+	if err == nil && !isText {
+		err = fmt.Errorf("its ConcurrencyLimits are %v without a slot: must be a text such as \"matlab:2, ansys\"", value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	limits, err := accountant.ParseLimits(text)
+	if err != nil {
+		return nil, err
+	}
+	wants := p.bounds.Asked(limits)
+	if why := accountant.Never(wants); why != "" {
+		return nil, errors.New(why)
+	}
+	j.Takes = takesOf(wants)
+	runs := p.b.toldRunning()
+	for _, w := range wants {
+		if _, told := p.b.limiting.told[w.Name]; !told {
+			untold = append(untold, negotiator.Limit{Name: w.Name, Height: heightOf(w.Bound, runs[w.Name])})
+		}
+	}
+	return untold, nil
 }
 
 // Reached iterates over the waiting jobs for which a concurrency limit has no room now, and which, see

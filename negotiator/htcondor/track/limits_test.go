@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -38,6 +39,56 @@ func wants(n float64) func(*observe.Group) {
 	return is(fmt.Sprint("licensed ", n), func(s *observe.Spec) {
 		s.Limits, s.Limited = "sw", []accountant.Limit{{Name: "sw", Wanted: n}}
 	})
+}
+
+// TestChargeOfAnAskedJob: a job that is only asked about takes of the limits that it names, also of those
+// of which the negotiator was not told, as they bind nobody. Nothing is noted.
+func TestChargeOfAnAskedJob(t *testing.T) {
+	const sw = "concurrency limit sw"
+	p := accounted(t)
+	p.look()
+	ask := func(limits string) ([]negotiator.Take, []negotiator.Limit, error) {
+		j := &negotiator.Job{Ad: classad.New()}
+		require.NoError(t, j.Ad.SetExpr("ConcurrencyLimits", limits))
+		untold, err := p.belief.limits.Charge(j)
+		return j.Takes, untold, err
+	}
+	for cluster := range int64(3) {
+		p.job(cluster+1, licensed)
+		p.look()
+		takes, untold, err := ask(`"SW:2, other"`)
+		require.NoError(t, err)
+		require.Equal(t, negotiator.Take{Limit: sw, Amount: 2 * negotiator.LimitUnit}, takes[0])
+		if cluster < 2 {
+			require.Equal(t, negotiator.Limit{Name: sw, Height: 2 * negotiator.LimitUnit}, untold[0])
+		} else {
+			require.Len(t, untold, 1, "three cannot have it at once")
+		}
+		if cluster == 0 {
+			p.runs(1, "a")
+			p.look()
+			_, untold, err = ask(`"sw"`)
+			require.NoError(t, err)
+			require.EqualValues(t, 2*negotiator.LimitUnit, untold[0].Height, "with what runs")
+		}
+	}
+	for _, bound := range p.belief.limits.bounds.All() {
+		require.NotEqual(t, "concurrency limit other", bound.Name)
+	}
+	for limits, why := range map[string]string{
+		`"sw:3"`:            "can never start under concurrency limit sw: 3 wanted of 2",
+		`TARGET.Cpus`:       "are undefined without a slot",
+		`17`:                "must be a text",
+		`undefined`:         "must be a text",
+		`error`:             "must be a text",
+		`strcat("sw",":3")`: "can never start",
+	} {
+		_, _, err := ask(limits)
+		require.ErrorContains(t, err, why, limits)
+	}
+	untold, err := (*Limits)(nil).Charge(&negotiator.Job{Ad: classad.New()})
+	require.NoError(t, err)
+	require.Empty(t, untold)
 }
 
 // TestLimits: all jobs are planned with; the negotiator is told of a limit once not all who want it
