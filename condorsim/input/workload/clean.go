@@ -20,7 +20,7 @@ type cleaner struct {
 	names      [len(nameKeys)]map[int64]string // the header's names for numbers
 	labelsRead int                             // how many of these there were
 	labelBytes int                             // and how long they were together
-	headed     bool                            // a line of column names was read
+	columns    *columns                        // what a line of column names says; nil: there is none
 	after      int                             // how many jobs have a preceding one
 	afterOne   int64                           // the number of the first of these
 	afterOther bool                            // some jobs have another one, or none
