@@ -100,10 +100,11 @@ func Open(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := text.Peek(1 << 12)
-	if workload.IsSWF(head) {
-		return &Source{SWF, text, name}, nil
+	kind := kinds.Of(head)
+	if workload.IsSWF(head) || (kind == nil || kind.General) && workload.NamesFields(head) {
+		return &Source{SWF, text, name}, nil // which says what is wrong with names
 	}
-	if kind := kinds.Of(head); kind != nil {
+	if kind != nil {
 		_ = text.Close() // it was only read
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
