@@ -88,7 +88,7 @@ func TestBrokenDialects(t *testing.T) {
 		"id submit run procs\n1 0 15\n": "x:2: the line has 3 fields, and 4 columns are named above; complete the line (-1: " +
 			"unknown) or delete it; if it is the last one, the file may be truncated",
 		"id;submit;run;procs\n1;0;1 5;4\n": `x:2: field 4 (run time): "1 5" is not a number; correct the line (-1: unknown) or delete it`,
-		columns + columns + twoJobs: `x:2: field 1 (job number): "id" is not a number; correct the line (-1: unknown) or delete it`,
+		columns + columns + twoJobs:        `x:2: field 1 (job number): "id" is not a number; correct the line (-1: unknown) or delete it`,
 		"1,0,-1,15,4,-1,-1,4,420,-1,1,1,1,-1,1,1,-1,-1,7,8": `x:1: the line has 20 fields with "," between them, of 18; ` +
 			"leave out what is no field of SWF, and write decimals with a point",
 		"1;0;-1;1 5;4": `x:1: field 4 (run time): "1 5" is not a number; correct the line (-1: unknown) or delete it`,

@@ -35,9 +35,10 @@ type Survey struct {
 	Memory    Memory            `json:"memory"`    //
 	Resources []Resource        `json:"resources"` // besides these, of job ads
 	Arrivals  []Bin             `json:"arrivals"`  // jobs by the hour of the day
-	// LocalTime says that the hours are those of the machine's time zone, without summer time; else
-	// they are UTC, or those of the trace.
+	// LocalTime says that the hours are those of the machine's time zone, with summer time if Zone names
+	// it; else they are UTC, or those of the trace.
 	LocalTime bool   `json:"local_time"`
+	Zone      string `json:"zone,omitempty"`
 	Users     Users  `json:"users"`
 	Queues    []Name `json:"queues"` // with jobs
 }
@@ -270,18 +271,20 @@ func mostPopular(estimates map[int64]int) []Popular {
 
 // countArrivals counts jobs by the hour of the day.
 func (s *Survey) countArrivals(t *workload.Trace, start int64) {
-	const hour, day = 3600, 24 * 3600
-	// The offset of the time zone may be negative.
-	offset, known := t.Header.Offset()
-	s.LocalTime = known && start > 0
+	zone, unknown := t.Header.Zone()
+	_, known := t.Header.Offset()
+	named := unknown == "" && t.Header.Text("TimeZoneString") != ""
+	if s.LocalTime = (known || named) && start > 0; s.LocalTime && named {
+		s.Zone = zone.String()
+	}
 	if !s.LocalTime {
-		offset = 0
+		zone = time.UTC
 	}
 	for h := range 24 {
 		s.Arrivals = append(s.Arrivals, Bin{Label: strconv.Itoa(h)})
 	}
 	for _, j := range t.Jobs {
-		bin := &s.Arrivals[((j.Submit+start+offset)%day+day)%day/hour]
+		bin := &s.Arrivals[time.Unix(j.Submit+start, 0).In(zone).Hour()]
 		bin.Jobs++
 		bin.Work += float64(j.Procs) * float64(j.Run)
 	}

@@ -55,6 +55,8 @@ func (s *Survey) Table(out io.Writer) error {
 // zone says which time zone the hours are in.
 func (s *Survey) zone() string {
 	switch {
+	case s.Zone != "":
+		return ", time of " + s.Zone
 	case s.LocalTime:
 		return ", local standard time"
 	case s.Starts != "":
