@@ -10,7 +10,7 @@ import "iter"
 type ClassAd struct {
 	record
 	line   int
-	unread []Unread
+	unread []unreadLine
 }
 
 // New returns an empty ad.

@@ -263,7 +263,7 @@ func (p *Parser) ParseOld(text string) (*ClassAd, error) { return p.parseLines(t
 
 func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 	at := p.begin()
-	var unread []Unread
+	var unread []unreadLine
 	for number := first; text != ""; number++ {
 		line := text
 		if end := strings.IndexByte(text, '\n'); end >= 0 {
@@ -277,7 +277,7 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 		}
 		if at = next; p.cut {
 			_, right, _ := cutLine(line)
-			unread, p.cut = append(unread, Unread{number, next.name.text, strings.Clone(strings.TrimSpace(right))}), false
+			unread, p.cut = append(unread, unreadLine{number, next.name.text, strings.Clone(strings.TrimSpace(right))}), false
 		}
 	}
 	ad := p.end(at)

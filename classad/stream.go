@@ -25,6 +25,7 @@ const (
 //	<                  XML, see [ParseXML]
 //	anything else      lines, with empty lines between ads
 //
+// A byte order mark before them is skipped.
 // Comments before, between and after ads are skipped: /* */, and from // or # to the end of a line. A
 // text of nothing but a pair of brackets or braces is an empty list, which has no ads.
 //
@@ -36,6 +37,7 @@ const (
 func ReadAds(r io.Reader, name string) iter.Seq2[*ClassAd, error] {
 	return func(yield func(*ClassAd, error) bool) {
 		in := &source{r: bufio.NewReaderSize(r, bufferSize), name: name, line: 1}
+		in.skipMark()
 		next, err := in.recognize()
 		if errors.Is(err, io.EOF) {
 			return
@@ -65,6 +67,14 @@ type source struct {
 	column int // characters of the line read so far; not kept when ads are lines
 	parser Parser
 	text   []byte // of the ad that is being read
+}
+
+// skipMark skips the byte order mark that some editors put before a text.
+func (s *source) skipMark() {
+	const mark = "\ufeff"
+	if begin, _ := s.r.Peek(len(mark)); string(begin) == mark {
+		_, _ = s.r.Discard(len(mark)) // it was peeked at
+	}
 }
 
 // count updates line and column for a byte that was read.

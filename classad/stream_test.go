@@ -33,6 +33,9 @@ func TestReadAds(t *testing.T) {
 	}{
 		"nothing":       {" \n\n", nil},
 		"lines":         {"# pool\na = 1\nb = \"]\"\n\n\nc = 2", []string{`[ a = 1; b = "]" ]`, "[ c = 2 ]"}},
+		"a mark":        {"\ufeffa = 1\n", []string{"[ a = 1 ]"}},
+		"a mark, JSON":  {"\ufeff{\"a\": 1}", []string{"[ a = 1 ]"}},
+		"a mark alone":  {"\ufeff", nil},
 		"line ends":     {"a = 1\r\n\r\nb = 2\r\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
 		"blank between": {"a = 1\n \t\nb = 2\n", []string{"[ a = 1 ]", "[ b = 2 ]"}},
 		"bad line": {

@@ -7,18 +7,16 @@ import (
 	"unicode"
 )
 
-// Unread is a line of which a part was not read: as in HTCondor, what follows a complete expression is
+// unreadLine is a line of which a part was not read: as in HTCondor, what follows a complete expression is
 // ignored, and an integer of more than 64 bits is 0.
-type Unread struct {
-	Line      int // of the stream
-	Attribute string
-	Text      string // what the line gives the attribute
+type unreadLine struct {
+	line      int // of the stream
+	attribute string
+	text      string // what the line gives the attribute
 }
 
-// Unread returns the lines of the ad of which a part was not read, unless that is a comment or a semicolon.
-func (ad *ClassAd) Unread() []Unread { return ad.unread }
-
-// UnreadAds counts the ads of a stream that have such lines.
+// UnreadAds counts the ads of a stream that have lines of which a part was not read, other than a comment or a
+// semicolon.
 type UnreadAds struct {
 	Ads   int
 	first string
@@ -33,8 +31,8 @@ func (u *UnreadAds) Note(file string, ad *ClassAd) {
 		return
 	}
 	first := ad.unread[0]
-	value, _ := ad.Lookup(first.Attribute)
-	u.first = fmt.Sprintf("%s:%d: %s = %s is read as %s", file, first.Line, first.Attribute, printable(first.Text), value)
+	value, _ := ad.Lookup(first.attribute)
+	u.first = fmt.Sprintf("%s:%d: %s = %s is read as %s", file, first.line, first.attribute, printable(first.text), value)
 }
 
 // printable returns the beginning of a text without what a terminal would obey.

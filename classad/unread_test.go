@@ -1,6 +1,7 @@
 package classad_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,15 +27,15 @@ func TestUnread(t *testing.T) {
 				count.Note("f", ad)
 				first = ad.StreamLine()
 				if ad.StreamLine() == 1 && before != "" && before != line+"\n\n" {
-					require.Empty(t, ad.Unread())
+					require.Empty(t, classad.UnreadLines(ad))
 					continue
 				}
 				if want == "" {
-					require.Empty(t, ad.Unread(), line)
+					require.Empty(t, classad.UnreadLines(ad), line)
 					continue
 				}
 				text := strings.TrimSpace(strings.TrimPrefix(line, "A ="))
-				require.Equal(t, []classad.Unread{{Line: first, Attribute: "A", Text: text}}, ad.Unread())
+				require.Equal(t, []string{fmt.Sprintf("%d: A = %s", first, text)}, classad.UnreadLines(ad))
 				value, _ := ad.Lookup("A")
 				require.Equal(t, want, value.String())
 			}

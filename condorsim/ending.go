@@ -32,6 +32,19 @@ func (w *Workload) WithEnds(attributes ...string) *Workload {
 	return &own
 }
 
+// AbsentEnds is [negotiator.Schema.AbsentEnds] for the slots of the workload.
+func (w *Workload) AbsentEnds() string {
+	return w.Schema.AbsentEnds(func(attribute string) bool {
+		return slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
+			_, has := s.Ad.Lookup(attribute)
+			return has
+		})
+	})
+}
+
+// AbsentEndsText is the warning of what [Workload.AbsentEnds] names.
+const AbsentEndsText = "no slot has the attribute that is to say when it ends"
+
 // NoEnds is in the place of an attribute where a scheduler does not know when slots end.
 const NoEnds = "none"
 

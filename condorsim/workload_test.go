@@ -44,7 +44,7 @@ func slotsOf(tb testing.TB, text string) []*negotiator.Slot {
 // queued reads job ads, written as for ads, as a negotiator sees them that has this pool.
 func queued(pool *pools.Description, text string) (*condorsim.Workload, error) {
 	o := condorsim.ReadingFor(pool, formats.Options{Ads: history.Options{Whole: true}})
-	jobs, err := formats.Ads.Open(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "test.ads")
+	jobs, err := formats.Open(strings.NewReader(strings.ReplaceAll(text, ";", "\n")), "test.ads")
 	if err != nil {
 		return nil, err
 	}

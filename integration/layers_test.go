@@ -73,8 +73,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/cli", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill backfill/inwords condorsim/input/workload/packed negotiator negotiator/{cli,config,drains,instant,source,whatif} " +
-			"negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
+		"negotiator/ask", "classad backfill backfill/inwords condorsim/input/workload/packed negotiator " +
+			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
 		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +

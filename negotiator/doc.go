@@ -42,6 +42,7 @@
 //	limits.go      rows for the pool's limits, and what jobs take of them
 //	inventory.go   numbers for slots and bundles, and the translation of placements
 //	ending.go      when slots end
+//	kindof.go      whose ad it is: a job's, a slot's or a daemon's
 //	kinds.go       of which kinds the GPUs of slots are
 //	unheeded.go    what is asked of the state of slots, and stays as their ads say
 //	more.go        slots that a pool does not have, as users ask for them

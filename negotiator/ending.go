@@ -39,6 +39,18 @@ func (s Schema) EndOf(ad *classad.ClassAd, now int64, zone *time.Location) int64
 	return 0
 }
 
+// AbsentEnds names s.SlotEnds if no slot has any of these attributes, and they are not the usual ones, which
+// slots need not have; else it is "".
+func (s Schema) AbsentEnds(has func(attribute string) bool) string {
+	usual := DefaultSchema().SlotEnds
+	for _, name := range s.SlotEnds {
+		if slices.Contains(usual, name) || has(name) {
+			return ""
+		}
+	}
+	return strings.Join(s.SlotEnds, ", ")
+}
+
 // never is an instant that does not come.
 const never = math.MaxInt64
 

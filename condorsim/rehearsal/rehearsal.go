@@ -69,6 +69,9 @@ func Prepare(ctx context.Context, o Options) (*Rehearsal, error) {
 	for _, what := range p.Workload.Unheeded {
 		p.Logger.Warn(condorsim.UnheededText, "what", what)
 	}
+	if absent := p.Workload.AbsentEnds(); absent != "" {
+		p.Logger.Warn(condorsim.AbsentEndsText, "slot_end", absent)
+	}
 	count := p.Workload.Cleaning
 	for _, doubt := range append(count.Doubts(), count.PlanDoubts(s.DefaultEstimate)...) {
 		p.Logger.Warn(doubt)

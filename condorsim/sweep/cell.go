@@ -33,7 +33,9 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		return done, err
 	}
 	if c.key.SlotEnd != "" {
-		w = w.WithEnds(c.key.SlotEnd)
+		if w = w.WithEnds(c.key.SlotEnd); w.AbsentEnds() != "" {
+			c.input.doubt(condorsim.AbsentEndsText + ": " + w.AbsentEnds())
+		}
 	}
 	deciders, err := p.settings.deciders(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)
 	if err != nil {

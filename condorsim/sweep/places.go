@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 )
 
@@ -50,6 +52,17 @@ func (p Places) find(name string) (located, bool) {
 		}
 	}
 	return located{}, false
+}
+
+// pool returns the name by which to find a pool: that of a built-in one is also its path.
+func (p Places) pool(name string) string {
+	if p.BuiltIn == nil {
+		return name
+	}
+	if _, found := p.find(name); found {
+		return name
+	}
+	return cmp.Or(pools.BuiltIn(p.BuiltIn, name), name)
 }
 
 // onDisk is find without the built-in files.

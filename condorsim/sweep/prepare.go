@@ -215,7 +215,7 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 func (in *input) find(places Places) (absent []string) {
 	names := in.Trace.files()
 	if in.Pool != "" {
-		names = append(names, in.Pool)
+		names = append(names, places.pool(in.Pool))
 	}
 	for _, name := range names {
 		file, found := places.find(name)

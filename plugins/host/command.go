@@ -143,5 +143,9 @@ func openRegular(path string) (*os.File, error) {
 var ErrNotPlugin = errors.New("is not a policy plugin")
 
 func notPlugin(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err // the path is said
+	}
 	return fmt.Errorf("%s: %w: %w", path, ErrNotPlugin, err)
 }

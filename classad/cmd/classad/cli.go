@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
@@ -118,6 +121,25 @@ func (s streams) open(file string) (io.ReadCloser, error) {
 	return text, nil
 }
 
+// ads reads the ads of an open file. If the first one has a fault, and the file looks like something else, the
+// error says that.
+func ads(r io.Reader, file string) iter.Seq2[*classad.ClassAd, error] {
+	return func(yield func(*classad.ClassAd, error) bool) {
+		text := bufio.NewReader(r)
+		_, _ = text.Peek(1) // the first bytes; reading gives the error
+		head, _ := text.Peek(text.Buffered())
+		kind, first := kinds.Of(head), true
+		for ad, err := range classad.ReadAds(text, file) {
+			if err != nil && first && kind != nil {
+				err = fmt.Errorf("%s: %s; %s", file, kind.Problem(), kind.Ads())
+			}
+			if first = false; !yield(ad, err) {
+				return
+			}
+		}
+	}
+}
+
 // readAds reads all ads of a file; there must be one.
 func (s streams) readAds(file string) ([]*classad.ClassAd, error) {
 	r, err := s.open(file)
@@ -125,17 +147,17 @@ func (s streams) readAds(file string) ([]*classad.ClassAd, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	var ads []*classad.ClassAd
-	for ad, err := range classad.ReadAds(r, file) {
+	var all []*classad.ClassAd
+	for ad, err := range ads(r, file) {
 		if err != nil {
 			return nil, err
 		}
-		ads = append(ads, ad)
+		all = append(all, ad)
 	}
-	if len(ads) == 0 {
+	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: no ad", file)
 	}
-	return ads, nil
+	return all, nil
 }
 
 // readAd reads the only ad of a file.

@@ -89,7 +89,7 @@ func (f *formatter) file(s streams, file string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	for ad, err := range classad.ReadAds(r, file) {
+	for ad, err := range ads(r, file) {
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,10 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		logger.Warn(condorsim.UnheededText, "what", what)
 	}
 	if c.SlotEnd != nil {
-		w = w.WithEnds(c.SlotEnd...)
+		if w = w.WithEnds(c.SlotEnd...); w.AbsentEnds() != "" {
+			return nil, fmt.Errorf("--slot-end=%s: no slot has such an attribute; condor_status -long shows what slots have",
+				strings.Join(c.SlotEnd, ","))
+		}
 	}
 	w.Seed = c.Seed
 	if err = c.learn(p, w); err != nil {

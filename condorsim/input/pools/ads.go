@@ -63,26 +63,30 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 		}
 		p.LeftOut.Duplicates++
 	}
+	if len(p.Slots) == 0 {
+		return nil, fmt.Errorf("%s: there is no slot in it%s", file, p.LeftOut.instead(others))
+	}
+	if err := negotiator.AddMachineResources(&p.Schema, p.Slots); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	negotiator.CountJobs(&p.Schema, p.Slots)
+	for _, name := range parts {
+		if _, known := index[wholeOf(name)]; !known {
+			p.LeftOut.Orphans++
+		}
+	}
+	return p, nil
+}
+
+// instead goes on after "there is no slot in it": it says what there is, and what to do.
+func (l LeftOut) instead(others string) string {
 	switch {
-	case len(p.Slots) > 0:
-		if err := negotiator.AddMachineResources(&p.Schema, p.Slots); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		negotiator.CountJobs(&p.Schema, p.Slots)
-		for _, name := range parts {
-			if _, known := index[wholeOf(name)]; !known {
-				p.LeftOut.Orphans++
-			}
-		}
-		return p, nil
-	case p.LeftOut.Dynamic > 0:
-		return nil, fmt.Errorf("%s: there is no slot in it but %d dynamic ones; print the partitionable slots as well",
-			file, p.LeftOut.Dynamic)
-	case p.LeftOut.Any():
-		return nil, fmt.Errorf("%s: there is no slot in it that can run jobs, but %s; %s", file, p.LeftOut.words(others),
-			kinds.SlotAds)
+	case l.Dynamic > 0:
+		return fmt.Sprintf(" but %d dynamic ones; print the partitionable slots as well", l.Dynamic)
+	case l.Any():
+		return " that can run jobs, but " + l.words(others) + "; " + kinds.SlotAds
 	default:
-		return nil, fmt.Errorf("%s: there is no slot in it; %s", file, kinds.SlotAds)
+		return "; " + kinds.SlotAds
 	}
 }
 

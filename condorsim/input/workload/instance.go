@@ -157,6 +157,10 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 		offset = kind.Offset
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		offset = int64(len(text))
+	default:
+		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			offset = max(0, int64(bytes.Index(text, []byte(name)))) // the decoder stops behind its value
+		}
 	}
 	fault := &Error{
 		File: path, Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,

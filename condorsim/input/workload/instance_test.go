@@ -52,7 +52,7 @@ func TestReadInstanceErrors(t *testing.T) {
 		{"empty", ``, "i.json:1:1: there is nothing in it"},
 		{"truncated", "{\n\"processors\": 4,\n\"jobs\": [", "i.json:3:10: it ends too early"},
 		{"syntax", "{\n\"processors\": 4,\n\"jobs\": }", "i.json:3:9: '}' where a value is expected; condorsim workload formats describes instances\n\"jobs\": }\n        ^"},
-		{"unknown key", "{\n\"processors\": 4,\n\"jbos\": []}", `i.json:3:12: unknown field "jbos"`},
+		{"unknown key", "{\n\"processors\": 4,\n\"jbos\": []}", `i.json:3:1: unknown field "jbos"`},
 		{"kind", "{\n\"processors\": \"4\"}", "i.json:2:18: processors: a string is given where a whole number is expected"},
 		{
 			"fraction", "{\"processors\": 4, \"jobs\": [\n{\"run\": 1.5}]}",

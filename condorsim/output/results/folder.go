@@ -46,6 +46,10 @@ func (f *Folder) Missing() []Key {
 func Read(path string) (*Folder, error) {
 	f := &Folder{Path: path}
 	manifest, err := ReadManifest(path)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = fmt.Errorf("%s: %w", filepath.Base(at.Path), at.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is no folder of results: %w; condorsim sweep makes one", path, err)
 	}

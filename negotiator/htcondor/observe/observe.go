@@ -86,7 +86,8 @@ type Observer struct {
 	referStepsOfAll               int                        // and for all users
 	swept                         time.Time                  // when shrink last looked for names that nothing refers to
 	rounding                      rounding
-	systemRemove                  *classad.Expr // by which schedds remove jobs; nil for none
+	ends                          map[string]bool // see noteEnds
+	systemRemove                  *classad.Expr   // by which schedds remove jobs; nil for none
 }
 
 // New makes an observer that has not looked at the pool yet.
@@ -97,6 +98,7 @@ func New(s Settings) *Observer {
 		refersOf:   map[string]map[string]bool{},
 		limits:     map[string][]accountant.Limit{},
 		referSteps: map[string]int{},
+		ends:       map[string]bool{},
 		rounding:   rounding{resources: s.Schema.Resources},
 	}
 	o.systemRemove, _ = classad.ParseExpr(s.SystemRemove) // one that cannot be parsed removes nothing
@@ -204,6 +206,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	l.tellOmitted()
+	o.tellEnds(l)
 	if o.slotAttributes.full() || o.jobAttributes.full() {
 		l.problem("slots and jobs refer to more than %d attributes: further ones count as undefined", maxReferred)
 	}

@@ -103,6 +103,7 @@ func (o *Observer) readSlot(lines cedar.Lines, l *look) (grew bool, err error) {
 	s := o.edit(name)
 	s.Missing, s.Advertised, s.Changed, s.Address = time.Time{}, true, o.looked, address
 	s.sender, s.own = from, nil
+	o.noteEnds(ad)
 	l.noteOdd("slot", name, ad, stateOfSlots)
 	return o.fill(s, ad)
 }

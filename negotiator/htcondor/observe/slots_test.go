@@ -192,6 +192,34 @@ func TestSlotsThatEndSoon(t *testing.T) {
 	}
 }
 
+// That no slot has what is to say when slots end is a problem, unless it is what pilots have by default.
+func TestAttributesOfEnds(t *testing.T) {
+	for _, c := range []struct {
+		attributes []string
+		more       string
+		problems   int
+	}{
+		{[]string{"Until"}, "", 1},
+		{[]string{"Until", "Over"}, "OVER = 5\n", 0},
+		{[]string{"GLIDEIN_ToDie"}, "", 0},
+		{[]string{"GLIDEIN_ToDie", "Until"}, "", 0},
+		{nil, "", 0},
+	} {
+		p := newSite(t)
+		p.s.Schema.SlotEnds = c.attributes
+		p.want()
+		require.Empty(t, p.see().Problems, "there are no slots")
+		p.slots = []string{partitionable(c.more)}
+		for range 2 {
+			problems := p.see().Problems
+			require.Len(t, problems, c.problems)
+			if c.problems > 0 {
+				require.Contains(t, problems[0], "no slot has the attribute that is to say when it ends (BACKFILL_SLOT_END = Until)")
+			}
+		}
+	}
+}
+
 // TestDataSlots checks that a slot on which a schedd keeps files is a part of the slot that it was cut
 // from, and that nothing is planned there.
 func TestDataSlots(t *testing.T) {

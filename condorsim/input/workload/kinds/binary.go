@@ -7,7 +7,7 @@ import "bytes"
 func NoText(head []byte) *Kind { return last(noTexts(), head) }
 
 // noTexts are files that no editor shows: general kinds first.
-func noTexts() []*Kind { return append([]*Kind{oldMac, binary, utf16}, archives()...) }
+func noTexts() []*Kind { return append([]*Kind{binary, utf16}, archives()...) }
 
 // magic is a kind of file that has certain bytes at an offset.
 func magic(holds, instead string, at int, bytesThere ...string) *Kind {
@@ -64,15 +64,6 @@ var utf16 = &Kind{
 			}
 		}
 		return zeros == [2]int{0, few / 2} || zeros == [2]int{few / 2, 0}
-	},
-}
-
-// oldMac is text whose lines end with a carriage return alone.
-var oldMac = &Kind{
-	Holds: "text with the line ends of old Macs", Jobs: toUnix, Slots: toUnix,
-	recognises: func(head []byte) bool {
-		end := bytes.IndexByte(head, '\r')
-		return end >= 0 && end < len(head)-1 && bytes.IndexByte(head, '\n') < 0
 	},
 }
 

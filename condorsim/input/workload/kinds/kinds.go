@@ -33,7 +33,7 @@ const (
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
-	toUnix   = "convert it: tr '\\r' '\\n'"
+	toLines  = `convert it: tr "\r" "\n"`
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
 	// SlotAds is what to do where slots are wanted.
@@ -43,8 +43,8 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf, slurmJSON,
-		batsim, gwf, eventLog, jobQueue, webPage,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf,
+		slurmJSON, batsim, gwf, eventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 
@@ -70,6 +70,14 @@ func last(list []*Kind, heads ...[]byte) (found *Kind) {
 		}
 	}
 	return found
+}
+
+// Ads says what to do where ads are wanted, of whatever they are.
+func (k *Kind) Ads() string {
+	if k.Slots == SlotAds {
+		return "print ads: with -long, -json or -xml"
+	}
+	return k.Slots
 }
 
 // Problem says what a file of the kind is, for an error.

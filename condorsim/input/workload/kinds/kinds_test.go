@@ -47,6 +47,9 @@ func TestOf(t *testing.T) {
 		"# mine\n\nclasses:\n  - {count: 2}\n": described,
 		"---\ntraces: []\n":                    described,
 		"policy: easy":                         described,
+		"A = 1\rB = 2\r":                       "text whose lines end with a carriage return alone",
+		"A = 1\r\nB = 2\r\n":                   none,
+		"[A = 1]\r[B = 2]\r":                   none,
 		"policy::easy":                         none,
 		"a = b ? c : d\n":                      none,
 		"; Computer: a\n1 0":                   none,
@@ -126,7 +129,7 @@ func TestOf(t *testing.T) {
 		"CATEGORY A c\nMAXJOBS c 2\n":                                dag,
 		"RETRY A 3\nSCRIPT POST A a.sh\n":                            dag,
 
-		"; MaxProcs: 4\r1 0 -1 60\r":        "text with the line ends of old Macs",
+		"; MaxProcs: 4\r1 0 -1 60\r": "text whose lines end with a carriage return alone",
 		"one line, and its end\r":           none,
 		"BZh91AY&SY":                        "a file compressed with bzip2",
 		"PK\x03\x04\x14\x00":                "a zip archive, or a spreadsheet",

@@ -1,8 +1,19 @@
 package kinds
 
+import "bytes"
+
 // yaml is what people write for condorsim and the negotiator: a key and a colon.
 var yaml = text("YAML, as descriptions of pools, sweeps and configurations are",
 	"give a pool with --pool, and a sweep to condorsim sweep", `^(#[^\n]*\n\s*)*(---\s|[a-z_]\w*[ \t]*:([ \t\r\n]|$))`)
+
+// lineEnds is text in which no line ends. What begins with a bracket needs no lines.
+var lineEnds = &Kind{
+	Holds: "text whose lines end with a carriage return alone", Jobs: toLines, Slots: toLines,
+	recognises: func(head []byte) bool {
+		return len(head) > 0 && !bytes.ContainsAny(head[:1], "[{<") && bytes.Count(head, []byte("\r")) > 1 &&
+			bytes.IndexByte(head, '\n') < 0
+	},
+}
 
 // What other programs write of jobs.
 var (
