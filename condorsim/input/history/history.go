@@ -103,7 +103,7 @@ type History struct {
 	Unreadable error
 	// NoAmount is why the first job was dropped whose request is no amount; nil if none was.
 	NoAmount error
-	// Unread counts the ads that have lines of which a part was not read.
+	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 }
 
@@ -184,9 +184,7 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 
 // Warnings says what of the ads was not read as it may have been meant.
 func (h *History) Warnings() (all []string) {
-	if warning := h.Unread.Warning(); warning != "" {
-		all = append(all, warning)
-	}
+	all = h.Unread.Warnings()
 	if h.NoAmount != nil {
 		all = append(all, fmt.Sprintf("%v; the requests of %d jobs are no amounts: they match no slot in HTCondor, and are "+
 			"left out", h.NoAmount, h.Cleaning.NoAmount))

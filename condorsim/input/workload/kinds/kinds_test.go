@@ -129,7 +129,7 @@ func TestOf(t *testing.T) {
 		"CATEGORY A c\nMAXJOBS c 2\n":                                dag,
 		"RETRY A 3\nSCRIPT POST A a.sh\n":                            dag,
 
-		"; MaxProcs: 4\r1 0 -1 60\r": "text whose lines end with a carriage return alone",
+		"; MaxProcs: 4\r1 0 -1 60\r":        "text whose lines end with a carriage return alone",
 		"one line, and its end\r":           none,
 		"BZh91AY&SY":                        "a file compressed with bzip2",
 		"PK\x03\x04\x14\x00":                "a zip archive, or a spreadsheet",
