@@ -242,7 +242,7 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 
 // mistaken returns an error for a text that is known as something else than ads, by how it begins.
 func mistaken(head []byte, name string) error {
-	if workload.IsSWF(head) || workload.IsInstance(head) {
+	if workload.IsSWF(head) || workload.NamesFields(head) || workload.IsInstance(head) {
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
 	}
 	if kind := kinds.Of(head); kind != nil {
