@@ -124,12 +124,24 @@ func readJobs(p *process, file string, opts formats.Options, x change) (*formats
 		return nil, err
 	}
 	defer in.close()
-	jobs, err := in.Read(opts)
+	jobs, err := p.readFrom(in, opts)
 	if err != nil {
 		return nil, err
 	}
 	jobs.Trace, err = x.of(p, jobs.Trace)
 	return jobs, err
+}
+
+// readFrom reads the jobs of an open file, and warns of what is not read as it may have been meant.
+func (p *process) readFrom(in *jobsFile, opts formats.Options) (*formats.Jobs, error) {
+	jobs, err := in.Read(opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range jobs.Misreadings() {
+		cli.Logger("condorsim", "warn", p.errs).Warn(warning)
+	}
+	return jobs, nil
 }
 
 // withAds adds to the options how to read job ads.

@@ -69,7 +69,7 @@ func (c *convertCommand) read(p *process, out *outFile) (*workload.Trace, error)
 	if err = opts.Validate(); err != nil {
 		return nil, err
 	}
-	jobs, err := in.Read(c.withAds(keepingMemory(opts, in.Format, target)))
+	jobs, err := p.readFrom(in, c.withAds(keepingMemory(opts, in.Format, target)))
 	if err != nil || copied {
 		return nil, err
 	}
