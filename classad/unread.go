@@ -121,7 +121,7 @@ func lostExpressions(ad *ClassAd, text string, line int) (all []unreadLine) {
 		return nil
 	}
 	for name := range ad.All() {
-		if value, is := ad.Text(name); is && strings.HasPrefix(value, begin) && strings.HasSuffix(value, end) {
+		if value, found := ad.Text(name); found && strings.HasPrefix(value, begin) && strings.HasSuffix(value, end) {
 			all = append(all, unreadLine{line, name, value, asText})
 		}
 	}

@@ -119,12 +119,12 @@ func OpenInstance(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := bytes.TrimSpace(text.Peek(1 << 12))
-	other := recognised(head)
-	if len(head) == 0 || head[0] == '{' || other == SWF && !workload.IsSWF(head) && kinds.Of(head) == nil {
+	other, swf, kind := recognised(head), workload.IsSWF(head), kinds.Of(head)
+	if !swf && kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
 		return &Source{Instance, text, name}, nil
 	}
 	defer text.Close() //nolint:errcheck // only read
-	if kind := kinds.Of(head); kind != nil && !workload.IsSWF(head) {
+	if kind != nil && !swf {
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
 	return nil, &workload.Error{

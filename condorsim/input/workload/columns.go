@@ -134,6 +134,9 @@ func (c *columns) arranged(s []byte, job int) ([]byte, *Error) {
 		separator = '\t' // of which two mean an empty field
 	}
 	values := split(s, separator)
+	if len(values) == len(c.fields)-1 && separator != 0 && s[len(s)-1] == separator {
+		values = append(values, nil) // the last field is empty
+	}
 	if len(values) != len(c.fields) {
 		return nil, &Error{
 			Problem: fmt.Sprintf("the line has %d fields, and %d columns are named above", len(values), len(c.fields)),

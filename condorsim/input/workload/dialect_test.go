@@ -64,6 +64,7 @@ func TestColumns(t *testing.T) {
 		"blanks in names and tabs": {"Job ID\tSubmit Time [s]\tRun Time (s)\tNProcs\n1\t0\t15\t4\n2\t5\t20\t2\n", few},
 		"blanks and semicolons":    {"Job ID;Submit Time;Run_Time;CPUs;\n1;0;15;4;\n2;5;20;2;\n", few},
 		"empty fields and tabs":    {"Job ID\tSubmit Time\tWait\tRun Time\tNProcs\n1\t0\t\t15\t4\n2\t5\t\t20\t2\n", few},
+		"the last field is empty":  {"submit,run,procs,User\n0,15,4,\n5,20,2,\n", few},
 		"no numbers of jobs":       {"submit run procs\n0 15 4\n5 20 2\n", few},
 		"bars":                     {"submit|run|procs\n0|15|4\n5|20|2\n", few},
 		"names above other blanks": {"submit,run,procs\n0 15 4\n5\t20 2\n", few},

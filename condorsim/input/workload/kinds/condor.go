@@ -14,7 +14,7 @@ var (
 		`^\S+[ \t]+(LINUX|WINDOWS|OSX|macOS|FREEBSD\d*)[ \t]+(X86_64|INTEL|(?i:aarch64)|ppc64\w*)\b`)
 
 	// headed is ads below the head of a table, as old versions print them.
-	headed = text("ads below the head of a table", "delete the lines above the first ad",
+	headed = whatever("ads below the head of a table", "delete the lines above the first ad",
 		`^MyType[ \t]+TargetType[ \t]*\r?\n\s*[A-Za-z_]\w*[ \t]*=`)
 
 	// eventLog is the log that a submit file names, in each of its forms.
@@ -22,7 +22,7 @@ var (
 		`^\d{3} \(\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
 		`^[\[{](?s:[^\]}]*)"EventTypeNumber"\s*:`,
 		`^\[?\s*([A-Za-z_]\w*[ \t]*=[^\n]*\n\s*)*EventTypeNumber[ \t]*=`, `^\[(?s:[^\]]*)\bEventTypeNumber[ \t]*=`,
-		`^(<[?!][^>]*>\s*|<(classads|events)>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`)
+		`^(<[?!][^>]*>\s*|<\w+>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`)
 
 	// jobQueue is the log of a schedd, of the accountant or the collector: numbers of operations on ads.
 	jobQueue = text("a log of ads that HTCondor keeps for itself, such as job_queue.log", jobAds,

@@ -28,7 +28,7 @@ type Kind struct {
 const (
 	toSWF = "convert it to SWF, which condorsim workload formats describes"
 	// namedOrSWF is for tables, which are read if their columns have names of SWF.
-	namedOrSWF = "name the columns submit, run, procs and so on, or " + toSWF
+	namedOrSWF = "give it columns of numbers, named submit, run, procs and so on, or " + toSWF
 
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
@@ -88,6 +88,13 @@ func (k *Kind) Problem() string { return "looks like " + k.Holds + ", which is n
 func text(holds, jobs string, expressions ...string) *Kind {
 	expression := regexp.MustCompile(strings.Join(expressions, "|"))
 	return &Kind{Holds: holds, Jobs: jobs, Slots: SlotAds, recognises: expression.Match}
+}
+
+// whatever returns a kind of text with which the same is to be done for jobs and for slots.
+func whatever(holds, instead string, expressions ...string) *Kind {
+	k := text(holds, instead, expressions...)
+	k.Slots = instead
+	return k
 }
 
 // general returns a kind of text as which a dialect of a format that is read may look.

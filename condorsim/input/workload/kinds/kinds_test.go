@@ -37,6 +37,7 @@ func TestOf(t *testing.T) {
 		"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}":                         eventLog,
 		"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>": eventLog,
 		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"EventTypeNumber\"><i>0</i></a></c>":      eventLog,
+		"<?xml version=\"1.0\"?>\n<eventlog>\n<c><a n=\"EventTypeNumber\"><i>0</i></a></c>":      eventLog,
 		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"ClusterId\"><i>0</i></a></c>":            none,
 
 		"107 1 CreationTimestamp 1717236000\n105\n101 12.0 Job Machine\n": adLog,
