@@ -277,7 +277,8 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 		}
 		if at = next; p.cut {
 			_, right, _ := cutLine(line)
-			unread, p.cut = append(unread, unreadLine{number, next.name.text, strings.Clone(strings.TrimSpace(right)), halfRead}), false
+			right = strings.Clone(strings.TrimSpace(right))
+			unread, p.cut = append(unread, unreadLine{number, next.name.text, right, halfRead}), false
 		}
 	}
 	ad := p.end(at)

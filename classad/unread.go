@@ -62,8 +62,8 @@ func (u *UnreadAds) Note(file string, ad *ClassAd) {
 func (u *UnreadAds) Warnings() (all []string) {
 	for why, text := range [misreadings]string{
 		halfRead: "%s; in %d ads a value is followed by more, or too large: HTCondor ignores the rest, too; correct it",
-		givenAgain: "%s comes again, with another value; in %d ads: no empty line parts them from the next one, whose values " +
-			"count, and the earlier one is lost; put an empty line between ads",
+		givenAgain: "%s comes again, with another value; in %d ads: no empty line parts them from the next one, whose " +
+			"values count, and the earlier one is lost; put an empty line between ads",
 		asText: `%s is a text, and an expression was meant; in %d ads: a program such as jq wrote the JSON anew, without ` +
 			`the backslashes of "\/Expr(…)\/"; give what HTCondor printed`,
 	} {

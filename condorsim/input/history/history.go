@@ -126,7 +126,8 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		return nil, err
 	}
 	c := collector{
-		o: o, h: &History{Name: name, Others: map[int64][]Amount{}, Cleaning: workload.Cleaning{Ads: true}}, index: map[key]int{}, shared: newShared(o),
+		o: o, h: &History{Name: name, Others: map[int64][]Amount{}, Cleaning: workload.Cleaning{Ads: true}},
+		index: map[key]int{}, shared: newShared(o),
 		beyond: map[string]bool{}, others: map[int][]Amount{}, estimates: estimates,
 	}
 	for ad, err := range classad.ReadAds(text, name) {

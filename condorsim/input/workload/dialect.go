@@ -31,7 +31,8 @@ func spaced(s []byte) ([]byte, *Error) {
 	}
 	if len(fields) > numFields {
 		return nil, &Error{
-			Problem: fmt.Sprintf("the line has %d fields with %q between them, of %d", len(fields), string(separator), numFields),
+			Problem: fmt.Sprintf("the line has %d fields with %q between them, of %d", len(fields), string(separator),
+				numFields),
 			Hint:    "leave out what is no field of SWF, and write decimals with a point",
 		}
 	}
