@@ -33,7 +33,7 @@ func spaced(s []byte) ([]byte, *Error) {
 		return nil, &Error{
 			Problem: fmt.Sprintf("the line has %d fields with %q between them, of %d", len(fields), string(separator),
 				numFields),
-			Hint:    "leave out what is no field of SWF, and write decimals with a point",
+			Hint: "leave out what is no field of SWF, and write decimals with a point",
 		}
 	}
 	for i, f := range fields {

@@ -124,7 +124,7 @@ func (count Cleaning) Doubts() (all []string) {
 			"planned with its run time (overrun raise); to see what would be if it were ended at its limit, choose overrun kill")
 		return all
 	}
-	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it: "+unit)
+	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it; "+unit)
 	return all
 }
 
