@@ -47,7 +47,8 @@ func TestSyntax(t *testing.T) {
 	r, err := parser.Syntax{Strict: true}.Ad(`[ a = 007 ]`)
 	require.NoError(t, err)
 	require.Equal(t, `[ a = 7 ]`, string(ast.Append(nil, r, ast.Canonical)))
-	e, err := parser.Syntax{}.Prefix(`1 2`)
+	e, end, err := parser.Syntax{}.Prefix(`1 2`)
 	require.NoError(t, err)
 	require.Equal(t, `1`, string(ast.Append(nil, e, ast.Canonical)))
+	require.Equal(t, 2, end, "where the rest begins")
 }
