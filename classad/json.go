@@ -21,7 +21,9 @@ func (p *Parser) parseJSON(text, file string, first int) (*ClassAd, error) {
 	if err != nil {
 		return nil, syntaxError(err, file, text, first, "")
 	}
-	return p.record(r, text), nil
+	ad := p.record(r, text)
+	ad.unread = lostExpressions(ad, text, first)
+	return ad, nil
 }
 
 // MarshalJSON implements [encoding/json.Marshaler]. It fails if a name is not UTF-8, which JSON

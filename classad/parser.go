@@ -262,7 +262,7 @@ func (p *Parser) parseExpr(syntax parser.Syntax, text string) (*Expr, error) {
 func (p *Parser) ParseOld(text string) (*ClassAd, error) { return p.parseLines(text, "", 1) }
 
 func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
-	at := p.begin()
+	at, whole := p.begin(), text
 	var unread []unreadLine
 	for number := first; text != ""; number++ {
 		line := text
@@ -277,10 +277,14 @@ func (p *Parser) parseLines(text, file string, first int) (*ClassAd, error) {
 		}
 		if at = next; p.cut {
 			_, right, _ := cutLine(line)
-			unread, p.cut = append(unread, unreadLine{number, next.name.text, strings.Clone(strings.TrimSpace(right))}), false
+			right = strings.Clone(strings.TrimSpace(right))
+			unread, p.cut = append(unread, unreadLine{number, next.name.text, right, halfRead}), false
 		}
 	}
 	ad := p.end(at)
+	if at.twice {
+		unread = append(unread, again(whole, first)...)
+	}
 	ad.unread = unread
 	return ad, nil
 }

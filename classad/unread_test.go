@@ -40,10 +40,35 @@ func TestUnread(t *testing.T) {
 				require.Equal(t, want, value.String())
 			}
 			if want == "" {
-				require.Empty(t, count.Warning(), line)
+				require.Empty(t, count.Warnings(), line)
 			} else {
-				require.Contains(t, count.Warning(), " is read as "+want+"; in ")
+				require.Contains(t, count.Warnings()[0], " is read as "+want+"; in ")
 			}
 		}
+	}
+}
+
+// Ads without an empty line between them, and expressions that became texts, are told.
+func TestMisreadings(t *testing.T) {
+	const again, asText = " comes again, with another value; in 1 ads", " is a text, and an expression was meant; in 1 ads"
+	for text, want := range map[string]string{
+		"ClusterId = 1\nProcId = 0\nA = 1\nClusterId = 1\nProcId = 1\n": "f:5: ProcId = 1" + again,
+		"X = 1\n\nName = \"a\"\nname = \"b\"\r\n":                       "f:4: name = \"b\"" + again,
+		"ClusterId = 1\nClusterId = 1 \nA = 1\nA = 2\n":                 "",
+		"ClusterId = 1\n\nClusterId = 2\n":                              "",
+		`[{"A": 1}, {"B": "/Expr(4+4)/"}]`:                              "f:1: B = /Expr(4+4)/" + asText,
+		`{"A": "\/Expr(4+4)\/", "B": "/Expr"}`:                          "",
+	} {
+		var count classad.UnreadAds
+		for ad, err := range classad.ReadAds(strings.NewReader(text), "f") {
+			require.NoError(t, err)
+			count.Note("f", ad)
+		}
+		if want == "" {
+			require.Empty(t, count.Warnings(), text)
+			continue
+		}
+		require.Len(t, count.Warnings(), 1, text)
+		require.Contains(t, count.Warnings()[0], want)
 	}
 }

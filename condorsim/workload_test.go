@@ -195,7 +195,7 @@ func TestQueued(t *testing.T) {
 	require.Equal(t, []backfill.Time{0, 60, 60, 0},
 		[]backfill.Time{w.Jobs[0].Estimate, w.Jobs[1].Estimate, w.Jobs[2].Estimate, last.Estimate})
 	require.Equal(t, []backfill.Time{80, 70}, []backfill.Time{w.Jobs[2].Run, w.Jobs[2].Limit})
-	require.Equal(t, workload.Cleaning{JobsRead: 6, Cancelled: 1, Unreadable: 1, JobsLeft: 4, EstimateDefault: 2, Overrunning: 1}, w.Cleaning)
+	require.Equal(t, workload.Cleaning{JobsRead: 6, Cancelled: 1, Ads: true, Unreadable: 1, JobsLeft: 4, EstimateDefault: 2, Overrunning: 1}, w.Cleaning)
 }
 
 func TestTheMachinesAdIsTheSameEachTime(t *testing.T) {

@@ -51,4 +51,5 @@ func TestSyntax(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, end, "the rest begins there")
 	require.Equal(t, `1`, string(ast.Append(nil, e, ast.Canonical)))
+	require.Equal(t, 2, end, "where the rest begins")
 }

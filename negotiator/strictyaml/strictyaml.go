@@ -48,7 +48,7 @@ func parse(text []byte) (*ast.File, error) {
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
-		return nil, err
+		return nil, plainly(err)
 	}
 	if alias := nestedAlias(file); alias != nil {
 		return nil, at(alias.Start, "an alias is part of what an anchor names; write out what it stands for")

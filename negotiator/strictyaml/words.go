@@ -11,14 +11,17 @@ import (
 )
 
 // plainly returns an error of the library about a value of another kind in words, as the library speaks
-// of Go. It returns other errors unchanged.
+// of Go, and one about a tab, which it prints as a blank. It returns other errors unchanged.
 func plainly(err error) error {
 	var (
 		mistyped   *yaml.TypeError
 		overflow   *yaml.OverflowError
 		unexpected *yaml.UnexpectedNodeTypeError
+		syntax     *yaml.SyntaxError
 	)
 	switch {
+	case errors.As(err, &syntax) && strings.Contains(syntax.Message, "'\t'"): // which prints as a blank
+		return &yaml.SyntaxError{Message: "there is a tab; indent with blanks", Token: syntax.Token}
 	case errors.As(err, &mistyped):
 		return &yaml.SyntaxError{
 			Message: isGiven(valueOf(mistyped.SrcType), kindOf(mistyped.DstType)), Token: mistyped.Token,

@@ -30,7 +30,7 @@ var helpTexts = cli.Texts{
 		"time (honour), or when they were (ignore).",
 	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
 		"had at one time.",
-	"run_memory": "Memory of the machine; by default what the header says, else memory is no resource.",
+	"run_memory": "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
 	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
 		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
 		"shows what a description may have.",
@@ -78,7 +78,7 @@ var helpTexts = cli.Texts{
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
 	"info_pool":         "Pool that the jobs ran on: slot ads, a description in YAML, or a built-in name.",
-	"machine_memory":    "Memory of the machine; by default what the header says, else memory is no resource.",
+	"machine_memory":    "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
 	"model_from": "Leave out jobs submitted before this time: a second of the trace, a Unix time, or a date such as " +
 		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",
 	"model_estimate_model": "Estimates: given, accurate, f:F (from 1 to F+1 times the run time), tsafrir (popular " +

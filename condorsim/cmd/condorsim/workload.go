@@ -125,6 +125,18 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 	}
 }
 
+// readFrom reads the jobs of an open file, and warns of what is not read as it may have been meant.
+func (p *process) readFrom(in *jobsFile, opts formats.Options) (*formats.Jobs, error) {
+	jobs, err := in.Read(opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range jobs.Misreadings() {
+		cli.Logger("condorsim", "warn", p.errs).Warn(warning)
+	}
+	return jobs, nil
+}
+
 // withAds adds to the options how to read job ads.
 func (f traceFlags) withAds(opts workload.Options) formats.Options {
 	return formats.Options{Options: opts, Ads: history.Options{Estimates: f.EstimateAttr}}

@@ -67,7 +67,7 @@ func (c *convertCommand) convert(p *process, out *outFile) (*workload.Trace, err
 			"clean and scale write a trace as flags say")
 	}
 	const large = 1 << 20 // checks the lines for a machine that holds any job
-	_, err = in.Read(formats.Options{Options: workload.Options{Clean: workload.CleanNone, CPUs: large}})
+	_, err = p.readFrom(in, formats.Options{Options: workload.Options{Clean: workload.CleanNone, CPUs: large}})
 	return nil, err
 }
 

@@ -100,7 +100,7 @@ func (c *infoCommand) jobs(p *process, opts formats.Options) (*formats.Jobs, err
 	if err = c.suits(in.Format, c.machineFlags, c.Trace); err != nil {
 		return nil, err
 	}
-	jobs, err := in.Read(opts)
+	jobs, err := p.readFrom(in, opts)
 	if err == nil {
 		jobs.Trace, err = x.of(p, jobs.Trace)
 	}

@@ -58,7 +58,7 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 	if x.Memory == "" {
 		opts = keepingMemory(opts, in.Format, out.format)
 	}
-	jobs, err := in.Read(f.withAds(opts))
+	jobs, err := p.readFrom(in, f.withAds(opts))
 	if err != nil {
 		return nil, err
 	}

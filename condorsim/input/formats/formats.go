@@ -101,10 +101,11 @@ func Open(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := text.Peek(1 << 12)
-	if workload.IsSWF(head) {
-		return &Source{SWF, text, name}, nil
+	kind := kinds.Of(head)
+	if workload.IsSWF(head) || (kind == nil || kind.General) && workload.NamesFields(head) {
+		return &Source{SWF, text, name}, nil // which says what is wrong with names
 	}
-	if kind := kinds.Of(head); kind != nil {
+	if kind != nil {
 		_ = text.Close() // it was only read
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
@@ -119,12 +120,12 @@ func OpenInstance(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := bytes.TrimSpace(text.Peek(1 << 12))
-	other := recognised(head)
-	if len(head) == 0 || head[0] == '{' || other == SWF && !workload.IsSWF(head) && kinds.Of(head) == nil {
+	other, swf, kind := recognised(head), workload.IsSWF(head), kinds.Of(head)
+	if !swf && kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
 		return &Source{Instance, text, name}, nil
 	}
 	defer text.Close() //nolint:errcheck // only read
-	if kind := kinds.Of(head); kind != nil && !workload.IsSWF(head) {
+	if kind != nil && !swf {
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
 	return nil, &workload.Error{

@@ -68,7 +68,11 @@ func TestFormatsThatAreNotRead(t *testing.T) {
 		"classes:\n  - {count: 4}\n": "x: looks like YAML, as descriptions of pools, sweeps and configurations are, which is not " +
 			"read; give a pool with --pool, and a sweep to condorsim sweep",
 		"04/01/2013 00:00:22;E;12345.server;user=eve\n": "x: looks like the accounting log of PBS or Torque" + toSWF,
-		"id,submit,start,end,run\n1,0,0,5,5\n":          "x: looks like comma-separated values" + toSWF,
+		"id,name,start,end\n1,a,b,c\n": "x: looks like comma-separated values, which is not read; give it columns of numbers, " +
+			"named submit, run, procs and so on, or convert it to SWF, which condorsim workload formats describes",
+		"id,submit,start,end,run\n1,0,0,5,5\n": "x:1: column 3 is named start, which is no known name of a field; known are id, " +
+			"submit, wait, run, procs, cputime, mem, reqprocs, reqtime, reqmem, status, user, group, app, queue, partition, " +
+			"preceding, think, and what they are short for; rename the column, or leave it out",
 		" ID     OWNER          SUBMITTED   RUN_TIME     ST COMPLETED CMD\n": "x: looks like the table that condor_history " +
 			"and condor_q print for people, which is not read; print ads: with -long, -json or -xml",
 		"-- Schedd: a : <192.0.2.1:9618?... @ 01/01\nOWNER BATCH_NAME\n": "x: looks like the table that condor_history " +
@@ -87,6 +91,8 @@ func TestOpenInstance(t *testing.T) {
 		"ClusterId = 1\n": "x: holds job ads and no instance; name it without --instance",
 		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
 			"instance; name it without --instance",
+		`{"jobs": []}`: "x: looks like the accounting of Slurm, as sacct --json or squeue --json prints it, which is not read; " +
+			"convert it to SWF, which condorsim workload formats describes",
 		"JobID|JobName|State\n1|a|COMPLETED\n": "x: looks like the accounting of Slurm, as sacct prints it, which is not read; " +
 			"convert it to SWF, which condorsim workload formats describes",
 	} {

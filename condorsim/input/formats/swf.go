@@ -23,9 +23,11 @@ var SWF = &Format{
 	Description: `SWF, the Standard Workload Format (https://www.cs.huji.ac.il/labs/parallel/workload/swf.html)
   Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine;
   "; UnixStartTime: S" and "; TimeZoneString: Europe/Paris" say when second 0 was, for expressions of ads.
-  Each other line is a job, 18 numbers with blanks, tabs, semicolons or commas between them; -1 is
-  unknown. Of numbers with decimals, run time and requested time are rounded up and others down. A first
-  line with 18 names of columns is skipped, and so are lines that begin with #:
+  Memory of the machine is "; MachineMemory: N", in MiB; MaxMemory is a limit of jobs, and not heeded.
+  Each other line is a job, 18 numbers with blanks, tabs, semicolons, commas or bars between them; -1 is
+  unknown, and a job whose submit time is unknown is left out. Of numbers with decimals, run time and
+  requested time are rounded up and others down. Lines that begin with # are skipped. A first line may
+  name the columns, which then are at least submit, run and procs, in any order:
 
    1 job number             7 used memory, KB per processor        13 group
    2 submit time, s         8 requested processors                 14 executable
@@ -34,6 +36,9 @@ var SWF = &Format{
    5 allocated processors  11 status: 1 completed, 0 failed,       17 preceding job
    6 average CPU time, s      5 cancelled                          18 think time, s
                            12 user
+
+  Names are id, submit, wait, run, procs, cputime, mem, reqprocs, reqtime, reqmem, status, user, group,
+  app, queue, partition, preceding, think, or what these are short for, such as Submit Time.
 
   A job that names a job of a line before as preceding is submitted after the end of that one and the
   think time; where that is unknown (-1), when it was or at that end, whichever is later. If that job is

@@ -106,7 +106,7 @@ type History struct {
 	Unreadable error
 	// NoAmount is why the first job was dropped whose request is no amount; nil if none was.
 	NoAmount error
-	// Unread counts the ads that have lines of which a part was not read.
+	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 }
 
@@ -129,7 +129,8 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		return nil, err
 	}
 	c := collector{
-		o: o, h: &History{Name: name, Others: map[int64][]Amount{}}, index: map[key]int{}, shared: newShared(o),
+		o: o, h: &History{Name: name, Others: map[int64][]Amount{}, Cleaning: workload.Cleaning{Ads: true}},
+		index: map[key]int{}, shared: newShared(o),
 		beyond: map[string]bool{}, others: map[int][]Amount{}, estimates: estimates,
 	}
 	for ad, err := range classad.ReadAds(text, name) {
@@ -187,9 +188,7 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 
 // Warnings says what of the ads was not read as it may have been meant.
 func (h *History) Warnings() (all []string) {
-	if warning := h.Unread.Warning(); warning != "" {
-		all = append(all, warning)
-	}
+	all = h.Unread.Warnings()
 	if h.NoAmount != nil {
 		all = append(all, fmt.Sprintf("%v; the requests of %d jobs are no amounts: they match no slot in HTCondor, and are "+
 			"left out", h.NoAmount, h.Cleaning.NoAmount))

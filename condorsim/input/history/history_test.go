@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, workload.Cleaning{
 		JobsRead: 9, Cancelled: 1, Removed: 1, NotOnSlots: 1, Unfinished: 1,
-		Unreadable: 1, Repeated: 1,
+		Unreadable: 1, Repeated: 1, Ads: true,
 	}, h.Cleaning)
 	type job struct {
 		name             string
@@ -171,7 +171,7 @@ func TestRequestsThatAreNoAmounts(t *testing.T) {
 		"RequestMemory = 1 / 0": "error", "RequestMemory = 2e12": "2.000000000000000E+12", "RequestCpus = { 2 }": "{ 2 }",
 	} {
 		h := read(t, history.Options{}, done(1, "RequestCpus = 1")+done(2, request)+done(3, request))
-		require.Equal(t, workload.Cleaning{JobsRead: 3, NoAmount: 2}, h.Cleaning)
+		require.Equal(t, workload.Cleaning{JobsRead: 3, NoAmount: 2, Ads: true}, h.Cleaning)
 		attr, _, _ := strings.Cut(request, " = ")
 		require.Equal(t, []string{"folder/test.ads:8: job 2.0: " + attr + " is " + value + ": must be a number from 0 to 1e12; " +
 			"the requests of 2 jobs are no amounts: they match no slot in HTCondor, and are left out"}, h.Warnings())
@@ -181,7 +181,7 @@ func TestRequestsThatAreNoAmounts(t *testing.T) {
 		"RequestCpus = max({1, TARGET.Cpus / \"2\"})",
 	} {
 		h := read(t, history.Options{WithAds: true}, done(1, request))
-		require.Equal(t, workload.Cleaning{JobsRead: 1}, h.Cleaning, request)
+		require.Equal(t, workload.Cleaning{JobsRead: 1, Ads: true}, h.Cleaning, request)
 		require.Empty(t, h.Warnings())
 	}
 }

@@ -50,7 +50,7 @@ type Description struct {
 	// GiveUpAfter is how often a job may lose its slot before it is held; 0: [DefaultGiveUpAfter].
 	GiveUpAfter int
 	LeftOut     LeftOut
-	// Unread counts the ads that have lines of which a part was not read.
+	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 
 	asked map[string]bool // see Asked; nil: not computed yet
@@ -81,10 +81,7 @@ func (p *Description) Unheeded() (list []string) {
 		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
 			"are not among the ads: print these as well", p.LeftOut.Orphans))
 	}
-	if warning := p.Unread.Warning(); warning != "" {
-		list = append(list, warning)
-	}
-	return list
+	return append(list, p.Unread.Warnings()...)
 }
 
 // Counts lists the counts by name, as loggers take them.
@@ -261,7 +258,7 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 
 // mistaken returns an error for a text that is known as something else than ads, by how it begins.
 func mistaken(head []byte, name string) error {
-	if workload.IsSWF(head) || workload.IsInstance(head) {
+	if workload.IsSWF(head) || workload.NamesFields(head) || workload.IsInstance(head) {
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
 	}
 	if kind := kinds.Of(head); kind != nil {

@@ -22,7 +22,9 @@ type cleaner struct {
 	names      [len(nameKeys)]map[int64]string // the header's names for numbers
 	labelsRead int                             // how many of these there were
 	labelBytes int                             // and how long they were together
-	headed     bool                            // a line of column names was read
+	columns    *columns                        // what a line of column names says; nil: there is none
+	hidden     int                             // the first line that looks like a job behind a semicolon; 0: none
+	hiddenAll  int                             // how many there are
 	after      int                             // how many jobs have a preceding one
 	afterOne   int64                           // the number of the first of these
 	afterOther bool                            // some jobs have another one, or none
@@ -73,6 +75,9 @@ func (c *cleaner) record(rec *record) *Error {
 		return nil
 	case procs <= 0:
 		c.trace.drop(&count.NoProcessors, id, WhyNoProcessors)
+		return nil
+	case submit < 0:
+		c.trace.drop(&count.NoSubmit, id, WhyNoSubmit)
 		return nil
 	}
 	partial := 2 <= status && status <= 4 // the parts of a job share its number
@@ -252,16 +257,23 @@ func (c *cleaner) label(kind int, number int64) string {
 // finish does what needs all lines: machine size, jobs that never fit, order, load.
 func (c *cleaner) finish() (*Trace, error) {
 	count := &c.trace.Cleaning
+	if count.JobsRead == 0 && c.hidden > 0 {
+		return nil, &Error{
+			File: c.file, Line: c.hidden, Problem: "the job line begins with a semicolon, which makes a comment of it",
+			Hint: "delete the semicolons at the beginning of job lines: sed 's/^;//'",
+		}
+	}
 	if count.JobsRead == 0 {
 		return nil, &Error{
 			File: c.file, Problem: "has no job line",
-			Hint: "give a file of jobs, as condorsim workload formats describes",
+			Hint: "give a trace, or ads of jobs that ended: condorsim workload formats describes what is read",
 		}
 	}
+	c.trace.Warnings = append(c.trace.Warnings, c.headerDoubts()...)
 	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}
 	if machine.Processors == 0 {
 		return nil, &Error{
-			File: c.file, Problem: "the header has neither MaxProcs nor MaxNodes",
+			File: c.file, Problem: c.trace.Header.withoutProcessors(),
 			Hint: "give the machine's processors with --cpus",
 		}
 	}

@@ -88,7 +88,7 @@ var (
 	thousands = regexp.MustCompile(`^(\d{1,3}(,\d{3})+\b|\d{1,3}('\d{3})+\b|\d{1,3}(_\d{3})+\b|\d+)`)
 	// behindNumber matches what may follow a number: nothing, another line, or a remark that does not
 	// begin with a digit, unless a comma parts them.
-	behindNumber = regexp.MustCompile(`^[ \t]*($|[\n(;/=:-]|[,.]($|\s)|[ \t][^\d.,'_])`)
+	behindNumber = regexp.MustCompile(`^[ \t]*($|[\n(;/=:]|-[ \t]*($|[^\d\s])|[,.]($|\s)|[ \t][^\d.,'_-])`)
 )
 
 // Names returns the names that lines such as "Queue: 3 batch" give to numbers.
@@ -184,6 +184,12 @@ func (c *cleaner) halfNumber(key, value string) *Error {
 // comment stores a line of the header; see [headerLine]. It is an error if a number is not whole, or
 // if the labels are too many.
 func (c *cleaner) comment(s string) *Error {
+	if jobBehind(s) {
+		if c.hiddenAll++; c.hidden == 0 {
+			c.hidden = c.trace.Cleaning.Lines
+		}
+		return nil
+	}
 	key, value, found := headerLine(s)
 	if !found {
 		return nil

@@ -82,6 +82,7 @@ func TestNumber(t *testing.T) {
 	job := line(1, 0, 1, 1, 1, 9, 1)
 	for _, text := range []string{
 		"12,34", "1024,5", "1,0245", "1.5", "4 000", "4.000", "4k", "1,02,4", "1e9", "100,000,000,000,000", "0x10", "4 1/2",
+		"338-512", "338 - 512", "338 -512",
 	} {
 		require.Zero(t, workload.Header{"MaxProcs": text}.Number("MaxProcs"), text)
 		for _, key := range []string{"MaxProcs", "MaxNodes", "UnixStartTime", "MachineMemory"} {
@@ -93,6 +94,49 @@ func TestNumber(t *testing.T) {
 		trace := read(t, "; MaxProcs: "+text+"\n; MaxQueues: "+text+"\n"+job, workload.Options{CPUs: 7})
 		require.Equal(t, int64(7), trace.Machine.Processors, "the header does not count")
 	}
+}
+
+// What a header says and what is not heeded is told.
+func TestHeaderDoubts(t *testing.T) {
+	job := line(1, 0, 1, 1, 1, 9, 1)
+	for text, want := range map[string][]string{
+		"; MaxProcs: unknown\n; MaxNodes: 9\n": {`MaxProcs: "unknown" in the header is no number, and not heeded`},
+		"; MaxProcs: -1\n; MaxNodes: 9\n":      nil,
+		"; MaxProcs: 4\n; MaxNodes: many\n":    nil,
+		"; MaxProcs: 4\n; MaxProcs: 8\n":       {"the header has more than one MaxProcs, 4 and 8: the first counts"},
+		"; MaxProcs: 4\n; MaxProcs: 4\n":       nil,
+		"; MaxProcs: 4\n; UnixStartTime: Mon Sep 23\n": {
+			`UnixStartTime: "Mon Sep 23" in the header is no number, and not heeded`,
+		},
+		"; MaxProcs: 4\n;2;0;-1;60" + strings.Repeat(";1", 14) + "\n": {
+			"1 lines look like jobs behind a semicolon, the first is line 2: they are comments",
+		},
+	} {
+		require.Equal(t, want, read(t, text+job, workload.Options{}).Misreadings(), text)
+	}
+	require.Empty(t, read(t, "; MaxProcs: unknown\n"+job, workload.Options{CPUs: 4}).Misreadings())
+	for text, want := range map[string]string{
+		"; MaxProcs: 0\n": "x: the header says MaxProcs: 0, which is no number of processors; give the machine's processors " +
+			"with --cpus",
+		"; MaxProcs: -1\n; MaxNodes: a\n": "x: the header says MaxProcs: -1 and MaxNodes: a, which is no number of " +
+			"processors; give the machine's processors with --cpus",
+		"": "x: the header has neither MaxProcs nor MaxNodes; give the machine's processors with --cpus",
+	} {
+		_, err := workload.ReadSWF(strings.NewReader(text+job), "x", workload.Options{})
+		require.EqualError(t, err, want)
+	}
+	_, err := workload.ReadSWF(strings.NewReader("; MaxProcs: 4\n;1;0;-1;60"+strings.Repeat(";1", 14)), "x", workload.Options{})
+	require.EqualError(t, err, "x:2: the job line begins with a semicolon, which makes a comment of it; delete the semicolons "+
+		"at the beginning of job lines: sed 's/^;//'")
+}
+
+// A job whose submit time is unknown is left out, and counted.
+func TestNoSubmitTime(t *testing.T) {
+	trace := read(t, "; MaxProcs: 4\n"+line(1, -1, 1, 1, 1, 9, 1)+line(2, -10, 1, 1, 1, 9, 1)+line(3, 1_000_000, 1, 1, 1, 9, 1),
+		workload.Options{})
+	require.Len(t, trace.Jobs, 1)
+	require.Equal(t, 2, trace.Cleaning.NoSubmit)
+	require.Equal(t, "left out: 2 submit time unknown", trace.Cleaning.LeftOut())
 }
 
 // Keys of the archive are found however people write them.

@@ -110,8 +110,13 @@ func (count Cleaning) PlanDoubts(byDefault time.Duration) []string {
 // run times that estimates stand in for.
 func (count Cleaning) Doubts() (all []string) {
 	doubt := func(jobs int, text string) { all = append(all, count.doubt(jobs, text)...) }
+	attribute, unit := "", "to see what would be if such jobs were ended at their limits, choose overrun kill"
+	if count.Ads {
+		attribute = "say which attribute of job ads has it (estimate-attr), or "
+		unit = "see whether it is in seconds (estimate-attr takes a unit, as in MaxWallTimeMins:min)"
+	}
 	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
-		"planned in hindsight; say which attribute of job ads has it (estimate-attr), or have estimates made up (estimate-model)")
+		"planned in hindsight; "+attribute+"have estimates made up (estimate-model)")
 	if n := count.RunAssumed; float64(n) > many*float64(count.JobsRead) {
 		all = append(all, "the estimate stands in for the run time of "+Part(n, count.JobsRead)+" jobs read, which did not "+
 			"finish (clean): they are played as if they ran for as long as estimated")
@@ -121,8 +126,7 @@ func (count Cleaning) Doubts() (all []string) {
 			"planned with its run time (overrun raise); to see what would be if it were ended at its limit, choose overrun kill")
 		return all
 	}
-	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it: see whether "+
-		"it is in seconds (estimate-attr takes a unit, as in MaxWallTimeMins:min)")
+	doubt(count.EstimateRaised, "the estimate of %s jobs is shorter than the run time, and was raised to it; "+unit)
 	return all
 }
 

@@ -108,6 +108,7 @@ func prefixer(trace string) func(label string) string {
 
 // add adds the counts of another trace.
 func (count *Cleaning) add(c Cleaning) {
+	count.Ads = count.Ads || c.Ads
 	for _, sum := range []struct {
 		to   *int
 		more int
@@ -118,6 +119,7 @@ func (count *Cleaning) add(c Cleaning) {
 		{&count.Cancelled, c.Cancelled},
 		{&count.NegativeRun, c.NegativeRun},
 		{&count.NoProcessors, c.NoProcessors},
+		{&count.NoSubmit, c.NoSubmit},
 		{&count.TooWide, c.TooWide},
 		{&count.TooMuchMemory, c.TooMuchMemory},
 		{&count.BeyondMax, c.BeyondMax},

@@ -40,8 +40,8 @@ func Open(path string, opts Options) (*Trace, error) {
 // folder and extensions, for the trace.
 //
 // Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment, those
-// with '#' comment. Dialects are read, too: commas or semicolons between the fields, and a line of
-// column names above the jobs. Of numbers with decimals, run time and requested time are rounded up and
+// with '#' comment. Dialects are read, too: commas, semicolons or bars between the fields, and a line of
+// column names above the jobs, which says where each field is. Of numbers with decimals, run time and requested time are rounded up and
 // others down. Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
 // as the error of [Options.Validate].
 func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
@@ -134,23 +134,40 @@ func (c *cleaner) line(s []byte) *Error {
 		c.keepComment()
 		return nil
 	}
-	plain, fault := spaced(s)
+	var fault *Error
+	if c.trace.Cleaning.JobsRead == 0 && c.columns == nil {
+		if c.columns, fault = heading(s); c.columns != nil {
+			return fault
+		}
+	}
+	var plain []byte
+	if c.columns != nil {
+		plain, fault = c.columns.arranged(s, c.trace.Cleaning.JobsRead+1)
+	} else {
+		plain, fault = spaced(s)
+	}
 	if fault != nil {
 		return fault
 	}
 	if !bytes.Equal(plain, s) {
 		s, c.text = plain, plain
 	}
-	if c.trace.Cleaning.JobsRead == 0 && !c.headed {
-		if c.headed, fault = heading(s); c.headed || fault != nil {
-			return fault
-		}
-	}
 	var rec record
 	if fault = parseRecord(s, &rec); fault != nil {
 		return fault
 	}
+	if c.trace.Cleaning.JobsRead == 0 {
+		c.noteMore(len(bytes.Fields(s)))
+	}
 	return c.record(&rec)
+}
+
+// noteMore notes that job lines have more fields than the format.
+func (c *cleaner) noteMore(fields int) {
+	if fields > numFields {
+		c.trace.Warnings = append(c.trace.Warnings, fmt.Sprintf(
+			"the first job line has %d fields: those behind the eighteenth are not read", fields))
+	}
 }
 
 // parseRecord reads the first eighteen fields of a job line.

@@ -352,7 +352,7 @@ func TestErrors(t *testing.T) {
 			"trace.swf:3: field 1 (job number): 1 is the number of a job above",
 			workload.Error{Line: 3, Field: 1, Text: "1"},
 		},
-		{"empty", "", "trace.swf: has no job line; give a file of jobs, as condorsim workload formats describes", workload.Error{}},
+		{"empty", "", "trace.swf: has no job line; give a trace, or ads of jobs that ended: condorsim workload formats describes what is read", workload.Error{}},
 		{"one byte", "\n", "trace.swf: has no job line", workload.Error{}},
 		{"only comments", header, "trace.swf: has no job line", workload.Error{}},
 		{

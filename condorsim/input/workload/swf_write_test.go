@@ -3,6 +3,7 @@ package workload_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func anyTrace(t *rapid.T) *workload.Trace {
 		Processors: rapid.Int64Range(1, 100_000).Draw(t, "processors"),
 		Memory:     rapid.Int64Range(0, 1_000_000).Draw(t, "memory"),
 	}}
-	submit := rapid.Int64Range(-5, 1e9).Draw(t, "submit")
+	submit := rapid.Int64Range(0, 1e9).Draw(t, "submit")
 	for id := range rapid.Int64Range(1, 20).Draw(t, "jobs") {
 		run := rapid.Int64Range(0, 1e6).Draw(t, "run")
 		submit += rapid.Int64Range(0, 1e4).Draw(t, "gap")
@@ -159,4 +160,7 @@ func TestWriteError(t *testing.T) {
 		trace := read(t, synthetic(jobs), workload.Options{Clean: workload.CleanNone})
 		require.EqualError(t, trace.WriteSWF(fullDisk{}), "write trace test: disk full")
 	}
+	early := &workload.Trace{Name: "early", Machine: workload.Machine{Processors: 1}, Jobs: []workload.Job{{ID: 7, Submit: -1, Procs: 1}}}
+	require.EqualError(t, early.WriteSWF(io.Discard),
+		"write trace early: job 7 is submitted at -1: in SWF a time below 0 is unknown; add to all times")
 }

@@ -132,6 +132,7 @@ type Cleaning struct {
 	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
 	NegativeRun   int `json:"negative_run_time"`      // run time unknown
 	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
+	NoSubmit      int `json:"no_submit,omitempty"`    // submit time unknown
 	TooWide       int `json:"too_wide"`               // more processors than the machine
 	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
 	BeyondMax     int `json:"beyond_max"`             // after the first Max jobs
@@ -163,6 +164,8 @@ type Cleaning struct {
 	OutOfOrder     int `json:"out_of_order"`              // job lines submitted before the previous job line
 
 	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
+
+	Ads bool `json:"-"` // the jobs are of ads, whose estimates are where one says
 }
 
 // Why jobs of a trace were dropped.
@@ -171,6 +174,7 @@ const (
 	WhyCancelled     = "cancelled before the start"
 	WhyNegativeRun   = "run time unknown"
 	WhyNoProcessors  = "no processors"
+	WhyNoSubmit      = "submit time unknown"
 	WhyTooWide       = "wider than the machine"
 	WhyTooMuchMemory = "more memory than the machine"
 	WhyCutOut        = "outside of the time asked for"
@@ -254,6 +258,7 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyCancelled, count.Cancelled},
 		{WhyNegativeRun, count.NegativeRun},
 		{WhyNoProcessors, count.NoProcessors},
+		{WhyNoSubmit, count.NoSubmit},
 		{"ads that tell too little", count.Unreadable},
 		{"whose requests are no amounts", count.NoAmount},
 		{"whose requests depend on the slot (--pool gives slots)", count.BySlot},

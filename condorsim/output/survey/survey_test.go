@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,6 +87,28 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, 2, s.Users.Known)
 	require.Equal(t, "7", s.Users.Top[0].Name)
 	require.Equal(t, "express", s.Queues[0].Says)
+}
+
+// The hours are those of the zone that the header names, summer and winter.
+func TestHoursOfAZone(t *testing.T) {
+	for text, want := range map[string]string{
+		"; UnixStartTime: 1751367600\n; TimeZoneString: Europe/Paris\n":                   "13 Europe/Paris", // in July
+		"; UnixStartTime: 1751367600\n; TimeZone: 3600\n; TimeZoneString: Europe/Paris\n": "13 Europe/Paris",
+		"; UnixStartTime: 1751367600\n; TimeZone: 3600\n":                                 "12 +0100",
+		"; UnixStartTime: 1751367600\n; TimeZoneString: Nowhere\n":                        "11 UTC",
+		"; TimeZoneString: Europe/Paris\n":                                                "0 from the start of the trace",
+	} {
+		trace, err := workload.ReadSWF(strings.NewReader("; MaxProcs: 4\n"+text+"1 0 -1 60 1"+strings.Repeat(" -1", 13)), "t",
+			workload.Options{})
+		require.NoError(t, err)
+		s := survey.Of(trace)
+		hour := slices.IndexFunc(s.Arrivals, func(b survey.Bin) bool { return b.Jobs > 0 })
+		at, zone, _ := strings.Cut(want, " ")
+		require.Equal(t, at, strconv.Itoa(hour), text)
+		var table strings.Builder
+		require.NoError(t, s.Table(&table))
+		require.Contains(t, table.String(), zone, text)
+	}
 }
 
 // What a trace records of memory is told also if the machine has none.

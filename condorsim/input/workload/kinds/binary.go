@@ -11,7 +11,7 @@ func noTexts() []*Kind { return append([]*Kind{binary, utf16}, archives()...) }
 
 // magic is a kind of file that has certain bytes at an offset.
 func magic(holds, instead string, at int, bytesThere ...string) *Kind {
-	return &Kind{holds, instead, instead, func(head []byte) bool {
+	return &Kind{Holds: holds, Jobs: instead, Slots: instead, recognises: func(head []byte) bool {
 		if len(head) < at {
 			return false
 		}
@@ -48,8 +48,8 @@ func archives() []*Kind {
 // utf16 is text in UTF-16, with or without the mark that says which byte of a character comes first. Without
 // it every other byte of plain letters is zero.
 var utf16 = &Kind{
-	"text in UTF-16, as PowerShell writes it", toUTF8, toUTF8,
-	func(head []byte) bool {
+	Holds: "text in UTF-16, as PowerShell writes it", Jobs: toUTF8, Slots: toUTF8,
+	recognises: func(head []byte) bool {
 		if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 			return true
 		}
@@ -69,7 +69,7 @@ var utf16 = &Kind{
 
 // binary is any other file that no editor shows: near its beginning is a zero, or more than one in fifty
 // bytes is another that texts have not. A single one may be a name that rings a bell.
-var binary = &Kind{"a binary file", textFile, textFile, func(head []byte) bool {
+var binary = &Kind{Holds: "a binary file", Jobs: textFile, Slots: textFile, recognises: func(head []byte) bool {
 	const near, share = 512, 50
 	head = head[:min(len(head), near)]
 	odd := 0

@@ -9,14 +9,20 @@ var (
 
 	// status is what condor_status prints without options, with its totals alone, or of other daemons.
 	status = text("the table that condor_status prints for people", jobAds,
-		`^(My)?(Name|Machine|MyType)[ \t]+(OpSys|Platform|Machine|MyType|TargetType|HealthState|LoadAv|RunningJobs)\b`,
-		`^(Machines|Total)[ \t]+Owner[ \t]+(Claimed|Unclaimed)\b`)
+		`^(Name|Machine)[ \t]+(OpSys|Platform|Machine|MyType|HealthState|LoadAv|RunningJobs)\b`,
+		`^MyType[ \t]+TargetType[ \t]+Name\b`, `^(Machines|Total)[ \t]+Owner[ \t]+(Claimed|Unclaimed)\b`,
+		`^\S+[ \t]+(LINUX|WINDOWS|OSX|macOS|FREEBSD\d*)[ \t]+(X86_64|INTEL|(?i:aarch64)|ppc64\w*)\b`)
 
-	// eventLog is the log that a submit file names, in each of its three forms.
+	// headed is ads below the head of a table, as old versions print them.
+	headed = whatever("ads below the head of a table", "delete the lines above the first ad",
+		`^MyType[ \t]+TargetType[ \t]*\r?\n\s*[A-Za-z_]\w*[ \t]*=`)
+
+	// eventLog is the log that a submit file names, in each of its forms.
 	eventLog = text("the event log of HTCondor, which the submit file names as log", jobAds,
 		`^\d{3} \(\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
 		`^[\[{](?s:[^\]}]*)"EventTypeNumber"\s*:`,
-		`^(<[?!][^>]*>\s*|<(classads|events)>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`)
+		`^\[?\s*([A-Za-z_]\w*[ \t]*=[^\n]*\n\s*)*EventTypeNumber[ \t]*=`, `^\[(?s:[^\]]*)\bEventTypeNumber[ \t]*=`,
+		`^(<[?!][^>]*>\s*|<\w+>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`)
 
 	// jobQueue is the log of a schedd, of the accountant or the collector: numbers of operations on ads.
 	jobQueue = text("a log of ads that HTCondor keeps for itself, such as job_queue.log", jobAds,
@@ -29,8 +35,13 @@ var (
 			`(executable|(should_)?transfer_\w+|when_to_transfer_output|request_(cpus|memory|disk|gpus)|`+
 			`(container|docker)_image)[ \t]*=[^=\n][^\n]*)\r?(\n|$)`)
 
-	// dag is the input file of DAGMan.
+	// dag is the input file of DAGMan: one of its commands, below others and comments.
 	dag = text("a DAG file of HTCondor", jobAds,
-		`(?i)^((#[^\n]*|[a-z_]+[ \t][^=\n]*|)\n\s*)*(job[ \t]+\S+[ \t]+\S*[./{@]|subdag[ \t]+external[ \t]|`+
-			`splice[ \t]+\S+[ \t]+\S*[./]|parent[ \t][^=\n]*[ \t]child[ \t])`)
+		`(?i)^((#[^\n]*|[a-z_]+[ \t][^=\n]*|)\n\s*)*(`+
+			`(job|final|provisioner|service)[ \t]+\S+[ \t]+\S*[./{@]|subdag[ \t]+external[ \t]|`+
+			`splice[ \t]+\S+[ \t]+\S*[./]|parent[ \t][^=\n]*[ \t]child[ \t]|`+
+			`submit-description[ \t]+\S+[ \t]+[{@]|vars[ \t]+\S+[ \t]+(prepend[ \t]+|append[ \t]+)?[a-z_+]\w*[ \t]*=|`+
+			`script[ \t]+(defer[ \t][^\n]*)?(pre|post|hold)[ \t]|abort-dag-on[ \t]|`+
+			`(category[ \t]+\S+[ \t]+\S+|(maxjobs|retry|priority)[ \t]+\S+[ \t]+-?\d+|env[ \t]+(get|set)[ \t][^\n]*|`+
+			`(include|config|dot|node_status_file|jobstate_log|save_point_file)[ \t]+[^\s:=]\S*|reject)[ \t]*\r?(\n|$))`)
 )

@@ -8,6 +8,7 @@ package kinds
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,13 +18,18 @@ type Kind struct {
 	Holds string
 	// Jobs and Slots say what to do where jobs or slots are wanted.
 	Jobs, Slots string
+	// General says that a dialect of a format that is read may look the same.
+	General bool
 
 	recognises func(head []byte) bool
 }
 
 // What to do instead.
 const (
-	toSWF    = "convert it to SWF, which condorsim workload formats describes"
+	toSWF = "convert it to SWF, which condorsim workload formats describes"
+	// namedOrSWF is for tables, which are read if their columns have names of SWF.
+	namedOrSWF = "give it columns of numbers, named submit, run, procs and so on, or " + toSWF
+
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
@@ -37,19 +43,29 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		lineEnds, yaml, names, csv, queue, status, submit, dag, pbs, slurm, slurmJSON, batsim, gwf, eventLog, jobQueue,
-		webPage,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf,
+		slurmJSON, batsim, gwf, eventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 
 // Of returns the kind of a text that begins with head, which may end anywhere; nil if it is none of
-// them.
-func Of(head []byte) *Kind { return last(All(), bytes.TrimLeft(head, " \t\r\n")) }
+// them. Comments above may tell what it is, or not.
+func Of(head []byte) *Kind {
+	head = bytes.TrimLeft(head, blanks)
+	bare := head
+	for bytes.HasPrefix(bare, []byte("#")) {
+		_, bare, _ = bytes.Cut(bare, []byte("\n"))
+		bare = bytes.TrimLeft(bare, blanks)
+	}
+	return last(All(), head, bare)
+}
 
-// last returns the last kind of a list that recognises a text; nil if none does.
-func last(list []*Kind, head []byte) (found *Kind) {
+const blanks = " \t\r\n"
+
+// last returns the last kind of a list that recognises one of some texts; nil if none does.
+func last(list []*Kind, heads ...[]byte) (found *Kind) {
 	for _, k := range list {
-		if k.recognises(head) {
+		if slices.ContainsFunc(heads, k.recognises) {
 			found = k
 		}
 	}
@@ -71,5 +87,19 @@ func (k *Kind) Problem() string { return "looks like " + k.Holds + ", which is n
 // condor_status, whatever the kind.
 func text(holds, jobs string, expressions ...string) *Kind {
 	expression := regexp.MustCompile(strings.Join(expressions, "|"))
-	return &Kind{holds, jobs, SlotAds, expression.Match}
+	return &Kind{Holds: holds, Jobs: jobs, Slots: SlotAds, recognises: expression.Match}
+}
+
+// whatever returns a kind of text with which the same is to be done for jobs and for slots.
+func whatever(holds, instead string, expressions ...string) *Kind {
+	k := text(holds, instead, expressions...)
+	k.Slots = instead
+	return k
+}
+
+// general returns a kind of text as which a dialect of a format that is read may look.
+func general(holds, jobs string, expressions ...string) *Kind {
+	k := text(holds, jobs, expressions...)
+	k.General = true
+	return k
 }

@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,11 @@ const (
 	batsim    = "a workload of Batsim"
 	slurm     = "the accounting of Slurm, as sacct prints it"
 	described = "YAML, as descriptions of pools, sweeps and configurations are"
+	pbsLog    = "the log of a server of PBS or Torque"
+	qstat     = "the table of jobs that qstat prints"
+	gridAcct  = "the accounting of Grid Engine"
+	lsf       = "the accounting of LSF"
+	headed    = "ads below the head of a table"
 	none      = ""
 )
 
@@ -31,6 +37,7 @@ func TestOf(t *testing.T) {
 		"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}":                         eventLog,
 		"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>": eventLog,
 		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"EventTypeNumber\"><i>0</i></a></c>":      eventLog,
+		"<?xml version=\"1.0\"?>\n<eventlog>\n<c><a n=\"EventTypeNumber\"><i>0</i></a></c>":      eventLog,
 		"<?xml version=\"1.0\"?>\n<classads>\n<c><a n=\"ClusterId\"><i>0</i></a></c>":            none,
 
 		"107 1 CreationTimestamp 1717236000\n105\n101 12.0 Job Machine\n": adLog,
@@ -87,6 +94,44 @@ func TestOf(t *testing.T) {
 		"one two three\nfour five six\n": none,
 		"one two three\n":                none,
 
+		"1 0 0 5 1 -1 -1 1 -1 -1 1" + strings.Repeat(" -1", 18) + "\n":   gwf,
+		"1 0 0 5 1 -1 -1 1 -1 -1 1" + strings.Repeat(" -1", 10) + "\n":   none,
+		"[ MyType = \"SubmitEvent\"; EventTypeNumber = 0; Cluster = 1 ]": eventLog,
+		"[\n  MyType = \"SubmitEvent\";\n  EventTypeNumber = 0;\n]\n":    eventLog,
+		"MyType = \"SubmitEvent\"\nEventTypeNumber = 0\nCluster = 1\n":   eventLog,
+		"# from the pool\n000 (0012.000.000) 2024-06-01 10:00:00 Job\n":  eventLog,
+		"# of May\nJobID|JobName|State\n1|a|COMPLETED\n":                 slurm,
+		"JobID,JobName,State\n1,a,COMPLETED\n":                           slurm,
+		"User;JobIDRaw;Elapsed\na;1;00:01:00\n":                          slurm,
+		"12         a.sh      batch      root     1  COMPLETED  0:0\n":   slurm,
+		"12.batch  batch  root 1 CANCELLED+ 0:0\n":                       slurm,
+		"{\"jobs\": []}":                                                                slurmJSON,
+		"{\"jobs\": [], \"warnings\": []}":                                              slurmJSON,
+		"{\"jobs\": [], \"processors\": 4}":                                             none,
+		"Job Id: 123.server\n    Job_Name = a\n    x = /y\n":                            qstat,
+		"Job ID           Name    User   Time Use S Queue\n----\n":                      qstat,
+		"job-ID  prior   name       user    state submit\n":                             qstat,
+		"05/01/2024 10:00:00;0100;PBS_Server;Job;1.a;x\n":                               pbsLog,
+		"05/01/2024 10:00:00.123456;0080;PBS_Server;Svr;x;y\n":                          pbsLog,
+		"05/01/2024 10:00:00;E;1.a;user=b\n":                                            "the accounting log of PBS or Torque",
+		"# Version: 8\nall.q:n1:g:u:a" + strings.Repeat(":0", 40):                       gridAcct,
+		"======\nqname        all.q\nhostname n1\n":                                     gridAcct,
+		"\"JOB_FINISH\" \"10.1\" 1714550400 1 2 3\n":                                    lsf,
+		"JOBID   USER    STAT  QUEUE      FROM_HOST\n":                                  lsf,
+		"slot1@n1.example   LINUX      X86_64 Unclaimed Idle\n":                         status,
+		"MyType               TargetType           Name\n\nMachine            Job  a\n": status,
+		"MyType               TargetType\n\nMyType = \"Job\"\nClusterId = 1\n":          headed,
+		"VARS A x=\"1\"\n":               dag,
+		"ENV GET PATH\nJOB A a\n":        dag,
+		"PROVISIONER P p.sub\n":          dag,
+		"SERVICE S s.sub\nJOB A a.sub\n": dag,
+		"INCLUDE other.dag\n":            dag,
+		"SUBMIT-DESCRIPTION D {\n executable = /bin/a\n}\nJOB A D\n": dag,
+		"CATEGORY A c\nMAXJOBS c 2\n":                                dag,
+		"RETRY A 3\nSCRIPT POST A a.sh\n":                            dag,
+
+		"; MaxProcs: 4\r1 0 -1 60\r":        "text whose lines end with a carriage return alone",
+		"one line, and its end\r":           none,
 		"BZh91AY&SY":                        "a file compressed with bzip2",
 		"PK\x03\x04\x14\x00":                "a zip archive, or a spreadsheet",
 		"\x7fELF\x02\x01\x01\x00":           "a program",
