@@ -31,19 +31,34 @@ var remedies = []struct{ refused, do string }{
 	{"policy in charge gives none", "declare Guarantees in the policy's Spec, or promise nothing"},
 }
 
-// Remedy returns the hint for the author of a policy that broke the rule.
+// Remedy returns the hint for the author of a policy that broke the rule in this way.
 func (f Finding) Remedy() string {
-	switch f.Rule {
+	if f.Rule != Accepted {
+		return f.Rule.Remedy()
+	}
+	for _, r := range remedies {
+		if strings.Contains(f.Text, r.refused) {
+			return r.do
+		}
+	}
+	return f.Rule.Remedy()
+}
+
+// Remedy returns the hint for the author of a policy that breaks the rule in whatever way.
+func (r Rule) Remedy() string {
+	switch r {
 	case Drains:
 		return "if the policy does not mean to leave jobs waiting for good, look at why it never starts this one"
 	case HeadStarts:
 		return "if the policy does not wait on purpose, start the first job of the queue when it fits"
+	case Untouched:
+		return "change no job, slot or vector: they belong to the state; copy what the policy wants to change"
+	case Deterministic:
+		return "let nothing but the cycle decide: no clock, no random numbers, no order of a map, no race between " +
+			"goroutines"
+	case Memoryless:
+		return "keep nothing between rounds that a decision rests on: all it may rest on is in the cycle"
 	case Accepted:
-		for _, r := range remedies {
-			if strings.Contains(f.Text, r.refused) {
-				return r.do
-			}
-		}
 		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow " +
 			"or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
 	case Guaranteed, Started:

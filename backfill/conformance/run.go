@@ -110,6 +110,8 @@ func (r *Run) Next(ctx context.Context) (backfill.Decision, error) {
 
 func (r *Run) decide(ctx context.Context, round backfill.Round) (d backfill.Decision, err error) {
 	r.rounds++
+	given := originalOf(r.Host.State, round) // compared also if the host fails for what was changed
+	defer func() { r.touched(given, round.Now) }()
 	if d, err = r.Host.Decide(ctx, round); err != nil {
 		return d, fmt.Errorf("pool %d, round %d: %w", r.seed, r.rounds, err)
 	}
