@@ -61,7 +61,11 @@ func (r Rule) Remedy() string {
 	case Accepted:
 		return "take all events first (scan.Begin), act only on jobs that wait, and place them where Cycle.FitsNow " +
 			"or Cycle.Earliest says, if they say so; keep what was guaranteed; change no job, slot or vector"
-	case Guaranteed, Started:
+	case Guaranteed:
+		return "in each round, give a reservation and a promise to each waiting job that has none and has a start " +
+			"again (Cycle.Waiting, Cycle.Earliest; with a depth Fast.Entering), and move reservations only to before " +
+			"their guarantees"
+	case Started:
 		return "start jobs whose planned start has come (Cycle.Due), and move reservations only to before " +
 			"their guarantees"
 	case Promised:
