@@ -139,6 +139,9 @@ func (c trial) report(t *testing.T, findings []conformance.Finding) {
 			continue
 		}
 		t.Errorf("%s: %s; %s", f.Rule, f, f.Remedy())
+		if f.Stack != "" {
+			t.Logf("the panic:\n%s", f.Stack)
+		}
 	}
 }
 

@@ -64,6 +64,8 @@ type Finding struct {
 	Job *backfill.JobID `json:"job,omitempty"`
 	// Text says what was wrong.
 	Text string `json:"text"`
+	// Stack is where the policy panicked, if it did in this process.
+	Stack string `json:"stack,omitempty"`
 }
 
 func (f Finding) String() string {

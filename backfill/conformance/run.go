@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -78,14 +80,33 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 		headPlan:   map[backfill.JobID]backfill.Time{},
 	}
 	var err error
-	r.Host, err = NewHost(d, main, func(refusal backfill.Refusal) {
-		r.refusals++
-		r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
-	})
+	r.Host, err = NewHost(d, main, r.refused)
 	if err == nil {
 		r.Host.SetPlanning(planning(seed))
 	}
 	return r, err
+}
+
+// refused records a refused decision.
+func (r *Run) refused(refusal backfill.Refusal) {
+	r.refusals++
+	n := len(r.findings)
+	r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
+	if fault, panicked := errors.AsType[*backfill.PanicError](refusal.Err); panicked && len(r.findings) > n {
+		r.findings[n].Stack = frames(string(fault.Stack))
+	}
+}
+
+// frames returns what a stack has between the panic and the call of the policy.
+func frames(stack string) string {
+	if _, after, found := strings.Cut(stack, "\npanic("); found {
+		stack = after
+		for range 2 { // the arguments of panic and its line
+			_, stack, _ = strings.Cut(stack, "\n")
+		}
+	}
+	policy, _, _ := strings.Cut(stack, "github.com/condor-backfill/condor-backfill/backfill.(*Linked).Decide(")
+	return policy
 }
 
 // NewHost creates a host for a driver's pool, with main as the active policy. The callback refused

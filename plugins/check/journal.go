@@ -31,9 +31,19 @@ func refusal(run *conformance.Run) string {
 func (c *checker) record(ctx context.Context, seed uint64, main backfill.Decider,
 	before func(*conformance.Run, int) error,
 ) ([]conformance.Step, error) {
-	run, steps, err := conformance.Record(ctx, seed, c.scale.rounds, main, before)
+	lost := 0
+	count := func(run *conformance.Run) {
+		c.played.count(1, run.Refusals()-lost, refusal(run))
+		lost = run.Refusals()
+	}
+	run, steps, err := conformance.Record(ctx, seed, c.scale.rounds, main, func(run *conformance.Run, round int) error {
+		if round > 0 {
+			count(run)
+		}
+		return before(run, round)
+	})
 	if err == nil {
-		c.played.count(len(steps), run.Refusals(), refusal(run))
+		count(run)
 	}
 	return steps, err
 }
