@@ -199,6 +199,7 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 		left := r.Host.State.FirstWaiting(1)
 		switch {
 		case len(left) == 0:
+			r.heldForGood()
 			return nil
 		case patience == 0 || stuck && r.Host.State.RunningJobs() == 0 && r.Host.State.NextWake() == backfill.Forever:
 			if r.startless(left[0]) {
@@ -208,6 +209,16 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 				"job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
 				left[0].ID, r.Host.State.Waiting(), r.Host.State.RunningJobs())
 			return nil
+		}
+	}
+}
+
+// heldForGood reports a job that the policy holds although it could run.
+func (r *Run) heldForGood() {
+	empty := newGrid(endless(r.snap), 1)
+	for _, j := range r.snap.Jobs {
+		if j.Held != "" && !backfill.NeverFits(j.Held) && empty.fits(j.Job, r.snap.Now) {
+			r.find(Drains, j.Job, "job %d is held for good (%s), though it could run", j.Job.ID, j.Held)
 		}
 	}
 }
