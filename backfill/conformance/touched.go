@@ -50,20 +50,20 @@ func (o *original) slot(s backfill.Slot) {
 }
 
 // touched reports jobs and slots that the policy has changed: they belong to the state.
-func (r *Run) touched(o original, now backfill.Time) {
+func (r *Run) touched(o original, at backfill.Time) {
 	for _, j := range slices.SortedFunc(maps.Keys(o.jobs), backfill.Compare) {
-		is, was := reflect.ValueOf(*j), reflect.ValueOf(o.jobs[j])
-		for i := range is.NumField() {
-			if is, was := is.Field(i).Interface(), was.Field(i).Interface(); !reflect.DeepEqual(is, was) {
-				id := o.jobs[j].ID
-				r.note(Untouched, now, &id, "the policy changed the %s of job %d from %v to %v", reflect.TypeFor[backfill.Job]().
-					Field(i).Name, id, was, is)
+		found, before := reflect.ValueOf(*j), reflect.ValueOf(o.jobs[j])
+		for i := range found.NumField() {
+			now, then := found.Field(i).Interface(), before.Field(i).Interface()
+			if id := o.jobs[j].ID; !reflect.DeepEqual(now, then) {
+				r.note(Untouched, at, &id, "the policy changed the %s of job %d from %v to %v", found.Type().Field(i).Name, id,
+					then, now)
 			}
 		}
 	}
 	for _, s := range o.slots {
 		if !slices.Equal(s.now, s.then) {
-			r.note(Untouched, now, nil, "the policy changed the Capacity of slot %s from %v to %v", s.name, s.then, s.now)
+			r.note(Untouched, at, nil, "the policy changed the Capacity of slot %s from %v to %v", s.name, s.then, s.now)
 		}
 	}
 }
