@@ -13,6 +13,10 @@ type Fast struct{ c *Cycle }
 // Round returns the round that the cycle was opened with.
 func (f Fast) Round() Round { return f.c.round }
 
+// Begun reports whether the policy has taken an event or acted in this round: what a memo knows of the
+// last round may then not hold any more.
+func (f Fast) Begun() bool { return f.c.applied > 0 || len(f.c.actions) > 0 }
+
 // Behind iterates over the jobs of [Cycle.Queue] that come after j; over none if there is no job j.
 func (f Fast) Behind(j *Job) iter.Seq[*Job] {
 	c := f.c

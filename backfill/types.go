@@ -13,9 +13,9 @@ type (
 	SlotID = profile.SlotID
 	// BundleID is a bundle's index in the pool.
 	BundleID = profile.BundleID
-	// Chunks are a number of a job's chunks on one slot.
+	// Chunks are a number of a job's chunks on one slot: Chunks{Slot: SlotID, Count: int}.
 	Chunks = profile.Chunks
-	// Placement says how many chunks of a job sit on which slots.
+	// Placement says how many chunks of a job sit on which slots: []Chunks, each slot once.
 	Placement = profile.Placement
 	// Candidates are the slots, or bundles, that matchmaking allows a job.
 	Candidates = profile.Candidates

@@ -141,17 +141,37 @@ func TestAuditOfLimits(t *testing.T) {
 	require.ErrorContains(t, err, "internal error at 0 00:00:01, job 2: started, and of limit sw 2 is now in use, which is 1")
 }
 
-// TestAPolicyThatStartsNobody is to blame, not the simulator.
+// TestAPolicyThatStartsNobody is to blame, not the simulator, which ends also if the policy asks for one
+// round after another.
 func TestAPolicyThatStartsNobody(t *testing.T) {
-	idle, err := backfill.Link(backfill.PolicySpec{
-		Name: "idle", Doc: "starts nobody", New: func(backfill.Values) (backfill.Policy, error) {
-			return backfill.PolicyFunc(scan.Begin), nil
+	for name, decide := range map[string]func(*backfill.Cycle){
+		"idle": scan.Begin,
+		"plans for tomorrow": func(c *backfill.Cycle) {
+			scan.Begin(c)
+			for j := range c.Queue() {
+				if start, at, ok := c.Earliest(j, c.Now()+86400); ok {
+					c.Reserve(j, start, at)
+				}
+			}
 		},
-	}, nil)
-	require.NoError(t, err)
-	_, err = condorsim.Run(t.Context(), busy(t), negotiator.Config{Policy: idle, Fallback: idle}, nil)
-	require.EqualError(t, err, "policy idle left 5 jobs waiting for good: nothing runs any more, and it started "+
-		"neither job 1, the first of them, nor another")
+		"wakes": func(c *backfill.Cycle) {
+			scan.Begin(c)
+			c.Wake(c.Now() + 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			idle, err := backfill.Link(backfill.PolicySpec{
+				Name: "idle", Doc: "starts nobody", New: func(backfill.Values) (backfill.Policy, error) {
+					return backfill.PolicyFunc(decide), nil
+				},
+			}, nil)
+			require.NoError(t, err)
+			_, err = condorsim.Run(t.Context(), busy(t), negotiator.Config{Policy: idle, Fallback: idle}, nil)
+			require.EqualError(t, err, "policy idle left 5 jobs waiting for good: nothing runs any more, and it started "+
+				"neither job 1, the first of them, nor another")
+		})
+	}
 }
 
 // renumbered maps a fault's IDs of the whole workload to those of the case, which starts with

@@ -34,6 +34,9 @@ type SimulatedPool struct {
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
 	lost    []backfill.JobID // jobs that lost a slot at this instant
 
+	idle      int           // rounds that only the negotiator wanted, while nothing ran and no job was to come
+	idleSince backfill.Time // when the first of them was
+
 	until *backfill.Time // nil: the pool runs until all jobs have ended; else see RunTo
 
 	completed []backfill.JobID // buffers for deltas
@@ -73,7 +76,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		}
 		now = *p.until
 	}
-	if now >= backfill.Forever {
+	if now >= backfill.Forever || p.isVain(now) {
 		return negotiator.Delta{}, io.EOF
 	}
 	if p.pace != nil {
@@ -137,6 +140,28 @@ func (p *SimulatedPool) ended(jobs []backfill.JobID) {
 	for _, id := range jobs {
 		p.successors.ended(p.w, id, p.now)
 	}
+}
+
+// isVain reports whether a round at an instant would be one too many: nothing runs and no job is to come,
+// and for a year of time and a thousand rounds, or for many more rounds, the negotiator has only asked for
+// another one. A policy may wait for long, but not put off the jobs for good.
+func (p *SimulatedPool) isVain(now backfill.Time) bool {
+	const (
+		year = 366 * 24 * 60 * 60
+		some = 1000
+		many = 100_000
+	)
+	switch {
+	case len(p.ends) > 0, p.next < len(p.w.Jobs), p.successors.next() < backfill.Forever:
+		p.idle = 0
+		return false
+	case p.nextInstant(backfill.Forever) <= now: // a slot fails or returns
+		return false
+	}
+	if p.idle++; p.idle == 1 {
+		p.idleSince = now
+	}
+	return p.idle > many || p.idle > some && now-p.idleSince > year
 }
 
 // nextInstant returns when something happens next, or wake if that is earlier: then the negotiator

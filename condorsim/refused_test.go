@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/scan"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
@@ -110,4 +112,45 @@ func TestARefusedRoundIsPlayedAlone(t *testing.T) {
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, files, 10)
+}
+
+// A refused decision is told of with the job's name in the workload, and so it is when the round is run
+// alone.
+func TestARefusedDecisionNamesTheJob(t *testing.T) {
+	kept := trace(workload.Job{Run: 10}, workload.Job{Submit: 20, Run: 10})
+	kept.Jobs[0].ID, kept.Jobs[1].ID = 5, 12
+	w, err := condorsim.FromTrace(kept, nil)
+	require.NoError(t, err)
+	twice, err := backfill.Link(backfill.PolicySpec{Name: "twice", New: func(backfill.Values) (backfill.Policy, error) {
+		return backfill.PolicyFunc(func(c *backfill.Cycle) {
+			scan.Begin(c)
+			for j := range c.Queue() {
+				if at, fits := c.FitsNow(j); fits && c.Now() >= 20 {
+					c.Start(j, at)
+					c.Start(j, at)
+				}
+			}
+		}), nil
+	}}, nil)
+	require.NoError(t, err)
+	run := func(w *condorsim.Workload) (told []string, path string) {
+		c, save := link(t, "easy", nil), condorsim.NewRounds(w, t.TempDir())
+		c.Policy, c.Refused = twice, func(r backfill.Refusal) {
+			told = append(told, r.Err.Error())
+			written, err := save.Save(r)
+			require.NoError(t, err)
+			path = cmp.Or(path, written)
+		}
+		_, err := condorsim.Run(t.Context(), w, c, nil, save)
+		require.NoError(t, err)
+		return told, path
+	}
+	told, path := run(w)
+	require.Contains(t, told, "start job 5: you started it earlier in this round")
+	instance, err := workload.OpenInstance(path)
+	require.NoError(t, err)
+	alone, err := condorsim.FromTrace(instance.Trace, nil)
+	require.NoError(t, err)
+	told, _ = run(alone)
+	require.Contains(t, told, "start job 5: you started it earlier in this round")
 }

@@ -23,6 +23,21 @@ func (j *jobs) get(id backfill.JobID) *Job {
 	return nil
 }
 
+// naming returns what calls the callback, which may be nil, with refusals that tell of jobs by their names.
+func (j *jobs) naming(refused func(backfill.Refusal)) func(backfill.Refusal) {
+	if refused == nil {
+		return nil
+	}
+	return func(r backfill.Refusal) {
+		refused(r.Named(func(id backfill.JobID) string {
+			if job := j.get(id); job != nil {
+				return job.Name
+			}
+			return ""
+		}))
+	}
+}
+
 // ids lists the IDs of all jobs in ascending order.
 func (j *jobs) ids() []backfill.JobID {
 	ids := make([]backfill.JobID, 0, j.Len())

@@ -157,7 +157,7 @@ func New(c Config) (*Negotiator, error) {
 	}
 	order = predictions.order(order)
 	state := backfill.NewState(c.Schema.Resources, c.Placement)
-	host, err := backfill.NewHost(state, order, c.Policy, c.Fallback, c.Refused)
+	host, err := backfill.NewHost(state, order, c.Policy, c.Fallback, jobs.naming(c.Refused))
 	if err != nil {
 		return nil, err
 	}

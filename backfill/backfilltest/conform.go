@@ -12,16 +12,19 @@ import (
 
 // Conform drives a policy through random pools of all kinds and judges it as negotiator plugin check
 // does, see [conformance.Pool]: each fault fails the test, promises that are not kept included; advice is
-// logged. The callback decider creates the policy under test; it is called once for each pool.
+// logged. In each pool the policy decides twice, and again with a memory that it loses, see
+// [conformance.Repeat]. What is left to plugin check is the process: that it starts, ends and answers in
+// time. The callback decider creates the policy under test; it is called several times for each pool.
 func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfill.Decider,
 	promises ...conformance.Promise,
 ) {
 	t.Helper()
+	all := conformance.Kinds{
+		Partitioned: true, Deferred: true, Shallow: true, Windowed: true, Limited: true, Ending: true, Sparing: true,
+	}
+	c := trial{rounds: rounds, decider: decider, promises: promises, spares: conformance.Rule.Advice, repeats: true}
 	for n := range pools {
-		all := conformance.Kinds{
-			Partitioned: true, Deferred: true, Shallow: true, Windowed: true, Limited: true, Ending: true, Sparing: true,
-		}
-		conform(t, conformance.Pool(n, 0, all), rounds, decider, promises, conformance.Rule.Advice)
+		c.on(t, conformance.Pool(n, 0, all))
 	}
 }
 
@@ -36,8 +39,11 @@ func ConformOn(t *testing.T, kind Kind, pools, rounds int, decider func(t *testi
 	promises ...conformance.Promise,
 ) {
 	t.Helper()
+	c := trial{
+		rounds: rounds, decider: decider, promises: promises, spares: func(conformance.Rule) bool { return false },
+	}
 	for seed := range uint64(pools) {
-		conform(t, kind(seed)+seed, rounds, decider, promises, func(conformance.Rule) bool { return false })
+		c.on(t, kind(seed)+seed)
 	}
 }
 
@@ -97,22 +103,46 @@ func Sparing(seed uint64) uint64 {
 // shallow makes every other plan shallow.
 func shallow(seed uint64) uint64 { return seed % 2 * conformance.Shallow }
 
-// conform drives a policy through a pool. What is broken fails the test unless the callback spares it.
-func conform(t *testing.T, seed uint64, rounds int, decider func(t *testing.T) backfill.Decider,
-	promises []conformance.Promise, spares func(conformance.Rule) bool,
-) {
+// trial is how a policy is tried.
+type trial struct {
+	rounds   int
+	decider  func(t *testing.T) backfill.Decider
+	promises []conformance.Promise
+	spares   func(conformance.Rule) bool // what is not to fail the test
+	repeats  bool                        // see [conformance.Repeat]
+}
+
+// on drives the policy through the pool of a seed.
+func (c trial) on(t *testing.T, seed uint64) {
 	t.Helper()
 	t.Run(fmt.Sprintf("pool-%d", seed), func(t *testing.T) {
-		findings, err := conformance.Conform(t.Context(), seed, rounds, decider(t), promises...)
+		findings, err := conformance.Conform(t.Context(), seed, c.rounds, c.decider(t), c.promises...)
 		require.NoError(t, err)
-		for _, f := range findings {
-			if spares(f.Rule) {
-				t.Logf("advice: %s; %s", f, f.Remedy())
-				continue
-			}
-			t.Errorf("%s: %s; %s", f.Rule, f, f.Remedy())
+		c.report(t, findings)
+		if t.Failed() || !c.repeats {
+			return
+		}
+		differs, err := conformance.Repeat(t.Context(), seed, c.rounds, func() backfill.Decider { return c.decider(t) })
+		require.NoError(t, err)
+		if differs != nil {
+			c.report(t, []conformance.Finding{*differs})
 		}
 	})
+}
+
+// report fails the test for each finding that is not to be spared, and logs the others.
+func (c trial) report(t *testing.T, findings []conformance.Finding) {
+	t.Helper()
+	for _, f := range findings {
+		if c.spares(f.Rule) {
+			t.Logf("advice: %s; %s", f, f.Remedy())
+			continue
+		}
+		t.Errorf("%s: %s; %s", f.Rule, f, f.Remedy())
+		if f.Stack != "" {
+			t.Logf("the panic:\n%s", f.Stack)
+		}
+	}
 }
 
 // NewHost creates a host for a driver's pool, with main as the active policy. A refused decision

@@ -6,7 +6,8 @@
 //
 // [Rule] lists the rules. Most are mandatory, and to break one is a fault; some are advice, which a
 // policy may have reasons not to follow. [Finding.Remedy] says what to do, and [Pool] on which pools a
-// policy is judged, so that both packages give one verdict. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
+// policy is judged, so that both packages give one verdict. [Repeat] and [Record] compare decisions of the
+// same pool. [Promise] is what a single policy promises beyond the rules. [Driver] is the random
 // pool by itself, for tests that compare two ways to run the same policy. A seed with [Partitioned]
 // gives a pool with bundles, one with [Shallow] a plan of a small depth, one with [Deferred] jobs
 // that may not start at once, one with [Windowed] candidates that are not always open, one with

@@ -32,6 +32,12 @@ const (
 	Started Rule = "started"
 	// Restored: the state restored from its snapshot is the same state.
 	Restored Rule = "restored"
+	// Untouched: the policy changes no job and no slot itself.
+	Untouched Rule = "untouched"
+	// Deterministic: the policy decides the same rounds in the same way every time; see [Repeat].
+	Deterministic Rule = "deterministic"
+	// Memoryless: the policy decides in the same way after it has lost its memory; see [Repeat].
+	Memoryless Rule = "memory-less"
 	// Promised: the policy keeps its own promises; see [Promise].
 	Promised Rule = "promised"
 )
@@ -58,6 +64,8 @@ type Finding struct {
 	Job *backfill.JobID `json:"job,omitempty"`
 	// Text says what was wrong.
 	Text string `json:"text"`
+	// Stack is where the policy panicked, if it did in this process.
+	Stack string `json:"stack,omitempty"`
 }
 
 func (f Finding) String() string {

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
@@ -78,14 +80,33 @@ func Start(seed uint64, main backfill.Decider) (*Run, error) {
 		headPlan:   map[backfill.JobID]backfill.Time{},
 	}
 	var err error
-	r.Host, err = NewHost(d, main, func(refusal backfill.Refusal) {
-		r.refusals++
-		r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
-	})
+	r.Host, err = NewHost(d, main, r.refused)
 	if err == nil {
 		r.Host.SetPlanning(planning(seed))
 	}
 	return r, err
+}
+
+// refused records a refused decision.
+func (r *Run) refused(refusal backfill.Refusal) {
+	r.refusals++
+	n := len(r.findings)
+	r.note(Accepted, refusal.Now, nil, "the decision does not count: %v", refusal.Err)
+	if fault, panicked := errors.AsType[*backfill.PanicError](refusal.Err); panicked && len(r.findings) > n {
+		r.findings[n].Stack = frames(string(fault.Stack))
+	}
+}
+
+// frames returns what a stack has between the panic and the call of the policy.
+func frames(stack string) string {
+	if _, after, found := strings.Cut(stack, "\npanic("); found {
+		stack = after
+		for range 2 { // the arguments of panic and its line
+			_, stack, _ = strings.Cut(stack, "\n")
+		}
+	}
+	policy, _, _ := strings.Cut(stack, "github.com/condor-backfill/condor-backfill/backfill.(*Linked).Decide(")
+	return policy
 }
 
 // NewHost creates a host for a driver's pool, with main as the active policy. The callback refused
@@ -110,6 +131,8 @@ func (r *Run) Next(ctx context.Context) (backfill.Decision, error) {
 
 func (r *Run) decide(ctx context.Context, round backfill.Round) (d backfill.Decision, err error) {
 	r.rounds++
+	given := originalOf(r.Host.State, round) // compared also if the host fails for what was changed
+	defer func() { r.touched(given, round.Now) }()
 	if d, err = r.Host.Decide(ctx, round); err != nil {
 		return d, fmt.Errorf("pool %d, round %d: %w", r.seed, r.rounds, err)
 	}
@@ -176,6 +199,7 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 		left := r.Host.State.FirstWaiting(1)
 		switch {
 		case len(left) == 0:
+			r.heldForGood()
 			return nil
 		case patience == 0 || stuck && r.Host.State.RunningJobs() == 0 && r.Host.State.NextWake() == backfill.Forever:
 			if r.startless(left[0]) {
@@ -185,6 +209,16 @@ func (r *Run) drain(ctx context.Context, promises []Promise) error {
 				"job %d waits for good, though no more jobs come and it could run (%d wait, %d run)",
 				left[0].ID, r.Host.State.Waiting(), r.Host.State.RunningJobs())
 			return nil
+		}
+	}
+}
+
+// heldForGood reports a job that the policy holds although it could run.
+func (r *Run) heldForGood() {
+	empty := newGrid(endless(r.snap), 1)
+	for _, j := range r.snap.Jobs {
+		if j.Held != "" && !backfill.NeverFits(j.Held) && empty.fits(j.Job, r.snap.Now) {
+			r.find(Drains, j.Job, "job %d is held for good (%s), though it could run", j.Job.ID, j.Held)
 		}
 	}
 }

@@ -36,11 +36,12 @@ type Plan struct {
 }
 
 // Open returns the plan for a cycle: the one that the last cycle stored with
-// [backfill.Fast.Remember], if it was made in the same order, else a new one. The plan calls enter
+// [backfill.Fast.Remember], if it was made in the same order and nothing happened in this cycle yet, else
+// a new one. The plan calls enter
 // for each job that enters it, which is to end with [Plan.Promise].
 func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Plan {
 	p, ok := c.Fast().Memo().(*Plan)
-	if !ok || p.order != order {
+	if !ok || p.order != order || c.Fast().Begun() {
 		n := len(c.State().Resources())
 		p = &Plan{
 			order: order, stale: c.State().Waiting() > 0, low: make(backfill.Vector, n),

@@ -21,16 +21,26 @@ type pass struct {
 	strict   bool            // a job whose candidates offer no start blocks those behind it
 	settled  bool            // each job with a reservation has only one candidate slot or bundle
 	sure     bool            // a new pass would make the same reservations
+	left     []reservation   // all that there were after the pass
+}
+
+// reservation is where and when a job was planned.
+type reservation struct {
+	job   *backfill.Job
+	start backfill.Time
+	at    backfill.Placement
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
-// pass still hold, the pass makes its reservations anew. Those that there are stay if keep is set and
+// pass still hold, the pass makes its reservations anew. They do not if the policy has taken events itself
+// or acted in this cycle, nor if it made, moved or gave up reservations after that pass. Those that there are stay if keep is set and
 // this policy made them; else begin releases them.
 func begin(c *backfill.Cycle, depth, room int, keep bool) *pass {
 	p, ok := c.Fast().Memo().(*pass)
 	if !ok {
 		p = new(pass)
 	}
+	ok = ok && !c.Fast().Begun() && p.asLeft(c)
 	p.c, p.arrivals = c, p.arrivals[:0]
 	only := true // jobs arrived, and nothing else happened
 	var claims []*backfill.Job
@@ -50,7 +60,7 @@ func begin(c *backfill.Cycle, depth, room int, keep bool) *pass {
 	}
 	slices.SortFunc(p.arrivals, c.State().Compare)
 	if p.kept = ok && only && p.holds(depth); !p.kept {
-		*p = pass{c: c, arrivals: p.arrivals, depth: depth, room: room, settled: true, sure: true}
+		*p = pass{c: c, arrivals: p.arrivals, left: p.left, depth: depth, room: room, settled: true, sure: true}
 		if keep {
 			p.sure = false // a reservation that moves leaves room for one that was looked at before
 			p.claim(claims)
@@ -93,6 +103,24 @@ func (p *pass) holds(depth int) bool {
 	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
 		len(round.Candidates) == 0 && len(round.Rows) == 0 && len(p.c.Due()) == 0 &&
 		(p.behind == nil || len(p.arrivals) == 0 || p.c.State().Compare(p.behind, p.arrivals[0]) < 0)
+}
+
+// asLeft reports whether the jobs have the reservations that the pass left them.
+func (p *pass) asLeft(c *backfill.Cycle) bool {
+	return slices.EqualFunc(p.left, c.Fast().Planned(), func(r reservation, j *backfill.Job) bool {
+		start, at, _ := c.Reservation(j)
+		return r.job == j && r.start == start && r.at.Equal(at)
+	})
+}
+
+// remember makes the pass the memo for the next cycle.
+func (p *pass) remember() {
+	p.left = p.left[:0]
+	for _, j := range p.c.Fast().Planned() {
+		start, at, _ := p.c.Reservation(j)
+		p.left = append(p.left, reservation{j, start, at})
+	}
+	p.c.Fast().Remember(p)
 }
 
 // release releases all reservations, with one exception, for speed: if the pass makes any, the only

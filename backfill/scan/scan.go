@@ -11,7 +11,9 @@
 // pass left waiting can start until resources are given back. For what is free changes with time
 // only when a running job is expected to end or a reservation is due to start, and a job that
 // starts later also ends later. So if jobs arrived and nothing else happened, the next pass looks
-// only at those.
+// only at those. The memo does not hold in a cycle in which the policy has taken events itself or acted
+// before the pass, such as with [Begin], nor after one in which it changed reservations behind it: the
+// pass then looks at all jobs.
 //
 //   - scan.go: the loop and the passes made of it
 //   - memo.go: the memo, and when it still holds
@@ -114,7 +116,7 @@ func deep(p *pass) {
 			p.started()
 		}
 	}
-	c.Fast().Remember(p)
+	p.remember()
 }
 
 // Heads runs a pass that starts jobs from the head of the queue as long as they fit now. The first
@@ -134,6 +136,6 @@ func heads(c *backfill.Cycle, room int, strict bool) (pivot *backfill.Job) {
 		p.run(false)
 		p.sure = p.sure && p.settled // jobs that the policy starts now may change the reservation
 	}
-	c.Fast().Remember(p)
+	p.remember()
 	return p.last
 }

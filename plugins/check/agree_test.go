@@ -45,12 +45,13 @@ func TestBothGiveTheSameVerdict(t *testing.T) {
 		"easy": false, "conservative": false, "idles": false, "starves": false,
 		"panics": true, "always-panics": true, "oversubscribes": true, "replans": true, "refuses": true, "untaken": true,
 		"impatient": true, "undue": true, "unpromised": true, "unplaced": true, "nil": true,
+		"mutates": true, "dice": true, "by-map": true, "remembers": true, "confuses-branches": true,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options := check.Options{NoMTLS: true, Quick: true, Clock: time.Now} //nolint:forbidigo // nothing is timed
 			report, err := check.Run(t.Context(), self(t, name),
-				options.Only("handshake", "describe", "options", "conformance", "advice"))
+				options.Only("handshake", "describe", "options", "conformance", "advice", "determinism", "memory-less", "branches"))
 			require.NoError(t, err)
 			require.Equal(t, fault, !report.Passed, "%+v", report.Checks)
 

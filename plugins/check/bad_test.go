@@ -3,6 +3,7 @@ package check_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -38,6 +39,19 @@ func bad() []backfill.PolicySpec {
 			if rounds++; rounds%3 == 0 {
 				slices.Reverse(jobs)
 			}
+		}),
+		arranged("by-map", func(jobs []*backfill.Job) {
+			unordered := map[*backfill.Job]bool{}
+			for _, j := range jobs {
+				unordered[j] = true
+			}
+			copy(jobs, slices.Collect(maps.Keys(unordered)))
+		}),
+		before(easy.Spec(), "mutates", func(c *backfill.Cycle) bool {
+			for j := range c.Queue() {
+				j.Estimate = 1
+			}
+			return true
 		}),
 		before(easy.Spec(), "confuses-branches", func(c *backfill.Cycle) bool {
 			back := c.State().Revision() < revision && revision > 10 && c.State().Revision() > 10

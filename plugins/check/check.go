@@ -108,7 +108,7 @@ func Run(ctx context.Context, command host.Command, options Options) (*Report, e
 	c := &checker{
 		command: command, options: options, scale: full(),
 		report:  &Report{Plugin: command.Path, Seed: options.Seed, Quick: options.Quick, Latency: []Latency{}},
-		journal: map[uint64][]string{},
+		journal: map[uint64][]conformance.Step{},
 	}
 	if options.Quick {
 		c.scale = quick()
@@ -253,7 +253,7 @@ type checker struct {
 	played  played // in the current check
 	// journal holds the decisions in each of the compared pools, by the pool's seed; incomparable
 	// is the reason why decisions cannot be compared, empty if they can.
-	journal      map[uint64][]string
+	journal      map[uint64][]conformance.Step
 	incomparable string
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -24,8 +23,6 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 		{"a process with GOMAXPROCS=2", []string{"GOMAXPROCS=2"}},
 		{"a process with GOMAXPROCS=8", []string{"GOMAXPROCS=8"}},
 	}
-	const do = "let nothing but the cycle decide: no clock, no random numbers, no order of a map, no " +
-		"race between goroutines"
 	for i, p := range processes {
 		c.progress(float64(i) / float64(len(processes)))
 		remote, err := c.start(ctx, c.options.Policy, p.env...)
@@ -39,7 +36,8 @@ func (c *checker) determinism(ctx context.Context) (Check, error) {
 		}
 		if differs != "" {
 			c.incomparable = "the policy is not deterministic, so that there is nothing to compare with"
-			return failed(do, "%s (%s and %s)", differs, processes[0].name, p.name).at(seed), nil
+			return failed(conformance.Deterministic.Remedy(), "%s (%s and %s)", differs, processes[0].name, p.name).at(seed),
+				nil
 		}
 	}
 	return passed("the same decisions in %d pools by %d processes, with GOMAXPROCS 1, 2 and 8 too", c.scale.compared,
@@ -59,7 +57,7 @@ func (c *checker) compare(ctx context.Context, main backfill.Decider) (uint64, s
 		if !known {
 			c.journal[seed] = got
 		} else if !slices.Equal(want, got) {
-			return seed, difference(seed, want, got), nil
+			return seed, conformance.Difference(seed, want, got), nil
 		}
 	}
 	return 0, "", nil
@@ -83,10 +81,10 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 	for i := range c.scale.compared {
 		c.progress(float64(i) / float64(c.scale.compared))
 		seed := c.pool(i)
-		random := rand.New(rand.NewPCG(seed, 3))
-		at := random.Perm(c.scale.rounds)[:c.scale.restarts]
+		loss := conformance.NewLoss(seed, c.scale.rounds, c.scale.restarts)
 		got, err := c.record(ctx, seed, main, func(run *conformance.Run, round int) error {
-			if slices.Contains(at, round) {
+			restart, resync := loss.At(round)
+			if restart {
 				restarts++
 				main.Close()
 				fresh, err := c.start(ctx, c.options.Policy)
@@ -95,7 +93,7 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 				}
 				main.Remote = fresh
 			}
-			if random.IntN(4) > 0 {
+			if !resync {
 				return nil
 			}
 			resyncs++
@@ -106,9 +104,9 @@ func (c *checker) memoryLess(ctx context.Context) (check Check, err error) {
 		}
 		if !slices.Equal(c.journal[seed], got) {
 			c.incomparable = "the policy remembers something, which branches cannot but confuse"
-			return failed("keep nothing between rounds that a decision rests on: all it may rest on is in the cycle",
+			return failed(conformance.Memoryless.Remedy(),
 				"%s, in which the plugin was restarted and was sent the state anew",
-				difference(seed, c.journal[seed], got)).at(seed), nil
+				conformance.Difference(seed, c.journal[seed], got)).at(seed), nil
 		}
 	}
 	return passed("%d restarts and %d resyncs at random rounds changed no decision", restarts, resyncs), nil
@@ -176,7 +174,7 @@ func (c *checker) branches(ctx context.Context) (Check, error) {
 		case err != nil:
 			return Check{}, err
 		case !slices.Equal(c.journal[seed], got):
-			return failed(do, "what-ifs disturbed the trunk: %s", difference(seed, c.journal[seed], got)).at(seed), nil
+			return failed(do, "what-ifs disturbed the trunk: %s", conformance.Difference(seed, c.journal[seed], got)).at(seed), nil
 		}
 	}
 	return passed("%d what-ifs beside the trunk: none disturbed it, and each was decided as by a fresh copy", forks),
@@ -217,7 +215,7 @@ func (w *whatIf) step(ctx context.Context, next func(context.Context, *conforman
 		}
 		if want != got {
 			return fmt.Sprintf("pool %d, round %d: %q, and %q by a fresh copy", w.run.Seed(), w.run.Rounds(),
-				short(got), short(want)), nil
+				backfill.Printable(got, 100), backfill.Printable(want, 100)), nil
 		}
 	}
 	if w.left--; w.left == 0 {

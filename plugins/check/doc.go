@@ -3,6 +3,6 @@
 //
 // check.go runs the checks and records their results; probe.go talks to a plugin as a host that
 // then vanishes; describe.go, conform.go, compare.go (determinism, memory, branches), process.go
-// and latency.go are the checks; journal.go prints decisions as text, tail.go keeps the end of the
+// and latency.go are the checks; journal.go records and counts decisions, tail.go keeps the end of the
 // plugin's log.
 package check
