@@ -167,7 +167,7 @@ func TestRequests(t *testing.T) {
 // that is an error, unless it asks what TARGET has.
 func TestRequestsThatAreNoAmounts(t *testing.T) {
 	for request, value := range map[string]string{
-		`RequestMemory = "2 GB"`: `"2 GB"`, `RequestCpus = "2"`: `"2"`, "RequestDisk = -5": "-5", "RequestGpus = true": "true",
+		`RequestMemory = "2 GB"`: `"2 GB"`, `RequestCpus = "2"`: `"2"`, "RequestDisk = -5": "-5", "RequestGPUs = true": "true",
 		"RequestMemory = 1 / 0": "error", "RequestMemory = 2e12": "2.000000000000000E+12", "RequestCpus = { 2 }": "{ 2 }",
 	} {
 		h := read(t, history.Options{}, done(1, "RequestCpus = 1")+done(2, request)+done(3, request))
