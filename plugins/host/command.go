@@ -137,11 +137,3 @@ func openRegular(path string) (*os.File, error) {
 	}
 	return file, nil
 }
-
-// ErrNotPlugin is wrapped by errors about executables that cannot be started or do not complete the
-// handshake.
-var ErrNotPlugin = errors.New("is not a policy plugin")
-
-func notPlugin(path string, err error) error {
-	return fmt.Errorf("%s: %w: %w", path, ErrNotPlugin, err)
-}
