@@ -88,7 +88,7 @@ func readJobText(file, text string) (*classad.ClassAd, error) {
 	if strings.ContainsRune(text, 0) || strings.HasPrefix(text, "\x1f\x8b") {
 		return nil, errors.New("it is no text; if it is compressed, decompress it")
 	}
-	switch filepath.Ext(file) {
+	switch strings.ToLower(filepath.Ext(file)) {
 	case ".sub", ".submit":
 		return readSubmit(text)
 	}
