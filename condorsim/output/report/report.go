@@ -294,11 +294,11 @@ func ran(run Run, r *condorsim.Result) []row {
 			rows = append(rows, row{"promises lifted by changes", metrics.Whole(n)})
 		}
 		for _, one := range run.Auto.Most(mostShares) {
-			of := fmt.Sprintf("%.1f %% of the time", 100*one.Of)
+			share := fmt.Sprintf("%.1f %% of the time", 100*one.Of)
 			if one.LeftOut {
-				of += ", left out since it failed"
+				share += ", left out since it failed"
 			}
-			rows = append(rows, row{"under " + one.Name, of})
+			rows = append(rows, row{"under " + one.Name, share})
 		}
 	}
 	before := run.Estimates
