@@ -164,9 +164,19 @@ func (o Option) choice(value string) int {
 	return slices.IndexFunc(o.Choices, func(word string) bool { return strings.EqualFold(word, value) })
 }
 
-// words splits a list of words at commas and spaces.
+// words splits a list of words at commas and spaces, but not between double quotes, which are dropped.
 func words(value string) []string {
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	quoted := false
+	all := strings.FieldsFunc(value, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return !quoted && (r == ',' || r == ' ')
+	})
+	for i := range all {
+		all[i] = strings.ReplaceAll(all[i], `"`, "")
+	}
+	return slices.DeleteFunc(all, func(word string) bool { return word == "" })
 }
 
 // parseNumber parses a finite decimal number. It rejects the other forms that Go accepts, such as

@@ -64,7 +64,7 @@ func TestOptionsAreRead(t *testing.T) {
 	require.Equal(t, []string{"cpus", "memory"}, v.List("resources"))
 
 	v = made(t, sampler(), map[string]string{
-		"text": "", "odd": "-3", "share": ".25", "strict": "true", "when": "aLWAYS", "queues": "a, b,,c ",
+		"text": "", "odd": "-3", "share": ".25", "strict": "true", "when": "aLWAYS", "queues": `a, b,,"" c "d, e":f `,
 		"pause": "60",
 	})
 	require.Empty(t, v.Text("text"))
@@ -72,7 +72,7 @@ func TestOptionsAreRead(t *testing.T) {
 	require.InDelta(t, 0.25, v.Number("share"), 0)
 	require.True(t, v.Flag("strict"))
 	require.Equal(t, "Always", v.Choice("when"), "as the policy spells it")
-	require.Equal(t, []string{"a", "b", "c"}, v.List("queues"))
+	require.Equal(t, []string{"a", "b", "c", "d, e:f"}, v.List("queues"))
 	require.Equal(t, backfill.Time(60), v.Time("pause"))
 }
 

@@ -1,6 +1,9 @@
 package backfill
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // When a host gives its policy up: after so many failures in rounds running, or once more than so many
 // of the last rounds are failures. Rounds in which no job waits do not count, as nobody is asked.
@@ -17,6 +20,7 @@ type patience struct {
 	rounds  int   // that the policy was to decide
 	running int   // failures since it last decided one
 	failed  []int // the last failures, by the number of the round
+	last    error // of the last round in which it was asked and failed
 }
 
 // succeeded counts a round that the policy decided.
@@ -27,15 +31,18 @@ func (p *patience) succeeded() { p.rounds, p.running = p.rounds+1, 0 }
 func (p *patience) failedWith(err error) error {
 	p.rounds++
 	p.running++
+	if !errors.Is(err, ErrNotAsked) || p.last == nil {
+		p.last = err
+	}
 	p.failed = append(p.failed, p.rounds)
 	if len(p.failed) > mostOfLast+1 {
 		p.failed = p.failed[1:]
 	}
 	switch {
 	case p.running >= mostRunning:
-		return &givenUpError{fmt.Sprintf("%d rounds running", p.running), err}
+		return &givenUpError{fmt.Sprintf("%d rounds running", p.running), p.last}
 	case len(p.failed) > mostOfLast && p.rounds-p.failed[0] < lastRounds:
-		return &givenUpError{fmt.Sprintf("%d of %d rounds", len(p.failed), p.rounds-p.failed[0]+1), err}
+		return &givenUpError{fmt.Sprintf("%d of %d rounds", len(p.failed), p.rounds-p.failed[0]+1), p.last}
 	}
 	return err
 }

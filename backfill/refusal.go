@@ -52,6 +52,16 @@ const jobPrefix = "job "
 
 var aJob = regexp.MustCompile(`\b` + jobPrefix + `[0-9]+\b`)
 
+// ErrNotAsked is wrapped by the error of a [Decider] that could not be asked, since it failed before and
+// waits to be started again: there was no decision that could be refused.
+var ErrNotAsked = errors.New("not asked")
+
+// Asked reports whether the policy was asked, so that a decision of its own was refused or is missing.
+// Else it failed before, and is started again later or never.
+func (r Refusal) Asked() bool {
+	return !errors.Is(r.Failure(), ErrNotAsked) && !errors.Is(r.Failure(), ErrGivenUp)
+}
+
 // Failure returns why the policy's own decision did not count: the error, without what says that the
 // policy is given up for it.
 func (r Refusal) Failure() error {

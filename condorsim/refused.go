@@ -34,7 +34,8 @@ func (r *Rounds) watch(n *negotiator.Negotiator) { r.n = n }
 func (*Rounds) Cycle(*negotiator.Report) error { return nil }
 
 // Save writes the round in which a decision is being refused, and returns the file's path. Of each
-// kind of failure it writes the first round only, and ten in all; the path is "" for others.
+// kind of failure it writes the first round only, and ten in all; the path is "" for others, and for rounds
+// in which the policy was not asked.
 //
 // In the instance, the jobs that run come first and start when they did; those that wait may not start
 // before the round, and keep their submit times. Labels, slots and Requirements are left out, and what was
@@ -42,7 +43,7 @@ func (*Rounds) Cycle(*negotiator.Report) error { return nil }
 func (r *Rounds) Save(refusal backfill.Refusal) (path string, err error) {
 	const most = 10
 	kind := refusal.Kind()
-	if r.kinds[kind] || len(r.kinds) >= most || r.n == nil {
+	if !refusal.Asked() || r.kinds[kind] || len(r.kinds) >= most || r.n == nil {
 		return "", nil
 	}
 	r.kinds[kind] = true

@@ -154,3 +154,44 @@ func TestARefusedDecisionNamesTheJob(t *testing.T) {
 	told, _ = run(alone)
 	require.Contains(t, told, "start job 5: you started it earlier in this round")
 }
+
+// A round in which nobody was asked, as a plugin that failed is to be started again, is no decision that
+// was refused: it has a count of its own, and is not written.
+func TestARoundWithoutAPolicyIsNoRefusal(t *testing.T) {
+	var jobs []workload.Job
+	for i := range int64(30) {
+		jobs = append(jobs, workload.Job{ID: i + 1, Submit: 10 * i, Run: 5, Estimate: 5, Procs: 1})
+	}
+	w, c := newWorkload(t, jobs...), link(t, "easy", nil)
+	n := 0
+	c.Policy = &seeing{c.Policy, w, map[backfill.Time][]string{}, func(backfill.Time) error {
+		switch n++; {
+		case n == 1:
+			return errors.New("crashed")
+		case n < 9:
+			return fmt.Errorf("%w: later", backfill.ErrNotAsked)
+		case n >= 20:
+			return fmt.Errorf("%w after 2 failures", backfill.ErrGivenUp)
+		}
+		return nil
+	}}
+	rounds := condorsim.NewRounds(w, t.TempDir())
+	var paths []string
+	c.Refused = func(r backfill.Refusal) {
+		path, err := rounds.Save(r)
+		require.NoError(t, err)
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	result, err := condorsim.Run(t.Context(), w, c, nil, rounds)
+	require.NoError(t, err)
+	require.Len(t, paths, 1)
+	require.Len(t, result.Refusals, 1)
+	told := result.Refusals[0]
+	require.Equal(t, 7, told.NotAsked)
+	require.True(t, told.GivenUp)
+	require.Len(t, told.Failures, 2)
+	require.Equal(t, "crashed", told.Failures[0].First.Err.Error())
+	require.Equal(t, 1, told.Failures[0].Count)
+}

@@ -97,6 +97,9 @@ type Refusals struct {
 	// Failures are the kinds of them, by when they first came, see [backfill.Refusal.Kind]: 20 at most,
 	// of which the last is then all others. After a policy was given up, none is added.
 	Failures []Failure
+	// NotAsked counts the rounds of these in which the policy was not asked, as it was to be started again
+	// after it failed; none is counted once it was given up.
+	NotAsked int
 	// GivenUp says that the policy failed too often and was asked no more, so that the fallback
 	// decided the rest.
 	GivenUp bool
@@ -115,6 +118,10 @@ func (r *Refusals) add(refusal backfill.Refusal) {
 	r.Count++
 	wasGivenUp := r.GivenUp
 	if r.GivenUp = errors.Is(refusal.Err, backfill.ErrGivenUp); wasGivenUp && r.GivenUp {
+		return
+	}
+	if !refusal.Asked() && !r.GivenUp {
+		r.NotAsked++
 		return
 	}
 	kind := refusal.Kind()

@@ -25,16 +25,16 @@ var (
 // columnsOf returns the columns of a file by its first line, and whether that has their names.
 func columnsOf(line string) (c *columns, heads bool, err error) {
 	c = &columns{separator: ","}
-	for _, separator := range []string{";", "\t"} {
-		if !strings.Contains(line, ",") && strings.Contains(line, separator) {
-			c.separator = separator
+	for _, separator := range []string{"\t", ";"} {
+		if other := (&columns{separator: separator}); other.separates(line) {
+			c = other
 		}
 	}
 	if !strings.Contains(line, c.separator) {
 		return nil, false, fmt.Errorf("there is no comma in %q", line)
 	}
 	fields := c.split(line)
-	if !isColumn(fields[len(fields)-1]) && !slices.ContainsFunc(fields, isName) {
+	if !isColumn(fields[len(fields)-1]) && fields[0] != "" && !slices.ContainsFunc(fields, isName) {
 		return c, false, nil
 	}
 	if c.name, c.seconds = find(fields, nameColumns), find(fields, secondsColumns); c.name >= 0 && c.seconds >= 0 {
@@ -46,6 +46,15 @@ func columnsOf(line string) (c *columns, heads bool, err error) {
 	}
 	c.name, c.seconds = 0, 0
 	return c, true, nil
+}
+
+// separates reports whether the separator is that of a line which may have commas, too, as decimal ones or in
+// names: what is behind the last is then a number or the name of a column.
+func (c *columns) separates(line string) bool {
+	fields := c.split(line)
+	last := fields[len(fields)-1]
+	_, err := parseSeconds(last)
+	return len(fields) > 1 && (err == nil || isMissing(last) || isColumn(last) && !strings.Contains(last, ","))
 }
 
 // isName reports whether a field is the name of a column that counts.
@@ -66,6 +75,10 @@ func find(fields, names []string) int {
 // of returns the name and the seconds in a line.
 func (c *columns) of(line string) (name, seconds string, err error) {
 	if c.name == c.seconds {
+		if fields := c.split(line); strings.Contains(line, `"`) && len(fields) > 1 {
+			last := len(fields) - 1
+			return asText(strings.Join(fields[:last], c.separator)), fields[last], nil
+		}
 		i := strings.LastIndex(line, c.separator)
 		if i < 0 {
 			return "", "", fmt.Errorf("there is no %s in %q", c.word(), line)

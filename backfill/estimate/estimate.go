@@ -46,7 +46,7 @@ type Set struct {
 	requested                bool // all three uses have the estimator requested
 	knows                    bool // one of them has an estimator that knows the actual run times
 	records                  records
-	files                    []named // those that were read
+	files                    []*named // those that were read
 }
 
 // learner is an estimator's memory of the jobs in the history, which it learns one by one.

@@ -247,11 +247,53 @@ func TestFilesOfPrograms(t *testing.T) {
 		",id,run_time\n0,1.0,600.0\n":           600,
 		"\"\",\"id\",\"seconds\",\"x\"\n\"1\",\"1.0\",600,\"a,b\"": 600,
 		"prediction,job\r\n600.0,'1.0\r\n":                         600,
+		",0\n1.0,600\n":                                            600,
+		"\"1.0\",\"599,5\"\n":                                      600,
+		"1.0;599,5\n":                                              600,
+		"id;seconds\n1.0;599,5\n":                                  600,
+		"1.0\t599,5\n":                                             600,
+		"id,seconds\r1.0,600\r2.0,5\r":                             600,
+		"2.0,\n1.0,600\n3.0,NA\n\"4.0\",\"\"":                      600,
+		"1.0,nan\n":                                                1e6,
+		"1.0,\n":                                                   1e6,
 	} {
 		set, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
 			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 		require.NoError(t, err, text)
 		require.Equal(t, want, set.Estimate(&estimate.Job{Name: "1.0", Requested: 1e6}).Order, text)
+	}
+}
+
+// TestMatches: what a file names is compared with the jobs; that some have no estimate, or one of 0 s, is
+// said, and what the file's names look like where none fits.
+func TestMatches(t *testing.T) {
+	for text, tt := range map[string]struct {
+		warnings []string
+		err      string
+	}{
+		"1,5\n2,6\n": {},
+		"1,5\n2,\n": {warnings: []string{
+			"estimates file:a.csv: its lines name 1 of the 2 jobs: the others keep what they request",
+		}},
+		"1,5\n2,0\n": {warnings: []string{"estimates file:a.csv: 1 of its lines say 0 s, which counts as 1 s"}},
+		",a,b\n":     {err: "of these 3 columns"},
+		"0,1,5\n1,2,6\n": {err: `none of its 2 lines names one of the 2 jobs; name jobs as in "1", the first of them; ` +
+			`the file's first is "0,1"`},
+		"1.0,5\n":  {err: `the file's first is "1.0"`},
+		"1,\n2,\n": {err: `none of its 0 lines names one of the 2 jobs; name jobs as in "1", the first of them`},
+	} {
+		set, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
+			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+		var warnings []string
+		if err == nil {
+			warnings, err = set.Matches([]string{"1", "2"})
+		}
+		if tt.err != "" {
+			require.ErrorContains(t, err, tt.err, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, tt.warnings, warnings, text)
 	}
 }
 
@@ -271,16 +313,19 @@ func TestWrongFiles(t *testing.T) {
 		"1.0,5\n\n1.1,six":        `a.csv:3: the estimate of job 1.1, "six", must be a number of seconds`,
 		"1.0,-5":                  `a.csv:1: the estimate of job 1.0, "-5", must be a number of seconds`,
 		"1.0,5\njob,seconds":      `a.csv:2: the estimate of job job, "seconds", must be a number of seconds`,
-		"1.0,nan":                 `a.csv:1: the estimate of job 1.0, "nan", must be a number of seconds`,
+		"1.0,inf":                 `a.csv:1: the estimate of job 1.0, "inf", must be a number of seconds`,
 		"1.0,5.5.5":               `a.csv:1: the estimate of job 1.0, "5.5.5", must be a number of seconds`,
 		"1.0,1e400":               `a.csv:1: the estimate of job 1.0, "1e400", must be a number of seconds`,
 		"1.0,-5.0":                `a.csv:1: the estimate of job 1.0, "-5.0", must be a number of seconds`,
-		",5":                      "a.csv:1: there is no name before the comma",
+		"1.0,5\n,5":               "a.csv:2: there is no name before the comma",
+		"1.0,\"1,024\"":           `a.csv:1: the estimate of job 1.0, "1,024", must be a number of seconds`,
+		"\xff\xfe1\x00,\x005\x00": "a.csv is text in UTF-16; save it as CSV in UTF-8",
+		",0,1\n0,1.0,5":           "a.csv:1: of these 3 columns, one must be called id or job",
 		"1.0,5\n1.0,5":            "a.csv:2: job 1.0 is in a line above, too",
 		"a,b,c\n1.0,5,6":          "a.csv:1: of these 3 columns, one must be called id or job",
 		"id,x,run\n1.0,5":         "a.csv:2: there are fewer columns than the first line names",
 		"id;run\n1.0,5":           "a.csv:2: there are fewer columns",
-		strings.Repeat("x", 1e6):  "a.csv:1: bufio.Scanner: token too long",
+		strings.Repeat("x", 1e6):  "a.csv:1: the line is longer than 65536 letters",
 		"1.0,9999999999999999999": "a.csv:1: the estimate of job 1.0",
 	} {
 		_, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,

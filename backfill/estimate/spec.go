@@ -244,8 +244,8 @@ func (m *maker) file(name string) (func(*Job) backfill.Time, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the estimates: %w", err)
 	}
-	m.set.files = append(m.set.files, named{name, known})
-	return fromFile(known), nil
+	m.set.files = append(m.set.files, known)
+	return fromFile(known.known), nil
 }
 
 // Help returns a text for users about the estimators and their options.

@@ -31,9 +31,9 @@ func All() []backfill.PolicySpec {
 	}
 }
 
-// Named returns the linked-in policy with the given name. If there is none, its error lists the
-// names.
-func Named(name string) (backfill.PolicySpec, error) {
+// Named returns the linked-in policy with the given name. If there is none, its error lists the names, and
+// others that users may give where they name a policy.
+func Named(name string, others ...string) (backfill.PolicySpec, error) {
 	switch name { // accept the spelling of the papers
 	case "firstfit":
 		name = firstfit.Spec().Name
@@ -47,6 +47,7 @@ func Named(name string) (backfill.PolicySpec, error) {
 		}
 		names = append(names, s.Name)
 	}
+	names = append(names, others...)
 	slices.Sort(names)
 	return backfill.PolicySpec{}, fmt.Errorf("unknown policy %q%s: choose one of %s, or give the path of a plugin",
 		name, backfill.DidYouMean(name, names), strings.Join(names, ", "))

@@ -45,6 +45,8 @@ func TestNamed(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("unknown policy %q%s: choose one of %s, or give the path of a plugin",
 			name, hint, strings.Join(names, ", ")))
 	}
+	_, err = policies.Named("atuo", "auto")
+	require.ErrorContains(t, err, `unknown policy "atuo", did you mean auto?: choose one of auto, bb, `)
 }
 
 // a is a job of the tables below.

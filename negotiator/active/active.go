@@ -85,7 +85,7 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 	next := &Policy{report: cli.LogRefusals(a.Logger)}
 	var err error
 	next.Deciders, err = choose.Policy(ctx, choose.Request{
-		Policy: s.Policy, Options: s.Options, Fallback: s.Fallback, Resources: a.Resources,
+		Policy: s.Policy, Others: []string{auto.Name}, Options: s.Options, Fallback: s.Fallback, Resources: a.Resources,
 		Dirs: s.Plugins.Dirs, InProcess: s.Plugins.InProcess, Plugins: a.plugins(s.Plugins),
 	})
 	if err != nil {

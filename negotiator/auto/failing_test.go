@@ -97,6 +97,14 @@ func TestFailing(t *testing.T) {
 				}
 				require.Len(t, told, tt.failed)
 				require.Equal(t, strings.ReplaceAll(tt.chosen, "BAD", how), c.InCharge().Name)
+				var left []string
+				for _, share := range c.Summary().Most(0) {
+					left = append(left, share.Name)
+				}
+				require.Len(t, left, tt.failed)
+				for _, failed := range told {
+					require.Contains(t, left, failed.Name)
+				}
 				c.Restart()
 				c.last = -backfill.Forever
 				_, err = c.Choose(t.Context(), c.See(r))

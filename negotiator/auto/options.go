@@ -17,7 +17,7 @@ func Options() []backfill.Option {
 		{
 			Name: "portfolio", Default: Usual, Type: backfill.List,
 			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE, POLICY being a name or a plugin's " +
-				"path; the first is the base: it is in charge unless another one is better",
+				"path, in double quotes if it has a blank; the first is the base: it is in charge unless another one is better",
 		},
 		{
 			Name: "objective", Default: UsualObjective, Type: backfill.Text,

@@ -17,10 +17,20 @@ type Summary struct {
 type Share struct {
 	Name string  `json:"name"`
 	Of   float64 `json:"share"`
+	// LeftOut says that the candidate failed and has been left out since.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
-// Most returns the first of the shares, at most n.
-func (s *Summary) Most(n int) []Share { return s.Shares[:min(n, len(s.Shares))] }
+// Most returns the first of the shares, at most n, and those of all that are left out.
+func (s *Summary) Most(n int) []Share {
+	most := slices.Clone(s.Shares[:min(n, len(s.Shares))])
+	for _, share := range s.Shares[len(most):] {
+		if share.LeftOut {
+			most = append(most, share)
+		}
+	}
+	return most
+}
 
 // Summary sums up what was chosen so far.
 func (c *Chooser) Summary() *Summary {
@@ -32,8 +42,8 @@ func (c *Chooser) Summary() *Summary {
 		all += float64(t)
 	}
 	for i, t := range c.charge {
-		if t > 0 {
-			s.Shares = append(s.Shares, Share{c.candidates[i].Name, float64(t) / all})
+		if left := c.faults[i] != nil; t > 0 || left {
+			s.Shares = append(s.Shares, Share{c.candidates[i].Name, float64(t) / max(all, 1), left})
 		}
 	}
 	slices.SortStableFunc(s.Shares, func(a, b Share) int { return cmp.Compare(b.Of, a.Of) })

@@ -41,6 +41,11 @@ func LogRefusals(logger hclog.Logger) func(backfill.Refusal) {
 		}
 		times[this]++
 		switch n := times[this]; {
+		case !r.Asked():
+			if powerOfTen(n) {
+				logger.Warn("the policy is to be started again, the fallback decides", "policy", r.Policy, "at", r.Now,
+					"rounds", n)
+			}
 		case n == 1:
 			logger.Error("decision refused, the fallback decides", "policy", r.Policy, "at", r.Now, "error", r.Err)
 		case powerOfTen(n):

@@ -17,14 +17,15 @@ func TestLogRefusals(t *testing.T) {
 	var out bytes.Buffer
 	refused := LogRefusals(hclog.New(&hclog.LoggerOptions{Output: &out, DisableTime: true}))
 	for i, err := range []error{
-		errors.New("no"), errors.New("no"), fmt.Errorf("mine: %w", backfill.ErrGivenUp),
+		errors.New("no"), errors.New("no"), backfill.ErrNotAsked, backfill.ErrNotAsked, fmt.Errorf("mine: %w", backfill.ErrGivenUp),
 		fmt.Errorf("mine: %w", backfill.ErrGivenUp),
 	} {
 		refused(backfill.Refusal{Now: backfill.Time(i), Policy: "mine", Fallback: "easy", Err: err})
 	}
 	require.Equal(t, []string{
 		`[ERROR] decision refused, the fallback decides: policy=mine at=0 error=no`,
-		`[ERROR] the policy is given up for good, the fallback decides from now on: policy=mine fallback=easy at=2 ` +
+		`[WARN]  the policy is to be started again, the fallback decides: policy=mine at=2 rounds=1`,
+		`[ERROR] the policy is given up for good, the fallback decides from now on: policy=mine fallback=easy at=4 ` +
 			`error="mine: given up"`,
 	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 }

@@ -20,6 +20,8 @@ type Request struct {
 	// Policy is a name, or the path of a plugin (with a separator).
 	Policy  string
 	Options map[string]string
+	// Others are what users may name instead of a policy: an error about an unknown one lists them, too.
+	Others []string
 	// Fallback is the name of a linked-in policy that decides where Policy cannot; empty means
 	// conservative if Policy gives guarantees, else easy.
 	Fallback string
@@ -153,7 +155,7 @@ func locate(r Request) (*executable, backfill.PolicySpec, error) {
 	}
 	isPath := filepath.Base(r.Policy) != r.Policy
 	if !isPath && r.InProcess && len(r.Dirs) == 0 {
-		spec, err := policies.Named(r.Policy)
+		spec, err := policies.Named(r.Policy, r.Others...)
 		return nil, spec, err
 	}
 	path, found, err := host.Find(r.Policy, searchPath(r))
@@ -164,7 +166,7 @@ func locate(r Request) (*executable, backfill.PolicySpec, error) {
 		file, permitErr := r.permit(path)
 		return file, backfill.PolicySpec{}, permitErr
 	}
-	spec, err := policies.Named(r.Policy)
+	spec, err := policies.Named(r.Policy, r.Others...)
 	if err != nil {
 		return nil, spec, err
 	}

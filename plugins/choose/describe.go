@@ -20,7 +20,7 @@ func Describe(ctx context.Context, r Request) (spec backfill.PolicySpec, path st
 		return backfill.PolicySpec{}, "", err
 	}
 	if !found {
-		spec, err = policies.Named(r.Policy)
+		spec, err = policies.Named(r.Policy, r.Others...)
 		return spec, "", err
 	}
 	file, err := r.permit(path)

@@ -108,7 +108,9 @@ func (e example) start(t *testing.T, options host.Options) *host.Remote {
 // TestExamplesHaveTheProtocol: an example is copied as a folder, and a plugin reads nothing beside its
 // own, so each has a copy.
 func TestExamplesHaveTheProtocol(t *testing.T) {
-	for own, protocol := range map[string]string{"node/policy.proto": "policy.proto", "python/policy.binpb": "baseline.binpb"} {
+	for own, protocol := range map[string]string{
+		"node/policy.proto": "policy.proto", "python/policy.binpb": "baseline.binpb",
+	} {
 		want, err := os.ReadFile(filepath.Join("..", "policyv1", protocol))
 		require.NoError(t, err)
 		got, err := os.ReadFile(own)
@@ -166,50 +168,73 @@ func TestExamplesFollowTheState(t *testing.T) {
 	})
 }
 
+// failing starts a policy in the language of the example whose decide is the text in Python or that in
+// JavaScript, for so many rounds, in each of which it must fail with an error. It returns the log.
+func (e example) failing(t *testing.T, python, javaScript, want string, rounds int) string {
+	t.Helper()
+	lib, err := filepath.Abs(filepath.Dir(e.path))
+	require.NoError(t, err)
+	text := fmt.Sprintf("#!/usr/bin/env node\nrequire('%s/plugin.js').serve({ name: 'failing', %s });\n", lib,
+		javaScript)
+	if filepath.Base(lib) == "python" {
+		text = fmt.Sprintf("#!/usr/bin/python3\nimport sys\nsys.path.insert(0, '%s')\nsys.dont_write_bytecode = True\n"+
+			"from plugin import Policy, serve\n%s\nserve(Policy(name='failing', doc='fails', decide=decide))\n", lib, python)
+	}
+	path := filepath.Join(t.TempDir(), "backfill-failing")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	var log bytes.Buffer
+	remote, err := host.Start(t.Context(), host.Command{Path: path}, host.Options{
+		Reads: []string{lib}, Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: new(sync.Mutex)}),
+	})
+	require.NoError(t, err)
+	for range rounds {
+		tx, err := backfill.NewState([]string{"cpus"}, profile.ByRank).Open(backfill.Round{})
+		require.NoError(t, err)
+		require.ErrorContains(t, remote.Decide(t.Context(), tx), want)
+	}
+	require.Zero(t, remote.Stats().Failures, "its process goes on")
+	remote.Close()
+	return log.String()
+}
+
+// TestADecideThatIsNoPlainFunction: one that decides later, and so nothing, is an error, and not a policy
+// that starts nothing; one that ends the program is an error at once, and not after the deadline.
+func TestADecideThatIsNoPlainFunction(t *testing.T) {
+	for name, tt := range map[string]struct{ python, javaScript, want string }{
+		"async": {
+			"async def decide(cycle, options):\n    pass", "async decide() { await null; throw Error('later'); }",
+			"without async and yield",
+		},
+		"generator": {"def decide(cycle, options):\n    yield", "*decide() { yield; }", "without async and yield"},
+		"exit": {
+			"def decide(cycle, options):\n    sys.exit(3)", "decide() { throw Error('SystemExit(3)'); }",
+			"SystemExit(3)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, e example) {
+				t.Helper()
+				e.failing(t, tt.python, tt.javaScript, tt.want, 2)
+			})
+		})
+	}
+}
+
 // TestWhereAPolicyFailsIsLoggedOnce: a policy that fails in each round floods no log.
 func TestWhereAPolicyFailsIsLoggedOnce(t *testing.T) {
-	failing := map[string]string{
-		".py": "#!/usr/bin/python3\nimport sys\nsys.path.insert(0, '%s')\nsys.dont_write_bytecode = True\n" +
-			"from plugin import Policy, serve\n" +
-			"def decide(cycle, options):\n    raise KeyError('on purpose')\n" +
-			"serve(Policy(name='failing', doc='fails', decide=decide))\n",
-		".js": "#!/usr/bin/env node\n" +
-			"require('%s/plugin.js').serve({ name: 'failing', decide() { throw Error('on purpose'); } });\n",
-	}
 	each(t, func(t *testing.T, e example) {
 		t.Helper()
-		lib, err := filepath.Abs(filepath.Dir(e.path))
-		require.NoError(t, err)
-		text := failing[".js"]
-		if filepath.Base(lib) == "python" {
-			text = failing[".py"]
-		}
-		path := filepath.Join(t.TempDir(), "backfill-failing")
-		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, text, lib), 0o755))
-		var log bytes.Buffer
-		remote, err := host.Start(t.Context(), host.Command{Path: path}, host.Options{
-			Reads: []string{lib}, Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: new(sync.Mutex)}),
-		})
-		require.NoError(t, err)
-		for range 5 {
-			tx, err := backfill.NewState([]string{"cpus"}, profile.ByRank).Open(backfill.Round{})
-			require.NoError(t, err)
-			require.ErrorContains(t, remote.Decide(t.Context(), tx), "on purpose")
-		}
-		remote.Close()
-		require.Equal(t, 1, strings.Count(log.String(), "policy failed"), log.String())
-		places := strings.Count(log.String(), "in decide") + strings.Count(log.String(), "at Object.decide")
-		require.Equal(t, 1, places, log.String())
+		log := e.failing(t, "def decide(cycle, options):\n    raise KeyError('on purpose')",
+			"decide() { throw Error('on purpose'); }", "on purpose", 5)
+		require.Equal(t, 1, strings.Count(log, "policy failed"), log)
+		places := strings.Count(log, "in decide") + strings.Count(log, "at Object.decide")
+		require.Equal(t, 1, places, log)
 	})
 }
 
 // TestPythonTotals: what a policy in Python is told of amounts is what one in Go is told.
 func TestPythonTotals(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("skipped: what the library in Python adds up; there is no python3")
-	}
-	out, err := exec.CommandContext(t.Context(), python, "-B", "-c", `
+	require.Equal(t, "(2, 60) 2 0 (8, 200) (2, 60) ['cpus', 'memory'] [0]\n", says(t, []string{"python3", "-B", "-c"}, `
 import sys
 sys.path.insert(0, "python")
 from types import SimpleNamespace as Thing
@@ -230,9 +255,81 @@ cycle = Cycle.__new__(Cycle)
 cycle.state = state
 print(state.jobs[1].total, state.jobs[1].waited(7), state.jobs[1].waited(3), cycle.capacity, cycle.use, cycle.resources,
       [j.id for j in cycle.running()])
-`).CombinedOutput()
+`))
+}
+
+// says returns what a program prints; the test is skipped where there is none.
+func says(t *testing.T, command []string, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		t.Skipf("skipped: a library of examples; there is no %s", command[0])
+	}
+	out, err := exec.CommandContext(t.Context(), path, append(command[1:], program)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Equal(t, "(2, 60) 2 0 (8, 200) (2, 60) ['cpus', 'memory'] [0]\n", string(out))
+	return string(out)
+}
+
+// TestLibrariesActOnWaitingJobs: what a policy asks twice, or of a job that runs or is held, is not done,
+// as the host would refuse the whole round. Both libraries answer in the same way.
+func TestLibrariesActOnWaitingJobs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		command       []string
+		program, want string
+	}{
+		"python": {[]string{"python3", "-B", "-c"}, `
+import sys
+sys.path.insert(0, "python")
+from types import SimpleNamespace as Thing
+from cycle import Cycle
+from state import State
+
+class Message(Thing):
+    def HasField(self, name):
+        return getattr(self, name) is not None
+
+def action(**fields):
+    kind = fields.pop("kind")
+    places = Thing(slots=[], counts=[])
+    done.append(kind.removeprefix("ACTION_KIND_"))
+    number = Thing(enum_type=Thing(values_by_number={0: Thing(name=kind)}))
+    return Thing(kind=0, DESCRIPTOR=Thing(fields_by_name={"kind": number}), placement=places, **fields)
+
+def job(id):
+    spec = Thing(id=id, nodes=1, request=[3], whole=False, submit=5, estimate=9, running=0, labels={}, candidates=0,
+                 place_queue="", place_cluster=0, place_proc=id)
+    return Message(job=spec, key=0, running=False, held="", placement=None)
+
+done = []
+state = State(Thing(rule=1, now=7, revision=0, resources=["cpus"], bundles=[], jobs=[job(i) for i in range(3)],
+                    slots=[Thing(slot=Thing(name="a", capacity=[4]), up=True)],
+                    candidates=[Thing(id=0, slots=[0], bundles=[], rank=[])]))
+c = Cycle(state, Thing(now=7, events=[], bundles=[], candidates=[], keys=[]), action)
+a, b, d = c.queue()
+print(c.start(a), c.start(a), c.reserve(a), c.release(a), c.hold(a, "no"))
+print(c.reserve(b), c.reserve(b), c.release(b), c.release(b))
+print(c.hold(d, "no"), c.hold(d, "no"), c.start(d), c.reserve(d))
+print(done)
+`, "True False None False False\n16 None True False\nTrue False False None\n['START', 'RESERVE', 'RELEASE', 'HOLD']\n"},
+		"node": {[]string{"node", "-e"}, `
+const { State, Cycle } = require('./node/state.js');
+const job = (id) => ({ key: 0, held: '', running: false, placement: null, end: '0', job: {
+  id, nodes: 1, request: ['3'], whole: false, submit: '5', estimate: '9', running: '0', release: '0', labels: {},
+  candidates: 0, place_queue: '', place_cluster: '0', place_proc: String(id) } });
+const state = new State({
+  rule: 'PLACEMENT_RULE_RANK', now: '7', revision: '0', resources: ['cpus'], bundles: [], jobs: [0, 1, 2].map(job),
+  slots: [{ slot: { id: 0, name: 'a', capacity: ['4'] }, up: true }],
+  candidates: [{ id: 0, slots: [0], bundles: [], rank: [] }] });
+const c = new Cycle(state, { now: '7', events: [], bundles: [], candidates: [], keys: [] });
+const [a, b, d] = c.queue();
+console.log(c.start(a), c.start(a), c.reserve(a), c.hold(a, 'no'));
+console.log(c.reserve(b), c.reserve(b));
+console.log(c.hold(d, 'no'), c.hold(d, 'no'), c.start(d), c.reserve(d));
+console.log(c.journal.map(({ kind }) => kind.replace('ACTION_KIND_', '')).join(' '));
+`, "true false null false\n16 null\ntrue false false null\nSTART RESERVE HOLD\n"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, says(t, tt.command, tt.program)) })
+	}
 }
 
 func isEstimateChanged(e backfill.Event) bool { return e.Kind == backfill.EstimateChanged }

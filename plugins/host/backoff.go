@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -45,8 +44,8 @@ func (b *backOff) ready() error {
 	case b.failures > b.limit:
 		return fmt.Errorf("%w after %d failures", backfill.ErrGivenUp, b.failures)
 	case b.wait > 0:
-		defer func() { b.wait-- }()
-		return errors.New(b.String())
+		b.wait--
+		return fmt.Errorf("%w: it failed, and is started again some rounds later", backfill.ErrNotAsked)
 	}
 	return nil
 }
@@ -59,7 +58,15 @@ func (b *backOff) String() string {
 	case b.failures > b.limit:
 		return fmt.Sprintf("given up after %d failures", b.failures)
 	case b.wait > 0:
-		return fmt.Sprintf("restart after %d more rounds", b.wait)
+		return "restart after " + rounds(b.wait)
 	}
 	return "restart in the next round"
+}
+
+// rounds says how many rounds.
+func rounds(n int) string {
+	if n == 1 {
+		return "one more round"
+	}
+	return fmt.Sprintf("%d more rounds", n)
 }

@@ -137,15 +137,3 @@ func openRegular(path string) (*os.File, error) {
 	}
 	return file, nil
 }
-
-// ErrNotPlugin is wrapped by errors about executables that cannot be started or do not complete the
-// handshake.
-var ErrNotPlugin = errors.New("is not a policy plugin")
-
-func notPlugin(path string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err // the path is said
-	}
-	return fmt.Errorf("%s: %w: %w", path, ErrNotPlugin, err)
-}

@@ -88,8 +88,9 @@ func TestAWrongPolicyIsNotServed(t *testing.T) {
 	command, err := Self("wrong")
 	require.NoError(t, err)
 	_, err = Start(t.Context(), command, Options{Logger: hclog.NewNullLogger()})
-	require.ErrorContains(t, err, `it ended without a handshake: exit status 1; it said: this policy cannot be `+
-		`served: policy wrong: option depth: its default "" must be a whole number`)
+	require.EqualError(t, err, command.Path+`: its policy cannot be served: policy wrong: option depth: its default "" `+
+		`must be a whole number`)
+	require.ErrorIs(t, err, ErrNotPlugin)
 }
 
 // The host refuses options by their types, the policy refuses the rest; the errors look the same.

@@ -285,9 +285,13 @@ func TestRestartsBackOffAndEnd(t *testing.T) {
 	b := backOff{limit: 3}
 	var tried []int
 	for round := range 20 {
-		if b.ready() == nil {
+		switch err := b.ready(); {
+		case err == nil:
 			tried = append(tried, round)
 			b.failed()
+		case round < 7:
+			require.EqualError(t, err, "not asked: it failed, and is started again some rounds later")
+			require.ErrorIs(t, err, backfill.ErrNotAsked)
 		}
 	}
 	require.Equal(t, []int{0, 1, 3, 7}, tried)

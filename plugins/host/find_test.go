@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found)
 	for name, want := range map[string]string{
-		"text":                        text + ": is not a policy plugin: permission denied",
+		"text":                        text + ": is not a policy plugin: permission denied: it is not executable: chmod +x " + text,
 		"dir":                         "is a directory",
 		dir + "/b/backfill-text":      "permission denied",
 		dir + "/b/backfill-not-there": "no such file",
@@ -93,9 +93,20 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 			"#!/bin/sh\necho '1|99|tcp|127.0.0.1:1|grpc'\nsleep 100\n",
 			"it speaks version 99 of the policy protocol, this host 1: rebuild it with this host's plugins/sdk",
 		},
-		"not there": {"", "no such file or directory"},
-		"unclear":   {"\x01\x02", "exec format error"},
-		"dead end":  {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
+		"not there":            {"", "no such file or directory"},
+		"unclear":              {"\x01\x02", "exec format error: it is no program of this system"},
+		"a text":               {"import sys\n", "exec format error: it is a text whose first line names no interpreter, as #!/usr"},
+		"arm":                  {"\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x02\x00\xb7\x00", "another processor, EM_AARCH64"},
+		"windows":              {"MZ\x90\x00", "a program for Windows"},
+		"mac":                  {"\xcf\xfa\xed\xfe\x07\x00", "a program for macOS"},
+		"no such interpreter":  {"#!/usr/bin/pyhton3 -B\n", `names the interpreter "/usr/bin/pyhton3", which is not there`},
+		"from Windows":         {"#!/bin/sh\r\nexit 0\r\n", "its first line ends with CR LF"},
+		"from Windows, by env": {"#!/usr/bin/env python3\r\n", "its first line ends with CR LF"},
+		"wrong": {
+			"#!/bin/sh\necho 'this policy cannot be served: option depth: its default must be a number' >&2\nexit 1\n",
+			"wrong: its policy cannot be served: option depth: its default must be a number",
+		},
+		"dead end": {"#!/bin/sh\necho '1|1|unix|/nowhere|grpc|'\nsleep 100\n", "/nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, name)
@@ -109,6 +120,12 @@ func TestWhatIsNoPluginIsSaidSo(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		})
 	}
+}
+
+func TestAnEmptyFileIsNoPlugin(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "empty"), "", 0o755)
+	_, err := Start(t.Context(), Command{Path: path}, Options{Logger: hclog.NewNullLogger()})
+	require.EqualError(t, err, path+": is not a policy plugin: exec format error: it is empty")
 }
 
 func TestABinaryThatReadsForEverIsNoPlugin(t *testing.T) {

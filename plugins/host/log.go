@@ -38,7 +38,8 @@ type printer struct {
 	now                func() time.Time
 	second             int64 // of the last output
 	shown              int   // bytes shown in that second
-	leftOut            int   // lines
+	leftOut, told      int   // lines in all, and of these those that were told of
+	floods             int   // seconds in which lines were left out
 }
 
 func newPrinter(log hclog.Logger) *printer {
@@ -103,7 +104,7 @@ func (p *printer) crash() string {
 func (p *printer) tooMuch(line []byte) bool {
 	if second := p.now().Unix(); second != p.second {
 		p.second, p.shown = second, 0
-		p.tellLeftOut()
+		p.flooded()
 	}
 	p.shown += lineCost
 	if isEntry(line) {
@@ -118,11 +119,27 @@ func (p *printer) tooMuch(line []byte) bool {
 	return true
 }
 
-func (p *printer) tellLeftOut() {
-	if p.leftOut > 0 {
-		p.log.Warn("the policy plugin writes too much to its log", "left_out", p.leftOut)
+// flooded ends a second. Where lines were left out it tells so the first time, the tenth, the hundredth
+// and so on, as a flood of warnings would be no better.
+func (p *printer) flooded() {
+	if p.leftOut == p.told {
+		return
 	}
-	p.leftOut = 0
+	n := p.floods + 1
+	for p.floods = n; n%10 == 0; n /= 10 {
+	}
+	if n == 1 {
+		p.tellLeftOut()
+	}
+}
+
+// tellLeftOut tells how many lines were left out so far, unless it has told already.
+func (p *printer) tellLeftOut() {
+	if p.leftOut > p.told {
+		p.log.Warn("the policy plugin writes too much to its log: of each second the rest is left out", "lines",
+			p.leftOut)
+	}
+	p.told = p.leftOut
 }
 
 // line logs one line.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -244,7 +246,27 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	second = second.Add(time.Second)
 	_, _ = p.Write([]byte("after it\n"))
 	end := log.String()[len(log.String())-200:]
-	require.Regexp(t, `writes too much to its log: left_out=409\d\n.*after it\n$`, end)
+	require.Regexp(t, `too much to its log: of each second the rest is left out: lines=409\d\n.*after it\n$`,
+		end)
+}
+
+// TestAFloodWithoutEndIsToldSeldom: a warning each second would be a flood itself.
+func TestAFloodWithoutEndIsToldSeldom(t *testing.T) {
+	var log logged
+	p := newPrinter(log.logger(hclog.Warn)) // the lines themselves are not shown
+	second := time.Unix(1, 0)
+	p.now = func() time.Time { return second }
+	flood := bytes.Repeat([]byte(strings.Repeat("x", 1023)+"\n"), 1200)
+	for range 30 {
+		_, _ = p.Write(flood)
+		second = second.Add(time.Second)
+	}
+	p.drain(strings.NewReader("the last\n"))
+	told := regexp.MustCompile(`lines=(\d+)`).FindAllStringSubmatch(log.String(), -1)
+	require.Len(t, told, 3, "after a second, after ten, at the end")
+	first, err := strconv.Atoi(told[0][1])
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(30*first), told[2][1], "in all")
 }
 
 // Entries with many keys and lines are as long in the log as they are in all, not as one of their

@@ -235,6 +235,9 @@ func (c *supervised) refusal() error {
 	if strings.Contains(words, "This binary is a plugin") { // every go-plugin binary says so
 		return fmt.Errorf("it is a plugin of another program, with another magic cookie: %w", wire.ErrMismatch)
 	}
+	if _, why, own := strings.Cut(words, wire.Unservable); own {
+		return unservable(why)
+	}
 	if c.cell.holds.Files && strings.Contains(words, "ermission denied") {
 		words += " (a plugin reaches its own files, and what plugins.reads names: BACKFILL_PLUGIN_READS)"
 	}

@@ -39,7 +39,7 @@ import (
 func Serve(spec backfill.PolicySpec) {
 	signal.Ignore(syscall.SIGHUP)
 	if err := servable(spec); err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "this policy cannot be served: %v\n", err)
+		_, _ = fmt.Fprintf(os.Stderr, "%s%v\n", wire.Unservable, err)
 		os.Exit(1)
 	}
 	if key := wire.Handshake().MagicCookieKey; os.Getenv(key) == "" {

@@ -38,7 +38,9 @@ func (c *runCommand) chooser(ctx context.Context, w *condorsim.Workload, logger 
 	if c.Policy != auto.Name {
 		return nil, nil //nolint:nilnil // nil is a policy that stays
 	}
-	find := choose.Several(c.request(w, logger))
+	request := c.request(w, logger)
+	request.Others = nil // it is no candidate of its own
+	find := choose.Several(request)
 	chooser, err := auto.New(c.PolicyOpt, runtime.GOMAXPROCS(0), func(policy string, options map[string]string,
 	) (main, fallback backfill.Repeatable, end func(), err error) {
 		chosen, err := find(ctx, policy, options)

@@ -364,6 +364,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 // request asks for the policy, for the workload's pool.
 func (c *runCommand) request(w *condorsim.Workload, logger hclog.Logger) choose.Request {
 	return choose.Request{
+		Others: []string{auto.Name},
 		Policy: c.Policy, Options: c.PolicyOpt, Resources: w.Schema.Resources, Dirs: c.PluginDir, InProcess: !c.Plugin,
 		Plugins: choose.Plugins{Run: host.Options{
 			NoMTLS: true, Logger: logger, User: host.Nobody, Reads: c.PluginReads, // the socket is private

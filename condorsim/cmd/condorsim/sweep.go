@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/plugins/choose"
 	"github.com/condor-backfill/condor-backfill/plugins/host"
@@ -176,7 +177,9 @@ func makePolicies(logger hclog.Logger) func(context.Context, string, map[string]
 	return func(ctx context.Context, policy string, options map[string]string,
 		resources []string,
 	) (sweep.Deciders, error) {
-		chosen, err := choose.Policy(ctx, pluginRequest(policy, options, resources, logger))
+		request := pluginRequest(policy, options, resources, logger)
+		request.Others = []string{auto.Name}
+		chosen, err := choose.Policy(ctx, request)
 		if err != nil {
 			return sweep.Deciders{}, err
 		}

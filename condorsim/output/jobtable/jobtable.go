@@ -45,7 +45,7 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := func(end string) bool { return strings.HasSuffix(path, end) }
+	ended := func(end string) bool { return endsWith(path, end) }
 	if !isStream(path) && !slices.ContainsFunc(ends(), ended) {
 		file.Discard()
 		return nil, fmt.Errorf("write the table of jobs to %s: its format is not known; end the name with one of %s",
@@ -53,6 +53,9 @@ func Create(path string) (*File, error) {
 	}
 	return &File{file: file, path: path}, nil
 }
+
+// endsWith reports whether a name has an end, in capitals or not.
+func endsWith(path, end string) bool { return strings.HasSuffix(strings.ToLower(path), end) }
 
 // isStream reports whether there is a device or pipe at a path, whose name says nothing.
 func isStream(path string) bool {
@@ -71,7 +74,7 @@ func (j *File) File() *wholefile.File {
 // Write writes the table and puts the file in its place.
 func (j *File) Write(r *condorsim.Result) error {
 	return j.file.Fill(func(out io.Writer) error {
-		if strings.HasSuffix(j.path, parquetEnd) {
+		if endsWith(j.path, parquetEnd) {
 			return spreadsheet.WriteParquet(out, j.columns(r), jobs(r))
 		}
 		text, err := packed.NewWriter(out, j.path)

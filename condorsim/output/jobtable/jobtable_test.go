@@ -191,6 +191,12 @@ func TestFormatsOfTheTableOfJobs(t *testing.T) {
 			".csv.zst, .parquet")
 	}
 	require.Len(t, names(t, dir), 4)
+	for _, capitals := range []string{"O.CSV", "o.Csv.GZ", "O.PARQUET"} {
+		require.NoError(t, write(filepath.Join(dir, capitals)))
+	}
+	require.Equal(t, content(t, filepath.Join(dir, "jobs.csv")), content(t, filepath.Join(dir, "O.CSV")))
+	require.True(t, strings.HasPrefix(content(t, filepath.Join(dir, "o.Csv.GZ")), "\x1f\x8b"))
+	require.True(t, strings.HasPrefix(content(t, filepath.Join(dir, "O.PARQUET")), "PAR1"))
 }
 
 func TestAFileThatIsNotWanted(t *testing.T) {

@@ -99,6 +99,8 @@ type refused struct {
 	Reason string        `json:"reason"`
 	// Failures are the kinds of failures, each with its first; none is counted once the policy was given up.
 	Failures []failure `json:"failures"`
+	// NotAsked are the rounds of Count in which the policy was to be started again after a failure.
+	NotAsked int `json:"not_asked"`
 	// Fallback is who decided instead; Rounds are those of the run that somebody decided, as jobs waited.
 	Fallback string `json:"fallback"`
 	Rounds   int    `json:"rounds"`
@@ -122,7 +124,8 @@ func refusals(r *condorsim.Result) (all []refused) {
 		}
 		all = append(all, refused{
 			Policy: backfill.Printable(refusal.Policy, longest), Count: refusal.Count, At: refusal.First.Now,
-			Reason: backfill.Printable(refusal.First.Err.Error(), longest), GivenUp: refusal.GivenUp,
+			Reason: backfill.Printable(refusal.First.Err.Error(), longest), NotAsked: refusal.NotAsked,
+			GivenUp:  refusal.GivenUp,
 			Fallback: refusal.First.Fallback, Rounds: r.Decided, Failures: failures,
 		})
 	}
@@ -243,7 +246,7 @@ func groups(run Run, r *condorsim.Result, extras *Extras) [][]row {
 		rest = append(rest, row{"how often guarantees were broken: " + cause, inwords.Whole(r.BrokenBy[cause])})
 	}
 	for _, refusal := range refusals(r) {
-		rest = append(rest, row{"decisions refused: " + refusal.Policy, inwords.Whole(refusal.Count)})
+		rest = append(rest, row{"decisions refused: " + refusal.Policy, inwords.Whole(refusal.Count - refusal.NotAsked)})
 	}
 	var read []row
 	for _, left := range r.Workload.Cleaning.Dropped() {
@@ -291,7 +294,11 @@ func ran(run Run, r *condorsim.Result) []row {
 			rows = append(rows, row{"promises lifted by changes", inwords.Whole(n)})
 		}
 		for _, one := range run.Auto.Most(mostShares) {
-			rows = append(rows, row{"under " + one.Name, fmt.Sprintf("%.1f %% of the time", 100*one.Of)})
+			share := fmt.Sprintf("%.1f %% of the time", 100*one.Of)
+			if one.LeftOut {
+				share += ", left out since it failed"
+			}
+			rows = append(rows, row{"under " + one.Name, share})
 		}
 	}
 	before := run.Estimates
@@ -382,6 +389,11 @@ func whyRefused(r *condorsim.Result) string {
 			_, _ = fmt.Fprintf(&text, "refused: %s %s, first at %s: %s\n", refusal.Policy, inwords.Whole(f.Count),
 				r.Workload.Clock().Text(int64(f.At)), f.Reason)
 			failed += f.Count
+		}
+		if refusal.NotAsked > 0 {
+			_, _ = fmt.Fprintf(&text, "not asked: %s in %s rounds: it was to be started again after it failed\n",
+				refusal.Policy, inwords.Whole(refusal.NotAsked))
+			failed += refusal.NotAsked
 		}
 		if refusal.GivenUp {
 			_, _ = fmt.Fprintf(&text, "GIVEN UP: %s; its fallback, %s, decided the rest, %s rounds, so these are not its results\n",

@@ -173,6 +173,13 @@ func TestTable(t *testing.T) {
 		{`, 4 of 9 rounds decided by the fallback easy `, refuse, nothing},
 		{`(?m)^refused: mine 3, first at 0 00:00:07: no \x{fffd}\[2Jidea\nrefused: mine 1, first at 0 00:00:08: late$`, refuse, nothing},
 		{
+			`(?m)^not asked: mine in 2 rounds: it was to be started again after it failed$`,
+			func(r *condorsim.Result) { refuse(r); r.Refusals[0].NotAsked = 2 }, refuse,
+		},
+		{
+			`decisions refused: mine +│ +2 `, func(r *condorsim.Result) { refuse(r); r.Refusals[0].NotAsked = 2 }, refuse,
+		},
+		{
 			`(?m)^GIVEN UP: mine; its fallback, easy, decided the rest, 0 rounds, so these are not its results$`,
 			func(r *condorsim.Result) { refuse(r); r.Refusals[0].GivenUp = true }, refuse,
 		},
@@ -228,7 +235,7 @@ func TestJSONOfRefusals(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &told))
 	require.Equal(t, []map[string]any{{
 		"policy": "mine", "count": 4.0, "at": 7.0,
-		"reason": strings.Repeat("x", 300) + "…", "given_up": false, "fallback": "easy", "rounds": 9.0,
+		"reason": strings.Repeat("x", 300) + "…", "given_up": false, "not_asked": 0.0, "fallback": "easy", "rounds": 9.0,
 		"failures": []any{
 			map[string]any{"count": 3.0, "at": 7.0, "reason": "no \ufffd[2Jidea"},
 			map[string]any{"count": 1.0, "at": 8.0, "reason": "late"},

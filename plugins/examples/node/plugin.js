@@ -78,7 +78,11 @@ class Session {
     }
     try {
       const cycle = new Cycle(state, round);
-      this.policy.decide(cycle, this.options);
+      const outcome = this.policy.decide(cycle, this.options);
+      if (typeof (outcome?.then ?? outcome?.next) === 'function') {
+        outcome.catch?.(() => {}); // that it fails later is of no interest
+        throw new TypeError('decide must be a plain function, without async and yield: it has decided nothing yet');
+      }
       state.revision++;
       this.branches.set(branch, state);
       return { decision: { branch, base_revision, journal: cycle.journal } };
@@ -90,10 +94,11 @@ class Session {
   }
 }
 
-// Serves the policy {name, doc, promise, source, options, decide} until the host
-// has finished or died. The options are those of the protocol. decide(cycle,
-// options) acts on a cycle whose events have all been applied; it must keep nothing
-// between cycles that affects a decision.
+// Serves the policy {name, doc, promise, source, order, options, decide} until the
+// host has finished or died. All but decide are those of the protocol's
+// DescribeResponse; order is that of the queue unless the user chooses one. decide(cycle,
+// options) acts on a cycle whose events have all been applied, and is no async
+// function; it must keep nothing between cycles that affects a decision.
 function serve(policy) {
   if (process.env[COOKIE[0]] !== COOKIE[1]) {
     console.error('This is a policy plugin: start it with negotiator --policy or condorsim run --policy.');

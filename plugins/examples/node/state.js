@@ -399,7 +399,8 @@ class Cycle {
     return true;
   }
 
-  // Reserves the earliest place for the job; returns its start, or null if it never fits.
+  // Reserves the earliest place for the job; returns its start, or null if it never fits,
+  // does not wait, or has a reservation of this round.
   // The reservation lasts until the next round, in which the policy makes it again.
   reserve(job) {
     const earliest = job.waits && !job.reserved ? this.state.earliest(job) : null;
@@ -409,8 +410,13 @@ class Cycle {
     return earliest.start;
   }
 
-  // Takes the job out of the queue; its owner is shown the reason.
-  hold(job, reason) { this.do({ kind: 'ACTION_KIND_HOLD', job: job.id, reason }); }
+  // Takes the job out of the queue if it waits; its owner is shown the reason. Returns
+  // whether it did.
+  hold(job, reason) {
+    if (!job.waits) return false;
+    this.do({ kind: 'ACTION_KIND_HOLD', job: job.id, reason });
+    return true;
+  }
 
   do(action) {
     action.after = this.events;

@@ -48,12 +48,17 @@ class Cycle:
         return [j for j in self.queue() if j.at is not None]
 
     def release(self, job):
-        """Releases the job's reservation."""
+        """Releases the job's reservation, if it has one; returns whether it had."""
+        if not job.waits or job.at is None:
+            return False
         self._do("RELEASE", job)
         self._failed.clear()
+        return True
 
     def start(self, job):
-        """Starts the job if it fits beside running and reserved jobs; returns whether it did."""
+        """Starts the job if it waits and fits beside running and reserved jobs; returns whether it did."""
+        if not job.waits:
+            return False
         kind = job.candidates, job.nodes, job.request
         if job.estimate >= self._failed.get(kind, FOREVER):
             return False
@@ -65,14 +70,22 @@ class Cycle:
         return True
 
     def reserve(self, job):
-        """Reserves the earliest place for a job without a reservation."""
-        earliest = self.state.earliest(job)
-        if earliest is not None:
-            self._do("RESERVE", job, at=earliest[0], placement=earliest[1])
+        """Reserves the earliest place for a waiting job without a reservation; returns its start.
+
+        It returns None if the job never fits, does not wait, or has a reservation: release that first.
+        """
+        earliest = self.state.earliest(job) if job.waits and job.at is None else None
+        if earliest is None:
+            return None
+        self._do("RESERVE", job, at=earliest[0], placement=earliest[1])
+        return earliest[0]
 
     def hold(self, job, reason):
-        """Takes the job out of the queue; its owner is shown the reason."""
+        """Takes the job out of the queue if it waits; its owner is shown the reason. Returns whether it did."""
+        if not job.waits:
+            return False
         self._do("HOLD", job, reason=reason)
+        return True
 
     def _do(self, kind, job, placement=None, **fields):
         action = self._action(after=self._events, kind="ACTION_KIND_" + kind, job=job.id, **fields)

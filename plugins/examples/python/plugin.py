@@ -123,9 +123,11 @@ class Session:
             return message("PolicyMessage", out_of_step=out)
         try:
             cycle = Cycle(state, m.round, _classes["policyv1.Action"])
-            self.policy.decide(cycle, self.options)
+            outcome = self.policy.decide(cycle, self.options)
+            if any(hasattr(outcome, name) for name in ("__await__", "__next__", "__anext__")):
+                raise TypeError("decide must be a plain function, without async and yield: it has decided nothing yet")
             state.close()
-        except Exception as error:
+        except BaseException as error:  # also that of sys.exit, which would end this thread alone
             if not self.failed:  # the host tells of all failures
                 log("error", "policy failed", stack=traceback.format_exc())
             self.failed = True

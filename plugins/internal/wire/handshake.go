@@ -14,6 +14,9 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
+// Unservable begins what a plugin prints, instead of the handshake, if the description of its policy is wrong.
+const Unservable = "this policy cannot be served: "
+
 const (
 	// PluginName is the name under which a plugin serves its policy.
 	PluginName = "policy"

@@ -48,7 +48,8 @@ func formats() []format {
 // end.
 func ByName(file string) (f Format, rest string) {
 	for _, f := range formats() {
-		if rest, ok := strings.CutSuffix(file, f.end); ok {
+		rest := file[:max(0, len(file)-len(f.end))]
+		if strings.EqualFold(file[len(rest):], f.end) { // o.CSV.GZ as well
 			return f.name, rest
 		}
 	}

@@ -52,7 +52,7 @@ func lines(n int) string {
 
 func formats() map[string]packed.Format {
 	return map[string]packed.Format{
-		"t.swf": packed.Plain, "t.swf.gz": packed.Gzip, "t.swf.xz": packed.XZ,
+		"t.swf": packed.Plain, "t.swf.gz": packed.Gzip, "t.swf.GZ": packed.Gzip, "t.swf.xz": packed.XZ,
 		"t.swf.zst": packed.Zstd,
 	}
 }
