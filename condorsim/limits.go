@@ -22,6 +22,7 @@ func (w *Workload) On(pool *pools.Description) error {
 	if err := w.take(); err != nil {
 		return err
 	}
+	w.giveClocks(pool)
 	w.Unheeded = append(w.Unheeded, pool.LeftOut.Unheeded()...)
 	w.Unheeded = append(w.Unheeded, w.Schema.Unheeded(w.Slots, w.reported())...)
 	return w.CheckChunks()

@@ -71,6 +71,29 @@ func (w *Workload) startAt(h workload.Header) {
 	w.Zone, w.UnknownZone = h.Zone()
 }
 
+// giveClocks has slots whose ads are without a startd's clock say the time by the zone of the machine, if slots or
+// jobs ask for it.
+func (w *Workload) giveClocks(pool *pools.Description) {
+	ask := slices.ContainsFunc(pool.Asked(), negotiator.AsksClock)
+	var last *classad.ClassAd
+	for i := 0; i < len(w.Jobs) && !ask; i++ {
+		ad := w.Jobs[i].Ad
+		if ad == last {
+			continue
+		}
+		last = ad
+		for _, attr := range []string{"Requirements", "Rank"} {
+			if e, has := ad.Lookup(attr); has {
+				_, external, _ := e.Refs(ad) // references in a circle evaluate to error
+				ask = ask || slices.ContainsFunc(external, negotiator.AsksClock)
+			}
+		}
+	}
+	if ask {
+		w.Slots = negotiator.GiveClocks(w.Slots, w.Zone)
+	}
+}
+
 // Clock returns what instants of the simulation are in the time of people.
 func (w *Workload) Clock() instant.Clock {
 	if len(w.Jobs) == 0 {
@@ -135,7 +158,7 @@ func (w *Workload) Capacity() backfill.Vector {
 // count of jobs is none.
 func (w *Workload) OtherResources() (list []int) {
 	for k, name := range w.Schema.Resources {
-		if k > 0 && name != "memory" && name != negotiator.Claims && !negotiator.IsKind(name) {
+		if k > 0 && name != "memory" && !negotiator.IsCount(name) && !negotiator.IsKind(name) {
 			list = append(list, k)
 		}
 	}

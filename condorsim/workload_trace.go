@@ -72,6 +72,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
 		}
 	}
+	w.giveClocks(pool)
 	w.Unheeded = slices.Concat(pool.LeftOut.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
 	return w, nil
 }

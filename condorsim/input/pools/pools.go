@@ -148,7 +148,7 @@ func (p *Description) Capacity() map[string]int64 {
 	all := map[string]int64{}
 	for i, name := range p.Schema.Resources {
 		for _, slot := range p.Slots {
-			if name != negotiator.Claims {
+			if !negotiator.IsCount(name) {
 				all[name] += slot.Capacity[i]
 			}
 		}
