@@ -121,3 +121,54 @@ func TestSlotsWithoutAClock(t *testing.T) {
 	w := onPool(t, describe(t, "classes: [{name: n, cpus: 8}]"), "RequestCpus = 1\nRequirements = TARGET.ClockMin >= 8*60")
 	require.Equal(t, []backfill.Time{800}, runsUnder(t, w, "easy"), "submitted at 7:46:40")
 }
+
+// TestLimitsOfAJobThatCannotBeTold: such a job is held with the reason, and the others run; limits that the pool does
+// not have are named.
+func TestLimitsOfAJobThatCannotBeTold(t *testing.T) {
+	w := onPool(t, describe(t, "classes: [{name: n, cpus: 8}]\nlimits: {matlab: 1}"), "ConcurrencyLimits = \"matlab\"",
+		"ConcurrencyLimits = strcat(\"a\", TARGET.Machine)", "ConcurrencyLimits = 5", "ConcurrencyLimits = \"matlb, Ansys:2\"",
+		"ConcurrencyLimits = \"matlb\"")
+	require.Equal(t, []string{"ConcurrencyLimits of jobs name limits that the pool does not have: matlb (2), ansys (1)"},
+		w.Unheeded)
+	for _, policy := range []string{"easy", "conservative"} {
+		result, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil, newModel(t, w))
+		require.NoError(t, err)
+		require.Contains(t, result.Outcomes[1].Held, "its ConcurrencyLimits depend on the slot")
+		require.Contains(t, result.Outcomes[2].Held, "its ConcurrencyLimits are 5")
+		for _, i := range []int{0, 3, 4} {
+			require.True(t, result.Outcomes[i].Ended, i)
+		}
+	}
+}
+
+// TestOutagesByDate: outages begin at dates, too, and those that begin after all jobs are named.
+func TestOutagesByDate(t *testing.T) {
+	const first = "1780300000" // 2026-06-01 07:46:40 UTC, when the jobs of onPool are submitted
+	for _, tt := range []struct {
+		outage string
+		at     backfill.Time
+		after  bool
+	}{
+		{"drains: [{at: '2026-06-01 07:48', for: 5}]", 80, false},
+		{"failures: [{at: 2026-06-01 07:48, for: 5}]", 80, false},
+		{"ends: [{at: 1780300080}]", 80, false},
+		{"drains: [{at: " + first + ", for: 1d}]", 0, false},
+		{"failures: [{at: 4000d}]", 4000 * 86400, true},
+		{"ends: [{at: 2026-07-01}]", 2564000 - 0, true},
+	} {
+		w := onPool(t, describe(t, "classes: [{name: n, cpus: 8}]\n"+tt.outage), "RequestCpus = 1")
+		require.Equal(t, tt.at, w.Outages[0].At, tt.outage)
+		if tt.after {
+			require.Contains(t, w.Unheeded[0], "begins after the last job", tt.outage)
+		} else {
+			require.Empty(t, w.Unheeded, tt.outage)
+		}
+	}
+	in := trace(workload.Job{Run: 5, Procs: 1})
+	for date, want := range map[string]string{"2001-08-01": "before the first job", "2001-13-01": "2001-13-01"} {
+		in.Header = workload.Header{"UnixStartTime": "996714000"}
+		_, err := condorsim.OnPool(in, describe(t, "classes: [{name: n, cpus: 8}]\ndrains: [{at: "+date+"}]"))
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "the pool's drain at "+date)
+	}
+}

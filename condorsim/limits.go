@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -18,46 +20,71 @@ import (
 // On has the workload, whose jobs have ads, run on a pool that has its slots: with the pool's partitions,
 // outages and limits.
 func (w *Workload) On(pool *pools.Description) error {
-	w.Bundles, w.Outages, w.GiveUpAfter, w.Limits = pool.Bundles, pool.Outages, pool.GiveUpAfter, pool.Limits
-	if err := w.take(); err != nil {
+	w.Bundles, w.GiveUpAfter, w.Limits = pool.Bundles, pool.GiveUpAfter, pool.Limits
+	w.take()
+	w.giveClocks(pool)
+	if err := w.schedule(pool); err != nil {
 		return err
 	}
-	w.giveClocks(pool)
 	w.Unheeded = append(w.Unheeded, pool.LeftOut.Unheeded()...)
 	w.Unheeded = append(w.Unheeded, w.Schema.Unheeded(w.Slots, w.reported())...)
 	return w.CheckChunks()
 }
 
 // take sets what the jobs take of limits, by their ads' ConcurrencyLimits. Limits that the pool does not
-// have are not bounded. Jobs that take the same share it.
-func (w *Workload) take() error {
+// have are not bounded. Jobs that take the same share it. A job whose limits cannot be told is held.
+func (w *Workload) take() {
 	if len(w.Limits) == 0 {
-		return nil
+		return
 	}
-	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
-	for _, j := range w.Jobs {
+	known, ofSlots, nowhere := map[string][]negotiator.Take{}, w.ofSlots(), map[string]int{}
+	for i, j := range w.Jobs {
 		text, err := limitsOf(j.Ad, ofSlots)
-		takes, found := known[text]
-		if err == nil && !found {
-			var wants []concurrency.Limit
+		var wants []concurrency.Limit
+		if err == nil {
 			wants, err = concurrency.Parse(text)
+		}
+		if err != nil {
+			w.Jobs[i].Ad = j.Ad.Clone()
+			w.Jobs[i].Ad.SetString(negotiator.Refused, err.Error())
+			continue
+		}
+		for _, one := range wants {
+			if !w.limits(one.Name) {
+				nowhere[one.Name]++
+			}
+		}
+		takes, found := known[text]
+		if !found {
 			takes = w.takes(wants)
 			known[text] = takes
 		}
-		if err != nil {
-			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
-		}
 		j.Takes = takes
 	}
-	return nil
+	if len(nowhere) > 0 {
+		w.Unheeded = append(w.Unheeded, "ConcurrencyLimits of jobs name limits that the pool does not have: "+counted(nowhere))
+	}
 }
 
-// place returns where a job's ad was read, for errors; "" if that is not known.
-func (w *Workload) place(j Job) string {
-	if w.file == "" || j.Line == 0 {
-		return ""
+// limits reports whether the pool has a limit of a name.
+func (w *Workload) limits(name string) bool {
+	return slices.ContainsFunc(w.Limits, func(l negotiator.Limit) bool { return l.Name == name })
+}
+
+// counted lists names with how many jobs each, those of most jobs first, a few of them.
+func counted(jobs map[string]int) string {
+	const most = 5
+	names := slices.SortedFunc(maps.Keys(jobs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(jobs[b], jobs[a]), cmp.Compare(a, b))
+	})
+	var told []string
+	for _, name := range names[:min(len(names), most)] {
+		told = append(told, fmt.Sprintf("%s (%d)", backfill.Printable(name, most*most), jobs[name]))
 	}
-	return fmt.Sprintf("%s:%d: ", w.file, j.Line)
+	if n := len(names) - most; n > 0 {
+		told = append(told, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(told, ", ")
 }
 
 // limitsOf returns the limits that a job's ad names. Jobs are charged before they have a slot, so it is
@@ -104,7 +131,7 @@ func (w *Workload) takes(wants []concurrency.Limit) (takes []negotiator.Take) {
 	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
 	for _, one := range wants {
 		amount := int64(min(math.Ceil(one.Wanted*negotiator.LimitUnit-tiny), backfill.MaxAmount))
-		if slices.ContainsFunc(w.Limits, func(l negotiator.Limit) bool { return l.Name == one.Name }) && amount > 0 {
+		if w.limits(one.Name) && amount > 0 {
 			takes = append(takes, negotiator.Take{Limit: one.Name, Amount: amount})
 		}
 	}

@@ -47,7 +47,6 @@ type Workload struct {
 	Unheeded []string
 
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
-	file     string    // of the jobs' ads
 	accounts *accounts // nil: none are kept
 }
 
@@ -126,8 +125,6 @@ type Job struct {
 	Origin workload.Origin
 	// After is the end that the submission waits for; nil: none.
 	After *After
-
-	Line int // of the file of ads, where the job's begins; 0: unknown
 }
 
 // After is the end of another job, which a submission waits for. If that job is not in the workload,

@@ -44,7 +44,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
+		Drops: t.Drops, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
 	}
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
@@ -73,7 +73,10 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		}
 	}
 	w.giveClocks(pool)
-	w.Unheeded = slices.Concat(pool.LeftOut.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
+	if err := w.schedule(pool); err != nil {
+		return nil, err
+	}
+	w.Unheeded = slices.Concat(w.Unheeded, pool.LeftOut.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
 	return w, nil
 }
 

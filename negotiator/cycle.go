@@ -293,21 +293,26 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 	if len(jobs) == 0 {
 		return nil
 	}
-	none := map[int]string{}
+	type whyNone struct {
+		reason string
+		closed bool
+	}
+	none := map[int]whyNone{}
 	for _, h := range jobs {
-		reason, unmatched := h.Reason, false
+		reason, unmatched, closed := h.Reason, false, false
 		if id := h.Job.Candidates; reason == backfill.ReasonNeverFits {
 			var why string
 			if why, unmatched = n.matchmaker.Unmatched(id); unmatched {
 				reason = why
 			} else if n.matchmaker.MatchesNone(id) {
-				if none[id] == "" {
-					none[id] = backfill.AsReason(n.matchmaker.WhyNone(id))
+				if none[id].reason == "" {
+					why, closed := n.matchmaker.WhyNone(id)
+					none[id] = whyNone{backfill.AsReason(why), closed}
 				}
-				reason = none[id]
+				reason, closed = none[id].reason, none[id].closed
 			}
 		}
-		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched})
+		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched, Closed: closed})
 	}
 	return all
 }

@@ -23,6 +23,9 @@ import (
 //
 // With bundles no plan can have it either, as slots are not looked at one by one.
 
+// Refused is the attribute of a job that no plan can have, for what it says: "its RequestCpus depends on …".
+const Refused = "BackfillRefused"
+
 // measured is what is known of the requests of an autocluster's jobs.
 type measured struct {
 	depends bool                    // they may depend on the slot
@@ -161,7 +164,10 @@ func (s *search) keepRequest(o offer, class int, found verdict) verdict {
 // none, and notes why, if no plan can have that.
 func (s *search) settle(found backfill.Candidates) backfill.Candidates {
 	c := s.c
-	if c.unlike = s.m.unlikeInBundles(c.ad); c.unlike != "" {
+	if c.unlike, _ = c.ad.Literal(Refused).Text(); c.unlike == "" {
+		c.unlike = s.m.unlikeInBundles(c.ad)
+	}
+	if c.unlike != "" {
 		return backfill.Candidates{}
 	}
 	if !c.depends || len(found.Slots) == 0 {

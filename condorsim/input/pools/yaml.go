@@ -76,7 +76,7 @@ type class struct {
 // outage is a failure or a drain. Slots are names or shell patterns; none: all slots.
 type outage struct {
 	Slots []string `yaml:"slots"`
-	At    *span    `yaml:"at"`
+	At    *moment  `yaml:"at"`
 	For   *span    `yaml:"for"`
 	MTBF  *span    `yaml:"mtbf"`
 	MTTR  *span    `yaml:"mttr"`
@@ -254,7 +254,7 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 	case random && (o.MTBF == nil || o.MTTR == nil):
 		return b.wrong(at, "must have both mtbf and mttr")
 	case scheduled:
-		made.At = backfill.Time(*o.At)
+		made.At, made.Date = backfill.Time(o.At.after), o.At.date
 		if o.Notice != nil {
 			made.Notice = backfill.Time(*o.Notice)
 		}
