@@ -74,6 +74,8 @@ func TestSlotsThatTakeNoJob(t *testing.T) {
 		{"what is undefined", slot("a", "") + slot("b", "Open = undefined\nRequirements = Open"), of2 + "Open is undefined"},
 		{"Drained", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = true"),
 			"the State of 1 of 2 slots (8 cpus) is Drained, and jobs start there as far as their Requirements admit them"},
+		{"Drained, and closed", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = false"),
+			of2 + "Requirements is false"},
 		{"whose job it is", slot("a", "Requirements = TARGET.Owner =?= \"bob\" && Cpus > 9"), ""},
 		{"the clock", slot("a", "Requirements = time() < 5"), ""},
 		{"consumption", slot("a", "ConsumptionCpus = quantize(target.RequestCpus, {2})\nConsumptionPolicy = true"),

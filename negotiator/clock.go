@@ -23,7 +23,8 @@ const (
 // FollowClock has ClockMin and ClockDay of a slot's ad go on from the instant at which the startd made
 // the ad (MyCurrentTime, in its own clock): they become expressions of time(). These stay the same when
 // the startd makes its ad anew, so that the slot does not count as changed. Without MyCurrentTime it was made
-// when the collector had it last (LastHeardFrom). An ad that does not say when it was made, or in which the attributes are no numbers within their bounds, stays as it is.
+// when the collector had it last (LastHeardFrom). An ad that does not say when it was made, or in which the
+// attributes are no numbers within their bounds, stays as it is.
 func FollowClock(ad *classad.ClassAd) {
 	made, minute, ok := clockOf(ad)
 	if !ok {

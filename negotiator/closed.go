@@ -19,12 +19,12 @@ type closed struct {
 	cpus      map[string]int64
 }
 
-// note notes whether a slot takes no job.
-func (c *closed) note(slot *Slot) {
+// note notes and reports whether a slot takes no job.
+func (c *closed) note(slot *Slot) bool {
 	nodes := mostClauses
 	why := c.clause(slot.Ad, "Requirements", &nodes)
 	if why == "" {
-		return
+		return false
 	}
 	if c.slots == nil {
 		c.slots, c.cpus = map[string]int{}, map[string]int64{}
@@ -34,6 +34,7 @@ func (c *closed) note(slot *Slot) {
 	}
 	c.slots[why]++
 	c.cpus[why] += slot.Capacity[0]
+	return true
 }
 
 // mostClauses bounds how many clauses of a slot's Requirements are looked at, and longestReason and mostReasons
@@ -115,11 +116,11 @@ func (c *closed) changes(attr string) bool {
 	return matchmaker.Counts(attr) || slices.Contains(c.resources, strings.ToLower(attr))
 }
 
-// drained says of how many slots the ads say that they are drained, while their Requirements admit jobs: as
-// administrators may have it, jobs start there; "": of none.
-func drained(slots []*Slot) string {
+// drained says of how many of these open slots the ads say that they are drained: as administrators may have it,
+// jobs start there; "": of none.
+func drained(open []*Slot, slots int) string {
 	n, cpus := 0, int64(0)
-	for _, slot := range slots {
+	for _, slot := range open {
 		if state, _ := slot.Ad.Literal("State").Text(); state == "Drained" {
 			n, cpus = n+1, cpus+slot.Capacity[0]
 		}
@@ -127,22 +128,22 @@ func drained(slots []*Slot) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the State of %d of %d slots (%d cpus) is Drained, and jobs start there as far as their Requirements admit them",
-		n, len(slots), cpus)
+	return fmt.Sprintf("the State of %d of %d slots (%d cpus) is Drained, and jobs start there as far as their "+
+		"Requirements admit them", n, slots, cpus)
 }
 
 // say adds lines to a list about the closed ones of so many slots.
-func (c *closed) say(list []string, of int) []string {
+func (c *closed) say(list []string, slots int) []string {
 	for i, why := range c.reasons {
 		if i == mostReasons {
 			n := 0
 			for _, other := range c.reasons[i:] {
 				n += c.slots[other]
 			}
-			return append(list, fmt.Sprintf("%d more of %d slots take no job", n, of))
+			return append(list, fmt.Sprintf("%d more of %d slots take no job", n, slots))
 		}
 		list = append(list, fmt.Sprintf("%d of %d slots (%d cpus) take no job, though they count as capacity: %s",
-			c.slots[why], of, c.cpus[why], why))
+			c.slots[why], slots, c.cpus[why], why))
 	}
 	return list
 }

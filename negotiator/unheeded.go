@@ -20,8 +20,11 @@ import (
 func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 	start, wanted, rank := s.unheeded(), s.unheeded(), s.unheeded()
 	clocks, shut := false, closed{resources: s.Resources} // some clocks stand still
+	var open []*Slot
 	for _, slot := range slots {
-		shut.note(slot)
+		if !shut.note(slot) {
+			open = append(open, slot)
+		}
 		still := isPlain(slot.Ad, clockMin) || isPlain(slot.Ad, clockDay)
 		clocks = clocks || still
 		start.note(slot.Ad, "Requirements", 1, true, func(name string) bool { return stays(name, still) })
@@ -39,7 +42,7 @@ func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 	list = start.say(list, "START or Requirements of slots", "as their ads say")
 	list = wanted.say(list, "Requirements of jobs", "as the slots' ads say")
 	list = shut.say(rank.say(list, "Rank of jobs", "as on slots where nothing runs"), len(slots))
-	for _, line := range []string{drained(slots), consumption(slots)} {
+	for _, line := range []string{drained(open, len(slots)), consumption(slots)} {
 		if line != "" {
 			list = append(list, line)
 		}
