@@ -134,7 +134,7 @@ func (r *Result) Impossible() string {
 	why := ""
 	for k, name := range r.Workload.Schema.Resources {
 		switch {
-		case most[k] <= has[k] || negotiator.IsKind(name) || name == "memory" && has[k] == 0:
+		case most[k] <= has[k] || negotiator.IsKind(name) || name == negotiator.Parts || name == "memory" && has[k] == 0:
 		case name == negotiator.Claims:
 			return fmt.Sprintf("what really happened cannot have happened on this pool: %s jobs ran at %s, and its slots take "+
 				"%s at a time", inwords.Whole(most[k]), r.Workload.text(when[k]), inwords.Whole(has[k]))

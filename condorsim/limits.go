@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -18,8 +20,10 @@ import (
 // On has the workload, whose jobs have ads, run on a pool that has its slots: with the pool's partitions,
 // outages and limits.
 func (w *Workload) On(pool *pools.Description) error {
-	w.Bundles, w.Outages, w.GiveUpAfter, w.Limits = pool.Bundles, pool.Outages, pool.GiveUpAfter, pool.Limits
-	if err := w.take(); err != nil {
+	w.Bundles, w.GiveUpAfter, w.Limits = pool.Bundles, pool.GiveUpAfter, pool.Limits
+	w.take()
+	w.giveClocks(pool)
+	if err := w.schedule(pool); err != nil {
 		return err
 	}
 	w.Unheeded = append(w.Unheeded, pool.Unheeded()...)
@@ -28,34 +32,50 @@ func (w *Workload) On(pool *pools.Description) error {
 }
 
 // take sets what the jobs take of limits, by their ads' ConcurrencyLimits. Limits that the pool does not
-// have are not bounded. Jobs that take the same share it.
-func (w *Workload) take() error {
+// have are not bounded. A job whose limits cannot be told is held.
+func (w *Workload) take() {
 	if len(w.Limits) == 0 {
-		return nil
+		return
 	}
-	charge := w.charging()
-	for _, j := range w.Jobs {
-		if err := charge(j.Job); err != nil {
-			return fmt.Errorf("%sjob %s: %w", w.place(j), j.Name, err)
+	charge, nowhere := w.charging(), map[string]int{}
+	for i, j := range w.Jobs {
+		wants, err := charge(j.Job)
+		if err != nil {
+			w.Jobs[i].Ad = j.Ad.Clone()
+			w.Jobs[i].Ad.SetString(negotiator.Refused, err.Error())
+			continue
+		}
+		for _, one := range wants {
+			if !w.limits(one.Name) {
+				nowhere[one.Name]++
+			}
 		}
 	}
-	return nil
+	if len(nowhere) > 0 {
+		w.Unheeded = append(w.Unheeded, "ConcurrencyLimits of jobs name limits that the pool does not have: "+counted(nowhere))
+	}
 }
 
-// charging returns a function that sets what a job takes of limits.
-func (w *Workload) charging() func(*negotiator.Job) error {
+// charging returns a function that sets what a job takes of limits, and returns those that it names. Jobs
+// that take the same share it.
+func (w *Workload) charging() func(*negotiator.Job) ([]concurrency.Limit, error) {
 	known, ofSlots := map[string][]negotiator.Take{}, w.ofSlots()
-	return func(j *negotiator.Job) error {
+	return func(j *negotiator.Job) ([]concurrency.Limit, error) {
 		text, err := limitsOf(j.Ad, ofSlots)
+		if err != nil {
+			return nil, err
+		}
+		wants, err := concurrency.Parse(text)
+		if err != nil {
+			return nil, err
+		}
 		takes, found := known[text]
-		if err == nil && !found {
-			var wants []concurrency.Limit
-			wants, err = concurrency.Parse(text)
+		if !found {
 			takes = w.takes(wants)
 			known[text] = takes
 		}
 		j.Takes = takes
-		return err
+		return wants, nil
 	}
 }
 
@@ -64,15 +84,29 @@ func (w *Workload) Charge(j *negotiator.Job) error {
 	if len(w.Limits) == 0 {
 		return nil
 	}
-	return w.charging()(j)
+	_, err := w.charging()(j)
+	return err
 }
 
-// place returns where a job's ad was read, for errors; "" if that is not known.
-func (w *Workload) place(j Job) string {
-	if w.file == "" || j.Line == 0 {
-		return ""
+// limits reports whether the pool has a limit of a name.
+func (w *Workload) limits(name string) bool {
+	return slices.ContainsFunc(w.Limits, func(l negotiator.Limit) bool { return l.Name == name })
+}
+
+// counted lists names with how many jobs each, those of most jobs first, a few of them.
+func counted(jobs map[string]int) string {
+	const most = 5
+	names := slices.SortedFunc(maps.Keys(jobs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(jobs[b], jobs[a]), cmp.Compare(a, b))
+	})
+	var told []string
+	for _, name := range names[:min(len(names), most)] {
+		told = append(told, fmt.Sprintf("%s (%d)", backfill.Printable(name, most*most), jobs[name]))
 	}
-	return fmt.Sprintf("%s:%d: ", w.file, j.Line)
+	if n := len(names) - most; n > 0 {
+		told = append(told, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(told, ", ")
 }
 
 // limitsOf returns the limits that a job's ad names. Jobs are charged before they have a slot, so it is
@@ -119,7 +153,7 @@ func (w *Workload) takes(wants []concurrency.Limit) (takes []negotiator.Take) {
 	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
 	for _, one := range wants {
 		amount := int64(min(math.Ceil(one.Wanted*negotiator.LimitUnit-tiny), backfill.MaxAmount))
-		if slices.ContainsFunc(w.Limits, func(l negotiator.Limit) bool { return l.Name == one.Name }) && amount > 0 {
+		if w.limits(one.Name) && amount > 0 {
 			takes = append(takes, negotiator.Take{Limit: one.Name, Amount: amount})
 		}
 	}

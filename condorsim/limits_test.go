@@ -96,13 +96,13 @@ limits: {a: 2}
 			require.NoError(t, err)
 			trace, err := h.Trace(workload.Options{CPUs: 8})
 			require.NoError(t, err)
-			_, err = FromHistory(h, trace, pool)
-			if want == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.ErrorContains(t, err, want)
-			require.ErrorContains(t, err, "jobs.ads:11: job 2.0: its ConcurrencyLimits ")
+			w, err := FromHistory(h, trace, pool)
+			require.NoError(t, err)
+			refused, _ := w.Jobs[1].Ad.Literal(negotiator.Refused).Text()
+			require.Equal(t, want != "", refused != "")
+			require.Contains(t, refused, want)
+			_, others := w.Jobs[0].Ad.Lookup(negotiator.Refused)
+			require.False(t, others)
 		})
 	}
 }

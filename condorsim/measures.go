@@ -107,7 +107,7 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 		switch {
 		case k == 0 && len(r.Workload.Bundles) > 0: // the utilisation of cpus counts those that jobs requested
 			m.Name, m.Label = "utilisation_partitions", "utilisation, whole partitions"
-		case k == 0 || name == "memory" || name == negotiator.Claims || negotiator.IsKind(name) || capacity[k] == 0:
+		case k == 0 || name == "memory" || negotiator.IsCount(name) || negotiator.IsKind(name) || capacity[k] == 0:
 			continue
 		}
 		if makespan > 0 {

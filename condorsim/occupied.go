@@ -15,10 +15,14 @@ import (
 // the slot has: so much is in use. On a partition it counts with what it requests.
 
 // isFull reports whether a chunk that takes these amounts leaves a slot no room for another job, as it
-// takes all of [negotiator.Claims].
+// takes all of a count.
 func (w *Workload) isFull(capacity, chunk backfill.Vector) bool {
-	k := slices.Index(w.Schema.Resources, negotiator.Claims)
-	return k >= 0 && len(w.Bundles) == 0 && chunk[k] >= capacity[k]
+	for k, name := range w.Schema.Resources {
+		if negotiator.IsCount(name) && len(w.Bundles) == 0 && chunk[k] >= capacity[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // keepChunk notes what each chunk of a started job takes in the plan, if the job occupies anything else than

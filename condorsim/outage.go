@@ -299,6 +299,7 @@ func drainedSlot(s *negotiator.Slot) *negotiator.Slot {
 	ad := s.Ad.Clone()
 	ad.SetBool("START", false)
 	ad.SetBool("Requirements", false)
+	ad.SetString(negotiator.WhyClosed, "drained")
 	return &negotiator.Slot{Name: s.Name, Capacity: s.Capacity, End: s.End, Ad: ad}
 }
 

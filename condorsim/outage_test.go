@@ -177,7 +177,7 @@ func TestOutages(t *testing.T) {
 			"a drain for good",
 			[]pools.Outage{drains(5, all, 0, 1, 2)},
 			[]workload.Job{{Run: 20, Procs: 8}, {Submit: 6, Run: 5}},
-			[]string{"0-20 a×4 b×4", "held: matches no slot: the Requirements of all 3 refuse it: false"},
+			[]string{"0-20 a×4 b×4", "held: matches no slot: those that would do are closed: of 3 slots 3 are drained"},
 			0, 0,
 		},
 		{

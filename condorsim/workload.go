@@ -47,7 +47,6 @@ type Workload struct {
 	Unheeded []string
 
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
-	file     string    // of the jobs' ads
 	accounts *accounts // nil: none are kept
 }
 
@@ -62,6 +61,29 @@ func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 func (w *Workload) startAt(h workload.Header) {
 	w.UnixStart = h.Start()
 	w.Zone, w.UnknownZone = h.Zone()
+}
+
+// giveClocks has slots whose ads are without a startd's clock say the time by the zone of the machine, if slots or
+// jobs ask for it.
+func (w *Workload) giveClocks(pool *pools.Description) {
+	ask := slices.ContainsFunc(pool.Asked(), negotiator.AsksClock)
+	var last *classad.ClassAd
+	for i := 0; i < len(w.Jobs) && !ask; i++ {
+		ad := w.Jobs[i].Ad
+		if ad == last {
+			continue
+		}
+		last = ad
+		for _, attr := range []string{"Requirements", "Rank"} {
+			if e, has := ad.Lookup(attr); has {
+				_, external, _ := e.Refs(ad) // references in a circle evaluate to error
+				ask = ask || slices.ContainsFunc(external, negotiator.AsksClock)
+			}
+		}
+	}
+	if ask {
+		w.Slots = negotiator.GiveClocks(w.Slots, w.Zone)
+	}
 }
 
 // Clock returns what instants of the simulation are in the time of people.
@@ -101,8 +123,6 @@ type Job struct {
 	Origin workload.Origin
 	// After is the end that the submission waits for; nil: none.
 	After *After
-
-	Line int // of the file of ads, where the job's begins; 0: unknown
 }
 
 // After is the end of another job, which a submission waits for. If that job is not in the workload,
@@ -133,7 +153,7 @@ func (w *Workload) Capacity() backfill.Vector {
 // count of jobs is none.
 func (w *Workload) OtherResources() (list []int) {
 	for k, name := range w.Schema.Resources {
-		if k > 0 && name != "memory" && name != negotiator.Claims && !negotiator.IsKind(name) {
+		if k > 0 && name != "memory" && !negotiator.IsCount(name) && !negotiator.IsKind(name) {
 			list = append(list, k)
 		}
 	}

@@ -155,7 +155,7 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 		return w, nil
 	}
 	w := &Workload{
-		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning, file: h.Name,
+		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Cleaning: t.Cleaning,
 	}
 	w.startAt(t.Header)
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -168,7 +168,7 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Line: int(from.Line),
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies,
 			Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart, Origin: j.Origin,
 		}

@@ -185,7 +185,7 @@ func TestQueued(t *testing.T) {
 	}
 	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
 	last := w.Jobs[3]
-	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30, Line: 1}, last)
+	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30}, last)
 	require.Equal(t, "eve", last.User)
 	command, _ := last.Ad.Text("Cmd")
 	require.Equal(t, "sleep", command)

@@ -44,7 +44,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Drops: t.Drops, Outages: pool.Outages, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
+		Drops: t.Drops, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
 	}
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
@@ -76,7 +76,11 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
 		}
 	}
-	w.Unheeded = slices.Concat(pool.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
+	w.giveClocks(pool)
+	if err := w.schedule(pool); err != nil {
+		return nil, err
+	}
+	w.Unheeded = slices.Concat(w.Unheeded, pool.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
 	return w, nil
 }
 

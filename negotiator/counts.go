@@ -9,8 +9,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
-// Claims is the resource that says how many jobs a slot can host; see [matchmaker.Claims].
-const Claims = matchmaker.Claims
+// Claims is the resource that says how many jobs a slot can host; see [matchmaker.Claims]. Parts is one by which
+// jobs take all of a slot, see [matchmaker.Parts].
+const (
+	Claims = matchmaker.Claims
+	Parts  = matchmaker.Parts
+)
+
+// IsCount reports whether a resource is not of the slots' own, but counts jobs.
+func IsCount(resource string) bool { return matchmaker.IsCount(resource) }
 
 // unlimited is how many jobs a slot can host whose ad does not say.
 const unlimited = 1 << 20
@@ -35,12 +42,16 @@ func CountJobs(schema *Schema, slots []*Slot) {
 func IsStatic(ad *classad.ClassAd) bool { return matchmaker.IsStatic(ad) }
 
 // CountJobsFor is [CountJobs] for jobs that ask that, too, or whose requests depend on the slot: one may take
-// all of a slot, see [RequestsBySlot]. It returns the slots, copied if it changes them.
+// all of a slot, see [RequestsBySlot]. For these it adds [Parts] if only some slots are static. It returns the
+// slots, copied if it changes them.
 func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot) []*Slot {
 	asked := matchmaker.Counted(adsOf(slots), jobs)
-	fixed := !slices.Contains(schema.Resources, Claims) &&
-		(slices.ContainsFunc(slots, func(s *Slot) bool { return IsStatic(s.Ad) }) || someBySlot(jobs, schema.Resources))
-	if len(asked) == 0 && !fixed {
+	static := func(s *Slot) bool { return IsStatic(s.Ad) }
+	divides := func(s *Slot) bool { return !IsStatic(s.Ad) }
+	some, whole := slices.ContainsFunc(slots, static), someBySlot(jobs, schema.Resources)
+	fixed := !slices.Contains(schema.Resources, Claims) && (some || whole)
+	mixed := whole && some && slices.ContainsFunc(slots, divides)
+	if len(asked) == 0 && !fixed && !mixed {
 		return slots
 	}
 	counted := make([]*Slot, len(slots))
@@ -49,6 +60,13 @@ func CountJobsFor(jobs iter.Seq[*classad.ClassAd], schema *Schema, slots []*Slot
 		counted[i] = &one
 	}
 	count(schema, counted, asked)
+	if mixed {
+		schema.Resources = append(slices.Clone(schema.Resources), Parts)
+		for _, slot := range counted {
+			slot.Ad.SetInt(Parts, unlimited)
+			slot.Capacity = append(slices.Clone(slot.Capacity), unlimited)
+		}
+	}
 	return counted
 }
 

@@ -293,21 +293,48 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 	if len(jobs) == 0 {
 		return nil
 	}
-	none := map[int]string{}
+	type whyNone struct {
+		reason string
+		closed bool
+	}
+	none := map[int]whyNone{}
 	for _, h := range jobs {
-		reason, unmatched := h.Reason, false
+		reason, unmatched, closed := h.Reason, false, false
 		if id := h.Job.Candidates; reason == backfill.ReasonNeverFits {
 			var why string
 			if why, unmatched = n.matchmaker.Unmatched(id); unmatched {
 				reason = why
 			} else if n.matchmaker.MatchesNone(id) {
-				if none[id] == "" {
-					none[id] = backfill.AsReason(n.matchmaker.WhyNone(id))
+				if none[id].reason == "" {
+					why, closed := n.matchmaker.WhyNone(id)
+					none[id] = whyNone{backfill.AsReason(why), closed}
 				}
-				reason = none[id]
+				reason, closed = none[id].reason, none[id].closed
+			} else {
+				reason += n.lacking(h.Job)
 			}
 		}
-		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched})
+		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched, Closed: closed})
 	}
 	return all
+}
+
+// lacking says of which resource each chunk of a job that never fits requests more than any of its slots has, to
+// stand behind the reason; "": that is not why.
+func (n *Negotiator) lacking(j *backfill.Job) string {
+	s := n.State()
+	sets := s.CandidateSets()
+	if len(n.inventory.bundles) > 0 || j.Candidates >= len(sets) || sets[j.Candidates] == nil {
+		return ""
+	}
+	for k, name := range s.Resources() {
+		most := int64(0)
+		for _, id := range sets[j.Candidates].Slots {
+			most = max(most, s.Slots()[id].Capacity[k])
+		}
+		if j.Request[k] > most && !IsCount(name) {
+			return fmt.Sprintf(": it requests %d %s, and none that it matches has more than %d", j.Request[k], name, most)
+		}
+	}
+	return ""
 }

@@ -13,8 +13,14 @@ import (
 // RequireDevices is the attribute of jobs that says which kind of a resource's devices they accept.
 func RequireDevices(resource string) string { return "Require" + Attribute(resource) }
 
-// perDevice are the properties in which devices of one kind differ.
-var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
+// DeviceKind returns a text that is the same for devices of one kind, by their properties, which it takes: they differ
+// in nothing but what is each device's own.
+func DeviceKind(properties *classad.ClassAd) string {
+	for _, own := range []string{"Id", "DeviceUuid", "DevicePciBusId"} {
+		properties.Delete(own)
+	}
+	return properties.Format(ast.Long)
+}
 
 // MostDevices bounds how many devices of a slot are looked at on a real pool.
 const MostDevices = 64

@@ -43,9 +43,10 @@
 //	inventory.go   numbers for slots and bundles, and the translation of placements
 //	ending.go      when slots end
 //	more.go        slots that a pool does not have, as users ask for them
-//	kindof.go      whose ad it is: a job's, a slot's or a daemon's
+//	whose.go       whose ad it is: a job's, a slot's or a daemon's
 //	kinds.go       of which kinds the GPUs of slots are; devices.go has these as ads list them
-//	unheeded.go    what is asked of the state of slots, and stays as their ads say
+//	unheeded.go    what is asked of the state of slots, and stays as their ads say; closed.go has the slots that
+//	               take no job
 //	resources.go   the resources that slots list beyond the usual ones
 //	schema.go      from ads to jobs and slots; labels.go has the labels of jobs, clock.go the clock of
 //	               startds, counts.go how many jobs run on slots, request.go what jobs request of one

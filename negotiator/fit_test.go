@@ -40,3 +40,14 @@ func TestFit(t *testing.T) {
 	_, ok := n.Fit(4)
 	require.False(t, ok)
 }
+
+// TestAJobWhoseSlotsAreClosed: it is not said of it that it can never run.
+func TestAJobWhoseSlotsAreClosed(t *testing.T) {
+	n := newNegotiator(t)
+	slots := []*Slot{newSlot(t, "a", 2, `Requirements = false; BackfillClosed = "drained"`)}
+	job := newJob(t, 1, 1, "")
+	r := cycle(t, n, Delta{SlotsUp: slots, Submitted: []*Job{job}})
+	require.Equal(t, []Held{{
+		Job: job, Reason: "matches no slot: those that would do are closed: of 1 slot 1 is drained", Closed: true,
+	}}, r.Held)
+}

@@ -245,10 +245,7 @@ func kindsText(ad *classad.ClassAd, names []string) string {
 			text.WriteString(e.String() + "\n")
 			continue
 		}
-		for _, own := range perDevice {
-			properties.Delete(own)
-		}
-		text.WriteString(properties.Format(ast.Long) + "\x00")
+		text.WriteString(DeviceKind(properties) + "\x00")
 	}
 	return text.String()
 }

@@ -21,6 +21,9 @@ type Room = matchmaker.Room
 // SlotLimits is the attribute of jobs whose limits depend on the slot, see [matchmaker.SlotLimits].
 const SlotLimits = matchmaker.SlotLimits
 
+// Refused is the attribute of jobs that no plan can have, see [matchmaker.Refused].
+const Refused = matchmaker.Refused
+
 // Config is what a negotiator is made of.
 type Config struct {
 	Schema Schema

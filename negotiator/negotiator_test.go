@@ -50,6 +50,7 @@ func TestGangsStartTogether(t *testing.T) {
 }
 
 func TestHeldJobsHaveAReasonAndRunWhenASlotFits(t *testing.T) {
+	const tooMuch = backfill.ReasonNeverFits + ": it requests 2000 memory, and none that it matches has more than 1000"
 	for _, c := range []struct {
 		name, job, reason, slot string
 		fits                    bool
@@ -62,8 +63,8 @@ func TestHeldJobsHaveAReasonAndRunWhenASlotFits(t *testing.T) {
 			"matches nothing yet", `Requirements = TARGET.Site == "north"`,
 			`matches no slot: true on none of 1: TARGET.Site == "north"`, `Site = "south"`, false,
 		},
-		{"too much memory", "RequestMemory = 2000", backfill.ReasonNeverFits, "Memory = 4000", true},
-		{"too much memory still", "RequestMemory = 2000", backfill.ReasonNeverFits, "", false},
+		{"too much memory", "RequestMemory = 2000", tooMuch, "Memory = 4000", true},
+		{"too much memory still", "RequestMemory = 2000", tooMuch, "", false},
 		{"too many chunks", "MinHosts = 8", backfill.ReasonNeverFits, "", true},
 		{"no owner of that name", `Owner = "eve"`, `matches no slot: the Requirements of all 1 refuse it: TARGET.Owner =!= "eve"`, "", true},
 	} {

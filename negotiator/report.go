@@ -62,6 +62,8 @@ type Held struct {
 	Reason string
 	// Unmatched says that it is not known yet which slots the job may use.
 	Unmatched bool
+	// Closed says that some slots would do that are closed, for a while mostly: it may still start.
+	Closed bool
 }
 
 // Predicted returns the run times with which a job is planned. The job must wait or run after the

@@ -248,7 +248,7 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 		if err != nil && !matchmaker.RequestsBySlot(ad, s.Resources[i:i+1]) {
 			return nil, err
 		}
-		if !given && (i == 0 || resource == matchmaker.Claims) {
+		if !given && (i == 0 || matchmaker.IsCount(resource)) {
 			amount = 1
 		}
 		r[i] = amount

@@ -15,11 +15,16 @@ import (
 // Unheeded says what slots and jobs ask of the slots' own state that stays as their ads say while nobody
 // publishes other ads, as in a simulation: a line for each way to ask, with the attributes and by how many
 // each is asked for. Requirements that ask how much is free or how many jobs run are heeded; a Rank that
-// asks for the latter is not, nor is what asks what these jobs are like.
+// asks for the latter is not, nor is what asks what these jobs are like. It also says which slots take no job
+// at all, and what their ads say of themselves that no plan heeds.
 func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 	start, wanted, rank := s.unheeded(), s.unheeded(), s.unheeded()
-	clocks := false // some stand still
+	clocks, shut := false, closed{resources: s.Resources} // some clocks stand still
+	var open []*Slot
 	for _, slot := range slots {
+		if !shut.note(slot) {
+			open = append(open, slot)
+		}
 		still := isPlain(slot.Ad, clockMin) || isPlain(slot.Ad, clockDay)
 		clocks = clocks || still
 		start.note(slot.Ad, "Requirements", 1, true, func(name string) bool { return stays(name, still) })
@@ -36,7 +41,13 @@ func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 	}
 	list = start.say(list, "START or Requirements of slots", "as their ads say")
 	list = wanted.say(list, "Requirements of jobs", "as the slots' ads say")
-	return rank.say(list, "Rank of jobs", "as on slots where nothing runs")
+	list = shut.say(rank.say(list, "Rank of jobs", "as on slots where nothing runs"), len(slots))
+	for _, line := range []string{drained(open, len(slots)), consumption(slots)} {
+		if line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // published are further attributes that startds publish anew as time passes and jobs run, in lower case.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -39,7 +41,8 @@ func (p *Rehearsal) Explain(
 	return e, nil
 }
 
-// StartTimes tells of the waiting jobs at an instant, those of an owner, or if that is "" of all.
+// StartTimes tells of the waiting jobs at an instant, and behind them of those that are held: those of an owner, or
+// if that is "" of all.
 func (p *Rehearsal) StartTimes(
 	ctx context.Context, at backfill.Time, f outlook.FuturesOptions, owner string,
 ) ([]Expectation, error) {
@@ -49,14 +52,28 @@ func (p *Rehearsal) StartTimes(
 	}
 	all := []Expectation{}
 	if state := last.state; state != nil {
+		var ids []backfill.JobID
 		for _, j := range state.FirstWaiting(state.Waiting()) {
-			job := p.Workload.Jobs[j.ID].Job
+			ids = append(ids, j.ID)
+		}
+		for _, id := range slices.Concat(ids, last.heldNow()) {
+			job := p.Workload.Jobs[id].Job
 			if whose, _ := job.Ad.Text("Owner"); owner == "" || whose == owner {
 				all = append(all, p.expect(last, job))
 			}
 		}
 	}
 	return all, nil
+}
+
+// heldNow returns the jobs that are held at the instant, by ID.
+func (s *snapshot) heldNow() (ids []backfill.JobID) {
+	for _, id := range slices.Sorted(maps.Keys(s.held)) {
+		if reason, known := s.state.Reason(id); known && reason.Why == backfill.HeldBack {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func findJob(w *condorsim.Workload, name string) *negotiator.Job {

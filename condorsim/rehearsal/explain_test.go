@@ -93,13 +93,13 @@ func TestExplain(t *testing.T) {
 		{0, "1.0", "runs", "runs since 0 00:00:00 on s×1", int64(0), nil},
 		{0, "1.1", "reserved", "reserved, expected start 0 00:00:10 on s×1", int64(10), nil},
 		{0, "1.2", "waits", "waits behind job 1.1, expected start 0 00:00:20 on s×1", int64(20), nil},
-		{0, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
+		{0, "1.3", "held", "held: fits on no slot of the pool, even an empty one: it requests 3 cpus, and none that it matches has more than 2", nil, nil},
 		{0, "1.5", "held", "held: matches no slot: true on none of 1: TARGET.Big", nil, nil},
 		{0, "1.4", "to come", "will be submitted at 0 00:00:08", nil, nil},
 		{5, "1.0", "ended", "has ended", nil, nil},
 		{7, "1.1", "runs", "runs since 0 00:00:05 on s×1", int64(5), nil},
 		{99, "1.4", "ended", "has ended", nil, nil},
-		{99, "1.3", "held", "held: fits on no slot of the pool, even an empty one", nil, nil},
+		{99, "1.3", "held", "held: fits on no slot of the pool, even an empty one: it requests 3 cpus, and none that it matches has more than 2", nil, nil},
 	} {
 		state, err := p.stateAt(t.Context(), c.at, outlook.FuturesOptions{})
 		require.NoError(t, err)
@@ -113,4 +113,24 @@ func TestExplain(t *testing.T) {
 		require.Nil(t, e.Guarantee)
 	}
 	require.Nil(t, findJob(w, "9.9"))
+}
+
+// TestStartTimesListHeldJobs: jobs that are held are listed behind those that wait, with the reason, also where none
+// waits.
+func TestStartTimesListHeldJobs(t *testing.T) {
+	for _, some := range []bool{false, true} {
+		jobs := []string{job("1", "0", "5", "RequestCpus = 3"), job("1", "1", "5", "RequestCpus = 2")}
+		if some {
+			jobs = append(jobs, job("1", "2", "5", "RequestCpus = 2"))
+		}
+		w, err := load(files(t, slotAd, jobs...), new(source.Settings), nil, hclog.NewNullLogger())
+		require.NoError(t, err)
+		p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}, Logger: hclog.NewNullLogger()}, Workload: w, config: link(t)}
+		all, err := p.StartTimes(t.Context(), 1, outlook.FuturesOptions{}, "")
+		require.NoError(t, err)
+		last := all[len(all)-1]
+		require.Equal(t, []string{"1.0", "held"}, []string{last.Job, last.Situation})
+		require.Contains(t, last.Reason, "it requests 3 cpus, and none that it matches has more than 2")
+		require.Equal(t, some, len(all) == 2)
+	}
 }

@@ -190,7 +190,7 @@ func TestLogLines(t *testing.T) {
 	require.Equal(t, `[DEBUG] submitted: t=0 job=1.0 cmd=first
 [DEBUG] submitted: t=0 job=1.1 cmd=second
 [DEBUG] submitted: t=0 job=2.0 cmd=""
-[WARN]  held: t=0 job=1.1 cmd=second reason="fits on no slot of the pool, even an empty one"
+[WARN]  held: t=0 job=1.1 cmd=second reason="fits on no slot of the pool, even an empty one: it requests 3 cpus, and none that it matches has more than 2"
 [INFO]  started: t=0 job=1.0 cmd=first wait=0 how=head slots=s×1 waiting=1 running=1
 [INFO]  ended: t=5 job=1.0 cmd=first
 [INFO]  started: t=5 job=2.0 cmd="" wait=5 how=queue slots=s×1 waiting=0 running=1
@@ -214,7 +214,7 @@ func TestTheViewSaysWhyJobsAreHeld(t *testing.T) {
 	seen, _ := watch(t, w, 80, 24)
 	require.Contains(t, seen[0], "jobs: 0 to come, 0 waiting, 1 running, 0 ended, 1 held\n")
 	for _, picture := range seen {
-		require.Contains(t, picture, "\nheld: 1.0 wide: "+backfill.ReasonNeverFits+"\n")
+		require.Contains(t, picture, "\nheld: 1.0 wide: "+backfill.ReasonNeverFits+": it requests 3 ")
 	}
 }
 

@@ -35,6 +35,10 @@ func (l *Log) Cycle(r *negotiator.Report) error {
 		l.Logger.Debug("submitted", "t", r.Delta.Now, "job", j.Name, "cmd", Command(j))
 	}
 	for _, h := range r.Held {
+		if h.Closed {
+			l.Logger.Info("no slot is open", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
+			continue
+		}
 		l.Logger.Warn("held", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
 	}
 	for i, m := range r.Matches {

@@ -320,7 +320,7 @@ func (s *search) requests(o offer, resource int) int64 {
 		}
 	}
 	n, given := ad.Int("Request" + m.resources[resource])
-	if !given && m.resources[resource] == Claims {
+	if !given && IsCount(m.resources[resource]) {
 		n = 1
 	}
 	return max(0, n)

@@ -19,6 +19,14 @@ import (
 // there, which startds count in NumDynamicSlots, is what is taken of it.
 const Claims = backfill.Claims
 
+// Parts is a resource of which all slots have the same, and each job takes one. It is there where static slots
+// and others are to be taken as a whole by the same jobs: Claims cannot say that, as a static slot has one and
+// others have any number.
+const Parts = "slotparts"
+
+// IsCount reports whether a resource is not of the slots' own, but counts jobs.
+func IsCount(resource string) bool { return resource == Claims || resource == Parts }
+
 // numDynamicSlots counts the jobs on a slot, and the attributes that begin with children list something
 // of each.
 const (

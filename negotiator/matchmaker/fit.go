@@ -302,20 +302,22 @@ func (m *Matchmaker) ClosedTo(id int, isUp func(backfill.SlotID) bool) (Fit, boo
 }
 
 // WhyNone says why the jobs of an autocluster match no slot, or no bundle. All that it finds out in
-// a cycle takes no more steps than [Limits].Cluster; after that it only says that none matches.
-func (m *Matchmaker) WhyNone(id int) string {
+// a cycle takes no more steps than [Limits].Cluster; after that it only says that none matches. The second
+// result says that some would, if they were not closed.
+func (m *Matchmaker) WhyNone(id int) (why string, closed bool) {
 	none := "matches no slot"
 	if len(m.bundles) > 0 {
 		none = "matches no bundle"
 	}
 	if why := m.whyNot(id, none); why != "" {
-		return why
+		return why, false
 	}
-	return none + ": " + m.fit(id, func(backfill.SlotID) bool { return true }, &m.explaining).WhyNone()
+	fit := m.fit(id, func(backfill.SlotID) bool { return true }, &m.explaining)
+	return none + ": " + fit.WhyNone(), len(fit.Closed) > 0
 }
 
 // DescribeClosed says which slots are closed, and how many others refuse the job: of 4 slots 1 is
-// draining, 2 refuse it. The function puts times into words.
+// draining, 2 refuse it. The function puts times into words; without it none are told.
 func (f Fit) DescribeClosed(at func(unix int64) string) string {
 	var parts []string
 	for _, c := range f.Closed {
@@ -323,7 +325,7 @@ func (f Fit) DescribeClosed(at func(unix int64) string) string {
 		if c.Slots > 1 {
 			verb = "are"
 		}
-		if c.Until != 0 {
+		if c.Until != 0 && at != nil {
 			until = " until " + at(c.Until)
 		}
 		parts = append(parts, fmt.Sprintf("%d %s %s%s", c.Slots, verb, c.Why, until))
@@ -371,7 +373,7 @@ func (f Fit) WhyNone() string {
 	case len(never) > 0:
 		return fmt.Sprintf("true on none of %d: %s", f.Slots, strings.Join(never, "; "))
 	case len(f.Closed) > 0:
-		return "those that would do are closed for a while"
+		return "those that would do are closed: " + f.DescribeClosed(nil)
 	case f.Refusing == f.Slots:
 		return fmt.Sprintf("the Requirements of all %d refuse it%s", f.Slots, f.refusals())
 	default:

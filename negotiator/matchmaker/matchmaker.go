@@ -185,7 +185,10 @@ func New(
 	resources []string, request func(*classad.ClassAd) (backfill.Vector, error), limits Limits, world World,
 ) *Matchmaker {
 	m := &Matchmaker{
-		request: request, always: map[string]bool{"requirements": true, "rank": true, strings.ToLower(SlotLimits): true}, limits: limits,
+		request: request, limits: limits,
+		always: map[string]bool{
+			"requirements": true, "rank": true, strings.ToLower(SlotLimits): true, strings.ToLower(Refused): true,
+		},
 		world: world, expires: never, wakes: never, windows: map[any][]backfill.Window{},
 		ownSteps: map[*classad.ClassAd]int{}, seen: map[string]bool{}, mostSeen: mostNames,
 		views:  map[string]*view{},

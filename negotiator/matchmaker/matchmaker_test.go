@@ -175,7 +175,9 @@ func TestMatchReturnsCandidatesThatChanged(t *testing.T) {
 		m.match(t), "new ones, even one without candidates")
 	require.False(t, m.MatchesNone(0))
 	require.True(t, m.MatchesNone(1))
-	require.Equal(t, "matches no slot: true on none of 1: TARGET.X == 2", m.WhyNone(1))
+	why, closed := m.WhyNone(1)
+	require.Equal(t, "matches no slot: true on none of 1: TARGET.X == 2", why)
+	require.False(t, closed)
 	require.Empty(t, m.match(t))
 	m.add(slotAd(t, "b", 4, "X = 2"))
 	require.Equal(t, []backfill.CandidateSet{{ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{1}}}},

@@ -17,10 +17,14 @@ import (
 //
 //   - It is the same on all candidates.
 //   - It differs, but on each candidate nobody else can run beside the job: it takes all cpus there, or the
-//     slot is static. Then it takes all of [Claims], and of the rest what it takes on all of them.
+//     slot is static. Then it takes all of [Claims] or, where these differ, of [Parts], and of the rest what
+//     it takes on all of them.
 //   - Else no plan can have it, and its jobs have no candidates.
 //
 // With bundles no plan can have it either, as slots are not looked at one by one.
+
+// Refused is the attribute of a job that no plan can have, for what it says: "its RequestCpus depends on …".
+const Refused = "BackfillRefused"
 
 // measured is what is known of the requests of an autocluster's jobs.
 type measured struct {
@@ -50,7 +54,7 @@ func (m *Matchmaker) whyNot(id int, none string) string {
 func RequestsBySlot(ad *classad.ClassAd, resources []string) bool {
 	return slices.ContainsFunc(resources, func(name string) bool {
 		e, given := ad.Lookup("Request" + name)
-		return given && name != Claims && bySlot(ad, e)
+		return given && !IsCount(name) && bySlot(ad, e)
 	})
 }
 
@@ -112,7 +116,7 @@ func (t *trial) requestOn(o offer, job *classad.ClassAd) (v backfill.Vector, why
 func RequestIn(in classad.Scope, resources []string, has func(resource int) int64) (v backfill.Vector, why string) {
 	v = make(backfill.Vector, len(resources))
 	for i, name := range resources {
-		if i == 0 || name == Claims {
+		if i == 0 || IsCount(name) {
 			v[i] = 1
 		}
 		value := in.Attr("Request" + name)
@@ -160,7 +164,10 @@ func (s *search) keepRequest(o offer, class int, found verdict) verdict {
 // none, and notes why, if no plan can have that.
 func (s *search) settle(found backfill.Candidates) backfill.Candidates {
 	c := s.c
-	if c.unlike = s.m.unlikeInBundles(c.ad); c.unlike != "" {
+	if c.unlike, _ = c.ad.Literal(Refused).Text(); c.unlike == "" {
+		c.unlike = s.m.unlikeInBundles(c.ad)
+	}
+	if c.unlike != "" {
 		return backfill.Candidates{}
 	}
 	if !c.depends || len(found.Slots) == 0 {
@@ -213,22 +220,31 @@ func (m *Matchmaker) inCommon(all []wanted) backfill.Vector {
 	if !slices.ContainsFunc(all, func(w wanted) bool { return !same(w) }) {
 		return all[0].request
 	}
-	claims, counted := m.amounts[Claims]
+	count, counted := m.countOfWhole()
 	if !counted {
 		return nil
 	}
-	hosts, least := m.whole(all[0].slot, claims), slices.Clone(all[0].request)
+	most, least := m.whole(all[0].slot, count), slices.Clone(all[0].request)
 	for _, w := range all {
-		alone := hosts == 1 || w.request[0] == m.whole(w.slot, 0)
-		if !alone || m.whole(w.slot, claims) != hosts {
+		alone := m.whole(w.slot, m.amounts[Claims]) == 1 || w.request[0] == m.whole(w.slot, 0)
+		if !alone || m.whole(w.slot, count) != most {
 			return nil
 		}
 		for i, n := range w.request {
 			least[i] = min(least[i], n)
 		}
 	}
-	least[claims] = hosts
+	least[count] = most
 	return least
+}
+
+// countOfWhole returns the resource of which a job takes all that takes all of its slots; false if there is none.
+func (m *Matchmaker) countOfWhole() (resource int, counted bool) {
+	if resource, counted = m.amounts[Parts]; counted {
+		return resource, true
+	}
+	resource, counted = m.amounts[Claims]
+	return resource, counted
 }
 
 // requestsAlike reports whether jobs of a kind may have the request that they are planned with on further
@@ -238,8 +254,8 @@ func (s *search) requestsAlike(o offer, kind *jobKind) bool {
 	if v == nil {
 		return false
 	}
-	claims, counted := s.m.amounts[Claims]
-	alone := counted && kind.request[claims] == s.m.whole(o.ad, claims) && v[0] == s.m.whole(o.ad, 0)
+	count, counted := s.m.countOfWhole()
+	alone := counted && kind.request[count] == s.m.whole(o.ad, count) && v[0] == s.m.whole(o.ad, 0)
 	return slices.Equal(v, kind.request) || alone
 }
 

@@ -235,7 +235,7 @@ func (c *collector) add(ad *classad.ClassAd) {
 		}
 		return
 	case err != nil:
-		if kind := negotiator.KindOf(ad); kind != negotiator.JobAd && kind != "" {
+		if kind := negotiator.Whose(ad); kind != negotiator.JobAd && kind != "" {
 			c.notJobs++
 			c.whose = cmp.Or(c.whose, kind)
 		}

@@ -36,13 +36,13 @@ func FromAds(file string, schema negotiator.Schema, ads iter.Seq2[*classad.Class
 				parts = append(parts, name)
 			}
 			if p.LeftOut.Others == 1 {
-				others = cmp.Or(others, negotiator.KindOf(ad)) // the first
+				others = cmp.Or(others, negotiator.Whose(ad)) // the first
 			}
 			continue
 		}
 		negotiator.RequireNothing(ad)
 		slot, err := schema.SlotFromAd(ad)
-		if err != nil && negotiator.KindOf(ad) == negotiator.JobAd {
+		if err != nil && negotiator.Whose(ad) == negotiator.JobAd {
 			return nil, fmt.Errorf("%s:%d: looks like %s, which are no pool; %s", file, ad.StreamLine(), negotiator.JobAd,
 				kinds.SlotAds)
 		}

@@ -120,7 +120,7 @@ func (p *Description) without(names []string) ([]*negotiator.Slot, []Outage, err
 // means reports whether a slot has a name, or one that a pattern matches.
 func means(pattern, slot string) bool {
 	return slices.ContainsFunc(negotiator.NamesOfSlot(slot), func(name string) bool {
-		if !strings.ContainsAny(pattern, "*?") {
+		if !strings.ContainsAny(pattern, "*?[") {
 			return name == pattern
 		}
 		fits, err := path.Match(pattern, name)

@@ -211,7 +211,8 @@ func (c *class) amounts(whole bool) map[string]int64 {
 
 // ad returns the ad that the slots of the class share. What the class does not mention is set so
 // that ordinary jobs match: Linux on x86-64, file transfer, and as much memory and disk as anyone
-// requests. Gpus, and the resources in others, are 0 unless the class has them.
+// requests. Gpus, and the resources in others, are 0 unless the class has them. What a slot has in all
+// is said as startds do, for jobs that ask for it.
 func (c *class) ad(amounts map[string]int64, others []string) (*classad.ClassAd, error) {
 	ad := classad.New()
 	ad.SetString("MyType", "Machine")
@@ -236,6 +237,10 @@ func (c *class) ad(amounts map[string]int64, others []string) (*classad.ClassAd,
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		attr := negotiator.Attribute(name)
 		ad.SetInt(attr, amounts[name])
+		if name != Whole { // jobs may ask for all of it, and TotalSlots is something else
+			ad.SetInt("TotalSlot"+attr, amounts[name])
+			ad.SetInt("Total"+attr, amounts[name])
+		}
 		limits = append(limits, fmt.Sprintf("(TARGET.Request%s is undefined || MY.%s >= TARGET.Request%s)",
 			attr, attr, attr))
 	}

@@ -6,9 +6,9 @@ import "github.com/condor-backfill/condor-backfill/backfill"
 // again, as pilots do. Slots are names or shell patterns; none: all slots.
 type ending struct {
 	Slots []string `yaml:"slots"`
-	// At is in seconds from the first submission on; the slots are back after For, without it never.
-	At  *span `yaml:"at"`
-	For *span `yaml:"for"`
+	// At is from the first submission on, or a date; the slots are back after For, without it never.
+	At  *moment `yaml:"at"`
+	For *span   `yaml:"for"`
 	// Lasts is how long slots last at least and at most, or one length for all; others are there in
 	// their place after Again.
 	Lasts []span `yaml:"lasts"`
@@ -36,7 +36,7 @@ func (b *builder) addEnd(at string, e *ending) error {
 		made.Retire = backfill.Time(*e.Retire)
 	}
 	if e.At != nil {
-		made.At = backfill.Time(*e.At)
+		made.At, made.Date = backfill.Time(e.At.after), e.At.date
 	} else if err = b.setLasting(at, e, &made); err != nil {
 		return err
 	}

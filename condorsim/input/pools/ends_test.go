@@ -31,7 +31,7 @@ ends:
 
 func TestEndsThatAreNone(t *testing.T) {
 	for text, want := range map[string]string{
-		"{slots: [n9], at: 1h}":   `no slot is called "n9"`,
+		"{slots: [n9], at: 1h}":   `there is no slot or machine n9 in the pool; one of its slots is n1`,
 		"{slots: [n1]}":           "must have either at (and for), or lasts (and again)",
 		"{at: 1h, lasts: [1h]}":   "must have either at (and for), or lasts (and again)",
 		"{lasts: [1h], for: 1h}":  "must have either at (and for), or lasts (and again)",

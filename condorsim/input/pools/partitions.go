@@ -220,7 +220,7 @@ func (b *builder) slotsOf(at string, names []string, index map[string]int) ([]in
 			}
 		}
 		if len(found) == before {
-			return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "no slot is called %q", name)
+			return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "%v", b.pool.absent(name))
 		}
 	}
 	slices.Sort(found)

@@ -264,7 +264,7 @@ func TestBadPartitions(t *testing.T) {
 		},
 		{
 			"an unknown slot", list("partitions:\n  - {name: a, slots: [n1, n5]}"),
-			`[4:27] partitions[0].slots[1]: no slot is called "n5"`,
+			`[4:27] partitions[0].slots[1]: there is no slot or machine n5 in the pool`,
 		},
 		{"no pattern", list("partitions:\n  - {name: a, slots: ['n[']}"), `partitions[0].slots[0]: "n[" is no pattern`},
 		{"no slots", list("partitions:\n  - {name: a}"), "partitions[0]: must name its slots"},
@@ -294,7 +294,7 @@ func TestBadPartitions(t *testing.T) {
 		},
 		{
 			"an outage of no slot", list("partitions:\n  - {name: a, slots: ['*']}\nfailures: [{slots: [a], at: 5}]"),
-			`failures[0].slots[0]: no slot is called "a"`,
+			`failures[0].slots[0]: there is no slot or machine a in the pool`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -103,8 +103,10 @@ type Outage struct {
 	Retire backfill.Time
 
 	// A scheduled outage begins at At, in seconds from the first submission, and lasts For; 0: for
-	// good.
+	// good. Date is when it begins, if that was said as a date or Unix time, whose place among the jobs only
+	// the workload knows.
 	At, For backfill.Time
+	Date    string
 	// Notice is how long before At a drain is known: from then on its slots have an end.
 	Notice backfill.Time
 
@@ -149,7 +151,7 @@ func (p *Description) Capacity() map[string]int64 {
 	all := map[string]int64{}
 	for i, name := range p.Schema.Resources {
 		for _, slot := range p.Slots {
-			if name != negotiator.Claims {
+			if !negotiator.IsCount(name) {
 				all[name] += slot.Capacity[i]
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +92,31 @@ func (s *span) UnmarshalYAML(node ast.Node) error {
 		return fault(node, "is no length of time such as 3600, 90m, 36h or 30d")
 	}
 	*s = span(seconds)
+	return nil
+}
+
+// moment is when something begins: a length of time from the first submission on, or a date or Unix time.
+type moment struct {
+	after span
+	date  string // "": none is given
+}
+
+// dated matches dates and Unix times, which no simulation lasts for.
+var dated = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?|[0-9]{10})$`)
+
+// UnmarshalYAML reads a length of time, a date such as 2026-06-01 12:00, or a Unix time.
+func (m *moment) UnmarshalYAML(node ast.Node) error {
+	text, err := scalar(node)
+	if err != nil {
+		return err
+	}
+	if dated.MatchString(text) {
+		m.date = text
+		return nil
+	}
+	if m.after.UnmarshalYAML(node) != nil {
+		return fault(node, "is no length of time such as 3600, 90m, 36h or 30d, and no date such as 2026-06-01 12:00")
+	}
 	return nil
 }
 

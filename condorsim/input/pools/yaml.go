@@ -76,7 +76,7 @@ type class struct {
 // outage is a failure or a drain. Slots are names or shell patterns; none: all slots.
 type outage struct {
 	Slots []string `yaml:"slots"`
-	At    *span    `yaml:"at"`
+	At    *moment  `yaml:"at"`
 	For   *span    `yaml:"for"`
 	MTBF  *span    `yaml:"mtbf"`
 	MTTR  *span    `yaml:"mttr"`
@@ -257,7 +257,7 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 	case random && (o.MTBF == nil || o.MTTR == nil):
 		return b.wrong(at, "must have both mtbf and mttr")
 	case scheduled:
-		made.At = backfill.Time(*o.At)
+		made.At, made.Date = backfill.Time(o.At.after), o.At.date
 		if o.Notice != nil {
 			made.Notice = backfill.Time(*o.Notice)
 		}
@@ -286,18 +286,17 @@ func (b *builder) addOutage(at string, o *outage, drain bool) error {
 	return nil
 }
 
-// find returns the indices of the slots whose names match a pattern; all if there are no patterns.
-// It is an error if a pattern matches no slot.
+// find returns the indices of the slots that a pattern means, by their names or their machines'; all if there
+// are no patterns. It is an error if a pattern matches no slot.
 func (b *builder) find(at string, patterns []string) (found []int, err error) {
 	used := make([]bool, len(patterns))
 	for i, slot := range b.pool.Slots {
 		hit := len(patterns) == 0
 		for n, pattern := range patterns {
-			match, badPattern := path.Match(pattern, slot.Name)
-			if badPattern != nil {
+			if _, err := path.Match(pattern, ""); err != nil {
 				return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "%q is no pattern", pattern)
 			}
-			if match {
+			if means(pattern, slot.Name) {
 				hit, used[n] = true, true
 			}
 		}
@@ -306,7 +305,7 @@ func (b *builder) find(at string, patterns []string) (found []int, err error) {
 		}
 	}
 	if n := slices.Index(used, false); n >= 0 {
-		return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "no slot is called %q", patterns[n])
+		return nil, b.wrong(fmt.Sprintf("%s.slots[%d]", at, n), "%v", b.pool.absent(patterns[n]))
 	}
 	return found, nil
 }

@@ -175,7 +175,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"resources: [cpus, cpus]\n" + class(""), "resources[1]: cpus is there twice"},
 		{class("") + "pack: {chunk_cpus: -1}\n", "[3:20] pack.chunk_cpus: -1"},
 		{class("") + "give_up_after: -1\n", "[3:16] give_up_after: -1"},
-		{class("") + "failures: [{slots: [fat1], at: 5}]\n", `[3:21] failures[0].slots[0]: no slot is called "fat1"`},
+		{class("") + "failures: [{slots: [fat1], at: 5}]\n", "[3:21] failures[0].slots[0]: there is no slot or machine fat1 in the pool; one of its slots is "},
 		{class("") + "failures: [{slots: ['['], at: 5}]\n", "is no pattern"},
 		{class("") + "failures: [{slots: [node1]}]\n", "failures[0]: must have either at (and for), or mtbf and mttr"},
 		{class("") + "failures: [{at: 5, mtbf: 5, mttr: 5}]\n", "must have either"},

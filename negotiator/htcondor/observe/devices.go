@@ -9,9 +9,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// perDevice are the properties in which devices of one kind differ.
-var perDevice = []string{"Id", "DeviceUuid", "DevicePciBusId"}
-
 // giveBack has the ad of a partitionable slot list all of its devices as available, such as GPUs,
 // whatever is in use, as its amounts are those of the whole slot: a startd lists those that are
 // free (AvailableGPUs), so a job with require_gpus would match no slot, and have no start time,
@@ -41,7 +38,7 @@ func (o *Observer) giveBack(ad *classad.ClassAd) (needs []string) {
 }
 
 // ofOneKind tells whether the ad has the properties of all devices of these names, and they differ
-// in nothing else than perDevice.
+// in nothing that makes a kind.
 func ofOneKind(ad *classad.ClassAd, names []string) bool {
 	var first string
 	for i, name := range names {
@@ -53,10 +50,7 @@ func ofOneKind(ad *classad.ClassAd, names []string) bool {
 			return false
 		}
 		properties, _ := e.Eval(classad.Scope{MaxSteps: slotSteps}).Ad()
-		for _, own := range perDevice {
-			properties.Delete(own)
-		}
-		kind := properties.Format(ast.Long)
+		kind := negotiator.DeviceKind(properties)
 		if i == 0 {
 			first = kind
 		}

@@ -1,16 +1,12 @@
 package negotiator
 
-import (
-	"fmt"
+import "github.com/condor-backfill/condor-backfill/classad"
 
-	"github.com/condor-backfill/condor-backfill/classad"
-)
-
-// JobAd is what [KindOf] says of the ads of jobs.
+// JobAd is what [Whose] says of the ads of jobs.
 const JobAd = "ads of jobs"
 
-// KindOf says whose ad it is: a job's, a slot's, or that of a daemon of some type; "" if it does not tell.
-func KindOf(ad *classad.ClassAd) string {
+// Whose says whose ad it is: a job's, a slot's, or that of a daemon of some type; "" if it does not tell.
+func Whose(ad *classad.ClassAd) string {
 	has := func(attr string) bool {
 		_, given := ad.Lookup(attr)
 		return given
@@ -20,7 +16,7 @@ func KindOf(ad *classad.ClassAd) string {
 	case has("ClusterId") || typed && kind == "Job":
 		return JobAd
 	case typed && kind != "Machine" && kind != "Slot":
-		return fmt.Sprintf("ads of type %s", kind)
+		return "ads of type " + kind
 	case typed, has("SlotType"), has("PartitionableSlot"), has("State") && has("Name"), has("Cpus") && has("Name"):
 		return "ads of slots"
 	default:
