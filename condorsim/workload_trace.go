@@ -65,11 +65,11 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Cut: backfill.Time(j.Cut), Cpus: j.Procs, Memory: j.Memory,
+			Lies: j.Lies, Origin: j.Origin, Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
 		if predecessors != nil && predecessors[i] >= 0 {
-			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
+			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think), Later: j.After.Later}
 		}
 	}
 	w.Unheeded = slices.Concat(pool.LeftOut.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing

@@ -44,6 +44,9 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--deadline=%v: must be positive, or 0 for none", c.Deadline)
 	case c.CompareWithHistory && c.Load != 0 && c.Load != 1:
 		return errors.New("--compare-with-history and --load: what really happened, happened under the load that there was")
+	case c.CompareWithHistory && c.ScaleWidths != 0 && c.ScaleWidths != 1:
+		return errors.New("--compare-with-history and --scale-widths: what really happened, happened to jobs as wide as " +
+			"they were")
 	case c.PerUser && !c.JSON:
 		return errors.New("--per-user is a part of the JSON object; add --json")
 	case c.Predictions && c.JobsOut == "":

@@ -81,12 +81,12 @@ func (c *cleaner) record(rec *record) *Error {
 			Hint:    "give each job a number of its own",
 		}
 	}
-	run, estimate, origin, less := c.times(run, rec[8])
+	played, estimate, origin, less := c.times(run, rec[8])
 	if c.trace.Jobs == nil {
 		c.trace.Jobs = make([]Job, 0, min(c.trace.Header.Number("MaxRecords"), mostExpected))
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
-		ID: id, Submit: submit, Run: run, Estimate: estimate,
+		ID: id, Submit: submit, Run: played, Cut: run - played, Estimate: estimate,
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9]),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
@@ -183,6 +183,9 @@ func (c *cleaner) order() {
 		}
 		if at, known := first[j.After.ID]; filler || known && at >= i {
 			j.After, t.Misplaced = nil, append(t.Misplaced, j.ID)
+		} else if known {
+			p := &t.Jobs[at]
+			j.After.Later = p.HasWaited && j.After.Think >= 0 && j.Submit > p.Submit+p.Waited+p.Run+p.Cut+j.After.Think
 		}
 	}
 	t.Cleaning.PrecedingWrong = len(t.Misplaced)
@@ -321,7 +324,9 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Cleaning = counted
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
-		j.Run, j.Estimate, j.Origin, j.Understated = c.times(j.Run, j.Estimate)
+		run := j.Run
+		j.Run, j.Estimate, j.Origin, j.Understated = c.times(run, j.Estimate)
+		j.Cut = run - j.Run
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)))
 		if opts.Memory == 0 {
 			j.Memory = 0

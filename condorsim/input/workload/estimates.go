@@ -130,6 +130,7 @@ func (t *Trace) scaleEstimates(factor float64) error {
 			j.Estimate, j.Origin = scaled, Stated
 		case t.Overrun == OverrunKill:
 			t.Cleaning.RunCut++
+			j.Cut += j.Run - scaled
 			j.Run, j.Estimate, j.Origin = scaled, scaled, Stated
 		default:
 			j.Estimate, j.Origin, j.Understated = j.Run, Raised, understated(scaled)

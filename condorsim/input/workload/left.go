@@ -10,6 +10,7 @@ import (
 func (t *Trace) countLeft() {
 	count := &t.Cleaning
 	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
+	count.SubmittedLater = 0
 	there := t.numbers()
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
@@ -25,6 +26,9 @@ func (t *Trace) countLeft() {
 		}
 		if _, left := there[j.After.ID]; left {
 			count.Dependent++
+			if j.After.Later {
+				count.SubmittedLater++
+			}
 		} else {
 			count.PrecedingAbsent++
 		}
@@ -112,6 +116,11 @@ func (count Cleaning) Doubts() (all []string) {
 	if n := count.RunAssumed; float64(n) > many*float64(count.JobsRead) {
 		all = append(all, "the estimate stands in for the run time of "+Part(n, count.JobsRead)+" jobs read, which did not "+
 			"finish (clean): they are played as if they ran for as long as estimated")
+	}
+	if n := count.SubmittedLater; n > 0 {
+		all = append(all, Part(n, count.Dependent)+" of the jobs that are submitted after the end of another "+
+			"(fields 17 and 18) were submitted later than the recorded end and the think time say: they are submitted at "+
+			"that instant, in runs and in what happened; --dependencies ignore submits them when they were")
 	}
 	if count.EstimateScaled > 0 {
 		doubt(count.EstimateRaised, "the estimate of %s jobs, as scaled, is shorter than the run time: such a job is "+

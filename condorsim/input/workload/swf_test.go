@@ -136,7 +136,7 @@ func TestRules(t *testing.T) {
 		{
 			"killed", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{Overrun: workload.OverrunKill},
-			&workload.Job{Run: 10, Estimate: 10, Procs: 4},
+			&workload.Job{Run: 10, Cut: 20, Estimate: 10, Procs: 4},
 			count{RunCut: 1},
 		},
 		{

@@ -18,6 +18,7 @@ type Job struct {
 	Submit   int64 // since the start of the trace
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
+	Cut      int64 // how much longer it ran, by its file, than Run: the run was cut to the estimate
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
 	// HasWaited, WrongStart, Lies, Origin and Understated share a word of memory; see Waited.
 	HasWaited  bool
@@ -60,6 +61,8 @@ type Preceding struct {
 	// Think is how long after the end of that job its successor is submitted; below 0: unknown. Then it
 	// is submitted when it was, or at that end if that is later.
 	Think int64
+	// Later says that the file records a later submission than that, so a run submits it earlier.
+	Later bool
 }
 
 // move gives the job another submit time; its earliest start is as long after that as before.
@@ -136,6 +139,7 @@ type Cleaning struct {
 	EstimateUnknown int `json:"estimate_unknown"`           // the run time replaces it
 	EstimateRaised  int `json:"estimate_raised"`            // to the run time, with OverrunRaise
 	Dependent       int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
+	SubmittedLater  int `json:"submitted_later,omitempty"`  // of these, after that end and the think time
 	PrecedingAbsent int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
 	EstimateDefault int `json:"estimate_default,omitempty"` // a negotiator's default_estimate replaces it
 	Overrunning     int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
@@ -208,6 +212,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
 		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
 		{"submitted after a preceding job", count.Dependent, count.JobsLeft},
+		{"recorded submission later than that", count.SubmittedLater, count.Dependent},
 		{"preceding job left out", count.PrecedingAbsent, count.JobsLeft},
 		{"preceding job ignored: in no line before", count.PrecedingWrong, count.JobsLeft},
 		{"lines out of order", count.OutOfOrder, count.JobsRead},
