@@ -36,7 +36,7 @@ traces:
   - {name: d, file: a.swf, pool: slots.ads, history: old.swf, history_share: 0.25,
      estimates_options: {threshold: 30, window: 40}}
   - {name: e, generate: {model: lublin, jobs: 50, cpus: 64, kind: both}}
-  - {name: f, generate: {model: simple, jobs: 50, cpus: 64, load: 0.9, run_median: 60, run_sigma: 1}}
+  - {name: f, generate: {model: simple, jobs: 50, cpus: 64, load: 0.9}}
 schedulers:
   - {label: mine, policy: easy, order: "expr:-Width", options: {depth: 3}, placement: pack}
   - {policies: [pc, dc], orders: [fifo, sjf]}
@@ -141,9 +141,9 @@ func TestTypos(t *testing.T) {
 			"no load", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: .nan}",
 			"load: NaN: must be from 0.001 to 1000",
 		},
-		{"no cpus", "file: a.swf", "generate: {model: lublin, jobs: 9}", "cpus: 0: must be from 4 to"},
+		{"no cpus", "file: a.swf", "generate: {model: lublin, jobs: 9, cpus: 0}", "cpus: 0: must be from 4 to"},
 		{
-			"no run times", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: 1, run_longest: -1}",
+			"no run times", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: 1, run_median: 0, run_longest: -1}",
 			"run_median: 0: must be from 1 to 1e9 seconds\nrun_longest: -1",
 		},
 		{
