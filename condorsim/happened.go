@@ -49,7 +49,7 @@ func Happened(w *Workload) (*Result, error) {
 		known++
 		start := j.Submit + j.Waited
 		*o = Outcome{
-			Started: true, Ended: true, Start: start, End: start + j.Run + j.Cut,
+			Started: true, Ended: true, Start: start, End: start + j.Ran,
 			Estimate: cmp.Or(j.Estimate, backfill.Time(1)),
 		}
 		r.vague = r.vague || !alike[i]
@@ -90,7 +90,7 @@ func (w *Workload) asRecorded() *Workload {
 	ends := map[int64]backfill.Time{} // by Position.Cluster
 	for _, j := range w.Jobs {
 		if j.HasWaited {
-			ends[j.Position.Cluster] = j.Submit + j.Waited + j.Run + j.Cut
+			ends[j.Position.Cluster] = j.Submit + j.Waited + j.Ran
 		}
 	}
 	for i, j := range own.Jobs {

@@ -82,8 +82,8 @@ func (w *Workload) Clock() instant.Clock {
 // Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.
 type Job struct {
 	*negotiator.Job
-	// Run is the actual run time, and Cut how much longer the job ran by its file, which a run does not play.
-	Run, Cut backfill.Time
+	// Run is the actual run time, and Ran that of its file, which is longer if Run was cut to the estimate.
+	Run, Ran backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.

@@ -149,7 +149,7 @@ func FromHistory(h *history.History, t *workload.Trace, pool *pools.Description)
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cut: backfill.Time(j.Cut), Cpus: j.Procs, Memory: j.Memory,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
 			Lies: j.Lies, Line: int(from.Line), Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart, Origin: j.Origin,
 		}

@@ -65,7 +65,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cut: backfill.Time(j.Cut), Cpus: j.Procs, Memory: j.Memory,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
 			Lies: j.Lies, Origin: j.Origin, Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
 		if predecessors != nil && predecessors[i] >= 0 {

@@ -137,6 +137,7 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 	if c.h.Cleaning.JobsRead == 0 {
 		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
 	}
+	c.h.Cleaning.EstimateHindsight = estimates.Hindsight
 	if err = estimates.Check(name); err != nil {
 		return nil, err
 	}

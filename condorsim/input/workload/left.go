@@ -113,6 +113,8 @@ func (count Cleaning) Doubts() (all []string) {
 	doubt := func(jobs int, text string) { all = append(all, count.doubt(jobs, text)...) }
 	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
 		"planned in hindsight; say which attribute of job ads has it (estimate-attr), or have estimates made up (estimate-model)")
+	doubt(count.EstimateHindsight, "the estimate of %s jobs is an attribute that they have only after they ran "+
+		"(estimate-attr): they are planned in hindsight")
 	if n := count.RunAssumed; float64(n) > many*float64(count.JobsRead) {
 		all = append(all, "the estimate stands in for the run time of "+Part(n, count.JobsRead)+" jobs read, which did not "+
 			"finish (clean): they are played as if they ran for as long as estimated")

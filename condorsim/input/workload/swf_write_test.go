@@ -144,7 +144,7 @@ func TestRoundTripOfTheArchive(t *testing.T) {
 			require.Equal(t, len(trace.Jobs), len(again.Jobs)) //nolint:testifylint // printing them all helps nobody
 			for i, j := range trace.Jobs {
 				if j.Origin == workload.Raised { // once raised, it is what the file states
-					j.Origin, j.Understated = workload.Stated, 0
+					j.Origin, j.Beside = workload.Stated, 0
 				}
 				require.Equal(t, j, again.Jobs[i], "%s, job %d", name, i)
 			}
