@@ -32,6 +32,21 @@ func (w *Workload) WithEnds(attributes ...string) *Workload {
 	return &own
 }
 
+// CheckEnds returns an error if attributes in which slots say when they end are those of no slot.
+func (w *Workload) CheckEnds(attributes ...string) error {
+	for _, name := range attributes {
+		known := slices.ContainsFunc(append(negotiator.DefaultSchema().SlotEnds, pools.ToDie, pools.ToRetire, NoEnds),
+			func(usual string) bool { return strings.EqualFold(usual, name) })
+		if !known && !slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
+			_, has := s.Ad.Lookup(name)
+			return has
+		}) {
+			return fmt.Errorf("no slot has the attribute %s, in which it would say when it ends", name)
+		}
+	}
+	return nil
+}
+
 // NoEnds is in the place of an attribute where a scheduler does not know when slots end.
 const NoEnds = "none"
 

@@ -168,6 +168,17 @@ func (r *Result) Held() int {
 	return n
 }
 
+// HeldBecause counts the held jobs by reason.
+func (r *Result) HeldBecause() map[string]int {
+	count := map[string]int{}
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			count[o.Held]++
+		}
+	}
+	return count
+}
+
 // Metrics computes the usual measures of the schedule, such as waits and utilisation, over the
 // completed jobs.
 func (r *Result) Metrics() metrics.Metrics {

@@ -33,6 +33,9 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		return done, err
 	}
 	if c.key.SlotEnd != "" {
+		if err = w.CheckEnds(c.key.SlotEnd); err != nil {
+			return done, &BadInput{fmt.Errorf("slot_end: %w", err)}
+		}
 		w = w.WithEnds(c.key.SlotEnd)
 	}
 	deciders, err := p.settings.deciders(ctx, c.key.Policy, c.key.Options, w.Schema.Resources)

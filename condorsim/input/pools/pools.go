@@ -80,6 +80,10 @@ func (l LeftOut) Unheeded() (list []string) {
 		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
 			"are not among the ads: print these as well", l.Orphans))
 	}
+	if l.Offline > 0 {
+		list = append(list, fmt.Sprintf("%d offline slots are left out, which hibernate: no job is started on them, though a "+
+			"real pool may wake them", l.Offline))
+	}
 	return list
 }
 
