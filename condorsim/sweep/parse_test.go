@@ -150,6 +150,12 @@ func TestTypos(t *testing.T) {
 			"made up and read", "file: a.swf", "clean: none, generate: {model: lublin, jobs: 9, cpus: 8}",
 			"said all of in generate",
 		},
+		{"0 jobs", "file: a.swf", "file: a.swf, max: 0", "0 is no such number"},
+		{"scaled by 0", "file: a.swf", "file: a.swf, scale_estimates: 0", "0 is no such number"},
+		{
+			"events of no profile", "traces:", "count_events: true\ntraces:",
+			"policy easy keeps no profile whose events could be counted",
+		},
 		{"fst twice", "traces:", "fst: [strict, strict]\ntraces:", `[2:15] strict is there twice`},
 		{"baseline", "traces:", "baseline: eazy\ntraces:", `[2:11] "eazy" is no scheduler's label, did you mean easy?`},
 		{"no traces", "traces:\n  - {name: a, file: a.swf}", "traces: []", "[2:9] there is no trace to run"},

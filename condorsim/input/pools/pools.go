@@ -81,7 +81,7 @@ func (l LeftOut) Unheeded() (list []string) {
 			"are not among the ads: print these as well", l.Orphans))
 	}
 	if l.Offline > 0 {
-		list = append(list, fmt.Sprintf("%d offline slots are left out, which hibernate: no job is started on them, though a "+
+		list = append(list, fmt.Sprintf("offline slots (%d) are left out, which hibernate: no job is started on them, though a "+
 			"real pool may wake them", l.Offline))
 	}
 	return list
