@@ -92,7 +92,7 @@ func WriteParquet[R any](out io.Writer, columns []Column[R], rows iter.Seq[R]) e
 		cells := reflect.New(kind).Elem()
 		for i, c := range columns {
 			value := c.Value(row)
-			if text, is := value.(string); is {
+			if text, ok := value.(string); ok {
 				value = UTF8(text)
 			}
 			switch {
