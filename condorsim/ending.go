@@ -32,19 +32,21 @@ func (w *Workload) WithEnds(attributes ...string) *Workload {
 	return &own
 }
 
-// CheckEnds returns an error if attributes in which slots say when they end are those of no slot.
+// CheckEnds returns an error if no slot has any of the attributes in which slots would say when they end.
+// Those that are usual need not be there: they may come and go with slots.
 func (w *Workload) CheckEnds(attributes ...string) error {
+	usual := append(negotiator.DefaultSchema().SlotEnds, pools.ToDie, pools.ToRetire, NoEnds)
 	for _, name := range attributes {
-		known := slices.ContainsFunc(append(negotiator.DefaultSchema().SlotEnds, pools.ToDie, pools.ToRetire, NoEnds),
-			func(usual string) bool { return strings.EqualFold(usual, name) })
-		if !known && !slices.ContainsFunc(w.Slots, func(s *negotiator.Slot) bool {
-			_, has := s.Ad.Lookup(name)
-			return has
-		}) {
-			return fmt.Errorf("no slot has the attribute %s, in which it would say when it ends", name)
+		if slices.ContainsFunc(usual, func(other string) bool { return strings.EqualFold(other, name) }) {
+			return nil
+		}
+		for _, s := range w.Slots {
+			if _, has := s.Ad.Lookup(name); has {
+				return nil
+			}
 		}
 	}
-	return nil
+	return fmt.Errorf("no slot has the attribute %s, in which it would say when it ends", strings.Join(attributes, " or "))
 }
 
 // NoEnds is in the place of an attribute where a scheduler does not know when slots end.
