@@ -91,11 +91,7 @@ func newSuccessors(w *Workload) *successors {
 func (s *successors) ended(w *Workload, id backfill.JobID, now backfill.Time) {
 	cluster := w.Jobs[id].Position.Cluster
 	for _, next := range s.waiting[cluster] {
-		at := max(now, w.Jobs[next].Submit)
-		if think := w.Jobs[next].After.Think; think >= 0 {
-			at = now + think
-		}
-		one := successor{at, next}
+		one := successor{w.Jobs[next].After.submits(w.Jobs[next].Submit, now), next}
 		place, _ := slices.BinarySearchFunc(s.due, one, func(a, b successor) int {
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job, b.job))
 		})

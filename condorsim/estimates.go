@@ -45,6 +45,7 @@ func (w *Workload) LearnFrom(share float64) {
 func (w *Workload) countLeft() {
 	count := &w.Cleaning
 	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
+	count.SubmittedLater = 0
 	there := w.predecessors()
 	for _, j := range w.Jobs {
 		switch j.Origin {
@@ -57,6 +58,9 @@ func (w *Workload) countLeft() {
 		switch {
 		case j.After != nil && there[j.After.Job]:
 			count.Dependent++
+			if j.After.Later {
+				count.SubmittedLater++
+			}
 		case j.After != nil || j.Orphan:
 			count.PrecedingAbsent++
 		}

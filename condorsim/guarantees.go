@@ -11,12 +11,11 @@ import (
 // Promises count the jobs that were promised a latest start, by what became of the first promise:
 // [Promises.Given] is the sum.
 type Promises struct {
-	// Kept are those that started in time, Broken those that started later, or never though the
-	// promise was broken.
+	// Kept are those that started in time, Broken those that started later.
 	Kept, Broken int
-	// Open are the others: they never started, and nobody broke their promise. They were given up,
-	// or are held or wait at the end of the run.
-	Open int
+	// Open are those that never started, as they were given up, or are held or wait at the end of the
+	// run; Overdue are those of them whose guarantee is past then.
+	Open, Overdue int
 }
 
 // Given counts the jobs that were promised a latest start.
@@ -30,10 +29,13 @@ func (r *Result) Promises() (p Promises) {
 		case !o.Promised:
 		case o.Started && o.Start <= o.Guarantee:
 			p.Kept++
-		case o.Started, o.Broke:
+		case o.Started:
 			p.Broken++
 		default:
 			p.Open++
+			if o.Guarantee < r.last {
+				p.Overdue++
+			}
 		}
 	}
 	return p
@@ -56,8 +58,11 @@ func (r *Result) guarantees() metrics.Measures {
 		count("guarantees_kept", "guarantees kept", p.Kept),
 		count("guarantees_broken", "guarantees broken", p.Broken),
 		count("guarantees_open", "guarantees open: never started", p.Open),
-		count("guarantees_broken_times", "how often guarantees were broken", r.Broken),
 	}
+	if p.Open > 0 {
+		list = append(list, count("guarantees_overdue", "of the open ones, past their time", p.Overdue))
+	}
+	list = append(list, count("guarantees_broken_times", "how often guarantees were broken", r.Broken))
 	var slack []float64
 	var sum float64
 	for _, o := range r.Outcomes {
@@ -88,16 +93,15 @@ func (r *Result) guarantees() metrics.Measures {
 // held after it has waited or run counts too, although the core does not report its guarantee as
 // broken.
 func (r *Result) countBroken(report *negotiator.Report) {
-	count := func(id backfill.JobID, cause string) {
-		r.Outcomes[id].Broke = true
+	count := func(cause string) {
 		r.Broken++
 		r.BrokenBy[cause]++
 	}
 	for _, b := range report.Decision.Broken {
 		if b.Cause == backfill.CauseJobChanged {
-			count(b.Job.ID, BrokenByDrain)
+			count(BrokenByDrain)
 		} else {
-			count(b.Job.ID, b.Cause.String())
+			count(b.Cause.String())
 		}
 	}
 	if !r.promises || len(report.Held) == 0 {
@@ -110,7 +114,7 @@ func (r *Result) countBroken(report *negotiator.Report) {
 	for _, h := range report.Held {
 		arrived := slices.Contains(report.Delta.Submitted, h.Job)
 		if o := &r.Outcomes[h.Job.ID]; !arrived && o.Promised && o.Held == "" {
-			count(h.Job.ID, cause)
+			count(cause)
 		}
 	}
 }

@@ -24,11 +24,11 @@ const NoRecordedStart = "no start is recorded"
 const WrongStart = "the recorded start is before the submission"
 
 // Happened returns what really happened to the jobs, as if a policy had decided it: each job starts
-// when its file says and runs as long as in a simulation. A trace has the wait for that (field 3 of
+// when its file says and runs as long as that says, also where a simulation ends it earlier. A trace has the wait for that (field 3 of
 // SWF), ads have JobCurrentStartDate or JobStartDate. Jobs without a recorded start are held, and so
 // left out of all measures; it is an error if none has one. Jobs that were cancelled before they
-// started never have one. A job that a run would submit after the end of another waits from that end,
-// as recorded, and its think time, if that is later than its submission: so it does in a run.
+// started never have one. A job that a run would submit after the end of another waits from the instant
+// that the same rule gives with the recorded end; see [After.submits].
 //
 // The result has only those measures that starts alone determine. Utilisation is that by the jobs that
 // have a start; it is missing unless these hold the same wherever they run, and the pool as given had room
@@ -50,7 +50,7 @@ func Happened(w *Workload) (*Result, error) {
 		known++
 		start := j.Submit + j.Waited
 		*o = Outcome{
-			Started: true, Ended: true, Start: start, End: start + j.runs(),
+			Started: true, Ended: true, Start: start, End: start + j.Ran,
 			Estimate: cmp.Or(j.Estimate, backfill.Time(1)),
 		}
 		r.vague = r.vague || !alike[i]
@@ -81,8 +81,8 @@ func (j Job) notRecorded() Outcome {
 	return Outcome{Held: NoRecordedStart}
 }
 
-// asRecorded returns the workload with the submit times from which recorded waits count: of a job that
-// is submitted after the end of another, that end and the think time, if that is later.
+// asRecorded returns the workload with the submit times from which recorded waits count: those of a run,
+// by recorded ends. A job that started before that did not wait.
 func (w *Workload) asRecorded() *Workload {
 	own := w.forRun()
 	if own == w {
@@ -91,7 +91,7 @@ func (w *Workload) asRecorded() *Workload {
 	ends := map[int64]backfill.Time{} // by Position.Cluster
 	for _, j := range w.Jobs {
 		if j.HasWaited {
-			ends[j.Position.Cluster] = j.Submit + j.Waited + j.runs()
+			ends[j.Position.Cluster] = j.Submit + j.Waited + j.Ran
 		}
 	}
 	for i, j := range own.Jobs {
@@ -99,8 +99,7 @@ func (w *Workload) asRecorded() *Workload {
 			continue
 		}
 		if end, known := ends[j.After.Job]; known {
-			from := max(j.Submit, end+max(0, j.After.Think))
-			j.Submit = min(from, w.Jobs[i].Submit+j.Waited)
+			j.Submit = min(j.After.submits(j.Submit, end), w.Jobs[i].Submit+j.Waited)
 		}
 	}
 	return own

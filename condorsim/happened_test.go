@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -100,5 +101,54 @@ func TestCompareWithHistory(t *testing.T) {
 		case "loss_of_capacity":
 			require.Fail(t, "it depends on all jobs, and some are left out")
 		}
+	}
+}
+
+// What happened is a fact of the file: a run that ends jobs at their limits, also scaled ones, does not
+// change it.
+func TestHappenedWhateverARunCuts(t *testing.T) {
+	lines := "; MaxProcs: 8\n" + swfFirst + strings.Replace(swfSecond, " 60 ", " 30 ", 1) // runs 50 s, asked for 30
+	for name, options := range map[string]struct {
+		overrun workload.Overrun
+		scale   float64
+	}{
+		"as it is": {workload.OverrunRaise, 0}, "cut": {workload.OverrunKill, 0},
+		"scaled and cut": {workload.OverrunKill, 0.5}, "scaled": {workload.OverrunRaise, 0.5},
+	} {
+		trace, err := workload.ReadSWF(strings.NewReader(lines), "small.swf", workload.Options{Overrun: options.overrun})
+		require.NoError(t, err)
+		trace, err = trace.Transform(workload.Transform{EstimateScale: options.scale})
+		require.NoError(t, err)
+		w, err := condorsim.FromTrace(trace, nil)
+		require.NoError(t, err)
+		r, err := condorsim.Happened(w)
+		require.NoError(t, err)
+		got := r.Measures()
+		require.InDelta(t, (100.0+250)/2, got["mean_response"], 0, name)
+		require.InDelta(t, 260, got["makespan"], 0, name)
+		require.InDelta(t, (1.0+5)/2, got["mean_bounded_slowdown"], 0, name)
+		require.InDelta(t, 1000.0/(8*260), got["utilisation"], 1e-12, name)
+	}
+}
+
+// A job after another is submitted at that end and the think time, in a run and in what happened, also if
+// the file records a later submission; the reader says so.
+func TestHappenedAfterAnother(t *testing.T) {
+	after := "2 500 %d 50 4 -1 -1 4 60 -1 1 2 -1 -1 -1 -1 1 %d\n"
+	for _, c := range []struct {
+		wait, think int
+		mean        float64
+		later       int
+	}{
+		{0, 30, 185, 1}, // from 130 to 500
+		{20, -1, 10, 0}, // from 500 to 520
+		{0, 700, 0, 0},  // it started before
+	} {
+		w := recorded(t, swfFirst+fmt.Sprintf(after, c.wait, c.think))
+		r, err := condorsim.Happened(w)
+		require.NoError(t, err)
+		require.InDelta(t, c.mean, r.Measures()["mean_wait"], 0)
+		require.Equal(t, c.later, w.Cleaning.SubmittedLater)
+		require.Len(t, w.Cleaning.Doubts(), c.later)
 	}
 }

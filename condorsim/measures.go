@@ -154,6 +154,9 @@ func (r *Result) starts() metrics.Measures {
 // scheduler as in the textbook would scan in one run; see package profileevents.
 type EventCounter struct{ counter *profileevents.Counter }
 
+// CheckEvents returns an error if the events of a policy, by its name, cannot be counted.
+func CheckEvents(policy string) error { return profileevents.Check(policy) }
+
 // CountEvents returns a counter for a run of the workload. It replaces the policy in the
 // configuration by one that decides the same and counts. Only the linked-in policies conservative,
 // pc and dc can be counted, and only on one slot without partitions; otherwise it returns an error.

@@ -20,7 +20,6 @@ type Outcome struct {
 	Held           string        // why it will never run; "" if it can
 	Started, Ended bool
 	Promised       bool
-	Broke          bool // a guarantee of its was broken: the first, or one that replaced a broken one
 	Backfilled     bool // passed a job, on a slot reserved for one before it: [backfill.State.OnReserved]
 	How            backfill.How
 	// Requeues is how often the job lost its slot and went back to the queue; only its last run
@@ -33,7 +32,7 @@ type Outcome struct {
 // requeues and what they cost.
 func (o Outcome) kept() Outcome {
 	return Outcome{
-		Promised: o.Promised, Guarantee: o.Guarantee, Broke: o.Broke, Requeues: o.Requeues, Lost: o.Lost,
+		Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost,
 	}
 }
 
@@ -174,6 +173,17 @@ func (r *Result) Held() int {
 		}
 	}
 	return n
+}
+
+// HeldBecause counts the held jobs by reason.
+func (r *Result) HeldBecause() map[string]int {
+	count := map[string]int{}
+	for _, o := range r.Outcomes {
+		if o.Held != "" {
+			count[o.Held]++
+		}
+	}
+	return count
 }
 
 // Metrics computes the usual measures of the schedule, such as waits and utilisation, over the

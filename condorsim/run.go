@@ -219,7 +219,7 @@ func (r *Result) inherit(s *backfill.State) {
 	default:
 		for i := range r.Outcomes {
 			if o := &r.Outcomes[i]; !o.Started {
-				o.Promised, o.Guarantee, o.Broke = false, 0, false
+				o.Promised, o.Guarantee = false, 0
 			}
 		}
 	}

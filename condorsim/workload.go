@@ -100,8 +100,8 @@ func (w *Workload) text(at backfill.Time) string { return w.Clock().Text(int64(a
 // Job is a job of the negotiator, with what only the simulation uses, such as its actual run time.
 type Job struct {
 	*negotiator.Job
-	// Run is the actual run time.
-	Run backfill.Time
+	// Run is the actual run time, and Ran that of its file, which is longer if Run was cut to the estimate.
+	Run, Ran backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
@@ -130,6 +130,16 @@ type Job struct {
 type After struct {
 	Job   int64         // Position.Cluster of the other job
 	Think backfill.Time // how long after that end; below 0: unknown
+	Later bool          // its file records a later submission than that
+}
+
+// submits returns when a job is submitted after that end: a think time later, whenever it was really
+// submitted. If the think time is unknown, it is submitted when it was, or at that end if that is later.
+func (a *After) submits(recorded, end backfill.Time) backfill.Time {
+	if a.Think < 0 {
+		return max(recorded, end)
+	}
+	return end + a.Think
 }
 
 // runs returns how long the job runs: until its end or its limit.

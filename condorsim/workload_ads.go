@@ -168,8 +168,8 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 			User: j.User, Labels: from.Labels, Ad: submittedAt(from.Ad, w.UnixStart+j.Submit), Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies,
-			Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
+			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
+			Lies: j.Lies, Prio: int64(from.Prio), BySlot: bySlot(from.Ad, pool),
 			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart, Origin: j.Origin,
 		}
 	}

@@ -65,15 +65,15 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Cpus: j.Procs, Memory: j.Memory, Lies: j.Lies, Origin: j.Origin,
-			Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
+			Lies: j.Lies, Origin: j.Origin, Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
 		switch {
 		case j.After == nil:
 		case predecessors[i] < 0:
 			w.Jobs[i].Orphan = true
 		default:
-			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think)}
+			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think), Later: j.After.Later}
 		}
 	}
 	w.giveClocks(pool)

@@ -34,7 +34,9 @@ func ReadMoreSlots(text string) (s MoreSlots, err error) {
 		case slices.Contains(said, name):
 			err = fmt.Errorf("%s: may be said once", name)
 		case name == "like":
-			s.Like = value
+			if s.Like = value; value == "" {
+				err = errors.New("like: name a slot, or leave it out")
+			}
 		case name == "count":
 			if s.Count, err = strconv.Atoi(value); err != nil {
 				err = fmt.Errorf("count %q: must be a number of slots", value)

@@ -40,12 +40,21 @@ type job struct {
 	placed     bool // start and end are set
 }
 
+// Check returns an error if a policy keeps no profile whose events are counted.
+func Check(policy string) error {
+	if slices.Contains([]string{"conservative", "pc", "dc"}, policy) {
+		return nil
+	}
+	return fmt.Errorf("policy %s keeps no profile whose events could be counted; conservative, pc and dc do", policy)
+}
+
 // Count creates a counter for conservative, pc or dc. It returns an error for any other policy: the
 // others scan no profile.
 func Count(policy *backfill.Linked) (*Counter, error) {
 	c := &Counter{Linked: policy, known: map[backfill.JobID]*job{}, profile: profile.New(profile.ByRank)}
 	c.order = func(a, b *job) int { return cmp.Or(cmp.Compare(a.key, b.key), backfill.Compare(a.Job, b.Job)) }
-	switch name := policy.Spec().Name; name {
+	name := policy.Spec().Name
+	switch name {
 	case "conservative":
 		c.react = (*Counter).conservative
 		c.order = func(a, b *job) int { return cmp.Or(cmp.Compare(a.start, b.start), backfill.Compare(a.Job, b.Job)) }
@@ -54,8 +63,7 @@ func Count(policy *backfill.Linked) (*Counter, error) {
 	case "dc":
 		c.react, c.searches = (*Counter).dc, true
 	default:
-		return nil, fmt.Errorf("policy %s keeps no profile whose events could be counted; conservative, pc and dc do",
-			name)
+		return nil, Check(name)
 	}
 	return c, nil
 }

@@ -121,6 +121,7 @@ func (f *File) faults() []fault {
 	unique(c, f.Traces, func(i int) string { return at("traces")(i) + ".name" }, func(t Trace) string { return t.Name })
 	c.schedulers(f)
 	c.fairStarts(f)
+	c.events(f)
 	c.axes(f)
 	return c.faults
 }
@@ -266,6 +267,15 @@ func (c *checker) priorities(path string, s *Scheduler) {
 			c.say(path+key.name, "it is of the order fairshare, and this scheduler has another")
 		}
 		c.err(path+key.name, key.alone.Validate())
+	}
+}
+
+// events adds a fault for each policy whose profile events are asked for and that has none.
+func (c *checker) events(f *File) {
+	for _, s := range f.schedulers() {
+		if f.CountEvents && s.policy != condorsim.HistoryPolicy { // of which more is said elsewhere
+			c.err(s.policyPath, condorsim.CheckEvents(s.policy))
+		}
 	}
 }
 

@@ -29,6 +29,22 @@ type Generate struct {
 	Zipf       float64 `yaml:"zipf"`
 }
 
+// UnmarshalYAML reads the parameters. Those that are left out are what condorsim workload generate takes
+// by default; so 0 is what somebody said.
+func (g *Generate) UnmarshalYAML(read func(any) error) error {
+	type plain Generate
+	simple := generate.UsualSimple(generate.UsualJobs, generate.UsualProcessors)
+	usual := plain{
+		Jobs: simple.Jobs, CPUs: simple.Processors, Load: simple.Load, Shape: simple.Shape, RunMedian: simple.RunMedian,
+		RunSigma: simple.RunSigma, Users: simple.Users, Zipf: simple.ZipfExponent,
+	}
+	if err := read(&usual); err != nil {
+		return err
+	}
+	*g = Generate(usual)
+	return nil
+}
+
 // trace generates the trace.
 func (g *Generate) trace(name string, seed uint64) (*workload.Trace, error) {
 	if g.Model == "lublin" {
@@ -54,7 +70,7 @@ func (c *checker) generate(path string, g *Generate) {
 	case "":
 		c.say(path, "which model makes the trace up is not said: model must be lublin or simple")
 	case "lublin":
-		if g.simple(0) != (generate.Simple{Jobs: g.Jobs, Processors: g.CPUs}) {
+		if g.simple(0) != generate.UsualSimple(g.Jobs, g.CPUs) {
 			c.say(path, "the model lublin knows jobs, cpus and kind only")
 		}
 		c.few(path, &few)

@@ -42,10 +42,34 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, placed(name, strictyaml.Suggest(file, err, reflect.TypeFor[File](), backfill.DidYouMean, showKeys))
 	}
 	f.path, f.text, f.tree = name, text, file
-	if err = f.report(f.faults()); err != nil {
+	if err = f.report(append(f.faults(), f.zeros()...)); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// zeros returns a fault for each number of a trace that is given as 0, which would be the same as to leave
+// it out.
+func (f *File) zeros() (all []fault) {
+	for i, t := range f.Traces {
+		for key, zero := range map[string]bool{"max": t.Max == 0, "scale_estimates": t.ScaleEstimates == 0} {
+			path := at("traces")(i) + "." + key
+			if zero && isGiven(f.tree, path) {
+				all = append(all, fault{path, "0 is no such number: leave it out to change nothing"})
+			}
+		}
+	}
+	return all
+}
+
+// isGiven reports whether a file has a setting.
+func isGiven(file *ast.File, path string) bool {
+	at, err := yaml.PathString("$." + path)
+	if err != nil {
+		return false
+	}
+	node, err := at.FilterFile(file)
+	return err == nil && node != nil
 }
 
 // Check returns an error with all that is wrong with a sweep that a program made, without a file.

@@ -36,7 +36,7 @@ traces:
   - {name: d, file: a.swf, pool: slots.ads, history: old.swf, history_share: 0.25,
      estimates_options: {threshold: 30, window: 40}}
   - {name: e, generate: {model: lublin, jobs: 50, cpus: 64, kind: both}}
-  - {name: f, generate: {model: simple, jobs: 50, cpus: 64, load: 0.9, run_median: 60, run_sigma: 1}}
+  - {name: f, generate: {model: simple, jobs: 50, cpus: 64, load: 0.9}}
 schedulers:
   - {label: mine, policy: easy, order: "expr:-Width", options: {depth: 3}, placement: pack}
   - {policies: [pc, dc], orders: [fifo, sjf]}
@@ -141,14 +141,20 @@ func TestTypos(t *testing.T) {
 			"no load", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: .nan}",
 			"load: NaN: must be from 0.001 to 1000",
 		},
-		{"no cpus", "file: a.swf", "generate: {model: lublin, jobs: 9}", "cpus: 0: must be from 4 to"},
+		{"no cpus", "file: a.swf", "generate: {model: lublin, jobs: 9, cpus: 0}", "cpus: 0: must be from 4 to"},
 		{
-			"no run times", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: 1, run_longest: -1}",
+			"no run times", "file: a.swf", "generate: {model: simple, jobs: 9, cpus: 8, load: 1, run_median: 0, run_longest: -1}",
 			"run_median: 0: must be from 1 to 1e9 seconds\nrun_longest: -1",
 		},
 		{
 			"made up and read", "file: a.swf", "clean: none, generate: {model: lublin, jobs: 9, cpus: 8}",
 			"said all of in generate",
+		},
+		{"0 jobs", "file: a.swf", "file: a.swf, max: 0", "0 is no such number"},
+		{"scaled by 0", "file: a.swf", "file: a.swf, scale_estimates: 0", "0 is no such number"},
+		{
+			"events of no profile", "traces:", "count_events: true\ntraces:",
+			"policy easy keeps no profile whose events could be counted",
 		},
 		{"fst twice", "traces:", "fst: [strict, strict]\ntraces:", `[2:15] strict is there twice`},
 		{"baseline", "traces:", "baseline: eazy\ntraces:", `[2:11] "eazy" is no scheduler's label, did you mean easy?`},

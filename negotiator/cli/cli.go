@@ -85,6 +85,9 @@ func Main(name, description string, commands any, args []string, options ...kong
 		return report(os.Stderr, name, err)
 	}
 	command, err := parser.Parse(joined(args))
+	if err == nil {
+		err = nonzero(command.Flags())
+	}
 	if err != nil {
 		err = Bad(fmt.Errorf("%s; see %s --help", inWords(err), asked(name, err)))
 		return report(os.Stderr, name, errors.Join(err, measured.end()))
@@ -102,6 +105,17 @@ func Main(name, description string, commands any, args []string, options ...kong
 		return command.Run()
 	})
 	return report(os.Stderr, name, errors.Join(err, measured.end()))
+}
+
+// nonzero returns an error if a flag with the tag nonzero is given as 0, which would be the same as not to
+// give it.
+func nonzero(flags []*kong.Flag) error {
+	for _, flag := range flags {
+		if flag.Tag.Has("nonzero") && flag.Set && flag.Target.IsZero() {
+			return fmt.Errorf("--%s: 0 is no such number; leave it out to change nothing", flag.Name)
+		}
+	}
+	return nil
 }
 
 // joined joins flags and the negative numbers behind them: --cpus -5 becomes --cpus=-5. The parser

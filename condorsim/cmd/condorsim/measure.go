@@ -32,6 +32,10 @@ func (c *runCommand) check() error {
 	case slices.ContainsFunc(c.SlotEnd, isNoAttribute), len(c.SlotEnd) > 1 && slices.ContainsFunc(c.SlotEnd, isNone):
 		return fmt.Errorf("--slot-end=%s: must be names of attributes, separated by commas, or none",
 			strings.Join(c.SlotEnd, ","))
+	case c.Without != nil && len(c.Without) == 0:
+		return errors.New("--without is empty; name slots or machines of the pool, such as node7 or 'node*'")
+	case len(c.With) == 1 && c.With[0] == "":
+		return errors.New("--with is empty; say which slots, such as cpus=64,memory=256GiB,count=4")
 	case c.Pool == "" && len(c.With)+len(c.Without) > 0:
 		return errors.New("--with and --without change the slots of a pool: name it with --pool; without one the jobs " +
 			"run on one machine, whose size is --cpus and --memory")

@@ -33,13 +33,13 @@ type runCommand struct {
 
 	Workload string  `group:"Workload" xor:"workload" placeholder:"FILE" help:"${run_workload}"`
 	Instance string  `group:"Workload" xor:"workload" placeholder:"FILE" help:"${run_instance}"`
-	Jobs     int     `group:"Workload" placeholder:"N" help:"Take the first N jobs of the trace only."`
-	Load     float64 `group:"Workload" placeholder:"F" help:"${run_load}"`
+	Jobs     int     `group:"Workload" nonzero:"" placeholder:"N" help:"Take the first N jobs of the trace only."`
+	Load     float64 `group:"Workload" nonzero:"" placeholder:"F" help:"${run_load}"`
 
 	traceFlags
 	modelFlags
 
-	Cpus   int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
+	Cpus   int64  `group:"Pool" nonzero:"" placeholder:"N" help:"${run_cpus}"`
 	Memory int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
 	Pool   string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
 	// With and Without change the slots of the pool.

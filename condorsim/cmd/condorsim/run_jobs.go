@@ -19,7 +19,7 @@ import (
 // load reads the workload and the pool.
 func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workload, err error) {
 	cli.Tell("reading %s, to run it under %s", formats.Shown(cmp.Or(c.Workload, c.Instance)), c.Policy)
-	var pool *pools.Description
+	var pool, asGiven *pools.Description
 	if c.Pool != "" {
 		if pool, err = readPool(c.Pool, logger); err != nil {
 			return nil, err
@@ -27,6 +27,7 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		if err = c.spares(pool.Ads); err != nil {
 			return nil, err
 		}
+		asGiven = pool
 		if pool, err = pool.Changed(pools.Change{With: c.With, Without: c.Without}); err != nil {
 			return nil, fmt.Errorf("--%w", err)
 		}
@@ -35,6 +36,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		return nil, err
 	}
 	w.Warn(logger.Warn)
+	if err = c.tellMore(w, asGiven, logger); err != nil {
+		return nil, err
+	}
 	if c.SlotEnd != nil {
 		if w = w.WithEnds(c.SlotEnd...); w.AbsentEnds() != "" {
 			return nil, fmt.Errorf("--slot-end=%s: no slot has such an attribute; condor_status -long shows what slots have",
@@ -54,6 +58,20 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 		return w, nil
 	}
 	return c.account(w, logger)
+}
+
+// tellMore warns of further slots that may not be what was meant.
+func (c *runCommand) tellMore(w *condorsim.Workload, pool *pools.Description, logger hclog.Logger) error {
+	for _, text := range c.With {
+		more, err := w.More(pool, text)
+		if err != nil {
+			return fmt.Errorf("--with %s: %w", text, err)
+		}
+		if more.Doubtful() {
+			logger.Warn(more.String(), "with", text)
+		}
+	}
+	return nil
 }
 
 // jobs reads the jobs, for the pool or, without one, for a machine of their own.

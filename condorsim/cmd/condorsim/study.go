@@ -31,12 +31,12 @@ type studyCommand struct {
 	File string `arg:"" optional:"" help:"${study_file}"`
 
 	Workload string `group:"Workload" placeholder:"FILE" help:"${run_workload}"`
-	Jobs     int    `group:"Workload" placeholder:"N" help:"Take the first N jobs only."`
+	Jobs     int    `group:"Workload" nonzero:"" placeholder:"N" help:"Take the first N jobs only."`
 	From     string `group:"Workload" placeholder:"T" help:"${model_from}"`
 	Until    string `group:"Workload" placeholder:"T" help:"Leave out jobs submitted at this time or later."`
 	traceFlags
 
-	Cpus      int64  `group:"Pool" placeholder:"N" help:"${run_cpus}"`
+	Cpus      int64  `group:"Pool" nonzero:"" placeholder:"N" help:"${run_cpus}"`
 	Memory    int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
 	Pool      string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
@@ -48,7 +48,7 @@ type studyCommand struct {
 	// With, Without and ScaleEstimates are changes, each of which is looked at alone, and then all of them.
 	With           []string `group:"Compared" sep:"none" placeholder:"SLOTS" help:"${run_with}"`
 	Without        []string `group:"Compared" placeholder:"PATTERN" help:"${run_without}"`
-	ScaleEstimates float64  `group:"Compared" placeholder:"F" help:"${model_scale_estimates}"`
+	ScaleEstimates float64  `group:"Compared" nonzero:"" placeholder:"F" help:"${model_scale_estimates}"`
 
 	priorityFlags
 	estimateFlags

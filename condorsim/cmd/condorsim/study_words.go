@@ -1,10 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -89,6 +95,9 @@ func (c *studyCommand) about(w *condorsim.Workload) string {
 // notes say what cannot be compared, and how far to trust the rest.
 func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string {
 	notes := c.aboutHistory(w)
+	if text := w.Cleaning.LeftOut(); text != "" {
+		notes = append(notes, "job lines "+text)
+	}
 	notes = append(notes, w.Cleaning.Doubts()...)
 	notes = append(notes, w.Unheeded...)
 	for _, v := range s.Variants {
@@ -96,10 +105,7 @@ func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string
 			if cell == nil {
 				continue
 			}
-			if n := cell.Held - len(w.Jobs) + recordedOrAll(w, s); n > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %s can never run there, and are left out of its rows", v.Name,
-					count(n, "job")))
-			}
+			notes = append(notes, neverRun(v.Name, cell)...)
 			if more := cell.Cleaning; more.EstimateScaled > 0 && v.Name != c.variant(together) { // it was said
 				notes = append(notes, c.aboutScale(w, v.Name, more))
 			}
@@ -108,19 +114,52 @@ func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string
 	}
 	notes = append(notes, "simulations begin with an empty pool, and each job runs for as long as it did")
 	if len(c.With) > 0 {
-		notes = append(notes, "further slots are like the pool's first, or the one that is named, but for the amounts; they "+
-			"are there from the beginning and never fail")
+		notes = append(notes, c.aboutMore(w)...)
+		notes = append(notes, "further slots are there from the beginning and never fail")
 	}
 	return notes
 }
 
-// recordedOrAll counts the jobs that a simulation would have in its rows if all ran.
-func recordedOrAll(w *condorsim.Workload, s *page.SideBySide) int {
-	if s.Happened == nil {
-		return len(w.Jobs)
+// aboutMore says of what kind further slots are.
+func (c *studyCommand) aboutMore(w *condorsim.Workload) (notes []string) {
+	pool, err := readPool(c.Pool, hclog.NewNullLogger())
+	for _, text := range c.With {
+		if err != nil {
+			return append(notes, err.Error())
+		}
+		var more condorsim.More
+		if more, err = w.More(pool, text); err == nil {
+			notes = append(notes, "with "+text+": "+more.String())
+		}
 	}
-	return recorded(w)
+	return notes
 }
+
+// neverRun says which jobs never run on a variant of the pool, most frequent reasons first.
+func neverRun(variant string, cell *results.Cell) (notes []string) {
+	why := maps.Clone(cell.Why)
+	delete(why, condorsim.NoRecordedStart) // that is said once of all variants
+	delete(why, condorsim.WrongStart)
+	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int {
+		return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b))
+	})
+	const most = 5
+	for i, reason := range reasons {
+		if i == most {
+			return append(notes, fmt.Sprintf("%s: there are %d more reasons why jobs can never run", variant, len(reasons)-i))
+		}
+		left := "are"
+		if why[reason] == 1 {
+			left = "is"
+		}
+		notes = append(notes, fmt.Sprintf("%s: %s can never run there and %s left out of its rows: held: %s", variant,
+			count(why[reason], "job"), left, backfill.Printable(reason, longestReason)))
+	}
+	return notes
+}
+
+// longestReason is how much is shown of a reason why a job is held.
+const longestReason = 300
 
 // aboutHistory says what is not known of what happened.
 func (c *studyCommand) aboutHistory(w *condorsim.Workload) (notes []string) {

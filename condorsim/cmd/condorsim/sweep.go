@@ -60,7 +60,8 @@ lublin-128. Traces that are not there are left out, which is said, and stands in
 The folder of results has a file for each finished simulation (cells/*.json). The same command goes
 on where it was interrupted, and only runs what is new or has changed: the sweep's file, a trace, or
 the program. At the end there are results.csv, results.json and results.parquet, with a row for each
-simulation; as long as some are missing, they are called results-incomplete.
+simulation; if some failed, they are called results-incomplete. An interrupted sweep has neither, and
+older ones are removed: they come with the end of the same command.
 `
 }
 

@@ -37,7 +37,7 @@ type traceFlags struct {
 
 // machineFlags give the machine that a trace runs on.
 type machineFlags struct {
-	Cpus   int64 `group:"Pool" placeholder:"N" help:"${machine_cpus}"`
+	Cpus   int64 `group:"Pool" nonzero:"" placeholder:"N" help:"${machine_cpus}"`
 	Memory int64 `group:"Pool" placeholder:"MIB" help:"${machine_memory}"`
 }
 
@@ -53,8 +53,8 @@ func (f machineFlags) onOne(pool string) error {
 type modelFlags struct {
 	From           string  `group:"Workload" placeholder:"T" help:"${model_from}"`
 	Until          string  `group:"Workload" placeholder:"T" help:"Leave out jobs submitted at this time or later."`
-	ScaleWidths    float64 `group:"Workload" placeholder:"F" help:"Multiply the processors of each job by F."`
-	ScaleEstimates float64 `group:"Workload" placeholder:"F" help:"${model_scale_estimates}"`
+	ScaleWidths    float64 `group:"Workload" nonzero:"" placeholder:"F" help:"Multiply the processors of each job by F."`
+	ScaleEstimates float64 `group:"Workload" nonzero:"" placeholder:"F" help:"${model_scale_estimates}"`
 	EstimateModel  string  `group:"Workload" placeholder:"MODEL" help:"${model_estimate_model}"`
 	MemoryModel    string  `group:"Workload" placeholder:"MODEL" help:"${model_memory_model}"`
 	Seed           uint64  `group:"Workload" placeholder:"N" help:"${model_seed}"`

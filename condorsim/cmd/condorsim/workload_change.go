@@ -48,8 +48,8 @@ type scaleCommand struct {
 	Trace string `arg:"" help:"${trace}"`
 	rewriteFlags
 	modelFlags
-	Load float64 `group:"Workload" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
-	Jobs int     `group:"Workload" placeholder:"N" help:"Keep the first N jobs only."`
+	Load float64 `group:"Workload" nonzero:"" placeholder:"F" help:"Scale the load: times between submissions are divided by F."`
+	Jobs int     `group:"Workload" nonzero:"" placeholder:"N" help:"Keep the first N jobs only."`
 	outFlags
 }
 
@@ -90,8 +90,8 @@ type mergeCommand struct {
 	Traces []string `arg:"" help:"Two traces or more."`
 	rewriteFlags
 	modelFlags
-	Load float64 `group:"Workload" placeholder:"F" help:"${merge_load}"`
-	Jobs int     `group:"Workload" placeholder:"N" help:"Keep the first N jobs of the merged trace only."`
+	Load float64 `group:"Workload" nonzero:"" placeholder:"F" help:"${merge_load}"`
+	Jobs int     `group:"Workload" nonzero:"" placeholder:"N" help:"Keep the first N jobs of the merged trace only."`
 	outFlags
 }
 

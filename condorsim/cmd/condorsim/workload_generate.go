@@ -134,12 +134,17 @@ Examples:
 }
 
 // Run generates.
-func (c *simpleCommand) Run(p *process) error {
+func (c *simpleCommand) Run(p *process) error { return c.run(p, c.generator(), "simple", 0) }
+
+// generator returns what the flags describe.
+func (c *simpleCommand) generator() generate.Simple {
 	g := generate.Simple{
 		Jobs: c.Jobs, Processors: c.Cpus, Memory: c.Memory, Seed: c.Seed, Load: c.TargetLoad, Shape: c.Shape,
-		Widths: generate.Widths(c.Widths), Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma,
-		RunLongest: c.RunLongest,
-		Users:      c.Users, ZipfExponent: c.Zipf,
+		Widest: c.Widest, RunMedian: c.RunMedian, RunSigma: c.RunSigma,
+		RunLongest: c.RunLongest, Users: c.Users, ZipfExponent: c.Zipf,
 	}
-	return c.run(p, g, "simple", 0)
+	if c.Widths != string(generate.WidthsPowers) {
+		g.Widths = generate.Widths(c.Widths)
+	}
+	return g
 }

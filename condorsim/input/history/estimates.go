@@ -22,6 +22,8 @@ type Estimates struct {
 	found   int  // for how many of these
 	names   map[string]bool
 	missing int // attributes of the list that no ad had so far
+	// Hindsight counts the estimates that are made of what is known only after the run.
+	Hindsight int
 }
 
 // estimate is one expression that may say how long a job will run.
@@ -126,6 +128,9 @@ func (e *Estimates) Of(ad *classad.ClassAd) int64 {
 		n, ok := value.Number()
 		if n *= e.list[i].unit; ok && n > 0 && n <= backfill.MaxTime {
 			e.found++
+			if e.list[i].knowsTheFuture() {
+				e.Hindsight++
+			}
 			return int64(math.Ceil(n))
 		}
 	}
@@ -154,8 +159,25 @@ func (e *Estimates) look(ad *classad.ClassAd) {
 	}
 }
 
-// Check returns an error if somebody chose an attribute that no job of the file has, or expressions of
-// which none is a positive number for any job: each job would be planned with something else.
+// hindsight are the attributes, in lower case, that jobs have only after they ran.
+func hindsight() []string {
+	return []string{
+		"remotewallclocktime", "cumulativeslottime", "committedtime", "committedslottime", "completiondate",
+		"remoteusercpu", "remotesyscpu", "cumulativeremoteusercpu", "cumulativeremotesyscpu",
+		"lastremotewallclocktime", "jobduration", "activationduration", "activationexecutionduration",
+	}
+}
+
+// knowsTheFuture reports whether an expression refers to what is known of a job only after it ran.
+func (e *estimate) knowsTheFuture() bool {
+	return slices.ContainsFunc(e.attrs, func(a attribute) bool {
+		return slices.Contains(hindsight(), strings.ToLower(a.name))
+	})
+}
+
+// Check returns an error if somebody chose an attribute that no job of the file has, unless all jobs have
+// an estimate without it, or expressions of which none is a positive number for any job: jobs would be
+// planned with something else.
 func (e *Estimates) Check(file string) error {
 	if !e.chosen || e.asked == 0 {
 		return nil
@@ -167,7 +189,7 @@ func (e *Estimates) Check(file string) error {
 	for i, one := range e.list {
 		texts[i] = one.text
 		for _, a := range one.attrs {
-			if !a.seen {
+			if !a.seen && e.found < e.asked { // else the others say it of all jobs
 				return fmt.Errorf("estimate attribute %s: no job of %s has %s%s", one.text, file, a.name,
 					backfill.DidYouMean(a.name, known))
 			}

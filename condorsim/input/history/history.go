@@ -149,6 +149,7 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 			Hint: "print the jobs' ads: condor_history -long, or condor_q -long; slots are given with --pool",
 		}
 	}
+	c.h.Cleaning.EstimateHindsight = estimates.Hindsight
 	if err = estimates.Check(name); err != nil {
 		return nil, err
 	}

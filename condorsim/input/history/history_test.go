@@ -362,7 +362,7 @@ func TestTrace(t *testing.T) {
 	require.Equal(t, 3, len(trace.Jobs)-1)
 	require.Equal(t, workload.Job{
 		ID: 2, Submit: 1, Run: 100, Estimate: 100, Procs: 8, Wait: 49, Waited: 49, HasWaited: true, Origin: workload.Raised,
-		Understated: 50,
+		Beside: 50,
 	}, trace.Jobs[1],
 		"the estimate is raised, memory is no resource")
 	require.Equal(t, 2, trace.Cleaning.EstimateRaised)

@@ -67,18 +67,44 @@ func (p *Description) more(text string, taken map[string]bool) ([]*negotiator.Sl
 	if more.Count < 1 || more.Count > MaxSlots {
 		return nil, fmt.Errorf("count %d: must be from 1 to %d", more.Count, MaxSlots)
 	}
-	like := 0
-	if more.Like != "" {
-		like = slices.IndexFunc(p.Slots, func(s *negotiator.Slot) bool { return means(more.Like, s.Name) })
+	like, err := p.like(more.Like)
+	if err != nil {
+		return nil, err
 	}
-	if like < 0 {
-		return nil, p.absent(more.Like)
-	}
-	all, err := p.Slots[like].More(p.Schema.Resources, more, func(name string) bool { return taken[name] })
+	all, err := like.More(p.Schema.Resources, more, func(name string) bool { return taken[name] })
 	for _, s := range all {
 		taken[s.Name] = true
 	}
 	return all, err
+}
+
+// like returns the slot of a name, of several of a machine the first; of no name the pool's first.
+func (p *Description) like(name string) (*negotiator.Slot, error) {
+	if name == "" {
+		return p.Slots[0], nil
+	}
+	if strings.ContainsAny(name, "*?") {
+		return nil, fmt.Errorf("like=%s: name one slot or machine, without * and ?", backfill.Printable(name, 100))
+	}
+	i := slices.IndexFunc(p.Slots, func(s *negotiator.Slot) bool { return means(name, s.Name) })
+	if i < 0 {
+		return nil, p.absent(name)
+	}
+	return p.Slots[i], nil
+}
+
+// Added returns one of the slots that a text of [Change.With] adds to the pool, and the slot that it is like.
+func (p *Description) Added(text string) (added, like *negotiator.Slot, err error) {
+	more, err := negotiator.ReadMoreSlots(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := p.more(text, map[string]bool{})
+	if err != nil {
+		return nil, nil, err
+	}
+	like, err = p.like(more.Like)
+	return all[0], like, err
 }
 
 // without returns the slots and the outages without the slots of some names.
@@ -86,6 +112,9 @@ func (p *Description) without(names []string) ([]*negotiator.Slot, []Outage, err
 	gone := make([]bool, len(p.Slots))
 	for _, name := range names {
 		found := false
+		if name == "" {
+			return nil, nil, errors.New("without: it is empty; name slots or machines of the pool")
+		}
 		for i, s := range p.Slots {
 			if means(name, s.Name) {
 				gone[i], found = true, true

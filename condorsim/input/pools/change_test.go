@@ -78,6 +78,10 @@ func TestChangedErrors(t *testing.T) {
 		{pools.Change{With: []string{"cpus=4,count=x"}}, `count "x": must be a number of slots`},
 		{pools.Change{With: []string{"licences=4"}}, "there is no resource licences"},
 		{pools.Change{With: []string{"cpus=4,like=thin9"}}, "there is no slot or machine thin9"},
+		{pools.Change{With: []string{"cpus=4,like="}}, "like: name a slot, or leave it out"},
+		{pools.Change{With: []string{"cpus=4,like=thin*"}}, "like=thin*: name one slot or machine"},
+		{pools.Change{With: []string{""}}, "must be such as cpus=64"},
+		{pools.Change{Without: []string{""}}, "without: it is empty"},
 		{pools.Change{With: []string{"64"}}, `"64": must be such as cpus=64`},
 	} {
 		_, err := pool.Changed(c.change)

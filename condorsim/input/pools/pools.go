@@ -81,6 +81,10 @@ func (p *Description) Unheeded() (list []string) {
 		list = append(list, fmt.Sprintf("%d dynamic slots are left out, as the partitionable slots that they are parts of "+
 			"are not among the ads: print these as well", p.LeftOut.Orphans))
 	}
+	if p.LeftOut.Offline > 0 {
+		list = append(list, fmt.Sprintf("offline slots (%d) are left out, which hibernate: no job is started on them, though a "+
+			"real pool may wake them", p.LeftOut.Offline))
+	}
 	return append(list, p.Unread.Warnings()...)
 }
 

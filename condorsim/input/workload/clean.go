@@ -88,16 +88,16 @@ func (c *cleaner) record(rec *record) *Error {
 			Hint:    "give each job a number of its own",
 		}
 	}
-	run, estimate, origin, less := c.times(run, rec[8])
+	played, estimate, origin, beside := c.times(run, rec[8])
 	if c.trace.Jobs == nil {
 		c.trace.Jobs = make([]Job, 0, min(c.trace.Header.Number("MaxRecords"), mostExpected))
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
-		ID: id, Submit: submit, Run: run, Estimate: estimate,
+		ID: id, Submit: submit, Run: played, Estimate: estimate,
 		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
-		Queue: c.label(3, rec[14]), Origin: origin, Understated: less, After: c.preceding(rec),
+		Queue: c.label(3, rec[14]), Origin: origin, Beside: beside, After: c.preceding(rec),
 	})
 	return nil
 }
@@ -134,8 +134,8 @@ func (c *cleaner) processors(rec *record) int64 {
 }
 
 // times settles run time and estimate: an unknown estimate becomes the run time, and no estimate is
-// shorter than the run time or than a second. If it is raised, less is what was requested.
-func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Origin, less uint32) {
+// shorter than the run time or than a second. The last is [Job.Beside].
+func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Origin, beside uint32) {
 	switch {
 	case requested <= 0:
 		return run, max(run, 1), Assumed, 0
@@ -143,9 +143,9 @@ func (c *cleaner) times(run, requested int64) (newRun, estimate int64, origin Or
 		return run, requested, Stated, 0
 	case c.opts.Overrun == OverrunKill:
 		c.trace.Cleaning.RunCut++
-		return requested, requested, Stated, 0
+		return requested, requested, Stated, inWord(run - requested)
 	default:
-		return run, run, Raised, understated(requested)
+		return run, run, Raised, inWord(requested)
 	}
 }
 
@@ -190,6 +190,9 @@ func (c *cleaner) order() {
 		}
 		if at, known := first[j.After.ID]; filler || known && at >= i {
 			j.After, t.Misplaced = nil, append(t.Misplaced, j.ID)
+		} else if known {
+			p := &t.Jobs[at]
+			j.After.Later = p.HasWaited && j.After.Think >= 0 && j.Submit > p.Submit+p.Waited+p.Ran()+j.After.Think
 		}
 	}
 	t.Cleaning.PrecedingWrong = len(t.Misplaced)
@@ -339,7 +342,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	c.trace.Cleaning = counted
 	c.trace.Jobs = make([]Job, len(jobs))
 	for i, j := range jobs {
-		j.Run, j.Estimate, j.Origin, j.Understated = c.times(j.Run, j.Estimate)
+		j.Run, j.Estimate, j.Origin, j.Beside = c.times(j.Run, j.Estimate)
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)), nil)
 		if opts.Memory == 0 {
 			j.Memory = 0

@@ -82,7 +82,10 @@ func (t *Trace) remodelEstimates(m EstimateModel, random *rand.Rand) error {
 	}
 	if name != "given" && name != "liars" {
 		for i := range t.Jobs {
-			t.Jobs[i].Origin, t.Jobs[i].Understated = Stated, 0
+			if j := &t.Jobs[i]; j.Origin == Raised {
+				j.Beside = 0
+			}
+			t.Jobs[i].Origin = Stated
 		}
 	}
 	switch name {
@@ -119,7 +122,7 @@ func (t *Trace) scaleEstimates(factor float64) error {
 		case Assumed:
 			continue
 		case Raised:
-			stated = int64(j.Understated)
+			stated, j.Beside = int64(j.Beside), 0
 		}
 		t.Cleaning.EstimateScaled++
 		scaled := int64(min(max(math.Round(float64(stated)*factor), 1), float64(maxNumber)))
@@ -127,12 +130,13 @@ func (t *Trace) scaleEstimates(factor float64) error {
 		case j.Lies:
 			j.Estimate, j.Lies = scaled, scaled < j.Run
 		case j.Run <= scaled:
-			j.Estimate, j.Origin, j.Understated = scaled, Stated, 0
+			j.Estimate, j.Origin = scaled, Stated
 		case t.Overrun == OverrunKill:
 			t.Cleaning.RunCut++
-			j.Run, j.Estimate, j.Origin, j.Understated = scaled, scaled, Stated, 0
+			j.Beside = inWord(j.Ran() - scaled)
+			j.Run, j.Estimate, j.Origin = scaled, scaled, Stated
 		default:
-			j.Estimate, j.Origin, j.Understated = j.Run, Raised, understated(scaled)
+			j.Estimate, j.Origin, j.Beside = j.Run, Raised, inWord(scaled)
 		}
 	}
 	if t.Cleaning.EstimateScaled == before && len(t.Jobs) > 0 {
@@ -142,8 +146,8 @@ func (t *Trace) scaleEstimates(factor float64) error {
 	return nil
 }
 
-// understated returns a time that is shorter than a run as [Job.Understated] has it.
-func understated(seconds int64) uint32 { return uint32(min(seconds, math.MaxUint32)) } //nolint:gosec // it fits
+// inWord returns seconds as [Job.Beside] has them.
+func inWord(seconds int64) uint32 { return uint32(min(seconds, math.MaxUint32)) } //nolint:gosec // it fits
 
 // lie has a share of the users say their jobs' run times over the ratio, a second at least. Users are
 // drawn in the order in which they come. Jobs whose users are not known are one user's; it is an error

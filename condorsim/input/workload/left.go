@@ -13,6 +13,7 @@ import (
 func (t *Trace) countLeft() {
 	count := &t.Cleaning
 	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
+	count.SubmittedLater = 0
 	there := t.numbers()
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
@@ -28,6 +29,9 @@ func (t *Trace) countLeft() {
 		}
 		if _, left := there[j.After.ID]; left {
 			count.Dependent++
+			if j.After.Later {
+				count.SubmittedLater++
+			}
 		} else {
 			count.PrecedingAbsent++
 		}
@@ -117,9 +121,16 @@ func (count Cleaning) Doubts() (all []string) {
 	}
 	doubt(count.EstimateUnknown, "the run time stands in for the estimate of %s jobs, which is not known: they are "+
 		"planned in hindsight; "+attribute+"have estimates made up (estimate-model)")
+	doubt(count.EstimateHindsight, "the estimate of %s jobs is an attribute that they have only after they ran "+
+		"(estimate-attr): they are planned in hindsight")
 	if n := count.RunAssumed; float64(n) > many*float64(count.JobsRead) {
 		all = append(all, "the estimate stands in for the run time of "+Part(n, count.JobsRead)+" jobs read, which did not "+
 			"finish (clean): they are played as if they ran for as long as estimated")
+	}
+	if n := count.SubmittedLater; n > 0 {
+		all = append(all, Part(n, count.Dependent)+" of the jobs that are submitted after the end of another "+
+			"(fields 17 and 18) were submitted later than the recorded end and the think time say: they are submitted at "+
+			"that instant, in runs and in what happened; --dependencies ignore submits them when they were")
 	}
 	if count.EstimateScaled > 0 {
 		doubt(count.EstimateRaised, "the estimate of %s jobs, as scaled, is shorter than the run time: such a job is "+

@@ -130,13 +130,13 @@ func TestRules(t *testing.T) {
 		{
 			"raised", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{},
-			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised, Understated: 10},
+			&workload.Job{Run: 30, Estimate: 30, Procs: 4, Origin: workload.Raised, Beside: 10},
 			count{EstimateRaised: 1},
 		},
 		{
 			"killed", line(1, 0, 30, 4, 8, 10, 1),
 			workload.Options{Overrun: workload.OverrunKill},
-			&workload.Job{Run: 10, Estimate: 10, Procs: 4},
+			&workload.Job{Run: 10, Beside: 20, Estimate: 10, Procs: 4},
 			count{RunCut: 1},
 		},
 		{

@@ -93,8 +93,8 @@ func (l *lines) of(i int) (rec record, changed []int) {
 	_ = parseRecord([]byte(j.Recorded.Line), &before) // it was read before
 	rec = before
 	rec[0], rec[1], rec[3] = j.ID, j.Submit, j.Run
-	if l.waitless {
-		rec[2] = -1
+	if l.waitless || j.Ran() > j.Run {
+		rec[2] = -1 // a reader would take it to have happened with these times
 	}
 	if firstPositive(rec[4], rec[7]) != j.Procs {
 		rec[4], rec[7] = j.Procs, j.Procs
@@ -123,7 +123,7 @@ func (j *Job) stated() int64 {
 	case Assumed: // else the file would say that its user knew it
 		return -1
 	case Raised:
-		return int64(j.Understated)
+		return int64(j.Beside)
 	case Stated:
 	}
 	return j.Estimate
@@ -171,7 +171,10 @@ func (l *lines) newLine(i int) record {
 	}
 	memory := kbOf(j.Memory, j.Procs)
 	wait := cmp.Or(j.Wait, -1)
-	if j.HasWaited { // also 0
+	switch {
+	case j.Ran() > j.Run:
+		wait = -1
+	case j.HasWaited: // also 0
 		wait = j.Waited
 	}
 	rec := record{

@@ -19,15 +19,16 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	// HasWaited, WrongStart, Lies, Origin and Understated share a word of memory; see Waited.
+	// HasWaited, WrongStart, Lies, Origin and Beside share a word of memory; see Waited.
 	HasWaited  bool
 	WrongStart bool   // the file records a start before the submission
 	Lies       bool   // the job may run beyond its estimate, and nobody ends it then
 	Origin     Origin // where Estimate is from
-	// Understated is what the user stated, in seconds, if Origin is Raised; [math.MaxUint32] is that or more.
-	Understated uint32
-	Procs       int64 // in total, at least 1
-	Memory      int64 // MiB in total; 0: none asked, or the machine has no memory
+	// Beside is what the user stated, in seconds, if Origin is Raised. If it is Stated, Beside is how much
+	// longer the job ran than Run, which was cut to that; see [Job.Ran]. [math.MaxUint32] is that or more.
+	Beside uint32
+	Procs  int64 // in total, at least 1
+	Memory int64 // MiB in total; 0: none asked, or the machine has no memory
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
 	// Waited is how long it waited until the start that the file records, if HasWaited: what really
@@ -59,6 +60,8 @@ type Preceding struct {
 	// Think is how long after the end of that job its successor is submitted; below 0: unknown. Then it
 	// is submitted when it was, or at that end if that is later.
 	Think int64
+	// Later says that the file records a later submission than that, so a run submits it earlier.
+	Later bool
 }
 
 // move gives the job another submit time; its earliest start is as long after that as before.
@@ -67,6 +70,14 @@ func (j *Job) move(submit int64) {
 		j.Release = max(0, j.Release-j.Submit+submit)
 	}
 	j.Submit = submit
+}
+
+// Ran returns how long the job ran by its file, also if Run was cut to the estimate.
+func (j *Job) Ran() int64 {
+	if j.Origin == Stated {
+		return j.Run + int64(j.Beside)
+	}
+	return j.Run
 }
 
 // Recorded is what a file says of a job, whatever was made of it.
@@ -149,12 +160,15 @@ type Cleaning struct {
 	Repeated   int `json:"repeated_ads,omitempty"` // older ads of a job
 
 	// Of the jobs left.
-	EstimateUnknown int `json:"estimate_unknown"`           // the run time replaces it
-	EstimateRaised  int `json:"estimate_raised"`            // to the run time, with OverrunRaise
-	Dependent       int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
-	PrecedingAbsent int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
-	EstimateDefault int `json:"estimate_default,omitempty"` // a negotiator's default_estimate replaces it
-	Overrunning     int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
+	EstimateUnknown int `json:"estimate_unknown"` // the run time replaces it
+	// EstimateHindsight counts estimates by attributes that jobs have only after they ran.
+	EstimateHindsight int `json:"estimate_hindsight,omitempty"`
+	EstimateRaised    int `json:"estimate_raised"`            // to the run time, with OverrunRaise
+	Dependent         int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
+	SubmittedLater    int `json:"submitted_later,omitempty"`  // of these, after that end and the think time
+	PrecedingAbsent   int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
+	EstimateDefault   int `json:"estimate_default,omitempty"` // a negotiator's default_estimate replaces it
+	Overrunning       int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
 
 	// Changed.
 	EstimateScaled int `json:"estimate_scaled,omitempty"` // those that users stated
@@ -227,6 +241,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
 		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
 		{"submitted after a preceding job", count.Dependent, count.JobsLeft},
+		{"recorded submission later than that", count.SubmittedLater, count.Dependent},
 		{"preceding job left out", count.PrecedingAbsent, count.JobsLeft},
 		{"preceding job ignored: in no line before", count.PrecedingWrong, count.JobsLeft},
 		{"lines out of order", count.OutOfOrder, count.JobsRead},

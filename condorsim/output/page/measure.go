@@ -71,6 +71,7 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"guarantees_kept", "Guarantees kept", chart.Number, "", Neither},
 	{"guarantees_broken", "Guarantees broken", chart.Number, "", Lower},
 	{"guarantees_open", "Guarantees open: never started", chart.Number, "", Neither},
+	{"guarantees_overdue", "Open guarantees past their time", chart.Number, "", Lower},
 	{"guarantees_broken_times", "How often guarantees were broken", chart.Number, "", Lower},
 	{"mean_slack", "Mean time before the guarantee", chart.Seconds, "", Neither},
 	{"median_slack", "Median time before the guarantee", chart.Seconds, "", Neither},

@@ -160,7 +160,7 @@ func row(pool, policy string, c *results.Cell) []Value {
 		case column.unit == "h":
 			values = append(values, Number(v).inHours())
 		case column.unit == "%":
-			values = append(values, Number(math.Round(1000*v)/10))
+			values = append(values, Number(100*v))
 		default:
 			values = append(values, Number(v))
 		}

@@ -177,7 +177,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
-		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(), Why: reasons(r),
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(), Why: r.HeldBecause(),
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
@@ -348,17 +348,6 @@ func whyNothing(r *condorsim.Result) string {
 	}
 	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %s of %s jobs are held\n", inwords.Whole(r.Held()),
 		inwords.Whole(len(r.Outcomes)))
-}
-
-// reasons counts the held jobs by why they are held.
-func reasons(r *condorsim.Result) map[string]int {
-	count := map[string]int{}
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
-			count[o.Held]++
-		}
-	}
-	return count
 }
 
 // whyHeld lists held jobs, a line each, but not all of them if there are many.

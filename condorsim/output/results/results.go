@@ -141,6 +141,7 @@ type Cell struct {
 	Key
 	Jobs     int               `json:"jobs"`
 	Held     int               `json:"held"` // jobs that could never run, left out of the means
+	Why      map[string]int    `json:"held_because,omitempty"`
 	Machine  Machine           `json:"machine"`
 	Cleaning workload.Cleaning `json:"cleaning"`
 	// Metrics are by name, as condorsim run --json names them.

@@ -6,7 +6,21 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// UTF8 returns a text as UTF-8, which tables are in. Another one, such as a name in an old job ad, is taken
+// for Latin-1, so that no byte is lost.
+func UTF8(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	letters := make([]rune, len(text))
+	for i := range len(text) {
+		letters[i] = rune(text[i])
+	}
+	return string(letters)
+}
 
 // begins are the characters with which a formula begins, also in their full-width forms, and those
 // blanks that some programs skip before it.

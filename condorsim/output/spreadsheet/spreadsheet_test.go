@@ -44,3 +44,9 @@ func TestQuote(t *testing.T) {
 		require.Equal(t, want, spreadsheet.Quote(name), "%q", name)
 	}
 }
+
+// Tables are UTF-8, whatever is in an ad.
+func TestUTF8(t *testing.T) {
+	require.Equal(t, "J\u00f6rg", spreadsheet.UTF8("J\xf6rg"))
+	require.Equal(t, "J\u00f6rg", spreadsheet.UTF8("J\u00f6rg"))
+}

@@ -58,7 +58,7 @@ func WriteCSV[R any](out io.Writer, columns []Column[R], rows iter.Seq[R], name 
 			case int64:
 				cells[i] = strconv.FormatInt(v, 10)
 			case string:
-				cells[i] = name(v)
+				cells[i] = name(UTF8(v))
 			default:
 				cells[i] = fmt.Sprint(v)
 			}
@@ -92,6 +92,9 @@ func WriteParquet[R any](out io.Writer, columns []Column[R], rows iter.Seq[R]) e
 		cells := reflect.New(kind).Elem()
 		for i, c := range columns {
 			value := c.Value(row)
+			if text, ok := value.(string); ok {
+				value = UTF8(text)
+			}
 			switch {
 			case value == nil:
 			case c.optional:

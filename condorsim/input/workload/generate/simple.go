@@ -49,6 +49,20 @@ type Simple struct {
 	ZipfExponent float64 // 0: 1.2
 }
 
+// UsualJobs and UsualProcessors are how much is generated unless more is said.
+const (
+	UsualJobs       = 10_000
+	UsualProcessors = 128
+)
+
+// UsualSimple returns the trace that is generated if nothing but its size is said.
+func UsualSimple(jobs int, processors int64) Simple {
+	return Simple{
+		Jobs: jobs, Processors: processors, Load: 0.9, Shape: 1, RunMedian: 1800, RunSigma: 1.5, Users: 20,
+		ZipfExponent: zipf,
+	}
+}
+
 const (
 	week      = 7 * 24 * 3600
 	mostUsers = 100_000
