@@ -21,7 +21,7 @@ func TestUnread(t *testing.T) {
 	} {
 		for _, before := range []string{"", "Z = 1\n\n", "A = 5\n\n", line + "\n\n"} {
 			var count classad.UnreadAds
-			first := 1
+			var first int
 			for ad, err := range classad.ReadAds(strings.NewReader(before+line+"\n"), "f") {
 				require.NoError(t, err)
 				count.Note("f", ad)

@@ -69,17 +69,25 @@ func TestSlotsThatTakeNoJob(t *testing.T) {
 	for _, tt := range []struct{ name, pool, want string }{
 		{"classes", "classes: [{name: n, cpus: 8}, {name: m, cpus: 8, start: 'false'}]", of2 + "START is false"},
 		{"Requirements", slot("a", "") + slot("b", "Requirements = false"), of2 + "Requirements is false"},
-		{"a clause", slot("a", "") + slot("b", "Start = TARGET.X && MY.Level > 3\nLevel = 2\nRequirements = TARGET.Y && START"),
-			of2 + "MY.Level > 3 is false"},
+		{
+			"a clause", slot("a", "") + slot("b", "Start = TARGET.X && MY.Level > 3\nLevel = 2\nRequirements = TARGET.Y && START"),
+			of2 + "MY.Level > 3 is false",
+		},
 		{"what is undefined", slot("a", "") + slot("b", "Open = undefined\nRequirements = Open"), of2 + "Open is undefined"},
-		{"Drained", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = true"),
-			"the State of 1 of 2 slots (8 cpus) is Drained, and jobs start there as far as their Requirements admit them"},
-		{"Drained, and closed", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = false"),
-			of2 + "Requirements is false"},
+		{
+			"Drained", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = true"),
+			"the State of 1 of 2 slots (8 cpus) is Drained, and jobs start there as far as their Requirements admit them",
+		},
+		{
+			"Drained, and closed", slot("a", "") + slot("b", "State = \"Drained\"\nRequirements = false"),
+			of2 + "Requirements is false",
+		},
 		{"whose job it is", slot("a", "Requirements = TARGET.Owner =?= \"bob\" && Cpus > 9"), ""},
 		{"the clock", slot("a", "Requirements = time() < 5"), ""},
-		{"consumption", slot("a", "ConsumptionCpus = quantize(target.RequestCpus, {2})\nConsumptionPolicy = true"),
-			"ConsumptionCpus of 1 slots, by which jobs take other amounts than they request: they are planned with these"},
+		{
+			"consumption", slot("a", "ConsumptionCpus = quantize(target.RequestCpus, {2})\nConsumptionPolicy = true"),
+			"ConsumptionCpus of 1 slots, by which jobs take other amounts than they request: they are planned with these",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var want []string

@@ -137,12 +137,12 @@ func TestARefusedDecisionNamesTheJob(t *testing.T) {
 		c, save := link(t, "easy", nil), condorsim.NewRounds(w, t.TempDir())
 		c.Policy, c.Refused = twice, func(r backfill.Refusal) {
 			told = append(told, r.Err.Error())
-			written, err := save.Save(r)
-			require.NoError(t, err)
+			written, wrong := save.Save(r)
+			require.NoError(t, wrong)
 			path = cmp.Or(path, written)
 		}
-		_, err := condorsim.Run(t.Context(), w, c, nil, save)
-		require.NoError(t, err)
+		_, wrong := condorsim.Run(t.Context(), w, c, nil, save)
+		require.NoError(t, wrong)
 		return told, path
 	}
 	told, path := run(w)

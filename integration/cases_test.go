@@ -32,16 +32,19 @@ func estimateCases() map[string][]found {
 			},
 			{
 				"condorsim run h.long --estimate-attr MaxWallTimeMins*60 --json", 0,
-				[]string{`"estimate_raised": 0`}, nil, "stands in",
+				[]string{`"estimate_raised": 0`},
+				nil, "stands in",
 			},
 			{
 				"condorsim run h.long --estimate-attr MaxWallTimeMins:min --json", 0,
-				[]string{`"estimate_raised": 0`}, nil, "stands in",
+				[]string{`"estimate_raised": 0`},
+				nil, "stands in",
 			},
 			{
 				"condorsim run h.long --estimate-attr MaxWallTimeMins", 0,
 				[]string{"estimate raised to the run time"},
-				[]string{"the estimate of 37 of 39 (94.9 %) jobs is shorter than the run time"}, "",
+				[]string{"the estimate of 37 of 39 (94.9 %) jobs is shorter than the run time"},
+				"",
 			},
 			{"negotiator run --speed max --workload h.long --estimate-attr MaxWalTimeMins", 2, nil, misspelt("h.long", ""), ""},
 		},
@@ -52,7 +55,8 @@ func estimateCases() map[string][]found {
 			{
 				"condorsim run history.ads --cpus 16", 0,
 				[]string{"estimate unknown: the run time stands in", "3 of 3 (100.0 %)"},
-				[]string{"the run time stands in for the estimate of 3 of 3 (100.0 %) jobs"}, "",
+				[]string{"the run time stands in for the estimate of 3 of 3 (100.0 %) jobs"},
+				"",
 			},
 		},
 	}
@@ -150,8 +154,8 @@ func TestAPolicyOfAnAuthorPanicsFromAnInstantOn(t *testing.T) {
 	} {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir, cmd.Env = home, append(os.Environ(), goFlags)
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", said)
+		said, wrong := cmd.CombinedOutput()
+		require.NoError(t, wrong, "%s", said)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "condorsim"), "run", trace, "-p", plugin)
 	var log bytes.Buffer

@@ -67,13 +67,13 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
 	// Besides commands, these two alone start plugins.
 	{
-		"negotiator/active", "backfill/... condorsim/input/workload/packed negotiator " +
+		"negotiator/active", "backfill/... negotiator/packed negotiator " +
 			"negotiator/{auto,cli,config,source} plugins/{choose,host}", "",
 	},
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/{cli,instant}", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill backfill/inwords condorsim/input/workload/packed negotiator " +
+		"negotiator/ask", "classad backfill backfill/inwords negotiator/packed negotiator " +
 			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
@@ -84,6 +84,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
+	{"negotiator/packed", "negotiator/packed/kinds", ""},
+	{"negotiator/packed/kinds", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
 
 	{"negotiator/htcondor/cedar", "classad/...", ""},
@@ -122,17 +124,16 @@ var arrows = []struct{ importer, may, tests string }{
 		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
 	},
 
-	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} condorsim/input/...", ""},
+	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} negotiator/packed/... condorsim/input/...", ""},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
-		"condorsim/input/formats", "backfill backfill/estimate negotiator condorsim/input/{history,workload/...}",
+		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,workload/...}",
 		"classad condorsim",
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
-	{"condorsim/input/workload/packed", "condorsim/input/workload/kinds", ""},
-	{"condorsim/input/workload", "backfill/inwords negotiator/instant condorsim/input/workload/...", ""},
+	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook} " +
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook,packed} " +
 			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},
@@ -141,7 +142,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
 	{
 		"condorsim/output/jobtable",
-		"backfill condorsim condorsim/input/workload/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
+		"backfill condorsim negotiator/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
 	},
 	{"condorsim/output/results", "backfill backfill/inwords condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
@@ -162,7 +163,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... " +
 			"condorsim/output/{metrics,report}", "",
 	},
-	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,strictyaml} condorsim condorsim/input/... " +
+	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},

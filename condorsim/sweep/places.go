@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // Places say where to look for the files that a sweep names.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
 

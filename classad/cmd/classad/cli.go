@@ -12,9 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 // The exit codes.

@@ -2,7 +2,7 @@ package formats
 
 import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // Ads is job ads of HTCondor. A text is recognised by an attribute, by a bracket of any form, or by

@@ -13,8 +13,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 func TestRecognise(t *testing.T) {

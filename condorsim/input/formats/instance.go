@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // Instance is a small workload in JSON, which is taken as it is: the options are not used.

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // SWF is the Standard Workload Format. Any text may be meant as SWF, even an empty one.

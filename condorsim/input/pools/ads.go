@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 // FromAds makes a pool of slot ads as condor_status prints them. It leaves out, and counts, ads

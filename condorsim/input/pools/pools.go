@@ -28,9 +28,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 // Description is a pool to simulate.
@@ -193,8 +193,8 @@ func (p *Description) Has() func(name string) bool {
 		has, found := known[name]
 		if !found {
 			has = slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool {
-				_, has := s.Ad.Lookup(name)
-				return has
+				_, given := s.Ad.Lookup(name)
+				return given
 			})
 			known[name] = has
 		}

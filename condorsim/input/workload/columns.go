@@ -113,7 +113,8 @@ func (c *columns) fault(names [][]byte) *Error {
 		missing bool
 		name    string
 	}{
-		{lacks(fieldSubmit), "submit"}, {lacks(fieldRun), "run"},
+		{lacks(fieldSubmit), "submit"},
+		{lacks(fieldRun), "run"},
 		{lacks(fieldProcs) && lacks(fieldReqProcs), "procs or reqprocs"},
 	} {
 		if need.missing {

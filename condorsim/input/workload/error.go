@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // Error is a fault in a file of jobs. Its text has the form

@@ -33,13 +33,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 		if i == 0 || t.Overrun != OverrunKill { // runs are cut if they are in all parts
 			merged.Overrun = t.Overrun
 		}
-		merged.Cleaning.add(t.Cleaning)
-		for status, n := range t.Statuses {
-			merged.Statuses[status] += n
-		}
-		for _, line := range t.Comments {
-			merged.Comments = append(merged.Comments, "; ["+names[i]+"] "+strings.TrimLeft(line, " \t;"))
-		}
+		merged.count(t, names[i])
 		prefixed := prefixer(names[i])
 		predecessors, begin := t.Predecessors(), len(numbers)
 		for k, j := range t.Jobs {
@@ -78,6 +72,17 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	merged.countLeft()
 	merged.Drops = nil // their numbers are now those of other jobs
 	return merged
+}
+
+// count adds what was read besides jobs of a trace that is merged under a name.
+func (t *Trace) count(part *Trace, name string) {
+	t.Cleaning.add(part.Cleaning)
+	for status, n := range part.Statuses {
+		t.Statuses[status] += n
+	}
+	for _, line := range part.Comments {
+		t.Comments = append(t.Comments, "; ["+name+"] "+strings.TrimLeft(line, " \t;"))
+	}
 }
 
 // distinctNames returns the names of the traces; repeated names get a number.

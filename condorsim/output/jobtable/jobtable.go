@@ -14,9 +14,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/packed"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
 
 // File writes the table of jobs to a file, whole or not at all.

@@ -46,8 +46,7 @@ func (f *Folder) Missing() []Key {
 func Read(path string) (*Folder, error) {
 	f := &Folder{Path: path}
 	manifest, err := ReadManifest(path)
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = fmt.Errorf("%s: %w", filepath.Base(at.Path), at.Err)
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 const (

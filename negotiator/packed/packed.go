@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/input/workload/kinds"
+	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
 )
 
 // Format is how a file is compressed.
@@ -148,8 +148,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	go func() {
 		defer close(over)
 		defer unpacked.Close() //nolint:errcheck // only read
-		_, err := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
-		_ = to.CloseWithError(err) // always nil
+		_, broken := io.CopyBuffer(to, struct{ io.Reader }{unpacked}, make([]byte, 256<<10))
+		_ = to.CloseWithError(broken) // always nil
 	}()
 	p.text, p.stop = bufio.NewReader(out), func() {
 		_ = out.Close() // always nil
