@@ -27,8 +27,8 @@ const WrongStart = "the recorded start is before the submission"
 // when its file says and runs as long as that says, also where a simulation ends it earlier. A trace has the wait for that (field 3 of
 // SWF), ads have JobCurrentStartDate or JobStartDate. Jobs without a recorded start are held, and so
 // left out of all measures; it is an error if none has one. Jobs that were cancelled before they
-// started never have one. A job that a run would submit after the end of another waits from the instant
-// that the same rule gives with the recorded end; see [After.submits].
+// started never have one. A job that a run would submit after the end of another waits from its submission
+// or, if that is later, from the instant that the run's rule gives with the recorded end; see [After.submits].
 //
 // The result has only those measures that starts alone determine. Utilisation is that by the jobs that
 // have a start; it is missing unless these hold the same wherever they run, and the pool as given had room
@@ -81,8 +81,8 @@ func (j Job) notRecorded() Outcome {
 	return Outcome{Held: NoRecordedStart}
 }
 
-// asRecorded returns the workload with the submit times from which recorded waits count: those of a run,
-// by recorded ends. A job that started before that did not wait.
+// asRecorded returns the workload with the submit times from which recorded waits count: the recorded ones,
+// or, if they are later, those of a run by recorded ends. A job that started before that did not wait.
 func (w *Workload) asRecorded() *Workload {
 	own := w.forRun()
 	if own == w {
@@ -99,7 +99,7 @@ func (w *Workload) asRecorded() *Workload {
 			continue
 		}
 		if end, known := ends[j.After.Job]; known {
-			j.Submit = min(j.After.submits(j.Submit, end), w.Jobs[i].Submit+j.Waited)
+			j.Submit = min(max(j.Submit, j.After.submits(j.Submit, end)), w.Jobs[i].Submit+j.Waited)
 		}
 	}
 	return own

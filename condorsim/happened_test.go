@@ -131,8 +131,8 @@ func TestHappenedWhateverARunCuts(t *testing.T) {
 	}
 }
 
-// A job after another is submitted at that end and the think time, in a run and in what happened, also if
-// the file records a later submission; the reader says so.
+// A job after another waited from its submission, or from that end and the think time if that is later. The
+// reader says which were submitted later than a run submits them.
 func TestHappenedAfterAnother(t *testing.T) {
 	after := "2 500 %d 50 4 -1 -1 4 60 -1 1 2 -1 -1 -1 -1 1 %d\n"
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestHappenedAfterAnother(t *testing.T) {
 		mean        float64
 		later       int
 	}{
-		{0, 30, 185, 1}, // from 130 to 500
+		{0, 30, 0, 1},   // submitted 370 later, and started at once
 		{20, -1, 10, 0}, // from 500 to 520
 		{0, 700, 0, 0},  // it started before
 	} {

@@ -101,7 +101,7 @@ func TestFromTraceOnOneMachine(t *testing.T) {
 		ID: 0, Name: "1", Submit: 3, Nodes: 1, Estimate: 9, Enforced: true,
 		User: "7", Labels: map[string]string{"owner": "7", "group": "1", "executable": "12", "qos": "0"}, Ad: j.Ad,
 	}, j.Job)
-	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, Cpus: 2, Memory: 70}, j)
+	require.Equal(t, condorsim.Job{Job: j.Job, Run: 5, Ran: 5, Cpus: 2, Memory: 70}, j)
 	require.Same(t, j.Ad, w.Jobs[1].Ad, "the same request, the same ad")
 	require.NotSame(t, j.Ad, w.Jobs[2].Ad)
 	require.Nil(t, w.Jobs[2].Labels)
@@ -185,7 +185,7 @@ func TestQueued(t *testing.T) {
 	}
 	require.Equal(t, []string{"9.0", "1.9", "1.10", "2.0"}, names, "by QDate, then as numbers")
 	last := w.Jobs[3]
-	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Cpus: 6, Memory: 30}, last)
+	require.Equal(t, condorsim.Job{Job: last.Job, Run: 7, Ran: 7, Cpus: 6, Memory: 30}, last)
 	require.Equal(t, "eve", last.User)
 	command, _ := last.Ad.Text("Cmd")
 	require.Equal(t, "sleep", command)

@@ -306,7 +306,7 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 				reason = why
 			} else if n.matchmaker.MatchesNone(id) {
 				if none[id].reason == "" {
-					why, closed := n.matchmaker.WhyNone(id)
+					why, closed = n.matchmaker.WhyNone(id)
 					none[id] = whyNone{backfill.AsReason(why), closed}
 				}
 				reason, closed = none[id].reason, none[id].closed

@@ -125,8 +125,10 @@ func (p *printer) flooded() {
 	if p.leftOut == p.told {
 		return
 	}
-	n := p.floods + 1
-	for p.floods = n; n%10 == 0; n /= 10 {
+	p.floods++
+	n := p.floods
+	for n%10 == 0 {
+		n /= 10
 	}
 	if n == 1 {
 		p.tellLeftOut()

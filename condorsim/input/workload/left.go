@@ -129,8 +129,8 @@ func (count Cleaning) Doubts() (all []string) {
 	}
 	if n := count.SubmittedLater; n > 0 {
 		all = append(all, Part(n, count.Dependent)+" of the jobs that are submitted after the end of another "+
-			"(fields 17 and 18) were submitted later than the recorded end and the think time say: they are submitted at "+
-			"that instant, in runs and in what happened; --dependencies ignore submits them when they were")
+			"(fields 17 and 18) were submitted later than the recorded end and the think time say: a run submits them at "+
+			"that instant, what happened counts from their submissions; --dependencies ignore submits them when they were")
 	}
 	if count.EstimateScaled > 0 {
 		doubt(count.EstimateRaised, "the estimate of %s jobs, as scaled, is shorter than the run time: such a job is "+

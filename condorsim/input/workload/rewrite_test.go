@@ -142,8 +142,15 @@ func withoutLines(t *workload.Trace) (jobs []workload.Job) {
 	predecessors := t.Predecessors()
 	for i, j := range t.Jobs {
 		j.Recorded = nil
-		if j.After != nil && predecessors[i] < 0 {
+		switch {
+		case j.After == nil:
+		case predecessors[i] < 0:
 			j.After = nil
+		default: // what happened to the other one may be forgotten
+			j.After = &workload.Preceding{ID: j.After.ID, Think: j.After.Think}
+		}
+		if j.Ran() > j.Run { // a file has one run time
+			j.Beside, j.Wait, j.Waited, j.HasWaited = 0, 0, 0, false
 		}
 		jobs = append(jobs, j)
 	}
