@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 )
@@ -25,31 +26,36 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 	}
 }
 
-// beyond says that a scheduled outage begins after all jobs were submitted; "": it does not. Its instant
-// may be meant as a Unix time: it counts from the first submission.
+// beyond says that a scheduled outage begins when all jobs are likely to have ended; "": it does not. Its
+// instant may be meant as a Unix time: it counts from the first submission.
 func (w *Workload) beyond(o *pools.Outage) string {
 	clock := w.Clock()
 	at := clock.First + int64(o.At)
-	if len(w.Jobs) == 0 || o.Random() || at <= clock.Last {
+	if len(w.Jobs) == 0 || o.Random() || at <= int64(w.likelyDone()) {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s begins %s after the first submission, at %s: the last job is submitted at %s", kind(o),
-		w.slotsOf(o), inwords.Duration(float64(o.At), 0), clock.Text(at), clock.Text(clock.Last))
+	text := fmt.Sprintf("the %s of %s begins %s after the first submission, at %s: the last job is submitted at %s, and "+
+		"all are likely to have ended by %s", kindOf(o), w.slotsOf(o), inwords.Duration(float64(o.At), 0), clock.Text(at),
+		clock.Text(clock.Last), clock.Text(int64(w.likelyDone())))
 	if meant, err := clock.Read(fmt.Sprintf("@%d", o.At)); err == nil && clock.First <= meant && meant <= clock.Last {
 		text += fmt.Sprintf("; if %d is meant as a Unix time, write at: %d", o.At, meant-clock.First)
 	}
 	return text
 }
 
-func kind(o *pools.Outage) string {
-	switch {
-	case o.Drain:
-		return "the drain"
-	case o.Told:
-		return "the end"
-	default:
-		return "the failure"
+// likelyDone returns when all jobs are likely to have ended: any order that leaves no slot idle that a job could use
+// takes at most about twice as long as the work, or the longest job, from the last submission on.
+func (w *Workload) likelyDone() backfill.Time {
+	work, longest, cpus := 0.0, backfill.Time(0), 0.0
+	for _, s := range w.Slots {
+		cpus += float64(s.Capacity[0])
 	}
+	for _, j := range w.Jobs {
+		work += float64(j.Cpus) * float64(j.Run)
+		longest = max(longest, j.Run)
+	}
+	const twice = 2
+	return w.Jobs[len(w.Jobs)-1].Submit + twice*(longest+backfill.Time(min(work/max(cpus, 1), backfill.MaxTime)))
 }
 
 // slotsOf names the first slots of an outage.

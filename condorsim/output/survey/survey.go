@@ -276,14 +276,18 @@ func mostPopular(estimates map[int64]int) []Popular {
 	return list[:min(topEstimates, len(list))]
 }
 
-// countArrivals counts jobs by the hour of the day, in the zone of the trace.
+// countArrivals counts jobs by the hour of the day, in the zone of the trace if it says when it starts.
 func (s *Survey) countArrivals(t *workload.Trace) {
 	s.LocalTime = s.clock.Dated && s.clock.Zone != nil && s.clock.Zone != time.UTC
 	for h := range 24 {
 		s.Arrivals = append(s.Arrivals, Bin{Label: strconv.Itoa(h)})
 	}
 	for _, j := range t.Jobs {
-		bin := &s.Arrivals[s.clock.Date(j.Submit).Hour()]
+		at := s.clock.Date(j.Submit)
+		if !s.clock.Dated { // the hours are from the start of the trace, wherever that was
+			at = at.UTC()
+		}
+		bin := &s.Arrivals[at.Hour()]
 		bin.Jobs++
 		bin.Work += float64(j.Procs) * float64(j.Run)
 	}
