@@ -48,7 +48,7 @@ func TestARunningNegotiatorAnswers(t *testing.T) {
 		{"explain 4", `^Job 4\.0 at`, 0},
 		{"explain 99.0", `no job 99\.0 waits or runs in this pool`, 2},
 		{"explain all", `"all" names no job`, 2},
-		{"what-if --cpus 1 --time 1h", `(?s)^A job of 1 cpus for 1h \(.*\n  would start `, 0},
+		{"what-if --cpus 1 --time 1h", `(?s)^A job of 1 cpu for 1h \(.*\n  would start `, 0},
 		{"what-if --policy conservative", `(?s)^Present: .*\nWhat if: .* 2 at the same time\n`, 0},
 		{"what-if --without nowhere", `nowhere`, 2},
 		{"what-if --under easy", `--under is of a simulation`, 2},
