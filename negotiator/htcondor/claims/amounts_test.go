@@ -135,6 +135,27 @@ func TestDevicesAreDealtOnce(t *testing.T) {
 	}
 }
 
+// TestAStartWaitsForWhatIsGivenBack has two jobs be planned onto a slot of which one is to have what another job
+// gives back: as long as the ad does not say so, that start waits, and has not failed.
+func TestAStartWaitsForWhatIsGivenBack(t *testing.T) {
+	d := newDesk(t)
+	ad, err := classad.ParseOld("Name = \"a\"\nPartitionableSlot = true\nCpus = 1\nMemory = 8192\nRequirements = true")
+	require.NoError(t, err)
+	d.look(func(s *observe.Snapshot) {
+		s.Slots["a"] = &observe.Slot{
+			Name: "a", Host: "a", Advertised: true, Free: backfill.Vector{1, 8192, observe.Unlimited},
+			Ad: &negotiator.Slot{Name: "a", Capacity: backfill.Vector{8, 8192, observe.Unlimited}, Ad: ad},
+		}
+	})
+	d.start(d.submit(1, specOf(t, 1, "TARGET.Cpus >= RequestCpus")), "a")
+	second := d.start(d.submit(2, specOf(t, 1, "TARGET.Cpus >= RequestCpus")), "a")
+	d.Grant(d.now, d.Ready(d.now), map[string]*Offer{"a": {
+		Ad: ad, Free: backfill.Vector{1, 8192, observe.Unlimited}, Open: true, Claims: []string{"c1", "c2"},
+	}})
+	require.Contains(t, second.why, "its Requirements are not true of slot a any more")
+	require.False(t, second.closed)
+}
+
 // TestFullSlotsAreNoSuspects has a startd refuse a claim as START wants more to be free than others have
 // left there: which is not held against it.
 func TestFullSlotsAreNoSuspects(t *testing.T) {

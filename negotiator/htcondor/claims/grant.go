@@ -224,8 +224,8 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 		return "slot " + slot + " was a gang's until a moment ago"
 	case !o.Open:
 		return "slot " + slot + " is not free yet"
-	case !c.wants(o.following(), j.Spec.Ad, c.now) && (o.used || o.jobs > 0):
-		f.closed = true // until the next cycle, which sees what is left
+	case !c.wants(o.following(), j.Spec.Ad, c.now) && (o.used || o.jobs > 0) && c.lacks(f, chunks, o) == "":
+		f.closed = true // until the next cycle, which sees which devices are left
 		return "its Requirements are not true of what other starts leave of slot " + slot
 	case !c.wants(o.following(), j.Spec.Ad, c.now):
 		f.closed = c.wants(o.following(), j.Spec.Ad, f.since)
@@ -238,16 +238,24 @@ func (c *State) withheld(f *flight, slot string, chunks int, o *Offer) string {
 	case len(o.Claims) == 0 || len(o.Claims) < chunks && o.used:
 		return "slot " + slot + " has no claim to give yet"
 	}
-	for i, amount := range j.Spec.Request {
-		if need := amount * int64(chunks); need > o.Free[i] {
-			return fmt.Sprintf("slot %s has %d %s free, not yet the %d that are needed",
-				slot, o.Free[i], c.s.Schema.Resources[i], need)
-		}
+	if short := c.lacks(f, chunks, o); short != "" {
+		return "slot " + slot + " has " + short
 	}
 	if j.LimitedBySlot() {
 		if why := c.limits.Readmit(j, c.limitsOn(o.Ad, j)); why != "" {
 			f.barred = true
 			return why
+		}
+	}
+	return ""
+}
+
+// lacks says of which resource a slot has less free than a job that starts there needs for its chunks: it may be given back, or its ad
+// may not say so yet. It is "" if there is enough.
+func (c *State) lacks(f *flight, chunks int, o *Offer) string {
+	for i, amount := range f.job.Spec.Request {
+		if need := amount * int64(chunks); need > o.Free[i] {
+			return fmt.Sprintf("%d %s free, not yet the %d that are needed", o.Free[i], c.s.Schema.Resources[i], need)
 		}
 	}
 	return ""
