@@ -19,24 +19,28 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 	for _, what := range w.Unheeded {
 		warn("not all that ads ask for is heeded", "what", what)
 	}
+	if len(w.Jobs) == 0 || len(w.Outages) == 0 {
+		return
+	}
+	done := w.likelyDone()
 	for i := range w.Outages {
-		if doubt := w.beyond(&w.Outages[i]); doubt != "" {
+		if doubt := w.beyond(&w.Outages[i], done); doubt != "" {
 			warn("the pool has an outage that is outside of the trace", "what", doubt)
 		}
 	}
 }
 
-// beyond says that a scheduled outage begins when all jobs are likely to have ended; "": it does not. Its
-// instant may be meant as a Unix time: it counts from the first submission.
-func (w *Workload) beyond(o *pools.Outage) string {
+// beyond says that a scheduled outage begins after done, when all jobs are likely to have ended; "": it does
+// not. Its instant may be meant as a Unix time: it counts from the first submission.
+func (w *Workload) beyond(o *pools.Outage, done backfill.Time) string {
 	clock := w.Clock()
 	at := clock.First + int64(o.At)
-	if len(w.Jobs) == 0 || o.Random() || at <= int64(w.likelyDone()) {
+	if o.Random() || at <= int64(done) {
 		return ""
 	}
 	text := fmt.Sprintf("the %s of %s begins %s after the first submission, at %s: the last job is submitted at %s, and "+
 		"all are likely to have ended by %s", kindOf(o), w.slotsOf(o), inwords.Duration(float64(o.At), 0), clock.Text(at),
-		clock.Text(clock.Last), clock.Text(int64(w.likelyDone())))
+		clock.Text(clock.Last), clock.Text(int64(done)))
 	if meant, err := clock.Read(fmt.Sprintf("@%d", o.At)); err == nil && clock.First <= meant && meant <= clock.Last {
 		text += fmt.Sprintf("; if %d is meant as a Unix time, write at: %d", o.At, meant-clock.First)
 	}

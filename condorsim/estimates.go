@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -129,17 +128,7 @@ func unpacked(open func(name string) (io.ReadCloser, error)) func(name string) (
 	if open == nil {
 		return nil
 	}
-	return func(name string) (io.ReadCloser, error) {
-		file, err := open(name)
-		if err != nil {
-			return nil, err
-		}
-		text, err := packed.Unpacked(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return text, nil
-	}
+	return func(name string) (io.ReadCloser, error) { return packed.Open(open, name) }
 }
 
 // set is Estimators, but never nil without an error.

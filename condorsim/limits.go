@@ -23,7 +23,7 @@ func (w *Workload) On(pool *pools.Description) error {
 	w.Bundles, w.GiveUpAfter, w.Limits = pool.Bundles, pool.GiveUpAfter, pool.Limits
 	w.take()
 	w.giveClocks(pool)
-	if err := w.schedule(pool); err != nil {
+	if err := w.setOutages(pool); err != nil {
 		return err
 	}
 	w.Unheeded = append(w.Unheeded, pool.Unheeded()...)

@@ -8,9 +8,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 )
 
-// schedule gives the workload, which has its jobs, the outages of a pool: those that begin at a date at the time
-// from the first submission on.
-func (w *Workload) schedule(pool *pools.Description) error {
+// setOutages gives the workload, which has its jobs, the outages of a pool. For those that begin at a date it
+// finds how long after the first submission that is.
+func (w *Workload) setOutages(pool *pools.Description) error {
 	w.Outages = slices.Clone(pool.Outages)
 	if len(w.Jobs) == 0 || len(w.Outages) == 0 {
 		return nil

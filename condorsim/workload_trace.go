@@ -77,7 +77,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		}
 	}
 	w.giveClocks(pool)
-	if err := w.schedule(pool); err != nil {
+	if err := w.setOutages(pool); err != nil {
 		return nil, err
 	}
 	w.Unheeded = slices.Concat(w.Unheeded, pool.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing

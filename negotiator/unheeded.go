@@ -54,8 +54,8 @@ func (s Schema) Unheeded(slots []*Slot, jobs []*Job) (list []string) {
 var published = []string{
 	"currentrank", "jobstarts", "lastheardfrom", "mycurrenttime", "totaljobruntime", "totaltimepreempting",
 	"clientmachine", "numdynamicslotstime", "preemptingowner", "preemptingrank", "preemptinguser", "remotegroup",
-	"remotenegotiatinggroup", "remotescheddname", "totalslots", "totaltimedraineddrained", "totaltimedrainedidle", "totaltimedrainingbusy", "totaltimebackfillbusy",
-	"totaltimebackfillidle", "totaltimematchedidle", "totaltimeclaimedretiring", "totaltimeclaimedsuspended",
+	"remotenegotiatinggroup", "remotescheddname", "totalslots", "totaltimedraineddrained", "totaltimedrainedidle",
+	"totaltimedrainingbusy", "totaltimebackfillbusy", "totaltimebackfillidle", "totaltimematchedidle", "totaltimeclaimedretiring", "totaltimeclaimedsuspended",
 	"updatesequencenumber", "daemonlastreconfigtime", "monitorselfage", "monitorselfcpuusage", "monitorselftime",
 }
 

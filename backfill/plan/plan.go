@@ -36,9 +36,9 @@ type Plan struct {
 }
 
 // Open returns the plan for a cycle: the one that the last cycle stored with
-// [backfill.Fast.Remember], if it was made in the same order and nothing happened in this cycle yet, else
-// a new one. The plan calls enter
-// for each job that enters it, which is to end with [Plan.Promise].
+// [backfill.Fast.Remember], if it was made in the same order and the policy has done nothing in this cycle
+// yet, else a new one. The plan calls enter for each job that enters it, which is to end with
+// [Plan.Promise].
 func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Plan {
 	p, ok := c.Fast().Memo().(*Plan)
 	if !ok || p.order != order || c.Fast().Begun() {

@@ -32,9 +32,9 @@ type reservation struct {
 }
 
 // begin opens a cycle for a pass with a memo: it takes all events. Unless the results of the last
-// pass still hold, the pass makes its reservations anew. They do not if the policy has taken events itself
-// or acted in this cycle, nor if it made, moved or gave up reservations after that pass. Those that there are stay if keep is set and
-// this policy made them; else begin releases them.
+// pass still hold, the pass makes its reservations anew. They do not hold if the policy has taken events
+// itself or acted in this cycle, nor if it made, moved or gave up reservations after that pass. The
+// reservations that there are stay if keep is set and this policy made them; else begin releases them.
 func begin(c *backfill.Cycle, depth, room int, keep bool) *pass {
 	p, ok := c.Fast().Memo().(*pass)
 	if !ok {

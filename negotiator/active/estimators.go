@@ -1,7 +1,6 @@
 package active
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -46,15 +45,7 @@ func open(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|
 
 // unpacked opens a file that may be compressed.
 func unpacked(name string) (io.ReadCloser, error) {
-	file, err := open(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := packed.Unpacked(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return text, nil
+	return packed.Open(func(name string) (io.ReadCloser, error) { return open(name) }, name)
 }
 
 // ReadEnded reads the jobs of a history that have ended, of a file by its name. It shifts their times

@@ -94,13 +94,9 @@ func (j Job) over(ad *classad.ClassAd) error {
 
 // readText returns the text of a file, which may be compressed.
 func readText(file string) (string, error) {
-	f, err := os.Open(file)
+	unpacked, err := packed.Open(func(name string) (io.ReadCloser, error) { return os.Open(name) }, file)
 	if err != nil {
 		return "", err
-	}
-	unpacked, err := packed.Unpacked(f)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	defer unpacked.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(unpacked)

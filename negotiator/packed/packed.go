@@ -184,6 +184,20 @@ func Unpacked(file io.ReadCloser) (io.ReadCloser, error) {
 	return unpackedFile{text, file}, nil
 }
 
+// Open opens a file by its name, with the function, and returns a reader of its text, which closes the file as
+// well. Errors about the text have the name.
+func Open(open func(name string) (io.ReadCloser, error), name string) (io.ReadCloser, error) {
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := Unpacked(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
 type unpackedFile struct {
 	*Reader
 	file io.Closer

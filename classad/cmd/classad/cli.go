@@ -110,15 +110,7 @@ func (s streams) open(file string) (io.ReadCloser, error) {
 	if file == "-" {
 		return packed.Unpacked(io.NopCloser(s.in))
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	text, err := packed.Unpacked(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return text, nil
+	return packed.Open(func(name string) (io.ReadCloser, error) { return os.Open(name) }, file)
 }
 
 // ads reads the ads of an open file. If the first one has a fault, and the file looks like something else, the

@@ -1,9 +1,10 @@
 package workload
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 )
 
 // Machine is the one slot that a trace runs on.
@@ -253,7 +254,7 @@ func (count Cleaning) Remarks() []Remark {
 func (count Cleaning) LeftOut() string {
 	var list []string
 	for _, left := range count.Dropped() {
-		list = append(list, fmt.Sprintf("%d %s", left.Jobs, left.Why))
+		list = append(list, inwords.Whole(left.Jobs)+" "+left.Why)
 	}
 	if list == nil {
 		return ""
