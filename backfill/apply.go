@@ -46,6 +46,10 @@ func (c *Cycle) apply(e *Event) {
 		c.letStart(e.JobID)
 	case Wake:
 		e.Freed = len(c.grownRows) > 0
+	case EndsSooner:
+		c.endSooner(e)
+	case Pinned:
+		c.pin(e)
 	}
 }
 
@@ -276,6 +280,9 @@ func (c *Cycle) failStart(e *Event) {
 	switch {
 	case r.phase == waiting:
 		cause = CauseStartLate
+	case r.yields:
+		cause = CausePreempted
+		r.promised, r.guarantee = false, 0 // it started, so that promise was kept
 	case e.SlotEnded:
 		cause = CauseSlotEnded
 	}
@@ -289,7 +296,7 @@ func (c *Cycle) failStart(e *Event) {
 // is reported as broken.
 func (c *Cycle) find(e *Event) {
 	old, _ := c.s.jobs.Get(e.Job.ID)
-	if old.in(waiting) && old.promised && c.s.guarantees && e.Start > old.guarantee {
+	if (old.in(waiting) || old.pinned) && old.promised && c.s.guarantees && e.Start > old.guarantee {
 		c.broken = append(c.broken, Broken{
 			Job: e.Job, Promised: old.guarantee, Now: e.Start,
 			Cause: c.lift(CauseStartLate),
@@ -337,6 +344,7 @@ func (c *Cycle) requeue(r *record, cause Cause) *Job {
 	}
 	next := *r
 	next.phase, next.placement, next.start, next.end = waiting, nil, 0, 0
+	next.pinned, next.yields = false, false
 	next.lifted, next.promised = c.lift(cause), r.promised && c.s.guarantees
 	if r.phase == running {
 		next.alone = c.s.queue.Len() == 0

@@ -23,11 +23,15 @@ const (
 	CauseLimitChanged
 	// CauseSlotEnds: a slot is to end at another time than before, and the job does not end by then.
 	CauseSlotEnds
+	// CausePreempted: others make way on the slot for a job that is given it by preemption, and the
+	// reservation has no room beside that job; or the job itself ran and made way.
+	CausePreempted
 )
 
 var causeNames = [...]string{
 	"none", "slot lost", "slot changed", "overrun", "start failed", "start late",
 	"job changed", "policy changed", "slot ended", "not believed", "limit changed", "slot ends",
+	"preempted",
 }
 
 func (c Cause) String() string { return nameOf(causeNames[:], int(c)) }

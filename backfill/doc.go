@@ -72,6 +72,7 @@
 //   - apply.go: what each event does to the state
 //   - displace.go: which reservations an event voids, and which are put back
 //   - residents.go: which jobs are on which slots
+//   - pin.go: jobs that make way for another, and that one
 //   - cycle.go: what a policy asks and does
 //   - fast.go: what makes a policy faster: shorter questions, and a memory from one cycle to the next
 //   - fitting.go: which waiting jobs fit now, without a look at all of them

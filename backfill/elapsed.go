@@ -36,11 +36,12 @@ func (s *State) elapsed(r *Round) []Event {
 	s.running.Scan(func(p queued) bool {
 		ended := Time(p.key) <= r.Now
 		if ended && !known.Has(p.job.ID) {
-			rec, _ := s.jobs.Get(p.job.ID)
-			events = append(events, Event{
-				Kind: EstimateChanged, JobID: p.job.ID,
-				End: ExpectedEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now),
-			})
+			rec := s.jobs.Find(p.job.ID)
+			end := r.Now + lateYield
+			if !rec.yields {
+				end = ExpectedEnd(p.job, p.job.runs(s.guarantees), rec.start, r.Now)
+			}
+			events = append(events, Event{Kind: EstimateChanged, JobID: p.job.ID, End: end})
 		}
 		return ended
 	})
@@ -60,8 +61,8 @@ func (s *State) unpredicted(r *Round) []Event {
 	known := r.concerned()
 	var events []Event
 	s.running.Scan(func(p queued) bool {
-		if p.job.Running != 0 && !known.Has(p.job.ID) {
-			rec := s.jobs.Find(p.job.ID)
+		rec := s.jobs.Find(p.job.ID)
+		if p.job.Running != 0 && !rec.yields && !known.Has(p.job.ID) {
 			events = append(events, Event{
 				Kind: EstimateChanged, JobID: p.job.ID,
 				End: ExpectedEnd(p.job, p.job.limit(), rec.start, r.Now),

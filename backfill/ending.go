@@ -57,7 +57,7 @@ func (c *Cycle) moveEnd(before, now Slot) (slots []SlotID, rows []RowID) {
 	jobs := c.jobsOn(slots, running)
 	for i := range jobs {
 		r := &jobs[i]
-		if !r.job.Unestimated {
+		if !r.job.Unestimated || r.yields {
 			continue
 		}
 		end := r.end

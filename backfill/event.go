@@ -27,11 +27,14 @@ const (
 	Wake                                 // a planned start or a time that the policy asked for has come
 	Found                                // a job runs that the host did not start, or not as the host has it recorded
 	Released                             // a waiting job may start from now on, see Job.Release
+	EndsSooner                           // a running job is to end earlier, as it makes way for another one
+	Pinned                               // a waiting job is given a later start by the host, as others make way for it
 )
 
 var eventNames = [...]string{
 	"", "policy changed", "slot added", "completed", "slot lost", "slot changed",
 	"start failed", "estimate changed", "removed", "changed", "submitted", "wake", "found", "released",
+	"ends sooner", "pinned",
 }
 
 func (k EventKind) String() string {
@@ -55,8 +58,11 @@ func (k EventKind) class() EventKind {
 // Event is one thing that happened. Which fields count depends on its kind.
 type Event struct {
 	Kind EventKind
-	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged, Removed and Released.
+	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged, Removed, Released,
+	// EndsSooner and Pinned.
 	JobID JobID
+	// By is the job that another one makes way for (EndsSooner).
+	By JobID
 	// Job is the job that arrives (Submitted), replaces one of the same ID
 	// (Changed), or runs, known before or not (Found), and Key its place in the
 	// queue's order, lower first.
@@ -65,10 +71,11 @@ type Event struct {
 	// Slot is the slot concerned, for SlotAdded, SlotLost and SlotChanged.
 	Slot Slot
 	// Placement and Start say where the found job runs and since when (Found). The slots must be
-	// up, but the jobs that run on them may use more than they have, until some of the jobs end.
+	// up, but the jobs that run on them may use more than they have, until some of the jobs end. Of a
+	// pinned job they say where it is to run, and from when on, which is later than now (Pinned).
 	Placement Placement
 	Start     Time
-	// End is the running job's expected end (Found, EstimateChanged). If it is not after now,
+	// End is the running job's expected end (Found, EstimateChanged, EndsSooner). If it is not after now,
 	// [Host.Decide] replaces that of a found job by one from the job's expected run time.
 	End Time
 	// Policy is the new policy's name, and Guarantees whether it gives guarantees (PolicyChanged).
@@ -104,7 +111,7 @@ type Event struct {
 // concerns returns the ID of the job that the event is about, or false if it is about none.
 func (e *Event) concerns() (JobID, bool) {
 	switch e.Kind {
-	case Completed, StartFailed, EstimateChanged, Removed, Released:
+	case Completed, StartFailed, EstimateChanged, Removed, Released, EndsSooner, Pinned:
 		return e.JobID, true
 	case Changed, Submitted, Found:
 		if e.Job != nil {

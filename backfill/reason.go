@@ -27,16 +27,18 @@ const (
 	// NoStart: when the policy last looked at the job, all slots that it may use were to close or end before
 	// it could begin or end there. It starts in any round in which it fits.
 	NoStart
+	// TakesOver: the job starts, at At as far as is known, once others have made way for it.
+	TakesOver
 )
 
-var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits", "waits", "waits"}
+var whyNames = [...]string{"", "runs", "reserved", "waits", "held", "waits", "waits", "waits", "takes over"}
 
 func (w Why) String() string { return nameOf(whyNames[:], int(w)) }
 
 // Reason says why a job runs or does not. It is computed from the state on demand.
 type Reason struct {
 	Why Why
-	// At is the actual start (Runs) or the planned one (Reserved).
+	// At is the actual start (Runs) or the planned one (Reserved, TakesOver).
 	At        Time
 	Placement Placement
 	// Latest is the guaranteed latest start; it is valid only if Promised.
@@ -114,6 +116,8 @@ func (s *State) reason(r *record) Reason {
 		reason.Limit = s.limit(r.job)
 	}
 	switch {
+	case r.pinned:
+		reason.Why = TakesOver
 	case r.phase == running:
 		reason.Why = Runs
 	case r.phase == held:
@@ -146,6 +150,8 @@ func (s *State) DescribeIn(r Reason, name func(*Job) string, at func(Time) strin
 	switch r.Why {
 	case Runs:
 		return fmt.Sprintf("runs since %s on %s", at(r.At), s.DescribePlacement(r.Placement))
+	case TakesOver:
+		return fmt.Sprintf("takes over %s, expected start %s, once others have made way", s.DescribePlacement(r.Placement), at(r.At))
 	case Reserved:
 		text := fmt.Sprintf("reserved, expected start %s on %s", at(r.At), s.DescribePlacement(r.Placement))
 		if r.Promised {

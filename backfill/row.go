@@ -307,7 +307,7 @@ func (s *State) reckon(p *profile.Profile, r *Round, rows int) (amended map[JobI
 	for i := range r.Events {
 		e := &r.Events[i]
 		id, ok := e.concerns()
-		if !ok || e.Kind == EstimateChanged || e.Kind == Released || e.Job != nil && e.Job.validateTakes(rows) != nil {
+		if !ok || e.keepsTakes() || e.Job != nil && e.Job.validateTakes(rows) != nil {
 			continue
 		}
 		rec := s.jobs.Find(id)
@@ -325,6 +325,16 @@ func (s *State) reckon(p *profile.Profile, r *Round, rows int) (amended map[JobI
 		}
 	}
 	return amended
+}
+
+// keepsTakes reports whether the event leaves what its job takes of rows, at least until a new end is known.
+func (e *Event) keepsTakes() bool {
+	switch e.Kind {
+	case EstimateChanged, Released, EndsSooner, Pinned:
+		return true
+	default:
+		return false
+	}
 }
 
 // overLimit is how the reason begins of a job that is held as it takes more of a row than there is.

@@ -50,6 +50,10 @@ type JobState struct {
 // promised.
 type Standing struct {
 	Running bool `json:"running,omitempty"`
+	// Pinned says of a running job that it starts once others have made way, at Start as far as is known;
+	// and Yields that it runs until it has made way for another.
+	Pinned bool `json:"pinned,omitempty"`
+	Yields bool `json:"yields,omitempty"`
 	// Held is the reason why the job is held out of the queue; "" if it is not held.
 	Held string `json:"held,omitempty"`
 	// Start is the start of the run or of the reservation, and End its expected end. A job that waits
@@ -115,7 +119,7 @@ func (r *record) state() JobState {
 		Job: r.job, Key: r.key, Alone: r.alone, Placement: r.placement,
 		Standing: Standing{
 			Running: r.phase == running, Held: r.hold, Start: r.start, End: r.end, Promised: r.promised,
-			Guarantee: r.guarantee,
+			Guarantee: r.guarantee, Pinned: r.pinned, Yields: r.yields,
 		},
 	}
 }
@@ -203,6 +207,7 @@ func (s *State) restoreJob(j JobState) error {
 	r := record{
 		job: j.Job, key: j.Key, alone: j.Alone, hold: j.Held,
 		placement: j.Placement, start: j.Start, end: j.End, promised: j.Promised, guarantee: j.Guarantee,
+		pinned: j.Pinned, yields: j.Yields,
 	}
 	switch {
 	case j.Held != "":
@@ -232,6 +237,8 @@ func (j JobState) validate(with *there) error {
 	switch {
 	case j.Running && !placed:
 		return fmt.Errorf("job %d runs nowhere", j.Job.ID)
+	case !j.Running && (j.Pinned || j.Yields), j.Pinned && j.Yields:
+		return fmt.Errorf("job %d cannot be pinned or make way: it does not run", j.Job.ID)
 	case placed && !j.Running && j.Job.Early(j.Start):
 		return fmt.Errorf("job %d is planned for %d, and may not start before %d", j.Job.ID, j.Start, j.Job.Release)
 	case j.Held != "" && placed:

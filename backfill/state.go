@@ -54,6 +54,8 @@ type record struct {
 	promised  bool  // there is a guarantee
 	alone     bool  // no other job waited when it arrived
 	early     bool  // it waits and may not start yet; set by State.set
+	pinned    bool  // it runs as soon as others have made way; see pin.go
+	yields    bool  // it runs until it has made way for another job; see pin.go
 }
 
 // in reports whether the record is that of a job, and the job is in the phase.
@@ -250,7 +252,7 @@ func (r *record) sameSpan(o *record) bool {
 // relist updates the indexes for a job that stays in its place, such as one that starts as planned:
 // the profile does not change.
 func (s *State) relist(old, now *record) {
-	if old.phase != now.phase && now.placement != nil {
+	if (old.phase != now.phase || old.pinned != now.pinned) && now.placement != nil {
 		s.unlist(old)
 		s.list(now)
 	}
@@ -289,8 +291,12 @@ func (s *State) unlist(r *record) {
 	}
 }
 
-// addUse adds what a running job holds to the pool's use (sign 1), or subtracts it (sign -1).
+// addUse adds what a running job holds to the pool's use (sign 1), or subtracts it (sign -1). A pinned job
+// holds nothing yet.
 func (s *State) addUse(r *record, sign int64) {
+	if r.pinned {
+		return
+	}
 	if !r.job.Whole {
 		s.use.AddScaled(r.job.Request, sign*int64(r.job.Nodes))
 		return

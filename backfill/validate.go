@@ -183,6 +183,10 @@ func (s *State) validateEvent(e *Event, now Time, with *there) error {
 		case r.job.Early(now):
 			return fmt.Errorf("job %d may not start before %d: it is %d", e.JobID, r.job.Release, now)
 		}
+	case EndsSooner:
+		return s.validateSooner(e, now)
+	case Pinned:
+		return s.validatePin(e, now, with)
 	case Changed, Submitted:
 		return s.validateSpec(e, with)
 	case Found:

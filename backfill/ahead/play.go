@@ -111,9 +111,14 @@ func (p *Play) begin(from Start) {
 		}
 	}
 	for run := range from.State.Running() {
-		if !gone[run.Job.ID] {
-			p.ends = append(p.ends, Ending{At: p.lasts(p.end(run.Job, run.Start), run.Placement), Job: run.Job.ID})
+		if gone[run.Job.ID] {
+			continue
 		}
+		ends := p.lasts(p.end(run.Job, run.Start), run.Placement)
+		if run.Yields { // what becomes of it then, nobody knows
+			ends = min(ends, run.End)
+		}
+		p.ends = append(p.ends, Ending{At: ends, Job: run.Job.ID})
 	}
 	p.ends.order()
 }

@@ -1,0 +1,125 @@
+package backfill
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Preemption: running jobs make way for a job that waits. Who does is not for the core to know. It is told
+// in two kinds of events. Each job that makes way *yields*: it ends sooner ([EndsSooner]). The one they make
+// way for is *pinned* ([Pinned]): it is a running job from then on, with a start that is still to come, and
+// occupies its place from that start on. So it is in no queue and no policy's to plan, and what is idle on
+// its slots until then can be used by jobs that end in time. When it begins, the pool reports it as found
+// ([Found]).
+
+// lateYield is for how many seconds a job is expected to run on that should have made way by now.
+const lateYield = 60
+
+// Yields reports whether a running job is to make way for another.
+func (v *View) Yields(id JobID) bool {
+	r := v.jobs.Find(id)
+	return r != nil && r.yields
+}
+
+// Pinned returns when and where a job is to start once others have made way for it; ok is false if it is
+// not pinned. [View.IsRunning] is true of such jobs.
+func (v *View) Pinned(id JobID) (start Time, at Placement, ok bool) {
+	r := v.jobs.Find(id)
+	if r == nil || !r.pinned {
+		return 0, nil, false
+	}
+	return r.start, r.placement, true
+}
+
+// WouldLift returns the jobs whose promised reservations a round's events would take away, by planned
+// start, then in order of jobs; the state stays as it is. The errors are those of [State.Open].
+func (s *State) WouldLift(r Round) (jobs []JobID, err error) {
+	r.Events = slices.Clone(r.Events)
+	s.sortEvents(r.Events)
+	memo := s.memo
+	t, err := s.begin(&r)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		e, more := t.Next()
+		if !more {
+			break
+		}
+		for _, j := range e.Displaced {
+			if _, promised := s.Guaranteed(j.ID); promised {
+				jobs = append(jobs, j.ID)
+			}
+		}
+	}
+	t.Rollback()
+	s.memo = memo
+	return jobs, nil
+}
+
+// validateSooner returns an error unless the job runs, not on a place that it is still to be given, and
+// another job is known for which it is to end.
+func (s *State) validateSooner(e *Event, now Time) error {
+	r, by := s.jobs.Find(e.JobID), s.jobs.Find(e.By)
+	switch {
+	case r == nil || r.phase != running || r.pinned:
+		return fmt.Errorf("job %d does not run", e.JobID)
+	case e.End <= now || e.End > Forever:
+		return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.JobID, e.End, now)
+	case by == nil || e.By == e.JobID:
+		return fmt.Errorf("job %d is to make way for job %d, which is unknown or itself", e.JobID, e.By)
+	}
+	return nil
+}
+
+// endSooner moves a running job's end forward, and marks it as one that makes way.
+func (c *Cycle) endSooner(e *Event) {
+	r, _ := c.s.jobs.Get(e.JobID)
+	if r.phase != running || r.pinned { // an event of this round took its slot before
+		return
+	}
+	next := r
+	next.end, next.yields = min(r.end, e.End), true
+	c.set(e.JobID, &next)
+	e.Freed = next.end < r.end
+}
+
+// validatePin returns an error unless the job waits, and can be placed so at a later instant, on slots
+// that are up.
+func (s *State) validatePin(e *Event, now Time, with *there) error {
+	r := s.jobs.Find(e.JobID)
+	switch {
+	case r == nil || r.phase != waiting:
+		return fmt.Errorf("job %d does not wait", e.JobID)
+	case e.Start <= now || e.Start > Forever:
+		return fmt.Errorf("job %d cannot take over at %d: it is %d", e.JobID, e.Start, now)
+	case r.job.Early(e.Start):
+		return fmt.Errorf("job %d may not start before %d", e.JobID, r.job.Release)
+	case r.promised && s.guarantees && e.Start > r.guarantee:
+		return fmt.Errorf("job %d cannot take over at %d: it was promised to start at %d at the latest", e.JobID, e.Start,
+			r.guarantee)
+	case len(e.Placement) == 0:
+		return fmt.Errorf("job %d is to take over no slot", e.JobID)
+	}
+	for _, on := range e.Placement {
+		if on.Slot < 0 || int(on.Slot) >= len(s.slots) || !s.profile.Up(on.Slot) {
+			return fmt.Errorf("job %d is to take over slot %d, which is not there", e.JobID, on.Slot)
+		}
+	}
+	return r.job.validatePlacement(e.Placement, with)
+}
+
+// pin gives a waiting job its place from a later instant on. Reservations in its way become void.
+func (c *Cycle) pin(e *Event) {
+	old, _ := c.s.jobs.Get(e.JobID)
+	if old.phase != waiting || slices.ContainsFunc(e.Placement, func(on Chunks) bool { return !c.s.profile.Up(on.Slot) }) {
+		return // an event of this round held it, or took its slot before
+	}
+	next := old
+	next.phase, next.pinned, next.placement, next.lifted = running, true, e.Placement, CauseNone
+	next.start, next.end = e.Start, c.s.endOf(old.job, e.Placement, e.Start, old.job.runs(c.s.guarantees))
+	c.set(e.JobID, &next)
+	void := c.displace(slotsOf(e.Placement), rowsOf(old.job.Takes), CausePreempted)
+	e.Freed = old.placement != nil || len(void) > 0
+	e.place(c, void)
+}
