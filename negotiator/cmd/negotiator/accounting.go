@@ -33,11 +33,12 @@ type exportCommand struct {
 
 // accountingFlags are those of both.
 type accountingFlags struct {
-	State   string `placeholder:"DIR" help:"${accounting_state}"`
-	Config  string `placeholder:"FILE" help:"Configuration file (YAML), if the folder of the state is set there."`
-	Replace bool   `help:"${accounting_replace}"`
-	DryRun  bool   `help:"Say what would be done, and do nothing."`
-	JSON    bool   `name:"json" help:"Print what was done as one JSON object."`
+	State   string        `placeholder:"DIR" help:"${accounting_state}"`
+	Config  string        `placeholder:"FILE" help:"Configuration file (YAML), if the folder of the state is set there."`
+	Replace bool          `help:"${accounting_replace}"`
+	DryRun  bool          `help:"Say what would be done, and do nothing."`
+	Wait    time.Duration `default:"15s" placeholder:"TIME" help:"${accounting_wait}"`
+	JSON    bool          `name:"json" help:"Print what was done as one JSON object."`
 }
 
 // Help is shown below the flags.
@@ -164,9 +165,37 @@ func (f *accountingFlags) move(ctx context.Context, log string) (*move, error) {
 	return m, nil
 }
 
+// writer names the process that writes HTCondor's file, if there is one that does not end in time. A dry
+// run does not care.
+func (m *move) writer(ctx context.Context) (process string) {
+	if m.flags.DryRun {
+		return ""
+	}
+	m.until(ctx, func() bool {
+		process = holder(m.log)
+		return process == ""
+	})
+	return process
+}
+
+// until waits until something holds, as long as a negotiator may take to end.
+func (m *move) until(ctx context.Context, holds func() bool) {
+	for end := m.now.Add(m.flags.Wait); !holds() && time.Now().Before(end); {
+		if wait(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// pause is the time between two looks at what another process does.
+const pause = 200 * time.Millisecond
+
 // open opens our accounting, as HTCondor's user. In a dry run nothing is made.
-func (m *move) open(fresh bool) (*daemon.Accounting, error) {
-	a, err := daemon.OpenAccounting(m.state, m.settings, fresh && !m.flags.DryRun)
+func (m *move) open(ctx context.Context, fresh bool) (a *daemon.Accounting, err error) {
+	m.until(ctx, func() bool {
+		a, err = daemon.OpenAccounting(m.state, m.settings, fresh && !m.flags.DryRun)
+		return !errors.Is(err, daemon.ErrInUse)
+	})
 	switch {
 	case errors.Is(err, daemon.ErrInUse):
 		err = fmt.Errorf("our negotiator works with the state in %s: end it first, condor_off -daemon negotiator "+
@@ -230,20 +259,20 @@ func (c *importCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	report, err := m.fromStock()
+	report, err := m.fromStock(ctx)
 	return c.tell(report, err, "imported")
 }
 
 // fromStock reads HTCondor's accounting into ours.
-func (m *move) fromStock() (*moved, error) {
+func (m *move) fromStock(ctx context.Context) (*moved, error) {
 	report := &moved{From: m.log, To: m.state, DryRun: m.flags.DryRun, Lost: []string{}}
+	if writer := m.writer(ctx); writer != "" {
+		return nil, cli.Bad(fmt.Errorf("%s still writes %s: end it first, condor_off -daemon negotiator, or read a copy of "+
+			"the file (--from FILE)", writer, m.log))
+	}
 	log, err := m.readLog()
 	if err != nil {
 		return nil, cli.Bad(err)
-	}
-	if writer := holder(m.log); writer != "" && !m.flags.DryRun {
-		return nil, cli.Bad(fmt.Errorf("%s still writes %s: end it first, condor_off -daemon negotiator, or read a copy of "+
-			"the file (--from FILE)", writer, m.log))
 	}
 	next, notes := log.Statement(m.settings.HalfLife)
 	report.Ignored, report.Unknown, report.Leases = log.Ignored, notes.Unknown, notes.Leases
@@ -254,7 +283,7 @@ func (m *move) fromStock() (*moved, error) {
 	if err = m.owner(); err != nil {
 		return nil, err
 	}
-	a, err := m.open(true)
+	a, err := m.open(ctx, true)
 	if m.flags.DryRun && errors.Is(err, daemon.ErrNoState) {
 		return report, nil
 	}
@@ -288,20 +317,20 @@ func (c *exportCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	report, err := m.toStock()
+	report, err := m.toStock(ctx)
 	return c.tell(report, err, "exported")
 }
 
 // toStock writes our accounting for HTCondor's own negotiator.
-func (m *move) toStock() (*moved, error) {
+func (m *move) toStock(ctx context.Context) (*moved, error) {
 	report := &moved{From: m.state, To: m.log, DryRun: m.flags.DryRun, Lost: []string{}}
-	if writer := holder(m.log); writer != "" && !m.flags.DryRun {
+	if writer := m.writer(ctx); writer != "" {
 		return nil, cli.Bad(fmt.Errorf("%s writes %s: end it first, condor_off -daemon negotiator", writer, m.log))
 	}
 	if err := m.owner(); err != nil {
 		return nil, err
 	}
-	a, err := m.open(false)
+	a, err := m.open(ctx, false)
 	if err != nil {
 		return nil, cli.Bad(err)
 	}
