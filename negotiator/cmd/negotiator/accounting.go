@@ -165,8 +165,8 @@ func (f *accountingFlags) move(ctx context.Context, log string) (*move, error) {
 	return m, nil
 }
 
-// writer names the process that writes HTCondor's file, if there is one that does not end in time. A dry
-// run does not care.
+// writer names the process that writes HTCondor's file, if there is one that does not end in time.
+// A dry run does not care.
 func (m *move) writer(ctx context.Context) (process string) {
 	if m.flags.DryRun {
 		return ""

@@ -42,7 +42,8 @@ func replaceFile(path, backup string, text []byte) (kept string, err error) {
 	return kept, errors.Join(folder.Sync(), folder.Close())
 }
 
-// holder names a process that has a file open; "" if there is none, or none that this user may look at.
+// holder names a process that has a file open; "" if there is none, or none that this user may look
+// at.
 func holder(path string) string {
 	wanted, err := os.Stat(path)
 	if err != nil {

@@ -10,21 +10,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
-// Statement is all that an accounting holds at an instant. With it, usage and priorities move to another
-// accounting, or to HTCondor's own.
+// Statement is all that an accounting holds at an instant. With it, usage and priorities move to
+// another accounting, or to HTCondor's own.
 type Statement struct {
-	// Updated is when usage was charged and priorities were aged for the last time, as a Unix time; 0: never.
+	// Updated is when usage was charged and priorities were aged for the last time, as a Unix time; 0:
+	// never.
 	Updated int64
 	Records []Record
 }
 
-// Record is what a [Statement] says of a submitter or, under the group's name, of an accounting group.
+// Record is what a [Statement] says of a submitter or, under the group's name, of an accounting
+// group.
 type Record struct {
 	Name string
 	// Real is the real priority as of Updated, and Factor the priority factor, 0 if none was set.
 	Real, Factor float64
-	// Use is what is in use since Updated, and Subtree the slot weight in use by a group and all groups
-	// below it.
+	// Use is what is in use since Updated, and Subtree the slot weight in use by a group and all
+	// groups below it.
 	Use     Use
 	Subtree float64
 	// Used and Weighted are the accumulated usage in slot seconds and slot-weight seconds. They may be
@@ -39,6 +41,7 @@ type Record struct {
 
 // check errs if no account can be like this.
 func (r *Record) check() error {
+	var wrong error
 	for _, v := range []struct {
 		what      string
 		v         float64
@@ -53,9 +56,12 @@ func (r *Record) check() error {
 		{"ceiling", float64(r.Ceiling), -1, math.MaxInt32},
 		{"floor", float64(r.Floor), 0, math.MaxInt32},
 	} {
-		if err := inRange(v.what, v.v, v.low, v.high); err != nil {
-			return fmt.Errorf("%s: %w", r.Name, err)
+		if err := inRange(v.what, v.v, v.low, v.high); wrong == nil {
+			wrong = err
 		}
+	}
+	if wrong != nil {
+		return fmt.Errorf("%s: %w", r.Name, wrong)
 	}
 	return nil
 }
@@ -79,8 +85,9 @@ func (a *Accountant) Statement() Statement {
 	return s
 }
 
-// WithoutDefaults returns a statement in which a priority factor that the configuration gives anyway
-// counts as not set. HTCondor's own accounting writes one for everybody; here a new default reaches all.
+// WithoutDefaults returns a statement in which a priority factor that the configuration gives
+// anyway counts as not set. HTCondor's own accounting writes one for everybody; here a new default
+// reaches all.
 func (a *Accountant) WithoutDefaults(s Statement) Statement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,9 +102,9 @@ func (a *Accountant) WithoutDefaults(s Statement) Statement {
 	return s
 }
 
-// Adopt has the accounting hold what a statement says and nothing else, and writes it. Accounts that say
-// nothing are not kept, nor are those beyond the limits of a past that hold for all. leftOut tells of
-// records that no account can be like; all others are kept.
+// Adopt has the accounting hold what a statement says and nothing else, and writes it. Accounts
+// that say nothing are not kept, nor are those beyond the limits of a past that hold for all.
+// leftOut tells of records that no account can be like; all others are kept.
 func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 	s = a.WithoutDefaults(s)
 	var out statefile.LeftOut
@@ -141,8 +148,8 @@ const (
 	usageShare = 1e-9
 )
 
-// Lacks returns the names in another statement that have used more there than here, or have settings
-// there and are not here: what would be lost if this statement took the other's place.
+// Lacks returns the names in another statement that have used more there than here, or have
+// settings there and are not here: what would be lost if this statement took the other's place.
 func (s Statement) Lacks(other Statement) (names []string) {
 	here := map[string]Record{}
 	for _, r := range s.Records {

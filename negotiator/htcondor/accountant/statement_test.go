@@ -13,8 +13,8 @@ import (
 
 const withGroup = "GROUP_NAMES = physics\nGROUP_QUOTA_physics = 10"
 
-// TestAnotherAccountingGoesOn has one accounting take over what another says, at any moment: from then on
-// both come to the same, also after a restart.
+// TestAnotherAccountingGoesOn has one accounting take over what another says, at any moment: from
+// then on both come to the same, also after a restart.
 func TestAnotherAccountingGoesOn(t *testing.T) {
 	dbA, dbB := database(t), database(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,7 +70,8 @@ func errorOf(errs ...error) error {
 	return errs[at]
 }
 
-// same requires two statements to say the same, but for the last digits: accounts age in other steps.
+// same requires two statements to say the same, but for the last digits: accounts age in other
+// steps.
 func same(t require.TestingT, a, b Statement) {
 	require.Len(t, b.Records, len(a.Records))
 	for i, r := range a.Records {
@@ -108,8 +109,8 @@ func TestWhatNoAccountCanBe(t *testing.T) {
 	}
 }
 
-// TestDefaultFactorsAreNotSet: HTCondor writes the default factor of everybody, and a new default is to
-// reach them here.
+// TestDefaultFactorsAreNotSet: HTCondor writes the default factor of everybody, and a new default
+// is to reach them here.
 func TestDefaultFactorsAreNotSet(t *testing.T) {
 	a := open(t, withGroup+"\nGROUP_PRIO_FACTOR_physics = 50\nDEFAULT_PRIO_FACTOR = 1000")
 	s := Statement{Records: []Record{

@@ -30,8 +30,8 @@ func byName(s accountant.Statement) map[string]accountant.Record {
 	return found
 }
 
-// TestRead reads a log with all that HTCondor's accountant writes, some that it does not, and a last
-// transaction without an end.
+// TestRead reads a log with all that HTCondor's accountant writes, some that it does not, and a
+// last transaction without an end.
 func TestRead(t *testing.T) {
 	l, err := Read([]byte(recorded(t)), "log")
 	require.NoError(t, err)
@@ -56,8 +56,8 @@ func TestRead(t *testing.T) {
 	require.Equal(t, accountant.Use{}, got["<none>"].Use, "a group's use is the sum of its submitters'")
 }
 
-// TestHowUsageWaitsToBeCharged has HTCondor's next update charge what the log says, and ours what it was
-// made of: both must come to the same.
+// TestHowUsageWaitsToBeCharged has HTCondor's next update charge what the log says, and ours what
+// it was made of: both must come to the same.
 func TestHowUsageWaitsToBeCharged(t *testing.T) {
 	l, err := Read([]byte(recorded(t)), "log")
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestEveryCut(t *testing.T) {
 // TestMalformed says which line is wrong, and how.
 func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                          `log:2: "" is no line of an accountant's log: it must begin with a number from 101 to 107`,
+		"":                          `log:2: "" is no line of an accountant's log: it must begin with a number`,
 		"99 Customer.a":             `log:2: "99 Customer.a" is no line of an accountant's log`,
 		"hello":                     `log:2: "hello" is no line of an accountant's log`,
 		"103 Customer.a":            `log:2: "103 Customer.a" is cut off: 2 words must follow 103`,
@@ -107,8 +107,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestAsHTCondorPlaysLines: an ad that is there stays as it is when it begins again, changes of one that
-// is not there change nothing, and a transaction within another belongs to that.
+// TestAsHTCondorPlaysLines: an ad that is there stays as it is when it begins again, changes of one
+// that is not there change nothing, and a transaction within another belongs to that.
 func TestAsHTCondorPlaysLines(t *testing.T) {
 	l, err := Read([]byte("101 Customer.a@d * *\r\n103 Customer.a@d Priority 4.0\n101 Customer.a@d * *\n"+
 		"103 Customer.b@d Priority 4.0\n102 Customer.b@d\n104 Customer.b@d Priority\n"+
@@ -119,7 +119,8 @@ func TestAsHTCondorPlaysLines(t *testing.T) {
 	require.Equal(t, []accountant.Record{{Name: "a@d", Real: 4, Ceiling: -1, Floor: 2}}, s.Records)
 }
 
-// TestThereAndBack writes statements of all kinds and reads them: nothing is lost, to the last digit.
+// TestThereAndBack writes statements of all kinds and reads them: nothing is lost, to the last
+// digit.
 func TestThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z"\\{]{1,9}@d`), 0, 6, rapid.ID[string]).Draw(t, "names")

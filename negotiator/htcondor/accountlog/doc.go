@@ -1,11 +1,11 @@
-// Package accountlog reads and writes the file in which HTCondor's own negotiator keeps its accounting:
-// Accountantnew.log in the spool folder (ACCOUNTANT_DATABASE_FILE). It uses no network and reads no
-// clock.
+// Package accountlog reads and writes the file in which HTCondor's own negotiator keeps its
+// accounting: Accountantnew.log in the spool folder (ACCOUNTANT_DATABASE_FILE). It uses no network
+// and reads no clock.
 //
 // # The format
 //
-// The file is a log of changes to ads, a line each (src/condor_utils/classad_log.cpp and log.cpp), which
-// begins with a number:
+// The file is a log of changes to ads, a line each (src/condor_utils/classad_log.cpp and log.cpp),
+// which begins with a number:
 //
 //	101 KEY * *              an ad begins
 //	102 KEY                  it ends
@@ -14,8 +14,8 @@
 //	105, 106                 a transaction begins, and ends
 //	107 N CreationTimestamp T  the first line: how often the log was compacted, and when it began
 //
-// A transaction counts once it has ended. What the accountant (src/condor_negotiator.V6/Accountant.cpp)
-// keeps in it has these keys:
+// A transaction counts once it has ended. What the accountant
+// (src/condor_negotiator.V6/Accountant.cpp) keeps in it has these keys:
 //
 //	Accountant.      LastUpdateTime
 //	Customer.NAME    of a submitter or a group: Priority, PriorityFactor, Ceiling, Floor, ResourcesUsed,
@@ -26,6 +26,6 @@
 //
 // # A tour
 //
-// read.go reads the lines into a [Log]; statement.go makes an [accountant.Statement] of it; write.go
-// writes one as a log.
+// read.go reads the lines into a [Log]; statement.go makes an [accountant.Statement] of it;
+// write.go writes one as a log.
 package accountlog

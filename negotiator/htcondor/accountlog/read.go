@@ -31,8 +31,8 @@ var operands = map[int]int{opNew: 2, opEnd: 1, opSet: 2, opDelete: 2, opHead: 3}
 type Log struct {
 	// Sequence is how often the log was written anew, and Created the Unix time when it began.
 	Sequence, Created int64
-	// Ignored says what at the end of the file does not count because it was not written to its end; ""
-	// if all counts.
+	// Ignored says what at the end of the file does not count because it was not written to its end;
+	// "" if all counts.
 	Ignored string
 
 	ads map[string]ad
@@ -63,9 +63,10 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// Read reads a log from the text of a file, which errors name. As for HTCondor, a last line without an
-// end does not count, nor does a last transaction without an end. Any other line that cannot be read is
-// a [*SyntaxError]; HTCondor would give up at some of them, and lose all that follows others.
+// Read reads a log from the text of a file, which errors name. As for HTCondor, a last line without
+// an end does not count, nor does a last transaction without an end. Any other line that cannot be
+// read is a [*SyntaxError]; HTCondor would give up at some of them, and lose all that follows
+// others.
 func Read(text []byte, file string) (*Log, error) {
 	l := &Log{Sequence: 1, ads: map[string]ad{}}
 	var open []change // the transaction under way

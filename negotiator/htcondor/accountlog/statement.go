@@ -33,16 +33,16 @@ func init() {
 type Notes struct {
 	// Unknown counts the records and attributes that mean nothing here, by what they are.
 	Unknown map[string]int
-	// Leases counts the ceilings, floors and factors that are on lease. What they were before counts, as
-	// it does when the lease ends.
+	// Leases counts the ceilings, floors and factors that are on lease. What they were before counts,
+	// as it does when the lease ends.
 	Leases int
 }
 
 // Statement returns what the log says of the accounting. halfLife is PRIORITY_HALFLIFE in seconds.
 //
-// As for HTCondor when it starts, what submitters use is what the matches in the log say. Usage that
-// waits for HTCondor's next update (UnchargedTime) is charged at once, and priorities follow it as far
-// as it is short beside the half-life.
+// As for HTCondor when it starts, what submitters use is what the matches in the log say. Usage
+// that waits for HTCondor's next update (UnchargedTime) is charged at once, and priorities follow
+// it as far as it is short beside the half-life.
 func (l *Log) Statement(halfLife float64) (accountant.Statement, Notes) {
 	notes := Notes{Unknown: map[string]int{}}
 	use := map[string]accountant.Use{}

@@ -9,12 +9,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
-// Write returns a statement as a log, which begins anew at a Unix time and has been written so many times.
-// Numbers have all their digits.
+// Write returns a statement as a log, which begins anew at a Unix time and has been written so many
+// times. Numbers have all their digits.
 //
-// A factor that was not set is left out; HTCondor then sets what its configuration says. What submitters
-// use is written as matches of slots that do not exist. HTCondor charges them from the time of the
-// statement until its first cycle, in which it finds the real ones.
+// A factor that was not set is left out; HTCondor then sets what its configuration says. What
+// submitters use is written as matches of slots that do not exist. HTCondor charges them from the
+// time of the statement until its first cycle, in which it finds the real ones.
 func Write(s accountant.Statement, sequence, created int64) []byte {
 	w := &writer{}
 	w.line(opHead, strconv.FormatInt(sequence, 10), "CreationTimestamp", strconv.FormatInt(created, 10))
@@ -39,8 +39,8 @@ func Write(s accountant.Statement, sequence, created int64) []byte {
 	return w.Bytes()
 }
 
-// part returns the weight of the i-th slot in use. All parts together are exactly the whole weight if
-// that is a whole number.
+// part returns the weight of the i-th slot in use. All parts together are exactly the whole weight
+// if that is a whole number.
 func part(u accountant.Use, i int) float64 {
 	each := math.Floor(u.Weight / float64(u.Slots))
 	if i == 0 {

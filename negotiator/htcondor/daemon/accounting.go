@@ -16,7 +16,8 @@ import (
 // ErrNoState says that no negotiator has kept its state in a folder.
 var ErrNoState = errors.New("no negotiator has kept its state there")
 
-// Accounting is the accounting in the state of a negotiator that does not run, which then cannot start.
+// Accounting is the accounting in the state of a negotiator that does not run, which then cannot
+// start.
 type Accounting struct {
 	*accountant.Accountant
 	file *statefile.File
@@ -24,8 +25,8 @@ type Accounting struct {
 }
 
 // OpenAccounting opens the accounting in a state's folder, as it is: unlike [OpenState] it repairs
-// nothing, and does not wait. If there is no state, fresh makes one; else the error is [ErrNoState]. If
-// a negotiator has it open, the error is [ErrInUse].
+// nothing, and does not wait. If there is no state, fresh makes one; else the error is
+// [ErrNoState]. If a negotiator has it open, the error is [ErrInUse].
 func OpenAccounting(folder string, settings accountant.Settings, fresh bool) (a *Accounting, err error) {
 	path := filepath.Join(folder, databaseFile)
 	if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) && fresh {

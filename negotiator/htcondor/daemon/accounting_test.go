@@ -12,8 +12,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/statefile"
 )
 
-// TestAccountingOfNoNegotiator opens the accounting beside a negotiator that works, which is refused, and
-// when it has ended; meanwhile no other can start. The negotiator then finds what was put there.
+// TestAccountingOfNoNegotiator opens the accounting beside a negotiator that works, which is
+// refused, and when it has ended; meanwhile no other can start. The negotiator then finds what was
+// put there.
 func TestAccountingOfNoNegotiator(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "spool", "backfill")
 	settings := accountant.DefaultSettings()
@@ -25,7 +26,8 @@ func TestAccountingOfNoNegotiator(t *testing.T) {
 	require.NoError(t, err)
 	_, err = OpenState(t.Context(), folder, hclog.NewNullLogger())
 	require.ErrorIs(t, err, ErrInUse)
-	leftOut, err := a.Adopt(accountant.Statement{Updated: 7, Records: []accountant.Record{{Name: "alice@d", Real: 9, Factor: 5}}})
+	alice := accountant.Record{Name: "alice@d", Real: 9, Factor: 5}
+	leftOut, err := a.Adopt(accountant.Statement{Updated: 7, Records: []accountant.Record{alice}})
 	require.NoError(t, leftOut)
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
