@@ -136,7 +136,7 @@ func (f *accountingFlags) move(ctx context.Context, log string) (*move, error) {
 	if m.log == "" {
 		m.log, _ = c.Lookup("ACCOUNTANT_DATABASE_FILE")
 	}
-	if spool, _ := c.Lookup("SPOOL"); m.log == "" {
+	if spool, set := c.Lookup("SPOOL"); m.log == "" && set {
 		m.log = filepath.Join(spool, "Accountantnew.log")
 	}
 	if m.state == "" {
@@ -149,8 +149,8 @@ func (f *accountingFlags) move(ctx context.Context, log string) (*move, error) {
 		}
 		m.state = s.State
 	}
-	if m.state == "" {
-		return nil, errors.New("neither BACKFILL_STATE nor SPOOL is set: say where our state is, --state DIR")
+	if m.state == "" || m.log == "" {
+		return nil, errors.New("SPOOL is not set in HTCondor's configuration: say where both are (--help)")
 	}
 	if m.settings, err = accountant.ParseSettings(c.Lookup); err != nil {
 		return nil, err

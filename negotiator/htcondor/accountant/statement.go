@@ -119,6 +119,7 @@ func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 	clear(a.accounts)
 	a.active, a.dirty = nil, nil
 	a.clock.Updated = s.Updated
+	var taken []Record
 	for _, rec := range s.Records {
 		wrong := rec.Use.check(rec.Name)
 		if wrong == nil {
@@ -136,8 +137,14 @@ func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 			r.Use = Use{} // it is the sum of what its submitters use
 		}
 		a.touch(r)
+		taken = append(taken, rec)
 	}
 	a.regroup()
+	for _, rec := range taken {
+		if a.accounts[rec.Name] == nil && (rec.Used > 0 || rec.Weighted > 0) {
+			out.Add(rec.Name, fmt.Errorf("%s has used less than %d others", rec.Name, len(a.accounts)))
+		}
+	}
 	unsaved, err := a.write()
 	return errors.Join(out.Told("the accounting"), unsaved.Told("the accounting")), err
 }

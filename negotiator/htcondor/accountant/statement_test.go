@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -141,4 +142,19 @@ func TestLacks(t *testing.T) {
 	require.Equal(t, "c@d capped@d new@d", strings.Join(here.Lacks(there), " "))
 	require.Empty(t, here.Lacks(here))
 	require.Equal(t, []string{"a@d", "b@d"}, Statement{}.Lacks(here))
+}
+
+// TestMoreThanAreKept: those who have used least are not taken over, and that is told.
+func TestMoreThanAreKept(t *testing.T) {
+	a, err := New(DefaultSettings())
+	require.NoError(t, err)
+	s := Statement{Updated: 1}
+	for i := range mostPast + 5 {
+		s.Records = append(s.Records, Record{Name: fmt.Sprintf("user%05d@d", i), Weighted: float64(i), Ceiling: -1})
+	}
+	leftOut, err := a.Adopt(s)
+	require.NoError(t, err)
+	require.EqualError(t, leftOut, fmt.Sprintf("left out of the accounting (4 in all): "+
+		"user00001@d has used less than %d others", mostPast+1), "the first has used nothing")
+	require.Len(t, a.Statement().Records, mostPast+1, "and the root group")
 }
