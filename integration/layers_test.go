@@ -102,6 +102,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
 	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/concurrency negotiator/htcondor/statefile", ""},
+	{"negotiator/htcondor/accountlog", "classad classad/ast backfill negotiator/htcondor/accountant", ""},
 	{"negotiator/htcondor/condorconfig", "classad/... backfill negotiator/config", ""},
 	{
 		"negotiator/htcondor/observe",

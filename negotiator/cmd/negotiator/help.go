@@ -43,6 +43,17 @@ var helpTexts = withSettings(cli.Texts{
 		"in all, as instances that play the round alone; the log names each with the command that runs it.",
 	"run_plugin_reads": "A file or folder that a plugin may read besides its own; may be repeated.",
 	"run_plugin_dir":   "Where to look for backfill-NAME first; may be repeated.",
+
+	"command_import_accounting": "Take usage and priorities over from HTCondor's own negotiator.",
+	"command_export_accounting": "Give usage and priorities back to HTCondor's own negotiator.",
+	"accounting_log": "The file of HTCondor's negotiator; ACCOUNTANT_DATABASE_FILE by default, or else " +
+		"Accountantnew.log in SPOOL.",
+	"setup_move_accounting": "Have usage and priorities move along, by import-accounting or export-accounting, while no " +
+		"negotiator runs.",
+	"accounting_wait": "How long to wait for a negotiator that is about to end; condor_off does not wait for it. Default: " +
+		"15s.",
+	"accounting_state":   "The folder of our state; BACKFILL_STATE by default.",
+	"accounting_replace": "Replace what is there also if somebody has used more there, or has settings only there.",
 })
 
 // withSettings adds the help of flags that set what a key of the configuration file sets.

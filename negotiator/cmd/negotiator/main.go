@@ -58,6 +58,9 @@ type commands struct {
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 	Setup      setupCommand      `cmd:"" help:"${command_setup}"`
+
+	ImportAccounting importCommand `cmd:"" help:"${command_import_accounting}"`
+	ExportAccounting exportCommand `cmd:"" help:"${command_export_accounting}"`
 }
 
 func main() {

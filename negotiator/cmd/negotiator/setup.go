@@ -24,12 +24,13 @@ import (
 
 // setupCommand is negotiator setup.
 type setupCommand struct {
-	Observe  bool          `xor:"mode" help:"Plan beside HTCondor's own negotiator, and match nothing."`
-	Live     bool          `xor:"mode" help:"Take the place of HTCondor's own negotiator."`
-	Back     bool          `xor:"mode" help:"Put HTCondor's own negotiator back, alone."`
-	DryRun   bool          `help:"Say what would be done, and do nothing."`
-	Patience time.Duration `default:"2m" placeholder:"TIME" help:"${setup_patience}"`
-	JSON     bool          `name:"json" help:"Print what was done as one JSON object."`
+	Observe        bool          `xor:"mode" help:"Plan beside HTCondor's own negotiator, and match nothing."`
+	Live           bool          `xor:"mode" help:"Take the place of HTCondor's own negotiator."`
+	Back           bool          `xor:"mode" help:"Put HTCondor's own negotiator back, alone."`
+	DryRun         bool          `help:"Say what would be done, and do nothing."`
+	MoveAccounting bool          `help:"${setup_move_accounting}"`
+	Patience       time.Duration `default:"2m" placeholder:"TIME" help:"${setup_patience}"`
+	JSON           bool          `name:"json" help:"Print what was done as one JSON object."`
 }
 
 // Help is shown below the flags.
@@ -42,7 +43,8 @@ Examples:
   negotiator setup --live --dry-run
   negotiator setup --observe
   negotiator setup --live
-  negotiator setup --back`
+  negotiator setup --live --move-accounting
+  negotiator setup --back --move-accounting`
 }
 
 // Run changes which negotiator works in this machine's pool. A terminal that closes and a reader that
@@ -81,7 +83,7 @@ func (c *setupCommand) Run(unhurried cli.Unhurried) error {
 		},
 		Check:    func(ctx context.Context) error { return process.Check(ctx, &source.Settings{}, os.Stderr) },
 		Template: string(template), Program: program, UID: os.Geteuid(),
-		Patience: c.Patience, DryRun: c.DryRun, Now: time.Now, Wait: wait,
+		Patience: c.Patience, Accounting: c.MoveAccounting, DryRun: c.DryRun, Now: time.Now, Wait: wait,
 	}
 	if !c.JSON {
 		prefix := ""

@@ -102,8 +102,14 @@ func (a *Accountant) Configure(s Settings) error {
 		a.clock.HalfLife = s.HalfLife
 	}
 	a.settings, a.tree = s, t
+	a.regroup()
+	return nil
+}
+
+// regroup assigns all accounts to the groups that are configured, and sums up what groups use.
+func (a *Accountant) regroup() {
 	for _, r := range a.accounts {
-		r.group, r.isGroup = t.assigned(r.name)
+		r.group, r.isGroup = a.tree.assigned(r.name)
 		r.subtree = 0
 		if r.Use != (Use{}) && !r.active && !r.isConfigured() { // as after a start
 			r.active = true
@@ -111,12 +117,11 @@ func (a *Accountant) Configure(s Settings) error {
 		}
 	}
 	a.leave()
-	for _, g := range t.all {
+	for _, g := range a.tree.all {
 		a.account(g.Name)
 	}
 	a.sumGroups()
 	a.prune()
-	return nil
 }
 
 // Update ages all priorities to the time now, adds the usage since the last update, and records

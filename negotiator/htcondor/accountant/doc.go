@@ -26,6 +26,8 @@
 // cycle, room.go what they have for jobs whose limits depend on
 // the slot, and uses.go what their owners are told.
 //
+// statement.go tells all that an accounting holds, and takes it over from another one.
+//
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
 // are read (books.go). Whoever asks gets an answer that is made once for all until something
 // changes (report.go).

@@ -69,11 +69,7 @@ const (
 // Nothing else touches the file: if it is locked, or if memory, descriptors or the disk are short,
 // OpenState logs that and tries again, for at most two minutes.
 func OpenState(ctx context.Context, folder string, logger hclog.Logger) (*State, error) {
-	// A pipe in the lock's place would keep us waiting for a writer.
-	atOnce := flock.SetFlag(os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK)
-	s := &State{
-		path: filepath.Join(folder, databaseFile), lock: flock.New(filepath.Join(folder, lockFile), atOnce), logger: logger,
-	}
+	s := &State{path: filepath.Join(folder, databaseFile), lock: newLock(folder), logger: logger}
 	for began := time.Now(); ; {
 		err := s.open(folder)
 		if err == nil {
@@ -90,6 +86,11 @@ func OpenState(ctx context.Context, folder string, logger hclog.Logger) (*State,
 		case <-time.After(statePause):
 		}
 	}
+}
+
+// newLock returns the lock of a folder. A pipe in its place would keep us waiting for a writer.
+func newLock(folder string) *flock.Flock {
+	return flock.New(filepath.Join(folder, lockFile), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 }
 
 // lasts tells whether an error stays until somebody does something, so that waiting is no use.

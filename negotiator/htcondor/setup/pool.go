@@ -106,15 +106,19 @@ func (s *Setup) late(ctx context.Context, m Mode, failed error) error {
 }
 
 // replace has condor_master read its configuration; for a restart of the pool's negotiator it stops the
-// negotiator before, and starts the one that is configured then.
-func (s *Setup) replace(ctx context.Context, restart bool) error {
+// negotiator before, and starts the one that is configured then. Between them, while no negotiator runs,
+// it runs one more command, if there is one.
+func (s *Setup) replace(ctx context.Context, restart bool, between []string) error {
 	steps := [][]string{
 		{"condor_off", "-daemon", "negotiator"},
 		{"condor_reconfig"},
 		{"condor_on", "-daemon", "negotiator"},
 	}
-	if !restart {
+	switch {
+	case !restart:
 		steps = steps[1:2]
+	case between != nil:
+		steps = slices.Insert(steps, 1, between)
 	}
 	for _, step := range steps {
 		s.did("run %s", strings.Join(step, " "))
@@ -128,6 +132,7 @@ func (s *Setup) replace(ctx context.Context, restart bool) error {
 		if _, err := s.Tool(ctx, step[0], step[1:]...); err != nil {
 			return err
 		}
+		s.report.Moved = s.report.Moved || step[0] == s.Program
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type Report struct {
 	// Name and Policy are of the negotiator that works now; HTCondor's own has no policy.
 	Name   string `json:"name"`
 	Policy string `json:"policy"`
+	// Moved says that usage and priorities moved along.
+	Moved bool `json:"accounting_moved"`
 	// NotLending are machines whose START does not heed leases, in order.
 	NotLending []string `json:"start_missing"`
 	Error      string   `json:"error,omitempty"`
@@ -59,11 +61,16 @@ func (r Report) Words() string {
 	case r.Is == Live:
 		line("%s plans and matches (policy %s).", r.Name, r.Policy)
 		line("To go back:  negotiator setup --back")
+		if !r.Moved && r.Was != Live {
+			line("Usage and priorities of HTCondor's own negotiator come along with --move-accounting, or by " +
+				"negotiator import-accounting.")
+		}
 	default:
 		line("HTCondor's own negotiator is at work: %s.", r.Name)
-		if r.Was == Live {
+		if r.Was == Live && !r.Moved {
 			line("Its user priorities (condor_userprio) go on as it left them: what was used and set meanwhile does not " +
-				"count there. It is kept in the folder of BACKFILL_STATE, for the next time.")
+				"count there, unless --move-accounting or negotiator export-accounting takes it along. It is kept in the " +
+				"folder of BACKFILL_STATE, for the next time.")
 		}
 	}
 	if n := len(r.NotLending); n > 0 {

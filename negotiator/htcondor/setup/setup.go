@@ -26,6 +26,8 @@ type Setup struct {
 	UID int
 	// Patience is how long a negotiator may take until its first cycle has ended.
 	Patience time.Duration
+	// Accounting has usage and priorities move along with the pool, by commands of Program.
+	Accounting bool
 	// DryRun has everything looked at and told, and nothing changed.
 	DryRun bool
 	// Say is told each step as it is done; nil: nobody is.
@@ -126,6 +128,7 @@ func (s *Setup) change(ctx context.Context, m Mode, before, content string) (fou
 		}
 	}
 	undo := context.WithoutCancel(ctx)
+	s.Accounting = false // the negotiator that comes back has its own, as it left it
 	s.Patience = max(s.Patience, toPutBack)
 	wrong := s.put(before)
 	if wrong == nil && s.told {
@@ -186,7 +189,7 @@ func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 	}
 	_, up, _ := s.atWork(ctx, pools(m), time.Time{})
 	restart := !up || pools(former) != pools(m) || former == m && m != Observe
-	if err := s.replace(ctx, restart); err != nil || s.DryRun {
+	if err := s.replace(ctx, restart, s.moving(former, m)); err != nil || s.DryRun {
 		return found{}, err
 	}
 	one, err := s.await(ctx, pools(m), since(restart))
@@ -194,6 +197,17 @@ func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 		return s.await(ctx, Observe, since(former != Observe))
 	}
 	return one, err
+}
+
+// moving returns the command that has usage and priorities move along, nil if there is none.
+func (s *Setup) moving(former, m Mode) []string {
+	switch {
+	case !s.Accounting || pools(former) == pools(m):
+		return nil
+	case m == Live:
+		return []string{s.Program, "import-accounting"}
+	}
+	return []string{s.Program, "export-accounting"}
 }
 
 // pools returns the mode of the negotiator that is the pool's: an observer is beside HTCondor's own.

@@ -223,3 +223,45 @@ func TestTwoAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the program")
 }
+
+// TestAccountingMovesAlong: while no negotiator runs, and in no other step; not when all is put back.
+func TestAccountingMovesAlong(t *testing.T) {
+	s := manager(t)
+	s.Accounting, s.DryRun = true, true
+	for _, change := range []struct {
+		from, to Mode
+		command  string
+	}{
+		{Stock, Live, "import-accounting"}, {Observe, Live, "import-accounting"},
+		{Live, Stock, "export-accounting"}, {Live, Observe, "export-accounting"},
+	} {
+		s.report = Report{}
+		_, err := s.handOver(t.Context(), change.from, change.to)
+		require.NoError(t, err)
+		require.Equal(t, []string{
+			"run condor_off -daemon negotiator", "run " + s.Program + " " + change.command, "run condor_reconfig",
+			"run condor_on -daemon negotiator",
+		}, s.report.Did)
+	}
+	for _, m := range []Mode{Stock, Observe, Live} {
+		require.Nil(t, s.moving(m, m))
+	}
+	require.Nil(t, s.moving(Stock, Observe))
+
+	s = manager(t)
+	s.Accounting = true
+	tool, moved := s.Tool, 0
+	s.Tool = func(ctx context.Context, name string, args ...string) (string, error) {
+		if name == s.Program {
+			moved++
+			return "", errors.New("usage would be lost")
+		}
+		return tool(ctx, name, args...)
+	}
+	r, err := s.To(t.Context(), Live)
+	require.ErrorContains(t, err, "usage would be lost")
+	require.Equal(t, 1, moved)
+	require.False(t, r.Moved)
+	require.NoFileExists(t, s.path)
+	require.Contains(t, r.Did, "run condor_on -daemon negotiator")
+}
