@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
@@ -51,6 +52,9 @@ func (p *process) openState(ctx context.Context) (err error) {
 		}
 		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
 	}
+	if err = p.openRecord(folder); err != nil {
+		return err
+	}
 	settings, err := p.accounting(p.site.Config)
 	if err != nil {
 		return cli.Bad(err)
@@ -63,6 +67,17 @@ func (p *process) openState(ctx context.Context) (err error) {
 	})
 	p.FairShare = &order
 	return nil
+}
+
+// openRecord opens the record of an observer in the state's folder, unless that is a temporary one, or
+// one cycle is enough.
+func (p *process) openRecord(folder string) (err error) {
+	s := p.site.Settings
+	if !s.Observe || s.Record == 0 || p.temporary != "" || p.options.Once {
+		return nil
+	}
+	p.record, err = witness.Open(folder, int64(s.Record)<<20)
+	return err
 }
 
 // learnFrom collects the ended jobs that the estimators learn from at the start: first those of the
