@@ -26,12 +26,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
+// ObserverSuffix is what an observer's folder has behind the name of the configured one.
+const ObserverSuffix = "-observe"
+
 // folder is where the state is kept. A negotiator that only observes has another folder, as one
 // that makes matches locks its folder.
 func (p *process) folder() string {
 	folder := p.site.Settings.State
 	if folder != "" && p.site.Settings.Observe {
-		folder += "-observe"
+		folder += ObserverSuffix
 	}
 	return folder
 }

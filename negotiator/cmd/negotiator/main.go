@@ -38,6 +38,7 @@ On a real HTCondor pool it takes the place of condor_negotiator: under condor_ma
   negotiator explain 12.0
   negotiator start-times --owner alice --limit 20
   negotiator what-if --cpus 16 --memory 64GiB --time 2h
+  negotiator observe-report --html report.html
 
 The flags of run, which schedules, can be given without its name: negotiator run --help lists
 them.
@@ -49,15 +50,16 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 
 // commands is the grammar of the command line.
 type commands struct {
-	Run        runCommand        `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
-	Explain    explainCommand    `cmd:"" help:"Say why a job waits, or since when it runs."`
-	StartTimes startTimesCommand `cmd:"" help:"List when the waiting jobs are expected to start."`
-	WhatIf     whatIfCommand     `cmd:"" help:"${command_what_if}"`
-	Drain      drainCommand      `cmd:"" help:"${command_drain}"`
-	Policies   policiesCommand   `cmd:"" help:"${command_policies}"`
-	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
-	Config     configCommands    `cmd:"" help:"Work with configuration files."`
-	Setup      setupCommand      `cmd:"" help:"${command_setup}"`
+	Run        runCommand           `cmd:"" default:"withargs" help:"Schedule a pool (the default)."`
+	Explain    explainCommand       `cmd:"" help:"Say why a job waits, or since when it runs."`
+	StartTimes startTimesCommand    `cmd:"" help:"List when the waiting jobs are expected to start."`
+	WhatIf     whatIfCommand        `cmd:"" help:"${command_what_if}"`
+	Drain      drainCommand         `cmd:"" help:"${command_drain}"`
+	Policies   policiesCommand      `cmd:"" help:"${command_policies}"`
+	Plugin     pluginCommands       `cmd:"" help:"Work with policy plugins."`
+	Config     configCommands       `cmd:"" help:"Work with configuration files."`
+	Observed   observeReportCommand `cmd:"" name:"observe-report" help:"${command_observe_report}"`
+	Setup      setupCommand         `cmd:"" help:"${command_setup}"`
 }
 
 func main() {
