@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/verdict"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
@@ -97,7 +98,8 @@ func (c *observeReportCommand) read(ctx context.Context, period verdict.Period) 
 		if err != nil {
 			return nil, cli.Bad(err)
 		}
-		from := &source.Settings{}
+		local := config.LocalPool
+		from := &source.Settings{Pool: &local}
 		from.Use(site)
 		s, err := from.Read()
 		if err != nil {

@@ -31,7 +31,7 @@ func (v *Verdict) Text(clock instant.Clock) string {
 	}
 	b.WriteString("\n" + factTable(v.facts()))
 	part("Widths:")
-	b.WriteString(groupTable("cpus", append([]Group{}, v.Widths...)))
+	b.WriteString(groupTable("cpus", v.Widths))
 	if v.WideJobs.Jobs > 0 {
 		part("Wide jobs:")
 		b.WriteString(groupTable("cpus", []Group{v.WideJobs}))
@@ -89,7 +89,7 @@ func waits(theirs, ours float64, jobs int) string {
 }
 
 func groupTable(head string, all []Group) string {
-	t := cli.Table(head, "jobs", "earlier", "same", "later", "never", "median wait, here", "90 %, here", "mean, here")
+	t := cli.Table(head, "jobs", "earlier", "same", "later", "never", "median wait → here", "90 % → here", "mean → here")
 	right(t, 2, 3, 4, 5, 6)
 	whole := inwords.Whole[int]
 	for _, g := range all {

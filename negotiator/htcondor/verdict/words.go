@@ -12,7 +12,7 @@ import (
 // lasting writes a length of time in the unit that suits it.
 func lasting(seconds float64) string {
 	switch {
-	case seconds < 60:
+	case seconds < 120:
 		return fmt.Sprintf("%.0f s", seconds)
 	case seconds < 2*3600:
 		return fmt.Sprintf("%.0f min", seconds/60)

@@ -220,9 +220,41 @@ func TestTheOldestGoes(t *testing.T) {
 	require.Less(t, len(kept), 2*jobs)
 	require.Greater(t, len(kept), 10_000)
 	require.Greater(t, written, int64(most*6/8))
-	perJob := float64(found.Bytes) / (float64(len(kept)) / 2)
+}
+
+// TestAWeekFits: a week of two starts a second, after waits of up to an hour, fits in what a record takes
+// by default, 64 MiB.
+func TestAWeekFits(t *testing.T) {
+	folder := t.TempDir()
+	r := open(t, folder, 64<<20)
+	const seconds, rate, began = 3 * 3600, 2, 1_760_000_000
+	later := map[int64][]witness.Job{} // starts, by their time
+	number := 0
+	for at := int64(began); at < began+seconds; at += 5 {
+		r.Begin(witness.Look{At: at, Policy: "slack", Order: "fairshare", Waiting: 5000, Slots: 900, Largest: 64})
+		for range 5 * rate {
+			number++
+			j := witness.Job{
+				Job: fmt.Sprintf("%d.%d", 100_000+number*7919%5000, number%200), Schedd: "submit1.site.example",
+				User: fmt.Sprintf("user%d", number*104_729%60), Chunks: 1, Cpus: 1 << (number * 31 % 5),
+				Submit: at - int64(number*7919%1800), Since: began, Would: at,
+			}
+			require.NoError(t, r.Add(j))
+			j.Start = at + int64(number*15_485_863%1700)
+			due := j.Start/5*5 + 5
+			later[due] = append(later[due], j)
+		}
+		for _, j := range later[at] {
+			require.NoError(t, r.Add(j))
+		}
+		delete(later, at)
+		require.NoError(t, r.End())
+	}
+	require.NoError(t, r.Close())
+	_, _, found := read(t, folder)
+	perJob := float64(found.Bytes) / float64(number)
 	t.Logf("%.1f bytes a job", perJob)
-	require.Less(t, perJob, 100.0, "64 MiB are to hold over 600,000 jobs, one a second for a week")
+	require.Less(t, perJob*rate*7*86_400, float64(64<<20))
 }
 
 // TestNamesAreBounded: strangers choose names, which must not fill the record.
