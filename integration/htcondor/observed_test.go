@@ -36,9 +36,9 @@ type observedGroup struct {
 	Theirs, Ours                      struct{ Mean float64 }
 }
 
-// TestTheObserversReport: beside the stock negotiator an observer keeps a record, also over kill -9, and
-// the report tells the waits that jobs really had, by user, and the wide job's. It says of each of them
-// how it would have done.
+// TestTheObserversReport: beside the stock negotiator an observer keeps a record, also over kill
+// -9, and the report tells the waits that jobs really had, by user, and the wide job's. It says of
+// each of them how it would have done.
 func TestTheObserversReport(t *testing.T) {
 	t.Parallel()
 	pool := pooltest.Start(t, "NODES=1", "CPUS=4", "EXTRA=BACKFILL_START_SLACK = 5\nMASTER_BACKOFF_CONSTANT = 5")
@@ -64,7 +64,7 @@ func TestTheObserversReport(t *testing.T) {
 	pool.WaitStatus(pooltest.Running, 2*time.Minute, jobs[0])
 	pool.Wait("a decision in the record", time.Minute, func() bool { return report().Started+report().Waiting.Jobs > 0 })
 
-	pids := regexp.MustCompile(`Started DaemonCore process "/usr/local/bin/negotiator", pid and pgroup = (\d+)`).
+	pids := regexp.MustCompile(`Started (?:DaemonCore )?process "/usr/local/bin/negotiator", pid and pgroup = (\d+)`).
 		FindAllStringSubmatch(pool.Log("MasterLog"), -1)
 	require.Len(t, pids, 1)
 	pool.As("root", "kill", "-9", pids[0][1])

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 )
 
-// judging writes down, of each job, when an observer would have started it, what it promised, and when
-// it really began. It is of one opened pool: another one names its jobs anew.
+// judging writes down, of each job, when an observer would have started it, what it promised, and
+// when it really began. It is of one opened pool: another one names its jobs anew.
 type judging struct {
 	record *witness.Record
 	// known are the jobs that the observer would have started or promised something, as far as they
@@ -160,8 +160,8 @@ func (g *judging) leave(ids []backfill.JobID, now backfill.Time) error {
 	return err
 }
 
-// sweep forgets jobs that are gone without a word, such as those that got another ID, once there may
-// be as many of them as of all others.
+// sweep forgets jobs that are gone without a word, such as those that got another ID, once there
+// may be as many of them as of all others.
 func (g *judging) sweep(c *cycles) {
 	const few = 1000
 	if len(g.known) < 2*g.swept+few {

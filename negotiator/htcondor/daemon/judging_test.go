@@ -33,8 +33,8 @@ func recorded(t *testing.T, folder string) (jobs map[string]witness.Job, last wi
 }
 
 // TestAnObserversRecord: of each job it says when the observer would first have started it, what it
-// first promised, when the job really began for the first time, and what the plan was if the observer
-// would not have started it by then.
+// first promised, when the job really began for the first time, and what the plan was if the
+// observer would not have started it by then.
 func TestAnObserversRecord(t *testing.T) {
 	w := newWorld()
 	folder := t.TempDir()

@@ -13,18 +13,19 @@ import (
 type Group struct {
 	Name string `json:"name"`
 	Jobs int    `json:"jobs"`
-	// Earlier, Same and Later count the jobs by when they would have started; Never are those that the
-	// observer would not have started. Of Unknown ones of the later jobs it is not known when.
+	// Earlier, Same and Later count the jobs by when they would have started; Never are those that
+	// the observer would not have started. Of Unknown ones of the later jobs it is not known when.
 	Earlier int `json:"earlier"`
 	Same    int `json:"same"`
 	Later   int `json:"later"`
 	Unknown int `json:"later_unknown"`
 	Never   int `json:"never"`
-	// Gained is by how much the earlier ones would have started earlier, and Lost the later ones later.
+	// Gained is by how much the earlier ones would have started earlier, and Lost the later ones
+	// later.
 	Gained Waits `json:"gained"`
 	Lost   Waits `json:"lost"`
-	// Theirs are the waits under the live negotiator, Ours those as the observer would have had them, of
-	// the same jobs: all of whose start under the observer is known.
+	// Theirs are the waits under the live negotiator, Ours those as the observer would have had
+	// them, of the same jobs: all of whose start under the observer is known.
 	Theirs Waits `json:"theirs"`
 	Ours   Waits `json:"ours"`
 }

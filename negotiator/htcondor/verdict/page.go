@@ -94,7 +94,10 @@ func tableOf(title, head string, all []Group, further int) pageTable {
 		for _, part := range []struct {
 			class, label string
 			jobs         int
-		}{{"earlier", "earlier", g.Earlier}, {"same", "at the same time", g.Same}, {"later", "later", g.Later}, {"never", "not at all", g.Never}} {
+		}{
+			{"earlier", "earlier", g.Earlier}, {"same", "at the same time", g.Same}, {"later", "later", g.Later},
+			{"never", "not at all", g.Never},
+		} {
 			if part.jobs > 0 {
 				label := share(part.jobs, g.Jobs) + " " + part.label
 				row.Parts = append(row.Parts, pagePart{part.class, label, 100 * float64(part.jobs) / float64(g.Jobs)})

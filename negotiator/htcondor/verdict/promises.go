@@ -2,13 +2,14 @@ package verdict
 
 import "github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 
-// Promises says what became of the starts that the observer promised: the first promise of each job,
-// from when it entered the plan. Nobody was told, and the live negotiator knew nothing of them.
+// Promises says what became of the starts that the observer promised: the first promise of each
+// job, from when it entered the plan. Nobody was told, and the live negotiator knew nothing of
+// them.
 type Promises struct {
 	Made int `json:"made"`
-	// Both are the jobs that started in time, and that the observer would have started in time as well;
-	// Ours those that it would have started in time and the live negotiator did not; Theirs those that
-	// the live negotiator started in time, before the observer would have.
+	// Both are the jobs that started in time, and that the observer would have started in time as
+	// well; Ours those that it would have started in time and the live negotiator did not; Theirs
+	// those that the live negotiator started in time, before the observer would have.
 	Both   int `json:"both"`
 	Ours   int `json:"ours_only"`
 	Theirs int `json:"theirs_first"`

@@ -89,7 +89,8 @@ func waits(theirs, ours float64, jobs int) string {
 }
 
 func groupTable(head string, all []Group) string {
-	t := cli.Table(head, "jobs", "earlier", "same", "later", "never", "median wait → here", "90 % → here", "mean → here")
+	t := cli.Table(head, "jobs", "earlier", "same", "later", "never",
+		"median wait → here", "90 % → here", "mean → here")
 	right(t, 2, 3, 4, 5, 6)
 	whole := inwords.Whole[int]
 	for _, g := range all {

@@ -11,16 +11,16 @@ import (
 // and the live ones have been claimed and begun.
 const Alike = 15
 
-// Period bounds the jobs that are judged, by when they were submitted; 0: no bound. Until is the first
-// instant after it.
+// Period bounds the jobs that are judged, by when they were submitted; 0: no bound. Until is the
+// first instant after it.
 type Period struct{ Since, Until int64 }
 
 func (p Period) has(at int64) bool { return at >= p.Since && (p.Until == 0 || at < p.Until) }
 
 // Verdict is what a record says. Times are seconds since 1970, lengths of time are seconds.
 type Verdict struct {
-	// From and To are the first and last look that the record has; jobs that were submitted outside of
-	// Since and Until are left out, 0: no bound.
+	// From and To are the first and last look that the record has; jobs that were submitted outside
+	// of Since and Until are left out, 0: no bound.
 	From  int64 `json:"from"`
 	To    int64 `json:"to"`
 	Since int64 `json:"since,omitempty"`
@@ -32,8 +32,8 @@ type Verdict struct {
 	// Wide is from how many cpus on a job counts as wide: half of the largest slot.
 	Wide int64 `json:"wide_cpus"`
 
-	// Started are the jobs that began to run, and Unwatched those of them that are not judged, as nobody
-	// watched all of their wait.
+	// Started are the jobs that began to run, and Unwatched those of them that are not judged, as
+	// nobody watched all of their wait.
 	Started   int `json:"started"`
 	Unwatched int `json:"unwatched"`
 	// All are all judged jobs, WideJobs the wide ones among them. Users and Widths divide them, the
@@ -44,8 +44,8 @@ type Verdict struct {
 	Widths   []Group `json:"widths"`
 	// Reasons are why the observer would not have started jobs at all, the most frequent ones.
 	Reasons []Reason `json:"reasons"`
-	// Waiting are the jobs that the observer would have started and that were not seen to run by the end;
-	// Gone those of them that left the queue.
+	// Waiting are the jobs that the observer would have started and that were not seen to run by
+	// the end; Gone those of them that left the queue.
 	Waiting Unstarted `json:"waiting"`
 	Gone    Unstarted `json:"gone"`
 	// Promises says what became of the starts that the observer promised.
@@ -76,8 +76,8 @@ type Reason struct {
 	Jobs int    `json:"jobs"`
 }
 
-// Unstarted are jobs that the observer would have started. Waits are how long they waited after that,
-// until they left or the record ends.
+// Unstarted are jobs that the observer would have started. Waits are how long they waited after
+// that, until they left or the record ends.
 type Unstarted struct {
 	Jobs  int   `json:"jobs"`
 	Wide  int   `json:"wide"`
@@ -101,7 +101,8 @@ type Case struct {
 	Would  int64  `json:"would"`
 }
 
-// mostCases is how many jobs with the largest differences are listed, and mostReasons how many reasons.
+// mostCases is how many jobs with the largest differences are listed, and mostReasons how many
+// reasons.
 const mostCases, mostReasons = 10, 5
 
 // sort is how a job would have done.
@@ -115,8 +116,8 @@ const (
 	never        // it would not have started it
 )
 
-// judge says how a job that began to run would have done, and when it would have started; 0: that is
-// not known.
+// judge says how a job that began to run would have done, and when it would have started; 0: that
+// is not known.
 func judge(j *witness.Job) (how sort, would int64) {
 	switch {
 	case j.Would != 0 && j.Would < j.Start-Alike:
@@ -252,7 +253,8 @@ func (m *Most) take(j *witness.Job, how sort, would int64) {
 // Off is by how many seconds the job would have started at another time.
 func (c Case) Off() int64 { return max(c.Would-c.Start, c.Start-c.Would) }
 
-// among puts the job into a list of those with the largest differences, behind those that came before.
+// among puts the job into a list of those with the largest differences, behind those that came
+// before.
 func (c Case) among(all []Case) []Case {
 	i := len(all)
 	for i > 0 && all[i-1].Off() < c.Off() {

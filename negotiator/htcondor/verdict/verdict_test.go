@@ -49,8 +49,8 @@ func job(name string, set func(*witness.Job)) witness.Job {
 	return j
 }
 
-// TestOneJob: by its first decision, its real start and what was planned just then, a job would have
-// started earlier, at the same time, later, or not at all.
+// TestOneJob: by its first decision, its real start and what was planned just then, a job would
+// have started earlier, at the same time, later, or not at all.
 func TestOneJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		set           func(*witness.Job)
@@ -266,8 +266,8 @@ func sample(t *testing.T) *verdict.Verdict {
 	return recorded(t, verdict.Period{}, append(lines, look(1_770_000_100), look(1_770_000_000+86400))...)
 }
 
-// TestText: the text has the tables, is no wider than a terminal's lines where it is prose, and says
-// what was measured.
+// TestText: the text has the tables, is no wider than a terminal's lines where it is prose, and
+// says what was measured.
 func TestText(t *testing.T) {
 	text := sample(t).Text(instant.OfPool(time.UTC))
 	for _, part := range []string{

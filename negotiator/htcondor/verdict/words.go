@@ -98,14 +98,14 @@ type fact struct{ What, Jobs, More string }
 // facts are the lines of the summary.
 func (v *Verdict) facts() []fact {
 	a := v.All
-	by := func(w Waits) string {
+	apart := func(w Waits) string {
 		if w.Jobs == 0 {
 			return ""
 		}
 		return fmt.Sprintf("by %s (median), %s (90 %%), %s (most)",
 			lasting(float64(w.Median)), lasting(float64(w.P90)), lasting(float64(w.Most)))
 	}
-	lost := by(a.Lost)
+	lost := apart(a.Lost)
 	if a.Unknown > 0 {
 		lost = strings.TrimPrefix(lost+fmt.Sprintf("; of %s by how much is not known", inwords.Whole(a.Unknown)), "; ")
 	}
@@ -118,7 +118,7 @@ func (v *Verdict) facts() []fact {
 		all = append(all, fact{"not judged", inwords.Whole(v.Unwatched), "a part of their wait was not watched"})
 	}
 	all = append(all,
-		fact{"would have started earlier", inwords.Whole(a.Earlier), by(a.Gained)},
+		fact{"would have started earlier", inwords.Whole(a.Earlier), apart(a.Gained)},
 		fact{"at the same time", inwords.Whole(a.Same), fmt.Sprintf("within %d s", Alike)},
 		fact{"later", inwords.Whole(a.Later), lost})
 	if a.Never > 0 {
@@ -127,7 +127,10 @@ func (v *Verdict) facts() []fact {
 	for _, u := range []struct {
 		what, until string
 		jobs        Unstarted
-	}{{"would have started, and still wait", "waiting", v.Waiting}, {"would have started, and left unseen", "until they left", v.Gone}} {
+	}{
+		{"would have started, and still wait", "waiting", v.Waiting},
+		{"would have started, and left unseen", "until they left", v.Gone},
+	} {
 		if u.jobs.Jobs > 0 {
 			more := fmt.Sprintf("%s wide; since then %s for %s (median), %s (most)", inwords.Whole(u.jobs.Wide), u.until,
 				lasting(float64(u.jobs.Waits.Median)), lasting(float64(u.jobs.Waits.Most)))

@@ -13,8 +13,8 @@ type Look struct {
 	At int64 `json:"at"`
 	// Since is from when on the pool was watched without a gap, restarts aside.
 	Since int64 `json:"since"`
-	// Policy and Order were in charge of what the observer decided. Guarantees says whether the policy
-	// promises starts.
+	// Policy and Order were in charge of what the observer decided. Guarantees says whether the
+	// policy promises starts.
 	Policy     string `json:"policy"`
 	Order      string `json:"order"`
 	Guarantees bool   `json:"guarantees,omitempty"`
@@ -26,7 +26,8 @@ type Look struct {
 	Largest int64 `json:"largest"`
 }
 
-// Job is what is known of a job by the time of its line. Times are seconds since 1970, 0: not known.
+// Job is what is known of a job by the time of its line. Times are seconds since 1970, 0: not
+// known.
 type Job struct {
 	Job    string `json:"job"` // such as 12.0
 	Schedd string `json:"schedd,omitempty"`
@@ -44,8 +45,9 @@ type Job struct {
 	Told    int64 `json:"told,omitempty"`
 	// Start is when it really began to run for the first time.
 	Start int64 `json:"start,omitempty"`
-	// Planned is the start that the observer had for it in the last cycle before it was seen to run, if
-	// it had not decided to start it: that of its reservation, or where it is Foreseen, of a play.
+	// Planned is the start that the observer had for it in the last cycle before it was seen to
+	// run, if it had not decided to start it: that of its reservation, or where it is Foreseen, of
+	// a play.
 	Planned  int64 `json:"planned,omitempty"`
 	Foreseen bool  `json:"foreseen,omitempty"`
 	// Held is why the observer would not have started it at all, as of that cycle.

@@ -13,7 +13,8 @@ import (
 	"path/filepath"
 )
 
-// mostFrame bounds the lines of a frame that are read, in bytes: a writer makes none that comes near.
+// mostFrame bounds the lines of a frame that are read, in bytes: a writer makes none that comes
+// near.
 const mostFrame = 16 << 20
 
 // errTorn says that the last frame of a segment ends too early.
@@ -30,8 +31,8 @@ type Found struct {
 	Damaged []string `json:"damaged,omitempty"`
 }
 
-// Read reads the record in a folder: it calls the callback for each line, oldest first, and ends with
-// its first error. A writer may go on meanwhile. It returns [ErrNone] if there is no record.
+// Read reads the record in a folder: it calls the callback for each line, oldest first, and ends
+// with its first error. A writer may go on meanwhile. It returns [ErrNone] if there is no record.
 func Read(folder string, each func(Line) error) (found Found, err error) {
 	all, err := segments(folder)
 	if err != nil {
@@ -63,9 +64,9 @@ type damageError struct{ why error }
 
 func (e *damageError) Error() string { return e.why.Error() }
 
-// readSegment calls the callback for each line of the whole frames that a file begins with. It returns
-// how many bytes these take. The error is errTorn if what follows may be the beginning of another frame,
-// and a damageError if it is not.
+// readSegment calls the callback for each line of the whole frames that a file begins with. It
+// returns how many bytes these take. The error is errTorn if what follows may be the beginning of
+// another frame, and a damageError if it is not.
 func readSegment(path string, each func(Line) error) (whole int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,7 +115,8 @@ func readFrame(in *counter, z *gzip.Reader) ([]byte, error) {
 	return lines, err
 }
 
-// counter counts what is read. The unpacker reads no further than it must, as it is a [io.ByteReader].
+// counter counts what is read. The unpacker reads no further than it must, as it is a
+// [io.ByteReader].
 type counter struct {
 	in     *bufio.Reader
 	read   int64

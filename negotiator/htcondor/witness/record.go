@@ -13,11 +13,11 @@ import (
 const (
 	// frameLines is from how many bytes of lines on a frame is written at once.
 	frameLines = 48 << 10
-	// jobsWait is for how many seconds lines about jobs wait for their frame, and looksWait for how many
-	// there may be no frame.
+	// jobsWait is for how many seconds lines about jobs wait for their frame, and looksWait for how
+	// many there may be no frame.
 	jobsWait, looksWait = 15, 60
-	// Gap is for how many seconds nobody may have looked, as between a process and the next one, while
-	// the pool still counts as watched without a gap.
+	// Gap is for how many seconds nobody may have looked, as between a process and the next one,
+	// while the pool still counts as watched without a gap.
 	Gap = 180
 )
 
@@ -37,9 +37,9 @@ type Record struct {
 	framed  int64        // when the last frame was written
 }
 
-// Open opens the record in a folder, which exists, and in which nobody else writes. It takes so many
-// bytes at most. What is torn of its last frame is cut off. A record with damage is left as it is, and
-// goes on in another file.
+// Open opens the record in a folder, which exists, and in which nobody else writes. It takes so
+// many bytes at most. What is torn of its last frame is cut off. A record with damage is left as it
+// is, and goes on in another file.
 func Open(folder string, most int64) (*Record, error) {
 	r := &Record{folder: folder, most: max(most, Least)}
 	var err error
@@ -64,8 +64,8 @@ func Open(folder string, most int64) (*Record, error) {
 	return r, nil
 }
 
-// goOn opens the last segment, of which so many bytes are whole frames, to append to it. One that is
-// damaged stays closed.
+// goOn opens the last segment, of which so many bytes are whole frames, to append to it. One that
+// is damaged stays closed.
 func (r *Record) goOn(whole int64, wrong error) (err error) {
 	last := &r.files[len(r.files)-1]
 	if wrong != nil && !errors.Is(wrong, errTorn) {
@@ -78,8 +78,8 @@ func (r *Record) goOn(whole int64, wrong error) (err error) {
 	return r.file.Truncate(whole)
 }
 
-// Begin begins the cycle at which the observer looks. It sets Since, and returns it with the instant
-// from which on starts are not in the record yet.
+// Begin begins the cycle at which the observer looks. It sets Since, and returns it with the
+// instant from which on starts are not in the record yet.
 func (r *Record) Begin(look Look) (since, fresh int64) {
 	switch {
 	case r.now.At != 0:

@@ -45,8 +45,8 @@ func job(n int) witness.Job {
 	return witness.Job{Job: fmt.Sprintf("%d.0", n), User: "alice", Chunks: 1, Cpus: 1, Submit: int64(n), Would: int64(n)}
 }
 
-// TestRecordOutlivesProcesses: what processes wrote one after the other is read in that order, and the
-// pool counts as watched without a gap if the next one looks soon.
+// TestRecordOutlivesProcesses: what processes wrote one after the other is read in that order, and
+// the pool counts as watched without a gap if the next one looks soon.
 func TestRecordOutlivesProcesses(t *testing.T) {
 	folder := t.TempDir()
 	_, err := witness.Read(folder, nil)
@@ -222,8 +222,8 @@ func TestTheOldestGoes(t *testing.T) {
 	require.Greater(t, written, int64(most*6/8))
 }
 
-// TestAWeekFits: a week of two starts a second, after waits of up to an hour, fits in what a record takes
-// by default, 64 MiB.
+// TestAWeekFits: a week of two starts a second, after waits of up to an hour, fits in what a record
+// takes by default, 64 MiB.
 func TestAWeekFits(t *testing.T) {
 	folder := t.TempDir()
 	r := open(t, folder, 64<<20)
