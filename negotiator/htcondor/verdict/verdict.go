@@ -138,7 +138,7 @@ func judge(j *witness.Job) (how sort, would int64) {
 // Read reads the record in a folder and judges the jobs that were submitted in a period.
 func Read(folder string, period Period) (*Verdict, error) {
 	v, err := &Verdict{Since: period.Since, Until: period.Until}, error(nil)
-	jobs, largest := map[witness.Key]*witness.Job{}, int64(0)
+	jobs, largest, names := map[witness.Key]*witness.Job{}, int64(0), map[string]string{}
 	v.Record, err = witness.Read(folder, func(l witness.Line) error {
 		if l.Look != nil {
 			v.look(l.Look)
@@ -147,6 +147,7 @@ func Read(folder string, period Period) (*Verdict, error) {
 		if l.Job == nil || !period.has(l.Job.Submit) {
 			return nil
 		}
+		l.Job.Schedd, l.Job.User = once(names, l.Job.Schedd), once(names, l.Job.User)
 		if j := jobs[l.Job.Key()]; j != nil {
 			j.Merge(*l.Job)
 		} else {
@@ -167,6 +168,15 @@ func Read(folder string, period Period) (*Verdict, error) {
 	})
 	v.judge(all)
 	return v, nil
+}
+
+// once returns a name that is kept once for all jobs that have it.
+func once(names map[string]string, name string) string {
+	kept, known := names[name]
+	if !known {
+		names[name], kept = name, name
+	}
+	return kept
 }
 
 // look takes in what a frame begins with.

@@ -52,6 +52,7 @@ func job(name string, set func(*witness.Job)) witness.Job {
 // TestOneJob: by its first decision, its real start and what was planned just then, a job would
 // have started earlier, at the same time, later, or not at all.
 func TestOneJob(t *testing.T) {
+	held := func(j *witness.Job) { j.Start, j.Held = 1200, "no slot" }
 	for name, c := range map[string]struct {
 		set           func(*witness.Job)
 		field         string
@@ -59,7 +60,10 @@ func TestOneJob(t *testing.T) {
 		without       bool // its wait here is not known
 		gained, losts int64
 	}{
-		"earlier": {set: func(j *witness.Job) { j.Would, j.Start = 1100, 1200 }, field: "earlier", theirs: 200, ours: 100, gained: 100},
+		"earlier": {
+			set: func(j *witness.Job) { j.Would, j.Start = 1100, 1200 }, field: "earlier", theirs: 200, ours: 100,
+			gained: 100,
+		},
 		"within some seconds": {
 			set: func(j *witness.Job) { j.Would, j.Start = 1185, 1200 }, field: "same", theirs: 200, ours: 200,
 		},
@@ -73,13 +77,15 @@ func TestOneJob(t *testing.T) {
 		"planned for later": {
 			set: func(j *witness.Job) { j.Start, j.Planned = 1200, 1500 }, field: "later", theirs: 200, ours: 500, losts: 300,
 		},
-		"planned for then": {set: func(j *witness.Job) { j.Start, j.Planned = 1200, 1210 }, field: "same", theirs: 200, ours: 200},
+		"planned for then": {
+			set: func(j *witness.Job) { j.Start, j.Planned = 1200, 1210 }, field: "same", theirs: 200, ours: 200,
+		},
 		"at once, and planned for later": {
 			set: func(j *witness.Job) { j.Start, j.Planned = 1005, 1500 }, field: "later", theirs: 5, ours: 500, losts: 495,
 		},
 		"before anybody saw it wait": {set: func(j *witness.Job) { j.Start = 1010 }, field: "same", theirs: 10, ours: 10},
 		"not planned":                {set: func(j *witness.Job) { j.Start = 1200 }, field: "unknown", without: true},
-		"held":                       {set: func(j *witness.Job) { j.Start, j.Held = 1200, "no slot" }, field: "never", without: true},
+		"held":                       {set: held, field: "never", without: true},
 		"began before it was submitted, by clocks that differ": {
 			set: func(j *witness.Job) { j.Start = 990 }, field: "same",
 		},
@@ -169,7 +175,8 @@ func TestWhatIsWatched(t *testing.T) {
 	require.Equal(t, []int{3, 2, 1}, []int{v.Started, v.Unwatched, v.All.Jobs})
 	require.Equal(t, []verdict.Stretch{{From: 1000, To: 1100}, {From: 5000, To: 5200}}, v.Watched)
 	require.Equal(t, []int64{1000, 5200}, []int64{v.From, v.To})
-	hundred, fifty := verdict.Waits{Jobs: 1, Mean: 100, Median: 100, P90: 100, Most: 100}, verdict.Waits{Jobs: 1, Mean: 50, Median: 50, P90: 50, Most: 50}
+	hundred := verdict.Waits{Jobs: 1, Mean: 100, Median: 100, P90: 100, Most: 100}
+	fifty := verdict.Waits{Jobs: 1, Mean: 50, Median: 50, P90: 50, Most: 50}
 	require.Equal(t, verdict.Unstarted{Jobs: 1, Wide: 1, Waits: hundred}, v.Waiting)
 	require.Equal(t, verdict.Unstarted{Jobs: 1, Waits: fifty}, v.Gone)
 

@@ -3,8 +3,8 @@
 //
 // A record is a folder of segments, files of frames. A frame is a gzip member of JSON lines, so
 // zcat reads it. Its first line is a [Look], the others are [Job]s. A reader takes a frame whole or
-// not at all: after kill -9 the last one may be torn, and costs at most a quarter of a minute. When
-// the record is full, its oldest segment goes.
+// not at all. Each cycle that has something to say of jobs is a frame, so kill -9 costs the cycle
+// under way. When the record is full, its oldest segment goes.
 //
 // Every line about a job says all that its writer knew of it by then, so that nothing depends on
 // segments that are gone; a reader merges them ([Job.Merge]).

@@ -2,7 +2,6 @@ package witness
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -13,9 +12,8 @@ import (
 const (
 	// frameLines is from how many bytes of lines on a frame is written at once.
 	frameLines = 48 << 10
-	// jobsWait is for how many seconds lines about jobs wait for their frame, and looksWait for how
-	// many there may be no frame.
-	jobsWait, looksWait = 15, 60
+	// looksWait is for how many seconds there may be no frame.
+	looksWait = 60
 	// Gap is for how many seconds nobody may have looked, as between a process and the next one,
 	// while the pool still counts as watched without a gap.
 	Gap = 180
@@ -33,7 +31,6 @@ type Record struct {
 	former  Look      // the last one before Open; At is 0: there is none
 	now     Look
 	lines   bytes.Buffer // of the frame that is next
-	pending int64        // when the first of its lines about jobs came; 0: it has none
 	framed  int64        // when the last frame was written
 }
 
@@ -106,7 +103,6 @@ func (r *Record) Add(j Job) error {
 			return err
 		}
 	}
-	r.pending = cmp.Or(r.pending, r.now.At)
 	if err := r.line(Line{Job: &j}); err != nil {
 		return err
 	}
@@ -122,10 +118,11 @@ func (r *Record) line(l Line) error {
 	return err
 }
 
-// End ends the cycle: it writes a frame if one is due.
+// End ends the cycle: it writes a frame, if there is something about jobs, or there was none for a
+// while. So a process that is killed loses no more than the cycle under way.
 func (r *Record) End() error {
 	waits := r.now.At - r.framed
-	if waits >= 0 && waits < looksWait && (r.pending == 0 || r.now.At-r.pending < jobsWait) {
+	if r.lines.Len() == 0 && waits >= 0 && waits < looksWait {
 		return nil
 	}
 	return r.flush()
@@ -148,7 +145,7 @@ func (r *Record) frame() error {
 	_, err := z.Write(r.lines.Bytes())
 	err = errors.Join(err, z.Close())
 	r.lines.Reset()
-	r.pending, r.framed = 0, r.now.At
+	r.framed = r.now.At
 	if err == nil {
 		err = r.write(packed.Bytes())
 	}
