@@ -29,10 +29,14 @@ func (g *judging) follow(c *cycles, r decided) error {
 		g.known = map[backfill.JobID]*witness.Job{}
 	}
 	since, fresh := g.record.Begin(c.look(r))
-	if !g.begun || since != g.since {
+	first := !g.begun
+	if first || since != g.since {
 		g.begun, g.since, g.fresh = true, since, fresh
 	}
 	var err error
+	if first {
+		err = g.find(c, r)
+	}
 	for _, b := range r.Delta.Began {
 		err = cmp.Or(err, g.begin(c, r, c.d.n.Job(b.Job), b.At))
 	}
@@ -58,6 +62,33 @@ func (g *judging) follow(c *cycles, r decided) error {
 	g.sweep(c)
 	g.last = r.plan.Jobs
 	return cmp.Or(err, g.record.End())
+}
+
+// find notes which jobs began while no process was at work: they run in the saved state, and nobody
+// reports them any more.
+func (g *judging) find(c *cycles, r decided) error {
+	decided := map[backfill.JobID]bool{}
+	for _, m := range r.Matches {
+		decided[m.Job.ID] = true
+	}
+	for i := range r.Delta.Found {
+		decided[r.Delta.Found[i].Job.ID] = true
+	}
+	for _, b := range r.Delta.Began {
+		decided[b.Job] = true
+	}
+	var err error
+	for _, p := range r.plan.Jobs {
+		if _, known := g.known[p.Job.ID]; known || !p.Running || decided[p.Job.ID] {
+			continue
+		}
+		g.known[p.Job.ID] = nil
+		if j := g.describe(r, p.Job); j != nil && int64(p.Start) >= g.fresh {
+			j.Start, j.Found = int64(p.Start), true
+			err = cmp.Or(err, g.add(*j))
+		}
+	}
+	return err
 }
 
 // look is what a cycle saw of the pool.

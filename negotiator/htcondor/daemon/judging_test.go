@@ -2,14 +2,17 @@ package daemon
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 )
 
@@ -125,4 +128,52 @@ func TestARecordThatCannotBeWritten(t *testing.T) {
 	})
 	require.NoError(t, end())
 	require.Equal(t, 1, strings.Count(log.String(), "the observer's record could not be written"))
+}
+
+// TestTheRecordOverARestart: what began while no process was at work is in the record, as found; what
+// began before is there already.
+func TestTheRecordOverARestart(t *testing.T) {
+	w := newWorld()
+	folder, stateFolder := t.TempDir(), t.TempDir()
+	record, err := witness.Open(folder, witness.Least)
+	require.NoError(t, err)
+	record.Begin(witness.Look{At: 1000})
+	require.NoError(t, record.End())
+	require.NoError(t, record.Close()) // kill -9
+	state, err := OpenState(t.Context(), stateFolder, hclog.NewNullLogger())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, state.Close()) }()
+	saved := &track.SavedState{Version: track.SavedVersion, Now: 1000, Policy: "conservative", Guarantees: true}
+	for cluster, start := range map[int64]backfill.Time{1: 700, 2: 1003} {
+		w.job(backfill.JobID(cluster), 1, 9000)
+		saved.Jobs = append(saved.Jobs, track.SavedJob{
+			Schedd: "a", Cluster: cluster, Submit: 1000, Nodes: 1, Estimate: 9000,
+			Standing: backfill.Standing{Running: true, Start: start, End: start + 9000},
+		})
+	}
+	slices.SortFunc(saved.Jobs, func(a, b track.SavedJob) int { return int(a.Cluster - b.Cluster) })
+	require.NoError(t, state.Save(saved))
+
+	record, err = witness.Open(folder, witness.Least)
+	require.NoError(t, err)
+	o := w.options("conservative")
+	o.Observe, o.Record, o.State = true, record, state
+	d, end := run(t, o)
+	w.deltas <- negotiator.Delta{Now: 1010, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
+	w.deltas <- negotiator.Delta{Now: 1020, StartFailed: []backfill.JobID{3}}
+	poll.Equal(t, 2, func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.status.total
+	})
+	require.NoError(t, end())
+	require.NoError(t, record.Close())
+	jobs, last := recorded(t, folder)
+	require.EqualValues(t, 1000, last.Since)
+	require.Equal(t, map[string]witness.Job{
+		"2.0": {
+			Job: "2.0", Schedd: "a", User: "alice", Chunks: 1, Cpus: 1, Submit: 1000, Since: 1000, Start: 1003, Found: true,
+		},
+		"3.0": {Job: "3.0", Schedd: "a", User: "alice", Chunks: 1, Cpus: 1, Submit: 1000, Since: 1000, Would: 1010},
+	}, jobs)
 }

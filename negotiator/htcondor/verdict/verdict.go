@@ -204,7 +204,7 @@ func (v *Verdict) judge(all []*witness.Job) {
 		if j.Promise != 0 && j.Told >= j.Since {
 			promised = append(promised, j)
 		}
-		watched := j.Submit >= j.Since
+		watched := j.Submit >= j.Since && (!j.Found || j.Would != 0)
 		switch {
 		case j.Start == 0 && j.Would != 0 && watched && j.Gone == 0:
 			waiting = append(waiting, j)

@@ -169,10 +169,12 @@ func TestWhatIsWatched(t *testing.T) {
 		job("3.0", func(j *witness.Job) { j.Since, j.Submit, j.Would, j.Start = 5000, 5010, 5020, 5200 }),
 		job("4.0", func(j *witness.Job) { j.Since, j.Submit, j.Would, j.Cpus = 5000, 5010, 5100, 8 }),
 		job("5.0", func(j *witness.Job) { j.Since, j.Submit, j.Would, j.Gone = 5000, 5010, 5100, 5150 }),
+		job("6.0", func(j *witness.Job) { j.Since, j.Submit, j.Start, j.Found = 5000, 5010, 5100, true }),
+		job("7.0", func(j *witness.Job) { j.Since, j.Submit, j.Would, j.Start, j.Found = 5000, 5010, 5050, 5100, true }),
 		look(5100), look(5200),
 	}
 	v := recorded(t, verdict.Period{}, lines...)
-	require.Equal(t, []int{3, 2, 1}, []int{v.Started, v.Unwatched, v.All.Jobs})
+	require.Equal(t, []int{5, 3, 2}, []int{v.Started, v.Unwatched, v.All.Jobs})
 	require.Equal(t, []verdict.Stretch{{From: 1000, To: 1100}, {From: 5000, To: 5200}}, v.Watched)
 	require.Equal(t, []int64{1000, 5200}, []int64{v.From, v.To})
 	hundred := verdict.Waits{Jobs: 1, Mean: 100, Median: 100, P90: 100, Most: 100}
@@ -181,8 +183,8 @@ func TestWhatIsWatched(t *testing.T) {
 	require.Equal(t, verdict.Unstarted{Jobs: 1, Waits: fifty}, v.Gone)
 
 	require.Equal(t, 1, recorded(t, verdict.Period{Since: 1000, Until: 5010}, lines...).Started)
-	require.Equal(t, 2, recorded(t, verdict.Period{Since: 1000}, lines...).Started)
-	require.Equal(t, 1, recorded(t, verdict.Period{Since: 5010, Until: 5011}, lines...).Started)
+	require.Equal(t, 4, recorded(t, verdict.Period{Since: 1000}, lines...).Started)
+	require.Equal(t, 3, recorded(t, verdict.Period{Since: 5010, Until: 5011}, lines...).Started)
 	require.Zero(t, recorded(t, verdict.Period{Since: 6000}, lines...).Started)
 }
 

@@ -45,6 +45,9 @@ type Job struct {
 	Told    int64 `json:"told,omitempty"`
 	// Start is when it really began to run for the first time.
 	Start int64 `json:"start,omitempty"`
+	// Found says that the job was found running by a process that had just begun: what was planned for
+	// it just before is not known.
+	Found bool `json:"found,omitempty"`
 	// Planned is the start that the observer had for it in the last cycle before it was seen to
 	// run, if it had not decided to start it: that of its reservation, or where it is Foreseen, of
 	// a play.
@@ -97,10 +100,23 @@ func (j *Job) Merge(with Job) {
 	if with.Promise != 0 && (j.Promise == 0 || with.Told < j.Told) {
 		j.Promise, j.Told = with.Promise, with.Told
 	}
-	if with.Start != 0 && (j.Start == 0 || with.Start < j.Start) {
-		j.Start, j.Planned, j.Foreseen, j.Held = with.Start, with.Planned, with.Foreseen, with.Held
+	if with.begins(j) {
+		j.Start, j.Found, j.Planned, j.Foreseen, j.Held = with.Start, with.Found, with.Planned, with.Foreseen, with.Held
 	}
 	j.Gone = max(j.Gone, with.Gone)
+}
+
+// begins tells whether what the job says of its start is worth more than what another line does: one
+// that saw it, and then the first.
+func (j *Job) begins(other *Job) bool {
+	switch {
+	case j.Start == 0 || other.Start == 0:
+		return j.Start != 0
+	case j.Found != other.Found:
+		return other.Found
+	default:
+		return j.Start < other.Start
+	}
 }
 
 // first returns the earlier of two instants that are known.

@@ -24,14 +24,14 @@ const Least = 1 << 20
 
 // Record is a record that is written. It belongs to one goroutine.
 type Record struct {
-	folder  string
-	most    int64
-	files   []segment // on disk; the last one is written to
-	file    *os.File  // nil: none is open
-	former  Look      // the last one before Open; At is 0: there is none
-	now     Look
-	lines   bytes.Buffer // of the frame that is next
-	framed  int64        // when the last frame was written
+	folder string
+	most   int64
+	files  []segment // on disk; the last one is written to
+	file   *os.File  // nil: none is open
+	former Look      // the last one before Open; At is 0: there is none
+	now    Look
+	lines  bytes.Buffer // of the frame that is next
+	framed int64        // when the last frame was written
 }
 
 // Open opens the record in a folder, which exists, and in which nobody else writes. It takes so

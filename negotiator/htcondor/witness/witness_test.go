@@ -1,6 +1,7 @@
 package witness_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -192,7 +193,7 @@ func TestTheOldestGoes(t *testing.T) {
 	folder := t.TempDir()
 	const most = witness.Least
 	r := open(t, folder, most)
-	jobs, written := 60_000, int64(0)
+	jobs, written := 25_000, int64(0)
 	for i := range jobs {
 		if i%100 == 0 {
 			require.NoError(t, r.End())
@@ -201,6 +202,7 @@ func TestTheOldestGoes(t *testing.T) {
 		started := witness.Job{
 			Job: fmt.Sprintf("%d.%d", 1000+i/50, i%50), User: fmt.Sprintf("user%d@site.example", i*7%40), Chunks: 1,
 			Cpus: int64(1 + i%8), Submit: int64(1_760_000_000 + i), Since: 1_750_000_000,
+			Held: fmt.Sprintf("%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)})), // takes room
 		}
 		started.Would = started.Submit + int64(i*31%4000)
 		require.NoError(t, r.Add(started))
@@ -222,7 +224,7 @@ func TestTheOldestGoes(t *testing.T) {
 	require.Empty(t, found.Damaged)
 	require.Equal(t, fmt.Sprintf("%d.%d", 1000+(jobs-1)/50, (jobs-1)%50), kept[len(kept)-1].Job)
 	require.Less(t, len(kept), 2*jobs)
-	require.Greater(t, len(kept), 10_000)
+	require.Greater(t, len(kept), 5_000)
 	require.Greater(t, written, int64(most*6/8))
 }
 
@@ -231,7 +233,7 @@ func TestTheOldestGoes(t *testing.T) {
 func TestAWeekFits(t *testing.T) {
 	folder := t.TempDir()
 	r := open(t, folder, 64<<20)
-	const seconds, rate, began = 3 * 3600, 2, 1_760_000_000
+	const seconds, rate, began = 3600, 2, 1_760_000_000
 	later := map[int64][]witness.Job{} // starts, by their time
 	number := 0
 	for at := int64(began); at < began+seconds; at += 5 {
@@ -298,6 +300,7 @@ func TestMerge(t *testing.T) {
 		{Job: "1.0", Submit: 5, Since: 1, Promise: 80, Told: 10},
 		{Job: "1.0", Submit: 5, Since: 1, Start: 40, Planned: 70},
 		{Job: "1.0", Submit: 5, Since: 1, Start: 60, Planned: 65},
+		{Job: "1.0", Submit: 5, Since: 1, Start: 39, Found: true},
 	}
 	want := witness.Job{Job: "1.0", Submit: 5, Since: 9, Would: 20, Promise: 80, Told: 10, Start: 40, Planned: 70}
 	rapid.Check(t, func(t *rapid.T) {
