@@ -78,7 +78,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{
 		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
-			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track}",
+			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
@@ -101,6 +101,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
+	{"negotiator/htcondor/witness", "", ""},
+	{"negotiator/htcondor/verdict", "backfill/inwords negotiator/{cli,instant} negotiator/htcondor/witness", ""},
 	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/concurrency negotiator/htcondor/statefile", ""},
 	{"negotiator/htcondor/accountlog", "classad classad/ast backfill negotiator/htcondor/accountant", ""},
 	{"negotiator/htcondor/condorconfig", "classad/... backfill negotiator/config", ""},
@@ -208,7 +210,7 @@ var walls = []struct{ importer, never, why string }{
 // Commands may.
 const clockless = "backfill/... negotiator " +
 	"negotiator/{active,ask,catalogue,config,drains,liveview,matchmaker,outlook,source,strictyaml,whatif} " +
-	"negotiator/htcondor/{claims,track} condorsim/..."
+	"negotiator/htcondor/{claims,track,verdict,witness} condorsim/..."
 
 // clocks are the functions of package time that read a clock or wait.
 const clocks = "Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker"

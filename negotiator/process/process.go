@@ -22,15 +22,19 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
+
+// ObserverSuffix is what an observer's folder has behind the name of the configured one.
+const ObserverSuffix = "-observe"
 
 // folder is where the state is kept. A negotiator that only observes has another folder, as one
 // that makes matches locks its folder.
 func (p *process) folder() string {
 	folder := p.site.Settings.State
 	if folder != "" && p.site.Settings.Observe {
-		folder += "-observe"
+		folder += ObserverSuffix
 	}
 	return folder
 }
@@ -51,6 +55,9 @@ func (p *process) openState(ctx context.Context) (err error) {
 		}
 		return cli.Bad(fmt.Errorf("BACKFILL_STATE (--state): %w", err))
 	}
+	if err = p.openRecord(folder); err != nil {
+		return err
+	}
 	settings, err := p.accounting(p.site.Config)
 	if err != nil {
 		return cli.Bad(err)
@@ -63,6 +70,17 @@ func (p *process) openState(ctx context.Context) (err error) {
 	})
 	p.FairShare = &order
 	return nil
+}
+
+// openRecord opens the record of an observer in the state's folder, unless that is a temporary one, or
+// one cycle is enough.
+func (p *process) openRecord(folder string) (err error) {
+	s := p.site.Settings
+	if !s.Observe || s.Record == 0 || p.temporary != "" || p.options.Once {
+		return nil
+	}
+	p.record, err = witness.Open(folder, int64(s.Record)<<20)
+	return err
 }
 
 // learnFrom collects the ended jobs that the estimators learn from at the start: first those of the

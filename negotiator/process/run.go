@@ -32,6 +32,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
@@ -61,6 +62,7 @@ type process struct {
 	noting     atomic.Bool                    // the log has lines about matches, too
 	notes      daemon.Notes
 	state      *daemon.State
+	record     *witness.Record // nil: none is kept
 	accountant *accountant.Accountant
 	temporary  string                         // a folder for this run only; "": there is none
 	key        atomic.Pointer[backfill.Order] // the queue's order by the pool's fair share
@@ -150,6 +152,11 @@ func (p *process) configure(ctx context.Context) (err error) {
 func (p *process) close() {
 	if p.Policy != nil {
 		p.Close()
+	}
+	if p.record != nil {
+		if err := p.record.Close(); err != nil {
+			p.Logger.Warn("the end of the observer's record could not be written", "error", err)
+		}
 	}
 	if p.state != nil {
 		if err := p.state.Close(); err != nil {
@@ -251,7 +258,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure),
 		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
 		Parent:   p.site.Inherited.Parent,
-		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once,
+		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once, Record: p.record,
 		Tuning: tuning(s, p.site.Config), Logger: p.Logger,
 	})
 }

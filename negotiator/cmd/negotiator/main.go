@@ -38,6 +38,7 @@ On a real HTCondor pool it takes the place of condor_negotiator: under condor_ma
   negotiator explain 12.0
   negotiator start-times --owner alice --limit 20
   negotiator what-if --cpus 16 --memory 64GiB --time 2h
+  negotiator observe-report --html report.html
 
 The flags of run, which schedules, can be given without its name: negotiator run --help lists
 them.
@@ -58,6 +59,8 @@ type commands struct {
 	Plugin     pluginCommands    `cmd:"" help:"Work with policy plugins."`
 	Config     configCommands    `cmd:"" help:"Work with configuration files."`
 	Setup      setupCommand      `cmd:"" help:"${command_setup}"`
+
+	Observed observeReportCommand `cmd:"" name:"observe-report" help:"${command_observe_report}"`
 
 	ImportAccounting importCommand `cmd:"" help:"${command_import_accounting}"`
 	ExportAccounting exportCommand `cmd:"" help:"${command_export_accounting}"`

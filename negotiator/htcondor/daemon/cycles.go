@@ -28,6 +28,9 @@ type cycles struct {
 
 	rouseAt time.Time          // when it is next asked for whom machines should be woken
 	roused  []negotiator.Match // for whom, when that was last asked
+
+	judging    judging
+	unrecorded bool // the last cycle could not be added to the observer's record
 }
 
 // decided is what a cycle has come to: its report, the plan that it belongs to, and the guarantees
@@ -199,6 +202,7 @@ func (c *cycles) publish(r decided) error {
 	c.keep(r.Report)
 	d, now, jobs := c.d, &c.now, r.plan.Jobs
 	d.lastCycle.Store(c.forecaster(r))
+	c.judge(r)
 	d.accuracy.follow(r.Report, d.o.Observe)
 	d.forgetAnswers()
 	d.see(r.Report)

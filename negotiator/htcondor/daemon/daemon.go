@@ -22,6 +22,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	Accountant *accountant.Accountant
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
+	// Record is where an observer writes down what it sees and would do; nil: nowhere.
+	Record *witness.Record
 	// Sending bounds how fast answers to HTTP requests are sent; nil means that nothing does.
 	Sending *server.Sending
 	Logger  hclog.Logger
