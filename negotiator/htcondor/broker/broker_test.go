@@ -39,8 +39,8 @@ type caller struct {
 	log     *lines
 }
 
-// newCaller opens a command port that has so many places.
-func newCaller(t *testing.T, places int) *caller {
+// newCaller opens a command port that has so many places; 0: as many as usual.
+func newCaller(t *testing.T, places int, more ...func(*security.Server)) *caller {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -54,6 +54,9 @@ func newCaller(t *testing.T, places int) *caller {
 	guard := &security.Server{
 		Name: "TEST", Methods: []security.Method{security.ClaimToBe}, Domain: "test",
 		Allow: func(security.Peer, security.Permission) bool { return false },
+	}
+	for _, change := range more {
+		change(guard)
 	}
 	port := &server.Port{
 		Security: guard, MaxConnections: places, Handlers: map[int]server.Handler{broker.ReverseConnect: c.Handler()},
@@ -337,14 +340,21 @@ func TestHijackers(t *testing.T) {
 	require.Error(t, <-asked)
 }
 
-// TestWithoutAHandshakeAlone: the command is no command of sessions, so that no rights come with it.
-func TestWithoutAHandshakeAlone(t *testing.T) {
-	c := newCaller(t, 0)
-	_, err := c.client.Start(t.Context(), c.address, broker.ReverseConnect, nil)
-	require.Error(t, err)
-	stream, err := c.client.Start(t.Context(), c.address, 60011, nil)
-	require.Error(t, err, "nobody may anything else here")
-	require.Nil(t, stream)
+// TestRaw: the command is no command of handshakes and sessions, so that no rights come with it, not
+// even to condor_master's daemons; and what is said by a handshake is heard by nobody.
+func TestRaw(t *testing.T) {
+	family, err := security.ParseKey("family#secret")
+	require.NoError(t, err)
+	c := newCaller(t, 0, func(guard *security.Server) {
+		guard.Family, guard.Allow = &family, func(security.Peer, security.Permission) bool { return true }
+	})
+	for name, with := range map[string]*security.Key{"a handshake": nil, "the family's session": &family} {
+		nop, failed := c.client.Start(t.Context(), c.address, 60011, with)
+		require.NoError(t, failed, "%s is good for something", name)
+		nop.Close()
+		_, failed = c.client.Start(t.Context(), c.address, broker.ReverseConnect, with)
+		require.Error(t, failed, name)
+	}
 	require.Zero(t, c.counts())
 }
 
