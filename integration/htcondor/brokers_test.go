@@ -33,6 +33,7 @@ SHADOW.PRIVATE_NETWORK_NAME = inside
 const sharedBehindABroker = `
 COLLECTOR_DEBUG = D_FULLDEBUG
 CCB_RECONNECT_TIME = 2
+COLLECTOR_USES_SHARED_PORT = False
 COLLECTOR.USE_SHARED_PORT = False
 NEGOTIATOR.USE_SHARED_PORT = False
 SHARED_PORT_PORT = 0
@@ -58,12 +59,17 @@ func TestSharedPortBehindABroker(t *testing.T) {
 
 func behindTheBroker(t *testing.T, pool *ourPool) {
 	t.Helper()
-	for _, ad := range append(pool.Ads("-schedd"), pool.Slots()...) {
-		at := ad.Text("MyAddress")
-		require.Contains(t, at, "192.0.2.1:")
-		require.Contains(t, at, "CCBID=")
-		require.Contains(t, at, "PrivNet=inside")
-	}
+	pool.Wait("all to be behind the broker", time.Minute, func() bool {
+		for _, ad := range append(pool.Ads("-schedd"), pool.Slots()...) {
+			at := ad.Text("MyAddress")
+			require.Contains(t, at, "192.0.2.1:")
+			require.Contains(t, at, "PrivNet=inside")
+			if !strings.Contains(at, "CCBID=") {
+				return false
+			}
+		}
+		return true
+	})
 	calls := func() int {
 		return strings.Count(pool.Log("CollectorLog"), "CCB: received 'success' from target daemon")
 	}
