@@ -78,7 +78,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{
 		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
-			"negotiator/htcondor negotiator/htcondor/{accountant,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
+			"negotiator/htcondor negotiator/htcondor/{accountant,broker,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
@@ -98,6 +98,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/server", "classad negotiator/htcondor/{cedar,security}",
 		"negotiator/htcondor/{client,internal/tape}",
 	},
+	{"negotiator/htcondor/broker", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/{client,fakes}"},
 	{"negotiator/htcondor/fakes", "classad negotiator/htcondor/{cedar,security,server}", "negotiator/htcondor/client"},
 	{"negotiator/htcondor/setup", "negotiator/cli negotiator/htcondor/{condorconfig,daemon}", "configs"},
 	{"negotiator/htcondor/statefile", "", ""},
@@ -124,7 +125,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"negotiator/htcondor", "classad/... backfill negotiator negotiator/{config,drains} " +
 			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
-		"backfill/... negotiator/matchmaker negotiator/htcondor/{cedar,fakes,statefile}",
+		"backfill/... negotiator/matchmaker negotiator/htcondor/{broker,cedar,fakes,server,statefile}",
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} negotiator/packed/... condorsim/input/...", ""},
@@ -300,6 +301,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{importer: "negotiator/htcondor/security", imports: "negotiator/htcondor/client"},
 		{importer: "negotiator/htcondor/security", test: "negotiator/htcondor/server"},
 		{importer: "negotiator/htcondor/client", imports: "negotiator/htcondor/server"},
+		{importer: "negotiator/htcondor/server", imports: "negotiator/htcondor/broker"},
 		{importer: "negotiator/htcondor/server", imports: "negotiator/htcondor/client"},
 		{importer: "negotiator/htcondor/statefile", imports: "negotiator/htcondor/accountant"},
 		{importer: "negotiator/htcondor/accountant", imports: "negotiator/htcondor"},

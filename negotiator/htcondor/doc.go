@@ -78,7 +78,8 @@
 // daemon (daemon/cycles.go, explain) calls [Pool.Explain] (pool.go; claims/reasons.go,
 // dispatch/explain.go), which tells the schedds. Others ask for [Facts] (facts.go) at any time.
 //
-// The packages beside these do the rest: cedar, security and client speak to the daemons, server
-// answers tools and daemons, accountant knows who has used how much, condorconfig reads HTCondor's
-// configuration, daemon is the process around it all. README.md is the guide for administrators.
+// The packages beside these do the rest: cedar, security and client speak to the daemons, broker to
+// those that cannot be connected to, server answers tools and daemons, accountant knows who has
+// used how much, condorconfig reads HTCondor's configuration, daemon is the process around it all.
+// README.md is the guide for administrators.
 package htcondor

@@ -24,6 +24,8 @@ type submits struct {
 	ask   func(context.Context, *observe.Schedd) (int64, error)
 	timed func(work func()) time.Duration
 	found func(schedd string)
+	// brokered tells whether a broker has to be asked for each question; nil: none has.
+	brokered func(*observe.Schedd) bool
 
 	schedds map[string]*submitted
 	asking  int
@@ -50,6 +52,10 @@ const (
 	askingEvery = time.Second / 2
 	askingPart  = 50
 )
+
+// A schedd behind a broker is asked every brokeredEvery: each question is work for the broker, too,
+// which is the pool's collector.
+const brokeredEvery = 5 * time.Second
 
 // So many questions are under way at most, of which schedds that hang take some until the time is
 // up. Of one host so many schedds are asked: an honest one has a few, and ads of thousands cost
@@ -85,6 +91,7 @@ func (p *Pool) askForSubmits(ctx context.Context) (end func()) {
 	p.submits.ask = func(ctx context.Context, s *observe.Schedd) (int64, error) {
 		return s.Submitted(ctx, p.s.Security, within)
 	}
+	p.submits.brokered = func(s *observe.Schedd) bool { return p.s.Security.AsksBroker(s.Address) }
 	var asking sync.WaitGroup
 	asking.Go(func() { p.submits.run(ctx) })
 	return func() { cancel(); asking.Wait() }
@@ -196,7 +203,11 @@ func (q *submits) next() (next *submitted, wait time.Duration) {
 func (q *submits) hear(a counted) {
 	e, now := a.schedd, q.now()
 	q.end(a)
-	e.asks = later(e.began.Add(askingEvery), now.Add(restAfterQuestion*now.Sub(e.began)))
+	every := askingEvery
+	if q.brokered != nil && q.brokered(e.at) {
+		every = brokeredEvery
+	}
+	e.asks = later(e.began.Add(every), now.Add(restAfterQuestion*now.Sub(e.began)))
 	if e.lost = a.err != nil; e.lost || a.count == e.count {
 		return
 	}

@@ -55,6 +55,19 @@ func (a *asking) asks(count int64, took, cost time.Duration) string {
 	return next.at.Name
 }
 
+// TestSubmitsBehindABroker: a broker is not asked twice a second for each of its schedds.
+func TestSubmitsBehindABroker(t *testing.T) {
+	a := newAsking("far", "near")
+	a.brokered = func(s *observe.Schedd) bool { return s.Name == "far" }
+	asked := map[string]int{}
+	for range 200 {
+		asked[a.asks(10, 0, 0)]++
+		a.at = a.at.Add(time.Second / 20)
+	}
+	require.Equal(t, 2, asked["far"])
+	require.InDelta(t, 20, asked["near"], 1)
+}
+
 // TestSubmitsWakeOnce: each submit is reported once, whether the next look reads the queue or not.
 func TestSubmitsWakeOnce(t *testing.T) {
 	a := newAsking("s")

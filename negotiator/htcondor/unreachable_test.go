@@ -2,7 +2,7 @@ package htcondor
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/broker"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 )
 
 func TestDeadSchedd(t *testing.T) {
@@ -40,33 +43,102 @@ func TestDeadSchedd(t *testing.T) {
 	require.True(t, waiting.done)
 }
 
-// TestScheddBehindABroker: a schedd that can be reached only through a broker is reported as a
-// problem, and tried now and then.
+// callBack has daemons that are behind brokers connect to the world's negotiator.
+func (w *world) callBack() *broker.Callbacks {
+	w.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(w.t, err)
+	at, err := server.AddressOf(listener)
+	require.NoError(w.t, err)
+	callbacks := &broker.Callbacks{Address: at.String(), Name: "TEST"}
+	port := &server.Port{
+		Security: &security.Server{Name: "TEST"}, Handlers: map[int]server.Handler{broker.ReverseConnect: callbacks.Handler()},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- port.Serve(ctx, listener) }()
+	w.t.Cleanup(func() {
+		cancel()
+		require.NoError(w.t, <-ended)
+	})
+	w.pool.s.Security.Reverse = callbacks.Reverse
+	return callbacks
+}
+
+// TestScheddBehindABroker: jobs of a schedd that can be reached through a broker alone run as others
+// do, also after it had to register again.
 func TestScheddBehindABroker(t *testing.T) {
 	w := newWorld(t, "easy", small(4))
-	far := fakes.NewSchedd(t, "far@test")
-	at := strings.Trim(far.Address().String(), "<>")
-	far.Stop()
-	at = strings.SplitN(at, "?", 2)[0]
-	w.strangers = []string{fmt.Sprintf("Name = \"far@test\"\nMyAddress = \"<%s?CCBID=1.2.3.4:9618#7>\"", at)}
-	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
-	tries := 0
+	callbacks, ccb := w.callBack(), fakes.NewBroker(t)
+	w.schedd.Hide(ccb)
+	w.publish()
+	first := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	w.pass(20)
+	require.True(t, first.done)
+	require.Empty(t, w.pool.Last().Problems)
+	calls, strays := callbacks.Counts()
+	require.Positive(t, calls)
+	require.Zero(t, strays)
+	require.EqualValues(t, len(ccb.Wishes()), calls)
+
+	w.schedd.Hide(ccb)
+	w.capable = "" // the old one is void now
+	second := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	w.pass(60)
+	require.True(t, second.done)
+	require.Empty(t, w.pool.Last().Problems)
+}
+
+// TestScheddBehindABrokerThatIsDown: such a schedd is reported as a problem, with what to do, and
+// holds up nobody; when its broker is back, its jobs run.
+func TestScheddBehindABrokerThatIsDown(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.callBack()
+	far, ccb := fakes.NewSchedd(t, "far@test"), fakes.NewBroker(t)
+	far.Hide(ccb)
+	w.strangers = []string{"Name = \"far@test\"\nMyAddress = \"" + far.Address().String() + "\""}
+	ccb.Stop()
 	w.pool.s.Security.Connect = func(ctx context.Context, place string) (net.Conn, error) {
-		if place == at {
-			tries++
+		if strings.HasPrefix(place, far.Address().Host) {
+			return nil, errors.New("no route to host")
 		}
 		return new(net.Dialer).DialContext(ctx, "tcp", place)
 	}
+	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
 	w.pass(20)
 	require.True(t, j.done, "nobody else waits for it")
-	require.Equal(t, 1, tries)
 	require.Len(t, w.pool.Last().Problems, 1)
-	require.Contains(t, w.pool.Last().Problems[0], "broker (CCB), which is not supported: open a way to it")
+	for _, want := range []string{
+		far.Address().String(), "it is behind a broker (CCB): its broker cannot be asked (is it up,", ccb.Address().String(), "no route to host",
+	} {
+		require.Contains(t, w.pool.Last().Problems[0], want)
+	}
 	require.Equal(t, 1, strings.Count(w.log.String(), "a schedd does not tell its queue"))
-	far.Start()
+	ccb.Start()
+	far.Hide(ccb)
+	w.strangers = []string{"Name = \"far@test\"\nMyAddress = \"" + far.Address().String() + "\""}
 	w.pass(300)
-	require.Greater(t, tries, 1)
 	require.Empty(t, w.pool.Last().Problems, "there is a way to it now")
+}
+
+// TestScheddsOfOnePrivateAddress: two hosts behind brokers may have the same private address, and
+// are two schedds.
+func TestScheddsOfOnePrivateAddress(t *testing.T) {
+	w := newWorld(t, "easy", small(4))
+	w.callBack()
+	ccb := fakes.NewBroker(t)
+	w.schedd.Hide(ccb)
+	w.publish()
+	far := fakes.NewSchedd(t, "far@test")
+	far.Hide(ccb)
+	require.Equal(t, w.schedd.Address().Host, far.Address().Host)
+	require.Equal(t, w.schedd.Address().Port, far.Address().Port)
+	w.strangers = []string{"Name = \"far@test\"\nMyAddress = \"" + far.Address().String() + "\""}
+	j := w.submit(&sleeper{cpus: 1, seconds: 5, estimate: 5})
+	w.pass(20)
+	require.True(t, j.done)
+	require.Empty(t, w.pool.Last().Problems)
+	require.Len(t, w.pool.last.Schedds, 2)
 }
 
 // holdQueue makes the schedd wait for a release before each answer to a query of its queue.

@@ -17,6 +17,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/broker"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
@@ -178,8 +179,10 @@ func (p *process) port(reconfigure func()) *server.Port {
 	if p.Source.HTCondor() != nil {
 		commands.Configuration = configuration{p.Source}
 	}
+	handlers := commands.Handlers()
+	handlers[broker.ReverseConnect] = p.callbacks.Handler()
 	return &server.Port{
-		Security: p.server, Handlers: commands.Handlers(), Logger: p.Logger.Named("port"), Sending: &p.sending,
+		Security: p.server, Handlers: handlers, Logger: p.Logger.Named("port"), Sending: &p.sending,
 	}
 }
 
@@ -266,7 +269,7 @@ func (p *process) apply(next *condorconfig.Config) error {
 		return err
 	}
 	s, _ = s.During(p.site.Settings) // startConfigured reports the rest
-	site := daemon.Site{Config: next, Settings: s, Inherited: p.site.Inherited}
+	site := daemon.Site{Config: next, Settings: s, Inherited: p.site.Inherited, Reverse: p.site.Reverse}
 	accounting, err := p.accounting(next)
 	if err == nil {
 		err = site.ReadSecrets()

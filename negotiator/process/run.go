@@ -25,6 +25,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/broker"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
@@ -72,7 +73,8 @@ type process struct {
 	server     *security.Server
 	collector  *client.Collector
 	daemon     *daemon.Daemon
-	sending    server.Sending // of answers
+	sending    server.Sending    // of answers
+	callbacks  *broker.Callbacks // from daemons behind brokers
 	// present is the site as it is configured now, former the one before the last reload; site is
 	// the one at the start.
 	present, former daemon.Site
@@ -179,6 +181,8 @@ func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	}
 	defer func() { _ = listener.Close() }() // unless it served, and is closed
 	p.introduce(address.String())
+	p.callbacks = &broker.Callbacks{Address: address.String(), Name: "NEGOTIATOR", Logger: p.Logger}
+	p.site.Reverse = p.callbacks.Reverse
 	p.Logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", order, "estimates",
 		s.EstimateSettings().Summary(false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))
 	for _, warning := range p.site.Config.Warnings() {
@@ -256,9 +260,10 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		Chooser:   func() *auto.Chooser { return p.Chooser },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },
 		Collector: p.collector, Answers: daemon.Answers(p.secure), Master: p.site.Master(p.secure),
-		Sessions: func() int { return p.secure.Sessions() + p.server.Sessions() },
-		Parent:   p.site.Inherited.Parent,
-		State:    p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once, Record: p.record,
+		Sessions:  func() int { return p.secure.Sessions() + p.server.Sessions() },
+		Callbacks: p.callbacks.Counts,
+		Parent:    p.site.Inherited.Parent,
+		State:     p.state, Accountant: p.accountant, Observe: s.Observe, Once: p.options.Once, Record: p.record,
 		Tuning: tuning(s, p.site.Config), Logger: p.Logger,
 	})
 }

@@ -25,9 +25,12 @@ type Address struct {
 	Addrs []string
 	// Alias is the host's name, for people and certificates.
 	Alias string
-	// Brokered says that the daemon may be reachable only through a broker (CCB), which this
-	// package does not support; it tries to connect directly.
-	Brokered bool
+	// Brokers are the daemon's contacts at brokers (CCB), as [ParseContact] reads them: who wants to
+	// call it asks one of them to have it call back.
+	Brokers []string
+	// Network is the name of the private network that the daemon is in, and Inside its address
+	// there; see [Address.From]. If Inside is empty, it is the same as outside.
+	Network, Inside string
 }
 
 // maxAddress is the maximum length of an address's text.
@@ -80,7 +83,11 @@ func (a *Address) set(pair string) error {
 	case "noUDP":
 		a.NoUDP = true
 	case "CCBID":
-		a.Brokered = value != ""
+		a.Brokers = append(a.Brokers, strings.Fields(value)...)
+	case "PrivNet":
+		a.Network = value
+	case "PrivAddr":
+		a.Inside = value
 	case "addrs":
 		for one := range strings.SplitSeq(value, "+") {
 			at, err := parseDashed(one)
@@ -112,9 +119,18 @@ func parseDashed(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// String returns the address in angle brackets, as in ads. A broker is left out.
+// String returns the address in angle brackets, as in ads.
 func (a Address) String() string {
 	var parameters []string
+	if len(a.Brokers) > 0 {
+		parameters = append(parameters, "CCBID="+escape(strings.Join(a.Brokers, " ")))
+	}
+	if a.Inside != "" {
+		parameters = append(parameters, "PrivAddr="+escape(a.Inside))
+	}
+	if a.Network != "" {
+		parameters = append(parameters, "PrivNet="+escape(a.Network))
+	}
 	if len(a.Addrs) > 0 {
 		var dashed []string
 		for _, at := range a.Addrs {
@@ -146,7 +162,7 @@ func (a Address) String() string {
 }
 
 // V1 is the address in HTCondor's other form: a list of ads, the first address and then all by their
-// protocols.
+// protocols. Brokers and private networks are left out: it is for our own address, which has none.
 func (a Address) V1() string {
 	type place struct{ protocol, host, port string }
 	protocol := func(host string) string {

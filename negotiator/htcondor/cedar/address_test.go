@@ -23,7 +23,11 @@ func TestParseAddress(t *testing.T) {
 		},
 		"<10.0.0.1:1?CCBID=1.2.3.4:9618%3faddrs%3d1.2.3.4-9618#7&PrivNet=home&new=1>": {
 			Host: "10.0.0.1", Port: 1,
-			Brokered: true,
+			Brokers: []string{"1.2.3.4:9618?addrs=1.2.3.4-9618#7"}, Network: "home",
+		},
+		"<10.0.0.1:1?CCBID=a:1%3fsock%3dx#7%20[%3a%3a1]%3a2#8#9&PrivAddr=%3c192.168.0.1:1%3fsock%3dy%3e&PrivNet=home&sock=y>": {
+			Host: "10.0.0.1", Port: 1, Sock: "y",
+			Brokers: []string{"a:1?sock=x#7", "[::1]:2#8#9"}, Network: "home", Inside: "<192.168.0.1:1?sock=y>",
 		},
 		"<10.0.0.1:1?sock=a%20b%26c;noUDP>": {
 			Host: "10.0.0.1", Port: 1,
@@ -33,7 +37,6 @@ func TestParseAddress(t *testing.T) {
 		got, err := cedar.ParseAddress(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
-		want.Brokered = false // it is not written
 		again, err := cedar.ParseAddress(got.String())
 		require.NoError(t, err)
 		require.Equal(t, want, again)
@@ -58,7 +61,7 @@ func TestParseAddress(t *testing.T) {
 func FuzzAddress(f *testing.F) {
 	for _, text := range []string{
 		"<127.0.0.1:9618?addrs=127.0.0.1-9618&alias=pool.test&noUDP&sock=schedd_1_2>", "<[::1]:9618?addrs=[--1]-9618>",
-		"host:1", "<a:1?CCBID=x&sock=%41>",
+		"host:1", "<a:1?CCBID=x%20y#1&sock=%41&PrivNet=n&PrivAddr=%3ca:1%3e>",
 	} {
 		f.Add(text)
 	}
@@ -67,11 +70,57 @@ func FuzzAddress(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a.Brokered = false
 		again, err := cedar.ParseAddress(a.String())
 		require.NoError(t, err, "%q of %q", a.String(), text)
 		require.Equal(t, a, again)
 	})
+}
+
+// TestFrom calls a daemon from networks of its own and others.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ address, network, want string }{
+		{"<1.1.1.1:1?CCBID=2.2.2.2:2#3&PrivNet=home>", "", ""},
+		{"<1.1.1.1:1?CCBID=2.2.2.2:2#3&PrivNet=home>", "Home", ""},
+		{"<1.1.1.1:1?CCBID=2.2.2.2:2#3>", "home", ""},
+		{"<1.1.1.1:1?CCBID=2.2.2.2:2#3&PrivNet=home&sock=x>", "home", "<1.1.1.1:1?PrivNet=home&sock=x>"},
+		{
+			"<1.1.1.1:1?CCBID=2.2.2.2:2#3&PrivAddr=%3c10.0.0.1:4%3fsock%3dx%3e&PrivNet=home&alias=a&sock=x>", "home",
+			"<10.0.0.1:4?alias=a&sock=x>",
+		},
+		{"<1.1.1.1:1?PrivAddr=10.0.0.1:4%3fCCBID%3d3.3.3.3:3#4&PrivNet=home>", "home", "<10.0.0.1:4>"},
+		{"<1.1.1.1:1?CCBID=2.2.2.2:2#3&PrivAddr=nowhere&PrivNet=home>", "home", "<1.1.1.1:1?PrivAddr=nowhere&PrivNet=home>"},
+	} {
+		a, err := cedar.ParseAddress(c.address)
+		require.NoError(t, err)
+		if c.want == "" {
+			c.want = c.address
+		}
+		require.Equal(t, c.want, a.From(c.network).String(), "%s from %q", c.address, c.network)
+	}
+}
+
+func TestParseContact(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]cedar.Contact{
+		"1.2.3.4:9618#7":                {Broker: cedar.Address{Host: "1.2.3.4", Port: 9618}, ID: "7"},
+		"1.2.3.4:9618?sock=collector#7": {Broker: cedar.Address{Host: "1.2.3.4", Port: 9618, Sock: "collector"}, ID: "7"},
+		"1.2.3.4:9618#7#1#12":           {Broker: cedar.Address{Host: "1.2.3.4", Port: 9618}, ID: "7#1#12"},
+	} {
+		got, err := cedar.ParseContact(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for text, want := range map[string]string{
+		"":            "must be host:port#number",
+		"1.2.3.4:9#":  "must be host:port#number",
+		"1.2.3.4:9#x": "must be host:port#number",
+		"1.2.3.4:9":   "must be host:port#number",
+		"nowhere#7":   "must be <host:port",
+	} {
+		_, err := cedar.ParseContact(text)
+		require.ErrorContains(t, err, want, text)
+	}
 }
 
 // TestAddressV1 prints addresses as the daemons of 23.9 do.

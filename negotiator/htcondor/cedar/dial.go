@@ -12,12 +12,11 @@ import (
 // sharedPortConnect is the command that asks a shared port to pass on the connection.
 const sharedPortConnect = 75
 
-// ErrBrokered says that a daemon that is to be called through a broker could not be reached
-// directly.
-var ErrBrokered = errors.New("it asks to be called through a broker (CCB), which is not supported: open a way to it, " +
-	"or leave it out")
+// ErrBrokered says that a daemon that is to be called through a broker (CCB) could be reached
+// neither so nor directly.
+var ErrBrokered = errors.New("it is behind a broker (CCB)")
 
-// brokeredPatience limits the time to connect directly to a daemon that asks for a broker, as most
+// brokeredPatience limits the time to connect directly to a daemon that is behind a broker, as most
 // often nothing answers there.
 const brokeredPatience = 3 * time.Second
 
@@ -31,11 +30,56 @@ type Dialer struct {
 	Random io.Reader
 	// Connect opens a TCP connection to "host:port"; nil means package net.
 	Connect func(ctx context.Context, place string) (net.Conn, error)
+	// Network is the name of the private network that we are in; "": of none. Daemons of the same one
+	// are called directly.
+	Network string
+	// Reverse has a daemon that is behind brokers call us, and returns the connection; nil means that
+	// nobody can call us.
+	Reverse func(context.Context, Address) (net.Conn, error)
 }
 
-// Dial connects to a daemon at the first of its addresses that answers. When the context ends, the
-// stream is closed; see [Stream.Bind].
+// Dial connects to a daemon: if it is behind brokers, through them, else or if that fails at the
+// first of its addresses that answers. When the context ends, the stream is closed; see
+// [Stream.Bind].
 func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
+	called, failed := a.From(d.Network), []error(nil)
+	brokered := len(called.Brokers) > 0
+	if brokered {
+		s, err := d.callBack(ctx, called)
+		if err == nil {
+			return s, nil
+		}
+		failed = append(failed, err)
+	}
+	s, err := d.direct(ctx, called, brokered)
+	if err == nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("connect to %v: %w", a, errors.Join(append(failed, err)...))
+}
+
+// errNoCallback says that a daemon behind a broker has nowhere to call back.
+var errNoCallback = errors.New("a daemon behind a broker connects to who calls it, and this process has no port for that: " +
+	"ask the negotiator, or open a way to the daemon")
+
+// callBack has a daemon that is behind brokers call us. All that is said through a shared port is
+// said to it as if we had called.
+func (d *Dialer) callBack(ctx context.Context, a Address) (*Stream, error) {
+	err := errNoCallback
+	if d.Reverse != nil {
+		var conn net.Conn
+		if conn, err = d.Reverse(ctx, a); err == nil {
+			var s *Stream
+			if s, err = d.begin(ctx, conn, a.Sock); err == nil {
+				return s, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrBrokered, err)
+}
+
+// direct connects to a daemon at the first of its addresses that answers.
+func (d *Dialer) direct(ctx context.Context, a Address, hurried bool) (*Stream, error) {
 	connect := d.Connect
 	if connect == nil {
 		dialer := net.Dialer{Timeout: d.Timeout}
@@ -43,35 +87,39 @@ func (d *Dialer) Dial(ctx context.Context, a Address) (*Stream, error) {
 			return dialer.DialContext(ctx, "tcp", place)
 		}
 	}
-	var failed []error
-	if a.Brokered {
-		connecting := connect
-		patience, cancel := context.WithTimeout(ctx, brokeredPatience)
+	patience := ctx
+	if hurried {
+		limited, cancel := context.WithTimeout(ctx, brokeredPatience)
 		defer cancel()
-		connect = func(_ context.Context, place string) (net.Conn, error) { return connecting(patience, place) }
+		patience = limited
 	}
+	var failed []error
 	for _, place := range a.reachable() {
-		conn, err := connect(ctx, place)
-		if err != nil {
-			failed = append(failed, err)
-			continue
+		conn, err := connect(patience, place)
+		if err == nil {
+			var s *Stream
+			if s, err = d.begin(ctx, conn, a.Sock); err == nil {
+				return s, nil
+			}
 		}
-		s := NewStream(conn, d.Timeout)
-		s.bulky, s.Random = true, d.Random
-		s.Bind(ctx)
-		if a.Sock == "" {
-			return s, nil
-		}
-		if err = s.passOn(a.Sock, d.Name); err == nil {
-			return s, nil
-		}
-		s.Close()
 		failed = append(failed, err)
 	}
-	if a.Brokered {
-		failed = append(failed, ErrBrokered)
+	return nil, errors.Join(failed...)
+}
+
+// begin makes a stream of a connection to a daemon, or to the shared port that it has this name at.
+func (d *Dialer) begin(ctx context.Context, conn net.Conn, sock string) (*Stream, error) {
+	s := NewStream(conn, d.Timeout)
+	s.bulky, s.Random = true, d.Random
+	s.Bind(ctx)
+	if sock == "" {
+		return s, nil
 	}
-	return nil, fmt.Errorf("connect to %v: %w", a, errors.Join(failed...))
+	if err := s.passOn(sock, d.Name); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // passOn asks a shared port to hand the connection to the daemon with this sock name; name is ours.

@@ -3,14 +3,12 @@ package cedar_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -276,34 +274,6 @@ func TestHalfClosed(t *testing.T) {
 	seven, err := peer.Int()
 	require.NoError(t, err)
 	require.EqualValues(t, 7, seven)
-}
-
-func TestDial(t *testing.T) {
-	var tried []string
-	d := cedar.Dialer{Connect: func(_ context.Context, place string) (net.Conn, error) {
-		tried = append(tried, place)
-		return nil, errors.New("refused")
-	}}
-	_, err := d.Dial(t.Context(), cedar.Address{
-		Host: "::1", Port: 1, Addrs: []string{"[::1]:1", "10.0.0.1:2"},
-		Brokered: true,
-	})
-	require.ErrorContains(t, err, "broker (CCB)")
-	require.ErrorIs(t, err, cedar.ErrBrokered)
-	require.Equal(t, []string{"[::1]:1", "10.0.0.1:2"}, tried)
-	synctest.Test(t, func(t *testing.T) { // nothing answers at that address
-		d.Timeout, d.Connect = time.Minute, func(ctx context.Context, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		began := time.Now()
-		_, err := d.Dial(t.Context(), cedar.Address{
-			Host: "10.0.0.1", Port: 1, Addrs: []string{"10.0.0.2:1"},
-			Brokered: true,
-		})
-		require.ErrorIs(t, err, cedar.ErrBrokered)
-		require.Equal(t, 3*time.Second, time.Since(began), "a look waits for longer")
-	})
 }
 
 func FuzzStream(f *testing.F) {

@@ -89,6 +89,11 @@ var stock = []config.Setting{
 		Knob: "IP_ADDRESS", Kind: config.Text, KnobDefault: "127.0.0.1", Restart: true,
 		Doc: "This machine's address, as HTCondor found it.",
 	},
+	{
+		Knob: "PRIVATE_NETWORK_NAME", Kind: config.Text,
+		Doc: "The private network that this machine is in: daemons of the same one are called directly, others through " +
+			"their brokers (CCB), if they have any.",
+	},
 	{Knob: "IN_LOWPORT", Kind: config.Text, Restart: true, Doc: "The first port that the command port may have."},
 	{Knob: "IN_HIGHPORT", Kind: config.Text, Restart: true, Doc: "The last of them."},
 	{Knob: "LOWPORT", Kind: config.Text, Restart: true, Doc: "The same as IN_LOWPORT, where that is not set."},

@@ -55,6 +55,9 @@ type Options struct {
 	Answers func(ctx context.Context, address string) bool
 	// Sessions tells how many sessions with other daemons and users are kept; nil: none are.
 	Sessions func() int
+	// Callbacks tells how many daemons behind brokers connected since they were asked to, and how many
+	// connections nobody waited for; nil: none.
+	Callbacks func() (calls, strays int64)
 	// Master is condor_master, and Parent its process ID; nil and 0 if it did not start us.
 	Master Master
 	Parent int
@@ -180,6 +183,9 @@ func New(o Options) *Daemon {
 	}
 	if o.Sessions == nil {
 		d.status.sessions = func() int { return 0 }
+	}
+	if o.Callbacks == nil {
+		d.o.Callbacks = func() (calls, strays int64) { return 0, 0 }
 	}
 	if o.Chooser == nil {
 		d.o.Chooser = func() *auto.Chooser { return nil }

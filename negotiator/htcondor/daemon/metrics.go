@@ -30,6 +30,8 @@ var (
 	contested     = describes("contested_names", "Ads that are left out since another daemon has their name or address.")
 	submitsFound  = describes("submits_found_total", "How often a schedd was found to have new jobs that it had not announced.")
 	askedSeconds  = describes("submits_asked_seconds_total", "Processor time of asking schedds whether jobs were submitted.")
+	callbacks     = describes("callbacks_total", "Connections of daemons behind brokers (CCB) that were asked to connect.")
+	strays        = describes("callbacks_stray_total", "Such connections that nobody waits for: late, or made up.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -53,7 +55,7 @@ var (
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
-		contested, submitsFound, askedSeconds, slotsNow,
+		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
 	} {
@@ -104,6 +106,9 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(contested, float64(s.contested))
 	count(submitsFound, s.found)
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
+	calls, stray := m.d.o.Callbacks()
+	send(callbacks, prometheus.CounterValue, float64(calls))
+	send(strays, prometheus.CounterValue, float64(stray))
 	gauge(residentBytes, float64(rss()))
 	collectLimits(s.limits, gauge)
 	gauge(isStopped, oneIf(s.stopped != ""))

@@ -86,9 +86,11 @@ func (r *relatives) stamped() []stamp {
 }
 
 // samePlace reports whether two addresses are the same daemon's: the host, the port, and the name
-// behind a shared port are the same.
+// behind a shared port are the same, and so are its brokers and its address in a private network,
+// where it is called as well.
 func samePlace(a, b cedar.Address) bool {
-	return a.Sock == b.Sock && placeOf(a.Host, a.Port) == placeOf(b.Host, b.Port)
+	return a.Sock == b.Sock && placeOf(a.Host, a.Port) == placeOf(b.Host, b.Port) &&
+		slices.Equal(a.Brokers, b.Brokers) && a.Network == b.Network && a.Inside == b.Inside
 }
 
 // placeOf writes a host and port in one spelling.

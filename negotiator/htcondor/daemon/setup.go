@@ -31,6 +31,8 @@ type Site struct {
 	Settings config.Config
 	// Inherited is what condor_master gave us.
 	Inherited Inheritance
+	// Reverse has daemons that are behind brokers connect to us; nil means that they cannot.
+	Reverse security.Reverse
 
 	tokens []string
 	held   []int // descriptors of the copies of tokens
@@ -92,6 +94,7 @@ func (s *Site) Client() (*security.Client, error) {
 	c := &security.Client{
 		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_CLIENT_AUTHENTICATION_METHODS")),
 		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: s.relatives().has,
+		Network: s.Config.Text("PRIVATE_NETWORK_NAME"), Reverse: s.Reverse,
 	}
 	if s.Settings.Token != "" && !slices.Contains(c.Methods, security.Token) {
 		c.Methods = append(c.Methods, security.Token)

@@ -93,6 +93,11 @@ func (d *Daemon) Start() {
 	require.NoError(d.t, err)
 	d.address, err = server.AddressOf(listener)
 	require.NoError(d.t, err)
+	d.stop = d.serveAt(listener)
+}
+
+// serveAt serves what comes from a listener; the returned function ends that.
+func (d *Daemon) serveAt(listener net.Listener) (stop func()) {
 	guard := &security.Server{
 		Name: d.guard.Name, Timeout: d.guard.Timeout, Methods: d.guard.Methods, Domain: d.guard.Domain,
 		TrustDomain: d.guard.TrustDomain, Wishes: d.guard.Wishes, Allow: d.guard.Allow,
@@ -105,15 +110,12 @@ func (d *Daemon) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- (&server.Port{Security: guard, Handlers: d.serve}).Serve(ctx, listener) }()
-	var once sync.Once
-	d.stop = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				d.t.Errorf("a fake daemon: %v", err)
-			}
-		})
-	}
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			d.t.Errorf("a fake daemon: %v", err)
+		}
+	})
 }
 
 // Stop stops the daemon: nobody listens at its address.

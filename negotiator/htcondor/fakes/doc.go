@@ -1,4 +1,4 @@
-// Package fakes has a collector and a schedd for tests: they speak HTCondor's protocol on a real
+// Package fakes has a collector, a schedd and a broker for tests: they speak HTCondor's protocol on a real
 // socket, hold ads that a test gives them as text, and record what they receive.
 //
 //	c := fakes.NewCollector(t)
@@ -7,5 +7,5 @@
 //	s.SetJobs("ClusterId = 1\nProcId = 0\nJobStatus = 1")
 //
 // They trust everybody, so clients need no methods. [Daemon.Before] makes them slow, silent or
-// broken.
+// broken, and [Daemon.Hide] reachable through a broker alone.
 package fakes

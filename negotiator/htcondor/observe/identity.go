@@ -24,14 +24,17 @@ import (
 // a quarter of an hour.
 const outdated = 10 * 60
 
-// endpoint returns the part of an address, as ads have it, that says where a daemon is. Its other
+// endpoint returns the part of an address, as ads have it, that says where a daemon is called: its
+// brokers are part of that, as many hosts behind them have the same private address. Its other
 // parameters may change while the daemon runs.
 func endpoint(address string) string {
 	a, err := cedar.ParseAddress(address)
 	if err != nil {
 		return address
 	}
-	return cedar.Address{Host: a.Host, Port: a.Port, Sock: a.Sock}.String()
+	return cedar.Address{
+		Host: a.Host, Port: a.Port, Sock: a.Sock, Brokers: a.Brokers, Network: a.Network, Inside: a.Inside,
+	}.String()
 }
 
 // sameDaemon tells whether two addresses, as ads have them, are of one daemon.

@@ -9,10 +9,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 )
 
-// brokeredPause is how long a schedd is left alone that was never reached because it is behind a
-// broker (CCB): another try would only delay each look.
-const brokeredPause = 5 * time.Minute
-
 // A schedd whose answer failed after longer than a look waits is left alone for restAfterFailure
 // times as long as that took, but for maxRest at most: an answer that does not end would take a
 // processor otherwise. The silence at its end does not count, since waiting takes nothing: a schedd
@@ -112,10 +108,7 @@ func (o *Observer) restOf(s *schedd, r reading) time.Duration {
 		busy -= o.s.Security.Silence()
 	}
 	rest := time.Duration(0)
-	switch {
-	case errors.Is(r.err, cedar.ErrBrokered) && s.Since.IsZero():
-		return brokeredPause
-	case beyond(r.err):
+	if beyond(r.err) {
 		rest = restAfterExcess << min(s.excesses, mostDoubts)
 		s.excesses++
 	}

@@ -35,8 +35,8 @@ func (s *Server) negotiate(call *Call, asked *classad.ClassAd) error {
 		call.Command = int(min(max(number, 0), 1<<31-1))
 	}
 	needs := s.needs(call.Command)
-	if len(needs) == 0 {
-		return fmt.Errorf("command %d is not known here", call.Command)
+	if len(needs) == 0 || s.isRaw(call.Command) {
+		return fmt.Errorf("command %d is not known here, or comes with a handshake and should not", call.Command)
 	}
 	deal, err := s.agree(needs[0], asked)
 	if err != nil {
@@ -296,7 +296,7 @@ func (s *Server) verdict(call *Call, made *issued, only bool) error {
 func (s *Server) valid(made *issued) string {
 	var may []string
 	for _, command := range s.first().Commands {
-		if s.proof(command) != ByHandshake && s.authorize(made.peer, made.key != nil, command) == nil {
+		if !s.isRaw(command) && s.proof(command) != ByHandshake && s.authorize(made.peer, made.key != nil, command) == nil {
 			may = append(may, strconv.Itoa(command))
 		}
 	}

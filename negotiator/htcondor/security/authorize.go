@@ -40,6 +40,8 @@ func (s *Server) authorize(p Peer, keyed bool, command int) error {
 	var wrong error = &DeniedError{Code: "DENIED", User: p.User}
 	for _, need := range s.needs(command) {
 		switch {
+		case need == Anybody:
+			return nil
 		case !p.within(need):
 		case !s.suffices(need, p.Method, keyed):
 			wrong = errWeak
@@ -49,6 +51,9 @@ func (s *Server) authorize(p Peer, keyed bool, command int) error {
 	}
 	return wrong
 }
+
+// isRaw tells whether a command is given without a handshake alone.
+func (s *Server) isRaw(command int) bool { return slices.Contains(s.needs(command), Anybody) }
 
 func (s *Server) allows(p Peer, need Permission) bool {
 	if s.Allow != nil {

@@ -40,6 +40,11 @@ type Client struct {
 	Random io.Reader
 	// Connect opens a TCP connection to "host:port"; nil means package net.
 	Connect func(ctx context.Context, place string) (net.Conn, error)
+	// Network is the name of the private network that we are in; "": of none.
+	Network string
+	// Reverse has a daemon that is behind brokers connect to us, and returns the connection; it asks
+	// them through this client. nil means that nobody can connect to us.
+	Reverse Reverse
 
 	negotiated sessions
 	successor  atomic.Pointer[Client]
@@ -47,6 +52,9 @@ type Client struct {
 	pid           int
 	makeDirectory func(name string, owner *Owner) error
 }
+
+// Reverse returns a connection to us from a daemon that is behind brokers.
+type Reverse func(ctx context.Context, through *Client, a cedar.Address) (net.Conn, error)
 
 // DefaultTimeout limits each wait for the other side if no other timeout is set.
 const DefaultTimeout = 20 * time.Second
@@ -119,6 +127,14 @@ func (c *Client) Sessions() int {
 	return c.negotiated.count()
 }
 
+// AsksBroker reports whether a daemon is called by way of a broker.
+func (c *Client) AsksBroker(a cedar.Address) bool {
+	if successor := c.successor.Load(); successor != nil {
+		return successor.AsksBroker(a)
+	}
+	return len(a.From(c.Network).Brokers) > 0
+}
+
 func (c *Client) start(ctx context.Context, a cedar.Address, command int, with *Key) (*cedar.Stream, error) {
 	if successor := c.successor.Load(); successor != nil {
 		return successor.start(ctx, a, command, with)
@@ -158,7 +174,12 @@ var errAnswer = errors.New("no answer to the wish to go on with a session")
 
 // dial connects; when the context ends, the connection is closed.
 func (c *Client) dial(ctx context.Context, a cedar.Address) (*cedar.Stream, error) {
-	d := cedar.Dialer{Name: c.Name, Timeout: c.Silence(), Random: c.Random, Connect: c.Connect}
+	d := cedar.Dialer{
+		Name: c.Name, Timeout: c.Silence(), Random: c.Random, Connect: c.Connect, Network: c.Network,
+	}
+	if c.Reverse != nil {
+		d.Reverse = func(ctx context.Context, a cedar.Address) (net.Conn, error) { return c.Reverse(ctx, c, a) }
+	}
 	s, err := d.Dial(ctx, a)
 	if err == nil {
 		s.Limit(maxHandshake)

@@ -14,6 +14,9 @@ const (
 	Daemon          Permission = "DAEMON"
 	AdvertiseStartd Permission = "ADVERTISE_STARTD"
 	AdvertiseSchedd Permission = "ADVERTISE_SCHEDD"
+	// Anybody is for commands that anybody may give, without a handshake: what is said with them has to
+	// be a secret that we gave away.
+	Anybody Permission = "ALLOW"
 )
 
 // implied lists the permissions that each permission includes.

@@ -14,6 +14,9 @@ var errNoSession = errors.New("it cannot go on with that session")
 // resume continues a session: the other side counts as the peer for which the session was made. An
 // unknown session or a denied command is an error.
 func (s *Server) resume(call *Call, asked *classad.ClassAd) error {
+	if s.isRaw(call.Command) {
+		return fmt.Errorf("command %d comes on a session, and should not", call.Command)
+	}
 	id, _ := asked.Literal("Sid").Text()
 	answer, _ := asked.Literal("ResumeResponse").Bool()
 	known, refusal := s.resumable(call, id, answer)

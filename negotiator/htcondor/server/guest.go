@@ -97,6 +97,14 @@ func (g *Guest) Close() error {
 	return g.Conn.Close()
 }
 
+// Leave gives the place up, and returns the connection, which is not limited from now on.
+func (g *Guest) Leave() net.Conn {
+	g.at.mu.Lock()
+	defer g.at.mu.Unlock()
+	g.at.leave(g)
+	return g.Conn
+}
+
 // CloseWrite tells the other side that nothing more comes, as a server of HTTP does before it waits
 // for half a second. Nothing is done for the other side any more, so it may be dropped at once.
 func (g *Guest) CloseWrite() error {
