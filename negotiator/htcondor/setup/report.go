@@ -56,6 +56,7 @@ func (r Report) Words() string {
 	case r.Is == Observe:
 		line("%s plans beside HTCondor's own negotiator, and matches nothing (policy %s).", r.Name, r.Policy)
 		line("Look at it tomorrow:  negotiator start-times; negotiator start-times --accuracy")
+		line("Judge it in a week:   negotiator observe-report")
 		line("Then let it match:    negotiator setup --live")
 		line("Or take it away:      negotiator setup --back")
 	case r.Is == Live:

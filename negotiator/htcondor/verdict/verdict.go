@@ -137,9 +137,9 @@ func judge(j *witness.Job) (how sort, would int64) {
 
 // Read reads the record in a folder and judges the jobs that were submitted in a period.
 func Read(folder string, period Period) (*Verdict, error) {
-	v, err := &Verdict{Since: period.Since, Until: period.Until}, error(nil)
+	v := &Verdict{Since: period.Since, Until: period.Until}
 	jobs, largest, names := map[witness.Key]*witness.Job{}, int64(0), map[string]string{}
-	v.Record, err = witness.Read(folder, func(l witness.Line) error {
+	found, err := witness.Read(folder, func(l witness.Line) error {
 		if l.Look != nil {
 			v.look(l.Look)
 			largest = max(largest, l.Look.Largest)
@@ -158,7 +158,7 @@ func Read(folder string, period Period) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Wide = max(2, (largest+1)/2)
+	v.Record, v.Wide = found, max(2, (largest+1)/2)
 	all := make([]*witness.Job, 0, len(jobs))
 	for _, j := range jobs {
 		all = append(all, j)
