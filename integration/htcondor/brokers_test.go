@@ -2,6 +2,7 @@ package htcondor_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,14 +29,16 @@ STARTD.PRIVATE_NETWORK_INTERFACE = 127.0.0.1
 SHADOW.PRIVATE_NETWORK_NAME = inside
 `
 
-// sharedBehindABroker has all daemons but the collector and the negotiator behind a shared port that
-// nobody can connect to from outside, condor_master among them.
+// sharedBehindABroker has the schedd and the startd behind a shared port that nobody can connect to
+// from outside. The stock negotiator would wait for minutes for a condor_master behind it.
 const sharedBehindABroker = `
 COLLECTOR_DEBUG = D_FULLDEBUG
 CCB_RECONNECT_TIME = 2
 COLLECTOR_USES_SHARED_PORT = False
 COLLECTOR.USE_SHARED_PORT = False
 NEGOTIATOR.USE_SHARED_PORT = False
+MASTER.USE_SHARED_PORT = False
+DAEMON_LIST = $(DAEMON_LIST), SHARED_PORT
 SHARED_PORT_PORT = 0
 SHARED_PORT.CCB_ADDRESS = $(COLLECTOR_HOST)
 SHARED_PORT.TCP_FORWARDING_HOST = 192.0.2.1
@@ -54,7 +57,24 @@ func TestBehindABroker(t *testing.T) {
 // TestSharedPortBehindABroker is TestBehindABroker with a shared port.
 func TestSharedPortBehindABroker(t *testing.T) {
 	t.Parallel()
-	bothRun(t, []string{"CPUS=2"}, sharedBehindABroker, []scenario{{"a shared port", behindTheBroker}})
+	bothRun(t, []string{"CPUS=2"}, sharedBehindABroker, []scenario{{"a shared port", behindASharedPort}})
+}
+
+// behindASharedPort has the shared port write its address down again once it has registered, for which
+// it had to be started before the collector, and then the daemons start again.
+func behindASharedPort(t *testing.T, pool *ourPool) {
+	t.Helper()
+	pool.Wait("the shared port to register", time.Minute, func() bool {
+		return strings.Contains(pool.Log("SharedPortLog"), "registered with CCB server")
+	})
+	pool.Signal("shared_port", syscall.SIGHUP)
+	pool.Wait("its address", time.Minute, func() bool {
+		ad, err := pool.Try("root", "cat", "/var/lock/condor/shared_port_ad")
+		return err == nil && strings.Contains(ad, "CCBID=")
+	})
+	pool.Kill("schedd")
+	pool.Kill("startd")
+	behindTheBroker(t, pool)
 }
 
 func behindTheBroker(t *testing.T, pool *ourPool) {

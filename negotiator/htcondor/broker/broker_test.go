@@ -383,8 +383,8 @@ func TestTooManyAtOnce(t *testing.T) {
 	var asking sync.WaitGroup
 	for range 600 {
 		asking.Go(func() {
-			_, err := c.jobs(ctx, cedar.Address{Host: "127.0.0.1", Port: 1, Brokers: []string{at + "#1"}})
-			if err != nil && strings.Contains(err.Error(), "too many at once") {
+			_, failed := c.jobs(ctx, cedar.Address{Host: "127.0.0.1", Port: 1, Brokers: []string{at + "#1"}})
+			if failed != nil && strings.Contains(failed.Error(), "too many at once") {
 				refused.Add(1)
 			}
 		})

@@ -73,6 +73,15 @@ func FuzzAddress(f *testing.F) {
 		again, err := cedar.ParseAddress(a.String())
 		require.NoError(t, err, "%q of %q", a.String(), text)
 		require.Equal(t, a, again)
+		for _, contact := range a.Brokers {
+			if at, failed := cedar.ParseContact(contact); failed == nil {
+				require.NotEmpty(t, at.ID)
+				require.NotEmpty(t, at.Broker.Host)
+			}
+		}
+		if a.Network != "" {
+			require.Empty(t, a.From(a.Network).Brokers)
+		}
 	})
 }
 

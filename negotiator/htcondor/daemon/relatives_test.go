@@ -24,6 +24,7 @@ func TestRelatives(t *testing.T) {
 	}
 	schedd := write("schedd", "<127.0.0.1:9618?addrs=127.0.0.1-9618&noUDP&sock=schedd_1>")
 	write("startd", "<[::1]:7001>")
+	write("hidden", "<127.0.0.1:7006?CCBID=10.0.0.1:9618#7&PrivNet=home>")
 	write("own", "<127.0.0.1:7002>")
 	write("link-to", "<127.0.0.1:7003>")
 	require.NoError(t, os.Symlink(filepath.Join(folder, "link-to"), filepath.Join(folder, "link")))
@@ -36,7 +37,7 @@ func TestRelatives(t *testing.T) {
 	text := []string{"COLLECTOR_HOST = 127.0.0.1:9618"}
 	for knob, name := range map[string]string{
 		"SCHEDD": "schedd", "n1.STARTD": "startd", "NEGOTIATOR": "own", "A": "link", "B": "everybody", "C": "open/schedd",
-		"D": "nothing",
+		"D": "nothing", "E": "hidden",
 	} {
 		text = append(text, knob+"_ADDRESS_FILE = "+filepath.Join(folder, name))
 	}
@@ -49,18 +50,23 @@ func TestRelatives(t *testing.T) {
 		return r.has(a)
 	}
 	for address, want := range map[string]bool{
-		"<127.0.0.1:9618>":                                true, // the collector
-		"<127.0.0.1:9618?sock=schedd_1>":                  true,
-		"<[::ffff:127.0.0.1]:9618?sock=schedd_1&alias=x>": true,
-		"<[0:0:0:0:0:0:0:1]:7001>":                        true,
-		"<10.0.0.1:9618?sock=master_1>":                   true,
-		"<127.0.0.1:9618?sock=schedd_2>":                  false,
-		"<127.0.0.1:5000>":                                false,
-		"<127.0.0.1:7002>":                                false, // our own, of before
-		"<127.0.0.1:7003>":                                false, // a symbolic link
-		"<127.0.0.1:7004>":                                false, // written by anybody
-		"<127.0.0.1:7005>":                                false, // made by anybody
-		"<10.0.0.1:9618>":                                 false,
+		"<127.0.0.1:9618>":                                                true, // the collector
+		"<127.0.0.1:9618?sock=schedd_1>":                                  true,
+		"<[::ffff:127.0.0.1]:9618?sock=schedd_1&alias=x>":                 true,
+		"<[0:0:0:0:0:0:0:1]:7001>":                                        true,
+		"<10.0.0.1:9618?sock=master_1>":                                   true,
+		"<127.0.0.1:9618?sock=schedd_2>":                                  false,
+		"<127.0.0.1:7006?CCBID=10.0.0.1:9618%237&PrivNet=home>":           true,
+		"<127.0.0.1:7006?CCBID=10.0.0.2:9618%237&PrivNet=home>":           false, // another's broker would have it
+		"<127.0.0.1:7006?CCBID=10.0.0.1:9618%238&PrivNet=home>":           false,
+		"<127.0.0.1:9618?CCBID=10.0.0.2:9618%237&sock=schedd_1>":          false,
+		"<127.0.0.1:9618?PrivAddr=10.0.0.2:1&PrivNet=home&sock=schedd_1>": false,
+		"<127.0.0.1:5000>":                                                false,
+		"<127.0.0.1:7002>":                                                false, // our own, of before
+		"<127.0.0.1:7003>":                                                false, // a symbolic link
+		"<127.0.0.1:7004>":                                                false, // written by anybody
+		"<127.0.0.1:7005>":                                                false, // made by anybody
+		"<10.0.0.1:9618>":                                                 false,
 	} {
 		require.Equal(t, want, has(address), address)
 	}

@@ -99,8 +99,8 @@ func (b *Broker) register(_ context.Context, call *security.Call) error {
 		return err
 	}
 	for {
-		said, err := call.Ad()
-		if err == nil {
+		var said *classad.ClassAd
+		if said, err = call.Ad(); err == nil {
 			err = call.End()
 		}
 		if hungUp(err) {

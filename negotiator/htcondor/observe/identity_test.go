@@ -319,6 +319,11 @@ func TestSameDaemon(t *testing.T) {
 	for _, other := range []string{"<1.1.1.1:2?sock=s>", "<1.1.1.2:1?sock=s>", "<1.1.1.1:1?sock=t>", "<1.1.1.1:1>", "", "x"} {
 		require.False(t, sameDaemon("<1.1.1.1:1?sock=s>", other), other)
 	}
+	for _, other := range []string{"CCBID=2.2.2.2:2%231", "CCBID=2.2.2.2:2%232", "PrivNet=n&PrivAddr=3.3.3.3:3"} {
+		require.False(t, sameDaemon("<1.1.1.1:1?sock=s>", "<1.1.1.1:1?sock=s&"+other+">"), "it is called elsewhere: "+other)
+		require.False(t, sameDaemon("<1.1.1.1:1?sock=s&CCBID=4.4.4.4:4%231>", "<1.1.1.1:1?sock=s&"+other+">"), other)
+	}
+	require.True(t, sameDaemon("<1.1.1.1:1?CCBID=2.2.2.2:2#1&PrivNet=n>", "<1.1.1.1:1?PrivNet=n&CCBID=2.2.2.2:2%231&noUDP>"))
 	require.True(t, sameDaemon("x", "x"))
 	_, err := cedar.ParseAddress(endpoint("<1.1.1.1:1?alias=a&sock=s>"))
 	require.NoError(t, err)
