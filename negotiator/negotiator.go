@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
@@ -55,6 +56,8 @@ type Config struct {
 	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
 	// cost anything.
 	Matching matchmaker.Limits
+	// Preemption says who may be displaced for whom, where the pool tells of claims; see [Delta].Claims.
+	Preemption preempt.Rules
 	// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 	World World
 	// Refused is called with each decision that was refused; may be nil.
