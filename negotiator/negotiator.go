@@ -99,6 +99,7 @@ type Negotiator struct {
 	predictions *predictions
 	limits      limits
 	reviews     reviews
+	preemption  preemption
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -180,6 +181,7 @@ func New(c Config) (*Negotiator, error) {
 		order:       c.Order,
 		priorities:  priorities,
 		predictions: predictions,
+		preemption:  newPreemption(c.Preemption, c.Schema.Resources),
 		reviews:     reviews{due: map[string]bool{}, last: map[string]backfill.Time{}},
 		delays:      c.Delays,
 		changes:     c.Changes,
@@ -246,6 +248,9 @@ func (n *Negotiator) queued(id backfill.JobID) bool {
 // addSlots adds slots and bundles, or replaces slots that come back. It reports whether all jobs
 // have to be clustered anew; see [matchmaker.Matchmaker.Add].
 func (n *Negotiator) addSlots(slots []*Slot, bundles []*Bundle) (newAttributes bool) {
+	for _, slot := range slots {
+		n.preemption.ranked = n.preemption.ranked || preempt.Ranked(slot.Ad)
+	}
 	return n.matchmaker.Add(n.inventory.add(slots, bundles))
 }
 

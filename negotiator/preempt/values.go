@@ -34,3 +34,19 @@ func isConstant(e *classad.Expr, n float64) bool {
 	c, constant := e.Tree().(*ast.Literal)
 	return constant && (c.Kind == ast.Integer && float64(c.Int) == n || c.Kind == ast.Real && c.Real == n)
 }
+
+// constant returns the value of an expression that is a number.
+func constant(e *classad.Expr) (n float64, ok bool) {
+	c, literal := e.Tree().(*ast.Literal)
+	if !literal {
+		return 0, false
+	}
+	switch c.Kind {
+	case ast.Integer:
+		return float64(c.Int), true
+	case ast.Real:
+		return c.Real, true
+	default:
+		return 0, false
+	}
+}
