@@ -87,7 +87,7 @@ func (a *audit) start(r *negotiator.Report) error {
 			return a.violation(id, "started before it was submitted, at %s", a.w.text(a.w.Jobs[id].Submit))
 		case a.index[id] >= 0:
 			return a.violation(id, "started a second time")
-		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0:
+		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0 || slices.Contains(r.Delta.Displaced, id):
 		case a.now > o.Guarantee:
 			return a.violation(id, "started, but was promised to start by %s, and that is not recorded as broken",
 				a.w.text(o.Guarantee))

@@ -22,12 +22,15 @@ type preemption struct {
 	ranked bool // some slot has a RANK, or had one
 	// displaced are jobs that make way or have made way, until they run again.
 	displaced map[backfill.JobID]*preempt.Displaced
-	blocked   map[backfill.JobID]preempt.Blocked // by the last cycle
+	// blocked are the jobs that wait for others to retire, by the last cycle, and due is when the first of
+	// these has.
+	blocked map[backfill.JobID]preempt.Blocked
+	due     backfill.Time
 }
 
 func newPreemption(rules preempt.Rules, resources []string) preemption {
 	return preemption{
-		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{},
+		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
 	}
 }
 
@@ -98,7 +101,7 @@ type displacing struct {
 func (n *Negotiator) displace(ctx context.Context, r *Report) error {
 	p, s := &n.preemption, n.State()
 	n.noteDisplaced(&r.Delta)
-	p.blocked = nil
+	p.blocked, p.due = nil, backfill.Forever
 	if r.Delta.Claims == nil || !n.MayDisplace() || s.Waiting() == 0 || s.RunningJobs() == 0 || len(n.inventory.bundles) > 0 {
 		return nil
 	}
@@ -177,7 +180,7 @@ func (d *displacing) look(j *backfill.Job) {
 		if d.n.preemption.blocked == nil {
 			d.n.preemption.blocked = map[backfill.JobID]preempt.Blocked{}
 		}
-		d.n.preemption.blocked[j.ID] = b
+		d.n.preemption.blocked[j.ID], d.n.preemption.due = b, min(d.n.preemption.due, b.Until)
 	}
 }
 

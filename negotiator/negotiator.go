@@ -227,7 +227,7 @@ func (n *Negotiator) NextWake() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
-	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake(), n.again)
+	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake(), n.again, n.preemption.due)
 }
 
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
