@@ -127,7 +127,8 @@ func (m *making) take(match negotiator.Match) {
 	for _, id := range match.Displaces {
 		run := m.runs[id]
 		run.leaves = true
-		m.leaving.Push(ahead.Ending{At: m.now + m.retirement(run) + m.w.Preemption.Vacate, Job: id, Run: run.number})
+		leaves := m.now + max(1, m.retirement(run)+m.w.Preemption.Vacate) // no job leaves in no time
+		m.leaving.Push(ahead.Ending{At: leaves, Job: id, Run: run.number})
 	}
 	m.taking = append(m.taking, &takeover{match, slices.Clone(match.Displaces)})
 }
