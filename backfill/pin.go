@@ -79,7 +79,9 @@ func (c *Cycle) endSooner(e *Event) {
 		return
 	}
 	next := r
-	next.end, next.yields = min(r.end, e.End), true
+	if next.yields = true; r.end <= c.round.Now || r.end > e.End { // it may be over its time
+		next.end = e.End
+	}
 	c.set(e.JobID, &next)
 	e.Freed = next.end < r.end
 }

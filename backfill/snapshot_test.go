@@ -22,7 +22,8 @@ func TestSnapshotsAsText(t *testing.T) {
 		require.NoError(t, err)
 		main, err := backfill.Link(spec, nil)
 		require.NoError(t, err)
-		d := conformance.NewDriver(conformance.Ending + conformance.Limited + conformance.Sparing + conformance.Windowed + seed)
+		d := conformance.NewDriver(conformance.Ending + conformance.Limited + conformance.Sparing + conformance.Windowed +
+			seed%2*conformance.Preempting + seed)
 		host := backfilltest.NewHost(t, d, main)
 		for range 40 {
 			_, err = host.Decide(t.Context(), d.Round(host.State))

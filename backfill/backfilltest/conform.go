@@ -21,6 +21,7 @@ func Conform(t *testing.T, pools, rounds int, decider func(t *testing.T) backfil
 	t.Helper()
 	all := conformance.Kinds{
 		Partitioned: true, Deferred: true, Shallow: true, Windowed: true, Limited: true, Ending: true, Sparing: true,
+		Preempting: true,
 	}
 	c := trial{rounds: rounds, decider: decider, promises: promises, spares: conformance.Rule.Advice, repeats: true}
 	for n := range pools {
@@ -98,6 +99,19 @@ func Sparing(seed uint64) uint64 {
 		kind += conformance.Limited
 	}
 	return conformance.Sparing + kind + shallow(seed)
+}
+
+// Preempting pools have jobs that make way for others; a third have bundles besides, a third candidates that
+// are not always open, a quarter slots that end, a fifth jobs that take of rows.
+func Preempting(seed uint64) uint64 {
+	kind := []uint64{0, conformance.Partitioned, conformance.Windowed}[seed/2%3]
+	if seed%4 == 3 {
+		kind += conformance.Ending
+	}
+	if seed%5 == 4 {
+		kind += conformance.Limited
+	}
+	return conformance.Preempting + kind + shallow(seed)
 }
 
 // shallow makes every other plan shallow.

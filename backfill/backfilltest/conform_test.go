@@ -41,6 +41,7 @@ func conform(t *testing.T, spec backfill.PolicySpec, options map[string]string, 
 	backfilltest.ConformOn(t, backfilltest.Partitioned, pools/3, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Deferred, pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Sparing, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
+	backfilltest.ConformOn(t, backfilltest.Preempting, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Windowed, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Limited, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)
 	backfilltest.ConformOn(t, backfilltest.Ending, 2*pools, 120, decider, conformance.PromisesOf(spec.Name)...)

@@ -47,9 +47,16 @@ func (r *Run) follow() {
 	}
 	r.shrunk = r.shrunk || len(r.round.Rows) > 0
 	for _, e := range r.round.Events {
-		if e.Kind == backfill.Found {
+		switch e.Kind {
+		case backfill.Found:
 			r.runs[e.Job.ID], r.shrunk = e.Placement, true
 			delete(r.guarantees, e.Job.ID)
+		case backfill.Pinned:
+			if slices.ContainsFunc(r.snap.Jobs, func(j backfill.JobState) bool { return j.Job.ID == e.JobID && j.Pinned }) {
+				r.runs[e.JobID], r.shrunk = e.Placement, true
+				delete(r.guarantees, e.JobID)
+			}
+		default:
 		}
 	}
 	for _, s := range r.decision.Started {

@@ -25,22 +25,23 @@ type Driver struct {
 	// combined with Exact.
 	Predicted bool
 
-	deferred  bool // some jobs have an earliest start, see Deferred
-	windowed  bool // some candidates have windows, see Windowed
-	limited   bool // jobs take of rows, see Limited
-	heights   int  // number of rows that rounds have added
-	shared    []backfill.Take
-	ending    bool // some slots end, see Ending
-	sparing   bool // some need more free than a job takes, see Sparing
-	random    *rand.Rand
-	resources []string
-	slots     []backfill.Slot
-	up        []bool
-	sets      []bool // by candidate set: whether it holds bundles
-	bundles   []backfill.Bundle
-	told      int // how many of the bundles the rounds have added so far
-	nextJob   backfill.JobID
-	started   bool
+	deferred   bool // some jobs have an earliest start, see Deferred
+	windowed   bool // some candidates have windows, see Windowed
+	limited    bool // jobs take of rows, see Limited
+	heights    int  // number of rows that rounds have added
+	shared     []backfill.Take
+	ending     bool // some slots end, see Ending
+	sparing    bool // some need more free than a job takes, see Sparing
+	preempting bool // jobs make way for others, see Preempting
+	random     *rand.Rand
+	resources  []string
+	slots      []backfill.Slot
+	up         []bool
+	sets       []bool // by candidate set: whether it holds bundles
+	bundles    []backfill.Bundle
+	told       int // how many of the bundles the rounds have added so far
+	nextJob    backfill.JobID
+	started    bool
 }
 
 // Deferred is added to a seed to give some jobs an earliest start after their arrival.
@@ -49,12 +50,14 @@ const Deferred uint64 = 1 << 52
 // NewDriver creates a pool of one to five slots with one to four resources. If the seed has
 // [Partitioned], the pool also has bundles; if it has [Deferred], some jobs may not start at once; if
 // it has [Windowed], some candidates have windows; if it has [Limited], jobs take of rows; if it has
-// [Ending], some slots end; if it has [Sparing], some candidates need more free than a job takes.
+// [Ending], some slots end; if it has [Sparing], some candidates need more free than a job takes; if it has
+// [Preempting], jobs make way for others.
 func NewDriver(seed uint64) *Driver {
 	d := &Driver{
 		random:   rand.New(rand.NewPCG(seed, 1)),
 		deferred: seed&Deferred != 0, windowed: seed&Windowed != 0,
 		limited: seed&Limited != 0, ending: seed&Ending != 0, sparing: seed&Sparing != 0,
+		preempting: seed&Preempting != 0,
 	}
 	d.resources = []string{"cpus", "memory", "gpus", "disk"}[:1+d.random.IntN(4)]
 	for i := range 1 + d.random.IntN(5) {
@@ -120,6 +123,7 @@ func (d *Driver) Round(s *backfill.State) backfill.Round {
 			r.Events = append(r.Events, backfill.Event{Kind: backfill.Changed, Job: d.edited(j.Job)})
 		}
 	}
+	r.Events = append(r.Events, d.preempts(snap, &r)...)
 	if !d.calm() && d.random.IntN(25) == 0 && slices.Contains(d.up, true) {
 		if e, happens := d.found(d.submission(r.Now).Job, r.Now); happens {
 			r.Events = append(r.Events, e)
@@ -239,13 +243,15 @@ func (d *Driver) when(s *backfill.State) backfill.Time {
 // mishap returns what happens to a job now; false if nothing does. That includes that the job ends.
 func (d *Driver) mishap(j backfill.JobState, now backfill.Time) (backfill.Event, bool) {
 	switch {
+	case j.Pinned:
+		return d.takesOver(j, now)
 	case j.Running && d.calm() && now >= j.End:
 		return backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID}, true
 	case d.Exact:
 	case j.Running && (d.random.IntN(6) == 0 || now >= j.End && d.random.IntN(3) > 0):
 		return backfill.Event{Kind: backfill.Completed, JobID: j.Job.ID}, true
 	case d.Calm:
-	case j.Running && now == j.Start && d.random.IntN(10) == 0:
+	case j.Running && now == j.Start && d.random.IntN(10) == 0, j.Yields && d.random.IntN(3) == 0:
 		return backfill.Event{Kind: backfill.StartFailed, JobID: j.Job.ID}, true
 	case j.Running && d.random.IntN(20) == 0:
 		return backfill.Event{

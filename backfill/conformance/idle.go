@@ -15,6 +15,13 @@ func ReservedIdle(snap backfill.Snapshot) (cpus int64) {
 	for _, n := range idle {
 		all += n
 	}
+	for _, j := range snap.Jobs {
+		for _, at := range j.Placement {
+			if j.Pinned && j.Start <= snap.Now { // it should have taken over by now, and holds nothing yet
+				all += chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count)
+			}
+		}
+	}
 	for slot, isFull := range full(snap) {
 		if isFull {
 			idle[slot] = 0
@@ -47,7 +54,7 @@ func idleAndPlanned(snap backfill.Snapshot) (idle []int64, planned []backfill.Jo
 			planned = append(planned, j)
 		}
 		for _, at := range j.Placement {
-			if j.Running {
+			if j.Running && j.Start <= snap.Now {
 				idle[at.Slot] -= chunk(&snap, j.Job, at.Slot)[0] * int64(at.Count)
 			}
 		}
@@ -69,7 +76,7 @@ func full(snap backfill.Snapshot) []bool {
 		left := slot.Capacity[claims]
 		for _, j := range snap.Jobs {
 			for _, at := range j.Placement {
-				if j.Running && int(at.Slot) == i {
+				if j.Running && j.Start <= snap.Now && int(at.Slot) == i {
 					left -= chunk(&snap, j.Job, at.Slot)[claims] * int64(at.Count)
 				}
 			}

@@ -138,6 +138,9 @@ func poolOf(seed uint64) *conformance.Driver {
 	if seed%13 > 9 && seed%8 <= 4 {
 		kind += conformance.Sparing
 	}
+	if seed%17 > 12 {
+		kind += conformance.Preempting
+	}
 	driver := conformance.NewDriver(kind)
 	driver.Calm = seed%2 == 0
 	driver.Late = seed%4 == 1
