@@ -222,7 +222,7 @@ func (g *guarding) free(s *backfill.State, p *preempt.Preemption, victims []pree
 	}
 	for run := range s.Running() {
 		leaves := (run.Yields || !now) && run.End <= p.Start && !slices.ContainsFunc(p.Victims, is(run.Job.ID))
-		leaves = leaves || slices.ContainsFunc(victims, is(run.Job.ID))
+		leaves = leaves || slices.ContainsFunc(victims, is(run.Job.ID)) || !now && run.Start > p.Start // it takes over from others
 		if run.Placement[0].Slot == p.Host && !leaves && run.Job.ID != p.Job {
 			free.AddScaled(run.Job.Request, -1)
 		}
