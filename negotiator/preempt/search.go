@@ -15,6 +15,7 @@ type Search struct {
 	resources []string
 	texts     texts
 	ads       generations[*decorated] // of claims
+	alone     alone
 
 	pool    Pool
 	follows bool // expressions see values that follow the cycle's matches
@@ -78,7 +79,8 @@ type Waiting struct {
 // NewSearch makes a search in pools with these resources, cpus first.
 func NewSearch(rules Rules, resources []string) *Search {
 	s := &Search{rules: rules, resources: resources}
-	s.texts.forRules(&s.rules)
+	s.alone = s.rules.split()
+	s.texts.forRules(&s.rules, s.alone)
 	s.follows = s.rules.asksInUse()
 	return s
 }
