@@ -37,8 +37,12 @@ type Cycle struct {
 	grownRows  []Take   // that the round has made higher, by how much
 	sawEnds    bool     // some slot had an end before one of the events was applied
 	added      bool     // the last event freed room that counts as freed by the next one, see addsRoom
-	err        error
-	given      []givenUp
+	makesWay   struct { // what events gave back and displaced that counts with a later one, see preempted
+		freed bool
+		void  []planned
+	}
+	err   error
+	given []givenUp
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned

@@ -76,6 +76,7 @@ func (s *State) validateSooner(e *Event, now Time) error {
 func (c *Cycle) endSooner(e *Event) {
 	r, _ := c.s.jobs.Get(e.JobID)
 	if r.phase != running || r.pinned { // an event of this round took its slot before
+		c.preempted(e, false, nil)
 		return
 	}
 	next := r
@@ -83,7 +84,23 @@ func (c *Cycle) endSooner(e *Event) {
 		next.end = e.End
 	}
 	c.set(e.JobID, &next)
-	e.Freed = next.end < r.end
+	c.preempted(e, next.end < r.end, nil)
+}
+
+// preempted has the last of the events in a row of jobs that make way, and of those that take over, count as
+// the one that gave back the room of them all, and that displaced whom they displace: what one gives back is
+// mostly for another one to take, and nobody is to be promised it in between.
+func (c *Cycle) preempted(e *Event, freed bool, void []planned) {
+	c.makesWay.freed = c.makesWay.freed || freed
+	c.makesWay.void = append(c.makesWay.void, void...)
+	if c.applied < len(c.round.Events) {
+		if kind := c.round.Events[c.applied].Kind; kind == EndsSooner || kind == Pinned {
+			return
+		}
+	}
+	e.Freed = c.makesWay.freed
+	e.place(c, c.makesWay.void)
+	c.makesWay.freed, c.makesWay.void = false, nil
 }
 
 // validatePin returns an error unless the job waits, and can be placed so at a later instant, on slots
@@ -115,13 +132,13 @@ func (s *State) validatePin(e *Event, now Time, with *there) error {
 func (c *Cycle) pin(e *Event) {
 	old, _ := c.s.jobs.Get(e.JobID)
 	if old.phase != waiting || slices.ContainsFunc(e.Placement, func(on Chunks) bool { return !c.s.profile.Up(on.Slot) }) {
-		return // an event of this round held it, or took its slot before
+		c.preempted(e, false, nil) // an event of this round held it, or took its slot before
+		return
 	}
 	next := old
 	next.phase, next.pinned, next.placement, next.lifted = running, true, e.Placement, CauseNone
 	next.start, next.end = e.Start, c.s.endOf(old.job, e.Placement, e.Start, old.job.runs(c.s.guarantees))
 	c.set(e.JobID, &next)
 	void := c.displace(slotsOf(e.Placement), rowsOf(old.job.Takes), CausePreempted)
-	e.Freed = old.placement != nil || len(void) > 0
-	e.place(c, void)
+	c.preempted(e, old.placement != nil || len(void) > 0, void)
 }

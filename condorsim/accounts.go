@@ -111,12 +111,20 @@ func (a *accounts) Cycle(r *negotiator.Report) error {
 			a.held = append(a.held, h.Job.ID)
 		}
 	}
+	for i := range r.Preempted {
+		a.leave(r.Preempted[i].Job)
+	}
+	for i := range r.Delta.Found {
+		found := &r.Delta.Found[i]
+		j := r.State.Job(found.Job.ID)
+		a.starts(j.ID, accountant.Use{Slots: j.Nodes, Weight: float64(a.w.cpusOccupied(j, found.Placement))})
+	}
 	for i := range r.Decision.Started {
 		j := r.Decision.Started[i].Job
 		a.leave(j.ID)
 		a.starts(j.ID, accountant.Use{Slots: j.Nodes, Weight: float64(a.w.cpusOccupied(j, r.Matches[i].Placement))})
 	}
-	if len(r.Decision.Started) == 0 {
+	if len(r.Decision.Started)+len(r.Delta.Found) == 0 {
 		return nil
 	}
 	return a.charge(r.Delta.Now)

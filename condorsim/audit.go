@@ -44,7 +44,8 @@ type audit struct {
 	waiting int                              // number of jobs that wait or are held
 	back    map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
 	broken  map[backfill.JobID]bool
-	quiet   int // the first job that arrived after the last instant without waiting or running jobs
+	pinned  map[backfill.JobID]bool // jobs whose places others have yet to leave; they wait as far as the books say
+	quiet   int                     // the first job that arrived after the last instant without waiting or running jobs
 
 	// What the state reported last, and its integrals.
 	now       backfill.Time
@@ -70,7 +71,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 		w: w, outcomes: outcomes, unknown: unknown, slack: slack, index: make([]int32, len(w.Jobs)),
 		use: make(backfill.Vector, k), inUse: make(backfill.Vector, k),
 		useArea: make([]uint64, k), work: make([]uint64, k), done: make([]float64, k),
-		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{}, taken: map[string]int64{},
+		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{}, pinned: map[backfill.JobID]bool{}, taken: map[string]int64{},
 	}
 	for i := range a.index {
 		a.index[i] = -1
@@ -104,9 +105,10 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 		return err
 	}
 	a.requeue(r)
-	if err := a.start(r); err != nil {
+	if err := cmp.Or(a.takeOver(r), a.start(r)); err != nil {
 		return err
 	}
+	a.makeWay(r)
 	if err := cmp.Or(a.compare(r.State), a.promised(r)); err != nil {
 		return err
 	}
@@ -137,9 +139,9 @@ func (a *audit) elapse(now backfill.Time) error {
 // compare checks that the state and the audit's books agree on the numbers of waiting and running
 // jobs and on what is in use. It keeps these values for the integrals.
 func (a *audit) compare(s *backfill.State) error {
-	a.queue = s.Waiting() + s.Held()
+	a.queue = s.Waiting() + s.Held() + len(a.pinned)
 	copy(a.inUse, s.Use())
-	switch running := len(a.holding) - len(a.free); {
+	switch running := len(a.holding) - len(a.free) + len(a.pinned); {
 	case a.queue != a.waiting:
 		return a.violation(noJob, "%d jobs wait or are held, but %d have arrived and not started", a.queue, a.waiting)
 	case s.RunningJobs() != running:

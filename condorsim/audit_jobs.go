@@ -69,7 +69,8 @@ func (a *audit) requeue(r *negotiator.Report) {
 			continue
 		}
 		again := slices.ContainsFunc(r.Decision.Started, func(s backfill.Started) bool { return s.Job.ID == h.job.ID })
-		if again || !r.State.IsRunning(h.job.ID) {
+		_, _, pinned := r.State.Pinned(h.job.ID) // it made way, and others are to make way for it
+		if again || pinned || !r.State.IsRunning(h.job.ID) {
 			a.release(h.job.ID)
 			a.back[h.job.ID] = a.now
 			a.waiting++
@@ -87,7 +88,7 @@ func (a *audit) start(r *negotiator.Report) error {
 			return a.violation(id, "started before it was submitted, at %s", a.w.text(a.w.Jobs[id].Submit))
 		case a.index[id] >= 0:
 			return a.violation(id, "started a second time")
-		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0:
+		case !o.Promised || a.broken[id] || r.Decision.Lifted > 0 || slices.Contains(r.Delta.Displaced, id):
 		case a.now > o.Guarantee:
 			return a.violation(id, "started, but was promised to start by %s, and that is not recorded as broken",
 				a.w.text(o.Guarantee))

@@ -22,7 +22,7 @@ type SimulatedPool struct {
 	up   bool // the slots have been announced
 	next int  // the next job to submit
 	now  backfill.Time
-	ends ahead.Endings // a run is told by how often its job had lost a slot
+	ends ahead.Endings // a run is told by how many of its job came to nothing before
 	over ahead.Endings // when it is told of runs beyond their estimates that they go on
 	// starts are those of the runs in over.
 	starts map[backfill.JobID]backfill.Time
@@ -31,8 +31,10 @@ type SimulatedPool struct {
 	successors *successors // nil: no job is submitted after the end of another
 
 	outages *outages         // nil: no slot ever fails
+	making  *making          // nil: no job makes way for another
 	losses  []int32          // by job, how often it lost a slot so far, if there are outages
-	lost    []backfill.JobID // jobs that lost a slot at this instant
+	runs    []int32          // by job, how often its run came to nothing so far, if one may
+	lost    []backfill.JobID // jobs that lost a slot at this instant, or made way
 
 	idle      int           // rounds that only the negotiator wanted, while nothing ran and no job was to come
 	idleSince backfill.Time // when the first of them was
@@ -57,8 +59,12 @@ func NewPool(w *Workload, pace Pace) *SimulatedPool {
 	if len(w.Jobs) > 0 {
 		p.outages = newOutages(w, w.Jobs[0].Submit)
 	}
+	p.making = newMaking(w)
 	if p.outages != nil {
 		p.losses = make([]int32, len(w.Jobs))
+	}
+	if p.outages != nil || p.making != nil {
+		p.runs = make([]int32, len(w.Jobs))
 	}
 	return p
 }
@@ -102,12 +108,15 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	}
 	p.done += len(d.Completed)
 	p.ended(d.Completed)
+	p.lost = nil
+	p.makeWay(&d)
 	p.outlive(&d)
 	if p.outages != nil {
 		p.turn(&d)
 	} else if !p.up {
 		d.SlotsUp = p.w.Slots // none of which ends
 	}
+	p.takeOver(&d)
 	p.up = true
 	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= now {
 		d.Submitted = append(d.Submitted, p.w.Jobs[p.next].Job)
@@ -177,6 +186,7 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 	if len(p.ends) > 0 {
 		now = min(now, p.ends[0].At)
 	}
+	now = min(now, p.making.next())
 	for len(p.over) > 0 && p.stale(p.over[0]) {
 		p.over.Pop()
 	}
@@ -214,9 +224,41 @@ func (p *SimulatedPool) watch(e ahead.Ending) {
 	}
 }
 
-// stale reports whether an ending is void because the job lost its slot during that run.
+// stale reports whether an ending is void because the job lost its slot during that run, or made way.
 func (p *SimulatedPool) stale(e ahead.Ending) bool {
-	return p.losses != nil && p.losses[e.Job] != e.Run
+	return p.runs != nil && p.runs[e.Job] != e.Run
+}
+
+// makeWay adds to the delta the jobs that have made way by now. Jobs that complete at the same instant do not
+// have to.
+func (p *SimulatedPool) makeWay(d *negotiator.Delta) {
+	if p.making == nil {
+		return
+	}
+	p.making.now = d.Now
+	p.making.ends(d.Completed)
+	evicted := p.making.evicted()
+	p.making.ends(evicted)
+	for _, id := range evicted {
+		p.runs[id]++
+		if p.outages != nil {
+			p.outages.end(id)
+		}
+	}
+	d.StartFailed, d.Displaced, p.lost = evicted, evicted, evicted
+	d.Claims = p.making
+}
+
+// takeOver adds to the delta the jobs whose places have become free, and starts them.
+func (p *SimulatedPool) takeOver(d *negotiator.Delta) {
+	if p.making == nil {
+		return
+	}
+	p.making.cancel(d)
+	for _, m := range p.making.ready() {
+		d.Found = append(d.Found, negotiator.Running{Job: m.Job, Placement: m.Placement, Start: d.Now})
+		p.start(m)
+	}
 }
 
 // turn applies the outages of this instant and adds to the delta the slots that change and the jobs
@@ -226,9 +268,12 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 		p.outages.end(job)
 	}
 	d.SlotsUp, d.SlotsDown = p.outages.advance(d.Now, !p.up)
-	p.lost = p.outages.lost(d.SlotsDown)
+	lost := p.outages.lost(d.SlotsDown)
+	p.lost = slices.Concat(p.lost, lost)
+	p.making.ends(lost)
 	most := int32(cmp.Or(p.w.GiveUpAfter, pools.DefaultGiveUpAfter))
-	for _, job := range p.lost {
+	for _, job := range lost {
+		p.runs[job]++
 		if p.losses[job]++; p.losses[job] > most {
 			d.Removed = append(d.Removed, job)
 			p.done++
@@ -237,19 +282,31 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 	p.ended(d.Removed)
 }
 
-// Act starts the matched jobs.
+// Act starts the matched jobs. One that displaces others starts once they have made way.
 func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
-		e := ahead.Ending{At: p.now + p.w.Jobs[m.Job.ID].runs(), Job: m.Job.ID}
-		if p.outages != nil {
-			p.outages.start(m.Job.ID, m.Placement)
-			e.Run = p.losses[m.Job.ID]
-		}
-		p.ends.Push(e)
-		if j := p.w.Jobs[e.Job]; j.Estimate > 0 && j.runs() > j.Estimate {
-			p.starts[e.Job] = p.now
-			p.watch(ahead.Ending{At: p.now + j.Estimate + 1, Job: e.Job, Run: e.Run})
+		if len(m.Displaces) > 0 {
+			p.making.take(m)
+		} else {
+			p.start(m)
 		}
 	}
 	return nil
+}
+
+// start starts a job.
+func (p *SimulatedPool) start(m negotiator.Match) {
+	e := ahead.Ending{At: p.now + p.w.Jobs[m.Job.ID].runs(), Job: m.Job.ID}
+	if p.outages != nil {
+		p.outages.start(m.Job.ID, m.Placement)
+	}
+	if p.runs != nil {
+		e.Run = p.runs[m.Job.ID]
+	}
+	p.making.starts(m.Job.ID, m.Placement, e.Run)
+	p.ends.Push(e)
+	if j := p.w.Jobs[e.Job]; j.Estimate > 0 && j.runs() > j.Estimate {
+		p.starts[e.Job] = p.now
+		p.watch(ahead.Ending{At: p.now + j.Estimate + 1, Job: e.Job, Run: e.Run})
+	}
 }

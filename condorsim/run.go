@@ -154,6 +154,9 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 			r.lose(id, now)
 		}
 	}
+	for _, id := range report.Delta.Displaced { // it has started, so its promise was kept; now it gets another one
+		r.Outcomes[id].Promised, r.Outcomes[id].Guarantee = false, 0
+	}
 	for _, id := range report.Delta.Removed {
 		r.Outcomes[id].Held = GivenUp
 	}
@@ -172,7 +175,7 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 // promised records the guarantees that a cycle gave or broke.
 func (r *Result) promised(report *negotiator.Report) {
 	// Jobs that were held come back when slots do; those beyond the plan enter it later.
-	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp) > 0 || report.State.Planning().Bounded() {
+	if len(report.Delta.Submitted)+len(report.Delta.SlotsUp)+len(report.Delta.Displaced) > 0 || report.State.Planning().Bounded() {
 		for _, a := range report.Decision.Actions {
 			if a.Kind == backfill.ActGuarantee {
 				r.promise(a.Job, a.At)
@@ -184,8 +187,21 @@ func (r *Result) promised(report *negotiator.Report) {
 	}
 }
 
-// started records the jobs that a cycle started.
+// started records the jobs that a cycle started, and those that have taken over from others.
 func (r *Result) started(report *negotiator.Report) {
+	for i := range report.Delta.Found {
+		found := &report.Delta.Found[i]
+		o := &r.Outcomes[found.Job.ID]
+		*o = o.kept()
+		o.Started, o.Start, o.Placement, o.Estimate = true, found.Start, found.Placement,
+			cmp.Or(r.Workload.Jobs[found.Job.ID].Estimate, r.unknown)
+		if planned := report.State.Job(found.Job.ID); planned != nil {
+			r.keepChunk(planned, o.Placement)
+		}
+		if r.Predictions != nil {
+			r.Predictions[found.Job.ID] = report.Predicted(found.Job.ID)
+		}
+	}
 	for i := range report.Decision.Started {
 		s := &report.Decision.Started[i]
 		if s.Promised {

@@ -46,6 +46,9 @@ type Workload struct {
 	// Unheeded says what ads ask for and the simulation does not heed.
 	Unheeded []string
 
+	// Preemption is how jobs make way for others; nil: none does.
+	Preemption *Preemption
+
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	accounts *accounts // nil: none are kept
 }

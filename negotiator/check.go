@@ -36,6 +36,9 @@ func (n *Negotiator) check(d *Delta) error {
 	if err := n.checkReports(d); err != nil {
 		return err
 	}
+	if err := checkDisplaced(d); err != nil {
+		return err
+	}
 	return n.checkEnds(d)
 }
 
@@ -99,6 +102,9 @@ func (n *Negotiator) checkEnds(d *Delta) error {
 		switch {
 		case n.jobs.get(end.Job) == nil || !n.State().IsRunning(end.Job):
 			return fmt.Errorf("job ID %d is expected to end at %d, but does not run", end.Job, end.At)
+		case n.isPinned(end.Job):
+			return fmt.Errorf("job %s is expected to end at %d, but others have yet to make way for it", n.jobs.get(end.Job).Name,
+				end.At)
 		case end.At <= d.Now || end.At > backfill.Forever:
 			return fmt.Errorf("job %s is expected to end at %d, and it is %d", n.jobs.get(end.Job).Name, end.At, d.Now)
 		}

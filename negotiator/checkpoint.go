@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // Checkpoint is the state of a negotiator from which [Restore] makes its successor. One thing is
@@ -40,6 +41,8 @@ type Checkpoint struct {
 	Distrusted map[string]bool
 	// Wakes are the instants at which the policy asked to be woken, ascending.
 	Wakes []backfill.Time
+	// Exchanges are the jobs that changed places lately, see [preempt.Memory].
+	Exchanges []preempt.Exchange
 }
 
 // JobCheckpoint is a job, where it stands, and where it runs or is planned to run.
@@ -54,6 +57,8 @@ type JobCheckpoint struct {
 	// Closed is how a held job that matches no slot fits them, if it would match some that are
 	// closed for a while, see [WhyClosed]; else nil.
 	Closed *matchmaker.Fit
+	// Displaced is by whom the job is displaced, or was before it came back to the queue; nil: it is not.
+	Displaced *preempt.Displaced
 }
 
 // Checkpoint copies the negotiator's state, between two cycles.
@@ -80,6 +85,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
+	c.Exchanges = n.preemption.memory.Save()
 	c.Distrusted, c.Limits = n.predictions.distrusted(), n.limits.list()
 	for id, slot := range n.inventory.slots {
 		if s.SlotUp(backfill.SlotID(id)) {
@@ -90,7 +96,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	}
 	closed := n.closedTo()
 	for i, j := range jobs {
-		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing}
+		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing, Displaced: n.preemption.displaced[j.Job.ID]}
 		if j.Placement != nil {
 			c.Jobs[i].Placement = n.inventory.fromCore(j.Placement)
 		}
@@ -152,10 +158,14 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	if err != nil {
 		return err
 	}
+	n.preemption.memory = preempt.Restored(from.Exchanges)
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if j.Job == nil {
 			return fmt.Errorf("job checkpoint %d is of no job", i)
+		}
+		if j.Displaced != nil {
+			n.preemption.displaced[j.Job.ID] = j.Displaced
 		}
 		if clusters[i], err = n.restoreJob(j.Job); err != nil {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)
@@ -253,7 +263,7 @@ func (n *Negotiator) restoreState(
 	}
 	predicted := from.Foretold || n.predictions.planned()
 	if s.Running {
-		if end := s.Start + runs(j.Job); predicted && end > from.Now {
+		if end := s.Start + runs(j.Job); predicted && end > from.Now && !s.Yields {
 			j.End = end // by the present estimators
 		}
 		return j, nil

@@ -53,6 +53,9 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
 		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
 	}
+	if err = n.displace(ctx, r); err != nil {
+		return nil, err
+	}
 	n.report(r) // 6
 	n.matchmaker.Free = n.freeIn(&Delta{})
 	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && n.matchmaker.WantsLittle() {
@@ -242,6 +245,10 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		})
 	}
 	for _, end := range d.Ends {
+		if n.State().Yields(end.Job) { // what its run time would be tells nothing any more
+			round.Events = append(round.Events, backfill.Event{Kind: backfill.EstimateChanged, JobID: end.Job, End: end.At})
+			continue
+		}
 		if !n.predictions.replanned[end.Job] && !n.limits.moved[end.Job] { // else the event of addArrival has the new end
 			e := backfill.Event{
 				Kind: backfill.EstimateChanged, JobID: end.Job,
@@ -267,6 +274,7 @@ func (n *Negotiator) report(r *Report) {
 		n.starts(s.Job.ID, r.Delta.Now)
 		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})
 	}
+	n.reportPreempted(r)
 	n.stay(r.Delta.StartFailed)
 	r.Held = n.held(r.Decision.Held)
 	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()

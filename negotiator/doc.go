@@ -9,6 +9,7 @@
 //     result is a candidate set for each autocluster
 //  4. round:   the delta becomes a round of events for the policy (package backfill)
 //  5. decide:  the policy decides the round, and its decision is checked
+//     jobs that may displace running ones do so in a second round, see displace.go
 //  6. report:  the decision becomes [Match]es and a [Report]
 //  7. act:     the pool starts the matches
 //  8. publish: the sinks see the report
@@ -25,6 +26,8 @@
 //	checkpoint.go  the state from which a new negotiator continues
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
+//	displace.go    jobs that take over from running ones, in a second round (package preempt); displaced.go what is
+//	               remembered and checked of them
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	review.go      what runs show of users' words, and who is planned anew for it

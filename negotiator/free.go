@@ -43,7 +43,7 @@ func (n *Negotiator) free(d *Delta) []backfill.Vector {
 		}
 	}
 	for run := range n.State().Running() {
-		if ended.Add(run.Job.ID) {
+		if !n.isPinned(run.Job.ID) && ended.Add(run.Job.ID) {
 			take(run.Placement, run.Job.Request)
 		}
 	}

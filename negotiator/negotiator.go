@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
@@ -55,6 +56,8 @@ type Config struct {
 	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
 	// cost anything.
 	Matching matchmaker.Limits
+	// Preemption says who may be displaced for whom, where the pool tells of claims; see [Delta].Claims.
+	Preemption preempt.Rules
 	// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 	World World
 	// Refused is called with each decision that was refused; may be nil.
@@ -96,6 +99,7 @@ type Negotiator struct {
 	predictions *predictions
 	limits      limits
 	reviews     reviews
+	preemption  preemption
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -177,6 +181,7 @@ func New(c Config) (*Negotiator, error) {
 		order:       c.Order,
 		priorities:  priorities,
 		predictions: predictions,
+		preemption:  newPreemption(c.Preemption, c.Schema.Resources),
 		reviews:     reviews{due: map[string]bool{}, last: map[string]backfill.Time{}},
 		delays:      c.Delays,
 		changes:     c.Changes,
@@ -222,7 +227,7 @@ func (n *Negotiator) NextWake() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
-	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake(), n.again)
+	return min(n.State().NextWake(), n.reviews.next(), n.matchmaker.Wake(), n.again, n.preemption.due)
 }
 
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
@@ -243,6 +248,9 @@ func (n *Negotiator) queued(id backfill.JobID) bool {
 // addSlots adds slots and bundles, or replaces slots that come back. It reports whether all jobs
 // have to be clustered anew; see [matchmaker.Matchmaker.Add].
 func (n *Negotiator) addSlots(slots []*Slot, bundles []*Bundle) (newAttributes bool) {
+	for _, slot := range slots {
+		n.preemption.ranked = n.preemption.ranked || preempt.Ranked(slot.Ad)
+	}
 	return n.matchmaker.Add(n.inventory.add(slots, bundles))
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // Pool is where jobs run: a simulated pool in virtual or scaled time, or a real one. A match is a
@@ -47,9 +48,14 @@ type Delta struct {
 	Completed, Removed, StartFailed []backfill.JobID
 	// SlotEnded are those of StartFailed that ran until their slots took no jobs any more.
 	SlotEnded []backfill.JobID
+	// Displaced are those of StartFailed that ran until they had made way for others, see
+	// [Match].Displaces.
+	Displaced []backfill.JobID
 	// Unadmitted are those of StartFailed of whose start nobody was told, as limits that depend on the
 	// slot had no room for them beside the other starts.
 	Unadmitted []backfill.JobID
+	// Claims says, in this cycle, who has which slot; nil: no job is displaced for another.
+	Claims preempt.Claims
 	// Ran is how long completed jobs ran, if that is not from their start to Now. Below 0: the job
 	// was ended early, and estimators do not learn from it.
 	Ran map[backfill.JobID]backfill.Time
@@ -98,10 +104,15 @@ type End struct {
 	At  backfill.Time
 }
 
-// Match is a job to be started on slots now.
+// Match is a job to be started on slots, now or as soon as others have made way.
 type Match struct {
 	Job       *Job
 	Placement Placement
+	// Displaces are the running jobs that make way for the job; it starts once they have left. At is
+	// when that is, at the latest, as far as is known. A later delta reports them as StartFailed and
+	// Displaced, and the job as Found. 0: it starts now, as nobody has to leave.
+	Displaces []backfill.JobID
+	At        backfill.Time
 }
 
 // Placement says how many of a job's chunks go to which slots, or to which bundle.

@@ -63,6 +63,9 @@ func (n *Negotiator) replan(d *Delta) {
 	isBack := n.returning(d)
 	for _, before := range n.State().Snapshot().Jobs {
 		id := before.Job.ID
+		if before.Pinned || before.Yields {
+			continue
+		}
 		end, moved := ends[id]
 		returns := before.Running && isBack(id, before.Placement)
 		if n.reported.Has(id) && !moved && !returns {

@@ -7,6 +7,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // Report says what a cycle did. It is valid until the next cycle.
@@ -16,6 +17,9 @@ type Report struct {
 	// Matches are the jobs that start, and Held those that leave the queue without running.
 	Matches []Match
 	Held    []Held
+	// Preempted are the jobs that get the place of others, which make way. Their matches are the last
+	// ones, and are not among those that the decision has started.
+	Preempted []preempt.Preemption
 	// Unmatched counts the jobs that are held only because it is not known yet which slots they may
 	// use. Expensive says whose jobs were too expensive to find that out, and were put off in this
 	// cycle. Unbearable are the names of slots whose own Requirements are too expensive; of slots

@@ -93,6 +93,9 @@ func (n *Negotiator) retake(d *Delta) {
 	isBack := n.returning(d)
 	for _, job := range concerned {
 		run, running := runs[job.ID]
+		if running && n.stands(job.ID) {
+			continue // it takes of the limit once it runs, or until it has left soon
+		}
 		end, moved := ends[job.ID]
 		returns := running && isBack(job.ID, run.Placement)
 		if n.reported.Has(job.ID) && !moved && !returns {

@@ -42,6 +42,11 @@ func (l *Log) Cycle(r *negotiator.Report) error {
 		l.Logger.Warn("held", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
 	}
 	for i, m := range r.Matches {
+		if m.At != 0 {
+			l.Logger.Info("displaces", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job), "from", m.At,
+				"jobs", len(m.Displaces), "slots", m.Placement.String())
+			continue
+		}
 		l.Logger.Info("started", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job),
 			"wait", r.Delta.Now-m.Job.Submit, "how", r.Decision.Started[i].How, "slots", m.Placement.String(),
 			"waiting", r.State.Waiting(), "running", r.State.RunningJobs())

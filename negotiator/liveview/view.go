@@ -173,7 +173,7 @@ func (v *View) follow(r *negotiator.Report) {
 	slices.SortStableFunc(jobs, func(a, b backfill.JobState) int { return cmp.Compare(a.Start, b.Start) })
 	for _, j := range jobs {
 		for _, c := range j.Placement {
-			if name := all[c.Slot].Name; j.Running {
+			if name := all[c.Slot].Name; j.Running && !j.Pinned {
 				v.on[name] = append(v.on[name], label(v.Job(j.Job.ID).Job))
 			}
 		}

@@ -1,0 +1,58 @@
+package condorsim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// makeWay enters in the audit's books the jobs that others are to make way for. Until they have, the jobs
+// wait and the others run. A job whose slot is lost meanwhile waits on.
+func (a *audit) makeWay(r *negotiator.Report) {
+	for i := range r.Preempted {
+		a.pinned[r.Preempted[i].Job] = true
+	}
+	for id := range a.pinned {
+		if _, _, still := r.State.Pinned(id); !still {
+			delete(a.pinned, id)
+		}
+	}
+}
+
+// takeOver enters in the books the jobs that have taken over from others. It is a violation if nobody was to
+// make way for one, if it begins after its promised start and that is not recorded as broken, or if its place
+// is not free.
+func (a *audit) takeOver(r *negotiator.Report) error {
+	for i := range r.Delta.Found {
+		found := &r.Delta.Found[i]
+		id := found.Job.ID
+		o := &a.outcomes[id]
+		switch {
+		case !a.pinned[id]:
+			return a.violation(id, "runs, but nobody was to make way for it")
+		case o.Promised && !a.broken[id] && a.now > o.Guarantee:
+			return a.violation(id, "takes over, but was promised to start by %s, and that is not recorded as broken",
+				a.w.text(o.Guarantee))
+		}
+		delete(a.pinned, id)
+		job := r.State.Job(id)
+		if job == nil {
+			return a.violation(id, "took over and is gone")
+		}
+		a.leave(id, job.Submit)
+		a.slots = r.State.Slots()
+		at := backfill.Placement{{Slot: a.slotNamed(found.Placement[0].Slot.Name), Count: 1}}
+		if err := cmp.Or(a.hold(&backfill.Started{Job: job, Placement: at}), a.take(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slotNamed returns the slot of a name, which is there.
+func (a *audit) slotNamed(name string) backfill.SlotID {
+	i := slices.IndexFunc(a.slots, func(s backfill.Slot) bool { return s.Name == name })
+	return backfill.SlotID(i) //nolint:gosec // there are fewer
+}

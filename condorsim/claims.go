@@ -1,0 +1,111 @@
+package condorsim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
+)
+
+// claimedRun is a job that runs, with the claim that it has.
+type claimedRun struct {
+	at      negotiator.Placement
+	start   backfill.Time
+	number  int32            // tells the runs of a job apart
+	ad      *classad.ClassAd // of the claimed slot; nil: the job has several chunks
+	rank    float64          // CurrentRank
+	host    string           // the slot of the plan
+	slot    string           // the claimed one
+	dynamic int              // its number among the dynamic ones of the host; 0: the slot is static
+	leaves  bool             // it makes way
+}
+
+// claim makes the claim of a job that starts. A slot of which the job takes all that there is of a count is
+// static; of another one it gets a dynamic slot as large as it requests.
+func (m *making) claim(id backfill.JobID, at negotiator.Placement, number int32) *claimedRun {
+	run := &claimedRun{at: at, start: m.now, number: number, host: at[0].Name(), slot: at[0].Name()}
+	if len(at) != 1 || at[0].Count != 1 {
+		return run
+	}
+	job, slot := &m.w.Jobs[id], at[0].Slot
+	run.ad = slot.Ad.Clone()
+	if chunk := m.chunk(id, slot); !m.w.isFull(slot.Capacity, chunk) {
+		run.dynamic = m.number(run.host)
+		run.slot = dynamicName(run.host, run.dynamic)
+		run.ad.SetBool("DynamicSlot", true)
+		for k, name := range m.w.Schema.Resources {
+			run.ad.SetInt(negotiator.Attribute(name), chunk[k])
+		}
+	}
+	run.ad.SetString("Name", run.slot)
+	user := job.Submitter()
+	run.ad.SetString("State", "Claimed")
+	run.ad.SetString("Activity", "Busy")
+	run.ad.SetString("RemoteOwner", user)
+	run.ad.SetString("RemoteUser", user)
+	run.ad.SetString("JobId", job.Name)
+	began := m.w.UnixStart + int64(m.now)
+	for _, since := range []string{"JobStart", "EnteredCurrentState", "EnteredCurrentActivity"} {
+		run.ad.SetInt(since, began)
+	}
+	_ = run.ad.SetExpr("TotalJobRunTime", "time() - JobStart") // which is one
+	host := classad.Host{Zone: m.w.Zone, Now: func() int64 { return began }}
+	run.rank = classad.Pair{Left: job.Ad, Right: slot.Ad, Host: &host, MaxSteps: classad.FewSteps}.RightRank()
+	run.ad.SetReal("CurrentRank", run.rank)
+	return run
+}
+
+// number returns the lowest number that no dynamic slot of a partitionable one has.
+func (m *making) number(host string) int {
+	if m.names[host] == nil {
+		m.names[host] = map[int]bool{}
+	}
+	n := 1
+	for m.names[host][n] {
+		n++
+	}
+	m.names[host][n] = true
+	return n
+}
+
+// dynamicName returns the name of a dynamic slot: slot1_3@n1 of slot1@n1.
+func dynamicName(host string, number int) string {
+	slot, machine, found := strings.Cut(host, "@")
+	if !found {
+		return fmt.Sprintf("slot1_%d@%s", number, host)
+	}
+	return fmt.Sprintf("%s_%d@%s", slot, number, machine)
+}
+
+// Claim implements [preempt.Claims].
+func (m *making) Claim(id backfill.JobID) (c preempt.Claim, ok bool) {
+	run := m.runs[id]
+	if run == nil || run.ad == nil {
+		return c, false
+	}
+	cpus, _ := run.ad.Int("Cpus")
+	return preempt.Claim{
+		Slot: run.slot, Host: run.host, Ad: run.ad, User: m.w.Jobs[id].Submitter(), Rank: run.rank, Weight: float64(cpus),
+		Retirement: m.retirement(run), Vacate: m.w.Preemption.Vacate, Since: run.start, Waited: run.leaves,
+		Partial: run.dynamic > 0,
+	}, true
+}
+
+// Submitter implements [preempt.Claims].
+func (m *making) Submitter(id backfill.JobID) string { return m.w.Jobs[id].Submitter() }
+
+// Standing implements [preempt.Claims].
+func (m *making) Standing(submitter string) preempt.Standing {
+	if m.w.Preemption.Standing == nil {
+		return preempt.Standing{Prio: 0.5}
+	}
+	return m.w.Preemption.Standing(submitter)
+}
+
+// HasRoom implements [preempt.Claims].
+func (m *making) HasRoom(submitter string, granted, weight float64) bool {
+	return m.w.Preemption.HasRoom == nil || m.w.Preemption.HasRoom(submitter, granted, weight)
+}

@@ -1,0 +1,186 @@
+package condorsim
+
+import (
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
+)
+
+// Preemption is how running jobs make way for others in a simulation: RANK of the slots' ads and the
+// rules of the negotiator say who does. A job that made way runs again from the beginning.
+type Preemption struct {
+	// Retirement is how long each run may go on before its job has to make way, counted from its start
+	// (MAXJOBRETIREMENTTIME), and Vacate how long the job then takes to leave (MachineMaxVacateTime).
+	Retirement, Vacate backfill.Time
+	// Standing says what expressions see of a submitter; nil: all have the same priority and use nothing.
+	Standing func(submitter string) preempt.Standing
+	// HasRoom says whether a submitter's share has room for a further weight; nil: it always has.
+	HasRoom func(submitter string, granted, weight float64) bool
+}
+
+// making are the jobs that make way in a pool, and those that they make way for.
+type making struct {
+	w        *Workload
+	requests []backfill.Vector
+	runs     map[backfill.JobID]*claimedRun
+	names    map[string]map[int]bool // numbers of dynamic slots that are in use, by the partitionable slot
+	leaving  ahead.Endings           // a run is told by its number
+	taking   []*takeover             // in the order in which they were decided
+	used     map[string]backfill.Vector
+	now      backfill.Time
+}
+
+// takeover is a job for which others make way.
+type takeover struct {
+	match negotiator.Match
+	waits []backfill.JobID // that have not left yet
+}
+
+func newMaking(w *Workload) *making {
+	if w.Preemption == nil || len(w.Bundles) > 0 {
+		return nil
+	}
+	return &making{
+		w: w, requests: w.Requests(), runs: map[backfill.JobID]*claimedRun{}, names: map[string]map[int]bool{},
+		used: map[string]backfill.Vector{},
+	}
+}
+
+// next returns when somebody leaves next; [backfill.Forever] if nobody is to.
+func (m *making) next() backfill.Time {
+	if m == nil {
+		return backfill.Forever
+	}
+	for len(m.leaving) > 0 && !m.leaves(m.leaving[0]) {
+		m.leaving.Pop()
+	}
+	if len(m.leaving) == 0 {
+		return backfill.Forever
+	}
+	return m.leaving[0].At
+}
+
+// leaves reports whether the run that is to leave is still the one that was told to.
+func (m *making) leaves(e ahead.Ending) bool {
+	run := m.runs[e.Job]
+	return run != nil && run.number == e.Run && run.leaves
+}
+
+// chunk returns what each chunk of a job takes of a slot.
+func (m *making) chunk(id backfill.JobID, slot *negotiator.Slot) backfill.Vector {
+	chunk := m.requests[id]
+	if m.w.Jobs[id].BySlot || chunk == nil {
+		chunk = m.w.Schema.RequestOn(m.w.Jobs[id].Ad, slot)
+	}
+	if m.w.isFull(slot.Capacity, chunk) {
+		return slot.Capacity
+	}
+	return chunk
+}
+
+// use adds what a job takes of its slots to what is in use, so many times.
+func (m *making) use(id backfill.JobID, at negotiator.Placement, times int64) {
+	for _, on := range at {
+		used := m.used[on.Slot.Name]
+		if used == nil {
+			used = make(backfill.Vector, len(on.Slot.Capacity))
+			m.used[on.Slot.Name] = used
+		}
+		used.AddScaled(m.chunk(id, on.Slot), times*int64(on.Count))
+	}
+}
+
+// starts notes that a job starts.
+func (m *making) starts(id backfill.JobID, at negotiator.Placement, number int32) {
+	if m == nil {
+		return
+	}
+	m.use(id, at, 1)
+	m.runs[id] = m.claim(id, at, number)
+}
+
+// ends notes that runs are over, or that their jobs have lost their slots.
+func (m *making) ends(jobs []backfill.JobID) {
+	if m == nil {
+		return
+	}
+	for _, id := range jobs {
+		run := m.runs[id]
+		if run == nil {
+			continue
+		}
+		m.use(id, run.at, -1)
+		delete(m.runs, id)
+		delete(m.names[run.host], run.dynamic)
+		for _, t := range m.taking {
+			t.waits = slices.DeleteFunc(t.waits, func(v backfill.JobID) bool { return v == id })
+		}
+	}
+}
+
+// take notes that others make way for a job. Each leaves once its retirement is over and it has
+// vacated, unless it ends before.
+func (m *making) take(match negotiator.Match) {
+	for _, id := range match.Displaces {
+		run := m.runs[id]
+		run.leaves = true
+		leaves := m.now + max(1, m.retirement(run)+m.w.Preemption.Vacate) // no job leaves in no time
+		m.leaving.Push(ahead.Ending{At: leaves, Job: id, Run: run.number})
+	}
+	m.taking = append(m.taking, &takeover{match, slices.Clone(match.Displaces)})
+}
+
+// retirement returns for how long a run may still go on.
+func (m *making) retirement(run *claimedRun) backfill.Time {
+	return max(0, run.start+m.w.Preemption.Retirement-m.now)
+}
+
+// evicted returns the jobs that leave now, by ID.
+func (m *making) evicted() (jobs []backfill.JobID) {
+	if m == nil {
+		return nil
+	}
+	for m.next() <= m.now {
+		e := m.leaving.Pop()
+		m.runs[e.Job].leaves = false
+		jobs = append(jobs, e.Job)
+	}
+	slices.Sort(jobs)
+	return jobs
+}
+
+// ready returns the jobs whose places are free now: those that made way have left, and so has whoever
+// used the rest of the slot for longer than planned.
+func (m *making) ready() (all []negotiator.Match) {
+	if m == nil {
+		return nil
+	}
+	m.taking = slices.DeleteFunc(m.taking, func(t *takeover) bool {
+		slot := t.match.Placement[0].Slot
+		room := slices.Clone(slot.Capacity)
+		room.AddScaled(m.used[slot.Name], -1)
+		if len(t.waits) > 0 || !m.chunk(t.match.Job.ID, slot).Within(room) {
+			return false
+		}
+		all = append(all, t.match)
+		m.use(t.match.Job.ID, t.match.Placement, 1) // so that the next one finds less; the start counts it anew
+		return true
+	})
+	for _, match := range all {
+		m.use(match.Job.ID, match.Placement, -1)
+	}
+	return all
+}
+
+// cancel drops the take-overs on slots that are gone, and those of jobs that are.
+func (m *making) cancel(d *negotiator.Delta) {
+	if m == nil {
+		return
+	}
+	m.taking = slices.DeleteFunc(m.taking, func(t *takeover) bool {
+		return slices.Contains(d.SlotsDown, t.match.Placement[0].Slot.Name) || slices.Contains(d.Removed, t.match.Job.ID)
+	})
+}
