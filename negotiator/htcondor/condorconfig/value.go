@@ -28,7 +28,7 @@ func (c *Config) Text(name string) string {
 		return value
 	}
 	if k, known := knobNamed(name); known {
-		return macro.ReplaceAllStringFunc(k.KnobDefault, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
+		return c.expanded(k.KnobDefault)
 	}
 	return ""
 }
