@@ -59,7 +59,7 @@ const (
 	Bool    Kind = "boolean" // or an expression that is one
 	Whole   Kind = "number"  // whole, at least 0, or an expression that is one
 	Seconds Kind = "seconds" // whole, at least 0, or an expression that is one
-	Bytes   Kind = "size"    // such as 10 Mb
+	LogSize Kind = "size"    // such as 10 Mb, or a time such as 1 day
 
 	Expression Kind = "expression" // over ads
 	Rank       Kind = "rank"       // an expression that is evaluated for each pair of a job and a slot

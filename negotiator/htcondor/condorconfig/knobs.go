@@ -38,8 +38,8 @@ var stock = []config.Setting{
 	},
 	{Knob: "NEGOTIATOR_LOG", Kind: config.Text, KnobDefault: "$(LOG)/NegotiatorLog", Doc: "The log file."},
 	{
-		Knob: "MAX_NEGOTIATOR_LOG", Kind: config.Bytes, KnobDefault: "10 Mb",
-		Doc: "The log's size at which a new one is begun; 0: never.",
+		Knob: "MAX_NEGOTIATOR_LOG", Kind: config.LogSize, KnobDefault: "10 Mb",
+		Doc: "The log's size, or the time, at which a new one is begun; 0: never.",
 	},
 	{
 		Knob: "MAX_NUM_NEGOTIATOR_LOG", Kind: config.Whole, KnobDefault: "1",
@@ -50,12 +50,20 @@ var stock = []config.Setting{
 		Doc: "A file with a line for each match and each reason why a job waits.",
 	},
 	{
-		Knob: "MAX_NEGOTIATOR_MATCH_LOG", Kind: config.Bytes, KnobDefault: "10 Mb",
-		Doc: "Its size at which a new one is begun; 0: never.",
+		Knob: "MAX_NEGOTIATOR_MATCH_LOG", Kind: config.LogSize, KnobDefault: "10 Mb",
+		Doc: "Its size, or the time, at which a new one is begun; 0: never.",
 	},
 	{
 		Knob: "MAX_NUM_NEGOTIATOR_MATCH_LOG", Kind: config.Whole, KnobDefault: "1",
 		Doc: "How many old ones are kept.",
+	},
+	{
+		Knob: "TRUNC_NEGOTIATOR_LOG_ON_OPEN", Kind: config.Bool, KnobDefault: "false",
+		Doc: "A start drops what was in the log.",
+	},
+	{
+		Knob: "TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Kind: config.Bool, KnobDefault: "false",
+		Doc: "A start drops what was in the match log.",
 	},
 	{
 		Knob: "NEGOTIATOR_DEBUG", Kind: config.List,

@@ -14,7 +14,11 @@ var honoured = []StockKnobs{
 			"GROUP_AUTOREGROUP_<groupname>, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION",
 		Note: "as there",
 	},
-	{Names: "MAX_NEGOTIATOR_LOG, MAX_NEGOTIATOR_MATCH_LOG", Note: "a size; no times such as `1 day`"},
+	{
+		Names: "MAX_NEGOTIATOR_LOG, MAX_NEGOTIATOR_MATCH_LOG",
+		Note:  "as there",
+	},
+	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Note: "as there"},
 	{
 		Names: "NEGOTIATOR_DEBUG",
 		Note:  "`D_FULLDEBUG` for debug lines, `D_ALL` or `:2` for all; other flags change nothing",
@@ -55,7 +59,6 @@ var notHeeded = []StockKnobs{
 	},
 	{Names: "NEGOTIATOR_ATTRS", Note: "the ad has no attributes of the site"},
 	{Names: "NEGOTIATOR_EXPRS", Note: "the old name of `NEGOTIATOR_ATTRS`"},
-	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN", Usual: "false", Note: "a start appends to the log"},
 	{
 		Names: "NEGOTIATOR_MIN_INTERVAL", Usual: "5",
 		Note: "its default suits cycles that take minutes; set `BACKFILL_CYCLE_DELAY`",
