@@ -83,6 +83,13 @@ type Telling struct {
 	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
 	// which is also the maximum.
 	UpdateEvery time.Duration
+	// CycleStats is how many of the last cycles the Negotiator ad tells of.
+	CycleStats int
+	// Accounting says that Accounting ads are sent to the collector.
+	Accounting bool
+	// SiteAttributes are attributes of the site for the Negotiator ad, as lines of NAME = EXPRESSION; ""
+	// for none.
+	SiteAttributes string
 	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
 	// is not known.
 	OtherSlotConstraint string
@@ -192,7 +199,25 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_UPDATE_INTERVAL",
 		Doc:  "Seconds between two updates of the Negotiator ad at most.",
 	}),
+	set(func(c *Config) *int { return &c.CycleStats }, 3, Setting{
+		Knob: "NEGOTIATION_CYCLE_STATS_LENGTH",
+		Doc:  "How many of the last cycles the Negotiator ad tells of.",
+		Check: func(c *Config) error {
+			return must(c.CycleStats >= 0 && c.CycleStats <= mostCycleStats, c.CycleStats, "must be from 0 to 100")
+		},
+	}),
+	set(func(c *Config) *bool { return &c.Accounting }, true, Setting{
+		Knob: "NEGOTIATOR_ADVERTISE_ACCOUNTING",
+		Doc:  "Send Accounting ads to the collector.",
+	}),
+	set(func(c *Config) *string { return &c.SiteAttributes }, "", Setting{
+		Knob: "NEGOTIATOR_ATTRS", Kind: List, Empty: "none",
+		Doc: "Knobs whose values, expressions, are attributes of the Negotiator ad.",
+	}),
 }
+
+// mostCycleStats bounds how many cycles the Negotiator ad tells of.
+const mostCycleStats = 100
 
 // OnRealPool reports whether the pool is a real one.
 func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }

@@ -82,6 +82,7 @@ var stock = []config.Setting{
 		Doc: "The maps that the function userMap knows in START, Requirements and ranks of ads; a " +
 			"CLASSAD_USER_MAPFILE_<name> or CLASSAD_USER_MAPDATA_<name> says what is in each.",
 	},
+	{Knob: "NEGOTIATOR_EXPRS", Kind: config.List, Doc: "The old name of NEGOTIATOR_ATTRS."},
 	{Knob: "SPOOL", Kind: config.Text, Doc: "HTCondor's folder of state."},
 	{Knob: "LOG", Kind: config.Text, Doc: "HTCondor's folder of logs."},
 	{Knob: "FULL_HOSTNAME", Kind: config.Text, Restart: true, Doc: "This machine's name."},

@@ -18,6 +18,11 @@ var honoured = []StockKnobs{
 		Names: "MAX_NEGOTIATOR_LOG, MAX_NEGOTIATOR_MATCH_LOG",
 		Note:  "as there",
 	},
+	{Names: "NEGOTIATION_CYCLE_STATS_LENGTH, NEGOTIATOR_ADVERTISE_ACCOUNTING", Note: "as there"},
+	{
+		Names: "NEGOTIATOR_ATTRS, NEGOTIATOR_EXPRS",
+		Note:  "what the ad has itself stays, such as its `Name`",
+	},
 	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Note: "as there"},
 	{
 		Names: "NEGOTIATOR_DEBUG",
@@ -57,8 +62,6 @@ var notHeeded = []StockKnobs{
 		Note: "the first of `COLLECTOR_HOST` that answers is asked; order them, in " +
 			"`NEGOTIATOR.COLLECTOR_HOST` if need be",
 	},
-	{Names: "NEGOTIATOR_ATTRS", Note: "the ad has no attributes of the site"},
-	{Names: "NEGOTIATOR_EXPRS", Note: "the old name of `NEGOTIATOR_ATTRS`"},
 	{
 		Names: "NEGOTIATOR_MIN_INTERVAL", Usual: "5",
 		Note: "its default suits cycles that take minutes; set `BACKFILL_CYCLE_DELAY`",
@@ -70,11 +73,6 @@ var notHeeded = []StockKnobs{
 	{
 		Names: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Usual: "false",
 		Note: "`condor_reconfig` applies a change between two cycles",
-	},
-	{Names: "NEGOTIATION_CYCLE_STATS_LENGTH", Usual: "3", Note: "the ad has three cycles, as by default"},
-	{
-		Names: "NEGOTIATOR_ADVERTISE_ACCOUNTING", Usual: "true",
-		Note: "Accounting ads go to the collector, as by default",
 	},
 	{Names: "NEGOTIATOR_TIMEOUT", Usual: "30", Note: "no cycle waits for a slow schedd, whatever the timeout"},
 	{

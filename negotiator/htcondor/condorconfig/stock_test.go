@@ -22,7 +22,7 @@ func TestWithoutEffect(t *testing.T) {
 		{"NEGOTIATOR_TIMEOUT", "60", file, "60", ""}, // another version's default
 		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "cm.site", file, "", ""},
 		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "b.site", "<Default>", "", ""},
-		{"NEGOTIATOR_ATTRS", "", file, "", ""},
+		{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", file, "", ""},
 		{"SCHEDD.SLOT_WEIGHT", "Memory", file, "Cpus", ""},
 	} {
 		dump := "FULL_HOSTNAME = cm.site\n" + tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"

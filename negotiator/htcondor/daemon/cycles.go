@@ -228,7 +228,7 @@ func (c *cycles) publish(r decided) error {
 		now.Number = s.total
 		now.Rejected = facts.Rejected - s.rejected
 		s.rejected = facts.Rejected
-		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
+		s.add(*now)
 		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed, s.choice, s.fallback = policy, order, guarantees, choices, fallback
 		s.problems, s.unstarted = problems, facts.Unstarted

@@ -173,7 +173,7 @@ func New(o Options) *Daemon {
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
-		slots: o.SlotConstraint, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
+		slots: o.SlotConstraint, telling: o.Telling, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
 	}
 	if o.Sessions == nil {
 		d.status.sessions = func() int { return 0 }
@@ -339,7 +339,7 @@ func (d *Daemon) Configure(t Tuning) {
 		(*pool).Tune(t.Tuning)
 		(*pool).Wakeup()
 	}
-	d.change(func(s *status) { s.configured, s.slots = time.Now(), t.SlotConstraint })
+	d.change(func(s *status) { s.configured, s.slots, s.telling = time.Now(), t.SlotConstraint, t.Telling })
 	d.announce()
 }
 
