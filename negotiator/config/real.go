@@ -72,6 +72,8 @@ type Pace struct {
 	// CycleDelay is the shortest time between the end of a cycle and the next look, whoever asks for
 	// one.
 	CycleDelay time.Duration
+	// MinInterval is the shortest time between the beginnings of two looks; 0: none.
+	MinInterval time.Duration
 }
 
 // Telling is what users and other daemons are told.
@@ -140,9 +142,10 @@ var onRealPools = []Setting{
 	set(func(c *Config) *time.Duration { return &c.CycleDelay }, time.Second, Setting{
 		Key: "cycle_delay", Knob: "BACKFILL_CYCLE_DELAY",
 		Doc: "The time between the end of a cycle and the next at least, whoever asks for one.",
-		More: "It stands in the place of NEGOTIATOR_CYCLE_DELAY and NEGOTIATOR_MIN_INTERVAL, which are for HTCondor's " +
-			"own negotiator.",
-		Check: func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
+		More: "Where it is not set, NEGOTIATOR_CYCLE_DELAY counts if a file sets that: 20 s, which HTCondor has by " +
+			"default, suit cycles that take minutes.",
+		Yields: "NEGOTIATOR_CYCLE_DELAY",
+		Check:  func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
 	}),
 	set(func(c *Config) *time.Duration { return &c.Lease }, 30*time.Second, Setting{
 		Knob: "BACKFILL_LEASE_TIME",
@@ -198,6 +201,11 @@ var onRealPools = []Setting{
 	set(func(c *Config) *time.Duration { return &c.UpdateEvery }, 5*time.Minute, Setting{
 		Knob: "NEGOTIATOR_UPDATE_INTERVAL",
 		Doc:  "Seconds between two updates of the Negotiator ad at most.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.MinInterval }, 0, Setting{
+		Knob: "NEGOTIATOR_MIN_INTERVAL",
+		Doc: "Seconds between the beginnings of two cycles at least. Only a value that a file sets counts: HTCondor's " +
+			"default does not.",
 	}),
 	set(func(c *Config) *int { return &c.CycleStats }, 3, Setting{
 		Knob: "NEGOTIATION_CYCLE_STATS_LENGTH",

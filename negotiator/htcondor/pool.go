@@ -186,7 +186,7 @@ func (p *Pool) Tune(t Tuning) {
 // more.
 func (p *Pool) Drain(book drains.Book) { p.drain.Store(&book) }
 
-// Wakeup asks for a look at the pool now, or as soon as CycleDelay allows.
+// Wakeup asks for a look at the pool now, or as soon as CycleDelay and MinInterval allow.
 func (p *Pool) Wakeup() {
 	select {
 	case p.wake <- struct{}{}:
@@ -320,7 +320,12 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	if d := p.claims.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
-	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
+	return later(due, p.soonest())
+}
+
+// soonest returns when the next look may be at the earliest, whoever asks for one.
+func (p *Pool) soonest() time.Time {
+	return later(p.cycleEnd.Add(p.s.CycleDelay), p.looked.Add(p.s.MinInterval))
 }
 
 // wait sleeps until the next look is due. Meanwhile it tries again to hand over matches that could
@@ -329,7 +334,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) (d negotiator.Delta
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
 		if woken {
-			due = later(now, p.cycleEnd.Add(p.s.CycleDelay))
+			due = later(now, p.soonest())
 		}
 		if !now.Before(due) {
 			return d, false, ctx.Err()

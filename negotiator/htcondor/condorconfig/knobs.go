@@ -74,6 +74,10 @@ var stock = []config.Setting{
 		Doc: "Seconds between cycles if nothing happens.",
 	},
 	{
+		Knob: cycleDelay, Kind: config.Seconds, KnobDefault: "20",
+		Doc: "Seconds between the end of a cycle and the next; counts where a file sets it, and not BACKFILL_CYCLE_DELAY.",
+	},
+	{
 		Knob: "NEGOTIATOR_ADDRESS_FILE", Kind: config.Text, KnobDefault: "$(LOG)/.negotiator_address", Restart: true,
 		Doc: "Where the command port's address is written.",
 	},

@@ -23,6 +23,15 @@ var honoured = []StockKnobs{
 		Names: "NEGOTIATOR_ATTRS, NEGOTIATOR_EXPRS",
 		Note:  "what the ad has itself stays, such as its `Name`",
 	},
+	{
+		Names: "NEGOTIATOR_CYCLE_DELAY",
+		Note: "where a file sets it; HTCondor's default of 20 s, which suits cycles that take minutes, does " +
+			"not count. `BACKFILL_CYCLE_DELAY` comes before it",
+	},
+	{
+		Names: "NEGOTIATOR_MIN_INTERVAL",
+		Note:  "where a file sets it; HTCondor's default of 5 s does not count",
+	},
 	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Note: "as there"},
 	{
 		Names: "NEGOTIATOR_DEBUG",
@@ -61,14 +70,6 @@ var notHeeded = []StockKnobs{
 		Names: "COLLECTOR_HOST_FOR_NEGOTIATOR", Usual: "$(FULL_HOSTNAME)",
 		Note: "the first of `COLLECTOR_HOST` that answers is asked; order them, in " +
 			"`NEGOTIATOR.COLLECTOR_HOST` if need be",
-	},
-	{
-		Names: "NEGOTIATOR_MIN_INTERVAL", Usual: "5",
-		Note: "its default suits cycles that take minutes; set `BACKFILL_CYCLE_DELAY`",
-	},
-	{
-		Names: "NEGOTIATOR_CYCLE_DELAY", Usual: "20",
-		Note: "its default suits cycles that take minutes; set `BACKFILL_CYCLE_DELAY`",
 	},
 	{
 		Names: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Usual: "false",
