@@ -29,6 +29,10 @@ var stock = []config.Setting{
 		Doc: "The pool's collectors; the port 0 is that in COLLECTOR_ADDRESS_FILE.",
 	},
 	{
+		Knob: "COLLECTOR_HOST_FOR_NEGOTIATOR", Kind: config.Text, KnobDefault: "$(FULL_HOSTNAME)",
+		Doc: "The host whose collectors are asked before the others.",
+	},
+	{
 		Knob: "COLLECTOR_ADDRESS_FILE", Kind: config.Text,
 		Doc: "Where the collector of this machine writes its address.",
 	},

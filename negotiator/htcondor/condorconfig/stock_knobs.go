@@ -32,6 +32,11 @@ var honoured = []StockKnobs{
 		Names: "NEGOTIATOR_MIN_INTERVAL",
 		Note:  "where a file sets it; HTCondor's default of 5 s does not count",
 	},
+	{
+		Names: "COLLECTOR_HOST_FOR_NEGOTIATOR",
+		Note: "its collectors are asked first (the stock negotiator asks any, but with `HAD_USE_PRIMARY`). " +
+			"If none answers, the one that does is asked from then on",
+	},
 	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Note: "as there"},
 	{
 		Names: "NEGOTIATOR_DEBUG",
@@ -66,11 +71,6 @@ var honoured = []StockKnobs{
 
 // notHeeded would have a meaning and have none. Usual is their value by default, of which nobody is warned.
 var notHeeded = []StockKnobs{
-	{
-		Names: "COLLECTOR_HOST_FOR_NEGOTIATOR", Usual: "$(FULL_HOSTNAME)",
-		Note: "the first of `COLLECTOR_HOST` that answers is asked; order them, in " +
-			"`NEGOTIATOR.COLLECTOR_HOST` if need be",
-	},
 	{
 		Names: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Usual: "false",
 		Note: "`condor_reconfig` applies a change between two cycles",

@@ -23,12 +23,10 @@ func TestWithoutEffect(t *testing.T) {
 		{"NEGOTIATOR.NEGOTIATOR_STRICT_ENFORCE_QUOTA", "1 > 2", file, "true", "quotas are strict"},
 		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", "2 > 1", file, "true", ""},
 		{"NEGOTIATOR_TIMEOUT", "60", file, "60", ""}, // another version's default
-		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "cm.site", file, "", ""},
-		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "b.site", "<Default>", "", ""},
 		{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", file, "", ""},
 		{"SCHEDD.SLOT_WEIGHT", "Memory", file, "Cpus", ""},
 	} {
-		dump := "FULL_HOSTNAME = cm.site\n" + tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"
+		dump := tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"
 		if tt.usual != "" {
 			dump += " # default: " + tt.usual + "\n"
 		}
@@ -42,7 +40,7 @@ func TestWithoutEffect(t *testing.T) {
 		require.Regexp(t, "^"+name+" is set \\("+file+"\\), and not heeded here: .*"+tt.warning, warnings[0])
 	}
 	// Without places, as -dump alone prints it, only values count.
-	require.Empty(t, Parse("RANK = 0\nFULL_HOSTNAME = a\nCOLLECTOR_HOST_FOR_NEGOTIATOR = a\n", "").Warnings())
+	require.Empty(t, Parse("RANK = 0\n", "").Warnings())
 	require.Len(t, Parse("RANK = 2\n", "").Warnings(), 1)
 }
 

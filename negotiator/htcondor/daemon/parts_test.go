@@ -295,6 +295,23 @@ func TestCollectors(t *testing.T) {
 	require.Equal(t, "<[::1]:9618>", all[0].String())
 }
 
+// TestPreferredCollector: the collectors of one host come first, in their order, by name or by address.
+func TestPreferredCollector(t *testing.T) {
+	const three = "COLLECTOR_HOST = far.test, 127.0.0.1:7, NEAR.test:8, localhost:9\n"
+	for knobs, want := range map[string][]string{
+		"FULL_HOSTNAME = near.test":                  {"NEAR.test:8", "far.test:9618", "127.0.0.1:7", "localhost:9"},
+		"FULL_HOSTNAME = elsewhere.test":             {"far.test:9618", "127.0.0.1:7", "NEAR.test:8", "localhost:9"},
+		"COLLECTOR_HOST_FOR_NEGOTIATOR = localhost":  {"127.0.0.1:7", "localhost:9", "far.test:9618", "NEAR.test:8"},
+		"COLLECTOR_HOST_FOR_NEGOTIATOR = NEAR.test ": {"NEAR.test:8", "far.test:9618", "127.0.0.1:7", "localhost:9"},
+	} {
+		all, err := (&Site{Config: condorconfig.Parse(three+knobs, "")}).Collectors()
+		require.NoError(t, err)
+		for i, a := range all {
+			require.Equal(t, "<"+want[i]+">", a.String(), knobs)
+		}
+	}
+}
+
 // TestLocateCollector reads the address that a collector has written down, and reads it anew when the
 // collector has another one.
 func TestLocateCollector(t *testing.T) {
