@@ -34,6 +34,7 @@ type Tuning struct {
 	Handover // of package dispatch
 	Pace     // of package htcondor
 	Telling  // of package daemon
+	Own      // of package daemon
 }
 
 // Look is what a look at the pool asks for.
@@ -45,9 +46,6 @@ type Look struct {
 	Ranks
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
-	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
-	// have.
-	ShutdownThreshold time.Duration
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
 	// or removed in that time.
 	Interval time.Duration
@@ -95,6 +93,12 @@ type Telling struct {
 	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
 	// is not known.
 	OtherSlotConstraint string
+}
+
+// Own are expressions over the negotiator's own ad.
+type Own struct {
+	// ShutdownExpr is for how many seconds before a startd ends its slots get no jobs; "" for none.
+	ShutdownExpr string
 }
 
 var onRealPools = []Setting{
@@ -190,9 +194,10 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_POST_JOB_RANK", Kind: Rank, Empty: "none",
 		Doc: "Of the slots that a job ranks alike, those with the largest value come first. The same counts as not set.",
 	}),
-	set(func(c *Config) *time.Duration { return &c.ShutdownThreshold }, 0, Setting{
-		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Text,
-		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true; 0 or less: none.",
+	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
+		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
+		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true: a number, or " +
+			"an expression over the Negotiator ad, which is asked for each cycle.",
 	}),
 	set(func(c *Config) *string { return &c.MatchExprs }, "", Setting{
 		Knob: "NEGOTIATOR_MATCH_EXPRS", Kind: List, Empty: "none",

@@ -69,6 +69,9 @@ type Tuning struct {
 	config.Look
 	config.Handover
 	config.Pace
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
 	// UserMaps are those of the function userMap in ads; nil: there are none.
@@ -82,7 +85,9 @@ func (t Tuning) orDefault() Tuning {
 	return t
 }
 
-func (t Tuning) scope() observe.Scope { return observe.Scope{Look: t.Look, Hold: t.Hold} }
+func (t Tuning) scope() observe.Scope {
+	return observe.Scope{Look: t.Look, ShutdownThreshold: t.ShutdownThreshold, Hold: t.Hold}
+}
 
 func (t Tuning) handover() dispatch.Tuning {
 	return dispatch.Tuning{Handover: t.Handover, Hold: t.Hold}

@@ -131,7 +131,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 // tuning returns the settings that can change while the daemon runs.
 func tuning(s config.Config, c *condorconfig.Config) daemon.Tuning {
 	t := daemon.Tuning{
-		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling,
+		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling, Own: s.Own,
 	}
 	if c != nil {
 		t.UserMaps, _ = c.UserMaps() // it was checked before

@@ -77,7 +77,6 @@ func (c *Config) apply(s *config.Config) error {
 		s.State = c.Text("BACKFILL_STATE")
 	}
 	s.PreJobRank, s.PostJobRank = c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), c.JobRank("NEGOTIATOR_POST_JOB_RANK")
-	s.ShutdownThreshold = c.ShutdownThreshold()
 	s.MatchExprs, _ = c.MatchExprs()         // Check says what is wrong
 	s.SiteAttributes, _ = c.SiteAttributes() // Warnings says so
 	return errors.Join(errs...)

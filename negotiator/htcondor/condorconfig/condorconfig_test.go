@@ -231,7 +231,7 @@ func TestSettings(t *testing.T) {
 // TestTable reads each default and each example of the table as a knob.
 func TestTable(t *testing.T) {
 	for _, s := range config.Settings() {
-		if s.Knob == "" || s.Target == nil || s.Knob == shutdownThreshold {
+		if s.Knob == "" || s.Target == nil || s.Knob == "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD" {
 			continue
 		}
 		text := map[string]any{config.KnobText(s.Example): s.Example}

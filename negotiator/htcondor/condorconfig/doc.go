@@ -12,5 +12,5 @@
 // the table of settings; stock.go what becomes of the stock negotiator's knobs, by the table in
 // stock_knobs.go; unheeded.go warnings of what has no effect;
 // lending.go the line that leases need; permission.go and host.go; ranks.go, matchexprs.go,
-// siteattrs.go, shutdown.go and usermaps.go single knobs.
+// siteattrs.go and usermaps.go single knobs.
 package condorconfig

@@ -44,7 +44,7 @@ var honoured = []StockKnobs{
 	},
 	{Names: "NEGOTIATOR_MATCH_LOG", Note: "a rejection is there when its reason is new, not in each cycle"},
 	{Names: "NEGOTIATOR_INTERVAL", Note: "counts if nothing happens; `BACKFILL_INTERVAL` comes before it"},
-	{Names: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Note: "a number; an expression gets a warning"},
+	{Names: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Note: "0 if it is no number, with which the stock negotiator ends"},
 	{
 		Names: "NEGOTIATOR_PRE_JOB_RANK, NEGOTIATOR_POST_JOB_RANK",
 		Note:  "with `BACKFILL_PLACEMENT = rank`; HTCondor's default counts as not set",

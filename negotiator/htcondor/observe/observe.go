@@ -45,6 +45,9 @@ func (s *Settings) host(began time.Time) *classad.Host {
 // Scope is what a look asks for, and how long it waits; it can change between two looks.
 type Scope struct {
 	config.Look
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
 	// Hold is how long a look waits for schedds after the collector has answered. A later answer
 	// serves the next look.
 	Hold time.Duration
