@@ -53,7 +53,12 @@ type Look struct {
 
 // Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
 // the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
-type Ranks struct{ PreJobRank, PostJobRank string }
+type Ranks struct {
+	PreJobRank, PostJobRank string
+	// IgnoreJob says that all slots are ranked for all jobs alike: what jobs rank, and what the
+	// expressions say of them, does not count.
+	IgnoreJob bool
+}
 
 // Handover is how matches are handed over to schedds.
 type Handover struct {
@@ -67,6 +72,8 @@ type Handover struct {
 
 // Pace is how often the pool is scheduled.
 type Pace struct {
+	// Timeout is for how long a schedd may take to answer at least; 0: as usual.
+	Timeout time.Duration
 	// CycleDelay is the shortest time between the end of a cycle and the next look, whoever asks for
 	// one.
 	CycleDelay time.Duration
@@ -194,6 +201,10 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_POST_JOB_RANK", Kind: Rank, Empty: "none",
 		Doc: "Of the slots that a job ranks alike, those with the largest value come first. The same counts as not set.",
 	}),
+	set(func(c *Config) *bool { return &c.IgnoreJob }, false, Setting{
+		Knob: "NEGOTIATOR_IGNORE_JOB_RANKS",
+		Doc: "Jobs' Rank does not count, and NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK see no job.",
+	}),
 	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
 		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
 		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true: a number, or " +
@@ -206,6 +217,10 @@ var onRealPools = []Setting{
 	set(func(c *Config) *time.Duration { return &c.UpdateEvery }, 5*time.Minute, Setting{
 		Knob: "NEGOTIATOR_UPDATE_INTERVAL",
 		Doc:  "Seconds between two updates of the Negotiator ad at most.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.Timeout }, 30*time.Second, Setting{
+		Knob: "NEGOTIATOR_TIMEOUT",
+		Doc: "For how many seconds a schedd may take to send its queue, or to take its matches; 30 at least.",
 	}),
 	set(func(c *Config) *time.Duration { return &c.MinInterval }, 0, Setting{
 		Knob: "NEGOTIATOR_MIN_INTERVAL",

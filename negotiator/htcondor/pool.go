@@ -59,6 +59,8 @@ type Settings struct {
 	// measures it.
 	Clock func() time.Time
 	CPU   func() time.Duration
+	// Before is called before each look at the pool; nil: nothing is.
+	Before func(ctx context.Context)
 	// Timed runs a function and returns the processor time that it took itself, beside whatever else
 	// goes on; nil: nobody measures it.
 	Timed func(work func()) time.Duration
@@ -86,11 +88,11 @@ func (t Tuning) orDefault() Tuning {
 }
 
 func (t Tuning) scope() observe.Scope {
-	return observe.Scope{Look: t.Look, ShutdownThreshold: t.ShutdownThreshold, Hold: t.Hold}
+	return observe.Scope{Look: t.Look, ShutdownThreshold: t.ShutdownThreshold, Timeout: t.Timeout, Hold: t.Hold}
 }
 
 func (t Tuning) handover() dispatch.Tuning {
-	return dispatch.Tuning{Handover: t.Handover, Hold: t.Hold}
+	return dispatch.Tuning{Handover: t.Handover, Timeout: t.Timeout, Hold: t.Hold}
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
@@ -142,6 +144,9 @@ func New(s Settings) *Pool {
 	}
 	if s.CPU == nil {
 		s.CPU = func() time.Duration { return 0 }
+	}
+	if s.Before == nil {
+		s.Before = func(context.Context) {}
 	}
 	if s.Timed == nil {
 		s.Timed = func(work func()) time.Duration { work(); return 0 }

@@ -85,11 +85,11 @@ func (c *Config) apply(s *config.Config) error {
 // pace takes HTCondor's own knobs about the time between cycles, where the site has set them: the values
 // that HTCondor has by default suit cycles that take minutes.
 func (c *Config) pace(s *config.Config) (err error) {
-	if !c.setBySite(minInterval) {
+	if !c.SetBySite(minInterval) {
 		s.MinInterval = 0
 	}
 	if _, own := c.Lookup("BACKFILL_CYCLE_DELAY"); !own && s.CycleDelay == config.ForPool(config.LocalPool).CycleDelay &&
-		c.setBySite(cycleDelay) {
+		c.SetBySite(cycleDelay) {
 		s.CycleDelay, err = c.Seconds(cycleDelay)
 		s.CycleDelay = max(s.CycleDelay, time.Second)
 	}
@@ -101,8 +101,8 @@ const (
 	minInterval = "NEGOTIATOR_MIN_INTERVAL"
 )
 
-// setBySite reports whether the site has set a knob.
-func (c *Config) setBySite(name string) bool {
+// SetBySite reports whether the site has set a knob: what HTCondor has by default does not count.
+func (c *Config) SetBySite(name string) bool {
 	set, _ := c.Setting(name)
 	return set.bySite()
 }

@@ -115,6 +115,17 @@ n1.STARTD_LOG = /var/log/StartLog.n1
 	require.Equal(t, []string{"EMPTY", "HERE", "Log", "NEGOTIATOR.HERE", "NEGOTIATOR.LOG", "n1.STARTD_LOG"}, c.Names())
 }
 
+// TestSame: what is written counts, or the value where that is not known.
+func TestSame(t *testing.T) {
+	one := Parse("A = 1\n # raw: $RANDOM_CHOICE(1,2)\nB = 2\n", "")
+	for dump, same := range map[string]bool{
+		"A = 2\n # raw: $RANDOM_CHOICE(1,2)\nB = 2\n": true, "A = 1\n # raw: 1\nB = 2\n": false,
+		"A = 1\n # raw: $RANDOM_CHOICE(1,2)\nB = 3\n": false, "B = 2\n": false,
+	} {
+		require.Equal(t, same, one.Same(Parse(dump, "")), dump)
+	}
+}
+
 func TestValues(t *testing.T) {
 	for _, tt := range []struct {
 		value string

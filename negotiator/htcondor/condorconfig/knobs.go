@@ -82,6 +82,14 @@ var stock = []config.Setting{
 		Doc: "Seconds between the end of a cycle and the next; counts where a file sets it, and not BACKFILL_CYCLE_DELAY.",
 	},
 	{
+		Knob: depthFirst, Kind: config.Bool, KnobDefault: "false",
+		Doc: "Fill a slot before the next, as every BACKFILL_PLACEMENT but spread does.",
+	},
+	{
+		Knob: readBefore, Kind: config.Bool, KnobDefault: "false",
+		Doc: "Read the configuration before each cycle, and take up what has changed as condor_reconfig does.",
+	},
+	{
 		Knob: "NEGOTIATOR_ADDRESS_FILE", Kind: config.Text, KnobDefault: "$(LOG)/.negotiator_address", Restart: true,
 		Doc: "Where the command port's address is written.",
 	},

@@ -12,13 +12,31 @@ var honoured = []StockKnobs{
 			"GROUP_QUOTA_<groupname>, GROUP_QUOTA_DYNAMIC_<groupname>, GROUP_PRIO_FACTOR_<groupname>, " +
 			"GROUP_ACCEPT_SURPLUS, GROUP_ACCEPT_SURPLUS_<groupname>, GROUP_AUTOREGROUP, " +
 			"GROUP_AUTOREGROUP_<groupname>, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION",
-		Note: "as there",
+		Note: asThere,
 	},
 	{
-		Names: "MAX_NEGOTIATOR_LOG, MAX_NEGOTIATOR_MATCH_LOG",
-		Note:  "as there",
+		Names: "NEGOTIATION_CYCLE_STATS_LENGTH, NEGOTIATOR_ADVERTISE_ACCOUNTING, MAX_NEGOTIATOR_LOG, " +
+			"MAX_NEGOTIATOR_MATCH_LOG, TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN",
+		Note: asThere,
 	},
-	{Names: "NEGOTIATION_CYCLE_STATS_LENGTH, NEGOTIATOR_ADVERTISE_ACCOUNTING", Note: "as there"},
+	{
+		Names: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE",
+		Note:  "all that `condor_reconfig` changes counts, and only if something has changed",
+	},
+	{
+		Names: "NEGOTIATOR_TIMEOUT",
+		Note: "where a file sets it (else 20 s), for each wait for another daemon; a whole answer of a schedd " +
+			"may take 30 s, or that much if it is more",
+	},
+	{
+		Names: "NEGOTIATOR_IGNORE_JOB_RANKS",
+		Note:  "with `BACKFILL_PLACEMENT = rank`; the others take no heed of `Rank` anyway",
+	},
+	{
+		Names: "NEGOTIATOR_DEPTH_FIRST",
+		Note: "of slots that a job ranks alike the fullest is filled first, also if this is `False`; under " +
+			"`BACKFILL_PLACEMENT = spread` the emptiest",
+	},
 	{
 		Names: "NEGOTIATOR_ATTRS, NEGOTIATOR_EXPRS",
 		Note:  "what the ad has itself stays, such as its `Name`",
@@ -37,7 +55,6 @@ var honoured = []StockKnobs{
 		Note: "its collectors are asked first (the stock negotiator asks any, but with `HAD_USE_PRIMARY`). " +
 			"If none answers, the one that does is asked from then on",
 	},
-	{Names: "TRUNC_NEGOTIATOR_LOG_ON_OPEN, TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Note: "as there"},
 	{
 		Names: "NEGOTIATOR_DEBUG",
 		Note:  "`D_FULLDEBUG` for debug lines, `D_ALL` or `:2` for all; other flags change nothing",
@@ -72,22 +89,10 @@ var honoured = []StockKnobs{
 // notHeeded would have a meaning and have none. Usual is their value by default, of which nobody is warned.
 var notHeeded = []StockKnobs{
 	{
-		Names: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Usual: "false",
-		Note: "`condor_reconfig` applies a change between two cycles",
-	},
-	{Names: "NEGOTIATOR_TIMEOUT", Usual: "30", Note: "no cycle waits for a slow schedd, whatever the timeout"},
-	{
-		Names: "NEGOTIATOR_IGNORE_JOB_RANKS", Usual: "false",
-		Note: "`BACKFILL_PLACEMENT = pack` or `spread` takes no heed of Rank",
-	},
-	{
-		Names: "NEGOTIATOR_DEPTH_FIRST", Usual: "false",
-		Note: "`BACKFILL_PLACEMENT = pack` fills a slot before the next",
-	},
-	{
 		Names: "MATCH_WORKING_CM_SLOTS", Usual: "false",
-		Note: "slots are matched whatever their `WorkingCM`; `NEGOTIATOR_SLOT_CONSTRAINT` can leave them " +
-			"out",
+		Note: "a partitionable slot that a schedd has claimed as a whole gets no jobs from here, as by " +
+			"default. Such claims are for a negotiator on the schedd's side (`SCHEDD_LOCAL_CM`), which is " +
+			"HTCondor's own",
 	},
 	{
 		Names: "NEGOTIATOR_IGNORE_USER_PRIORITIES", Usual: "false",
@@ -121,6 +126,11 @@ var notHeeded = []StockKnobs{
 
 // notApplicable could change nothing here.
 var notApplicable = []StockKnobs{
+	{
+		Names: "MANAGE_CEILING, MANAGE_FLOOR, MANAGE_PRIORITY_FACTOR",
+		Note: "no knobs, but commands that `condor_userprio` of HTCondor 25.11 sends (see README.md, " +
+			"Versions)",
+	},
 	{Names: "NEGOTIATOR", Note: "condor_master reads it: the path of this executable"},
 	{Names: "NEGOTIATOR_ARGS", Note: "condor_master reads it; `-f`, `-t`, `-n` and `-local-name` are understood"},
 	{Names: "NEGOTIATOR_HOST", Note: "nobody reads it any more"},

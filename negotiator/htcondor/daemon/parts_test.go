@@ -295,6 +295,19 @@ func TestCollectors(t *testing.T) {
 	require.Equal(t, "<[::1]:9618>", all[0].String())
 }
 
+// TestTimeout: HTCondor's timeout counts where a file sets it.
+func TestTimeout(t *testing.T) {
+	for place, want := range map[string]time.Duration{"<Default>": 0, "/etc/condor/config.d/9.conf, line 1": 7 * time.Second} {
+		c := condorconfig.Parse("NEGOTIATOR_TIMEOUT = 7\n # at: "+place+"\n", "")
+		s, err := c.Settings("")
+		require.NoError(t, err)
+		client, err := (&Site{Config: c, Settings: s}).Client()
+		require.NoError(t, err)
+		require.Equal(t, want, client.Timeout)
+		require.Equal(t, 7*time.Second, s.Timeout)
+	}
+}
+
 // TestPreferredCollector: the collectors of one host come first, in their order, by name or by address.
 func TestPreferredCollector(t *testing.T) {
 	const three = "COLLECTOR_HOST = far.test, 127.0.0.1:7, NEAR.test:8, localhost:9\n"

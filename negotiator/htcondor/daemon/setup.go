@@ -93,6 +93,9 @@ func (s *Site) Client() (*security.Client, error) {
 		Name: "NEGOTIATOR", Methods: security.ParseMethods(s.Config.Text("SEC_CLIENT_AUTHENTICATION_METHODS")),
 		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: s.relatives().has,
 	}
+	if s.Config.SetBySite("NEGOTIATOR_TIMEOUT") {
+		c.Timeout = s.Settings.Timeout
+	}
 	if s.Settings.Token != "" && !slices.Contains(c.Methods, security.Token) {
 		c.Methods = append(c.Methods, security.Token)
 	}
