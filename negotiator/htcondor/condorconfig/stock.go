@@ -52,19 +52,6 @@ var stockKnobs = sync.OnceValue(func() (all []StockKnobs) {
 // All returns the names, one by one.
 func (k StockKnobs) All() []string { return strings.Split(k.Names, ", ") }
 
-// Becomes says in a sentence what becomes of the knobs.
-func (k StockKnobs) Becomes() string {
-	note := strings.ReplaceAll(k.Note, "`", "")
-	switch {
-	case k.Fate != Honoured:
-		return string(k.Fate) + ": " + note
-	case note == asThere:
-		return string(k.Fate)
-	default:
-		return string(k.Fate) + ": " + note
-	}
-}
-
 // withoutEffect returns a warning for each of the knobs that are not heeded that is not as it is by
 // default.
 func (c *Config) withoutEffect() (warnings []string) {
