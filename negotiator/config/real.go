@@ -203,7 +203,7 @@ var onRealPools = []Setting{
 	}),
 	set(func(c *Config) *bool { return &c.IgnoreJob }, false, Setting{
 		Knob: "NEGOTIATOR_IGNORE_JOB_RANKS",
-		Doc: "Jobs' Rank does not count, and NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK see no job.",
+		Doc:  "Jobs' Rank does not count, and NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK see no job.",
 	}),
 	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
 		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
@@ -220,7 +220,7 @@ var onRealPools = []Setting{
 	}),
 	set(func(c *Config) *time.Duration { return &c.Timeout }, 30*time.Second, Setting{
 		Knob: "NEGOTIATOR_TIMEOUT",
-		Doc: "For how many seconds a schedd may take to send its queue, or to take its matches; 30 at least.",
+		Doc:  "For how many seconds a schedd may take to send its queue, or to take its matches; 30 at least.",
 	}),
 	set(func(c *Config) *time.Duration { return &c.MinInterval }, 0, Setting{
 		Knob: "NEGOTIATOR_MIN_INTERVAL",
