@@ -222,11 +222,14 @@ func (p *process) reconfigure(ctx context.Context, signals <-chan os.Signal, aga
 // it, and takes it up if it has changed.
 func (p *process) beforeLook(ctx context.Context) {
 	present := p.Source.HTCondor()
-	if present == nil || !present.ReadBefore() {
+	if present == nil {
+		return
+	}
+	if before, err := present.Bool("NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE"); err != nil || !before {
 		return
 	}
 	next, err := condorconfig.Read(ctx, condorconfig.Source{LocalName: p.options.LocalName})
-	if err == nil && next.Same(present) || ctx.Err() != nil {
+	if err == nil && condorconfig.Same(next, present) || ctx.Err() != nil {
 		return
 	}
 	if err == nil {

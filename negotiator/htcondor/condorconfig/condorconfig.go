@@ -163,19 +163,10 @@ func (c *Config) Setting(name string) (empty Setting, known bool) {
 	return empty, known
 }
 
-// readBefore is the knob by which the configuration is read before each cycle.
-const readBefore = "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE"
-
-// ReadBefore reports whether the configuration is to be read before each cycle.
-func (c *Config) ReadBefore() bool {
-	before, err := c.Bool(readBefore)
-	return err == nil && before
-}
-
-// Same reports whether another configuration says the same. What is written counts, where it is known:
+// Same reports whether two configurations say the same. What is written counts, where it is known:
 // $RANDOM_CHOICE and the like have another value each time.
-func (c *Config) Same(other *Config) bool {
-	return maps.EqualFunc(c.settings, other.settings, func(a, b Setting) bool {
+func Same(a, b *Config) bool {
+	return maps.EqualFunc(a.settings, b.settings, func(a, b Setting) bool {
 		return a.Raw == b.Raw && (a.Raw != "" || a.Value == b.Value)
 	})
 }

@@ -122,7 +122,7 @@ func TestSame(t *testing.T) {
 		"A = 2\n # raw: $RANDOM_CHOICE(1,2)\nB = 2\n": true, "A = 1\n # raw: 1\nB = 2\n": false,
 		"A = 1\n # raw: $RANDOM_CHOICE(1,2)\nB = 3\n": false, "B = 2\n": false,
 	} {
-		require.Equal(t, same, one.Same(Parse(dump, "")), dump)
+		require.Equal(t, same, Same(one, Parse(dump, "")), dump)
 	}
 }
 

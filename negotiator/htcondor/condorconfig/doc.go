@@ -10,7 +10,7 @@
 //
 // Files: condorconfig.go reading; value.go kinds of values; knobs.go HTCondor's own knobs; apply.go
 // the table of settings; stock.go what becomes of the stock negotiator's knobs, by the table in
-// stock_knobs.go; unheeded.go warnings of what has no effect;
+// stock_knobs.go, and found.go which of these the site has set; unheeded.go warnings of what has no effect;
 // lending.go the line that leases need; permission.go and host.go; ranks.go, matchexprs.go,
 // siteattrs.go and usermaps.go single knobs.
 package condorconfig

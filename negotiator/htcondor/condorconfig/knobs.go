@@ -86,7 +86,7 @@ var stock = []config.Setting{
 		Doc: "Fill a slot before the next, as every BACKFILL_PLACEMENT but spread does.",
 	},
 	{
-		Knob: readBefore, Kind: config.Bool, KnobDefault: "false",
+		Knob: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Kind: config.Bool, KnobDefault: "false",
 		Doc: "Read the configuration before each cycle, and take up what has changed as condor_reconfig does.",
 	},
 	{
