@@ -66,6 +66,7 @@ NEGOTIATOR_TIMEOUT = 15
 	})
 	t.Run("stock", func(t *testing.T) {
 		t.Parallel()
-		run(t, pooltest.Start(t, "NODES=4", stockPace+knobs))
+		// Its schedd starts further jobs on what a match leaves of a machine.
+		run(t, pooltest.Start(t, "NODES=4", stockPace+knobs+"CLAIM_PARTITIONABLE_LEFTOVERS = True\n"))
 	})
 }
