@@ -27,6 +27,8 @@ var mayEvaluate = map[string]string{
 	"observe/amounts.go by":            "maxConsumptionSteps for a policy, which is dropped beyond that",
 	"observe/amounts.go settle":        "slotSteps for an ad",
 	"observe/devices.go ofOneKind":     "an ad in an ad, whose attributes are not evaluated",
+	"observe/ranks.go put":             "slotSteps for an ad, by the configuration's expressions",
+	"daemon/tuning.go valueOf":         "the configuration's expression over an ad of ours",
 	"observe/price.go value":           "the job's user",
 	"observe/references.go externals":  "the job's user, the slot's host",
 	"observe/curb.go readCurb":         "usualReferSteps and curbSteps for an ad",

@@ -37,7 +37,7 @@ var mayFail = map[string]string{
 	"daemon/rival.go without":               "a negotiator that answers, for which this one is to step back",
 	"daemon/secrets_linux.go privateCopies": "the administrator's files",
 	"daemon/setup.go Client":                "the configuration",
-	"daemon/setup.go Collectors":            "the configuration",
+	"daemon/collectors.go Collectors":       "the configuration",
 	"daemon/setup.go Listen":                "attempts",
 	"daemon/state.go OpenState":             "attempts",
 	"daemon/state.go openFile":              "an error of the file",

@@ -36,6 +36,7 @@ type Tuning struct {
 	Handover // of package dispatch
 	Pace     // of package htcondor
 	Telling  // of package daemon
+	Own      // of package daemon
 }
 
 // Look is what a look at the pool asks for.
@@ -47,9 +48,6 @@ type Look struct {
 	Ranks
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
-	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
-	// have.
-	ShutdownThreshold time.Duration
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
 	// or removed in that time.
 	Interval time.Duration
@@ -57,7 +55,12 @@ type Look struct {
 
 // Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
 // the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
-type Ranks struct{ PreJobRank, PostJobRank string }
+type Ranks struct {
+	PreJobRank, PostJobRank string
+	// IgnoreJob says that all slots are ranked for all jobs alike: what jobs rank, and what the
+	// expressions say of them, does not count.
+	IgnoreJob bool
+}
 
 // Handover is how matches are handed over to schedds.
 type Handover struct {
@@ -71,9 +74,13 @@ type Handover struct {
 
 // Pace is how often the pool is scheduled.
 type Pace struct {
+	// Timeout is for how long a schedd may take to answer at least; 0: as usual.
+	Timeout time.Duration
 	// CycleDelay is the shortest time between the end of a cycle and the next look, whoever asks for
 	// one.
 	CycleDelay time.Duration
+	// MinInterval is the shortest time between the beginnings of two looks; 0: none.
+	MinInterval time.Duration
 }
 
 // Telling is what users and other daemons are told.
@@ -85,9 +92,22 @@ type Telling struct {
 	// UpdateEvery is the longest time between two updates of the Negotiator ad. 0 is five minutes,
 	// which is also the maximum.
 	UpdateEvery time.Duration
+	// CycleStats is how many of the last cycles the Negotiator ad tells of.
+	CycleStats int
+	// Accounting says that Accounting ads are sent to the collector.
+	Accounting bool
+	// SiteAttributes are attributes of the site for the Negotiator ad, as lines of NAME = EXPRESSION; ""
+	// for none.
+	SiteAttributes string
 	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
 	// is not known.
 	OtherSlotConstraint string
+}
+
+// Own are expressions over the negotiator's own ad.
+type Own struct {
+	// ShutdownExpr is for how many seconds before a startd ends its slots get no jobs; "" for none.
+	ShutdownExpr string
 }
 
 var onRealPools = []Setting{
@@ -146,9 +166,10 @@ var onRealPools = []Setting{
 	set(func(c *Config) *time.Duration { return &c.CycleDelay }, time.Second, Setting{
 		Key: "cycle_delay", Knob: "BACKFILL_CYCLE_DELAY",
 		Doc: "The time between the end of a cycle and the next at least, whoever asks for one.",
-		More: "It stands in the place of NEGOTIATOR_CYCLE_DELAY and NEGOTIATOR_MIN_INTERVAL, which are for HTCondor's " +
-			"own negotiator.",
-		Check: func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
+		More: "Where it is not set, NEGOTIATOR_CYCLE_DELAY counts if a file sets that: 20 s, which HTCondor has by " +
+			"default, suit cycles that take minutes.",
+		Yields: "NEGOTIATOR_CYCLE_DELAY",
+		Check:  func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
 	}),
 	set(func(c *Config) *time.Duration { return &c.Lease }, 30*time.Second, Setting{
 		Knob: "BACKFILL_LEASE_TIME",
@@ -193,9 +214,14 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_POST_JOB_RANK", Kind: Rank, Empty: "none",
 		Doc: "Of the slots that a job ranks alike, those with the largest value come first. The same counts as not set.",
 	}),
-	set(func(c *Config) *time.Duration { return &c.ShutdownThreshold }, 0, Setting{
-		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Text,
-		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true; 0 or less: none.",
+	set(func(c *Config) *bool { return &c.IgnoreJob }, false, Setting{
+		Knob: "NEGOTIATOR_IGNORE_JOB_RANKS",
+		Doc:  "Jobs' Rank does not count, and NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK see no job.",
+	}),
+	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
+		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
+		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true: a number, or " +
+			"an expression over the Negotiator ad, which is asked for each cycle.",
 	}),
 	set(func(c *Config) *string { return &c.MatchExprs }, "", Setting{
 		Knob: "NEGOTIATOR_MATCH_EXPRS", Kind: List, Empty: "none",
@@ -205,7 +231,34 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_UPDATE_INTERVAL",
 		Doc:  "Seconds between two updates of the Negotiator ad at most.",
 	}),
+	set(func(c *Config) *time.Duration { return &c.Timeout }, 30*time.Second, Setting{
+		Knob: "NEGOTIATOR_TIMEOUT",
+		Doc:  "For how many seconds a schedd may take to send its queue, or to take its matches; 30 at least.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.MinInterval }, 0, Setting{
+		Knob: "NEGOTIATOR_MIN_INTERVAL",
+		Doc: "Seconds between the beginnings of two cycles at least. Only a value that a file sets counts: HTCondor's " +
+			"default does not.",
+	}),
+	set(func(c *Config) *int { return &c.CycleStats }, 3, Setting{
+		Knob: "NEGOTIATION_CYCLE_STATS_LENGTH",
+		Doc:  "How many of the last cycles the Negotiator ad tells of.",
+		Check: func(c *Config) error {
+			return must(c.CycleStats >= 0 && c.CycleStats <= mostCycleStats, c.CycleStats, "must be from 0 to 100")
+		},
+	}),
+	set(func(c *Config) *bool { return &c.Accounting }, true, Setting{
+		Knob: "NEGOTIATOR_ADVERTISE_ACCOUNTING",
+		Doc:  "Send Accounting ads to the collector.",
+	}),
+	set(func(c *Config) *string { return &c.SiteAttributes }, "", Setting{
+		Knob: "NEGOTIATOR_ATTRS", Kind: List, Empty: "none",
+		Doc: "Knobs whose values, expressions, are attributes of the Negotiator ad.",
+	}),
 }
+
+// mostCycleStats bounds how many cycles the Negotiator ad tells of.
+const mostCycleStats = 100
 
 // OnRealPool reports whether the pool is a real one.
 func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }

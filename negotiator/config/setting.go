@@ -36,6 +36,9 @@ type Setting struct {
 	Example any
 	// Absent says that a file must not mention the default: an empty value is another one.
 	Absent bool
+	// Yields is a knob of HTCondor's own that counts where a site sets it, and neither Knob nor Key. What
+	// HTCondor has by default does not. The files of configs show Knob, and do not set it.
+	Yields string
 	// Empty is how an empty text is called when it changes; "": by default.
 	Empty string
 	// Check errs if the configuration's value is out of bounds.
@@ -59,7 +62,7 @@ const (
 	Bool    Kind = "boolean" // or an expression that is one
 	Whole   Kind = "number"  // whole, at least 0, or an expression that is one
 	Seconds Kind = "seconds" // whole, at least 0, or an expression that is one
-	Bytes   Kind = "size"    // such as 10 Mb
+	LogSize Kind = "size"    // such as 10 Mb, or a time such as 1 day
 
 	Expression Kind = "expression" // over ads
 	Rank       Kind = "rank"       // an expression that is evaluated for each pair of a job and a slot

@@ -315,6 +315,25 @@ func TestFloodOfWakeups(t *testing.T) {
 	})
 }
 
+// TestMinInterval: so much time passes between the beginnings of two looks, however short the cycle, and
+// if the cycle was longer, it is followed by CycleDelay.
+func TestMinInterval(t *testing.T) {
+	for took, after := range map[time.Duration]time.Duration{
+		time.Second: 9 * time.Second, 9 * time.Second: 2 * time.Second, time.Minute: 2 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := New(Settings{Tuning: Tuning{Pace: config.Pace{CycleDelay: 2 * time.Second, MinInterval: 10 * time.Second}}})
+			p.looked = p.now()
+			<-time.After(took) //nolint:forbidigo // the cycle, in the bubble's time
+			p.cycleEnd = p.now()
+			p.Wakeup()
+			_, _, err := p.wait(t.Context(), backfill.Forever)
+			require.NoError(t, err)
+			require.Equal(t, after, p.now().Sub(p.cycleEnd), "%v", took)
+		})
+	}
+}
+
 // TestTune: the constraints and the interval can change between two cycles.
 func TestTune(t *testing.T) {
 	w := newWorld(t, "easy", small(4), &node{name: "n2", cpus: 4, memory: 4096})

@@ -12,6 +12,7 @@ import (
 
 // look looks at the pool once.
 func (p *Pool) look(ctx context.Context) (*observe.Snapshot, error) {
+	p.s.Before(ctx)
 	if t := p.tuned.Swap(nil); t != nil && *t != p.s.Tuning {
 		p.tune(*t)
 	}

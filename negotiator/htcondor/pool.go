@@ -59,6 +59,8 @@ type Settings struct {
 	// measures it.
 	Clock func() time.Time
 	CPU   func() time.Duration
+	// Before is called before each look at the pool; nil: nothing is.
+	Before func(ctx context.Context)
 	// Timed runs a function and returns the processor time that it took itself, beside whatever else
 	// goes on; nil: nobody measures it.
 	Timed func(work func()) time.Duration
@@ -69,6 +71,9 @@ type Tuning struct {
 	config.Look
 	config.Handover
 	config.Pace
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
 	// Hold is how long a cycle waits for slow schedds; 0: 5 seconds.
 	Hold time.Duration
 	// UserMaps are those of the function userMap in ads; nil: there are none.
@@ -82,10 +87,12 @@ func (t Tuning) orDefault() Tuning {
 	return t
 }
 
-func (t Tuning) scope() observe.Scope { return observe.Scope{Look: t.Look, Hold: t.Hold} }
+func (t Tuning) scope() observe.Scope {
+	return observe.Scope{Look: t.Look, ShutdownThreshold: t.ShutdownThreshold, Timeout: t.Timeout, Hold: t.Hold}
+}
 
 func (t Tuning) handover() dispatch.Tuning {
-	return dispatch.Tuning{Handover: t.Handover, Hold: t.Hold}
+	return dispatch.Tuning{Handover: t.Handover, Timeout: t.Timeout, Hold: t.Hold}
 }
 
 // Pool is a real pool. It belongs to the goroutine that runs the cycles. Others may call Wakeup,
@@ -138,6 +145,9 @@ func New(s Settings) *Pool {
 	if s.CPU == nil {
 		s.CPU = func() time.Duration { return 0 }
 	}
+	if s.Before == nil {
+		s.Before = func(context.Context) {}
+	}
 	if s.Timed == nil {
 		s.Timed = func(work func()) time.Duration { work(); return 0 }
 	}
@@ -186,7 +196,7 @@ func (p *Pool) Tune(t Tuning) {
 // more.
 func (p *Pool) Drain(book drains.Book) { p.drain.Store(&book) }
 
-// Wakeup asks for a look at the pool now, or as soon as CycleDelay allows.
+// Wakeup asks for a look at the pool now, or as soon as CycleDelay and MinInterval allow.
 func (p *Pool) Wakeup() {
 	select {
 	case p.wake <- struct{}{}:
@@ -320,7 +330,12 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	if d := p.claims.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
-	return later(due, p.cycleEnd.Add(p.s.CycleDelay))
+	return later(due, p.soonest())
+}
+
+// soonest returns when the next look may be at the earliest, whoever asks for one.
+func (p *Pool) soonest() time.Time {
+	return later(p.cycleEnd.Add(p.s.CycleDelay), p.looked.Add(p.s.MinInterval))
 }
 
 // wait sleeps until the next look is due. Meanwhile it tries again to hand over matches that could
@@ -329,7 +344,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) (d negotiator.Delta
 	for woken := false; ; {
 		now, due := p.now(), p.due(wake)
 		if woken {
-			due = later(now, p.cycleEnd.Add(p.s.CycleDelay))
+			due = later(now, p.soonest())
 		}
 		if !now.Before(due) {
 			return d, false, ctx.Err()

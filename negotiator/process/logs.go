@@ -19,21 +19,26 @@ func (p *process) openLog() error {
 		p.Logger = daemon.NewLogger(level, p.options.Log)
 		return nil
 	}
-	size, keep, err := rotation(p.site.Config, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG")
+	return p.openFiles(level)
+}
+
+// openFiles opens the log and the match log that HTCondor's configuration names, at a start.
+func (p *process) openFiles(level hclog.Level) error {
+	r, afresh, err := rotation(p.site.Config, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG", "TRUNC_NEGOTIATOR_LOG_ON_OPEN")
 	if err != nil {
 		return err
 	}
-	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), size, keep); err != nil {
+	if p.file, err = daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), r, afresh); err != nil {
 		return fmt.Errorf("NEGOTIATOR_LOG: %w", err)
 	}
 	p.Logger = daemon.NewLogger(level, p.file)
-	return p.openMatchLog(p.site.Config)
+	return p.openMatchLog(p.site.Config, true)
 }
 
 // openMatchLog opens the match log that a configuration names, in the place of the present one, which
-// stays if that fails. An observer has none: it matches nothing, and the file is that of another
-// negotiator.
-func (p *process) openMatchLog(c *condorconfig.Config) error {
+// stays if that fails. At a start what was in it may be dropped. An observer has none: it matches
+// nothing, and the file is that of another negotiator.
+func (p *process) openMatchLog(c *condorconfig.Config, start bool) error {
 	if p.file == nil || p.site.Settings.Observe {
 		return nil
 	}
@@ -44,11 +49,12 @@ func (p *process) openMatchLog(c *condorconfig.Config) error {
 	case c.Text("NEGOTIATOR_LOG"): // two that rotate one file would lose lines
 		next = p.file
 	default:
-		size, keep, err := rotation(c, "MAX_NEGOTIATOR_MATCH_LOG", "MAX_NUM_NEGOTIATOR_MATCH_LOG")
+		r, afresh, err := rotation(
+			c, "MAX_NEGOTIATOR_MATCH_LOG", "MAX_NUM_NEGOTIATOR_MATCH_LOG", "TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN")
 		if err != nil {
 			return err
 		}
-		if next, err = daemon.OpenLog(path, size, keep); err != nil {
+		if next, err = daemon.OpenLog(path, r, afresh && start); err != nil {
 			return fmt.Errorf("NEGOTIATOR_MATCH_LOG: %w", err)
 		}
 	}
@@ -81,14 +87,14 @@ func (p *process) reopenLogs(c *condorconfig.Config) {
 	if p.file == nil {
 		return
 	}
-	size, keep, err := rotation(c, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG")
+	r, _, err := rotation(c, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG", "TRUNC_NEGOTIATOR_LOG_ON_OPEN")
 	if err == nil {
-		err = p.file.Reopen(c.Text("NEGOTIATOR_LOG"), size, keep)
+		err = p.file.Reopen(c.Text("NEGOTIATOR_LOG"), r)
 	}
 	if err != nil {
 		p.Logger.Warn("the log stays where it is", "error", err)
 	}
-	if err = p.openMatchLog(c); err != nil {
+	if err = p.openMatchLog(c, false); err != nil {
 		p.Logger.Warn("the match log stays where it is", "error", err)
 	}
 }
@@ -101,12 +107,13 @@ func (p *process) closeLogs() {
 	}
 }
 
-// rotation returns the size at which a log begins a new file, and how many old files are kept, by
-// the names of both knobs.
-func rotation(c *condorconfig.Config, most, number string) (size int64, keep int, err error) {
-	size, errSize := c.Bytes(most)
+// rotation returns when a log begins a new file, and whether it is emptied at a start, by the names of
+// the knobs.
+func rotation(c *condorconfig.Config, most, number, truncate string) (r daemon.Rotation, afresh bool, err error) {
+	size, every, errSize := c.LogSize(most)
 	n, errKeep := c.Int(number)
-	return size, int(n), errors.Join(errSize, errKeep)
+	afresh, errAfresh := c.Bool(truncate)
+	return daemon.Rotation{Size: size, Every: every, Keep: int(n)}, afresh, errors.Join(errSize, errKeep, errAfresh)
 }
 
 // debugLevel returns the log level by NEGOTIATOR_DEBUG; info without HTCondor's configuration.

@@ -133,7 +133,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 		Name: p.site.Name(p.options.Name), Collector: p.collector, Security: p.secure, Schema: schema,
 		Observe: s.Observe, Once: p.options.Once, StartSlack: seconds(s.StartSlack),
 		DefaultEstimate: seconds(s.DefaultEstimate), Zone: p.options.Zone, Logger: p.Logger, Notes: p.note,
-		CPU: daemon.CPU, Timed: daemon.Timed,
+		CPU: daemon.CPU, Timed: daemon.Timed, Before: p.beforeLook,
 		Accounting: track.Accounting{Accountant: p.accountant, Limits: p.limits},
 	}
 	if text, ok := strings.CutPrefix(s.Order, "expr:"); ok {
@@ -150,7 +150,7 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 // tuning returns the settings that can change while the daemon runs.
 func tuning(s config.Config, c *condorconfig.Config) daemon.Tuning {
 	t := daemon.Tuning{
-		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling,
+		Tuning: htcondor.Tuning{Look: s.Look, Handover: s.Handover, Pace: s.Pace}, Telling: s.Telling, Own: s.Own,
 	}
 	if c != nil {
 		t.UserMaps, _ = c.UserMaps() // it was checked before
@@ -239,9 +239,39 @@ func (p *process) reconfigure(ctx context.Context, signals <-chan os.Signal, aga
 	}
 }
 
+// beforeLook reads HTCondor's configuration before each look at the pool, if that is how the site wants
+// it, and takes it up if it has changed.
+func (p *process) beforeLook(ctx context.Context) {
+	present := p.Source.HTCondor()
+	if present == nil {
+		return
+	}
+	if before, err := present.Bool("NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE"); err != nil || !before {
+		return
+	}
+	next, err := condorconfig.Read(ctx, condorconfig.Source{LocalName: p.options.LocalName})
+	if err == nil && condorconfig.Same(next, present) || ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		err = p.reread(ctx)
+	}
+	if err != nil {
+		p.Logger.Error("nothing is changed: HTCondor's configuration cannot be taken up", "error", err)
+		return
+	}
+	p.Logger.Info("the configuration has changed and is taken up; policy, order, estimates and log level follow")
+	select {
+	case p.again <- syscall.SIGHUP:
+	default: // a reload waits already
+	}
+}
+
 // reread reads HTCondor's configuration anew and applies all that can change, or nothing on an
 // error. Without HTCondor's configuration it does so with the YAML file.
 func (p *process) reread(ctx context.Context) error {
+	p.rereading.Lock()
+	defer p.rereading.Unlock()
 	former := p.Source.HTCondor()
 	if former == nil {
 		s, err := p.Source.Read()

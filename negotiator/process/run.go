@@ -78,6 +78,9 @@ type process struct {
 	// present is the site as it is configured now, former the one before the last reload; site is
 	// the one at the start.
 	present, former daemon.Site
+
+	rereading sync.Mutex
+	again     chan os.Signal // requests a reload of the policy
 }
 
 // gcPercent is GOGC unless the environment sets it. The low value keeps memory small: a central
@@ -195,7 +198,7 @@ func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	p.limits, p.present = accountant.NewLimits(p.lookup), p.site
+	p.limits, p.present, p.again = accountant.NewLimits(p.lookup), p.site, make(chan os.Signal, 1)
 	changes := make(chan negotiator.Change)
 	p.daemon = p.newDaemon(address.String(), rule, changes)
 	return p.serve(ctx, listener, address, signals, changes)
@@ -285,7 +288,7 @@ func (p *process) serve(
 		}
 		defer wait()
 	}
-	again := make(chan os.Signal, 1)
+	again := p.again
 	port := p.port(func() {
 		select {
 		case signals <- syscall.SIGHUP:

@@ -175,7 +175,7 @@ func (p *fakePool) configure() string {
 	text := fmt.Sprintf("COLLECTOR_HOST = %s\nSEC_CLIENT_AUTHENTICATION_METHODS = CLAIMTOBE\n"+
 		"SEC_DEFAULT_AUTHENTICATION_METHODS = CLAIMTOBE\nUID_DOMAIN = test\nTRUST_DOMAIN = test\n"+
 		"FULL_HOSTNAME = here.test\nIP_ADDRESS = 127.0.0.1\nBIND_ALL_INTERFACES = False\n"+
-		"ALLOW_READ = *@test\nCONDOR_IDS = %d.%d\nNEGOTIATOR_INTERVAL = 2\nNEGOTIATOR_CYCLE_DELAY = 2\n"+
+		"ALLOW_READ = *@test\nCONDOR_IDS = %d.%d\nNEGOTIATOR_INTERVAL = 2\nBACKFILL_CYCLE_DELAY = 1\n"+
 		"BACKFILL_POLICY = %s\nBACKFILL_IN_PROCESS = true\nBACKFILL_ORDER = %s\nBACKFILL_STATE = %s\n"+
 		"BACKFILL_ESTIMATE_ATTRIBUTES = EstimatedRunTime\n",
 		strings.Trim(p.collector.Address().String(), "<>"), os.Getuid(), os.Getgid(), cli.Policy, cli.Order,

@@ -16,40 +16,36 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
 )
 
-// The table of the stock negotiator's knobs says of each what the code does: it is honoured exactly
-// if it is read, and of one that is not heeded config check warns.
+// TestKnobsTableIsTrue: KNOBS.md has the table of the stock negotiator's knobs (UPDATE=1 writes it), which
+// says of each what the code does: it is honoured exactly if it is read.
 func TestKnobsTableIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../htcondor/KNOBS.md")
+	const path, from, until = "../../htcondor/KNOBS.md",
+		"<!-- From here on it is written by UPDATE=1 go test ./negotiator/cmd/negotiator -run TestKnobsTableIsTrue. -->\n",
+		"<!-- Until here, too. -->\n"
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	_, stock, found := strings.Cut(string(text), "\n## The stock negotiator's knobs")
+	head, rest, found := strings.Cut(string(text), from)
 	require.True(t, found)
-	here, notes := map[string]string{}, map[string]string{}
-	rows := regexp.MustCompile("(?m)^\\| (`.+`) \\| (.*) \\|$")
-	for section := range strings.SplitSeq(stock, "\n### ") {
-		what, table, _ := strings.Cut(section, "\n")
-		for _, row := range rows.FindAllStringSubmatch(table, -1) {
-			for quoted := range strings.SplitSeq(row[1], ", ") {
-				name := strings.Trim(quoted, "`")
-				require.NotContains(t, here, name, "twice")
-				here[name], notes[name] = what, strings.ReplaceAll(row[2], "`", "")
-			}
-			require.Contains(t, []string{"Honoured", "Not applicable", "Not heeded"}, what, row[1])
-			require.NotEmpty(t, row[2], "%s: why?", row[1])
+	_, tail, found := strings.Cut(rest, until)
+	require.True(t, found)
+	want := head + from + "\n" + knobsInMarkdown() + "\n" + until + tail
+	if os.Getenv("UPDATE") == "1" {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+	} else {
+		require.Equal(t, want, string(text), "write it with UPDATE=1")
+	}
+
+	here := map[string]condorconfig.Fate{}
+	for _, row := range condorconfig.Stock() {
+		for _, name := range row.All() {
+			require.NotContains(t, here, name, "twice")
+			here[name] = row.Fate
+			require.NotEmpty(t, row.Note, "%s: why?", name)
 		}
 	}
-
-	warned := condorconfig.NotHeeded()
-	for _, k := range warned {
-		require.Equal(t, []string{"Not heeded", k.Note}, []string{here[k.Name], notes[k.Name]}, "config check warns of %s", k.Name)
-	}
-	for name, what := range here {
-		warns := slices.ContainsFunc(warned, func(k condorconfig.StockKnob) bool { return k.Name == name })
-		require.Equal(t, what == "Not heeded", warns, "config check warns of %s, which is said to be %s", name, what)
-	}
-
 	read := readKnobs(t)
 	for name, what := range here {
-		require.Equal(t, slices.Contains(read, name), what == "Honoured", "%s is said to be %s", name, what)
+		require.Equal(t, slices.Contains(read, name), what == condorconfig.Honoured, "%s is said to be %s", name, what)
 	}
 	about := regexp.MustCompile(
 		`^(MAX_(NUM_)?)?NEGOTIAT|^(GROUP|PREEMPTION|ACCOUNTANT|PRIORITY|CONCURRENCY)_|_FACTOR|_LIMIT$`)
@@ -64,6 +60,29 @@ func TestKnobsTableIsTrue(t *testing.T) {
 			require.Contains(t, here, name, "the stock negotiator has it")
 		}
 	}
+}
+
+// knobsInMarkdown writes the table, in sections.
+func knobsInMarkdown() string {
+	var text strings.Builder
+	var last condorconfig.Fate
+	for _, row := range condorconfig.Stock() {
+		if row.Fate != last {
+			last = row.Fate
+			title := strings.ToUpper(string(last[:1])) + string(last[1:])
+			text.WriteString(map[bool]string{true: "\n"}[text.Len() > 0] + "### " + title + "\n\n" + aboutFates[last] +
+				"\n\n| knob | note |\n|---|---|\n")
+		}
+		text.WriteString("| `" + strings.Join(row.All(), "`, `") + "` | " + row.Note + " |\n")
+	}
+	return text.String()
+}
+
+var aboutFates = map[condorconfig.Fate]string{
+	condorconfig.Honoured: "They mean the same here, but for what the note says.",
+	condorconfig.NotHeeded: "They would have a meaning and have none: set something else, or do without. " +
+		"`negotiator config check`\nand the log name those that are not as by default.",
+	condorconfig.NotApplicable: "There is nothing that they could change.",
 }
 
 // readKnobs lists the stock knobs that the code reads: those that the accountant looks up, and those
@@ -101,14 +120,14 @@ func readKnobs(t *testing.T) (read []string) {
 	return read
 }
 
-// sources returns the code that reads HTCondor's configuration, without the table of knobs.
+// sources returns the code that reads HTCondor's configuration, without the tables of knobs.
 func sources(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
 	for _, folder := range []string{"../../process", "../../htcondor"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
-				filepath.Base(path) == "knobs.go" {
+				slices.Contains([]string{"knobs.go", "stock_knobs.go"}, filepath.Base(path)) {
 				return err
 			}
 			text, err := os.ReadFile(path)

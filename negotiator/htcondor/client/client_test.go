@@ -188,6 +188,32 @@ func TestOneOfTheCollectors(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestCollectorsInAnotherOrder: the first is asked first, one that answered in its place goes on being
+// asked, and a new order counts at once.
+func TestCollectorsInAnotherOrder(t *testing.T) {
+	first, second := fakes.NewCollector(t), fakes.NewCollector(t)
+	first.Set("Machine", `Name = "a"`)
+	second.Set("Machine", `Name = "b"`)
+	order := []cedar.Address{first.Address(), second.Address()}
+	c := &client.Collector{Security: fakes.Client(), Addresses: order}
+	ask := func(want string) {
+		got, err := names(t, c)
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, got)
+	}
+	ask(`"a"`)
+	first.Stop()
+	ask(`"b"`)
+	first.Start()
+	order[0] = first.Address()
+	c.Relocate(order)
+	ask(`"b"`)
+	c.Relocate([]cedar.Address{order[1], order[0]})
+	ask(`"b"`)
+	c.Relocate(order)
+	ask(`"a"`)
+}
+
 // After some ads have arrived no other collector is asked, or ads would arrive twice.
 func TestCollectorBreaksInTheMiddle(t *testing.T) {
 	first, second := fakes.NewCollector(t), fakes.NewCollector(t)

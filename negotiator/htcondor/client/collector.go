@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,8 +43,15 @@ type Collector struct {
 // Answered tells which of the collectors answers the query under way, or answered the last.
 func (c *Collector) Answered() int { return int(c.answered.Load()) }
 
-// Relocate replaces the collectors' addresses.
-func (c *Collector) Relocate(to []cedar.Address) { c.moved.Store(&to) }
+// Relocate replaces the collectors' addresses. If they, or their order, are others, the first is asked
+// first again.
+func (c *Collector) Relocate(to []cedar.Address) {
+	same := func(a, b cedar.Address) bool { return a.String() == b.String() }
+	if !slices.EqualFunc(c.addresses(), to, same) {
+		c.answered.Store(0)
+	}
+	c.moved.Store(&to)
+}
 
 func (c *Collector) addresses() []cedar.Address {
 	if to := c.moved.Load(); to != nil {

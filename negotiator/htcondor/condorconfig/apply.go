@@ -72,13 +72,39 @@ func (c *Config) apply(s *config.Config) error {
 			errs = append(errs, c.read(knob, k, s))
 		}
 	}
+	errs = append(errs, c.pace(s))
 	if s.State == "" {
 		s.State = c.Text("BACKFILL_STATE")
 	}
 	s.PreJobRank, s.PostJobRank = c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), c.JobRank("NEGOTIATOR_POST_JOB_RANK")
-	s.ShutdownThreshold = c.ShutdownThreshold()
-	s.MatchExprs, _ = c.MatchExprs() // Check says what is wrong
+	s.MatchExprs, _ = c.MatchExprs()         // Check says what is wrong
+	s.SiteAttributes, _ = c.SiteAttributes() // Warnings says so
 	return errors.Join(errs...)
+}
+
+// pace takes HTCondor's own knobs about the time between cycles, where the site has set them: the values
+// that HTCondor has by default suit cycles that take minutes.
+func (c *Config) pace(s *config.Config) (err error) {
+	if !c.SetBySite(minInterval) {
+		s.MinInterval = 0
+	}
+	if _, own := c.Lookup("BACKFILL_CYCLE_DELAY"); !own && s.CycleDelay == config.ForPool(config.LocalPool).CycleDelay &&
+		c.SetBySite(cycleDelay) {
+		s.CycleDelay, err = c.Seconds(cycleDelay)
+		s.CycleDelay = max(s.CycleDelay, time.Second)
+	}
+	return err
+}
+
+const (
+	cycleDelay  = "NEGOTIATOR_CYCLE_DELAY"
+	minInterval = "NEGOTIATOR_MIN_INTERVAL"
+)
+
+// SetBySite reports whether the site has set a knob: what HTCondor has by default does not count.
+func (c *Config) SetBySite(name string) bool {
+	set, _ := c.Setting(name)
+	return set.bySite()
 }
 
 // read sets a setting to the value of a knob.

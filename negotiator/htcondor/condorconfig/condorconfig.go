@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -160,6 +161,14 @@ func (c *Config) Setting(name string) (empty Setting, known bool) {
 		}
 	}
 	return empty, known
+}
+
+// Same reports whether two configurations say the same. What is written counts, where it is known:
+// $RANDOM_CHOICE and the like have another value each time.
+func Same(a, b *Config) bool {
+	return maps.EqualFunc(a.settings, b.settings, func(a, b Setting) bool {
+		return a.Raw == b.Raw && (a.Raw != "" || a.Value == b.Value)
+	})
 }
 
 // Names returns the full names of all settings, those of other daemons included, in order.

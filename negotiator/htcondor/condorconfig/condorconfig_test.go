@@ -115,6 +115,17 @@ n1.STARTD_LOG = /var/log/StartLog.n1
 	require.Equal(t, []string{"EMPTY", "HERE", "Log", "NEGOTIATOR.HERE", "NEGOTIATOR.LOG", "n1.STARTD_LOG"}, c.Names())
 }
 
+// TestSame: what is written counts, or the value where that is not known.
+func TestSame(t *testing.T) {
+	one := Parse("A = 1\n # raw: $RANDOM_CHOICE(1,2)\nB = 2\n", "")
+	for dump, same := range map[string]bool{
+		"A = 2\n # raw: $RANDOM_CHOICE(1,2)\nB = 2\n": true, "A = 1\n # raw: 1\nB = 2\n": false,
+		"A = 1\n # raw: $RANDOM_CHOICE(1,2)\nB = 3\n": false, "B = 2\n": false,
+	} {
+		require.Equal(t, same, Same(one, Parse(dump, "")), dump)
+	}
+}
+
 func TestValues(t *testing.T) {
 	for _, tt := range []struct {
 		value string
@@ -136,7 +147,14 @@ func TestValues(t *testing.T) {
 		{"10 Mb", sizes, int64(10 << 20), ""},
 		{"5", sizes, int64(5), ""},
 		{"2GB", sizes, int64(2 << 30), ""},
-		{"1 day", sizes, int64(0), "X = 1 day: must be a size such as 10 Mb"},
+		{"3 MiB", sizes, int64(3 << 20), ""},
+		{"7M", sizes, int64(7 << 20), ""},
+		{"1 day", sizes, 24 * time.Hour, ""},
+		{"7 m", sizes, 7 * time.Minute, ""},
+		{"7 Min", sizes, 7 * time.Minute, ""},
+		{"2 weeks", sizes, 14 * 24 * time.Hour, ""},
+		{"1 month", sizes, int64(0), "X = 1 month: must be a size such as 10 Mb, or a time such as 1 day"},
+		{"99999999999 d", sizes, int64(0), "must be a size"},
 		{"99999999999 Tb", sizes, int64(0), "must be a size"},
 		{"a", pairs, map[string]string(nil), "X = a: must be NAME=VALUE"},
 		{`a=1,b="x y, z"  c= d=e=f,`, pairs, map[string]string{"a": "1", "b": "x y, z", "c": "", "d": "e=f"}, ""},
@@ -156,8 +174,16 @@ func TestValues(t *testing.T) {
 func boolean(c *Config, name string) (any, error) { return c.Bool(name) }
 func seconds(c *Config, name string) (any, error) { return c.Seconds(name) }
 func whole(c *Config, name string) (any, error)   { return c.Int(name) }
-func sizes(c *Config, name string) (any, error)   { return c.Bytes(name) }
-func pairs(c *Config, name string) (any, error)   { return c.Pairs(name) }
+
+func sizes(c *Config, name string) (any, error) {
+	bytes, every, err := c.LogSize(name)
+	if every > 0 {
+		return every, err
+	}
+	return bytes, err
+}
+
+func pairs(c *Config, name string) (any, error) { return c.Pairs(name) }
 
 // TestKnobs checks the table: each default must be a valid value of its knob.
 func TestKnobs(t *testing.T) {
@@ -165,7 +191,7 @@ func TestKnobs(t *testing.T) {
 	for _, k := range Knobs() {
 		require.NotEmpty(t, k.Doc, k.Knob)
 		require.Contains(t, []config.Kind{
-			config.Text, config.List, config.Pairs, config.Bool, config.Whole, config.Seconds, config.Bytes,
+			config.Text, config.List, config.Pairs, config.Bool, config.Whole, config.Seconds, config.LogSize,
 			config.Expression, config.Rank,
 		}, k.Kind, k.Knob)
 	}
@@ -216,7 +242,7 @@ func TestSettings(t *testing.T) {
 // TestTable reads each default and each example of the table as a knob.
 func TestTable(t *testing.T) {
 	for _, s := range config.Settings() {
-		if s.Knob == "" || s.Target == nil || s.Knob == shutdownThreshold {
+		if s.Knob == "" || s.Target == nil || s.Knob == "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD" {
 			continue
 		}
 		text := map[string]any{config.KnobText(s.Example): s.Example}

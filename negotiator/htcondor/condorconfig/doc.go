@@ -9,7 +9,8 @@
 // [Permissions] are the ALLOW_ lists.
 //
 // Files: condorconfig.go reading; value.go kinds of values; knobs.go HTCondor's own knobs; apply.go
-// the table of settings; unheeded.go what has no effect, and stock.go HTCondor's own knobs among that;
+// the table of settings; stock.go what becomes of the stock negotiator's knobs, by the table in
+// stock_knobs.go, and found.go which of these the site has set; unheeded.go warnings of what has no effect;
 // lending.go the line that leases need; permission.go and host.go; ranks.go, matchexprs.go,
-// shutdown.go and usermaps.go single knobs.
+// siteattrs.go and usermaps.go single knobs.
 package condorconfig

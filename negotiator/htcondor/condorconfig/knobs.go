@@ -29,6 +29,10 @@ var stock = []config.Setting{
 		Doc: "The pool's collectors; the port 0 is that in COLLECTOR_ADDRESS_FILE.",
 	},
 	{
+		Knob: "COLLECTOR_HOST_FOR_NEGOTIATOR", Kind: config.Text, KnobDefault: "$(FULL_HOSTNAME)",
+		Doc: "The host whose collectors are asked before the others.",
+	},
+	{
 		Knob: "COLLECTOR_ADDRESS_FILE", Kind: config.Text,
 		Doc: "Where the collector of this machine writes its address.",
 	},
@@ -38,8 +42,8 @@ var stock = []config.Setting{
 	},
 	{Knob: "NEGOTIATOR_LOG", Kind: config.Text, KnobDefault: "$(LOG)/NegotiatorLog", Doc: "The log file."},
 	{
-		Knob: "MAX_NEGOTIATOR_LOG", Kind: config.Bytes, KnobDefault: "10 Mb",
-		Doc: "The log's size at which a new one is begun; 0: never.",
+		Knob: "MAX_NEGOTIATOR_LOG", Kind: config.LogSize, KnobDefault: "10 Mb",
+		Doc: "The log's size, or the time, at which a new one is begun; 0: never.",
 	},
 	{
 		Knob: "MAX_NUM_NEGOTIATOR_LOG", Kind: config.Whole, KnobDefault: "1",
@@ -50,12 +54,20 @@ var stock = []config.Setting{
 		Doc: "A file with a line for each match and each reason why a job waits.",
 	},
 	{
-		Knob: "MAX_NEGOTIATOR_MATCH_LOG", Kind: config.Bytes, KnobDefault: "10 Mb",
-		Doc: "Its size at which a new one is begun; 0: never.",
+		Knob: "MAX_NEGOTIATOR_MATCH_LOG", Kind: config.LogSize, KnobDefault: "10 Mb",
+		Doc: "Its size, or the time, at which a new one is begun; 0: never.",
 	},
 	{
 		Knob: "MAX_NUM_NEGOTIATOR_MATCH_LOG", Kind: config.Whole, KnobDefault: "1",
 		Doc: "How many old ones are kept.",
+	},
+	{
+		Knob: "TRUNC_NEGOTIATOR_LOG_ON_OPEN", Kind: config.Bool, KnobDefault: "false",
+		Doc: "A start drops what was in the log.",
+	},
+	{
+		Knob: "TRUNC_NEGOTIATOR_MATCH_LOG_ON_OPEN", Kind: config.Bool, KnobDefault: "false",
+		Doc: "A start drops what was in the match log.",
 	},
 	{
 		Knob: "NEGOTIATOR_DEBUG", Kind: config.List,
@@ -66,6 +78,18 @@ var stock = []config.Setting{
 		Doc: "Seconds between cycles if nothing happens.",
 	},
 	{
+		Knob: cycleDelay, Kind: config.Seconds, KnobDefault: "20",
+		Doc: "Seconds between the end of a cycle and the next; counts where a file sets it, and not BACKFILL_CYCLE_DELAY.",
+	},
+	{
+		Knob: depthFirst, Kind: config.Bool, KnobDefault: "false",
+		Doc: "Fill a slot before the next, as every BACKFILL_PLACEMENT but spread does.",
+	},
+	{
+		Knob: "NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", Kind: config.Bool, KnobDefault: "false",
+		Doc: "Read the configuration before each cycle, and take up what has changed as condor_reconfig does.",
+	},
+	{
 		Knob: "NEGOTIATOR_ADDRESS_FILE", Kind: config.Text, KnobDefault: "$(LOG)/.negotiator_address", Restart: true,
 		Doc: "Where the command port's address is written.",
 	},
@@ -74,6 +98,7 @@ var stock = []config.Setting{
 		Doc: "The maps that the function userMap knows in START, Requirements and ranks of ads; a " +
 			"CLASSAD_USER_MAPFILE_<name> or CLASSAD_USER_MAPDATA_<name> says what is in each.",
 	},
+	{Knob: "NEGOTIATOR_EXPRS", Kind: config.List, Doc: "The old name of NEGOTIATOR_ATTRS."},
 	{Knob: "SPOOL", Kind: config.Text, Doc: "HTCondor's folder of state."},
 	{Knob: "LOG", Kind: config.Text, Doc: "HTCondor's folder of logs."},
 	{Knob: "FULL_HOSTNAME", Kind: config.Text, Restart: true, Doc: "This machine's name."},

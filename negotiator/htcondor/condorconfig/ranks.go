@@ -26,11 +26,18 @@ func (c *Config) JobRank(knob string) string {
 	return text
 }
 
-// ignoredRanks returns a warning for each job rank that is set, if placement goes by no rank.
+// depthFirst is the knob by which the stock negotiator fills a slot before the next.
+const depthFirst = "NEGOTIATOR_DEPTH_FIRST"
+
+// ignoredRanks returns a warning for each job rank that is set, if placement goes by no rank, and one if
+// slots are to be filled and placement does the contrary.
 func (c *Config) ignoredRanks() (warnings []string) {
 	placement := c.Text("BACKFILL_PLACEMENT")
 	if placement == "" || placement == "rank" {
 		return nil
+	}
+	if fill, err := c.Bool(depthFirst); err == nil && fill && placement == "spread" {
+		warnings = append(warnings, depthFirst+" has no effect under BACKFILL_PLACEMENT = spread, which does the contrary")
 	}
 	for _, knob := range slices.Sorted(maps.Keys(stockRanks)) {
 		if c.JobRank(knob) != "" {

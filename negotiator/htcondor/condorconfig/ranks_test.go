@@ -27,6 +27,11 @@ func TestJobRanks(t *testing.T) {
 	require.Equal(t, []string{"NEGOTIATOR_PRE_JOB_RANK has no effect under BACKFILL_PLACEMENT = pack"}, pack.Warnings())
 	require.Empty(t, Parse("BACKFILL_PLACEMENT = rank\nNEGOTIATOR_PRE_JOB_RANK = 1", "").Warnings())
 
+	const fill = "NEGOTIATOR_DEPTH_FIRST = true\nBACKFILL_PLACEMENT = "
+	require.Equal(t, []string{"NEGOTIATOR_DEPTH_FIRST has no effect under BACKFILL_PLACEMENT = spread, which does the contrary"},
+		Parse(fill+"spread", "").Warnings())
+	require.Empty(t, Parse(fill+"pack", "").Warnings())
+
 	dear := "NEGOTIATOR_POST_JOB_RANK = 0" + strings.Repeat(" + Cpus", 10_000)
 	require.ErrorContains(t, Parse(dear, "").Check(), "must be an expression that takes at most 10000 steps")
 	require.NoError(t, Parse(strings.Replace(dear, "POST_JOB_RANK", "SLOT_CONSTRAINT", 1), "").Check())

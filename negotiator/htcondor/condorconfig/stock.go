@@ -2,77 +2,85 @@ package condorconfig
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 )
 
-// StockKnob is a knob of HTCondor's that its own negotiator heeds and ours does not.
-type StockKnob struct {
-	Name    string
-	Default string // in HTCondor; "": none
-	Note    string // what is so instead
+// Fate is what becomes here of a knob of the stock negotiator's.
+type Fate string
+
+// The fates, in the order of negotiator/htcondor/KNOBS.md.
+const (
+	Honoured      Fate = "honoured"
+	NotHeeded     Fate = "not heeded"
+	NotApplicable Fate = "not applicable"
+)
+
+// StockKnobs are knobs of HTCondor's own negotiator of which the same is to be said.
+type StockKnobs struct {
+	// Names are separated by commas. <…> in one stands for any text.
+	Names string
+	Fate  Fate
+	// Note says what is otherwise than there, or so instead. Names of knobs and values are in backquotes,
+	// as in Markdown.
+	Note string
+	// Usual is the value that HTCondor has by default; "": none. It is given of those not heeded only.
+	Usual string
 }
 
-// NotHeeded returns these knobs, but for those about security. negotiator/htcondor/KNOBS.md lists
-// them.
-func NotHeeded() []StockKnob { return notHeeded }
+// asThere is the note about knobs that mean just the same.
+const asThere = "as there"
 
-var notHeeded = []StockKnob{
-	{
-		"COLLECTOR_HOST_FOR_NEGOTIATOR", "$(FULL_HOSTNAME)",
-		"the first of COLLECTOR_HOST that answers is asked; order them, in " +
-			"NEGOTIATOR.COLLECTOR_HOST if need be",
-	},
-	{"NEGOTIATOR_ATTRS", "", "the ad has no attributes of the site"},
-	{"NEGOTIATOR_EXPRS", "", "the old name of NEGOTIATOR_ATTRS"},
-	{"TRUNC_NEGOTIATOR_LOG_ON_OPEN", "false", "a start appends to the log"},
-	{"NEGOTIATOR_MIN_INTERVAL", "5", "its default suits cycles that take minutes; set BACKFILL_CYCLE_DELAY"},
-	{"NEGOTIATOR_CYCLE_DELAY", "20", "its default suits cycles that take minutes; set BACKFILL_CYCLE_DELAY"},
-	{"NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE", "false", "condor_reconfig applies a change between two cycles"},
-	{"NEGOTIATION_CYCLE_STATS_LENGTH", "3", "the ad has three cycles, as by default"},
-	{"NEGOTIATOR_ADVERTISE_ACCOUNTING", "true", "Accounting ads go to the collector, as by default"},
-	{"NEGOTIATOR_TIMEOUT", "30", "no cycle waits for a slow schedd, whatever the timeout"},
-	{"NEGOTIATOR_IGNORE_JOB_RANKS", "false", "BACKFILL_PLACEMENT = pack or spread takes no heed of Rank"},
-	{"NEGOTIATOR_DEPTH_FIRST", "false", "BACKFILL_PLACEMENT = pack fills a slot before the next"},
-	{
-		"MATCH_WORKING_CM_SLOTS", "false",
-		"slots are matched whatever their WorkingCM; NEGOTIATOR_SLOT_CONSTRAINT can " +
-			"leave them out",
-	},
-	{
-		"NEGOTIATOR_IGNORE_USER_PRIORITIES", "false",
-		"BACKFILL_ORDER = fcfs does the same; unset, it is fairshare, whatever order " +
-			"the policy names",
-	},
-	{"USE_GLOBAL_JOB_PRIOS", "false", "BACKFILL_ORDER = expr:JobPrio orders all users' jobs by priority"},
-	{"PREEMPTION_REQUIREMENTS", "false", "no job is preempted"},
-	{"ALLOW_PSLOT_PREEMPTION", "false", "no job is preempted"},
-	{"RANK", "0", "no job is preempted for one that a machine prefers"},
-	{"NEGOTIATOR_CROSS_SLOT_PRIOS", "false", "slot ads bear no priorities of other slots' users"},
-	{"NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES", "false", "a suspended job counts as use, as by default"},
-	{"NEGOTIATOR_USE_SLOT_WEIGHTS", "true", "the weight of a job is the cpus of its slot, as by default"},
-	{"FORCE_NEGOTIATOR_SLOT_WEIGHT", "false", "the weight of a job is the cpus of its slot, as by default"},
-	{"SLOT_WEIGHT", "Cpus", "the weight of a job is the cpus of its slot, as by default"},
-	{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", "all slots that are seen count for quotas"},
-	{"GROUP_DYNAMIC_MACH_CONSTRAINT", "", "the old name of NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"},
-	{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", "true", "quotas are strict, as by default"},
-}
+// Stock returns the table of the stock negotiator's knobs, but for those about security, in the order
+// of negotiator/htcondor/KNOBS.md, which is written from it.
+func Stock() []StockKnobs { return stockKnobs() }
 
-// withoutEffect returns a warning for each of these knobs that is not as it is by default.
+var stockKnobs = sync.OnceValue(func() (all []StockKnobs) {
+	for _, section := range []struct {
+		fate Fate
+		rows []StockKnobs
+	}{{Honoured, honoured}, {NotHeeded, notHeeded}, {NotApplicable, notApplicable}} {
+		for _, row := range section.rows {
+			row.Fate = section.fate
+			all = append(all, row)
+		}
+	}
+	return all
+})
+
+// All returns the names, one by one.
+func (k StockKnobs) All() []string { return strings.Split(k.Names, ", ") }
+
+// withoutEffect returns a warning for each of the knobs that are not heeded that is not as it is by
+// default.
 func (c *Config) withoutEffect() (warnings []string) {
-	for _, k := range notHeeded {
-		set, _ := c.Setting(k.Name)
-		usual := macro.ReplaceAllStringFunc(k.Default, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
-		if set.Value == "" || strings.HasPrefix(set.Source, "<") || same(set.Value, usual) ||
-			set.Default != "" && same(set.Value, set.Default) {
-			continue
+	for _, row := range notHeeded {
+		for _, name := range row.All() {
+			set, _ := c.Setting(name)
+			if !set.bySite() || same(set.Value, c.expanded(row.Usual)) || set.Default != "" && same(set.Value, set.Default) {
+				continue
+			}
+			place := ""
+			if set.Source != "" {
+				place = " (" + set.Source + ")"
+			}
+			warnings = append(warnings, fmt.Sprintf("%s is set%s, and not heeded here: %s", name, place,
+				strings.ReplaceAll(row.Note, "`", "")))
 		}
-		place := ""
-		if set.Source != "" {
-			place = " (" + set.Source + ")"
-		}
-		warnings = append(warnings, fmt.Sprintf("%s is set%s, and not heeded here: %s", k.Name, place, k.Note))
 	}
 	return warnings
+}
+
+// expanded returns a text with the values of the knobs to which it refers.
+func (c *Config) expanded(text string) string {
+	return macro.ReplaceAllStringFunc(text, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
+}
+
+// bySite reports whether somebody has set the knob: not HTCondor by default, and not from what it found
+// on the machine. Without places, all that has a value may be so.
+func (s Setting) bySite() bool {
+	return s.Value != "" && !slices.Contains([]string{"<Default>", "<Detected>", "<Internal>"}, s.Source)
 }
 
 // same reports whether two values mean the same: the same text, or the same number or truth.

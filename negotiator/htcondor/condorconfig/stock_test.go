@@ -1,8 +1,11 @@
 package condorconfig
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,15 +20,13 @@ func TestWithoutEffect(t *testing.T) {
 		{"PREEMPTION_REQUIREMENTS", "FALSE", "<Default>", "", ""},
 		{"RANK", "Owner == \"alice\"", file, "", "no job is preempted for one that a machine prefers"},
 		{"RANK", "0.0", file, "", ""},
-		{"NEGOTIATOR.NEGOTIATOR_CYCLE_DELAY", "2", file, "20", "set BACKFILL_CYCLE_DELAY"},
-		{"NEGOTIATOR_CYCLE_DELAY", "4 * 5", file, "20", ""},
+		{"NEGOTIATOR.NEGOTIATOR_STRICT_ENFORCE_QUOTA", "1 > 2", file, "true", "quotas are strict"},
+		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", "2 > 1", file, "true", ""},
 		{"NEGOTIATOR_TIMEOUT", "60", file, "60", ""}, // another version's default
-		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "cm.site", file, "", ""},
-		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "b.site", "<Default>", "", ""},
-		{"NEGOTIATOR_ATTRS", "", file, "", ""},
+		{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", file, "", ""},
 		{"SCHEDD.SLOT_WEIGHT", "Memory", file, "Cpus", ""},
 	} {
-		dump := "FULL_HOSTNAME = cm.site\n" + tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"
+		dump := tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"
 		if tt.usual != "" {
 			dump += " # default: " + tt.usual + "\n"
 		}
@@ -39,8 +40,33 @@ func TestWithoutEffect(t *testing.T) {
 		require.Regexp(t, "^"+name+" is set \\("+file+"\\), and not heeded here: .*"+tt.warning, warnings[0])
 	}
 	// Without places, as -dump alone prints it, only values count.
-	require.Empty(t, Parse("NEGOTIATOR_CYCLE_DELAY = 20\nFULL_HOSTNAME = a\nCOLLECTOR_HOST_FOR_NEGOTIATOR = a\n", "").Warnings())
-	require.Len(t, Parse("NEGOTIATOR_CYCLE_DELAY = 2\n", "").Warnings(), 1)
+	require.Empty(t, Parse("RANK = 0\n", "").Warnings())
+	require.Len(t, Parse("RANK = 2\n", "").Warnings(), 1)
+}
+
+// TestPace: HTCondor's knobs about the time between cycles count where the site has set them, and not as
+// they are by default. A setting of ours comes first.
+func TestPace(t *testing.T) {
+	const byDefault, inFile = "\n # at: <Default>\n", "\n # at: /etc/condor/config.d/98-x.conf, line 6\n"
+	file := filepath.Join(t.TempDir(), "backfill.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("cycle_delay: 3s"), 0o600))
+	for _, tt := range []struct {
+		dump            string
+		delay, interval time.Duration
+	}{
+		{"NEGOTIATOR_CYCLE_DELAY = 20" + byDefault + "NEGOTIATOR_MIN_INTERVAL = 5" + byDefault, time.Second, 0},
+		{"NEGOTIATOR_CYCLE_DELAY = 20" + inFile + "NEGOTIATOR_MIN_INTERVAL = 5" + inFile, 20 * time.Second, 5 * time.Second},
+		{"NEGOTIATOR_CYCLE_DELAY = 2 * 4\n # at: <Environment>\n", 8 * time.Second, 0},
+		{"NEGOTIATOR.NEGOTIATOR_CYCLE_DELAY = 0" + inFile, time.Second, 0},
+		{"NEGOTIATOR_CYCLE_DELAY = 20" + inFile + "BACKFILL_CYCLE_DELAY = 2" + inFile, 2 * time.Second, 0},
+		{"NEGOTIATOR_CYCLE_DELAY = 20" + inFile + "BACKFILL_CONFIG = " + file + inFile, 3 * time.Second, 0},
+	} {
+		s, err := Parse(tt.dump, "").Settings("")
+		require.NoError(t, err)
+		require.Equal(t, tt.delay, s.CycleDelay, tt.dump)
+		require.Equal(t, tt.interval, s.MinInterval, tt.dump)
+	}
+	require.ErrorContains(t, Parse("NEGOTIATOR_CYCLE_DELAY = soon"+inFile, "").Check(), "NEGOTIATOR_CYCLE_DELAY = soon: must be")
 }
 
 func TestHeedsLeases(t *testing.T) {

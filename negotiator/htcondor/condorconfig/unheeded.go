@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Warnings returns what an administrator may have expected to work and does not: knobs of ours that
-// do not exist, HTCondor's knobs that are set and not heeded, expressions of matches that are listed
-// and not set, job ranks that placement ignores, a threshold that cannot be read, another negotiator's
-// slots without ours, and lines of maps that cannot be read.
+// Warnings returns what an administrator may have expected to work and does not: attributes of the site
+// that are no expressions, knobs of ours that do not exist, HTCondor's knobs that are set and not heeded,
+// expressions of matches that are listed and not set, job ranks that placement ignores, another
+// negotiator's slots without ours, and lines of maps that cannot be read.
 func (c *Config) Warnings() []string {
-	return slices.Concat(c.Unknown(), c.Unheeded(), c.withoutEffect(), c.unsetMatchExprs(), c.ignoredRanks(), c.unreadThreshold(),
+	_, attributes := c.SiteAttributes()
+	return slices.Concat(attributes, c.Unknown(), c.Unheeded(), c.withoutEffect(), c.unsetMatchExprs(), c.ignoredRanks(),
 		c.halfDivided(), c.userMapWarnings())
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (c *Config) Text(name string) string {
 		return value
 	}
 	if k, known := knobNamed(name); known {
-		return macro.ReplaceAllStringFunc(k.KnobDefault, func(ref string) string { return c.Text(ref[2 : len(ref)-1]) })
+		return c.expanded(k.KnobDefault)
 	}
 	return ""
 }
@@ -101,22 +102,45 @@ func (c *Config) Seconds(name string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Bytes returns the value of a knob that is a size, such as 10 Mb.
-func (c *Config) Bytes(name string) (int64, error) {
+// LogSize returns the value of a knob that says when a log begins a new file: at a size, such as 10 Mb,
+// or after a time, such as 1 day. Units are read as HTCondor does: m are minutes, M are megabytes.
+func (c *Config) LogSize(name string) (bytes int64, every time.Duration, err error) {
 	text := c.Text(name)
-	found := size.FindStringSubmatch(text)
-	if found == nil {
-		return 0, &Error{name, text, "a size such as 10 Mb"}
+	if found := logSize.FindStringSubmatch(text); found != nil {
+		n, failed := strconv.ParseInt(found[1], 10, 64)
+		i := slices.IndexFunc(logUnits, func(u logUnit) bool { return u.name.MatchString(found[2]) })
+		if failed == nil && i >= 0 && n <= logUnits[i].most() {
+			return n * logUnits[i].bytes, time.Duration(n) * logUnits[i].time, nil
+		}
 	}
-	n, err := strconv.ParseInt(found[1], 10, 64)
-	shift := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[strings.ToLower(found[2])]
-	if err != nil || n > math.MaxInt64>>shift {
-		return 0, &Error{name, text, "a size such as 10 Mb"}
-	}
-	return n << shift, nil
+	return 0, 0, &Error{name, text, "a size such as 10 Mb, or a time such as 1 day"}
 }
 
-var size = regexp.MustCompile(`(?i)^(\d+)\s*([kmgt]?)(?:i?b|ytes)?$`)
+// logUnit is a unit of sizes, in bytes, or of times.
+type logUnit struct {
+	name  *regexp.Regexp
+	bytes int64
+	time  time.Duration
+}
+
+// most returns the largest number of such units.
+func (u logUnit) most() int64 { return math.MaxInt64 / max(u.bytes, int64(u.time)) }
+
+var (
+	logSize  = regexp.MustCompile(`^(\d+)\s*([A-Za-z]*)$`)
+	logUnits = []logUnit{ // the first whose name matches
+		{regexp.MustCompile(`^$|^[bB]`), 1, 0},
+		{regexp.MustCompile(`^[kK]`), 1 << 10, 0},
+		{regexp.MustCompile(`^M$|^(?i:mi?b)`), 1 << 20, 0},
+		{regexp.MustCompile(`^[gG]`), 1 << 30, 0},
+		{regexp.MustCompile(`^[tT]`), 1 << 40, 0},
+		{regexp.MustCompile(`^[sS]`), 0, time.Second},
+		{regexp.MustCompile(`^m$|^(?i:mi)`), 0, time.Minute},
+		{regexp.MustCompile(`^[hH]`), 0, time.Hour},
+		{regexp.MustCompile(`^[dD]`), 0, 24 * time.Hour},
+		{regexp.MustCompile(`^[wW]`), 0, 7 * 24 * time.Hour},
+	}
+)
 
 // evaluated returns the value of an expression, which is undefined if the text cannot be parsed.
 func evaluated(text string) classad.Value {
@@ -156,8 +180,8 @@ func (c *Config) Check() error {
 			_, err = c.Int(k.Knob)
 		case config.Seconds:
 			_, err = c.Seconds(k.Knob)
-		case config.Bytes:
-			_, err = c.Bytes(k.Knob)
+		case config.LogSize:
+			_, _, err = c.LogSize(k.Knob)
 		case config.Pairs:
 			_, err = c.Pairs(k.Knob)
 		case config.Expression, config.Rank:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
@@ -56,7 +57,8 @@ type status struct {
 	beyond              int           // jobs without, as the plan does not reach them
 	planned             time.Duration // how long the last forecast took
 	problems            []string
-	cycles              []Cycle       // the last three, the newest first
+	cycles              []Cycle // the last ones, the newest first
+	telling             config.Telling
 	busy                time.Duration // how long all cycles took so far
 	monitor             monitor
 	sessions            func() int // how many sessions are kept
@@ -131,14 +133,38 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	}
 	ad.SetReal("BackfillStartTimesTook", s.planned.Seconds())
 	s.describeSelf(ad, now)
-	for i, c := range s.cycles {
+	told := s.cycles[:min(len(s.cycles), s.telling.CycleStats)]
+	for i, c := range told {
 		var before time.Time
-		if i+1 < len(s.cycles) {
-			before = s.cycles[i+1].Began
+		if i+1 < len(told) {
+			before = told[i+1].Began
 		}
 		c.describe(ad, strconv.Itoa(i), before)
 	}
 	return ad
+}
+
+// keptCycles is how many cycles are kept at least: recent ones say how busy the daemon is.
+const keptCycles = 3
+
+// add adds a cycle to those that are kept.
+func (s *status) add(c Cycle) {
+	most := max(keptCycles, s.telling.CycleStats)
+	s.cycles = append([]Cycle{c}, s.cycles[:min(len(s.cycles), most-1)]...)
+}
+
+// describeSite adds the attributes of the site to an ad, but for those that it has: other daemons go by
+// these.
+func (s *status) describeSite(ad *classad.ClassAd) {
+	site, err := classad.ParseOld(s.telling.SiteAttributes)
+	if err != nil {
+		return // each was parsed before
+	}
+	for name, e := range site.All() {
+		if _, own := ad.Lookup(name); !own {
+			ad.Set(name, e)
+		}
+	}
 }
 
 // describeLimits says what is used and wanted of the first concurrency limits.

@@ -84,6 +84,7 @@ func (c *cycles) run(hard context.Context) error {
 // when the soft context has ended.
 func (c *cycles) fetch() (negotiator.Delta, error) {
 	c.explain()
+	c.pool.Tune(c.d.tuning()) // the ad tells of the last cycle now
 	delta, err := c.pool.Fetch(c.soft, c.d.n.NextWake())
 	if c.soft.Err() != nil {
 		return delta, io.EOF
@@ -232,7 +233,7 @@ func (c *cycles) publish(r decided) error {
 		now.Number = s.total
 		now.Rejected = facts.Rejected - s.rejected
 		s.rejected = facts.Rejected
-		s.cycles = append([]Cycle{*now}, s.cycles[:min(len(s.cycles), 2)]...)
+		s.add(*now)
 		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed, s.choice, s.fallback = policy, order, guarantees, choices, fallback
 		s.problems, s.unstarted = problems, facts.Unstarted

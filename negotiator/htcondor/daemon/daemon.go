@@ -29,8 +29,10 @@ import (
 
 // Tuning is what can change while a daemon runs.
 type Tuning struct {
+	// Tuning is the pool's; its ShutdownThreshold follows from ShutdownExpr.
 	htcondor.Tuning
 	config.Telling
+	config.Own
 }
 
 // Options are the parts and settings of a daemon.
@@ -179,7 +181,7 @@ func New(o Options) *Daemon {
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
-		slots: o.SlotConstraint, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
+		slots: o.SlotConstraint, telling: o.Telling, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
 	}
 	if o.Sessions == nil {
 		d.status.sessions = func() int { return 0 }
@@ -345,10 +347,10 @@ func (d *Daemon) Wakeup() {
 func (d *Daemon) Configure(t Tuning) {
 	d.tuned.Store(&t)
 	if pool := d.pool.Load(); pool != nil {
-		(*pool).Tune(t.Tuning)
+		(*pool).Tune(d.tuning())
 		(*pool).Wakeup()
 	}
-	d.change(func(s *status) { s.configured, s.slots = time.Now(), t.SlotConstraint })
+	d.change(func(s *status) { s.configured, s.slots, s.telling = time.Now(), t.SlotConstraint, t.Telling })
 	d.announce()
 }
 
@@ -356,7 +358,7 @@ func (d *Daemon) Configure(t Tuning) {
 // finish, or hard ends.
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
-	pool.Tune(d.tuned.Load().Tuning)
+	pool.Tune(d.tuning())
 	if err := d.restoreDrains(pool); err != nil {
 		return err
 	}
@@ -368,9 +370,9 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.n = n
 	d.cycle.Unlock()
 	d.pool.Store(&pool)
-	pool.Drain(d.drains.now())       // they may have changed meanwhile
-	d.foreseen.Store(new(foreseen))  // another pool names its jobs anew
-	pool.Tune(d.tuned.Load().Tuning) // it may have changed meanwhile
+	pool.Drain(d.drains.now())      // they may have changed meanwhile
+	d.foreseen.Store(new(foreseen)) // another pool names its jobs anew
+	pool.Tune(d.tuning())           // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}
 	return c.run(hard)
 }

@@ -16,7 +16,7 @@
 // Persisting comes before acting, so a process that is killed at any moment has forgotten no
 // promise.
 //
-// Files: daemon.go the daemon's life, pool.go what it asks of a pool; cycles.go what happens around
+// Files: daemon.go the daemon's life, tuning.go what changes in it, pool.go what it asks of a pool; cycles.go what happens around
 // each cycle, problems.go what is told of it, beside.go on slots that are no part of the plan;
 // rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start
 // times, foresee.go how they are found, pace.go how much of the machine that takes, accuracy.go how
@@ -25,7 +25,8 @@
 // questions about what is not so, drains.go slots that are to be empty by a time; choose.go how the
 // policy is chosen beside the cycles; web.go HTTP, metrics.go metrics; state.go and learned.go what
 // survives, in a state file (package statefile), accounting.go the accounting in it while no
-// negotiator runs; master.go condor_master, and what it passes on; setup.go and secrets_linux.go the
-// Site; guard.go who may give commands, relatives.go the daemons of this machine; process.go the
-// process's user, self.go what it uses; log.go the log, budget.go how much of each kind it takes.
+// negotiator runs; master.go condor_master, and what it passes on; setup.go, collectors.go and
+// secrets_linux.go the Site; guard.go who may give commands, relatives.go the daemons of this machine;
+// process.go the process's user, self.go what it uses; log.go the log, budget.go how much of each kind
+// it takes.
 package daemon

@@ -23,7 +23,7 @@ import (
 // time: what the log had before is still there.
 func TestTheLogOutlivesAFlood(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	file, err := OpenLog(path, 1<<20, 1)
+	file, err := OpenLog(path, Rotation{Size: 1 << 20, Keep: 1}, false)
 	require.NoError(t, err)
 	log := NewLogger(hclog.Info, file)
 	log.Warn("the evidence")

@@ -72,6 +72,7 @@ type world struct {
 	matched   []backfill.JobID
 	lacking   map[backfill.JobID]string
 	acting    func(context.Context) // nil: nothing takes time
+	accounted int                   // how often it was sent Accounting ads
 }
 
 func newWorld() *world {
@@ -305,7 +306,12 @@ func (w *world) UpdateNegotiator(_ context.Context, ad *classad.ClassAd) error {
 	return w.failing
 }
 
-func (w *world) UpdateAccounting(context.Context, []*classad.ClassAd) error { return nil }
+func (w *world) UpdateAccounting(context.Context, []*classad.ClassAd) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.accounted++
+	return nil
+}
 
 func (w *world) WithdrawNegotiator(_ context.Context, _, name string) error {
 	w.mu.Lock()
@@ -350,7 +356,7 @@ func (w *world) options(policy string) Options {
 		NewPool:   func() Pool { return w },
 		Collector: w,
 		Answers:   func(_ context.Context, address string) bool { return address != "<127.0.0.1:9>" },
-		Tuning:    Tuning{Telling: config.Telling{Reasons: true}},
+		Tuning:    Tuning{Telling: config.Telling{Reasons: true, CycleStats: 3, Accounting: true}},
 	}
 }
 

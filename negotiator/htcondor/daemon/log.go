@@ -66,22 +66,39 @@ func Matches(flags []string) (asked bool) {
 	return asked
 }
 
-// LogFile is a log that begins a new file when it reaches its maximum size. The old file gets the
-// ending .old, or the time if several are kept. It may be used concurrently.
+// Rotation says when a log begins a new file, and what becomes of old ones.
+type Rotation struct {
+	// Size is the size that no file exceeds, in bytes; 0: none.
+	Size int64
+	// Every is the length of the periods of which each has a file of its own. They are counted from
+	// 1970 on, as HTCondor does: days begin at midnight UTC. 0: none.
+	Every time.Duration
+	// Keep is how many old files are kept. One has the ending .old; of several, each has the time.
+	Keep int
+}
+
+// LogFile is a log that begins a new file when its [Rotation] says so. It may be used concurrently.
 type LogFile struct {
 	mu   sync.Mutex
+	now  func() time.Time
 	path string
 	file *os.File
 	size int64
-	max  int64
-	keep int
+	last time.Time // when the file was last written to
+	Rotation
 }
 
-// OpenLog opens a log at its end, or creates it. A size of 0 lets it grow without limit. keep is
-// how many old files are kept.
-func OpenLog(path string, size int64, keep int) (*LogFile, error) {
-	l := &LogFile{path: path, max: size, keep: keep}
-	return l, l.open()
+// OpenLog opens a log at its end, or creates it. Afresh says to drop what is in it.
+func OpenLog(path string, r Rotation, afresh bool) (*LogFile, error) {
+	l := &LogFile{now: time.Now, path: path, Rotation: r}
+	err := l.open()
+	if err == nil && afresh {
+		if err = l.file.Truncate(0); err != nil {
+			return l, errors.Join(fmt.Errorf("empty the log: %w", err), l.file.Close())
+		}
+		l.size = 0
+	}
+	return l, err
 }
 
 func (l *LogFile) open() error {
@@ -97,17 +114,17 @@ func (l *LogFile) open() error {
 	if l.file != nil {
 		_ = l.file.Close() // nothing is buffered, so nothing is lost
 	}
-	l.file, l.size = file, info.Size()
+	l.file, l.size, l.last = file, info.Size(), info.ModTime()
 	return nil
 }
 
-// Reopen changes the path, size and number of files, and opens the file again, since somebody else
-// may have moved it. If that fails, the log goes on in the file that is open.
-func (l *LogFile) Reopen(path string, size int64, keep int) error {
+// Reopen changes the path and the rotation, and opens the file again, since somebody else may have
+// moved it. If that fails, the log goes on in the file that is open.
+func (l *LogFile) Reopen(path string, r Rotation) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.path
-	l.path, l.max, l.keep = path, size, keep
+	l.path, l.Rotation = path, r
 	err := l.open()
 	if err != nil {
 		l.path = before
@@ -119,12 +136,22 @@ func (l *LogFile) Reopen(path string, size int64, keep int) error {
 func (l *LogFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.max > 0 && l.size > 0 && l.size+int64(len(p)) > l.max {
-		l.rotate()
+	now := l.now()
+	if l.size > 0 && (l.Size > 0 && l.size+int64(len(p)) > l.Size || l.period(now) > l.period(l.last)) {
+		l.rotate(now)
 	}
 	n, _ := l.file.Write(p)
 	l.size += int64(n)
+	l.last = now
 	return len(p), nil
+}
+
+// period numbers the period in which an instant is; 0 if there are none.
+func (l *LogFile) period(at time.Time) int64 {
+	if every := int64(l.Every / time.Second); every > 0 {
+		return at.Unix() / every
+	}
+	return 0
 }
 
 // Note appends a line with the time, and nothing else before it.
@@ -133,22 +160,25 @@ func (l *LogFile) Note(line string) {
 	_, _ = fmt.Fprintf(l, "%s %s\n", time.Now().Format(logTime), line) // it never fails
 }
 
-// rotate begins a new file.
-func (l *LogFile) rotate() {
+// rotate begins a new file. Of a period, the time in the old one's name is the beginning.
+func (l *LogFile) rotate(now time.Time) {
 	old := l.path + ".old"
-	if l.keep > 1 {
-		old = l.path + "." + time.Now().Format("20060102T150405")
+	if l.Keep > 1 {
+		if l.Every > 0 {
+			now = time.Unix(l.period(l.last)*int64(l.Every/time.Second), 0)
+		}
+		old = l.path + "." + now.Format("20060102T150405")
 	}
 	if os.Rename(l.path, old) != nil || l.open() != nil {
 		l.size = 0 // go on in the open file, and do not try again at every line
 		return
 	}
-	if l.keep <= 1 {
+	if l.Keep <= 1 {
 		return
 	}
 	kept, _ := filepath.Glob(l.path + ".2*")
 	slices.Sort(kept)
-	for _, path := range kept[:max(0, len(kept)-l.keep)] {
+	for _, path := range kept[:max(0, len(kept)-l.Keep)] {
 		_ = os.Remove(path) // a file that cannot be removed is tried again next time
 	}
 }

@@ -73,7 +73,7 @@ func TestInherit(t *testing.T) {
 
 func TestLogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "NegotiatorLog")
-	l, err := OpenLog(path, 20, 1)
+	l, err := OpenLog(path, Rotation{Size: 20, Keep: 1}, false)
 	require.NoError(t, err)
 	say := func(text string) {
 		_, failed := l.Write([]byte(text + "\n"))
@@ -91,7 +91,7 @@ func TestLogFile(t *testing.T) {
 	say("third line")
 	require.Equal(t, "second line\n", read(path+".old"))
 	require.NoError(t, os.Rename(path, path+".moved"))
-	require.NoError(t, l.Reopen(path, 20, 2))
+	require.NoError(t, l.Reopen(path, Rotation{Size: 20, Keep: 2}))
 	for i := range 5 {
 		say(strings.Repeat("x", 15) + strconv.Itoa(i))
 	}
@@ -99,18 +99,62 @@ func TestLogFile(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(kept), 2)
 	require.Contains(t, read(path), "x4")
-	require.NoError(t, l.Reopen(path, 0, 1))
+	require.NoError(t, l.Reopen(path, Rotation{Keep: 1}))
 	for range 10 {
 		say("it grows for ever")
 	}
 	require.Greater(t, len(read(path)), 150)
-	require.ErrorContains(t, l.Reopen(filepath.Join(path, "no", "folder"), 0, 1), "open the log")
-	require.NoError(t, l.Reopen(path+".else", 0, 1))
+	require.ErrorContains(t, l.Reopen(filepath.Join(path, "no", "folder"), Rotation{}), "open the log")
+	require.NoError(t, l.Reopen(path+".else", Rotation{}))
 	say("elsewhere")
 	require.Equal(t, "elsewhere\n", read(path+".else"))
 	require.NoError(t, l.Close())
-	_, err = OpenLog(filepath.Join(path, "no", "folder"), 0, 1)
+	_, err = OpenLog(filepath.Join(path, "no", "folder"), Rotation{}, true)
 	require.ErrorContains(t, err, "open the log")
+}
+
+// TestLogFileOfADay: each period has a file of its own, whatever its size, and old ones bear the time of
+// its beginning. What an earlier process has written counts by when it wrote last.
+func TestLogFileOfADay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "NegotiatorLog")
+	now := time.Date(2026, 11, 30, 23, 59, 58, 0, time.UTC)
+	open := func(r Rotation, afresh bool) *LogFile {
+		l, err := OpenLog(path, r, afresh)
+		require.NoError(t, err)
+		l.now = func() time.Time { return now }
+		return l
+	}
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	l := open(Rotation{Every: 24 * time.Hour, Keep: 1}, false)
+	for _, line := range []string{"monday, in time\n", "just in time\n", "tuesday\n"} {
+		_, err := l.Write([]byte(line))
+		require.NoError(t, err)
+		now = now.Add(time.Second)
+	}
+	require.Equal(t, "monday, in time\njust in time\n", read(path+".old"))
+	require.Equal(t, "tuesday\n", read(path))
+	require.NoError(t, l.Close())
+
+	now = now.Add(24 * time.Hour)
+	require.NoError(t, os.Chtimes(path, now.Add(-25*time.Hour), now.Add(-25*time.Hour)))
+	l = open(Rotation{Every: 24 * time.Hour, Keep: 3}, false)
+	_, err := l.Write([]byte("wednesday\n"))
+	require.NoError(t, err)
+	began := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC).Local().Format("20060102T150405")
+	require.Equal(t, "tuesday\n", read(path+"."+began), "last written to on monday")
+	require.Equal(t, "wednesday\n", read(path))
+	require.NoError(t, l.Close())
+
+	l = open(Rotation{}, true)
+	require.Empty(t, read(path))
+	_, err = l.Write([]byte("afresh\n"))
+	require.NoError(t, err)
+	require.Equal(t, "afresh\n", read(path))
+	require.NoError(t, l.Close())
 }
 
 // TestBanner finds in the log what condor_who 23.9 looks for (scan_a_log_for_info in who.cpp), in the
@@ -249,6 +293,36 @@ func TestCollectors(t *testing.T) {
 	all, err := s.Collectors()
 	require.NoError(t, err)
 	require.Equal(t, "<[::1]:9618>", all[0].String())
+}
+
+// TestTimeout: HTCondor's timeout counts where a file sets it.
+func TestTimeout(t *testing.T) {
+	for place, want := range map[string]time.Duration{"<Default>": 0, "/etc/condor/config.d/9.conf, line 1": 7 * time.Second} {
+		c := condorconfig.Parse("NEGOTIATOR_TIMEOUT = 7\n # at: "+place+"\n", "")
+		s, err := c.Settings("")
+		require.NoError(t, err)
+		client, err := (&Site{Config: c, Settings: s}).Client()
+		require.NoError(t, err)
+		require.Equal(t, want, client.Timeout)
+		require.Equal(t, 7*time.Second, s.Timeout)
+	}
+}
+
+// TestPreferredCollector: the collectors of one host come first, in their order, by name or by address.
+func TestPreferredCollector(t *testing.T) {
+	const three = "COLLECTOR_HOST = far.test, 127.0.0.1:7, NEAR.test:8, localhost:9\n"
+	for knobs, want := range map[string][]string{
+		"FULL_HOSTNAME = near.test":                  {"NEAR.test:8", "far.test:9618", "127.0.0.1:7", "localhost:9"},
+		"FULL_HOSTNAME = elsewhere.test":             {"far.test:9618", "127.0.0.1:7", "NEAR.test:8", "localhost:9"},
+		"COLLECTOR_HOST_FOR_NEGOTIATOR = localhost":  {"127.0.0.1:7", "localhost:9", "far.test:9618", "NEAR.test:8"},
+		"COLLECTOR_HOST_FOR_NEGOTIATOR = NEAR.test ": {"NEAR.test:8", "far.test:9618", "127.0.0.1:7", "localhost:9"},
+	} {
+		all, err := (&Site{Config: condorconfig.Parse(three+knobs, "")}).Collectors()
+		require.NoError(t, err)
+		for i, a := range all {
+			require.Equal(t, "<"+want[i]+">", a.String(), knobs)
+		}
+	}
 }
 
 // TestLocateCollector reads the address that a collector has written down, and reads it anew when the

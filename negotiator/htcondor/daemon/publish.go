@@ -97,7 +97,7 @@ func (d *Daemon) publish(ctx context.Context) {
 			all = true
 		}
 		err := d.o.Collector.UpdateNegotiator(ctx, d.sealed())
-		if d.o.Accountant != nil && !d.o.Observe {
+		if d.o.Accountant != nil && !d.o.Observe && d.tuned.Load().Accounting {
 			ads := d.o.Accountant.ActiveAds
 			if all {
 				ads = d.o.Accountant.Ads
@@ -141,6 +141,7 @@ func (d *Daemon) Ad() *classad.ClassAd {
 	if d.shown.ad == nil || d.shown.changes != changes || now.Sub(d.shown.at) >= adLasts {
 		d.shown.at, d.shown.changes, d.shown.ad = now, changes, s.ad(now)
 		d.accuracy.describe(d.shown.ad)
+		s.describeSite(d.shown.ad)
 	}
 	return d.shown.ad
 }

@@ -62,7 +62,7 @@ func (s *status) describeSelf(ad *classad.ClassAd, now time.Time) {
 	}
 	ad.SetReal("DaemonCoreDutyCycle", share(s.busy, s.started))
 	lately, since := time.Duration(0), s.started
-	for _, c := range s.cycles {
+	for _, c := range s.cycles[:min(len(s.cycles), keptCycles)] {
 		lately, since = lately+c.End.Sub(c.Began), c.Began
 	}
 	ad.SetReal("RecentDaemonCoreDutyCycle", share(lately, since))

@@ -96,6 +96,9 @@ func (s *Site) Client() (*security.Client, error) {
 		Tokens: s.tokens, User: condor, Family: s.Inherited.Family, InFamily: s.relatives().has,
 		Network: s.Config.Text("PRIVATE_NETWORK_NAME"), Reverse: s.Reverse,
 	}
+	if s.Config.SetBySite("NEGOTIATOR_TIMEOUT") {
+		c.Timeout = s.Settings.Timeout
+	}
 	if s.Settings.Token != "" && !slices.Contains(c.Methods, security.Token) {
 		c.Methods = append(c.Methods, security.Token)
 	}
@@ -129,64 +132,6 @@ func ofThisMachine(a cedar.Address) bool {
 			return ok && n.IP.Equal(ip)
 		})
 	})
-}
-
-const collectorPort = "9618"
-
-// collectorFile is the knob of the file in which the collector of this machine writes its address.
-const collectorFile = "COLLECTOR_ADDRESS_FILE"
-
-// Collectors returns the addresses of the pool's collectors. The port 0 stands for the one that
-// [LocateCollector] finds.
-func (s *Site) Collectors() ([]cedar.Address, error) {
-	one, err := s.Settings.Collector()
-	if err != nil {
-		return nil, err
-	}
-	hosts := []string{one}
-	if one == "" {
-		hosts = s.Config.List("COLLECTOR_HOST")
-	}
-	if len(hosts) == 0 {
-		return nil, errors.New("COLLECTOR_HOST is not set: which pool is it?")
-	}
-	var all []cedar.Address
-	for _, host := range hosts {
-		bare := strings.Trim(host, "<>")
-		where, more, _ := strings.Cut(bare, "?")
-		if _, _, err = net.SplitHostPort(where); err != nil {
-			where = net.JoinHostPort(strings.Trim(where, "[]"), collectorPort)
-		}
-		if more != "" {
-			where += "?" + more
-		}
-		a, err := cedar.ParseAddress("<" + where + ">")
-		if err != nil {
-			return nil, fmt.Errorf("COLLECTOR_HOST: %s: %w", host, err)
-		}
-		if a.Port == 0 && s.Config.Text(collectorFile) == "" {
-			return nil, fmt.Errorf("COLLECTOR_HOST: %s: the port 0 stands for the one in the file %s, which is not set",
-				host, collectorFile)
-		}
-		all = append(all, a)
-	}
-	return all, nil
-}
-
-// LocateCollector returns the address that the collector of this machine has written into its file. It
-// reads the file each time, since a collector that was restarted has another port.
-func LocateCollector(c *condorconfig.Config) (cedar.Address, error) {
-	file := c.Text(collectorFile)
-	a, err := readAddressFile(file, os.Geteuid())
-	if errors.Is(err, errUntrusted) { // we may be a user who asks, and not HTCondor's
-		if owner, unknown := Owner(c.Text("CONDOR_IDS")); unknown == nil {
-			a, err = readAddressFile(file, owner.UID)
-		}
-	}
-	if err != nil {
-		return a, fmt.Errorf("%s: %s: %w: has the collector been started?", collectorFile, file, err)
-	}
-	return a, nil
 }
 
 // Name is the negotiator's name: the given one (-n), else that of the configuration, else the
@@ -281,7 +226,7 @@ func (s *Site) Differences(c *condorconfig.Config) (names []string) {
 // Permissions reads who may give us commands. It looks up hosts' names for at most 5 seconds, since
 // condor_reconfig waits for it.
 func Permissions(c *condorconfig.Config) *condorconfig.Permissions {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), lookUpPatience)
 	defer cancel()
 	return c.Permissions(func(host string) ([]netip.Addr, error) {
 		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)

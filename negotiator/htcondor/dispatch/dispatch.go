@@ -35,6 +35,8 @@ type Settings struct {
 // Tuning is what can change while matches are handed over.
 type Tuning struct {
 	config.Handover
+	// Timeout is how long a schedd may take, if that is longer than Patience.
+	Timeout time.Duration
 	// Hold is how long a cycle waits for schedds that are slow.
 	Hold time.Duration
 }

@@ -30,7 +30,7 @@ func (d *Dispatcher) negotiate(ctx context.Context, grants claims.Grants) {
 	for name, submitters := range grants {
 		l := d.line(name)
 		answer := make(chan matched, 1)
-		to, began, patience := d.conversation(name), time.Now(), d.s.Patience
+		to, began, patience := d.conversation(name), time.Now(), max(d.s.Patience, d.s.Timeout)
 		l.telling, l.address = answer, to.with.Address
 		go func() {
 			within, cancel := context.WithTimeout(ctx, patience)

@@ -45,6 +45,11 @@ func (s *Settings) host(began time.Time) *classad.Host {
 // Scope is what a look asks for, and how long it waits; it can change between two looks.
 type Scope struct {
 	config.Look
+	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
+	// have.
+	ShutdownThreshold time.Duration
+	// Timeout is how long a schedd may take to send its whole queue, if that is longer than Patience.
+	Timeout time.Duration
 	// Hold is how long a look waits for schedds after the collector has answered. A later answer
 	// serves the next look.
 	Hold time.Duration
@@ -112,6 +117,9 @@ func New(s Settings) *Observer {
 func (o *Observer) Ask(scope Scope) {
 	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
+	}
+	if scope.IgnoreJob != o.s.IgnoreJob {
+		o.discardSpecs()
 	}
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)

@@ -83,7 +83,7 @@ func (o *Observer) ask(ctx context.Context, s *schedd) {
 	}
 	in := newIntake(q)
 	s.stop = func() { cancel(); o.stock.end(in.share) }
-	patience, rooms := o.s.Patience, o.roomsFor(s)
+	patience, rooms := max(o.s.Patience, o.s.Timeout), o.roomsFor(s)
 	s.reading = answer
 	go o.turns.within(ctx, rooms, func() {
 		since := time.Now()

@@ -53,6 +53,31 @@ func TestRanks(t *testing.T) {
 	require.Equal(t, "undefined", value(s, negotiator.PostJobRank))
 }
 
+// TestRanksWithoutJobs: where jobs' ranks are ignored, jobs have none, and slots are ranked for all jobs
+// alike: what refers to a job has no value. Both come back.
+func TestRanksWithoutJobs(t *testing.T) {
+	p := newSite(t, "s@test")
+	p.slots = []string{partitionable("Site = 3\n")}
+	p.schedds[0].SetJobs(job("Rank = TARGET.Memory\nHome = 4"))
+	scope := p.s.Scope
+	scope.Ranks = config.Ranks{PreJobRank: "MY.Site * TARGET.Home", PostJobRank: "MY.Site + 1"}
+	for _, ignore := range []bool{false, true, false} {
+		scope.IgnoreJob = ignore
+		p.Ask(scope)
+		s := p.see()
+		slot, job := s.Slots["slot1@n"].Ad.Ad, s.Schedds["s@test"].Groups[0].Spec.Ad
+		_, ranked := job.Lookup("Rank")
+		require.Equal(t, !ignore, ranked)
+		pre, _ := slot.Lookup(negotiator.PreJobRank)
+		post, _ := slot.Lookup(negotiator.PostJobRank)
+		if ignore {
+			require.Equal(t, []string{"undefined", "4.000000000000000E+00"}, []string{pre.String(), slot.Eval(negotiator.PostJobRank, nil).String()})
+		} else {
+			require.Equal(t, []string{"MY.Site * TARGET.Home", "MY.Site + 1"}, []string{pre.String(), post.String()})
+		}
+	}
+}
+
 // Ranks may refer to state of slots, which is kept then.
 func TestRanksOfState(t *testing.T) {
 	o := New(Settings{

@@ -164,7 +164,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if s.Static && state == "Preempting" && open && s.Ad != nil {
 		return false, nil
 	}
-	o.ranks.put(ad)
+	o.ranks.put(ad, o.s.host(o.looked))
 	t := o.read[s.Name]
 	var needs []string
 	if partitionable {

@@ -152,6 +152,9 @@ const ScheddAttribute = "BackfillSchedd"
 // ad refers to attributes of slots that were not asked for.
 func (o *Observer) specOf(ad *classad.ClassAd, schedd string) (_ *Spec, grew bool) {
 	o.takeBound(ad)
+	if o.s.IgnoreJob {
+		ad.Delete("Rank")
+	}
 	state := o.jobAttributes.strip(ad)
 	ad.SetString(ScheddAttribute, schedd)
 	var without *Spec
