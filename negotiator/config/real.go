@@ -43,6 +43,7 @@ type Look struct {
 	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
 	SubmitterConstraint string
 	Ranks
+	Weights
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
 	// ShutdownThreshold closes the slots whose startds will have ended in that time; 0: only when they
@@ -56,6 +57,15 @@ type Look struct {
 // Ranks are expressions by which the pool ranks slots for each job, or "": PreJobRank counts more than
 // the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
 type Ranks struct{ PreJobRank, PostJobRank string }
+
+// Weights are expressions over slots by which the pool's slots are weighed, or "". SlotWeight is what a
+// slot weighs whose ad does not say it in SlotWeight, or any slot if it is Forced; "": its cpus. PoolSize
+// is true of the slots that count for the size of the pool; "": all do.
+type Weights struct {
+	SlotWeight string
+	Forced     bool
+	PoolSize   string
+}
 
 // Handover is how matches are handed over to schedds.
 type Handover struct {

@@ -254,6 +254,16 @@ func (a *Accountant) sumGroups() {
 	}
 }
 
+// Charging returns what jobs are to be charged with.
+func (a *Accountant) Charging() Charging {
+	if a == nil {
+		return Charging{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.settings.Charging
+}
+
 // Priority returns the submitter's effective priority: its real priority times its factor. Lower is
 // better.
 func (a *Accountant) Priority(submitter string) float64 {
@@ -343,7 +353,7 @@ func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	for _, r := range a.active {
 		if !r.isGroup && (r.waiting || r.Use.Slots > 0) {
 			r.share = 1 / a.effective(r.name) / shares[r.group]
-			r.limit = r.share * r.group.limit()
+			r.limit = r.share * r.group.limit(a.settings.LooseQuotas)
 		}
 	}
 	return out.Told("the division of the pool")

@@ -132,11 +132,18 @@ func (b *Bounds) Of(c Candidate) []Want {
 	wants = append(wants, Want{Bound: ceiling, Amount: c.Weight})
 	g, _ := b.a.groupOf(r, c.Submitter)
 	regroups := g != nil && g.Autoregroup // competes for the surplus of all
-	for ; g != nil; g = g.parent {
+	for loose := b.a.settings.LooseQuotas; g != nil; g = g.parent {
+		name, most := "quota of group "+g.Name, g.subtreeQuota
+		if loose { // of what it uses without its subgroups
+			name, most = "own "+name, g.quota
+		}
 		if !g.AcceptSurplus {
-			quota := b.bound("quota of group "+g.Name, "")
-			quota.Max = g.subtreeQuota
+			quota := b.bound(name, "")
+			quota.Max = most
 			wants = append(wants, Want{quota, c.Weight, regroups})
+		}
+		if loose {
+			break
 		}
 	}
 	return wants

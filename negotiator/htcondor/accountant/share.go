@@ -34,7 +34,8 @@ type Waiting struct {
 // slices aim at the same: weight in proportion to 1/priority, counting what is in use, and again
 // among the rest when a submitter has too few jobs. The two results differ by less than one job
 // each, because HTCondor computes the slices before it looks at the jobs. The jobs of a submitter
-// below its floor come before all others of its group.
+// below its floor come before all others of its group. With [Settings.InTurn] there are no slices: the key
+// is the submitter's effective priority, and only its own jobs' order follows from sums.
 //
 // With accounting groups, the jobs of one group are ordered as above. Groups with the same parent
 // are then merged, where the parent's own submitters count as one of these groups: a job's key is
@@ -66,6 +67,7 @@ type Share struct {
 type queue struct {
 	node                 *node
 	used, priority, most float64   // most is the floor: up to it jobs come first
+	inTurn               bool      // see [Settings.InTurn]
 	prios                []int64   // of the jobs
 	sums                 []float64 // of what counts, up to and including each job
 	arrived              float64   // weight of the jobs that Arrive added
@@ -238,6 +240,10 @@ func (s *Share) queue(name string) *queue {
 
 func (q *queue) key(sum float64) float64 {
 	key := (q.used + sum) * q.priority
+	if q.inTurn {
+		const close, many = 1e-4, 1e4 // priorities that close are one
+		key = q.priority * (1 + close*sum/(sum+many))
+	}
 	if q.used+sum <= q.most {
 		return -1 / (1 + key) // rises with key too, and is below all other keys
 	}

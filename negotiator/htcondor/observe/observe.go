@@ -73,6 +73,7 @@ type Observer struct {
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
+	weights                       weights
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
@@ -110,12 +111,13 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
-	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold {
+	if scope.Ranks != o.s.Ranks || scope.Weights != o.s.Weights || scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
 	}
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
+	o.weighBy(scope.Weights)
 	o.admit(scope.SubmitterConstraint)
 }
 
