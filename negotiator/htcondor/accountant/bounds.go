@@ -13,7 +13,7 @@ type Candidate struct {
 	// User is whose job it is, as the schedd knows him: what it takes to look up limits is charged to
 	// him.
 	User string
-	// Weight is the slot weight that the whole job takes: the cpus of all its slots.
+	// Weight is the slot weight that the whole job takes: that of all its slots.
 	Weight float64
 	// Limits are its concurrency limits, counted once per start of the whole job.
 	Limits []Limit

@@ -17,14 +17,14 @@
 //	a.ActiveAds()                      // for the collector
 //
 // A submitter is named as in its submitter ad, alice@domain or group.alice@domain; the name tells
-// its group. Weights are slot weights: the cpus of the slots that jobs have. Lower priorities are
+// its group. Weights are slot weights: by default the cpus of the slots that jobs have. Lower priorities are
 // better; the effective priority is the real priority times the factor.
 //
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order; [Line] keeps that
 // order from cycle to cycle where there are no groups, as in simulations. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
 // cycle, room.go what they have for jobs whose limits depend on
-// the slot, and uses.go what their owners are told.
+// the slot, and uses.go what their owners are told. inturn.go orders submitters who do not share.
 //
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
 // are read (books.go). Whoever asks gets an answer that is made once for all until something

@@ -37,6 +37,9 @@ type Settings struct {
 	// InTurn serves submitters one after the other, the best effective priority first, instead of giving
 	// each its share: NEGOTIATOR_IGNORE_USER_PRIORITIES, as the stock negotiator heeds it.
 	InTurn bool
+	// GlobalPrios has the jobs of submitters with the same effective priority come in the order of their
+	// JobPrio, if they are served InTurn: USE_GLOBAL_JOB_PRIOS.
+	GlobalPrios bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group
 	// GroupSort is GROUP_SORT_EXPR: the group of the least value is served first, see [Share]; "":
@@ -93,7 +96,8 @@ const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,` +
 // ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR, NICE_USER_PRIO_FACTOR,
 // REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION,
 // NEGOTIATOR_USE_SLOT_WEIGHTS, NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES,
-// NEGOTIATOR_STRICT_ENFORCE_QUOTA, NEGOTIATOR_IGNORE_USER_PRIORITIES, GROUP_NAMES, and for each group GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
+// NEGOTIATOR_STRICT_ENFORCE_QUOTA, NEGOTIATOR_IGNORE_USER_PRIORITIES, USE_GLOBAL_JOB_PRIOS,
+// GROUP_NAMES, and for each group GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
 // GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g, and GROUP_SORT_EXPR. An error names the knob with
 // the invalid value.
 func ParseSettings(lookup Lookup) (Settings, error) {
@@ -108,6 +112,7 @@ func ParseSettings(lookup Lookup) (Settings, error) {
 	s.WithoutSuspended = r.boolean("NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES", false)
 	s.LooseQuotas = !r.boolean("NEGOTIATOR_STRICT_ENFORCE_QUOTA", true)
 	s.InTurn = r.boolean("NEGOTIATOR_IGNORE_USER_PRIORITIES", false)
+	s.GlobalPrios = r.boolean("USE_GLOBAL_JOB_PRIOS", false)
 	surplus := r.boolean("GROUP_ACCEPT_SURPLUS", false)
 	regroup := r.boolean("GROUP_AUTOREGROUP", false)
 	for _, name := range r.groups() {

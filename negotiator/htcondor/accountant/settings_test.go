@@ -46,10 +46,12 @@ GROUP_SORT_EXPR = AccountingGroup`)
 NEGOTIATOR_USE_SLOT_WEIGHTS = False
 NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES = True
 NEGOTIATOR_STRICT_ENFORCE_QUOTA = False
-NEGOTIATOR_IGNORE_USER_PRIORITIES = True`)
+NEGOTIATOR_IGNORE_USER_PRIORITIES = True
+USE_GLOBAL_JOB_PRIOS = True`)
 	require.Equal(t, Charging{Unweighted: true, WithoutSuspended: true}, other.Charging)
 	require.True(t, other.LooseQuotas)
 	require.True(t, other.InTurn)
+	require.True(t, other.GlobalPrios)
 	require.Equal(t, DefaultSettings(), func() Settings { s := settings(t, ""); s.NegotiatorName = ""; return s }())
 	require.Empty(t, settings(t, `GROUP_SORT_EXPR = ifThenElse(AccountingGroup=?="<none>",3.4e+38, `+
 		`ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))`).GroupSort)

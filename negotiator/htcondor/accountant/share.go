@@ -13,7 +13,7 @@ import (
 type Waiting struct {
 	ID        backfill.JobID
 	Submitter string
-	// Weight is the slot weight that the job takes in all: the cpus of all its slots.
+	// Weight is the slot weight that the job takes in all: that of all its slots.
 	Weight float64
 	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64
@@ -135,6 +135,11 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 			lists[q.node] = append(lists[q.node], p)
 		}
 	}
+	if a.settings.InTurn && a.settings.GlobalPrios {
+		for _, list := range lists {
+			s.byPrio(list)
+		}
+	}
 	var all []placed
 	if s.turns == nil {
 		all = s.merge(a.tree.root, lists)
@@ -241,8 +246,7 @@ func (s *Share) queue(name string) *queue {
 func (q *queue) key(sum float64) float64 {
 	key := (q.used + sum) * q.priority
 	if q.inTurn {
-		const close, many = 1e-4, 1e4 // priorities that close are one
-		key = q.priority * (1 + close*sum/(sum+many))
+		key = keyInTurn(q.priority, sum)
 	}
 	if q.used+sum <= q.most {
 		return -1 / (1 + key) // rises with key too, and is below all other keys

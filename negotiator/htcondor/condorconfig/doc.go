@@ -10,6 +10,6 @@
 //
 // Files: condorconfig.go reading; value.go kinds of values; knobs.go HTCondor's own knobs; apply.go
 // the table of settings; unheeded.go what has no effect, and stock.go HTCondor's own knobs among that;
-// lending.go the line that leases need; permission.go and host.go; ranks.go, matchexprs.go,
-// shutdown.go and usermaps.go single knobs.
+// lending.go the line that leases need; permission.go and host.go; ranks.go, weights.go,
+// matchexprs.go, shutdown.go and usermaps.go single knobs.
 package condorconfig

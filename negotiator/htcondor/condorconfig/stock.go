@@ -38,23 +38,10 @@ var notHeeded = []StockKnob{
 		"slots are matched whatever their WorkingCM; NEGOTIATOR_SLOT_CONSTRAINT can " +
 			"leave them out",
 	},
-	{
-		"NEGOTIATOR_IGNORE_USER_PRIORITIES", "false",
-		"BACKFILL_ORDER = fcfs does the same; unset, it is fairshare, whatever order " +
-			"the policy names",
-	},
-	{"USE_GLOBAL_JOB_PRIOS", "false", "BACKFILL_ORDER = expr:JobPrio orders all users' jobs by priority"},
 	{"PREEMPTION_REQUIREMENTS", "false", "no job is preempted"},
 	{"ALLOW_PSLOT_PREEMPTION", "false", "no job is preempted"},
 	{"RANK", "0", "no job is preempted for one that a machine prefers"},
 	{"NEGOTIATOR_CROSS_SLOT_PRIOS", "false", "slot ads bear no priorities of other slots' users"},
-	{"NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES", "false", "a suspended job counts as use, as by default"},
-	{"NEGOTIATOR_USE_SLOT_WEIGHTS", "true", "the weight of a job is the cpus of its slot, as by default"},
-	{"FORCE_NEGOTIATOR_SLOT_WEIGHT", "false", "the weight of a job is the cpus of its slot, as by default"},
-	{"SLOT_WEIGHT", "Cpus", "the weight of a job is the cpus of its slot, as by default"},
-	{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", "all slots that are seen count for quotas"},
-	{"GROUP_DYNAMIC_MACH_CONSTRAINT", "", "the old name of NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"},
-	{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", "true", "quotas are strict, as by default"},
 }
 
 // withoutEffect returns a warning for each of these knobs that is not as it is by default.

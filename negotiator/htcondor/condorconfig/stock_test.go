@@ -23,7 +23,7 @@ func TestWithoutEffect(t *testing.T) {
 		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "cm.site", file, "", ""},
 		{"COLLECTOR_HOST_FOR_NEGOTIATOR", "b.site", "<Default>", "", ""},
 		{"NEGOTIATOR_ATTRS", "", file, "", ""},
-		{"SCHEDD.SLOT_WEIGHT", "Memory", file, "Cpus", ""},
+		{"SCHEDD.RANK", "Memory", file, "0", ""},
 	} {
 		dump := "FULL_HOSTNAME = cm.site\n" + tt.knob + " = " + tt.value + "\n # at: " + tt.source + "\n"
 		if tt.usual != "" {
