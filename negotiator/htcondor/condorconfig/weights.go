@@ -2,6 +2,7 @@ package condorconfig
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
@@ -11,8 +12,12 @@ import (
 // nor false.
 func (c *Config) Weights() (config.Weights, error) {
 	forced, err := c.Bool("FORCE_NEGOTIATOR_SLOT_WEIGHT")
+	weight := c.Text("SLOT_WEIGHT")
+	if strings.EqualFold(weight, "Cpus") { // as by default
+		weight = ""
+	}
 	return config.Weights{
-		SlotWeight: c.Text("SLOT_WEIGHT"), Forced: forced,
+		SlotWeight: weight, Forced: forced,
 		PoolSize: cmp.Or(c.Text("NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"), c.Text("GROUP_DYNAMIC_MACH_CONSTRAINT")),
 	}, err
 }

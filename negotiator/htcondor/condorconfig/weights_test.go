@@ -14,7 +14,8 @@ func TestWeights(t *testing.T) {
 		dump string
 		want config.Weights
 	}{
-		{"", config.Weights{SlotWeight: "Cpus"}},
+		{"SLOT_WEIGHT = cpus", config.Weights{}},
+		{"", config.Weights{}},
 		{
 			"SLOT_WEIGHT = Cpus + 8 * GPUs\nFORCE_NEGOTIATOR_SLOT_WEIGHT = True\n",
 			config.Weights{SlotWeight: "Cpus + 8 * GPUs", Forced: true},
@@ -25,7 +26,7 @@ func TestWeights(t *testing.T) {
 		},
 		{
 			"GROUP_DYNAMIC_MACH_CONSTRAINT = Old\nNEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = New\n",
-			config.Weights{SlotWeight: "Cpus", PoolSize: "New"},
+			config.Weights{PoolSize: "New"},
 		},
 	} {
 		weights, err := Parse(tt.dump, "").Weights()
