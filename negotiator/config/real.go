@@ -58,9 +58,9 @@ type Look struct {
 // the job's own Rank, PostJobRank decides among what the job ranks alike. MY is the slot, TARGET the job.
 type Ranks struct{ PreJobRank, PostJobRank string }
 
-// Weights are expressions over slots by which the pool's slots are weighed, or "". SlotWeight is what a
-// slot weighs whose ad does not say it in SlotWeight, or any slot if it is Forced; "": its cpus. PoolSize
-// is true of the slots that count for the size of the pool; "": all do.
+// Weights are expressions over slots by which the pool's slots are weighed, or "". SlotWeight is
+// what a slot weighs whose ad does not say it in SlotWeight, or any slot if it is Forced; "": its
+// cpus. PoolSize is true of the slots that count for the size of the pool; "": all do.
 type Weights struct {
 	SlotWeight string
 	Forced     bool

@@ -77,8 +77,8 @@ func TestStaticSlotsAreCharged(t *testing.T) {
 	require.Positive(t, starts["eve"])
 }
 
-// TestSlotWeights: who uses memory is charged for it, by the slots' own SlotWeight or the pool's: ceilings,
-// quotas, use and shares are in this unit.
+// TestSlotWeights: who uses memory is charged for it, by the slots' own SlotWeight or the pool's:
+// ceilings, quotas, use and shares are in this unit.
 func TestSlotWeights(t *testing.T) {
 	const byMemory = "max({real(Cpus), Memory / 1024.0})"
 	for name, c := range map[string]struct {
@@ -96,7 +96,9 @@ func TestSlotWeights(t *testing.T) {
 			require.NoError(t, a.SetCeiling("eve@test", 9))
 			for range 20 {
 				w.submit(&sleeper{owner: "eve", cpus: 1, memory: 4096, seconds: 1000, estimate: 1000})
-				w.submit(&sleeper{owner: "mallory", group: "g.mallory", cpus: 1, memory: 2560, seconds: 1000, estimate: 1000})
+				w.submit(&sleeper{
+					owner: "mallory", group: "g.mallory", cpus: 1, memory: 2560, seconds: 1000, estimate: 1000,
+				})
 			}
 			w.pass(60)
 			require.Equal(t, map[string]accountant.Use{
@@ -123,8 +125,8 @@ func TestSharesByWeight(t *testing.T) {
 	}, w.pool.Use())
 }
 
-// TestCeilingOfLentClaims: nobody has more than his ceiling, and no group more than its quota, although
-// claims serve job after job and schedds fill slots by themselves.
+// TestCeilingOfLentClaims: nobody has more than his ceiling, and no group more than its quota,
+// although claims serve job after job and schedds fill slots by themselves.
 func TestCeilingOfLentClaims(t *testing.T) {
 	for name, lends := range lenders {
 		for _, kind := range []string{"partitionable", "with a consumption policy", "static"} {

@@ -274,8 +274,8 @@ const (
 	ownQuotaName = "own " + quotaName
 )
 
-// IsShare tells whether a limit of this name bounds how much of the pool a submitter or a group may use: a
-// ceiling or a quota.
+// IsShare tells whether a limit of this name bounds how much of the pool a submitter or a group may
+// use: a ceiling or a quota.
 func IsShare(name string) bool {
 	return strings.HasPrefix(name, ceilingName) || strings.HasPrefix(name, quotaName) ||
 		strings.HasPrefix(name, ownQuotaName)

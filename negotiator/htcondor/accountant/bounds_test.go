@@ -287,8 +287,8 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestLooseQuotas says what NEGOTIATOR_STRICT_ENFORCE_QUOTA = False does: the subgroups of a group that
-// accepts no surplus may have more than its quota together, each up to its own.
+// TestLooseQuotas says what NEGOTIATOR_STRICT_ENFORCE_QUOTA = False does: the subgroups of a group
+// that accepts no surplus may have more than its quota together, each up to its own.
 func TestLooseQuotas(t *testing.T) {
 	const groups = `
 GROUP_NAMES = a, a.x, a.y

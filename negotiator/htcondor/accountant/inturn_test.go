@@ -8,8 +8,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// TestIgnoringPriorities says what NEGOTIATOR_IGNORE_USER_PRIORITIES does: as in HTCondor, the submitter
-// with the best priority has all that it wants before the next one, but for floors.
+// TestIgnoringPriorities says what NEGOTIATOR_IGNORE_USER_PRIORITIES does: as in HTCondor, the
+// submitter with the best priority has all that it wants before the next one, but for floors.
 func TestIgnoringPriorities(t *testing.T) {
 	a := open(t, "NEGOTIATOR_IGNORE_USER_PRIORITIES = True")
 	require.NoError(t, a.SetFactor("a@d", 1))
@@ -37,8 +37,8 @@ func TestIgnoringPriorities(t *testing.T) {
 	require.Less(t, s.keys[many[len(many)-1].ID], s.Arrive(Waiting{ID: -1, Submitter: "b@d", Weight: 1}))
 }
 
-// TestGlobalJobPrios says what USE_GLOBAL_JOB_PRIOS does, which HTCondor heeds between submitters of the
-// same priority only.
+// TestGlobalJobPrios says what USE_GLOBAL_JOB_PRIOS does, which HTCondor heeds between submitters
+// of the same priority only.
 func TestGlobalJobPrios(t *testing.T) {
 	a := open(t, "NEGOTIATOR_IGNORE_USER_PRIORITIES = True\nUSE_GLOBAL_JOB_PRIOS = True")
 	require.NoError(t, a.SetFactor("c@d", 2000))

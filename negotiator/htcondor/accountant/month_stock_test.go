@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// stockModel is what the accountant and the matchmaker of HTCondor 25.14 do in a pool of equal slots,
-// for submitters in groups that have no subgroups, without preemption: written from Accountant.cpp
-// (UpdateOnePriority), GroupEntry.cpp (hgq_assign_quotas, hgq_fairshare, hgq_allocate_surplus,
-// hgq_negotiate_with_all_groups, strict_enforce_quota) and matchmaker.cpp (negotiateWithGroup,
-// calculateSubmitterLimit, SubmitterLimitPermits).
+// stockModel is what the accountant and the matchmaker of HTCondor 25.14 do in a pool of equal
+// slots, for submitters in groups that have no subgroups, without preemption: written from
+// Accountant.cpp (UpdateOnePriority), GroupEntry.cpp (hgq_assign_quotas, hgq_fairshare,
+// hgq_allocate_surplus, hgq_negotiate_with_all_groups, strict_enforce_quota) and matchmaker.cpp
+// (negotiateWithGroup, calculateSubmitterLimit, SubmitterLimitPermits).
 type stockModel struct {
 	slots  float64
 	groups []*stockGroup // the last is <none>
@@ -132,8 +132,8 @@ func (s *stockModel) assign() {
 	s.groups[len(s.groups)-1].quota = max(0, s.slots-given)
 }
 
-// allocate gives groups what they want of their quotas, and then of what others leave: in proportion
-// to quotas, and the rest in equal parts.
+// allocate gives groups what they want of their quotas, and then of what others leave: in
+// proportion to quotas, and the rest in equal parts.
 func (s *stockModel) allocate() {
 	surplus, wanted := 0.0, 0.0
 	for _, g := range s.groups {

@@ -100,8 +100,8 @@ func (m *month) play(c chooser, seed uint64) played {
 	return used
 }
 
-// ours is the accountant under test as a chooser: what runs is charged, the pool is divided, and the
-// waiting jobs start in the order of their shares, as far as quotas allow.
+// ours is the accountant under test as a chooser: what runs is charged, the pool is divided, and
+// the waiting jobs start in the order of their shares, as far as quotas allow.
 type ours struct {
 	*accountant.Accountant
 
@@ -124,14 +124,15 @@ func newOurs(t *testing.T, m *month) *ours {
 	for i := range m.users {
 		require.NoError(t, a.SetFactor(m.users[i].submitter(), m.users[i].factor))
 	}
-	return &ours{a, accountant.NewLimits(func(string) (string, bool) { return "", false }), m, time.Unix(1_700_000_000, 0)}
+	none := accountant.NewLimits(func(string) (string, bool) { return "", false })
+	return &ours{a, none, m, time.Unix(1_700_000_000, 0)}
 }
 
 func (o *ours) choose(free int, waiting, running []int) (starts []int) {
 	use, wants := map[string]accountant.Use{}, map[string]float64{}
 	bounds := o.Bounds(o.limits)
 	var jobs []accountant.Waiting
-	var of []int // whose
+	var owners []int
 	for i := range o.m.users {
 		name := o.m.users[i].submitter()
 		use[name] = accountant.Use{Slots: running[i], Weight: float64(running[i])}
@@ -140,7 +141,7 @@ func (o *ours) choose(free int, waiting, running []int) (starts []int) {
 		}
 		for range min(waiting[i], free) { // no more can start
 			jobs = append(jobs, accountant.Waiting{ID: backfill.JobID(len(jobs)), Submitter: name, Weight: 1})
-			of = append(of, i)
+			owners = append(owners, i)
 		}
 	}
 	if err := o.Update(o.now, use); err != nil {
@@ -170,7 +171,7 @@ func (o *ours) choose(free int, waiting, running []int) (starts []int) {
 		return 0
 	})
 	for _, j := range jobs {
-		i := of[j.ID]
+		i := owners[j.ID]
 		if len(starts) == free || accountant.Lacking(want[i]) != "" {
 			continue
 		}
@@ -190,8 +191,9 @@ func (o *ours) choose(free int, waiting, running []int) (starts []int) {
 	return starts
 }
 
-// pool is a pool of three groups, one of them strict, and of eight users. On some days a user submits
-// more than he can get, and takes back what has not started on a day when he submits nothing.
+// pool is a pool of three groups, one of them strict, and of eight users. On some days a user
+// submits more than he can get, and takes back what has not started on a day when he submits
+// nothing.
 func pool() *month {
 	return &month{
 		slots: 400, moods: []float64{0, 3, 3, 3},
@@ -210,10 +212,10 @@ func pool() *month {
 }
 
 // TestMonthOfFairShare compares a month of fair share with that of the stock negotiator, see
-// [stockModel]. It drives the accountant as track and a cycle do, since the simulator has no groups.
-// Each user has as much of each day, within 2 %, also two of unequal priority in a strict group at
-// its quota. Who has less than a tenth of the pool has as much within 2 % of that: a job more or less
-// is not a tendency.
+// [stockModel]. It drives the accountant as track and a cycle do, since the simulator has no
+// groups. Each user has as much of each day, within 2 %, also two of unequal priority in a strict
+// group at its quota. Who has less than a tenth of the pool has as much within 2 % of that: a job
+// more or less is not a tendency.
 func TestMonthOfFairShare(t *testing.T) {
 	for seed := range thorough.Seeds(1, 12) {
 		m := pool()

@@ -34,11 +34,11 @@ type Settings struct {
 	// LooseQuotas lets the subgroups of a group that accepts no surplus have together more than its
 	// quota, each up to its own: NEGOTIATOR_STRICT_ENFORCE_QUOTA is not true.
 	LooseQuotas bool
-	// InTurn serves submitters one after the other, the best effective priority first, instead of giving
-	// each its share: NEGOTIATOR_IGNORE_USER_PRIORITIES, as the stock negotiator heeds it.
+	// InTurn serves submitters one after the other, the best effective priority first, instead of
+	// giving each its share: NEGOTIATOR_IGNORE_USER_PRIORITIES, as the stock negotiator heeds it.
 	InTurn bool
-	// GlobalPrios has the jobs of submitters with the same effective priority come in the order of their
-	// JobPrio, if they are served InTurn: USE_GLOBAL_JOB_PRIOS.
+	// GlobalPrios has the jobs of submitters with the same effective priority come in the order of
+	// their JobPrio, if they are served InTurn: USE_GLOBAL_JOB_PRIOS.
 	GlobalPrios bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group

@@ -33,10 +33,11 @@ type Waiting struct {
 // keys therefore brings all submitters to the same product of use and priority. HTCondor's pie
 // slices aim at the same: weight in proportion to 1/priority, counting what is in use, and again
 // among the rest when a submitter has too few jobs. The two results differ by less than one job
-// each, because HTCondor computes the slices before it looks at the jobs; but while a submitter has all that it
-// wants, HTCondor slices what that uses too, for the others, and the best priority has most of it. The jobs of a submitter
-// below its floor come before all others of its group. With [Settings.InTurn] there are no slices: the key
-// is the submitter's effective priority, and only its own jobs' order follows from sums.
+// each, because HTCondor computes the slices before it looks at the jobs; but while a submitter has
+// all that it wants, HTCondor slices what that uses too, for the others, and the best priority has
+// most of it. The jobs of a submitter below its floor come before all others of its group. With
+// [Settings.InTurn] there are no slices: the key is the submitter's effective priority, and only
+// its own jobs' order follows from sums.
 //
 // With accounting groups, the jobs of one group are ordered as above. Groups with the same parent
 // are then merged, where the parent's own submitters count as one of these groups: a job's key is

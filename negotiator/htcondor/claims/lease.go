@@ -83,8 +83,8 @@ func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *
 // The schedd fills what is left of the slot with whatever it likes if nobody else waits, and else
 // with as many jobs as were planned there. It may get cores that others free meanwhile. That breaks
 // no guarantee, as there are none, and whoever has a reservation there needs no more than one
-// claim, and is next. Jobs of a submitter who has reached his ceiling, or his group's quota, get a claim
-// each: the schedd knows nothing of these, and would fill the slot beyond them.
+// claim, and is next. Jobs of a submitter who has reached his ceiling, or his group's quota, get a
+// claim each: the schedd knows nothing of these, and would fill the slot beyond them.
 func (c *State) lendByTime(
 	l *lending, ends backfill.Time, flights []*flight, o *Offer, alone bool, beside *company,
 ) *lending {

@@ -49,7 +49,7 @@ func (o *Observer) weigh(s *Slot, ad *classad.ClassAd) {
 	}
 	s.Weight = nil
 	if e, given := ad.Lookup(SlotWeight); given && !IsCpus(e) {
-		weight := WeightOf(ad, host)
+		weight := WeightOf(ad, host, nil)
 		s.Weight = &weight
 	}
 	s.Uncounted = o.weights.counts != nil && !o.weights.counts.Eval(scope).IsTrue()
@@ -60,10 +60,11 @@ func IsCpus(e *classad.Expr) bool {
 	return strings.TrimPrefix(strings.ToLower(e.String()), "my.") == "cpus"
 }
 
-// WeightOf returns what the slot of an ad weighs by its SlotWeight. As with the stock negotiator, it is
-// 1 if that is no number, or below 0.
-func WeightOf(ad *classad.ClassAd, host *classad.Host) float64 {
-	scope := classad.Scope{My: ad, MaxSteps: slotSteps, Host: host}
+// WeightOf returns what the slot of an ad weighs by its SlotWeight. As with the stock negotiator,
+// it is 1 if that is no number, or below 0; also if it takes more than slotSteps. The meter may be
+// nil.
+func WeightOf(ad *classad.ClassAd, host *classad.Host, m *classad.Meter) float64 {
+	scope := classad.Scope{My: ad, MaxSteps: slotSteps, Host: host, Meter: m}
 	weight, isNumber := scope.Attr(SlotWeight).Number()
 	if !isNumber || !(weight >= 0) || weight > mostWeight {
 		return 1

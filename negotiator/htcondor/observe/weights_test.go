@@ -14,8 +14,8 @@ func static4(more string) string {
 		"Cpus = 4\nMemory = 4096\nRequirements = true\n" + more
 }
 
-// TestWeights says what slots weigh: what their startds say, unless the pool's own expression is forced
-// or that is no number; nothing is noted of those that weigh their cpus.
+// TestWeights says what slots weigh: what their startds say, unless the pool's own expression is
+// forced or that is no number; nothing is noted of those that weigh their cpus.
 func TestWeights(t *testing.T) {
 	const byCpus = -1
 	for name, c := range map[string]struct {
@@ -55,7 +55,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Other weights, and another constraint on the slots that count, are those of all slots from the next look on.
+// Other weights, and another constraint on the slots that count, are those of all slots from the
+// next look on.
 func TestWeightsChange(t *testing.T) {
 	p := newSite(t, "s@test")
 	p.slots = []string{partitionable("SlotWeight = Cpus\nKind = 1\n"), part("SlotWeight = Cpus * 1.5")}
@@ -64,11 +65,13 @@ func TestWeightsChange(t *testing.T) {
 	require.False(t, s.Slots["slot1@n"].Uncounted)
 
 	scope := p.s.Scope
-	scope.Weights = config.Weights{SlotWeight: "Memory / 64.0", Forced: true, PoolSize: `Kind is 2 || State == "Claimed"`}
+	scope.Weights = config.Weights{
+		SlotWeight: "Memory / 64.0", Forced: true, PoolSize: `Kind is 2 || State == "Claimed"`,
+	}
 	p.Ask(scope)
 	s = p.see()
 	require.InDelta(t, 2, *s.Slots["slot1_1@n"].Weight, 0)
 	require.True(t, s.Slots["slot1@n"].Uncounted)
 	require.False(t, s.Slots["slot1_1@n"].Uncounted)
-	require.InDelta(t, 64, WeightOf(s.Slots["slot1@n"].Ad.Ad, nil), 0, "for what jobs would have of it")
+	require.InDelta(t, 64, WeightOf(s.Slots["slot1@n"].Ad.Ad, nil, nil), 0, "for what jobs would have of it")
 }

@@ -16,14 +16,17 @@ import (
 
 // sizes are how large the slots are that are planned with, and what they weigh.
 type sizes struct {
-	// parted are the kinds of partitionable slots that weigh alike, whole the static ones by ascending
-	// weight: of each the most of each resource that a slot has, of the static ones also with a lower weight.
+	// parted are the kinds of partitionable slots that weigh alike, whole the static ones by
+	// ascending weight: of each the most of each resource that a slot has, of the static ones also
+	// with a lower weight.
 	parted []parted
 	whole  []whole
-	// known are weights by what a chunk asks for, as long as the slots are such; nil: all weigh their cpus.
+	// known are weights by what a chunk asks for, as long as the slots are such; nil: all weigh
+	// their cpus.
 	known map[string]float64
 	kinds map[*negotiator.Slot]string // by what each partitionable slot weighs
 	all   string                      // of which slots known tells
+	meter classad.Meter               // of what it took in this look to evaluate weights
 }
 
 type parted struct {
@@ -36,11 +39,14 @@ type whole struct {
 	weight float64
 }
 
-// mostParted bounds the kinds of partitionable slots that are looked at for each kind of job, and
-// mostWeighed the weights that are remembered.
+// mostParted bounds the kinds of partitionable slots that are looked at for each kind of job,
+// mostWeighed the weights that are remembered, and weighSteps about how many steps it may take in a
+// look to find those of jobs that wait: 0.1 s. Beyond that jobs count as their cpus until the next
+// look.
 const (
 	mostParted  = 16
 	mostWeighed = 100_000
+	weighSteps  = 2_000_000
 )
 
 // wants returns the weight of a job that waits: that of the smallest slots that are large enough,
@@ -56,7 +62,11 @@ func (b *Belief) wants(s *observe.Spec) float64 {
 	}
 	key := fmt.Sprint(s.Request)
 	weight, known := b.sizes.known[key]
-	if !known {
+	switch {
+	case known:
+	case b.sizes.meter.Steps() > weighSteps:
+		return cpusAsked(s) * float64(s.Nodes)
+	default:
 		weight = b.leastWeight(s)
 		if len(b.sizes.known) >= mostWeighed {
 			clear(b.sizes.known)
@@ -99,8 +109,8 @@ func hasRoom(size, request backfill.Vector) bool {
 	return true
 }
 
-// measure notes how large the slots are that are planned with now, what they weigh, and what jobs are
-// charged with.
+// measure notes how large the slots are that are planned with now, what they weigh, and what jobs
+// are charged with.
 func (b *Belief) measure() {
 	b.charging = b.s.Accounting.Accountant.Charging()
 	before := b.sizes
@@ -149,8 +159,8 @@ func (b *Belief) measure() {
 	}
 }
 
-// weighedBy returns a text that slots have in common of which the same part weighs the same: the expression,
-// and what it refers to but amounts; "": it weighs its cpus.
+// weighedBy returns a text that slots have in common of which the same part weighs the same: the
+// expression, and what it refers to but amounts; "": it weighs its cpus.
 func weighedBy(ad *classad.ClassAd, resources []string) string {
 	e := weighs(ad)
 	if e == nil {

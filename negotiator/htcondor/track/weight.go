@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 )
 
-// weight returns what a job counts for in fair share, quotas and ceilings: the weight of its slots. While
-// it waits, that is the least with which it can get what it asks for. By default a slot weighs its cpus,
-// which are all those of a static slot; of others see [observe.Slot.Weight].
+// weight returns what a job counts for in fair share, quotas and ceilings: the weight of its slots.
+// While it waits, that is the least with which it can get what it asks for. By default a slot
+// weighs its cpus, which are all those of a static slot; of others see [observe.Slot.Weight].
 func (b *Belief) weight(j *Job) float64 {
 	if _, weight, runs := b.charges(j); runs {
 		return weight
@@ -20,7 +20,8 @@ func (b *Belief) weight(j *Job) float64 {
 	return b.wants(j.charged())
 }
 
-// charges returns how many slots are charged to a job that runs, and their weight; false if it does not.
+// charges returns how many slots are charged to a job that runs, and their weight; false if it does
+// not.
 func (b *Belief) charges(j *Job) (slots int, weight float64, runs bool) {
 	switch {
 	case j.Phase == Running:
@@ -38,8 +39,8 @@ func (b *Belief) charges(j *Job) (slots int, weight float64, runs bool) {
 	}
 }
 
-// holds returns how many slots are charged to a job that has these places, or is on its way to them, and
-// their weight. A chunk whose slot is not known has what the job was planned by.
+// holds returns how many slots are charged to a job that has these places, or is on its way to
+// them, and their weight. A chunk whose slot is not known has what the job was planned by.
 func (b *Belief) holds(j *Job, at []Place) (slots int, weight float64) {
 	spec, cut, from := j.charged(), 0, "" // chunks that have dynamic slots, and a slot that these are cut from
 	if len(at) == 0 {
@@ -106,8 +107,8 @@ func (b *Belief) weightOf(h *holder) float64 {
 	return b.weightIn(h.lease.Slot, h.spec)
 }
 
-// weightOfSlot returns the weight of what whoever has a static or dynamic slot has; false if the slot is
-// partitionable or not known.
+// weightOfSlot returns the weight of what whoever has a static or dynamic slot has; false if the
+// slot is partitionable or not known.
 func (b *Belief) weightOfSlot(name string) (weight float64, known bool) {
 	o := b.now.Slots[name]
 	if o == nil || !o.Static && !o.Dynamic {
@@ -136,8 +137,8 @@ func (b *Belief) weightOfSlot(name string) (weight float64, known bool) {
 	}
 }
 
-// weightIn returns the weight of what a chunk of a job gets of a slot; what it asks for of cpus if the slot
-// is not known.
+// weightIn returns the weight of what a chunk of a job gets of a slot; what it asks for of cpus if
+// the slot is not known.
 func (b *Belief) weightIn(slot string, s *observe.Spec) float64 {
 	host := b.slots[slot]
 	switch {
@@ -150,8 +151,8 @@ func (b *Belief) weightIn(slot string, s *observe.Spec) float64 {
 	}
 }
 
-// weightOfPart returns what a dynamic slot with these amounts weighs that is cut from the slot of an ad, by
-// the SlotWeight of that.
+// weightOfPart returns what a dynamic slot with these amounts weighs that is cut from the slot of
+// an ad, by the SlotWeight of that.
 func (b *Belief) weightOfPart(ad *classad.ClassAd, amounts backfill.Vector) float64 {
 	part := ad.Clone()
 	for i, resource := range b.s.Schema.Resources {
@@ -160,7 +161,7 @@ func (b *Belief) weightOfPart(ad *classad.ClassAd, amounts backfill.Vector) floa
 			part.SetInt("TotalSlot"+negotiator.Attribute(resource), amounts[i])
 		}
 	}
-	return observe.WeightOf(part, b.s.World.Host(b.now.Began))
+	return observe.WeightOf(part, b.s.World.Host(b.now.Began), &b.sizes.meter)
 }
 
 // weighs returns the expression by which a slot weighs; nil: it weighs its cpus.
@@ -179,8 +180,9 @@ func cpusAsked(s *observe.Spec) float64 {
 	return float64(max(1, s.Request[0]))
 }
 
-// total returns what the pool weighs, of which groups have their shares. Without weights, a slot counts as
-// one, and what is left of a partitionable slot as its cpus, as with the stock negotiator.
+// total returns what the pool weighs, of which groups have their shares. Without weights, a slot
+// counts as one, and what is left of a partitionable slot as its cpus, as with the stock
+// negotiator.
 func (b *Belief) total() (total float64) {
 	counts := func(name string) bool { o := b.now.Slots[name]; return o == nil || !o.Uncounted }
 	for name, s := range b.slots {

@@ -23,7 +23,7 @@ func weighing(expr string, cpus, memory, jobs int64) func(*observe.Slot) {
 		}
 		s.Ad = &negotiator.Slot{Name: s.Name, Capacity: s.Ad.Capacity, Ad: ad}
 		if s.Static {
-			weight := observe.WeightOf(ad, nil)
+			weight := observe.WeightOf(ad, nil, nil)
 			s.Weight = &weight
 		}
 	}
@@ -39,8 +39,8 @@ func charging(p *pool, c accountant.Charging) *pool {
 	return p
 }
 
-// TestLeastWeight says what a job counts for that waits, where slots say what they weigh: what it would get
-// where that weighs least.
+// TestLeastWeight says what a job counts for that waits, where slots say what they weigh: what it
+// would get where that weighs least.
 func TestLeastWeight(t *testing.T) {
 	const byMemory, unlimited = "Memory / 1024.0", observe.Unlimited
 	slot := func(size backfill.Vector, expr string) func(*observe.Slot) {
@@ -117,7 +117,10 @@ func TestOwnWeight(t *testing.T) {
 		charging accountant.Charging
 		want     accountant.Use
 	}{
-		"static":  {"a", func(p *pool) { p.slot("a", weight(2.5)) }, accountant.Charging{}, accountant.Use{Slots: 1, Weight: 2.5}},
+		"static": {
+			"a", func(p *pool) { p.slot("a", weight(2.5)) },
+			accountant.Charging{}, accountant.Use{Slots: 1, Weight: 2.5},
+		},
 		"nothing": {"a", func(p *pool) { p.slot("a", weight(0)) }, accountant.Charging{}, accountant.Use{Slots: 1}},
 		"dynamic": {
 			"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), weight(0.75)) },
