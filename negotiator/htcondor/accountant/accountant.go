@@ -52,6 +52,7 @@ type account struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
+	leases         map[string]lease // nil: none
 	// share is the submitter's fraction of what its group may use, limit the slot weight of that
 	// fraction, and waiting says that it had waiting jobs, all as of the last Divide.
 	share, limit float64
@@ -148,6 +149,7 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	defer a.asked.outdate()
 	a.clock.Updated = now.Unix()
 	a.clock.Elapsed += passed
+	a.endLeases(now)
 	end := func(r *account) {
 		a.age(r, passed)
 		if r.Use != (Use{}) {
