@@ -46,6 +46,7 @@ type Look struct {
 	// SubmitterConstraint leaves out the jobs of submitters of whose ads it is not true; "" for none.
 	SubmitterConstraint string
 	Ranks
+	Weights
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
@@ -60,6 +61,15 @@ type Ranks struct {
 	// IgnoreJob says that all slots are ranked for all jobs alike: what jobs rank, and what the
 	// expressions say of them, does not count.
 	IgnoreJob bool
+}
+
+// Weights are expressions over slots by which the pool's slots are weighed, or "". SlotWeight is
+// what a slot weighs whose ad does not say it in SlotWeight, or any slot if it is Forced; "": its
+// cpus. PoolSize is true of the slots that count for the size of the pool; "": all do.
+type Weights struct {
+	SlotWeight string
+	Forced     bool
+	PoolSize   string
 }
 
 // Handover is how matches are handed over to schedds.

@@ -38,6 +38,7 @@ type node struct {
 	loans        []*loan          // claims that are lent
 	lends        bool             // its START heeds leases
 	renews       int64            // how often it renews the ads of its jobs' slots, in seconds; 0: never
+	weighs       string           // its SlotWeight; "": its ads have none
 	alone        bool             // what is left of it is given to no other job of a match
 }
 
@@ -192,6 +193,9 @@ func (n *node) ads(w *world) (slots, private string) {
 	for _, l := range n.loans {
 		ads = append(ads, l.ad(n))
 	}
+	for i := range ads {
+		ads[i] += n.weight()
+	}
 	ads = append(ads, n.strangers...)
 	ads[0] += n.childLines(w, ads)
 	ads = append(ads, n.deleted...)
@@ -201,6 +205,14 @@ func (n *node) ads(w *world) (slots, private string) {
 	}
 	return strings.Join(ads, "\n\n"), fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\n%s = \" %s\"", n.name,
 		n.name, attribute, w.claims(n))
+}
+
+// weight is the line of a slot's ad that says what it weighs.
+func (n *node) weight() string {
+	if n.weighs == "" {
+		return ""
+	}
+	return "\nSlotWeight = " + n.weighs
 }
 
 // childLines are the lines by which a partitionable slot lists its dynamic slots.
@@ -251,7 +263,7 @@ func (n *node) staticAd(w *world) (slot, private string) {
 	}
 	return fmt.Sprintf("Name = \"slot1@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\nState = \"%s\"\nCpus = %d\n"+
 			"Memory = %d\nArch = \"X86_64\"\nRequirements = true%s",
-			n.name, n.name, n.name, state, n.cpus, n.memory, more),
+			n.name, n.name, n.name, state, n.cpus, n.memory, more+n.weight()),
 		fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"", n.name, n.name, w.claims(n))
 }
 

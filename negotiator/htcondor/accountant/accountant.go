@@ -52,6 +52,7 @@ type account struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
+	leases         map[string]lease // nil: none
 	// share is the submitter's fraction of what its group may use, limit the slot weight of that
 	// fraction, and waiting says that it had waiting jobs, all as of the last Divide.
 	share, limit float64
@@ -153,6 +154,7 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 	defer a.asked.outdate()
 	a.clock.Updated = now.Unix()
 	a.clock.Elapsed += passed
+	a.endLeases(now)
 	end := func(r *account) {
 		a.age(r, passed)
 		if r.Use != (Use{}) {
@@ -259,6 +261,16 @@ func (a *Accountant) sumGroups() {
 	}
 }
 
+// Charging returns what jobs are to be charged with.
+func (a *Accountant) Charging() Charging {
+	if a == nil {
+		return Charging{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.settings.Charging
+}
+
 // Priority returns the submitter's effective priority: its real priority times its factor. Lower is
 // better.
 func (a *Accountant) Priority(submitter string) float64 {
@@ -348,7 +360,7 @@ func (a *Accountant) Divide(total float64, waiting map[string]float64) error {
 	for _, r := range a.active {
 		if !r.isGroup && (r.waiting || r.Use.Slots > 0) {
 			r.share = 1 / a.effective(r.name) / shares[r.group]
-			r.limit = r.share * r.group.limit()
+			r.limit = r.share * r.group.limit(a.settings.LooseQuotas)
 		}
 	}
 	return out.Told("the division of the pool")

@@ -27,6 +27,7 @@ type books struct {
 	active   []*account // those that use something or had waiting jobs at the last Divide, by name
 	dirty    []*account // those that are to be written
 	gone     map[string]bool
+	leased   []*account // those with leases, some of which may be over
 	// past and pruned are how many accounts were not active after the last prune, and when on the
 	// accounting's clock that was.
 	past   int
@@ -113,7 +114,9 @@ func (a *Accountant) blank(r *account) bool {
 }
 
 // isSet tells whether an administrator has set something that holds until it is set again.
-func (r *account) isSet() bool { return r.Factor != 0 || r.Ceiling >= 0 || r.Floor > 0 }
+func (r *account) isSet() bool {
+	return r.Factor != 0 || r.Ceiling >= 0 || r.Floor > 0 || r.leases != nil
+}
 
 // isConfigured tells whether the account is that of a group.
 func (r *account) isConfigured() bool { return r.isGroup && r.group != nil }

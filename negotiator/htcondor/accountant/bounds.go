@@ -13,7 +13,7 @@ type Candidate struct {
 	// User is whose job it is, as the schedd knows him: what it takes to look up limits is charged to
 	// him.
 	User string
-	// Weight is the slot weight that the whole job takes: the cpus of all its slots.
+	// Weight is the slot weight that the whole job takes: that of all its slots.
 	Weight float64
 	// Limits are its concurrency limits, counted once per start of the whole job.
 	Limits []Limit
@@ -124,7 +124,7 @@ func (b *Bounds) Of(c Candidate) []Want {
 	if c.Submitter == "" {
 		return wants
 	}
-	r, name := b.a.accounts[c.Submitter], "ceiling of "+c.Submitter
+	r, name := b.a.accounts[c.Submitter], ceilingName+c.Submitter
 	ceiling := b.bound(name, "")
 	if r != nil && r.Ceiling >= 0 {
 		ceiling.Max = float64(r.Ceiling)
@@ -132,11 +132,18 @@ func (b *Bounds) Of(c Candidate) []Want {
 	wants = append(wants, Want{Bound: ceiling, Amount: c.Weight})
 	g, _ := b.a.groupOf(r, c.Submitter)
 	regroups := g != nil && g.Autoregroup // competes for the surplus of all
-	for ; g != nil; g = g.parent {
+	for loose := b.a.settings.LooseQuotas; g != nil; g = g.parent {
+		name, most := quotaName+g.Name, g.subtreeQuota
+		if loose { // of what it uses without its subgroups
+			name, most = ownQuotaName+g.Name, g.quota
+		}
 		if !g.AcceptSurplus {
-			quota := b.bound("quota of group "+g.Name, "")
-			quota.Max = g.subtreeQuota
+			quota := b.bound(name, "")
+			quota.Max = most
 			wants = append(wants, Want{quota, c.Weight, regroups})
+		}
+		if loose {
+			break
 		}
 	}
 	return wants
@@ -259,8 +266,20 @@ func Reached(reason string) (limit string, ok bool) {
 	return most[at+len(": "+limitName):], true
 }
 
-// limitName begins the names of concurrency limits in reasons.
-const limitName = "concurrency limit "
+// How the names of limits begin, as they stand in reasons.
+const (
+	limitName    = "concurrency limit "
+	ceilingName  = "ceiling of "
+	quotaName    = "quota of group "
+	ownQuotaName = "own " + quotaName
+)
+
+// IsShare tells whether a limit of this name bounds how much of the pool a submitter or a group may
+// use: a ceiling or a quota.
+func IsShare(name string) bool {
+	return strings.HasPrefix(name, ceilingName) || strings.HasPrefix(name, quotaName) ||
+		strings.HasPrefix(name, ownQuotaName)
+}
 
 // decimal formats a number without exponent and without needless digits.
 func decimal(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }

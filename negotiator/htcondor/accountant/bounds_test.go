@@ -286,3 +286,35 @@ func TestReached(t *testing.T) {
 		require.Equal(t, want != "", ok)
 	}
 }
+
+// TestLooseQuotas says what NEGOTIATOR_STRICT_ENFORCE_QUOTA = False does: the subgroups of a group
+// that accepts no surplus may have more than its quota together, each up to its own.
+func TestLooseQuotas(t *testing.T) {
+	const groups = `
+GROUP_NAMES = a, a.x, a.y
+GROUP_QUOTA_a = 4
+GROUP_QUOTA_a.x = 3
+GROUP_QUOTA_a.y = 3
+`
+	room := func(text string, running ...string) map[string]bool {
+		a := open(t, text)
+		require.NoError(t, a.Divide(100, nil))
+		b := a.Bounds(NewLimits(func(string) (string, bool) { return "", false }))
+		for _, name := range running {
+			for _, w := range b.Of(Candidate{Submitter: name, Weight: 1}) {
+				w.Used += w.Amount
+			}
+		}
+		more := map[string]bool{}
+		for _, name := range []string{"a.u@d", "a.x.u@d", "a.y.u@d"} {
+			more[name] = Lacking(b.Of(Candidate{Submitter: name, Weight: 1})) == ""
+		}
+		return more
+	}
+	running := []string{"a.x.u@d", "a.x.u@d", "a.x.u@d", "a.y.u@d"}
+	require.Equal(t, map[string]bool{"a.u@d": false, "a.x.u@d": false, "a.y.u@d": false}, room(groups, running...))
+	loose := groups + "NEGOTIATOR_STRICT_ENFORCE_QUOTA = False\n"
+	require.Equal(t, map[string]bool{"a.u@d": true, "a.x.u@d": false, "a.y.u@d": true}, room(loose, running...))
+	running = append(running, "a.y.u@d", "a.y.u@d", "a.u@d", "a.u@d", "a.u@d", "a.u@d")
+	require.Equal(t, map[string]bool{"a.u@d": false, "a.x.u@d": false, "a.y.u@d": false}, room(loose, running...))
+}

@@ -17,14 +17,15 @@
 //	a.ActiveAds()                      // for the collector
 //
 // A submitter is named as in its submitter ad, alice@domain or group.alice@domain; the name tells
-// its group. Weights are slot weights: the cpus of the slots that jobs have. Lower priorities are
+// its group. Weights are slot weights: by default the cpus of the slots that jobs have. Lower priorities are
 // better; the effective priority is the real priority times the factor.
 //
 // [Share] computes how groups and submitters share, and [Order] makes it a queue's order; [Line] keeps that
 // order from cycle to cycle where there are no groups, as in simulations. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
 // cycle, room.go what they have for jobs whose limits depend on
-// the slot, and uses.go what their owners are told.
+// the slot, and uses.go what their owners are told. inturn.go orders submitters who do not share.
+// leases.go are limits that are set for a time.
 //
 // statement.go tells all that an accounting holds, and takes it over from another one.
 //
@@ -53,6 +54,9 @@
 //	514  GET_PRIORITY_ROLLUP   none                     R      ad without types      Report(true)
 //	525  SET_CEILING           string name, int         A      none                  SetCeiling
 //	530  SET_FLOOR             string name, int         A      none                  SetFloor
+//	532  MANAGE_CEILING        ad (6)                   A      ad (6)                Lease, CancelLease
+//	533  MANAGE_FLOOR          ad (6)                   A      ad (6)                Lease, CancelLease
+//	534  MANAGE_PRIORITY_FACTOR ad (6)                  A      ad (6)                Lease, CancelLease
 //	 77  UPDATE_ACCOUNTING_AD  ad, from us              N      to the collector      ActiveAds
 //	 78  QUERY_ACCOUNTING_ADS  query ad                 R      (int 1, ad)…, int 0   Accounts
 //
@@ -61,8 +65,9 @@
 // ErrorString, for clients since 8.9.9; older ones get no reply. (3) Name1, StartTime1, …: the
 // submitter's slots and since when; only the pool adapter knows these. (4) Slot-weight seconds. (5)
 // Unix times. Version 23.9 shows the reply to 78 as condor_userprio's table, and the reply to 451
-// with -legacy -long. Newer versions have commands 532–534, leases of ceilings, floors and factors,
-// which are not implemented here.
+// with -legacy -long. (6) Since 25.11: Submitter, Action (set or
+// cancel), and to set Duration in seconds and Ceiling, Floor or PriorityFactor; the answer has Success
+// and ErrorString.
 //
 // As in HTCondor, a set command creates the account of an unknown submitter, and Delete of an
 // unknown one is not an error. Unlike HTCondor, which raises negative priorities and factors below

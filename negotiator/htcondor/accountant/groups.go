@@ -204,9 +204,12 @@ func pour(takers []taker, surplus float64, weight func(taker) float64) float64 {
 
 // limit returns the slot weight that the group may use in total: its quota, or what it was granted
 // if that is more. It is less if the group, or a group above it, accepts no surplus and would
-// exceed its quota.
-func (g *group) limit() float64 {
+// exceed its quota, unless quotas are loose.
+func (g *group) limit(loose bool) float64 {
 	most := max(g.allocated, g.quota)
+	if loose {
+		return most
+	}
 	for above := g; above != nil; above = above.parent {
 		if !above.AcceptSurplus {
 			most = min(most, g.used+max(0, above.subtreeQuota-above.subtreeUsed))

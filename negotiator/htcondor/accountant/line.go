@@ -111,7 +111,7 @@ func (a *Accountant) bring(q *queue, name string) {
 
 // fill is bring for those who hold the lock.
 func (a *Accountant) fill(q *queue, name string) {
-	q.priority, q.used, q.most = a.effective(name), 0, 0
+	q.priority, q.used, q.most, q.inTurn = a.effective(name), 0, 0, a.settings.InTurn
 	if r := a.accounts[name]; r != nil {
 		q.used, q.most = r.Use.Weight, float64(r.Floor)
 	}

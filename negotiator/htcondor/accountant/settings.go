@@ -30,6 +30,16 @@ type Settings struct {
 	NegotiatorName string
 	// Oversubscribe allows the quotas of subgroups to sum to more than their parent's.
 	Oversubscribe bool
+	Charging
+	// LooseQuotas lets the subgroups of a group that accepts no surplus have together more than its
+	// quota, each up to its own: NEGOTIATOR_STRICT_ENFORCE_QUOTA is not true.
+	LooseQuotas bool
+	// InTurn serves submitters one after the other, the best effective priority first, instead of
+	// giving each its share: NEGOTIATOR_IGNORE_USER_PRIORITIES, as the stock negotiator heeds it.
+	InTurn bool
+	// GlobalPrios has the jobs of submitters with the same effective priority come in the order of
+	// their JobPrio, if they are served InTurn: USE_GLOBAL_JOB_PRIOS.
+	GlobalPrios bool
 	// Groups are the accounting groups, in any order.
 	Groups []Group
 	// GroupSort is GROUP_SORT_EXPR: the group of the least value is served first, see [Share]; "":
@@ -37,6 +47,15 @@ type Settings struct {
 	GroupSort string
 	// Warnings list what was ignored because HTCondor ignores it too.
 	Warnings []string
+}
+
+// Charging is what a job is charged with.
+type Charging struct {
+	// Unweighted charges each slot as one: NEGOTIATOR_USE_SLOT_WEIGHTS is not true.
+	Unweighted bool
+	// WithoutSuspended charges nothing for slots whose job is suspended:
+	// NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES.
+	WithoutSuspended bool
 }
 
 // Group is an accounting group.
@@ -76,6 +95,8 @@ const defaultSort = `ifthenelse(accountinggroup=?="<none>",3.4e+38,` +
 
 // ParseSettings reads PRIORITY_HALFLIFE, DEFAULT_PRIO_FACTOR, NICE_USER_PRIO_FACTOR,
 // REMOTE_PRIO_FACTOR, ACCOUNTANT_LOCAL_DOMAIN, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION,
+// NEGOTIATOR_USE_SLOT_WEIGHTS, NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES,
+// NEGOTIATOR_STRICT_ENFORCE_QUOTA, NEGOTIATOR_IGNORE_USER_PRIORITIES, USE_GLOBAL_JOB_PRIOS,
 // GROUP_NAMES, and for each group GROUP_QUOTA_g, GROUP_QUOTA_DYNAMIC_g, GROUP_ACCEPT_SURPLUS(_g),
 // GROUP_AUTOREGROUP(_g) and GROUP_PRIO_FACTOR_g, and GROUP_SORT_EXPR. An error names the knob with
 // the invalid value.
@@ -87,6 +108,11 @@ func ParseSettings(lookup Lookup) (Settings, error) {
 	s.RemoteFactor = r.factor("REMOTE_PRIO_FACTOR", s.RemoteFactor)
 	s.LocalDomain = r.text("ACCOUNTANT_LOCAL_DOMAIN")
 	s.Oversubscribe = r.boolean("NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", s.Oversubscribe)
+	s.Unweighted = !r.boolean("NEGOTIATOR_USE_SLOT_WEIGHTS", true)
+	s.WithoutSuspended = r.boolean("NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES", false)
+	s.LooseQuotas = !r.boolean("NEGOTIATOR_STRICT_ENFORCE_QUOTA", true)
+	s.InTurn = r.boolean("NEGOTIATOR_IGNORE_USER_PRIORITIES", false)
+	s.GlobalPrios = r.boolean("USE_GLOBAL_JOB_PRIOS", false)
 	surplus := r.boolean("GROUP_ACCEPT_SURPLUS", false)
 	regroup := r.boolean("GROUP_AUTOREGROUP", false)
 	for _, name := range r.groups() {

@@ -42,6 +42,16 @@ GROUP_SORT_EXPR = AccountingGroup`)
 		"GROUP_NAMES: x.y is ignored, because x is no group",
 		"neither GROUP_QUOTA_b nor GROUP_QUOTA_DYNAMIC_b is set: the quota of the group is 0",
 	}, s.Warnings)
+	other := settings(t, `
+NEGOTIATOR_USE_SLOT_WEIGHTS = False
+NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES = True
+NEGOTIATOR_STRICT_ENFORCE_QUOTA = False
+NEGOTIATOR_IGNORE_USER_PRIORITIES = True
+USE_GLOBAL_JOB_PRIOS = True`)
+	require.Equal(t, Charging{Unweighted: true, WithoutSuspended: true}, other.Charging)
+	require.True(t, other.LooseQuotas)
+	require.True(t, other.InTurn)
+	require.True(t, other.GlobalPrios)
 	require.Equal(t, DefaultSettings(), func() Settings { s := settings(t, ""); s.NegotiatorName = ""; return s }())
 	require.Empty(t, settings(t, `GROUP_SORT_EXPR = ifThenElse(AccountingGroup=?="<none>",3.4e+38, `+
 		`ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))`).GroupSort)

@@ -13,7 +13,7 @@ import (
 type Waiting struct {
 	ID        backfill.JobID
 	Submitter string
-	// Weight is the slot weight that the job takes in all: the cpus of all its slots.
+	// Weight is the slot weight that the job takes in all: that of all its slots.
 	Weight float64
 	// Prio is its JobPrio: among the jobs of a submitter, higher values come first.
 	Prio int64
@@ -33,8 +33,11 @@ type Waiting struct {
 // keys therefore brings all submitters to the same product of use and priority. HTCondor's pie
 // slices aim at the same: weight in proportion to 1/priority, counting what is in use, and again
 // among the rest when a submitter has too few jobs. The two results differ by less than one job
-// each, because HTCondor computes the slices before it looks at the jobs. The jobs of a submitter
-// below its floor come before all others of its group.
+// each, because HTCondor computes the slices before it looks at the jobs; but while a submitter has
+// all that it wants, HTCondor slices what that uses too, for the others, and the best priority has
+// most of it. The jobs of a submitter below its floor come before all others of its group. With
+// [Settings.InTurn] there are no slices: the key is the submitter's effective priority, and only
+// its own jobs' order follows from sums.
 //
 // With accounting groups, the jobs of one group are ordered as above. Groups with the same parent
 // are then merged, where the parent's own submitters count as one of these groups: a job's key is
@@ -66,6 +69,7 @@ type Share struct {
 type queue struct {
 	node                 *node
 	used, priority, most float64   // most is the floor: up to it jobs come first
+	inTurn               bool      // see [Settings.InTurn]
 	prios                []int64   // of the jobs
 	sums                 []float64 // of what counts, up to and including each job
 	arrived              float64   // weight of the jobs that Arrive added
@@ -131,6 +135,11 @@ func (a *Accountant) Share(jobs []Waiting) *Share {
 			q.prios, q.sums = append(q.prios, jobs[i].Prio), append(q.sums, sum)
 			p.key = q.key(sum + vain[i])
 			lists[q.node] = append(lists[q.node], p)
+		}
+	}
+	if a.settings.InTurn && a.settings.GlobalPrios {
+		for _, list := range lists {
+			s.byPrio(list)
 		}
 	}
 	var all []placed
@@ -238,6 +247,9 @@ func (s *Share) queue(name string) *queue {
 
 func (q *queue) key(sum float64) float64 {
 	key := (q.used + sum) * q.priority
+	if q.inTurn {
+		key = keyInTurn(q.priority, sum)
+	}
 	if q.used+sum <= q.most {
 		return -1 / (1 + key) // rises with key too, and is below all other keys
 	}

@@ -26,6 +26,7 @@ type entry struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
+	Leases         map[string]lease `json:",omitempty"`
 }
 
 // load reads the clock and the accounts. An account that cannot be read is left out, see Unread.
@@ -81,6 +82,9 @@ func (a *Accountant) loadAccount(name string, text []byte) error {
 	r.Real, r.Factor, r.Use = max(minPriority, e.Real), e.Factor, Use{e.Slots, e.Weight}
 	r.Used, r.Weighted, r.Begin, r.Last = e.Used, e.Weighted, e.Begin, e.Last
 	r.Ceiling, r.Floor = e.Ceiling, e.Floor
+	if len(e.Leases) > 0 {
+		r.leases, a.leased = e.Leases, append(a.leased, r)
+	}
 	r.aged = a.clock.Elapsed
 	if r.Use == (Use{}) {
 		r.aged = min(e.At, r.aged)
@@ -141,6 +145,7 @@ func (a *Accountant) write() (out statefile.LeftOut, err error) {
 			e := entry{
 				At: r.aged, Real: r.Real, Factor: r.Factor, Slots: r.Use.Slots, Weight: r.Use.Weight,
 				Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last, Ceiling: r.Ceiling, Floor: r.Floor,
+				Leases: r.leases,
 			}
 			switch failed = put(b, r.name, e); {
 			case errors.Is(failed, statefile.ErrUnfit):

@@ -83,7 +83,8 @@ func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *
 // The schedd fills what is left of the slot with whatever it likes if nobody else waits, and else
 // with as many jobs as were planned there. It may get cores that others free meanwhile. That breaks
 // no guarantee, as there are none, and whoever has a reservation there needs no more than one
-// claim, and is next.
+// claim, and is next. Jobs of a submitter who has reached his ceiling, or his group's quota, get a
+// claim each: the schedd knows nothing of these, and would fill the slot beyond them.
 func (c *State) lendByTime(
 	l *lending, ends backfill.Time, flights []*flight, o *Offer, alone bool, beside *company,
 ) *lending {
@@ -96,9 +97,10 @@ func (c *State) lendByTime(
 		return nil
 	}
 	l.lock = fmt.Sprintf("time() > %d", last)
+	bounded := c.limits.Bounds(flights[0].job)
 	switch inOrder := !c.guarantees || beside.like.least == beside.like.most; {
-	case l.fills && alone && beside.alone && inOrder:
-	case l.fills && !c.guarantees && !beside.wider && c.narrow(l.Slot, spec):
+	case l.fills && !bounded && alone && beside.alone && inOrder:
+	case l.fills && !bounded && !c.guarantees && !beside.wider && c.narrow(l.Slot, spec):
 		l.lock = fmt.Sprintf("PartitionableSlot =?= true && ((Cpus > %d) =!= true || time() > %d) || %s",
 			o.Free[0]-int64(len(flights))*spec.Request[0], now+filling, l.lock)
 	case beside.like.jobs == 0:

@@ -11,7 +11,9 @@ var honoured = []StockKnobs{
 			"CONCURRENCY_LIMIT_DEFAULT, CONCURRENCY_LIMIT_DEFAULT_<NAME>, GROUP_NAMES, " +
 			"GROUP_QUOTA_<groupname>, GROUP_QUOTA_DYNAMIC_<groupname>, GROUP_PRIO_FACTOR_<groupname>, " +
 			"GROUP_ACCEPT_SURPLUS, GROUP_ACCEPT_SURPLUS_<groupname>, GROUP_AUTOREGROUP, " +
-			"GROUP_AUTOREGROUP_<groupname>, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION",
+			"GROUP_AUTOREGROUP_<groupname>, NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION, " +
+			"NEGOTIATOR_STRICT_ENFORCE_QUOTA, NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES, " +
+			"FORCE_NEGOTIATOR_SLOT_WEIGHT, NEGOTIATOR_USE_SLOT_WEIGHTS",
 		Note: asThere,
 	},
 	{
@@ -84,6 +86,26 @@ var honoured = []StockKnobs{
 		Note: "by default groups share by use over quota; otherwise one after the other gets its quota, " +
 			"then surplus",
 	},
+	{
+		Names: "SLOT_WEIGHT",
+		Note: "a job that runs counts as what its slots say in `SlotWeight`, at least one where that is " +
+			"`Cpus`; one that waits as the least that it can get",
+	},
+	{
+		Names: "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT, GROUP_DYNAMIC_MACH_CONSTRAINT",
+		Note:  "for quotas and shares; a partitionable slot counts with its parts",
+	},
+	{
+		Names: "NEGOTIATOR_IGNORE_USER_PRIORITIES",
+		Note: "as there: who has the best priority has all that he wants, then comes the next. For no " +
+			"priorities at all, `BACKFILL_ORDER = fcfs`",
+	},
+	{
+		Names: "USE_GLOBAL_JOB_PRIOS",
+		Note: "a submitter's jobs come in the order of `JobPrio` over all schedds, set or not; with " +
+			"`NEGOTIATOR_IGNORE_USER_PRIORITIES` also those of submitters of the same priority. For all " +
+			"users' jobs, `BACKFILL_ORDER = expr:JobPrio`",
+	},
 }
 
 // notHeeded would have a meaning and have none. Usual is their value by default, of which nobody is warned.
@@ -94,34 +116,9 @@ var notHeeded = []StockKnobs{
 			"default. Such claims are for a negotiator on the schedd's side (`SCHEDD_LOCAL_CM`), which is " +
 			"HTCondor's own",
 	},
-	{
-		Names: "NEGOTIATOR_IGNORE_USER_PRIORITIES", Usual: "false",
-		Note: "`BACKFILL_ORDER = fcfs` does the same; unset, it is `fairshare`, whatever order the policy " +
-			"names",
-	},
-	{
-		Names: "USE_GLOBAL_JOB_PRIOS", Usual: "false",
-		Note: "`BACKFILL_ORDER = expr:JobPrio` orders all users' jobs by priority",
-	},
 	{Names: "PREEMPTION_REQUIREMENTS, ALLOW_PSLOT_PREEMPTION", Usual: "false", Note: "no job is preempted"},
 	{Names: "RANK", Usual: "0", Note: "no job is preempted for one that a machine prefers"},
 	{Names: "NEGOTIATOR_CROSS_SLOT_PRIOS", Usual: "false", Note: "slot ads bear no priorities of other slots' users"},
-	{
-		Names: "NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES", Usual: "false",
-		Note: "a suspended job counts as use, as by default",
-	},
-	{
-		Names: "NEGOTIATOR_USE_SLOT_WEIGHTS", Usual: "true",
-		Note: "the weight of a job is the cpus of its slot, as by default",
-	},
-	{
-		Names: "FORCE_NEGOTIATOR_SLOT_WEIGHT", Usual: "false",
-		Note: "the weight of a job is the cpus of its slot, as by default",
-	},
-	{Names: "SLOT_WEIGHT", Usual: "Cpus", Note: "the weight of a job is the cpus of its slot, as by default"},
-	{Names: "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", Note: "all slots that are seen count for quotas"},
-	{Names: "GROUP_DYNAMIC_MACH_CONSTRAINT", Note: "the old name of `NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT`"},
-	{Names: "NEGOTIATOR_STRICT_ENFORCE_QUOTA", Usual: "true", Note: "quotas are strict, as by default"},
 }
 
 // notApplicable could change nothing here.

@@ -20,8 +20,8 @@ func TestWithoutEffect(t *testing.T) {
 		{"PREEMPTION_REQUIREMENTS", "FALSE", "<Default>", "", ""},
 		{"RANK", "Owner == \"alice\"", file, "", "no job is preempted for one that a machine prefers"},
 		{"RANK", "0.0", file, "", ""},
-		{"NEGOTIATOR.NEGOTIATOR_STRICT_ENFORCE_QUOTA", "1 > 2", file, "true", "quotas are strict"},
-		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", "2 > 1", file, "true", ""},
+		{"NEGOTIATOR.MATCH_WORKING_CM_SLOTS", "1 < 2", file, "false", "gets no jobs from here"},
+		{"MATCH_WORKING_CM_SLOTS", "2 < 1", file, "false", ""},
 		{"NEGOTIATOR_TIMEOUT", "60", file, "60", ""}, // another version's default
 		{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "", file, "", ""},
 		{"SCHEDD.SLOT_WEIGHT", "Memory", file, "Cpus", ""},

@@ -78,6 +78,7 @@ type Observer struct {
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
+	weights                       weights
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
@@ -115,7 +116,7 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
-	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold {
+	if scope.Ranks != o.s.Ranks || scope.Weights != o.s.Weights || scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
 	}
 	if scope.IgnoreJob != o.s.IgnoreJob {
@@ -124,6 +125,7 @@ func (o *Observer) Ask(scope Scope) {
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
+	o.weighBy(scope.Weights)
 	o.admit(scope.SubmitterConstraint)
 }
 

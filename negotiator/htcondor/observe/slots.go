@@ -142,6 +142,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	s.Parts = readParts(ad)
 	s.Free = Amounts(ad, o.s.Schema.Resources, o.s.host(o.looked))
 	if s.Dynamic {
+		o.weigh(s, ad)
 		s.Ad = nil
 		return false, nil
 	}
@@ -172,6 +173,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	}
 	t.refers = append(o.slotReferences(ad, t.host), needs...)
 	grew = o.slotRefers(t)
+	o.weigh(s, ad) // which may replace an expression that refers to what was not asked for yet
 	if open, err = o.setAside(s, ad, open); err != nil {
 		return grew, err
 	}

@@ -90,6 +90,10 @@ type Slot struct {
 	Cleaning, Data bool
 	// Suspended says that the job of a claimed slot is suspended.
 	Suspended bool
+	// Weight is what a static or dynamic slot counts for in fair share and quotas; nil: its cpus.
+	// Uncounted says that the slot does not count for the size of the pool.
+	Weight    *float64
+	Uncounted bool
 	// Runs is the job on a claimed slot; the zero key if the slot names none. Claimer is the user,
 	// and ClaimedSince when the claim or its job began, by the startd's clock.
 	Runs         JobKey

@@ -195,6 +195,7 @@ func (o *Observer) want() {
 	}
 	o.referTo(o.s.JobConstraint)
 	o.rankBy(o.s.Ranks)
+	o.weighBy(o.s.Weights)
 	o.admit(o.s.SubmitterConstraint)
 }
 

@@ -90,7 +90,7 @@ func TestEveryCommandIsInTheTable(t *testing.T) {
 
 // payloads are how many bytes a payload may have, by its kind in the table.
 var payloads = map[string]int{
-	"none": 1 << 10, "name": 4 << 10, "real": 4 << 10, "integer": 4 << 10, "query": 192 << 10,
+	"none": 1 << 10, "name": 4 << 10, "real": 4 << 10, "integer": 4 << 10, "lease": 4 << 10, "query": 192 << 10,
 }
 
 // A peer that has authenticated is not heard out if it says more than its command needs, in bytes or,
@@ -245,15 +245,21 @@ type counting struct{ act func() }
 
 func (c counting) did() error { c.act(); return nil }
 
-func (c counting) Report(bool) []byte                 { c.act(); return nil }
-func (c counting) Accounts() server.List              { c.act(); return &list{} }
-func (c counting) SetFactor(string, float64) error    { return c.did() }
-func (c counting) SetPriority(string, float64) error  { return c.did() }
-func (c counting) SetUsage(string, float64) error     { return c.did() }
-func (c counting) SetBegin(string, int64) error       { return c.did() }
-func (c counting) SetLast(string, int64) error        { return c.did() }
-func (c counting) SetCeiling(string, int64) error     { return c.did() }
-func (c counting) SetFloor(string, int64) error       { return c.did() }
+func (c counting) Report(bool) []byte                { c.act(); return nil }
+func (c counting) Accounts() server.List             { c.act(); return &list{} }
+func (c counting) SetFactor(string, float64) error   { return c.did() }
+func (c counting) SetPriority(string, float64) error { return c.did() }
+func (c counting) SetUsage(string, float64) error    { return c.did() }
+func (c counting) SetBegin(string, int64) error      { return c.did() }
+func (c counting) SetLast(string, int64) error       { return c.did() }
+func (c counting) SetCeiling(string, int64) error    { return c.did() }
+func (c counting) SetFloor(string, int64) error      { return c.did() }
+func (c counting) Lease(time.Time, string, string, float64, int64) error {
+	return c.did()
+}
+
+func (c counting) CancelLease(time.Time, string, string) error { return c.did() }
+
 func (c counting) ResetUsage(time.Time, string) error { return c.did() }
 func (c counting) ResetAll(time.Time) error           { return c.did() }
 func (c counting) Delete(string) error                { return c.did() }
@@ -403,6 +409,11 @@ func say(s *cedar.Stream, r row) {
 		s.PutInt(2)
 	case "query":
 		s.PutAd(classad.New())
+	case "lease":
+		ad := classad.New()
+		ad.SetString("Submitter", "bob@test")
+		ad.SetString("Action", "cancel")
+		s.PutAd(ad)
 	}
 	_ = s.Send() // fails if there is no payload, and if the server has hung up
 	for {

@@ -17,6 +17,7 @@ type Accountant interface {
 	Reporter
 	Factors
 	Limits
+	Leases
 	Resetter
 }
 
@@ -49,6 +50,12 @@ type Factors interface {
 type Limits interface {
 	SetCeiling(submitter string, weight int64) error
 	SetFloor(submitter string, weight int64) error
+}
+
+// Leases sets for a time what a submitter may have, or what its priority follows from.
+type Leases interface {
+	Lease(now time.Time, what string, submitter string, value float64, seconds int64) error
+	CancelLease(now time.Time, what string, submitter string) error
 }
 
 // Resetter forgets use, or a submitter.

@@ -92,6 +92,17 @@ func (b *book) SetCeiling(name string, v int64) error { return b.note("ceiling %
 
 func (b *book) SetFloor(name string, v int64) error { return b.note("floor %s %v", name, v) }
 
+func (b *book) Lease(now time.Time, what string, name string, v float64, seconds int64) error {
+	return b.note("lease %d %s %s %v %d", now.Unix(), what, name, v, seconds)
+}
+
+func (b *book) CancelLease(now time.Time, what string, name string) error {
+	if name != "bob@test" {
+		return errors.New("none in effect")
+	}
+	return b.note("cancel %d %s %s", now.Unix(), what, name)
+}
+
 func (b *book) ResetUsage(now time.Time, name string) error {
 	return b.note("reset %s %d", name, now.Unix())
 }
@@ -203,6 +214,42 @@ func TestUserprio(t *testing.T) {
 		require.Equal(t, want != "", code != 0)
 	}
 	require.Equal(t, "[factor bob@test 5]", b.noted())
+	lease := func(command int, lines string) (success bool, wrong string) {
+		s := tell(command, func(s *cedar.Stream) {
+			ad, err := classad.ParseOld(lines)
+			require.NoError(t, err)
+			s.PutAd(ad)
+		})
+		ad, err := s.Ad()
+		require.NoError(t, err)
+		success, _ = ad.Bool("Success")
+		wrong, _ = ad.Text("ErrorString")
+		return success, wrong
+	}
+	const bob = "Submitter = \"bob@test\"\n"
+	for _, c := range []struct {
+		command     int
+		lines       string
+		want, wrong string
+	}{
+		{532, bob + "Action = \"set\"\nCeiling = 5\nDuration = 60", "[lease 77 ceiling bob@test 5 60]", ""},
+		{533, bob + "Action = \"SET\"\nFloor = 5\nDuration = 60", "[lease 77 floor bob@test 5 60]", ""},
+		{
+			534, bob + "Action = \"set\"\nPriorityFactor = 2.5\nDuration = 60",
+			"[lease 77 priority-factor bob@test 2.5 60]", "",
+		},
+		{532, bob + "Action = \"cancel\"", "[cancel 77 ceiling bob@test]", ""},
+		{532, "Submitter = \"eve@test\"\nAction = \"cancel\"", "[]", "none in effect"},
+		{532, "Action = \"cancel\"", "[]", "request is missing Submitter"},
+		{532, bob, "[]", "unknown Action '': must be set or cancel"},
+		{532, bob + "Action = \"set\"\nDuration = 60", "[]", "set action requires Ceiling"},
+		{532, bob + "Action = \"set\"\nCeiling = 5", "[]", "set action requires Duration"},
+	} {
+		success, wrong := lease(c.command, c.lines)
+		require.Equal(t, c.wrong == "", success, c.lines)
+		require.Equal(t, c.wrong, wrong)
+		require.Equal(t, c.want, b.noted())
+	}
 	for command, rollup := range map[int]bool{451: false, 514: true} {
 		ad, err := tell(command, nil).BareAd()
 		require.NoError(t, err)

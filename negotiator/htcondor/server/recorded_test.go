@@ -65,7 +65,11 @@ func TestServerSaysItAgain(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			n := &server.Negotiator{Accountant: recorded{}, Ad: recordedAd}
-			port := &server.Port{Security: guard, Handlers: n.Handlers()}
+			handlers := n.Handlers()
+			for _, later := range []int{532, 533, 534} { // since 25.11: sessions list what they are good for
+				delete(handlers, later)
+			}
+			port := &server.Port{Security: guard, Handlers: handlers}
 			require.NoError(t, port.Serve(ctx, &once{conn: ending{said, cancel}, closed: make(chan struct{})}))
 			said.Done()
 		})

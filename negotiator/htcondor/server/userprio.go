@@ -2,9 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -24,6 +28,13 @@ func (n *Negotiator) accounting(all handlers) {
 	all.add(496, "SET_LASTTIME", security.ByPayload, setInt(a.SetLast), security.Administrator)
 	all.add(525, "SET_CEILING", security.ByPayload, setInt(a.SetCeiling), security.Administrator)
 	all.add(530, "SET_FLOOR", security.ByPayload, setInt(a.SetFloor), security.Administrator)
+	for command, lease := range map[int]leasing{
+		532: {"MANAGE_CEILING", "Ceiling", "ceiling"},
+		533: {"MANAGE_FLOOR", "Floor", "floor"},
+		534: {"MANAGE_PRIORITY_FACTOR", "PriorityFactor", "priority-factor"},
+	} {
+		all.add(command, lease.name, security.ByPayload, n.manage(lease), security.Administrator)
+	}
 	all.add(482, "DELETE_USER", security.ByPayload, named(a.Delete), security.Administrator)
 	all.add(458, "RESET_USAGE", security.ByPayload,
 		named(func(name string) error { return a.ResetUsage(n.now(), name) }), security.Administrator)
@@ -107,6 +118,59 @@ func named(do func(string) error) Serve {
 			return err
 		}
 		return do(name)
+	}
+}
+
+// leasing is a command about leases: its name, the attribute that has the value, and what is leased.
+type leasing struct {
+	name, attribute, what string
+}
+
+// manage returns the handler of a command about leases, whose answer is an ad with Success and
+// ErrorString.
+func (n *Negotiator) manage(l leasing) Serve {
+	return func(_ context.Context, call *security.Call) error {
+		ad, err := call.Ad()
+		if err == nil {
+			err = call.End()
+		}
+		if err != nil {
+			return err
+		}
+		wrong := n.lease(l, ad)
+		answer := classad.New()
+		answer.SetBool("Success", wrong == nil)
+		answer.SetString("ErrorString", "")
+		if wrong != nil {
+			answer.SetString("ErrorString", wrong.Error())
+		}
+		call.PutAd(answer)
+		if err = call.Send(); err != nil {
+			return err
+		}
+		return wrong
+	}
+}
+
+// lease carries out what an ad asks for.
+func (n *Negotiator) lease(l leasing, ad *classad.ClassAd) error {
+	submitter, _ := ad.Literal("Submitter").Text()
+	action, _ := ad.Literal("Action").Text()
+	value, given := ad.Literal(l.attribute).Number()
+	seconds, lasting := ad.Literal("Duration").Int()
+	switch set := strings.EqualFold(action, "set"); {
+	case submitter == "":
+		return errors.New("request is missing Submitter")
+	case set && !given:
+		return errors.New("set action requires " + l.attribute)
+	case set && !lasting:
+		return errors.New("set action requires Duration")
+	case set:
+		return n.Accountant.Lease(n.now(), l.what, submitter, value, seconds)
+	case strings.EqualFold(action, "cancel"):
+		return n.Accountant.CancelLease(n.now(), l.what, submitter)
+	default:
+		return fmt.Errorf("unknown Action '%s': must be set or cancel", backfill.Printable(action, 20))
 	}
 }
 

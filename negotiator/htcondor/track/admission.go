@@ -183,15 +183,9 @@ func (c *comparison) account(fresh []*Job) {
 		waiting.add(j.Group.Spec)
 	}
 	for spec, n := range waiting.all {
-		wants[spec.Submitter()] += float64(n) * c.b.sizes.weight(spec)
+		wants[spec.Submitter()] += float64(n) * c.b.wants(spec)
 	}
-	total := 0.0
-	for _, s := range c.b.slots {
-		if s.up {
-			total += float64(s.reported.Capacity[0])
-		}
-	}
-	if err := a.Divide(total, wants); err != nil {
+	if err := a.Divide(c.b.total(), wants); err != nil {
 		c.b.log.Error("the pool cannot be divided between groups", "error", err)
 		c.out.Problems = append(c.out.Problems, err.Error())
 	}
@@ -201,20 +195,13 @@ func (c *comparison) account(fresh []*Job) {
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
-		places := j.Places
-		switch {
-		case j.Phase == Running:
-		case b.runsUnfit(j):
-			places = b.places(j.Group)
-		default:
+		slots, weight, runs := b.charges(j)
+		if !runs {
 			continue
 		}
 		spec := j.charged()
 		u := use[spec.Submitter()]
-		for _, at := range places {
-			u.Slots += at.Chunks
-		}
-		u.Weight += b.weight(j)
+		u.Slots, u.Weight = u.Slots+slots, u.Weight+weight
 		use[spec.Submitter()] = u
 	}
 	for past := range b.gone {
@@ -248,7 +235,7 @@ func (b *Belief) share(j *Job) accountant.Waiting {
 	spec := j.Group.Spec
 	passed, vain := b.passedOver(j)
 	return accountant.Waiting{
-		ID: j.ID, Submitter: spec.Submitter(), Weight: b.sizes.weight(spec), Prio: j.Group.Prio,
+		ID: j.ID, Submitter: spec.Submitter(), Weight: b.wants(spec), Prio: j.Group.Prio,
 		User: spec.User(), Passed: passed, Vain: vain,
 	}
 }

@@ -72,6 +72,8 @@ type Belief struct {
 	lost    map[string]*observe.Slot
 	lending lending // which claims are lent
 	sizes   sizes   // of the slots that are up
+	// charging is what jobs are charged with since the last look.
+	charging accountant.Charging
 	// inPlan are the jobs of the last plan, see TakePlan.
 	inPlan []*Job
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.

@@ -19,7 +19,8 @@
 // one of them, submitted.go since when it can be there, witness.go what slots say of them, lasted.go how long they run,
 // adrift.go those whose slot is free again; admission.go which new jobs are planned with,
 // limits.go what limits have for them, slotlimits.go those that depend on the slot, charge.go what jobs
-// take of these, world.go what ads learn from outside, weight.go what a job counts for, deferral.go jobs with a time of their own, unused.go those whose
+// take of these, world.go what ads learn from outside, weight.go what a job counts for,
+// sizes.go one that waits, deferral.go jobs with a time of their own, unused.go those whose
 // place was kept in vain, gangs.go gangs of several procs; lending.go claims that are lent,
 // leases.go for how long, holders.go the jobs that stand for them; foreign.go claims of no known
 // job; changes.go what the log says of changed ads; plan.go what the plan says; view.go what others

@@ -294,6 +294,15 @@ func sameTakes(a, b []negotiator.Take) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
+// Bounds tells whether a ceiling or a quota keeps others of a started job's submitter, or group,
+// from starting with it. Its schedd does not know of these.
+func (p *Limits) Bounds(j *Job) bool {
+	return p != nil && slices.ContainsFunc(j.takes, func(t negotiator.Take) bool {
+		_, told := p.b.limiting.told[t.Limit]
+		return told && accountant.IsShare(t.Limit)
+	})
+}
+
 // starts notes that a job starts which waited in this look.
 func (p *Limits) starts(j *Job) {
 	for _, w := range p.wantsOf(j) {
