@@ -84,7 +84,7 @@ func (c *cycles) run(hard context.Context) error {
 // when the soft context has ended.
 func (c *cycles) fetch() (negotiator.Delta, error) {
 	c.explain()
-	c.pool.Tune(c.d.tuning()) // the ad tells of the last cycle now
+	c.d.tune(c.pool) // the ad tells of the last cycle now
 	delta, err := c.pool.Fetch(c.soft, c.d.n.NextWake())
 	if c.soft.Err() != nil {
 		return delta, io.EOF

@@ -104,6 +104,7 @@ type Daemon struct {
 	accuracy  accuracy
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
+	tuning    sync.Mutex    // is held while a pool is tuned
 	maps      *usermap.Maps // with which the negotiator matches
 	drains    kept
 
@@ -347,7 +348,7 @@ func (d *Daemon) Wakeup() {
 func (d *Daemon) Configure(t Tuning) {
 	d.tuned.Store(&t)
 	if pool := d.pool.Load(); pool != nil {
-		(*pool).Tune(d.tuning())
+		d.tune(*pool)
 		(*pool).Wakeup()
 	}
 	d.change(func(s *status) { s.configured, s.slots, s.telling = time.Now(), t.SlotConstraint, t.Telling })
@@ -358,7 +359,7 @@ func (d *Daemon) Configure(t Tuning) {
 // finish, or hard ends.
 func (d *Daemon) serve(ctx, hard context.Context) error {
 	pool := d.o.NewPool()
-	pool.Tune(d.tuning())
+	d.tune(pool)
 	if err := d.restoreDrains(pool); err != nil {
 		return err
 	}
@@ -372,7 +373,7 @@ func (d *Daemon) serve(ctx, hard context.Context) error {
 	d.pool.Store(&pool)
 	pool.Drain(d.drains.now())      // they may have changed meanwhile
 	d.foreseen.Store(new(foreseen)) // another pool names its jobs anew
-	pool.Tune(d.tuning())           // it may have changed meanwhile
+	d.tune(pool)                    // it may have changed meanwhile
 	c := &cycles{d: d, pool: pool, soft: ctx}
 	return c.run(hard)
 }

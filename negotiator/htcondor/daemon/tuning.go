@@ -9,8 +9,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
 )
 
-// tuning returns the pool's tuning at the moment: what our own ad has to say counts.
-func (d *Daemon) tuning() htcondor.Tuning {
+// tune tunes a pool anew. A cycle and a new configuration may do so at the same time: the newest counts.
+func (d *Daemon) tune(pool Pool) {
+	d.tuning.Lock()
+	defer d.tuning.Unlock()
+	pool.Tune(d.poolTuning())
+}
+
+// poolTuning returns the pool's tuning at the moment: what our own ad has to say counts.
+func (d *Daemon) poolTuning() htcondor.Tuning {
 	t := *d.tuned.Load()
 	t.Tuning.ShutdownThreshold = 0
 	if n, ok := d.valueOf(t.ShutdownExpr).Number(); ok && n > 0 {

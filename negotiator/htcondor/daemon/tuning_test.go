@@ -19,7 +19,7 @@ func TestShutdownThreshold(t *testing.T) {
 	} {
 		o := newWorld().options("easy")
 		o.ShutdownExpr = text
-		require.Equal(t, want, New(o).tuning().ShutdownThreshold, text)
+		require.Equal(t, want, New(o).poolTuning().ShutdownThreshold, text)
 	}
 }
 
