@@ -217,12 +217,12 @@ func (g *guarding) look(r *negotiator.Report) {
 // knows that for certain.
 func (g *guarding) free(s *backfill.State, p *preempt.Preemption, victims []preempt.Victim, now bool) backfill.Vector {
 	free := slices.Clone(s.Slots()[p.Host].Capacity)
-	is := func(id backfill.JobID) func(preempt.Victim) bool {
+	named := func(id backfill.JobID) func(preempt.Victim) bool {
 		return func(v preempt.Victim) bool { return v.Job == id }
 	}
 	for run := range s.Running() {
-		leaves := (run.Yields || !now) && run.End <= p.Start && !slices.ContainsFunc(p.Victims, is(run.Job.ID))
-		leaves = leaves || slices.ContainsFunc(victims, is(run.Job.ID)) || !now && run.Start > p.Start // it takes over from others
+		leaves := (run.Yields || !now) && run.End <= p.Start && !slices.ContainsFunc(p.Victims, named(run.Job.ID))
+		leaves = leaves || slices.ContainsFunc(victims, named(run.Job.ID)) || !now && run.Start > p.Start // it takes over from others
 		if run.Placement[0].Slot == p.Host && !leaves && run.Job.ID != p.Job {
 			free.AddScaled(run.Job.Request, -1)
 		}

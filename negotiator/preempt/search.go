@@ -20,7 +20,7 @@ type Search struct {
 	pool    Pool
 	follows bool // expressions see values that follow the cycle's matches
 	claims  []claim
-	of      map[backfill.JobID]int    // the claim of a job
+	byJob   map[backfill.JobID]int    // the claim of a job
 	at      map[backfill.SlotID][]int // the claims on dynamic slots of each partitionable one
 	hosts   map[backfill.SlotID]*host
 	buckets []bucket
@@ -91,7 +91,7 @@ func (s *Search) Rules() *Rules { return &s.rules }
 // Open begins a cycle.
 func (s *Search) Open(pool Pool) {
 	s.pool, s.claims, s.buckets, s.epoch, s.total = pool, s.claims[:0], s.buckets[:0], 0, 0
-	s.at, s.hosts, s.of = map[backfill.SlotID][]int{}, map[backfill.SlotID]*host{}, map[backfill.JobID]int{}
+	s.at, s.hosts, s.byJob = map[backfill.SlotID][]int{}, map[backfill.SlotID]*host{}, map[backfill.JobID]int{}
 	s.shapes, s.granted, s.inUse = map[shapeKey]*shape{}, map[string]float64{}, map[string]float64{}
 	s.stand, s.spent = map[string]Standing{}, map[string]int64{}
 	s.texts.turn()
@@ -135,7 +135,7 @@ func (s *Search) add(run *backfill.RunningJob) {
 	if c.Partial {
 		s.at[found.host] = append(s.at[found.host], len(s.claims))
 	}
-	s.of[found.job] = len(s.claims)
+	s.byJob[found.job] = len(s.claims)
 	s.claims = append(s.claims, found)
 }
 
@@ -184,7 +184,7 @@ func (s *Search) Take(p *Preemption, job *backfill.Job) {
 	h.free.AddScaled(job.Request, -1)
 	weight := 0.0
 	for _, v := range p.Victims {
-		c := &s.claims[s.of[v.Job]]
+		c := &s.claims[s.byJob[v.Job]]
 		c.taken = true
 		h.free.AddScaled(c.request, 1)
 		h.yields.AddScaled(c.request, 1)

@@ -107,11 +107,11 @@ func (t *texts) turn() {
 }
 
 // read notes what the Requirements and Rank of an ad of one side ask of the other side's ads.
-func (t *texts) read(ad *classad.ClassAd, of, other *side) {
-	if _, done := of.read.get(ad); done {
+func (t *texts) read(ad *classad.ClassAd, own, other *side) {
+	if _, done := own.read.get(ad); done {
 		return
 	}
-	of.read.put(ad, true)
+	own.read.put(ad, true)
 	for _, attr := range []string{"Requirements", "Rank"} {
 		if e, has := ad.Lookup(attr); has {
 			_, external, _ := classad.Scope{My: ad, MaxSteps: classad.FewSteps}.Refs(e)
