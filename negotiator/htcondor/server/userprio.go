@@ -121,7 +121,8 @@ func named(do func(string) error) Serve {
 	}
 }
 
-// leasing is a command about leases: its name, the attribute that has the value, and what is leased.
+// leasing is a command about leases: its name, the attribute that has the value, and what is
+// leased.
 type leasing struct {
 	name, attribute, what string
 }
