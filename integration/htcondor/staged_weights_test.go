@@ -92,8 +92,8 @@ NEGOTIATOR_IGNORE_USER_PRIORITIES = True
 		defer pool.userprio("-setfactor", "bob", 3000, 1000)()
 		full := pool.Submit("carol", sleep(600, 1, 8, estimate+"600"))
 		pool.WaitStatus(pooltest.Running, time.Minute, full...)
+		pool.Submit("alice", sleep(600, 1, 8, estimate+"600")) // bob's first job has no promise before
 		pool.Submit("bob", sleep(600, 1, 8, estimate+"600"))
-		pool.Submit("alice", sleep(600, 1, 8, estimate+"600"))
 		pool.moreCycles(1)
 		pool.As("carol", "condor_rm", "carol")
 		pool.settles(t, "Owner", map[string]int{"alice": 8})
