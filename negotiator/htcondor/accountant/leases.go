@@ -9,14 +9,16 @@ import (
 )
 
 // What can be leased, that is set for a time, as by condor_userprio since HTCondor 25.11: a
-// submitter's ceiling, floor or priority factor. When the lease ends, what was set before holds again.
+// submitter's ceiling, floor or priority factor. When the lease ends, what was set before holds
+// again.
 const (
 	LeasedCeiling = "ceiling"
 	LeasedFloor   = "floor"
 	LeasedFactor  = "priority-factor"
 )
 
-// lease is a value of an account that was set for a time: until a Unix time, and what was there before.
+// lease is a value of an account that was set for a time: until a Unix time, and what was there
+// before.
 type lease struct {
 	Until  int64
 	Before float64

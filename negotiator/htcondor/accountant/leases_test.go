@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLeases says that what is leased holds for its time, across restarts, and then what was set before.
+// TestLeases says that what is leased holds for its time, across restarts, and then what was set
+// before.
 func TestLeases(t *testing.T) {
 	db := database(t)
 	a, err := Open(db, settings(t, ""))

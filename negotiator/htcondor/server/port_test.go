@@ -241,7 +241,7 @@ func TestUserprio(t *testing.T) {
 		{532, bob + "Action = \"cancel\"", "[cancel 77 ceiling bob@test]", ""},
 		{532, "Submitter = \"eve@test\"\nAction = \"cancel\"", "[]", "none in effect"},
 		{532, "Action = \"cancel\"", "[]", "request is missing Submitter"},
-		{532, bob, "[]", "unknown Action '': must be set or cancel"},
+		{532, bob, "[]", `unknown Action "": must be set or cancel`},
 		{532, bob + "Action = \"set\"\nDuration = 60", "[]", "set action requires Ceiling"},
 		{532, bob + "Action = \"set\"\nCeiling = 5", "[]", "set action requires Duration"},
 	} {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
@@ -121,7 +120,8 @@ func named(do func(string) error) Serve {
 	}
 }
 
-// leasing is a command about leases: its name, the attribute that has the value, and what is leased.
+// leasing is a command about leases: its name, the attribute that has the value, and what is
+// leased.
 type leasing struct {
 	name, attribute, what string
 }
@@ -170,7 +170,7 @@ func (n *Negotiator) lease(l leasing, ad *classad.ClassAd) error {
 	case strings.EqualFold(action, "cancel"):
 		return n.Accountant.CancelLease(n.now(), l.what, submitter)
 	default:
-		return fmt.Errorf("unknown Action '%s': must be set or cancel", backfill.Printable(action, 20))
+		return fmt.Errorf("unknown Action %.20q: must be set or cancel", action)
 	}
 }
 
