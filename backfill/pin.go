@@ -60,13 +60,13 @@ func (s *State) WouldLift(r Round) (jobs []JobID, err error) {
 // validateSooner returns an error unless the job runs, not on a place that it is still to be given, and
 // another job is known for which it is to end.
 func (s *State) validateSooner(e *Event, now Time) error {
-	r, by := s.jobs.Find(e.JobID), s.jobs.Find(e.By)
+	r, other := s.jobs.Find(e.JobID), s.jobs.Find(e.By)
 	switch {
 	case r == nil || r.phase != running || r.pinned:
 		return fmt.Errorf("job %d does not run", e.JobID)
 	case e.End <= now || e.End > Forever:
 		return fmt.Errorf("job %d cannot be expected to end at %d: it is %d", e.JobID, e.End, now)
-	case by == nil || e.By == e.JobID:
+	case other == nil || e.By == e.JobID:
 		return fmt.Errorf("job %d is to make way for job %d, which is unknown or itself", e.JobID, e.By)
 	}
 	return nil

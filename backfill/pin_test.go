@@ -9,8 +9,8 @@ import (
 )
 
 // sooner has a job make way for another, and pinned gives that one its place.
-func sooner(victim, by backfill.JobID, end backfill.Time) backfill.Event {
-	return backfill.Event{Kind: backfill.EndsSooner, JobID: victim, By: by, End: end}
+func sooner(victim, other backfill.JobID, end backfill.Time) backfill.Event {
+	return backfill.Event{Kind: backfill.EndsSooner, JobID: victim, By: other, End: end}
 }
 
 func pinned(id backfill.JobID, start backfill.Time, at backfill.Placement) backfill.Event {

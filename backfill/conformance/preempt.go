@@ -28,19 +28,19 @@ func (d *Driver) preempts(s backfill.Snapshot, r *backfill.Round) (events []back
 	if len(waits) == 0 {
 		return nil
 	}
-	by := waits[d.random.IntN(len(waits))]
+	taker := waits[d.random.IntN(len(waits))]
 	slot := d.random.IntN(len(d.slots))
-	start := max(r.Now+1+backfill.Time(d.random.IntN(10)), by.Job.Release)
-	if late := s.Guarantees && by.Promised && start > by.Guarantee; late || !d.up[slot] || slot >= len(s.Slots) || !s.Slots[slot].Up {
+	start := max(r.Now+1+backfill.Time(d.random.IntN(10)), taker.Job.Release)
+	if late := s.Guarantees && taker.Promised && start > taker.Guarantee; late || !d.up[slot] || slot >= len(s.Slots) || !s.Slots[slot].Up {
 		return nil
 	}
-	at := backfill.Placement{{Slot: backfill.SlotID(slot), Count: by.Job.Nodes}}
-	events = append(events, backfill.Event{Kind: backfill.Pinned, JobID: by.Job.ID, Start: start, Placement: at})
+	at := backfill.Placement{{Slot: backfill.SlotID(slot), Count: taker.Job.Nodes}}
+	events = append(events, backfill.Event{Kind: backfill.Pinned, JobID: taker.Job.ID, Start: start, Placement: at})
 	for _, j := range s.Jobs {
 		there := slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return int(c.Slot) == slot })
 		if there && j.Running && !j.Pinned && !told[j.Job.ID] && d.random.IntN(4) > 0 {
 			events = append(events, backfill.Event{
-				Kind: backfill.EndsSooner, JobID: j.Job.ID, By: by.Job.ID, End: r.Now + 1 + backfill.Time(d.random.Int64N(int64(start-r.Now))),
+				Kind: backfill.EndsSooner, JobID: j.Job.ID, By: taker.Job.ID, End: r.Now + 1 + backfill.Time(d.random.Int64N(int64(start-r.Now))),
 			})
 		}
 	}

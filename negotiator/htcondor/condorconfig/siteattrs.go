@@ -10,11 +10,11 @@ import (
 // siteAttributes is the knob that lists attributes of the site for the negotiator's ad.
 const siteAttributes = "NEGOTIATOR_ATTRS"
 
-// SiteAttributes returns the attributes that the site adds to the negotiator's ad, as lines of NAME =
+// siteAttributes returns the attributes that the site adds to the negotiator's ad, as lines of NAME =
 // EXPRESSION: of each knob that NEGOTIATOR_ATTRS lists, or NEGOTIATOR_EXPRS, its old name, that is set. A
 // daemon with a local name also has the knobs whose names begin with that: L_NEGOTIATOR_ATTRS lists more,
 // and L_NAME comes before NAME. What is no expression is left out, with a warning.
-func (c *Config) SiteAttributes() (lines string, warnings []string) {
+func (c *Config) siteAttributes() (lines string, warnings []string) {
 	var text strings.Builder
 	for _, name := range c.siteNames() {
 		value, set := c.ofDaemon(name)

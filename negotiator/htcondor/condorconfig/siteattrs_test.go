@@ -11,12 +11,12 @@ import (
 func TestSiteAttributes(t *testing.T) {
 	const knobs = "NEGOTIATOR_ATTRS = Room, Cost Unset\nNEGOTIATOR_EXPRS = cost, Broken\nN2_NEGOTIATOR_ATTRS = Own\n" +
 		"Room = \"B2\"\nCost = 1 + 2\nBroken = the room\nOwn = true\nN2_Room = \"B3\"\nNEGOTIATOR.Cost = 4\n"
-	lines, warnings := Parse(knobs, "").SiteAttributes()
+	lines, warnings := Parse(knobs, "").siteAttributes()
 	require.Equal(t, "Room = \"B2\"\nCost = 4\n", lines)
 	require.Equal(t, []string{"NEGOTIATOR_ATTRS lists Broken, which is no attribute of the Negotiator ad: the room is no " +
 		"expression; a text must be in quotes"}, warnings)
 	require.Equal(t, warnings, Parse(knobs, "").Warnings())
-	lines, _ = Parse(knobs, "n2").SiteAttributes()
+	lines, _ = Parse(knobs, "n2").siteAttributes()
 	require.Equal(t, "Room = \"B3\"\nCost = 4\nOwn = true\n", lines)
 	s, err := Parse(knobs, "").Settings("")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 // expressions of matches that are listed and not set, job ranks that placement ignores, another
 // negotiator's slots without ours, and lines of maps that cannot be read.
 func (c *Config) Warnings() []string {
-	_, attributes := c.SiteAttributes()
+	_, attributes := c.siteAttributes()
 	return slices.Concat(attributes, c.Unknown(), c.Unheeded(), c.withoutEffect(), c.unsetMatchExprs(), c.ignoredRanks(),
 		c.halfDivided(), c.userMapWarnings())
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 )
 
-// Weights returns how the pool's slots are weighed, and which of them count for its size. The old
+// weights returns how the pool's slots are weighed, and which of them count for its size. The old
 // name of a knob counts where the new one is not set. It errs if FORCE_NEGOTIATOR_SLOT_WEIGHT is
 // neither true nor false.
-func (c *Config) Weights() (config.Weights, error) {
+func (c *Config) weights() (config.Weights, error) {
 	forced, err := c.Bool("FORCE_NEGOTIATOR_SLOT_WEIGHT")
 	weight := c.Text("SLOT_WEIGHT")
 	if strings.EqualFold(weight, "Cpus") { // as by default
