@@ -249,9 +249,12 @@ func (g *guarding) needed(r *negotiator.Report, p *preempt.Preemption) {
 	}
 }
 
-// noRoom checks, where nobody else waits or takes over, that the job had no room on any slot.
+// noRoom checks, where nobody else waits, starts or takes over, that the job had no room on any slot.
 func (g *guarding) noRoom(r *negotiator.Report, p *preempt.Preemption) {
-	if r.State.Waiting() > 0 {
+	if r.State.Waiting()+len(r.Decision.Started) > 0 { // what is idle may have been for others
+		return
+	}
+	if policy, _ := r.State.Policy(); policy == "pc" { // it may leave a job in its place although a slot has come back
 		return
 	}
 	for _, slot := range r.State.Slots() {
