@@ -17,7 +17,7 @@
 // promise.
 //
 // Files: daemon.go the daemon's life, pool.go what it asks of a pool; cycles.go what happens around
-// each cycle, problems.go what is told of it, beside.go on slots that are no part of the plan;
+// each cycle, problems.go what is told of it, preemption.go by which rules jobs make way for others, beside.go on slots that are no part of the plan;
 // rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start
 // times, foresee.go how they are found, pace.go how much of the machine that takes, accuracy.go how
 // true they were, forecast_ad.go how they are sent, answers.go what is made of them for all

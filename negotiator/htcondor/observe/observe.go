@@ -73,6 +73,7 @@ type Observer struct {
 
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
+	claiming                      claiming
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
@@ -110,12 +111,13 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
-	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold {
+	if scope.Ranks != o.s.Ranks || scope.ShutdownThreshold != o.s.ShutdownThreshold || scope.Preemption != o.s.Preemption {
 		o.discardSlots()
 	}
 	o.s.Scope = scope
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
+	o.preempt(scope.Preemption)
 	o.admit(scope.SubmitterConstraint)
 }
 
@@ -221,7 +223,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	o.putSchedds(l)
 	o.dropSpecs()
 	o.shrink()
-	l.Slots = maps.Clone(o.slots)
+	l.Slots, l.Preempts = maps.Clone(o.slots), o.claiming.asked
 	return &l.Snapshot, ctx.Err()
 }
 
