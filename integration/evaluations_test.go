@@ -18,6 +18,8 @@ var mayEvaluate = map[string]string{
 	"accountant/settings.go evaluate":  "the configuration",
 	"claims/clock.go admits":           "FewSteps for a slot's START; the result counts as true beyond that",
 	"claims/clock.go limitsOn":         "FewSteps for each try to hand a job over whose limits depend on the slot",
+	"claims/takeover.go retires":       "FewSteps for each slot of a job that several make way for",
+	"track/claim.go vacate":            "FewSteps for each claimed slot, where jobs may make way",
 	"observe/claimed.go preemptBy":     "the configuration",
 	"track/slotlimits.go limitsOn":     "FewSteps for each start of such a job; mostSteps to tell users why they wait",
 	"track/limits.go Charge":           "the client, whose question takes FewSteps",

@@ -203,6 +203,8 @@ func (b *Belief) Use() map[string]accountant.Use {
 	for _, j := range b.all {
 		places := j.Places
 		switch {
+		case b.takeovers.byJob[j.ID] != nil: // it has nothing yet
+			continue
 		case j.Phase == Running:
 		case b.runsUnfit(j):
 			places = b.places(j.Group)
