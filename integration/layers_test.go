@@ -114,7 +114,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator/htcondor/fakes",
 	},
 	{
-		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/drains negotiator/htcondor/{accountant,observe}",
+		"negotiator/htcondor/track", "classad/... backfill negotiator negotiator/{drains,preempt} negotiator/htcondor/{accountant,observe}",
 		"negotiator/htcondor/statefile",
 	},
 	{"negotiator/htcondor/claims", "classad backfill negotiator negotiator/htcondor/{accountant,observe,track}", ""},
@@ -126,7 +126,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"negotiator/htcondor", "classad/... backfill negotiator negotiator/{config,drains} " +
 			"negotiator/htcondor/{accountant,claims,client,dispatch,observe,security,track}",
-		"backfill/... negotiator/matchmaker negotiator/htcondor/{broker,cedar,fakes,server,statefile}",
+		"backfill/... negotiator/{matchmaker,preempt} negotiator/htcondor/{broker,cedar,fakes,server,statefile}",
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} negotiator/packed/... condorsim/input/...", ""},

@@ -47,6 +47,7 @@ type Look struct {
 	SubmitterConstraint string
 	Ranks
 	Weights
+	Preemption
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
@@ -70,6 +71,36 @@ type Weights struct {
 	SlotWeight string
 	Forced     bool
 	PoolSize   string
+}
+
+// Preemption says when running jobs make way for waiting ones.
+type Preemption struct {
+	// ConsiderPreemption allows it at all.
+	ConsiderPreemption bool
+	// PreemptionRequirements is the expression over a claimed slot and a waiting job that must be true if a
+	// user's priority is the reason; "" and False: never. PreemptionRank chooses among claimed slots.
+	PreemptionRequirements, PreemptionRank string
+	// SeveralClaims allows a partitionable slot to take back several dynamic slots for one job.
+	SeveralClaims bool
+	// EarlyPreemption also considers jobs that have retirement time left.
+	EarlyPreemption bool
+	// CrossSlotPrios adds the users of a machine's other slots to the ad of each.
+	CrossSlotPrios bool
+	// PreemptPromised allows a priority to take what is promised to others.
+	PreemptPromised bool
+	// PreemptionPause is for how long a pair that changed places is not exchanged again.
+	PreemptionPause time.Duration
+}
+
+// Possible tells whether a job may be displaced for a user's priority.
+func (p Preemption) Possible() bool {
+	return p.ConsiderPreemption && !isFalse(p.PreemptionRequirements)
+}
+
+// isFalse tells whether an expression is never true by its text.
+func isFalse(text string) bool {
+	text = strings.Trim(text, "() ")
+	return text == "" || text == "0" || strings.EqualFold(text, "false") || strings.EqualFold(text, "undefined")
 }
 
 // Handover is how matches are handed over to schedds.
@@ -196,7 +227,20 @@ var onRealPools = []Setting{
 		Knob: "BACKFILL_OTHER_SLOT_CONSTRAINT", Kind: Expression, Empty: "none", Example: "Interactive is true",
 		Doc: "The NEGOTIATOR_SLOT_CONSTRAINT of HTCondor's own negotiator, where that is at work beside this one.",
 	}),
-
+	set(func(c *Config) *bool { return &c.PreemptPromised }, false, Setting{
+		Knob: "BACKFILL_PREEMPT_PROMISED",
+		Doc: "A user's priority may displace jobs where that breaks what others were promised. The RANK of machines " +
+			"always may.",
+	}),
+	set(func(c *Config) *time.Duration { return &c.PreemptionPause }, 10*time.Minute, Setting{
+		Knob: "BACKFILL_PREEMPTION_PAUSE",
+		Doc: "For how long two jobs that have changed places do not change back for priority, and a job is not " +
+			"displaced for priority once more.",
+		Check: func(c *Config) error {
+			return must(c.PreemptionPause >= 0 && c.PreemptionPause%time.Second == 0, c.PreemptionPause,
+				"must be at least 0s, in whole seconds")
+		},
+	}),
 	// HTCondor's own knobs. Its other ones that are read have no place in a Config: see condorconfig.
 	set(func(c *Config) *string { return &c.SlotConstraint }, "", Setting{
 		Knob: "NEGOTIATOR_SLOT_CONSTRAINT", Kind: Expression, Empty: "none",
@@ -227,6 +271,31 @@ var onRealPools = []Setting{
 	set(func(c *Config) *bool { return &c.IgnoreJob }, false, Setting{
 		Knob: "NEGOTIATOR_IGNORE_JOB_RANKS",
 		Doc:  "Jobs' Rank does not count, and NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK see no job.",
+	}),
+	set(func(c *Config) *bool { return &c.ConsiderPreemption }, true, Setting{
+		Knob: "NEGOTIATOR_CONSIDER_PREEMPTION",
+		Doc:  "Running jobs may make way for waiting ones: by the RANK of machines, or by PREEMPTION_REQUIREMENTS.",
+	}),
+	set(func(c *Config) *string { return &c.PreemptionRequirements }, "", Setting{
+		Knob: "PREEMPTION_REQUIREMENTS", Kind: Rank, Empty: "none", KnobDefault: "False",
+		Doc: "A job makes way for one of another user where this expression is true and the machine's RANK does not " +
+			"object; MY is the claimed slot, TARGET the waiting job.",
+	}),
+	set(func(c *Config) *string { return &c.PreemptionRank }, stockPreemptionRank, Setting{
+		Knob: "PREEMPTION_RANK", Kind: Rank, Empty: "none",
+		Doc: "Of the claimed slots that a job ranks alike, those with the largest value are taken first.",
+	}),
+	set(func(c *Config) *bool { return &c.SeveralClaims }, false, Setting{
+		Knob: "ALLOW_PSLOT_PREEMPTION",
+		Doc:  "Several jobs on a partitionable slot may make way for one.",
+	}),
+	set(func(c *Config) *bool { return &c.EarlyPreemption }, false, Setting{
+		Knob: "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION",
+		Doc:  "A slot whose job has retirement time left may be taken already, for when that is over.",
+	}),
+	set(func(c *Config) *bool { return &c.CrossSlotPrios }, false, Setting{
+		Knob: "NEGOTIATOR_CROSS_SLOT_PRIOS",
+		Doc:  "PREEMPTION_REQUIREMENTS may ask who has the other slots of a machine, as slotN_RemoteUserPrio.",
 	}),
 	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
 		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
@@ -269,6 +338,9 @@ var onRealPools = []Setting{
 
 // mostCycleStats bounds how many cycles the Negotiator ad tells of.
 const mostCycleStats = 100
+
+// stockPreemptionRank is HTCondor's default: the worst priority first, then the shortest run.
+const stockPreemptionRank = "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)"
 
 // OnRealPool reports whether the pool is a real one.
 func (c Config) OnRealPool() bool { return c.Pool == LocalPool || strings.HasPrefix(c.Pool, scheme) }

@@ -39,7 +39,16 @@ type node struct {
 	lends        bool             // its START heeds leases
 	renews       int64            // how often it renews the ads of its jobs' slots, in seconds; 0: never
 	weighs       string           // its SlotWeight; "": its ads have none
-	alone        bool             // what is left of it is given to no other job of a match
+	// rank is the RANK of a static slot; "": 0. Its job may run on for so many seconds, for heir, who waits for it
+	// until leaves.
+	rank    string
+	retires int64
+	heir    *sleeper
+	victim  *sleeper // who makes way for heir
+	leaves  int64
+	// partClaims are the private ads of its dynamic slots.
+	partClaims string
+	alone      bool // what is left of it is given to no other job of a match
 }
 
 // lingering is a claim without a job, as a gang leaves it.
@@ -137,6 +146,7 @@ func (w *world) claimOf(n *node, id int) string {
 
 func (n *node) ads(w *world) (slots, private string) {
 	cpus, memory := n.free()
+	n.partClaims = ""
 	if n.static {
 		return n.staticAd(w)
 	}
@@ -158,6 +168,9 @@ func (n *node) ads(w *world) (slots, private string) {
 	if n.lends {
 		ad += "\nSTART = TARGET.Banned =!= true && " + heeds
 	}
+	if n.rank != "" {
+		ad += n.ranked(w, nil)
+	}
 	if n.started != 0 {
 		ad += fmt.Sprintf("\nDaemonStartTime = %d", n.started)
 	}
@@ -176,9 +189,14 @@ func (n *node) ads(w *world) (slots, private string) {
 			}
 			ads = append(ads, fmt.Sprintf("Name = \"slot1_%d@%s\"\nMachine = \"%s\"\nMyAddress = \"<%s>\"\n"+
 				"State = \"Claimed\"\nActivity = \"Busy\"\nDynamicSlot = true\nSlotType = \"Dynamic\"\nCpus = %d\n"+
-				"Memory = %d\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\n"+
+				"Memory = %d\nArch = \"X86_64\"\nRequirements = true\nJobId = \"%d.%d\"\nGlobalJobId = \"schedd@test#%d.%d#1\"\n"+
 				"JobStart = %d\nPublicClaimId = %q",
 				k, n.name, n.name, n.name, j.cpus, j.takes(n), j.cluster, j.proc, j.cluster, j.proc, j.began, id))
+			if n.rank != "" {
+				ads[len(ads)-1] += n.ranked(w, j)
+				n.partClaims += fmt.Sprintf("\n\nName = \"slot1_%d@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"", k, n.name, n.name,
+					w.claimOf(n, partClaim+int(j.cluster)))
+			}
 			if n.renews > 0 {
 				ads[len(ads)-1] += fmt.Sprintf("\nMyCurrentTime = %d", w.now/n.renews*n.renews)
 			}
@@ -204,7 +222,7 @@ func (n *node) ads(w *world) (slots, private string) {
 		attribute = "ClaimIdList"
 	}
 	return strings.Join(ads, "\n\n"), fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\n%s = \" %s\"", n.name,
-		n.name, attribute, w.claims(n))
+		n.name, attribute, w.claims(n)) + n.partClaims
 }
 
 // weight is the line of a slot's ad that says what it weighs.
@@ -258,6 +276,13 @@ func (n *node) staticAd(w *world) (slot, private string) {
 	if n.lends {
 		more += "\nSTART = " + heeds
 	}
+	if n.rank != "" {
+		var runs *sleeper
+		for j := range n.parts {
+			runs = j
+		}
+		more += n.ranked(w, runs)
+	}
 	if n.closed {
 		state = "Drained"
 	}
@@ -265,6 +290,62 @@ func (n *node) staticAd(w *world) (slot, private string) {
 			"Memory = %d\nArch = \"X86_64\"\nRequirements = true%s",
 			n.name, n.name, n.name, state, n.cpus, n.memory, more+n.weight()),
 		fmt.Sprintf("Name = \"slot1@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"", n.name, n.name, w.claims(n))
+}
+
+// ranked is what a startd tells of a slot and its job that may make way; nil: it has none.
+func (n *node) ranked(w *world, runs *sleeper) string {
+	more := "\nRank = " + n.rank + "\nMachineMaxVacateTime = 5 * 2"
+	if runs == nil {
+		return more
+	}
+	more += fmt.Sprintf("\nMyCurrentTime = %d\nRemoteUser = \"%s@test\"\nCurrentRank = 0.0\nRetirementTimeRemaining = %d\n"+
+		"TotalJobRunTime = %d", w.now, runs.owner, max(0, n.retires-(w.now-runs.began)), w.now-runs.began)
+	if n.victim == runs {
+		more += fmt.Sprintf("\nPreemptingUser = \"%s@test\"\nPreemptingRank = 1.0", n.heir.owner)
+	}
+	return more
+}
+
+// partClaim is before the first of the claim ids of dynamic slots, by the cluster of the job that has one.
+const partClaim = 1000
+
+// makeRoom ends the jobs of the dynamic slots whose claims came with that of the partitionable one.
+func (n *node) makeRoom(w *world, claims []string) {
+	for _, j := range w.jobs {
+		if n.parts[j] > 0 && slices.Contains(claims, w.claimOf(n, partClaim+int(j.cluster))) {
+			w.vacate(j)
+			j.status = 1
+		}
+	}
+}
+
+// part returns the job on a dynamic slot.
+func (n *node) part(w *world, name string) *sleeper {
+	k := 0
+	for _, j := range w.jobs {
+		for range n.parts[j] {
+			if k++; fmt.Sprintf("slot1_%d@%s", k, n.name) == name {
+				return j
+			}
+		}
+	}
+	return nil
+}
+
+// waitFor has a job wait for the slot that another has.
+func (n *node) waitFor(w *world, victim, j *sleeper) {
+	n.heir, n.victim, n.leaves = j, victim, max(w.now+3, victim.began+n.retires)
+	j.begins = n.leaves
+}
+
+// makeWay ends the job for which another waits.
+func (n *node) makeWay(w *world) {
+	if n.heir == nil || w.now < n.leaves {
+		return
+	}
+	w.vacate(n.victim)
+	n.victim.status = 1
+	n.heir, n.victim = nil, nil
 }
 
 func (j *sleeper) ad() string {

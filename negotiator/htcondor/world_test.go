@@ -26,6 +26,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,6 +63,9 @@ type world struct {
 	order          string // "": fcfs
 	starts, broken int
 	lost           []track.Broken // by leases and limits
+	several        bool           // jobs of a slot make way for one
+	early          bool           // who retires may make way
+	notes          []string       // of the match log
 	calm           bool           // nothing may break a guarantee
 	taken          int            // matches that were taken
 	granted        int            // by pools of the past
@@ -164,7 +168,8 @@ func (w *world) config() negotiator.Config {
 	return negotiator.Config{
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
 		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone, UserMap: w.maps.UserMap},
-		Refused: func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
+		Preemption: preempt.Rules{Early: w.early, Several: w.several},
+		Refused:    func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
 	}
 }
 
@@ -197,8 +202,17 @@ func (w *world) take(m fakes.Match) {
 		lease = "!(" + lock.String() + ")"
 	}
 	name, _ := m.Ad.Text("Name")
+	ids := strings.Split(m.Claim, " ")
+	if m.Claim = ids[0]; len(ids) > 1 {
+		ids = ids[:len(ids)-1] // schedds do not see the last one without a blank behind
+	}
 	n := w.node(name)
-	var j *sleeper
+	var j, victim *sleeper
+	for _, one := range w.nodes {
+		if part := one.part(w, name); n == nil && part != nil {
+			n, victim = one, part
+		}
+	}
 	for _, s := range w.jobs {
 		if s.cluster == m.Cluster && s.proc == m.Proc {
 			j = s
@@ -217,7 +231,7 @@ func (w *world) take(m fakes.Match) {
 	case w.curbs:
 		w.failed = append(w.failed, fmt.Sprintf("a match of %d.%d, and its schedd wants none", m.Cluster, m.Proc))
 		return
-	case !slices.Contains(strings.Fields(w.claims(n)), m.Claim):
+	case victim == nil && !slices.Contains(strings.Fields(w.claims(n)), m.Claim):
 		return // the claim is stale: the startd refuses it
 	case w.most > 0 && len(j.wants) == 0 && w.running()+w.hidden >= w.most:
 		return // in silence
@@ -250,6 +264,7 @@ func (w *world) take(m fakes.Match) {
 	if j.chunks() == j.nodes {
 		return // it is being claimed for already
 	}
+	n.makeRoom(w, ids[1:])
 	j.wants[n]++
 	j.lease = lease
 	j.ids[n] = append(j.ids[n], m.Claim)
@@ -260,6 +275,13 @@ func (w *world) take(m fakes.Match) {
 	case crawls:
 		j.begins += 40
 	case works, fails, dropped:
+	}
+	if n.rank != "" && j.fate == works {
+		for runs := range n.parts {
+			if n.static || runs == victim {
+				n.waitFor(w, runs, j)
+			}
+		}
 	}
 }
 
@@ -279,6 +301,7 @@ func (w *world) step() {
 	w.now++
 	for _, n := range w.nodes {
 		n.lingering = slices.DeleteFunc(n.lingering, func(l lingering) bool { return l.until <= w.now })
+		n.makeWay(w)
 	}
 	w.giveBack()
 	for _, j := range w.jobs {
@@ -384,7 +407,7 @@ func (w *world) publish() {
 	for _, n := range w.nodes {
 		if n.shown != "" && !n.hidden {
 			slots = append(slots, strings.Split(n.shown, "\n\n")...)
-			private = append(private, n.shownClaims)
+			private = append(private, strings.Split(n.shownClaims, "\n\n")...)
 		}
 		if n.shown, n.shownClaims = "", ""; !n.down {
 			n.shown, n.shownClaims = n.ads(w)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -105,9 +104,9 @@ func CheckSlots(ctx context.Context, from *source.Settings, log io.Writer) error
 
 // checkSlots returns the warnings about the slots of a pool where claims are lent, or not.
 func checkSlots(ctx context.Context, pool *client.Collector, lent bool) (warnings []string) {
-	deaf, ranked := map[string]bool{}, map[string]bool{}
+	deaf := map[string]bool{}
 	types := []client.AdType{{
-		Name: "Machine", Projection: []string{"Machine", "Start", "Rank"}, Requirements: `SlotType isnt "Dynamic"`,
+		Name: "Machine", Projection: []string{"Machine", "Start"}, Requirements: `SlotType isnt "Dynamic"`,
 	}}
 	err := pool.Query(ctx, types, func(lines cedar.Lines) error {
 		ad, wrong := classad.ParseOld(string(lines))
@@ -118,25 +117,16 @@ func checkSlots(ctx context.Context, pool *client.Collector, lent bool) (warning
 		if start, set := ad.Lookup("Start"); !set || !condorconfig.HeedsLeases(start.String()) {
 			deaf[machine] = true
 		}
-		if rank, set := ad.Lookup("Rank"); set {
-			if _, err := strconv.ParseFloat(rank.String(), 64); err != nil {
-				ranked[machine] = true
-			}
-		}
 		return nil
 	})
 	if err != nil {
-		return []string{"the collector does not tell how START and RANK of the slots are set: " + err.Error()}
+		return []string{"the collector does not tell how START of the slots is set: " + err.Error()}
 	}
 	if lent && len(deaf) > 0 {
 		warnings = append(warnings, "START of "+machines(deaf)+" does not heed leases, so each of many short jobs there "+
 			"waits for a match of its own, unless all of its user's jobs are alike: add this line to the configuration of these machines, after all others "+
 			"about START, and run condor_reconfig there: "+condorconfig.StartLine+"; or set BACKFILL_LEASE_TIME = 0, if "+
 			"that is how it should be")
-	}
-	if len(ranked) > 0 {
-		warnings = append(warnings, "RANK of "+machines(ranked)+" is set, and not heeded here: no job is preempted for one "+
-			"that a machine prefers")
 	}
 	return warnings
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
 
-// TestCheckSlots: machines are named whose START has no line for leases, or whose RANK is set.
+// TestCheckSlots: machines are named whose START has no line for leases, and no others.
 func TestCheckSlots(t *testing.T) {
 	collector := fakes.NewCollector(t)
 	pool := &client.Collector{Security: fakes.Client(), Addresses: []cedar.Address{collector.Address()}}
@@ -26,14 +26,13 @@ func TestCheckSlots(t *testing.T) {
 
 	collector.Set("Machine", slot("a", heeds+"Rank = Owner == \"alice\"\n"), slot("c", "Start = true\n"), slot("b", ""))
 	warnings := checkSlots(t.Context(), pool, true)
-	require.Len(t, warnings, 2)
+	require.Len(t, warnings, 1)
 	require.Contains(t, warnings[0], "START of 2 machines, such as b, does not heed leases")
 	require.Contains(t, warnings[0], condorconfig.StartLine)
-	require.Contains(t, warnings[1], "RANK of a is set, and not heeded here")
-	require.Len(t, checkSlots(t.Context(), pool, false), 1, "nothing is lent")
+	require.Empty(t, checkSlots(t.Context(), pool, false), "nothing is lent")
 
 	collector.Deny()
 	warnings = checkSlots(t.Context(), pool, true)
 	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0], "the collector does not tell how START and RANK of the slots are set: ")
+	require.Contains(t, warnings[0], "the collector does not tell how START of the slots is set: ")
 }

@@ -20,7 +20,8 @@
 // its group. Weights are slot weights: by default the cpus of the slots that jobs have. Lower priorities are
 // better; the effective priority is the real priority times the factor.
 //
-// [Share] computes how groups and submitters share, and [Order] makes it a queue's order; [Line] keeps that
+// [Accountant.Standing] and [Accountant.HasRoom] say what a submitter has and may have, for preemption
+// (standing.go). [Share] computes how groups and submitters share, and [Order] makes it a queue's order; [Line] keeps that
 // order from cycle to cycle where there are no groups, as in simulations. [Limits]
 // are the pool's concurrency limits, [ParseLimits] reads those of a job; [Bounds] are all limits of a
 // cycle, room.go what they have for jobs whose limits depend on

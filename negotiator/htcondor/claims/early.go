@@ -43,6 +43,10 @@ const forgiven = 5 * time.Minute
 func (c *State) judgeEarly() {
 	for _, f := range c.flights {
 		f.failed = none
+		if f.over != nil {
+			c.judgeTakeover(f)
+			continue
+		}
 		s := c.belief.Schedd(f.job.Key.Schedd)
 		if s == nil || !isTold(f) || f.job.Group.Runs() {
 			continue
@@ -89,7 +93,7 @@ func (c *State) doubtful() []*flight {
 	var all []*flight
 	for _, f := range c.flights {
 		s := c.belief.Schedd(f.job.Key.Schedd)
-		if s != nil && f.gone.IsZero() && f.unused.IsZero() && s.Since.Sub(f.moved) >= unasked &&
+		if s != nil && f.over == nil && f.gone.IsZero() && f.unused.IsZero() && s.Since.Sub(f.moved) >= unasked &&
 			!f.job.Group.Runs() && !c.overdue(f) && isTold(f) {
 			all = append(all, f)
 		}

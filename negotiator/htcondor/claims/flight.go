@@ -47,6 +47,10 @@ type flight struct {
 	failed       failure
 	// closed says that the clock has closed its slot, so that its start has failed or will not come about.
 	closed bool
+	// over is what its job takes over, nil if its place is free; waited is when a startd was last seen to
+	// say that its claim waits.
+	over   *track.Takeover
+	waited time.Time
 	// barred says that limits that depend on the slot had no room for it: it is not handed over.
 	barred bool
 }
@@ -109,11 +113,11 @@ func (c *State) overdue(f *flight) bool {
 	if s == nil || f.telling {
 		return false
 	}
-	at, now := s.Since, c.belief.Snapshot()
-	if !s.Read && now.Began.Sub(f.moved) >= c.patience(f) && !now.Names(f.job.Key) {
+	at, now, due := s.Since, c.belief.Snapshot(), later(f.due(), f.waited)
+	if !s.Read && now.Began.Sub(due) >= c.patience(f) && !now.Names(f.job.Key) {
 		at = now.Began
 	}
-	return at.Sub(f.moved) >= c.patience(f)
+	return at.Sub(due) >= c.patience(f)
 }
 
 // incomplete returns the flights, jobs under way, that were not wholly handed over, in the order in
@@ -134,9 +138,7 @@ type Ready []*flight
 func (r Ready) Slots() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range r {
-		for _, at := range f.rest {
-			names[at.Slot] = true
-		}
+		f.slots(names)
 	}
 	return names
 }

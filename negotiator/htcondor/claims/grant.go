@@ -12,10 +12,12 @@ import (
 // Offer is a slot at the moment when it is handed over: its whole ad, what it can give, and the
 // claim ids that its startd advertises.
 type Offer struct {
-	Ad     *classad.ClassAd
-	Free   backfill.Vector
-	Open   bool
-	Claims []string // secrets
+	Ad   *classad.ClassAd
+	Free backfill.Vector
+	Open bool
+	// Claimed says that somebody has the slot: Free is what he has, and Claims are those that may wait for it.
+	Claimed bool
+	Claims  []string // secrets
 
 	used    bool             // some of the claims that it advertises are used
 	follows *classad.ClassAd // see following; nil: nobody has asked yet
@@ -87,6 +89,8 @@ type Grant struct {
 	// true, the schedd uses the claim, and what is left of a partitionable slot, for no other job; ""
 	// stands for never, as START says what is allowed.
 	Limits, Lock string
+	// Preempts says who has the slot, in the words of the match log; "": nobody.
+	Preempts string
 
 	flight  *flight
 	request backfill.Vector
@@ -148,7 +152,7 @@ func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
 			c.ride(f)
 			continue
 		}
-		grants, why := c.grant(f, offers, l)
+		grants, why := c.grantOrTakeOver(f, offers, l)
 		if why != "" {
 			f.why = why
 			continue
@@ -178,6 +182,14 @@ func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
 		}
 	}
 	return bySchedd
+}
+
+// grantOrTakeOver is grant, or takeOver for a job that takes over.
+func (c *State) grantOrTakeOver(f *flight, offers map[string]*Offer, l *lending) (grants []Grant, why string) {
+	if f.over != nil {
+		return c.takeOver(f, offers)
+	}
+	return c.grant(f, offers, l)
 }
 
 // grant takes what is left to hand over of a flight out of the offers, lent if l is not nil, or

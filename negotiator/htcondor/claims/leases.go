@@ -161,7 +161,7 @@ func (c *State) lendings(flights []*flight, offers map[string]*Offer) map[*fligh
 
 // lendable tells whether the claim of a flight's job may be lent.
 func (c *State) lendable(f *flight) bool {
-	return c.borrows(f.job.Spec) && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
+	return c.borrows(f.job.Spec) && f.over == nil && len(f.rest) == 1 && f.job.Group.Deferral.Time == 0 && !f.handed()
 }
 
 // borrows tells whether jobs of a Spec take part in leases now. Those of users whose stated run times do

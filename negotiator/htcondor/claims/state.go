@@ -213,6 +213,9 @@ func (c *State) Restore(now time.Time, saved *track.SavedState, s *observe.Snaps
 	clear(c.flights)
 	for _, j := range flying {
 		c.takeOff(j, "it was on its way when the negotiator ended")
+		if f := c.flights[j.ID]; f.over != nil && f.over.Waits(s) { // its claim was handed over
+			f.rest, f.claims = nil, []string{""}
+		}
 	}
 	return checkpoint
 }
@@ -242,6 +245,7 @@ func (c *State) takeOff(j *track.Job, why string) {
 	c.turns++
 	c.flights[j.ID] = &flight{
 		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, turn: c.turns, since: c.now, moved: c.now, why: why,
+		over: track.TakeoverOf(c.belief, j.ID),
 	}
 }
 
@@ -271,7 +275,7 @@ func (c *State) Deadline() (first time.Time) {
 		}
 	}
 	for _, f := range c.flights {
-		consider(f.moved.Add(c.patience(f)))
+		consider(later(f.due(), f.waited).Add(c.patience(f)))
 		if f.barred {
 			consider(looked.Add(time.Second))
 		}
@@ -329,7 +333,7 @@ func (c *State) wasSent(g Grant) {
 	c.used[g.Claim] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: c.now}
 	f.moved, f.claims, c.handed = c.now, append(f.claims, g.Claim), c.now
 	for i := range f.rest {
-		if f.rest[i].Slot == g.Slot {
+		if f.rest[i].Slot == g.Slot || f.over != nil {
 			if f.rest[i].Chunks--; f.rest[i].Chunks == 0 {
 				f.rest = slices.Delete(f.rest, i, i+1)
 			}

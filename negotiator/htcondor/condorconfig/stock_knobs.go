@@ -87,6 +87,15 @@ var honoured = []StockKnobs{
 			"then surplus",
 	},
 	{
+		Names: "NEGOTIATOR_CONSIDER_PREEMPTION, PREEMPTION_REQUIREMENTS, PREEMPTION_RANK, " +
+			"ALLOW_PSLOT_PREEMPTION, NEGOTIATOR_CROSS_SLOT_PRIOS",
+		Note: "as there, see [Preemption](README.md#preemption)",
+	},
+	{
+		Names: "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION",
+		Note:  "the plan knows the instant at which retirement ends",
+	},
+	{
 		Names: "SLOT_WEIGHT",
 		Note: "a job that runs counts as what its slots say in `SlotWeight`, at least one where that is " +
 			"`Cpus`; one that waits as the least that it can get",
@@ -116,9 +125,6 @@ var notHeeded = []StockKnobs{
 			"default. Such claims are for a negotiator on the schedd's side (`SCHEDD_LOCAL_CM`), which is " +
 			"HTCondor's own",
 	},
-	{Names: "PREEMPTION_REQUIREMENTS, ALLOW_PSLOT_PREEMPTION", Usual: "false", Note: "no job is preempted"},
-	{Names: "RANK", Usual: "0", Note: "no job is preempted for one that a machine prefers"},
-	{Names: "NEGOTIATOR_CROSS_SLOT_PRIOS", Usual: "false", Note: "slot ads bear no priorities of other slots' users"},
 }
 
 // notApplicable could change nothing here.
@@ -169,12 +175,14 @@ var notApplicable = []StockKnobs{
 	{Names: "CLAIM_WORKLIFE", Note: "startds read it; at least `BACKFILL_LEASE_TIME` for claims that are lent"},
 	{Names: "SCHEDD_PREEMPTION_RANK, SCHEDD_PREEMPTION_REQUIREMENTS", Note: "schedds read it, for gangs"},
 	{
-		Names: "PREEMPTION_REQUIREMENTS_STABLE, PREEMPTION_RANK, PREEMPTION_RANK_STABLE, " +
-			"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION",
-		Note: "no job is preempted",
+		Names: "PREEMPTION_REQUIREMENTS_STABLE, PREEMPTION_RANK_STABLE",
+		Note:  "it says that a value may be kept; each cycle evaluates anew",
 	},
-	{Names: "NEGOTIATOR_CONSIDER_PREEMPTION", Note: "it is as if `False`"},
-	{Names: "STARTD_RESOURCE_PREFIX", Note: "it names slots for `NEGOTIATOR_CROSS_SLOT_PRIOS`"},
+	{
+		Names: "STARTD_RESOURCE_PREFIX",
+		Note:  "startds read it; `NEGOTIATOR_CROSS_SLOT_PRIOS` knows slots by their `SlotID`",
+	},
+	{Names: "RANK", Note: "startds read it, and tell it in their ads: it is heeded, see [Preemption](README.md#preemption)"},
 	{
 		Names: "SEC_ENABLE_MATCH_PASSWORD_AUTHENTICATION",
 		Note:  "claim ids go to schedds as startds made them; schedd and startd heed it",

@@ -15,11 +15,8 @@ import (
 func TestWithoutEffect(t *testing.T) {
 	const file = "/etc/condor/config.d/98-x.conf, line 6"
 	for _, tt := range []struct{ knob, value, source, usual, warning string }{
-		{"PREEMPTION_REQUIREMENTS", "RemoteUserPrio > 2", file, "False", "no job is preempted"},
-		{"PREEMPTION_REQUIREMENTS", "False", file, "", ""},
-		{"PREEMPTION_REQUIREMENTS", "FALSE", "<Default>", "", ""},
-		{"RANK", "Owner == \"alice\"", file, "", "no job is preempted for one that a machine prefers"},
-		{"RANK", "0.0", file, "", ""},
+		{"PREEMPTION_REQUIREMENTS", "RemoteUserPrio > 2", file, "False", ""},
+		{"RANK", "Owner == \"alice\"", file, "", ""},
 		{"NEGOTIATOR.MATCH_WORKING_CM_SLOTS", "1 < 2", file, "false", "gets no jobs from here"},
 		{"MATCH_WORKING_CM_SLOTS", "2 < 1", file, "false", ""},
 		{"NEGOTIATOR_TIMEOUT", "60", file, "60", ""}, // another version's default

@@ -145,6 +145,7 @@ func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided,
 	c.cpu = CPU()
 	c.d.takeChosen()
 	c.d.takeMaps()
+	c.d.takePreemption()
 	if r.Report, err = negotiator.Decide(ctx, c.d.n, delta); err != nil {
 		return r, c.failed(ctx, err)
 	}

@@ -106,6 +106,7 @@ type Daemon struct {
 	tuned     atomic.Pointer[Tuning]
 	tuning    sync.Mutex    // is held while a pool is tuned
 	maps      *usermap.Maps // with which the negotiator matches
+	rules     config.Look   // by which jobs make way for others
 	drains    kept
 
 	failures int           // cycles in a row that have failed
@@ -431,7 +432,8 @@ func (d *Daemon) inForce() negotiator.Config {
 		c.Order, c.Policy, c.Fallback = now.Order, now.Policy, now.Fallback
 		c.Planning, c.Estimates = now.Planning, now.Estimates
 	}
-	c.World = d.world()
+	d.rules = d.tuned.Load().Look
+	c.World, c.Preemption = d.world(), preemption(d.rules)
 	return c
 }
 

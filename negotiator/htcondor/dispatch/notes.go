@@ -25,7 +25,7 @@ func (n Notes) matched(g claims.Grant, schedd cedar.Address) {
 	if startd == "" {
 		startd, _ = g.Ad.Literal("MyAddress").Text()
 	}
-	n.line("Matched %d.%d %s %s preempting none %s %s", g.Cluster, g.Proc, g.Submitter, schedd,
+	n.line("Matched %d.%d %s %s preempting %s %s %s", g.Cluster, g.Proc, g.Submitter, schedd, cmp.Or(g.Preempts, "none"),
 		cmp.Or(startd, "<0.0.0.0:0>"), g.Slot)
 }
 

@@ -106,7 +106,7 @@ func (d *Dispatcher) readOffer(offers map[string]*claims.Offer, ad *classad.Clas
 			return
 		}
 		free := observe.Amounts(ad, d.s.Schema.Resources, &classad.Host{Now: d.now().Unix})
-		o := &claims.Offer{Ad: ad, Free: free, Open: observe.Claimable(ad)}
+		o := &claims.Offer{Ad: ad, Free: free, Open: observe.Claimable(ad), Claimed: observe.IsClaimed(ad)}
 		o.Free[len(o.Free)-1] = 1
 		if partitionable, _ := ad.Literal("PartitionableSlot").Bool(); partitionable {
 			o.Free[len(o.Free)-1] = observe.Unlimited

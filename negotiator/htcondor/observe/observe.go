@@ -79,6 +79,7 @@ type Observer struct {
 	slotAttributes, jobAttributes wanted
 	ranks                         ranks
 	weights                       weights
+	claiming                      claiming
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
@@ -116,7 +117,8 @@ func New(s Settings) *Observer {
 
 // Ask changes what is asked for, from the next look at the pool on.
 func (o *Observer) Ask(scope Scope) {
-	if scope.Ranks != o.s.Ranks || scope.Weights != o.s.Weights || scope.ShutdownThreshold != o.s.ShutdownThreshold {
+	if scope.Ranks != o.s.Ranks || scope.Weights != o.s.Weights || scope.Preemption != o.s.Preemption ||
+		scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
 	}
 	if scope.IgnoreJob != o.s.IgnoreJob {
@@ -126,6 +128,7 @@ func (o *Observer) Ask(scope Scope) {
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
 	o.weighBy(scope.Weights)
+	o.preempt(scope.Preemption)
 	o.admit(scope.SubmitterConstraint)
 }
 
@@ -231,7 +234,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	o.putSchedds(l)
 	o.dropSpecs()
 	o.shrink()
-	l.Slots = maps.Clone(o.slots)
+	l.Slots, l.Preempts = maps.Clone(o.slots), o.claiming.asked
 	return &l.Snapshot, ctx.Err()
 }
 

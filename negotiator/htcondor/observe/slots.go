@@ -37,6 +37,7 @@ type slotText struct {
 	copied  int      // the look that made the present copy of the slot, and alone may change it
 	refers  []string // the attributes that the ad refers to and does not have
 	host    string   // of the address
+	ranked  bool     // see noteRank
 	size    int      // what it is charged, in bytes of memory
 }
 
@@ -132,6 +133,8 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	wasClaimed, ran, since := s.Claimed, s.Runs, s.ClaimedSince
 	s.Claimed = !partitionable && (state == "Claimed" || state == "Preempting")
 	s.readClaim(ad)
+	o.keepClaim(s, ad)
+	grew = o.noteRank(o.read[s.Name], ad)
 	if s.Claimed && o.slots[s.Host] != nil && (!wasClaimed || ran != s.Runs || since != s.ClaimedSince) {
 		host := o.edit(s.Host)
 		host.ClaimBegan, host.ClaimBeganFor = o.looked, s.Runs
@@ -144,7 +147,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	if s.Dynamic {
 		o.weigh(s, ad)
 		s.Ad = nil
-		return false, nil
+		return grew, nil
 	}
 	o.noteResources(s.Name, ad)
 	last := len(s.Free) - 1
@@ -163,7 +166,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 	// Until its job has ended, a startd has a static slot refuse all jobs and leaves its START out
 	// of the ad. Whom the slot took before will find it free again.
 	if s.Static && state == "Preempting" && open && s.Ad != nil {
-		return false, nil
+		return grew, nil
 	}
 	o.ranks.put(ad, o.s.host(o.looked))
 	t := o.read[s.Name]
@@ -172,7 +175,7 @@ func (o *Observer) fill(s *Slot, ad *classad.ClassAd) (grew bool, err error) {
 		needs = o.giveBack(ad)
 	}
 	t.refers = append(o.slotReferences(ad, t.host), needs...)
-	grew = o.slotRefers(t)
+	grew = o.slotRefers(t) || grew
 	o.weigh(s, ad) // which may replace an expression that refers to what was not asked for yet
 	if open, err = o.setAside(s, ad, open); err != nil {
 		return grew, err
@@ -287,7 +290,8 @@ func (o *Observer) slotReferences(ad *classad.ClassAd, host string) []string {
 		most = maxReferSteps
 	}
 	names, steps, _ := externals(ad, func(name string) bool {
-		return o.slotAttributes.base[name] || o.slotAttributes.asked(name) || isRank(name)
+		return o.slotAttributes.base[name] || o.slotAttributes.asked(name) || isRank(name) ||
+			name == rank && o.claiming.considered
 	}, most)
 	follow.charge(host, max(0, steps-usualReferSteps)/stepsPerRead)
 	return names[:min(len(names), maxOfOne)]
@@ -331,6 +335,12 @@ func Claimable(ad *classad.ClassAd) bool {
 	state, _ := ad.Literal("State").Text()
 	activity, _ := ad.Literal("Activity").Text()
 	return !asleep(ad) && (state == "Unclaimed" || state == "Backfill" || state == "Drained" && activity == "Retiring")
+}
+
+// IsClaimed tells whether somebody has the slot of an ad, and no claim takes it over yet.
+func IsClaimed(ad *classad.ClassAd) bool {
+	state, _ := ad.Literal("State").Text()
+	return state == "Claimed"
 }
 
 // endOf returns from when on a slot runs no jobs, see [negotiator.Schema.EndOf].

@@ -16,6 +16,7 @@ import (
 type wanted struct {
 	base     map[string]bool      // in lower case, as all names here
 	state    map[string]bool      // those that change all the time
+	beside   map[string]bool      // those that are asked for something else than matches, see claiming
 	referred map[string]time.Time // and when something was last known to refer to the name
 	list     []string             // all of them, sorted; nil: to be made
 	stale    bool                 // ads that were read so far lack state that is referred to now, or have too much
@@ -120,6 +121,7 @@ func (w *wanted) projection() []string {
 		for name := range w.referred {
 			all[name] = true
 		}
+		maps.Copy(all, w.beside)
 		w.list = slices.Sorted(maps.Keys(all))
 	}
 	return w.list
@@ -130,7 +132,8 @@ func (w *wanted) projection() []string {
 func (w *wanted) strip(ad *classad.ClassAd) map[string]*classad.Expr {
 	deleted := map[string]*classad.Expr{}
 	for name, e := range ad.All() {
-		if lower := strings.ToLower(name); w.state[lower] && !w.asked(lower) {
+		lower := strings.ToLower(name)
+		if (w.state[lower] || w.beside[lower] && !w.base[lower] && !prefers(lower, ad)) && !w.asked(lower) {
 			deleted[lower] = e
 		}
 	}
@@ -196,6 +199,7 @@ func (o *Observer) want() {
 	o.referTo(o.s.JobConstraint)
 	o.rankBy(o.s.Ranks)
 	o.weighBy(o.s.Weights)
+	o.preempt(o.s.Preemption)
 	o.admit(o.s.SubmitterConstraint)
 }
 
@@ -223,6 +227,7 @@ func (o *Observer) shrink() {
 	}
 	o.swept = o.looked
 	o.recall()
+	o.forgetRanks()
 	since := o.looked.Add(-keepNames)
 	o.jobAttributes.drop(since)
 	dropped := o.slotAttributes.drop(since)

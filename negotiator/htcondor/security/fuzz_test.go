@@ -166,6 +166,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 	require.NotContains(t, PublicClaim("<1>#2#"+secret), secret)
+	require.NotContains(t, PublicClaim("<1>#2#"+secret+" <1>#3#"+secret), secret)
 	require.NotContains(t, PublicClaim(secret), secret)
 	for _, text := range []string{secret, "#" + secret, "a#[" + secret, secret + "#"} {
 		_, err = ParseKey(text)

@@ -78,6 +78,9 @@ func (k Key) session() []byte { return derive([]byte(k.secret)) }
 
 // PublicClaim returns the public part of a claim id, as in the attribute PublicClaimId.
 func PublicClaim(id string) string {
+	if first, rest, several := strings.Cut(id, " "); several {
+		return PublicClaim(first) + " " + PublicClaim(rest)
+	}
 	return id[:strings.LastIndexByte(id, '#')+1] + "..."
 }
 

@@ -196,7 +196,7 @@ func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
 		slots, weight, runs := b.charges(j)
-		if !runs {
+		if !runs || b.takeovers.byJob[j.ID] != nil { // who takes over has nothing yet
 			continue
 		}
 		spec := j.charged()

@@ -69,9 +69,10 @@ type Belief struct {
 	drains drains.Book
 	// lost are slots of an earlier negotiator's saved state that no look at the pool has seen yet,
 	// or only with an ad that cannot be used.
-	lost    map[string]*observe.Slot
-	lending lending // which claims are lent
-	sizes   sizes   // of the slots that are up
+	lost      map[string]*observe.Slot
+	lending   lending   // which claims are lent
+	takeovers takeovers // who has the place of whom
+	sizes     sizes     // of the slots that are up
 	// charging is what jobs are charged with since the last look.
 	charging accountant.Charging
 	// inPlan are the jobs of the last plan, see TakePlan.
@@ -127,7 +128,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
+		lending: newLending(), takeovers: newTakeovers(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
 		unused: map[string]unused{},
 		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{}, vain: map[*observe.Spec]futility{},
 		departed: map[observe.JobKey]*departed{},
@@ -397,6 +398,9 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 	}
 	b.limits.starts(j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
+	if len(m.Displaces) > 0 {
+		b.takeOverFrom(j, m)
+	}
 	b.started = append(b.started, j)
 	return j
 }

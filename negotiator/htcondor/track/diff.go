@@ -135,10 +135,11 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	c.jobsDiffer()
 	c.leasesEnd()
 	c.claimsDiffer()
+	c.forgetTakeovers()
 	c.tellOnce()
 	c.sort()
 	c.tellChanges()
-	b.begun = true
+	b.begun, c.delta.Claims = true, c.claims()
 	maps.DeleteFunc(b.met, func(schedd string, _ bool) bool { return b.now.Schedds[schedd] == nil })
 	for name, s := range b.now.Schedds {
 		b.met[name] = b.met[name] || s.Read
@@ -161,7 +162,7 @@ func (c *comparison) sort() {
 	slices.SortFunc(d.Taught, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Outliving, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
-	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded, d.Unadmitted} {
+	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded, d.Displaced, d.Unadmitted} {
 		slices.Sort(ids)
 	}
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })

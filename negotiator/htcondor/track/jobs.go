@@ -137,6 +137,11 @@ func (c *comparison) jobLeft(j *Job) {
 	switch j.Phase {
 	case Running, Lent:
 		c.runEnded(j)
+		if c.b.takeovers.byJob[j.ID] != nil {
+			c.endTakeover(j.ID)
+			c.tellRemoved(j.ID) // it has not begun
+			return
+		}
 		ran := c.ran(j)
 		if ran != unknownRun {
 			c.proven(j)
@@ -221,7 +226,8 @@ func (c *comparison) jobRuns(j *Job) {
 		}
 		chunks += a.Chunks
 	}
-	if c.usesLease(j, at) {
+	takesOver := c.b.takeovers.byJob[j.ID] != nil
+	if !takesOver && c.usesLease(j, at) {
 		return
 	}
 	inPlace := slices.Equal(at, j.Places)
@@ -229,10 +235,16 @@ func (c *comparison) jobRuns(j *Job) {
 	c.arrived(j, inPlace, chunks)
 	now := c.b.now.Now
 	began := j.lasted.since
-	if j.Phase == Running && inPlace && now-j.Start >= backfill.Time(c.b.s.Patience/time.Second) {
+	if takesOver && (j.Phase != Running || !inPlace) {
+		c.endTakeover(j.ID)
+		takesOver = false
+	}
+	if j.Phase == Running && inPlace && !takesOver && now-j.Start >= backfill.Time(c.b.s.Patience/time.Second) {
 		c.proven(j)
 	}
 	switch {
+	case j.Phase == Running && inPlace && takesOver:
+		c.tookOver(j)
 	case j.Phase == Running && inPlace: // whatever else was edited, it has what it has
 		if fresh {
 			c.delta.Began = append(c.delta.Began, negotiator.Began{Job: j.ID, At: began})
@@ -291,6 +303,9 @@ func (c *comparison) over(j *Job) {
 // planned, its user states a longer run time, or its claim is idle for less time than planned. A job that is
 // suspended comes no nearer to its end, of which the negotiator is told from time to time.
 func (c *comparison) endMoves(j *Job, began backfill.Time) {
+	if c.b.yields(j.ID) {
+		return
+	}
 	late, estimate, ahead := began > j.Start+c.b.s.StartSlack, j.runsFor(j.Group.Spec.Estimate), j.lasted.ahead
 	paused := j.paused()
 	moved := paused != j.run.paused
@@ -346,8 +361,9 @@ func (c *comparison) withdraw(j *Job) bool {
 func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	flight, flies := c.flights[j.ID]
 	ran, ended := !flies || flight.CameBack, false
+	displaced := ran && c.madeWay(j)
 	if ran {
-		ended = c.slotEnded(j)
+		ended = !displaced && c.slotEnded(j)
 		j.promised = 0 // it was kept
 	}
 	edited := c.b.edited(j) || c.b.Undue(j) != "" || c.isRefused(j) != ""
@@ -382,12 +398,16 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 	c.over(j)
 	c.runEnded(j)
 	c.unhold(j)
+	c.endTakeover(j.ID)
 	j.Phase, j.Places = Waiting, nil
 	if j.booked != nil && c.b.now.Now >= j.booked.due {
 		j.booked = nil // it was used, or not by the pool's fault
 	}
 	if !edited && !unwelcome {
 		c.tellStartFailed(j.ID, ended, barred)
+		if displaced {
+			c.delta.Displaced = append(c.delta.Displaced, j.ID)
+		}
 		return false
 	}
 	c.editedAhead(j)

@@ -98,6 +98,7 @@ func (c *comparison) tellOnce() {
 	d.Removed = lastOnly(c, asRemoved, d.Removed, itself)
 	d.StartFailed = lastOnly(c, asStartFailed, d.StartFailed, itself)
 	d.SlotEnded = lastOnly(c, asStartFailed, d.SlotEnded, itself)
+	d.Displaced = lastOnly(c, asStartFailed, d.Displaced, itself)
 	d.Unadmitted = lastOnly(c, asStartFailed, d.Unadmitted, itself)
 	d.Ends = lastOnly(c, asEnds, d.Ends, func(e negotiator.End) backfill.JobID { return e.Job })
 	for id, w := range c.again {

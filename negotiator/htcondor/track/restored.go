@@ -55,6 +55,8 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 			flying = append(flying, j)
 		}
 	}
+	b.restoreTakeovers(saved.Jobs)
+	m.Exchanges = b.restoreExchanges(saved.Exchanges)
 	if lost > mostTold {
 		b.log.Warn("more jobs are not taken up", "count", lost-mostTold)
 	}
@@ -100,7 +102,7 @@ func (b *Belief) forget() {
 	for _, j := range b.all {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy, j.takes = Unknown, nil, nil, nil, nil, nil
 	}
-	b.lending = newLending()
+	b.lending, b.takeovers = newLending(), newTakeovers()
 	b.limiting, b.limits = newLimiting(), nil
 	clear(b.departed)
 	b.goneEnded, b.goneRemoved = nil, nil
@@ -214,7 +216,7 @@ func (former SavedJob) checkpoint() negotiator.JobCheckpoint {
 // canBe tells whether the times of a saved job are ones that a negotiator can have saved.
 func (former SavedJob) canBe(now backfill.Time) bool {
 	const most = 2 * backfill.MaxTime
-	started := !former.Running || former.Start <= now
+	started := !former.Running || former.Start <= now || former.Pinned
 	if r := former.Run; r != nil && (r.Since < 0 || r.Since > now || r.Limit < 0 || r.Limit > most || r.Charged.Check() != nil) {
 		return false
 	}

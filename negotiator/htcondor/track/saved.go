@@ -22,8 +22,10 @@ type SavedState struct {
 	Slots      []SavedSlot   `json:"slots"`
 	Jobs       []SavedJob    `json:"jobs"`
 	Leases     []SavedLease  `json:"leases,omitempty"`
-	Schedds    []SavedSchedd `json:"schedds,omitempty"`
-	Limits     []SavedLimit  `json:"limits,omitempty"`
+	// Exchanges are the jobs that changed places lately, by preemption.
+	Exchanges []SavedExchange `json:"exchanges,omitempty"`
+	Schedds   []SavedSchedd   `json:"schedds,omitempty"`
+	Limits    []SavedLimit    `json:"limits,omitempty"`
 }
 
 // SavedLimit is a limit that was a part of the plan, with its height in the unit of
@@ -102,6 +104,8 @@ type SavedJob struct {
 	Places   []Place         `json:"places,omitempty"`
 	// Run is of a job that was seen to run; nil of others.
 	Run *SavedRun `json:"run,omitempty"`
+	// Over is of a job that is to have the place of others; nil of others.
+	Over *SavedTakeover `json:"over,omitempty"`
 	backfill.Standing
 }
 
@@ -129,13 +133,13 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 		saved.Jobs = append(saved.Jobs, SavedJob{
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
 			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
-			Places: placesOf(c.Placement), Run: savedRun(j), Standing: c.Standing,
+			Places: placesOf(c.Placement), Run: savedRun(j), Over: b.savedTakeover(j.ID), Standing: c.Standing,
 		})
 	}
 	for _, l := range m.Limits {
 		saved.Limits = append(saved.Limits, SavedLimit{l.Name, l.Height, b.limiting.told[l.Name].user})
 	}
-	saved.Leases = b.lending.save()
+	saved.Leases, saved.Exchanges = b.lending.save(), b.savedExchanges(m.Exchanges)
 	for _, name := range slices.Sorted(maps.Keys(b.now.Schedds)) {
 		if home := b.now.Schedds[name].Home(); home != "" {
 			saved.Schedds = append(saved.Schedds, SavedSchedd{name, home, slices.Clone(b.seen[name])})
