@@ -15,22 +15,6 @@ import (
 // lateYield is for how many seconds a job is expected to run on that should have made way by now.
 const lateYield = 60
 
-// Yields reports whether a running job is to make way for another.
-func (v *View) Yields(id JobID) bool {
-	r := v.jobs.Find(id)
-	return r != nil && r.yields
-}
-
-// Pinned returns when and where a job is to start once others have made way for it; ok is false if it is
-// not pinned. [View.IsRunning] is true of such jobs.
-func (v *View) Pinned(id JobID) (start Time, at Placement, ok bool) {
-	r := v.jobs.Find(id)
-	if r == nil || !r.pinned {
-		return 0, nil, false
-	}
-	return r.start, r.placement, true
-}
-
 // WouldLift returns the jobs whose promised reservations a round's events would take away, by planned
 // start, then in order of jobs; the state stays as it is. The errors are those of [State.Open].
 func (s *State) WouldLift(r Round) (jobs []JobID, err error) {

@@ -34,13 +34,13 @@ func TestAJobMakesWay(t *testing.T) {
 
 			d = decide(t, h, 10, pinned(2, 40, on(0, 1)), sooner(1, 2, 40))
 			require.Empty(t, d.Broken)
-			require.True(t, s.Yields(1))
-			start, at, ok := s.Pinned(2)
-			require.True(t, ok)
-			require.EqualValues(t, 40, start)
-			require.Equal(t, on(0, 1), at)
+			reason, _ := s.Reason(1)
+			require.True(t, reason.Yields)
+			reason, _ = s.Reason(2)
+			require.Equal(t, backfill.TakesOver, reason.Why)
+			require.EqualValues(t, 40, reason.At)
+			require.Equal(t, on(0, 1), reason.Placement)
 			require.Equal(t, cpus(3), s.Use(), "it holds nothing yet")
-			reason, _ := s.Reason(2)
 			require.Equal(t, "takes over a×1, expected start 40, once others have made way",
 				s.Describe(reason, func(*backfill.Job) string { return "" }))
 
@@ -101,7 +101,8 @@ func TestPreemptionThatComesToNothing(t *testing.T) {
 	decide(t, h, 10, pinned(2, 20, on(0, 1)), sooner(1, 2, 20))
 	d := decide(t, h, 15, jobEvent(backfill.StartFailed, 2),
 		backfill.Event{Kind: backfill.Found, Job: s.Job(1), Placement: on(0, 1), Start: 0, End: 100})
-	require.False(t, s.Yields(1))
+	reason, _ := s.Reason(1)
+	require.False(t, reason.Yields)
 	start, _, ok := s.Planned(2)
 	require.True(t, ok)
 	require.EqualValues(t, 100, start)

@@ -41,6 +41,8 @@ type Reason struct {
 	// At is the actual start (Runs) or the planned one (Reserved, TakesOver).
 	At        Time
 	Placement Placement
+	// Yields says that the job runs until it has made way for another.
+	Yields bool
 	// Latest is the guaranteed latest start; it is valid only if Promised.
 	Latest   Time
 	Promised bool
@@ -108,7 +110,7 @@ func (s *State) Reason(id JobID) (Reason, bool) {
 
 // reason makes a reason.
 func (s *State) reason(r *record) Reason {
-	reason := Reason{At: r.start, Placement: r.placement, Latest: r.guarantee, Promised: r.promised}
+	reason := Reason{At: r.start, Placement: r.placement, Latest: r.guarantee, Promised: r.promised, Yields: r.yields}
 	if r.early {
 		reason.NotBefore = r.job.Release
 	}

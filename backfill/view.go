@@ -67,9 +67,10 @@ func (v *View) Waiting() int { return v.queue.Len() }
 // RunningJob is a job that runs.
 type RunningJob struct {
 	Job        *Job
-	Start, End Time // End is expected; Start is still to come for a pinned job, see [View.Pinned]
+	Start, End Time // End is expected; Start is still to come if the job is Pinned
 	Placement  Placement
-	Yields     bool // it runs until it has made way for another, see [View.Yields]
+	Pinned     bool // it starts once others have made way
+	Yields     bool // it runs until it has made way for another
 }
 
 // Running iterates over the running jobs by expected end, then submit time and queue position. The
@@ -78,7 +79,7 @@ func (v *View) Running() iter.Seq[RunningJob] {
 	return func(yield func(RunningJob) bool) {
 		v.running.Scan(func(p queued) bool {
 			r := v.jobs.Find(p.job.ID)
-			return yield(RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement, Yields: r.yields})
+			return yield(RunningJob{Job: r.job, Start: r.start, End: r.end, Placement: r.placement, Pinned: r.pinned, Yields: r.yields})
 		})
 	}
 }

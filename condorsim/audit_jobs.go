@@ -69,7 +69,7 @@ func (a *audit) requeue(r *negotiator.Report) {
 			continue
 		}
 		again := slices.ContainsFunc(r.Decision.Started, func(s backfill.Started) bool { return s.Job.ID == h.job.ID })
-		_, _, pinned := r.State.Pinned(h.job.ID) // it made way, and others are to make way for it
+		pinned := isPinned(r.State, h.job.ID) // it made way, and others are to make way for it
 		if again || pinned || !r.State.IsRunning(h.job.ID) {
 			a.release(h.job.ID)
 			a.back[h.job.ID] = a.now

@@ -15,10 +15,16 @@ func (a *audit) makeWay(r *negotiator.Report) {
 		a.pinned[r.Preempted[i].Job] = true
 	}
 	for id := range a.pinned {
-		if _, _, still := r.State.Pinned(id); !still {
+		if !isPinned(r.State, id) {
 			delete(a.pinned, id)
 		}
 	}
+}
+
+// isPinned reports whether a job has been given a place that others have yet to leave.
+func isPinned(s *backfill.State, id backfill.JobID) bool {
+	reason, _ := s.Reason(id)
+	return reason.Why == backfill.TakesOver
 }
 
 // takeOver enters in the books the jobs that have taken over from others. It is a violation if nobody was to

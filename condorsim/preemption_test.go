@@ -263,9 +263,10 @@ func (g *guarding) noRoom(r *negotiator.Report, p *preempt.Preemption) {
 		}
 		free := slices.Clone(slot.Capacity)
 		for run := range r.State.Running() {
-			if _, _, pinned := r.State.Pinned(run.Job.ID); pinned && run.Job.ID != p.Job {
+			if run.Pinned && run.Job.ID != p.Job {
 				return
-			} else if !pinned && run.Placement[0].Slot == slot.ID {
+			}
+			if !run.Pinned && run.Placement[0].Slot == slot.ID {
 				free.AddScaled(run.Job.Request, -1)
 			}
 		}

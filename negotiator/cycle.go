@@ -245,7 +245,7 @@ func (n *Negotiator) addReports(round *backfill.Round, d *Delta) {
 		})
 	}
 	for _, end := range d.Ends {
-		if n.State().Yields(end.Job) { // what its run time would be tells nothing any more
+		if n.yields(end.Job) { // what its run time would be tells nothing any more
 			round.Events = append(round.Events, backfill.Event{Kind: backfill.EstimateChanged, JobID: end.Job, End: end.At})
 			continue
 		}

@@ -123,10 +123,6 @@ func (d *displacing) open(r *Report) {
 	d.search.Open(preempt.Pool{
 		Now: d.now, Claims: d.claims, Memory: &n.preemption.memory, Running: s.Running(),
 		Host: &classad.Host{Zone: n.world.Zone, UserMap: n.world.UserMap, Now: func() int64 { return start + int64(d.now) }},
-		Pinned: func(id backfill.JobID) bool {
-			_, _, pinned := s.Pinned(id)
-			return pinned
-		},
 		Slot: func(id backfill.SlotID) (string, *classad.ClassAd, backfill.Vector) {
 			return n.inventory.slots[id].Name, n.inventory.slots[id].Ad, s.Slots()[id].Capacity
 		},

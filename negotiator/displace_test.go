@@ -236,8 +236,9 @@ func TestWhatIfsLeaveTakeOvers(t *testing.T) {
 	require.EqualValues(t, 2, events[0].Job.ID)
 	for _, limit := range []int64{9, 1} { // nor does a limit that really comes end a displacement
 		r := cycle(t, n, Delta{Now: 11, Limits: []Limit{{Name: "licence", Height: limit}}})
-		require.True(t, r.State.Yields(1))
-		_, _, pinned := r.State.Pinned(3)
-		require.True(t, pinned)
+		reason, _ := r.State.Reason(1)
+		require.True(t, reason.Yields)
+		reason, _ = r.State.Reason(3)
+		require.Equal(t, backfill.TakesOver, reason.Why)
 	}
 }

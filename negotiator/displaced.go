@@ -32,7 +32,7 @@ func (n *Negotiator) noteDisplaced(d *Delta) {
 	}
 	s := n.State()
 	for id := range all {
-		if n.jobs.get(id) == nil || s.IsRunning(id) && !s.Yields(id) {
+		if n.jobs.get(id) == nil || s.IsRunning(id) && !n.yields(id) {
 			delete(all, id)
 		}
 	}
@@ -45,14 +45,20 @@ func (n *Negotiator) noteDisplaced(d *Delta) {
 
 // isPinned reports whether a job has been given a place that others have yet to leave.
 func (n *Negotiator) isPinned(id backfill.JobID) bool {
-	_, _, pinned := n.State().Pinned(id)
-	return pinned
+	reason, _ := n.State().Reason(id)
+	return reason.Why == backfill.TakesOver
+}
+
+// yields reports whether a running job is to make way for another.
+func (n *Negotiator) yields(id backfill.JobID) bool {
+	reason, _ := n.State().Reason(id)
+	return reason.Yields
 }
 
 // stands reports whether a running job's place must be left as it is, since the core is told in other
 // words what becomes of it: it makes way for another, or is to take over from others.
 func (n *Negotiator) stands(id backfill.JobID) bool {
-	return n.State().Yields(id) || n.isPinned(id)
+	return n.yields(id) || n.isPinned(id)
 }
 
 // reportPreempted adds the matches of the jobs that displace others.

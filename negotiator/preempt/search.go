@@ -41,9 +41,8 @@ type Pool struct {
 	Memory *Memory
 	// Host supplies expressions with the clock and the like.
 	Host *classad.Host
-	// Running are the running jobs. Pinned reports whether one has only been given its place.
+	// Running are the running jobs.
 	Running iter.Seq[backfill.RunningJob]
-	Pinned  func(backfill.JobID) bool
 	// Slot returns a slot of the plan: its ad, and what it has in all.
 	Slot func(backfill.SlotID) (name string, ad *classad.ClassAd, capacity backfill.Vector)
 }
@@ -113,7 +112,7 @@ func (s *Search) add(run *backfill.RunningJob) {
 			h.free.AddScaled(run.Job.Request, -int64(on.Count))
 		}
 	}
-	if run.Yields || run.Job.Nodes != 1 || run.Job.Whole || len(run.Placement) != 1 || s.pool.Pinned(run.Job.ID) {
+	if run.Yields || run.Job.Nodes != 1 || run.Job.Whole || len(run.Placement) != 1 || run.Pinned {
 		return
 	}
 	c, ok := s.pool.Claims.Claim(run.Job.ID)

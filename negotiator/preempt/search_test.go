@@ -62,7 +62,7 @@ func (p *pool) open(rules preempt.Rules) *preempt.Search {
 	s := preempt.NewSearch(rules, []string{"cpus"})
 	s.Open(preempt.Pool{
 		Now: 5000, Claims: p, Memory: &p.memory, Host: &classad.Host{Now: func() int64 { return 5000 }},
-		Running: slices.Values(p.running), Pinned: func(backfill.JobID) bool { return false }, Slot: p.Slot,
+		Running: slices.Values(p.running), Slot: p.Slot,
 	})
 	return s
 }
