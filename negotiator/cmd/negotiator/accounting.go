@@ -96,13 +96,14 @@ type moved struct {
 	LeftOut    string         `json:"left_out"` // why something could not be taken over
 	Ignored    string         `json:"ignored"`  // what at the end of the log does not count
 	Unknown    map[string]int `json:"unknown"`  // what of the log means nothing here
-	Leases     int            `json:"leases"`   // that counted as ended
+	Leases     int            `json:"leases"`   // of ceilings, floors and factors
 }
 
 // count counts what a statement says.
 func (m *moved) count(s accountant.Statement) {
 	m.Updated = s.Updated
 	for _, r := range s.Records {
+		m.Leases += len(r.Leases)
 		if r.IsGroup || !strings.Contains(r.Name, "@") {
 			m.Groups++
 			continue
@@ -275,7 +276,7 @@ func (m *move) fromStock(ctx context.Context) (*moved, error) {
 		return nil, cli.Bad(err)
 	}
 	next, notes := log.Statement(m.settings.HalfLife)
-	report.Ignored, report.Unknown, report.Leases = log.Ignored, notes.Unknown, notes.Leases
+	report.Ignored, report.Unknown = log.Ignored, notes.Unknown
 	report.count(next)
 	if len(next.Records) == 0 {
 		return nil, cli.Bad(fmt.Errorf("%s holds no accounts", m.log))

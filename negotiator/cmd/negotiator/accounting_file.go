@@ -113,7 +113,8 @@ func (m *moved) words(done string) string {
 		line("As for HTCondor, this does not count: %s.", m.Ignored)
 	}
 	if m.Leases > 0 {
-		line("%s of a ceiling, floor or factor is in force there: what held before counts.", number(m.Leases, "lease"))
+		line("With it: %s of a ceiling, floor or factor. HTCondor before 25.12 would not end them (25.11: only ceilings).",
+			number(m.Leases, "lease"))
 	}
 	unknown := make([]string, 0, len(m.Unknown))
 	for what, n := range m.Unknown {

@@ -52,7 +52,7 @@ type account struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
-	leases         map[string]lease // nil: none
+	leases         map[string]Lease // nil: none
 	// share is the submitter's fraction of what its group may use, limit the slot weight of that
 	// fraction, and waiting says that it had waiting jobs, all as of the last Divide.
 	share, limit float64

@@ -17,9 +17,12 @@ const (
 	LeasedFactor  = "priority-factor"
 )
 
-// lease is a value of an account that was set for a time: until a Unix time, and what was there
-// before.
-type lease struct {
+// leasable are all of them.
+var leasable = [...]string{LeasedCeiling, LeasedFloor, LeasedFactor}
+
+// Lease is a value of an account that was set for a time: until a Unix time, and what was there
+// before. A factor that was not set is 0.
+type Lease struct {
 	Until  int64
 	Before float64
 }
@@ -53,10 +56,10 @@ func (a *Accountant) Lease(now time.Time, what string, submitter string, value f
 	a.mu.Unlock()
 	return a.set(submitter, func(r *account) {
 		if r.leases == nil {
-			r.leases = map[string]lease{}
+			r.leases = map[string]Lease{}
 			a.leased = append(a.leased, r)
 		}
-		r.leases[what] = lease{now.Unix() + seconds, r.swap(what, value)}
+		r.leases[what] = Lease{now.Unix() + seconds, r.swap(what, value)}
 	})
 }
 
@@ -79,7 +82,7 @@ func (a *Accountant) endLeases(now time.Time) {
 		if a.accounts[r.name] != r { // it was deleted
 			return true
 		}
-		for _, what := range []string{LeasedCeiling, LeasedFloor, LeasedFactor} {
+		for _, what := range leasable {
 			if l := r.leases[what]; l.Until > 0 && l.Until <= now.Unix() {
 				r.endLease(what)
 				a.touch(r)

@@ -36,17 +36,22 @@ type Record struct {
 	Begin, Last int64
 	// Ceiling is the most slot weight that may be used, -1 if there is no such limit.
 	Ceiling, Floor int64
-	IsGroup        bool // filled in by [Accountant.Statement]
+	// Leases are the ceiling, floor and priority factor that are leased, see [LeasedCeiling]; nil if
+	// none is.
+	Leases  map[string]Lease
+	IsGroup bool // filled in by [Accountant.Statement]
+}
+
+// valueRange is a value and what it may be.
+type valueRange struct {
+	what      string
+	v         float64
+	low, high float64
 }
 
 // check errs if no account can be like this.
 func (r *Record) check() error {
-	var wrong error
-	for _, v := range []struct {
-		what      string
-		v         float64
-		low, high float64
-	}{
+	ranges := []valueRange{
 		{"priority", r.Real, 0, maxValue},
 		{"priority factor", r.Factor, 0, maxValue},
 		{"accumulated usage", r.Used, -maxValue, maxValue},
@@ -55,7 +60,29 @@ func (r *Record) check() error {
 		{"last usage", float64(r.Last), 0, math.MaxUint32},
 		{"ceiling", float64(r.Ceiling), -1, math.MaxInt32},
 		{"floor", float64(r.Floor), 0, math.MaxInt32},
-	} {
+	}
+	leases := 0
+	for _, what := range leasable {
+		l, leased := r.Leases[what]
+		if !leased {
+			continue
+		}
+		leases++
+		low, high := 0.0, float64(math.MaxInt32)
+		switch what {
+		case LeasedCeiling:
+			low = -1
+		case LeasedFactor:
+			high = maxValue
+		}
+		ranges = append(ranges, valueRange{"end of a lease", float64(l.Until), 1, math.MaxUint32},
+			valueRange{"former " + what, l.Before, low, high})
+	}
+	var wrong error
+	if leases < len(r.Leases) {
+		wrong = fmt.Errorf("leases %q: must be of %q", slices.Sorted(maps.Keys(r.Leases)), leasable)
+	}
+	for _, v := range ranges {
 		if err := inRange(v.what, v.v, v.low, v.high); wrong == nil {
 			wrong = err
 		}
@@ -79,14 +106,30 @@ func (a *Accountant) Statement() Statement {
 		s.Records = append(s.Records, Record{
 			Name: name, Real: r.real(a.clock), Factor: r.Factor, Use: r.Use, Subtree: r.subtree,
 			Used: r.Used, Weighted: r.Weighted, Begin: r.Begin, Last: r.Last,
-			Ceiling: r.Ceiling, Floor: r.Floor, IsGroup: r.isGroup,
+			Ceiling: r.Ceiling, Floor: r.Floor, Leases: a.leases(r), IsGroup: r.isGroup,
 		})
 	}
 	return s
 }
 
+// leases returns the leases of an account, nil if it has none. As in HTCondor's own accounting, what
+// the configuration gives is what was before the lease of a factor if none was set.
+func (a *Accountant) leases(r *account) map[string]Lease {
+	if len(r.leases) == 0 {
+		return nil
+	}
+	all := maps.Clone(r.leases)
+	if l, leased := all[LeasedFactor]; leased && l.Before == 0 {
+		unset := *r
+		unset.Factor = 0
+		l.Before = a.settings.factor(&unset)
+		all[LeasedFactor] = l
+	}
+	return all
+}
+
 // WithoutDefaults returns a statement in which a priority factor that the configuration gives
-// anyway counts as not set. HTCondor's own accounting writes one for everybody; here a new default
+// anyway counts as not set, also where it was before a lease. HTCondor's own accounting writes one for everybody; here a new default
 // reaches all.
 func (a *Accountant) WithoutDefaults(s Statement) Statement {
 	a.mu.Lock()
@@ -95,8 +138,15 @@ func (a *Accountant) WithoutDefaults(s Statement) Statement {
 	for i := range s.Records {
 		fresh := account{name: s.Records[i].Name}
 		fresh.group, _ = a.tree.assigned(fresh.name)
-		if f := s.Records[i].Factor; f < minFactor || f == a.settings.factor(&fresh) {
+		unset := func(factor float64) bool { return factor < minFactor || factor == a.settings.factor(&fresh) }
+		l, leased := s.Records[i].Leases[LeasedFactor]
+		if f := s.Records[i].Factor; f < minFactor || !leased && unset(f) {
 			s.Records[i].Factor = 0
+		}
+		if leased && unset(l.Before) {
+			l.Before = 0
+			s.Records[i].Leases = maps.Clone(s.Records[i].Leases)
+			s.Records[i].Leases[LeasedFactor] = l
 		}
 	}
 	return s
@@ -117,7 +167,7 @@ func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 		}
 	}
 	clear(a.accounts)
-	a.active, a.dirty = nil, nil
+	a.active, a.dirty, a.leased = nil, nil, nil
 	a.clock.Updated = s.Updated
 	var taken []Record
 	for _, rec := range s.Records {
@@ -133,6 +183,9 @@ func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 		r.Real, r.Factor, r.Use = max(minPriority, rec.Real), rec.Factor, rec.Use
 		r.Used, r.Weighted, r.Begin, r.Last = rec.Used, rec.Weighted, rec.Begin, rec.Last
 		r.Ceiling, r.Floor = rec.Ceiling, rec.Floor
+		if len(rec.Leases) > 0 {
+			r.leases, a.leased = maps.Clone(rec.Leases), append(a.leased, r)
+		}
 		if r.isGroup {
 			r.Use = Use{} // it is the sum of what its submitters use
 		}
@@ -165,7 +218,7 @@ func (s Statement) Lacks(other Statement) (names []string) {
 	more := func(there, here float64) bool { return there > here+usageSlack+math.Abs(here)*usageShare }
 	for _, r := range other.Records {
 		mine, known := here[r.Name]
-		set := r.Factor != 0 || r.Ceiling >= 0 || r.Floor > 0
+		set := r.Factor != 0 || r.Ceiling >= 0 || r.Floor > 0 || len(r.Leases) > 0
 		if !known && set || more(r.Used, mine.Used) || more(r.Weighted, mine.Weighted) {
 			names = append(names, r.Name)
 		}

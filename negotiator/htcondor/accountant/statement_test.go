@@ -47,6 +47,11 @@ func TestAnotherAccountingGoesOn(t *testing.T) {
 		}
 		require.NoError(t, a.SetFactor("bob@d", rapid.Float64Range(1, 5000).Draw(t, "factor")))
 		require.NoError(t, a.SetCeiling("alice@d", 7))
+		for _, what := range []string{LeasedCeiling, LeasedFloor, LeasedFactor} {
+			if seconds := rapid.Int64Range(0, 300_000).Draw(t, what); seconds > 0 {
+				require.NoError(t, a.Lease(at(now), what, rapid.SampledFrom(names).Draw(t, "leaseholder"), 3, seconds))
+			}
+		}
 		leftOut, err := b.Adopt(a.Statement())
 		require.NoError(t, errorOf(leftOut, err))
 		require.Equal(t, a.Statement(), b.Statement())
@@ -61,6 +66,48 @@ func TestAnotherAccountingGoesOn(t *testing.T) {
 			same(t, a.Statement(), b.Statement())
 		}
 	})
+}
+
+// TestLeasesMove: the end of a lease, and what is to hold then, are in a statement, with the factor
+// that the configuration gives if none was set, as HTCondor writes it. Who takes it over ends the
+// lease as the former would have.
+func TestLeasesMove(t *testing.T) {
+	a, b := open(t, withGroup+"\nGROUP_PRIO_FACTOR_physics = 50"), open(t, withGroup+"\nGROUP_PRIO_FACTOR_physics = 50")
+	require.NoError(t, a.Update(at(0), nil))
+	require.NoError(t, a.SetCeiling("physics.carol@d", 20))
+	require.NoError(t, a.Lease(at(0), LeasedCeiling, "physics.carol@d", 2, 100))
+	require.NoError(t, a.Lease(at(0), LeasedFloor, "physics.carol@d", 1, 50))
+	require.NoError(t, a.Lease(at(0), LeasedFactor, "physics.carol@d", 5, 200))
+	require.NoError(t, a.Lease(at(0), LeasedCeiling, "bob@d", -1, 100))
+	require.NoError(t, b.Lease(at(0), LeasedCeiling, "alice@d", 3, 100))
+	leftOut, err := b.Adopt(a.Statement())
+	require.NoError(t, errorOf(leftOut, err))
+	leases := func() map[string]map[string]Lease {
+		found := map[string]map[string]Lease{}
+		for _, r := range b.Statement().Records {
+			if r.Leases != nil {
+				found[r.Name] = r.Leases
+			}
+		}
+		return found
+	}
+	end := func(seconds int64) int64 { return at(seconds).Unix() }
+	require.Equal(t, map[string]map[string]Lease{
+		"physics.carol@d": {
+			LeasedCeiling: {end(100), 20}, LeasedFloor: {end(50), 0}, LeasedFactor: {end(200), 50},
+		},
+		"bob@d": {LeasedCeiling: {end(100), -1}},
+	}, leases())
+	require.NoError(t, b.Update(at(60), nil))
+	require.Len(t, leases()["physics.carol@d"], 2)
+	require.NoError(t, b.Update(at(150), nil))
+	require.Equal(t, map[string]map[string]Lease{"physics.carol@d": {LeasedFactor: {end(200), 50}}}, leases())
+	require.NoError(t, b.Update(at(250), nil))
+	require.Empty(t, leases())
+	carol := b.accounts["physics.carol@d"]
+	require.Equal(t, [3]float64{20, 0, 0}, [3]float64{float64(carol.Ceiling), float64(carol.Floor), carol.Factor})
+	require.Equal(t, int64(-1), b.accounts["bob@d"].Ceiling)
+	require.Nil(t, b.accounts["alice@d"], "whose lease was replaced")
 }
 
 func errorOf(errs ...error) error {
@@ -86,18 +133,23 @@ func same(t require.TestingT, a, b Statement) {
 func TestWhatNoAccountCanBe(t *testing.T) {
 	good := Record{Name: "alice@d", Real: 3, Ceiling: -1}
 	for what, change := range map[string]func(r *Record){
-		"blanks":            func(r *Record) { r.Name = "a b@d" },
-		"missing":           func(r *Record) { r.Name = "" },
-		"priority NaN":      func(r *Record) { r.Real = math.NaN() },
-		"priority -1":       func(r *Record) { r.Real = -1 },
-		"factor +Inf":       func(r *Record) { r.Factor = math.Inf(1) },
-		"usage 1e+31":       func(r *Record) { r.Weighted = 1e31 },
-		"usage -Inf":        func(r *Record) { r.Used = math.Inf(-1) },
-		"begin of usage":    func(r *Record) { r.Begin = -1 },
-		"last usage":        func(r *Record) { r.Last = 1 << 40 },
-		"ceiling":           func(r *Record) { r.Ceiling = -2 },
-		"floor":             func(r *Record) { r.Floor = 1 << 40 },
-		"slots of weight 1": func(r *Record) { r.Use = Use{-1, 1} },
+		"blanks":             func(r *Record) { r.Name = "a b@d" },
+		"missing":            func(r *Record) { r.Name = "" },
+		"priority NaN":       func(r *Record) { r.Real = math.NaN() },
+		"priority -1":        func(r *Record) { r.Real = -1 },
+		"factor +Inf":        func(r *Record) { r.Factor = math.Inf(1) },
+		"usage 1e+31":        func(r *Record) { r.Weighted = 1e31 },
+		"usage -Inf":         func(r *Record) { r.Used = math.Inf(-1) },
+		"begin of usage":     func(r *Record) { r.Begin = -1 },
+		"last usage":         func(r *Record) { r.Last = 1 << 40 },
+		"ceiling":            func(r *Record) { r.Ceiling = -2 },
+		"floor":              func(r *Record) { r.Floor = 1 << 40 },
+		"slots of weight 1":  func(r *Record) { r.Use = Use{-1, 1} },
+		"end of a lease":     func(r *Record) { r.Leases = map[string]Lease{LeasedFloor: {Until: 0}} },
+		"former ceiling":     func(r *Record) { r.Leases = map[string]Lease{LeasedCeiling: {Until: 9, Before: -2}} },
+		"former floor":       func(r *Record) { r.Leases = map[string]Lease{LeasedFloor: {Until: 9, Before: math.NaN()}} },
+		"former priority-":   func(r *Record) { r.Leases = map[string]Lease{LeasedFactor: {Until: 9, Before: 1e31}} },
+		"leases [\"share\"]": func(r *Record) { r.Leases = map[string]Lease{"share": {Until: 9}} },
 	} {
 		a := open(t, "")
 		bad := good
@@ -125,6 +177,11 @@ func TestDefaultFactorsAreNotSet(t *testing.T) {
 	}
 	require.Equal(t, []float64{0, 50, 0, 1000, 0, 0, 0}, factors)
 	require.Equal(t, 1000.0, s.Records[0].Factor, "the statement itself stays")
+
+	leased := Record{Name: "alice@d", Factor: 7, Leases: map[string]Lease{LeasedFactor: {Until: 9, Before: 1000}}}
+	got := a.WithoutDefaults(Statement{Records: []Record{leased}}).Records[0]
+	require.Equal(t, map[string]Lease{LeasedFactor: {Until: 9}}, got.Leases, "as what was before a lease")
+	require.Equal(t, 1000.0, leased.Leases[LeasedFactor].Before, "the statement itself stays")
 }
 
 // TestLacks: usage that grew elsewhere, and settings of those who are not here, would be lost.
@@ -134,12 +191,14 @@ func TestLacks(t *testing.T) {
 	}
 	capped := record("capped@d", 0, 0)
 	capped.Ceiling = 0
+	leased := record("leased@d", 0, 0)
+	leased.Leases = map[string]Lease{LeasedCeiling: {Until: 5, Before: 3}}
 	here := Statement{Records: []Record{record("a@d", 10, 20), record("b@d", 1e12, 1e12), record("c@d", 0, 0)}}
 	there := Statement{Records: []Record{
-		record("c@d", 3, 0), record("a@d", 10.9, 20.9), record("b@d", 1e12+900, 1e12), record("new@d", 0, 5), capped,
+		record("c@d", 3, 0), record("a@d", 10.9, 20.9), record("b@d", 1e12+900, 1e12), record("new@d", 0, 5), capped, leased,
 		record("idle@d", 0, 0),
 	}}
-	require.Equal(t, "c@d capped@d new@d", strings.Join(here.Lacks(there), " "))
+	require.Equal(t, "c@d capped@d leased@d new@d", strings.Join(here.Lacks(there), " "))
 	require.Empty(t, here.Lacks(here))
 	require.Equal(t, []string{"a@d", "b@d"}, Statement{}.Lacks(here))
 }

@@ -26,7 +26,7 @@ type entry struct {
 	Used, Weighted float64
 	Begin, Last    int64
 	Ceiling, Floor int64
-	Leases         map[string]lease `json:",omitempty"`
+	Leases         map[string]Lease `json:",omitempty"`
 }
 
 // load reads the clock and the accounts. An account that cannot be read is left out, see Unread.

@@ -41,7 +41,6 @@ func TestRead(t *testing.T) {
 	s, notes := l.Statement(halfLife)
 	require.Equal(t, int64(1796020000), s.Updated)
 	require.Equal(t, map[string]int{"record Cluster": 1, "attribute Sock": 1}, notes.Unknown)
-	require.Equal(t, 1, notes.Leases)
 	got := byName(s)
 	require.Len(t, got, 5)
 	require.Equal(t, accountant.Record{
@@ -52,7 +51,11 @@ func TestRead(t *testing.T) {
 	require.Equal(t, 3970.0, alice.Used, "with what is not charged yet")
 	require.Equal(t, 15880.5, alice.Weighted)
 	require.InDelta(t, 5.123457-120*math.Ln2/halfLife, alice.Real, 1e-12)
-	require.Equal(t, int64(20), got["physics.carol@pool.test"].Ceiling, "as before the lease")
+	require.Equal(t, accountant.Record{
+		Name: "physics.carol@pool.test", Real: 2, Ceiling: 2, Leases: map[string]accountant.Lease{
+			accountant.LeasedCeiling: {Until: 1796030000, Before: 20},
+		},
+	}, got["physics.carol@pool.test"])
 	require.Equal(t, accountant.Use{}, got["<none>"].Use, "a group's use is the sum of its submitters'")
 }
 
@@ -119,6 +122,44 @@ func TestAsHTCondorPlaysLines(t *testing.T) {
 	require.Equal(t, []accountant.Record{{Name: "a@d", Real: 4, Ceiling: -1, Floor: 2}}, s.Records)
 }
 
+// TestLeases writes leases under the names of HTCondor 25.12, and reads what is missing of them as
+// it does. A lease that ended has the end 0, and an end that is below 0 counts as 0.
+func TestLeases(t *testing.T) {
+	text := string(Write(accountant.Statement{Records: []accountant.Record{{
+		Name: "a@d", Factor: 5, Ceiling: -1, Floor: 2, Leases: map[string]accountant.Lease{
+			accountant.LeasedCeiling: {Until: 100, Before: 7},
+			accountant.LeasedFloor:   {Until: 200, Before: 0},
+			accountant.LeasedFactor:  {Until: 300, Before: 1000},
+		},
+	}}}, 1, 1))
+	for _, line := range []string{
+		"Ceiling -1", "CeilingLeaseExpiration 100", "CeilingPreLeaseValue 7", "Floor 2", "FloorLeaseExpiration 200",
+		"FloorPreLeaseValue 0", "PriorityFactor 5.0", "PriorityFactorLeaseExpiration 300",
+		"PriorityFactorPreLeaseValue 1000.0",
+	} {
+		require.Contains(t, text, "103 Customer.a@d "+line+"\n")
+	}
+	l, err := Read([]byte(`101 Customer.a@d * *
+103 Customer.a@d CeilingLeaseExpiration 100
+103 Customer.a@d FloorLeaseExpiration 200
+103 Customer.a@d PriorityFactorLeaseExpiration 300
+101 Customer.b@d * *
+103 Customer.b@d Ceiling 3
+103 Customer.b@d CeilingLeaseExpiration 0
+103 Customer.b@d CeilingPreLeaseValue 5
+103 Customer.b@d FloorLeaseExpiration -7
+`), "log")
+	require.NoError(t, err)
+	s, _ := l.Statement(halfLife)
+	require.Equal(t, []accountant.Record{{
+		Name: "a@d", Ceiling: -1, Leases: map[string]accountant.Lease{
+			accountant.LeasedCeiling: {Until: 100, Before: -1},
+			accountant.LeasedFloor:   {Until: 200, Before: 0},
+			accountant.LeasedFactor:  {Until: 300, Before: 0},
+		},
+	}, {Name: "b@d", Ceiling: 3}}, s.Records)
+}
+
 // TestThereAndBack writes statements of all kinds and reads them: nothing is lost, to the last
 // digit.
 func TestThereAndBack(t *testing.T) {
@@ -136,6 +177,18 @@ func TestThereAndBack(t *testing.T) {
 			}
 			if slots := rapid.IntRange(0, 9).Draw(t, "slots"); slots > 0 {
 				r.Use = accountant.Use{Slots: slots, Weight: float64(rapid.IntRange(0, 99).Draw(t, "weight"))}
+			}
+			for _, what := range []string{accountant.LeasedCeiling, accountant.LeasedFloor, accountant.LeasedFactor} {
+				if !rapid.Bool().Draw(t, what) {
+					continue
+				}
+				if r.Leases == nil {
+					r.Leases = map[string]accountant.Lease{}
+				}
+				r.Leases[what] = accountant.Lease{
+					Until:  rapid.Int64Range(1, math.MaxUint32).Draw(t, "until"),
+					Before: float64(rapid.IntRange(1, 9).Draw(t, "before")),
+				}
 			}
 			s.Records = append(s.Records, r)
 		}

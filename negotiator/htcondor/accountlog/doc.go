@@ -21,7 +21,8 @@
 //	Customer.NAME    of a submitter or a group: Priority, PriorityFactor, Ceiling, Floor, ResourcesUsed,
 //	                 WeightedResourcesUsed, HierWeightedResourcesUsed (groups), AccumulatedUsage,
 //	                 WeightedAccumulatedUsage, UnchargedTime, WeightedUnchargedTime, BeginUsageTime,
-//	                 LastUsageTime; since version 25, leases of ceilings, floors and factors
+//	                 LastUsageTime; CeilingLeaseExpiration, CeilingPreLeaseValue since 25.11,
+//	                 the same of Floor and PriorityFactor since 25.12
 //	Resource.NAME    a match: RemoteUser, SlotWeight, StartTime
 //
 // # A tour

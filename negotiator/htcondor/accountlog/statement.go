@@ -33,9 +33,6 @@ func init() {
 type Notes struct {
 	// Unknown counts the records and attributes that mean nothing here, by what they are.
 	Unknown map[string]int
-	// Leases counts the ceilings, floors and factors that are on lease. What they were before counts,
-	// as it does when the lease ends.
-	Leases int
 }
 
 // Statement returns what the log says of the accounting. halfLife is PRIORITY_HALFLIFE in seconds.
@@ -82,9 +79,9 @@ func (a ad) record(name string, halfLife float64, notes *Notes) accountant.Recor
 		}
 	}
 	r := accountant.Record{
-		Name: name, Real: a.number("Priority", 0), Factor: a.number(a.leased("PriorityFactor", notes), 0),
+		Name: name, Real: a.number("Priority", 0), Factor: a.number("PriorityFactor", 0),
 		Used: a.number("AccumulatedUsage", 0), Begin: a.whole("BeginUsageTime", 0), Last: a.whole("LastUsageTime", 0),
-		Ceiling: max(-1, a.whole(a.leased("Ceiling", notes), -1)), Floor: max(0, a.whole(a.leased("Floor", notes), 0)),
+		Ceiling: max(-1, a.whole("Ceiling", -1)), Floor: max(0, a.whole("Floor", 0)), Leases: a.leases(),
 	}
 	r.Weighted = a.number("WeightedAccumulatedUsage", r.Used)
 	uncharged := a.number("WeightedUnchargedTime", 0)
@@ -94,13 +91,37 @@ func (a ad) record(name string, halfLife float64, notes *Notes) accountant.Recor
 	return r
 }
 
-// leased returns the attribute that has a setting's value, apart from a lease that is in force.
-func (a ad) leased(name string, notes *Notes) string {
-	if a.whole(name+"LeaseExpiration", 0) <= 0 {
-		return name
+// leasable are the attributes of a customer that can be leased (since 25.11 the ceiling, since 25.12
+// the others), and what was there before a lease if the log does not say it.
+var leasable = []struct {
+	attribute, what string
+	before          float64
+}{
+	{"Ceiling", accountant.LeasedCeiling, -1},
+	{"Floor", accountant.LeasedFloor, 0},
+	{"PriorityFactor", accountant.LeasedFactor, 0},
+}
+
+// Endings of the names of a lease's attributes.
+const (
+	leaseEnd    = "LeaseExpiration"
+	leaseBefore = "PreLeaseValue"
+)
+
+// leases returns the leases that have not ended, nil if there are none.
+func (a ad) leases() map[string]accountant.Lease {
+	var all map[string]accountant.Lease
+	for _, l := range leasable {
+		until := a.whole(l.attribute+leaseEnd, 0)
+		if until <= 0 {
+			continue
+		}
+		if all == nil {
+			all = map[string]accountant.Lease{}
+		}
+		all[l.what] = accountant.Lease{Until: until, Before: a.number(l.attribute+leaseBefore, l.before)}
 	}
-	notes.Leases++
-	return name + "PreLeaseValue"
+	return all
 }
 
 // number returns the value of an attribute, or another if it is not a number.

@@ -15,6 +15,9 @@ import (
 // A factor that was not set is left out; HTCondor then sets what its configuration says. What
 // submitters use is written as matches of slots that do not exist. HTCondor charges them from the
 // time of the statement until its first cycle, in which it finds the real ones.
+//
+// HTCondor ends leases of ceilings since 25.11 and the others since 25.12; for those before, what is
+// leased holds until it is set again.
 func Write(s accountant.Statement, sequence, created int64) []byte {
 	w := &writer{}
 	w.line(opHead, strconv.FormatInt(sequence, 10), "CreationTimestamp", strconv.FormatInt(created, 10))
@@ -88,11 +91,23 @@ func (w *writer) customer(r accountant.Record) {
 	if r.Factor != 0 {
 		w.real("PriorityFactor", r.Factor)
 	}
-	if r.Ceiling >= 0 {
+	if _, leased := r.Leases[accountant.LeasedCeiling]; r.Ceiling >= 0 || leased {
 		w.whole("Ceiling", r.Ceiling)
 	}
 	if r.Floor > 0 {
 		w.whole("Floor", r.Floor)
+	}
+	for _, l := range leasable {
+		lease, leased := r.Leases[l.what]
+		if !leased {
+			continue
+		}
+		w.whole(l.attribute+leaseEnd, lease.Until)
+		if l.what == accountant.LeasedFactor {
+			w.real(l.attribute+leaseBefore, lease.Before)
+		} else {
+			w.whole(l.attribute+leaseBefore, int64(lease.Before))
+		}
 	}
 	w.whole("ResourcesUsed", int64(r.Use.Slots))
 	w.real("WeightedResourcesUsed", r.Use.Weight)

@@ -191,8 +191,8 @@ func (c *State) unready(f *flight, submitter string) string {
 		return "its schedd does not answer: " + s.Failed.Error()
 	case s.Late:
 		return "its schedd has not answered yet"
-	case known.Excluded:
-		return "NEGOTIATOR_SUBMITTER_CONSTRAINT is not true of its submitter " + submitter
+	case known.Barred() != "":
+		return known.Barred() + " of its submitter " + submitter
 	case gang && (!advertised || known.Idle == 0):
 		return "its schedd does not ask for a gang's slots now"
 	case !advertised:

@@ -41,6 +41,10 @@ func TestUnready(t *testing.T) {
 			s:    observe.Schedd{Submitters: map[string]observe.Submitter{"alice@test": {Idle: 1, Excluded: true}}},
 			want: "NEGOTIATOR_SUBMITTER_CONSTRAINT is not true of its submitter alice@test",
 		},
+		"submitter who asks to be left out": {
+			s:    observe.Schedd{Submitters: map[string]observe.Submitter{"alice@test": {Idle: 1, Skipped: true}}},
+			want: "SkipMatchmaking is true of its submitter alice@test",
+		},
 		"unknown submitter": {want: "its schedd has not advertised the submitter alice@test"},
 		"unknown gang":      {gang: true, want: "its schedd does not ask for a gang's slots now"},
 		"no gang asked for": {

@@ -80,7 +80,7 @@ func (e *explanation) add(id backfill.JobID, phase track.Phase, why func(backfil
 	}
 	submitter := j.Submitter()
 	known, advertised := s.Submitters[submitter]
-	if !advertised || known.Excluded || s.Failed != nil || s.Late || c.telling[s.Name] != nil || e.mute(s.Name) {
+	if !advertised || known.Barred() != "" || s.Failed != nil || s.Late || c.telling[s.Name] != nil || e.mute(s.Name) {
 		return
 	}
 	before := c.reasons[id]

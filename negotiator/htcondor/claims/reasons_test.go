@@ -45,6 +45,13 @@ func TestExplainAdd(t *testing.T) {
 			},
 			phase: track.Waiting,
 		},
+		"its submitter asks to be left out": {
+			change: func(d *desk, _ *explanation) {
+				d.schedd.Submitters = map[string]observe.Submitter{"": {Idle: 1, Skipped: true}}
+				d.look()
+			},
+			phase: track.Waiting,
+		},
 		"its schedd does not answer": {
 			change: func(d *desk, _ *explanation) {
 				d.schedd.Failed = errors.New("it is dead")

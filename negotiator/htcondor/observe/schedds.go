@@ -134,7 +134,7 @@ func (o *Observer) admit(constraint string) {
 func (o *Observer) ofSubmitters() []string {
 	all := []string{
 		"Name", "ScheddName", "ScheddIpAddr", "MyAddress", "SubmitterTag", "IdleJobs", "RunningJobs", "Capability",
-		"LastHeardFrom", identityAttribute,
+		"LastHeardFrom", skipping, identityAttribute,
 	}
 	if o.submitters == nil {
 		return all
@@ -142,6 +142,10 @@ func (o *Observer) ofSubmitters() []string {
 	internal, external, _ := o.submitters.Refs(nil) // a circular reference evaluates to error
 	return slices.Concat(all, internal, external)
 }
+
+// skipping is the attribute of a submitter's ad that is true if none of its jobs is to be matched for
+// now. HTCondor's negotiator heeds it since 25.11; whatever sends the ad may set it.
+const skipping = "SkipMatchmaking"
 
 // OtherAttributes are what [ReadOther] reads.
 var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint"}
@@ -182,7 +186,10 @@ func (o *Observer) readSubmitter(ad *classad.ClassAd, l *look) {
 	excluded := o.submitters != nil && !o.submitters.Eval(classad.Scope{
 		My: ad.Values(longestPlain), MaxSteps: classad.FewSteps, Host: o.s.host(l.Began),
 	}).IsTrue()
-	s.Submitters[name] = Submitter{Tag: tag, Idle: idle, Excluded: excluded, User: c.sender.own(name), look: l.Number}
+	s.Submitters[name] = Submitter{
+		Tag: tag, Idle: idle, Excluded: excluded, Skipped: ad.Literal(skipping).IsTrue(), User: c.sender.own(name),
+		look: l.Number,
+	}
 	heard, _ := ad.Literal("LastHeardFrom").Int()
 	heard = min(heard, l.Began.Unix())
 	// An older capability ends with the schedd that gave it.

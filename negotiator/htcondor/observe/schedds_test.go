@@ -160,6 +160,23 @@ func TestSubmitterConstraint(t *testing.T) {
 	}
 }
 
+// TestSkipMatchmaking says whose jobs are not planned because his ad asks for that, as HTCondor's
+// negotiator does since 25.11.
+func TestSkipMatchmaking(t *testing.T) {
+	p := newSite(t, "s@test")
+	for more, want := range map[string]bool{
+		"": false, "SkipMatchmaking = true": true, "SkipMatchmaking = 1": true, "skipmatchmaking = TRUE": true,
+		"SkipMatchmaking = false": false, "SkipMatchmaking = \"true\"": false, "SkipMatchmaking = undefined": false,
+	} {
+		p.publish()
+		p.collector.Set("Submitter", p.schedds[0].SubmitterAd("alice@test", "", 1, 0)+more+"\n")
+		look, err := p.Look(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, look.Schedds["s@test"].Submitters, "alice@test")
+		require.Equal(t, want, look.Schedds["s@test"].Submitters["alice@test"].Skipped, more)
+	}
+}
+
 // An ad of a schedd or submitter that is too large to be read does not hide the others.
 func TestAdsOfSubmittersAreBounded(t *testing.T) {
 	p := newSite(t, "s@test")

@@ -239,12 +239,25 @@ func (s *Schedd) Home() string {
 type Submitter struct {
 	Tag  string
 	Idle int64
-	// Excluded says that the submitter's jobs are not to be planned.
-	Excluded bool
+	// Excluded says that the submitter's jobs are not to be planned, as the pool's constraint of
+	// submitters is not true, and Skipped that they are not, as its ad asks for that.
+	Excluded, Skipped bool
 	// User is who sent the ad himself, without his domain: others' jobs are none of it. It is "" if a
 	// daemon sent the ad.
 	User string
 	look int // the last look that saw the ad
+}
+
+// Barred returns what keeps the submitter's jobs from being planned, to be followed by "of" and the
+// submitter; "" if nothing does.
+func (s Submitter) Barred() string {
+	switch {
+	case s.Excluded:
+		return "NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
+	case s.Skipped:
+		return "SkipMatchmaking is true"
+	}
+	return ""
 }
 
 // JobKey names a job in a pool.

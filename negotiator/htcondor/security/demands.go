@@ -30,10 +30,10 @@ func (w Wishes) lacking(has features) error {
 	return nil
 }
 
-// offered returns what a client with these methods offers. Only an authentication produces a key,
-// so authentication is wanted at least as much as what needs a key, and without it nothing else is
-// wanted. It is an error if something is REQUIRED that cannot be had. HTCondor does the same
-// (SecMan::ReconcileSecurityDependency).
+// offered returns what a client with these methods offers. Before 23.10 only an authentication
+// produces a key, so authentication is wanted at least as much as what needs a key, and without it
+// nothing else is wanted. It is an error if something is REQUIRED that cannot be had. HTCondor does
+// the same (SecMan::ReconcileSecurityDependency).
 func (w Wishes) offered(methods []Method) (Wishes, error) {
 	for _, l := range []*Level{&w.Authentication, &w.Encryption, &w.Integrity} {
 		if *l == "" {
@@ -76,7 +76,7 @@ func (c *Client) heed(answer *classad.ClassAd) (features, error) {
 	_, key := answer.Literal("ECDHPublicKey").Text()
 	switch secret := said.encryption || said.integrity; {
 	case secret && !said.authentication:
-		return said, errors.New("the other side promises encryption without authentication, which produces no key")
+		return said, errors.New("the other side promises encryption without authentication, which may hide us from nobody")
 	case secret && !key:
 		return said, errors.New("the other side promises encryption and sends no public key")
 	}

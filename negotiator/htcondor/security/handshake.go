@@ -122,9 +122,13 @@ func (c *Client) negotiate(ctx context.Context, a cedar.Address, command int) (_
 	}
 	if said.authentication {
 		made.authenticated = true
-		if made.key, err = c.authenticate(s, answer, private); err != nil {
-			return nil, err
-		}
+		made.key, err = c.authenticate(s, answer, private)
+	} else if encoded, given := answer.Literal("ECDHPublicKey").Text(); given {
+		// Servers since 23.10 agree on a key with anybody, and encrypt with it whatever they promise.
+		made.key, err = agreedKey(private, encoded)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if made.key != nil {
 		if err = s.Encrypt(made.key); err != nil {

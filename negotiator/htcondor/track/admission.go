@@ -150,8 +150,8 @@ func (c *comparison) unwelcome(j *Job) string {
 	submitter, advertised := s.Submitters[name]
 	before, now := j.Spec, j.Group.Spec
 	switch planned := j.Phase == Waiting && before.Submitter() == now.Submitter() && before.User() == now.User(); {
-	case submitter.Excluded:
-		return "is of the submitter " + name + ", of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
+	case submitter.Barred() != "":
+		return "is of the submitter " + name + ", of which " + submitter.Barred()
 	case planned:
 	case !advertised && c.b.now.Constrained:
 		return "is of the submitter " + name + ", whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"

@@ -49,11 +49,20 @@ func TestSubmitterConstraint(t *testing.T) {
 	const (
 		unknown = "is of the submitter , whose ad is not there yet: NEGOTIATOR_SUBMITTER_CONSTRAINT must be true of it"
 		refused = "is of the submitter , of which NEGOTIATOR_SUBMITTER_CONSTRAINT is not true"
+		skipped = "is of the submitter , of which SkipMatchmaking is true"
 	)
 	admit := func(p *pool) { p.advertises(map[string]observe.Submitter{"": {}}) }
 	exclude := func(p *pool) { p.advertises(map[string]observe.Submitter{"": {Excluded: true}}) }
 	followAll(t, begun, map[string][]step{
 		"there is none": {{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"}},
+		"asks to be left out": {
+			{do: func(p *pool) { p.job(1) }, want: "submitted 1.0=#1"},
+			{
+				do:   func(p *pool) { p.advertises(map[string]observe.Submitter{"": {Skipped: true}}) },
+				want: "removed #1, unplanned 1.0 " + skipped,
+			},
+			{do: admit, want: "submitted 1.0=#1"},
+		},
 		"comes and goes": {
 			{do: func(p *pool) { p.constrained = true; p.job(1) }, want: "unplanned 1.0 " + unknown},
 			{do: exclude, want: "unplanned 1.0 " + refused},
