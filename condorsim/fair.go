@@ -42,6 +42,9 @@ var ErrFairOrder = errors.New("fair start times are found in copies of the simul
 func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 	sinks ...negotiator.Sink,
 ) (*Result, error) {
+	if w.Preemption != nil {
+		return nil, errors.New("fair start times are those of pools in which no job makes way for another")
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	c = w.configure(c)
