@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
@@ -157,6 +158,11 @@ func TestPreemptionKeepsItsRules(t *testing.T) {
 	made := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		w := preempting(rt, t)
+		if rapid.Bool().Draw(rt, "outage") {
+			w.Outages = []pools.Outage{{
+				Slots: []int{0}, At: backfill.Time(rapid.IntRange(1, 200).Draw(rt, "at")), For: 30, Drain: rapid.Bool().Draw(rt, "drain"),
+			}}
+		}
 		c := link(t, rapid.SampledFrom([]string{"easy", "fcfs", "conservative", "slack", "pc"}).Draw(rt, "policy"), nil)
 		c.Preemption = rulesToTry(rt)
 		guard := guarding{tb: rt, w: w, pause: c.Preemption.Pause, pairs: map[[2]backfill.JobID]backfill.Time{},
@@ -217,12 +223,12 @@ func (g *guarding) look(r *negotiator.Report) {
 // knows that for certain.
 func (g *guarding) free(s *backfill.State, p *preempt.Preemption, victims []preempt.Victim, now bool) backfill.Vector {
 	free := slices.Clone(s.Slots()[p.Host].Capacity)
-	is := func(id backfill.JobID) func(preempt.Victim) bool {
+	named := func(id backfill.JobID) func(preempt.Victim) bool {
 		return func(v preempt.Victim) bool { return v.Job == id }
 	}
 	for run := range s.Running() {
-		leaves := (run.Yields || !now) && run.End <= p.Start && !slices.ContainsFunc(p.Victims, is(run.Job.ID))
-		leaves = leaves || slices.ContainsFunc(victims, is(run.Job.ID)) || !now && run.Start > p.Start // it takes over from others
+		leaves := (run.Yields || !now) && run.End <= p.Start && !slices.ContainsFunc(p.Victims, named(run.Job.ID))
+		leaves = leaves || slices.ContainsFunc(victims, named(run.Job.ID)) || !now && run.Start > p.Start // it takes over from others
 		if run.Placement[0].Slot == p.Host && !leaves && run.Job.ID != p.Job {
 			free.AddScaled(run.Job.Request, -1)
 		}
@@ -243,12 +249,18 @@ func (g *guarding) needed(r *negotiator.Report, p *preempt.Preemption) {
 	}
 }
 
-// noRoom checks, where nobody else waits or takes over, that the job had no room on any slot.
+// noRoom checks, where nobody else waits, starts or takes over, that the job had no room on any slot.
 func (g *guarding) noRoom(r *negotiator.Report, p *preempt.Preemption) {
-	if r.State.Waiting() > 0 {
+	if r.State.Waiting()+len(r.Decision.Started) > 0 { // what is idle may have been for others
+		return
+	}
+	if policy, _ := r.State.Policy(); policy == "pc" { // it may leave a job in its place although a slot has come back
 		return
 	}
 	for _, slot := range r.State.Slots() {
+		if !r.State.SlotUp(slot.ID) || !r.State.Request(r.State.Job(p.Job)).Candidates.Has(slot.ID) {
+			continue // it has failed or is drained
+		}
 		free := slices.Clone(slot.Capacity)
 		for run := range r.State.Running() {
 			if _, _, pinned := r.State.Pinned(run.Job.ID); pinned && run.Job.ID != p.Job {

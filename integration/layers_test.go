@@ -134,7 +134,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},
 	{
-		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook,packed} " +
+		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook,packed,preempt} " +
 			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
 		"condorsim/output/{jobtable,report} negotiator/auto",
 	},

@@ -98,7 +98,7 @@ func TestSameDecisionsWithPredictions(t *testing.T) {
 			for seed := range thorough.Seeds(4, 8) {
 				switch seed % 4 {
 				case 1:
-					seed += conformance.Windowed + conformance.Limited
+					seed += conformance.Windowed + conformance.Limited + conformance.Preempting
 				case 2:
 					seed += conformance.Deferred + conformance.Ending
 				case 3:

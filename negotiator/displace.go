@@ -15,25 +15,6 @@ import (
 // end sooner and the jobs that displace them are pinned to their places; the policy plans everything
 // else around it.
 
-// preemption is what a negotiator knows of jobs that displace others.
-type preemption struct {
-	search *preempt.Search
-	memory preempt.Memory
-	ranked bool // some slot has a RANK, or had one
-	// displaced are jobs that make way or have made way, until they run again.
-	displaced map[backfill.JobID]*preempt.Displaced
-	// blocked are the jobs that wait for others to retire, by the last cycle, and due is when the first of
-	// these has.
-	blocked map[backfill.JobID]preempt.Blocked
-	due     backfill.Time
-}
-
-func newPreemption(rules preempt.Rules, resources []string) preemption {
-	return preemption{
-		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
-	}
-}
-
 // SetPreemption changes the rules of preemption, from the next cycle on. Who changed places lately is
 // still known.
 func (n *Negotiator) SetPreemption(rules preempt.Rules) {

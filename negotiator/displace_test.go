@@ -216,3 +216,28 @@ func TestNobodyIsAskedWithoutReason(t *testing.T) {
 		require.False(t, n.MayDisplace())
 	}
 }
+
+// TestWhatIfsLeaveTakeOvers: a question about a further limit has no run found again that is to make way or is
+// still to begin: the first would run on, and the second cannot run yet.
+func TestWhatIfsLeaveTakeOvers(t *testing.T) {
+	n := negotiatorOf(t, "easy", preempt.Rules{})
+	slot := newSlot(t, "n1", 4, `Rank = Owner == "bob"`)
+	jobs := []*Job{long(t, 1, 2, 100, `Owner = "alice"`), long(t, 2, 2, 100, `Owner = "alice"`), long(t, 3, 2, 50, `Owner = "bob"`)}
+	for _, j := range jobs {
+		j.Takes = []Take{{Limit: "licence", Amount: 1}}
+	}
+	cycle(t, n, Delta{Now: 0, SlotsUp: []*Slot{slot}, Submitted: jobs[:2]})
+	claims := newClaims()
+	claims.claim(slot, 1, "alice", 2, 0)
+	claims.claim(slot, 2, "alice", 2, 0)
+	require.Len(t, cycle(t, n, Delta{Now: 10, Submitted: jobs[2:], Claims: claims}).Preempted, 1)
+	events := n.takersOf(n.limits.further([]Limit{{Name: "licence", Height: 1}}))
+	require.Len(t, events, 1)
+	require.EqualValues(t, 2, events[0].Job.ID)
+	for _, limit := range []int64{9, 1} { // nor does a limit that really comes end a displacement
+		r := cycle(t, n, Delta{Now: 11, Limits: []Limit{{Name: "licence", Height: limit}}})
+		require.True(t, r.State.Yields(1))
+		_, _, pinned := r.State.Pinned(3)
+		require.True(t, pinned)
+	}
+}

@@ -26,8 +26,7 @@
 //	checkpoint.go  the state from which a new negotiator continues
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
-//	displace.go    jobs that take over from running ones, in a second round (package preempt); displaced.go what is
-//	               remembered and checked of them
+//	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	review.go      what runs show of users' words, and who is planned anew for it
@@ -37,9 +36,11 @@
 //	delays.go      how long the pool takes to start jobs
 //	free.go        what is free on slots just before a round
 //	check.go       refuses deltas that cannot be true
+//	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	predict.go     the predicted run times of jobs
 //	trust.go       how far the run times that users state count
+//	preemption.go  what a negotiator knows of jobs that displace others
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
 //	order.go       the queue's order by an expression; utility.go has examples
 //	limits.go      rows for the pool's limits, and what jobs take of them

@@ -69,6 +69,9 @@ func (n *Negotiator) takersOf(rows []backfill.Row) (events []backfill.Event) {
 	running := map[backfill.JobID]bool{}
 	for run := range n.State().Running() {
 		running[run.Job.ID] = true
+		if n.stands(run.Job.ID) {
+			continue // it has left soon, or takes of them once it runs
+		}
 		if job := n.jobs.get(run.Job.ID); job != nil && takesOf(rows, job) {
 			events = append(events, backfill.Event{
 				Kind: backfill.Found, Job: takeOf(rows, run.Job, job), Placement: run.Placement, Start: run.Start, End: run.End,

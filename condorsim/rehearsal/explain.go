@@ -166,6 +166,9 @@ func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 		reason.Text = why
 	}
 	e.Situation, e.Reason = reason.Why.String(), p.describe(s, job.ID, reason)
+	if why := s.last.Negotiator().WhyPreemption(job.ID, p.text); why != "" {
+		e.Reason += "; " + why
+	}
 	if why := s.last.Negotiator().WhyStretched(job.ID); why != "" && reason.Why != backfill.Runs {
 		e.Reason += "; " + why
 	}

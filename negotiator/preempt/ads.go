@@ -103,8 +103,6 @@ func (r *Rules) asksInUse() bool {
 			return false
 		}
 		_, names, _ := e.Refs(nil)
-		return slices.ContainsFunc(names, func(name string) bool {
-			return strings.HasSuffix(strings.ToLower(name), "resourcesinuse")
-		})
+		return slices.ContainsFunc(names, isInUse)
 	})
 }

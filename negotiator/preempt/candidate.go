@@ -258,7 +258,7 @@ func (s *Search) why(sh *shape, b *bucket) Reason {
 	}
 	before := sh.meter.Steps()
 	defer func() { s.settle(sh, before) }()
-	prioritised := s.rules.Prioritised() && sh.submitter != "" && sh.submitter != b.ad.user
+	prioritised := s.rules.Prioritised() && b.open && sh.submitter != "" && sh.submitter != b.ad.user
 	rank, ok := constant(e)
 	if !ok {
 		rank, ok = numberOf(s.scope(sh, b.ad.of(s), s.jobAd(sh)).Attr("Rank"))

@@ -21,5 +21,6 @@
 // people are told; memory.go the pause; search.go the search over the claims of a cycle; candidate.go
 // one claim as a candidate, and which one is best; several.go several dynamic slots of one machine;
 // shapes.go which jobs and claims are alike for the expressions; ads.go the attributes that
-// expressions see beside those of the ads; values.go their values.
+// expressions see beside those of the ads; alone.go what is asked of a claim alone; values.go values of
+// expressions.
 package preempt

@@ -15,11 +15,12 @@ type Search struct {
 	resources []string
 	texts     texts
 	ads       generations[*decorated] // of claims
+	alone     alone
 
 	pool    Pool
 	follows bool // expressions see values that follow the cycle's matches
 	claims  []claim
-	of      map[backfill.JobID]int    // the claim of a job
+	byJob   map[backfill.JobID]int    // the claim of a job
 	at      map[backfill.SlotID][]int // the claims on dynamic slots of each partitionable one
 	hosts   map[backfill.SlotID]*host
 	buckets []bucket
@@ -78,7 +79,8 @@ type Waiting struct {
 // NewSearch makes a search in pools with these resources, cpus first.
 func NewSearch(rules Rules, resources []string) *Search {
 	s := &Search{rules: rules, resources: resources}
-	s.texts.forRules(&s.rules)
+	s.alone = s.rules.split()
+	s.texts.forRules(&s.rules, s.alone)
 	s.follows = s.rules.asksInUse()
 	return s
 }
@@ -89,7 +91,7 @@ func (s *Search) Rules() *Rules { return &s.rules }
 // Open begins a cycle.
 func (s *Search) Open(pool Pool) {
 	s.pool, s.claims, s.buckets, s.epoch, s.total = pool, s.claims[:0], s.buckets[:0], 0, 0
-	s.at, s.hosts, s.of = map[backfill.SlotID][]int{}, map[backfill.SlotID]*host{}, map[backfill.JobID]int{}
+	s.at, s.hosts, s.byJob = map[backfill.SlotID][]int{}, map[backfill.SlotID]*host{}, map[backfill.JobID]int{}
 	s.shapes, s.granted, s.inUse = map[shapeKey]*shape{}, map[string]float64{}, map[string]float64{}
 	s.stand, s.spent = map[string]Standing{}, map[string]int64{}
 	s.texts.turn()
@@ -133,7 +135,7 @@ func (s *Search) add(run *backfill.RunningJob) {
 	if c.Partial {
 		s.at[found.host] = append(s.at[found.host], len(s.claims))
 	}
-	s.of[found.job] = len(s.claims)
+	s.byJob[found.job] = len(s.claims)
 	s.claims = append(s.claims, found)
 }
 
@@ -182,7 +184,7 @@ func (s *Search) Take(p *Preemption, job *backfill.Job) {
 	h.free.AddScaled(job.Request, -1)
 	weight := 0.0
 	for _, v := range p.Victims {
-		c := &s.claims[s.of[v.Job]]
+		c := &s.claims[s.byJob[v.Job]]
 		c.taken = true
 		h.free.AddScaled(c.request, 1)
 		h.yields.AddScaled(c.request, 1)

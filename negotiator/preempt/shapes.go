@@ -52,7 +52,7 @@ type side struct {
 type text struct{ id, version int }
 
 // forRules notes the attributes to which the rules refer: a name without a scope may be of either side.
-func (t *texts) forRules(r *Rules) {
+func (t *texts) forRules(r *Rules, a alone) {
 	t.ofClaims, t.ofJobs = newSide("rank", "requirements", "cpus", "memory"), newSide()
 	for _, e := range []*classad.Expr{r.Requirements, r.Rank, r.PreJobRank, r.PostJobRank} {
 		if e == nil {
@@ -60,7 +60,11 @@ func (t *texts) forRules(r *Rules) {
 		}
 		_, names, _ := e.Refs(nil)
 		t.ofJobs.add(names)
-		if e != r.Rank { // which is evaluated for each claim
+		switch e {
+		case r.Rank: // which is evaluated for each claim
+		case r.Requirements:
+			t.ofClaims.add(a.others)
+		default:
 			t.ofClaims.add(names)
 		}
 	}
@@ -103,11 +107,11 @@ func (t *texts) turn() {
 }
 
 // read notes what the Requirements and Rank of an ad of one side ask of the other side's ads.
-func (t *texts) read(ad *classad.ClassAd, of, other *side) {
-	if _, done := of.read.get(ad); done {
+func (t *texts) read(ad *classad.ClassAd, own, other *side) {
+	if _, done := own.read.get(ad); done {
 		return
 	}
-	of.read.put(ad, true)
+	own.read.put(ad, true)
 	for _, attr := range []string{"Requirements", "Rank"} {
 		if e, has := ad.Lookup(attr); has {
 			_, external, _ := classad.Scope{My: ad, MaxSteps: classad.FewSteps}.Refs(e)
@@ -162,6 +166,7 @@ func (s *side) describe(ad *classad.ClassAd) string {
 type bucket struct {
 	claims []int
 	ad     *decorated
+	open   bool // the clauses of PREEMPTION_REQUIREMENTS that ask nothing of the job are true
 }
 
 // bucketKey is what claims of a bucket have in common.
@@ -169,6 +174,7 @@ type bucketKey struct {
 	text int
 	user string
 	rank float64
+	open bool
 }
 
 // divide divides the claims into buckets.
@@ -180,12 +186,18 @@ func (s *Search) divide() {
 	s.buckets = s.buckets[:0]
 	for i := range s.claims {
 		c := &s.claims[i]
-		key := bucketKey{s.texts.ofClaims.number(c.Ad), c.User, c.Rank}
+		key := bucketKey{text: s.texts.ofClaims.number(c.Ad), user: c.User, rank: c.Rank, open: true}
+		if len(s.alone.clauses) > 0 {
+			var known bool
+			if key.open, known = s.opens(c); !known {
+				key.open, key.text = true, -1-i // like no other one
+			}
+		}
 		b, found := known[key]
 		if !found {
 			b = len(s.buckets)
 			known[key] = b
-			s.buckets = append(s.buckets, bucket{ad: s.decorate(c)})
+			s.buckets = append(s.buckets, bucket{ad: s.decorate(c), open: key.open})
 		}
 		c.bucket = b
 		s.buckets[b].claims = append(s.buckets[b].claims, i)

@@ -263,6 +263,7 @@ func (c *checker) pool(n int) uint64 {
 	return conformance.Pool(n, c.options.Seed, conformance.Kinds{
 		Partitioned: knows(wire.Bundles), Deferred: knows(wire.Release), Shallow: knows(wire.PlanDepth),
 		Windowed: knows(wire.Windows), Limited: knows(wire.Limits), Ending: knows(wire.Ends), Sparing: knows(wire.Least),
+		Preempting: knows(wire.Preemption),
 	})
 }
 

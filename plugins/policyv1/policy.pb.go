@@ -103,6 +103,9 @@ const (
 	// declares guarantees and does without FEATURE_LEAST is not asked then: the fallback
 	// decides.
 	Feature_FEATURE_LEAST Feature = 8
+	// FEATURE_PREEMPTION is EVENT_KIND_ENDS_SOONER, EVENT_KIND_PINNED, and
+	// JobState.pinned and JobState.yields.
+	Feature_FEATURE_PREEMPTION Feature = 9
 )
 
 // Enum value maps for Feature.
@@ -117,6 +120,7 @@ var (
 		6: "FEATURE_ENDS",
 		7: "FEATURE_LIMITS",
 		8: "FEATURE_LEAST",
+		9: "FEATURE_PREEMPTION",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED": 0,
@@ -128,6 +132,7 @@ var (
 		"FEATURE_ENDS":        6,
 		"FEATURE_LIMITS":      7,
 		"FEATURE_LEAST":       8,
+		"FEATURE_PREEMPTION":  9,
 	}
 )
 
@@ -312,6 +317,20 @@ const (
 	// EVENT_KIND_RELEASED: a waiting job may start from now on: the now of the round
 	// has reached its release. Nothing else changes. It comes after all other kinds.
 	EventKind_EVENT_KIND_RELEASED EventKind = 13
+	// EVENT_KIND_ENDS_SOONER: a running job ends at end, or when it was to end before
+	// if that is earlier and not past, as another one is to have its place: the job
+	// yields from now on (JobState.yields), until an EVENT_KIND_FOUND says that it runs
+	// on, or it ends. If it fails to start (EVENT_KIND_START_FAILED), it has made way: it
+	// is queued again, and was promised nothing. Nothing happens if it does not run any
+	// more. It comes after all other kinds but the next.
+	EventKind_EVENT_KIND_ENDS_SOONER EventKind = 14
+	// EVENT_KIND_PINNED: a waiting job is the host's to start, not the policy's: it is to
+	// take over at the placement at start, which is later than now. It counts as running
+	// from now on (JobState.pinned), occupies its place from start on, until
+	// EVENT_KIND_FOUND says since when it really runs. Reservations on its slots are
+	// displaced. Nothing happens if it does not wait any more, or a slot is not up. It
+	// comes after all other kinds.
+	EventKind_EVENT_KIND_PINNED EventKind = 15
 )
 
 // Enum value maps for EventKind.
@@ -331,6 +350,8 @@ var (
 		11: "EVENT_KIND_WAKE",
 		12: "EVENT_KIND_FOUND",
 		13: "EVENT_KIND_RELEASED",
+		14: "EVENT_KIND_ENDS_SOONER",
+		15: "EVENT_KIND_PINNED",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED":      0,
@@ -347,6 +368,8 @@ var (
 		"EVENT_KIND_WAKE":             11,
 		"EVENT_KIND_FOUND":            12,
 		"EVENT_KIND_RELEASED":         13,
+		"EVENT_KIND_ENDS_SOONER":      14,
+		"EVENT_KIND_PINNED":           15,
 	}
 )
 
@@ -2342,7 +2365,7 @@ type Event struct {
 	// kind says what happened.
 	Kind EventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=policyv1.EventKind" json:"kind,omitempty"`
 	// job is the job's ID: completed, start failed, estimate changed, removed,
-	// released.
+	// released, ends sooner, pinned.
 	Job int64 `protobuf:"varint,2,opt,name=job,proto3" json:"job,omitempty"`
 	// spec is the job itself: submitted, changed, found.
 	Spec *Job `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
@@ -2351,16 +2374,18 @@ type Event struct {
 	Key float64 `protobuf:"fixed64,4,opt,name=key,proto3" json:"key,omitempty"`
 	// slot is the slot concerned: slot added, lost, changed.
 	Slot *Slot `protobuf:"bytes,5,opt,name=slot,proto3" json:"slot,omitempty"`
-	// end is the expected end: found, estimate changed.
+	// end is the expected end: found, estimate changed, ends sooner.
 	End int64 `protobuf:"zigzag64,6,opt,name=end,proto3" json:"end,omitempty"`
 	// guarantees says whether the new policy gives them: policy changed.
 	Guarantees bool `protobuf:"varint,7,opt,name=guarantees,proto3" json:"guarantees,omitempty"`
 	// policy is the new policy's name: policy changed.
 	Policy string `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
-	// placement is where the job runs: found.
+	// placement is where the job runs: found; or is to run: pinned.
 	Placement *Placement `protobuf:"bytes,9,opt,name=placement,proto3" json:"placement,omitempty"`
-	// start is since when it runs: found.
-	Start         int64 `protobuf:"zigzag64,10,opt,name=start,proto3" json:"start,omitempty"`
+	// start is since when it runs: found; or from when on it is to run: pinned.
+	Start int64 `protobuf:"zigzag64,10,opt,name=start,proto3" json:"start,omitempty"`
+	// by is the job that another makes way for: ends sooner.
+	By            int64 `protobuf:"varint,11,opt,name=by,proto3" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2461,6 +2486,13 @@ func (x *Event) GetPlacement() *Placement {
 func (x *Event) GetStart() int64 {
 	if x != nil {
 		return x.Start
+	}
+	return 0
+}
+
+func (x *Event) GetBy() int64 {
+	if x != nil {
+		return x.By
 	}
 	return 0
 }
@@ -3199,7 +3231,13 @@ type JobState struct {
 	// promised says that it has a guarantee.
 	Promised bool `protobuf:"varint,9,opt,name=promised,proto3" json:"promised,omitempty"`
 	// guarantee is the latest start that was promised.
-	Guarantee     int64 `protobuf:"zigzag64,10,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
+	Guarantee int64 `protobuf:"zigzag64,10,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
+	// pinned says of a running job that it starts once others have made way, at start
+	// as far as is known; see EVENT_KIND_PINNED.
+	Pinned bool `protobuf:"varint,11,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	// yields says of a running job that it runs until it has made way for another; see
+	// EVENT_KIND_ENDS_SOONER.
+	Yields        bool `protobuf:"varint,12,opt,name=yields,proto3" json:"yields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3302,6 +3340,20 @@ func (x *JobState) GetGuarantee() int64 {
 		return x.Guarantee
 	}
 	return 0
+}
+
+func (x *JobState) GetPinned() bool {
+	if x != nil {
+		return x.Pinned
+	}
+	return false
+}
+
+func (x *JobState) GetYields() bool {
+	if x != nil {
+		return x.Yields
+	}
+	return false
 }
 
 var File_policy_proto protoreflect.FileDescriptor
@@ -3423,7 +3475,7 @@ const file_policy_proto_rawDesc = "" +
 	"\awindows\x18\x01 \x03(\v2\x10.policyv1.WindowR\awindows\",\n" +
 	"\x06Window\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\x12R\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\x12R\x02to\"\xae\x02\n" +
+	"\x02to\x18\x02 \x01(\x12R\x02to\"\xbe\x02\n" +
 	"\x05Event\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.policyv1.EventKindR\x04kind\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\x03R\x03job\x12!\n" +
@@ -3437,7 +3489,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x06policy\x18\b \x01(\tR\x06policy\x121\n" +
 	"\tplacement\x18\t \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x14\n" +
 	"\x05start\x18\n" +
-	" \x01(\x12R\x05start\"\x94\x04\n" +
+	" \x01(\x12R\x05start\x12\x0e\n" +
+	"\x02by\x18\v \x01(\x03R\x02by\"\x94\x04\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06submit\x18\x02 \x01(\x12R\x06submit\x12\x1f\n" +
@@ -3506,7 +3559,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x06amount\x18\x03 \x03(\x03R\x06amount\"?\n" +
 	"\tSlotState\x12\"\n" +
 	"\x04slot\x18\x01 \x01(\v2\x0e.policyv1.SlotR\x04slot\x12\x0e\n" +
-	"\x02up\x18\x02 \x01(\bR\x02up\"\x96\x02\n" +
+	"\x02up\x18\x02 \x01(\bR\x02up\"\xc6\x02\n" +
 	"\bJobState\x12\x1f\n" +
 	"\x03job\x18\x01 \x01(\v2\r.policyv1.JobR\x03job\x12\x18\n" +
 	"\arunning\x18\x02 \x01(\bR\arunning\x12\x12\n" +
@@ -3518,7 +3571,9 @@ const file_policy_proto_rawDesc = "" +
 	"\x03end\x18\b \x01(\x12R\x03end\x12\x1a\n" +
 	"\bpromised\x18\t \x01(\bR\bpromised\x12\x1c\n" +
 	"\tguarantee\x18\n" +
-	" \x01(\x12R\tguarantee*\xc7\x01\n" +
+	" \x01(\x12R\tguarantee\x12\x16\n" +
+	"\x06pinned\x18\v \x01(\bR\x06pinned\x12\x16\n" +
+	"\x06yields\x18\f \x01(\bR\x06yields*\xdf\x01\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFEATURE_RUNNING\x10\x01\x12\x13\n" +
@@ -3528,7 +3583,8 @@ const file_policy_proto_rawDesc = "" +
 	"\x0fFEATURE_WINDOWS\x10\x05\x12\x10\n" +
 	"\fFEATURE_ENDS\x10\x06\x12\x12\n" +
 	"\x0eFEATURE_LIMITS\x10\a\x12\x11\n" +
-	"\rFEATURE_LEAST\x10\b*\xf4\x01\n" +
+	"\rFEATURE_LEAST\x10\b\x12\x16\n" +
+	"\x12FEATURE_PREEMPTION\x10\t*\xf4\x01\n" +
 	"\n" +
 	"OptionType\x12\x1b\n" +
 	"\x17OPTION_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -3539,7 +3595,7 @@ const file_policy_proto_rawDesc = "" +
 	"\x10OPTION_TYPE_FLAG\x10\x05\x12\x16\n" +
 	"\x12OPTION_TYPE_CHOICE\x10\x06\x12\x14\n" +
 	"\x10OPTION_TYPE_LIST\x10\a\x12\x19\n" +
-	"\x15OPTION_TYPE_RESOURCES\x10\b*\xfe\x02\n" +
+	"\x15OPTION_TYPE_RESOURCES\x10\b*\xb1\x03\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19EVENT_KIND_POLICY_CHANGED\x10\x01\x12\x19\n" +
@@ -3555,7 +3611,9 @@ const file_policy_proto_rawDesc = "" +
 	"\x12\x13\n" +
 	"\x0fEVENT_KIND_WAKE\x10\v\x12\x14\n" +
 	"\x10EVENT_KIND_FOUND\x10\f\x12\x17\n" +
-	"\x13EVENT_KIND_RELEASED\x10\r*\xd5\x01\n" +
+	"\x13EVENT_KIND_RELEASED\x10\r\x12\x1a\n" +
+	"\x16EVENT_KIND_ENDS_SOONER\x10\x0e\x12\x15\n" +
+	"\x11EVENT_KIND_PINNED\x10\x0f*\xd5\x01\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +

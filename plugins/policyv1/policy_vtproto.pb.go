@@ -1742,6 +1742,11 @@ func (m *Event) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.By != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.By))
+		i--
+		dAtA[i] = 0x58
+	}
 	if m.Start != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64((uint64(m.Start)<<1)^uint64((m.Start>>63))))
 		i--
@@ -2526,6 +2531,26 @@ func (m *JobState) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Yields {
+		i--
+		if m.Yields {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x60
+	}
+	if m.Pinned {
+		i--
+		if m.Pinned {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x58
 	}
 	if m.Guarantee != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64((uint64(m.Guarantee)<<1)^uint64((m.Guarantee>>63))))
@@ -3329,6 +3354,9 @@ func (m *Event) SizeVT() (n int) {
 	if m.Start != 0 {
 		n += 1 + protohelpers.SizeOfZigzag(uint64(m.Start))
 	}
+	if m.By != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.By))
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -3645,6 +3673,12 @@ func (m *JobState) SizeVT() (n int) {
 	}
 	if m.Guarantee != 0 {
 		n += 1 + protohelpers.SizeOfZigzag(uint64(m.Guarantee))
+	}
+	if m.Pinned {
+		n += 2
+	}
+	if m.Yields {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n
@@ -7849,6 +7883,25 @@ func (m *Event) UnmarshalVT(dAtA []byte) error {
 			}
 			v = (v >> 1) ^ uint64((int64(v&1)<<63)>>63)
 			m.Start = int64(v)
+		case 11:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field By", wireType)
+			}
+			m.By = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.By |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -10094,6 +10147,46 @@ func (m *JobState) UnmarshalVT(dAtA []byte) error {
 			}
 			v = (v >> 1) ^ uint64((int64(v&1)<<63)>>63)
 			m.Guarantee = int64(v)
+		case 11:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Pinned", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Pinned = bool(v != 0)
+		case 12:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Yields", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Yields = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -40,7 +40,7 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 				Job: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
 				Placement: decodePlacement(e.GetPlacement()), Start: backfill.Time(e.GetStart()),
 				End:    backfill.Time(e.GetEnd()),
-				Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(),
+				Policy: e.GetPolicy(), Guarantees: e.GetGuarantees(), By: backfill.JobID(e.GetBy()),
 			}
 		}),
 	}
@@ -84,7 +84,7 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 
 				Standing: backfill.Standing{
 					Running: j.GetRunning(), Held: j.GetHeld(), Start: backfill.Time(j.GetStart()), End: backfill.Time(j.GetEnd()),
-					Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()),
+					Promised: j.GetPromised(), Guarantee: backfill.Time(j.GetGuarantee()), Pinned: j.GetPinned(), Yields: j.GetYields(),
 				},
 			}
 		}),

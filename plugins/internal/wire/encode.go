@@ -34,7 +34,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 			m := &policyv1.Event{
 				Kind: policyv1.EventKind(e.Kind), Job: int64(e.JobID), Spec: encodeJob(e.Job), Key: e.Key,
 				Placement: encodePlacement(e.Placement), Start: int64(e.Start), End: int64(e.End),
-				Policy: Text(e.Policy), Guarantees: e.Guarantees,
+				Policy: Text(e.Policy), Guarantees: e.Guarantees, By: int64(e.By),
 			}
 			switch e.Kind {
 			case backfill.SlotAdded, backfill.SlotLost, backfill.SlotChanged:
@@ -76,7 +76,7 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 			return &policyv1.JobState{
 				Job: encodeJob(j.Job), Running: j.Running, Held: Text(j.Held), Key: j.Key, Alone: j.Alone,
 				Placement: encodePlacement(j.Placement), Start: int64(j.Start), End: int64(j.End),
-				Promised: j.Promised, Guarantee: int64(j.Guarantee),
+				Promised: j.Promised, Guarantee: int64(j.Guarantee), Pinned: j.Pinned, Yields: j.Yields,
 			}
 		}),
 		Wakes:     each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),

@@ -17,8 +17,10 @@ const (
 	Running Features = 1 << policyv1.Feature_FEATURE_RUNNING
 	Bundles Features = 1 << policyv1.Feature_FEATURE_BUNDLES
 	Release Features = 1 << policyv1.Feature_FEATURE_RELEASE
+	// Preemption is needed for reading.
+	Preemption Features = 1 << policyv1.Feature_FEATURE_PREEMPTION
 	// Everything is the set of features that plugins built with this host's sdk can read.
-	Everything = Running | Bundles | Release
+	Everything = Running | Bundles | Release | Preemption
 	// Windows is not needed for reading: a plugin without it is sent what is open; see [OpenNow].
 	Windows Features = 1 << policyv1.Feature_FEATURE_WINDOWS
 	// Ends is not needed for reading either; see [CutOff].
@@ -46,6 +48,9 @@ func (f Features) String() string {
 	}
 	if f&Release != 0 {
 		names = append(names, "jobs that may not start before an instant that is still to come")
+	}
+	if f&Preemption != 0 {
+		names = append(names, "jobs that make way for others")
 	}
 	if f&Limits != 0 {
 		names = append(names, "limits of the pool, of which jobs take while they run")
@@ -75,7 +80,7 @@ func FeaturesFor(s backfill.PolicySpec) Features {
 }
 
 func encodeFeatures(f Features) (list []policyv1.Feature) {
-	for feature := policyv1.Feature(1); 1<<feature <= Least; feature++ {
+	for feature := policyv1.Feature(1); 1<<feature <= Preemption; feature++ {
 		if f&(1<<feature) != 0 {
 			list = append(list, feature)
 		}
@@ -102,8 +107,12 @@ func RoundNeeds(r backfill.Round) (f Features) {
 		if j := r.Events[i].Job; j != nil {
 			f |= jobNeeds(j, r.Now)
 		}
-		if r.Events[i].Kind == backfill.Released {
+		switch r.Events[i].Kind {
+		case backfill.Released:
 			f |= Release
+		case backfill.EndsSooner, backfill.Pinned:
+			f |= Preemption
+		default:
 		}
 	}
 	return f
@@ -116,6 +125,9 @@ func StateNeeds(s backfill.Snapshot) (f Features) {
 	}
 	for i := range s.Jobs {
 		f |= jobNeeds(s.Jobs[i].Job, s.Now)
+		if s.Jobs[i].Pinned || s.Jobs[i].Yields {
+			f |= Preemption
+		}
 	}
 	return f
 }

@@ -23,7 +23,7 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 		{backfill.Job{Estimate: 10, Whole: true}, wire.Bundles},
 		{backfill.Job{Estimate: 10, Release: 5}, 0},
 		{backfill.Job{Estimate: 10, Release: 6}, wire.Release},
-		{backfill.Job{Estimate: 10, Running: 9, Whole: true, Release: 6}, wire.Everything},
+		{backfill.Job{Estimate: 10, Running: 9, Whole: true, Release: 6}, wire.Everything &^ wire.Preemption},
 	} {
 		require.Equal(t, tt.want, wire.RoundNeeds(backfill.Round{Now: 5, Events: []backfill.Event{
 			{Kind: backfill.Wake},
@@ -39,6 +39,14 @@ func TestWhatAPluginMustKnow(t *testing.T) {
 		Events: []backfill.Event{{Kind: backfill.Released, JobID: 1}},
 	}))
 	require.Equal(t, wire.Bundles, wire.StateNeeds(backfill.Snapshot{Bundles: make([]backfill.Bundle, 1)}))
+	for _, kind := range []backfill.EventKind{backfill.EndsSooner, backfill.Pinned} {
+		require.Equal(t, wire.Preemption, wire.RoundNeeds(backfill.Round{Events: []backfill.Event{{Kind: kind, JobID: 1}}}))
+	}
+	for _, standing := range []backfill.Standing{{Running: true, Pinned: true}, {Running: true, Yields: true}} {
+		require.Equal(t, wire.Preemption, wire.StateNeeds(backfill.Snapshot{
+			Jobs: []backfill.JobState{{Job: &backfill.Job{}, Standing: standing}},
+		}))
+	}
 }
 
 func TestWhatAPluginSaysItKnows(t *testing.T) {
@@ -47,7 +55,7 @@ func TestWhatAPluginSaysItKnows(t *testing.T) {
 	require.Equal(t, all, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{})))
 	require.Equal(t, all|wire.PlanDepth, wire.FeaturesOf(wire.EncodeSpec(backfill.PolicySpec{PlanDepth: true})))
 	require.Zero(t, wire.FeaturesOf(&policyv1.DescribeResponse{}))
-	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 9, 10, 1 << 30, -1}
+	newer := []policyv1.Feature{policyv1.Feature_FEATURE_RUNNING, 0, 10, 11, 1 << 30, -1}
 	require.Equal(t, wire.Running, wire.FeaturesOf(&policyv1.DescribeResponse{Features: newer}))
 	for number, name := range policyv1.Feature_name {
 		require.Equal(t, number > 0, (all|wire.PlanDepth)&(1<<number) != 0, name)

@@ -1,0 +1,25 @@
+package negotiator
+
+import (
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
+)
+
+// preemption is what a negotiator knows of jobs that displace others.
+type preemption struct {
+	search *preempt.Search
+	memory preempt.Memory
+	ranked bool // some slot has a RANK, or had one
+	// displaced are jobs that make way or have made way, until they run again.
+	displaced map[backfill.JobID]*preempt.Displaced
+	// blocked are the jobs that wait for others to retire, by the last cycle, and due is when the first of
+	// these has.
+	blocked map[backfill.JobID]preempt.Blocked
+	due     backfill.Time
+}
+
+func newPreemption(rules preempt.Rules, resources []string) preemption {
+	return preemption{
+		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
+	}
+}
