@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -158,4 +159,18 @@ func TestCheckpointsAlsoHelpWhereSlotsFail(t *testing.T) {
 	require.EqualValues(t, 300+800, r.Outcomes[0].End)
 	require.InDelta(t, 4*50, r.LostCoreSeconds, 0)
 	require.Zero(t, r.Displacements)
+}
+
+// displacedMeasures are the measures of a run in which a job makes way, with those of queues under one name.
+func displacedMeasures(tb testing.TB) (list metrics.Measures) {
+	tb.Helper()
+	w := onDescribed(tb, one+"preemption: {rank: 'TARGET.Queue =!= \"spare\"'}\n", workload.Job{Run: 1000, Procs: 4, Queue: "spare"},
+		workload.Job{Submit: 250, Run: 50, Procs: 4, Queue: "main"})
+	r, err := condorsim.Run(tb.Context(), w, link(tb, "easy", nil), nil)
+	require.NoError(tb, err)
+	for _, m := range r.Measured() {
+		m.Name = strings.NewReplacer("queue_spare", "queue_NAME", "queue_main", "queue_NAME").Replace(m.Name)
+		list = append(list, m)
+	}
+	return list
 }

@@ -32,7 +32,7 @@ func (r *Result) displacements() metrics.Measures {
 	}
 	if len(r.Work) > 0 && r.Work[0]+r.LostCoreSeconds > 0 {
 		list = append(list, metrics.Measure{
-			Name: "displaced_share", Label: "of all work", Unit: metrics.Share,
+			Name: "displaced_share", Label: "lost with them, of all work", Unit: metrics.Share,
 			Value: r.DisplacedCoreSeconds / (r.Work[0] + r.LostCoreSeconds),
 		})
 	}

@@ -54,7 +54,7 @@ func TestPreemption(t *testing.T) {
 		require.ErrorContains(t, err, c.want, c.text)
 		require.ErrorContains(t, err, "^", "a caret: %s", c.text)
 	}
-	_, err = pools.Read(strings.NewReader("kind: partitioned\nclasses: [{name: n, cpus: 1}]\npartitions: [{name: a, slots: ["*"]}]\n"+
+	_, err = pools.Read(strings.NewReader("kind: partitioned\nclasses: [{name: n, cpus: 1}]\npartitions: [{name: a, slots: [n1]}]\n"+
 		"preemption: {rank: 1}\n"), "test.yaml")
 	require.ErrorContains(t, err, "jobs on partitions make way for no others")
 }
