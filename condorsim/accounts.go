@@ -220,10 +220,10 @@ func (a *accounts) leave(id backfill.JobID) bool {
 	}
 	p.Leave()
 	a.places[id] = nil
-	if by := a.submitters[id]; a.wants[by] > float64(a.w.Jobs[id].Cpus) {
-		a.wants[by] -= float64(a.w.Jobs[id].Cpus)
+	if submitter, cpus := a.submitters[id], float64(a.w.Jobs[id].Cpus); a.wants[submitter] > cpus {
+		a.wants[submitter] -= cpus
 	} else {
-		delete(a.wants, by)
+		delete(a.wants, submitter)
 	}
 	return true
 }
