@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // accounts keep the account of what users use while a workload runs, with the accountant of real pools.
@@ -27,6 +28,8 @@ type accounts struct {
 	runs       map[backfill.JobID]accountant.Use // of jobs that run
 	places     []*accountant.Place               // in line, by job; nil: it does not wait
 	held       []backfill.JobID                  // jobs that no slot can take as it is
+	wants      map[string]float64                // what waiting jobs want, by submitter
+	divided    bool                              // the pool, in this cycle
 }
 
 // simulated is the domain of all submitters: the accountant takes a name without one for a group's.
@@ -48,21 +51,51 @@ func (a *accounts) begin() (err error) {
 	a.line = accountant.NewLine(a.accountant, a.compare)
 	a.begun, a.held, a.places = false, nil, make([]*accountant.Place, len(a.w.Jobs))
 	a.use, a.runs = map[string]accountant.Use{}, map[backfill.JobID]accountant.Use{}
+	a.wants = map[string]float64{}
 	a.nameSubmitters()
 	return nil
 }
 
 // nameSubmitters finds each job's submitter, whose name all of his jobs share.
 func (a *accounts) nameSubmitters() {
-	full := map[string]string{"": nobody}
+	full := map[string]string{}
 	a.submitters = make([]string, len(a.w.Jobs))
 	for i := range a.w.Jobs {
 		name := a.w.Jobs[i].Submitter()
 		if full[name] == "" {
-			full[name] = name + simulated
+			full[name] = accountOf(name)
 		}
 		a.submitters[i] = full[name]
 	}
+}
+
+// accountOf returns the name of a submitter's account.
+func accountOf(submitter string) string {
+	if submitter == "" {
+		return nobody
+	}
+	return submitter + simulated
+}
+
+// standing returns what expressions about preemption see of a submitter.
+func (a *accounts) standing(submitter string) preempt.Standing {
+	s := a.accountant.Standing(accountOf(submitter))
+	return preempt.Standing{
+		Prio: s.Prio, InUse: s.InUse, Floor: s.Floor, Group: s.Group, GroupInUse: s.GroupInUse, GroupQuota: s.GroupQuota,
+		NegotiatingGroup: s.Group, Autoregroup: s.Autoregroup,
+	}
+}
+
+// hasRoom reports whether a submitter's share of the pool has room for a further weight beside what it
+// was granted in this cycle. The pool is divided among those who use something or wait.
+func (a *accounts) hasRoom(submitter string, granted, weight float64) bool {
+	if !a.divided {
+		a.divided = true
+		if a.accountant.Divide(float64(a.w.Capacity()[0]), a.wants) != nil {
+			return false // not so with names and weights of a simulation
+		}
+	}
+	return a.accountant.HasRoom(accountOf(submitter), granted, weight)
 }
 
 // compare orders jobs as [backfill.Compare] does: those of a workload have their IDs by their submit times.
@@ -101,6 +134,7 @@ func (a *accounts) fetched(d *negotiator.Delta, lost []backfill.JobID) error {
 		a.held = nil
 	}
 	a.line.Open()
+	a.divided = false
 	return a.charge(d.Now)
 }
 
@@ -174,6 +208,7 @@ func (a *accounts) queue(id backfill.JobID) {
 		a.places[id] = a.line.Join(accountant.Waiting{
 			ID: id, Submitter: a.submitters[id], Weight: float64(j.Cpus), Prio: j.Prio,
 		})
+		a.wants[a.submitters[id]] += float64(j.Cpus)
 	}
 }
 
@@ -185,5 +220,10 @@ func (a *accounts) leave(id backfill.JobID) bool {
 	}
 	p.Leave()
 	a.places[id] = nil
+	if submitter, cpus := a.submitters[id], float64(a.w.Jobs[id].Cpus); a.wants[submitter] > cpus {
+		a.wants[submitter] -= cpus
+	} else {
+		delete(a.wants, submitter)
+	}
 	return true
 }

@@ -42,6 +42,8 @@ type audit struct {
 	arrived int                              // number of jobs that arrived; they arrive by ID unless some depend
 	came    []bool                           // which of them, if some wait for the ends of others; else nil
 	waiting int                              // number of jobs that wait or are held
+	saved   []backfill.Time                  // by job, what its checkpoints have saved; nil: none has any
+	due     map[backfill.JobID]backfill.Time // when jobs that make way must have left
 	back    map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
 	broken  map[backfill.JobID]bool
 	pinned  map[backfill.JobID]bool // jobs whose places others have yet to leave; they wait as far as the books say
@@ -72,12 +74,16 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 		use: make(backfill.Vector, k), inUse: make(backfill.Vector, k),
 		useArea: make([]uint64, k), work: make([]uint64, k), done: make([]float64, k),
 		back: map[backfill.JobID]backfill.Time{}, broken: map[backfill.JobID]bool{}, pinned: map[backfill.JobID]bool{}, taken: map[string]int64{},
+		due: map[backfill.JobID]backfill.Time{},
 	}
 	for i := range a.index {
 		a.index[i] = -1
 	}
 	a.beyond = slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.Estimate > 0 && j.runs() > j.Estimate })
 	a.whole = bundleCpus(w)
+	if w.Preemption != nil && w.Preemption.Checkpoint > 0 {
+		a.saved = make([]backfill.Time, len(w.Jobs))
+	}
 	if w.dependent() {
 		a.came = make([]bool, len(w.Jobs))
 	}
@@ -105,7 +111,7 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 		return err
 	}
 	a.requeue(r)
-	if err := cmp.Or(a.takeOver(r), a.start(r)); err != nil {
+	if err := cmp.Or(a.left(), a.takeOver(r), a.start(r)); err != nil {
 		return err
 	}
 	a.makeWay(r)

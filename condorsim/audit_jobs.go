@@ -38,12 +38,13 @@ func (a *audit) complete(r *negotiator.Report) error {
 			return a.violation(id, "ended, but did not run")
 		}
 		ran := a.now - a.outcomes[id].Start
-		if want := a.w.Jobs[id].runs(); ran != want {
+		saved := a.savedOf(id)
+		if want := a.w.Jobs[id].runs() - saved; ran != want {
 			return a.violation(id, "ended after %d s, but was to run for %d s", ran, want)
 		}
 		h := a.release(id)
 		for k, amount := range a.held(h) {
-			a.done[k] += float64(amount) * float64(ran)
+			a.done[k] += float64(amount) * float64(saved+ran)
 		}
 	}
 	return nil
@@ -51,7 +52,7 @@ func (a *audit) complete(r *negotiator.Report) error {
 
 // requeue updates the audit's books with the jobs that were removed and those that went back to the
 // queue. No report lists the latter: they ran before the cycle and now do not run or have been
-// started again. Their lost runs count as work, but not as work done.
+// started again. Their lost runs count as work, but not as work done, but for what checkpoints saved.
 func (a *audit) requeue(r *negotiator.Report) {
 	d := &r.Delta
 	for _, id := range d.Removed {
@@ -71,6 +72,7 @@ func (a *audit) requeue(r *negotiator.Report) {
 		again := slices.ContainsFunc(r.Decision.Started, func(s backfill.Started) bool { return s.Job.ID == h.job.ID })
 		pinned := isPinned(r.State, h.job.ID) // it made way, and others are to make way for it
 		if again || pinned || !r.State.IsRunning(h.job.ID) {
+			a.save(h.job.ID)
 			a.release(h.job.ID)
 			a.back[h.job.ID] = a.now
 			a.waiting++
@@ -178,6 +180,7 @@ func (a *audit) release(id backfill.JobID) holding {
 	for _, t := range a.w.Jobs[id].Takes {
 		a.taken[t.Limit] -= t.Amount
 	}
+	delete(a.due, id)
 	a.free = append(a.free, a.index[id])
 	*h, a.index[id] = holding{}, -1
 	return former

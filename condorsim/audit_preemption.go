@@ -2,6 +2,7 @@ package condorsim
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -13,6 +14,10 @@ import (
 func (a *audit) makeWay(r *negotiator.Report) {
 	for i := range r.Preempted {
 		a.pinned[r.Preempted[i].Job] = true
+		for _, v := range r.Preempted[i].Victims {
+			retires := max(a.now, a.outcomes[v.Job].Start+a.w.Preemption.Retirement)
+			a.due[v.Job] = max(a.now+1, retires+a.w.Preemption.Vacate)
+		}
 	}
 	for id := range a.pinned {
 		if !isPinned(r.State, id) {
@@ -36,6 +41,8 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 		id := found.Job.ID
 		o := &a.outcomes[id]
 		switch {
+		case a.index[id] >= 0:
+			return a.violation(id, "takes over, but runs already")
 		case !a.pinned[id]:
 			return a.violation(id, "runs, but nobody was to make way for it")
 		case o.Promised && !a.broken[id] && a.now > o.Guarantee:
@@ -55,6 +62,34 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 		}
 	}
 	return nil
+}
+
+// left returns a violation if a job still runs that must have made way by now: once it has retired and
+// vacated.
+func (a *audit) left() error {
+	for _, id := range slices.Sorted(maps.Keys(a.due)) {
+		if a.due[id] <= a.now {
+			return a.violation(id, "still runs, but was to make way by %s", a.w.text(a.due[id]))
+		}
+	}
+	return nil
+}
+
+// save enters in the books what the checkpoints of a run have saved that ends now without counting.
+func (a *audit) save(id backfill.JobID) {
+	if a.saved == nil {
+		return
+	}
+	every := a.w.Preemption.Checkpoint
+	a.saved[id] += (a.now - a.outcomes[id].Start) / every * every
+}
+
+// savedOf returns what a job has saved.
+func (a *audit) savedOf(id backfill.JobID) backfill.Time {
+	if a.saved == nil {
+		return 0
+	}
+	return a.saved[id]
 }
 
 // slotNamed returns the slot of a name, which is there.

@@ -99,13 +99,24 @@ func (m *making) Submitter(id backfill.JobID) string { return m.w.Jobs[id].Submi
 
 // Standing implements [preempt.Claims].
 func (m *making) Standing(submitter string) preempt.Standing {
-	if m.w.Preemption.Standing == nil {
+	switch {
+	case m.w.Preemption.Standing != nil:
+		return m.w.Preemption.Standing(submitter)
+	case m.w.accounts != nil:
+		return m.w.accounts.standing(submitter)
+	default:
 		return preempt.Standing{Prio: 0.5}
 	}
-	return m.w.Preemption.Standing(submitter)
 }
 
 // HasRoom implements [preempt.Claims].
 func (m *making) HasRoom(submitter string, granted, weight float64) bool {
-	return m.w.Preemption.HasRoom == nil || m.w.Preemption.HasRoom(submitter, granted, weight)
+	switch {
+	case m.w.Preemption.HasRoom != nil:
+		return m.w.Preemption.HasRoom(submitter, granted, weight)
+	case m.w.accounts != nil:
+		return m.w.accounts.hasRoom(submitter, granted, weight)
+	default:
+		return true
+	}
 }

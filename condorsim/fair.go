@@ -14,6 +14,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
+// ErrFairPreempted says that fair start times cannot be found in a pool.
+var ErrFairPreempted = errors.New("fair start times are those of pools in which no job makes way for another")
+
 // Fair says which fair start times to find.
 type Fair struct {
 	// Strict asks for the start that each job would have if no job arrived after it.
@@ -42,6 +45,9 @@ var ErrFairOrder = errors.New("fair start times are found in copies of the simul
 func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 	sinks ...negotiator.Sink,
 ) (*Result, error) {
+	if w.Preemption != nil {
+		return nil, ErrFairPreempted
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	c = w.configure(c)

@@ -21,6 +21,7 @@ import (
 // outages and limits.
 func (w *Workload) On(pool *pools.Description) error {
 	w.Bundles, w.GiveUpAfter, w.Limits = pool.Bundles, pool.GiveUpAfter, pool.Limits
+	w.Preemption = preemptionOf(pool)
 	w.take()
 	w.giveClocks(pool)
 	if err := w.setOutages(pool); err != nil {

@@ -75,6 +75,10 @@ func (r *Result) allMeasured() metrics.Measures {
 			},
 		)
 	}
+	list = append(list, r.displacements()...)
+	if r.PerQueue || r.Workload.Preemption != nil {
+		list = append(list, r.queues()...)
+	}
 	if r.StrictFST != nil {
 		list = append(list, metrics.Measure{
 			Name: "strict_unfairness", Label: "strict unfairness",

@@ -14,8 +14,8 @@ import (
 
 // SimulatedPool runs a workload: it submits the jobs at their times and ends them after their run
 // times, or at their limits. [Workload.Outages] says in advance which slots fail or are drained,
-// and when. A job that loses a slot goes back to the queue and runs again from the beginning, until
-// it has lost slots too often.
+// and when. A job that loses a slot goes back to the queue and runs again from the beginning, or from
+// its last checkpoint ([Preemption]), until it has lost slots too often.
 type SimulatedPool struct {
 	w    *Workload
 	pace Pace
@@ -217,7 +217,7 @@ func (p *SimulatedPool) outlive(d *negotiator.Delta) {
 
 // watch notes when the pool is to tell that a run goes on, unless it is over by then.
 func (p *SimulatedPool) watch(e ahead.Ending) {
-	if e.At < p.starts[e.Job]+p.w.Jobs[e.Job].runs() {
+	if e.At < p.starts[e.Job]+p.making.left(p.w.Jobs[e.Job]) {
 		p.over.Push(e)
 	} else {
 		delete(p.starts, e.Job)
@@ -238,7 +238,7 @@ func (p *SimulatedPool) makeWay(d *negotiator.Delta) {
 	p.making.now = d.Now
 	p.making.ends(d.Completed)
 	evicted := p.making.evicted()
-	p.making.ends(evicted)
+	p.making.fail(evicted)
 	for _, id := range evicted {
 		p.runs[id]++
 		if p.outages != nil {
@@ -270,7 +270,7 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 	d.SlotsUp, d.SlotsDown = p.outages.advance(d.Now, !p.up)
 	lost := p.outages.lost(d.SlotsDown)
 	p.lost = slices.Concat(p.lost, lost)
-	p.making.ends(lost)
+	p.making.fail(lost)
 	most := int32(cmp.Or(p.w.GiveUpAfter, pools.DefaultGiveUpAfter))
 	for _, job := range lost {
 		p.runs[job]++
@@ -296,7 +296,8 @@ func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error
 
 // start starts a job.
 func (p *SimulatedPool) start(m negotiator.Match) {
-	e := ahead.Ending{At: p.now + p.w.Jobs[m.Job.ID].runs(), Job: m.Job.ID}
+	left := p.making.left(p.w.Jobs[m.Job.ID])
+	e := ahead.Ending{At: p.now + left, Job: m.Job.ID}
 	if p.outages != nil {
 		p.outages.start(m.Job.ID, m.Placement)
 	}
@@ -305,7 +306,7 @@ func (p *SimulatedPool) start(m negotiator.Match) {
 	}
 	p.making.starts(m.Job.ID, m.Placement, e.Run)
 	p.ends.Push(e)
-	if j := p.w.Jobs[e.Job]; j.Estimate > 0 && j.runs() > j.Estimate {
+	if j := p.w.Jobs[e.Job]; j.Estimate > 0 && left > j.Estimate {
 		p.starts[e.Job] = p.now
 		p.watch(ahead.Ending{At: p.now + j.Estimate + 1, Job: e.Job, Run: e.Run})
 	}

@@ -5,20 +5,46 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // Preemption is how running jobs make way for others in a simulation: RANK of the slots' ads and the
-// rules of the negotiator say who does. A job that made way runs again from the beginning.
+// rules of the negotiator say who does. A job that made way runs again from its last checkpoint, or from
+// the beginning.
 type Preemption struct {
+	// Rules are the negotiator's in runs of the workload; nil: those that its configuration has.
+	Rules *preempt.Rules
 	// Retirement is how long each run may go on before its job has to make way, counted from its start
 	// (MAXJOBRETIREMENTTIME), and Vacate how long the job then takes to leave (MachineMaxVacateTime).
 	Retirement, Vacate backfill.Time
-	// Standing says what expressions see of a submitter; nil: all have the same priority and use nothing.
+	// Checkpoint is after how many seconds of its run, again and again, a job saves what it did; 0: never.
+	// What was saved is kept if the job loses its slot for another reason, too.
+	Checkpoint backfill.Time
+	// Standing says what expressions see of a submitter; nil: what the accountant says if accounts are
+	// kept, else all have the same priority and use nothing.
 	Standing func(submitter string) preempt.Standing
-	// HasRoom says whether a submitter's share has room for a further weight; nil: it always has.
+	// HasRoom says whether a submitter's share has room for a further weight; nil: as the accountant divides
+	// the pool if accounts are kept, else it always has.
 	HasRoom func(submitter string, granted, weight float64) bool
+}
+
+// preemptionOf returns how jobs make way in a pool by its description; nil: none does.
+func preemptionOf(pool *pools.Description) *Preemption {
+	p := pool.Preemption
+	if p == nil {
+		return nil
+	}
+	return &Preemption{Rules: &p.Rules, Retirement: p.Retirement, Vacate: p.Vacate, Checkpoint: p.Checkpoint}
+}
+
+// saves returns how much of a run that came to nothing its checkpoints have saved; p may be nil.
+func (p *Preemption) saves(ran backfill.Time) backfill.Time {
+	if p == nil || p.Checkpoint == 0 {
+		return 0
+	}
+	return ran - ran%p.Checkpoint
 }
 
 // making are the jobs that make way in a pool, and those that they make way for.
@@ -26,9 +52,10 @@ type making struct {
 	w        *Workload
 	requests []backfill.Vector
 	runs     map[backfill.JobID]*claimedRun
-	names    map[string]map[int]bool // numbers of dynamic slots that are in use, by the partitionable slot
-	leaving  ahead.Endings           // a run is told by its number
-	taking   []*takeover             // in the order in which they were decided
+	saved    map[backfill.JobID]backfill.Time // of what jobs did in runs that came to nothing
+	names    map[string]map[int]bool          // numbers of dynamic slots that are in use, by the partitionable slot
+	leaving  ahead.Endings                    // a run is told by its number
+	taking   []*takeover                      // in the order in which they were decided
 	used     map[string]backfill.Vector
 	now      backfill.Time
 }
@@ -45,7 +72,7 @@ func newMaking(w *Workload) *making {
 	}
 	return &making{
 		w: w, requests: w.Requests(), runs: map[backfill.JobID]*claimedRun{}, names: map[string]map[int]bool{},
-		used: map[string]backfill.Vector{},
+		saved: map[backfill.JobID]backfill.Time{}, used: map[string]backfill.Vector{},
 	}
 }
 
@@ -100,6 +127,27 @@ func (m *making) starts(id backfill.JobID, at negotiator.Placement, number int32
 	}
 	m.use(id, at, 1)
 	m.runs[id] = m.claim(id, at, number)
+}
+
+// fail notes that runs came to nothing but for what their checkpoints have saved.
+func (m *making) fail(jobs []backfill.JobID) {
+	if m == nil {
+		return
+	}
+	if m.w.Preemption.Checkpoint > 0 {
+		for _, id := range jobs {
+			m.saved[id] += m.w.Preemption.saves(m.now - m.runs[id].start)
+		}
+	}
+	m.ends(jobs)
+}
+
+// left returns for how long a job still has to run.
+func (m *making) left(j Job) backfill.Time {
+	if m == nil {
+		return j.runs()
+	}
+	return j.runs() - m.saved[j.ID]
 }
 
 // ends notes that runs are over, or that their jobs have lost their slots.

@@ -120,6 +120,18 @@ func (w *Workload) WithPriorities(p Priorities) (*Workload, error) {
 	return &own, nil
 }
 
+// accounted returns the workload with an account of what users use if jobs make way for others in it, as
+// rules see priorities; it is there already under the order fairshare.
+func (w *Workload) accounted() (*Workload, error) {
+	if w.accounts != nil || !w.Preempts() {
+		return w, nil
+	}
+	return w.WithPriorities(Priorities{})
+}
+
+// Preempts reports whether the pool has rules by which jobs make way for others.
+func (w *Workload) Preempts() bool { return w.Preemption != nil && w.Preemption.Rules != nil }
+
 // FairShare returns the queue's order by the priorities of users, for runs of this workload: whoever has
 // used less comes first, and jobs of one user come in the order of their JobPrio. The workload must come
 // from [Workload.WithPriorities].

@@ -26,13 +26,19 @@ type Outcome struct {
 	// counts. Lost is what the other runs took, in cpu seconds.
 	Requeues int
 	Lost     float64
+	// Displacements is how often, of these, the job made way for another, and Saved how many seconds of
+	// work checkpoints saved in the runs that do not count. TookOver says that others made way for a run.
+	Displacements int
+	Saved         backfill.Time
+	TookOver      bool
 }
 
 // kept returns what is left of the outcome when the job's run does not count: its guarantee, its
-// requeues and what they cost.
+// requeues, what they cost and what was saved.
 func (o Outcome) kept() Outcome {
 	return Outcome{
 		Promised: o.Promised, Guarantee: o.Guarantee, Requeues: o.Requeues, Lost: o.Lost,
+		Displacements: o.Displacements, Saved: o.Saved, TookOver: o.TookOver,
 	}
 }
 
@@ -51,6 +57,9 @@ type Result struct {
 	// Requeues and LostCoreSeconds are the sums of the outcomes' Requeues and Lost.
 	Requeues        int
 	LostCoreSeconds float64
+	// Displacements and DisplacedCoreSeconds are the part of these that is of jobs that made way for others.
+	Displacements        int
+	DisplacedCoreSeconds float64
 	// ReservedIdle is the cpu seconds that were idle because they were reserved; see
 	// [backfill.State.ReservedIdle].
 	ReservedIdle float64
@@ -66,6 +75,8 @@ type Result struct {
 	Predictions []estimate.Uses
 	// Bound is the bound of bounded slowdowns in seconds; 0: [metrics.DefaultBound].
 	Bound backfill.Time
+	// PerQueue asks for measures of the jobs of each queue, also if no job makes way for another.
+	PerQueue bool
 	// Work is what the completed jobs used of each resource, in amounts times seconds.
 	Work []float64
 	// Extra are additional measures, such as those of [EventCounter.Add].
@@ -146,16 +157,21 @@ const NeverSubmitted = "never submitted: its preceding job did not end"
 
 // Ran returns the jobs that ran to their ends, as package metrics takes them: by submit time.
 func (r *Result) Ran() []metrics.Job {
+	return r.ranOf(func(int) bool { return true })
+}
+
+// ranOf returns those of the jobs that ran to their ends that are chosen.
+func (r *Result) ranOf(chosen func(job int) bool) []metrics.Job {
 	jobs := make([]metrics.Job, 0, len(r.Outcomes))
 	for i, o := range r.Outcomes {
-		if !o.Ended {
+		if !o.Ended || !chosen(i) {
 			continue
 		}
 		j := r.Workload.Jobs[i]
 		cpus, memory := r.Occupies(backfill.JobID(i))
 		jobs = append(jobs, metrics.Job{
-			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Estimate: int64(o.Estimate),
-			Procs: cpus, Memory: memory, User: j.User,
+			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Saved: int64(o.Saved),
+			Estimate: int64(o.Estimate), Procs: cpus, Memory: memory, User: j.User,
 		})
 	}
 	if r.Workload.dependent() {

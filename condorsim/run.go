@@ -25,6 +25,10 @@ func (r *Result) refuse(refusal backfill.Refusal) {
 // and its clock.
 // Each sink gets the report of every cycle. An error of type [*Violation] is a bug of this program.
 func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks ...negotiator.Sink) (*Result, error) {
+	w, err := w.accounted()
+	if err != nil {
+		return nil, err
+	}
 	w = w.forRun()
 	return run(ctx, w, c, NewPool(w, pace), sinks...)
 }
@@ -33,9 +37,13 @@ func Run(ctx context.Context, w *Workload, c negotiator.Config, pace Pace, sinks
 // then: so what is known after it is known at that instant, and not at the last event before. Before the
 // first event there is no cycle.
 func RunTo(ctx context.Context, w *Workload, c negotiator.Config, at backfill.Time, sinks ...negotiator.Sink) error {
+	w, err := w.accounted()
+	if err != nil {
+		return err
+	}
 	pool := NewPool(w, nil)
 	pool.until = &at
-	_, err := run(ctx, w, c, pool, sinks...)
+	_, err = run(ctx, w, c, pool, sinks...)
 	return err
 }
 
@@ -151,7 +159,7 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	}
 	if r.pool != nil {
 		for _, id := range r.pool.lost {
-			r.lose(id, now)
+			r.lose(id, now, slices.Contains(report.Delta.Displaced, id))
 		}
 	}
 	for _, id := range report.Delta.Displaced { // it has started, so its promise was kept; now it gets another one
@@ -193,6 +201,7 @@ func (r *Result) started(report *negotiator.Report) {
 		found := &report.Delta.Found[i]
 		o := &r.Outcomes[found.Job.ID]
 		*o = o.kept()
+		o.TookOver = true
 		o.Started, o.Start, o.Placement, o.Estimate = true, found.Start, found.Placement,
 			cmp.Or(r.Workload.Jobs[found.Job.ID].Estimate, r.unknown)
 		if planned := report.State.Job(found.Job.ID); planned != nil {
@@ -242,17 +251,26 @@ func (r *Result) inherit(s *backfill.State) {
 	r.promises = promises
 }
 
-// lose records that a running job lost its slot and went back to the queue: its run does not count.
-func (r *Result) lose(id backfill.JobID, now backfill.Time) {
+// lose records that a running job lost its slot and went back to the queue, or made way for another:
+// of its run only counts what was saved.
+func (r *Result) lose(id backfill.JobID, now backfill.Time, displaced bool) {
 	o := &r.Outcomes[id]
 	cpus, _ := r.Occupies(id)
-	lost := float64(cpus) * float64(now-o.Start)
+	ran := now - o.Start
+	saved := r.Workload.Preemption.saves(ran)
+	lost := float64(cpus) * float64(ran-saved)
 	*o = o.kept()
 	delete(r.chunks, id)
 	o.Requeues++
 	o.Lost += lost
+	o.Saved += saved
 	r.Requeues++
 	r.LostCoreSeconds += lost
+	if displaced {
+		o.Displacements++
+		r.Displacements++
+		r.DisplacedCoreSeconds += lost
+	}
 }
 
 // promise records a job's first guarantee. Later ones replace broken ones and are not recorded.

@@ -57,6 +57,9 @@ type Workload struct {
 func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 	c.Schema = w.Schema
 	c.World.Start, c.World.Zone = w.UnixStart, w.Zone
+	if w.Preemption != nil && w.Preemption.Rules != nil {
+		c.Preemption = *w.Preemption.Rules
+	}
 	return c
 }
 

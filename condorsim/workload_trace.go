@@ -44,7 +44,7 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	w := &Workload{
 		Name: t.Name, Schema: pool.Schema, Slots: pool.Slots, Bundles: pool.Bundles, Cleaning: t.Cleaning,
-		Drops: t.Drops, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits,
+		Drops: t.Drops, GiveUpAfter: pool.GiveUpAfter, Limits: pool.Limits, Preemption: preemptionOf(pool),
 	}
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
@@ -144,13 +144,14 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 }
 
 // requestAds keeps one ad for each distinct request: jobs with the same request share it, as the
-// procs of an HTCondor cluster do. If an expression of the slots refers to the owner, the group or
-// the submit time, these are part of the request.
+// procs of an HTCondor cluster do. If an expression of the slots refers to the owner, the group, the queue
+// or the submit time, these are part of the request.
 type requestAds struct {
 	resources      []string
 	memory         bool // slots have memory
 	whole          bool // each chunk takes a whole slot
 	owners, groups bool // expressions of the slots refer to them
+	queues         bool
 	submits        bool
 	start          int64 // the Unix time of second 0
 	known          map[request]*classad.ClassAd
@@ -162,6 +163,7 @@ type requestAds struct {
 type request struct {
 	cpus, memory int64 // of each chunk
 	owner, group string
+	queue        string
 	submit       int64 // as a Unix time
 }
 
@@ -170,7 +172,7 @@ func newRequestAds(pool *pools.Description, start int64) *requestAds {
 	return &requestAds{
 		resources: pool.Schema.Resources, memory: pool.HasMemory(), whole: pool.Pack.WholeSlots,
 		owners: slices.Contains(asked, "owner"), groups: slices.Contains(asked, "acctgroup"),
-		submits: slices.Contains(asked, "qdate"), start: start,
+		queues: slices.Contains(asked, "queue"), submits: slices.Contains(asked, "qdate"), start: start,
 		known: map[request]*classad.ClassAd{},
 	}
 }
@@ -185,6 +187,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	}
 	if r.groups {
 		key.group = j.Group
+	}
+	if r.queues {
+		key.queue = j.Queue
 	}
 	if r.submits {
 		key.submit = r.start + j.Submit
@@ -203,6 +208,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	}
 	if key.group != "" {
 		ad.SetString("AcctGroup", key.group)
+	}
+	if key.queue != "" {
+		ad.SetString("Queue", key.queue)
 	}
 	if r.submits {
 		ad.SetInt("QDate", key.submit)

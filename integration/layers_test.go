@@ -130,6 +130,11 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} negotiator/packed/... condorsim/input/...", ""},
+	{
+		"condorsim/input/pools", "classad backfill/... negotiator negotiator/{concurrency,preempt,strictyaml} " +
+			"negotiator/packed/... condorsim/input/...",
+		"",
+	},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
 		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,workload/...}",

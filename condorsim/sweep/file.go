@@ -23,6 +23,8 @@ type File struct {
 	CountEvents bool `yaml:"count_events"`
 	// PerUser keeps what each user got, which makes the results larger.
 	PerUser bool `yaml:"per_user"`
+	// PerQueue measures what the jobs of each queue of a trace got, if it has from two to twelve.
+	PerQueue bool `yaml:"per_queue"`
 
 	// The dimensions of the matrix. Without loads, estimate models, scales of estimates or seeds, the
 	// trace is unchanged and the seed 0.

@@ -120,6 +120,7 @@ type Sweep struct {
 	fair        condorsim.Fair
 	countEvents bool
 	perUser     bool
+	perQueue    bool
 	history     bool // a row is what really happened, and the others are of the same jobs
 }
 
@@ -152,7 +153,7 @@ type input struct {
 // Prepare finds the traces, checks the policies and makes the cells. Traces that are not found are
 // listed in Manifest.Skipped; it is an error if none is found.
 func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
-	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, fair: f.fair(), history: f.hasHistory(), Manifest: results.Manifest{
+	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, perQueue: f.PerQueue, fair: f.fair(), history: f.hasHistory(), Manifest: results.Manifest{
 		Format: results.Format,
 		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
@@ -325,12 +326,13 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 		FST         []string
 		CountEvents bool
 		PerUser     bool `json:",omitempty"`
+		PerQueue    bool `json:",omitempty"`
 		History     bool `json:",omitempty"`
 		Estimates   []string
 		Priorities  *condorsim.Priorities `json:",omitempty"` // nil: the usual ones
 	}{
 		results.Format, p.settings.Version, key, s.placement, strings.Join(plugins, " "), in.Trace, in.sums, in.jobs, f.FST,
-		f.CountEvents, f.PerUser, p.history, estimates, s.unusual(),
+		f.CountEvents, f.PerUser, f.PerQueue, p.history, estimates, s.unusual(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("sum up the inputs of %s: %w", key.ID, err)

@@ -167,7 +167,7 @@ func TestInputs(t *testing.T) {
 	require.Equal(t, first(base), first(prepared(t, dir,
 		"title: other\nbaseline: easy\n"+small+"  - {policy: pc}\nloads: [1, 2]\n")))
 	for _, text := range []string{
-		"fst: [strict]\n" + small, "per_user: true\n" + small,
+		"fst: [strict]\n" + small, "per_user: true\n" + small, "per_queue: true\n" + small,
 		"name: small\ntraces: [{name: a, file: a.swf, clean: none}]\nschedulers: [{policy: easy}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\nschedulers: [{policy: easy, placement: pack}]\n",
 		"name: small\ntraces: [{name: a, file: a.swf}]\n" +

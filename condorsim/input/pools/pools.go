@@ -49,7 +49,9 @@ type Description struct {
 	Outages []Outage
 	// GiveUpAfter is how often a job may lose its slot before it is held; 0: [DefaultGiveUpAfter].
 	GiveUpAfter int
-	LeftOut     LeftOut
+	// Preemption is how jobs make way for others; nil: none does.
+	Preemption *Preemption
+	LeftOut    LeftOut
 	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 
@@ -169,8 +171,8 @@ func (p *Description) HasMemory() bool {
 	return i >= 0 && slices.ContainsFunc(p.Slots, func(s *negotiator.Slot) bool { return s.Capacity[i] > 0 })
 }
 
-// Asked returns the attributes of jobs that any expression of the slots refers to, and that name limits
-// if there are any, in lower case.
+// Asked returns the attributes of jobs that any expression of the slots or of preemption refers to, and
+// that name limits if there are any, in lower case.
 func (p *Description) Asked() []string {
 	asked := p.asked
 	if asked == nil {
@@ -178,6 +180,10 @@ func (p *Description) Asked() []string {
 		for _, slot := range p.Slots {
 			note(asked, slot.Ad)
 		}
+	}
+	if p.Preemption != nil {
+		asked = maps.Clone(asked)
+		p.Preemption.note(asked)
 	}
 	if name := strings.ToLower(LimitsOfJobs); len(p.Limits) > 0 && !asked[name] {
 		asked = maps.Clone(asked)

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	_ "embed" // keys.yaml
 	"errors"
 	"fmt"
@@ -55,6 +56,8 @@ type description struct {
 	GiveUpAfter int      `yaml:"give_up_after"`
 
 	Limits map[string]*height `yaml:"limits"` // nil: nothing is written
+
+	Preemption *preemption `yaml:"preemption"` // nil: no job makes way for another
 }
 
 // class is a number of slots that are alike.
@@ -217,7 +220,7 @@ func (b *builder) finish() error {
 	if !b.pool.Pack.WholeSlots && len(b.pool.Bundles) == 0 {
 		negotiator.CountJobs(&b.pool.Schema, b.pool.Slots)
 	}
-	if err := b.addLimits(); err != nil {
+	if err := cmp.Or(b.addLimits(), b.addPreemption()); err != nil {
 		return err
 	}
 	for i := range b.d.Failures {

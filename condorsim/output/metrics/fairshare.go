@@ -54,7 +54,7 @@ func fairshare(jobs []Job, list []event) (unweighted, weighted float64) {
 		}
 	}
 	for i, j := range jobs {
-		used := float64(j.Procs) * float64(j.Run)
+		used := float64(j.Procs) * float64(j.work())
 		unweighted += max(0, shares[i].unweighted-used)
 		weighted += max(0, shares[i].weighted*float64(j.Procs)-used)
 	}

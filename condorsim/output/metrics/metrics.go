@@ -16,6 +16,7 @@ type Machine struct {
 // Job is one finished job. Times are whole seconds.
 type Job struct {
 	Submit, Start, Run int64
+	Saved              int64 // of work in earlier runs, which counts as done, and so not as wait
 	Estimate           int64 // at least 1
 	Procs              int64 // in total
 	Memory             int64 // MiB in total
@@ -23,9 +24,10 @@ type Job struct {
 }
 
 func (j *Job) end() int64        { return j.Start + j.Run }
-func (j *Job) wait() float64     { return float64(j.Start - j.Submit) }
+func (j *Job) work() int64       { return j.Saved + j.Run }
+func (j *Job) wait() float64     { return float64(j.Start - j.Saved - j.Submit) }
 func (j *Job) response() float64 { return float64(j.end() - j.Submit) }
-func (j *Job) slowdown() float64 { return j.response() / float64(max(j.Run, 1)) }
+func (j *Job) slowdown() float64 { return j.response() / float64(max(j.work(), 1)) }
 
 // uwait returns the wait over the estimate, the unitless wait of Tang et al., Analyzing and
 // adjusting user runtime estimates to improve job scheduling on the Blue Gene/P, IPDPS 2010.
@@ -38,7 +40,7 @@ const DefaultBound = 10
 // bound, and a slowdown as at least 1 (Feitelson et al., Theory and practice in parallel job
 // scheduling, JSSPP 1997).
 func (j *Job) boundedSlowdown(bound int64) float64 {
-	return max(1, j.response()/float64(max(j.Run, bound)))
+	return max(1, j.response()/float64(max(j.work(), bound)))
 }
 
 // Metrics has one number per metric; without jobs all are 0. Times are in seconds, shares in
@@ -226,8 +228,8 @@ func (m *Metrics) usage(machine Machine, jobs []Job) {
 	var processors, memory float64
 	for _, j := range jobs {
 		last = max(last, j.end())
-		processors += float64(j.Procs) * float64(j.Run)
-		memory += float64(j.Memory) * float64(j.Run)
+		processors += float64(j.Procs) * float64(j.work())
+		memory += float64(j.Memory) * float64(j.work())
 	}
 	m.Makespan = float64(last - first)
 	m.Utilisation = ratio(processors, float64(machine.Processors)*m.Makespan)

@@ -98,7 +98,7 @@ func accuracies(jobs []Job) []int {
 	counts := make([]int, accuracyBins)
 	for _, j := range jobs {
 		estimate := max(j.Estimate, 1)
-		part := accuracyBins * float64(min(j.Run, estimate)) / float64(estimate)
+		part := accuracyBins * float64(min(j.work(), estimate)) / float64(estimate)
 		counts[max(0, int(math.Ceil(part))-1)]++
 	}
 	return counts
@@ -137,7 +137,7 @@ func categories(jobs []Job) []Category {
 	var all [widest][len(lengths)]Category
 	for _, j := range jobs {
 		length := 0
-		for j.Run >= lengths[length].below {
+		for j.work() >= lengths[length].below {
 			length++
 		}
 		c := &all[widthClass(j.Procs)][length]

@@ -31,7 +31,7 @@ func ByUser(jobs []Job, bound int64) []User {
 		}
 		u := &users[i]
 		u.Jobs++
-		u.CPUSeconds += float64(j.Procs) * float64(j.Run)
+		u.CPUSeconds += float64(j.Procs) * float64(j.work())
 		u.MeanWait += j.wait()
 		u.MeanBoundedSlowdown += j.boundedSlowdown(bound)
 	}

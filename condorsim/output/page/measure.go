@@ -89,6 +89,12 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"prediction_error", "Mean error of predictions", chart.Seconds, "", Lower},
 	{"requeues", "Runs that lost a slot", chart.Number, "", Lower},
 	{"lost_core_seconds", "Lost with slots", chart.Number, "cpu s", Lower},
+	{"displacements", "Runs that made way for others", chart.Number, "", Lower},
+	{"displaced_jobs", "Jobs that made way", chart.Number, "jobs", Lower},
+	{"displaced_core_seconds", "Work lost by making way", chart.Number, "cpu s", Lower},
+	{"displaced_share", "Work lost by making way, of all work", chart.Percent, "", Lower},
+	{"displaced_mean_wait", "Mean wait of jobs that made way", chart.Seconds, "", Lower},
+	{"displacing_mean_wait", "Mean wait of jobs that others made way for", chart.Seconds, "", Lower},
 	{"cycles", "Cycles", chart.Number, "", Neither},
 	{"profile_events", "Profile events examined", chart.Number, "", Lower},
 }
