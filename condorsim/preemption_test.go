@@ -127,9 +127,12 @@ func rulesToTry(t *rapid.T) preempt.Rules {
 }
 
 // preempting draws a small pool with owners, users with priorities, and jobs.
-func preempting(t *rapid.T, tb testing.TB) *condorsim.Workload {
-	ranks := rapid.SliceOfN(rapid.SampledFrom([]string{"", "0", `Owner == "u0"`, `2 * (Owner == "u1") + (Owner == "u2")`,
-		"TARGET.RequestCpus"}), 1, 3).Draw(t, "ranks")
+func preempting(tb testing.TB, t *rapid.T) *condorsim.Workload {
+	tb.Helper()
+	ranks := rapid.SliceOfN(rapid.SampledFrom([]string{
+		"", "0", `Owner == "u0"`, `2 * (Owner == "u1") + (Owner == "u2")`,
+		"TARGET.RequestCpus",
+	}), 1, 3).Draw(t, "ranks")
 	var jobs []workload.Job
 	at := int64(0)
 	for range rapid.IntRange(2, 14).Draw(t, "jobs") {
@@ -157,7 +160,7 @@ func preempting(t *rapid.T, tb testing.TB) *condorsim.Workload {
 func TestPreemptionKeepsItsRules(t *testing.T) {
 	made := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		w := preempting(rt, t)
+		w := preempting(t, rt)
 		if rapid.Bool().Draw(rt, "outage") {
 			w.Outages = []pools.Outage{{
 				Slots: []int{0}, At: backfill.Time(rapid.IntRange(1, 200).Draw(rt, "at")), For: 30, Drain: rapid.Bool().Draw(rt, "drain"),
@@ -165,8 +168,10 @@ func TestPreemptionKeepsItsRules(t *testing.T) {
 		}
 		c := link(t, rapid.SampledFrom([]string{"easy", "fcfs", "conservative", "slack", "pc"}).Draw(rt, "policy"), nil)
 		c.Preemption = rulesToTry(rt)
-		guard := guarding{tb: rt, w: w, pause: c.Preemption.Pause, pairs: map[[2]backfill.JobID]backfill.Time{},
-			victims: map[backfill.JobID]backfill.Time{}}
+		guard := guarding{
+			tb: rt, w: w, pause: c.Preemption.Pause, pairs: map[[2]backfill.JobID]backfill.Time{},
+			victims: map[backfill.JobID]backfill.Time{},
+		}
 		result, err := condorsim.Run(t.Context(), w, c, nil, sink(func(r *negotiator.Report) error {
 			guard.look(r)
 			made += len(r.Preempted)
@@ -277,7 +282,7 @@ func (g *guarding) noRoom(r *negotiator.Report, p *preempt.Preemption) {
 // TestNothingToPreempt: with preemption that can do nothing, all is as it is without.
 func TestNothingToPreempt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := preempting(rt, t)
+		w := preempting(t, rt)
 		c := link(t, rapid.SampledFrom([]string{"easy", "conservative", "slack"}).Draw(rt, "policy"), nil)
 		c.Preemption = rulesToTry(rt)
 		switch rapid.IntRange(0, 2).Draw(rt, "how") {

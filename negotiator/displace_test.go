@@ -80,6 +80,7 @@ func expression(tb testing.TB, text string) *classad.Expr {
 
 // long is a job that runs for so long.
 func long(tb testing.TB, id, cpus int, run int, more string) *Job {
+	tb.Helper()
 	j := newJob(tb, id, cpus, more)
 	j.Estimate, j.Submit = backfill.Time(run), backfill.Time(id)
 	return j

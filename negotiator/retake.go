@@ -59,13 +59,8 @@ func (n *Negotiator) unusedRows() (free []backfill.RowID) {
 	return slices.DeleteFunc(slices.Clone(l.gone), func(id backfill.RowID) bool { return used[l.rows[id].Name] })
 }
 
-// retake adds to the arrivals the jobs that are known and take of a limit that has just come. They
-// wait and run as before; a promised start is lifted only if the limit has no room for it.
-func (n *Negotiator) retake(d *Delta) {
-	clear(n.limits.moved)
-	if len(n.limits.fresh) == 0 || n.predictions.anew { // then all jobs arrive anyway
-		return
-	}
+// takersOfFresh returns the jobs that are known and take of a limit that has just come.
+func (n *Negotiator) takersOfFresh() (all []*Job) {
 	fresh := map[*Take]bool{}
 	for first, list := range n.limits.lists {
 		if slices.ContainsFunc(list.takes, func(t Take) bool { return n.limits.fresh[t.Limit] }) {
@@ -73,15 +68,28 @@ func (n *Negotiator) retake(d *Delta) {
 		}
 	}
 	if len(fresh) == 0 {
-		return
+		return nil
 	}
-	var concerned []*Job
 	n.jobs.Scan(func(_ backfill.JobID, k *known) bool {
 		if k.job != nil && len(k.job.Takes) > 0 && fresh[&k.job.Takes[0]] {
-			concerned = append(concerned, k.job)
+			all = append(all, k.job)
 		}
 		return true
 	})
+	return all
+}
+
+// retake adds to the arrivals the jobs that are known and take of a limit that has just come. They
+// wait and run as before; a promised start is lifted only if the limit has no room for it.
+func (n *Negotiator) retake(d *Delta) {
+	clear(n.limits.moved)
+	if len(n.limits.fresh) == 0 || n.predictions.anew { // then all jobs arrive anyway
+		return
+	}
+	concerned := n.takersOfFresh()
+	if len(concerned) == 0 {
+		return
+	}
 	runs := map[backfill.JobID]backfill.RunningJob{}
 	for run := range n.State().Running() {
 		runs[run.Job.ID] = run

@@ -46,19 +46,7 @@ func (r *Run) follow() {
 		}
 	}
 	r.shrunk = r.shrunk || len(r.round.Rows) > 0
-	for _, e := range r.round.Events {
-		switch e.Kind {
-		case backfill.Found:
-			r.runs[e.Job.ID], r.shrunk = e.Placement, true
-			delete(r.guarantees, e.Job.ID)
-		case backfill.Pinned:
-			if slices.ContainsFunc(r.snap.Jobs, func(j backfill.JobState) bool { return j.Job.ID == e.JobID && j.Pinned }) {
-				r.runs[e.JobID], r.shrunk = e.Placement, true
-				delete(r.guarantees, e.JobID)
-			}
-		default:
-		}
-	}
+	r.found()
 	for _, s := range r.decision.Started {
 		if _, runs := r.runs[s.Job.ID]; runs {
 			r.find(Booked, s.Job, "job %d is started twice", s.Job.ID)
@@ -77,6 +65,24 @@ func (r *Run) follow() {
 	}
 	if !maps.EqualFunc(r.runs, running, backfill.Placement.Equal) {
 		r.find(Booked, nil, "%v run, and by what was started and has ended it is %v", running, r.runs)
+	}
+}
+
+// found notes the jobs that the round says run, or have their start at once on slots that others
+// leave.
+func (r *Run) found() {
+	for _, e := range r.round.Events {
+		switch e.Kind {
+		case backfill.Found:
+			r.runs[e.Job.ID], r.shrunk = e.Placement, true
+			delete(r.guarantees, e.Job.ID)
+		case backfill.Pinned:
+			if slices.ContainsFunc(r.snap.Jobs, func(j backfill.JobState) bool { return j.Job.ID == e.JobID && j.Pinned }) {
+				r.runs[e.JobID], r.shrunk = e.Placement, true
+				delete(r.guarantees, e.JobID)
+			}
+		default:
+		}
 	}
 }
 

@@ -33,9 +33,12 @@ func TestAccountingThereAndBack(t *testing.T) {
 	pool.WaitDone(2*time.Minute, append(pool.Submit("alice", sleep(3, 2, 2)),
 		pool.Submit("carol", sleep(3, 1, 1, "accounting_group = physics"))...)...)
 	for _, set := range [][]string{
-		{"-setfactor", "bob@pool.test", "77.25"}, {"-setprio", "bob@pool.test", "33.5"},
-		{"-setfloor", "bob@pool.test", "1"}, {"-setceil", "alice@pool.test", "30"},
-		{"-setaccum", "dave@pool.test", "123456.789"}, {"-setbegin", "dave@pool.test", "1700000000"},
+		{"-setfactor", "bob@pool.test", "77.25"},
+		{"-setprio", "bob@pool.test", "33.5"},
+		{"-setfloor", "bob@pool.test", "1"},
+		{"-setceil", "alice@pool.test", "30"},
+		{"-setaccum", "dave@pool.test", "123456.789"},
+		{"-setbegin", "dave@pool.test", "1700000000"},
 		{"-setlast", "dave@pool.test", "1700003600"},
 	} {
 		pool.As("root", append([]string{"condor_userprio"}, set...)...)
@@ -73,7 +76,7 @@ func TestAccountingThereAndBack(t *testing.T) {
 	require.Contains(t, setup("--back", "--move-accounting"), "HTCondor's own negotiator is at work: ")
 	stock = accounts(pool)
 	continues(t, ours, stock)
-	require.Equal(t, 5000.0, stock["carol@pool.test"].Factor)
+	require.InDelta(t, 5000, stock["carol@pool.test"].Factor, 0)
 	require.NotContains(t, pool.Log("NegotiatorLog"), "FIXING", "its own check of who uses what finds nothing wrong")
 	charged()
 
@@ -122,14 +125,14 @@ func continues(t *testing.T, former, present map[string]told) {
 		require.True(t, there, name)
 		passed := after.at.Sub(before.at).Seconds() + 30 // told is what was charged up to half a minute ago
 		require.InDelta(t, before.Factor, after.Factor, 1e-5, name)
-		require.Equal(t, before.Begin, after.Begin, name)
-		require.Equal(t, before.Ceiling, after.Ceiling, name)
-		require.Equal(t, before.Floor, after.Floor, name)
+		require.InDelta(t, before.Begin, after.Begin, 0, name)
+		require.InDelta(t, before.Ceiling, after.Ceiling, 0, name)
+		require.InDelta(t, before.Floor, after.Floor, 0, name)
 		busy := 0.0
 		if name == "alice@pool.test" || name == "bob@pool.test" {
 			busy = 4 // the whole slot, for a moment
 		} else {
-			require.Equal(t, before.Last, after.Last, name)
+			require.InDelta(t, before.Last, after.Last, 0, name)
 		}
 		require.GreaterOrEqual(t, after.Used, before.Used-1e-3, name)
 		require.LessOrEqual(t, after.Used, before.Used+busy*passed+1e-3, name)

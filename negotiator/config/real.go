@@ -297,6 +297,18 @@ var onRealPools = []Setting{
 		Knob: "NEGOTIATOR_CROSS_SLOT_PRIOS",
 		Doc:  "PREEMPTION_REQUIREMENTS may ask who has the other slots of a machine, as slotN_RemoteUserPrio.",
 	}),
+	set(func(c *Config) *string { return &c.SlotWeight }, "", Setting{
+		Knob: "SLOT_WEIGHT", Kind: Expression, KnobDefault: "Cpus", Empty: "Cpus",
+		Doc: "What a slot weighs in fair share and quotas, if its startd does not say it in SlotWeight.",
+	}),
+	set(func(c *Config) *bool { return &c.Forced }, false, Setting{
+		Knob: "FORCE_NEGOTIATOR_SLOT_WEIGHT",
+		Doc:  "SLOT_WEIGHT counts for all slots, whatever their startds say.",
+	}),
+	set(func(c *Config) *string { return &c.PoolSize }, "", Setting{
+		Knob: "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", Kind: Expression, Empty: "none",
+		Doc: "Slots of which it is not true do not count for the size of the pool, of which groups have their shares.",
+	}),
 	set(func(c *Config) *string { return &c.ShutdownExpr }, "", Setting{
 		Knob: "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD", Kind: Expression, Empty: "none",
 		Doc: "Slots get no jobs this many seconds before their DaemonShutdown or DaemonShutdownFast is true: a number, or " +

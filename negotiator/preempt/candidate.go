@@ -225,7 +225,7 @@ func (s *Search) single(sh *shape, i int, w *Waiting) {
 		return
 	}
 	if c.until > 0 {
-		sh.wait(c.Claim.Host, 1, c.until)
+		sh.wait(c.Host, 1, c.until)
 		return
 	}
 	sh.rest = append(sh.rest, option{prefers: v.prefers, reason: v.reason, last: s.preemptionRank(sh, c), claim: i, host: c.host})

@@ -24,6 +24,7 @@ type pool struct {
 }
 
 func newPool(tb testing.TB, cpus ...int64) *pool {
+	tb.Helper()
 	p := &pool{claims: map[backfill.JobID]preempt.Claim{}, stands: map[string]preempt.Standing{}, users: map[backfill.JobID]string{}}
 	for i, n := range cpus {
 		p.slots = append(p.slots, ad(tb, fmt.Sprintf(`Name = "slot1@n%d"; Cpus = %d; Memory = 100; Requirements = true`, i, n)))
@@ -34,6 +35,7 @@ func newPool(tb testing.TB, cpus ...int64) *pool {
 
 // run has a job run on so many cpus of a slot, in a dynamic one with more in its ad.
 func (p *pool) run(tb testing.TB, id backfill.JobID, user string, slot backfill.SlotID, cpus int64, more string) *preempt.Claim {
+	tb.Helper()
 	p.running = append(p.running, backfill.RunningJob{
 		Job: &backfill.Job{ID: id, Nodes: 1, Request: backfill.Vector{cpus}}, End: 10_000,
 		Placement: backfill.Placement{{Slot: slot, Count: 1}},
@@ -48,10 +50,10 @@ func (p *pool) run(tb testing.TB, id backfill.JobID, user string, slot backfill.
 	return &c
 }
 
-func (p *pool) Claim(id backfill.JobID) (preempt.Claim, bool)     { c, ok := p.claims[id]; return c, ok }
-func (p *pool) Submitter(id backfill.JobID) string                { return p.users[id] }
-func (p *pool) Standing(user string) preempt.Standing             { return p.stands[user] }
-func (p *pool) HasRoom(user string, granted, weight float64) bool { return true }
+func (p *pool) Claim(id backfill.JobID) (preempt.Claim, bool) { c, ok := p.claims[id]; return c, ok }
+func (p *pool) Submitter(id backfill.JobID) string            { return p.users[id] }
+func (p *pool) Standing(user string) preempt.Standing         { return p.stands[user] }
+func (p *pool) HasRoom(string, float64, float64) bool         { return true }
 func (p *pool) Slot(id backfill.SlotID) (string, *classad.ClassAd, backfill.Vector) {
 	name, _ := p.slots[id].Text("Name")
 	return name, p.slots[id], p.sizes[id]
@@ -69,6 +71,7 @@ func (p *pool) open(rules preempt.Rules) *preempt.Search {
 
 // waits makes a job that waits, of a user.
 func (p *pool) waits(tb testing.TB, id backfill.JobID, user string, cpus int64, more string) preempt.Waiting {
+	tb.Helper()
 	p.users[id] = user
 	w := preempt.Waiting{
 		Job: &backfill.Job{ID: id, Nodes: 1, Request: backfill.Vector{cpus}, Candidates: int(id)}, Candidates: &backfill.Candidates{},

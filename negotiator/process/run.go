@@ -184,7 +184,7 @@ func (p *process) run(ctx context.Context, signals chan os.Signal) error {
 	}
 	defer func() { _ = listener.Close() }() // unless it served, and is closed
 	p.introduce(address.String())
-	p.callbacks = &broker.Callbacks{Address: address.String(), Name: "NEGOTIATOR", Logger: p.Logger}
+	p.callbacks = &broker.Callbacks{Address: address.String(), Name: "NEGOTIATOR", Logger: p.Logger, Now: time.Now}
 	p.site.Reverse = p.callbacks.Reverse
 	p.Logger.Info("starting", "pid", os.Getpid(), "uid", os.Getuid(), "policy", s.Policy, "order", order, "estimates",
 		s.EstimateSettings().Summary(false, 0), "observe", s.Observe, "state", cmp.Or(p.folder(), "none"))

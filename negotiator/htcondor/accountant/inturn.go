@@ -9,8 +9,8 @@ import (
 // of the jobs up to and including this one, if submitters are served one after the other.
 // Priorities that differ by less than a ten-thousandth count as one.
 func keyInTurn(priority, sum float64) float64 {
-	const close, many = 1e-4, 1e4
-	return priority * (1 + close*sum/(sum+many))
+	const nearby, many = 1e-4, 1e4
+	return priority * (1 + nearby*sum/(sum+many))
 }
 
 // byPrio has the jobs of those of a group's submitters who have the same effective priority come in

@@ -167,8 +167,12 @@ func TestWhatNoAccountCanBe(t *testing.T) {
 func TestDefaultFactorsAreNotSet(t *testing.T) {
 	a := open(t, withGroup+"\nGROUP_PRIO_FACTOR_physics = 50\nDEFAULT_PRIO_FACTOR = 1000")
 	s := Statement{Records: []Record{
-		{Name: "alice@d", Factor: 1000}, {Name: "bob@d", Factor: 50}, {Name: "physics.carol@d", Factor: 50},
-		{Name: "physics.dave@d", Factor: 1000}, {Name: "nice-user.erin@d", Factor: 1e10}, {Name: "physics", Factor: 50},
+		{Name: "alice@d", Factor: 1000},
+		{Name: "bob@d", Factor: 50},
+		{Name: "physics.carol@d", Factor: 50},
+		{Name: "physics.dave@d", Factor: 1000},
+		{Name: "nice-user.erin@d", Factor: 1e10},
+		{Name: "physics", Factor: 50},
 		{Name: "frank@d", Factor: 0.5},
 	}}
 	var factors []float64
@@ -176,12 +180,12 @@ func TestDefaultFactorsAreNotSet(t *testing.T) {
 		factors = append(factors, r.Factor)
 	}
 	require.Equal(t, []float64{0, 50, 0, 1000, 0, 0, 0}, factors)
-	require.Equal(t, 1000.0, s.Records[0].Factor, "the statement itself stays")
+	require.InDelta(t, 1000, s.Records[0].Factor, 0, "the statement itself stays")
 
 	leased := Record{Name: "alice@d", Factor: 7, Leases: map[string]Lease{LeasedFactor: {Until: 9, Before: 1000}}}
 	got := a.WithoutDefaults(Statement{Records: []Record{leased}}).Records[0]
 	require.Equal(t, map[string]Lease{LeasedFactor: {Until: 9}}, got.Leases, "as what was before a lease")
-	require.Equal(t, 1000.0, leased.Leases[LeasedFactor].Before, "the statement itself stays")
+	require.InDelta(t, 1000, leased.Leases[LeasedFactor].Before, 0, "the statement itself stays")
 }
 
 // TestLacks: usage that grew elsewhere, and settings of those who are not here, would be lost.

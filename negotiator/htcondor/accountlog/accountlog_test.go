@@ -14,10 +14,10 @@ import (
 
 const halfLife = 86400
 
-func recorded(t testing.TB) string {
-	t.Helper()
+func recorded(tb testing.TB) string {
+	tb.Helper()
 	text, err := os.ReadFile("testdata/Accountantnew.log")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return string(text)
 }
 
@@ -48,8 +48,8 @@ func TestRead(t *testing.T) {
 	}, got["bob@pool.test"], "the transaction that has ended counts")
 	alice := got["alice@pool.test"]
 	require.Equal(t, accountant.Use{Slots: 2, Weight: 12}, alice.Use, "what the matches say counts")
-	require.Equal(t, 3970.0, alice.Used, "with what is not charged yet")
-	require.Equal(t, 15880.5, alice.Weighted)
+	require.InDelta(t, 3970, alice.Used, 0, "with what is not charged yet")
+	require.InDelta(t, 15880.5, alice.Weighted, 0)
 	require.InDelta(t, 5.123457-120*math.Ln2/halfLife, alice.Real, 1e-12)
 	require.Equal(t, accountant.Record{
 		Name: "physics.carol@pool.test", Real: 2, Ceiling: 2, Leases: map[string]accountant.Lease{
@@ -67,8 +67,8 @@ func TestHowUsageWaitsToBeCharged(t *testing.T) {
 	s, _ := l.Statement(halfLife)
 	alice := byName(s)["alice@pool.test"]
 	const passed = 60 // HTCondor: usage + in use × passed + uncharged
-	require.Equal(t, 4000.0+2*passed-30, alice.Used+float64(alice.Use.Slots)*passed)
-	require.Equal(t, 16000.5+12*passed-120, alice.Weighted+alice.Use.Weight*passed)
+	require.InDelta(t, 4000.0+2*passed-30, alice.Used+float64(alice.Use.Slots)*passed, 0)
+	require.InDelta(t, 16000.5+12*passed-120, alice.Weighted+alice.Use.Weight*passed, 0)
 	beta := math.Exp2(-passed / float64(halfLife))
 	theirs := 5.123457*beta + (12-120.0/passed)*(1-beta)
 	require.InDelta(t, theirs, alice.Real*beta+12*(1-beta), 1e-6)

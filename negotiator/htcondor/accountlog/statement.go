@@ -1,7 +1,6 @@
 package accountlog
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -56,7 +55,7 @@ func (l *Log) Statement(halfLife float64) (accountant.Statement, Notes) {
 			}
 		case !strings.HasPrefix(key, customerPrefix):
 			kind, _, _ := strings.Cut(key, ".")
-			notes.Unknown[fmt.Sprintf("record %s", backfill.Printable(kind, shown))]++
+			notes.Unknown["record "+backfill.Printable(kind, shown)]++
 		}
 	}
 	for _, key := range l.keys() {

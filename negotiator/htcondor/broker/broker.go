@@ -77,7 +77,7 @@ func (c *Callbacks) ask(ctx context.Context, through *security.Client, text stri
 	conn, pending, err := c.wait(ctx, awaited, answered, contact, patience)
 	s.Close()
 	if pending {
-		<-answered // it ends now
+		_ = <-answered // it ends now
 	}
 	return conn, err
 }
@@ -99,8 +99,8 @@ func (c *Callbacks) wait(
 ) (conn net.Conn, pending bool, err error) {
 	for pending = true; ; {
 		select {
-		case called, clear := <-awaited.calls:
-			if !clear {
+		case called, good := <-awaited.calls:
+			if !good {
 				err = fmt.Errorf("it connects, and says more than it should: what is it, behind its broker %v?", contact.Broker)
 			}
 			return called, pending, err

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +49,7 @@ func newCaller(t *testing.T, places int, more ...func(*security.Server)) *caller
 	require.NoError(t, err)
 	c.Callbacks = &broker.Callbacks{
 		Address: c.address.String(), Name: "TEST", Logger: hclog.New(&hclog.LoggerOptions{Output: c.log}),
+		Now: func() time.Time { return time.Unix(1_000_000_000, 0) },
 	}
 	c.client.Reverse = c.Reverse
 	guard := &security.Server{
@@ -169,7 +170,7 @@ func TestManyAtOnce(t *testing.T) {
 	b := fakes.NewBroker(t)
 	all := make([]*fakes.Schedd, 8)
 	for i := range all {
-		all[i] = fakes.NewSchedd(t, fmt.Sprint(i))
+		all[i] = fakes.NewSchedd(t, strconv.Itoa(i))
 		all[i].SetJobs(slices.Repeat([]string{idle}, i)...)
 		all[i].Hide(b)
 	}
@@ -270,7 +271,7 @@ func TestTheEndOfAWait(t *testing.T) {
 	c := newCaller(t, 0)
 	b := fakes.NewBroker(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	b.Answer(func(wish *classad.ClassAd) *classad.ClassAd {
+	b.Answer(func(*classad.ClassAd) *classad.ClassAd {
 		cancel()
 		return nil
 	})

@@ -25,8 +25,10 @@ type Callbacks struct {
 	Name string
 	// Random is the source of secrets; nil means the system's.
 	Random io.Reader
-	// Logger tells of connections that nobody waits for; nil means no log.
+	// Logger tells of connections that nobody waits for, once a minute at most; nil means no log.
 	Logger hclog.Logger
+	// Now is the clock by which Logger tells of them; without a Logger it may be nil.
+	Now func() time.Time
 
 	mu      sync.Mutex
 	waiting map[digest]*awaited
@@ -159,7 +161,10 @@ func (c *Callbacks) serve(ctx context.Context, call *security.Call) error {
 func (c *Callbacks) tellStray(address string) {
 	c.strays++
 	c.untold++
-	if now := time.Now(); c.Logger != nil && now.Sub(c.told) >= time.Minute {
+	if c.Logger == nil {
+		return
+	}
+	if now := c.Now(); now.Sub(c.told) >= time.Minute {
 		c.Logger.Info("connections by way of brokers that nobody waits for are closed: they come too late, or are made up",
 			"since_last_told", c.untold, "one_of", address)
 		c.told, c.untold = now, 0

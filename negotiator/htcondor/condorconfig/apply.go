@@ -77,8 +77,7 @@ func (c *Config) apply(s *config.Config) error {
 		s.State = c.Text("BACKFILL_STATE")
 	}
 	s.PreJobRank, s.PostJobRank = c.JobRank("NEGOTIATOR_PRE_JOB_RANK"), c.JobRank("NEGOTIATOR_POST_JOB_RANK")
-	weights, err := c.weights()
-	s.Weights, errs = weights, append(errs, err)
+	c.weigh(&s.Weights)
 	s.MatchExprs, _ = c.MatchExprs()         // Check says what is wrong
 	s.SiteAttributes, _ = c.siteAttributes() // Warnings says so
 	return errors.Join(errs...)

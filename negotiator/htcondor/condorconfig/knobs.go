@@ -100,19 +100,6 @@ var stock = []config.Setting{
 	},
 	{Knob: "NEGOTIATOR_EXPRS", Kind: config.List, Doc: "The old name of NEGOTIATOR_ATTRS."},
 	{
-		Knob: "SLOT_WEIGHT", Kind: config.Expression, KnobDefault: "Cpus",
-		Doc: "What a slot weighs in fair share and quotas, if its startd does not say it in SlotWeight.",
-	},
-	{
-		Knob: "FORCE_NEGOTIATOR_SLOT_WEIGHT", Kind: config.Bool, KnobDefault: "false",
-		Doc: "SLOT_WEIGHT counts for all slots, whatever their startds say.",
-	},
-	{
-		Knob: "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", Kind: config.Expression,
-		Doc: "Slots of which it is not true do not count for the size of the pool, of which groups have " +
-			"their shares.",
-	},
-	{
 		Knob: "GROUP_DYNAMIC_MACH_CONSTRAINT", Kind: config.Expression,
 		Doc: "The old name of NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT.",
 	},

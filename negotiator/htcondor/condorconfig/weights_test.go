@@ -29,15 +29,12 @@ func TestWeights(t *testing.T) {
 			config.Weights{PoolSize: "New"},
 		},
 	} {
-		weights, err := Parse(tt.dump, "").weights()
-		require.NoError(t, err)
-		require.Equal(t, tt.want, weights)
 		settings, err := Parse(tt.dump, "").Settings("")
 		require.NoError(t, err)
 		require.Equal(t, tt.want, settings.Weights)
 	}
 	c := Parse("FORCE_NEGOTIATOR_SLOT_WEIGHT = perhaps\nSLOT_WEIGHT = 1 +\n", "")
-	_, err := c.weights()
+	_, err := c.Settings("")
 	require.ErrorContains(t, err, "FORCE_NEGOTIATOR_SLOT_WEIGHT = perhaps")
 	require.ErrorContains(t, c.Check(), "SLOT_WEIGHT = 1 +")
 }

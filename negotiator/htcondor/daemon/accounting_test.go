@@ -36,7 +36,7 @@ func TestAccountingOfNoNegotiator(t *testing.T) {
 	require.NoError(t, err)
 	theirs, err := s.Accountant(settings)
 	require.NoError(t, err)
-	require.Equal(t, 45.0, theirs.Priority("alice@d"))
+	require.InDelta(t, 45, theirs.Priority("alice@d"), 0)
 	_, err = OpenAccounting(folder, settings, true)
 	require.ErrorIs(t, err, ErrInUse)
 	require.NoError(t, s.Close())
@@ -55,6 +55,6 @@ func TestAccountingOfNoNegotiator(t *testing.T) {
 	require.NoError(t, os.Rename(path+".copy", path))
 	a, err = OpenAccounting(folder, settings, false)
 	require.NoError(t, err, "the lock was given back")
-	require.Equal(t, 45.0, a.Priority("alice@d"))
+	require.InDelta(t, 45, a.Priority("alice@d"), 0)
 	require.NoError(t, a.Close())
 }

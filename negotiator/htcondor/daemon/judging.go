@@ -35,7 +35,7 @@ func (g *judging) follow(c *cycles, r decided) error {
 	}
 	var err error
 	if first {
-		err = g.find(c, r)
+		err = g.find(r)
 	}
 	for _, b := range r.Delta.Began {
 		err = cmp.Or(err, g.begin(c, r, c.d.n.Job(b.Job), b.At))
@@ -66,7 +66,7 @@ func (g *judging) follow(c *cycles, r decided) error {
 
 // find notes which jobs began while no process was at work: they run in the saved state, and nobody
 // reports them any more.
-func (g *judging) find(c *cycles, r decided) error {
+func (g *judging) find(r decided) error {
 	decided := map[backfill.JobID]bool{}
 	for _, m := range r.Matches {
 		decided[m.Job.ID] = true

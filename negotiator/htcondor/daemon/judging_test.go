@@ -18,6 +18,7 @@ import (
 
 // recorded reads a record, by job.
 func recorded(t *testing.T, folder string) (jobs map[string]witness.Job, last witness.Look) {
+	t.Helper()
 	jobs = map[string]witness.Job{}
 	_, err := witness.Read(folder, func(l witness.Line) error {
 		if l.Look != nil {

@@ -80,6 +80,19 @@ func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, fl
 	}
 }
 
+// collectChoice tells for which share of the time each candidate was in charge, and what the last
+// choice expected of each.
+func collectChoice(c *choice, gauge func(*prometheus.Desc, float64, ...string)) {
+	for _, share := range c.Shares {
+		gauge(inCharge, share.Of, share.Name)
+	}
+	if made := c.last; made != nil {
+		for i, value := range made.Values {
+			gauge(expected, value, made.Names[i])
+		}
+	}
+}
+
 // Collect implements prometheus.Collector.
 func (m metrics) Collect(c chan<- prometheus.Metric) {
 	s, _ := m.d.statusAt(time.Now())
@@ -126,14 +139,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	if s.choice != nil {
 		count(choicesTotal, s.choice.Choices)
 		count(changesTotal, s.choice.Changes)
-		for _, share := range s.choice.Shares {
-			gauge(inCharge, share.Of, share.Name)
-		}
-		if made := s.choice.last; made != nil {
-			for i, value := range made.Values {
-				gauge(expected, value, made.Names[i])
-			}
-		}
+		collectChoice(s.choice, gauge)
 	}
 	if len(s.cycles) == 0 {
 		return

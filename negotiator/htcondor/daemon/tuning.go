@@ -19,9 +19,9 @@ func (d *Daemon) tune(pool Pool) {
 // poolTuning returns the pool's tuning at the moment: what our own ad has to say counts.
 func (d *Daemon) poolTuning() htcondor.Tuning {
 	t := *d.tuned.Load()
-	t.Tuning.ShutdownThreshold = 0
+	t.ShutdownThreshold = 0
 	if n, ok := d.valueOf(t.ShutdownExpr).Number(); ok && n > 0 {
-		t.Tuning.ShutdownThreshold = time.Duration(min(n, math.MaxInt32)) * time.Second
+		t.ShutdownThreshold = time.Duration(min(n, math.MaxInt32)) * time.Second
 	}
 	return t.Tuning
 }

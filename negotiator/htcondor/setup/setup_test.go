@@ -232,8 +232,10 @@ func TestAccountingMovesAlong(t *testing.T) {
 		from, to Mode
 		command  string
 	}{
-		{Stock, Live, "import-accounting"}, {Observe, Live, "import-accounting"},
-		{Live, Stock, "export-accounting"}, {Live, Observe, "export-accounting"},
+		{Stock, Live, "import-accounting"},
+		{Observe, Live, "import-accounting"},
+		{Live, Stock, "export-accounting"},
+		{Live, Observe, "export-accounting"},
 	} {
 		s.report = Report{}
 		_, err := s.handOver(t.Context(), change.from, change.to)

@@ -119,31 +119,37 @@ func TestOwnWeight(t *testing.T) {
 	}{
 		"static": {
 			"a", func(p *pool) { p.slot("a", weight(2.5)) },
-			accountant.Charging{}, accountant.Use{Slots: 1, Weight: 2.5},
+			accountant.Charging{},
+			accountant.Use{Slots: 1, Weight: 2.5},
 		},
 		"nothing": {"a", func(p *pool) { p.slot("a", weight(0)) }, accountant.Charging{}, accountant.Use{Slots: 1}},
 		"dynamic": {
 			"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), weight(0.75)) },
-			accountant.Charging{}, accountant.Use{Slots: 1, Weight: 0.75},
+			accountant.Charging{},
+			accountant.Use{Slots: 1, Weight: 0.75},
 		},
 		"a lie": {
 			"slot1_1@b", func(p *pool) {
 				p.slot("b", weighing("Memory / 1024.0", 4, 4096, observe.Unlimited))
 				p.claim("slot1_1@b", "b", key(1), weight(1<<30, lies))
 			},
-			accountant.Charging{}, accountant.Use{Slots: 1, Weight: 4},
+			accountant.Charging{},
+			accountant.Use{Slots: 1, Weight: 4},
 		},
 		"not seen yet": {
 			"slot1_1@b", func(p *pool) { p.slot("b", weighing("Memory / 64.0", 4, 4096, observe.Unlimited)) },
-			accountant.Charging{}, accountant.Use{Slots: 1, Weight: 2}, // of 128 MiB
+			accountant.Charging{},
+			accountant.Use{Slots: 1, Weight: 2}, // of 128 MiB
 		},
 		"unweighted": {
 			"a", func(p *pool) { p.slot("a", weight(2.5)) },
-			accountant.Charging{Unweighted: true}, accountant.Use{Slots: 1, Weight: 1},
+			accountant.Charging{Unweighted: true},
+			accountant.Use{Slots: 1, Weight: 1},
 		},
 		"unweighted, dynamic": {
 			"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1)) },
-			accountant.Charging{Unweighted: true}, accountant.Use{Slots: 1, Weight: 1},
+			accountant.Charging{Unweighted: true},
+			accountant.Use{Slots: 1, Weight: 1},
 		},
 		"suspended": {
 			"a", func(p *pool) { p.slot("a", suspended) }, accountant.Charging{}, accountant.Use{Slots: 1, Weight: 4},
@@ -153,7 +159,8 @@ func TestOwnWeight(t *testing.T) {
 		},
 		"suspended on a dynamic slot, and that is free": {
 			"slot1_1@b", func(p *pool) { p.claim("slot1_1@b", "b", key(1), suspended) },
-			accountant.Charging{WithoutSuspended: true}, accountant.Use{},
+			accountant.Charging{WithoutSuspended: true},
+			accountant.Use{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

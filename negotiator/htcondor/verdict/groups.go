@@ -107,12 +107,10 @@ func newGroups(wide int64) *groups {
 func width(cpus int64) (class int, name string) {
 	class = bits.Len64(uint64(max(1, cpus)))
 	least := int64(1) << (class - 1)
-	switch most := 2*least - 1; {
-	case least == 1:
+	if least == 1 {
 		return class, "1 cpu"
-	default:
-		return class, fmt.Sprintf("%d–%d cpus", least, most)
 	}
+	return class, fmt.Sprintf("%d–%d cpus", least, 2*least-1)
 }
 
 func (g *groups) add(j *witness.Job, how sort, would int64) {

@@ -95,7 +95,9 @@ func tableOf(title, head string, all []Group, further int) pageTable {
 			class, label string
 			jobs         int
 		}{
-			{"earlier", "earlier", g.Earlier}, {"same", "at the same time", g.Same}, {"later", "later", g.Later},
+			{"earlier", "earlier", g.Earlier},
+			{"same", "at the same time", g.Same},
+			{"later", "later", g.Later},
 			{"never", "not at all", g.Never},
 		} {
 			if part.jobs > 0 {

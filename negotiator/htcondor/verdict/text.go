@@ -41,7 +41,7 @@ func (v *Verdict) Text(clock instant.Clock) string {
 	if n := len(v.Users) - shownUsers; n > 0 {
 		fmt.Fprintf(&b, " … and %s more users\n", inwords.Whole(n))
 	}
-	part(fmt.Sprintf("Promises: %s", inwords.Whole(v.Promises.Made)))
+	part("Promises: " + inwords.Whole(v.Promises.Made))
 	if p := v.promised(); p != nil {
 		b.WriteString(factTable(p))
 	} else {

@@ -248,6 +248,7 @@ func TestGroupsAddUp(t *testing.T) {
 
 // sample is a verdict with something of everything.
 func sample(t *testing.T) *verdict.Verdict {
+	t.Helper()
 	lines := []any{look(1_770_000_000)}
 	for i := range int64(200) {
 		at := 1_770_000_100 + 60*i

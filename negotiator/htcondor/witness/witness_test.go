@@ -64,11 +64,11 @@ func TestRecordOutlivesProcesses(t *testing.T) {
 	require.EqualValues(t, 1000, since)
 	require.NoError(t, r.Add(job(2)))
 	require.NoError(t, r.End())
-	jobs, looks, _ := read(t, folder)
+	jobs, _, _ := read(t, folder)
 	require.Equal(t, []witness.Job{job(1), job(2)}, jobs, "nothing waits that a process would forget which is killed")
 	r.Begin(witness.Look{At: 1010, Policy: "easy"})
 	require.NoError(t, r.End())
-	_, looks, _ = read(t, folder)
+	_, looks, _ := read(t, folder)
 	require.Len(t, looks, 2, "nothing is said of jobs")
 	require.NoError(t, r.Close())
 
@@ -101,27 +101,25 @@ func TestRecordOutlivesProcesses(t *testing.T) {
 // TestAnyPrefixIsRead: of a record that was cut off anywhere, all whole frames are read and nothing
 // else; and a process that goes on with it appends to them.
 func TestAnyPrefixIsRead(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		folder, err := os.MkdirTemp("", "witness")
-		require.NoError(t, err)
-		defer func() { _ = os.RemoveAll(folder) }()
-		r := open(t, folder, witness.Least)
+	rapid.Check(t, func(rt *rapid.T) {
+		folder := t.TempDir()
+		r := open(rt, folder, witness.Least)
 		var ends []int64 // of frames
 		var counts []int // of jobs up to there
 		jobs := 0
-		for i := range rapid.IntRange(1, 6).Draw(t, "frames") {
+		for i := range rapid.IntRange(1, 6).Draw(rt, "frames") {
 			r.Begin(witness.Look{At: int64(1000 + 60*i)})
-			for range rapid.IntRange(0, 3).Draw(t, "jobs") {
+			for range rapid.IntRange(0, 3).Draw(rt, "jobs") {
 				jobs++
-				require.NoError(t, r.Add(job(jobs)))
+				require.NoError(rt, r.Add(job(jobs)))
 			}
-			require.NoError(t, r.End())
-			_, _, found := read(t, folder)
+			require.NoError(rt, r.End())
+			_, _, found := read(rt, folder)
 			ends, counts = append(ends, found.Bytes), append(counts, jobs)
 		}
-		file := files(t, folder)[0]
-		cut := rapid.Int64Range(0, ends[len(ends)-1]).Draw(t, "cut") // as kill -9 leaves it
-		require.NoError(t, os.Truncate(file, cut))
+		file := files(rt, folder)[0]
+		cut := rapid.Int64Range(0, ends[len(ends)-1]).Draw(rt, "cut") // as kill -9 leaves it
+		require.NoError(rt, os.Truncate(file, cut))
 		whole := 0
 		for whole < len(ends) && ends[whole] <= cut {
 			whole++
@@ -130,20 +128,20 @@ func TestAnyPrefixIsRead(t *testing.T) {
 		if whole > 0 {
 			want = counts[whole-1]
 		}
-		got, looks, found := read(t, folder)
-		require.Len(t, got, want)
-		require.Len(t, looks, whole)
-		require.Empty(t, found.Damaged)
+		got, looks, found := read(rt, folder)
+		require.Len(rt, got, want)
+		require.Len(rt, looks, whole)
+		require.Empty(rt, found.Damaged)
 
-		r = open(t, folder, witness.Least)
+		r = open(rt, folder, witness.Least)
 		r.Begin(witness.Look{At: 5000})
-		require.NoError(t, r.Add(job(999)))
-		require.NoError(t, r.Close())
-		got, looks, found = read(t, folder)
-		require.Len(t, got, want+1)
-		require.Equal(t, job(999), got[want])
-		require.Len(t, looks, whole+1)
-		require.Empty(t, found.Damaged)
+		require.NoError(rt, r.Add(job(999)))
+		require.NoError(rt, r.Close())
+		got, looks, found = read(rt, folder)
+		require.Len(rt, got, want+1)
+		require.Equal(rt, job(999), got[want])
+		require.Len(rt, looks, whole+1)
+		require.Empty(rt, found.Damaged)
 	})
 }
 
