@@ -25,8 +25,8 @@ func TestBuiltInPools(t *testing.T) {
 		require.NotEmpty(t, pool.Slots)
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
-	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, gaia, "+
-		"gaia-preempt, gaia-preempt-10m, gaia-preempt-1h, intrepid, mixed, pilots, tiny-bgp")
+	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, "+
+		"gaia-preempt-10m, gaia-preempt-1h, gaia-preempt, gaia, intrepid, mixed, pilots, tiny-bgp")
 	_, err = readPool("./five-nodes", hclog.NewNullLogger())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "built in")

@@ -5,7 +5,7 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
-//   - YAML, for classes of slots, failures, drains and ends: see [description]; and for machines that are
+//   - YAML, for classes of slots, failures, drains, ends and preemption: see [description]; and for machines that are
 //     divided into partitions, such as Blue Gene: see [partition] and [grid]. [Keys] shows each key.
 //
 // A pool with more or fewer slots is another one: see [Description.Changed].
