@@ -115,7 +115,7 @@ func TestUserPriorityInAPool(t *testing.T) {
 func TestWorkIsDone(t *testing.T) {
 	displaced := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		w := preempting(rt, t)
+		w := preempting(t, rt)
 		w.Preemption.Checkpoint = backfill.Time(rapid.SampledFrom([]int{0, 1, 7, 30}).Draw(rt, "checkpoint"))
 		c := link(t, rapid.SampledFrom([]string{"easy", "conservative", "slack"}).Draw(rt, "policy"), nil)
 		c.Preemption = rulesToTry(rt)
