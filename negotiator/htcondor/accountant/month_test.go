@@ -203,9 +203,13 @@ func pool() *month {
 			{name: "biology", dynamic: 0.3, surplus: true},
 		},
 		users: []monthUser{
-			{"strict", "ann", 1000, 90}, {"strict", "ben", 2000, 90},
-			{"physics", "cid", 1000, 90}, {"physics", "dan", 1000, 60}, {"physics", "eve", 3000, 50},
-			{"biology", "fay", 1000, 70}, {"biology", "gus", 500, 60},
+			{"strict", "ann", 1000, 90},
+			{"strict", "ben", 2000, 90},
+			{"physics", "cid", 1000, 90},
+			{"physics", "dan", 1000, 60},
+			{"physics", "eve", 3000, 50},
+			{"biology", "fay", 1000, 70},
+			{"biology", "gus", 500, 60},
 			{"", "hal", 1000, 50},
 		},
 	}

@@ -73,11 +73,13 @@ func (c *Callbacks) ask(ctx context.Context, through *security.Client, text stri
 		return nil, fmt.Errorf("its broker %v hangs up: %w", contact.Broker, err)
 	}
 	answered := make(chan error, 1)
-	go func() { answered <- c.answer(s, contact) }()
-	conn, pending, err := c.wait(ctx, awaited, answered, contact, patience)
+	go func() {
+		defer close(answered)
+		answered <- c.answer(s, contact)
+	}()
+	conn, err := c.wait(ctx, awaited, answered, contact, patience)
 	s.Close()
-	if pending {
-		_ = <-answered // it ends now
+	for range answered { // it ends now, and nobody needs what it says
 	}
 	return conn, err
 }
@@ -92,29 +94,28 @@ func (c *Callbacks) wish(contact cedar.Contact, id string) *classad.ClassAd {
 	return ad
 }
 
-// wait waits for the daemon, unless its broker says first that it does not come; pending tells that
-// the broker has not answered.
+// wait waits for the daemon, unless its broker says first that it does not come.
 func (c *Callbacks) wait(
 	ctx context.Context, awaited *awaited, answered <-chan error, contact cedar.Contact, patience time.Duration,
-) (conn net.Conn, pending bool, err error) {
-	for pending = true; ; {
+) (net.Conn, error) {
+	for {
 		select {
 		case called, good := <-awaited.calls:
 			if !good {
-				err = fmt.Errorf("it connects, and says more than it should: what is it, behind its broker %v?", contact.Broker)
+				return nil, fmt.Errorf("it connects, and says more than it should: what is it, behind its broker %v?", contact.Broker)
 			}
-			return called, pending, err
-		case err = <-answered:
-			pending, answered = false, nil
+			return called, nil
+		case err := <-answered:
+			answered = nil
 			if err == nil {
 				continue
 			}
-			if conn = c.forget(awaited); conn != nil { // it came as well
-				return conn, pending, nil
+			if conn := c.forget(awaited); conn != nil { // it came as well
+				return conn, nil
 			}
-			return nil, pending, err
+			return nil, err
 		case <-ctx.Done():
-			return nil, pending, fmt.Errorf("asked by its broker %v to connect to %s, it did not within %v: open a way there "+
+			return nil, fmt.Errorf("asked by its broker %v to connect to %s, it did not within %v: open a way there "+
 				"from where it is: %w", contact.Broker, c.Address, patience, ctx.Err())
 		}
 	}
