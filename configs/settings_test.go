@@ -94,8 +94,7 @@ func inHTCondor() string {
 			}
 			comment(&text, "", s, unit)
 			if s.KnobDefault != "" {
-				off := map[bool]string{true: "#"}[s.Yields != ""]
-				fmt.Fprintf(&text, "%s%s = %s\n", off, s.Knob, s.KnobDefault)
+				fmt.Fprintf(&text, "%s = %s\n", s.Knob, s.KnobDefault)
 			} else {
 				fmt.Fprintf(&text, "#%s = %s\n", s.Knob, config.KnobText(s.Example))
 			}

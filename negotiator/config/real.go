@@ -207,10 +207,9 @@ var onRealPools = []Setting{
 	set(func(c *Config) *time.Duration { return &c.CycleDelay }, time.Second, Setting{
 		Key: "cycle_delay", Knob: "BACKFILL_CYCLE_DELAY",
 		Doc: "The time between the end of a cycle and the next at least, whoever asks for one.",
-		More: "Where it is not set, NEGOTIATOR_CYCLE_DELAY counts if a file sets that: 20 s, which HTCondor has by " +
-			"default, suit cycles that take minutes.",
-		Yields: "NEGOTIATOR_CYCLE_DELAY",
-		Check:  func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
+		More: "Without this line NEGOTIATOR_CYCLE_DELAY counts where a file sets it, as minicondor's does: its 5 s, and " +
+			"HTCondor's own 20 s, suit cycles that take minutes.",
+		Check: func(c *Config) error { return must(c.CycleDelay >= time.Second, c.CycleDelay, "must be at least 1s") },
 	}),
 	set(func(c *Config) *time.Duration { return &c.Lease }, 30*time.Second, Setting{
 		Knob: "BACKFILL_LEASE_TIME",

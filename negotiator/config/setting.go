@@ -36,9 +36,6 @@ type Setting struct {
 	Example any
 	// Absent says that a file must not mention the default: an empty value is another one.
 	Absent bool
-	// Yields is a knob of HTCondor's own that counts where a site sets it, and neither Knob nor Key. What
-	// HTCondor has by default does not. The files of configs show Knob, and do not set it.
-	Yields string
 	// Empty is how an empty text is called when it changes; "": by default.
 	Empty string
 	// Check errs if the configuration's value is out of bounds.

@@ -92,7 +92,7 @@ func (a *accuracy) follow(r *negotiator.Report, observes bool) {
 		if !observes {
 			for _, m := range r.Matches {
 				if told, known := all[m.Job.ID]; known {
-					told.matched = r.Delta.Now
+					told.matched = max(r.Delta.Now, m.At)
 					all[m.Job.ID] = told
 				}
 			}

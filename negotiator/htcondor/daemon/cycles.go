@@ -311,6 +311,9 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		if c.d.o.Observe {
 			what = "would be started"
 		}
+		if len(m.Displaces) > 0 {
+			what = "takes over"
+		}
 		log.Debug(what, "job", m.Job.Name, "slots", m.Placement.String())
 	}
 	broken := func(name string, promised, now backfill.Time, cause string) {
