@@ -21,36 +21,19 @@ func (n *Negotiator) SetPreemption(rules preempt.Rules) {
 	n.preemption.search = preempt.NewSearch(rules, n.schema.Resources)
 }
 
-// MayDisplace reports whether the next cycles may displace jobs, if the pool tells of claims: some slot
+// mayDisplace reports whether the next cycles may displace jobs, if the pool tells of claims: some slot
 // has a RANK or had one, or PREEMPTION_REQUIREMENTS is not simply false, and preemption is not off.
-func (n *Negotiator) MayDisplace() bool {
+func (n *Negotiator) mayDisplace() bool {
 	return !n.preemption.search.Rules().Never(n.preemption.ranked)
-}
-
-// Displaced returns by whom a job is displaced, or was before it came back to the queue; false if it is
-// not, or runs again.
-func (n *Negotiator) Displaced(id backfill.JobID) (d preempt.Displaced, ok bool) {
-	known := n.preemption.displaced[id]
-	if known == nil {
-		return d, false
-	}
-	return *known, true
-}
-
-// Blocked returns what a waiting job could do but for the time in which others may retire, as the last
-// cycle found.
-func (n *Negotiator) Blocked(id backfill.JobID) (b preempt.Blocked, ok bool) {
-	b, ok = n.preemption.blocked[id]
-	return b, ok
 }
 
 // WhyPreemption says what preemption has to do with a job that waits or makes way: by whom it was
 // displaced, or whom it could displace later. It is "" if that is nothing; at writes an instant.
 func (n *Negotiator) WhyPreemption(id backfill.JobID, at func(backfill.Time) string) string {
-	if d, displaced := n.Displaced(id); displaced {
+	if d, displaced := n.preemption.displaced[id]; displaced {
 		return d.Text()
 	}
-	if b, blocked := n.Blocked(id); blocked {
+	if b, blocked := n.preemption.blocked[id]; blocked {
 		return b.Text(at)
 	}
 	return ""
@@ -83,7 +66,7 @@ func (n *Negotiator) displace(ctx context.Context, r *Report) error {
 	p, s := &n.preemption, n.State()
 	n.noteDisplaced(&r.Delta)
 	p.blocked, p.due = nil, backfill.Forever
-	if r.Delta.Claims == nil || !n.MayDisplace() || s.Waiting() == 0 || s.RunningJobs() == 0 || len(n.inventory.bundles) > 0 {
+	if r.Delta.Claims == nil || !n.mayDisplace() || s.Waiting() == 0 || s.RunningJobs() == 0 || len(n.inventory.bundles) > 0 {
 		return nil
 	}
 	d := &displacing{

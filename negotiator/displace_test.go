@@ -214,7 +214,7 @@ func TestNobodyIsAskedWithoutReason(t *testing.T) {
 		claims.claim(slot, 1, "alice", 4, 0)
 		cycle(t, n, Delta{Now: 10, Submitted: []*Job{long(t, 2, 2, 50, `Owner = "bob"`)}, Claims: claims})
 		require.Zero(t, claims.asked)
-		require.False(t, n.MayDisplace())
+		require.False(t, n.mayDisplace())
 	}
 }
 
