@@ -27,13 +27,30 @@ func (n *Negotiator) mayDisplace() bool {
 	return !n.preemption.search.Rules().Never(n.preemption.ranked)
 }
 
+// displacedBy returns by whom a job is displaced, or was before it came back to the queue; false if it is
+// not, or runs again.
+func (n *Negotiator) displacedBy(id backfill.JobID) (d preempt.Displaced, ok bool) {
+	known := n.preemption.displaced[id]
+	if known == nil {
+		return d, false
+	}
+	return *known, true
+}
+
+// blockedBy returns what a waiting job could do but for the time in which others may retire, as the last
+// cycle found.
+func (n *Negotiator) blockedBy(id backfill.JobID) (b preempt.Blocked, ok bool) {
+	b, ok = n.preemption.blocked[id]
+	return b, ok
+}
+
 // WhyPreemption says what preemption has to do with a job that waits or makes way: by whom it was
 // displaced, or whom it could displace later. It is "" if that is nothing; at writes an instant.
 func (n *Negotiator) WhyPreemption(id backfill.JobID, at func(backfill.Time) string) string {
-	if d, displaced := n.preemption.displaced[id]; displaced {
+	if d, displaced := n.displacedBy(id); displaced {
 		return d.Text()
 	}
-	if b, blocked := n.preemption.blocked[id]; blocked {
+	if b, blocked := n.blockedBy(id); blocked {
 		return b.Text(at)
 	}
 	return ""

@@ -37,8 +37,8 @@ func TestWithoutEffect(t *testing.T) {
 		require.Regexp(t, "^"+name+" is set \\("+file+"\\), and not heeded here: .*"+tt.warning, warnings[0])
 	}
 	// Without places, as -dump alone prints it, only values count.
-	require.Empty(t, Parse("MATCH_WORKING_CM_SLOTS = 0\n", "").Warnings())
-	require.Len(t, Parse("MATCH_WORKING_CM_SLOTS = 1\n", "").Warnings(), 1)
+	require.Empty(t, Parse("MATCH_WORKING_CM_SLOTS = false\n", "").Warnings())
+	require.Len(t, Parse("MATCH_WORKING_CM_SLOTS = true\n", "").Warnings(), 1)
 }
 
 // TestPace: HTCondor's knobs about the time between cycles count where the site has set them, and not as
