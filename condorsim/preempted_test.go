@@ -86,7 +86,8 @@ func TestAPoolsRulesOfPreemption(t *testing.T) {
 func TestUserPriorityInAPool(t *testing.T) {
 	const rules = "preemption: {requirements: RemoteUserPrio > TARGET.SubmitterUserPrio * 1.2, vacate: 5}\n"
 	jobs := []workload.Job{
-		{Run: 90_000, Procs: 4, User: "ann"}, {Submit: 40_000, Run: 100, Procs: 4, User: "bob"},
+		{Run: 90_000, Procs: 4, User: "ann"},
+		{Submit: 40_000, Run: 100, Procs: 4, User: "bob"},
 		{Submit: 40_001, Run: 100, Procs: 4, User: "ann"},
 	}
 	for _, order := range []string{"fcfs", negotiator.FairShare} {

@@ -21,7 +21,8 @@ const mostMethods = 25
 
 // wideTypes may have more, each for the reason beside it.
 var wideTypes = map[string]string{ //nolint:gochecknoglobals // a table
-	"negotiator/htcondor/cedar.Stream": "one method to read and one to write for each type on the wire",
+	"negotiator/htcondor/cedar.Stream":          "one method to read and one to write for each type on the wire",
+	"negotiator/htcondor/accountant.Accountant": "ten methods are one command of condor_userprio each",
 }
 
 // exportedMethods returns, for each type outside tests and generated code, the names of its exported

@@ -20,7 +20,7 @@ func bobsMachine(t *testing.T, policy string, dynamic ...bool) (w *world, guest 
 	w.accounting = track.Accounting{Accountant: a}
 	w.order = "fcfs"
 	w.settings = func(s *Settings) {
-		s.Look.Preemption = config.Preemption{ConsiderPreemption: true}
+		s.Preemption = config.Preemption{ConsiderPreemption: true}
 		s.Notes = func(line string) { w.notes = append(w.notes, line) }
 	}
 	w.negotiator(policy, nil)
@@ -103,7 +103,7 @@ func TestARestartWhileAJobRetires(t *testing.T) {
 	w, guest := bobsMachine(t, "conservative")
 	w.nodes[0].retires = 60
 	early := w.settings
-	w.settings = func(s *Settings) { early(s); s.Look.EarlyPreemption = true }
+	w.settings = func(s *Settings) { early(s); s.EarlyPreemption = true }
 	w.early = true
 	w.negotiator("conservative", w.pool.Saved(w.n.Checkpoint()))
 	owners := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 20, owner: "bob"})
@@ -127,7 +127,7 @@ func TestAClaimThatIsGivenUp(t *testing.T) {
 	w, guest := bobsMachine(t, "conservative")
 	w.nodes[0].retires = 100
 	early := w.settings
-	w.settings = func(s *Settings) { early(s); s.Look.EarlyPreemption = true }
+	w.settings = func(s *Settings) { early(s); s.EarlyPreemption = true }
 	w.early = true
 	w.negotiator("conservative", w.pool.Saved(w.n.Checkpoint()))
 	owners := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 20, owner: "bob"})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -121,13 +122,14 @@ func (c *State) takeOver(f *flight, offers map[string]*Offer) (grants []Grant, w
 		f.closed = true
 		return nil, "START of slot " + t.Host + " does not admit it any more"
 	}
-	ids := host.Claims[0] + " "
+	var ids strings.Builder
+	ids.WriteString(host.Claims[0] + " ")
 	for _, slot := range t.Slots {
-		ids += offers[slot].Claims[0] + " " // schedds do not see the last one without the blank
+		ids.WriteString(offers[slot].Claims[0] + " ") // schedds do not see the last one without the blank
 		offers[slot].Claims = offers[slot].Claims[1:]
 	}
 	host.Claims, host.used = host.Claims[1:], true
-	grant.Claim, grant.Slot, grant.Ad = ids, t.Host, whole.Ad
+	grant.Claim, grant.Slot, grant.Ad = ids.String(), t.Host, whole.Ad
 	grant.Preempts = fmt.Sprintf("%d dslots", len(t.Slots))
 	return []Grant{grant}, ""
 }
