@@ -110,6 +110,9 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := a.complete(r); err != nil {
 		return err
 	}
+	if err := a.early(r); err != nil {
+		return err
+	}
 	a.requeue(r)
 	if err := cmp.Or(a.left(), a.takeOver(r), a.start(r)); err != nil {
 		return err

@@ -15,7 +15,11 @@ func (a *audit) makeWay(r *negotiator.Report) {
 	for i := range r.Preempted {
 		a.pinned[r.Preempted[i].Job] = true
 		for _, v := range r.Preempted[i].Victims {
-			retires := max(a.now, a.outcomes[v.Job].Start+a.w.Preemption.Retirement)
+			start := a.outcomes[v.Job].Start
+			if slices.ContainsFunc(r.Delta.Found, func(f negotiator.Running) bool { return f.Job.ID == v.Job }) {
+				start = a.now // it has just taken over itself
+			}
+			retires := max(a.now, start+a.w.Preemption.Retirement)
 			a.due[v.Job] = max(a.now+1, retires+a.w.Preemption.Vacate)
 		}
 	}
@@ -59,6 +63,20 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 		at := backfill.Placement{{Slot: a.slotNamed(found.Placement[0].Slot.Name), Count: 1}}
 		if err := cmp.Or(a.hold(&backfill.Started{Job: job, Placement: at}), a.take(id)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// early returns a violation if a job has made way for nobody, or before it had retired and vacated.
+func (a *audit) early(r *negotiator.Report) error {
+	for _, id := range r.Delta.Displaced {
+		due, known := a.due[id]
+		switch {
+		case !known:
+			return a.violation(id, "made way, but nobody was to have its place")
+		case a.now < due:
+			return a.violation(id, "made way, but had until %s", a.w.text(due))
 		}
 	}
 	return nil

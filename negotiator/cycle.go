@@ -58,7 +58,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	}
 	n.report(r) // 6
 	n.matchmaker.Free = n.freeIn(&Delta{})
-	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && n.matchmaker.WantsLittle() {
+	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && (n.matchmaker.WantsLittle() || n.mayDisplaceNext(r)) {
 		n.again = d.Now + 1
 	}
 	r.Took = n.since(began)

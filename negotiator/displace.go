@@ -27,6 +27,12 @@ func (n *Negotiator) mayDisplace() bool {
 	return !n.preemption.search.Rules().Never(n.preemption.ranked)
 }
 
+// mayDisplaceNext reports whether the jobs that a cycle started may be displaced in the next one, by jobs
+// that wait now.
+func (n *Negotiator) mayDisplaceNext(r *Report) bool {
+	return r.Delta.Claims != nil && n.mayDisplace() && n.State().Waiting() > 0
+}
+
 // WhyPreemption says what preemption has to do with a job that waits or makes way: by whom it was
 // displaced, or whom it could displace later. It is "" if that is nothing; at writes an instant.
 func (n *Negotiator) WhyPreemption(id backfill.JobID, at func(backfill.Time) string) string {
@@ -44,6 +50,9 @@ const (
 	mostLooked = 100_000
 	mostTrials = 2_000
 )
+
+// lookAgain is after how many seconds it is looked again who may displace whom for user priority.
+const lookAgain = 60
 
 // displacing is the look of one cycle.
 type displacing struct {
@@ -80,6 +89,9 @@ func (n *Negotiator) displace(ctx context.Context, r *Report) error {
 	first.Actions, first.Started = slices.Clone(first.Actions), slices.Clone(first.Started) // trials use their memory
 	for _, j := range waiting {
 		d.look(j)
+	}
+	if d.rules.Prioritised() { // priorities move with time, and pauses end
+		p.due = min(p.due, d.now+lookAgain)
 	}
 	r.Decision = first
 	if len(d.made) == 0 {
@@ -129,7 +141,13 @@ func (d *displacing) look(j *backfill.Job) {
 	w := preempt.Waiting{Job: j, Ad: job.Ad, Candidates: sets[j.Candidates]}
 	planned, _, reserved := s.Planned(j.ID)
 	for p := range d.search.Candidates(w) {
-		if reserved && planned <= p.Start || !s.SlotUp(p.Host) || !d.fitsRows(j, &p) || !d.keepsPromises(&p) {
+		if reserved && planned <= p.Start {
+			if p.Reason != preempt.StartdRank || planned <= p.Soonest {
+				continue
+			}
+			p.By(planned) // the machine need not wait for jobs that may outlive their estimates, too
+		}
+		if !s.SlotUp(p.Host) || !d.fitsRows(j, &p) || !d.keepsPromises(&p) {
 			continue
 		}
 		d.search.Take(&p, j)

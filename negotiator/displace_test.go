@@ -98,7 +98,7 @@ func TestADisplacementFromEndToEnd(t *testing.T) {
 	claims.users[2] = "bob"
 	r := cycle(t, n, Delta{Now: 10, Submitted: []*Job{bobs}, Claims: claims})
 	require.Equal(t, []preempt.Preemption{{
-		Job: 2, Start: 20, Reason: preempt.StartdRank, Victims: []preempt.Victim{{Job: 1, Slot: "slot1_1@n1", User: "alice", End: 20}},
+		Job: 2, Start: 20, Soonest: 20, Reason: preempt.StartdRank, Victims: []preempt.Victim{{Job: 1, Slot: "slot1_1@n1", User: "alice", End: 20}},
 	}}, r.Preempted)
 	require.Equal(t, []Match{{Job: bobs, Placement: Placement{{Slot: slot, Count: 1}}, Displaces: []backfill.JobID{1}, At: 20}}, r.Matches)
 	require.Empty(t, r.Decision.Broken)
@@ -199,6 +199,54 @@ func TestSharesBoundUserPriority(t *testing.T) {
 			long(t, 3, 2, 50, `Owner = "bob"`), long(t, 4, 2, 50, `Owner = "bob"`),
 		}, Claims: claims})
 		require.Len(t, r.Preempted, made, rank)
+	}
+}
+
+// TestAMachineDoesNotWaitForItsChoice: a victim may take longer to leave than it is expected to run; as most
+// leave at once, the machine's choice is made all the same, for the instant at which it was to start at the
+// latest. Where jobs take just as long, and for user priority, the end is awaited.
+func TestAMachineDoesNotWaitForItsChoice(t *testing.T) {
+	for _, tt := range []struct {
+		sooner bool
+		rank   string
+		made   int
+	}{{true, `Owner == "bob"`, 1}, {false, `Owner == "bob"`, 0}, {true, "0", 0}} {
+		n := negotiatorOf(t, "conservative", preempt.Rules{Requirements: expression(t, "True")})
+		slot := newSlot(t, "n1", 4, "Rank = "+tt.rank)
+		cycle(t, n, Delta{Now: 0, SlotsUp: []*Slot{slot}, Submitted: []*Job{long(t, 1, 4, 60, `Owner = "alice"`)}})
+		claims := newClaims()
+		claims.claim(slot, 1, "alice", 4, 0)
+		claim := claims.claims[1]
+		claim.Sooner, claim.Vacate = tt.sooner, 600
+		claims.claims[1], claims.users[2] = claim, "bob"
+		r := cycle(t, n, Delta{Now: 10, Submitted: []*Job{long(t, 2, 4, 50, `Owner = "bob"`)}, Claims: claims})
+		require.Len(t, r.Preempted, tt.made, "%+v", tt)
+		require.Empty(t, r.Decision.Broken)
+		for _, p := range r.Preempted {
+			require.EqualValues(t, 60, p.Start)
+			require.EqualValues(t, 60, p.Victims[0].End)
+		}
+	}
+}
+
+// TestItIsLookedAgain: whoever starts in a cycle can be displaced in the next, which is due at once; for user
+// priority it is looked again each minute, as priorities and pauses go with time.
+func TestItIsLookedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		rules preempt.Rules
+		next  backfill.Time
+	}{{preempt.Rules{}, 1000}, {preempt.Rules{Requirements: expression(t, "time() > 500")}, 71}} {
+		n := negotiatorOf(t, "easy", tt.rules)
+		slot := newSlot(t, "n1", 4, `Rank = TARGET.Owner == "bob"`)
+		claims := newClaims()
+		claims.users[1], claims.users[2] = "alice", "carol"
+		cycle(t, n, Delta{Now: 0, SlotsUp: []*Slot{slot}, Submitted: []*Job{
+			long(t, 1, 4, 1000, `Owner = "alice"`), long(t, 2, 4, 1000, `Owner = "carol"`),
+		}, Claims: claims})
+		require.EqualValues(t, 1, n.NextWake())
+		claims.claim(slot, 1, "alice", 4, 0)
+		cycle(t, n, Delta{Now: 11, Claims: claims})
+		require.EqualValues(t, tt.next, n.NextWake())
 	}
 }
 

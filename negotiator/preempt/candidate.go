@@ -65,9 +65,14 @@ func (s *Search) Candidates(w Waiting) iter.Seq[Preemption] {
 		if sh.epoch != s.epoch {
 			s.find(sh, &w)
 		}
+		if sh.full { // as the last job like it found
+			return
+		}
+		full := true
 		for i := sh.first; ; i++ {
 			o := sh.at(i)
-			if o == nil {
+			if s.looked++; o == nil || s.looked > mostOptions {
+				sh.full = full && o == nil
 				return
 			}
 			if !s.refresh(sh, o, &w) {
@@ -76,6 +81,10 @@ func (s *Search) Candidates(w Waiting) iter.Seq[Preemption] {
 				}
 				continue
 			}
+			if s.isFull(sh, o) {
+				continue
+			}
+			full = false
 			if p, may := s.preemption(sh, o, &w); may && !yield(p) {
 				return
 			}
@@ -122,26 +131,44 @@ func (s *Search) refresh(sh *shape, o *option, w *Waiting) bool {
 	return ok
 }
 
-// preemption makes an option one of a job, unless the pause, the share of its submitter or the slot's
-// windows are in the way.
+// isFull reports whether the share of a shape's submitter has no room for the place of an option. It
+// has none until the cycle ends, as what is granted only grows.
+func (s *Search) isFull(sh *shape, o *option) bool {
+	if o.reason != UserPriority {
+		return false
+	}
+	weight := 0.0
+	if o.claim >= 0 {
+		weight = s.claims[o.claim].Weight
+	}
+	for _, v := range o.victims {
+		weight += s.claims[v].Weight
+	}
+	least, known := s.noRoom[sh.submitter]
+	if known && weight >= least {
+		return true
+	}
+	if s.hasRoom(sh.submitter, weight) {
+		return false
+	}
+	s.noRoom[sh.submitter] = weight
+	return true
+}
+
+// preemption makes an option one of a job, unless the pause or the slot's windows are in the way.
 func (s *Search) preemption(sh *shape, o *option, w *Waiting) (p Preemption, may bool) {
 	p = Preemption{Job: w.Job.ID, Host: o.host, Reason: o.reason, Start: s.pool.Now + 1}
 	victims := o.victims
 	if o.claim >= 0 {
 		victims = []int{o.claim}
 	}
-	weight := 0.0
 	for _, v := range victims {
 		c := &s.claims[v]
 		if o.reason == UserPriority && s.pool.Memory.Pauses(w.Job.ID, c.job, s.pool.Now, s.rules.Pause) {
 			return p, false
 		}
 		p.Victims = append(p.Victims, Victim{Job: c.job, Slot: c.Slot, User: c.User, End: c.end})
-		p.Start = max(p.Start, c.end)
-		weight += c.Weight
-	}
-	if o.reason == UserPriority && !s.hasRoom(sh.submitter, weight) {
-		return p, false
+		p.Start, p.Soonest = max(p.Start, c.end), max(p.Soonest, c.soonest)
 	}
 	if !s.fits(o.host, victims, w, true) { // beside those that make way for others, until they have left
 		p.Start = max(p.Start, s.host(o.host).left)
@@ -187,7 +214,7 @@ func (s *Search) fits(id backfill.SlotID, victims []int, w *Waiting, early bool)
 
 // find finds the options of a shape.
 func (s *Search) find(sh *shape, w *Waiting) {
-	sh.epoch, sh.first, sh.decorated, sh.blocked = s.epoch, 0, nil, Blocked{}
+	sh.epoch, sh.first, sh.decorated, sh.blocked, sh.full = s.epoch, 0, nil, Blocked{}, false
 	sh.sorted, sh.rest = sh.sorted[:0], sh.rest[:0]
 	sh.verdicts = append(sh.verdicts[:0], make([]verdict, len(s.buckets))...)
 	if sh.several = s.rules.Several; sh.several && s.rules.Asked {

@@ -39,6 +39,8 @@ type Claim struct {
 	// Retirement is how many seconds the job may still run before it must leave, and Vacate how long
 	// it may take for leaving then (MachineMaxVacateTime).
 	Retirement, Vacate backfill.Time
+	// Sooner says that most jobs leave long before Vacate is over, as on real pools.
+	Sooner bool
 	// Since is the start of the job's run.
 	Since backfill.Time
 	// Waited says that another claim waits for the slot already: it is no candidate.

@@ -44,10 +44,19 @@ type Preemption struct {
 	Job backfill.JobID
 	// Host is the slot of the plan on which it is to run.
 	Host backfill.SlotID
-	// Start is the instant at which all victims have left.
+	// Start is the instant at which all victims have left, and Soonest the first at which they can have.
 	Start   backfill.Time
+	Soonest backfill.Time
 	Victims []Victim
 	Reason  Reason
+}
+
+// By has the victims left by an instant, as is likely, and not at the latest possible one.
+func (p *Preemption) By(at backfill.Time) {
+	p.Start = min(p.Start, at)
+	for i := range p.Victims {
+		p.Victims[i].End = min(p.Victims[i].End, at)
+	}
 }
 
 // Blocked is what a job could do but for the time that others may still take to retire.

@@ -28,9 +28,11 @@ type Search struct {
 	granted map[string]float64 // by submitter, in this cycle
 	inUse   map[string]float64 // by submitter or group, since the cycle began
 	stand   map[string]Standing
-	epoch   int              // of inUse, where expressions see it
-	total   int64            // steps of the cycle so far
-	spent   map[string]int64 // steps, by submitter
+	epoch   int                // of inUse, where expressions see it
+	total   int64              // steps of the cycle so far
+	spent   map[string]int64   // steps, by submitter
+	looked  int                // options of the cycle so far
+	noRoom  map[string]float64 // by submitter, the least weight for which its share has no room
 }
 
 // Pool is a pool in one cycle, once the policy has decided.
@@ -61,6 +63,7 @@ type claim struct {
 	host    backfill.SlotID
 	request backfill.Vector
 	end     backfill.Time // when it has left, if it makes way now
+	soonest backfill.Time // when it can have left
 	until   backfill.Time // when it has retired, if it is no candidate before; 0: it is one
 	bucket  int
 	rank    float64 // PREEMPTION_RANK, if that is the same for every job
@@ -89,10 +92,10 @@ func (s *Search) Rules() *Rules { return &s.rules }
 
 // Open begins a cycle.
 func (s *Search) Open(pool Pool) {
-	s.pool, s.claims, s.buckets, s.epoch, s.total = pool, s.claims[:0], s.buckets[:0], 0, 0
+	s.pool, s.claims, s.buckets, s.epoch, s.total, s.looked = pool, s.claims[:0], s.buckets[:0], 0, 0, 0
 	s.at, s.hosts, s.byJob = map[backfill.SlotID][]int{}, map[backfill.SlotID]*host{}, map[backfill.JobID]int{}
 	s.shapes, s.granted, s.inUse = map[shapeKey]*shape{}, map[string]float64{}, map[string]float64{}
-	s.stand, s.spent = map[string]Standing{}, map[string]int64{}
+	s.stand, s.spent, s.noRoom = map[string]Standing{}, map[string]int64{}, map[string]float64{}
 	s.texts.turn()
 	s.ads.turn()
 	for run := range pool.Running {
@@ -128,6 +131,9 @@ func (s *Search) add(run *backfill.RunningJob) {
 		found.end = min(found.end, run.End)
 	}
 	found.end = max(found.end, s.pool.Now+1)
+	if found.soonest = found.end; c.Sooner {
+		found.soonest = min(found.end, s.pool.Now+max(c.Retirement, 1))
+	}
 	if found.Weight == 0 {
 		found.Weight, _ = numberOf(classad.Scope{My: c.Ad, MaxSteps: classad.FewSteps, Host: s.pool.Host}.Attr("Cpus"))
 	}
@@ -206,6 +212,9 @@ const (
 	submitterSteps = 16_000_000
 	cycleSteps     = 100_000_000
 )
+
+// mostOptions is how many options a cycle looks at, for all jobs together: a fraction of a second.
+const mostOptions = 300_000
 
 // mayAsk reports whether a further expression may be evaluated for a shape.
 func (s *Search) mayAsk(sh *shape) bool {

@@ -21,6 +21,8 @@ type pool struct {
 	slots   []*classad.ClassAd
 	sizes   []backfill.Vector
 	memory  preempt.Memory
+	asked   int             // how often it was asked for the room of a share
+	full    map[string]bool // by user: the share has none
 }
 
 func newPool(tb testing.TB, cpus ...int64) *pool {
@@ -53,7 +55,11 @@ func (p *pool) run(tb testing.TB, id backfill.JobID, user string, slot backfill.
 func (p *pool) Claim(id backfill.JobID) (preempt.Claim, bool) { c, ok := p.claims[id]; return c, ok }
 func (p *pool) Submitter(id backfill.JobID) string            { return p.users[id] }
 func (p *pool) Standing(user string) preempt.Standing         { return p.stands[user] }
-func (p *pool) HasRoom(string, float64, float64) bool         { return true }
+func (p *pool) HasRoom(user string, _, _ float64) bool {
+	p.asked++
+	return !p.full[user]
+}
+
 func (p *pool) Slot(id backfill.SlotID) (string, *classad.ClassAd, backfill.Vector) {
 	name, _ := p.slots[id].Text("Name")
 	return name, p.slots[id], p.sizes[id]
@@ -96,6 +102,23 @@ func victims(s *preempt.Search, w preempt.Waiting) (all [][]backfill.JobID) {
 }
 
 type ids = [][]backfill.JobID
+
+// TestAFullShareIsAskedOnce: where a submitter's share has no room, no job of his looks at all claims again.
+func TestAFullShareIsAskedOnce(t *testing.T) {
+	p := newPool(t, 1000)
+	p.full = map[string]bool{"bob": true}
+	for i := range 100 {
+		p.run(t, backfill.JobID(i), "alice", 0, 2, "")
+	}
+	s := p.open(preempt.Rules{Requirements: expr(t, "True")})
+	for i := range 50 {
+		w := p.waits(t, backfill.JobID(1000+i), "bob", 2, "")
+		w.Job.Candidates = 1
+		require.Empty(t, victims(s, w))
+	}
+	require.Equal(t, 1, p.asked)
+	require.Len(t, victims(s, p.waits(t, 2000, "carol", 2, "")), 100, "others have room")
+}
 
 // TestWhichIsBest: the pre-job rank counts first, then the job's rank, the post-job rank, startd rank before
 // user priority, and last PREEMPTION_RANK, by default the worst priority and then the shortest run.

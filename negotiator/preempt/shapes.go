@@ -224,6 +224,7 @@ type shape struct {
 	sorted    []option  // the best ones, in order
 	rest      options   // a heap of the others
 	blocked   Blocked   // Victims 0: it is not
+	full      bool      // the share of its submitter has no room for any option
 }
 
 // shapeOf returns the shape of a job.

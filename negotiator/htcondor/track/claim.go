@@ -101,7 +101,7 @@ func (b *Belief) claim(o *observe.Slot) preempt.Claim {
 		Slot: o.Name, Host: o.Host, Ad: o.Claim, Rank: number("CurrentRank"), Since: min(o.ClaimedSince, b.now.Now),
 		User:       cmp.Or(text("PreemptingAccountingGroup"), text("PreemptingUser"), text("AccountingGroup"), text("RemoteUser")),
 		Retirement: max(0, backfill.Time(number("RetirementTimeRemaining"))-age),
-		Vacate:     b.vacate(o), Waited: WaitsAt(o), Partial: o.Dynamic,
+		Vacate:     b.vacate(o), Sooner: true, Waited: WaitsAt(o), Partial: o.Dynamic,
 	}
 	if waits := text("PreemptingUser"); waits != "" {
 		claim.Rank = number("PreemptingRank")
