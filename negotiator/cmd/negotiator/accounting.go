@@ -235,6 +235,24 @@ func (m *move) keep(report *moved, next, former accountant.Statement, where stri
 		"are replaced, and a copy remains", where, len(report.Lost), listed(report.Lost))
 }
 
+// fits notes what our accounting could not take over, and errs if that is to be kept. It tries that
+// in an accounting without a file.
+func (m *move) fits(report *moved, next accountant.Statement) error {
+	trial, err := accountant.New(m.settings)
+	if err != nil {
+		return err
+	}
+	leftOut, err := trial.Adopt(next)
+	if leftOut == nil || err != nil {
+		return err
+	}
+	report.LeftOut = leftOut.Error()
+	if m.flags.Replace {
+		return nil
+	}
+	return fmt.Errorf("%s: usage or settings would be lost: %w. With --replace the rest is imported", m.log, leftOut)
+}
+
 // backup returns the name of a copy of what is replaced.
 func (m *move) backup(path, before string) string {
 	return path + ".before-" + before + "-" + m.now.UTC().Format("20060102T150405.000")
@@ -270,6 +288,9 @@ func (m *move) fromStock(ctx context.Context) (*moved, error) {
 	if next.Updated <= 0 { // the time of the header is when the file began, not that of the numbers
 		return nil, cli.Bad(fmt.Errorf("%s: the record Accountant. has no LastUpdateTime above 0, which HTCondor writes "+
 			"in each cycle: the numbers are of no time, and the file may be a part of one", m.log))
+	}
+	if err = m.fits(report, next); err != nil {
+		return nil, cli.Bad(err)
 	}
 	if err = m.owner(); err != nil {
 		return nil, err
