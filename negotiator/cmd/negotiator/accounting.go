@@ -235,18 +235,22 @@ func (m *move) keep(report *moved, next, former accountant.Statement, where stri
 		"are replaced, and a copy remains", where, len(report.Lost), listed(report.Lost))
 }
 
-// mostNamed is how many names are told.
-const mostNamed = 5
-
-func listed(names []string) string {
-	text := make([]string, 0, mostNamed+1)
-	for _, name := range cli.First(names, mostNamed) {
-		text = append(text, cli.Line(name))
+// fits notes what our accounting could not take over, and errs if that is to be kept. It tries that
+// in an accounting without a file.
+func (m *move) fits(report *moved, next accountant.Statement) error {
+	trial, err := accountant.New(m.settings)
+	if err != nil {
+		return err
 	}
-	if len(names) > mostNamed {
-		text = append(text, "…")
+	leftOut, err := trial.Adopt(next)
+	if leftOut == nil || err != nil {
+		return err
 	}
-	return strings.Join(text, ", ")
+	report.LeftOut = leftOut.Error()
+	if m.flags.Replace {
+		return nil
+	}
+	return fmt.Errorf("%s: usage or settings would be lost: %w. With --replace the rest is imported", m.log, leftOut)
 }
 
 // backup returns the name of a copy of what is replaced.
@@ -280,6 +284,13 @@ func (m *move) fromStock(ctx context.Context) (*moved, error) {
 	report.count(next)
 	if len(next.Records) == 0 {
 		return nil, cli.Bad(fmt.Errorf("%s holds no accounts", m.log))
+	}
+	if next.Updated <= 0 { // the time of the header is when the file began, not that of the numbers
+		return nil, cli.Bad(fmt.Errorf("%s: the record Accountant. has no LastUpdateTime above 0, which HTCondor writes "+
+			"in each cycle: the numbers are of no time, and the file may be a part of one", m.log))
+	}
+	if err = m.fits(report, next); err != nil {
+		return nil, cli.Bad(err)
 	}
 	if err = m.owner(); err != nil {
 		return nil, err
@@ -337,8 +348,12 @@ func (m *move) toStock(ctx context.Context) (*moved, error) {
 	}
 	defer a.Close() //nolint:errcheck // nothing is written
 	next := a.Statement()
+	fresh := next.Updated == 0 // no negotiator has worked with it: nothing has aged so far
+	if fresh {
+		next.Updated = m.now.Unix()
+	}
 	report.count(next)
-	if next.Updated == 0 {
+	if fresh && report.Submitters == 0 && len(accountant.Statement{}.Lacks(next)) == 0 {
 		return nil, cli.Bad(fmt.Errorf("the accounting in %s is empty", m.state))
 	}
 	log, err := m.readLog()

@@ -88,6 +88,20 @@ func number(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
+// mostNamed is how many names are told.
+const mostNamed = 5
+
+func listed(names []string) string {
+	text := make([]string, 0, mostNamed+1)
+	for _, name := range cli.First(names, mostNamed) {
+		text = append(text, cli.Line(name))
+	}
+	if len(names) > mostNamed {
+		text = append(text, "…")
+	}
+	return strings.Join(text, ", ")
+}
+
 // words says what came of a move, in lines.
 func (m *moved) words(done string) string {
 	var text strings.Builder

@@ -55,8 +55,9 @@ var helpTexts = withSettings(cli.Texts{
 		"negotiator runs.",
 	"accounting_wait": "How long to wait for a negotiator that is about to end; condor_off does not wait for it. Default: " +
 		"15s.",
-	"accounting_state":   "The folder of our state; BACKFILL_STATE by default.",
-	"accounting_replace": "Replace what is there also if somebody has used more there, or has settings only there.",
+	"accounting_state": "The folder of our state; BACKFILL_STATE by default.",
+	"accounting_replace": "Replace what is there also if somebody has used more there, or has settings only there, or if not " +
+		"all can be taken over.",
 })
 
 // withSettings adds the help of flags that set what a key of the configuration file sets.

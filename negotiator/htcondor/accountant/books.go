@@ -118,6 +118,9 @@ func (r *account) isSet() bool {
 	return r.Factor != 0 || r.Ceiling >= 0 || r.Floor > 0 || r.leases != nil
 }
 
+// stays tells whether the account is never forgotten as it is.
+func (r *account) stays() bool { return r.active || r.isSet() || r.isConfigured() }
+
 // isConfigured tells whether the account is that of a group.
 func (r *account) isConfigured() bool { return r.isGroup && r.group != nil }
 
@@ -128,7 +131,7 @@ func (a *Accountant) prune() {
 	bytes := 0
 	for _, r := range a.accounts {
 		switch {
-		case r.active || r.isSet() || r.isConfigured():
+		case r.stays():
 		case a.blank(r):
 			a.forget(r)
 		default:

@@ -193,9 +193,15 @@ func (a *Accountant) Adopt(s Statement) (leftOut, err error) {
 		taken = append(taken, rec)
 	}
 	a.regroup()
+	kept := 0 // of those that may be forgotten, the ones that have used most
+	for _, r := range a.accounts {
+		if !r.stays() {
+			kept++
+		}
+	}
 	for _, rec := range taken {
 		if a.accounts[rec.Name] == nil && (rec.Used > 0 || rec.Weighted > 0) {
-			out.Add(rec.Name, fmt.Errorf("%s has used less than %d others", rec.Name, len(a.accounts)))
+			out.Add(rec.Name, fmt.Errorf("%s has used not more than %d others", rec.Name, kept))
 		}
 	}
 	unsaved, err := a.write()

@@ -218,6 +218,6 @@ func TestMoreThanAreKept(t *testing.T) {
 	leftOut, err := a.Adopt(s)
 	require.NoError(t, err)
 	require.EqualError(t, leftOut, fmt.Sprintf("left out of the accounting (4 in all): "+
-		"user00001@d has used less than %d others", mostPast+1), "the first has used nothing")
+		"user00001@d has used not more than %d others", mostPast), "the first has used nothing")
 	require.Len(t, a.Statement().Records, mostPast+1, "and the root group")
 }

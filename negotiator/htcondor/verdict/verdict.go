@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
@@ -135,9 +136,28 @@ func judge(j *witness.Job) (how sort, would int64) {
 	}
 }
 
-// Read reads the record in a folder and judges the jobs that were submitted in a period.
+// blind says why a record has no look that can be read.
+func blind(folder string, found witness.Found) error {
+	why := "its first frame is not whole, perhaps not yet"
+	switch n := len(found.Damaged); {
+	case n > 1:
+		why = fmt.Sprintf("%s; %d files are damaged", found.Damaged[0], n)
+	case n == 1:
+		why = found.Damaged[0]
+	case found.Bytes > 0:
+		why = "its lines are none of this version's"
+	}
+	return fmt.Errorf("the record in %s has no look at the pool that can be read: %s", folder, why)
+}
+
+// Read reads the record in a folder and judges the jobs that were submitted in a period. It errs if
+// no look can be read, as nothing then says when the pool was watched, and with [witness.ErrNone] if
+// there is no record.
 func Read(folder string, period Period) (*Verdict, error) {
-	v := &Verdict{Since: period.Since, Until: period.Until}
+	v := &Verdict{
+		Since: period.Since, Until: period.Until, Users: []Group{}, Widths: []Group{}, Reasons: []Reason{},
+		Most: Most{Earlier: []Case{}, Later: []Case{}},
+	}
 	jobs, largest, names := map[witness.Key]*witness.Job{}, int64(0), map[string]string{}
 	found, err := witness.Read(folder, func(l witness.Line) error {
 		if l.Look != nil {
@@ -157,6 +177,9 @@ func Read(folder string, period Period) (*Verdict, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if v.To == 0 {
+		return nil, blind(folder, found)
 	}
 	v.Record, v.Wide = found, max(2, (largest+1)/2)
 	all := make([]*witness.Job, 0, len(jobs))
