@@ -3,6 +3,7 @@ package condorsim
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -19,6 +20,11 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 	for _, what := range w.Unheeded {
 		warn("not all that ads ask for is heeded", "what", what)
 	}
+	if several := w.severalChunks(); several > 0 && w.Preemption != nil {
+		warn("jobs of several chunks neither displace others nor are displaced; have a chunk take more processors "+
+			"by the pool's pack: {chunk_cpus: N}", "jobs", several,
+			"share", strconv.FormatFloat(100*float64(several)/float64(len(w.Jobs)), 'g', 3, 64)+"%")
+	}
 	if len(w.Jobs) == 0 || len(w.Outages) == 0 {
 		return
 	}
@@ -28,6 +34,16 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 			warn("the pool has an outage that is outside of the trace", "what", doubt)
 		}
 	}
+}
+
+// severalChunks counts the jobs that have more than one chunk.
+func (w *Workload) severalChunks() (count int) {
+	for i := range w.Jobs {
+		if w.Jobs[i].Nodes > 1 {
+			count++
+		}
+	}
+	return count
 }
 
 // beyond says that a scheduled outage begins after done, when all jobs are likely to have ended; "": it does

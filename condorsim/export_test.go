@@ -27,3 +27,6 @@ func (b both) Cycle(r *negotiator.Report) error {
 	}
 	return b[1].Cycle(r)
 }
+
+// Ends returns how many ends of runs the pool knows, also of those that came to nothing.
+func (p *SimulatedPool) Ends() int { return len(p.ends) + len(p.over) }

@@ -88,6 +88,21 @@ func (r *Result) guarantees() metrics.Measures {
 	)
 }
 
+// lapses drops, before the audit looks at a cycle, the promises of jobs that lost their slots in it under a policy
+// without guarantees: the core keeps none for their next runs. Policies change before slots fail.
+type lapses struct{ of *Result }
+
+// Cycle implements [negotiator.Sink].
+func (l lapses) Cycle(report *negotiator.Report) error {
+	if _, promises := report.State.Policy(); promises || l.of.pool == nil {
+		return nil
+	}
+	for _, id := range l.of.pool.lost {
+		l.of.Outcomes[id].Promised, l.of.Outcomes[id].Guarantee = false, 0
+	}
+	return nil
+}
+
 // countBroken counts the guarantees that a cycle broke. Nobody edits jobs in a simulation, so the
 // core's "job changed" means that a slot of the job's candidate set is drained. A promised job that is
 // held after it has waited or run counts too, although the core does not report its guarantee as

@@ -36,6 +36,8 @@ type SimulatedPool struct {
 	runs    []int32          // by job, how often its run came to nothing so far, if one may
 	lost    []backfill.JobID // jobs that lost a slot at this instant, or made way
 
+	void int // runs that came to nothing since their ends were dropped last
+
 	idle      int           // rounds that only the negotiator wanted, while nothing ran and no job was to come
 	idleSince backfill.Time // when the first of them was
 
@@ -109,7 +111,9 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	p.done += len(d.Completed)
 	p.ended(d.Completed)
 	p.lost = nil
-	p.makeWay(&d)
+	if err := p.makeWay(&d); err != nil {
+		return negotiator.Delta{}, err
+	}
 	p.outlive(&d)
 	if p.outages != nil {
 		p.turn(&d)
@@ -230,14 +234,17 @@ func (p *SimulatedPool) stale(e ahead.Ending) bool {
 }
 
 // makeWay adds to the delta the jobs that have made way by now. Jobs that complete at the same instant do not
-// have to.
-func (p *SimulatedPool) makeWay(d *negotiator.Delta) {
+// have to. It is an error if jobs only displace each other.
+func (p *SimulatedPool) makeWay(d *negotiator.Delta) error {
 	if p.making == nil {
-		return
+		return nil
 	}
 	p.making.now = d.Now
 	p.making.ends(d.Completed)
 	evicted := p.making.evicted()
+	if err := p.making.circle(evicted, len(d.Completed) > 0); err != nil {
+		return err
+	}
 	p.making.fail(evicted)
 	for _, id := range evicted {
 		p.runs[id]++
@@ -247,6 +254,24 @@ func (p *SimulatedPool) makeWay(d *negotiator.Delta) {
 	}
 	d.StartFailed, d.Displaced, p.lost = evicted, evicted, evicted
 	d.Claims = p.making
+	p.dropVoid(len(evicted))
+	return nil
+}
+
+// dropVoid forgets the ends of runs that came to nothing once they are many, of which some more have now: where
+// jobs displace each other again and again, they would pile up.
+func (p *SimulatedPool) dropVoid(more int) {
+	const some = 1000
+	if p.void += more; p.void < some || 2*p.void < len(p.ends) {
+		return
+	}
+	p.void = 0
+	for _, list := range []*ahead.Endings{&p.ends, &p.over} {
+		*list = slices.DeleteFunc(*list, p.stale)
+		slices.SortFunc(*list, func(a, b ahead.Ending) int { // what is sorted is a heap
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Job, b.Job))
+		})
+	}
 }
 
 // takeOver adds to the delta the jobs whose places have become free, and starts them.
@@ -280,6 +305,7 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 		}
 	}
 	p.ended(d.Removed)
+	p.dropVoid(len(lost))
 }
 
 // Act starts the matched jobs. One that displaces others starts once they have made way.

@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -174,4 +175,30 @@ func displacedMeasures(tb testing.TB) (list metrics.Measures) {
 		list = append(list, m)
 	}
 	return list
+}
+
+// TestJobsOfSeveralChunksTakeNoPart: preemption that no job can take part in is an error, and if some cannot,
+// their share is told.
+func TestJobsOfSeveralChunksTakeNoPart(t *testing.T) {
+	const rules = "classes: [{name: node, cpus: 8}]\npreemption: {rank: 'TARGET.Queue =!= \"spare\"'}\n"
+	pool := describe(t, rules)
+	wide := workload.Job{Run: 10, Estimate: 10, Procs: 8}
+	_, err := condorsim.OnPool(trace(wide, wide), pool)
+	require.ErrorContains(t, err, "no job could ever make way for another: only jobs of one chunk do, and all 2 jobs have several")
+	require.ErrorContains(t, err, "pack: {chunk_cpus: N}")
+	warnings := func(text string, jobs ...workload.Job) (list []string) {
+		w, err := condorsim.OnPool(trace(jobs...), describe(t, text))
+		require.NoError(t, err)
+		w.Warn(func(text string, details ...any) { list = append(list, fmt.Sprint(text, details)) })
+		return list
+	}
+	narrow := workload.Job{Run: 10, Estimate: 10, Procs: 1}
+	told := warnings(rules, wide, narrow, narrow)
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "jobs of several chunks neither displace others nor are displaced")
+	require.Contains(t, told[0], "[jobs 1 share 33.3%]")
+	require.Empty(t, warnings(rules, narrow, narrow))
+	require.Empty(t, warnings(rules))
+	require.Empty(t, warnings(rules+"pack: {chunk_cpus: 8}\n", wide, wide))
+	require.Empty(t, warnings("classes: [{name: node, cpus: 8}]\n", wide, wide))
 }

@@ -58,6 +58,7 @@ type making struct {
 	taking   []*takeover                      // in the order in which they were decided
 	used     map[string]backfill.Vector
 	now      backfill.Time
+	vain     vain
 }
 
 // takeover is a job for which others make way.
@@ -175,6 +176,7 @@ func (m *making) take(match negotiator.Match) {
 	for _, id := range match.Displaces {
 		run := m.runs[id]
 		run.leaves = true
+		m.vain.by(id, match.Job.ID)
 		leaves := m.now + max(1, m.retirement(run)+m.w.Preemption.Vacate) // no job leaves in no time
 		m.leaving.Push(ahead.Ending{At: leaves, Job: id, Run: run.number})
 	}

@@ -80,7 +80,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 		}
 	}
 	books := newAudit(w, r.Outcomes, r.unknown, c.StartSlack)
-	all := append([]negotiator.Sink{books, r}, sinks...)
+	all := append([]negotiator.Sink{lapses{r}, books, r}, sinks...)
 	if w.accounts != nil {
 		if err = w.accounts.begin(); err != nil {
 			return nil, err

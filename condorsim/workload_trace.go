@@ -1,6 +1,7 @@
 package condorsim
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -75,6 +76,10 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		default:
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think), Later: j.After.Later}
 		}
+	}
+	if several := w.severalChunks(); several > 0 && several == len(w.Jobs) && w.Preemption != nil {
+		return nil, fmt.Errorf("preemption: no job could ever make way for another: only jobs of one chunk do, and all %d "+
+			"jobs have several; have a chunk take more processors by pack: {chunk_cpus: N}", several)
 	}
 	w.giveClocks(pool)
 	if err := w.setOutages(pool); err != nil {

@@ -9,7 +9,7 @@ import (
 // Preemption says how running jobs make way for others in a pool.
 type Preemption struct {
 	Rules preempt.Rules
-	// Rank is RANK of all slots, which their ads have; nil: each has its own, or none.
+	// Rank is RANK of the slots that have none of their own, which their ads have then; nil: there is none.
 	Rank *classad.Expr
 	// Retirement is how long each run may go on before its job has to make way, counted from its start,
 	// and Vacate how long the job then takes to leave, in seconds.
@@ -23,7 +23,7 @@ const DefaultVacate backfill.Time = 600
 
 // preemption is the YAML form of [Preemption].
 type preemption struct {
-	Rank           *expression `yaml:"rank"`            // RANK of all slots; nil: what their ads have
+	Rank           *expression `yaml:"rank"`            // RANK of slots without their own; nil: none
 	Requirements   *expression `yaml:"requirements"`    // PREEMPTION_REQUIREMENTS; nil: false
 	PreemptionRank *expression `yaml:"preemption_rank"` // PREEMPTION_RANK; nil: HTCondor's default
 	Several        bool        `yaml:"several"`         // ALLOW_PSLOT_PREEMPTION
@@ -38,7 +38,10 @@ type preemption struct {
 // addPreemption adds the rules of preemption to the pool, and RANK to its slots.
 func (b *builder) addPreemption() error {
 	d := b.d.Preemption
-	if d == nil {
+	switch {
+	case d == nil && b.has("preemption"):
+		return b.wrong("preemption", "says nothing: give rank or requirements, or leave it out")
+	case d == nil:
 		return nil
 	}
 	at := func(key string) string { return "preemption." + key }
@@ -66,10 +69,16 @@ func (b *builder) addPreemption() error {
 		made.Checkpoint = backfill.Time(*d.Checkpoint)
 	}
 	for _, slot := range b.pool.Slots {
-		if _, has := slot.Ad.Lookup("Rank"); made.Rank != nil {
+		_, own := slot.Ad.Lookup("Rank")
+		if b.d.Ads != "" { // a startd where none is configured publishes 0
+			own = preempt.Ranked(slot.Ad)
+		}
+		switch {
+		case own:
+		case made.Rank != nil:
 			slot.Ad.Set("Rank", made.Rank)
-		} else if !has {
-			slot.Ad.SetInt("Rank", 0) // as startds publish it where none is configured
+		default:
+			slot.Ad.SetInt("Rank", 0) // as startds do
 		}
 	}
 	for _, slot := range b.pool.Slots {

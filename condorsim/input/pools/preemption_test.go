@@ -1,6 +1,8 @@
 package pools_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,7 +43,18 @@ func TestPreemption(t *testing.T) {
 	require.EqualValues(t, 90, p.Preemption.Checkpoint)
 	require.Contains(t, p.Asked(), "owner")
 
+	p, err = pools.Read(strings.NewReader("classes:\n  - {name: a, cpus: 4, attributes: {Rank: TARGET.Queue == \"a\"}}\n"+
+		"  - {name: b, cpus: 4, attributes: {rank: 0}}\n  - {name: c, cpus: 4}\npreemption: {rank: TARGET.Queue == \"c\"}\n"), "test.yaml")
+	require.NoError(t, err)
+	for i, want := range []string{`TARGET.Queue == "a"`, "0", `TARGET.Queue == "c"`} {
+		rank, _ := p.Slots[i].Ad.Lookup("Rank")
+		require.Equal(t, want, rank.String(), "a class's own counts")
+	}
+
 	for _, c := range []struct{ text, want string }{
+		{"preemption:\n", "[2:1"},
+		{"preemption:\n", "preemption: says nothing: give rank or requirements, or leave it out"},
+		{"preemption: null\n", "says nothing"},
 		{"preemption: {}\n", "[2:13] preemption: no job could ever make way for another"},
 		{"preemption: {requirements: false}\n", "no slot has a rank, and there are no requirements"},
 		{"preemption: {rank: 0}\n", "no slot has a rank"},
@@ -57,4 +70,22 @@ func TestPreemption(t *testing.T) {
 	_, err = pools.Read(strings.NewReader("kind: partitioned\nclasses: [{name: n, cpus: 1}]\npartitions: [{name: a, slots: [n1]}]\n"+
 		"preemption: {rank: 1}\n"), "test.yaml")
 	require.ErrorContains(t, err, "jobs on partitions make way for no others")
+}
+
+// TestRankOfSlotsFromAds: the pool's rank is for startds that publish no other one than 0, which is none.
+func TestRankOfSlotsFromAds(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	for name, rank := range map[string]string{"a": `TARGET.Queue == "a"`, "b": "0.0"} {
+		text.WriteString("Name = \"" + name + "\"\nMyType = \"Machine\"\nCpus = 4\nMemory = 100\nDisk = 100\nState = \"Unclaimed\"\n" +
+			"Requirements = true\nRank = " + rank + "\n\n")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ads"), []byte(text.String()), 0o600))
+	p, err := pools.Read(strings.NewReader("ads: ads\npreemption: {rank: TARGET.Queue == \"c\"}\n"), filepath.Join(dir, "test.yaml"))
+	require.NoError(t, err)
+	require.Len(t, p.Slots, 2)
+	for _, slot := range p.Slots {
+		rank, _ := slot.Ad.Lookup("Rank")
+		require.Equal(t, map[string]string{"a": `TARGET.Queue == "a"`, "b": `TARGET.Queue == "c"`}[slot.Name], rank.String())
+	}
 }

@@ -152,6 +152,16 @@ func (b *builder) wrong(at, format string, args ...any) error {
 	return errors.New(message)
 }
 
+// has reports whether the file has a key at its top, also one without a value.
+func (b *builder) has(key string) bool {
+	p, err := yaml.PathString("$." + key)
+	if err != nil {
+		return false
+	}
+	_, err = p.FilterFile(b.file)
+	return err == nil
+}
+
 // parent returns a path without its last step.
 func parent(at string) string {
 	for i := len(at) - 1; i > 0; i-- {
