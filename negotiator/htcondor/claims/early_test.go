@@ -14,7 +14,7 @@ import (
 func (d *desk) hand(id backfill.JobID, slot string) *flight {
 	d.t.Helper()
 	f := d.start(id, slot)
-	d.wasSent(Grant{flight: f, Slot: slot, Claim: "a claim"})
+	d.wasSent(Grant{flight: f, Slot: slot, Claim: "a-claim"})
 	require.True(d.t, f.sent())
 	return f
 }
@@ -82,7 +82,7 @@ func TestFailsEarly(t *testing.T) {
 			require.Equal(t, c.want, f.failed)
 			require.Equal(t, c.want != none, len(out.Failed) == 1)
 			require.Equal(t, c.want == refused || c.want == ignored, out.Unstarted == 1)
-			_, used := d.used["a claim"]
+			_, used := d.used["a-claim"]
 			require.Equal(t, c.want != ignored, used, "only a claim that nobody asked for is handed out again")
 		})
 	}

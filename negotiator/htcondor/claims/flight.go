@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -21,7 +22,8 @@ type flight struct {
 	why  string
 	// full says that its schedd runs, or was told to run, as many jobs as it may.
 	full bool
-	// claims are the claim ids that were handed over; secrets.
+	// claims are the claim ids that were handed over, those of several slots that are taken over with
+	// a blank between; secrets.
 	claims []string
 	// telling says that its schedd is being told of its matches in the background.
 	telling bool
@@ -58,6 +60,14 @@ type flight struct {
 // sent tells whether the claims for all chunks of the flight's job were handed over.
 func (f *flight) sent() bool { return len(f.rest) == 0 }
 
+// ids returns each claim id that was handed over.
+func (f *flight) ids() (all []string) {
+	for _, claim := range f.claims {
+		all = slices.AppendSeq(all, strings.FieldsSeq(claim))
+	}
+	return all
+}
+
 // handed tells whether a claim for the flight was handed over, or may be at this moment.
 func (f *flight) handed() bool { return len(f.claims) > 0 || f.sent() || f.telling }
 
@@ -70,8 +80,8 @@ func (c *State) giveUp(id backfill.JobID) {
 		c.failures[f.job.Key] = c.belief.Snapshot().Began
 	}
 	if f.failed == none || f.failed == ignored {
-		for _, claim := range f.claims {
-			delete(c.used, claim)
+		for _, id := range f.ids() {
+			delete(c.used, id)
 		}
 	}
 	delete(c.flights, id)
@@ -87,10 +97,10 @@ func (c *State) spare(f *flight) {
 	if f.job.Group.Spec.Parallel {
 		return // what becomes of a gang's claims is known otherwise
 	}
-	for _, claim := range f.claims {
-		if u, used := c.used[claim]; used {
+	for _, id := range f.ids() {
+		if u, used := c.used[id]; used {
 			u.at = u.at.Add(unspared - 2*c.s.Patience)
-			c.used[claim] = u
+			c.used[id] = u
 		}
 	}
 }

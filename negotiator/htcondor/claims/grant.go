@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -82,7 +83,8 @@ type Grant struct {
 	Job           string
 	Cluster, Proc int64
 	Submitter     string
-	// Claim is the claim id, a secret, Slot the slot, and Ad the slot's ad for the schedd.
+	// Claim is the claim id, a secret, or those of several slots, see [Grant.ids]; Slot is the slot, and
+	// Ad the slot's ad for the schedd.
 	Claim, Slot string
 	Ad          *classad.ClassAd
 	// Limits are the job's concurrency limits. Lock is an expression over the slot's ad: while it is
@@ -93,7 +95,17 @@ type Grant struct {
 	Preempts string
 
 	flight  *flight
-	request backfill.Vector
+	request backfill.Vector // what it takes of what the slot has free
+}
+
+// ids returns the claim ids. There are several if the grant takes over several slots.
+func (g Grant) ids() []string { return strings.Fields(g.Claim) }
+
+// noteUsed notes that the claims of a grant are handed out.
+func (c *State) noteUsed(g Grant) {
+	for _, id := range g.ids() {
+		c.used[id] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: c.now}
+	}
 }
 
 // locked is the lock of a claim that is for its job alone.
@@ -127,7 +139,7 @@ func (c *State) Grant(now time.Time, ready Ready, offers map[string]*Offer) Gran
 		for _, all := range bySubmitter {
 			for _, g := range all {
 				g.flight.telling = true
-				c.used[g.Claim] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: now}
+				c.noteUsed(g)
 				c.telling[schedd] = append(c.telling[schedd], g)
 			}
 		}

@@ -311,7 +311,9 @@ func (c *State) Told(now time.Time, schedd string, sent []Grant, err error) {
 	all := c.telling[schedd]
 	delete(c.telling, schedd)
 	for _, g := range all {
-		delete(c.used, g.Claim)
+		for _, id := range g.ids() {
+			delete(c.used, id)
+		}
 		g.flight.telling = false
 	}
 	for _, g := range sent {
@@ -330,7 +332,7 @@ func (c *State) Told(now time.Time, schedd string, sent []Grant, err error) {
 // wasSent notes that a schedd was told of a grant.
 func (c *State) wasSent(g Grant) {
 	f := g.flight
-	c.used[g.Claim] = use{slot: g.Slot, request: g.request, job: g.flight.job.Spec.Ad, at: c.now}
+	c.noteUsed(g)
 	f.moved, f.claims, c.handed = c.now, append(f.claims, g.Claim), c.now
 	for i := range f.rest {
 		if f.rest[i].Slot == g.Slot || f.over != nil {

@@ -129,19 +129,22 @@ func (c *State) takeOver(f *flight, offers map[string]*Offer) (grants []Grant, w
 		offers[slot].Claims = offers[slot].Claims[1:]
 	}
 	host.Claims, host.used = host.Claims[1:], true
-	grant.Claim, grant.Slot, grant.Ad = ids.String(), t.Host, whole.Ad
+	grant.Claim, grant.Slot, grant.Ad, grant.request = ids.String(), t.Host, whole.Ad, missing(j.Spec.Request, host, whole)
 	grant.Preempts = fmt.Sprintf("%d dslots", len(t.Slots))
 	return []Grant{grant}, ""
 }
 
-// retires tells whether a startd would refuse to end the job of a slot at once: it leaves it what
-// it has to retire, but for what it may take to leave.
+// retires tells whether the job of a slot has anything left to retire, which goes on while the ad
+// stands. A startd that is asked for several slots at once ends their jobs if what is left is no
+// more than they may take to leave, MachineMaxVacateTime.
 func (c *State) retires(o *Offer) bool {
 	host, _ := c.hostAt(c.now)
 	scope := classad.Scope{My: o.Ad, Host: host, MaxSteps: classad.FewSteps}
 	left, _ := scope.Attr("RetirementTimeRemaining").Number()
-	vacate, _ := scope.Attr("MachineMaxVacateTime").Number()
-	return left > 0 && left > vacate
+	if heard, _ := o.Ad.Literal("LastHeardFrom").Int(); heard > 0 {
+		left -= float64(max(0, c.now.Unix()-heard))
+	}
+	return left > 0
 }
 
 // withItsShare returns a claimed slot with at least what its job has by the plan, whose amounts are
@@ -174,6 +177,15 @@ func (c *State) withVictims(host *Offer, t *track.Takeover, offers map[string]*O
 		}
 	}
 	return whole
+}
+
+// missing returns what a job takes of a partitionable slot besides what its victims give back.
+func missing(request backfill.Vector, host, whole *Offer) backfill.Vector {
+	takes := slices.Clone(request)
+	for i := range takes {
+		takes[i] = max(0, takes[i]-(whole.Free[i]-host.Free[i]))
+	}
+	return takes
 }
 
 // userOf returns who has a slot, in the words of the stock negotiator's match log.

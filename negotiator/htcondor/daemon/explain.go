@@ -146,6 +146,8 @@ func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobF
 	case planned && plan.Further > 0:
 		j.Reason = fmt.Sprintf("waits behind more than %d jobs: no start is foreseen yet", mostForeseen)
 	}
+	j.Preemption = d.n.WhyPreemption(id, func(at backfill.Time) string { return zoned(at, plan.Now, time.Local) })
+	j.Reason += after("; ", j.Preemption)
 	return j
 }
 

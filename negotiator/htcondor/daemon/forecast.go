@@ -31,7 +31,7 @@ type JobForecast struct {
 	Job       string         `json:"job"`
 	Schedd    string         `json:"schedd,omitempty"`
 	Owner     string         `json:"owner,omitempty"`
-	Situation string         `json:"situation"` // runs, matched, reserved, waits, held
+	Situation string         `json:"situation"` // runs, takes over, matched, reserved, waits, held
 	// Start is the actual or expected start; nil if there is none. Of ten futures the job starts
 	// before P10 in one, before P50, the expected start, in five, and before P90 in nine; nil if they
 	// are not known, P90 also if it is beyond what was played.
@@ -55,6 +55,8 @@ type JobForecast struct {
 	Stretched string `json:"stretched,omitempty"`
 	// Limit is which limit has no room for a waiting job now.
 	Limit string `json:"limit,omitempty"`
+	// Preemption is by whom the job is or was displaced, or whom it could displace later.
+	Preemption string `json:"preemption,omitempty"`
 	// Drained is the first slot that a waiting job may use and that is drained before it would end.
 	Drained string `json:"drained,omitempty"`
 	Slots   string `json:"slots,omitempty"`
@@ -99,8 +101,8 @@ func (j JobForecast) started() bool {
 }
 
 // add adds the forecast of a job as the schedule has it: when it started, its reservation, or why
-// it has none. Flies says that a job which started is on its way.
-func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
+// it has none. Started is the situation of one that the schedule has started.
+func (p *Forecast) add(c negotiator.JobCheckpoint, started string) {
 	job := c.Job
 	one := JobForecast{ID: job.ID, Job: job.Name, Schedd: job.Position.Queue, Owner: job.Labels["owner"]}
 	why := backfill.Waits
@@ -118,8 +120,8 @@ func (p *Forecast) add(c negotiator.JobCheckpoint, flies bool) {
 		one.Reason = noStart
 	}
 	one.Situation = why.String()
-	if c.Running && flies {
-		one.Situation = matched
+	if c.Running {
+		one.Situation = started
 	}
 	if c.Placement != nil {
 		one.Start, one.Slots = seconds(c.Start), c.Placement.Places().Short()
@@ -168,11 +170,13 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	at := func(t *int64) string { return zoned(backfill.Time(*t), now, zone) }
 	switch {
 	case j.Start == nil && j.NotBefore != nil:
-		return j.early(at(j.NotBefore))
+		return j.early(at(j.NotBefore)) + after("; ", j.Preemption)
 	case j.Start == nil:
 		return j.Reason
 	case j.Situation == backfill.Runs.String():
-		return fmt.Sprintf("runs since %s on %s", at(j.Start), j.Slots)
+		return fmt.Sprintf("runs since %s on %s", at(j.Start), j.Slots) + after("; is to make way, ", j.Preemption)
+	case j.Situation == takesOver:
+		return fmt.Sprintf("takes over %s, expected start %s, %s", j.Slots, at(j.Start), madeWay)
 	case j.Situation == matched:
 		return fmt.Sprintf("matched at %s, waits for its schedd to start it on %s", at(j.Start), j.Slots)
 	}
@@ -199,6 +203,7 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	if j.Stretched != "" {
 		text += "; " + j.Stretched
 	}
+	text += after("; ", j.Preemption)
 	if j.Drained != "" {
 		text += "; " + j.Drained
 	}
@@ -209,6 +214,14 @@ func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 		text += "; " + j.Limit
 	}
 	return text
+}
+
+// after returns a text behind what comes before it; "" if there is none.
+func after(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
 }
 
 // early says why the job may not start before a time.
@@ -326,12 +339,16 @@ func (j JobForecast) why(zone *time.Location) string {
 		return j.early(dated(j.NotBefore, zone))
 	case j.Limit != "":
 		return j.Limit
+	case j.Preemption != "":
+		return j.Preemption
 	case j.Unpromised != "":
 		return j.Unpromised
 	case j.Behind != "":
 		return "behind job " + j.Behind
 	case j.Situation == matched:
 		return "matched, waits for its schedd"
+	case j.Situation == takesOver:
+		return takesOver + ", " + madeWay
 	default:
 		return j.Situation
 	}

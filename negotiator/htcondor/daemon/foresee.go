@@ -45,6 +45,8 @@ type forecaster struct {
 	lacking map[backfill.JobID]string
 	// drained are those that wait, and a slot that is drained before they would end there.
 	drained map[backfill.JobID]string
+	// preempted are those that were or are displaced by others, or could displace some later, with why.
+	preempted map[backfill.JobID]string
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -175,7 +177,7 @@ func (p *forecaster) make() *Forecast {
 		if at, found := slices.BinarySearchFunc(p.jobs, job.ID, byID); found {
 			settled = p.jobs[at]
 		}
-		f.add(settled, false)
+		f.add(settled, backfill.Runs.String())
 		if settled.Placement != nil {
 			continue
 		}
@@ -194,7 +196,7 @@ func (p *forecaster) make() *Forecast {
 	}
 	for _, c := range p.jobs {
 		if _, known := f.byID[c.Job.ID]; !known {
-			f.add(c, p.flies[c.Job.ID])
+			f.add(c, p.situation(s, c.Job.ID))
 		}
 	}
 	for _, m := range p.roused {
@@ -214,7 +216,10 @@ func (p *forecaster) describe(f *Forecast) {
 			j.Requested, j.Predicted = seconds(times.Requested), seconds(times.Predicted)
 		}
 		j.Stretched, j.Limit, j.Drained = p.stretched[j.ID], p.lacking[j.ID], p.drained[j.ID]
-		if j.Stretched != "" || j.Limit != "" || j.Drained != "" {
+		if j.Preemption = p.preempted[j.ID]; j.Preemption != "" && j.Start == nil {
+			j.Reason += "; " + j.Preemption
+		}
+		if j.Stretched != "" || j.Limit != "" || j.Drained != "" || j.Preemption != "" {
 			if j.Start == nil && j.Limit != "" {
 				j.Reason = j.Limit
 			}
@@ -257,7 +262,12 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.drained[j.ID] = slot
 		}
 	}
+	f.preempted = map[backfill.JobID]string{}
+	for _, j := range head {
+		f.notePreemption(j.ID, r.State.Now())
+	}
 	for _, j := range jobs {
+		f.notePreemption(j.Job.ID, r.State.Now())
 		if backfill.OverLimit(j.Held) {
 			f.lacking[j.Job.ID] = c.pool.Lacking(j.Job.ID)
 		}

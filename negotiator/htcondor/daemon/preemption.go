@@ -32,6 +32,31 @@ func (d *Daemon) takePreemption() {
 	d.n.SetPreemption(preemption(now))
 }
 
+// takesOver is the situation of a job that was given the place of others, which have yet to leave.
+var takesOver = backfill.TakesOver.String()
+
+const madeWay = "once others have made way"
+
+// situation is that of a job that the schedule has started.
+func (p *forecaster) situation(s *backfill.State, id backfill.JobID) string {
+	switch why, _ := s.Reason(id); {
+	case why.Why == backfill.TakesOver:
+		return takesOver
+	case p.flies[id]:
+		return matched
+	default:
+		return backfill.Runs.String()
+	}
+}
+
+// notePreemption notes what preemption has to do with a job.
+func (p *forecaster) notePreemption(id backfill.JobID, now backfill.Time) {
+	why := p.d.n.WhyPreemption(id, func(at backfill.Time) string { return zoned(at, now, time.Local) })
+	if why != "" {
+		p.preempted[id] = why
+	}
+}
+
 func expression(text string) *classad.Expr {
 	e, err := classad.ParseExpr(text)
 	if err != nil {
