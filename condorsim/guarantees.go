@@ -90,15 +90,15 @@ func (r *Result) guarantees() metrics.Measures {
 
 // lapses drops, before the audit looks at a cycle, the promises of jobs that lost their slots in it under a policy
 // without guarantees: the core keeps none for their next runs. Policies change before slots fail.
-type lapses struct{ of *Result }
+type lapses struct{ result *Result }
 
 // Cycle implements [negotiator.Sink].
 func (l lapses) Cycle(report *negotiator.Report) error {
-	if _, promises := report.State.Policy(); promises || l.of.pool == nil {
+	if _, promises := report.State.Policy(); promises || l.result.pool == nil {
 		return nil
 	}
-	for _, id := range l.of.pool.lost {
-		l.of.Outcomes[id].Promised, l.of.Outcomes[id].Guarantee = false, 0
+	for _, id := range l.result.pool.lost {
+		l.result.Outcomes[id].Promised, l.result.Outcomes[id].Guarantee = false, 0
 	}
 	return nil
 }
