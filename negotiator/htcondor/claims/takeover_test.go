@@ -51,7 +51,7 @@ func severalOffers(t *testing.T, more string) map[string]*Offer {
 func TestSeveralRetireFirst(t *testing.T) {
 	const vacate = "MachineMaxVacateTime = 10 * 60\n"
 	d, f := overSeveral(t)
-	old := func(by int64) string { return fmt.Sprintf("LastHeardFrom = %d\n", d.now.Unix()-by) }
+	old := func(age int64) string { return fmt.Sprintf("LastHeardFrom = %d\n", d.now.Unix()-age) }
 	for more, kept := range map[string]bool{
 		vacate: false, vacate + "RetirementTimeRemaining = 0": false, vacate + "RetirementTimeRemaining = 18": true,
 		vacate + old(10) + "RetirementTimeRemaining = 18": true, vacate + old(20) + "RetirementTimeRemaining = 18": false,

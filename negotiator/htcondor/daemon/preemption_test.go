@@ -92,8 +92,8 @@ func TestExplainedTakeover(t *testing.T) {
 func TestExplainedRetirement(t *testing.T) {
 	for policy, words := range map[string]string{"conservative": "^reserved, expected", "first-fit": "^waits, expected"} {
 		w, o, first := rival(t, 500)
-		of := w.options(policy)
-		o.Negotiator, o.Policy = of.Negotiator, of.Policy
+		other := w.options(policy)
+		o.Negotiator, o.Policy = other.Negotiator, other.Policy
 		d := once(t, w, o, first)
 		waits := explainedTo(t, d, "2")
 		require.Regexp(t, words+".*; could displace a job on slot1@a, but it retires until 00:25 UTC$", waits.Reason)
