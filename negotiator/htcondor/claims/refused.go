@@ -105,8 +105,23 @@ func (c *State) unstarted() {
 
 // refuse counts that a match came to nothing, as the last look showed.
 func (c *State) refuse(f *flight) {
+	c.countRefusal(f)
+	c.pauseJob(f)
+}
+
+// refuseTakeover counts that a claim came to nothing that waited for others to make way. They may
+// have ended for it, and would again, so the job is to blame and no slot is left out.
+func (c *State) refuseTakeover(f *flight) {
+	one, all := c.countRefusal(f)
+	one.slots, all.slots = true, true
+	c.pauseJob(f)
+	c.pauseKind(f)
+}
+
+// countRefusal counts a refusal for a job, and for all that are planned by the same.
+func (c *State) countRefusal(f *flight) (one, all *refusal) {
 	began, kind := c.belief.Snapshot().Began, f.job.Group.Spec.Text
-	one, all := c.refused.byJob[f.job.Key], c.refused.byKind[kind]
+	one, all = c.refused.byJob[f.job.Key], c.refused.byKind[kind]
 	if one == nil {
 		one = &refusal{}
 		c.refused.byJob[f.job.Key] = one
@@ -118,7 +133,7 @@ func (c *State) refuse(f *flight) {
 	all.members[f.job.Key] = true
 	c.addTo(one, f, began)
 	c.addTo(all, f, began)
-	c.pauseJob(f)
+	return one, all
 }
 
 // pauseJob has a job wait that was refused more than once, and not on the slots of one host alone.

@@ -107,7 +107,7 @@ func (c *State) blameSlots() {
 		if ran {
 			c.accept(f.job)
 		}
-		if s == nil || !s.Read || !f.job.Seen(look) || ran || f.over != nil || len(f.claims) == 0 || f.failed == none && !c.overdue(f) {
+		if s == nil || !s.Read || !f.job.Seen(look) || ran || len(f.claims) == 0 || f.failed == none && !c.overdue(f) {
 			continue
 		}
 		failed = append(failed, f)
@@ -124,12 +124,17 @@ func (c *State) blameSlots() {
 		})
 	})
 	for _, f := range failed {
-		if isIgnored(f) {
+		switch {
+		case f.over != nil:
+			c.refuseTakeover(f)
+		case isIgnored(f):
 			c.refuse(f)
 		}
 	}
 	for _, f := range failed {
-		c.blameFor(f, enough)
+		if f.over == nil {
+			c.blameFor(f, enough)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -38,7 +39,7 @@ func severalOffers(t *testing.T, more string) map[string]*Offer {
 	}}
 	for _, slot := range []string{"a", "b"} {
 		offers[slot] = &Offer{
-			Ad:   ad(fmt.Sprintf("DynamicSlot = true\nCpus = 1\nMemory = 128\n%s", more)),
+			Ad:   ad("DynamicSlot = true\nCpus = 1\nMemory = 128\n" + more),
 			Free: backfill.Vector{1, 128, 1}, Claimed: true, Claims: []string{"<n>#1#" + slot},
 		}
 	}
@@ -50,7 +51,7 @@ func severalOffers(t *testing.T, more string) map[string]*Offer {
 func TestSeveralRetireFirst(t *testing.T) {
 	const vacate = "MachineMaxVacateTime = 10 * 60\n"
 	d, f := overSeveral(t)
-	old := func(by int64) string { return fmt.Sprintf("LastHeardFrom = %d\n", d.now.Unix()-by) }
+	old := func(age int64) string { return fmt.Sprintf("LastHeardFrom = %d\n", d.now.Unix()-age) }
 	for more, kept := range map[string]bool{
 		vacate: false, vacate + "RetirementTimeRemaining = 0": false, vacate + "RetirementTimeRemaining = 18": true,
 		vacate + old(10) + "RetirementTimeRemaining = 18": true, vacate + old(20) + "RetirementTimeRemaining = 18": false,
@@ -105,4 +106,44 @@ func TestAllClaimsOfATakeoverAreUsed(t *testing.T) {
 	d.Told(d.now, "s", nil, nil)
 	_, claims = left()
 	require.Len(t, claims, 3, "its schedd was told nothing")
+}
+
+// TestATakeoverThatFailsAgain: a job whose claims of takeovers come to nothing waits for a while after the
+// second time, as each may have ended the jobs of others; and so do all that are planned by the same. The slot
+// is not to blame.
+func TestATakeoverThatFailsAgain(t *testing.T) {
+	d := newDesk(t, "n")
+	d.prove("n")
+	fail := func(id backfill.JobID, took bool) {
+		t.Helper()
+		f := d.start(id, "n")
+		f.over = &track.Takeover{Victims: []backfill.JobID{91}, Slots: []string{"n"}, Host: "n", At: backfill.Time(d.now.Unix())}
+		if took {
+			d.wasSent(Grant{flight: f, Slot: "n", Claim: "claim"})
+		}
+		for range 10 {
+			d.now = d.now.Add(unheard)
+			if d.look(); d.flights[id] == nil {
+				return
+			}
+		}
+		require.False(t, took)
+		delete(d.flights, id)
+	}
+	first, second := d.submit(1, specOf(t, 1, "true")), d.submit(2, specOf(t, 1, "true"))
+	job := d.belief.Job(first)
+	fail(first, false)
+	require.Empty(t, d.refused.byJob, "nobody was told of anything")
+	fail(first, true)
+	require.Empty(t, d.waiting().Jobs, "once is no pattern")
+	fail(first, true)
+	pause := d.waiting().Jobs[observe.JobKey{Schedd: "s", Cluster: 1}]
+	require.Equal(t, 2, pause.Times)
+	require.Equal(t, d.now.Add(2*firstPause), pause.Until)
+	require.Empty(t, d.waiting().Kinds)
+	fail(second, true)
+	require.Len(t, d.waiting().Kinds, 1)
+	require.Empty(t, d.Suspects())
+	d.accept(job)
+	require.Empty(t, d.refused.byJob)
 }

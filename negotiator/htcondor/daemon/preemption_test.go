@@ -39,7 +39,7 @@ func rival(t *testing.T, retires backfill.Time) (w *world, o Options, delta nego
 	waits.Ad.SetString("Owner", "bob")
 	claim := preempt.Claim{Slot: "slot1@a", Host: "slot1@a", Ad: w.slot.Ad, User: "alice", Retirement: retires, Vacate: 600}
 	o = w.options("conservative")
-	o.Tuning.Look.Preemption = config.Preemption{ConsiderPreemption: true}
+	o.Preemption = config.Preemption{ConsiderPreemption: true}
 	return w, o, negotiator.Delta{
 		Now: 1000, SlotsUp: []*negotiator.Slot{w.slot}, Submitted: []*negotiator.Job{waits}, Claims: onSlot{claim},
 		Found: []negotiator.Running{{Job: runs, Placement: negotiator.Placement{{Slot: w.slot, Count: 1}}, Start: 900}},
@@ -92,8 +92,8 @@ func TestExplainedTakeover(t *testing.T) {
 func TestExplainedRetirement(t *testing.T) {
 	for policy, words := range map[string]string{"conservative": "^reserved, expected", "first-fit": "^waits, expected"} {
 		w, o, first := rival(t, 500)
-		of := w.options(policy)
-		o.Negotiator, o.Policy = of.Negotiator, of.Policy
+		other := w.options(policy)
+		o.Negotiator, o.Policy = other.Negotiator, other.Policy
 		d := once(t, w, o, first)
 		waits := explainedTo(t, d, "2")
 		require.Regexp(t, words+".*; could displace a job on slot1@a, but it retires until 00:25 UTC$", waits.Reason)
