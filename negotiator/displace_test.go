@@ -246,7 +246,7 @@ func TestItIsLookedAgain(t *testing.T) {
 		require.EqualValues(t, 1, n.NextWake())
 		claims.claim(slot, 1, "alice", 4, 0)
 		cycle(t, n, Delta{Now: 11, Claims: claims})
-		require.EqualValues(t, tt.next, n.NextWake())
+		require.Equal(t, tt.next, n.NextWake())
 	}
 }
 

@@ -65,32 +65,33 @@ func (s *Search) Candidates(w Waiting) iter.Seq[Preemption] {
 		if sh.epoch != s.epoch {
 			s.find(sh, &w)
 		}
-		if sh.full { // as the last job like it found
-			return
+		if !sh.full { // as the last job like it found
+			sh.full = s.offer(sh, &w, yield)
 		}
-		full := true
-		for i := sh.first; ; i++ {
-			o := sh.at(i)
-			if s.looked++; o == nil || s.looked > mostOptions {
-				sh.full = full && o == nil
-				return
+	}
+}
+
+// offer yields a shape's options for one of its jobs. It reports whether the share of the jobs' submitter
+// has no room for any of them.
+func (s *Search) offer(sh *shape, w *Waiting, yield func(Preemption) bool) (full bool) {
+	full = true
+	for i := sh.first; ; i++ {
+		o := sh.at(i)
+		if s.looked++; o == nil || s.looked > mostOptions {
+			return full && o == nil
+		}
+		switch {
+		case !s.refresh(sh, o, w):
+			if i == sh.first {
+				sh.first++
 			}
-			if !s.refresh(sh, o, &w) {
-				if i == sh.first {
-					sh.first++
-				}
-				continue
-			}
-			if s.isFull(sh, o) {
-				continue
-			}
-			full = false
-			if p, may := s.preemption(sh, o, &w); may && !yield(p) {
-				return
-			}
-			if sh.epoch != s.epoch {
-				return
-			}
+			continue
+		case s.isFull(sh, o):
+			continue
+		}
+		full = false
+		if p, may := s.preemption(o, w); may && !yield(p) || sh.epoch != s.epoch {
+			return false
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (s *Search) isFull(sh *shape, o *option) bool {
 }
 
 // preemption makes an option one of a job, unless the pause or the slot's windows are in the way.
-func (s *Search) preemption(sh *shape, o *option, w *Waiting) (p Preemption, may bool) {
+func (s *Search) preemption(o *option, w *Waiting) (p Preemption, may bool) {
 	p = Preemption{Job: w.Job.ID, Host: o.host, Reason: o.reason, Start: s.pool.Now + 1}
 	victims := o.victims
 	if o.claim >= 0 {
