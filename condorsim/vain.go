@@ -47,9 +47,8 @@ func (m *making) circle(evicted []backfill.JobID, completed bool) error {
 			continue
 		}
 		return fmt.Errorf("jobs %s and %s displace each other for ever: by %s, %d runs have made way since a job last "+
-			"completed or saved work; give preemption a pause longer than vacate, which is %d s, or a checkpoint that "+
-			"jobs reach before they make way", m.w.Jobs[id].Name, m.w.Jobs[v.last[id]].Name, m.w.text(m.now), v.count,
-			m.w.Preemption.Vacate)
+			"completed or saved work; give preemption a pause in which one of them can end, or a checkpoint that "+
+			"jobs reach before they make way", m.w.Jobs[id].Name, m.w.Jobs[v.last[id]].Name, m.w.text(m.now), v.count)
 	}
 	return nil
 }
