@@ -119,6 +119,20 @@ func (b *Book) Runs() iter.Seq[Run] {
 	}
 }
 
+// Running reports whether any scavenger runs.
+func (b *Book) Running() bool { return len(b.onSlot) > 0 }
+
+// Clusters iterates over the autoclusters of the scavengers that wait; some come more than once.
+func (b *Book) Clusters() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k := range b.queues {
+			if !yield(k.cluster) {
+				return
+			}
+		}
+	}
+}
+
 // Waiting returns how many scavengers wait.
 func (b *Book) Waiting() (n int) {
 	for _, q := range b.queues {

@@ -1,6 +1,7 @@
 package scavenge
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -47,6 +48,19 @@ func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool)
 	}
 	more, late := b.yieldRows(o, c)
 	return append(victims, more...), waits || late
+}
+
+// Leaving iterates over the scavengers that were told to leave and are in the way of a job: on its slots, or
+// taking of its rows.
+func (b *Book) Leaving(c Claim) iter.Seq[backfill.JobID] {
+	return func(yield func(backfill.JobID) bool) {
+		for run := range b.Runs() {
+			isThere := slices.ContainsFunc(run.Placement, func(on backfill.Chunks) bool { return slices.Contains(c.Slots, on.Slot) })
+			if run.Leaves && (isThere || shares(b.all[run.Job].Takes, c.Takes)) && !yield(run.Job) {
+				return
+			}
+		}
+	}
 }
 
 // yieldRows is MakeWay for what a job takes of rows.
