@@ -29,7 +29,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	*r = Report{}
 	r.Delta, r.Matches, r.State = *delta, matches, n.host.State
 	d := &r.Delta
-	news := n.takeScavengers(d)
+	news, due := n.takeScavengers(d), d.Now >= n.dueAt()
 	if err := cmp.Or(n.check(d), n.checkScavengers(d, &news)); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
@@ -53,7 +53,8 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	}
 	n.remeasure()
 	r.Matched = n.since(began)
-	if n.isQuiet(d, &news) {
+	isQuiet := !due && n.isQuiet(d, &news, candidates)
+	if isQuiet {
 		n.keepCandidates(candidates)
 		n.release()
 	} else if err = n.plan(ctx, r, n.candidatesAfter(candidates)); err != nil { // 4 and 5
@@ -64,8 +65,8 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		n.scavengeOn(r, scavenged)
 	}
 	n.matchmaker.Free = n.freeIn(&Delta{})
-	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && (n.matchmaker.WantsLittle() || n.mayDisplaceNext(r)) {
-		n.again = d.Now + 1
+	if !isQuiet {
+		n.lookAgainSoon(r)
 	}
 	r.Took = n.since(began)
 	return r, nil
@@ -80,6 +81,14 @@ func (n *Negotiator) plan(ctx context.Context, r *Report, candidates []backfill.
 		return fmt.Errorf("plan at %d: %w", r.Delta.Now, err)
 	}
 	return n.displace(ctx, r)
+}
+
+// lookAgainSoon has a further cycle due if this one started jobs beside which others may begin.
+func (n *Negotiator) lookAgainSoon(r *Report) {
+	n.again = backfill.Forever
+	if len(r.Decision.Started) > 0 && (n.matchmaker.WantsLittle() || n.mayDisplaceNext(r)) {
+		n.again = r.Delta.Now + 1
+	}
 }
 
 // since returns the time since a cycle began; 0 without a clock.

@@ -101,6 +101,7 @@ type Negotiator struct {
 	reviews     reviews
 	preemption  preemption
 	scavengers  scavengers
+	members     []int            // by autocluster: how many jobs are of it that are no scavengers
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -292,6 +293,10 @@ func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
 	k := n.jobs.Put(job.ID)
 	n.leave(k)
 	k.cluster, k.clustered = c.ID, true
+	for len(n.members) <= c.ID {
+		n.members = append(n.members, 0)
+	}
+	n.members[c.ID]++
 	return c, nil
 }
 
@@ -299,6 +304,7 @@ func (n *Negotiator) autocluster(job *Job) (matchmaker.Autocluster, error) {
 func (n *Negotiator) leave(k *known) {
 	if k.clustered {
 		n.matchmaker.Leave(k.cluster, k.job.payer())
+		n.members[k.cluster]--
 		k.clustered = false
 	}
 }

@@ -66,61 +66,79 @@ func split[T any](list []T, chosen func(T) bool) (some, others []T) {
 }
 
 // changeClass has jobs that become scavengers, or are none any more, leave their former class and come to the
-// other one.
+// other one. An edited job that runs and does not come back to the queue is left where it is, to be refused.
 func (n *Negotiator) changeClass(d *Delta, news *scavengerNews) {
 	book := &n.scavengers.book
-	without := func(list []backfill.JobID, id backfill.JobID) []backfill.JobID {
-		_, others := split(list, func(other backfill.JobID) bool { return other == id })
-		return others
+	var moved backfill.JobSet
+	removed := slices.Clip(d.Removed)
+	move := func(j *Job) bool {
+		switch known := n.jobs.get(j.ID) != nil; {
+		case j.Scavenger && !book.Has(j.ID) && known:
+			removed = append(removed, j.ID)
+		case !j.Scavenger && book.Has(j.ID):
+			news.removed = append(news.removed, j.ID)
+		default:
+			return false
+		}
+		moved.Add(j.ID)
+		return true
 	}
-	became := func(j *Job) bool { return j.Scavenger && !book.Has(j.ID) && n.jobs.get(j.ID) != nil }
-	ceased := func(j *Job) bool { return !j.Scavenger && book.Has(j.ID) }
-	leave := func(id backfill.JobID) {
-		d.StartFailed, d.Displaced = without(d.StartFailed, id), without(d.Displaced, id)
-		d.SlotEnded, d.Unadmitted = without(d.SlotEnded, id), without(d.Unadmitted, id)
+	back := setOf(d.StartFailed)
+	waits := func(id backfill.JobID) bool {
+		_, runs := book.Run(id)
+		return back.Has(id) || !runs && !n.State().IsRunning(id)
 	}
 	var fresh, changed []*Job
 	for _, j := range d.Changed {
 		switch {
-		case became(j):
-			leave(j.ID)
-			d.Removed = append(slices.Clip(d.Removed), j.ID)
-			news.submitted = append(news.submitted, j)
-		case ceased(j):
-			leave(j.ID)
-			news.removed = append(news.removed, j.ID)
-			fresh = append(fresh, j)
-		default:
+		case !waits(j.ID) || !move(j):
 			changed = append(changed, j)
+		case j.Scavenger:
+			news.submitted = append(news.submitted, j)
+		default:
+			fresh = append(fresh, j)
 		}
 	}
-	d.Changed = changed
 	for _, r := range d.Found {
-		switch {
-		case became(r.Job):
-			leave(r.Job.ID)
-			d.Removed = append(slices.Clip(d.Removed), r.Job.ID)
-		case ceased(r.Job):
-			leave(r.Job.ID)
-			news.removed = append(news.removed, r.Job.ID)
-		}
+		move(r.Job)
+	}
+	if len(removed)+len(news.removed) == len(d.Removed) {
+		return
+	}
+	d.Changed, d.Removed = changed, removed
+	for _, list := range []*[]backfill.JobID{&d.StartFailed, &d.Displaced, &d.SlotEnded, &d.Unadmitted} {
+		_, *list = split(*list, moved.Has)
 	}
 	if len(fresh) > 0 {
 		d.Submitted = slices.Concat(d.Submitted, fresh)
 	}
 }
 
+func setOf(ids []backfill.JobID) *backfill.JobSet {
+	set := &backfill.JobSet{}
+	for _, id := range ids {
+		set.Add(id)
+	}
+	return set
+}
+
 // checkScavengers returns an error if what a delta says of scavengers contradicts itself or what is known.
 func (n *Negotiator) checkScavengers(d *Delta, news *scavengerNews) error {
 	book, seen := &n.scavengers.book, backfill.JobSet{}
+	failed, gone, leftBook := setOf(news.failed), setOf(d.Removed), setOf(news.removed)
 	for _, j := range news.submitted {
-		if !seen.Add(j.ID) || book.Has(j.ID) || n.jobs.get(j.ID) != nil && !slices.Contains(d.Removed, j.ID) {
+		if !seen.Add(j.ID) || book.Has(j.ID) || n.jobs.get(j.ID) != nil && !gone.Has(j.ID) {
 			return fmt.Errorf("scavenger %s (ID %d) was submitted twice", j.Name, j.ID)
 		}
 	}
 	for _, j := range news.changed {
-		if _, runs := book.Run(j.ID); !seen.Add(j.ID) || !book.Has(j.ID) || runs && !slices.Contains(news.failed, j.ID) {
+		if _, runs := book.Run(j.ID); !seen.Add(j.ID) || !book.Has(j.ID) || runs && !failed.Has(j.ID) {
 			return fmt.Errorf("scavenger %s (ID %d) was edited, but does not wait", j.Name, j.ID)
+		}
+	}
+	for _, j := range d.Submitted {
+		if book.Has(j.ID) && !leftBook.Has(j.ID) {
+			return fmt.Errorf("job %s (ID %d) was submitted twice", j.Name, j.ID)
 		}
 	}
 	isUp := n.isUpAfter(d)
@@ -145,18 +163,23 @@ func (n *Negotiator) checkScavengers(d *Delta, news *scavengerNews) error {
 		}
 	}
 	for _, id := range news.displaced {
-		if !slices.Contains(news.failed, id) {
+		if !failed.Has(id) {
 			return displacedError(id, "did not come back to the queue")
 		}
 	}
 	return nil
 }
 
-// isQuiet reports whether a cycle brings nothing but news of scavengers: the core and the policy need not
-// hear of it. What they would do else may depend on when they are asked.
-func (n *Negotiator) isQuiet(d *Delta, news *scavengerNews) bool {
+// isQuiet reports whether a cycle that was not due for others brings nothing but news of scavengers, also as
+// to candidates: the core and the policy need not hear of it. What they would do else may depend on when they
+// are asked.
+func (n *Negotiator) isQuiet(d *Delta, news *scavengerNews, candidates []backfill.CandidateSet) bool {
 	s := &n.scavengers
 	if !news.any && (s.book.Len() == 0 || d.Now < s.due) || n.renewed || len(n.arrivals) > 0 || d.Now >= n.dueAt() {
+		return false
+	}
+	isOfOthers := func(set backfill.CandidateSet) bool { return set.ID < len(n.members) && n.members[set.ID] > 0 }
+	if slices.ContainsFunc(candidates, isOfOthers) {
 		return false
 	}
 	return len(d.SlotsUp)+len(d.SlotsDown)+len(d.Bundles)+len(d.Limits)+len(d.LimitsGone)+len(d.Submitted)+len(d.Changed)+

@@ -245,5 +245,13 @@ func (n *Negotiator) restoreScavengers(from Checkpoint) (others []JobCheckpoint,
 			}
 		}
 	}
+	for _, j := range others {
+		if j.Job != nil && s.book.Has(j.Job.ID) {
+			return nil, fmt.Errorf("job %s: its ID %d is that of scavenger %s, too", j.Job.Name, j.Job.ID, s.jobs[j.Job.ID].job.Name)
+		}
+	}
+	if len(saved) > 0 {
+		s.due = from.Now // it is not known when it is to be looked again
+	}
 	return others, nil
 }
