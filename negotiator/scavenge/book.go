@@ -52,33 +52,43 @@ type Run struct {
 type entry struct {
 	Job
 	run *Run // nil: it waits
+	// has is what each chunk has while it runs, and payer and cpus are whose cpus how many are, whatever else
+	// becomes of the job.
+	has   backfill.Vector
+	payer string
+	cpus  int64
+	place int // among the early ones, from 1; 0: it is none
 }
 
-// queueKey is what the waiting scavengers of a queue have in common: where one cannot start, the others
-// cannot.
-type queueKey struct {
-	user    string
+// kind is what scavengers have in common that can start in the same places, if they take equally long.
+type kind struct {
 	cluster int
 	nodes   int
 	takes   *backfill.Take // the first one; jobs that are alike share them
 }
 
-func (e *entry) queue() queueKey {
-	k := queueKey{user: e.User, cluster: e.Cluster, nodes: e.Nodes}
+func (e *entry) kind() kind {
+	k := kind{cluster: e.Cluster, nodes: e.Nodes}
 	if len(e.Takes) > 0 {
 		k.takes = &e.Takes[0]
 	}
 	return k
 }
 
+// queue is who waits of a user and a kind, the oldest first.
+type queue struct {
+	kind kind
+	jobs []*entry
+}
+
 // Book is who scavenges. The zero Book has no scavengers. It is not safe for concurrent use.
 type Book struct {
-	all     map[backfill.JobID]*entry
-	queues  map[queueKey][]*entry
-	onSlot  map[backfill.SlotID][]*entry // that run there, also those that leave; the youngest last
-	cpus    map[string]int64             // of running ones, by user
-	started int                          // how many runs there were, to tell which is younger
-	age     map[backfill.JobID]int
+	all    map[backfill.JobID]*entry
+	queues map[kind]map[string]*queue   // by user; of those that may start by now, as far as was asked
+	early  early                        // who waits and may not
+	runs   map[backfill.JobID]*entry    // who runs
+	onSlot map[backfill.SlotID][]*entry // that run there, also those that leave; the youngest last
+	cpus   map[string]int64             // of running ones, by user
 }
 
 // Len returns how many scavengers there are.
@@ -111,8 +121,8 @@ func (b *Book) IDs() []backfill.JobID { return slices.Sorted(maps.Keys(b.all)) }
 // Runs iterates over the running scavengers, by ID.
 func (b *Book) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
-		for _, id := range b.IDs() {
-			if e := b.all[id]; e.run != nil && !yield(*e.run) {
+		for _, id := range slices.Sorted(maps.Keys(b.runs)) {
+			if !yield(*b.runs[id].run) {
 				return
 			}
 		}
@@ -120,9 +130,9 @@ func (b *Book) Runs() iter.Seq[Run] {
 }
 
 // Running reports whether any scavenger runs.
-func (b *Book) Running() bool { return len(b.onSlot) > 0 }
+func (b *Book) Running() bool { return len(b.runs) > 0 }
 
-// Clusters iterates over the autoclusters of the scavengers that wait; some come more than once.
+// Clusters iterates over the autoclusters of the scavengers that wait and may start; some come more than once.
 func (b *Book) Clusters() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for k := range b.queues {
@@ -134,18 +144,14 @@ func (b *Book) Clusters() iter.Seq[int] {
 }
 
 // Waiting returns how many scavengers wait.
-func (b *Book) Waiting() (n int) {
-	for _, q := range b.queues {
-		n += len(q)
-	}
-	return n
-}
+func (b *Book) Waiting() int { return len(b.all) - len(b.runs) }
 
 // Put adds a scavenger that waits, or replaces it. One that runs goes on with what it has.
 func (b *Book) Put(j Job) {
 	if b.all == nil {
-		b.all, b.queues = map[backfill.JobID]*entry{}, map[queueKey][]*entry{}
-		b.onSlot, b.cpus, b.age = map[backfill.SlotID][]*entry{}, map[string]int64{}, map[backfill.JobID]int{}
+		b.all, b.queues = map[backfill.JobID]*entry{}, map[kind]map[string]*queue{}
+		b.runs, b.onSlot = map[backfill.JobID]*entry{}, map[backfill.SlotID][]*entry{}
+		b.cpus = map[string]int64{}
 	}
 	old := b.all[j.ID]
 	switch {
@@ -154,7 +160,6 @@ func (b *Book) Put(j Job) {
 		b.all[j.ID] = e
 		b.enqueue(e)
 	case old.run != nil:
-		j.Request, j.Nodes, j.User = old.Request, old.Nodes, old.User
 		old.Job = j
 	default:
 		b.dequeue(old)
@@ -177,7 +182,8 @@ func (b *Book) Delete(id backfill.JobID) {
 	delete(b.all, id)
 }
 
-// Start has a scavenger run somewhere: one that waits, or that runs elsewhere so far.
+// Start has a scavenger run somewhere: one that waits, or that runs elsewhere so far. It has what it requests
+// now.
 func (b *Book) Start(r Run) {
 	e := b.all[r.Job]
 	if e.run != nil {
@@ -185,16 +191,19 @@ func (b *Book) Start(r Run) {
 	} else {
 		b.dequeue(e)
 	}
-	e.run = &r
-	b.started++
-	b.age[e.ID] = b.started
-	b.cpus[e.User] += e.width()
+	e.run, e.has, e.payer, e.cpus = &r, e.Request, e.User, int64(e.Nodes)*e.Request[0]
+	b.runs[e.ID] = e
+	b.cpus[e.payer] += e.cpus
 	for _, on := range r.Placement {
 		b.onSlot[on.Slot] = append(b.onSlot[on.Slot], e)
-		slices.SortFunc(b.onSlot[on.Slot], func(x, y *entry) int {
-			return cmp.Or(cmp.Compare(x.run.Start, y.run.Start), cmp.Compare(b.age[x.ID], b.age[y.ID]))
-		})
+		slices.SortFunc(b.onSlot[on.Slot], compareRuns)
 	}
+}
+
+// compareRuns compares two running scavengers: the youngest comes last. Of those that started at the same
+// instant it is the one that was submitted last.
+func compareRuns(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.run.Start, b.run.Start), compare(a, b))
 }
 
 // Return puts a scavenger that ran back into the queue.
@@ -218,52 +227,81 @@ func (b *Book) OnSlot(id backfill.SlotID) (all []backfill.JobID) {
 
 // NextRelease returns the first instant after now at which a waiting scavenger may start that may not yet.
 func (b *Book) NextRelease(now backfill.Time) backfill.Time {
-	next := backfill.Forever
-	for _, q := range b.queues {
-		for _, e := range q {
-			if e.Release > now {
-				next = min(next, e.Release)
-			}
-		}
+	b.release(now)
+	if len(b.early) == 0 {
+		return backfill.Forever
 	}
-	return next
+	return b.early[0].Release
 }
 
-func (e *entry) width() int64 { return int64(e.Nodes) * e.Request[0] }
+// release has those wait for a place who may start by now.
+func (b *Book) release(now backfill.Time) {
+	for len(b.early) > 0 && b.early[0].Release <= now {
+		b.join(b.early.take(b.early[0]))
+	}
+}
 
 func (b *Book) enqueue(e *entry) {
-	k := e.queue()
-	i, _ := slices.BinarySearchFunc(b.queues[k], e, compare)
-	b.queues[k] = slices.Insert(b.queues[k], i, e)
+	if e.Release != 0 {
+		b.early.add(e)
+		return
+	}
+	b.join(e)
+}
+
+// join adds a scavenger to its queue.
+func (b *Book) join(e *entry) {
+	k := e.kind()
+	users := b.queues[k]
+	if users == nil {
+		users = map[string]*queue{}
+		b.queues[k] = users
+	}
+	q := users[e.User]
+	if q == nil {
+		q = &queue{kind: k}
+		users[e.User] = q
+	}
+	i, _ := slices.BinarySearchFunc(q.jobs, e, compare)
+	q.jobs = slices.Insert(q.jobs, i, e)
 }
 
 func (b *Book) dequeue(e *entry) {
-	k := e.queue()
-	i, _ := slices.BinarySearchFunc(b.queues[k], e, compare)
-	if b.queues[k] = slices.Delete(b.queues[k], i, i+1); len(b.queues[k]) == 0 {
+	if e.place > 0 {
+		b.early.take(e)
+		return
+	}
+	k := e.kind()
+	q := b.queues[k][e.User]
+	i, _ := slices.BinarySearchFunc(q.jobs, e, compare)
+	if q.jobs = slices.Delete(q.jobs, i, i+1); len(q.jobs) > 0 {
+		return
+	}
+	if delete(b.queues[k], e.User); len(b.queues[k]) == 0 {
 		delete(b.queues, k)
 	}
 }
 
 // vacate gives back what a running scavenger has.
 func (b *Book) vacate(e *entry) {
+	isIt := func(o *entry) bool { return o == e }
 	for _, on := range e.run.Placement {
-		if b.onSlot[on.Slot] = slices.DeleteFunc(b.onSlot[on.Slot], func(o *entry) bool { return o == e }); len(b.onSlot[on.Slot]) == 0 {
+		if b.onSlot[on.Slot] = slices.DeleteFunc(b.onSlot[on.Slot], isIt); len(b.onSlot[on.Slot]) == 0 {
 			delete(b.onSlot, on.Slot)
 		}
 	}
-	if b.cpus[e.User] -= e.width(); b.cpus[e.User] == 0 {
-		delete(b.cpus, e.User)
+	if b.cpus[e.payer] -= e.cpus; b.cpus[e.payer] == 0 {
+		delete(b.cpus, e.payer)
 	}
-	delete(b.age, e.ID)
-	e.run = nil
+	delete(b.runs, e.ID)
+	e.run, e.has = nil, nil
 }
 
 // useOn adds to an amount what a running scavenger takes of a slot.
 func (e *entry) useOn(id backfill.SlotID, use backfill.Vector, sign int64) {
 	for _, on := range e.run.Placement {
 		if on.Slot == id {
-			use.AddScaled(e.Request, sign*int64(on.Count))
+			use.AddScaled(e.has, sign*int64(on.Count))
 		}
 	}
 }

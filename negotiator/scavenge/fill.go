@@ -24,170 +24,266 @@ type Idle struct {
 type filling struct {
 	b    *Book
 	in   Idle
-	idle map[backfill.SlotID]backfill.Vector // of slots where a cpu is idle
-	rows backfill.Vector                     // nil: nobody takes of any yet
-	// reserved is when somebody else is to have some of a slot, as far as was asked.
-	reserved map[backfill.SlotID]backfill.Time
+	idle []spare         // by slot
+	most []*spare        // of slots where a cpu was idle, those with the most idle cpus first
+	rows backfill.Vector // nil: nobody takes of any yet
+	// failed says of kinds that scavengers with such an estimate, or a longer one, find no place any more.
+	failed map[kind]backfill.Time
+}
+
+// spare is what is idle on a slot.
+type spare struct {
+	slot     backfill.SlotID
+	now      backfill.Vector // nil: nothing
+	before   int64           // cpus, when the filling began
+	end      backfill.Time
+	reserved backfill.Time // when somebody else is to have some of it; if isAsked
+	isAsked  bool
 }
 
 // Fill starts waiting scavengers on what is idle beside the others and beside the scavengers that run, also
 // those that leave. Next is always the user with the fewest cpus in the hands of scavengers, and of his jobs
 // the oldest that can start. Of its candidates a job prefers those that it ranks higher, then those that are
 // reserved latest, then those with the fewest idle cpus.
+//
+// Where little is idle it takes little time, however many wait: it is looked once for each kind of scavengers
+// whether one of them could start.
 func (b *Book) Fill(in Idle) (started []Run) {
+	b.release(in.Now)
 	if len(b.queues) == 0 {
 		return nil
 	}
-	f := &filling{b: b, in: in, idle: map[backfill.SlotID]backfill.Vector{}, reserved: map[backfill.SlotID]backfill.Time{}}
-	for _, id := range in.Slots {
-		left := slices.Clone(in.Free(id))
-		for _, e := range b.onSlot[id] {
-			e.useOn(id, left, -1)
+	f := &filling{b: b, in: in, failed: map[kind]backfill.Time{}}
+	f.measure()
+	turns := f.turns()
+	for len(turns.all) > 0 {
+		user := turns.all[0]
+		t := user.all[0]
+		e := t.queue.jobs[t.passed]
+		if at := f.place(e, e.Estimate); at != nil {
+			started = append(started, f.start(e, at)) // it leaves the queue
 		}
-		if left[0] > 0 {
-			f.idle[id] = left
+		if f.follow(t) {
+			heap.Fix(user, 0)
+		} else {
+			heap.Pop(user)
 		}
-	}
-	if len(f.idle) == 0 {
-		return nil
-	}
-	turns := &turns{cpus: b.cpus}
-	for k := range b.queues {
-		if head := f.head(k, 0); head != nil {
-			turns.all = append(turns.all, head)
-		}
-	}
-	heap.Init(turns)
-	for turns.Len() > 0 {
-		t := turns.all[0]
-		at := f.place(t.next)
-		if at == nil { // nor can any of this queue, unless it may outlast the slots' ends
-			if t = f.following(t); t == nil {
-				heap.Pop(turns)
-			} else {
-				turns.all[0] = t
-				heap.Fix(turns, 0)
-			}
-			continue
-		}
-		started = append(started, f.start(t.next, at))
-		if next := f.head(t.queue, t.passed); next != nil {
-			*t = *next
-			heap.Init(turns) // the user has more cpus now, in all of his queues
+		if len(user.all) > 0 {
+			heap.Fix(turns, 0)
 		} else {
 			heap.Pop(turns)
-			heap.Init(turns)
 		}
 	}
 	return started
 }
 
-// turn is a queue whose next job is to be placed.
+// measure finds what is idle.
+func (f *filling) measure() {
+	if len(f.in.Slots) == 0 {
+		return
+	}
+	f.idle = make([]spare, slices.Max(f.in.Slots)+1)
+	for _, id := range f.in.Slots {
+		left := slices.Clone(f.in.Free(id))
+		for _, e := range f.b.onSlot[id] {
+			e.useOn(id, left, -1)
+		}
+		if left[0] > 0 {
+			f.idle[id] = spare{slot: id, now: left, before: left[0], end: f.in.Ends(id)}
+			f.most = append(f.most, &f.idle[id])
+		}
+	}
+	slices.SortFunc(f.most, func(a, b *spare) int {
+		return cmp.Or(cmp.Compare(b.before, a.before), cmp.Compare(a.slot, b.slot))
+	})
+}
+
+// turns lists whose turn it may be: the queues of kinds of which one could start, if it took no time.
+func (f *filling) turns() *users {
+	found := map[string]*user{}
+	for k, queues := range f.b.queues {
+		for _, q := range queues {
+			if f.place(q.jobs[0], 0) == nil {
+				break // nor can the others
+			}
+			delete(f.failed, k)
+			for name, q := range queues {
+				u := found[name]
+				if u == nil {
+					u = &user{name: name}
+					found[name] = u
+				}
+				u.all = append(u.all, &turn{queue: q})
+			}
+			break
+		}
+	}
+	all := &users{cpus: f.b.cpus}
+	for _, u := range found {
+		heap.Init(u)
+		all.all = append(all.all, u)
+	}
+	heap.Init(all)
+	return all
+}
+
+// turn is a queue with a job that is to be placed.
 type turn struct {
-	queue  queueKey
-	next   *entry
-	passed int // so many of the queue may not start yet, or have ended up nowhere
+	queue  *queue
+	passed int // so many of the queue have ended up nowhere
 }
 
-// turns are a heap of queues.
-type turns struct {
+func (t *turn) next() *entry { return t.queue.jobs[t.passed] }
+
+// user is a user with his queues: a heap, the one with the oldest job first.
+type user struct {
+	name string
 	all  []*turn
-	cpus map[string]int64
 }
 
-func (t *turns) Len() int { return len(t.all) }
-func (t *turns) Less(i, j int) bool {
-	a, b := t.all[i], t.all[j]
-	return cmp.Or(cmp.Compare(t.cpus[a.next.User], t.cpus[b.next.User]), compare(a.next, b.next)) < 0
-}
-func (t *turns) Swap(i, j int) { t.all[i], t.all[j] = t.all[j], t.all[i] }
-func (t *turns) Push(x any)    { t.all = append(t.all, x.(*turn)) } //nolint:forcetypeassert // nothing else is pushed
-func (t *turns) Pop() any {
-	last := t.all[len(t.all)-1]
-	t.all = t.all[:len(t.all)-1]
+func (u *user) Len() int           { return len(u.all) }
+func (u *user) Less(i, j int) bool { return compare(u.all[i].next(), u.all[j].next()) < 0 }
+func (u *user) Swap(i, j int)      { u.all[i], u.all[j] = u.all[j], u.all[i] }
+func (u *user) Push(x any)         { u.all = append(u.all, x.(*turn)) } //nolint:forcetypeassert // nothing else is pushed
+func (u *user) Pop() any {
+	last := u.all[len(u.all)-1]
+	u.all = u.all[:len(u.all)-1]
 	return last
 }
 
-// head returns the first job of a queue that may start now, of those behind some that were passed over.
-func (f *filling) head(k queueKey, passed int) *turn {
-	for i, e := range f.b.queues[k][min(passed, len(f.b.queues[k])):] {
-		if e.Release == 0 || e.Release <= f.in.Now {
-			return &turn{queue: k, next: e, passed: passed + i}
+// users are a heap, the one with the fewest cpus first.
+type users struct {
+	all  []*user
+	cpus map[string]int64
+}
+
+func (u *users) Len() int { return len(u.all) }
+func (u *users) Less(i, j int) bool {
+	a, b := u.all[i], u.all[j]
+	return cmp.Or(cmp.Compare(u.cpus[a.name], u.cpus[b.name]), compare(a.all[0].next(), b.all[0].next())) < 0
+}
+func (u *users) Swap(i, j int) { u.all[i], u.all[j] = u.all[j], u.all[i] }
+func (u *users) Push(x any)    { u.all = append(u.all, x.(*user)) } //nolint:forcetypeassert // nothing else is pushed
+func (u *users) Pop() any {
+	last := u.all[len(u.all)-1]
+	u.all = u.all[:len(u.all)-1]
+	return last
+}
+
+// follow has a queue's turn be that of its first job that may find a place; false: there is none.
+func (f *filling) follow(t *turn) bool {
+	shorter, some := f.failed[t.queue.kind]
+	for ; t.passed < len(t.queue.jobs); t.passed++ {
+		if !some || t.next().Estimate < shorter {
+			return true
 		}
+		if shorter == 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// place returns where a job can start now that takes so long; nil: nowhere. Then it notes for how long others
+// of its kind could.
+func (f *filling) place(e *entry, estimate backfill.Time) backfill.Placement {
+	k := e.kind()
+	if longest, some := f.failed[k]; some && estimate >= longest {
+		return nil
+	}
+	c := f.in.Candidates(e.Cluster)
+	if c == nil || !f.hasRows(e) {
+		f.failed[k] = 0
+		return nil
+	}
+	all, outlasts := f.places(e, c, estimate)
+	if at := f.divide(e, c, all); at != nil {
+		return at
+	}
+	if f.failed[k] = 0; outlasts {
+		f.failed[k] = estimate
 	}
 	return nil
 }
 
-// following returns the queue with the first job behind one that found no place and could find one where that
-// could not: it has a shorter estimate, which counts on slots that end.
-func (f *filling) following(t *turn) *turn {
-	c := f.in.Candidates(t.queue.cluster)
-	if c == nil || !slices.ContainsFunc(c.Slots, func(id backfill.SlotID) bool { return f.idle[id] != nil && f.in.Ends(id) != 0 }) {
-		return nil
-	}
-	for passed := t.passed + 1; ; passed++ {
-		next := f.head(t.queue, passed)
-		if next == nil || next.next.Estimate < t.next.Estimate {
-			return next
+// places lists where a chunk can start now. outlasts says that the job takes too long for some other places.
+func (f *filling) places(e *entry, c *backfill.Candidates, estimate backfill.Time) (all []place, outlasts bool) {
+	look := func(i int, s *spare) {
+		if s.now == nil || !e.Request.Within(s.now) || !c.Open(i, f.in.Now) {
+			return
 		}
-		passed = next.passed
-	}
-}
-
-// place returns where a job can start now; nil: nowhere.
-func (f *filling) place(e *entry) backfill.Placement {
-	c := f.in.Candidates(e.Cluster)
-	if c == nil || !f.hasRows(e) {
-		return nil
-	}
-	var all []place
-	for i, id := range c.Slots {
-		idle := f.idle[id]
-		if idle == nil || !e.Request.Within(idle) || !c.Open(i, f.in.Now) {
-			continue
+		if least := f.least(c, s.slot); least != nil && !least.Within(s.now) {
+			return
 		}
-		if least := c.LeastOn(id); least != nil && !least.Within(idle) {
-			continue
+		if s.end != 0 && f.in.Now+estimate > s.end {
+			outlasts = outlasts || f.in.Now < s.end
+			return
 		}
-		if end := f.in.Ends(id); end != 0 && f.in.Now+e.Estimate > end {
-			continue
-		}
-		p := place{slot: id, idle: idle[0]}
+		p := place{spare: s}
 		if c.Rank != nil {
 			p.rank = c.Rank[i]
 		}
+		if e.Nodes == 1 && len(all) == 1 { // it needs no more than the best one
+			if f.compare(p, all[0]) < 0 {
+				all[0] = p
+			}
+			return
+		}
 		all = append(all, p)
 	}
-	if len(all) == 0 {
+	enough, _ := slices.BinarySearchFunc(f.most, e.Request[0], func(s *spare, cpus int64) int {
+		if s.before >= cpus {
+			return -1
+		}
+		return 1
+	})
+	const steps = 8 // of a search
+	if enough < len(c.Slots)/steps {
+		for _, s := range f.most[:enough] {
+			if i, found := slices.BinarySearch(c.Slots, s.slot); found {
+				look(i, s)
+			}
+		}
+		return all, outlasts
+	}
+	for i, id := range c.Slots {
+		if int(id) < len(f.idle) {
+			look(i, &f.idle[id])
+		}
+	}
+	return all, outlasts
+}
+
+// least returns what must be idle on a slot when a job starts; nil: no more than it requests.
+func (*filling) least(c *backfill.Candidates, id backfill.SlotID) backfill.Vector {
+	if c.Least == nil {
 		return nil
 	}
-	for i := range all {
-		all[i].reserved = f.reservedFrom(all[i].slot)
-	}
-	slices.SortFunc(all, comparePlaces)
-	return f.divide(e, c, all)
+	return c.LeastOn(id)
 }
 
 // place is a slot on which a chunk could start.
 type place struct {
-	slot     backfill.SlotID
-	rank     int32
-	reserved backfill.Time
-	idle     int64
+	*spare
+	rank int32
 }
 
-func comparePlaces(a, b place) int {
-	return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(b.reserved, a.reserved), cmp.Compare(a.idle, b.idle),
-		cmp.Compare(a.slot, b.slot))
+// compare compares two places: the better one comes first.
+func (f *filling) compare(a, b place) int {
+	if n := cmp.Compare(b.rank, a.rank); n != 0 {
+		return n
+	}
+	return cmp.Or(cmp.Compare(f.reservedFrom(b), f.reservedFrom(a)), cmp.Compare(a.now[0], b.now[0]), cmp.Compare(a.slot, b.slot))
 }
 
 // divide places a job's chunks on slots, as many as fit on each; nil: they do not fit.
 func (f *filling) divide(e *entry, c *backfill.Candidates, all []place) (at backfill.Placement) {
+	slices.SortFunc(all, f.compare)
 	rest := e.Nodes
 	for _, p := range all {
-		n, left := 0, slices.Clone(f.idle[p.slot])
+		n, left := 0, slices.Clone(p.now)
 		for n < rest && e.Request.Within(left) {
-			if least := c.LeastOn(p.slot); least != nil && !least.Within(left) {
+			if least := f.least(c, p.slot); least != nil && !least.Within(left) {
 				break
 			}
 			left.AddScaled(e.Request, -1)
@@ -205,13 +301,11 @@ func (f *filling) divide(e *entry, c *backfill.Candidates, all []place) (at back
 }
 
 // reservedFrom is Idle.Reserved, asked once for each slot.
-func (f *filling) reservedFrom(id backfill.SlotID) backfill.Time {
-	at, known := f.reserved[id]
-	if !known {
-		at = f.in.Reserved(id)
-		f.reserved[id] = at
+func (f *filling) reservedFrom(p place) backfill.Time {
+	if !p.isAsked {
+		p.reserved, p.isAsked = f.in.Reserved(p.slot), true
 	}
-	return at
+	return p.reserved
 }
 
 // hasRows reports whether rows have room for a job.
@@ -221,8 +315,8 @@ func (f *filling) hasRows(e *entry) bool {
 	}
 	if f.rows == nil {
 		f.rows = slices.Clone(f.in.Rows())
-		for run := range f.b.Runs() {
-			for _, t := range f.b.all[run.Job].Takes {
+		for _, running := range f.b.runs {
+			for _, t := range running.Takes {
 				f.rows[t.Row] -= t.Amount
 			}
 		}
@@ -235,9 +329,9 @@ func (f *filling) start(e *entry, at backfill.Placement) Run {
 	r := Run{Job: e.ID, Placement: at, Start: f.in.Now}
 	f.b.Start(r)
 	for _, on := range at {
-		f.idle[on.Slot].AddScaled(e.Request, -int64(on.Count))
-		if f.idle[on.Slot][0] <= 0 {
-			delete(f.idle, on.Slot)
+		s := &f.idle[on.Slot]
+		if s.now.AddScaled(e.Request, -int64(on.Count)); s.now[0] <= 0 {
+			s.now = nil
 		}
 	}
 	if f.rows != nil {

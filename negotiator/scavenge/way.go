@@ -36,7 +36,7 @@ func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool)
 		}
 		staying := slices.DeleteFunc(slices.Clone(running), func(e *entry) bool { return e.run.Leaves })
 		amounts := func(e *entry) backfill.Vector {
-			use := make(backfill.Vector, len(e.Request))
+			use := make(backfill.Vector, len(e.has))
 			e.useOn(id, use, 1)
 			return use
 		}
@@ -51,33 +51,44 @@ func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool)
 }
 
 // Leaving iterates over the scavengers that were told to leave and are in the way of a job: on its slots, or
-// taking of its rows.
+// taking of its rows. Some may come more than once.
 func (b *Book) Leaving(c Claim) iter.Seq[backfill.JobID] {
 	return func(yield func(backfill.JobID) bool) {
-		for run := range b.Runs() {
-			isThere := slices.ContainsFunc(run.Placement, func(on backfill.Chunks) bool { return slices.Contains(c.Slots, on.Slot) })
-			if run.Leaves && (isThere || shares(b.all[run.Job].Takes, c.Takes)) && !yield(run.Job) {
+		for _, id := range c.Slots {
+			for _, e := range b.onSlot[id] {
+				if e.run.Leaves && !yield(e.ID) {
+					return
+				}
+			}
+		}
+		for _, e := range b.sharing(c) {
+			if e.run.Leaves && !yield(e.ID) {
 				return
 			}
 		}
 	}
 }
 
-// yieldRows is MakeWay for what a job takes of rows.
-func (b *Book) yieldRows(o Others, c Claim) (victims []backfill.JobID, waits bool) {
-	if len(c.Takes) == 0 || len(b.onSlot) == 0 {
-		return nil, false
+// sharing lists the running scavengers that take of rows of a job, the youngest last.
+func (b *Book) sharing(c Claim) (all []*entry) {
+	if len(c.Takes) == 0 {
+		return nil
 	}
-	var running []*entry
-	for _, id := range b.IDs() {
-		if e := b.all[id]; e.run != nil && shares(e.Takes, c.Takes) {
-			running = append(running, e)
+	for _, e := range b.runs {
+		if shares(e.Takes, c.Takes) {
+			all = append(all, e)
 		}
 	}
+	slices.SortFunc(all, compareRuns)
+	return all
+}
+
+// yieldRows is MakeWay for what a job takes of rows.
+func (b *Book) yieldRows(o Others, c Claim) (victims []backfill.JobID, waits bool) {
+	running := b.sharing(c)
 	if len(running) == 0 {
 		return nil, false
 	}
-	slices.SortStableFunc(running, func(x, y *entry) int { return b.age[x.ID] - b.age[y.ID] })
 	left := o.Rows()
 	free := make(backfill.Vector, len(c.Takes)) // by place among the takes
 	for i, t := range c.Takes {
