@@ -56,8 +56,9 @@ var arrows = []struct{ importer, may, tests string }{
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
 	{"negotiator/...", "classad/... backfill/... negotiator/...", ""},
-	{"negotiator", "classad classad/ast backfill/... negotiator/{matchmaker,preempt}", "negotiator/outlook"},
+	{"negotiator", "classad classad/ast backfill/... negotiator/{matchmaker,preempt,scavenge}", "negotiator/outlook"},
 	{"negotiator/preempt", "classad classad/ast backfill", ""},
+	{"negotiator/scavenge", "backfill", ""},
 	{"negotiator/matchmaker", "classad classad/ast backfill", "classad/classadtest"},
 	{"negotiator/concurrency", "", ""},
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},

@@ -151,20 +151,7 @@ func (n *Negotiator) checkFound(d *Delta) error {
 	if len(d.Found) == 0 {
 		return nil
 	}
-	up := map[string]bool{} // the slots in the delta
-	for _, name := range d.SlotsDown {
-		up[name] = false
-	}
-	for _, slot := range d.SlotsUp {
-		up[slot.Name] = true
-	}
-	isUp := func(name string) bool {
-		there, reported := up[name]
-		if id, known := n.inventory.ids[name]; !reported && known {
-			there = n.State().SlotUp(id)
-		}
-		return there
-	}
+	isUp := n.isUpAfter(d)
 	for _, run := range d.Found {
 		if err := n.checkJob(run.Job, d.Bundles); err != nil {
 			return err
@@ -177,6 +164,24 @@ func (n *Negotiator) checkFound(d *Delta) error {
 		}
 	}
 	return nil
+}
+
+// isUpAfter returns a function that says whether a slot is up once a delta is taken in.
+func (n *Negotiator) isUpAfter(d *Delta) func(name string) bool {
+	up := map[string]bool{} // the slots in the delta
+	for _, name := range d.SlotsDown {
+		up[name] = false
+	}
+	for _, slot := range d.SlotsUp {
+		up[slot.Name] = true
+	}
+	return func(name string) bool {
+		there, reported := up[name]
+		if id, known := n.inventory.ids[name]; !reported && known {
+			there = n.State().SlotUp(id)
+		}
+		return there
+	}
 }
 
 // checkLimits refuses limits that are out of bounds or named twice, and the end of unknown ones.

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,11 +67,15 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 	snap := n.State().Snapshot()
 	c := n.checkpoint(snap.Jobs)
 	c.Wakes = snap.Wakes
+	if all := n.scavengersSaved(); len(all) > 0 {
+		c.Jobs = append(c.Jobs, all...)
+		slices.SortFunc(c.Jobs, func(a, b JobCheckpoint) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
+	}
 	return c
 }
 
-// Settled is a checkpoint without the jobs that only wait: they neither run nor have a reservation,
-// nor are they held. It takes no longer if there are a million of them.
+// Settled is a checkpoint without scavengers, and without the jobs that only wait: they neither run nor
+// have a reservation, nor are they held. It takes no longer if there are a million of them.
 func (n *Negotiator) Settled() Checkpoint {
 	c := n.checkpoint(n.State().Settled())
 	c.Order = n.order
@@ -159,6 +164,9 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		return err
 	}
 	n.preemption.memory = preempt.Restored(from.Exchanges)
+	if from.Jobs, err = n.restoreScavengers(from); err != nil {
+		return err
+	}
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if j.Job == nil {

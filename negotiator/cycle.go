@@ -29,7 +29,8 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	*r = Report{}
 	r.Delta, r.Matches, r.State = *delta, matches, n.host.State
 	d := &r.Delta
-	if err := n.check(d); err != nil {
+	news := n.takeScavengers(d)
+	if err := cmp.Or(n.check(d), n.checkScavengers(d, &news)); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
 	if n.predictions.trust != estimate.TrustAll {
@@ -40,6 +41,10 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err := n.cluster(d); err != nil { // 2
 		return nil, err
 	}
+	scavenged, err := n.hearOfScavengers(d, &news)
+	if err != nil {
+		return nil, err
+	}
 	n.matchmaker.SetRoom(d.Room)
 	n.matchmaker.Free = n.freeIn(d)
 	candidates, err := n.matchmaker.Match(ctx, d.Now) // 3
@@ -48,21 +53,33 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	}
 	n.remeasure()
 	r.Matched = n.since(began)
-	round := n.round(d, candidates) // 4
-	n.release()
-	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
-		return nil, fmt.Errorf("plan at %d: %w", d.Now, err)
-	}
-	if err = n.displace(ctx, r); err != nil {
+	if n.isQuiet(d, &news) {
+		n.keepCandidates(candidates)
+		n.release()
+	} else if err = n.plan(ctx, r, n.candidatesAfter(candidates)); err != nil { // 4 and 5
 		return nil, err
 	}
 	n.report(r) // 6
+	if scavenged != nil {
+		n.scavengeOn(r, scavenged)
+	}
 	n.matchmaker.Free = n.freeIn(&Delta{})
 	if n.again = backfill.Forever; len(r.Decision.Started) > 0 && (n.matchmaker.WantsLittle() || n.mayDisplaceNext(r)) {
 		n.again = d.Now + 1
 	}
 	r.Took = n.since(began)
 	return r, nil
+}
+
+// plan is phases 4 and 5: the policy decides the round, and then it is looked who displaces whom.
+func (n *Negotiator) plan(ctx context.Context, r *Report, candidates []backfill.CandidateSet) (err error) {
+	round := n.round(&r.Delta, candidates) // 4
+	n.release()
+	n.renewed = false
+	if r.Decision, err = n.host.Decide(ctx, round); err != nil { // 5
+		return fmt.Errorf("plan at %d: %w", r.Delta.Now, err)
+	}
+	return n.displace(ctx, r)
 }
 
 // since returns the time since a cycle began; 0 without a clock.
@@ -105,7 +122,7 @@ func emptied[T any](buffer []T) []T {
 func (n *Negotiator) cluster(d *Delta) error {
 	n.arrivals = slices.Grow(n.arrivals[:0], len(d.Submitted)+len(d.Changed)+len(d.Found))
 	if len(d.SlotsUp)+len(d.Bundles) > 0 && n.addSlots(d.SlotsUp, d.Bundles) {
-		n.stale = n.jobs.ids()
+		n.stale, n.scavengers.anew = n.jobs.ids(), true
 	}
 	n.setLimits(d)
 	for _, id := range n.stale {

@@ -19,6 +19,7 @@ import (
 // still known.
 func (n *Negotiator) SetPreemption(rules preempt.Rules) {
 	n.preemption.search = preempt.NewSearch(rules, n.schema.Resources)
+	n.renewed = true
 }
 
 // mayDisplace reports whether the next cycles may displace jobs, if the pool tells of claims: some slot

@@ -11,6 +11,7 @@ import (
 // noteMade remembers the preemptions of a cycle: for the pause, and for those who ask why.
 func (n *Negotiator) noteMade(r *Report) {
 	now := r.Delta.Now
+	n.preemption.busy = true
 	for i := range r.Preempted {
 		p := &r.Preempted[i]
 		n.preemption.memory.Note(p, now)

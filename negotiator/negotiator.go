@@ -100,6 +100,7 @@ type Negotiator struct {
 	limits      limits
 	reviews     reviews
 	preemption  preemption
+	scavengers  scavengers
 	delays      estimate.Delays  // of the last starts
 	arrived     []Expected       // the last jobs that arrived
 	stale       []backfill.JobID // running jobs to be clustered anew once they are back in the queue
@@ -107,6 +108,7 @@ type Negotiator struct {
 	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
 	world       World
+	renewed     bool          // the policy, or what it is asked with, has changed since it was last asked
 	again       backfill.Time // a further cycle is due, as this one started jobs beside which others may begin; see free.go
 
 	rousedTo, filledTo int // to which jobs the last looks came, see beside
@@ -182,6 +184,7 @@ func New(c Config) (*Negotiator, error) {
 		priorities:  priorities,
 		predictions: predictions,
 		preemption:  newPreemption(c.Preemption, c.Schema.Resources),
+		scavengers:  scavengers{due: backfill.Forever},
 		reviews:     reviews{due: map[string]bool{}, last: map[string]backfill.Time{}},
 		delays:      c.Delays,
 		changes:     c.Changes,
@@ -205,12 +208,16 @@ func (n *Negotiator) Change(c Change) error {
 	predictions.inherit(n.predictions)
 	n.policy, n.fallback, n.order = c.Policy, c.Fallback, c.Order
 	n.priorities, n.predictions = priorities, predictions
+	n.renewed = true
 	return nil
 }
 
 // SetWorld changes what expressions of ads learn from outside the ads, from the next cycle on: which slots
 // jobs may use is found out anew. It must be called right before a cycle.
-func (n *Negotiator) SetWorld(w matchmaker.World) { n.matchmaker.SetWorld(w) }
+func (n *Negotiator) SetWorld(w matchmaker.World) {
+	n.matchmaker.SetWorld(w)
+	n.renewed = true
+}
 
 // State returns the schedule as it stands. It may be read between cycles only.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
@@ -219,11 +226,19 @@ func (n *Negotiator) State() *backfill.State { return n.host.State }
 // nil: it is asked.
 func (n *Negotiator) GivenUp() error { return n.host.GivenUp() }
 
-// Job returns a job that waits, runs or is held; nil if there is none of that ID.
-func (n *Negotiator) Job(id backfill.JobID) *Job { return n.jobs.get(id) }
+// Job returns a job that waits, runs or is held, be it a scavenger; nil if there is none of that ID.
+func (n *Negotiator) Job(id backfill.JobID) *Job {
+	if known := n.scavengers.jobs[id]; known != nil {
+		return known.job
+	}
+	return n.jobs.get(id)
+}
 
 // NextWake returns when the next cycle is due even if nothing happens.
-func (n *Negotiator) NextWake() backfill.Time {
+func (n *Negotiator) NextWake() backfill.Time { return min(n.dueAt(), n.scavengers.due) }
+
+// dueAt is NextWake without scavengers.
+func (n *Negotiator) dueAt() backfill.Time {
 	if slices.ContainsFunc(n.stale, n.queued) || n.matchmaker.Hurries() {
 		return n.State().Now()
 	}
@@ -233,6 +248,9 @@ func (n *Negotiator) NextWake() backfill.Time {
 // Fit counts the slots that a job matches, of those that are up, and what rules out the others. It
 // returns false if there is no job of that ID.
 func (n *Negotiator) Fit(id backfill.JobID) (matchmaker.Fit, bool) {
+	if known := n.scavengers.jobs[id]; known != nil {
+		return n.matchmaker.Fit(known.cluster, n.State().SlotUp), true
+	}
 	k := n.jobs.Find(id)
 	if k == nil || !k.clustered {
 		return matchmaker.Fit{}, false

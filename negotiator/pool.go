@@ -110,7 +110,12 @@ type Match struct {
 	Placement Placement
 	// Displaces are the running jobs that make way for the job; it starts once they have left. At is
 	// when that is, at the latest, as far as is known. A later delta reports them as StartFailed and
-	// Displaced, and the job as Found. 0: it starts now, as nobody has to leave.
+	// Displaced. Mostly the job is one of [Report].Preempted, and is reported as Found when it begins.
+	// 0: it starts now, as nobody has to leave.
+	//
+	// The policy may also have started the job where scavengers run: they alone make way then, and the
+	// plan has the job run from this cycle on, so it is reported as Began. If At is set and Displaces
+	// is empty, it waits until scavengers have left that were told to before.
 	Displaces []backfill.JobID
 	At        backfill.Time
 }
@@ -221,6 +226,10 @@ type Job struct {
 	// Lease is until when the job's place is kept while it runs, even if the job ends before: other
 	// jobs, which are not in the plan, may use it. 0: the place ends with the job.
 	Lease backfill.Time
+	// Scavenger says that the job runs on what is idle, also where it is reserved, and makes way at once
+	// for any other job; see package scavenge. No policy sees it. While it runs it stays one, or stays
+	// none, whatever later reports say.
+	Scavenger bool
 	// Takes are what the job takes of the pool's limits while it runs. It takes nothing of limits that
 	// are not there; when they come, it does. Jobs that are alike share them; they are not changed.
 	Takes []Take

@@ -10,6 +10,7 @@ type preemption struct {
 	search *preempt.Search
 	memory preempt.Memory
 	ranked bool // some slot has a RANK, or had one
+	busy   bool // some job may be about to take over from others
 	// displaced are jobs that make way or have made way, until they run again.
 	displaced map[backfill.JobID]*preempt.Displaced
 	// blocked are the jobs that wait for others to retire, by the last cycle, and due is when the first of
@@ -21,5 +22,6 @@ type preemption struct {
 func newPreemption(rules preempt.Rules, resources []string) preemption {
 	return preemption{
 		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
+		busy: true, // a restored state may have such jobs
 	}
 }

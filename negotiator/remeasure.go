@@ -36,4 +36,11 @@ func (n *Negotiator) remeasure() {
 			n.stale = append(n.stale, id)
 		}
 	}
+	for _, id := range n.scavengers.book.IDs() {
+		if c, found := now[n.scavengers.jobs[id].cluster]; found {
+			j, _ := n.scavengers.book.Job(id)
+			j.Request = c.Request
+			n.scavengers.book.Put(j)
+		}
+	}
 }

@@ -12,14 +12,18 @@ import (
 
 // Report says what a cycle did. It is valid until the next cycle.
 type Report struct {
+	// Delta is what the pool reported, without scavengers: those are in Scavengers.
 	Delta    Delta
 	Decision backfill.Decision
-	// Matches are the jobs that start, and Held those that leave the queue without running.
+	// Matches are the jobs that start: those that the decision has started, those of Preempted, and
+	// scavengers. Held are those that leave the queue without running.
 	Matches []Match
 	Held    []Held
-	// Preempted are the jobs that get the place of others, which make way. Their matches are the last
-	// ones, and are not among those that the decision has started.
+	// Preempted are the jobs that get the place of others, which make way. Their matches come after those
+	// of the jobs that the decision has started, among which they are not.
 	Preempted []preempt.Preemption
+	// Scavengers says what happened to scavengers; nil: nothing.
+	Scavengers *Scavenged
 	// Unmatched counts the jobs that are held only because it is not known yet which slots they may
 	// use. Expensive says whose jobs were too expensive to find that out, and were put off in this
 	// cycle. Unbearable are the names of slots whose own Requirements are too expensive; of slots
@@ -59,6 +63,29 @@ func (r *Report) Lifted() string {
 
 // Negotiator returns the negotiator, for who looks at it between this cycle and the next.
 func (r *Report) Negotiator() *Negotiator { return r.negotiator }
+
+// Scavenged is what happened to scavengers in a cycle.
+type Scavenged struct {
+	// Completed and Removed have ended. Back came back to the queue; Displaced are those of them that
+	// made way for others.
+	Completed, Removed, Back, Displaced []backfill.JobID
+	// Found are those that run although nobody started them, and Began those that are now known to run.
+	Found []Running
+	Began []Began
+	// Matches are those of scavengers that start: the last ones of the report.
+	Matches []Match
+	// MadeWay is for which jobs scavengers were told to leave.
+	MadeWay []MadeWay
+}
+
+// MadeWay is a job for which scavengers are to leave: one that the decision has started, or that gets the
+// place of others.
+type MadeWay struct {
+	Job backfill.JobID
+	// Scavengers are the youngest first. They have left At, at the latest, as far as is known.
+	Scavengers []backfill.JobID
+	At         backfill.Time
+}
 
 // Held is a job that left the queue without running, and why.
 type Held struct {

@@ -16,6 +16,8 @@ const (
 	UserPriority Reason = iota + 1
 	// StartdRank: the machine prefers the job.
 	StartdRank
+	// Scavenging: the victim is a scavenger, which makes way for any other job.
+	Scavenging
 )
 
 // String returns the reason as logs have it.
@@ -25,6 +27,8 @@ func (r Reason) String() string {
 		return "startd rank"
 	case UserPriority:
 		return "user priority"
+	case Scavenging:
+		return "scavenging"
 	default:
 		return "unknown reason " + strconv.Itoa(int(r))
 	}
@@ -90,8 +94,12 @@ type Displaced struct {
 // Text says it for the victim's user, such as "displaced by 12.0 of bob: the machine prefers him".
 func (d Displaced) Text() string {
 	why := "PREEMPTION_REQUIREMENTS allows it"
-	if d.Reason == StartdRank {
+	switch d.Reason {
+	case StartdRank:
 		why = "the machine prefers it"
+	case Scavenging:
+		why = "scavengers make way for any other job"
+	case UserPriority:
 	}
 	if d.User == "" {
 		return fmt.Sprintf("displaced by %s: %s", d.Name, why)

@@ -1,0 +1,231 @@
+package negotiator
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
+	"github.com/condor-backfill/condor-backfill/negotiator/scavenge"
+)
+
+// Once a cycle is decided, scavengers make way for the jobs that it starts, and others start on what is idle.
+
+// scavengeOn has scavengers make way for what a cycle decided, and starts those that wait on what is idle.
+func (n *Negotiator) scavengeOn(r *Report, told *Scavenged) {
+	s := &n.scavengers
+	s.due = backfill.Forever
+	r.Scavengers = told
+	if s.book.Len() == 0 {
+		return
+	}
+	others := n.others(r.Delta.Now)
+	n.makeWay(r, others)
+	first := len(r.Matches)
+	for _, run := range s.book.Fill(n.idle(others)) {
+		known := s.jobs[run.Job]
+		known.displaced = nil
+		r.Matches = append(r.Matches, Match{Job: known.job, Placement: n.inventory.fromCore(run.Placement)})
+	}
+	told.Matches = r.Matches[first:]
+	s.due = min(s.book.NextRelease(r.Delta.Now), n.nextOpening(r.Delta.Now))
+}
+
+// nextOpening returns the first instant after now at which a candidate of a waiting scavenger opens.
+func (n *Negotiator) nextOpening(now backfill.Time) backfill.Time {
+	next := backfill.Forever
+	for cluster := range n.scavengers.book.Clusters() {
+		if c := n.candidatesOf(cluster); c != nil {
+			next = min(next, c.NextOpening(now))
+		}
+	}
+	return next
+}
+
+// candidatesOf returns the candidates of an autocluster; nil: there are none, or they are not known.
+func (n *Negotiator) candidatesOf(cluster int) *backfill.Candidates {
+	if set, pending := n.scavengers.pending[cluster]; pending {
+		return &set.Candidates
+	}
+	if sets := n.State().CandidateSets(); cluster < len(sets) {
+		return sets[cluster]
+	}
+	return nil
+}
+
+// others returns what the jobs of the plan leave at an instant.
+func (n *Negotiator) others(now backfill.Time) scavenge.Others {
+	state := n.State()
+	extra := n.yetToTake()
+	var rows backfill.Vector
+	return scavenge.Others{
+		Now: now,
+		Free: func(id backfill.SlotID) backfill.Vector {
+			free := slices.Clone(state.Free(id, now))
+			if more := extra[id]; more != nil {
+				free.AddScaled(more, -1)
+			}
+			return free
+		},
+		Rows: func() backfill.Vector {
+			if rows != nil {
+				return rows
+			}
+			rows = make(backfill.Vector, len(state.Rows()))
+			for i, row := range state.Rows() {
+				rows[i] = row.Height
+			}
+			for run := range state.Running() {
+				for _, t := range run.Job.Takes {
+					rows[t.Row] -= t.Amount
+				}
+			}
+			return rows
+		},
+	}
+}
+
+// yetToTake returns what jobs that are to take over from others will take of slots beyond what these have.
+func (n *Negotiator) yetToTake() map[backfill.SlotID]backfill.Vector {
+	if !n.preemption.busy {
+		return nil
+	}
+	extra := map[backfill.SlotID]backfill.Vector{}
+	for run := range n.State().Running() {
+		if !run.Pinned && !run.Yields {
+			continue
+		}
+		sign := int64(1)
+		if run.Yields {
+			sign = -1
+		}
+		for _, on := range run.Placement {
+			if extra[on.Slot] == nil {
+				extra[on.Slot] = make(backfill.Vector, len(run.Job.Request))
+			}
+			extra[on.Slot].AddScaled(run.Job.Request, sign*int64(on.Count))
+		}
+	}
+	n.preemption.busy = len(extra) > 0
+	for _, more := range extra {
+		for k := range more {
+			more[k] = max(more[k], 0)
+		}
+	}
+	return extra
+}
+
+// makeWay tells scavengers to leave where the cycle started others, or has others take over.
+func (n *Negotiator) makeWay(r *Report, others scavenge.Others) {
+	book, state := &n.scavengers.book, n.State()
+	if !book.Running() {
+		return
+	}
+	later := map[backfill.SlotID]backfill.Vector{} // what jobs take that come after the one that is looked at
+	ours := func(id backfill.JobID, at backfill.Placement, sign int64) {
+		request := state.Job(id).Request
+		for _, on := range at {
+			if later[on.Slot] == nil {
+				later[on.Slot] = make(backfill.Vector, len(request))
+			}
+			later[on.Slot].AddScaled(request, sign*int64(on.Count))
+		}
+	}
+	places := make([]backfill.Placement, len(r.Matches))
+	for i, m := range r.Matches {
+		places[i] = n.inventory.toCore(m.Placement)
+		if i < len(r.Decision.Started) {
+			ours(m.Job.ID, places[i], 1)
+		}
+	}
+	free := others.Free
+	others.Free = func(id backfill.SlotID) backfill.Vector {
+		left := free(id)
+		if more := later[id]; more != nil {
+			left.AddScaled(more, 1)
+		}
+		return left
+	}
+	for i := range r.Matches {
+		m := &r.Matches[i]
+		if i < len(r.Decision.Started) {
+			ours(m.Job.ID, places[i], -1)
+		}
+		claim := scavenge.Claim{Takes: state.Job(m.Job.ID).Takes}
+		for _, on := range places[i] {
+			claim.Slots = append(claim.Slots, on.Slot)
+		}
+		victims, waits := book.MakeWay(others, claim)
+		if waits {
+			n.tellToLeave(r, m, claim, victims)
+		}
+	}
+}
+
+// tellToLeave notes that scavengers leave for a job that cannot begin before.
+func (n *Negotiator) tellToLeave(r *Report, m *Match, claim scavenge.Claim, victims []backfill.JobID) {
+	s, now := &n.scavengers, r.Delta.Now
+	user := m.Job.payer()
+	if r.Delta.Claims != nil {
+		user = cmp.Or(r.Delta.Claims.Submitter(m.Job.ID), user)
+	}
+	for _, id := range victims {
+		s.jobs[id].leaves = now
+		if r.Delta.Claims != nil {
+			if c, ok := r.Delta.Claims.Claim(id); ok {
+				s.jobs[id].leaves = now + max(c.Vacate, 0)
+			}
+		}
+		run, _ := s.book.Run(id)
+		s.jobs[id].displaced = &preempt.Displaced{
+			Victim: id, By: m.Job.ID, Name: m.Job.Name, User: user, Slot: n.inventory.slots[run.Placement[0].Slot].Name,
+			Decided: now, End: s.jobs[id].leaves, Reason: preempt.Scavenging,
+		}
+	}
+	at := now
+	for run := range s.book.Leaving(claim) {
+		at = max(at, s.jobs[run].leaves)
+	}
+	if len(victims) > 0 {
+		m.Displaces = slices.Concat(m.Displaces, victims)
+	}
+	m.At = max(m.At, at)
+	r.Scavengers.MadeWay = append(r.Scavengers.MadeWay, MadeWay{Job: m.Job.ID, Scavengers: victims, At: m.At})
+}
+
+// idle returns where scavengers may start.
+func (n *Negotiator) idle(others scavenge.Others) scavenge.Idle {
+	state := n.State()
+	in := scavenge.Idle{
+		Others: others, Candidates: n.candidatesOf,
+		Ends: func(id backfill.SlotID) backfill.Time { return n.inventory.slots[id].End },
+	}
+	if len(n.inventory.bundles) == 0 {
+		for id := range n.inventory.slots {
+			if slot := backfill.SlotID(id); state.SlotUp(slot) { //nolint:gosec // there are fewer
+				in.Slots = append(in.Slots, slot)
+			}
+		}
+	}
+	var from map[backfill.SlotID]backfill.Time
+	in.Reserved = func(id backfill.SlotID) backfill.Time {
+		if from == nil {
+			from = map[backfill.SlotID]backfill.Time{}
+			for _, j := range state.Settled() {
+				if j.Running {
+					continue
+				}
+				for _, on := range j.Placement {
+					if at, known := from[on.Slot]; !known || j.Start < at {
+						from[on.Slot] = j.Start
+					}
+				}
+			}
+		}
+		if at, known := from[id]; known {
+			return at
+		}
+		return backfill.Forever
+	}
+	return in
+}

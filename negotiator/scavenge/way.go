@@ -1,0 +1,171 @@
+package scavenge
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+)
+
+// Others is what the jobs of the plan leave, and where scavengers may be.
+type Others struct {
+	Now backfill.Time
+	// Free is what they leave of a slot now: beside those that run, those that were started and are still to
+	// begin, and those that are to take over from others. It may be less than nothing. The book does not
+	// change it.
+	Free func(backfill.SlotID) backfill.Vector
+	// Rows is what they leave of rows; it is asked for only where scavengers take of some.
+	Rows func() backfill.Vector
+}
+
+// Claim is the place of a job that was started, or is to take over from others.
+type Claim struct {
+	Slots []backfill.SlotID
+	Takes []backfill.Take
+}
+
+// MakeWay tells scavengers to leave so that a job has its place, for which [Others] already leave less: on
+// each slot as few as it needs, the youngest first, and each of them is needed. The result is in the order
+// in which they were chosen. waits says that the job cannot begin at once: some have yet to leave its slots,
+// now or since another job needed that.
+func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool) {
+	for _, id := range c.Slots {
+		running := b.onSlot[id]
+		if len(running) == 0 {
+			continue
+		}
+		staying := slices.DeleteFunc(slices.Clone(running), func(e *entry) bool { return e.run.Leaves })
+		amounts := func(e *entry) backfill.Vector {
+			use := make(backfill.Vector, len(e.Request))
+			e.useOn(id, use, 1)
+			return use
+		}
+		for _, e := range choose(staying, short(o.Free(id), staying, amounts), amounts) {
+			e.run.Leaves = true
+			victims = append(victims, e.ID)
+		}
+		waits = waits || short(o.Free(id), running, amounts) != nil
+	}
+	more, late := b.yieldRows(o, c)
+	return append(victims, more...), waits || late
+}
+
+// Leaving iterates over the scavengers that were told to leave and are in the way of a job: on its slots, or
+// taking of its rows.
+func (b *Book) Leaving(c Claim) iter.Seq[backfill.JobID] {
+	return func(yield func(backfill.JobID) bool) {
+		for run := range b.Runs() {
+			isThere := slices.ContainsFunc(run.Placement, func(on backfill.Chunks) bool { return slices.Contains(c.Slots, on.Slot) })
+			if run.Leaves && (isThere || shares(b.all[run.Job].Takes, c.Takes)) && !yield(run.Job) {
+				return
+			}
+		}
+	}
+}
+
+// yieldRows is MakeWay for what a job takes of rows.
+func (b *Book) yieldRows(o Others, c Claim) (victims []backfill.JobID, waits bool) {
+	if len(c.Takes) == 0 || len(b.onSlot) == 0 {
+		return nil, false
+	}
+	var running []*entry
+	for _, id := range b.IDs() {
+		if e := b.all[id]; e.run != nil && shares(e.Takes, c.Takes) {
+			running = append(running, e)
+		}
+	}
+	if len(running) == 0 {
+		return nil, false
+	}
+	slices.SortStableFunc(running, func(x, y *entry) int { return b.age[x.ID] - b.age[y.ID] })
+	left := o.Rows()
+	free := make(backfill.Vector, len(c.Takes)) // by place among the takes
+	for i, t := range c.Takes {
+		free[i] = left[t.Row]
+	}
+	amounts := func(e *entry) backfill.Vector {
+		use := make(backfill.Vector, len(c.Takes))
+		for i, t := range c.Takes {
+			use[i] = amountOf(e.Takes, t.Row)
+		}
+		return use
+	}
+	staying := slices.DeleteFunc(slices.Clone(running), func(e *entry) bool { return e.run.Leaves })
+	for _, e := range choose(staying, short(free, staying, amounts), amounts) {
+		e.run.Leaves = true
+		victims = append(victims, e.ID)
+	}
+	return victims, short(free, running, amounts) != nil
+}
+
+// shares reports whether two jobs take of the same row.
+func shares(a, b []backfill.Take) bool {
+	return slices.ContainsFunc(a, func(t backfill.Take) bool { return amountOf(b, t.Row) > 0 })
+}
+
+// amountOf returns how much a job takes of a row.
+func amountOf(takes []backfill.Take, row backfill.RowID) int64 {
+	for _, t := range takes {
+		if t.Row == row {
+			return t.Amount
+		}
+	}
+	return 0
+}
+
+// short returns by how much there is too little beside these scavengers; nil if there is enough.
+func short(free backfill.Vector, running []*entry, amounts func(*entry) backfill.Vector) (lack backfill.Vector) {
+	left := slices.Clone(free)
+	for _, e := range running {
+		left.AddScaled(amounts(e), -1)
+	}
+	for k, n := range left {
+		if n >= 0 {
+			continue
+		}
+		if lack == nil {
+			lack = make(backfill.Vector, len(left))
+		}
+		lack[k] = -n
+	}
+	return lack
+}
+
+// choose returns who is to leave, of running scavengers by age, so that what is lacking is there: the youngest
+// one that does alone, else the youngest ones, without those that are not needed. If all of them are not
+// enough, all that have some of it leave.
+func choose(running []*entry, lack backfill.Vector, amounts func(*entry) backfill.Vector) (chosen []*entry) {
+	if lack == nil {
+		return nil
+	}
+	for _, e := range slices.Backward(running) {
+		if lack.Within(amounts(e)) {
+			return []*entry{e}
+		}
+	}
+	left := slices.Clone(lack)
+	for _, e := range slices.Backward(running) {
+		if helps(amounts(e), left) {
+			chosen = append(chosen, e)
+			left.AddScaled(amounts(e), -1)
+		}
+	}
+	for i := len(chosen) - 1; i >= 0; i-- { // the oldest first
+		without := slices.Clone(left)
+		without.AddScaled(amounts(chosen[i]), 1)
+		if !slices.ContainsFunc(without, func(n int64) bool { return n > 0 }) {
+			chosen, left = slices.Delete(chosen, i, i+1), without
+		}
+	}
+	return chosen
+}
+
+// helps reports whether an amount has some of what is lacking.
+func helps(amount, lack backfill.Vector) bool {
+	for k, n := range lack {
+		if n > 0 && amount[k] > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,255 @@
+package negotiator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
+	"github.com/condor-backfill/condor-backfill/negotiator/scavenge"
+)
+
+// Scavengers run on what is idle now, also where it is reserved. The core never hears of them: what the pool
+// reports of them is taken out of each delta first. Once the policy has decided, those make way in whose place
+// it started others, and those that wait get what is still idle.
+
+// scavengers are the scavengers of a pool.
+type scavengers struct {
+	book scavenge.Book
+	jobs map[backfill.JobID]*scavenger
+	// pending are candidate sets that the core has yet to be told of, by ID: they changed in cycles in
+	// which the policy was not asked.
+	pending map[int]backfill.CandidateSet
+	// anew says that all are to be clustered anew, and due is when it is to be looked again who may start.
+	anew bool
+	due  backfill.Time
+}
+
+// scavenger is what is known of one, besides what the book has.
+type scavenger struct {
+	job       *Job
+	cluster   int
+	clustered bool
+	leaves    backfill.Time      // when it has left that makes way, at the latest, as far as is known
+	displaced *preempt.Displaced // nil: it runs undisturbed, or has not run yet
+}
+
+// hearOfScavengers is knowScavengers; it returns nil if there are none and were none.
+func (n *Negotiator) hearOfScavengers(d *Delta, news *scavengerNews) (*Scavenged, error) {
+	if !news.any && n.scavengers.book.Len() == 0 {
+		return nil, nil
+	}
+	return n.knowScavengers(d, news)
+}
+
+// knowScavengers takes in what a delta says of scavengers: phase 2 for them. The result is for the report.
+func (n *Negotiator) knowScavengers(d *Delta, news *scavengerNews) (told *Scavenged, err error) {
+	s := &n.scavengers
+	told = &Scavenged{
+		Completed: news.completed, Removed: news.removed, Back: news.failed, Displaced: news.displaced,
+		Found: news.found, Began: news.began,
+	}
+	for _, ids := range [][]backfill.JobID{news.completed, news.removed} {
+		for _, id := range ids {
+			n.forgetScavenger(id)
+		}
+	}
+	for _, id := range news.failed {
+		s.book.Return(id)
+	}
+	if len(d.SlotsDown) > 0 {
+		told.Back = append(slices.Clip(told.Back), n.scavengersLost(d.SlotsDown)...)
+	}
+	for _, list := range [][]*Job{news.submitted, news.changed} {
+		for _, j := range list {
+			if err = n.putScavenger(j); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, r := range news.found {
+		if err = n.putScavenger(r.Job); err != nil {
+			return nil, err
+		}
+		s.book.Start(scavenge.Run{Job: r.Job.ID, Placement: n.inventory.toCore(r.Placement), Start: r.Start})
+		s.jobs[r.Job.ID].displaced = nil
+	}
+	if s.anew || len(d.Limits)+len(d.LimitsGone) > 0 {
+		s.anew = false
+		for _, id := range s.book.IDs() {
+			if err = n.putScavenger(s.jobs[id].job); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return told, nil
+}
+
+// putScavenger adds a scavenger, or has it be what it is now, with its autocluster.
+func (n *Negotiator) putScavenger(j *Job) error {
+	known := n.scavengers.jobs[j.ID]
+	if known == nil {
+		if n.scavengers.jobs == nil {
+			n.scavengers.jobs = map[backfill.JobID]*scavenger{}
+		}
+		known = &scavenger{}
+		n.scavengers.jobs[j.ID] = known
+	}
+	cluster, err := n.matchmaker.Cluster(j.Ad, j.payer())
+	if err != nil {
+		return fmt.Errorf("scavenger %s: %w", j.Name, err)
+	}
+	n.leaveScavengers(known)
+	n.limits.know(known.job, j)
+	known.job, known.cluster, known.clustered = j, cluster.ID, true
+	n.scavengers.book.Put(scavenge.Job{
+		ID: j.ID, User: j.payer(), Submit: j.Submit, Release: j.Release, Position: j.Position, Nodes: j.Nodes,
+		Request: cluster.Request, Cluster: cluster.ID, Takes: n.limits.takes(j.Takes),
+		Estimate: n.predictions.requested(j) + n.predictions.slack,
+	})
+	return nil
+}
+
+// leaveScavengers says that a scavenger is not of its autocluster any more.
+func (n *Negotiator) leaveScavengers(known *scavenger) {
+	if known.clustered {
+		n.matchmaker.Leave(known.cluster, known.job.payer())
+		known.clustered = false
+	}
+}
+
+// forgetScavenger drops one that is gone.
+func (n *Negotiator) forgetScavenger(id backfill.JobID) {
+	known := n.scavengers.jobs[id]
+	if known == nil {
+		return
+	}
+	n.leaveScavengers(known)
+	n.limits.know(known.job, nil)
+	n.scavengers.book.Delete(id)
+	delete(n.scavengers.jobs, id)
+}
+
+// scavengersLost puts the scavengers that run on slots that are gone back into the queue, and lists them.
+func (n *Negotiator) scavengersLost(down []string) (lost []backfill.JobID) {
+	book := &n.scavengers.book
+	for _, name := range down {
+		lost = append(lost, book.OnSlot(n.inventory.ids[name])...)
+	}
+	slices.Sort(lost)
+	lost = slices.Compact(lost)
+	for _, id := range lost {
+		book.Return(id)
+	}
+	return lost
+}
+
+// candidatesAfter adds to candidate sets that have changed those that the core has not been told of.
+func (n *Negotiator) candidatesAfter(changed []backfill.CandidateSet) []backfill.CandidateSet {
+	if len(n.scavengers.pending) == 0 {
+		return changed
+	}
+	for _, set := range changed {
+		n.scavengers.pending[set.ID] = set
+	}
+	all := make([]backfill.CandidateSet, 0, len(n.scavengers.pending))
+	for _, set := range n.scavengers.pending {
+		all = append(all, set)
+	}
+	slices.SortFunc(all, func(a, b backfill.CandidateSet) int { return cmp.Compare(a.ID, b.ID) })
+	clear(n.scavengers.pending)
+	return all
+}
+
+// keepCandidates notes candidate sets of a cycle in which the core is told of none.
+func (n *Negotiator) keepCandidates(changed []backfill.CandidateSet) {
+	if len(changed) > 0 && n.scavengers.pending == nil {
+		n.scavengers.pending = map[int]backfill.CandidateSet{}
+	}
+	for _, set := range changed {
+		n.scavengers.pending[set.ID] = set
+	}
+}
+
+// ScavengerRuns reports whether a job is a scavenger that runs.
+func (n *Negotiator) ScavengerRuns(id backfill.JobID) bool {
+	_, runs := n.scavengers.book.Run(id)
+	return runs
+}
+
+// WhyScavenger says of a scavenger why it waits, or what it does; "" if the job is none. The function at
+// writes an instant.
+func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) string) string {
+	known := n.scavengers.jobs[id]
+	if known == nil {
+		return ""
+	}
+	run, runs := n.scavengers.book.Run(id)
+	switch {
+	case runs && known.displaced != nil:
+		return "a scavenger: it makes way; " + known.displaced.Text()
+	case runs:
+		return "a scavenger: it runs on " + n.State().DescribePlacement(run.Placement) + " until any other job needs its place"
+	case len(n.inventory.bundles) > 0:
+		return "a scavenger: none runs in a pool whose jobs take partitions"
+	}
+	why, waits := "it starts as soon as something is idle that it can use", known.job.Release > n.State().Now()
+	if unmatched, unknown := n.matchmaker.Unmatched(known.cluster); unknown {
+		why = unmatched
+	} else if n.matchmaker.MatchesNone(known.cluster) {
+		why, _ = n.matchmaker.WhyNone(known.cluster)
+		why = backfill.AsReason(why)
+	} else if waits {
+		why = "it may not start before " + at(known.job.Release)
+	}
+	if known.displaced != nil {
+		return "a scavenger: " + known.displaced.Text() + "; " + why
+	}
+	return "a scavenger: " + why
+}
+
+// scavengersSaved returns the scavengers as a checkpoint has them, by ID.
+func (n *Negotiator) scavengersSaved() (all []JobCheckpoint) {
+	s := &n.scavengers
+	for _, id := range s.book.IDs() {
+		saved := JobCheckpoint{Job: s.jobs[id].job, Displaced: s.jobs[id].displaced}
+		if run, runs := s.book.Run(id); runs {
+			saved.Placement = n.inventory.fromCore(run.Placement)
+			saved.Running, saved.Start, saved.Yields = true, run.Start, run.Leaves
+		}
+		all = append(all, saved)
+	}
+	return all
+}
+
+// restoreScavengers takes the scavengers out of the jobs of a checkpoint, and returns the others.
+func (n *Negotiator) restoreScavengers(from Checkpoint) (others []JobCheckpoint, err error) {
+	s := &n.scavengers
+	saved, others := split(from.Jobs, func(j JobCheckpoint) bool { return j.Job != nil && j.Job.Scavenger })
+	isUp := n.isUpAfter(&Delta{SlotsUp: from.Slots})
+	for _, j := range saved {
+		if s.book.Has(j.Job.ID) {
+			return nil, fmt.Errorf("job %s: its ID %d is that of scavenger %s, too", j.Job.Name, j.Job.ID, s.jobs[j.Job.ID].job.Name)
+		}
+		if err = n.checkPlannable(j.Job, nil); err == nil {
+			err = n.putScavenger(j.Job)
+		}
+		if err == nil && j.Running {
+			err = n.inventory.checkPlacement(j.Job, j.Placement, isUp)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", j.Job.Name, err)
+		}
+		s.jobs[j.Job.ID].displaced = j.Displaced
+		if j.Running {
+			s.book.Start(scavenge.Run{
+				Job: j.Job.ID, Placement: n.inventory.toCore(j.Placement), Start: j.Start, Leaves: j.Yields,
+			})
+			if j.Displaced != nil {
+				s.jobs[j.Job.ID].leaves = j.Displaced.End
+			}
+		}
+	}
+	return others, nil
+}
