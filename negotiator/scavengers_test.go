@@ -3,6 +3,7 @@ package negotiator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -165,14 +166,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 				with.jobs[j.ID] = j
 				d.Submitted = append(d.Submitted, j)
 			}
-			ids := slices.Sorted(func(yield func(backfill.JobID) bool) {
-				for id := range with.at {
-					if !yield(id) {
-						return
-					}
-				}
-			})
-			for _, id := range ids {
+			for _, id := range slices.Sorted(maps.Keys(with.at)) {
 				if !slices.Contains(with.leaving, id) && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 					d.Completed = append(d.Completed, id)
 				}
@@ -191,6 +185,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 }
 
 func newScavenged(tb testing.TB, policy string) *scavenged {
+	tb.Helper()
 	n, err := New(Config{Schema: twoResources(), Policy: linked(tb, policy), Fallback: linked(tb, policy)})
 	require.NoError(tb, err)
 	s := &scavenged{n: n, jobs: map[backfill.JobID]*Job{}, at: map[backfill.JobID]Placement{}, pledged: map[backfill.JobID]Placement{}}
@@ -263,7 +258,8 @@ func (s *scavenged) needed(tb rapid.TB, m Match) {
 	there, coming := s.at, s.use(s.pledged)
 	for _, victim := range m.Displaces {
 		require.True(tb, s.jobs[victim].Scavenger)
-		staying := s.use(there, append(slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim }))...)
+		others := slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim })
+		staying := s.use(there, others...)
 		require.True(tb, slices.ContainsFunc(s.at[victim], func(on Chunks) bool {
 			return staying[on.Slot.Name]+coming[on.Slot.Name] > on.Slot.Capacity[0]
 		}), "%d could have been left", victim)
