@@ -10,6 +10,7 @@
 //  4. round:   the delta becomes a round of events for the policy (package backfill)
 //  5. decide:  the policy decides the round, and its decision is checked
 //     jobs that may displace running ones do so in a second round, see displace.go
+//     scavengers, which no policy sees, make way and start after that, see makeway.go
 //  6. report:  the decision becomes [Match]es and a [Report]
 //  7. act:     the pool starts the matches
 //  8. publish: the sinks see the report
@@ -26,6 +27,7 @@
 //	checkpoint.go  the state from which a new negotiator continues
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
+//	makeway.go     scavengers that make way for what was decided, and start on what is idle (package scavenge)
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
@@ -35,6 +37,8 @@
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
 //	delays.go      how long the pool takes to start jobs
 //	free.go        what is free on slots just before a round
+//	scavengers.go  the scavengers that are known, which no policy sees
+//	scavengernews.go  what a delta says of them, taken out of it
 //	check.go       refuses deltas that cannot be true
 //	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy

@@ -210,17 +210,7 @@ func (n *Negotiator) idle(others scavenge.Others) scavenge.Idle {
 	var from map[backfill.SlotID]backfill.Time
 	in.Reserved = func(id backfill.SlotID) backfill.Time {
 		if from == nil {
-			from = map[backfill.SlotID]backfill.Time{}
-			for _, j := range state.Settled() {
-				if j.Running {
-					continue
-				}
-				for _, on := range j.Placement {
-					if at, known := from[on.Slot]; !known || j.Start < at {
-						from[on.Slot] = j.Start
-					}
-				}
-			}
+			from = n.reservedFrom()
 		}
 		if at, known := from[id]; known {
 			return at
@@ -228,4 +218,20 @@ func (n *Negotiator) idle(others scavenge.Others) scavenge.Idle {
 		return backfill.Forever
 	}
 	return in
+}
+
+// reservedFrom returns from when on waiting jobs are to have some of a slot, for those that are reserved.
+func (n *Negotiator) reservedFrom() map[backfill.SlotID]backfill.Time {
+	from := map[backfill.SlotID]backfill.Time{}
+	for _, j := range n.State().Settled() {
+		if j.Running {
+			continue
+		}
+		for _, on := range j.Placement {
+			if at, known := from[on.Slot]; !known || j.Start < at {
+				from[on.Slot] = j.Start
+			}
+		}
+	}
+	return from
 }

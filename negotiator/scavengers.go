@@ -172,12 +172,6 @@ func (n *Negotiator) keepCandidates(changed []backfill.CandidateSet) {
 	}
 }
 
-// ScavengerRuns reports whether a job is a scavenger that runs.
-func (n *Negotiator) ScavengerRuns(id backfill.JobID) bool {
-	_, runs := n.scavengers.book.Run(id)
-	return runs
-}
-
 // WhyScavenger says of a scavenger why it waits, or what it does; "" if the job is none. The function at
 // writes an instant.
 func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) string) string {

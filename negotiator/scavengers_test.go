@@ -3,6 +3,7 @@ package negotiator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 // scavengerOf is a scavenger of a user that runs for long.
@@ -164,14 +166,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 				with.jobs[j.ID] = j
 				d.Submitted = append(d.Submitted, j)
 			}
-			ids := slices.Sorted(func(yield func(backfill.JobID) bool) {
-				for id := range with.at {
-					if !yield(id) {
-						return
-					}
-				}
-			})
-			for _, id := range ids {
+			for _, id := range slices.Sorted(maps.Keys(with.at)) {
 				if !slices.Contains(with.leaving, id) && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 					d.Completed = append(d.Completed, id)
 				}
@@ -190,6 +185,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 }
 
 func newScavenged(tb testing.TB, policy string) *scavenged {
+	tb.Helper()
 	n, err := New(Config{Schema: twoResources(), Policy: linked(tb, policy), Fallback: linked(tb, policy)})
 	require.NoError(tb, err)
 	s := &scavenged{n: n, jobs: map[backfill.JobID]*Job{}, at: map[backfill.JobID]Placement{}, pledged: map[backfill.JobID]Placement{}}
@@ -262,7 +258,8 @@ func (s *scavenged) needed(tb rapid.TB, m Match) {
 	there, coming := s.at, s.use(s.pledged)
 	for _, victim := range m.Displaces {
 		require.True(tb, s.jobs[victim].Scavenger)
-		staying := s.use(there, append(slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim }))...)
+		others := slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim })
+		staying := s.use(there, others...)
 		require.True(tb, slices.ContainsFunc(s.at[victim], func(on Chunks) bool {
 			return staying[on.Slot.Name]+coming[on.Slot.Name] > on.Slot.Capacity[0]
 		}), "%d could have been left", victim)
@@ -284,4 +281,29 @@ func TestScavengersAreRestored(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, r.Matches)
 	require.Empty(t, n.Settled().Jobs[0].Job.Scavenger)
+}
+
+// TestScavengersMakeWayForTakeOvers: a job that takes over from another needs what a scavenger has, too, and
+// until it begins no other scavenger comes into its way.
+func TestScavengersMakeWayForTakeOvers(t *testing.T) {
+	n := negotiatorOf(t, "easy", preempt.Rules{Several: true})
+	slot := newSlot(t, "n1", 4, `Rank = Owner == "bob"`)
+	alices, bobs := long(t, 1, 2, 1000, `Owner = "alice"`), long(t, 3, 4, 50, `Owner = "bob"; WantPslotPreemption = true`)
+	cycle(t, n, Delta{Now: 5, SlotsUp: []*Slot{slot}, Submitted: []*Job{alices, scavengerOf(t, 2, 2, "a")}})
+	claims := newClaims()
+	claims.claim(slot, 1, "alice", 2, 0)
+	claims.claim(slot, 2, "a", 2, 0)
+	claims.users[3] = "bob"
+	r := cycle(t, n, Delta{Now: 10, Submitted: []*Job{bobs, scavengerOf(t, 4, 1, "b")}, Claims: claims})
+	require.Equal(t, []string{"3@n1×1 for [1 2] at 20"}, matched(r.Matches))
+	require.Equal(t, []MadeWay{{Job: 3, Scavengers: []backfill.JobID{2}, At: 20}}, r.Scavengers.MadeWay)
+	r = cycle(t, n, Delta{
+		Now: 12, StartFailed: []backfill.JobID{1, 2}, Displaced: []backfill.JobID{1, 2},
+		Found: []Running{{Job: bobs, Placement: Placement{{Slot: slot, Count: 1}}, Start: 12}}, Claims: claims,
+	})
+	require.Empty(t, r.Matches)
+	require.Equal(t, "displaced by 1.3 of bob: the machine prefers it", n.WhyPreemption(1, nil))
+	require.Contains(t, n.WhyScavenger(2, nil), "displaced by 1.3 of bob: scavengers make way for any other job")
+	r = cycle(t, n, Delta{Now: 62, Completed: []backfill.JobID{3}})
+	require.Equal(t, []string{"1@n1×1", "2@n1×1"}, matched(r.Matches))
 }

@@ -150,14 +150,18 @@ func choose(running []*entry, lack backfill.Vector, amounts func(*entry) backfil
 			left.AddScaled(amounts(e), -1)
 		}
 	}
-	for i := len(chosen) - 1; i >= 0; i-- { // the oldest first
+	needed := make([]*entry, 0, len(chosen))
+	for _, e := range slices.Backward(chosen) { // the oldest first
 		without := slices.Clone(left)
-		without.AddScaled(amounts(chosen[i]), 1)
-		if !slices.ContainsFunc(without, func(n int64) bool { return n > 0 }) {
-			chosen, left = slices.Delete(chosen, i, i+1), without
+		without.AddScaled(amounts(e), 1)
+		if slices.ContainsFunc(without, func(n int64) bool { return n > 0 }) {
+			needed = append(needed, e)
+		} else {
+			left = without
 		}
 	}
-	return chosen
+	slices.Reverse(needed)
+	return needed
 }
 
 // helps reports whether an amount has some of what is lacking.
