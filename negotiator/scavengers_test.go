@@ -58,6 +58,8 @@ func TestScavengersFillWhatIsReserved(t *testing.T) {
 		Now: 8, StartFailed: []backfill.JobID{3, 4}, Displaced: []backfill.JobID{3, 4}, Began: []Began{{Job: 2, At: 8}},
 	})
 	require.Empty(t, r.Matches)
+	require.Empty(t, r.Decision.By, "the policy is not asked: it has the job run since it was started")
+	require.EqualValues(t, 8, n.Began(2))
 	require.Equal(t, []backfill.JobID{3, 4}, r.Scavengers.Displaced)
 	require.Empty(t, r.Delta.StartFailed, "sinks see the others alone")
 	r = cycle(t, n, Delta{Now: 18, Completed: []backfill.JobID{2}})
