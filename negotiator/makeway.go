@@ -146,20 +146,36 @@ func (n *Negotiator) makeWay(r *Report, others scavenge.Others) {
 		}
 		return left
 	}
+	ways := make([]way, 0, len(r.Matches))
+	var all []backfill.JobID
 	for i := range r.Matches {
 		m := &r.Matches[i]
 		if i < len(r.Decision.Started) {
 			ours(m.Job.ID, places[i], -1)
 		}
-		claim := scavenge.Claim{Takes: state.Job(m.Job.ID).Takes}
+		w := way{match: m, claim: scavenge.Claim{Takes: state.Job(m.Job.ID).Takes}}
 		for _, on := range places[i] {
-			claim.Slots = append(claim.Slots, on.Slot)
+			w.claim.Slots = append(w.claim.Slots, on.Slot)
 		}
-		victims, waits := book.MakeWay(others, claim)
-		if waits {
-			n.tellToLeave(r, m, claim, victims)
+		var waits bool
+		if w.victims, waits = book.MakeWay(others, w.claim); waits {
+			ways = append(ways, w)
+			all = append(all, w.victims...)
 		}
 	}
+	leave := book.Spare(others, all)
+	for _, w := range ways {
+		w.victims = slices.DeleteFunc(w.victims, func(id backfill.JobID) bool { return !slices.Contains(leave, id) })
+		n.tellToLeave(r, w.match, w.claim, w.victims)
+	}
+}
+
+// way is a job that cannot begin before some scavengers have left, of which it is the victims that were told so for
+// its sake.
+type way struct {
+	match   *Match
+	claim   scavenge.Claim
+	victims []backfill.JobID
 }
 
 // tellToLeave notes that scavengers leave for a job that cannot begin before.

@@ -50,6 +50,51 @@ func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool)
 	return append(victims, more...), waits || late
 }
 
+// Spare has scavengers stay that were told to leave in vain: those of the victims that have room beside all the
+// jobs and the scavengers that stay, as others of the victims leave more than was lacking. The oldest stay
+// first. It returns the victims that do leave, in their order.
+func (b *Book) Spare(o Others, victims []backfill.JobID) []backfill.JobID {
+	if len(victims) < 2 { // each was needed when it was chosen
+		return victims
+	}
+	oldest := slices.Clone(victims)
+	slices.SortStableFunc(oldest, func(x, y backfill.JobID) int { return b.age[x] - b.age[y] })
+	for _, id := range oldest {
+		e := b.all[id]
+		e.run.Leaves = false
+		e.run.Leaves = !b.hasRoom(o, e)
+	}
+	return slices.DeleteFunc(slices.Clone(victims), func(id backfill.JobID) bool { return !b.all[id].run.Leaves })
+}
+
+// hasRoom reports whether a scavenger can stay where it is, beside the others that stay.
+func (b *Book) hasRoom(o Others, e *entry) bool {
+	for _, on := range e.run.Placement {
+		amounts := func(e *entry) backfill.Vector {
+			use := make(backfill.Vector, len(e.Request))
+			e.useOn(on.Slot, use, 1)
+			return use
+		}
+		staying := slices.DeleteFunc(slices.Clone(b.onSlot[on.Slot]), func(e *entry) bool { return e.run.Leaves })
+		if short(o.Free(on.Slot), staying, amounts) != nil {
+			return false
+		}
+	}
+	if len(e.Takes) == 0 {
+		return true
+	}
+	left := slices.Clone(o.Rows())
+	for _, other := range b.all {
+		if other.run == nil || other.run.Leaves {
+			continue
+		}
+		for _, t := range other.Takes {
+			left[t.Row] -= t.Amount
+		}
+	}
+	return !slices.ContainsFunc(e.Takes, func(t backfill.Take) bool { return left[t.Row] < 0 })
+}
+
 // Leaving iterates over the scavengers that were told to leave and are in the way of a job: on its slots, or
 // taking of its rows.
 func (b *Book) Leaving(c Claim) iter.Seq[backfill.JobID] {
