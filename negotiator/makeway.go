@@ -146,20 +146,36 @@ func (n *Negotiator) makeWay(r *Report, others scavenge.Others) {
 		}
 		return left
 	}
+	ways := make([]way, 0, len(r.Matches))
+	var all []backfill.JobID
 	for i := range r.Matches {
 		m := &r.Matches[i]
 		if i < len(r.Decision.Started) {
 			ours(m.Job.ID, places[i], -1)
 		}
-		claim := scavenge.Claim{Takes: state.Job(m.Job.ID).Takes}
+		w := way{match: m, claim: scavenge.Claim{Takes: state.Job(m.Job.ID).Takes}}
 		for _, on := range places[i] {
-			claim.Slots = append(claim.Slots, on.Slot)
+			w.claim.Slots = append(w.claim.Slots, on.Slot)
 		}
-		victims, waits := book.MakeWay(others, claim)
-		if waits {
-			n.tellToLeave(r, m, claim, victims)
+		var waits bool
+		if w.victims, waits = book.MakeWay(others, w.claim); waits {
+			ways = append(ways, w)
+			all = append(all, w.victims...)
 		}
 	}
+	leave := book.Spare(others, all)
+	for _, w := range ways {
+		w.victims = slices.DeleteFunc(w.victims, func(id backfill.JobID) bool { return !slices.Contains(leave, id) })
+		n.tellToLeave(r, w.match, w.claim, w.victims)
+	}
+}
+
+// way is a job that cannot begin before some scavengers have left, of which it is the victims that were told so for
+// its sake.
+type way struct {
+	match   *Match
+	claim   scavenge.Claim
+	victims []backfill.JobID
 }
 
 // tellToLeave notes that scavengers leave for a job that cannot begin before.
@@ -189,7 +205,7 @@ func (n *Negotiator) tellToLeave(r *Report, m *Match, claim scavenge.Claim, vict
 	if len(victims) > 0 {
 		m.Displaces = slices.Concat(m.Displaces, victims)
 	}
-	m.At = max(m.At, at)
+	m.At = max(m.At, at, 1) // 0 would say that it starts at once
 	r.Scavengers.MadeWay = append(r.Scavengers.MadeWay, MadeWay{Job: m.Job.ID, Scavengers: victims, At: m.At})
 }
 
@@ -210,17 +226,7 @@ func (n *Negotiator) idle(others scavenge.Others) scavenge.Idle {
 	var from map[backfill.SlotID]backfill.Time
 	in.Reserved = func(id backfill.SlotID) backfill.Time {
 		if from == nil {
-			from = map[backfill.SlotID]backfill.Time{}
-			for _, j := range state.Settled() {
-				if j.Running {
-					continue
-				}
-				for _, on := range j.Placement {
-					if at, known := from[on.Slot]; !known || j.Start < at {
-						from[on.Slot] = j.Start
-					}
-				}
-			}
+			from = n.reservedFrom()
 		}
 		if at, known := from[id]; known {
 			return at
@@ -228,4 +234,20 @@ func (n *Negotiator) idle(others scavenge.Others) scavenge.Idle {
 		return backfill.Forever
 	}
 	return in
+}
+
+// reservedFrom returns from when on waiting jobs are to have some of a slot, for those that are reserved.
+func (n *Negotiator) reservedFrom() map[backfill.SlotID]backfill.Time {
+	from := map[backfill.SlotID]backfill.Time{}
+	for _, j := range n.State().Settled() {
+		if j.Running {
+			continue
+		}
+		for _, on := range j.Placement {
+			if at, known := from[on.Slot]; !known || j.Start < at {
+				from[on.Slot] = j.Start
+			}
+		}
+	}
+	return from
 }

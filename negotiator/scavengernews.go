@@ -170,12 +170,13 @@ func (n *Negotiator) checkScavengers(d *Delta, news *scavengerNews) error {
 	return nil
 }
 
-// isQuiet reports whether a cycle that was not due for others brings nothing but news of scavengers, also as
-// to candidates: the core and the policy need not hear of it. What they would do else may depend on when they
-// are asked.
+// isQuiet reports whether a cycle that was not due for others brings nothing but news of scavengers, also as to
+// candidates, or of jobs that have begun in their place, which run in the plan already: the core and the policy
+// need not hear of it. What they would do else may depend on when they are asked.
 func (n *Negotiator) isQuiet(d *Delta, news *scavengerNews, candidates []backfill.CandidateSet) bool {
 	s := &n.scavengers
-	if !news.any && (s.book.Len() == 0 || d.Now < s.due) || n.renewed || len(n.arrivals) > 0 || d.Now >= n.dueAt() {
+	none := !news.any && (s.book.Len() == 0 || d.Now < s.due && len(d.Began) == 0)
+	if none || n.renewed || len(n.arrivals) > 0 || d.Now >= n.dueAt() {
 		return false
 	}
 	isOfOthers := func(set backfill.CandidateSet) bool { return set.ID < len(n.members) && n.members[set.ID] > 0 }
@@ -183,6 +184,6 @@ func (n *Negotiator) isQuiet(d *Delta, news *scavengerNews, candidates []backfil
 		return false
 	}
 	return len(d.SlotsUp)+len(d.SlotsDown)+len(d.Bundles)+len(d.Limits)+len(d.LimitsGone)+len(d.Submitted)+len(d.Changed)+
-		len(d.Completed)+len(d.Removed)+len(d.StartFailed)+len(d.Found)+len(d.Began)+len(d.Ends)+len(d.Taught)+
+		len(d.Completed)+len(d.Removed)+len(d.StartFailed)+len(d.Found)+len(d.Ends)+len(d.Taught)+
 		len(d.Outliving) == 0
 }

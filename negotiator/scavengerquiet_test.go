@@ -83,3 +83,12 @@ func TestIDsOfTwoClasses(t *testing.T) {
 	_, err = Restore(Config{Schema: twoResources(), Policy: linked(t, "easy"), Fallback: linked(t, "easy")}, saved)
 	require.ErrorContains(t, err, "its ID 2 is that of")
 }
+
+// TestWhoWaitsAtTheBeginning: also at the first instant of a pool a job waits for scavengers that leave for
+// another one.
+func TestWhoWaitsAtTheBeginning(t *testing.T) {
+	n := newNegotiator(t)
+	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "one", 4, "")}, Submitted: []*Job{scavengerOf(t, 1, 4, "a")}})
+	r := cycle(t, n, Delta{Submitted: []*Job{newJob(t, 2, 2, ""), newJob(t, 3, 2, "")}})
+	require.Equal(t, []string{"2@one×1 for [1] at 1", "3@one×1 for [] at 1"}, matched(r.Matches))
+}

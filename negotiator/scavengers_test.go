@@ -3,6 +3,7 @@ package negotiator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -57,6 +58,8 @@ func TestScavengersFillWhatIsReserved(t *testing.T) {
 		Now: 8, StartFailed: []backfill.JobID{3, 4}, Displaced: []backfill.JobID{3, 4}, Began: []Began{{Job: 2, At: 8}},
 	})
 	require.Empty(t, r.Matches)
+	require.Empty(t, r.Decision.By, "the policy is not asked: it has the job run since it was started")
+	require.EqualValues(t, 8, n.Began(2))
 	require.Equal(t, []backfill.JobID{3, 4}, r.Scavengers.Displaced)
 	require.Empty(t, r.Delta.StartFailed, "sinks see the others alone")
 	r = cycle(t, n, Delta{Now: 18, Completed: []backfill.JobID{2}})
@@ -92,6 +95,19 @@ func TestWhoSharesAPlaceWaitsForIt(t *testing.T) {
 	require.Equal(t, []string{"3@one×1 for [] at 2"}, matched(r.Matches), "the scavenger is still there")
 	r = cycle(t, n, Delta{Now: 3, StartFailed: []backfill.JobID{1}, Displaced: []backfill.JobID{1}})
 	require.Equal(t, []string{"4@one×1"}, matched(r.Matches))
+}
+
+func TestNobodyLeavesInVain(t *testing.T) {
+	n := newNegotiator(t)
+	r := cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "one", 6, "")}, Submitted: []*Job{scavengerOf(t, 1, 4, "a"), scavengerOf(t, 2, 1, "b")}})
+	require.Equal(t, []string{"1@one×1", "2@one×1"}, matched(r.Matches))
+	r = cycle(t, n, Delta{Now: 1, Submitted: []*Job{newJob(t, 3, 2, ""), newJob(t, 4, 2, "")}})
+	require.Equal(t, []string{"3@one×1 for [] at 1", "4@one×1 for [1] at 1"}, matched(r.Matches), "2 would do for 3, but not for both")
+	require.Equal(t, []MadeWay{{Job: 3, Scavengers: []backfill.JobID{}, At: 1}, {Job: 4, Scavengers: []backfill.JobID{1}, At: 1}}, r.Scavengers.MadeWay)
+	require.NotContains(t, n.WhyScavenger(2, nil), "makes way")
+	r = cycle(t, n, Delta{Now: 2, StartFailed: []backfill.JobID{1}, Displaced: []backfill.JobID{1}})
+	require.Empty(t, r.Matches)
+	require.Contains(t, n.WhyScavenger(2, nil), "it runs on one×1")
 }
 
 func TestClassesOfWaitingJobsChange(t *testing.T) {
@@ -165,14 +181,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 				with.jobs[j.ID] = j
 				d.Submitted = append(d.Submitted, j)
 			}
-			ids := slices.Sorted(func(yield func(backfill.JobID) bool) {
-				for id := range with.at {
-					if !yield(id) {
-						return
-					}
-				}
-			})
-			for _, id := range ids {
+			for _, id := range slices.Sorted(maps.Keys(with.at)) {
 				if !slices.Contains(with.leaving, id) && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 					d.Completed = append(d.Completed, id)
 				}
@@ -191,6 +200,7 @@ func TestScavengersDelayNobody(t *testing.T) {
 }
 
 func newScavenged(tb testing.TB, policy string) *scavenged {
+	tb.Helper()
 	n, err := New(Config{Schema: twoResources(), Policy: linked(tb, policy), Fallback: linked(tb, policy)})
 	require.NoError(tb, err)
 	s := &scavenged{n: n, jobs: map[backfill.JobID]*Job{}, at: map[backfill.JobID]Placement{}, pledged: map[backfill.JobID]Placement{}}
@@ -263,7 +273,8 @@ func (s *scavenged) needed(tb rapid.TB, m Match) {
 	there, coming := s.at, s.use(s.pledged)
 	for _, victim := range m.Displaces {
 		require.True(tb, s.jobs[victim].Scavenger)
-		staying := s.use(there, append(slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim }))...)
+		others := slices.DeleteFunc(slices.Concat(s.leaving, m.Displaces), func(id backfill.JobID) bool { return id == victim })
+		staying := s.use(there, others...)
 		require.True(tb, slices.ContainsFunc(s.at[victim], func(on Chunks) bool {
 			return staying[on.Slot.Name]+coming[on.Slot.Name] > on.Slot.Capacity[0]
 		}), "%d could have been left", victim)

@@ -50,6 +50,53 @@ func (b *Book) MakeWay(o Others, c Claim) (victims []backfill.JobID, waits bool)
 	return append(victims, more...), waits || late
 }
 
+// Spare has scavengers stay that were told to leave in vain: those of the victims that have room beside all the
+// jobs and the scavengers that stay, as others of the victims leave more than was lacking. The oldest stay
+// first. It returns the victims that do leave, in their order.
+func (b *Book) Spare(o Others, victims []backfill.JobID) []backfill.JobID {
+	if len(victims) < 2 { // each was needed when it was chosen
+		return victims
+	}
+	oldest := make([]*entry, len(victims))
+	for i, id := range victims {
+		oldest[i] = b.all[id]
+	}
+	slices.SortFunc(oldest, compareRuns)
+	for _, e := range oldest {
+		e.run.Leaves = false
+		e.run.Leaves = !b.hasRoom(o, e)
+	}
+	return slices.DeleteFunc(slices.Clone(victims), func(id backfill.JobID) bool { return !b.all[id].run.Leaves })
+}
+
+// hasRoom reports whether a scavenger can stay where it is, beside the others that stay.
+func (b *Book) hasRoom(o Others, e *entry) bool {
+	for _, on := range e.run.Placement {
+		amounts := func(e *entry) backfill.Vector {
+			use := make(backfill.Vector, len(e.has))
+			e.useOn(on.Slot, use, 1)
+			return use
+		}
+		staying := slices.DeleteFunc(slices.Clone(b.onSlot[on.Slot]), func(e *entry) bool { return e.run.Leaves })
+		if short(o.Free(on.Slot), staying, amounts) != nil {
+			return false
+		}
+	}
+	if len(e.Takes) == 0 {
+		return true
+	}
+	left := slices.Clone(o.Rows())
+	for _, other := range b.runs {
+		if other.run.Leaves {
+			continue
+		}
+		for _, t := range other.Takes {
+			left[t.Row] -= t.Amount
+		}
+	}
+	return !slices.ContainsFunc(e.Takes, func(t backfill.Take) bool { return left[t.Row] < 0 })
+}
+
 // Leaving iterates over the scavengers that were told to leave and are in the way of a job: on its slots, or
 // taking of its rows. Some may come more than once.
 func (b *Book) Leaving(c Claim) iter.Seq[backfill.JobID] {
@@ -161,14 +208,18 @@ func choose(running []*entry, lack backfill.Vector, amounts func(*entry) backfil
 			left.AddScaled(amounts(e), -1)
 		}
 	}
-	for i := len(chosen) - 1; i >= 0; i-- { // the oldest first
+	needed := make([]*entry, 0, len(chosen))
+	for _, e := range slices.Backward(chosen) { // the oldest first
 		without := slices.Clone(left)
-		without.AddScaled(amounts(chosen[i]), 1)
-		if !slices.ContainsFunc(without, func(n int64) bool { return n > 0 }) {
-			chosen, left = slices.Delete(chosen, i, i+1), without
+		without.AddScaled(amounts(e), 1)
+		if slices.ContainsFunc(without, func(n int64) bool { return n > 0 }) {
+			needed = append(needed, e)
+		} else {
+			left = without
 		}
 	}
-	return chosen
+	slices.Reverse(needed)
+	return needed
 }
 
 // helps reports whether an amount has some of what is lacking.
