@@ -52,6 +52,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
 	}
 	n.remeasure()
+	n.findScavengers(news.found)
 	r.Matched = n.since(began)
 	isQuiet := !due && n.isQuiet(d, &news, candidates)
 	if isQuiet {

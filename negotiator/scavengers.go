@@ -72,18 +72,24 @@ func (n *Negotiator) knowScavengers(d *Delta, news *scavengerNews) (told *Scaven
 		if err = n.putScavenger(r.Job); err != nil {
 			return nil, err
 		}
-		s.book.Start(scavenge.Run{Job: r.Job.ID, Placement: n.inventory.toCore(r.Placement), Start: r.Start})
-		s.jobs[r.Job.ID].displaced = nil
 	}
-	if s.anew || len(d.Limits)+len(d.LimitsGone) > 0 {
-		s.anew = false
+	if otherTakes := len(n.limits.fresh)+len(d.LimitsGone) > 0; s.anew || otherTakes {
 		for _, id := range s.book.IDs() {
-			if err = n.putScavenger(s.jobs[id].job); err != nil {
-				return nil, err
+			if j := s.jobs[id].job; s.anew || len(j.Takes) > 0 {
+				err = cmp.Or(err, n.putScavenger(j))
 			}
 		}
+		s.anew = false
 	}
-	return told, nil
+	return told, err
+}
+
+// findScavengers has those run that were found running, with what they request as far as that is known now.
+func (n *Negotiator) findScavengers(found []Running) {
+	for _, r := range found {
+		n.scavengers.book.Start(scavenge.Run{Job: r.Job.ID, Placement: n.inventory.toCore(r.Placement), Start: r.Start})
+		n.scavengers.jobs[r.Job.ID].displaced = nil
+	}
 }
 
 // putScavenger adds a scavenger, or has it be what it is now, with its autocluster.
