@@ -68,21 +68,38 @@ func (n *Negotiator) others(now backfill.Time) scavenge.Others {
 			return free
 		},
 		Rows: func() backfill.Vector {
-			if rows != nil {
-				return rows
-			}
-			rows = make(backfill.Vector, len(state.Rows()))
-			for i, row := range state.Rows() {
-				rows[i] = row.Height
-			}
-			for run := range state.Running() {
-				for _, t := range run.Job.Takes {
-					rows[t.Row] -= t.Amount
-				}
+			if rows == nil {
+				rows = n.rowsLeft()
 			}
 			return rows
 		},
 	}
+}
+
+// rowsLeft returns what the jobs of the plan leave of rows. Those that are to take over from others get what
+// these have.
+func (n *Negotiator) rowsLeft() backfill.Vector {
+	state := n.State()
+	rows, extra := make(backfill.Vector, len(state.Rows())), make(backfill.Vector, len(state.Rows()))
+	for i, row := range state.Rows() {
+		rows[i] = row.Height
+	}
+	for run := range state.Running() {
+		for _, t := range run.Job.Takes {
+			if run.Pinned {
+				extra[t.Row] += t.Amount
+				continue
+			}
+			rows[t.Row] -= t.Amount
+			if run.Yields {
+				extra[t.Row] -= t.Amount
+			}
+		}
+	}
+	for i, more := range extra {
+		rows[i] -= max(more, 0)
+	}
+	return rows
 }
 
 // yetToTake returns what jobs that are to take over from others will take of slots beyond what these have.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 	"github.com/condor-backfill/condor-backfill/negotiator/scavenge"
 )
 
@@ -65,4 +66,25 @@ func TestLimitsOfScavengersComeAndGo(t *testing.T) {
 func book(n *Negotiator, id backfill.JobID) scavenge.Job {
 	j, _ := n.scavengers.book.Job(id)
 	return j
+}
+
+// TestTakeOversPassLimitsOn: a job that takes over from another gets the licence of that one, so a scavenger
+// elsewhere keeps its own.
+func TestTakeOversPassLimitsOn(t *testing.T) {
+	n := negotiatorOf(t, "easy", preempt.Rules{Several: true})
+	licence := func(j *Job) *Job {
+		j.Takes = []Take{{Limit: "licence", Amount: LimitUnit}}
+		return j
+	}
+	slot := newSlot(t, "n1", 4, `Rank = Owner == "bob"`)
+	claims := newClaims()
+	claims.claim(slot, 1, "alice", 4, 0)
+	claims.users[3] = "bob"
+	r := cycle(t, n, Delta{
+		Now: 5, SlotsUp: []*Slot{slot, newSlot(t, "n2", 1, "")}, Limits: []Limit{{Name: "licence", Height: 2 * LimitUnit}},
+		Submitted: []*Job{licence(long(t, 1, 4, 1000, `Owner = "alice"`)), licence(scavengerOf(t, 2, 1, "a"))},
+	})
+	require.Equal(t, []string{"1@n1×1", "2@n2×1"}, matched(r.Matches))
+	r = cycle(t, n, Delta{Now: 10, Submitted: []*Job{licence(long(t, 3, 4, 50, `Owner = "bob"; WantPslotPreemption = true`))}, Claims: claims})
+	require.Equal(t, []string{"3@n1×1 for [1] at 20"}, matched(r.Matches))
 }
