@@ -93,6 +93,9 @@ func (n *Negotiator) returning(d *Delta) func(backfill.JobID, backfill.Placement
 	for _, run := range d.Found {
 		gone[run.Job.ID] = true
 	}
+	for _, job := range d.Changed { // those that come back arrive already
+		gone[job.ID] = true
+	}
 	isLost := func(c backfill.Chunks) bool { return lost[c.Slot] }
 	return func(id backfill.JobID, at backfill.Placement) bool {
 		return !gone[id] && (slices.Contains(d.StartFailed, id) || slices.ContainsFunc(at, isLost))
