@@ -230,7 +230,7 @@ func (n *Negotiator) restoreScavengers(from Checkpoint) (others []JobCheckpoint,
 	isUp := n.isUpAfter(&Delta{SlotsUp: from.Slots})
 	for _, j := range saved {
 		if s.book.Has(j.Job.ID) {
-			return nil, fmt.Errorf("job %s: its ID %d is that of scavenger %s, too", j.Job.Name, j.Job.ID, s.jobs[j.Job.ID].job.Name)
+			return nil, sameID(j.Job, s.jobs[j.Job.ID].job)
 		}
 		if err = n.checkPlannable(j.Job, nil); err == nil {
 			err = n.putScavenger(j.Job)
@@ -253,11 +253,15 @@ func (n *Negotiator) restoreScavengers(from Checkpoint) (others []JobCheckpoint,
 	}
 	for _, j := range others {
 		if j.Job != nil && s.book.Has(j.Job.ID) {
-			return nil, fmt.Errorf("job %s: its ID %d is that of scavenger %s, too", j.Job.Name, j.Job.ID, s.jobs[j.Job.ID].job.Name)
+			return nil, sameID(j.Job, s.jobs[j.Job.ID].job)
 		}
 	}
 	if len(saved) > 0 {
 		s.due = from.Now // it is not known when it is to be looked again
 	}
 	return others, nil
+}
+
+func sameID(j, other *Job) error {
+	return fmt.Errorf("job %s: its ID %d is that of scavenger %s, too", j.Name, j.ID, other.Name)
 }

@@ -27,9 +27,16 @@ type filling struct {
 	idle []spare         // by slot
 	most []*spare        // of slots where a cpu was idle, those with the most idle cpus first
 	rows backfill.Vector // nil: nobody takes of any yet
-	// failed says of kinds that scavengers with such an estimate, or a longer one, find no place any more.
-	failed map[kind]backfill.Time
+	left int             // on so many slots a cpu is still idle
 }
+
+// outlook is what is known of those of a kind, once one of them has found no place.
+type outlook struct {
+	failed bool
+	below  backfill.Time // only those with a shorter estimate may still find one; 0: nobody
+}
+
+func (o *outlook) allows(estimate backfill.Time) bool { return !o.failed || estimate < o.below }
 
 // spare is what is idle on a slot.
 type spare struct {
@@ -53,20 +60,23 @@ func (b *Book) Fill(in Idle) (started []Run) {
 	if len(b.queues) == 0 {
 		return nil
 	}
-	f := &filling{b: b, in: in, failed: map[kind]backfill.Time{}}
+	f := &filling{b: b, in: in}
 	f.measure()
-	turns := f.turns()
-	for len(turns.all) > 0 {
+	for turns := f.turns(); len(turns.all) > 0 && f.left > 0; {
 		user := turns.all[0]
 		t := user.all[0]
-		e := t.queue.jobs[t.passed]
-		if at := f.place(e, e.Estimate); at != nil {
+		e := t.next()
+		if at := f.place(e, e.Estimate, t.outlook); at != nil {
 			started = append(started, f.start(e, at)) // it leaves the queue
 		}
-		if f.follow(t) {
+		switch {
+		case t.follow():
 			heap.Fix(user, 0)
-		} else {
+		case t.passed == len(t.queue.jobs):
 			heap.Pop(user)
+		default: // others will not find a place, either
+			user.all = slices.DeleteFunc(user.all, func(t *turn) bool { return !t.follow() })
+			heap.Init(user)
 		}
 		if len(user.all) > 0 {
 			heap.Fix(turns, 0)
@@ -93,6 +103,7 @@ func (f *filling) measure() {
 			f.most = append(f.most, &f.idle[id])
 		}
 	}
+	f.left = len(f.most)
 	slices.SortFunc(f.most, func(a, b *spare) int {
 		return cmp.Or(cmp.Compare(b.before, a.before), cmp.Compare(a.slot, b.slot))
 	})
@@ -101,21 +112,19 @@ func (f *filling) measure() {
 // turns lists whose turn it may be: the queues of kinds of which one could start, if it took no time.
 func (f *filling) turns() *users {
 	found := map[string]*user{}
-	for k, queues := range f.b.queues {
-		for _, q := range queues {
-			if f.place(q.jobs[0], 0) == nil {
-				break // nor can the others
+	for _, queues := range f.b.queues {
+		if f.left == 0 || !f.mayStart(queues) {
+			continue
+		}
+		known, turns := &outlook{}, make([]turn, 0, len(queues))
+		for name, q := range queues {
+			u := found[name]
+			if u == nil {
+				u = &user{name: name}
+				found[name] = u
 			}
-			delete(f.failed, k)
-			for name, q := range queues {
-				u := found[name]
-				if u == nil {
-					u = &user{name: name}
-					found[name] = u
-				}
-				u.all = append(u.all, &turn{queue: q})
-			}
-			break
+			turns = append(turns, turn{queue: q, outlook: known})
+			u.all = append(u.all, &turns[len(turns)-1])
 		}
 	}
 	all := &users{cpus: f.b.cpus}
@@ -127,10 +136,19 @@ func (f *filling) turns() *users {
 	return all
 }
 
+// mayStart reports whether one of a kind could start, if it took no time.
+func (f *filling) mayStart(queues map[string]*queue) bool {
+	for _, q := range queues {
+		return f.place(q.jobs[0], 0, &outlook{}) != nil
+	}
+	return false
+}
+
 // turn is a queue with a job that is to be placed.
 type turn struct {
-	queue  *queue
-	passed int // so many of the queue have ended up nowhere
+	queue   *queue
+	passed  int      // so many of the queue have ended up nowhere
+	outlook *outlook // of the kind
 }
 
 func (t *turn) next() *entry { return t.queue.jobs[t.passed] }
@@ -144,7 +162,7 @@ type user struct {
 func (u *user) Len() int           { return len(u.all) }
 func (u *user) Less(i, j int) bool { return compare(u.all[i].next(), u.all[j].next()) < 0 }
 func (u *user) Swap(i, j int)      { u.all[i], u.all[j] = u.all[j], u.all[i] }
-func (u *user) Push(x any)         { u.all = append(u.all, x.(*turn)) } //nolint:forcetypeassert // nothing else is pushed
+func (u *user) Push(x any)         { u.all = append(u.all, x.(*turn)) } //nolint:forcetypeassert // nothing else is
 func (u *user) Pop() any {
 	last := u.all[len(u.all)-1]
 	u.all = u.all[:len(u.all)-1]
@@ -170,15 +188,14 @@ func (u *users) Pop() any {
 	return last
 }
 
-// follow has a queue's turn be that of its first job that may find a place; false: there is none.
-func (f *filling) follow(t *turn) bool {
-	shorter, some := f.failed[t.queue.kind]
+// follow has the turn be that of the queue's first job that may find a place; false: there is none.
+func (t *turn) follow() bool {
+	if t.outlook.failed && t.outlook.below == 0 {
+		return false
+	}
 	for ; t.passed < len(t.queue.jobs); t.passed++ {
-		if !some || t.next().Estimate < shorter {
+		if t.outlook.allows(t.next().Estimate) {
 			return true
-		}
-		if shorter == 0 {
-			return false
 		}
 	}
 	return false
@@ -186,22 +203,21 @@ func (f *filling) follow(t *turn) bool {
 
 // place returns where a job can start now that takes so long; nil: nowhere. Then it notes for how long others
 // of its kind could.
-func (f *filling) place(e *entry, estimate backfill.Time) backfill.Placement {
-	k := e.kind()
-	if longest, some := f.failed[k]; some && estimate >= longest {
+func (f *filling) place(e *entry, estimate backfill.Time, known *outlook) backfill.Placement {
+	if !known.allows(estimate) {
 		return nil
 	}
 	c := f.in.Candidates(e.Cluster)
 	if c == nil || !f.hasRows(e) {
-		f.failed[k] = 0
+		*known = outlook{failed: true}
 		return nil
 	}
 	all, outlasts := f.places(e, c, estimate)
 	if at := f.divide(e, c, all); at != nil {
 		return at
 	}
-	if f.failed[k] = 0; outlasts {
-		f.failed[k] = estimate
+	if *known = (outlook{failed: true}); outlasts {
+		known.below = estimate
 	}
 	return nil
 }
@@ -273,7 +289,11 @@ func (f *filling) compare(a, b place) int {
 	if n := cmp.Compare(b.rank, a.rank); n != 0 {
 		return n
 	}
-	return cmp.Or(cmp.Compare(f.reservedFrom(b), f.reservedFrom(a)), cmp.Compare(a.now[0], b.now[0]), cmp.Compare(a.slot, b.slot))
+	return cmp.Or(
+		cmp.Compare(f.reservedFrom(b), f.reservedFrom(a)),
+		cmp.Compare(a.now[0], b.now[0]),
+		cmp.Compare(a.slot, b.slot),
+	)
 }
 
 // divide places a job's chunks on slots, as many as fit on each; nil: they do not fit.
@@ -332,6 +352,7 @@ func (f *filling) start(e *entry, at backfill.Placement) Run {
 		s := &f.idle[on.Slot]
 		if s.now.AddScaled(e.Request, -int64(on.Count)); s.now[0] <= 0 {
 			s.now = nil
+			f.left--
 		}
 	}
 	if f.rows != nil {
