@@ -222,30 +222,37 @@ func (f *filling) place(e *entry, estimate backfill.Time, known *outlook) backfi
 	return nil
 }
 
+// holds reports whether a chunk can start on the i-th of the candidates now. outlasts says that it could, but
+// for the slot's end.
+func (f *filling) holds(e *entry, c *backfill.Candidates, i int, s *spare, estimate backfill.Time) (fits, outlasts bool) {
+	if s.now == nil || !e.Request.Within(s.now) || !c.Open(i, f.in.Now) {
+		return false, false
+	}
+	if least := f.least(c, s.slot); least != nil && !least.Within(s.now) {
+		return false, false
+	}
+	if s.end != 0 && f.in.Now+estimate > s.end {
+		return false, f.in.Now < s.end
+	}
+	return true, false
+}
+
 // places lists where a chunk can start now. outlasts says that the job takes too long for some other places.
 func (f *filling) places(e *entry, c *backfill.Candidates, estimate backfill.Time) (all []place, outlasts bool) {
 	look := func(i int, s *spare) {
-		if s.now == nil || !e.Request.Within(s.now) || !c.Open(i, f.in.Now) {
-			return
-		}
-		if least := f.least(c, s.slot); least != nil && !least.Within(s.now) {
-			return
-		}
-		if s.end != 0 && f.in.Now+estimate > s.end {
-			outlasts = outlasts || f.in.Now < s.end
+		fits, late := f.holds(e, c, i, s, estimate)
+		if outlasts = outlasts || late; !fits {
 			return
 		}
 		p := place{spare: s}
 		if c.Rank != nil {
 			p.rank = c.Rank[i]
 		}
-		if e.Nodes == 1 && len(all) == 1 { // it needs no more than the best one
-			if f.compare(p, all[0]) < 0 {
-				all[0] = p
-			}
-			return
+		if e.Nodes > 1 || len(all) == 0 {
+			all = append(all, p)
+		} else if f.compare(p, all[0]) < 0 { // it needs no more than the best one
+			all[0] = p
 		}
-		all = append(all, p)
 	}
 	enough, _ := slices.BinarySearchFunc(f.most, e.Request[0], func(s *spare, cpus int64) int {
 		if s.before >= cpus {
