@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -150,7 +149,7 @@ func (u *unruly) changeSlots(tb testing.TB, t *rapid.T, d *Delta) {
 			}
 		case what == 1:
 			asks := rapid.SampledFrom([]string{"true", "TARGET.Kind == 1", "TARGET.Estimate =!= 1", "random() < 0.5"}).Draw(t, "asks")
-			u.slots[i] = newSlot(tb, slot.Name, int(slot.Capacity[0]), fmt.Sprintf("Requirements = %s", asks))
+			u.slots[i] = newSlot(tb, slot.Name, int(slot.Capacity[0]), "Requirements = "+asks)
 			u.up[slot.Name] = u.slots[i]
 			d.SlotsUp = append(d.SlotsUp, u.slots[i])
 		}

@@ -125,20 +125,13 @@ func setOf(ids []backfill.JobID) *backfill.JobSet {
 // checkScavengers returns an error if what a delta says of scavengers contradicts itself or what is known.
 func (n *Negotiator) checkScavengers(d *Delta, news *scavengerNews) error {
 	book, seen := &n.scavengers.book, backfill.JobSet{}
-	failed, gone, leftBook := setOf(news.failed), setOf(d.Removed), setOf(news.removed)
-	for _, j := range news.submitted {
-		if !seen.Add(j.ID) || book.Has(j.ID) || n.jobs.get(j.ID) != nil && !gone.Has(j.ID) {
-			return fmt.Errorf("scavenger %s (ID %d) was submitted twice", j.Name, j.ID)
-		}
+	failed := setOf(news.failed)
+	if err := n.checkNewScavengers(d, news, &seen); err != nil {
+		return err
 	}
 	for _, j := range news.changed {
 		if _, runs := book.Run(j.ID); !seen.Add(j.ID) || !book.Has(j.ID) || runs && !failed.Has(j.ID) {
 			return fmt.Errorf("scavenger %s (ID %d) was edited, but does not wait", j.Name, j.ID)
-		}
-	}
-	for _, j := range d.Submitted {
-		if book.Has(j.ID) && !leftBook.Has(j.ID) {
-			return fmt.Errorf("job %s (ID %d) was submitted twice", j.Name, j.ID)
 		}
 	}
 	isUp := n.isUpAfter(d)
@@ -165,6 +158,22 @@ func (n *Negotiator) checkScavengers(d *Delta, news *scavengerNews) error {
 	for _, id := range news.displaced {
 		if !failed.Has(id) {
 			return displacedError(id, "did not come back to the queue")
+		}
+	}
+	return nil
+}
+
+// checkNewScavengers refuses jobs that come although others of their IDs are known, of either class.
+func (n *Negotiator) checkNewScavengers(d *Delta, news *scavengerNews, seen *backfill.JobSet) error {
+	book, gone, left := &n.scavengers.book, setOf(d.Removed), setOf(news.removed)
+	for _, j := range news.submitted {
+		if !seen.Add(j.ID) || book.Has(j.ID) || n.jobs.get(j.ID) != nil && !gone.Has(j.ID) {
+			return fmt.Errorf("scavenger %s (ID %d) was submitted twice", j.Name, j.ID)
+		}
+	}
+	for _, j := range d.Submitted {
+		if book.Has(j.ID) && !left.Has(j.ID) {
+			return fmt.Errorf("job %s (ID %d) was submitted twice", j.Name, j.ID)
 		}
 	}
 	return nil
