@@ -73,6 +73,29 @@ func ownersJob(t *testing.T, pool *ourPool) {
 	require.Contains(t, pool.Log("MatchLog"), "preempting alice@pool.test")
 }
 
+// TestOwnersJobByDefault: with RANK and no other setting an owner's job has its slot within seconds,
+// however long the guest's job there still runs.
+func TestOwnersJobByDefault(t *testing.T) {
+	t.Parallel()
+	bothRun(t, []string{"NODES=1", "CPUS=1", "SLOTS=static"}, "RANK = TARGET.Owner == \"bob\"\n",
+		[]scenario{{"rank alone", ownersJobByDefault}})
+}
+
+func ownersJobByDefault(t *testing.T, pool *ourPool) {
+	t.Helper()
+	evictions(pool)
+	guest := pool.Submit("alice", sleep(150, 1, 1, estimate+"60"))
+	pool.WaitStatus(pooltest.Running, time.Minute, guest...)
+	owners := pool.Submit("bob", sleep(5, 1, 1, estimate+"5"))
+	t.Logf("the owner's job runs after %v", runningIn(pool, 30*time.Second, owners...))
+	pool.WaitDone(time.Minute, owners...)
+	runs := runsOf(pool.Audit(), guest[0])
+	require.Less(t, runs[0].End.Sub(runs[0].Start), time.Minute, "it was evicted")
+	require.Contains(t, pool.Log("MatchLog"), "preempting alice@pool.test")
+	pool.WaitStatus(pooltest.Running, time.Minute, guest...)
+	pool.As("alice", "condor_rm", "alice")
+}
+
 // TestUserPriority: after some seconds of running a job makes way for one of a user with a much
 // better priority, and not before.
 func TestUserPriority(t *testing.T) {
