@@ -43,6 +43,8 @@ type Checkpoint struct {
 	Wakes []backfill.Time
 	// Exchanges are the jobs that changed places lately, see [preempt.Memory].
 	Exchanges []preempt.Exchange
+	// Displaced are the jobs that make way, or have made way and are back in the queue, by ID.
+	Displaced []preempt.Displaced
 }
 
 // JobCheckpoint is a job, where it stands, and where it runs or is planned to run.
@@ -57,8 +59,6 @@ type JobCheckpoint struct {
 	// Closed is how a held job that matches no slot fits them, if it would match some that are
 	// closed for a while, see [WhyClosed]; else nil.
 	Closed *matchmaker.Fit
-	// Displaced is by whom the job is displaced, or was before it came back to the queue; nil: it is not.
-	Displaced *preempt.Displaced
 }
 
 // Checkpoint copies the negotiator's state, between two cycles.
@@ -85,7 +85,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
-	c.Exchanges = n.preemption.memory.Save()
+	c.Exchanges, c.Displaced = n.preemption.memory.Save(), n.preemption.victims()
 	c.Distrusted, c.Limits = n.predictions.distrusted(), n.limits.list()
 	for id, slot := range n.inventory.slots {
 		if s.SlotUp(backfill.SlotID(id)) {
@@ -96,7 +96,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	}
 	closed := n.closedTo()
 	for i, j := range jobs {
-		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing, Displaced: n.preemption.displaced[j.Job.ID]}
+		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing}
 		if j.Placement != nil {
 			c.Jobs[i].Placement = n.inventory.fromCore(j.Placement)
 		}
@@ -159,13 +159,13 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		return err
 	}
 	n.preemption.memory = preempt.Restored(from.Exchanges)
+	for _, d := range from.Displaced {
+		n.preemption.displaced[d.Victim] = &d
+	}
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if j.Job == nil {
 			return fmt.Errorf("job checkpoint %d is of no job", i)
-		}
-		if j.Displaced != nil {
-			n.preemption.displaced[j.Job.ID] = j.Displaced
 		}
 		if clusters[i], err = n.restoreJob(j.Job); err != nil {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)

@@ -1,6 +1,9 @@
 package negotiator
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
@@ -22,4 +25,13 @@ func newPreemption(rules preempt.Rules, resources []string) preemption {
 	return preemption{
 		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
 	}
+}
+
+// victims lists who was displaced, by ID.
+func (p *preemption) victims() (all []preempt.Displaced) {
+	for _, d := range p.displaced {
+		all = append(all, *d)
+	}
+	slices.SortFunc(all, func(a, b preempt.Displaced) int { return cmp.Compare(a.Victim, b.Victim) })
+	return all
 }

@@ -79,6 +79,7 @@ func (b Blocked) Text(at func(backfill.Time) string) string {
 
 // Displaced is what became of a victim: by whom it was displaced, when and why.
 type Displaced struct {
+	// By is 0 if that job is gone, and there was a restart.
 	Victim, By backfill.JobID
 	// Name and User are those of the job that displaced it, Slot is the slot of the plan.
 	Name, User, Slot string
