@@ -126,6 +126,31 @@ func betterUser(t *testing.T, pool *ourPool) {
 	}
 }
 
+// TestNeighbours: an expression may ask who has the other slots of a machine, as their startd tells. Of two
+// slots of a user with a bad priority only the one is taken of whose neighbour that is known to be true.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	bothRun(t, []string{"NODES=1", "CPUS=2", "SLOTS=static"}, `
+MachineMaxVacateTime = 20
+STARTD_SLOT_ATTRS = RemoteUser
+NEGOTIATOR_CROSS_SLOT_PRIOS = True
+PREEMPTION_REQUIREMENTS = MY.SlotID == 1 && slot2_RemoteUserPrio > TARGET.SubmitterUserPrio * 1.2
+`, []scenario{{"neighbours", badNeighbour}})
+}
+
+func badNeighbour(t *testing.T, pool *ourPool) {
+	t.Helper()
+	evictions(pool)
+	pool.As("root", "condor_userprio", "-setfactor", "alice@pool.test", "1000000")
+	worse := pool.Submit("alice", sleep(300, 1, 2, estimate+"300"))
+	pool.WaitStatus(pooltest.Running, time.Minute, worse...)
+	better := pool.Submit("bob", sleep(10, 1, 1, estimate+"10"))
+	t.Logf("the better user's job runs after %v", runningIn(pool, time.Minute, better...))
+	pool.WaitDone(time.Minute, better...)
+	require.Equal(t, "slot1", runsOf(pool.Audit(), better[0])[0].Slot)
+	pool.As("alice", "condor_rm", "alice")
+}
+
 // TestSeveralMakeWay: three jobs on dynamic slots of one machine make way for a wide one.
 func TestSeveralMakeWay(t *testing.T) {
 	t.Parallel()
