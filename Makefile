@@ -37,7 +37,9 @@ RACE_SKIP = Agree|AnyWorld|HeedEnds|BelowTheQuota|AnyLeft|Adversaries|DamageNeve
 	|Lies|OneOdd|NeverRun|PutOffForEver|AmongLeases|CeilingOfLent|Flips|StuckUsers|BesideArray|WhatIsLeft$\
 	|ShareOfLimits|BeyondALimit|BeyondLimits|HoardedLimit|LimitsOfEach|AtTheQuota|ExcusesItself$\
 	|MonthOf|ContentUsers|PastIsBounded|IgnoringPriorities|ReferToTooMuch|SlotsAreBounded$\
-	|ReadingIsCharged|ReadingSlotsIsCharged|OldestGoes|EveryByte
+	|ReadingIsCharged|ReadingSlotsIsCharged|OldestGoes|EveryByte|EveryLength|EveryPage|RefusalsLetRest$\
+	|InventedSubmitters|HugeJobs|NoLimitIsExceeded|EachJobIsToldOnce|SharedLimit|NotAskedFor|MustNotDepend$\
+	|ItsSlotSays|ManyBadSlots|NoCpusAreNotFree
 race: export GORACE = atexit_sleep_ms=20
 race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
 	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -timeout 20m -race -skip '$(RACE_SKIP)'
