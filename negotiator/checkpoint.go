@@ -44,6 +44,8 @@ type Checkpoint struct {
 	Wakes []backfill.Time
 	// Exchanges are the jobs that changed places lately, see [preempt.Memory].
 	Exchanges []preempt.Exchange
+	// Displaced are the jobs that make way, or have made way and are back in the queue, by ID.
+	Displaced []preempt.Displaced
 }
 
 // JobCheckpoint is a job, where it stands, and where it runs or is planned to run.
@@ -58,7 +60,8 @@ type JobCheckpoint struct {
 	// Closed is how a held job that matches no slot fits them, if it would match some that are
 	// closed for a while, see [WhyClosed]; else nil.
 	Closed *matchmaker.Fit
-	// Displaced is by whom the job is displaced, or was before it came back to the queue; nil: it is not.
+	// Displaced is by whom a scavenger is displaced, or was before it came back to the queue; nil: it is not,
+	// or the job is none: see [Checkpoint].Displaced.
 	Displaced *preempt.Displaced
 }
 
@@ -90,7 +93,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 		Slots: make([]*Slot, 0, len(n.inventory.slots)), Jobs: make([]JobCheckpoint, len(jobs)),
 	}
 	c.Policy, c.Guarantees = s.Policy()
-	c.Exchanges = n.preemption.memory.Save()
+	c.Exchanges, c.Displaced = n.preemption.memory.Save(), n.preemption.victims()
 	c.Distrusted, c.Limits = n.predictions.distrusted(), n.limits.list()
 	for id, slot := range n.inventory.slots {
 		if s.SlotUp(backfill.SlotID(id)) {
@@ -101,7 +104,7 @@ func (n *Negotiator) checkpoint(jobs []backfill.JobState) Checkpoint {
 	}
 	closed := n.closedTo()
 	for i, j := range jobs {
-		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing, Displaced: n.preemption.displaced[j.Job.ID]}
+		c.Jobs[i] = JobCheckpoint{Job: n.jobs.get(j.Job.ID), Standing: j.Standing}
 		if j.Placement != nil {
 			c.Jobs[i].Placement = n.inventory.fromCore(j.Placement)
 		}
@@ -167,13 +170,13 @@ func (n *Negotiator) restore(from Checkpoint) error {
 	if from.Jobs, err = n.restoreScavengers(from); err != nil {
 		return err
 	}
+	for _, d := range from.Displaced {
+		n.preemption.displaced[d.Victim] = &d
+	}
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
 	for i, j := range from.Jobs {
 		if j.Job == nil {
 			return fmt.Errorf("job checkpoint %d is of no job", i)
-		}
-		if j.Displaced != nil {
-			n.preemption.displaced[j.Job.ID] = j.Displaced
 		}
 		if clusters[i], err = n.restoreJob(j.Job); err != nil {
 			return fmt.Errorf("job %s: %w", j.Job.Name, err)

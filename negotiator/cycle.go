@@ -36,6 +36,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if n.predictions.trust != estimate.TrustAll {
 		n.review(d)
 	}
+	r.Left = n.left(d)
 	n.learn(d)
 	n.learnDelays(d)
 	if err := n.cluster(d); err != nil { // 2

@@ -126,6 +126,7 @@ func TestADisplacementFromEndToEnd(t *testing.T) {
 			Found: []Running{{Job: bobs, Placement: Placement{{Slot: slot, Count: 1}}, Start: 18}},
 		})
 		require.Empty(t, r.Preempted)
+		require.Equal(t, []preempt.Left{{Job: 1, Reason: preempt.StartdRank, CoreSeconds: 4 * 13}}, r.Left)
 		require.Empty(t, r.Decision.Broken, "alice's job had started, as was promised")
 		require.Equal(t, "reserved", why(t, n, 1))
 		require.Equal(t, "runs", why(t, n, 2))

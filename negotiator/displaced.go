@@ -44,6 +44,26 @@ func (n *Negotiator) noteDisplaced(d *Delta) {
 	}
 }
 
+// left returns what the jobs had run that made way by a delta, before the plan is told that they are gone.
+func (n *Negotiator) left(d *Delta) (all []preempt.Left) {
+	if len(d.Displaced) == 0 {
+		return nil
+	}
+	s := n.State()
+	for run := range s.Running() {
+		if !slices.Contains(d.Displaced, run.Job.ID) {
+			continue
+		}
+		left := preempt.Left{Job: run.Job.ID}
+		if why := n.preemption.displaced[run.Job.ID]; why != nil {
+			left.Reason = why.Reason
+		}
+		left.CoreSeconds = float64(s.Holds(run.Job, run.Placement)[0]) * float64(max(0, d.Now-run.Start))
+		all = append(all, left)
+	}
+	return all
+}
+
 // isPinned reports whether a job has been given a place that others have yet to leave.
 func (n *Negotiator) isPinned(id backfill.JobID) bool {
 	reason, _ := n.State().Reason(id)

@@ -1,6 +1,9 @@
 package negotiator
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
@@ -24,4 +27,13 @@ func newPreemption(rules preempt.Rules, resources []string) preemption {
 		search: preempt.NewSearch(rules, resources), displaced: map[backfill.JobID]*preempt.Displaced{}, due: backfill.Forever,
 		busy: true, // a restored state may have such jobs
 	}
+}
+
+// victims lists who was displaced, by ID.
+func (p *preemption) victims() (all []preempt.Displaced) {
+	for _, d := range p.displaced {
+		all = append(all, *d)
+	}
+	slices.SortFunc(all, func(a, b preempt.Displaced) int { return cmp.Compare(a.Victim, b.Victim) })
+	return all
 }

@@ -24,6 +24,8 @@ type Report struct {
 	Preempted []preempt.Preemption
 	// Scavengers says what happened to scavengers; nil: nothing.
 	Scavengers *Scavenged
+	// Left are the jobs that have made way for others since the last cycle.
+	Left []preempt.Left
 	// Unmatched counts the jobs that are held only because it is not known yet which slots they may
 	// use. Expensive says whose jobs were too expensive to find that out, and were put off in this
 	// cycle. Unbearable are the names of slots whose own Requirements are too expensive; of slots

@@ -31,7 +31,8 @@ func (d *Driver) preempts(s backfill.Snapshot, r *backfill.Round) (events []back
 	taker := waits[d.random.IntN(len(waits))]
 	slot := d.random.IntN(len(d.slots))
 	start := max(r.Now+1+backfill.Time(d.random.IntN(10)), taker.Job.Release)
-	if late := s.Guarantees && taker.Promised && start > taker.Guarantee; late || !d.up[slot] || slot >= len(s.Slots) || !s.Slots[slot].Up {
+	late := s.Guarantees && taker.Promised && start > taker.Guarantee
+	if late || !d.up[slot] || slot >= len(s.Slots) || !s.Slots[slot].Up {
 		return nil
 	}
 	at := backfill.Placement{{Slot: backfill.SlotID(slot), Count: taker.Job.Nodes}}
@@ -39,9 +40,8 @@ func (d *Driver) preempts(s backfill.Snapshot, r *backfill.Round) (events []back
 	for _, j := range s.Jobs {
 		there := slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return int(c.Slot) == slot })
 		if there && j.Running && !j.Pinned && !told[j.Job.ID] && d.random.IntN(4) > 0 {
-			events = append(events, backfill.Event{
-				Kind: backfill.EndsSooner, JobID: j.Job.ID, By: taker.Job.ID, End: r.Now + 1 + backfill.Time(d.random.Int64N(int64(start-r.Now))),
-			})
+			end := r.Now + 1 + backfill.Time(d.random.Int64N(int64(start-r.Now)))
+			events = append(events, backfill.Event{Kind: backfill.EndsSooner, JobID: j.Job.ID, By: taker.Job.ID, End: end})
 		}
 	}
 	return events

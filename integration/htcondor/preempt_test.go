@@ -73,6 +73,29 @@ func ownersJob(t *testing.T, pool *ourPool) {
 	require.Contains(t, pool.Log("MatchLog"), "preempting alice@pool.test")
 }
 
+// TestOwnersJobByDefault: with RANK and no other setting an owner's job has its slot within seconds,
+// however long the guest's job there still runs.
+func TestOwnersJobByDefault(t *testing.T) {
+	t.Parallel()
+	bothRun(t, []string{"NODES=1", "CPUS=1", "SLOTS=static"}, "RANK = TARGET.Owner == \"bob\"\n",
+		[]scenario{{"rank alone", ownersJobByDefault}})
+}
+
+func ownersJobByDefault(t *testing.T, pool *ourPool) {
+	t.Helper()
+	evictions(pool)
+	guest := pool.Submit("alice", sleep(150, 1, 1, estimate+"60"))
+	pool.WaitStatus(pooltest.Running, time.Minute, guest...)
+	owners := pool.Submit("bob", sleep(5, 1, 1, estimate+"5"))
+	t.Logf("the owner's job runs after %v", runningIn(pool, 30*time.Second, owners...))
+	pool.WaitDone(time.Minute, owners...)
+	runs := runsOf(pool.Audit(), guest[0])
+	require.Less(t, runs[0].End.Sub(runs[0].Start), time.Minute, "it was evicted")
+	require.Contains(t, pool.Log("MatchLog"), "preempting alice@pool.test")
+	pool.WaitStatus(pooltest.Running, time.Minute, guest...)
+	pool.As("alice", "condor_rm", "alice")
+}
+
 // TestUserPriority: after some seconds of running a job makes way for one of a user with a much
 // better priority, and not before.
 func TestUserPriority(t *testing.T) {
@@ -101,6 +124,31 @@ func betterUser(t *testing.T, pool *ourPool) {
 			require.Greater(t, runs[0].End.Sub(runs[0].Start), 19*time.Second, "it had its time")
 		}
 	}
+}
+
+// TestNeighbours: an expression may ask who has the other slots of a machine, as their startd tells. Of two
+// slots of a user with a bad priority only the one is taken of whose neighbour that is known to be true.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	bothRun(t, []string{"NODES=1", "CPUS=2", "SLOTS=static"}, `
+MachineMaxVacateTime = 20
+STARTD_SLOT_ATTRS = RemoteUser
+NEGOTIATOR_CROSS_SLOT_PRIOS = True
+PREEMPTION_REQUIREMENTS = MY.SlotID == 1 && slot2_RemoteUserPrio > TARGET.SubmitterUserPrio * 1.2
+`, []scenario{{"neighbours", badNeighbour}})
+}
+
+func badNeighbour(t *testing.T, pool *ourPool) {
+	t.Helper()
+	evictions(pool)
+	pool.As("root", "condor_userprio", "-setfactor", "alice@pool.test", "1000000")
+	worse := pool.Submit("alice", sleep(300, 1, 2, estimate+"300"))
+	pool.WaitStatus(pooltest.Running, time.Minute, worse...)
+	better := pool.Submit("bob", sleep(10, 1, 1, estimate+"10"))
+	t.Logf("the better user's job runs after %v", runningIn(pool, time.Minute, better...))
+	pool.WaitDone(time.Minute, better...)
+	require.Equal(t, "slot1", runsOf(pool.Audit(), better[0])[0].Slot)
+	pool.As("alice", "condor_rm", "alice")
 }
 
 // TestSeveralMakeWay: three jobs on dynamic slots of one machine make way for a wide one.

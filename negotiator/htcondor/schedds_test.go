@@ -76,9 +76,10 @@ func TestFiftySchedds(t *testing.T) {
 		return errors.New("it was mute")
 	})
 	f.now = f.now.Add(time.Second)
+	late := false // a busy machine may take so long that the question is given up, which is an answer
 	poll.Until(t, "as much of the large queue as is planned, which may be late", func() (idle int, so bool) {
 		f.cycle()
-		idle = f.pool.Last().Idle
+		idle, late = f.pool.Last().Idle, late || f.pool.last.Schedds[mute.Name].Late
 		return idle, idle >= 24_000
 	})
 	for j := range f.pool.belief.Jobs() {
@@ -86,7 +87,7 @@ func TestFiftySchedds(t *testing.T) {
 			require.Equal(t, track.Running, j.Phase)
 		}
 	}
-	require.True(t, f.pool.last.Schedds[mute.Name].Late)
+	require.True(t, late)
 }
 
 // TestSilentScheddKeepsReservations: the jobs of a schedd that does not answer keep their places

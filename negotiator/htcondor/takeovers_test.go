@@ -1,12 +1,16 @@
 package htcondor
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -119,6 +123,53 @@ func TestARestartWhileAJobRetires(t *testing.T) {
 	w.pass(60)
 	require.True(t, owners.done)
 	require.Equal(t, 2, guest.runs)
+}
+
+// Whoever negotiates next knows by whom a job was displaced: one that waits, with a reservation or without,
+// and one that has yet to leave. That a job is displaced no more is known, too.
+func TestARestartWhileAJobIsDisplaced(t *testing.T) {
+	for _, policy := range []string{"conservative", "first-fit"} {
+		t.Run(policy, func(t *testing.T) {
+			w, guest := bobsMachine(t, policy)
+			w.nodes[0].retires = 60
+			early := w.settings
+			w.settings = func(s *Settings) { early(s); s.EarlyPreemption = true }
+			w.early = true
+			restart := func() {
+				text, err := json.Marshal(w.pool.Saved(w.n.Settled()))
+				require.NoError(t, err)
+				left := &track.SavedState{}
+				require.NoError(t, json.Unmarshal(text, left))
+				w.negotiator(policy, left)
+			}
+			why := func(j *sleeper) string {
+				w.cycle()
+				known := w.pool.belief.JobOf(observe.JobKey{Schedd: "schedd@test", Cluster: j.cluster})
+				return w.n.WhyPreemption(known.ID, func(at backfill.Time) string { return fmt.Sprint(at) })
+			}
+			restart()
+			owners := w.submit(&sleeper{cpus: 1, seconds: 90, estimate: 90, owner: "bob"})
+			w.pass(12)
+			require.EqualValues(t, 2, guest.status)
+			const displaced = "displaced by 2.0 of bob@test: the machine prefers it"
+			require.Equal(t, displaced, why(guest))
+			restart()
+			require.Equal(t, displaced, why(guest), "it retires")
+			w.pass(60)
+			require.EqualValues(t, 1, guest.status)
+			require.EqualValues(t, 2, owners.status)
+			require.Equal(t, displaced, why(guest))
+			for range 2 {
+				restart()
+				require.Equal(t, displaced, why(guest), "it waits")
+			}
+			w.pass(90)
+			require.EqualValues(t, 2, guest.status)
+			require.Empty(t, why(guest))
+			require.Empty(t, w.n.Settled().Displaced)
+			require.Empty(t, w.pool.Saved(w.n.Settled()).Displaced)
+		})
+	}
 }
 
 // If the claim that waits is given up, the job that was to make way runs on, and the other one

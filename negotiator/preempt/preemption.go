@@ -81,8 +81,17 @@ func (b Blocked) Text(at func(backfill.Time) string) string {
 	return fmt.Sprintf("could displace %d jobs on %s, but they retire until %s", b.Victims, b.Slot, at(b.Until))
 }
 
+// Left is a job that has made way for another: why, and for how many core seconds it had run. They
+// are lost, unless the job goes on from what it has saved.
+type Left struct {
+	Job         backfill.JobID
+	Reason      Reason
+	CoreSeconds float64
+}
+
 // Displaced is what became of a victim: by whom it was displaced, when and why.
 type Displaced struct {
+	// By is 0 if that job is gone, and there was a restart.
 	Victim, By backfill.JobID
 	// Name and User are those of the job that displaced it, Slot is the slot of the plan.
 	Name, User, Slot string

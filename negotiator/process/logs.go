@@ -22,6 +22,27 @@ func (p *process) openLog() error {
 	return p.openFiles(level)
 }
 
+// tell has the log, too, say why a negotiator that condor_master started does not begin: what goes to stderr
+// stands among all daemons' lines in the log of condor_master. It does nothing if there is no log to find.
+func (p *process) tell(why error) {
+	if p.options.Terminal || p.Source.HTCondor() == nil || p.site.Inherited.Parent == 0 {
+		return
+	}
+	if p.file == nil {
+		if p.giveUpRoot() != nil { // what root wrote could not be written on
+			return
+		}
+		r, _, _ := rotation(p.site.Config, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG", "TRUNC_NEGOTIATOR_LOG_ON_OPEN")
+		file, err := daemon.OpenLog(p.site.Config.Text("NEGOTIATOR_LOG"), r, false)
+		if err != nil {
+			return
+		}
+		p.file = file
+	}
+	daemon.NewLogger(hclog.Info, p.file).Error("THE CONFIGURATION CANNOT BE USED: nothing is matched until it is repaired", "error", why)
+	_ = p.file.Close() // the line is written already
+}
+
 // openFiles opens the log and the match log that HTCondor's configuration names, at a start.
 func (p *process) openFiles(level hclog.Level) error {
 	r, afresh, err := rotation(p.site.Config, "MAX_NEGOTIATOR_LOG", "MAX_NUM_NEGOTIATOR_LOG", "TRUNC_NEGOTIATOR_LOG_ON_OPEN")

@@ -103,6 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	p.LogLevel = p.debugLevel
 	p.site.Inherited = inherited
 	if err = p.configure(ctx); err != nil {
+		p.tell(err)
 		return cli.Bad(err)
 	}
 	defer p.close()
@@ -141,16 +142,22 @@ func (p *process) configure(ctx context.Context) (err error) {
 	if err = errors.Join(p.site.Config.Check(), p.site.ReadSecrets()); err != nil {
 		return err
 	}
-	if os.Geteuid() == 0 && p.Source.HTCondor() != nil {
-		owner, err := daemon.Owner(p.site.Config.Text("CONDOR_IDS"))
-		if err != nil {
-			return err
-		}
-		if err = daemon.Become(owner); err != nil {
-			return err
-		}
+	if err = p.giveUpRoot(); err != nil {
+		return err
 	}
 	return p.openLog()
+}
+
+// giveUpRoot becomes HTCondor's user, if root runs us with HTCondor's configuration.
+func (p *process) giveUpRoot() error {
+	if os.Geteuid() != 0 || p.Source.HTCondor() == nil {
+		return nil
+	}
+	owner, err := daemon.Owner(p.site.Config.Text("CONDOR_IDS"))
+	if err != nil {
+		return err
+	}
+	return daemon.Become(owner)
 }
 
 // close ends the policy and closes the state and the log.

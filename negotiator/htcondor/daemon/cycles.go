@@ -251,6 +251,9 @@ func (c *cycles) publish(r decided) error {
 		for _, b := range r.lost {
 			s.broken[b.Cause]++
 		}
+		if !d.o.Observe {
+			s.displacing.add(r.Report)
+		}
 	})
 	d.tendDrains(r.State)
 	c.report(r, started, problems)

@@ -183,7 +183,7 @@ func New(o Options) *Daemon {
 	d.tuned.Store(&o.Tuning)
 	d.status = status{
 		name: o.Name, host: o.Host, address: o.Address, started: now, configured: now,
-		slots: o.SlotConstraint, telling: o.Telling, observe: o.Observe, broken: map[string]int{}, sessions: o.Sessions, monitor: monitor{at: now},
+		slots: o.SlotConstraint, telling: o.Telling, observe: o.Observe, broken: map[string]int{}, displacing: newDisplacing(), sessions: o.Sessions, monitor: monitor{at: now},
 	}
 	if o.Sessions == nil {
 		d.status.sessions = func() int { return 0 }

@@ -21,6 +21,9 @@ var (
 	refusalsTotal = describes("refusals_total", "Decisions of the policy that did not count.")
 	fallbackInUse = describes("fallback_in_use", "1 if the policy was given up, and its fallback decides.")
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
+	preemptions   = describes("preemptions_total", "Jobs that were given the place of running ones, by reason: startd rank, user priority.", "reason")
+	displaced     = describes("displaced_total", "Jobs that made way for others and are back in the queue, by reason.", "reason")
+	lostSeconds   = describes("displaced_core_seconds_total", "Core seconds for which such jobs had run, and which are lost unless they had saved their work.", "reason")
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
@@ -54,7 +57,7 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
+		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, preemptions, displaced, lostSeconds, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
@@ -111,6 +114,9 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	for cause, n := range s.broken {
 		count(brokenTotal, n, cause)
 	}
+	s.displacing.collect(func(desc *prometheus.Desc, n float64, labels ...string) {
+		send(desc, prometheus.CounterValue, n, labels...)
+	})
 	gauge(slotsPaused, float64(s.paused))
 	gauge(slotsDeaf, float64(s.deaf))
 	gauge(slotsDrained, float64(s.drains))

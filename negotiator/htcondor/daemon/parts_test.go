@@ -23,9 +23,11 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/condorconfig"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
 
 func copyAll(to io.Writer, from io.Reader) (int64, error) { return io.Copy(to, from) }
@@ -234,10 +236,14 @@ func TestLedger(t *testing.T) {
 	saved := &track.SavedState{
 		Now: 5, Policy: "pc", Guarantees: true, Slots: []track.SavedSlot{{Name: "a", Capacity: backfill.Vector{1}}},
 		Jobs: []track.SavedJob{{Schedd: "s", Cluster: 1, Standing: backfill.Standing{Promised: true, Guarantee: 9}}, {Schedd: "s", Cluster: 2}},
+		Displaced: []track.SavedDisplaced{{
+			Job: observe.JobKey{Schedd: "s", Cluster: 2}, By: observe.JobKey{Schedd: "s", Cluster: 1}, Name: "1.0", User: "bob", Slot: "a",
+			Reason: preempt.StartdRank, Decided: 3, End: 4,
+		}, {Job: observe.JobKey{Schedd: "s", Cluster: 3}, Name: "0.0", Slot: "a", Reason: preempt.UserPriority}},
 	}
 	require.NoError(t, s.Save(saved))
 	require.NoError(t, s.Save(saved), "nothing is new")
-	saved.Jobs, saved.Now = saved.Jobs[:1], 6
+	saved.Jobs, saved.Displaced, saved.Now = saved.Jobs[:1], saved.Displaced[:1], 6
 	require.NoError(t, s.Save(saved))
 	require.NoError(t, s.Close())
 

@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"maps"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/preempt"
 )
@@ -30,6 +34,41 @@ func (d *Daemon) takePreemption() {
 	}
 	d.rules = now
 	d.n.SetPreemption(preemption(now))
+}
+
+// displacing counts since the start, by reason, the jobs that were given the place of others, those that have
+// made way, and the core seconds for which these had run.
+type displacing struct {
+	takeovers, left map[preempt.Reason]int
+	lost            map[preempt.Reason]float64
+}
+
+func newDisplacing() displacing {
+	return displacing{map[preempt.Reason]int{}, map[preempt.Reason]int{}, map[preempt.Reason]float64{}}
+}
+
+// add counts what a cycle has done and found.
+func (c *displacing) add(r *negotiator.Report) {
+	for i := range r.Preempted {
+		c.takeovers[r.Preempted[i].Reason]++
+	}
+	for _, l := range r.Left {
+		c.left[l.Reason]++
+		c.lost[l.Reason] += l.CoreSeconds
+	}
+}
+
+func (c *displacing) clone() displacing {
+	return displacing{maps.Clone(c.takeovers), maps.Clone(c.left), maps.Clone(c.lost)}
+}
+
+// collect tells of each reason that there can be, so that the first job of one is an increase.
+func (c *displacing) collect(count func(desc *prometheus.Desc, n float64, labels ...string)) {
+	for _, reason := range []preempt.Reason{preempt.StartdRank, preempt.UserPriority} {
+		count(preemptions, float64(c.takeovers[reason]), reason.String())
+		count(displaced, float64(c.left[reason]), reason.String())
+		count(lostSeconds, c.lost[reason], reason.String())
+	}
 }
 
 // takesOver is the situation of a job that was given the place of others, which have yet to leave.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -85,6 +86,48 @@ func TestExplainedTakeover(t *testing.T) {
 	_ = d.Run(t.Context())
 	require.Regexp(t, "^runs since", explainedTo(t, d, "2").Reason)
 	require.Regexp(t, "^reserved, .*; displaced by 2.0 of bob: the machine prefers it$", explainedTo(t, d, "1").Reason)
+}
+
+// TestPreemptionIsCounted, by reason, with what was lost: job 1 had three cores for 110 s. An observer, whose jobs
+// displace nobody, counts nothing.
+func TestPreemptionIsCounted(t *testing.T) {
+	for _, observes := range []bool{false, true} {
+		w, o, first := rival(t, 0)
+		o.Observe = observes
+		w.deltas <- first
+		if !observes {
+			w.deltas <- negotiator.Delta{
+				Now: 1010, StartFailed: []backfill.JobID{1}, Displaced: []backfill.JobID{1},
+				Found: []negotiator.Running{{Job: w.jobs[2], Placement: negotiator.Placement{{Slot: w.slot, Count: 1}}, Start: 1010}},
+			}
+		}
+		close(w.deltas)
+		d := New(o)
+		_ = d.Run(t.Context())
+		counted := map[string]float64{}
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(metrics{d})
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			for _, m := range family.GetMetric() {
+				if labels := m.GetLabel(); len(labels) == 1 && labels[0].GetName() == "reason" {
+					counted[family.GetName()+" "+labels[0].GetValue()] = m.GetCounter().GetValue()
+				}
+			}
+		}
+		want := map[string]float64{
+			"backfill_preemptions_total startd rank": 1, "backfill_displaced_total startd rank": 1,
+			"backfill_displaced_core_seconds_total startd rank": 3 * 110, "backfill_preemptions_total user priority": 0,
+			"backfill_displaced_total user priority": 0, "backfill_displaced_core_seconds_total user priority": 0,
+		}
+		if observes {
+			for name := range want {
+				want[name] = 0
+			}
+		}
+		require.Equal(t, want, counted)
+	}
 }
 
 // TestExplainedRetirement: a job that could displace another but for its retirement is told so, with or without

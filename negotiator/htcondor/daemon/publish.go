@@ -31,6 +31,7 @@ func (d *Daemon) statusAt(now time.Time) (s status, changes int) {
 	d.status.monitor.sample(now, CPU())
 	s = d.status
 	s.broken, s.limits = maps.Clone(s.broken), d.o.Accountant.LimitsInUse()
+	s.displacing = s.displacing.clone()
 	return s, d.changes
 }
 

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -47,6 +48,10 @@ func (o *Observer) preempt(p config.Preemption) {
 	o.slotAttributes.setBeside(beside)
 }
 
+// ofNeighbour is what a negotiator says in one slot's ad of who has another slot of the machine, and
+// learns from that slot's RemoteUser, which startds tell there by their STARTD_SLOT_ATTRS.
+var ofNeighbour = regexp.MustCompile(`^(slot[0-9]+_)remote(user|group)[a-z]+$`)
+
 // preemptBy has slots and jobs asked for what an expression refers to: its attributes without a
 // scope may be of either.
 func (o *Observer) preemptBy(e *classad.Expr, beside map[string]bool) {
@@ -56,6 +61,9 @@ func (o *Observer) preemptBy(e *classad.Expr, beside map[string]bool) {
 			name = strings.ToLower(name)
 			if len(name) <= longestName && strings.IndexFunc(name, needsQuotes) < 0 {
 				beside[name] = true
+			}
+			if m := ofNeighbour.FindStringSubmatch(name); m != nil && o.claiming.scope.CrossSlotPrios {
+				beside[m[1]+"remoteuser"] = true
 			}
 		}
 		o.jobAttributes.refer(names, always)

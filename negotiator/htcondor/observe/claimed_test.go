@@ -47,6 +47,15 @@ func TestClaimedSlots(t *testing.T) {
 	require.False(t, has(asked, "TotalJobRunTime"), "it changes all the time")
 	require.Contains(t, p.jobAttributes.projection(), "hue")
 
+	neighbours := config.Preemption{ConsiderPreemption: true, PreemptionRequirements: "Slot2_RemoteUserPrio > slot3_RemoteGroupQuota"}
+	_, _ = look(rank, neighbours)
+	require.NotContains(t, p.slotAttributes.projection(), "slot2_remoteuser")
+	neighbours.CrossSlotPrios = true
+	_, _ = look(rank, neighbours)
+	for _, name := range []string{"slot2_remoteuser", "slot3_remoteuser"} {
+		require.Contains(t, p.slotAttributes.projection(), name, "whose priority it is")
+	}
+
 	ranked, cut := look(rank, config.Preemption{ConsiderPreemption: true})
 	require.True(t, ranked.Preempts)
 	require.Equal(t, "20", cut.Claim.Literal("RetirementTimeRemaining").String())

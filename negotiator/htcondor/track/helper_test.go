@@ -363,6 +363,8 @@ func text(out Outcome, b *Belief) string {
 	for _, id := range d.StartFailed {
 		if slices.Contains(d.SlotEnded, id) {
 			add("back #%d, whose slot ended", id)
+		} else if slices.Contains(d.Displaced, id) {
+			add("back #%d, displaced", id)
 		} else {
 			add("back #%d", id)
 		}

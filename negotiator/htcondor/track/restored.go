@@ -56,7 +56,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 		}
 	}
 	b.restoreTakeovers(saved.Jobs)
-	m.Exchanges = b.restoreExchanges(saved.Exchanges)
+	m.Exchanges, m.Displaced = b.restoreExchanges(saved.Exchanges), b.restoreDisplaced(saved.Displaced, back)
 	if lost > mostTold {
 		b.log.Warn("more jobs are not taken up", "count", lost-mostTold)
 	}
@@ -81,19 +81,21 @@ func (former SavedJob) shifted(back backfill.Time) SavedJob {
 	if back == 0 {
 		return former
 	}
-	shift := func(at backfill.Time) backfill.Time {
-		if at <= 0 {
-			return at
-		}
-		return max(0, at-back)
-	}
-	former.Start, former.End, former.Guarantee = shift(former.Start), shift(former.End), shift(former.Guarantee)
+	former.Start, former.End, former.Guarantee = shift(former.Start, back), shift(former.End, back), shift(former.Guarantee, back)
 	if r := former.Run; r != nil {
 		run := *r
-		run.Since = shift(run.Since)
+		run.Since = shift(run.Since, back)
 		former.Run = &run
 	}
 	return former
+}
+
+// shift returns an instant as a clock has it that was put back.
+func shift(at, back backfill.Time) backfill.Time {
+	if at <= 0 {
+		return at
+	}
+	return max(0, at-back)
 }
 
 // forget removes from the record what the negotiator was told: as if it knew no slots and jobs yet.

@@ -24,8 +24,10 @@ type SavedState struct {
 	Leases     []SavedLease  `json:"leases,omitempty"`
 	// Exchanges are the jobs that changed places lately, by preemption.
 	Exchanges []SavedExchange `json:"exchanges,omitempty"`
-	Schedds   []SavedSchedd   `json:"schedds,omitempty"`
-	Limits    []SavedLimit    `json:"limits,omitempty"`
+	// Displaced are the jobs that make way for others, or have and wait again.
+	Displaced []SavedDisplaced `json:"displaced,omitempty"`
+	Schedds   []SavedSchedd    `json:"schedds,omitempty"`
+	Limits    []SavedLimit     `json:"limits,omitempty"`
 }
 
 // SavedLimit is a limit that was a part of the plan, with its height in the unit of
@@ -139,7 +141,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 	for _, l := range m.Limits {
 		saved.Limits = append(saved.Limits, SavedLimit{l.Name, l.Height, b.limiting.told[l.Name].user})
 	}
-	saved.Leases, saved.Exchanges = b.lending.save(), b.savedExchanges(m.Exchanges)
+	saved.Leases, saved.Exchanges, saved.Displaced = b.lending.save(), b.savedExchanges(m.Exchanges), b.savedDisplaced(m.Displaced)
 	for _, name := range slices.Sorted(maps.Keys(b.now.Schedds)) {
 		if home := b.now.Schedds[name].Home(); home != "" {
 			saved.Schedds = append(saved.Schedds, SavedSchedd{name, home, slices.Clone(b.seen[name])})

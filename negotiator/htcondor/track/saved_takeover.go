@@ -21,6 +21,19 @@ type SavedExchange struct {
 	At  backfill.Time  `json:"at"`
 }
 
+// SavedDisplaced is a job that makes way for another, or has and waits again: by whom, on which slot, why,
+// when that was decided, and when it was to have left; see [preempt.Displaced].
+type SavedDisplaced struct {
+	Job     observe.JobKey `json:"job"`
+	By      observe.JobKey `json:"by,omitzero"` // zero: it has left its queue
+	Name    string         `json:"name"`        // By's
+	User    string         `json:"user,omitempty"`
+	Slot    string         `json:"slot"`
+	Reason  preempt.Reason `json:"reason"`
+	Decided backfill.Time  `json:"decided"`
+	End     backfill.Time  `json:"end"`
+}
+
 // savedTakeover returns what is saved of a job that takes over; nil if it does not.
 func (b *Belief) savedTakeover(id backfill.JobID) *SavedTakeover {
 	t := b.takeovers.byJob[id]
@@ -55,6 +68,44 @@ func (b *Belief) restoreExchanges(saved []SavedExchange) (all []preempt.Exchange
 		if j, other := b.jobs[e.Job], b.jobs[e.By]; j != nil && other != nil && e.At >= 0 && e.At <= b.now.Now {
 			all = append(all, preempt.Exchange{Job: j.ID, By: other.ID, At: e.At})
 		}
+	}
+	return all
+}
+
+// savedDisplaced returns who was displaced, of the jobs that are still there.
+func (b *Belief) savedDisplaced(all []preempt.Displaced) (saved []SavedDisplaced) {
+	for _, d := range all {
+		victim := b.byID[d.Victim]
+		if victim == nil {
+			continue
+		}
+		s := SavedDisplaced{
+			Job: victim.Key, Name: d.Name, User: d.User, Slot: d.Slot, Reason: d.Reason, Decided: d.Decided, End: d.End,
+		}
+		if heir := b.byID[d.By]; heir != nil {
+			s.By = heir.Key
+		}
+		saved = append(saved, s)
+	}
+	return saved
+}
+
+// restoreDisplaced returns them for the negotiator that goes on, by a clock that was put back by so much.
+func (b *Belief) restoreDisplaced(saved []SavedDisplaced, back backfill.Time) (all []preempt.Displaced) {
+	var known backfill.JobSet
+	for _, s := range saved {
+		victim := b.jobs[s.Job]
+		if victim == nil || victim.Group == nil || s.Reason != preempt.StartdRank && s.Reason != preempt.UserPriority || !known.Add(victim.ID) {
+			continue
+		}
+		d := preempt.Displaced{
+			Victim: victim.ID, Name: s.Name, User: s.User, Slot: s.Slot, Reason: s.Reason,
+			Decided: shift(s.Decided, back), End: shift(s.End, back),
+		}
+		if heir := b.jobs[s.By]; heir != nil {
+			d.By = heir.ID
+		}
+		all = append(all, d)
 	}
 	return all
 }

@@ -59,7 +59,8 @@ func (b *Belief) claimOf(id backfill.JobID) string {
 }
 
 // endTakeover forgets that a job takes over. The jobs that have not left go on, as far as is known:
-// their schedds are told nothing, but no claim waits for their slots any more.
+// their schedds are told nothing, but no claim waits for their slots any more. One that is idle has made
+// way, which is said when it is looked at: its heir may have begun and ended since the last look.
 func (c *comparison) endTakeover(id backfill.JobID) {
 	t := c.b.takeovers.byJob[id]
 	if t == nil {
@@ -67,11 +68,17 @@ func (c *comparison) endTakeover(id backfill.JobID) {
 	}
 	delete(c.b.takeovers.byJob, id)
 	for _, victim := range t.Victims {
-		if c.b.takeovers.byVictim[victim] == id {
+		if c.b.takeovers.byVictim[victim] == id && !c.isIdle(victim) {
 			delete(c.b.takeovers.byVictim, victim)
 			c.goesOn(victim)
 		}
 	}
+}
+
+// isIdle tells whether a job that ran is seen to be back in its queue, and not reported yet.
+func (c *comparison) isIdle(id backfill.JobID) bool {
+	j := c.b.byID[id]
+	return j != nil && j.Phase == Running && j.Seen(c.b.now.Number) && !j.Group.Runs()
 }
 
 // goesOn reports that a job that was to make way runs on.
