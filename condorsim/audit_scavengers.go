@@ -84,14 +84,14 @@ func (a *audit) passes(now backfill.Time) error {
 		}
 	}
 	clear(b.touched)
-	for _, id := range slices.Sorted(maps.Keys(b.late)) {
-		if latest := b.late[id] + a.w.Scavengers.Vacate; latest < now {
-			return a.violation(id, "was started at %s, but has not begun by %s", a.w.text(b.late[id]), a.w.text(latest))
-		}
-	}
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
 		if due := b.runs[id].due; due < now {
 			return a.violation(id, "scavenges on, but was to leave by %s", a.w.text(due))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.late)) {
+		if latest := b.late[id] + a.w.Scavengers.Vacate; latest < now {
+			return a.violation(id, "was started at %s, but has not begun by %s", a.w.text(b.late[id]), a.w.text(latest))
 		}
 	}
 	return nil
