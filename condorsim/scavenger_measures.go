@@ -179,19 +179,13 @@ func (r *Result) scavengers() metrics.Measures {
 	if r.Workload.Scavengers == nil {
 		return nil
 	}
-	all := 0
-	for i := range r.Workload.Jobs {
-		if r.Workload.Jobs[i].Scavenger {
-			all++
-		}
-	}
 	s, u := &r.scavenged, &r.scavenged.until
 	count := func(name, label string, n int) metrics.Measure {
 		return metrics.Measure{Name: name, Label: label, Unit: metrics.Count, Value: float64(n)}
 	}
 	list := metrics.Measures{
 		count("scavengers_completed", "scavengers that completed before the last of the others", u.completed),
-		count("scavengers_left", "scavengers that did not", all-u.completed),
+		count("scavengers_left", "scavengers that did not", r.Workload.Scavenging()-u.completed),
 		count("scavengers_displaced", "runs of scavengers that made way", u.displacements),
 		{Name: "scavenged_core_seconds", Label: "their useful work", Unit: metrics.CPUSeconds, Value: u.used - u.lost},
 		{Name: "scavengers_lost_core_seconds", Label: "their work that was lost", Unit: metrics.CPUSeconds, Value: u.lost},

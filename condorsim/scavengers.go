@@ -89,6 +89,16 @@ func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
 	return nil
 }
 
+// Scavenging returns how many of the jobs are scavengers.
+func (w *Workload) Scavenging() (count int) {
+	for i := range w.Jobs {
+		if w.Jobs[i].Scavenger {
+			count++
+		}
+	}
+	return count
+}
+
 // scavenges reports whether a job is a scavenger.
 func (w *Workload) scavenges(id backfill.JobID) bool { return w.Jobs[id].Scavenger }
 
