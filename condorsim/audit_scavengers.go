@@ -243,7 +243,6 @@ func (a *audit) isNeeded(id backfill.JobID) bool {
 	if len(a.pinned) > 0 {
 		return true
 	}
-	stays := func(run *scavengerEntry) bool { return run.due == backfill.Forever }
 	for _, on := range a.scavengers.runs[id].at {
 		slot := a.slotNamed(on.Slot.Name)
 		if int(slot) >= len(a.used) { // nobody else ever ran there
@@ -253,7 +252,7 @@ func (a *audit) isNeeded(id backfill.JobID) bool {
 		use.AddScaled(a.chunkOf(id, on.Slot), int64(on.Count))
 		for other, run := range a.scavengers.runs {
 			for _, there := range run.at {
-				if stays(run) && there.Slot.Name == on.Slot.Name {
+				if run.due == backfill.Forever && there.Slot.Name == on.Slot.Name {
 					use.AddScaled(a.chunkOf(other, there.Slot), int64(there.Count))
 				}
 			}
@@ -262,10 +261,15 @@ func (a *audit) isNeeded(id backfill.JobID) bool {
 			return true
 		}
 	}
+	return a.isNeededForLimit(id)
+}
+
+// isNeededForLimit reports whether a scavenger that is told to leave takes of a limit that has no room for it.
+func (a *audit) isNeededForLimit(id backfill.JobID) bool {
 	for _, t := range a.w.Jobs[id].Takes {
 		use := a.taken[t.Limit] + t.Amount
 		for other, run := range a.scavengers.runs {
-			if stays(run) {
+			if run.due == backfill.Forever {
 				use += taken(a.w.Jobs[other].Job, t.Limit)
 			}
 		}

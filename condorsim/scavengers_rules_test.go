@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ type scavenging struct {
 	fill       string // "": none
 	policy     string
 	order      string
-	estimates  string
+	limited    bool          // every third job takes of a limit that has room for two
 	slack      backfill.Time // of starts; 0: what the workload wants
 }
 
@@ -55,6 +56,7 @@ func drawScavenging(t *rapid.T, vacate []int) scavenging {
 		s.fill = fmt.Sprintf(", fill: {jobs: %d, cpus: %d, run_time: %d}", rapid.IntRange(1, 6).Draw(t, "jobs"),
 			rapid.IntRange(1, 2).Draw(t, "wide"), rapid.IntRange(1, 150).Draw(t, "long"))
 	}
+	s.limited = rapid.IntRange(0, 2).Draw(t, "limited") == 0
 	at := int64(0)
 	for i := range rapid.IntRange(2, 16).Draw(t, "jobs") {
 		at += int64(rapid.IntRange(0, 30).Draw(t, "after"))
@@ -94,6 +96,15 @@ func (s *scavenging) workload(tb testing.TB, scavenge bool) *condorsim.Workload 
 	}
 	w, err := condorsim.OnPool(&workload.Trace{Machine: pool.Bounds(), Jobs: jobs}, pool)
 	require.NoError(tb, err)
+	if !s.limited {
+		return w
+	}
+	w.Limits = []negotiator.Limit{{Name: "sw", Height: 2 * negotiator.LimitUnit}}
+	for i := range w.Jobs {
+		if id, numbered := strconv.Atoi(w.Jobs[i].Name); numbered == nil && id%3 == 0 {
+			w.Jobs[i].Takes = []negotiator.Take{{Limit: "sw", Amount: negotiator.LimitUnit}}
+		}
+	}
 	return w
 }
 

@@ -132,8 +132,8 @@ func TestExplainScavengers(t *testing.T) {
 		{19, "1.0", "scavenges", "it starts as soon as something is idle that it can use"},
 		{99, "1.0", "ended", "has ended"},
 	} {
-		e, err := p.Explain(t.Context(), c.at, outlook.FuturesOptions{}, c.job)
-		require.NoError(t, err)
+		e, explainErr := p.Explain(t.Context(), c.at, outlook.FuturesOptions{}, c.job)
+		require.NoError(t, explainErr)
 		require.Equal(t, c.does, e.Situation)
 		require.Contains(t, e.Reason, c.why)
 	}
