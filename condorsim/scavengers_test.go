@@ -55,6 +55,13 @@ func TestAScavengerMakesWay(t *testing.T) {
 	}
 }
 
+// TestNoFairStartsWithScavengers: copies of a simulation have none, so their starts would compare with nothing.
+func TestNoFairStartsWithScavengers(t *testing.T) {
+	w := onDescribed(t, one+"scavengers: {users: [ann]}\n", workload.Job{Run: 10, Procs: 1, User: "ann"}, workload.Job{Run: 10, Procs: 1, User: "bob"})
+	_, err := condorsim.RunFair(t.Context(), w, link(t, "easy", nil), condorsim.Fair{Strict: true})
+	require.ErrorIs(t, err, condorsim.ErrFairPreempted)
+}
+
 // scavengedResult is a run in which a job makes another one leave that scavenges what is reserved for a third.
 func scavengedResult(tb testing.TB) *condorsim.Result {
 	tb.Helper()
