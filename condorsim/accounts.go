@@ -116,16 +116,23 @@ func (a *accounts) fetched(d *negotiator.Delta, lost []backfill.JobID) error {
 		a.begun, a.origin = true, int64(d.Now)-1
 	}
 	for _, id := range d.Completed {
-		a.ends(id)
+		if !a.w.scavenges(id) {
+			a.ends(id)
+		}
 	}
 	for _, id := range lost {
+		if a.w.scavenges(id) { // nobody is charged for what was idle anyway
+			continue
+		}
 		a.ends(id)
 		if !slices.Contains(d.Removed, id) {
 			a.queue(id)
 		}
 	}
 	for _, j := range d.Submitted {
-		a.queue(j.ID)
+		if !j.Scavenger {
+			a.queue(j.ID)
+		}
 	}
 	if len(d.SlotsUp) > 0 { // they may take jobs that were held
 		for _, id := range a.held {

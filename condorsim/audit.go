@@ -39,15 +39,16 @@ type audit struct {
 	use     backfill.Vector
 	taken   map[string]int64 // of limits
 
-	arrived int                              // number of jobs that arrived; they arrive by ID unless some depend
-	came    []bool                           // which of them, if some wait for the ends of others; else nil
-	waiting int                              // number of jobs that wait or are held
-	saved   []backfill.Time                  // by job, what its checkpoints have saved; nil: none has any
-	due     map[backfill.JobID]backfill.Time // when jobs that make way must have left
-	back    map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
-	broken  map[backfill.JobID]bool
-	pinned  map[backfill.JobID]bool // jobs whose places others have yet to leave; they wait as far as the books say
-	quiet   int                     // the first job that arrived after the last instant without waiting or running jobs
+	arrived    int                              // number of jobs that arrived; they arrive by ID unless some depend
+	came       []bool                           // which of them, if some wait for the ends of others; else nil
+	waiting    int                              // number of jobs that wait or are held
+	saved      []backfill.Time                  // by job, what its checkpoints have saved; nil: none has any
+	due        map[backfill.JobID]backfill.Time // when jobs that make way must have left
+	back       map[backfill.JobID]backfill.Time // when requeued jobs came back to the queue
+	broken     map[backfill.JobID]bool
+	pinned     map[backfill.JobID]bool // jobs whose places others have yet to leave; they wait as far as the books say
+	scavengers *scavengerBooks         // nil: no job is one
+	quiet      int                     // the first job that arrived after the last instant without waiting or running jobs
 
 	// What the state reported last, and its integrals.
 	now       backfill.Time
@@ -65,6 +66,8 @@ type audit struct {
 type holding struct {
 	job *backfill.Job
 	at  backfill.Placement
+	// since it holds that, and begun is when it began, later if scavengers had to leave; [backfill.Forever]: it has not.
+	since, begun backfill.Time
 }
 
 func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *audit {
@@ -81,6 +84,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 	}
 	a.beyond = slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.Estimate > 0 && j.runs() > j.Estimate })
 	a.whole = bundleCpus(w)
+	a.scavengers = newScavengerBooks(w)
 	if w.Preemption != nil && w.Preemption.Checkpoint > 0 {
 		a.saved = make([]backfill.Time, len(w.Jobs))
 	}
@@ -93,7 +97,13 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 // Cycle updates the audit's books with a cycle and compares them with the state that the negotiator
 // reports.
 func (a *audit) Cycle(r *negotiator.Report) error {
+	if err := a.passes(r.Delta.Now); err != nil {
+		return err
+	}
 	if err := a.elapse(r.Delta.Now); err != nil {
+		return err
+	}
+	if err := a.begin(r); err != nil {
 		return err
 	}
 	for _, b := range r.Decision.Broken {
@@ -114,11 +124,17 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 		return err
 	}
 	a.requeue(r)
+	if err := a.scavenge(r); err != nil {
+		return err
+	}
 	if err := cmp.Or(a.left(), a.takeOver(r), a.start(r)); err != nil {
 		return err
 	}
 	a.makeWay(r)
-	if err := cmp.Or(a.compare(r.State), a.promised(r)); err != nil {
+	if err := a.startLate(r); err != nil {
+		return err
+	}
+	if err := cmp.Or(a.tellScavengers(r), a.compare(r.State), a.promised(r)); err != nil {
 		return err
 	}
 	if a.waiting == 0 && len(a.free) == len(a.holding) && a.came == nil {
@@ -233,6 +249,7 @@ func (a *audit) eachPromised(r *negotiator.Report, reserved map[backfill.JobID]b
 func (a *audit) close() error {
 	for i := range a.outcomes {
 		switch id := backfill.JobID(i); {
+		case a.w.scavenges(id):
 		case a.outcomes[i].Ended:
 		case a.outcomes[i].Held == GivenUp && a.index[i] < 0:
 		case a.outcomes[i].Held == NeverSubmitted && !a.hasCome(id):
@@ -241,6 +258,9 @@ func (a *audit) close() error {
 		default:
 			return a.violation(id, "neither ran to its end nor was held")
 		}
+	}
+	if err := a.closeScavengers(); err != nil {
+		return err
 	}
 	if a.queueArea != a.waits {
 		return a.violation(noJob, "the integral of the queue's length is %d, the sum of the waits %d (modulo 2⁶⁴)",

@@ -10,6 +10,9 @@ import (
 
 func (a *audit) arrive(r *negotiator.Report) error {
 	for _, j := range r.Delta.Submitted {
+		for a.came == nil && a.arrived < int(j.ID) && a.w.Jobs[a.arrived].Scavenger {
+			a.arrived++ // these are not reported with the others
+		}
 		if a.came != nil {
 			a.came[j.ID] = true
 		} else if int(j.ID) != a.arrived {
@@ -37,7 +40,7 @@ func (a *audit) complete(r *negotiator.Report) error {
 		if a.index[id] < 0 {
 			return a.violation(id, "ended, but did not run")
 		}
-		ran := a.now - a.outcomes[id].Start
+		ran := a.now - a.holding[a.index[id]].begun
 		saved := a.savedOf(id)
 		if want := a.w.Jobs[id].runs() - saved; ran != want {
 			return a.violation(id, "ended after %d s, but was to run for %d s", ran, want)
@@ -145,7 +148,7 @@ func (a *audit) hold(s *backfill.Started) error {
 	} else {
 		a.index[s.Job.ID], a.holding = int32(len(a.holding)), append(a.holding, holding{})
 	}
-	a.holding[a.index[s.Job.ID]] = holding{s.Job, s.Placement}
+	a.holding[a.index[s.Job.ID]] = holding{job: s.Job, at: s.Placement, since: a.now, begun: a.now}
 	return nil
 }
 
@@ -168,7 +171,12 @@ func (a *audit) take(id backfill.JobID) error {
 // and returns what it held.
 func (a *audit) release(id backfill.JobID) holding {
 	h := &a.holding[a.index[id]]
-	former, job, ran := *h, h.job, uint64(a.now-a.outcomes[id].Start)
+	former, job, ran := *h, h.job, uint64(a.now-h.since)
+	if h.begun == backfill.Forever {
+		delete(a.scavengers.late, id)
+	} else {
+		a.occupies(*h, -1)
+	}
 	for _, chunks := range h.at {
 		takes := a.takes(job, chunks.Slot)
 		a.used[chunks.Slot].AddScaled(takes, -int64(chunks.Count))

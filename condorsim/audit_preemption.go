@@ -15,11 +15,7 @@ func (a *audit) makeWay(r *negotiator.Report) {
 	for i := range r.Preempted {
 		a.pinned[r.Preempted[i].Job] = true
 		for _, v := range r.Preempted[i].Victims {
-			start := a.outcomes[v.Job].Start
-			if slices.ContainsFunc(r.Delta.Found, func(f negotiator.Running) bool { return f.Job.ID == v.Job }) {
-				start = a.now // it has just taken over itself
-			}
-			retires := max(a.now, start+a.w.Preemption.Retirement)
+			retires := max(a.now, a.holding[a.index[v.Job]].begun+a.w.Preemption.Retirement)
 			a.due[v.Job] = max(a.now+1, retires+a.w.Preemption.Vacate)
 		}
 	}
@@ -64,6 +60,7 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 		if err := cmp.Or(a.hold(&backfill.Started{Job: job, Placement: at}), a.take(id)); err != nil {
 			return err
 		}
+		a.occupies(a.holding[a.index[id]], 1)
 	}
 	return nil
 }
@@ -99,7 +96,7 @@ func (a *audit) save(id backfill.JobID) {
 		return
 	}
 	every := a.w.Preemption.Checkpoint
-	a.saved[id] += (a.now - a.outcomes[id].Start) / every * every
+	a.saved[id] += max(0, a.now-a.holding[a.index[id]].begun) / every * every
 }
 
 // savedOf returns what a job has saved.

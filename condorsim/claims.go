@@ -15,7 +15,7 @@ type claimedRun struct {
 	at      negotiator.Placement
 	start   backfill.Time
 	number  int32            // tells the runs of a job apart
-	ad      *classad.ClassAd // of the claimed slot; nil: the job has several chunks
+	ad      *classad.ClassAd // of the claimed slot; nil: the job has several chunks, or is a scavenger
 	rank    float64          // CurrentRank
 	host    string           // the slot of the plan
 	slot    string           // the claimed one
@@ -27,10 +27,10 @@ type claimedRun struct {
 // static; of another one it gets a dynamic slot as large as it requests.
 func (m *making) claim(id backfill.JobID, at negotiator.Placement, number int32) *claimedRun {
 	run := &claimedRun{at: at, start: m.now, number: number, host: at[0].Name(), slot: at[0].Name()}
-	if len(at) != 1 || at[0].Count != 1 {
+	job, slot := &m.w.Jobs[id], at[0].Slot
+	if len(at) != 1 || at[0].Count != 1 || m.w.Preemption == nil || job.Scavenger { // no expression looks at it
 		return run
 	}
-	job, slot := &m.w.Jobs[id], at[0].Slot
 	run.ad = slot.Ad.Clone()
 	if chunk := m.chunk(id, slot); !m.w.isFull(slot.Capacity, chunk) {
 		run.dynamic = m.number(run.host)
@@ -83,13 +83,19 @@ func dynamicName(host string, number int) string {
 // Claim implements [preempt.Claims].
 func (m *making) Claim(id backfill.JobID) (c preempt.Claim, ok bool) {
 	run := m.runs[id]
+	if run != nil && m.w.Jobs[id].Scavenger {
+		return preempt.Claim{
+			Slot: run.slot, Host: run.host, User: m.w.Jobs[id].Submitter(), Vacate: m.w.Scavengers.Vacate, Since: run.start,
+			Waited: run.leaves,
+		}, true
+	}
 	if run == nil || run.ad == nil {
 		return c, false
 	}
 	cpus, _ := run.ad.Int("Cpus")
 	return preempt.Claim{
 		Slot: run.slot, Host: run.host, Ad: run.ad, User: m.w.Jobs[id].Submitter(), Rank: run.rank, Weight: float64(cpus),
-		Retirement: m.retirement(run), Vacate: m.w.Preemption.Vacate, Since: run.start, Waited: run.leaves,
+		Retirement: m.retirement(run), Vacate: m.rules.Vacate, Since: run.start, Waited: run.leaves,
 		Partial: run.dynamic > 0,
 	}, true
 }
@@ -100,8 +106,8 @@ func (m *making) Submitter(id backfill.JobID) string { return m.w.Jobs[id].Submi
 // Standing implements [preempt.Claims].
 func (m *making) Standing(submitter string) preempt.Standing {
 	switch {
-	case m.w.Preemption.Standing != nil:
-		return m.w.Preemption.Standing(submitter)
+	case m.rules.Standing != nil:
+		return m.rules.Standing(submitter)
 	case m.w.accounts != nil:
 		return m.w.accounts.standing(submitter)
 	default:
@@ -112,8 +118,8 @@ func (m *making) Standing(submitter string) preempt.Standing {
 // HasRoom implements [preempt.Claims].
 func (m *making) HasRoom(submitter string, granted, weight float64) bool {
 	switch {
-	case m.w.Preemption.HasRoom != nil:
-		return m.w.Preemption.HasRoom(submitter, granted, weight)
+	case m.rules.HasRoom != nil:
+		return m.rules.HasRoom(submitter, granted, weight)
 	case m.w.accounts != nil:
 		return m.w.accounts.hasRoom(submitter, granted, weight)
 	default:

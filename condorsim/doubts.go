@@ -20,10 +20,10 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 	for _, what := range w.Unheeded {
 		warn("not all that ads ask for is heeded", "what", what)
 	}
-	if several := w.severalChunks(); several > 0 && w.Preemption != nil {
+	if several, all := w.severalChunks(); several > 0 && w.Preemption != nil {
 		warn("jobs of several chunks neither displace others nor are displaced; have a chunk take more processors "+
 			"by the pool's pack: {chunk_cpus: N}", "jobs", several,
-			"share", strconv.FormatFloat(100*float64(several)/float64(len(w.Jobs)), 'g', 3, 64)+"%")
+			"share", strconv.FormatFloat(100*float64(several)/float64(all), 'g', 3, 64)+"%")
 	}
 	if len(w.Jobs) == 0 || len(w.Outages) == 0 {
 		return
@@ -36,14 +36,18 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 	}
 }
 
-// severalChunks counts the jobs that have more than one chunk.
-func (w *Workload) severalChunks() (count int) {
+// severalChunks counts the jobs that have more than one chunk, of all that are no scavengers.
+func (w *Workload) severalChunks() (several, all int) {
 	for i := range w.Jobs {
-		if w.Jobs[i].Nodes > 1 {
-			count++
+		switch {
+		case w.Jobs[i].Scavenger:
+			continue
+		case w.Jobs[i].Nodes > 1:
+			several++
 		}
+		all++
 	}
-	return count
+	return several, all
 }
 
 // beyond says that a scheduled outage begins after done, when all jobs are likely to have ended; "": it does

@@ -205,7 +205,7 @@ func (r *Result) predictions() (list metrics.Measures) {
 func (r *Result) quality(prediction func(estimate.Uses) backfill.Time) (accuracy, overruns, off float64) {
 	var n float64
 	for i, o := range r.Outcomes {
-		if !o.Ended {
+		if !o.Ended || r.Workload.Jobs[i].Scavenger {
 			continue
 		}
 		predicted, ran := prediction(r.Predictions[i]), max(1, o.End-o.Start)

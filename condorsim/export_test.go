@@ -7,8 +7,9 @@ import (
 )
 
 // RunOn is Run on a pool of the test's own.
-func RunOn(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool) (*Result, error) {
-	return run(ctx, w, c, pool)
+func RunOn(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.Pool, sinks ...negotiator.Sink,
+) (*Result, error) {
+	return run(ctx, w, c, pool, sinks...)
 }
 
 // Audited returns the audit of a workload as a sink, for reports that a test makes.

@@ -45,7 +45,7 @@ var ErrFairOrder = errors.New("fair start times are found in copies of the simul
 func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 	sinks ...negotiator.Sink,
 ) (*Result, error) {
-	if w.Preemption != nil {
+	if w.Preemption != nil || w.Scavengers != nil {
 		return nil, ErrFairPreempted
 	}
 	ctx, fail := context.WithCancelCause(ctx)

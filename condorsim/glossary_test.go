@@ -37,6 +37,15 @@ func TestNamesAreExplained(t *testing.T) {
 	for _, m := range displacedMeasures(t) {
 		names = append(names, m.Name)
 	}
+	scavenged := scavengedResult(t)
+	for _, m := range scavenged.Measured() {
+		names = append(names, m.Name)
+	}
+	table.Reset()
+	require.NoError(t, jobtable.Write(&table, scavenged))
+	header, _, _ = strings.Cut(table.String(), "\n")
+	require.Contains(t, header, "scavenger,delay")
+	names = append(names, strings.Split(header, ",")...)
 	require.Greater(t, len(names), 50)
 	for _, name := range names {
 		require.Contains(t, string(text), "`"+name+"`", "MEASURES.md explains the names of JSON and CSV")

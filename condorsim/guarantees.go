@@ -27,7 +27,7 @@ func (r *Result) Promises() (p Promises) {
 	for _, o := range r.Outcomes {
 		switch {
 		case !o.Promised:
-		case o.Started && o.Start <= o.Guarantee:
+		case o.Started && o.Start-o.Delay <= o.Guarantee: // scavengers that have to leave break no promise
 			p.Kept++
 		case o.Started:
 			p.Broken++
@@ -67,7 +67,7 @@ func (r *Result) guarantees() metrics.Measures {
 	var sum float64
 	for _, o := range r.Outcomes {
 		if o.Started && o.Promised {
-			s := float64(o.Guarantee - o.Start)
+			s := float64(o.Guarantee - o.Start + o.Delay)
 			sum += s
 			slack = append(slack, s)
 		}

@@ -29,7 +29,7 @@ func (r *Result) liars() metrics.Measures {
 	}
 	broken := 0
 	for i, o := range r.Outcomes {
-		if o.Started && o.Promised && o.Start > o.Guarantee && !lies[r.Workload.Jobs[i].User] {
+		if o.Started && o.Promised && o.Start-o.Delay > o.Guarantee && !lies[r.Workload.Jobs[i].User] {
 			broken++
 		}
 	}

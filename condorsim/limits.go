@@ -22,6 +22,9 @@ import (
 func (w *Workload) On(pool *pools.Description) error {
 	w.Bundles, w.GiveUpAfter, w.Limits = pool.Bundles, pool.GiveUpAfter, pool.Limits
 	w.Preemption = preemptionOf(pool)
+	if err := w.findScavengers(pool); err != nil {
+		return err
+	}
 	w.take()
 	w.giveClocks(pool)
 	if err := w.setOutages(pool); err != nil {
@@ -206,7 +209,7 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 	var steps []step
 	var first, last backfill.Time = backfill.Forever, 0
 	for i, o := range r.Outcomes {
-		if !o.Ended {
+		if !o.Ended || r.Workload.Jobs[i].Scavenger {
 			continue
 		}
 		first, last = min(first, r.Workload.Jobs[i].Submit), max(last, o.End)
@@ -235,7 +238,7 @@ func (r *Result) limit(l negotiator.Limit) LimitUse {
 	for i, o := range r.Outcomes {
 		j := r.Workload.Jobs[i]
 		amount := taken(j.Job, l.Name)
-		if !o.Ended || amount == 0 {
+		if !o.Ended || amount == 0 || j.Scavenger {
 			continue
 		}
 		use.Jobs++

@@ -40,8 +40,10 @@ func (r *Result) Measured() metrics.Measures {
 	if r.partial {
 		list = slices.DeleteFunc(list, ofAll)
 	}
-	if slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Ended }) {
-		return list
+	for i, o := range r.Outcomes {
+		if o.Ended && !r.Workload.Jobs[i].Scavenger {
+			return list
+		}
 	}
 	return slices.DeleteFunc(list, func(m metrics.Measure) bool { return m.Value == 0 && m.Unit != metrics.Count })
 }
@@ -76,6 +78,7 @@ func (r *Result) allMeasured() metrics.Measures {
 		)
 	}
 	list = append(list, r.displacements()...)
+	list = append(list, r.scavengers()...)
 	if r.PerQueue || r.Workload.Preemption != nil {
 		list = append(list, r.queues()...)
 	}
@@ -128,8 +131,8 @@ func (r *Result) otherResources(known metrics.Measures) (list metrics.Measures) 
 func (r *Result) starts() metrics.Measures {
 	var n [3]int
 	all, backfilled := 0, 0
-	for _, o := range r.Outcomes {
-		if !o.Started || int(o.How) >= len(n) {
+	for i, o := range r.Outcomes {
+		if !o.Started || int(o.How) >= len(n) || r.Workload.Jobs[i].Scavenger {
 			continue
 		}
 		all++

@@ -30,11 +30,13 @@ type SimulatedPool struct {
 
 	successors *successors // nil: no job is submitted after the end of another
 
-	outages *outages         // nil: no slot ever fails
-	making  *making          // nil: no job makes way for another
-	losses  []int32          // by job, how often it lost a slot so far, if there are outages
-	runs    []int32          // by job, how often its run came to nothing so far, if one may
-	lost    []backfill.JobID // jobs that lost a slot at this instant, or made way
+	outages *outages           // nil: no slot ever fails
+	making  *making            // nil: no job makes way for another
+	losses  []int32            // by job, how often it lost a slot so far, if there are outages
+	runs    []int32            // by job, how often its run came to nothing so far, if one may
+	lost    []backfill.JobID   // jobs that lost a slot at this instant, or made way
+	left    []backfill.JobID   // scavengers that have left at this instant, which is yet to be told
+	began   []negotiator.Began // and jobs that have begun in the place of scavengers
 
 	void int // runs that came to nothing since their ends were dropped last
 
@@ -191,6 +193,9 @@ func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
 		now = min(now, p.ends[0].At)
 	}
 	now = min(now, p.making.next())
+	if len(p.left) > 0 {
+		now = min(now, p.now)
+	}
 	for len(p.over) > 0 && p.stale(p.over[0]) {
 		p.over.Pop()
 	}
@@ -245,12 +250,10 @@ func (p *SimulatedPool) makeWay(d *negotiator.Delta) error {
 	if err := p.making.circle(evicted, len(d.Completed) > 0); err != nil {
 		return err
 	}
-	p.making.fail(evicted)
-	for _, id := range evicted {
-		p.runs[id]++
-		if p.outages != nil {
-			p.outages.end(id)
-		}
+	p.evict(evicted)
+	if len(p.left) > 0 {
+		evicted, p.left = slices.Concat(evicted, p.left), nil
+		slices.Sort(evicted)
 	}
 	d.StartFailed, d.Displaced, p.lost = evicted, evicted, evicted
 	d.Claims = p.making
@@ -284,6 +287,7 @@ func (p *SimulatedPool) takeOver(d *negotiator.Delta) {
 		d.Found = append(d.Found, negotiator.Running{Job: m.Job, Placement: m.Placement, Start: d.Now})
 		p.start(m)
 	}
+	d.Began, p.began = slices.Concat(p.began, p.beginLate()), nil
 }
 
 // turn applies the outages of this instant and adds to the delta the slots that change and the jobs
@@ -311,9 +315,13 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 // Act starts the matched jobs. One that displaces others starts once they have made way.
 func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
-		if len(m.Displaces) > 0 {
+		switch {
+		case p.making.isLate(m):
+			p.actLate(m)
+		case len(m.Displaces) > 0:
 			p.making.take(m)
-		} else {
+			p.leaveAtOnce()
+		default:
 			p.start(m)
 		}
 	}
@@ -322,11 +330,16 @@ func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error
 
 // start starts a job.
 func (p *SimulatedPool) start(m negotiator.Match) {
-	left := p.making.left(p.w.Jobs[m.Job.ID])
-	e := ahead.Ending{At: p.now + left, Job: m.Job.ID}
 	if p.outages != nil {
 		p.outages.start(m.Job.ID, m.Placement)
 	}
+	p.begin(m)
+}
+
+// begin begins a job's run.
+func (p *SimulatedPool) begin(m negotiator.Match) {
+	left := p.making.left(p.w.Jobs[m.Job.ID])
+	e := ahead.Ending{At: p.now + left, Job: m.Job.ID}
 	if p.runs != nil {
 		e.Run = p.runs[m.Job.ID]
 	}

@@ -39,24 +39,34 @@ func preemptionOf(pool *pools.Description) *Preemption {
 	return &Preemption{Rules: &p.Rules, Retirement: p.Retirement, Vacate: p.Vacate, Checkpoint: p.Checkpoint}
 }
 
-// saves returns how much of a run that came to nothing its checkpoints have saved; p may be nil.
-func (p *Preemption) saves(ran backfill.Time) backfill.Time {
-	if p == nil || p.Checkpoint == 0 {
+// saves returns how much of a run of a job that came to nothing its checkpoints have saved.
+func (w *Workload) saves(id backfill.JobID, ran backfill.Time) backfill.Time {
+	every := backfill.Time(0)
+	switch {
+	case w.Jobs[id].Scavenger:
+		every = w.Scavengers.Checkpoint
+	case w.Preemption != nil:
+		every = w.Preemption.Checkpoint
+	}
+	if every == 0 {
 		return 0
 	}
-	return ran - ran%p.Checkpoint
+	return ran - ran%every
 }
 
 // making are the jobs that make way in a pool, and those that they make way for.
 type making struct {
 	w        *Workload
+	rules    Preemption // of jobs that are no scavengers; zero: none makes way for another
 	requests []backfill.Vector
 	runs     map[backfill.JobID]*claimedRun
 	saved    map[backfill.JobID]backfill.Time // of what jobs did in runs that came to nothing
 	names    map[string]map[int]bool          // numbers of dynamic slots that are in use, by the partitionable slot
 	leaving  ahead.Endings                    // a run is told by its number
 	taking   []*takeover                      // in the order in which they were decided
+	late     []negotiator.Match               // jobs that begin once scavengers have left, in that order
 	used     map[string]backfill.Vector
+	taken    map[string]int64 // of limits
 	now      backfill.Time
 	vain     vain
 }
@@ -68,13 +78,17 @@ type takeover struct {
 }
 
 func newMaking(w *Workload) *making {
-	if w.Preemption == nil || len(w.Bundles) > 0 {
+	if w.Preemption == nil && w.Scavengers == nil || len(w.Bundles) > 0 {
 		return nil
 	}
-	return &making{
+	m := &making{
 		w: w, requests: w.Requests(), runs: map[backfill.JobID]*claimedRun{}, names: map[string]map[int]bool{},
-		saved: map[backfill.JobID]backfill.Time{}, used: map[string]backfill.Vector{},
+		saved: map[backfill.JobID]backfill.Time{}, used: map[string]backfill.Vector{}, taken: map[string]int64{},
 	}
+	if w.Preemption != nil {
+		m.rules = *w.Preemption
+	}
+	return m
 }
 
 // next returns when somebody leaves next; [backfill.Forever] if nobody is to.
@@ -99,18 +113,14 @@ func (m *making) leaves(e ahead.Ending) bool {
 
 // chunk returns what each chunk of a job takes of a slot.
 func (m *making) chunk(id backfill.JobID, slot *negotiator.Slot) backfill.Vector {
-	chunk := m.requests[id]
-	if m.w.Jobs[id].BySlot || chunk == nil {
-		chunk = m.w.Schema.RequestOn(m.w.Jobs[id].Ad, slot)
-	}
-	if m.w.isFull(slot.Capacity, chunk) {
-		return slot.Capacity
-	}
-	return chunk
+	return m.w.chunkOn(id, m.requests[id], slot)
 }
 
-// use adds what a job takes of its slots to what is in use, so many times.
+// use adds what a job takes of its slots and of limits to what is in use, so many times.
 func (m *making) use(id backfill.JobID, at negotiator.Placement, times int64) {
+	for _, t := range m.w.Jobs[id].Takes {
+		m.taken[t.Limit] += times * t.Amount
+	}
 	for _, on := range at {
 		used := m.used[on.Slot.Name]
 		if used == nil {
@@ -135,9 +145,11 @@ func (m *making) fail(jobs []backfill.JobID) {
 	if m == nil {
 		return
 	}
-	if m.w.Preemption.Checkpoint > 0 {
-		for _, id := range jobs {
-			m.saved[id] += m.w.Preemption.saves(m.now - m.runs[id].start)
+	for _, id := range jobs {
+		if run := m.runs[id]; run != nil { // else it was yet to begin
+			if saved := m.w.saves(id, m.now-run.start); saved > 0 {
+				m.saved[id] += saved
+			}
 		}
 	}
 	m.ends(jobs)
@@ -159,6 +171,7 @@ func (m *making) ends(jobs []backfill.JobID) {
 	for _, id := range jobs {
 		run := m.runs[id]
 		if run == nil {
+			m.late = slices.DeleteFunc(m.late, func(match negotiator.Match) bool { return match.Job.ID == id })
 			continue
 		}
 		m.use(id, run.at, -1)
@@ -174,10 +187,14 @@ func (m *making) ends(jobs []backfill.JobID) {
 // vacated, unless it ends before.
 func (m *making) take(match negotiator.Match) {
 	for _, id := range match.Displaces {
+		if m.w.Jobs[id].Scavenger {
+			m.tell(id)
+			continue
+		}
 		run := m.runs[id]
 		run.leaves = true
 		m.vain.by(id, match.Job.ID)
-		leaves := m.now + max(1, m.retirement(run)+m.w.Preemption.Vacate) // no job leaves in no time
+		leaves := m.now + max(1, m.retirement(run)+m.rules.Vacate) // no job leaves in no time
 		m.leaving.Push(ahead.Ending{At: leaves, Job: id, Run: run.number})
 	}
 	m.taking = append(m.taking, &takeover{match, slices.Clone(match.Displaces)})
@@ -185,7 +202,7 @@ func (m *making) take(match negotiator.Match) {
 
 // retirement returns for how long a run may still go on.
 func (m *making) retirement(run *claimedRun) backfill.Time {
-	return max(0, run.start+m.w.Preemption.Retirement-m.now)
+	return max(0, run.start+m.rules.Retirement-m.now)
 }
 
 // evicted returns the jobs that leave now, by ID.
@@ -209,10 +226,7 @@ func (m *making) ready() (all []negotiator.Match) {
 		return nil
 	}
 	m.taking = slices.DeleteFunc(m.taking, func(t *takeover) bool {
-		slot := t.match.Placement[0].Slot
-		room := slices.Clone(slot.Capacity)
-		room.AddScaled(m.used[slot.Name], -1)
-		if len(t.waits) > 0 || !m.chunk(t.match.Job.ID, slot).Within(room) {
+		if len(t.waits) > 0 || !m.hasRoom(t.match) {
 			return false
 		}
 		all = append(all, t.match)

@@ -17,8 +17,9 @@ func (r *Result) displacements() metrics.Measures {
 		return nil
 	}
 	jobs := 0
-	for _, o := range r.Outcomes {
-		if o.Displacements > 0 {
+	madeWay := func(job int) bool { return r.Outcomes[job].Displacements > 0 && !r.Workload.Jobs[job].Scavenger }
+	for i := range r.Outcomes {
+		if madeWay(i) {
 			jobs++
 		}
 	}
@@ -41,7 +42,7 @@ func (r *Result) displacements() metrics.Measures {
 			list = append(list, metrics.Measure{Name: name, Label: label, Unit: metrics.Seconds, Value: m.MeanWait})
 		}
 	}
-	wait("displaced_mean_wait", "mean wait of jobs that made way", func(job int) bool { return r.Outcomes[job].Displacements > 0 })
+	wait("displaced_mean_wait", "mean wait of jobs that made way", madeWay)
 	wait("displacing_mean_wait", "mean wait of jobs that others made way for", func(job int) bool { return r.Outcomes[job].TookOver })
 	return list
 }
@@ -60,7 +61,12 @@ func (r *Result) measuredOf(chosen func(job int) bool) (m metrics.Metrics, some 
 // unless there are from two to twelve.
 func (r *Result) queues() (list metrics.Measures) {
 	const most = 12
-	label := func(job int) string { return r.Workload.Jobs[job].Labels["qos"] }
+	label := func(job int) string {
+		if r.Workload.Jobs[job].Scavenger { // it is measured apart
+			return ""
+		}
+		return r.Workload.Jobs[job].Labels["qos"]
+	}
 	names := map[string]string{}
 	for i := range r.Workload.Jobs {
 		if queue := label(i); queue != "" {

@@ -31,6 +31,8 @@ type Outcome struct {
 	Displacements int
 	Saved         backfill.Time
 	TookOver      bool
+	// Delay is how much later it began than it was started, as scavengers had to leave first.
+	Delay backfill.Time
 }
 
 // kept returns what is left of the outcome when the job's run does not count: its guarantee, its
@@ -45,7 +47,7 @@ func (o Outcome) kept() Outcome {
 // Result is a finished simulation.
 type Result struct {
 	Workload *Workload // with the submit times of this run, if some depend on it; see [After]
-	Outcomes []Outcome // by job, as in Workload.Jobs
+	Outcomes []Outcome // by job, as in Workload.Jobs; scavengers too, which are in no measure of the others
 	Cycles   int
 	Decided  int // cycles that a policy or its fallback decided: in others nothing waited
 	// Refusals are the rounds that a fallback policy decided, grouped by the policy that failed.
@@ -97,6 +99,8 @@ type Result struct {
 	promises bool
 	reserved int64 // idle cpus that are reserved, since the last cycle
 	last     backfill.Time
+
+	scavenged scavenged
 }
 
 // Refusals are the decisions of one policy that were refused.
@@ -155,9 +159,9 @@ const GivenUp = "given up: it lost its slot too often"
 // NeverSubmitted is the reason in [Outcome.Held] for jobs that wait for the end of such a job.
 const NeverSubmitted = "never submitted: its preceding job did not end"
 
-// Ran returns the jobs that ran to their ends, as package metrics takes them: by submit time.
+// Ran returns the jobs that ran to their ends and are no scavengers, as package metrics takes them: by submit time.
 func (r *Result) Ran() []metrics.Job {
-	return r.ranOf(func(int) bool { return true })
+	return r.ranOf(func(job int) bool { return !r.Workload.Jobs[job].Scavenger })
 }
 
 // ranOf returns those of the jobs that ran to their ends that are chosen.

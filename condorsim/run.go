@@ -97,6 +97,7 @@ func run(ctx context.Context, w *Workload, c negotiator.Config, pool negotiator.
 		return nil, err
 	}
 	r.leftOut()
+	r.scavengersLeft(n)
 	if err = books.close(); err != nil {
 		return nil, err
 	}
@@ -151,7 +152,9 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 		}
 	}
 	now := report.Delta.Now
+	r.begin(report)
 	r.inherit(report.State)
+	r.scavenge(report)
 	r.ReservedIdle += float64(r.reserved) * float64(now-r.last)
 	r.reserved, r.last = report.State.ReservedIdle(), now
 	for _, id := range report.Delta.Completed {
@@ -159,6 +162,9 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	}
 	if r.pool != nil {
 		for _, id := range r.pool.lost {
+			if r.Workload.scavenges(id) {
+				continue
+			}
 			r.lose(id, now, slices.Contains(report.Delta.Displaced, id))
 		}
 	}
@@ -257,7 +263,7 @@ func (r *Result) lose(id backfill.JobID, now backfill.Time, displaced bool) {
 	o := &r.Outcomes[id]
 	cpus, _ := r.Occupies(id)
 	ran := now - o.Start
-	saved := r.Workload.Preemption.saves(ran)
+	saved := r.Workload.saves(id, ran)
 	lost := float64(cpus) * float64(ran-saved)
 	*o = o.kept()
 	delete(r.chunks, id)

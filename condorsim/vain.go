@@ -30,7 +30,7 @@ func (m *making) circle(evicted []backfill.JobID, completed bool) error {
 	)
 	v := &m.vain
 	for _, id := range evicted {
-		completed = completed || m.w.Preemption.saves(m.now-m.runs[id].start) > 0
+		completed = completed || !m.w.Jobs[id].Scavenger && m.w.saves(id, m.now-m.runs[id].start) > 0
 	}
 	if completed {
 		v.count = 0
@@ -41,6 +41,9 @@ func (m *making) circle(evicted []backfill.JobID, completed bool) error {
 		v.times = map[backfill.JobID]int{}
 	}
 	for _, id := range evicted {
+		if m.w.Jobs[id].Scavenger { // it displaces nobody
+			continue
+		}
 		v.count++
 		v.times[id]++
 		if v.count < many || v.times[id] < again {

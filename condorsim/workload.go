@@ -46,9 +46,12 @@ type Workload struct {
 	// Unheeded says what ads ask for and the simulation does not heed.
 	Unheeded []string
 
-	// Preemption is how jobs make way for others; nil: none does.
+	// Preemption is how jobs make way for others; nil: none does, but for scavengers.
 	Preemption *Preemption
+	// Scavengers is how scavengers leave; nil: no job is one.
+	Scavengers *Scavengers
 
+	filled   int       // so many of the first jobs are there to fill the pool
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	accounts *accounts // nil: none are kept
 }
@@ -59,6 +62,10 @@ func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 	c.World.Start, c.World.Zone = w.UnixStart, w.Zone
 	if w.Preemption != nil && w.Preemption.Rules != nil {
 		c.Preemption = *w.Preemption.Rules
+	}
+	if w.Scavengers != nil {
+		c.StartSlack = max(c.StartSlack, w.Scavengers.Vacate)
+		c.Preemption.Off = c.Preemption.Off || w.Preemption == nil // though slots may have a RANK
 	}
 	return c
 }

@@ -23,7 +23,7 @@ func ReadingFor(pool *pools.Description, o formats.Options, orders ...string) fo
 	}
 	bounds := pool.Bounds()
 	o.CPUs, o.Memory = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory)
-	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, pool.Asked()
+	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, append(pool.Asked(), strings.ToLower(pools.ScavengerOfJobs))
 	o.Ads.SlotsHave = pool.Has()
 	for _, order := range orders {
 		o.Ads.Asked = append(o.Ads.Asked, asked(order)...)
@@ -76,7 +76,11 @@ func Queued(jobs *formats.Jobs, pool *pools.Description, asked *negotiator.Job) 
 		return w, err
 	}
 	for i := range w.Jobs {
-		j, stated := w.Jobs[i].Job, &jobs.History.Jobs[jobs.Trace.Jobs[i].ID-1]
+		if i < w.filled {
+			w.Jobs[i].Submit += backfill.Time(w.UnixStart)
+			continue
+		}
+		j, stated := w.Jobs[i].Job, &jobs.History.Jobs[jobs.Trace.Jobs[i-w.filled].ID-1]
 		j.Submit += backfill.Time(w.UnixStart)
 		j.Estimate, j.Limit, j.Enforced = backfill.Time(stated.Estimate), backfill.Time(stated.Limit), false
 		w.Jobs[i].Origin = workload.Stated

@@ -77,7 +77,10 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think), Later: j.After.Later}
 		}
 	}
-	if several := w.severalChunks(); several > 0 && several == len(w.Jobs) && w.Preemption != nil {
+	if err := w.findScavengers(pool); err != nil {
+		return nil, err
+	}
+	if several, all := w.severalChunks(); several > 0 && several == all && w.Preemption != nil {
 		return nil, fmt.Errorf("preemption: no job could ever make way for another: only jobs of one chunk do, and all %d "+
 			"jobs have several; have a chunk take more processors by pack: {chunk_cpus: N}", several)
 	}

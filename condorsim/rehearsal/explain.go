@@ -42,7 +42,7 @@ func (p *Rehearsal) Explain(
 }
 
 // StartTimes tells of the waiting jobs at an instant, and behind them of those that are held: those of an owner, or
-// if that is "" of all.
+// if that is "" of all. Of scavengers it tells nothing: they wait for whatever becomes idle.
 func (p *Rehearsal) StartTimes(
 	ctx context.Context, at backfill.Time, f outlook.FuturesOptions, owner string,
 ) ([]Expectation, error) {
@@ -155,6 +155,10 @@ func (p *Rehearsal) expect(s *snapshot, job *negotiator.Job) Expectation {
 		return e
 	default:
 		e.Situation, e.Reason = "to come", "will be submitted at "+p.text(job.Submit)
+		return e
+	}
+	if why := s.last.Negotiator().WhyScavenger(job.ID, p.text); why != "" {
+		e.Situation, e.Reason = "scavenges", why
 		return e
 	}
 	reason, known := s.state.Reason(job.ID)

@@ -115,6 +115,37 @@ func TestExplain(t *testing.T) {
 	require.Nil(t, findJob(w, "9.9"))
 }
 
+// TestExplainScavengers: of a scavenger it is told what it does, and the pool goes on with it.
+func TestExplainScavengers(t *testing.T) {
+	w, err := load(files(t, slotAd,
+		job("1", "0", "20", "RequestCpus = 2\nBackfillScavenger = true"),
+		strings.ReplaceAll(job("1", "1", "5", "RequestCpus = 2"), "QDate = 0", "QDate = 8")), new(source.Settings), nil, hclog.NewNullLogger())
+	require.NoError(t, err)
+	p := &Rehearsal{Activator: active.Activator{Policy: &active.Policy{}, Logger: hclog.NewNullLogger()}, Workload: w, config: link(t)}
+	for _, c := range []struct {
+		at             backfill.Time
+		job, does, why string
+	}{
+		{0, "1.0", "scavenges", "a scavenger: it runs on s×1 until any other job needs its place"},
+		{9, "1.0", "scavenges", "a scavenger: it makes way; displaced by 1.1"},
+		{9, "1.1", "runs", "runs since 0 00:00:08 on s×1"},
+		{19, "1.0", "scavenges", "it starts as soon as something is idle that it can use"},
+		{99, "1.0", "ended", "has ended"},
+	} {
+		e, explainErr := p.Explain(t.Context(), c.at, outlook.FuturesOptions{}, c.job)
+		require.NoError(t, explainErr)
+		require.Equal(t, c.does, e.Situation)
+		require.Contains(t, e.Reason, c.why)
+	}
+	all, err := p.StartTimes(t.Context(), 1, outlook.FuturesOptions{}, "")
+	require.NoError(t, err)
+	require.Empty(t, all)
+	r, err := condorsim.Run(t.Context(), w, link(t), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 18, r.Outcomes[1].Start, "the other one leaves within ten seconds")
+	require.EqualValues(t, 23+20, r.Outcomes[0].End)
+}
+
 // TestStartTimesListHeldJobs: jobs that are held are listed behind those that wait, with the reason, also where none
 // waits.
 func TestStartTimesListHeldJobs(t *testing.T) {

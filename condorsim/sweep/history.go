@@ -52,7 +52,7 @@ func (p *Sweep) happened(c *cell, w *condorsim.Workload) (results.Cell, error) {
 func (p *Sweep) finished(c *cell, w *condorsim.Workload, r *condorsim.Result) results.Cell {
 	r.PerQueue = p.perQueue
 	done := results.Cell{
-		Key: c.key, Jobs: len(w.Jobs), Held: r.Held(), Why: r.HeldBecause(),
+		Key: c.key, Jobs: len(w.Jobs) - w.Scavenging(), Held: r.Held(), Why: r.HeldBecause(),
 		Machine:  results.Machine{Slots: len(w.Slots), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning, Metrics: r.Measures(), Series: r.Series(), Weeks: r.Weeks(),
 	}

@@ -198,6 +198,26 @@ func TestLogLines(t *testing.T) {
 `, strings.ReplaceAll(out.String(), `"s×1"`, "s×1"))
 }
 
+// TestScavengersAreShown: the log and the view tell of them, and of the job that begins in the place of one.
+func TestScavengersAreShown(t *testing.T) {
+	w := fromAds(t, slotAd, job("1", "0", "5", "BackfillScavenger = true", "RequestCpus = 2"),
+		strings.ReplaceAll(job("2", "0", "7", "RequestCpus = 2"), "QDate = 0", "QDate = 3"))
+	require.NotNil(t, w.Scavengers)
+	var out bytes.Buffer
+	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true})
+	_, err := condorsim.Run(t.Context(), w, link(t), nil, &Log{log, shown(w).Job})
+	require.NoError(t, err)
+	require.Equal(t, `[INFO]  scavenges: t=0 job=1.0 cmd="" slots=s×1
+[INFO]  started: t=3 job=2.0 cmd="" wait=0 how=head slots=s×1 waiting=0 running=1 from=13 scavengers=1
+[INFO]  ended: t=5 job=1.0 cmd=""
+[INFO]  ended: t=12 job=2.0 cmd=""
+`, strings.ReplaceAll(out.String(), `"s×1"`, "s×1"), "the scavenger ends before it has left")
+	seen, _ := watch(t, w, 80, 24)
+	require.Contains(t, seen[0], "1.0 (scavenges)")
+	require.NotContains(t, seen[len(seen)-1], "(scavenges)")
+	require.Contains(t, seen[len(seen)-1], "0 to come, 0 waiting, 0 running, 2 ended")
+}
+
 // slotAd is a pool of one slot with two cpus.
 const slotAd = "Name = \"s\"\nCpus = 2\nRequirements = true\n"
 

@@ -31,6 +31,7 @@ func (l *Log) Cycle(r *negotiator.Report) error {
 	for _, id := range r.Delta.Completed {
 		l.Logger.Info("ended", "t", r.Delta.Now, "job", l.Job(id).Name, "cmd", Command(l.Job(id).Job))
 	}
+	l.scavenged(r)
 	for _, j := range r.Delta.Submitted {
 		l.Logger.Debug("submitted", "t", r.Delta.Now, "job", j.Name, "cmd", Command(j))
 	}
@@ -42,14 +43,40 @@ func (l *Log) Cycle(r *negotiator.Report) error {
 		l.Logger.Warn("held", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
 	}
 	for i, m := range r.Matches {
-		if m.At != 0 {
+		switch {
+		case m.Job.Scavenger:
+			l.Logger.Info("scavenges", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job), "slots", m.Placement.String())
+			continue
+		case i >= len(r.Decision.Started):
 			l.Logger.Info("displaces", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job), "from", m.At,
 				"jobs", len(m.Displaces), "slots", m.Placement.String())
 			continue
 		}
-		l.Logger.Info("started", "t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job),
-			"wait", r.Delta.Now-m.Job.Submit, "how", r.Decision.Started[i].How, "slots", m.Placement.String(),
-			"waiting", r.State.Waiting(), "running", r.State.RunningJobs())
+		about := []any{
+			"t", r.Delta.Now, "job", m.Job.Name, "cmd", Command(m.Job),
+			"wait", r.Delta.Now - m.Job.Submit, "how", r.Decision.Started[i].How, "slots", m.Placement.String(),
+			"waiting", r.State.Waiting(), "running", r.State.RunningJobs(),
+		}
+		if m.At != 0 {
+			about = append(about, "from", m.At, "scavengers", len(m.Displaces))
+		}
+		l.Logger.Info("started", about...)
 	}
 	return nil
+}
+
+// scavenged logs which scavengers made way, ended or were given up.
+func (l *Log) scavenged(r *negotiator.Report) {
+	s := r.Scavengers
+	if s == nil {
+		return
+	}
+	tell := func(what string, jobs []backfill.JobID) {
+		for _, id := range jobs {
+			l.Logger.Info(what, "t", r.Delta.Now, "job", l.Job(id).Name, "cmd", Command(l.Job(id).Job))
+		}
+	}
+	tell("made way", s.Displaced)
+	tell("ended", s.Completed)
+	tell("given up", s.Removed)
 }

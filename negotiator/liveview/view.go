@@ -3,6 +3,7 @@ package liveview
 import (
 	"cmp"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -49,11 +50,12 @@ type View struct {
 	out  io.Writer
 	size func() (width, height int)
 	// coloured says that the terminal has colours, and its user wants them.
-	coloured bool
-	on       map[string][]string // the jobs that run on each slot
-	held     map[string]string   // why jobs are held, by label
-	ended    int
-	cycles   int
+	coloured   bool
+	scavenging map[backfill.JobID]negotiator.Placement // the scavengers that run
+	on         map[string][]string                     // the jobs that run on each slot
+	held       map[string]string                       // why jobs are held, by label
+	ended      int
+	cycles     int
 
 	mu      sync.Mutex // what is below, and writing; keys come between cycles
 	screens map[screen]string
@@ -168,6 +170,7 @@ func (v *View) follow(r *negotiator.Report) {
 	for _, m := range r.Matches {
 		delete(v.held, label(m.Job))
 	}
+	v.scavenge(r.Scavengers)
 	clear(v.on)
 	jobs, all := r.State.Snapshot().Jobs, r.State.Slots()
 	slices.SortStableFunc(jobs, func(a, b backfill.JobState) int { return cmp.Compare(a.Start, b.Start) })
@@ -177,6 +180,28 @@ func (v *View) follow(r *negotiator.Report) {
 				v.on[name] = append(v.on[name], label(v.Job(j.Job.ID).Job))
 			}
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.scavenging)) {
+		for _, on := range v.scavenging[id] {
+			v.on[on.Name()] = append(v.on[on.Name()], label(v.Job(id).Job)+" (scavenges)")
+		}
+	}
+}
+
+// scavenge updates which scavengers run, and counts those that ended.
+func (v *View) scavenge(s *negotiator.Scavenged) {
+	if s == nil {
+		return
+	}
+	v.ended += len(s.Completed) + len(s.Removed)
+	for _, id := range slices.Concat(s.Completed, s.Removed, s.Back) {
+		delete(v.scavenging, id)
+	}
+	for _, m := range s.Matches {
+		if v.scavenging == nil {
+			v.scavenging = map[backfill.JobID]negotiator.Placement{}
+		}
+		v.scavenging[m.Job.ID] = m.Placement
 	}
 }
 

@@ -382,6 +382,9 @@ type progress struct {
 // Cycle counts the jobs that ended in a cycle.
 func (p *progress) Cycle(r *negotiator.Report) error {
 	p.done += int64(len(r.Delta.Completed))
+	if r.Scavengers != nil {
+		p.done += int64(len(r.Scavengers.Completed))
+	}
 	p.bar.Update(p.done, p.total)
 	return nil
 }

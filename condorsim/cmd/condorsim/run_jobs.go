@@ -35,7 +35,7 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 	if w, err = c.jobs(p, pool, logger); err != nil {
 		return nil, err
 	}
-	if w.Preemption != nil && c.Fst != (fstFlag{}) {
+	if (w.Preemption != nil || w.Scavengers != nil) && c.Fst != (fstFlag{}) {
 		return nil, fmt.Errorf("--fst: %w", condorsim.ErrFairPreempted)
 	}
 	w.Warn(logger.Warn)

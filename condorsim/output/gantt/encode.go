@@ -132,7 +132,11 @@ func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.O
 		promise = int64(o.Guarantee - j.Submit)
 	}
 	put("promise", promise)
-	put("how", index(&d.Hows, o.How.String()))
+	how := o.How.String()
+	if j.Scavenger {
+		how = "scavenger"
+	}
+	put("how", index(&d.Hows, how))
 	put("pieces", int64(len(lanes)))
 	for _, p := range lanes {
 		put("lanes", p.lane)

@@ -161,6 +161,9 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 			if !row.Started {
 				return ""
 			}
+			if row.job.Scavenger {
+				return "scavenger"
+			}
 			return row.How.String()
 		}),
 		label("slots", func(row jobRow) string { return row.Placement.String() }),
@@ -186,6 +189,18 @@ func (j *File) columns(r *condorsim.Result) []jobColumn {
 		} {
 			all = append(all, when(use.name, func(row jobRow) (backfill.Time, bool) { return use.value(row), row.Started }))
 		}
+	}
+	if r.Workload.Scavengers != nil {
+		all = append(
+			all,
+			number("scavenger", func(row jobRow) int64 {
+				if row.job.Scavenger {
+					return 1
+				}
+				return 0
+			}),
+			when("delay", func(row jobRow) (backfill.Time, bool) { return row.Delay, row.Started && !row.job.Scavenger }),
+		)
 	}
 	return append(append(all, resources(r)...), numbers(r.Workload)...)
 }

@@ -177,7 +177,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(summary{
-		Trace: w.Name, Run: run, Jobs: len(w.Jobs), Held: r.Held(), Why: r.HeldBecause(),
+		Trace: w.Name, Run: run, Jobs: len(w.Jobs) - w.Scavenging(), Held: r.Held(), Why: r.HeldBecause(),
 		Machine:  machine{Slots: len(w.Slots), Partitions: len(w.Bundles), Cpus: w.Capacity()[0], Memory: w.Memory()},
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
@@ -280,7 +280,10 @@ func ran(run Run, r *condorsim.Result) []row {
 	}
 	rows := []row{
 		slots,
-		{"jobs", inwords.Whole(len(w.Jobs))},
+		{"jobs", inwords.Whole(len(w.Jobs) - w.Scavenging())},
+	}
+	if n := w.Scavenging(); n > 0 {
+		rows = append(rows, row{"scavengers (left out of all but their own)", inwords.Whole(n)})
 	}
 	if n := r.Held(); n > 0 {
 		rows = append(rows, row{"jobs held (left out of the means)", inwords.Whole(n)})
