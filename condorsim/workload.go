@@ -49,6 +49,13 @@ type Workload struct {
 	// Preemption is how jobs make way for others; nil: none does.
 	Preemption *Preemption
 
+	// Groups are accounting groups, Ceilings how many cpus submitters may have at once, by name. Quotas are the
+	// limits that follow from both while all slots are up.
+	Groups   pools.Groups
+	Ceilings map[string]int64
+	Quotas   []negotiator.Limit
+
+	weights  []float64 // by job, what it counts for while it waits; nil: its cpus
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	accounts *accounts // nil: none are kept
 }

@@ -26,7 +26,7 @@ func TestBuiltInPools(t *testing.T) {
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
 	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, "+
-		"gaia-preempt-10m, gaia-preempt-1h, gaia-preempt, gaia, intrepid, mixed, pilots, tiny-bgp")
+		"gaia-preempt-10m, gaia-preempt-1h, gaia-preempt, gaia, groups, intrepid, mixed, pilots, tiny-bgp")
 	_, err = readPool("./five-nodes", hclog.NewNullLogger())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotContains(t, err.Error(), "built in")

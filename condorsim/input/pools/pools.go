@@ -5,8 +5,8 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
-//   - YAML, for classes of slots, failures, drains, ends and preemption: see [description]; and for machines that are
-//     divided into partitions, such as Blue Gene: see [partition] and [grid]. [Keys] shows each key.
+//   - YAML, for classes of slots, failures, drains, ends, preemption and groups: see [description]; and for machines
+//     that are divided into partitions, such as Blue Gene: see [partition] and [grid]. [Keys] shows each key.
 //
 // A pool with more or fewer slots is another one: see [Description.Changed].
 //
@@ -51,7 +51,11 @@ type Description struct {
 	GiveUpAfter int
 	// Preemption is how jobs make way for others; nil: none does.
 	Preemption *Preemption
-	LeftOut    LeftOut
+	// Groups are accounting groups, which share the pool by their quotas, and Ceilings are how many cpus
+	// submitters may have at once, by name.
+	Groups   Groups
+	Ceilings map[string]int64
+	LeftOut  LeftOut
 	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 

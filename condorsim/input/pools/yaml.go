@@ -58,6 +58,9 @@ type description struct {
 	Limits map[string]*height `yaml:"limits"` // nil: nothing is written
 
 	Preemption *preemption `yaml:"preemption"` // nil: no job makes way for another
+
+	Groups   []group           `yaml:"groups"`
+	Ceilings map[string]*int64 `yaml:"ceilings"` // of users; nil: nothing is written
 }
 
 // class is a number of slots that are alike.
@@ -230,7 +233,7 @@ func (b *builder) finish() error {
 	if !b.pool.Pack.WholeSlots && len(b.pool.Bundles) == 0 {
 		negotiator.CountJobs(&b.pool.Schema, b.pool.Slots)
 	}
-	if err := cmp.Or(b.addLimits(), b.addPreemption()); err != nil {
+	if err := cmp.Or(b.addLimits(), b.addGroups(), b.addPreemption()); err != nil {
 		return err
 	}
 	for i := range b.d.Failures {
