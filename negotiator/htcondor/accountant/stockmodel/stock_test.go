@@ -40,7 +40,9 @@ func TestPlay(t *testing.T) {
 			[]Group{lab}, []User{{"lab", "a", 1000}, two}, jobs(1, 20), []float64{1, 9},
 		},
 		"two groups share by their quotas": {
-			[]Group{{"x", 0, 0.8, true}, {"y", 0, 0.2, true}}, []User{{"x", "a", 1000}, {"y", "b", 1000}}, jobs(20, 20),
+			[]Group{{"x", 0, 0.8, true}, {"y", 0, 0.2, true}},
+			[]User{{"x", "a", 1000}, {"y", "b", 1000}},
+			jobs(20, 20),
 			[]float64{8, 2},
 		},
 	} {
