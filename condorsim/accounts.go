@@ -2,7 +2,6 @@ package condorsim
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,50 +19,56 @@ type accounts struct {
 	priorities Priorities
 
 	accountant *accountant.Accountant
-	line       *accountant.Line
+	line       waitingLine
 	origin     int64 // is second 1 of the accountant's clock, for which 0 is never
 	begun      bool
+	names      []string                          // of all submitters
 	submitters []string                          // by job
 	use        map[string]accountant.Use         // of those who use something
 	runs       map[backfill.JobID]accountant.Use // of jobs that run
-	places     []*accountant.Place               // in line, by job; nil: it does not wait
 	held       []backfill.JobID                  // jobs that no slot can take as it is
 	wants      map[string]float64                // what waiting jobs want, by submitter
 	divided    bool                              // the pool, in this cycle
+	up         map[string]int64                  // cpus of the slots that are there
+	total      int64                             // of them all
+	bounded    *bounded                          // what binds groups and users; nil: nothing does
 }
 
 // simulated is the domain of all submitters: the accountant takes a name without one for a group's.
-// nobody is the submitter of jobs of no known user; no user has that name.
-const simulated, nobody = "@simulated", "<unknown>" + "@simulated"
+// unknownUser submits the jobs of no known user; no user has that name.
+const simulated, unknownUser = "@simulated", "<unknown>"
 
 // begin begins a run, in which nobody has used anything yet.
 func (a *accounts) begin() (err error) {
-	s := accountant.DefaultSettings()
-	s.HalfLife = float64(cmp.Or(a.priorities.HalfLife, DefaultHalfLife))
-	if a.accountant, err = accountant.New(s); err != nil {
+	if a.accountant, err = a.w.newAccountant(a.priorities); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.priorities.Factors)) {
-		if err = a.accountant.SetFactor(name+simulated, a.priorities.Factors[name]); err != nil {
-			return err
-		}
+	a.line = newPlainLine(a)
+	if len(a.w.Groups) > 0 {
+		a.line = newGroupedLine(a)
 	}
-	a.line = accountant.NewLine(a.accountant, a.compare)
-	a.begun, a.held, a.places = false, nil, make([]*accountant.Place, len(a.w.Jobs))
+	a.begun, a.held = false, nil
 	a.use, a.runs = map[string]accountant.Use{}, map[backfill.JobID]accountant.Use{}
 	a.wants = map[string]float64{}
+	a.up, a.total = map[string]int64{}, 0
+	if len(a.w.Bundles) > 0 { // which are announced before all else
+		a.slots(a.w.Slots, nil)
+	}
 	a.nameSubmitters()
+	if a.bounded = nil; len(a.w.Quotas) > 0 {
+		a.bounded = newBounded(a)
+	}
 	return nil
 }
 
 // nameSubmitters finds each job's submitter, whose name all of his jobs share.
 func (a *accounts) nameSubmitters() {
 	full := map[string]string{}
-	a.submitters = make([]string, len(a.w.Jobs))
-	for i := range a.w.Jobs {
-		name := a.w.Jobs[i].Submitter()
+	a.names, a.submitters = nil, make([]string, len(a.w.Jobs))
+	for i, name := range a.w.submitters() {
 		if full[name] == "" {
 			full[name] = accountOf(name)
+			a.names = append(a.names, full[name])
 		}
 		a.submitters[i] = full[name]
 	}
@@ -71,10 +76,32 @@ func (a *accounts) nameSubmitters() {
 
 // accountOf returns the name of a submitter's account.
 func accountOf(submitter string) string {
-	if submitter == "" {
-		return nobody
+	return cmp.Or(submitter, unknownUser) + simulated
+}
+
+// waiting returns a job as fair share sees it.
+func (a *accounts) waiting(id backfill.JobID) accountant.Waiting {
+	return accountant.Waiting{ID: id, Submitter: a.submitters[id], Weight: a.w.weight(id), Prio: a.w.Jobs[id].Prio}
+}
+
+// weight returns what a job counts for while it waits.
+func (w *Workload) weight(id backfill.JobID) float64 {
+	if w.weights != nil {
+		return w.weights[id]
 	}
-	return submitter + simulated
+	return float64(w.Jobs[id].Cpus)
+}
+
+// slots notes which slots came and went, of whose cpus groups have their quotas.
+func (a *accounts) slots(came []*negotiator.Slot, went []string) {
+	for _, name := range went {
+		a.total -= a.up[name]
+		delete(a.up, name)
+	}
+	for _, s := range came {
+		a.total += s.Capacity[0] - a.up[s.Name]
+		a.up[s.Name] = s.Capacity[0]
+	}
 }
 
 // standing returns what expressions about preemption see of a submitter.
@@ -89,13 +116,16 @@ func (a *accounts) standing(submitter string) preempt.Standing {
 // hasRoom reports whether a submitter's share of the pool has room for a further weight beside what it
 // was granted in this cycle. The pool is divided among those who use something or wait.
 func (a *accounts) hasRoom(submitter string, granted, weight float64) bool {
-	if !a.divided {
-		a.divided = true
-		if a.accountant.Divide(float64(a.w.Capacity()[0]), a.wants) != nil {
-			return false // not so with names and weights of a simulation
-		}
+	return a.divide() == nil && a.accountant.HasRoom(accountOf(submitter), granted, weight)
+}
+
+// divide divides the pool, once in a cycle. There is no error with names and weights of a simulation.
+func (a *accounts) divide() error {
+	if a.divided {
+		return nil
 	}
-	return a.accountant.HasRoom(accountOf(submitter), granted, weight)
+	a.divided = true
+	return a.accountant.Divide(float64(a.total), a.wants)
 }
 
 // compare orders jobs as [backfill.Compare] does: those of a workload have their IDs by their submit times.
@@ -106,7 +136,7 @@ func (a *accounts) compare(x, y backfill.JobID) int {
 // key is the order of [Workload.FairShare]. The key moves with time: the next cycle has other keys.
 func (a *accounts) key(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
 	a.queue(j.ID)
-	return a.places[j.ID].Key(), backfill.WithTime
+	return a.line.key(j), backfill.WithTime
 }
 
 // fetched begins a cycle: it charges users with what they used until now. Lost are the jobs that lost
@@ -140,9 +170,13 @@ func (a *accounts) fetched(d *negotiator.Delta, lost []backfill.JobID) error {
 		}
 		a.held = nil
 	}
-	a.line.Open()
+	a.slots(d.SlotsUp, d.SlotsDown)
+	a.line.open()
 	a.divided = false
-	return a.charge(d.Now)
+	if err := a.charge(d.Now); err != nil || len(a.w.Groups) == 0 {
+		return cmp.Or(err, a.bounded.tell(d))
+	}
+	return cmp.Or(a.divide(), a.bounded.tell(d))
 }
 
 // Cycle notes which jobs a cycle has started, which count from now on.
@@ -194,12 +228,14 @@ func (a *accounts) charge(now backfill.Time) error {
 
 func (a *accounts) starts(id backfill.JobID, use accountant.Use) {
 	u := a.use[a.submitters[id]]
+	a.bounded.add(id, use.Weight, 1)
 	a.runs[id], a.use[a.submitters[id]] = use, accountant.Use{Slots: u.Slots + use.Slots, Weight: u.Weight + use.Weight}
 }
 
 func (a *accounts) ends(id backfill.JobID) {
 	use, u := a.runs[id], a.use[a.submitters[id]]
 	delete(a.runs, id)
+	a.bounded.add(id, -use.Weight, -1)
 	if u.Slots -= use.Slots; u.Slots == 0 {
 		delete(a.use, a.submitters[id])
 		return
@@ -210,24 +246,17 @@ func (a *accounts) ends(id backfill.JobID) {
 
 // queue adds a job to the line, unless it is there.
 func (a *accounts) queue(id backfill.JobID) {
-	if a.places[id] == nil {
-		j := &a.w.Jobs[id]
-		a.places[id] = a.line.Join(accountant.Waiting{
-			ID: id, Submitter: a.submitters[id], Weight: float64(j.Cpus), Prio: j.Prio,
-		})
-		a.wants[a.submitters[id]] += float64(j.Cpus)
+	if a.line.join(id) {
+		a.wants[a.submitters[id]] += a.w.weight(id)
 	}
 }
 
 // leave takes a job out of the line, and reports whether it was there.
 func (a *accounts) leave(id backfill.JobID) bool {
-	p := a.places[id]
-	if p == nil {
+	if !a.line.leave(id) {
 		return false
 	}
-	p.Leave()
-	a.places[id] = nil
-	if submitter, cpus := a.submitters[id], float64(a.w.Jobs[id].Cpus); a.wants[submitter] > cpus {
+	if submitter, cpus := a.submitters[id], a.w.weight(id); a.wants[submitter] > cpus {
 		a.wants[submitter] -= cpus
 	} else {
 		delete(a.wants, submitter)

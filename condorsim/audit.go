@@ -38,6 +38,7 @@ type audit struct {
 	whole   map[string]int64 // cpus of each bundle, by sameSlots
 	use     backfill.Vector
 	taken   map[string]int64 // of limits
+	groups  *groupBooks      // nil: there are none
 
 	arrived    int                              // number of jobs that arrived; they arrive by ID unless some depend
 	came       []bool                           // which of them, if some wait for the ends of others; else nil
@@ -83,8 +84,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 		a.index[i] = -1
 	}
 	a.beyond = slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.Estimate > 0 && j.runs() > j.Estimate })
-	a.whole = bundleCpus(w)
-	a.scavengers = newScavengerBooks(w)
+	a.whole, a.groups, a.scavengers = bundleCpus(w), newGroupBooks(w), newScavengerBooks(w)
 	if w.Preemption != nil && w.Preemption.Checkpoint > 0 {
 		a.saved = make([]backfill.Time, len(w.Jobs))
 	}
@@ -127,6 +127,7 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	if err := a.scavenge(r); err != nil {
 		return err
 	}
+	a.groups.slots(&r.Delta)
 	if err := cmp.Or(a.left(), a.takeOver(r), a.start(r)); err != nil {
 		return err
 	}

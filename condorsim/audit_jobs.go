@@ -108,7 +108,7 @@ func (a *audit) start(r *negotiator.Report) error {
 		if err := a.checkWhole(s); err != nil {
 			return err
 		}
-		if err := cmp.Or(a.hold(s), a.take(id)); err != nil {
+		if err := cmp.Or(a.hold(s), a.take(id), a.keepsQuotas(s, false)); err != nil {
 			return err
 		}
 	}
@@ -188,6 +188,7 @@ func (a *audit) release(id backfill.JobID) holding {
 	for _, t := range a.w.Jobs[id].Takes {
 		a.taken[t.Limit] -= t.Amount
 	}
+	a.groups.ends(id)
 	delete(a.due, id)
 	a.free = append(a.free, a.index[id])
 	*h, a.index[id] = holding{}, -1

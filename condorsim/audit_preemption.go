@@ -57,7 +57,8 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 		a.leave(id, job.Submit)
 		a.slots = r.State.Slots()
 		at := backfill.Placement{{Slot: a.slotNamed(found.Placement[0].Slot.Name), Count: 1}}
-		if err := cmp.Or(a.hold(&backfill.Started{Job: job, Placement: at}), a.take(id)); err != nil {
+		s := &backfill.Started{Job: job, Placement: at}
+		if err := cmp.Or(a.hold(s), a.take(id), a.keepsQuotas(s, true)); err != nil {
 			return err
 		}
 		a.occupies(a.holding[a.index[id]], 1)

@@ -41,7 +41,7 @@ func (m *making) claim(id backfill.JobID, at negotiator.Placement, number int32)
 		}
 	}
 	run.ad.SetString("Name", run.slot)
-	user := job.Submitter()
+	user := m.w.submitter(job)
 	run.ad.SetString("State", "Claimed")
 	run.ad.SetString("Activity", "Busy")
 	run.ad.SetString("RemoteOwner", user)
@@ -94,14 +94,15 @@ func (m *making) Claim(id backfill.JobID) (c preempt.Claim, ok bool) {
 	}
 	cpus, _ := run.ad.Int("Cpus")
 	return preempt.Claim{
-		Slot: run.slot, Host: run.host, Ad: run.ad, User: m.w.Jobs[id].Submitter(), Rank: run.rank, Weight: float64(cpus),
+		Slot: run.slot, Host: run.host, Ad: run.ad, User: m.w.submitter(&m.w.Jobs[id]), Rank: run.rank,
+		Weight:     float64(cpus),
 		Retirement: m.retirement(run), Vacate: m.rules.Vacate, Since: run.start, Waited: run.leaves,
 		Partial: run.dynamic > 0,
 	}, true
 }
 
 // Submitter implements [preempt.Claims].
-func (m *making) Submitter(id backfill.JobID) string { return m.w.Jobs[id].Submitter() }
+func (m *making) Submitter(id backfill.JobID) string { return m.w.submitter(&m.w.Jobs[id]) }
 
 // Standing implements [preempt.Claims].
 func (m *making) Standing(submitter string) preempt.Standing {

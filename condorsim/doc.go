@@ -7,11 +7,12 @@
 // time or, with a [Pace], in scaled real time. Slots fail and are drained as the workload says
 // (outage.go), some of them with notice (notice.go), and end as their ads tell beforehand (ending.go).
 // What users use is kept account of if the queue's order is that of their priorities (priorities.go,
-// accounts.go). Jobs make way for others as the workload says (preemption.go, claims.go; vain.go ends
-// those in which they do so for ever), and what that
-// costs is in preemption_measures.go. Scavengers make way for all others (scavengers.go; what they use and
-// cost is in scavenger_measures.go). What slots are that a pool gets besides its own is in more.go. Jobs take of the pool's limits what their ads name (limits.go), and occupy what they
-// request, or all of a slot on which nobody can run beside them (occupied.go).
+// accounts.go, accounts_line.go), or if accounting groups of the pool have quotas (quotas.go). Jobs make way
+// for others as the workload says (preemption.go, claims.go; vain.go ends those in which they do so for
+// ever), and what that costs is in preemption_measures.go. Scavengers make way for all others
+// (scavengers.go; what they use and cost is in scavenger_measures.go). What slots are that a pool gets
+// besides its own is in more.go. Jobs take of the pool's limits what their ads name (limits.go), and occupy
+// what they request, or all of a slot on which nobody can run beside them (occupied.go).
 // [Run] puts a negotiator in front of the pool and returns the [Result]: what became
 // of every job. [RunFair] also finds fair start times, in copies of the state that are played ahead,
 // and [RunEta] tells jobs when they will start, and says how true it was (eta.go; eta_fits.go has what

@@ -48,6 +48,9 @@ func RunFair(ctx context.Context, w *Workload, c negotiator.Config, fair Fair,
 	if w.Preemption != nil || w.Scavengers != nil {
 		return nil, ErrFairPreempted
 	}
+	if w.Grouped() {
+		return nil, ErrFairGroups
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	c = w.configure(c)

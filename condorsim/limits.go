@@ -85,11 +85,19 @@ func (w *Workload) charging() func(*negotiator.Job) ([]concurrency.Limit, error)
 
 // Charge sets what a job that is only asked about takes of limits.
 func (w *Workload) Charge(j *negotiator.Job) error {
-	if len(w.Limits) == 0 {
+	if len(w.Limits) > 0 {
+		if _, err := w.charging()(j); err != nil {
+			return err
+		}
+	}
+	if !w.Grouped() {
 		return nil
 	}
-	_, err := w.charging()(j)
-	return err
+	cpus := int64(1)
+	if chunk, err := w.Schema.Request(j.Ad, 1); err == nil {
+		cpus = chunk[0]
+	}
+	return w.chargeGroup(j, float64(cpus*int64(j.Nodes)))
 }
 
 // limits reports whether the pool has a limit of a name.
@@ -154,10 +162,8 @@ func (w *Workload) ofSlots() func(name string) bool {
 
 // takes returns what a job takes that wants this, rounded up.
 func (w *Workload) takes(wants []concurrency.Limit) (takes []negotiator.Take) {
-	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
 	for _, one := range wants {
-		amount := int64(min(math.Ceil(one.Wanted*negotiator.LimitUnit-tiny), backfill.MaxAmount))
-		if w.limits(one.Name) && amount > 0 {
+		if amount := negotiator.AmountOf(one.Wanted); w.limits(one.Name) && amount > 0 {
 			takes = append(takes, negotiator.Take{Limit: one.Name, Amount: amount})
 		}
 	}
@@ -181,9 +187,10 @@ type LimitUse struct {
 	Waited int `json:"jobs_waited"`
 }
 
-// Limits says how much of each limit was in use.
+// Limits says how much of each limit was in use, also of the quotas of groups that accept no surplus and of
+// the ceilings of users.
 func (r *Result) Limits() (all []LimitUse) {
-	for _, l := range r.Workload.Limits {
+	for _, l := range slices.Concat(r.Workload.Limits, r.Workload.Quotas) {
 		all = append(all, r.limit(l))
 	}
 	return all

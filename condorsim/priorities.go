@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // Priorities say how the priorities of users are simulated. The zero value has HTCondor's defaults.
-// Accounting groups have no quotas in simulations: who submits for one has a priority of his own there.
+// Who submits for an accounting group has a priority of his own there.
 type Priorities struct {
 	// HalfLife is the time in which what a user has used comes to count half; 0: [DefaultHalfLife].
 	HalfLife backfill.Time
@@ -24,8 +25,8 @@ type Priorities struct {
 // DefaultHalfLife is that of HTCondor.
 const DefaultHalfLife backfill.Time = 86_400
 
-// MostFactor is the largest priority factor: HTCondor's own of nice users is less.
-const MostFactor = 1e12
+// MostFactor is the largest priority factor.
+const MostFactor = pools.MostFactor
 
 // Validate returns an error if a half-life or factor is out of bounds.
 func (p Priorities) Validate() error {
@@ -47,8 +48,8 @@ func (p Priorities) Validate() error {
 // CheckUsers returns an error if a factor is of somebody who has no job.
 func (p Priorities) CheckUsers(w *Workload) error {
 	names := map[string]bool{}
-	for i := range w.Jobs {
-		names[w.Jobs[i].Submitter()] = true
+	for _, name := range w.submitters() {
+		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Factors)) {
 		if !names[name] {
@@ -82,17 +83,21 @@ func (j *Job) Submitter() string {
 // NobodysText is the warning that jobs have no user.
 const NobodysText = "jobs of no known user share one priority, as if one user had submitted them"
 
-// GroupsText is the warning that jobs have accounting groups.
-const GroupsText = "accounting groups have no quotas in simulations: whoever submits for one has a priority of his own " +
-	"there"
+// GroupsText is the warning that jobs have accounting groups and the pool has none.
+const GroupsText = "the pool has no groups, so accounting groups have no quotas: whoever submits for one has a " +
+	"priority of his own there"
 
-// WarnOfUsers warns, about something, of jobs that have no known user, and of jobs of accounting groups.
+// EmptyGroupsText is the warning that groups of the pool have no jobs.
+const EmptyGroupsText = "no job is of these groups of the pool"
+
+// WarnOfUsers warns, about something, of jobs that have no known user, of jobs of accounting groups where the
+// pool has none, and of groups without jobs.
 func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...any) {
 	nobodys, grouped := 0, 0
 	for i := range w.Jobs {
 		if name := w.Jobs[i].Submitter(); name == "" {
 			nobodys++
-		} else if name == w.Jobs[i].Labels["account"] && strings.Contains(name, ".") {
+		} else if len(w.Groups) == 0 && name == w.Jobs[i].Labels["account"] && strings.Contains(name, ".") {
 			grouped++
 		}
 	}
@@ -103,6 +108,9 @@ func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...an
 		if warning.count > 0 {
 			warn(warning.text, append(slices.Clip(about), "count", warning.count, "of", len(w.Jobs))...)
 		}
+	}
+	if empty := w.emptyGroups(); len(empty) > 0 {
+		warn(EmptyGroupsText, append(slices.Clip(about), "groups", strings.Join(empty, ", "))...)
 	}
 }
 
@@ -121,9 +129,9 @@ func (w *Workload) WithPriorities(p Priorities) (*Workload, error) {
 }
 
 // accounted returns the workload with an account of what users use if jobs make way for others in it, as
-// rules see priorities; it is there already under the order fairshare.
+// rules see priorities, or if groups have quotas; it is there already under the order fairshare.
 func (w *Workload) accounted() (*Workload, error) {
-	if w.accounts != nil || !w.Preempts() {
+	if w.accounts != nil || !w.Preempts() && !w.Grouped() {
 		return w, nil
 	}
 	return w.WithPriorities(Priorities{})

@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 )
 
 // ofUsers makes a workload on a machine with so many cpus, whose jobs are given as "USER SUBMIT RUN CPUS".
@@ -197,7 +198,15 @@ func TestPrioritiesAreChecked(t *testing.T) {
 	require.Equal(t, []string{
 		condorsim.NobodysText + "[trace x count 1 of 3]", condorsim.GroupsText + "[trace x count 1 of 3]",
 	}, warned)
-	w.Jobs[0].Labels = nil
+	w.Groups = pools.Groups{
+		{Group: accountant.Group{Name: "Physics"}}, {Group: accountant.Group{Name: "lab"}, Users: []string{"al*"}},
+	}
+	warned = nil
+	w.WarnOfUsers(func(text string, about ...any) { warned = append(warned, fmt.Sprint(text, about)) })
+	require.Equal(t, []string{
+		condorsim.NobodysText + "[count 1 of 3]", condorsim.EmptyGroupsText + "[groups lab]",
+	}, warned)
+	w.Groups, w.Jobs[0].Labels = nil, nil
 	for why, p := range map[string]condorsim.Priorities{
 		"a half-life of -1 s":                                 {HalfLife: -1},
 		"the priority factor 0.5 of bob: must be from 1":      {Factors: map[string]float64{"bob": 0.5}},

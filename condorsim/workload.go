@@ -51,7 +51,14 @@ type Workload struct {
 	// Scavengers is how scavengers leave; nil: no job is one.
 	Scavengers *Scavengers
 
+	// Groups are accounting groups, Ceilings how many cpus submitters may have at once, by name. Quotas are the
+	// limits that follow from both while all slots are up.
+	Groups   pools.Groups
+	Ceilings map[string]int64
+	Quotas   []negotiator.Limit
+
 	filled   int       // so many of the first jobs are there to fill the pool
+	weights  []float64 // by job, what it counts for while it waits; nil: its cpus
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	accounts *accounts // nil: none are kept
 }

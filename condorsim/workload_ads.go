@@ -181,7 +181,7 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 		return nil, err
 	}
 	w.countJobs(asked)
-	return w, nil
+	return w, w.group(pool)
 }
 
 // bySlot reports whether what a job holds depends on the slot. On bundles it holds what its ad alone tells.

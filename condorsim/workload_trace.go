@@ -89,7 +89,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		return nil, err
 	}
 	w.Unheeded = slices.Concat(w.Unheeded, pool.Unheeded(), w.Schema.Unheeded(w.Slots, nil)) // its jobs ask for nothing
-	return w, nil
+	return w, w.group(pool)
 }
 
 // numbered returns the numbers of the jobs as text, all in one piece of memory.

@@ -106,7 +106,11 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/htcondor/statefile", "", ""},
 	{"negotiator/htcondor/witness", "", ""},
 	{"negotiator/htcondor/verdict", "backfill/inwords negotiator/{cli,instant} negotiator/htcondor/witness", ""},
-	{"negotiator/htcondor/accountant", "classad/... backfill negotiator/concurrency negotiator/htcondor/statefile", ""},
+	{
+		"negotiator/htcondor/accountant", "classad/... backfill negotiator/concurrency negotiator/htcondor/statefile",
+		"negotiator/htcondor/accountant/stockmodel",
+	},
+	{"negotiator/htcondor/accountant/stockmodel", "", ""},
 	{"negotiator/htcondor/accountlog", "classad classad/ast backfill negotiator/htcondor/accountant", ""},
 	{"negotiator/htcondor/condorconfig", "classad/... backfill negotiator/config", ""},
 	{
@@ -133,7 +137,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/...", "classad backfill/... negotiator negotiator/{concurrency,strictyaml} negotiator/packed/... condorsim/input/...", ""},
 	{
 		"condorsim/input/pools", "classad backfill/... negotiator negotiator/{concurrency,preempt,strictyaml} " +
-			"negotiator/packed/... condorsim/input/...",
+			"negotiator/htcondor/accountant negotiator/packed/... condorsim/input/...",
 		"",
 	},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
@@ -146,7 +150,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook,packed,preempt} " +
 			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
-		"condorsim/output/{jobtable,report} negotiator/auto",
+		"condorsim/output/{jobtable,report} configs negotiator/auto negotiator/htcondor/accountant/stockmodel",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},

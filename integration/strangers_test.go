@@ -15,6 +15,7 @@ import (
 // mayFail are the functions with a loop that returns an error for one item, in packages that go
 // over what strangers write, and why they may.
 var mayFail = map[string]string{
+	"accountant/groups.go CheckGroups":      "groups of the file of a simulated pool",
 	"accountant/groups.go newTree":          "groups of the configuration",
 	"accountant/store.go write":             "an error of the file, not of an account",
 	"client/collector.go noting":            "what the caller's function returns",

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -26,6 +27,20 @@ type Limit struct {
 type Take struct {
 	Limit  string
 	Amount int64
+}
+
+// AmountOf returns an amount in the unit of [Take], rounded up: so no sum of them stands for more than it is.
+func AmountOf(amount float64) int64 {
+	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
+	return int64(min(math.Ceil(amount*LimitUnit-tiny), backfill.MaxAmount))
+}
+
+// HeightOf returns what there is of a limit for the jobs that the negotiator knows, in the unit of [Limit] and
+// rounded down: what is free, and what the jobs that run are known to take, which is in that unit.
+func HeightOf(free, known float64) int64 {
+	const tiny = 1e-9
+	height := math.Floor((free+tiny)*LimitUnit + known)
+	return int64(max(0, min(height, backfill.MaxAmount)))
 }
 
 // limits numbers the pool's limits, which are rows to the core. A row whose limit is gone has all

@@ -37,7 +37,7 @@ func OrderHelp() string {
 		fmt.Fprintf(&text, "  %-16s %s\n", o.Name, o.Doc)
 	}
 	fmt.Fprintf(&text, "  %-16s %s\n", FairShare, "whose user has used less, by HTCondor's user priorities; in simulations see\n"+
-		strings.Repeat(" ", 19)+"--priority-halflife and --priority-factor, and groups have no quotas")
+		strings.Repeat(" ", 19)+"--priority-halflife and --priority-factor, and groups: of the pool")
 	text.WriteString("  expr:EXPRESSION  " + `the largest value of a ClassAd expression, such as
                    expr:-EstimatedRunTime or expr:1.0*WaitTime/EstimatedRunTime
 

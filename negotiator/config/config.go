@@ -115,7 +115,7 @@ var deciding = []Setting{
 		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION.",
 		More: "Where nothing is said it is the one that the policy names, else fcfs. On a real pool it is fairshare, by " +
 			"HTCondor's user priorities (condor_userprio) and group quotas, whatever the policy names; a simulated one " +
-			"has no quotas. Under the policy auto leave it out.",
+			"has the groups of its file. Under the policy auto leave it out.",
 		Check: func(c *Config) error {
 			if c.Order == "" || c.Order == negotiator.FairShare {
 				return nil

@@ -5,9 +5,9 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
-//   - YAML, for classes of slots, failures, drains, ends, preemption and scavengers: see [description];
-//     and for machines that are divided into partitions, such as Blue Gene: see [partition] and [grid].
-//     [Keys] shows each key.
+//   - YAML, for classes of slots, failures, drains, ends, preemption, scavengers and groups: see
+//     [description]; and for machines that are divided into partitions, such as Blue Gene: see [partition]
+//     and [grid]. [Keys] shows each key.
 //
 // A pool with more or fewer slots is another one: see [Description.Changed].
 //
@@ -54,7 +54,11 @@ type Description struct {
 	Preemption *Preemption
 	// Scavengers says which jobs are scavengers; nil: those that say it themselves.
 	Scavengers *Scavengers
-	LeftOut    LeftOut
+	// Groups are accounting groups, which share the pool by their quotas, and Ceilings are how many cpus
+	// submitters may have at once, by name.
+	Groups   Groups
+	Ceilings map[string]int64
+	LeftOut  LeftOut
 	// Unread counts the ads that have lines which may have been meant otherwise.
 	Unread classad.UnreadAds
 

@@ -59,6 +59,9 @@ type description struct {
 
 	Preemption *preemption `yaml:"preemption"` // nil: no job makes way for another
 	Scavengers *scavengers `yaml:"scavengers"` // nil: those that say it themselves
+
+	Groups   []group           `yaml:"groups"`
+	Ceilings map[string]*int64 `yaml:"ceilings"` // of users; nil: nothing is written
 }
 
 // class is a number of slots that are alike.
@@ -231,7 +234,7 @@ func (b *builder) finish() error {
 	if !b.pool.Pack.WholeSlots && len(b.pool.Bundles) == 0 {
 		negotiator.CountJobs(&b.pool.Schema, b.pool.Slots)
 	}
-	if err := cmp.Or(b.addLimits(), b.addPreemption(), b.addScavengers()); err != nil {
+	if err := cmp.Or(b.addLimits(), b.addGroups(), b.addPreemption(), b.addScavengers()); err != nil {
 		return err
 	}
 	for i := range b.d.Failures {

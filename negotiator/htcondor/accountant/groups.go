@@ -64,6 +64,21 @@ func newTree(groups []Group, sort string) (*tree, error) {
 	return t, nil
 }
 
+// CheckGroups returns an error unless the groups have good names and are a tree: parents are there, and
+// each group once.
+func CheckGroups(s Settings) error {
+	for _, g := range s.Groups {
+		if err := CheckName(g.Name); err != nil {
+			return err
+		}
+		if strings.Contains(g.Name, "@") || strings.HasPrefix(g.Name, ".") || strings.HasSuffix(g.Name, ".") {
+			return badName(g.Name, "a group has no @, and dots only between it and its subgroup")
+		}
+	}
+	_, err := newTree(s.Groups, s.GroupSort)
+	return err
+}
+
 // assigned returns the group of a submitter: the deepest group on the path before its user's name,
 // or the root if there is none. A name without @ is that of a group itself; g is nil if that group
 // is not (or no longer) configured.

@@ -71,14 +71,11 @@ func (b *Belief) takesOf(j *Job) []negotiator.Take {
 	return takes
 }
 
-// takesOf returns amounts in the negotiator's unit, rounded up: so no sum of them stands for more
-// than it is.
+// takesOf returns what the negotiator is told that jobs take who want this.
 func takesOf(wants []accountant.Want) (takes []negotiator.Take) {
-	const tiny = 1e-3 // of the unit, what a fraction such as 0.1 may be off
 	for _, w := range wants {
-		amount := min(math.Ceil(w.Amount*negotiator.LimitUnit-tiny), backfill.MaxAmount)
-		if amount >= 1 && !w.Exempt {
-			takes = append(takes, negotiator.Take{Limit: w.Name, Amount: int64(amount)})
+		if amount := negotiator.AmountOf(w.Amount); amount >= 1 && !w.Exempt {
+			takes = append(takes, negotiator.Take{Limit: w.Name, Amount: amount})
 		}
 	}
 	return takes
@@ -223,9 +220,7 @@ func heightOf(bound *accountant.Bound, known float64) int64 {
 	if math.IsInf(bound.Max, 1) {
 		return backfill.MaxAmount
 	}
-	const tiny = 1e-9
-	height := math.Floor((bound.Max-bound.Used+tiny)*negotiator.LimitUnit + known)
-	return int64(max(0, min(height, backfill.MaxAmount)))
+	return negotiator.HeightOf(bound.Max-bound.Used, known)
 }
 
 // toldRunning returns what the running jobs in the plan take of each limit, as the negotiator was
