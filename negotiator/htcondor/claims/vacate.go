@@ -38,8 +38,8 @@ type Vacate struct {
 }
 
 // Vacates returns, by schedd, the running scavengers that have to leave and that their schedds were not told
-// of, or run on although they were. All of them count as being told until [State.Vacated].
-func (c *State) Vacates(now time.Time) map[string]Vacate {
+// of, or run on although they were. All of them count as being told until [NoteVacated].
+func Vacates(c *State, now time.Time) map[string]Vacate {
 	c.now = now
 	leaving := track.Leaving(c.belief)
 	if c.s.Observe || len(leaving) == 0 {
@@ -77,9 +77,9 @@ func (c *State) Vacates(now time.Time) map[string]Vacate {
 	return all
 }
 
-// Vacated takes in that a schedd was told to vacate scavengers; the error says why it does not. Unwilling says
+// NoteVacated takes in that a schedd was told to vacate scavengers; the error says why it does not. Unwilling says
 // that it does not let us do that. Who waits for them has to wait for as long as they may take to leave.
-func (c *State) Vacated(now time.Time, schedd string, told Vacate, unwilling bool, err error) {
+func NoteVacated(c *State, now time.Time, schedd string, told Vacate, unwilling bool, err error) {
 	c.now = now
 	if unwilling {
 		c.unwilling[schedd] = now.Add(unwillingFor)

@@ -69,11 +69,9 @@ func (s Schedd) vacate(ctx context.Context, jobs []string) error {
 	if err != nil {
 		return err
 	}
-	if err = vacated(answer, jobs); err != nil {
-		return err
-	}
+	wrong := vacated(answer, jobs)
 	if result, _ := answer.Literal("ActionResult").Int(); result == 0 {
-		return nil // of none there was anything to do, and the schedd has hung up
+		return wrong // of none there was anything to do, and the schedd has hung up
 	}
 	stream.PutInt(1) // else the schedd does nothing
 	if err = stream.Send(); err != nil {
@@ -82,21 +80,31 @@ func (s Schedd) vacate(ctx context.Context, jobs []string) error {
 	if _, err = stream.Int(); err == nil {
 		err = stream.End()
 	}
-	return err
+	return errors.Join(err, wrong)
 }
 
-// vacated returns an error if an answer says of a job that it was not vacated, and would not be.
-func vacated(answer *classad.ClassAd, jobs []string) error {
+// vacated returns an error if an answer says of jobs that they were not vacated, and would not be: of the first
+// one, and of the first that we may not vacate.
+func vacated(answer *classad.ClassAd, jobs []string) (wrong error) {
 	for _, job := range jobs {
-		code, told := answer.Literal("job_" + strings.ReplaceAll(job, ".", "_")).Int()
-		switch {
-		case !told:
-			return fmt.Errorf("the schedd says nothing of job %s", job)
-		case code == mayNotVacateIt:
-			return fmt.Errorf("job %s: %w", job, ErrMayNotVacate)
-		case code != done && code != notFound && code != notRunning && code != alreadyDone:
-			return fmt.Errorf("the schedd answers with %d for job %s", code, job)
+		switch err := vacatedOne(answer, job); {
+		case wrong == nil:
+			wrong = err
+		case errors.Is(err, ErrMayNotVacate) && !errors.Is(wrong, ErrMayNotVacate):
+			wrong = errors.Join(wrong, err)
 		}
+	}
+	return wrong
+}
+
+func vacatedOne(answer *classad.ClassAd, job string) error {
+	switch code, told := answer.Literal("job_" + strings.ReplaceAll(job, ".", "_")).Int(); {
+	case !told:
+		return fmt.Errorf("the schedd says nothing of job %s", job)
+	case code == mayNotVacateIt:
+		return fmt.Errorf("job %s: %w", job, ErrMayNotVacate)
+	case code != done && code != notFound && code != notRunning && code != alreadyDone:
+		return fmt.Errorf("the schedd answers with %d for job %s", code, job)
 	}
 	return nil
 }

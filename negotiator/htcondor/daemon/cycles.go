@@ -25,6 +25,8 @@ type cycles struct {
 	now  Cycle
 	cpu  time.Duration        // of the process as the cycle began
 	told map[string]time.Time // when problems of the last cycle were told
+	// way has jobs that were started and wait for scavengers to leave, with until when at the latest.
+	way map[backfill.JobID]backfill.Time
 
 	rouseAt time.Time          // when it is next asked for whom machines should be woken
 	roused  []negotiator.Match // for whom, when that was last asked
@@ -37,7 +39,8 @@ type cycles struct {
 // that leases have broken by now.
 type decided struct {
 	*negotiator.Report
-	plan       negotiator.Checkpoint
+	plan negotiator.Checkpoint
+	// scavengers are those of the pool, which are in no plan.
 	scavengers []negotiator.JobCheckpoint
 	lost       []track.Broken
 	// roused are the jobs that would start on slots of machines that sleep.

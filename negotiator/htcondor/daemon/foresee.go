@@ -49,6 +49,8 @@ type forecaster struct {
 	preempted map[backfill.JobID]string
 	// scavengers are in no plan.
 	scavengers []foreseenScavenger
+	// way has jobs that were started and wait for scavengers to leave, with until when at the latest.
+	way map[backfill.JobID]backfill.Time
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -199,6 +201,7 @@ func (p *forecaster) make() *Forecast {
 	for _, c := range p.jobs {
 		if _, known := f.byID[c.Job.ID]; !known {
 			f.add(c, p.situation(s, c.Job.ID))
+			p.awaitWay(f, c.Job.ID)
 		}
 	}
 	for _, m := range p.roused {
@@ -267,6 +270,7 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.drained[j.ID] = slot
 		}
 	}
+	f.way = c.noteWay(r)
 	f.foreseeScavengers(r.scavengers, r.State.Now())
 	f.preempted = map[backfill.JobID]string{}
 	for _, j := range head {

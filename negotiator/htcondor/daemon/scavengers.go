@@ -75,6 +75,36 @@ func (p *forecaster) addScavenger(f *Forecast, one foreseenScavenger) {
 	f.Jobs = append(f.Jobs, j)
 }
 
+// noteWay returns which jobs were started and wait for scavengers to leave, with until when at the latest.
+func (c *cycles) noteWay(r decided) map[backfill.JobID]backfill.Time {
+	way := map[backfill.JobID]backfill.Time{}
+	for id, at := range c.way {
+		begun := slices.ContainsFunc(r.Delta.Began, func(b negotiator.Began) bool { return b.Job == id })
+		if !begun && r.State.IsRunning(id) {
+			way[id] = at
+		}
+	}
+	if r.Scavengers != nil {
+		for _, m := range r.Scavengers.MadeWay {
+			way[m.Job] = m.At
+		}
+	}
+	c.way = way
+	return way
+}
+
+// awaitWay has a job expect its start when scavengers have left.
+func (p *forecaster) awaitWay(f *Forecast, id backfill.JobID) {
+	i, known := f.byID[id]
+	at, waits := p.way[id]
+	if !known || !waits || f.Jobs[i].Situation != matched {
+		return
+	}
+	j := &f.Jobs[i]
+	j.Situation, j.Start = takesOver, seconds(max(at, f.Now))
+	j.Reason = j.describe(f.Now, time.Local)
+}
+
 // scavenged is what scavengers have done since the start.
 type scavenged struct {
 	Running, Waiting int

@@ -19,7 +19,7 @@ type vacated struct {
 // Hold in all; a schedd that takes longer is told in the background.
 func (d *Dispatcher) vacate(ctx context.Context) {
 	d.hearVacated(nil)
-	for name, jobs := range d.claims.Vacates(d.now()) {
+	for name, jobs := range claims.Vacates(d.claims, d.now()) {
 		l := d.line(name)
 		answer := make(chan vacated, 1)
 		l.vacating = append(l.vacating, answer)
@@ -66,7 +66,7 @@ func (d *Dispatcher) hearVacated(up <-chan struct{}) {
 func (d *Dispatcher) noteVacated(schedd string, r vacated) {
 	_, denied := errors.AsType[*security.DeniedError](r.err)
 	unwilling := denied || errors.Is(r.err, client.ErrMayNotVacate)
-	d.claims.Vacated(d.now(), schedd, r.told, unwilling, r.err)
+	claims.NoteVacated(d.claims, d.now(), schedd, r.told, unwilling, r.err)
 	switch {
 	case unwilling:
 		d.log.Warn("scavengers cannot be vacated: jobs take over their claims instead, which ends them without a signal",

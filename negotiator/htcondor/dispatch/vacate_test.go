@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -42,6 +43,6 @@ func TestScavengersAreVacated(t *testing.T) {
 	d.at = d.at.Add(1e12)
 	d.vacate(t.Context())
 	require.Len(t, fake.Vacated(), 1)
-	require.Empty(t, d.claims.Vacates(d.at.Add(1e9)), "it is not asked for a while")
+	require.Empty(t, claims.Vacates(d.claims, d.at.Add(1e9)), "it is not asked for a while")
 	require.Equal(t, 1, d.claims.Counts().Vacated)
 }

@@ -17,28 +17,28 @@ func TestWhoScavenges(t *testing.T) {
 	for _, c := range []struct {
 		scope config.Scavenging
 		lines string
-		is    bool
+		want  bool
 	}{
-		{lines: "", is: false},
-		{lines: "BackfillScavenger = true", is: true},
-		{lines: "backfillscavenger = RequestCpus < 2", is: true},
-		{lines: "BackfillScavenger = false", is: false},
-		{lines: "BackfillScavenger = TARGET.Cpus > 1", is: false},
-		{lines: "NiceUser = true", is: false},
-		{scope: nice, lines: "NiceUser = true", is: true},
-		{scope: nice, lines: `AccountingGroup = "nice-user"`, is: true},
-		{scope: nice, lines: `AccountingGroup = "nice-user.alice"`, is: true},
-		{scope: nice, lines: `AccountingGroup = "nice-users.alice"`, is: false},
-		{scope: named, lines: "", is: false},
-		{scope: named, lines: `User = "bob@test"`, is: true},
-		{scope: named, lines: `User = "bob@elsewhere"`, is: true},
-		{scope: named, lines: `User = "Bob@test"`, is: false},
-		{scope: named, lines: "User = \"bob@test\"\nAccountingGroup = \"group_c.bob\"", is: true},
-		{scope: named, lines: `User = "dave@test"`, is: true},
-		{scope: named, lines: `User = "dave@elsewhere"`, is: false},
-		{scope: named, lines: `AccountingGroup = "GROUP_A.carol"`, is: true},
-		{scope: named, lines: `AccountingGroup = "group_a.Carol"`, is: false},
-		{scope: named, lines: `AccountingGroup = "group_b.erin"`, is: true},
+		{lines: "", want: false},
+		{lines: "BackfillScavenger = true", want: true},
+		{lines: "backfillscavenger = RequestCpus < 2", want: true},
+		{lines: "BackfillScavenger = false", want: false},
+		{lines: "BackfillScavenger = TARGET.Cpus > 1", want: false},
+		{lines: "NiceUser = true", want: false},
+		{scope: nice, lines: "NiceUser = true", want: true},
+		{scope: nice, lines: `AccountingGroup = "nice-user"`, want: true},
+		{scope: nice, lines: `AccountingGroup = "nice-user.alice"`, want: true},
+		{scope: nice, lines: `AccountingGroup = "nice-users.alice"`, want: false},
+		{scope: named, lines: "", want: false},
+		{scope: named, lines: `User = "bob@test"`, want: true},
+		{scope: named, lines: `User = "bob@elsewhere"`, want: true},
+		{scope: named, lines: `User = "Bob@test"`, want: false},
+		{scope: named, lines: "User = \"bob@test\"\nAccountingGroup = \"group_c.bob\"", want: true},
+		{scope: named, lines: `User = "dave@test"`, want: true},
+		{scope: named, lines: `User = "dave@elsewhere"`, want: false},
+		{scope: named, lines: `AccountingGroup = "GROUP_A.carol"`, want: true},
+		{scope: named, lines: `AccountingGroup = "group_a.Carol"`, want: false},
+		{scope: named, lines: `AccountingGroup = "group_b.erin"`, want: true},
 	} {
 		t.Run(fmt.Sprint(c.scope, c.lines), func(t *testing.T) {
 			p := newSite(t, "s@test")
@@ -46,7 +46,7 @@ func TestWhoScavenges(t *testing.T) {
 			scope.Scavenging = c.scope
 			p.Ask(scope)
 			p.schedds[0].SetJobs(job(c.lines))
-			require.Equal(t, c.is, p.see().Schedds["s@test"].Groups[0].Spec.Scavenger)
+			require.Equal(t, c.want, p.see().Schedds["s@test"].Groups[0].Spec.Scavenger)
 		})
 	}
 }
@@ -56,15 +56,15 @@ func TestWhoScavenges(t *testing.T) {
 func TestScavengersByAnotherConfiguration(t *testing.T) {
 	p := newSite(t, "s@test")
 	p.schedds[0].SetJobs(job(""))
-	is := func() bool { return p.see().Schedds["s@test"].Groups[0].Spec.Scavenger }
-	require.False(t, is())
+	scavenges := func() bool { return p.see().Schedds["s@test"].Groups[0].Spec.Scavenger }
+	require.False(t, scavenges())
 	scope := p.s.Scope
 	scope.Scavengers = "alice"
 	p.Ask(scope)
-	require.True(t, is())
+	require.True(t, scavenges())
 	scope.Scavengers = ""
 	p.Ask(scope)
-	require.False(t, is())
+	require.False(t, scavenges())
 }
 
 // TestScavengersDoNotRetire: a scavenger uses no slot that would let it run on for a time, unless it says that
