@@ -86,6 +86,18 @@ func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, fl
 	}
 }
 
+// collectScavengers tells how many scavengers there are, and what they have run and lost.
+func collectScavengers(
+	s scavenged, gauge func(*prometheus.Desc, float64, ...string), send func(*prometheus.Desc, prometheus.ValueType, float64, ...string),
+) {
+	gauge(scavengers, float64(s.Running), "running")
+	gauge(scavengers, float64(s.Waiting), "waiting")
+	gauge(scavengerCPUs, float64(s.CPUs))
+	send(madeWayTotal, prometheus.CounterValue, float64(s.Displaced))
+	send(scavengedRan, prometheus.CounterValue, float64(s.Ran))
+	send(scavengedLost, prometheus.CounterValue, float64(s.Lost))
+}
+
 // collectChoice tells for which share of the time each candidate was in charge, and what the last
 // choice expected of each.
 func collectChoice(c *choice, gauge func(*prometheus.Desc, float64, ...string)) {
@@ -123,12 +135,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(queueBytes, float64(s.kept))
 	gauge(jobsLeftOut, float64(s.leftOut))
 	gauge(contested, float64(s.contested))
-	gauge(scavengers, float64(s.scavenged.Running), "running")
-	gauge(scavengers, float64(s.scavenged.Waiting), "waiting")
-	gauge(scavengerCPUs, float64(s.scavenged.CPUs))
-	count(madeWayTotal, s.scavenged.Displaced)
-	send(scavengedRan, prometheus.CounterValue, float64(s.scavenged.Ran))
-	send(scavengedLost, prometheus.CounterValue, float64(s.scavenged.Lost))
+	collectScavengers(s.scavenged, gauge, send)
 	count(submitsFound, s.found)
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	calls, stray := m.d.o.Callbacks()
