@@ -46,7 +46,7 @@ func TestScavengersMakeWay(t *testing.T) {
 			t.Parallel()
 			pool := scavenged(t, c.settings)
 			all := pool.Submit("alice", sleep(40, 1, c.count, scavenger))
-			pool.WaitStatus(pooltest.Running, time.Minute, all...)
+			t.Logf("scavengers run after %v, where all is idle", runningIn(pool, time.Minute, all...))
 			explained := pool.ask(t, "explain", "--json", all[0].String())
 			require.Len(t, explained, 1)
 			require.Contains(t, explained[0].Reason, "a scavenger: ")
