@@ -2,6 +2,7 @@ package htcondor_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,12 +126,7 @@ func TestScavengersOfAKilledNegotiator(t *testing.T) {
 	require.Len(t, pool.Queue("-constraint", "JobStatus == 2"), 4, "they run on")
 	other := pool.Submit("bob", sleep(5, 3, 1, estimate+"5"))
 	pool.Wait("scavengers that leave", time.Minute, func() bool {
-		for _, slot := range pool.Slots() {
-			if slot["State"] == "Preempting" || slot["Activity"] == "Vacating" {
-				return true
-			}
-		}
-		return false
+		return strings.Contains(pool.Log("NegotiatorLog"), "scavengers make way")
 	})
 	pool.Kill("negotiator")
 	t.Logf("the job runs after %v more", runningIn(pool, time.Minute, other...))
@@ -144,7 +140,7 @@ func TestScavengersOfAKilledNegotiator(t *testing.T) {
 // TestScavengersMakeWayForAGang: two nodes full of scavengers make way for a gang.
 func TestScavengersMakeWayForAGang(t *testing.T) {
 	t.Parallel()
-	pool := scavenged(t, []string{"NODES=2", "CPUS=2"}, "UNUSED_CLAIM_TIMEOUT = 5\n") // which gangs keep slots for
+	pool := scavenged(t, []string{"NODES=2", "CPUS=2"}, "UNUSED_CLAIM_TIMEOUT = 30\n") // for which a gang keeps slots
 	all := pool.Submit("alice", sleep(60, 1, 4, scavenger))
 	pool.WaitStatus(pooltest.Running, time.Minute, all...)
 	wide := pool.Submit("carol", gang(5, 2, 2, estimate+"5"))
