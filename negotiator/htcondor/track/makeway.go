@@ -109,8 +109,15 @@ func (c *claimed) scavenger(j *Job) (claim preempt.Claim, ok bool) {
 	return claim, true
 }
 
-// forgetWay forgets those who have left, and those who need not wait any more.
+// forgetWay forgets those who have left, and those who need not wait any more. Whoever only observes tells
+// nobody to leave: they run on.
 func (c *comparison) forgetWay() {
+	if c.b.s.Observe {
+		for _, id := range slices.Sorted(maps.Keys(c.b.way.leaving)) {
+			c.goesOn(id)
+		}
+		clear(c.b.way.leaving)
+	}
 	maps.DeleteFunc(c.b.way.leaving, func(id, _ backfill.JobID) bool {
 		j := c.b.byID[id]
 		return j == nil || j.Phase != Running

@@ -231,3 +231,20 @@ func TestScavengersOutliveTheNegotiator(t *testing.T) {
 	require.True(t, waits)
 	require.Equal(t, p.unix()-5+300, until)
 }
+
+// TestScavengersOfAnObserver run on, whatever it would have them do.
+func TestScavengersOfAnObserver(t *testing.T) {
+	p := begun(t, func(s *Settings) { s.Observe = true })
+	p.job(1, scavengesAs())
+	p.runs(1, "a")
+	p.job(2)
+	p.look()
+	p.displaces(2, "a", 60, 1)
+	p.passes(5)
+	out := p.diff()
+	require.Len(t, out.Delta.Found, 1)
+	require.True(t, out.Delta.Found[0].Job.Scavenger)
+	require.Empty(t, out.Delta.Displaced)
+	require.Equal(t, []backfill.JobID{2}, out.Delta.StartFailed)
+	require.Empty(t, Leaving(p.belief))
+}
