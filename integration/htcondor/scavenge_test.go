@@ -140,7 +140,8 @@ func TestScavengersOfAKilledNegotiator(t *testing.T) {
 // TestScavengersMakeWayForAGang: two nodes full of scavengers make way for a gang.
 func TestScavengersMakeWayForAGang(t *testing.T) {
 	t.Parallel()
-	pool := scavenged(t, []string{"NODES=2", "CPUS=2"}, "UNUSED_CLAIM_TIMEOUT = 30\n") // for which a gang keeps slots
+	pool := ours(t, []string{"NODES=2", "CPUS=2"}) // whose schedd asks for a gang's slots every two seconds
+	pool.permit("start failed")
 	all := pool.Submit("alice", sleep(60, 1, 4, scavenger))
 	pool.WaitStatus(pooltest.Running, time.Minute, all...)
 	wide := pool.Submit("carol", gang(5, 2, 2, estimate+"5"))
