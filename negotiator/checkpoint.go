@@ -70,7 +70,7 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 	snap := n.State().Snapshot()
 	c := n.checkpoint(snap.Jobs)
 	c.Wakes = snap.Wakes
-	if all := n.scavengersSaved(); len(all) > 0 {
+	if all := Scavengers(n); len(all) > 0 {
 		c.Jobs = append(c.Jobs, all...)
 		slices.SortFunc(c.Jobs, func(a, b JobCheckpoint) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 	}

@@ -209,8 +209,9 @@ func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) stri
 	return "a scavenger: " + why
 }
 
-// scavengersSaved returns the scavengers as a checkpoint has them, by ID.
-func (n *Negotiator) scavengersSaved() (all []JobCheckpoint) {
+// Scavengers returns a negotiator's scavengers as [Negotiator.Checkpoint] has them, by ID. They are in no
+// [Negotiator.Settled].
+func Scavengers(n *Negotiator) (all []JobCheckpoint) {
 	s := &n.scavengers
 	for _, id := range s.book.IDs() {
 		saved := JobCheckpoint{Job: s.jobs[id].job, Displaced: s.jobs[id].displaced}

@@ -48,6 +48,7 @@ type Look struct {
 	Ranks
 	Weights
 	Preemption
+	Scavenging
 	// SystemRemove is the expression by which all schedds are taken to remove jobs; "" for none.
 	SystemRemove string
 	// Interval is the longest time between two looks. A look also asks which jobs were put on hold
@@ -90,6 +91,15 @@ type Preemption struct {
 	PreemptPromised bool
 	// PreemptionPause is for how long a pair that changed places is not exchanged again.
 	PreemptionPause time.Duration
+}
+
+// Scavenging says which jobs are scavengers besides those that say it themselves: they run on what is
+// idle, and make way for all others.
+type Scavenging struct {
+	// Scavengers are the users and submitters all of whose jobs are, as a list.
+	Scavengers string
+	// NiceUsers says that the jobs of nice users are.
+	NiceUsers bool
 }
 
 // Possible tells whether a job may be displaced for a user's priority.
@@ -239,6 +249,16 @@ var onRealPools = []Setting{
 			return must(c.PreemptionPause >= 0 && c.PreemptionPause%time.Second == 0, c.PreemptionPause,
 				"must be at least 0s, in whole seconds")
 		},
+	}),
+	set(func(c *Config) *string { return &c.Scavengers }, "", Setting{
+		Knob: "BACKFILL_SCAVENGERS", Kind: List, Empty: "none", Example: "alice, group_backfill.bob@cs.example.org",
+		Doc: "Users and submitters all of whose jobs are scavengers, with or without domain: they run on what is idle, " +
+			"also where it is reserved, and make way at once for any other job.",
+		More: "A job is one, too, if it says +BackfillScavenger = True.",
+	}),
+	set(func(c *Config) *bool { return &c.NiceUsers }, false, Setting{
+		Knob: "BACKFILL_SCAVENGE_NICE_USERS",
+		Doc:  "Jobs with nice_user = true are scavengers.",
 	}),
 	// HTCondor's own knobs. Its other ones that are read have no place in a Config: see condorconfig.
 	set(func(c *Config) *string { return &c.SlotConstraint }, "", Setting{

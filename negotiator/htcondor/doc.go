@@ -61,7 +61,7 @@
 //     (daemon/beside.go, fill), and another cycle follows at once, which is told that they run.
 //  7. For each match, [claims.State.Start] notes where the job is to run, and makes a flight: a job
 //     on its way to its slots. Then [dispatch.Dispatcher.HandOver] tells schedds which claims of
-//     gangs have ended (dispatch/release.go), has the state pick the flights that their schedds
+//     gangs have ended (dispatch/release.go) and which scavengers have to leave (dispatch/vacate.go), has the state pick the flights that their schedds
 //     have room for (claims/flight.go), and asks the collector what their slots can give now
 //     (dispatch/offers.go). For each flight whose slots can give all it needs, [claims.State.Grant]
 //     takes claims for its chunks (claims/grant.go); a gang may have to wait for its turn there

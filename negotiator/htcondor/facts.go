@@ -95,6 +95,13 @@ func (p *Pool) Lacking(id backfill.JobID) string {
 	return p.claims.Limits().Lacking(p.belief.Job(id))
 }
 
+// MayRetire tells whether a job is a scavenger that matches only slots on which nobody may retire, and there
+// are others. Only whoever runs the cycles may ask.
+func (p *Pool) MayRetire(id backfill.JobID) bool {
+	j := p.belief.Job(id)
+	return j != nil && j.Group.Spec.MayRetire() && p.belief.View().Retires
+}
+
 // Charge sets what a job that is only asked about takes of concurrency limits; see [track.Limits.Charge].
 // Only whoever runs the cycles may ask.
 func (p *Pool) Charge(j *negotiator.Job) ([]negotiator.Limit, error) {

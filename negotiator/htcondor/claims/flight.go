@@ -53,6 +53,10 @@ type flight struct {
 	// say that its claim waits.
 	over   *track.Takeover
 	waited time.Time
+	// until is when scavengers have left its slots, as far as is known; instead says that it takes claims of
+	// them over, as they cannot be vacated.
+	until   time.Time
+	instead bool
 	// barred says that limits that depend on the slot had no room for it: it is not handed over.
 	barred bool
 }
@@ -168,6 +172,7 @@ func (c *State) Ready(now time.Time) (flights Ready) {
 	if len(waiting) == 0 {
 		return nil
 	}
+	c.await(waiting)
 	in := c.inRooms()
 	for _, f := range waiting {
 		why := c.unready(f, f.job.Submitter())
@@ -251,7 +256,7 @@ func (c *State) letIn(f *flight, in map[*accountant.Room]int) (why string) {
 	isFull := func(room *accountant.Room) bool { return room != nil && in[room] >= room.Jobs }
 	rooms, gates := s.RoomsOf(spec), s.GatesOf(spec)
 	if i := slices.IndexFunc(rooms[:], isFull); i >= 0 {
-		f.full = true
+		f.full = !c.waitsForWay(f)
 		return rooms[i].Full()
 	}
 	if i := slices.IndexFunc(gates[:], isFull); i >= 0 {

@@ -166,7 +166,7 @@ func (c *State) grantAll(flights []*flight, offers map[string]*Offer) Grants {
 		}
 		grants, why := c.grantOrTakeOver(f, offers, l)
 		if why != "" {
-			f.why = why
+			f.why = c.whyWaits(f, why)
 			continue
 		}
 		for _, g := range grants {

@@ -61,15 +61,15 @@ func (c *State) lend(key track.LeaseKey, flights []*flight, o *Offer, q *queue, 
 	case window == 0 || min(l.Last-skew, ends-c.estimate(spec)) <= now:
 		return nil
 	case lends(o.Ad):
-		return c.lendByStart(l, ends, flights)
+		return c.lendByStart(l, ends, flights, q.scavengers)
 	}
 	return c.lendByTime(l, ends, flights, o, alone, beside)
 }
 
 // lendByStart lends a slot whose START heeds leases, to jobs that end by a time.
-func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight) *lending {
+func (c *State) lendByStart(l *lending, ends backfill.Time, flights []*flight, scavenge bool) *lending {
 	l.ad = l.ad.Clone()
-	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(l.Last-skew, ends, flights)); err != nil {
+	if err := l.ad.SetExpr(leaseAttribute, c.leaseText(l.Last-skew, ends, flights, scavenge)); err != nil {
 		c.log.Error("a lease cannot be written; the claim is locked to its job", "slot", l.Slot, "error", err)
 		return nil
 	}
@@ -234,8 +234,8 @@ func (c *State) suits(slot *classad.ClassAd, spec *observe.Spec) func(*observe.S
 
 // leaseText returns an expression that is true of a job that may use a claim lent for these
 // flights, which are alike: it starts by the time last, ends by the time ends, and is like them.
-// What is left of a partitionable slot is for the flights alone.
-func (c *State) leaseText(last, ends backfill.Time, flights []*flight) string {
+// What is left of a partitionable slot is for the flights alone. Scavenge says that scavengers wait.
+func (c *State) leaseText(last, ends backfill.Time, flights []*flight, scavenge bool) string {
 	spec, estimate := flights[0].job.Spec, "undefined"
 	if c.s.DefaultEstimate > 0 {
 		estimate = strconv.FormatInt(int64(c.s.DefaultEstimate), 10)
@@ -248,6 +248,9 @@ func (c *State) leaseText(last, ends backfill.Time, flights []*flight) string {
 		"TARGET.DeferralTime =?= undefined", // its claim would be idle first
 		// The schedd compares limits as well, unless it is told not to, or they are an expression.
 		`(TARGET.ConcurrencyLimits =?= undefined || TARGET.ConcurrencyLimits == "")`,
+	}
+	if scavenge {
+		terms = append(terms, "TARGET.BackfillScavenger =!= true") // it would not make way
 	}
 	for i, resource := range c.s.Schema.Resources {
 		request, amount := "TARGET.Request"+negotiator.Attribute(resource), spec.Request[i]

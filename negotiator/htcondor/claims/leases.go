@@ -169,9 +169,10 @@ func (c *State) lendable(f *flight) bool {
 func (c *State) borrows(s *observe.Spec) bool { return borrows(s) && !c.distrusted[s.User()] }
 
 // borrows tells whether jobs of a Spec take part in leases. Those with concurrency limits do not:
-// what counts the limits does not hear of a job that uses the claim of another.
+// what counts the limits does not hear of a job that uses the claim of another. Nor do scavengers: who has a
+// claim that is lent need not make way.
 func borrows(s *observe.Spec) bool {
-	return !s.Parallel && s.Nodes == 1 && s.Limits == "" && !s.BySlot && s.Wrong == nil
+	return !s.Scavenger && !s.Parallel && s.Nodes == 1 && s.Limits == "" && !s.BySlot && s.Wrong == nil
 }
 
 // estimate is for how long the plan takes a job of a Spec to run.

@@ -365,7 +365,7 @@ func TestLeaseText(t *testing.T) {
 	for _, cluster := range []int64{7, 9} {
 		flights = append(flights, d.start(d.submit(cluster, spec), "a"))
 	}
-	text := d.leaseText(until-500, until-42, flights)
+	text := d.leaseText(until-500, until-42, flights, false)
 	may := func(slot, job string) bool {
 		my, err := classad.ParseOld(slot)
 		require.NoError(t, err)

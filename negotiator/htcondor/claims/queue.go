@@ -16,6 +16,7 @@ type queue struct {
 	waiting    map[*observe.Spec]*waiting
 	lines      map[lineKey]*line
 	open, able int
+	scavengers bool // some wait
 }
 
 // lineKey names the jobs that are negotiated for together: a schedd may give the claim of one to
@@ -90,6 +91,8 @@ func (c *State) countWaiting() *queue {
 		}
 		w.deferred = w.deferred || j.Group.Deferral.Time > 0
 		switch {
+		case s.Scavenger: // others do not wait for it
+			w.barred, q.scavengers = true, true
 		case c.belief.Early(j): // its time may come while a claim takes up jobs
 			w.barred = true
 		case j.Phase == track.Waiting || j.AwaitsLease():

@@ -55,6 +55,9 @@ type State struct {
 	handed   time.Time                    // when a match was last handed over
 	reasons  map[backfill.JobID]reason    // why jobs wait, as their schedds were told
 
+	vacating  map[backfill.JobID]*vacating // scavengers that have to leave
+	unwilling map[string]time.Time         // until when schedds are not asked to vacate any
+
 	lease   time.Duration            // for how long claims take up more jobs at most; 0: none does
 	hidden  bool                     // queues have jobs that no look shows
 	leases  []track.Lease            // granted, and the negotiator was not told yet
@@ -84,6 +87,8 @@ type Counts struct {
 	// Granted counts the claims that were handed over, Matched the jobs whose claims were all
 	// handed over, and Unstarted the jobs that did not start in time.
 	Granted, Matched, Unstarted int
+	// Vacated counts how often a schedd was told to vacate a scavenger.
+	Vacated int
 	// Deaf counts the slots as of now that would be lent for many short jobs if their START heeded
 	// leases.
 	Deaf int
@@ -103,6 +108,7 @@ func New(s Settings, belief *track.Belief) *State {
 		planned: map[string][]reservation{}, ends: map[string]backfill.Time{},
 		settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{}, limited: map[backfill.JobID]bool{},
 		single: map[string]time.Time{}, deaf: map[string]bool{},
+		vacating: map[backfill.JobID]*vacating{}, unwilling: map[string]time.Time{},
 	}
 }
 
@@ -227,6 +233,7 @@ func (c *State) Start(now time.Time, matches []negotiator.Match) {
 	var bySlot []*track.Job // whose limits are found last, beside those of all others
 	for _, m := range matches {
 		if j := c.belief.Start(m); j != nil {
+			c.cancel(m)
 			c.takeOff(j, "nothing was tried yet")
 			if j.LimitedBySlot() {
 				bySlot = append(bySlot, j)
@@ -243,13 +250,17 @@ func (c *State) Start(now time.Time, matches []negotiator.Match) {
 
 func (c *State) takeOff(j *track.Job, why string) {
 	c.turns++
+	until := time.Time{}
+	if at, waits := track.WaitOf(c.belief, j.ID); waits {
+		until = time.Unix(int64(at), 0)
+	}
 	c.flights[j.ID] = &flight{
-		job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, turn: c.turns, since: c.now, moved: c.now, why: why,
+		until: until, job: j, rest: slices.Clone(j.Places), shadows: j.Group.Shadows, turn: c.turns, since: c.now, moved: c.now, why: why,
 		over: track.TakeoverOf(c.belief, j.ID),
 	}
 }
 
-// Unsent tells whether matches are still to be handed over.
+// Unsent tells whether matches are still to be handed over, or scavengers have yet to leave.
 func (c *State) Unsent() bool {
 	if c.s.Observe {
 		return false
@@ -259,7 +270,7 @@ func (c *State) Unsent() bool {
 			return true
 		}
 	}
-	return false
+	return len(track.Leaving(c.belief)) > 0
 }
 
 // Deadline returns the next time at which a flight, a job under way, will have stood still for too

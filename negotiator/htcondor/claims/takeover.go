@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
@@ -35,10 +36,11 @@ func (f *flight) slots(names map[string]bool) {
 	}
 }
 
-// due is when a flight that takes over should begin to run, at the latest; it is moved for others.
+// due is when a flight that takes over, or waits for scavengers to leave, should begin to run, at the latest;
+// it is moved for others.
 func (f *flight) due() time.Time {
 	if f.over == nil {
-		return f.moved
+		return later(f.moved, f.until)
 	}
 	return later(f.moved, time.Unix(int64(f.over.At), 0))
 }
@@ -94,7 +96,7 @@ func (c *State) takeOver(f *flight, offers map[string]*Offer) (grants []Grant, w
 		o := offers[t.Slots[0]]
 		as := c.withItsShare(o, t.Victims[0])
 		suits := c.wants(as.following(), j.Spec.Ad, c.now) && c.admits(as.following(), j.Spec.Ad, c.now)
-		if suits && c.lacks(f, 1, as) == "" {
+		if suits && c.lacks(f, 1, as) == "" && (!f.instead || c.fits(f, o)) {
 			grant.Claim, grant.Slot, grant.Ad, grant.Preempts = o.Claims[0], t.Slots[0], o.Ad, userOf(o)
 			o.Claims = o.Claims[1:]
 			return []Grant{grant}, ""
@@ -113,7 +115,7 @@ func (c *State) takeOver(f *flight, offers map[string]*Offer) (grants []Grant, w
 	whole := c.withVictims(host, t, offers)
 	switch short := c.lacks(f, 1, whole); {
 	case short != "":
-		f.closed = true
+		f.closed = !c.waitsForWay(f)
 		return nil, "slot " + t.Host + " has with what it takes over " + short
 	case !c.wants(whole.following(), j.Spec.Ad, c.now):
 		f.closed = true
@@ -132,6 +134,19 @@ func (c *State) takeOver(f *flight, offers map[string]*Offer) (grants []Grant, w
 	grant.Claim, grant.Slot, grant.Ad, grant.request = ids.String(), t.Host, whole.Ad, missing(j.Spec.Request, host, whole)
 	grant.Preempts = fmt.Sprintf("%d dslots", len(t.Slots))
 	return []Grant{grant}, ""
+}
+
+// fits tells whether a claimed slot is no larger than what a job asks for: the plan has that and no more.
+func (c *State) fits(f *flight, o *Offer) bool {
+	if dynamic, _ := o.Ad.Literal("DynamicSlot").Bool(); !dynamic {
+		return true
+	}
+	for i, resource := range c.s.Schema.Resources {
+		if resource != observe.Claims && resource != "disk" && o.Free[i] > f.job.Spec.Request[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // retires tells whether the job of a slot has anything left to retire, which goes on while the ad

@@ -52,6 +52,7 @@ type status struct {
 	found               int           // submits that schedds had not announced, and
 	asked               time.Duration // the processor time of asking them
 	drains              int           // slots that are drained
+	scavenged           scavenged
 	limits              []accountant.LimitUse
 	contested           int           // ads that are left out since another daemon has their name
 	reserved            int           // jobs with a reservation
@@ -128,7 +129,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"BackfillSlotsDeaf": int64(s.deaf), "BackfillQueueBytes": int64(s.kept), "BackfillJobsLeftOut": int64(s.leftOut),
 		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
 		"BackfillBeyondDepth": int64(s.beyond), "BackfillContestedNames": int64(s.contested),
-		"BackfillDrains": int64(s.drains),
+		"BackfillDrains": int64(s.drains), "BackfillScavengersRunning": int64(s.scavenged.Running),
+		"BackfillScavengersWaiting": int64(s.scavenged.Waiting), "BackfillScavengersDisplaced": int64(s.scavenged.Displaced),
+		"BackfillScavengedCpuSeconds": s.scavenged.Ran, "BackfillScavengedCpuSecondsLost": s.scavenged.Lost,
 	} {
 		ad.SetInt(name, n)
 	}

@@ -25,6 +25,8 @@ type cycles struct {
 	now  Cycle
 	cpu  time.Duration        // of the process as the cycle began
 	told map[string]time.Time // when problems of the last cycle were told
+	// way has jobs that were started and wait for scavengers to leave, with until when at the latest.
+	way map[backfill.JobID]backfill.Time
 
 	rouseAt time.Time          // when it is next asked for whom machines should be woken
 	roused  []negotiator.Match // for whom, when that was last asked
@@ -38,7 +40,9 @@ type cycles struct {
 type decided struct {
 	*negotiator.Report
 	plan negotiator.Checkpoint
-	lost []track.Broken
+	// scavengers are those of the pool, which are in no plan.
+	scavengers []negotiator.JobCheckpoint
+	lost       []track.Broken
 	// roused are the jobs that would start on slots of machines that sleep.
 	roused []negotiator.Match
 }
@@ -130,7 +134,7 @@ func (c *cycles) step(ctx context.Context, delta negotiator.Delta) error {
 		return err
 	}
 	// If it acted first, a daemon that is killed in between would forget promises that it has given.
-	c.persist(r.plan)
+	c.persist(r)
 	if err = c.act(ctx, r.Matches); err != nil {
 		return err
 	}
@@ -152,7 +156,7 @@ func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided,
 	c.d.failures = 0
 	before := time.Now()
 	c.now.PlanCPU = CPU() - c.cpu
-	r.plan = c.d.n.Settled()
+	r.plan, r.scavengers = c.d.n.Settled(), negotiator.Scavengers(c.d.n)
 	r.lost = c.pool.TakePlan(r.plan)
 	c.now.Publish += time.Since(before)
 	return r, nil
@@ -170,11 +174,13 @@ func (c *cycles) failed(ctx context.Context, err error) error {
 }
 
 // persist saves the plan for the next negotiator. An error is only logged.
-func (c *cycles) persist(plan negotiator.Checkpoint) {
+func (c *cycles) persist(r decided) {
 	if c.d.o.State == nil {
 		return
 	}
 	before := time.Now()
+	plan := r.plan
+	plan.Jobs = slices.Concat(plan.Jobs, r.scavengers)
 	saved := c.pool.Saved(plan)
 	if err := c.d.o.State.Save(saved); err != nil {
 		c.unsaved(saved, err)
@@ -245,6 +251,7 @@ func (c *cycles) publish(r decided) error {
 		s.kept, s.leftOut, s.contested = facts.Kept, facts.LeftOut, facts.Contested
 		s.found, s.asked = facts.Found, facts.AskCPU
 		s.beyond = r.State.BeyondDepth()
+		s.scavenged.follow(r.Report, r.scavengers)
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}

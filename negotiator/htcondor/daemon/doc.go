@@ -18,7 +18,7 @@
 //
 // Files: daemon.go the daemon's life, tuning.go what changes in it, pool.go what it asks of a pool;
 // cycles.go what happens around each cycle, problems.go what is told of it, preemption.go by which
-// rules jobs make way for others and what both are told, beside.go on slots that are no part of
+// rules jobs make way for others and what both are told, scavengers.go what is told of scavengers, beside.go on slots that are no part of
 // the plan;
 // rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start
 // times, foresee.go how they are found, pace.go how much of the machine that takes, accuracy.go how

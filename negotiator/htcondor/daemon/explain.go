@@ -136,6 +136,13 @@ func (d *Daemon) describe(
 // of cycles.
 func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobForecast {
 	j := JobForecast{Job: name, Situation: backfill.Waits.String(), Reason: "is new: the next cycle plans with it"}
+	if j.Scavenger = d.whyScavenger(id, plan.Now); j.Scavenger != "" {
+		if d.scavengerRuns(id) {
+			j.Situation = backfill.Runs.String()
+		}
+		j.Reason = j.Scavenger
+		return j
+	}
 	r, planned := d.n.State().Reason(id)
 	switch {
 	case r.NotBefore != 0:

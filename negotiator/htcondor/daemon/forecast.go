@@ -59,7 +59,9 @@ type JobForecast struct {
 	Preemption string `json:"preemption,omitempty"`
 	// Drained is the first slot that a waiting job may use and that is drained before it would end.
 	Drained string `json:"drained,omitempty"`
-	Slots   string `json:"slots,omitempty"`
+	// Scavenger says of a scavenger what it does, or why it waits; it is told no start.
+	Scavenger string `json:"scavenger,omitempty"`
+	Slots     string `json:"slots,omitempty"`
 	// Asleep are slots on which a waiting job would start if their machines were awake, which
 	// whoever wakes machines was told.
 	Asleep string `json:"asleep,omitempty"`
@@ -169,6 +171,10 @@ const cannotRun = "cannot run in this pool: "
 func (j JobForecast) describe(now backfill.Time, zone *time.Location) string {
 	at := func(t *int64) string { return zoned(backfill.Time(*t), now, zone) }
 	switch {
+	case j.Scavenger != "" && j.Situation == matched:
+		return fmt.Sprintf("a scavenger: matched at %s, waits for its schedd to start it on %s", at(j.Start), j.Slots)
+	case j.Scavenger != "":
+		return j.Scavenger
 	case j.Start == nil && j.NotBefore != nil:
 		return j.early(at(j.NotBefore)) + after("; ", j.Preemption)
 	case j.Start == nil:
@@ -329,6 +335,8 @@ func (j JobForecast) why(zone *time.Location) string {
 	switch {
 	case j.Start == nil:
 		return j.Reason
+	case j.Scavenger != "":
+		return j.Scavenger
 	case j.Early != "":
 		return j.Early
 	case j.Reserved != nil:

@@ -20,7 +20,7 @@ func (j JobForecast) Ad(now backfill.Time) *classad.ClassAd {
 		"ScheddName": j.Schedd, "Owner": j.Owner, "Situation": j.Situation,
 		"Slots": j.Slots, "Behind": j.Behind, "Reason": j.Reason, "Unpromised": j.Unpromised, "Asleep": j.Asleep,
 		"EarliestStartReason": j.Early, "RunTimeReason": j.Stretched, "Limit": j.Limit, "Drained": j.Drained,
-		"Preemption": j.Preemption,
+		"Preemption": j.Preemption, "Scavenger": j.Scavenger,
 	} {
 		if text != "" {
 			ad.SetString(name, text)
@@ -64,6 +64,7 @@ func ReadJobForecast(ad *classad.ClassAd, zone *time.Location) JobForecast {
 		Requested: number("RequestedRunTime"), Predicted: number("PredictedRunTime"),
 		NotBefore: number("EarliestStart"), Early: text("EarliestStartReason"),
 		Stretched: text("RunTimeReason"), Limit: text("Limit"), Drained: text("Drained"), Preemption: text("Preemption"),
+		Scavenger: text("Scavenger"),
 	}
 	now, _ := ad.Literal("ServerTime").Int()
 	j.Reason = j.describe(backfill.Time(now), zone)

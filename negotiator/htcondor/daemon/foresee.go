@@ -47,6 +47,10 @@ type forecaster struct {
 	drained map[backfill.JobID]string
 	// preempted are those that were or are displaced by others, or could displace some later, with why.
 	preempted map[backfill.JobID]string
+	// scavengers are in no plan.
+	scavengers []foreseenScavenger
+	// way has jobs that were started and wait for scavengers to leave, with until when at the latest.
+	way map[backfill.JobID]backfill.Time
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -83,7 +87,7 @@ const mostForeseenAge backfill.Time = 10 * 60
 func (p *forecaster) Forecast() *Forecast {
 	p.first.Do(func() {
 		p.base = p.make()
-		p.jobs, p.waiting, p.roused = nil, nil, nil
+		p.jobs, p.waiting, p.roused, p.scavengers = nil, nil, nil, nil
 		p.start()
 		p.tell()
 	})
@@ -197,6 +201,7 @@ func (p *forecaster) make() *Forecast {
 	for _, c := range p.jobs {
 		if _, known := f.byID[c.Job.ID]; !known {
 			f.add(c, p.situation(s, c.Job.ID))
+			p.awaitWay(f, c.Job.ID)
 		}
 	}
 	for _, m := range p.roused {
@@ -205,6 +210,9 @@ func (p *forecaster) make() *Forecast {
 		}
 	}
 	p.describe(f)
+	for _, one := range p.scavengers {
+		p.addScavenger(f, one)
+	}
 	return f
 }
 
@@ -262,6 +270,8 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.drained[j.ID] = slot
 		}
 	}
+	f.way = c.noteWay(r)
+	f.foreseeScavengers(r.scavengers, r.State.Now())
 	f.preempted = map[backfill.JobID]string{}
 	for _, j := range head {
 		f.notePreemption(j.ID, r.State.Now())

@@ -71,6 +71,7 @@ type world struct {
 	drained   drains.Book
 	matched   []backfill.JobID
 	lacking   map[backfill.JobID]string
+	retires   bool
 	acting    func(context.Context) // nil: nothing takes time
 	accounted int                   // how often it was sent Accounting ads
 }
@@ -233,6 +234,8 @@ func (w *world) Why(id backfill.JobID) (track.Unplanned, bool) {
 func (w *world) Charge(*negotiator.Job) ([]negotiator.Limit, error) { return nil, nil }
 
 func (w *world) Lacking(id backfill.JobID) string { return w.lacking[id] }
+
+func (w *world) MayRetire(backfill.JobID) bool { return w.retires }
 
 func (w *world) Matched() []backfill.JobID { return w.matched }
 

@@ -51,6 +51,11 @@ var (
 	limitUsed     = describes("limit_used", "What running jobs use of a concurrency limit.", "limit")
 	limitWanted   = describes("limit_wanted", "What waiting jobs want of a concurrency limit.", "limit")
 	limitWaiting  = describes("limit_waiting", "Waiting jobs that name a concurrency limit.", "limit")
+	scavengers    = describes("scavengers", "Scavengers by situation: running, waiting.", "situation")
+	scavengerCPUs = describes("scavenger_cpus", "Cpus that scavengers have.")
+	madeWayTotal  = describes("scavengers_displaced_total", "How often a scavenger made way.")
+	scavengedRan  = describes("scavenger_cpu_seconds_total", "Cpu seconds of scavengers' runs that are over.")
+	scavengedLost = describes("scavenger_cpu_seconds_lost_total", "Those of runs that ended as the scavenger made way.")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -61,6 +66,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
+		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost,
 	} {
 		c <- desc
 	}
@@ -81,6 +87,18 @@ func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, fl
 		gauge(limitWanted, l.Wanted, l.Name)
 		gauge(limitWaiting, float64(l.Waiting), l.Name)
 	}
+}
+
+// collectScavengers tells how many scavengers there are, and what they have run and lost.
+func collectScavengers(
+	s scavenged, gauge func(*prometheus.Desc, float64, ...string), send func(*prometheus.Desc, prometheus.ValueType, float64, ...string),
+) {
+	gauge(scavengers, float64(s.Running), "running")
+	gauge(scavengers, float64(s.Waiting), "waiting")
+	gauge(scavengerCPUs, float64(s.CPUs))
+	send(madeWayTotal, prometheus.CounterValue, float64(s.Displaced))
+	send(scavengedRan, prometheus.CounterValue, float64(s.Ran))
+	send(scavengedLost, prometheus.CounterValue, float64(s.Lost))
 }
 
 // collectChoice tells for which share of the time each candidate was in charge, and what the last
@@ -123,6 +141,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	gauge(queueBytes, float64(s.kept))
 	gauge(jobsLeftOut, float64(s.leftOut))
 	gauge(contested, float64(s.contested))
+	collectScavengers(s.scavenged, gauge, send)
 	count(submitsFound, s.found)
 	send(askedSeconds, prometheus.CounterValue, s.asked.Seconds())
 	calls, stray := m.d.o.Callbacks()

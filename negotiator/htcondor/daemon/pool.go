@@ -65,6 +65,9 @@ type Informer interface {
 	Unplanned() []track.Unplanned
 	// Why says why a job is not planned with; false if it is.
 	Why(id backfill.JobID) (track.Unplanned, bool)
+	// MayRetire tells whether a job is a scavenger that matches only slots on which nobody may retire, and
+	// there are others.
+	MayRetire(id backfill.JobID) bool
 	// Lacking says which limit has no room for a waiting job now; "" if all have.
 	Lacking(id backfill.JobID) string
 	// Charge sets what a job that is only asked about takes of limits, and returns those that no plan has yet.

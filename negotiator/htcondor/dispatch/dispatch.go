@@ -70,6 +70,8 @@ type line struct {
 	// releasing receives the result once the schedd has been told which claims of gangs, jobs of
 	// several chunks, have ended; nil if it is not being told.
 	releasing chan released
+	// vacating receive the results once the schedd has been told to vacate scavengers.
+	vacating []chan vacated
 	// mute is the time until which the schedd is told no reasons why its jobs wait, since telling
 	// it failed or took too long.
 	mute time.Time
@@ -143,6 +145,7 @@ func (d *Dispatcher) Look(s *observe.Snapshot) {
 // The next call tries the rest again.
 func (d *Dispatcher) HandOver(ctx context.Context) {
 	d.release(ctx)
+	d.vacate(ctx)
 	d.hearMatched(nil)
 	ready := d.claims.Ready(d.now())
 	if len(ready) == 0 {

@@ -6,6 +6,7 @@
 // is slow: it is told in the background.
 //
 // Files, in the order of handing over: dispatch.go the [Dispatcher]; release.go which claims of
-// gangs have ended; offers.go what slots have to give; negotiate.go telling the schedds; startds.go
+// gangs have ended; offers.go what slots have to give; negotiate.go telling the schedds, vacate.go which
+// scavengers have to leave; startds.go
 // what became of claims; explain.go reasons for users; rouse.go machines that sleep and are wanted; notes.go lines about matches and reasons.
 package dispatch

@@ -27,6 +27,8 @@ type Schedd struct {
 	headers    []*classad.ClassAd
 	released   []string
 	taken      func(Match)
+	vacated    []string
+	unwilling  bool
 	groups     []*classad.ClassAd
 	users      []*classad.ClassAd
 	now        int64
@@ -58,6 +60,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 		416: {Name: "NEGOTIATE", Serve: s.negotiate},
 		540: {Name: "QUERY_USERREC_ADS", Serve: s.records},
 		443: {Name: "RELEASE_CLAIM", Serve: s.release},
+		478: {Name: "ACT_ON_JOBS", Serve: s.act},
 	})
 	return s
 }

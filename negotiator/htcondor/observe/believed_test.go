@@ -18,6 +18,7 @@ const (
 	clusters = "the schedd's numbers of clusters; see package track, submitted.go"
 	harmless = "the ad: only the job's own user can lose by it"
 	waits    = "the ad: it counts only while the job waits"
+	stays    = "the ad: it counts when the job is queued, and a running job stays what it was"
 	inRooms  = "the ad, as the schedd itself does, for its limits of jobs that run or transfer"
 )
 
@@ -43,6 +44,9 @@ var believed = map[string]string{
 	// A new shadow counts as a new run, of which one is believed; a slot's end frees the job's own
 	// promise.
 	"numshadowstarts": harmless, "vacatereasoncode": harmless,
+
+	"backfillscavenger": stays, "niceuser": stays, "maxjobretirementtime": stays,
+	"jobmaxvacatetime": harmless, // at most what the machine gives it
 
 	"scheduler": inRooms, "transferringinput": inRooms, "transferqueued": inRooms,
 }

@@ -15,6 +15,7 @@ type claiming struct {
 	considered bool
 	asked      bool
 	ranked     bool // a machine has a RANK
+	scavengers bool // there are any, so that it must be known how long they may take to leave
 	scope      config.Preemption
 }
 
@@ -23,7 +24,7 @@ const rank = "rank"
 // ofClaims are the attributes of claimed slots that are always asked for then.
 var ofClaims = []string{
 	"CurrentRank", "PreemptingUser", "PreemptingAccountingGroup", "PreemptingRank", "RetirementTimeRemaining",
-	"MachineMaxVacateTime", "TotalJobRunTime", "TotalClaimRunTime", "SlotID", "RemoteUser",
+	machineVacate, "TotalJobRunTime", "TotalClaimRunTime", "SlotID", "RemoteUser",
 }
 
 // preempt has claimed slots asked for what preemption needs, from the next look on.
@@ -44,6 +45,9 @@ func (o *Observer) preempt(p config.Preemption) {
 				o.preemptBy(e, beside)
 			}
 		}
+	}
+	if c.scavengers {
+		beside[strings.ToLower(machineVacate)] = true
 	}
 	o.slotAttributes.setBeside(beside)
 }
@@ -115,10 +119,10 @@ func (o *Observer) forgetRanks() {
 	o.preempt(o.claiming.scope)
 }
 
-// keepClaim keeps the whole ad of a claimed slot whose job may make way.
+// keepClaim keeps the whole ad of a claimed slot whose job may make way, as scavengers always may.
 func (o *Observer) keepClaim(s *Slot, ad *classad.ClassAd) {
 	s.Claim = nil
-	if o.claiming.asked && s.Claimed && !s.Data {
+	if (o.claiming.asked || o.claiming.scavengers) && s.Claimed && !s.Data {
 		s.Claim = ad.Clone()
 	}
 }

@@ -16,7 +16,7 @@
 // which attributes say when they end, missing.go which are gone, devices.go their GPUs and the
 // like, resources.go what else they list, amounts.go what they have and how they round what jobs
 // take, wish.go how jobs follow that, ranks.go how the pool ranks them, weights.go what they weigh,
-// claimed.go who has them, where jobs may make way for others;
+// claimed.go who has them, where jobs may make way for others, scavenger.go which do so at once;
 // queue.go the queues of schedds, turns.go which of many are asked, rest.go how long each is waited
 // for and when it is read again, newcomers.go how long new ones are, groups.go what answers say,
 // intake.go what is kept of each, holding.go of each user, outline.go of ads that are left out,

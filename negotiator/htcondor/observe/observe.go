@@ -80,6 +80,7 @@ type Observer struct {
 	ranks                         ranks
 	weights                       weights
 	claiming                      claiming
+	scavengers                    scavengers
 	submitters                    *classad.Expr // the submitter constraint; nil for none
 	parser                        classad.Parser
 	meter                         classad.Meter // of attributes of jobs
@@ -111,6 +112,7 @@ func New(s Settings) *Observer {
 		beyond:     map[string]string{},
 	}
 	o.systemRemove, _ = classad.ParseExpr(s.SystemRemove) // one that cannot be parsed removes nothing
+	o.scavengers = newScavengers(s.Scavenging)
 	o.want()
 	return o
 }
@@ -121,10 +123,10 @@ func (o *Observer) Ask(scope Scope) {
 		scope.ShutdownThreshold != o.s.ShutdownThreshold {
 		o.discardSlots()
 	}
-	if scope.IgnoreJob != o.s.IgnoreJob {
+	if scope.IgnoreJob != o.s.IgnoreJob || scope.Scavenging != o.s.Scavenging {
 		o.discardSpecs()
 	}
-	o.s.Scope = scope
+	o.s.Scope, o.scavengers = scope, newScavengers(scope.Scavenging)
 	o.referTo(scope.JobConstraint)
 	o.rankBy(scope.Ranks)
 	o.weighBy(scope.Weights)
@@ -234,7 +236,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	o.putSchedds(l)
 	o.dropSpecs()
 	o.shrink()
-	l.Slots, l.Preempts = maps.Clone(o.slots), o.claiming.asked
+	l.Slots, l.Preempts, l.Scavenges = maps.Clone(o.slots), o.claiming.asked, o.claiming.scavengers
 	return &l.Snapshot, ctx.Err()
 }
 

@@ -40,8 +40,9 @@ type Snapshot struct {
 	Problems []string
 	// Contested counts the ads that are left out since another daemon has their name or address.
 	Contested int
-	// Preempts says that running jobs may make way for others, so that claimed slots have a Claim.
-	Preempts bool
+	// Preempts says that running jobs may make way for others, so that claimed slots have a Claim. They
+	// have one, too, if there are scavengers.
+	Preempts, Scavenges bool
 	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not
 	// planned because their ads are too large, or are not read yet.
 	Kept, LeftOut int
@@ -101,7 +102,8 @@ type Slot struct {
 	Runs         JobKey
 	Claimer      string
 	ClaimedSince backfill.Time
-	// Claim is the whole ad of a claimed slot, where jobs may make way for others; else nil.
+	// Claim is the whole ad of a claimed slot, where jobs may make way for others, or there are
+	// scavengers; else nil.
 	Claim *classad.ClassAd
 	// Changed is when a look first saw the ad as it is now. Every update by the slot's startd
 	// changes the ad.

@@ -40,6 +40,10 @@ type Spec struct {
 	// BySlot says that the concurrency limits are not known, as they depend on the slot: the ad has them as
 	// [negotiator.SlotLimits].
 	BySlot bool
+	// Scavenger says that jobs run on what is idle, and make way at once for any other job. Vacate is for
+	// how many seconds one may take to leave, if it says so.
+	Scavenger bool
+	Vacate    *float64
 	// Wrong is why jobs of this Spec cannot be planned; nil if they can.
 	Wrong error
 	// Wish is what the ad asks for before it is rounded; nil if it never was.
@@ -49,6 +53,7 @@ type Spec struct {
 	submitter     string   // what follows from these
 	project       string   // ProjectName
 	refers        []string // the attributes of slots that the ad refers to
+	mayRetire     bool     // see MayRetire
 	crowded       bool     // it is Wrong because of other jobs of its user, or of how slots round
 	leftOut       bool     // it is Wrong because most of the ad was left out, see intake
 	unread        bool     // it is left out for now: its user has taken what reading may cost in a look
@@ -258,14 +263,17 @@ func (o *Observer) makeSpec(ad *classad.ClassAd, refers []string) (_ *Spec, grew
 		s.request(o.s.Schema.Resources)
 	}
 	o.stopClock(ad)
-	s.Wrong = errors.Join(s.Wrong, takes.require())
+	needed, grew, wrong := o.readScavenger(s, ad)
+	refers = append(slices.Clip(refers), needed...)
+	s.refers = refers
+	s.Wrong = errors.Join(s.Wrong, takes.require(), wrong)
 	s.Text = ad.Format(ast.Long)
 	if s.Parallel {
 		o.again += kindsPerRead * len(s.Text) / bytesPerRead
 		s.Kind = kindOf(ad, o.s.Schema.Resources)
 	}
-	grew, crowded, err := o.referToSlots(s.user, refers)
-	if err != nil {
+	more, crowded, err := o.referToSlots(s.user, refers)
+	if grew = grew || more; err != nil {
 		s.Wrong, s.refers, s.crowded = err, nil, crowded
 	}
 	var limit int64

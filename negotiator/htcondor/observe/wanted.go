@@ -185,7 +185,7 @@ func (o *Observer) want() {
 		}
 	}
 	slot = slices.Concat(slot, negotiator.Shutdown(), o.s.Schema.SlotEnds)
-	job = slices.Concat(job, policies, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
+	job = slices.Concat(job, policies, ofScavengers, o.s.Schema.Estimates, o.s.Schema.Limits, o.s.Schema.LabelAttributes())
 	o.run = set(slices.Concat(keptOfRunning, o.s.Schema.Estimates, o.s.Schema.Limits)...)
 	for _, resource := range o.s.Schema.Resources {
 		o.run["request"+strings.ToLower(resource)] = true
@@ -228,6 +228,7 @@ func (o *Observer) shrink() {
 	o.swept = o.looked
 	o.recall()
 	o.forgetRanks()
+	o.forgetScavengers()
 	since := o.looked.Add(-keepNames)
 	o.jobAttributes.drop(since)
 	dropped := o.slotAttributes.drop(since)

@@ -85,6 +85,9 @@ func (c *comparison) unfit(j *Job) string {
 	if wrong := j.Group.Spec.Wrong; wrong != nil {
 		return "cannot be planned with: " + wrong.Error()
 	}
+	if j.Group.Spec.Scavenger && j.Group.Spec.Parallel {
+		return gangScavenges
+	}
 	return c.barred(j)
 }
 
@@ -175,12 +178,14 @@ func (c *comparison) account(fresh []*Job) {
 	wants := map[string]float64{}
 	var waiting tally[*observe.Spec]
 	for _, j := range c.b.all {
-		if j.Phase == Waiting && !c.b.Early(j) {
+		if j.Phase == Waiting && !c.b.Early(j) && !j.scavenges {
 			waiting.add(j.Group.Spec)
 		}
 	}
 	for _, j := range fresh {
-		waiting.add(j.Group.Spec)
+		if !scavenges(j.Group.Spec) {
+			waiting.add(j.Group.Spec)
+		}
 	}
 	for spec, n := range waiting.all {
 		wants[spec.Submitter()] += float64(n) * c.b.wants(spec)
@@ -191,13 +196,14 @@ func (c *comparison) account(fresh []*Job) {
 	}
 }
 
-// Use returns what the running jobs of each submitter use, those too that cannot be planned with.
+// Use returns what the running jobs of each submitter use, those too that cannot be planned with, but for
+// scavengers, for which nobody is charged.
 func (b *Belief) Use() map[string]accountant.Use {
 	use := map[string]accountant.Use{}
 	for _, j := range b.all {
 		slots, weight, runs := b.charges(j)
-		if !runs || b.takeovers.byJob[j.ID] != nil { // who takes over has nothing yet
-			continue
+		if _, waits := b.way.waits[j.ID]; !runs || waits || b.takeovers.byJob[j.ID] != nil || b.isFree(j) {
+			continue // who takes over, or waits for others to leave, has nothing yet
 		}
 		spec := j.charged()
 		u := use[spec.Submitter()]

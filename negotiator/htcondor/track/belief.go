@@ -72,6 +72,7 @@ type Belief struct {
 	lost      map[string]*observe.Slot
 	lending   lending   // which claims are lent
 	takeovers takeovers // who has the place of whom
+	way       makingWay // which scavengers make way
 	sizes     sizes     // of the slots that are up
 	// charging is what jobs are charged with since the last look.
 	charging accountant.Charging
@@ -128,7 +129,7 @@ func New(s Settings) *Belief {
 		s: s, log: s.Logger, now: &observe.Snapshot{}, jobs: map[observe.JobKey]*Job{}, byID: map[backfill.JobID]*Job{},
 		members: map[*observe.Group]*members{}, gangs: map[observe.JobKey]joined{}, ended: map[observe.JobKey]time.Time{},
 		slots: map[string]*slot{}, lost: map[string]*observe.Slot{}, dropped: map[string]bool{},
-		lending: newLending(), takeovers: newTakeovers(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
+		lending: newLending(), takeovers: newTakeovers(), way: newMakingWay(), seen: map[string][]SavedSeen{}, met: map[string]bool{}, limiting: newLimiting(),
 		unused: map[string]unused{},
 		passed: map[string]*passing{}, starts: map[*observe.Spec]backfill.Time{}, vain: map[*observe.Spec]futility{},
 		departed: map[observe.JobKey]*departed{},
@@ -398,9 +399,12 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 	}
 	b.limits.starts(j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
-	if len(m.Displaces) > 0 {
+	if others := b.makeRoom(j, m); len(others) > 0 {
+		m.Displaces = others
 		b.takeOverFrom(j, m)
 	}
-	b.started = append(b.started, j)
+	if !j.scavenges {
+		b.started = append(b.started, j)
+	}
 	return j
 }

@@ -14,6 +14,7 @@ type charge struct {
 	weight float64
 	schedd string // whose rooms count; "": none
 	user   *observe.Spec
+	free   bool // it is a scavenger, which takes of concurrency limits and rooms alone
 }
 
 // chargeOf returns what a job takes of limits.
@@ -27,7 +28,19 @@ func (b *Belief) chargeOf(j *Job) charge {
 	case j.Group.Runs():
 		spec = b.settled(spec, b.places(j.Group), nil)
 	}
+	if b.isFree(j) {
+		return charge{spec: spec, schedd: j.Key.Schedd, user: j.Group.Spec, free: true}
+	}
 	return charge{spec: spec, weight: b.weight(j), schedd: j.Key.Schedd, user: j.Group.Spec}
+}
+
+// isFree tells whether nobody is charged for a job, as it is a scavenger: one that the negotiator was told
+// of stays what it was then.
+func (b *Belief) isFree(j *Job) bool {
+	if j.Phase == Unknown {
+		return scavenges(j.Group.Spec)
+	}
+	return j.scavenges
 }
 
 // charged returns the Spec by which a job is charged: while it runs, the one that it was planned
@@ -67,6 +80,9 @@ func (b *Belief) candidate(g charge) accountant.Candidate {
 	if g.spec != nil {
 		one.Submitter, one.Weight, one.Limits = g.spec.Submitter(), g.weight, g.spec.Limited
 		one.User = g.spec.User()
+	}
+	if g.free {
+		one.Submitter = "" // it has neither a ceiling nor a quota
 	}
 	return one
 }

@@ -21,14 +21,21 @@ type claimed struct {
 // claims returns who has which slot; nil if no job can be displaced. Whoever only observes
 // displaces nobody: each plan would anew, in vain.
 func (c *comparison) claims() preempt.Claims {
-	if !c.b.now.Preempts || c.b.s.Observe || c.b.s.Accounting.Accountant == nil {
+	if !c.b.now.Preempts && !c.b.now.Scavenges || c.b.s.Observe || c.b.s.Accounting.Accountant == nil {
 		return nil
 	}
 	return &claimed{c.b, c.flights}
 }
 
-// Claim returns the claim that a running job has.
+// Claim returns the claim that a running job has. Where no job makes way but scavengers, only those have
+// one.
 func (c *claimed) Claim(id backfill.JobID) (claim preempt.Claim, ok bool) {
+	if j := c.b.byID[id]; j != nil && j.scavenges {
+		return c.scavenger(j)
+	}
+	if !c.b.now.Preempts {
+		return claim, false
+	}
 	if _, flies := c.flights[id]; flies || c.b.yields(id) || c.b.takeovers.byJob[id] != nil {
 		return claim, false
 	}

@@ -136,6 +136,7 @@ func (b *Belief) Diff(d Dispatched) Outcome {
 	c.leasesEnd()
 	c.claimsDiffer()
 	c.forgetTakeovers()
+	c.forgetWay()
 	c.tellOnce()
 	c.sort()
 	c.tellChanges()

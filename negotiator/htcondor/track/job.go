@@ -57,6 +57,8 @@ type Job struct {
 	Phase  Phase // beside owed: there may be a million jobs, and this is smaller
 	inLine bool  // it is in Belief.line
 	early  bool  // it was told before its earliest start
+	// scavenges says that it is a scavenger, as the negotiator was told.
+	scavenges bool
 
 	starts backfill.Time     // when a waiting job was to start in the last plan; 0: it had no reservation
 	takes  []negotiator.Take // of limits, as the negotiator was told
@@ -132,7 +134,8 @@ func (b *Belief) same(j *Job) bool { return sameText(j.Spec, j.Group.Spec) && !b
 // edited tells whether a job's queue says something else of it than when the negotiator was told.
 // That slots round what it asks for in another way is no edit.
 func (b *Belief) edited(j *Job) bool {
-	return !j.Spec.SameAd(j.Group.Spec) || j.submit != j.submitted() || j.released != b.release(j)
+	return !j.Spec.SameAd(j.Group.Spec) || j.submit != j.submitted() || j.released != b.release(j) ||
+		j.scavenges != scavenges(j.Group.Spec)
 }
 
 // runsAt tells whether a job is recorded as running on a slot, by itself or as a part of a gang.
@@ -154,6 +157,9 @@ func (b *Belief) report(j *Job, phase Phase, ahead backfill.Time) *negotiator.Jo
 	}
 	if phase == Waiting {
 		j.servedBy = nil
+	}
+	if phase == Waiting || j.Phase == Unknown {
+		j.scavenges = scavenges(j.Group.Spec)
 	}
 	j.released, j.early = b.release(j), phase == Waiting && b.Early(j)
 	j.hopeless = nil // until the next plan
@@ -179,7 +185,7 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 	job := &negotiator.Job{
 		ID: j.ID, Name: b.Name(j), Submit: j.submit, Nodes: spec.Nodes, Position: position(j.Key),
 		Estimate: estimate, Limit: limit, Labels: spec.Labels, Ad: spec.Ad,
-		User: spec.User(), Takes: j.takes,
+		User: spec.User(), Takes: j.takes, Scavenger: j.scavenges,
 	}
 	if j.Phase == Waiting {
 		job.Release, job.Early = j.released, b.whyEarly(j)

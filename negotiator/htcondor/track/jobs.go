@@ -395,6 +395,7 @@ func (c *comparison) jobIsIdle(j *Job) (fresh bool) {
 		c.out.Failed = append(c.out.Failed, j.ID)
 		delete(c.flights, j.ID)
 	}
+	displaced = displaced || c.hasLeft(j)
 	c.over(j)
 	c.runEnded(j)
 	c.unhold(j)

@@ -80,7 +80,7 @@ func (c *comparison) awaitsLease(j *Job) bool {
 // leaseFor returns the lease that covers a job where it runs; nil if there is none.
 func (b *Belief) leaseFor(j *Job, at []Place) *lease {
 	spec := j.Group.Spec
-	if len(b.lending.leases) == 0 || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
+	if len(b.lending.leases) == 0 || j.scavenges || len(at) != 1 || at[0].Chunks != 1 || spec.Nodes != 1 || spec.Parallel || spec.Wrong != nil {
 		return nil
 	}
 	return b.lending.leases[LeaseKey{at[0].Slot, j.Key.Schedd, j.Submitter()}]

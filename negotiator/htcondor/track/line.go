@@ -28,13 +28,13 @@ func (b *Belief) openOrder() {
 // merges them with those that were there: to sort a million jobs takes a second of each cycle.
 func (b *Belief) moveLine() {
 	b.line = slices.DeleteFunc(b.line, func(j *Job) bool {
-		j.inLine = j.Phase == Waiting && b.knows(j)
+		j.inLine = j.Phase == Waiting && !j.scavenges && b.knows(j)
 		return !j.inLine
 	})
 	slices.SortFunc(b.line, (*Job).Compare) // one pass, unless a submit time was edited
 	var fresh []*Job
 	for _, j := range b.all {
-		if j.Phase == Waiting && !j.inLine {
+		if j.Phase == Waiting && !j.inLine && !j.scavenges {
 			j.inLine = true
 			fresh = append(fresh, j)
 		}

@@ -51,6 +51,7 @@ func (b *Belief) Restore(saved *SavedState, s *observe.Snapshot) (negotiator.Che
 			continue
 		}
 		m.Jobs = append(m.Jobs, c)
+		b.restoreWay(former, c.Job.ID)
 		if j := b.byID[c.Job.ID]; j != nil && j.Phase == Running && !j.Group.Runs() {
 			flying = append(flying, j)
 		}
@@ -104,7 +105,7 @@ func (b *Belief) forget() {
 	for _, j := range b.all {
 		j.Phase, j.Spec, j.Places, j.lease, j.servedBy, j.takes = Unknown, nil, nil, nil, nil, nil
 	}
-	b.lending, b.takeovers = newLending(), newTakeovers()
+	b.lending, b.takeovers, b.way = newLending(), newTakeovers(), newMakingWay()
 	b.limiting, b.limits = newLimiting(), nil
 	clear(b.departed)
 	b.goneEnded, b.goneRemoved = nil, nil
@@ -165,6 +166,7 @@ func (b *Belief) restoreJob(former SavedJob) (c negotiator.JobCheckpoint, ok boo
 	c.Placement, ok = b.relocate(former)
 	switch {
 	case ok && former.Running:
+		j.was(former)
 		c.Job = b.report(j, Running, former.Ahead)
 		j.Places, j.Start, j.lease = former.Places, former.Start, b.leaseFor(j, former.Places).term()
 	case ok:
@@ -184,6 +186,7 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 		return c, false
 	}
 	j.wasSubmitted(former, b.now.Now)
+	j.was(former)
 	b.report(j, Running, former.Ahead)
 	j.Spec = former.spec(j.Group.Spec, b.s.Schema.Resources)
 	j.estimated = j.Spec.Estimate
@@ -195,6 +198,9 @@ func (b *Belief) restoreRun(j *Job, former SavedJob) (c negotiator.JobCheckpoint
 	c.Job = b.described(j)
 	return c, true
 }
+
+// was notes of what class a job was that runs, which it stays until it is back in the queue.
+func (j *Job) was(former SavedJob) { j.Phase, j.scavenges = Waiting, former.Scavenger }
 
 // wasSubmitted notes that a job was not submitted before the saved one was, unless that is in the
 // future, since the clock was put back.
@@ -222,7 +228,8 @@ func (former SavedJob) canBe(now backfill.Time) bool {
 	if r := former.Run; r != nil && (r.Since < 0 || r.Since > now || r.Limit < 0 || r.Limit > most || r.Charged.Check() != nil) {
 		return false
 	}
-	return started && former.Start >= 0 && former.Start < former.End && former.End <= most &&
+	ends := former.Start < former.End || former.Scavenger // which has no end in any plan
+	return started && former.Start >= 0 && ends && former.End <= most &&
 		former.Guarantee >= 0 && former.Guarantee <= most && former.Estimate >= 0 && former.Estimate <= most &&
 		former.Ahead >= 0 && former.Ahead <= most
 }
@@ -276,7 +283,7 @@ func (b *Belief) restoreGone(former SavedJob) (c negotiator.JobCheckpoint, ok bo
 	c.Placement = at
 	c.Job = &negotiator.Job{
 		ID: b.nextID(), Name: former.key().String() + " as it was", Submit: former.Submit, Nodes: former.Nodes,
-		Estimate: former.Estimate + former.Ahead, Ad: ad,
+		Estimate: former.Estimate + former.Ahead, Ad: ad, Scavenger: former.Scavenger,
 		Position: backfill.QueuePosition{Queue: "left " + former.Schedd, Cluster: former.Cluster, Proc: former.Proc},
 	}
 	if former.Running && former.Run != nil { // its user may have edited it out of its queue

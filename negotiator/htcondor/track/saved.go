@@ -108,6 +108,10 @@ type SavedJob struct {
 	Run *SavedRun `json:"run,omitempty"`
 	// Over is of a job that is to have the place of others; nil of others.
 	Over *SavedTakeover `json:"over,omitempty"`
+	// Scavenger says that it was one when it was last told to the negotiator. Until is how long a job that
+	// was started has to wait for scavengers to leave.
+	Scavenger bool          `json:"scavenger,omitempty"`
+	Until     backfill.Time `json:"until,omitempty"`
 	backfill.Standing
 }
 
@@ -136,6 +140,7 @@ func (b *Belief) Save(m negotiator.Checkpoint) *SavedState {
 			Schedd: j.Key.Schedd, Cluster: j.Key.Cluster, Proc: j.Key.Proc, Submit: c.Job.Submit,
 			Nodes: c.Job.Nodes, Request: j.Spec.Request, Estimate: j.Spec.Estimate, Ahead: j.ahead,
 			Places: placesOf(c.Placement), Run: savedRun(j), Over: b.savedTakeover(j.ID), Standing: c.Standing,
+			Scavenger: j.scavenges, Until: b.way.waits[j.ID],
 		})
 	}
 	for _, l := range m.Limits {

@@ -20,6 +20,8 @@ type View struct {
 	// to be judged that may have lost its job, or a new user should be advertised; [backfill.Forever] if
 	// there is none.
 	Due backfill.Time
+	// Retires says that there are scavengers, and slots whose jobs may retire.
+	Retires bool
 
 	out     []unplanned
 	running []running
@@ -104,6 +106,7 @@ func (b *Belief) makeView(out []unplanned) {
 	for _, s := range b.slots {
 		if s.up {
 			v.Slots++
+			v.Retires = v.Retires || b.now.Scavenges && mayRetire(s.reported.Ad)
 		}
 		if s.foreign != 0 {
 			v.Foreign++
