@@ -181,9 +181,13 @@ func (n *Negotiator) makeWay(r *Report, others scavenge.Others) {
 		}
 	}
 	leave := book.Spare(others, all)
-	for _, w := range ways {
+	for i := range ways {
+		w := &ways[i]
 		w.victims = slices.DeleteFunc(w.victims, func(id backfill.JobID) bool { return !slices.Contains(leave, id) })
-		n.tellToLeave(r, w.match, w.claim, w.victims)
+		n.tellToLeave(r, w.match, w.victims)
+	}
+	for i := range ways { // some wait for victims of jobs that come after them
+		n.putOff(r, &ways[i])
 	}
 }
 
@@ -196,7 +200,7 @@ type way struct {
 }
 
 // tellToLeave notes that scavengers leave for a job that cannot begin before.
-func (n *Negotiator) tellToLeave(r *Report, m *Match, claim scavenge.Claim, victims []backfill.JobID) {
+func (n *Negotiator) tellToLeave(r *Report, m *Match, victims []backfill.JobID) {
 	s, now := &n.scavengers, r.Delta.Now
 	user := m.Job.payer()
 	if r.Delta.Claims != nil {
@@ -215,15 +219,19 @@ func (n *Negotiator) tellToLeave(r *Report, m *Match, claim scavenge.Claim, vict
 			Decided: now, End: s.jobs[id].leaves, Reason: preempt.Scavenging,
 		}
 	}
-	at := now
-	for run := range s.book.Leaving(claim) {
-		at = max(at, s.jobs[run].leaves)
+}
+
+// putOff has a job begin once those have left who are in its way.
+func (n *Negotiator) putOff(r *Report, w *way) {
+	m, at := w.match, r.Delta.Now
+	for run := range n.scavengers.book.Leaving(w.claim) {
+		at = max(at, n.scavengers.jobs[run].leaves)
 	}
-	if len(victims) > 0 {
-		m.Displaces = slices.Concat(m.Displaces, victims)
+	if len(w.victims) > 0 {
+		m.Displaces = slices.Concat(m.Displaces, w.victims)
 	}
 	m.At = max(m.At, at, 1) // 0 would say that it starts at once
-	r.Scavengers.MadeWay = append(r.Scavengers.MadeWay, MadeWay{Job: m.Job.ID, Scavengers: victims, At: m.At})
+	r.Scavengers.MadeWay = append(r.Scavengers.MadeWay, MadeWay{Job: m.Job.ID, Scavengers: w.victims, At: m.At})
 }
 
 // idle returns where scavengers may start.

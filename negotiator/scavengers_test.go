@@ -101,9 +101,10 @@ func TestNobodyLeavesInVain(t *testing.T) {
 	n := newNegotiator(t)
 	r := cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "one", 6, "")}, Submitted: []*Job{scavengerOf(t, 1, 4, "a"), scavengerOf(t, 2, 1, "b")}})
 	require.Equal(t, []string{"1@one×1", "2@one×1"}, matched(r.Matches))
-	r = cycle(t, n, Delta{Now: 1, Submitted: []*Job{newJob(t, 3, 2, ""), newJob(t, 4, 2, "")}})
-	require.Equal(t, []string{"3@one×1 for [] at 1", "4@one×1 for [1] at 1"}, matched(r.Matches), "2 would do for 3, but not for both")
-	require.Equal(t, []MadeWay{{Job: 3, Scavengers: []backfill.JobID{}, At: 1}, {Job: 4, Scavengers: []backfill.JobID{1}, At: 1}}, r.Scavengers.MadeWay)
+	claims := &claimed{claims: map[backfill.JobID]preempt.Claim{1: {Vacate: 7}, 2: {Vacate: 5}}}
+	r = cycle(t, n, Delta{Now: 1, Submitted: []*Job{newJob(t, 3, 2, ""), newJob(t, 4, 2, "")}, Claims: claims})
+	require.Equal(t, []string{"3@one×1 for [] at 8", "4@one×1 for [1] at 8"}, matched(r.Matches), "2 would do for 3, but not for both")
+	require.Equal(t, []MadeWay{{Job: 3, Scavengers: []backfill.JobID{}, At: 8}, {Job: 4, Scavengers: []backfill.JobID{1}, At: 8}}, r.Scavengers.MadeWay)
 	require.NotContains(t, n.WhyScavenger(2, nil), "makes way")
 	r = cycle(t, n, Delta{Now: 2, StartFailed: []backfill.JobID{1}, Displaced: []backfill.JobID{1}})
 	require.Empty(t, r.Matches)
