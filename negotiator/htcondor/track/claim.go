@@ -29,7 +29,8 @@ func (c *comparison) claims() preempt.Claims {
 
 // Claim returns the claim that a running job has.
 func (c *claimed) Claim(id backfill.JobID) (claim preempt.Claim, ok bool) {
-	if _, flies := c.flights[id]; flies || c.b.yields(id) || c.b.takeovers.byJob[id] != nil {
+	heir, waited := c.heir(id)
+	if _, flies := c.flights[id]; flies || c.b.yields(id) && !waited || c.b.takeovers.byJob[id] != nil {
 		return claim, false
 	}
 	o := c.b.now.Slots[c.b.claimOf(id)]
@@ -39,7 +40,12 @@ func (c *claimed) Claim(id backfill.JobID) (claim preempt.Claim, ok bool) {
 	if j := c.b.byID[id]; j != nil && (j.Spec == nil || j.Spec.Parallel || len(c.b.lending.byJob[id]) == 0 && !j.has(o)) {
 		return claim, false
 	}
-	claim = c.b.claim(o)
+	if claim = c.b.claim(o); waited {
+		if !c.isHeirs(o.Name, claim.User, heir) {
+			return claim, false
+		}
+		claim.Heir = &heir
+	}
 	claim.Ad = c.b.raised(o, Has(c.b, id))
 	return claim, true
 }
