@@ -76,7 +76,6 @@ func (n *Negotiator) reportPreempted(r *Report) {
 	for i := range r.Preempted {
 		p := &r.Preempted[i]
 		m := Match{Job: n.jobs.get(p.Job), Placement: n.inventory.singles[p.Host], At: p.Start, Ousts: p.Ousted}
-		n.stay(p.Ousted)
 		for _, v := range p.Victims {
 			m.Displaces = append(m.Displaces, v.Job)
 		}

@@ -227,7 +227,7 @@ func waitsInstead(t *testing.T, pool *ourPool) {
 	waits("bob")
 	better := pool.Submit("carol", sleep(15, 1, 1, estimate+"15", "+Worth = 2"))
 	pool.Wait("a better claim that waits", 40*time.Second, func() bool {
-		return strings.Contains(pool.Log("StartLog"), "Replacing existing preempting claim with new preempting claim based on machine rank")
+		return strings.Contains(pool.Log("StartLog.n1"), "Replacing existing preempting claim with new preempting claim based on machine rank")
 	})
 	require.Equal(t, pooltest.Running, pool.Statuses()[guest[0]])
 	pool.WaitDone(2*time.Minute, better...)
@@ -240,6 +240,7 @@ func waitsInstead(t *testing.T, pool *ourPool) {
 	require.Len(t, second, 1, "it was not started in between")
 	require.Less(t, first[0].Start, second[0].Start)
 	retired := runsOf(audit, guest[0])[0]
-	require.GreaterOrEqual(t, retired.End.Sub(retired.Start), 59*time.Second, "it retired")
+	// The startd has a job leave so early that it can take its time for that within its retirement.
+	require.GreaterOrEqual(t, retired.End.Sub(retired.Start), 35*time.Second, "it retired")
 	require.Less(t, first[0].Start.Sub(retired.Start), 100*time.Second, "the better job awaited no one else")
 }
