@@ -89,8 +89,11 @@ func TestPromisesOfOustedJobs(t *testing.T) {
 		heights  int64 // of the limit
 		made     int
 	}{
-		{"conservative", false, 9, 0}, {"conservative", true, 9, 1}, {"easy", false, 9, 1},
-		{"easy", false, 3, 1}, {"easy", false, 2, 0},
+		{"conservative", false, 9, 0},
+		{"conservative", true, 9, 1},
+		{"easy", false, 9, 1},
+		{"easy", false, 3, 1},
+		{"easy", false, 2, 0},
 	} {
 		n := negotiatorOf(t, test.policy, preempt.Rules{
 			Early: true, Promised: test.promised, Requirements: expression(t, "RemoteUserPrio > TARGET.SubmitterUserPrio"),
