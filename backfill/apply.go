@@ -275,6 +275,10 @@ func (c *Cycle) failStart(e *Event) {
 	if r.placement == nil || r.phase == waiting && r.start >= c.round.Now && r.lifted != CauseNone {
 		return // an event of this round took its slot before, and it may have another place
 	}
+	if c.isOusted(&r) {
+		c.oust(&r)
+		return
+	}
 	e.Freed = r.end > c.round.Now
 	cause := CauseStartFailed
 	switch {

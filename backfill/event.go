@@ -59,7 +59,8 @@ func (k EventKind) class() EventKind {
 type Event struct {
 	Kind EventKind
 	// JobID is the job concerned, for Completed, StartFailed, EstimateChanged, Removed, Released,
-	// EndsSooner and Pinned.
+	// EndsSooner and Pinned. A pinned job that fails to start in a round that pins another job to one of
+	// its slots is ousted: what it gives back counts as freed by the last event that pins a job.
 	JobID JobID
 	// By is the job that another one makes way for (EndsSooner).
 	By JobID

@@ -11,6 +11,10 @@ import (
 // occupies its place from that start on. So it is in no queue and no policy's to plan, and what is idle on
 // its slots until then can be used by jobs that end in time. When it begins, the pool reports it as found
 // ([Found]).
+//
+// Until then another job may be pinned to its place instead. The pinned job is told to have failed to start in
+// the same round ([StartFailed]), which *ousts* it: it waits again, and its promise is lifted as those are that
+// a take-over displaces.
 
 // lateYield is for how many seconds a job is expected to run on that should have made way by now.
 const lateYield = 60
@@ -85,6 +89,26 @@ func (c *Cycle) preempted(e *Event, freed bool, void []planned) {
 	e.Freed = c.makesWay.freed
 	e.place(c, c.makesWay.void)
 	c.makesWay.freed, c.makesWay.void = false, nil
+}
+
+// isOusted reports whether a job that fails to start loses its place to another one: it is pinned, and the
+// round is still to pin another to one of its slots.
+func (c *Cycle) isOusted(r *record) bool {
+	return r.pinned && slices.ContainsFunc(c.round.Events[c.applied:], func(e Event) bool {
+		return e.Kind == Pinned && slices.ContainsFunc(e.Placement, func(on Chunks) bool {
+			return slices.ContainsFunc(r.placement, func(own Chunks) bool { return own.Slot == on.Slot })
+		})
+	})
+}
+
+// oust has a pinned job wait again. Its place is for another one to take, so that what it gives back counts with
+// the events that pin that one, see preempted.
+func (c *Cycle) oust(r *record) {
+	start := r.start
+	j := c.requeue(r, CausePreempted)
+	c.holdRequeued(j)
+	c.makesWay.freed = true
+	c.makesWay.void = append(c.makesWay.void, planned{start, j})
 }
 
 // validatePin returns an error unless the job waits, and can be placed so at a later instant, on slots

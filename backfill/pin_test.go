@@ -157,3 +157,70 @@ func TestBadPreemptions(t *testing.T) {
 	_, err := backfill.Restore(snap)
 	require.ErrorContains(t, err, "job 2 cannot be pinned")
 }
+
+// TestAPinnedJobIsOusted: another job is pinned to the place of one that has not begun. That one waits again
+// and is promised anew, and so is whoever the other leaves no room; nobody is promised the place in between.
+// Without another job that is pinned there, the start has merely failed.
+func TestAPinnedJobIsOusted(t *testing.T) {
+	for _, policy := range []string{"conservative", "slack", "easy"} {
+		t.Run(policy, func(t *testing.T) {
+			s := newState(t, cpus(4))
+			h := newHost(t, s, policy, "fcfs")
+			decide(t, h, 0, submitted(job(1, 0, 1000, 4))...)
+			decide(t, h, 10, submitted(job(2, 10, 100, 4))...)
+			decide(t, h, 10, pinned(2, 400, on(0, 1)), sooner(1, 2, 400))
+			decide(t, h, 20, submitted(job(3, 20, 50, 4), job(4, 20, 2000, 4))...)
+			latest, promised := s.Guaranteed(3)
+			_, guarantees := s.Policy()
+
+			oust := []backfill.Event{pinned(4, 400, on(0, 1)), jobEvent(backfill.StartFailed, 2), sooner(1, 4, 400)}
+			before := factsOf(s, 20)
+			lifted, err := s.WouldLift(backfill.Round{Now: 20, Events: oust})
+			require.NoError(t, err)
+			require.Equal(t, before, factsOf(s, 20))
+			d := decide(t, h, 20, oust...)
+			require.True(t, s.IsWaiting(2))
+			reason, _ := s.Reason(1)
+			require.True(t, reason.Yields)
+			require.EqualValues(t, 400, jobState(t, s, 1).End)
+			reason, _ = s.Reason(4)
+			require.Equal(t, backfill.TakesOver, reason.Why)
+			require.EqualValues(t, 400, reason.At)
+			start, _, _ := s.Planned(2)
+			require.EqualValues(t, 2400, start, "with its old submit time it comes first")
+			require.Equal(t, cpus(4), s.Use())
+			if guarantees {
+				require.True(t, promised)
+				require.Equal(t, []backfill.JobID{2, 3}, lifted)
+				want := []backfill.Broken{{Job: s.Job(2), Promised: 1000, Now: 2400, Cause: backfill.CausePreempted}}
+				if policy == "conservative" {
+					want = append(want, backfill.Broken{Job: s.Job(3), Promised: latest, Now: 2500, Cause: backfill.CausePreempted})
+					require.Equal(t, want, d.Broken)
+				}
+			} else {
+				require.Empty(t, lifted)
+				require.Empty(t, d.Broken)
+			}
+			for _, a := range d.Actions {
+				require.False(t, a.Kind == backfill.ActReserve && a.At < 2400, "nobody is promised the place: %+v", a)
+			}
+			again, err := backfill.Restore(s.Snapshot())
+			require.NoError(t, err)
+			require.Equal(t, factsOf(s, 21), factsOf(again, 21))
+		})
+	}
+}
+
+// TestOustedJobsThatNeverFit: a pinned job whose candidates have changed since is held once it loses its place.
+func TestOustedJobsThatNeverFit(t *testing.T) {
+	s := newState(t, cpus(4))
+	h := newHost(t, s, "conservative", "fcfs")
+	decide(t, h, 0, submitted(job(1, 0, 1000, 4))...)
+	decide(t, h, 10, submitted(job(2, 10, 100, 4), job(3, 10, 100, 1))...)
+	decide(t, h, 10, pinned(2, 400, on(0, 1)), sooner(1, 2, 400))
+	d := decide(t, h, 20, jobEvent(backfill.StartFailed, 2), pinned(3, 400, on(0, 1)),
+		backfill.Event{Kind: backfill.SlotChanged, Slot: backfill.Slot{ID: 0, Name: "a", Capacity: cpus(3)}})
+	require.Len(t, d.Held, 1)
+	require.EqualValues(t, 2, d.Held[0].Job.ID)
+	require.False(t, s.IsWaiting(2))
+}

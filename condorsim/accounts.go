@@ -188,6 +188,9 @@ func (a *accounts) Cycle(r *negotiator.Report) error {
 	}
 	for i := range r.Preempted {
 		a.leave(r.Preempted[i].Job)
+		for _, id := range r.Preempted[i].Ousted {
+			a.queue(id)
+		}
 	}
 	for i := range r.Delta.Found {
 		found := &r.Delta.Found[i]

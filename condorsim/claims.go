@@ -47,15 +47,20 @@ func (m *making) claim(id backfill.JobID, at negotiator.Placement, number int32)
 	run.ad.SetString("RemoteOwner", user)
 	run.ad.SetString("RemoteUser", user)
 	run.ad.SetString("JobId", job.Name)
-	began := m.w.UnixStart + int64(m.now)
 	for _, since := range []string{"JobStart", "EnteredCurrentState", "EnteredCurrentActivity"} {
-		run.ad.SetInt(since, began)
+		run.ad.SetInt(since, m.w.UnixStart+int64(m.now))
 	}
 	_ = run.ad.SetExpr("TotalJobRunTime", "time() - JobStart") // which is one
-	host := classad.Host{Zone: m.w.Zone, Now: func() int64 { return began }}
-	run.rank = classad.Pair{Left: job.Ad, Right: slot.Ad, Host: &host, MaxSteps: classad.FewSteps}.RightRank()
+	run.rank = m.rankOf(id, slot)
 	run.ad.SetReal("CurrentRank", run.rank)
 	return run
+}
+
+// rankOf returns how much a slot prefers a job now.
+func (m *making) rankOf(id backfill.JobID, slot *negotiator.Slot) float64 {
+	now := m.w.UnixStart + int64(m.now)
+	host := classad.Host{Zone: m.w.Zone, Now: func() int64 { return now }}
+	return classad.Pair{Left: m.w.Jobs[id].Ad, Right: slot.Ad, Host: &host, MaxSteps: classad.FewSteps}.RightRank()
 }
 
 // number returns the lowest number that no dynamic slot of a partitionable one has.
@@ -93,12 +98,16 @@ func (m *making) Claim(id backfill.JobID) (c preempt.Claim, ok bool) {
 		return c, false
 	}
 	cpus, _ := run.ad.Int("Cpus")
-	return preempt.Claim{
+	c = preempt.Claim{
 		Slot: run.slot, Host: run.host, Ad: run.ad, User: m.w.submitter(&m.w.Jobs[id]), Rank: run.rank,
 		Weight:     float64(cpus),
 		Retirement: m.retirement(run), Vacate: m.rules.Vacate, Since: run.start, Waited: run.leaves,
 		Partial: run.dynamic > 0,
-	}, true
+	}
+	if t := m.waitsFor(id); t != nil {
+		c.Heir, c.User, c.Rank = &t.match.Job.ID, m.Submitter(t.match.Job.ID), t.rank
+	}
+	return c, true
 }
 
 // Submitter implements [preempt.Claims].

@@ -75,6 +75,7 @@ type making struct {
 type takeover struct {
 	match negotiator.Match
 	waits []backfill.JobID // that have not left yet
+	rank  float64          // how much the slot prefers it, if it waits for one job alone
 }
 
 func newMaking(w *Workload) *making {
@@ -184,20 +185,35 @@ func (m *making) ends(jobs []backfill.JobID) {
 }
 
 // take notes that others make way for a job. Each leaves once its retirement is over and it has
-// vacated, unless it ends before.
+// vacated, unless it ends before. Jobs that were to have the place instead wait again.
 func (m *making) take(match negotiator.Match) {
+	m.taking = slices.DeleteFunc(m.taking, func(t *takeover) bool { return slices.Contains(match.Ousts, t.match.Job.ID) })
 	for _, id := range match.Displaces {
 		if m.w.Jobs[id].Scavenger {
 			m.tell(id)
 			continue
 		}
 		run := m.runs[id]
-		run.leaves = true
 		m.vain.by(id, match.Job.ID)
+		if run.leaves {
+			continue // as it was to
+		}
+		run.leaves = true
 		leaves := m.now + max(1, m.retirement(run)+m.rules.Vacate) // no job leaves in no time
 		m.leaving.Push(ahead.Ending{At: leaves, Job: id, Run: run.number})
 	}
-	m.taking = append(m.taking, &takeover{match, slices.Clone(match.Displaces)})
+	m.taking = append(m.taking, &takeover{match, slices.Clone(match.Displaces), m.rankOf(match.Job.ID, match.Placement[0].Slot)})
+}
+
+// waitsFor returns who takes over from a job, and from no other; nil: nobody does.
+func (m *making) waitsFor(id backfill.JobID) *takeover {
+	i := slices.IndexFunc(m.taking, func(t *takeover) bool {
+		return len(t.match.Displaces) == 1 && t.match.Displaces[0] == id
+	})
+	if i < 0 {
+		return nil
+	}
+	return m.taking[i]
 }
 
 // retirement returns for how long a run may still go on.

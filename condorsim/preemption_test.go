@@ -166,26 +166,33 @@ func TestPreemptionKeepsItsRules(t *testing.T) {
 				Slots: []int{0}, At: backfill.Time(rapid.IntRange(1, 200).Draw(rt, "at")), For: 30, Drain: rapid.Bool().Draw(rt, "drain"),
 			}}
 		}
-		c := link(t, rapid.SampledFrom([]string{"easy", "fcfs", "conservative", "slack", "pc"}).Draw(rt, "policy"), nil)
-		c.Preemption = rulesToTry(rt)
-		guard := guarding{
-			tb: rt, w: w, pause: c.Preemption.Pause, pairs: map[[2]backfill.JobID]backfill.Time{},
-			victims: map[backfill.JobID]backfill.Time{},
-		}
-		result, err := condorsim.Run(t.Context(), w, c, nil, sink(func(r *negotiator.Report) error {
-			guard.look(r)
-			made += len(r.Preempted)
-			return nil
-		}))
-		require.NoError(rt, err)
-		for i := range result.Outcomes {
-			require.True(rt, result.Outcomes[i].Ended, "job %d", i)
-		}
-		if !c.Preemption.Promised && guard.lifts == 0 {
-			require.Zero(rt, result.BrokenBy[backfill.CausePreempted.String()], "promises are protected")
-		}
+		made += guarded(t, rt, w, rulesToTry(rt)).made
 	})
 	require.Positive(t, made, "some job was displaced in all these pools")
+}
+
+// guarded runs a workload under some policy, checks each preemption, and that all jobs run to their ends and no
+// promise is broken for user priority.
+func guarded(tb testing.TB, rt *rapid.T, w *condorsim.Workload, rules preempt.Rules) *guarding {
+	tb.Helper()
+	c := link(tb, rapid.SampledFrom([]string{"easy", "fcfs", "conservative", "slack", "pc"}).Draw(rt, "policy"), nil)
+	c.Preemption = rules
+	guard := &guarding{
+		tb: rt, w: w, pause: rules.Pause, pairs: map[[2]backfill.JobID]backfill.Time{},
+		victims: map[backfill.JobID]backfill.Time{},
+	}
+	result, err := condorsim.Run(tb.Context(), w, c, nil, sink(func(r *negotiator.Report) error {
+		guard.look(r)
+		return nil
+	}))
+	require.NoError(rt, err)
+	for i := range result.Outcomes {
+		require.True(rt, result.Outcomes[i].Ended, "job %d", i)
+	}
+	if !rules.Promised && guard.lifts == 0 {
+		require.Zero(rt, result.BrokenBy[backfill.CausePreempted.String()], "promises are protected")
+	}
+	return guard
 }
 
 // guarding checks preemptions, one cycle after the other.
@@ -196,7 +203,11 @@ type guarding struct {
 	pairs   map[[2]backfill.JobID]backfill.Time
 	victims map[backfill.JobID]backfill.Time
 	lifts   int // preemptions that may lift promises: for startd rank
+	made    int
+	ousted  int
 }
+
+func pairOf(a, b backfill.JobID) [2]backfill.JobID { return [2]backfill.JobID{min(a, b), max(a, b)} }
 
 func (g *guarding) look(r *negotiator.Report) {
 	now := r.Delta.Now
@@ -207,14 +218,24 @@ func (g *guarding) look(r *negotiator.Report) {
 		require.Greater(g.tb, p.Start, now)
 		g.needed(r, p)
 		g.noRoom(r, p)
+		losers := p.Ousted // if there are any, the victims leave as they were to
 		for _, v := range p.Victims {
-			pair := [2]backfill.JobID{min(p.Job, v.Job), max(p.Job, v.Job)}
+			if len(p.Ousted) == 0 {
+				losers = append(losers, v.Job)
+			} else {
+				g.pairs[pairOf(p.Job, v.Job)] = now
+			}
+		}
+		g.ousted += len(p.Ousted)
+		g.made++
+		for _, id := range losers {
+			pair := pairOf(p.Job, id)
 			if p.Reason == preempt.UserPriority {
 				at, known := g.pairs[pair]
 				require.False(g.tb, within(at, known), "jobs %v changed places at %d, and again at %d", pair, at, now)
-				at, known = g.victims[v.Job]
-				require.False(g.tb, within(at, known), "job %d was displaced at %d, and again at %d", v.Job, at, now)
-				g.victims[v.Job] = now
+				at, known = g.victims[id]
+				require.False(g.tb, within(at, known), "job %d was displaced at %d, and again at %d", id, at, now)
+				g.victims[id] = now
 			} else {
 				g.lifts++
 			}

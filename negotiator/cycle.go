@@ -304,6 +304,9 @@ func (n *Negotiator) report(r *Report) {
 	}
 	n.reportPreempted(r)
 	n.stay(r.Delta.StartFailed)
+	for i := range r.Preempted {
+		n.stay(r.Preempted[i].Ousted)
+	}
 	r.Held = n.held(r.Decision.Held)
 	r.Unmatched, r.Expensive = n.matchmaker.Unplanned(), n.matchmaker.Expensive()
 	for _, id := range n.matchmaker.Unbearable() {

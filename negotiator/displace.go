@@ -13,7 +13,8 @@ import (
 // Preemption is looked at once the policy has decided a round: for the jobs that still wait, in the
 // queue's order. All that is decided becomes a second round at the same instant, in which the victims
 // end sooner and the jobs that displace them are pinned to their places; the policy plans everything
-// else around it.
+// else around it. A job that is pinned already and has not begun may be ousted: it waits again, and another
+// one has its place.
 
 // SetPreemption changes the rules of preemption, from the next cycle on. Who changed places lately is
 // still known.
@@ -174,8 +175,8 @@ func (d *displacing) take(p *preempt.Preemption, j *backfill.Job) {
 	for _, t := range j.Takes {
 		d.rows[t.Row] -= t.Amount
 	}
-	for _, v := range p.Victims {
-		for _, t := range d.n.State().Job(v.Job).Takes {
+	for _, id := range p.Yielding() {
+		for _, t := range d.n.State().Job(id).Takes {
 			d.rows[t.Row] += t.Amount
 		}
 	}
@@ -183,6 +184,9 @@ func (d *displacing) take(p *preempt.Preemption, j *backfill.Job) {
 
 // events are what the core is told of a preemption.
 func (d *displacing) events(p *preempt.Preemption) (events []backfill.Event) {
+	for _, id := range p.Ousted {
+		events = append(events, backfill.Event{Kind: backfill.StartFailed, JobID: id})
+	}
 	for _, v := range p.Victims {
 		events = append(events, backfill.Event{Kind: backfill.EndsSooner, JobID: v.Job, End: v.End, By: p.Job})
 	}
@@ -200,7 +204,11 @@ func (d *displacing) keepsPromises(p *preempt.Preemption) bool {
 	if _, guarantees := s.Policy(); !guarantees {
 		return true
 	}
-	if !d.isPromised(p.Host) && len(s.Job(p.Job).Takes) == 0 {
+	promised := slices.ContainsFunc(p.Ousted, func(id backfill.JobID) bool {
+		_, promised := s.Guaranteed(id)
+		return promised
+	})
+	if !promised && !d.isPromised(p.Host) && len(s.Job(p.Job).Takes) == 0 {
 		return true
 	}
 	if d.tried++; d.tried > mostTrials {
@@ -260,8 +268,8 @@ func (d *displacing) fitsRows(j *backfill.Job, p *preempt.Preemption) bool {
 	}
 	for _, t := range j.Takes {
 		room := d.rows[t.Row]
-		for _, v := range p.Victims {
-			for _, back := range s.Job(v.Job).Takes {
+		for _, id := range p.Yielding() {
+			for _, back := range s.Job(id).Takes {
 				if back.Row == t.Row {
 					room += back.Amount
 				}

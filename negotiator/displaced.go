@@ -15,11 +15,20 @@ func (n *Negotiator) noteMade(r *Report) {
 	for i := range r.Preempted {
 		p := &r.Preempted[i]
 		n.preemption.memory.Note(p, now)
+		who := preempt.Displaced{
+			By: p.Job, Name: n.jobs.get(p.Job).Name, User: r.Delta.Claims.Submitter(p.Job),
+			Slot: n.inventory.slots[p.Host].Name, Decided: now, Reason: p.Reason,
+		}
+		note := func(id backfill.JobID, end backfill.Time) {
+			displaced := who
+			displaced.Victim, displaced.End = id, end
+			n.preemption.displaced[id] = &displaced
+		}
 		for _, v := range p.Victims {
-			n.preemption.displaced[v.Job] = &preempt.Displaced{
-				Victim: v.Job, By: p.Job, Name: n.jobs.get(p.Job).Name, User: r.Delta.Claims.Submitter(p.Job),
-				Slot: n.inventory.slots[p.Host].Name, Decided: now, End: v.End, Reason: p.Reason,
-			}
+			note(v.Job, v.End)
+		}
+		for _, id := range p.Ousted {
+			note(id, now)
 		}
 	}
 }
@@ -86,7 +95,7 @@ func (n *Negotiator) stands(id backfill.JobID) bool {
 func (n *Negotiator) reportPreempted(r *Report) {
 	for i := range r.Preempted {
 		p := &r.Preempted[i]
-		m := Match{Job: n.jobs.get(p.Job), Placement: n.inventory.singles[p.Host], At: p.Start}
+		m := Match{Job: n.jobs.get(p.Job), Placement: n.inventory.singles[p.Host], At: p.Start, Ousts: p.Ousted}
 		for _, v := range p.Victims {
 			m.Displaces = append(m.Displaces, v.Job)
 		}

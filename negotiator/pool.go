@@ -118,6 +118,9 @@ type Match struct {
 	// is empty, it waits until scavengers have left that were told to before.
 	Displaces []backfill.JobID
 	At        backfill.Time
+	// Ousts are jobs that were to take over from those in an earlier match, and have not begun. They wait
+	// again, of which the pool need not tell.
+	Ousts []backfill.JobID
 }
 
 // Placement says how many of a job's chunks go to which slots, or to which bundle.

@@ -39,6 +39,9 @@ func (d *Driver) preempts(s backfill.Snapshot, r *backfill.Round) (events []back
 	events = append(events, backfill.Event{Kind: backfill.Pinned, JobID: taker.Job.ID, Start: start, Placement: at})
 	for _, j := range s.Jobs {
 		there := slices.ContainsFunc(j.Placement, func(c backfill.Chunks) bool { return int(c.Slot) == slot })
+		if there && j.Pinned && !told[j.Job.ID] && d.random.IntN(2) > 0 { // it loses its place to this one
+			events = append(events, backfill.Event{Kind: backfill.StartFailed, JobID: j.Job.ID})
+		}
 		if there && j.Running && !j.Pinned && !told[j.Job.ID] && d.random.IntN(4) > 0 {
 			end := r.Now + 1 + backfill.Time(d.random.Int64N(int64(start-r.Now)))
 			events = append(events, backfill.Event{Kind: backfill.EndsSooner, JobID: j.Job.ID, By: taker.Job.ID, End: end})

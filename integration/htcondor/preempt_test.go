@@ -1,6 +1,8 @@
 package htcondor_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -240,4 +242,53 @@ START = (MY.NegotiatorMatchExprBackfillLease is undefined || MY.NegotiatorMatchE
 	pool.WaitDone(time.Minute, owners...)
 	pool.WaitDone(4*time.Minute, short...)
 	require.Len(t, runsOf(pool.Audit(), owners[0]), 1)
+}
+
+// TestABetterJobWaitsInstead: while a job retires for another one, a third comes that the machine prefers to
+// that. Its claim waits then, and it runs once the first has retired; the second runs after it.
+func TestABetterJobWaitsInstead(t *testing.T) {
+	t.Parallel()
+	const lines = "RANK = TARGET.Worth ?: 0\nMachineMaxVacateTime = 20\nMAXJOBRETIREMENTTIME = 60\n" +
+		"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION = True\n"
+	for _, slots := range []string{"static", "partitionable"} {
+		t.Run(slots, func(t *testing.T) {
+			t.Parallel()
+			bothRun(t, []string{"NODES=1", "CPUS=1", "SLOTS=" + slots}, lines, []scenario{{"instead", waitsInstead}})
+		})
+	}
+}
+
+func waitsInstead(t *testing.T, pool *ourPool) {
+	t.Helper()
+	evictions(pool)
+	waits := func(user string) {
+		pool.Wait("a claim of "+user+" that waits", 40*time.Second, func() bool {
+			return slices.ContainsFunc(pool.Slots(), func(slot pooltest.Ad) bool {
+				return slot.Text("PreemptingUser") == user+"@pool.test"
+			})
+		})
+	}
+	guest := pool.Submit("alice", sleep(300, 1, 1, estimate+"300"))
+	pool.WaitStatus(pooltest.Running, time.Minute, guest...)
+	began := time.Now()
+	good := pool.Submit("bob", sleep(15, 1, 1, estimate+"15", "+Worth = 1"))
+	waits("bob")
+	better := pool.Submit("carol", sleep(15, 1, 1, estimate+"15", "+Worth = 2"))
+	pool.Wait("a better claim that waits", 40*time.Second, func() bool {
+		return strings.Contains(pool.Log("StartLog.n1"), "Replacing existing preempting claim with new preempting claim based on machine rank")
+	})
+	require.Equal(t, pooltest.Running, pool.Statuses()[guest[0]])
+	pool.WaitDone(2*time.Minute, better...)
+	t.Logf("the better job was done after %v", time.Since(began).Round(time.Second))
+	pool.WaitDone(3*time.Minute, good...)
+	pool.As("alice", "condor_rm", "alice")
+	audit := pool.Audit()
+	first, second := runsOf(audit, better[0]), runsOf(audit, good[0])
+	require.Len(t, first, 1)
+	require.Len(t, second, 1, "it was not started in between")
+	require.Less(t, first[0].Start, second[0].Start)
+	retired := runsOf(audit, guest[0])[0]
+	// The startd has a job leave so early that it can take its time for that within its retirement.
+	require.GreaterOrEqual(t, retired.End.Sub(retired.Start), 35*time.Second, "it retired")
+	require.Less(t, first[0].Start.Sub(retired.Start), 100*time.Second, "the better job awaited no one else")
 }

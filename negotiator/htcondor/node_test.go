@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
@@ -46,6 +49,7 @@ type node struct {
 	heir    *sleeper
 	victim  *sleeper // who makes way for heir
 	leaves  int64
+	heirs   int // how many jobs have waited for slots so far
 	// partClaims are the private ads of its dynamic slots.
 	partClaims string
 	alone      bool // what is left of it is given to no other job of a match
@@ -195,7 +199,7 @@ func (n *node) ads(w *world) (slots, private string) {
 			if n.rank != "" {
 				ads[len(ads)-1] += n.ranked(w, j)
 				n.partClaims += fmt.Sprintf("\n\nName = \"slot1_%d@%s\"\nMyAddress = \"<%s>\"\nClaimId = \"%s\"", k, n.name, n.name,
-					w.claimOf(n, partClaim+int(j.cluster)))
+					w.claimOf(n, n.partClaim(j)))
 			}
 			if n.renews > 0 {
 				ads[len(ads)-1] += fmt.Sprintf("\nMyCurrentTime = %d", w.now/n.renews*n.renews)
@@ -298,21 +302,21 @@ func (n *node) ranked(w *world, runs *sleeper) string {
 	if runs == nil {
 		return more
 	}
-	more += fmt.Sprintf("\nMyCurrentTime = %d\nRemoteUser = \"%s@test\"\nCurrentRank = 0.0\nRetirementTimeRemaining = %d\n"+
-		"TotalJobRunTime = %d", w.now, runs.owner, max(0, n.retires-(w.now-runs.began)), w.now-runs.began)
+	more += fmt.Sprintf("\nMyCurrentTime = %d\nRemoteUser = \"%s@test\"\nCurrentRank = %f\nRetirementTimeRemaining = %d\n"+
+		"TotalJobRunTime = %d", w.now, runs.owner, w.rankOf(n, runs), max(0, n.retires-(w.now-runs.began)), w.now-runs.began)
 	if n.victim == runs {
-		more += fmt.Sprintf("\nPreemptingUser = \"%s@test\"\nPreemptingRank = 1.0", n.heir.owner)
+		more += fmt.Sprintf("\nPreemptingUser = \"%s@test\"\nPreemptingRank = %f", n.heir.owner, w.rankOf(n, n.heir))
 	}
 	return more
 }
 
-// partClaim is before the first of the claim ids of dynamic slots, by the cluster of the job that has one.
-const partClaim = 1000
+// partClaim is the claim id of a dynamic slot, by the job that has it: another one whenever one waits there.
+func (n *node) partClaim(j *sleeper) int { return 1000*(1+n.heirs) + int(j.cluster) }
 
 // makeRoom ends the jobs of the dynamic slots whose claims came with that of the partitionable one.
 func (n *node) makeRoom(w *world, claims []string) {
 	for _, j := range w.jobs {
-		if n.parts[j] > 0 && slices.Contains(claims, w.claimOf(n, partClaim+int(j.cluster))) {
+		if n.parts[j] > 0 && slices.Contains(claims, w.claimOf(n, n.partClaim(j))) {
 			w.vacate(j)
 			j.status = 1
 		}
@@ -332,8 +336,27 @@ func (n *node) part(w *world, name string) *sleeper {
 	return nil
 }
 
-// waitFor has a job wait for the slot that another has.
+// rankOf is how much a node prefers a job.
+func (w *world) rankOf(n *node, j *sleeper) float64 {
+	slot, err := classad.ParseOld("Rank = " + n.rank)
+	require.NoError(w.t, err)
+	job, err := classad.ParseOld(j.ad())
+	require.NoError(w.t, err)
+	return classad.Pair{Left: job, Right: slot}.RightRank()
+}
+
+// waitFor has a job wait for the slot that another has, and not any more one that the startd prefers less.
 func (n *node) waitFor(w *world, victim, j *sleeper) {
+	if n.victim == victim && n.heir != nil {
+		refused := n.heir
+		if w.rankOf(n, j) < w.rankOf(n, n.heir) {
+			refused = j
+		}
+		if refused.wants, refused.begins = nil, 0; refused == j {
+			return
+		}
+	}
+	n.heirs++
 	n.heir, n.victim, n.leaves = j, victim, max(w.now+3, victim.began+n.retires)
 	j.begins = n.leaves
 }

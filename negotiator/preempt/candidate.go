@@ -165,7 +165,12 @@ func (s *Search) preemption(o *option, w *Waiting) (p Preemption, may bool) {
 	}
 	for _, v := range victims {
 		c := &s.claims[v]
-		if o.reason == UserPriority && s.pool.Memory.Pauses(w.Job.ID, c.job, s.pool.Now, s.rules.Pause) {
+		loser := c.job
+		if c.heir != nil { // the job itself leaves as it is
+			loser = *c.heir
+			p.Ousted = append(p.Ousted, loser)
+		}
+		if o.reason == UserPriority && s.pool.Memory.Pauses(w.Job.ID, loser, s.pool.Now, s.rules.Pause) {
 			return p, false
 		}
 		p.Victims = append(p.Victims, Victim{Job: c.job, Slot: c.Slot, User: c.User, End: c.end})
@@ -198,7 +203,10 @@ func (s *Search) fits(id backfill.SlotID, victims []int, w *Waiting, early bool)
 	for k, wanted := range w.Job.Request {
 		room := h.free[k]
 		for _, v := range victims {
-			room += s.claims[v].request[k]
+			room += s.claims[v].back[k]
+			if early && s.claims[v].heir != nil { // its job is among those that make way, and has left by then
+				room += s.claims[v].request[k]
+			}
 		}
 		if early {
 			room -= h.yields[k]

@@ -43,8 +43,12 @@ type Claim struct {
 	Sooner bool
 	// Since is the start of the job's run.
 	Since backfill.Time
-	// Waited says that another claim waits for the slot already: it is no candidate.
+	// Waited says that another claim waits for the slot already. User and Rank are that claim's then. It is
+	// a candidate only if Heir is known, and if its job still retires: no claim can wait instead of another
+	// one once the job has to leave.
 	Waited bool
+	// Heir is the waiting claim's job, for which nobody else makes way; nil: it is another negotiator's, say.
+	Heir *backfill.JobID
 	// Partial says that it is a dynamic slot of the partitionable one.
 	Partial bool
 }

@@ -11,6 +11,9 @@
 // [Search.Take]: the victims are used then, and the values that expressions see follow. A job that
 // only has to wait until others have retired is [Blocked].
 //
+// A claim for which a job waits already, while the running one retires, is a candidate as that of the
+// job that waits: whoever is better is to have the place, and that job is ousted.
+//
 // A [Memory] remembers who displaced whom, and when, so that two jobs do not change places again and
 // again.
 //

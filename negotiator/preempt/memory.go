@@ -30,10 +30,10 @@ func (m *Memory) Note(p *Preemption, now backfill.Time) {
 	if m.pairs == nil {
 		m.pairs, m.victims = map[pair]backfill.Time{}, map[backfill.JobID]backfill.Time{}
 	}
-	for _, v := range p.Victims {
-		m.pairs[pairOf(p.Job, v.Job)] = now
+	for _, id := range p.Yielding() {
+		m.pairs[pairOf(p.Job, id)] = now
 		if p.Reason == UserPriority {
-			m.victims[v.Job] = now
+			m.victims[id] = now
 		}
 	}
 }

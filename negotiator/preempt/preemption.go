@@ -37,7 +37,7 @@ func (r Reason) String() string {
 // Victim is a running job that is to make way.
 type Victim struct {
 	Job backfill.JobID
-	// Slot is its slot's name, and User who has it.
+	// Slot is its slot's name, and User who has it, see [Claim].
 	Slot, User string
 	// End is when it has left, at the latest, as far as is known.
 	End backfill.Time
@@ -53,6 +53,16 @@ type Preemption struct {
 	Soonest backfill.Time
 	Victims []Victim
 	Reason  Reason
+	// Ousted are the jobs that the victims were to make way for until now. They wait again.
+	Ousted []backfill.JobID
+}
+
+// Yielding returns the jobs that have what this one is to get: its victims, and those that it ousts.
+func (p *Preemption) Yielding() (jobs []backfill.JobID) {
+	for _, v := range p.Victims {
+		jobs = append(jobs, v.Job)
+	}
+	return append(jobs, p.Ousted...)
 }
 
 // By has the victims left by an instant, as is likely, and not at the latest possible one.

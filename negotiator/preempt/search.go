@@ -62,9 +62,11 @@ type claim struct {
 	job     backfill.JobID
 	host    backfill.SlotID
 	request backfill.Vector
-	end     backfill.Time // when it has left, if it makes way now
-	soonest backfill.Time // when it can have left
-	until   backfill.Time // when it has retired, if it is no candidate before; 0: it is one
+	back    backfill.Vector // what its host has more once it is another's: request, or what its heir was to have
+	heir    *backfill.JobID // the job that waits for it; nil: none does
+	end     backfill.Time   // when it has left, if it makes way now
+	soonest backfill.Time   // when it can have left
+	until   backfill.Time   // when it has retired, if it is no candidate before; 0: it is one
 	bucket  int
 	rank    float64 // PREEMPTION_RANK, if that is the same for every job
 	ranked  bool    // it is known
@@ -98,8 +100,17 @@ func (s *Search) Open(pool Pool) {
 	s.stand, s.spent, s.noRoom = map[string]Standing{}, map[string]int64{}, map[string]float64{}
 	s.texts.turn()
 	s.ads.turn()
+	waited, pinned := []backfill.RunningJob(nil), map[backfill.JobID]backfill.RunningJob{}
 	for run := range pool.Running {
-		s.add(&run)
+		switch s.add(&run); {
+		case run.Pinned:
+			pinned[run.Job.ID] = run
+		case run.Yields && s.rules.Early:
+			waited = append(waited, run)
+		}
+	}
+	for i := range waited {
+		s.addWaited(&waited[i], pinned)
 	}
 	s.divide()
 }
@@ -115,14 +126,14 @@ func (s *Search) add(run *backfill.RunningJob) {
 			h.free.AddScaled(run.Job.Request, -int64(on.Count))
 		}
 	}
-	if run.Yields || run.Job.Nodes != 1 || run.Job.Whole || len(run.Placement) != 1 || run.Pinned {
+	if run.Yields || run.Pinned || !isSingle(run) {
 		return
 	}
 	c, ok := s.pool.Claims.Claim(run.Job.ID)
 	if !ok || c.Waited || c.Ad == nil {
 		return
 	}
-	found := claim{Claim: c, job: run.Job.ID, host: run.Placement[0].Slot, request: run.Job.Request}
+	found := claim{Claim: c, back: run.Job.Request}
 	if c.Retirement > 0 && !s.rules.Early {
 		found.until = s.pool.Now + c.Retirement
 	}
@@ -130,18 +141,48 @@ func (s *Search) add(run *backfill.RunningJob) {
 	if run.End > s.pool.Now {
 		found.end = min(found.end, run.End)
 	}
-	found.end = max(found.end, s.pool.Now+1)
-	if found.soonest = found.end; c.Sooner {
-		found.soonest = min(found.end, s.pool.Now+max(c.Retirement, 1))
+	if c.Partial {
+		id := run.Placement[0].Slot
+		s.at[id] = append(s.at[id], len(s.claims))
+	}
+	s.enter(&found, run)
+}
+
+// isSingle reports whether a running job is one of those that preempt and are preempted.
+func isSingle(run *backfill.RunningJob) bool {
+	return run.Job.Nodes == 1 && !run.Job.Whole && len(run.Placement) == 1
+}
+
+// addWaited takes in a job that makes way for another, whose place there a third one may have: it leaves as it
+// is to. Where several make way at once nobody waits for any of them, so it is not one of those.
+func (s *Search) addWaited(run *backfill.RunningJob, pinned map[backfill.JobID]backfill.RunningJob) {
+	if !isSingle(run) {
+		return
+	}
+	c, ok := s.pool.Claims.Claim(run.Job.ID)
+	if !ok || !c.Waited || c.Heir == nil || c.Ad == nil || c.Retirement <= 0 {
+		return
+	}
+	heir, known := pinned[*c.Heir]
+	if !known || !isSingle(&heir) || heir.Placement[0].Slot != run.Placement[0].Slot {
+		return
+	}
+	s.enter(&claim{Claim: c, back: heir.Job.Request, heir: c.Heir, end: run.End}, run)
+}
+
+// enter lists the claim of a running job.
+func (s *Search) enter(found *claim, run *backfill.RunningJob) {
+	now := s.pool.Now
+	found.job, found.host, found.request = run.Job.ID, run.Placement[0].Slot, run.Job.Request
+	found.end = max(found.end, now+1)
+	if found.soonest = found.end; found.Sooner {
+		found.soonest = min(found.end, now+max(found.Retirement, 1))
 	}
 	if found.Weight == 0 {
-		found.Weight, _ = numberOf(classad.Scope{My: c.Ad, MaxSteps: classad.FewSteps, Host: s.pool.Host}.Attr("Cpus"))
-	}
-	if c.Partial {
-		s.at[found.host] = append(s.at[found.host], len(s.claims))
+		found.Weight, _ = numberOf(classad.Scope{My: found.Ad, MaxSteps: classad.FewSteps, Host: s.pool.Host}.Attr("Cpus"))
 	}
 	s.byJob[found.job] = len(s.claims)
-	s.claims = append(s.claims, found)
+	s.claims = append(s.claims, *found)
 }
 
 // host returns what is known of a slot of the plan.
@@ -191,8 +232,10 @@ func (s *Search) Take(p *Preemption, job *backfill.Job) {
 	for _, v := range p.Victims {
 		c := &s.claims[s.byJob[v.Job]]
 		c.taken = true
-		h.free.AddScaled(c.request, 1)
-		h.yields.AddScaled(c.request, 1)
+		h.free.AddScaled(c.back, 1)
+		if c.heir == nil {
+			h.yields.AddScaled(c.request, 1)
+		}
 		h.left = max(h.left, v.End)
 		weight += c.Weight
 		s.uses(c.User, -c.Weight)

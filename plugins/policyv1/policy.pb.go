@@ -287,7 +287,8 @@ const (
 	EventKind_EVENT_KIND_SLOT_CHANGED EventKind = 5
 	// EVENT_KIND_START_FAILED: a start did not come about, a planned start passed
 	// unused, or a running job was evicted. The job is queued again, or held; nothing
-	// happens if it has no place any more.
+	// happens if it has no place any more. The place of a pinned job may be that of
+	// another one later in the round (EVENT_KIND_PINNED).
 	EventKind_EVENT_KIND_START_FAILED EventKind = 6
 	// EVENT_KIND_ESTIMATE_CHANGED: a running job is expected to end at another
 	// time. Reservations on its slots are displaced. Nothing happens if it does not

@@ -158,7 +158,7 @@ func (c *State) Flights() map[backfill.JobID]track.Flight {
 	flights := map[backfill.JobID]track.Flight{}
 	for id, f := range c.flights {
 		flights[id] = track.Flight{
-			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Full: f.full,
+			Handed: f.handed(), Sent: f.sent(), Claims: len(f.claims), Moved: f.moved, Full: f.full,
 			Barred: f.barred, Overdue: f.failed == ignored || f.closed && !f.handed() || c.overdue(f),
 			Refused: f.failed == refused, CameBack: f.failed == cameBack, Why: f.why,
 		}
@@ -232,6 +232,9 @@ func (c *State) Start(now time.Time, matches []negotiator.Match) {
 	c.now = now
 	var bySlot []*track.Job // whose limits are found last, beside those of all others
 	for _, m := range matches {
+		for _, id := range m.Ousts { // their claims are used until the startd gives them up
+			delete(c.flights, id)
+		}
 		if j := c.belief.Start(m); j != nil {
 			c.cancel(m)
 			c.takeOff(j, "nothing was tried yet")

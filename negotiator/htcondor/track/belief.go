@@ -397,6 +397,9 @@ func (b *Belief) Start(m negotiator.Match) *Job {
 		b.log.Error("a job was started that is not there", "job", m.Job.Name)
 		return nil
 	}
+	for _, id := range m.Ousts {
+		b.waitsAgain(id)
+	}
 	b.limits.starts(j)
 	j.Phase, j.Start, j.Places = Running, b.now.Now, placesOf(m.Placement)
 	if others := b.makeRoom(j, m); len(others) > 0 {

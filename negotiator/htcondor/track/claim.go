@@ -36,7 +36,8 @@ func (c *claimed) Claim(id backfill.JobID) (claim preempt.Claim, ok bool) {
 	if !c.b.now.Preempts {
 		return claim, false
 	}
-	if _, flies := c.flights[id]; flies || c.b.yields(id) || c.b.takeovers.byJob[id] != nil {
+	heir, waited := c.heir(id)
+	if _, flies := c.flights[id]; flies || c.b.yields(id) && !waited || c.b.takeovers.byJob[id] != nil {
 		return claim, false
 	}
 	o := c.b.now.Slots[c.b.claimOf(id)]
@@ -46,7 +47,12 @@ func (c *claimed) Claim(id backfill.JobID) (claim preempt.Claim, ok bool) {
 	if j := c.b.byID[id]; j != nil && (j.Spec == nil || j.Spec.Parallel || len(c.b.lending.byJob[id]) == 0 && !j.has(o)) {
 		return claim, false
 	}
-	claim = c.b.claim(o)
+	if claim = c.b.claim(o); waited {
+		if !c.isHeirs(o.Name, claim.User, heir) {
+			return claim, false
+		}
+		claim.Heir = &heir
+	}
 	claim.Ad = c.b.raised(o, Has(c.b, id))
 	return claim, true
 }

@@ -39,6 +39,9 @@ type Flight struct {
 	// all were, and Claims how many.
 	Handed, Sent bool
 	Claims       int
+	// Moved is when it last made progress; once its matches were handed over, that is when its schedd was
+	// told of the last one.
+	Moved time.Time
 	// Full says that its schedd runs, or was told to run, as many jobs as it may.
 	Full bool
 	// Barred says that limits which depend on the slot had no room for it, so that it is not handed over.

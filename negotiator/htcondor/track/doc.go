@@ -23,7 +23,8 @@
 // sizes.go one that waits, deferral.go jobs with a time of their own, unused.go those whose
 // place was kept in vain, gangs.go gangs of several procs; lending.go claims that are lent,
 // leases.go for how long, holders.go the jobs that stand for them; claim.go who has which slot, where jobs may make
-// way for others, takeover.go those that do, saved_takeover.go what survives of that, makeway.go scavengers, which do so at once; foreign.go claims of no known
+// way for others, takeover.go those that do, ousted.go whose place another has meanwhile,
+// saved_takeover.go what survives of that, makeway.go scavengers, which make way at once; foreign.go claims of no known
 // job; changes.go what the log says of changed ads; plan.go what the plan says; view.go what others
 // may ask, line.go the order by fair share, passed.go which jobs count for nothing there; saved.go
 // what survives a restart, restored.go how that is taken up.
