@@ -177,7 +177,8 @@ func (s *Search) preemption(o *option, w *Waiting) (p Preemption, may bool) {
 		p.Start, p.Soonest = max(p.Start, c.end), max(p.Soonest, c.soonest)
 	}
 	if !s.fits(o.host, victims, w, true) { // beside those that make way for others, until they have left
-		p.Start = max(p.Start, s.host(o.host).left)
+		left := s.host(o.host).left
+		p.Start, p.Soonest = max(p.Start, left), max(p.Soonest, left)
 	}
 	return p, !w.Job.Early(p.Start) && opens(w.Candidates, o.host, p.Start)
 }

@@ -48,7 +48,8 @@ type Preemption struct {
 	Job backfill.JobID
 	// Host is the slot of the plan on which it is to run.
 	Host backfill.SlotID
-	// Start is the instant at which all victims have left, and Soonest the first at which they can have.
+	// Start is the instant at which all victims have left, and Soonest the first at which they can have. Both wait
+	// for jobs that make way for others, if these still have what the job is to get.
 	Start   backfill.Time
 	Soonest backfill.Time
 	Victims []Victim

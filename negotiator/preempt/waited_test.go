@@ -120,3 +120,24 @@ func TestAPlaceIsWaitedForOnce(t *testing.T) {
 	require.True(t, p.memory.Pauses(10, 2, 5100, 600))
 	require.False(t, p.memory.Pauses(11, 2, 5100, 600), "it was not for user priority")
 }
+
+// TestWhoStillHoldsThePlace: what one job is to leave to another is not there before it has left, however soon
+// the jobs can leave that make way for a third one.
+func TestWhoStillHoldsThePlace(t *testing.T) {
+	p, c := newWaited(t)
+	p.claims[1] = *c
+	p.running = append(p.running[:1], p.running[2:]...)
+	next := p.run(t, 3, "alice", 0, 1, "Rank = TARGET.Worth ?: 0")
+	next.Sooner = true
+	p.claims[3] = *next
+	s := p.open(preempt.Rules{Several: true})
+	w := p.waits(t, 10, "carol", 2, "Worth = 2")
+	count := 0
+	for found := range s.Candidates(w) {
+		require.Equal(t, []backfill.JobID{3}, found.Yielding())
+		require.EqualValues(t, 5700, found.Start)
+		require.EqualValues(t, 5700, found.Soonest)
+		count++
+	}
+	require.Equal(t, 1, count)
+}
