@@ -280,7 +280,10 @@ func (g *guarding) noRoom(r *negotiator.Report, p *preempt.Preemption) {
 	if r.State.Waiting()+len(r.Decision.Started) > 0 { // what is idle may have been for others
 		return
 	}
-	if policy, _ := r.State.Policy(); policy == "pc" { // it may leave a job in its place although a slot has come back
+	// Policies that plan for all jobs move these forward when room is freed. The end of a drain frees none that
+	// was planned for: they may leave a job in its place although a slot has come back.
+	drained := slices.ContainsFunc(g.w.Outages, func(o pools.Outage) bool { return o.Drain })
+	if _, guarantees := r.State.Policy(); guarantees && drained {
 		return
 	}
 	for _, slot := range r.State.Slots() {
