@@ -117,7 +117,8 @@ func (w *Workload) newAccountant(p Priorities) (*accountant.Accountant, error) {
 	return a, nil
 }
 
-// group has the pool's groups and ceilings hold for the workload, whose jobs take of them.
+// group has the pool's groups and ceilings hold for the workload, whose jobs take of them: but for scavengers, which
+// use what nobody else does.
 func (w *Workload) group(pool *pools.Description) error {
 	w.Groups, w.Ceilings = pool.Groups, pool.Ceilings
 	if !w.Grouped() {
@@ -133,7 +134,10 @@ func (w *Workload) group(pool *pools.Description) error {
 	}
 	q := newQuotas(a)
 	for i, submitter := range w.submitters() {
-		w.Jobs[i].Takes = q.add(w.Jobs[i].Takes, accountOf(submitter), w.weights[i])
+		takes := q.add(w.Jobs[i].Takes, accountOf(submitter), w.weights[i])
+		if !w.Jobs[i].Scavenger {
+			w.Jobs[i].Takes = takes
+		}
 	}
 	for _, name := range q.names {
 		if most := q.most[name]; !math.IsInf(most, 1) {
@@ -145,6 +149,9 @@ func (w *Workload) group(pool *pools.Description) error {
 
 // chargeGroup adds to what a job takes that is only asked about what it takes of quotas.
 func (w *Workload) chargeGroup(j *negotiator.Job, requests float64) error {
+	if j.Scavenger {
+		return nil
+	}
 	a, err := w.newAccountant(Priorities{})
 	if err != nil {
 		return err

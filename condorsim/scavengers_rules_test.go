@@ -18,7 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// scavenging is a small pool with jobs, of which those of user s scavenge if the pool has scavengers.
+// scavenging is a small pool with jobs, of which those of queue spare scavenge if the pool has scavengers.
 type scavenging struct {
 	pool       string
 	jobs       []workload.Job
@@ -27,6 +27,7 @@ type scavenging struct {
 	fill       string // "": none
 	policy     string
 	order      string
+	grouped    string        // quotas of groups and ceilings; "": none
 	limited    bool          // every third job takes of a limit that has room for two
 	slack      backfill.Time // of starts; 0: what the workload wants
 }
@@ -37,7 +38,7 @@ func drawScavenging(t *rapid.T, vacate []int) scavenging {
 		vacate:     rapid.SampledFrom(vacate).Draw(t, "vacate"),
 		checkpoint: rapid.SampledFrom([]int{0, 1, 7, 30}).Draw(t, "checkpoint"),
 		policy:     rapid.SampledFrom([]string{"easy", "fcfs", "firstfit", "conservative", "slack", "pc", "dc", "ibb", "maui"}).Draw(t, "policy"),
-		order:      rapid.SampledFrom([]string{"fcfs", "wfp", "sjf"}).Draw(t, "order"),
+		order:      rapid.SampledFrom([]string{"fcfs", "wfp", "sjf", negotiator.FairShare}).Draw(t, "order"),
 	}
 	var classes []string
 	for i := range rapid.IntRange(1, 2).Draw(t, "classes") {
@@ -56,6 +57,11 @@ func drawScavenging(t *rapid.T, vacate []int) scavenging {
 		s.fill = fmt.Sprintf(", fill: {jobs: %d, cpus: %d, run_time: %d}", rapid.IntRange(1, 6).Draw(t, "jobs"),
 			rapid.IntRange(1, 2).Draw(t, "wide"), rapid.IntRange(1, 150).Draw(t, "long"))
 	}
+	if rapid.Bool().Draw(t, "grouped") {
+		quota := func(name string) int { return rapid.IntRange(1, 8).Draw(t, name) }
+		s.grouped = fmt.Sprintf("groups: [{name: g, quota: %d, surplus: %v, users: [a]}, {name: h, quota: %d%%, users: [b]}]\nceilings: {c: %d}\n",
+			quota("g"), rapid.Bool().Draw(t, "surplus"), 10*quota("h"), quota("ceiling"))
+	}
 	s.limited = rapid.IntRange(0, 2).Draw(t, "limited") == 0
 	at := int64(0)
 	for i := range rapid.IntRange(2, 16).Draw(t, "jobs") {
@@ -64,19 +70,19 @@ func drawScavenging(t *rapid.T, vacate []int) scavenging {
 		s.jobs = append(s.jobs, workload.Job{
 			ID: int64(i + 1), Submit: at, Run: run, Estimate: max(1, run+int64(rapid.IntRange(0, 60).Draw(t, "more"))),
 			Procs: int64(rapid.IntRange(1, 7).Draw(t, "procs")), Memory: 10 * int64(rapid.IntRange(0, 60).Draw(t, "memory")),
-			User: rapid.SampledFrom([]string{"a", "b", "s", "s"}).Draw(t, "user"),
+			User: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "user"), Queue: rapid.SampledFrom([]string{"main", "spare"}).Draw(t, "queue"),
 		})
 	}
-	s.jobs[0].User = "a" // outages count from its submission
+	s.jobs[0].Queue = "main" // outages count from its submission
 	return s
 }
 
 // text is the description of the pool, with scavengers if any shall be.
 func (s *scavenging) text(scavenge bool) string {
 	if !scavenge {
-		return s.pool
+		return s.pool + s.grouped
 	}
-	text := s.pool + fmt.Sprintf("scavengers: {users: [s], vacate: %d", s.vacate)
+	text := s.pool + s.grouped + fmt.Sprintf("scavengers: {queues: [spare], vacate: %d", s.vacate)
 	if s.checkpoint > 0 {
 		text += fmt.Sprintf(", checkpoint: %d", s.checkpoint)
 	}
@@ -90,19 +96,23 @@ func (s *scavenging) workload(tb testing.TB, scavenge bool) *condorsim.Workload 
 	require.NoError(tb, err, s.text(scavenge))
 	var jobs []workload.Job
 	for _, j := range s.jobs {
-		if scavenge || j.User != "s" {
+		if scavenge || j.Queue != "spare" {
 			jobs = append(jobs, j)
 		}
 	}
 	w, err := condorsim.OnPool(&workload.Trace{Machine: pool.Bounds(), Jobs: jobs}, pool)
 	require.NoError(tb, err)
+	if s.order == negotiator.FairShare || s.grouped != "" {
+		w, err = w.WithPriorities(condorsim.Priorities{HalfLife: 100})
+		require.NoError(tb, err)
+	}
 	if !s.limited {
 		return w
 	}
 	w.Limits = []negotiator.Limit{{Name: "sw", Height: 2 * negotiator.LimitUnit}}
 	for i := range w.Jobs {
 		if id, numbered := strconv.Atoi(w.Jobs[i].Name); numbered == nil && id%3 == 0 {
-			w.Jobs[i].Takes = []negotiator.Take{{Limit: "sw", Amount: negotiator.LimitUnit}}
+			w.Jobs[i].Takes = append(slices.Clip(w.Jobs[i].Takes), negotiator.Take{Limit: "sw", Amount: negotiator.LimitUnit})
 		}
 	}
 	return w
@@ -113,7 +123,7 @@ func (s *scavenging) run(tb testing.TB, t *rapid.T, w *condorsim.Workload, pool 
 	tb.Helper()
 	c := link(tb, s.policy, nil)
 	var err error
-	c.Order, err = negotiator.OrderNamed(s.order)
+	c.Order, err = w.OrderNamed(s.order)
 	require.NoError(tb, err)
 	c.StartSlack = s.slack
 	if pool == nil {
@@ -310,7 +320,7 @@ func TestNobodyScavenges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScavenging(rt, []int{0, 10})
 		for i := range s.jobs {
-			s.jobs[i].User = "a"
+			s.jobs[i].Queue = "main"
 		}
 		s.fill = ""
 		without := s.run(t, rt, s.workload(t, false), nil, nil)

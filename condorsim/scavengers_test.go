@@ -1,6 +1,7 @@
 package condorsim_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,5 +95,78 @@ func TestWhatScavengersUse(t *testing.T) {
 		"mean_wait": (0 + 100 + 10) / 3.0, "scavengers_mean_wait": 160, "utilisation": (100 + 200 + 120) / (4 * 160.0),
 	} {
 		require.InDelta(t, want, got[name], 1e-9, name)
+	}
+}
+
+// groupedScavenging is a small pool with a group lab of ann's, whose quota is two cpus, and jobs on it, of which those
+// of the queue spare scavenge, unless those are left out.
+func groupedScavenging(tb testing.TB, more string, scavenge bool, jobs ...workload.Job) *condorsim.Workload {
+	tb.Helper()
+	if !scavenge {
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j workload.Job) bool { return j.Queue == "spare" })
+	}
+	w := onDescribed(tb, one+more+"scavengers: {queues: [spare], vacate: 0}\n", jobs...)
+	w, err := w.WithPriorities(condorsim.Priorities{HalfLife: 100})
+	require.NoError(tb, err)
+	return w
+}
+
+// TestScavengersTakeNothingOfQuotas: ann's group has a quota of two cpus, which her jobs have. Her scavengers run
+// beside, one of them on three cpus, which is more than the quota, and her jobs wait no longer for that.
+func TestScavengersTakeNothingOfQuotas(t *testing.T) {
+	jobs := []workload.Job{
+		{Run: 100, Procs: 1, User: "ann", Queue: "spare"}, {Run: 200, Procs: 2, User: "ann", Queue: "main"},
+		{Run: 50, Procs: 1, User: "ann", Queue: "spare"}, {Submit: 120, Run: 30, Procs: 3, User: "ann", Queue: "spare"},
+		{Submit: 130, Run: 10, Procs: 2, User: "ann", Queue: "main"},
+	}
+	for _, rules := range []string{"groups: [{name: lab, quota: 2, users: [ann]}]\n", "ceilings: {ann: 2}\n"} {
+		for _, policy := range []string{"easy", "conservative", "slack", "fcfs"} {
+			for _, fair := range []bool{false, true} {
+				w := groupedScavenging(t, rules, true, jobs...)
+				c := link(t, policy, nil)
+				if fair {
+					c.Order = w.FairShare()
+				}
+				r := simulate(t, w, c, func(*negotiator.Report) {})
+				require.Equal(t, []backfill.Time{0, 0, 0, 210, 200}, starts(r), rules+policy)
+				use := r.Limits()
+				require.Len(t, use, 1)
+				require.InDelta(t, 2, use[0].Most, 0)
+				require.Equal(t, 2, use[0].Jobs)
+			}
+		}
+	}
+}
+
+// TestScavengersCostNoPriority: ann and bob have used the same when both want the machine, so who came first has it;
+// what ann's scavengers have used before counts for nobody, nor does how many of them wait.
+func TestScavengersCostNoPriority(t *testing.T) {
+	jobs := []workload.Job{{Run: 10, Procs: 1, User: "cid", Queue: "main"}}
+	for range 20 {
+		jobs = append(jobs, workload.Job{Run: 300, Procs: 1, User: "ann", Queue: "spare"})
+	}
+	jobs = append(jobs, workload.Job{Submit: 100, Run: 500, Procs: 4, User: "cid", Queue: "main"})
+	for i := range int64(4) {
+		user := []string{"ann", "bob"}[i%2]
+		jobs = append(jobs, workload.Job{Submit: 200 + i, Run: 100, Procs: 4, User: user, Queue: "main"})
+	}
+	var told [2][]condorsim.Outcome
+	for i, scavenge := range []bool{false, true} {
+		w := groupedScavenging(t, "", scavenge, jobs...)
+		c := link(t, "easy", nil)
+		c.Order = w.FairShare()
+		r := simulate(t, w, c, func(*negotiator.Report) {})
+		for j, o := range r.Outcomes {
+			if !w.Jobs[j].Scavenger {
+				told[i] = append(told[i], o)
+			}
+		}
+	}
+	require.Equal(t, []backfill.Time{600, 700, 800, 900}, []backfill.Time{
+		told[1][2].Start, told[1][3].Start, told[1][4].Start, told[1][5].Start,
+	})
+	require.Len(t, told[0], len(told[1]))
+	for i := range told[0] {
+		require.Equal(t, told[0][i].Start, told[1][i].Start)
 	}
 }
