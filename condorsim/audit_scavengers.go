@@ -178,11 +178,11 @@ func (a *audit) startLate(r *negotiator.Report) error {
 	}
 	for i := range r.Decision.Started {
 		id, m := r.Decision.Started[i].Job.ID, &r.Matches[i]
-		if m.At > a.now+a.w.Scavengers.Vacate {
+		if m.At > max(a.now+a.w.Scavengers.Vacate, 1) { // 0 would say that it starts at once
 			return a.violation(id, "is to begin at %s, which is later than scavengers need to leave", a.w.text(m.At))
 		}
 		h := &a.holding[a.index[id]]
-		if m.At > a.now {
+		if m.At > a.now && a.w.Scavengers.Vacate > 0 {
 			a.scavengers.late[id] = a.now
 			h.begun = backfill.Forever
 		} else {

@@ -170,3 +170,16 @@ func TestScavengersCostNoPriority(t *testing.T) {
 		require.Equal(t, told[0][i].Start, told[1][i].Start)
 	}
 }
+
+// TestAScavengerThatLeavesAtTheFirstInstant: the clock of a simulation may begin with 0, at which a job of no run time
+// ends at once; the next one has the place of a scavenger that has started meanwhile.
+func TestAScavengerThatLeavesAtTheFirstInstant(t *testing.T) {
+	w := onDescribed(
+		t, one+"scavengers: {queues: [spare], vacate: 0}\n", workload.Job{Procs: 2, Queue: "main"},
+		workload.Job{Run: 10, Procs: 4, Queue: "main"}, workload.Job{Run: 20, Procs: 2, Queue: "spare"},
+	)
+	r := simulate(t, w, link(t, "easy", nil), func(*negotiator.Report) {})
+	require.Equal(t, []backfill.Time{0, 0, 10}, starts(r))
+	require.Zero(t, r.Outcomes[1].Delay)
+	require.Equal(t, 1, r.Outcomes[2].Displacements)
+}
