@@ -15,14 +15,15 @@ import (
 // TestScavengersWherePlacesGoToBetterJobs: where jobs retire for long, better ones come meanwhile, and others
 // scavenge what is idle, every run passes the audit, each job runs to its end, and both kinds of jobs make way.
 func TestScavengersWherePlacesGoToBetterJobs(t *testing.T) {
-	ousted, scavenged := 0, 0
+	ousted, scavenged, cases := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
+		cases++
 		w := preempting(t, rt)
 		for _, slot := range w.Slots {
 			rank := rapid.SampledFrom([]string{"TARGET.RequestCpus", `3 * (Owner == "u1") + 2 * (Owner == "u2") + (Owner == "u3")`}).Draw(rt, "rank")
 			require.NoError(rt, slot.Ad.SetExpr("Rank", rank))
 		}
-		w.Preemption.Retirement = backfill.Time(rapid.SampledFrom([]int{0, 30, 100, 400}).Draw(rt, "long retirement"))
+		w.Preemption.Retirement = backfill.Time(rapid.SampledFrom([]int{30, 100, 400, 400}).Draw(rt, "long retirement"))
 		w.Preemption.Checkpoint = backfill.Time(rapid.SampledFrom([]int{0, 7}).Draw(rt, "checkpoint"))
 		w.Scavengers = &condorsim.Scavengers{Vacate: backfill.Time(rapid.SampledFrom([]int{0, 1, 10, 40}).Draw(rt, "leaves in"))}
 		some := false
@@ -40,6 +41,7 @@ func TestScavengersWherePlacesGoToBetterJobs(t *testing.T) {
 		}
 		c := link(t, rapid.SampledFrom([]string{"easy", "fcfs", "conservative", "slack", "pc"}).Draw(rt, "policy"), nil)
 		c.Preemption = rulesToTry(rt)
+		c.Preemption.Early = true
 		result, err := condorsim.Run(t.Context(), w, c, nil, sink(func(r *negotiator.Report) error {
 			for i := range r.Preempted {
 				ousted += len(r.Preempted[i].Ousted)
@@ -54,6 +56,8 @@ func TestScavengersWherePlacesGoToBetterJobs(t *testing.T) {
 			require.True(rt, result.Outcomes[i].Ended, "job %d", i)
 		}
 	})
-	require.Positive(t, ousted)
 	require.Positive(t, scavenged)
+	if cases >= manyCases {
+		require.Positive(t, ousted)
+	}
 }
