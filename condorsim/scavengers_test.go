@@ -115,8 +115,10 @@ func groupedScavenging(tb testing.TB, more string, scavenge bool, jobs ...worklo
 // beside, one of them on three cpus, which is more than the quota, and her jobs wait no longer for that.
 func TestScavengersTakeNothingOfQuotas(t *testing.T) {
 	jobs := []workload.Job{
-		{Run: 100, Procs: 1, User: "ann", Queue: "spare"}, {Run: 200, Procs: 2, User: "ann", Queue: "main"},
-		{Run: 50, Procs: 1, User: "ann", Queue: "spare"}, {Submit: 120, Run: 30, Procs: 3, User: "ann", Queue: "spare"},
+		{Run: 100, Procs: 1, User: "ann", Queue: "spare"},
+		{Run: 200, Procs: 2, User: "ann", Queue: "main"},
+		{Run: 50, Procs: 1, User: "ann", Queue: "spare"},
+		{Submit: 120, Run: 30, Procs: 3, User: "ann", Queue: "spare"},
 		{Submit: 130, Run: 10, Procs: 2, User: "ann", Queue: "main"},
 	}
 	for _, rules := range []string{"groups: [{name: lab, quota: 2, users: [ann]}]\n", "ceilings: {ann: 2}\n"} {
