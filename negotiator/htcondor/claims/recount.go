@@ -37,8 +37,8 @@ func Recounts(c *State, now time.Time) (schedds []string) {
 	for _, f := range c.incomplete() {
 		name := f.job.Key.Schedd
 		s := c.belief.Schedd(name)
-		if c.s.Observe || f.silent.IsZero() || now.Sub(f.silent) < recountAfter || s == nil || slices.Contains(schedds, name) ||
-			c.mustCount(s) || c.collectsAnother(f) {
+		if c.s.Observe || f.silent.IsZero() || now.Sub(f.silent) < recountAfter || s == nil ||
+			slices.Contains(schedds, name) || c.mustCount(s) || c.collectsAnother(f) {
 			continue
 		}
 		if last, told := c.recounted[name]; told && now.Sub(last) < recountAgain {

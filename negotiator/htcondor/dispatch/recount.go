@@ -14,7 +14,8 @@ func (d *Dispatcher) recount(ctx context.Context) {
 		select {
 		case err := <-l.recounting:
 			if l.recounting = nil; err != nil {
-				d.log.Warn("a schedd cannot be told to ask for the slots of a gang; it will in its own time", "schedd", name, "error", err)
+				d.log.Warn("a schedd cannot be told to ask for the slots of a gang; it will in its own time",
+					"schedd", name, "error", err)
 			}
 		default:
 		}
