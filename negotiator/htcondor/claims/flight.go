@@ -59,7 +59,8 @@ type flight struct {
 	instead bool
 	// barred says that limits that depend on the slot had no room for it: it is not handed over.
 	barred bool
-	// silent is since when a gang waits only because its schedd does not ask for its slots; zero if it does not.
+	// silent is since when a gang waits only because its schedd does not ask for its slots; zero if
+	// it does not.
 	silent time.Time
 }
 

@@ -2,10 +2,10 @@ package client_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 )
@@ -15,7 +15,7 @@ func TestReschedule(t *testing.T) {
 	schedd := client.Schedd{Security: fakes.Client(), Address: fake.Address()}
 	for n := range 2 { // in a new session, and in a known one
 		require.NoError(t, schedd.Reschedule(t.Context()))
-		require.Eventually(t, func() bool { return fake.Rescheduled() == n+1 }, 10*time.Second, time.Millisecond)
+		poll.Equal(t, n+1, fake.Rescheduled)
 	}
 	fake.Stop()
 	require.ErrorContains(t, schedd.Reschedule(t.Context()), "have the schedd at")

@@ -72,7 +72,8 @@ type line struct {
 	releasing chan released
 	// vacating receive the results once the schedd has been told to vacate scavengers.
 	vacating []chan vacated
-	// recounting receives the result once the schedd has been told to count its queue; nil if it is not being told.
+	// recounting receives the result once the schedd has been told to count its queue; nil if it is
+	// not being told.
 	recounting chan error
 	// mute is the time until which the schedd is told no reasons why its jobs wait, since telling
 	// it failed or took too long.

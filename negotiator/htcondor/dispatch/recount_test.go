@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/fakes"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
@@ -29,13 +30,13 @@ func TestScheddsAreToldToCount(t *testing.T) {
 	pass(1)
 	require.Nil(t, d.line("s").recounting)
 	pass(1)
-	require.Eventually(t, func() bool { return fake.Rescheduled() == 1 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return len(d.line("s").recounting) == 1 }, 10*time.Second, time.Millisecond)
+	poll.Equal(t, 1, fake.Rescheduled)
+	poll.Equal(t, 1, func() int { return len(d.line("s").recounting) })
 	pass(1)
 	require.Nil(t, d.line("s").recounting)
 	fake.Stop()
 	pass(15)
-	require.Eventually(t, func() bool { return len(d.line("s").recounting) == 1 }, 10*time.Second, time.Millisecond)
+	poll.Equal(t, 1, func() int { return len(d.line("s").recounting) })
 	pass(1)
 	require.Equal(t, 1, fake.Rescheduled())
 }
