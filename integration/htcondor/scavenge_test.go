@@ -144,10 +144,10 @@ func TestScavengersMakeWayForAGang(t *testing.T) {
 	for _, scavengers := range []bool{true, false} {
 		t.Run(map[bool]string{true: "scavengers", false: "jobs that end"}[scavengers], func(t *testing.T) {
 			t.Parallel()
-			pool := scavenged(t, []string{"NODES=2", "CPUS=2"})
+			pool := scavenged(t, []string{"NODES=2", "CPUS=2"}, "UNUSED_CLAIM_TIMEOUT = 5\n") // the gang gives slots back
 			job := sleep(30, 1, 4, estimate+"30")
 			if scavengers {
-				job = sleep(60, 1, 4, scavenger)
+				job = sleep(45, 1, 4, scavenger)
 			}
 			all := pool.Submit("alice", job)
 			pool.WaitStatus(pooltest.Running, time.Minute, all...)
