@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -70,7 +71,7 @@ func (n *Negotiator) Checkpoint() Checkpoint {
 	snap := n.State().Snapshot()
 	c := n.checkpoint(snap.Jobs)
 	c.Wakes = snap.Wakes
-	if all := Scavengers(n); len(all) > 0 {
+	if all, _ := Scavengers(n, math.MaxInt); len(all) > 0 {
 		c.Jobs = append(c.Jobs, all...)
 		slices.SortFunc(c.Jobs, func(a, b JobCheckpoint) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
 	}

@@ -209,19 +209,26 @@ func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) stri
 	return "a scavenger: " + why
 }
 
-// Scavengers returns a negotiator's scavengers as [Negotiator.Checkpoint] has them, by ID. They are in no
+// Scavengers returns a negotiator's scavengers as [Negotiator.Checkpoint] has them, by ID: all that run, and at
+// most so many of those that wait, as there may be a million. Waiting counts all that wait. They are in no
 // [Negotiator.Settled].
-func Scavengers(n *Negotiator) (all []JobCheckpoint) {
+func Scavengers(n *Negotiator, most int) (some []JobCheckpoint, waiting int) {
 	s := &n.scavengers
 	for _, id := range s.book.IDs() {
+		run, runs := s.book.Run(id)
+		if !runs {
+			if waiting++; waiting > most {
+				continue
+			}
+		}
 		saved := JobCheckpoint{Job: s.jobs[id].job, Displaced: s.jobs[id].displaced}
-		if run, runs := s.book.Run(id); runs {
+		if runs {
 			saved.Placement = n.inventory.fromCore(run.Placement)
 			saved.Running, saved.Start, saved.Yields = true, run.Start, run.Leaves
 		}
-		all = append(all, saved)
+		some = append(some, saved)
 	}
-	return all
+	return some, waiting
 }
 
 // restoreScavengers takes the scavengers out of the jobs of a checkpoint, and returns the others.

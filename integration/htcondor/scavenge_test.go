@@ -137,18 +137,37 @@ func TestScavengersOfAKilledNegotiator(t *testing.T) {
 	require.Equal(t, 7, runsOfAll(audit, all...))
 }
 
-// TestScavengersMakeWayForAGang: two nodes full of scavengers make way for a gang.
+// TestScavengersMakeWayForAGang: two nodes full of scavengers make way for a gang. Neither that nor the end of jobs
+// tells its schedd anything, which would ask for the gang's slots minutes later by itself.
 func TestScavengersMakeWayForAGang(t *testing.T) {
 	t.Parallel()
-	pool := ours(t, []string{"NODES=2", "CPUS=2"}) // whose schedd asks for a gang's slots every two seconds
-	pool.permit("start failed")
-	all := pool.Submit("alice", sleep(60, 1, 4, scavenger))
-	pool.WaitStatus(pooltest.Running, time.Minute, all...)
-	wide := pool.Submit("carol", gang(5, 2, 2, estimate+"5"))
-	t.Logf("the gang runs after %v", runningIn(pool, 2*time.Minute, wide...))
-	pool.WaitDone(2*time.Minute, wide...)
-	pool.WaitDone(4*time.Minute, all...)
-	require.Equal(t, 8, runsOfAll(pool.Audit(), all...))
+	for _, scavengers := range []bool{true, false} {
+		t.Run(map[bool]string{true: "scavengers", false: "jobs that end"}[scavengers], func(t *testing.T) {
+			t.Parallel()
+			pool := scavenged(t, []string{"NODES=2", "CPUS=2"}, "UNUSED_CLAIM_TIMEOUT = 5\n") // the gang gives slots back
+			job := sleep(30, 1, 4, estimate+"30")
+			if scavengers {
+				job = sleep(45, 1, 4, scavenger)
+			}
+			all := pool.Submit("alice", job)
+			pool.WaitStatus(pooltest.Running, time.Minute, all...)
+			wide := pool.Submit("carol", gang(5, 2, 2, estimate+"5"))
+			t.Logf("the gang runs after %v", runningIn(pool, 2*time.Minute, wide...))
+			pool.WaitDone(2*time.Minute, wide...)
+			pool.WaitDone(4*time.Minute, all...)
+			if audit := pool.Audit(); scavengers {
+				require.Equal(t, 8, runsOfAll(audit, all...))
+			} else {
+				last := time.Time{}
+				for _, one := range all {
+					if end := runsOf(audit, one)[0].End; end.After(last) {
+						last = end
+					}
+				}
+				t.Logf("which is %v after the last job has ended", runsOf(audit, wide[0])[0].Start.Sub(last))
+			}
+		})
+	}
 }
 
 // TestScavengersGiveLicensesBack: a scavenger on another machine leaves so that a job has its license. One that

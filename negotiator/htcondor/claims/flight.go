@@ -59,6 +59,9 @@ type flight struct {
 	instead bool
 	// barred says that limits that depend on the slot had no room for it: it is not handed over.
 	barred bool
+	// silent is since when a gang waits only because its schedd does not ask for its slots; zero if
+	// it does not.
+	silent time.Time
 }
 
 // sent tells whether the claims for all chunks of the flight's job were handed over.
@@ -176,6 +179,7 @@ func (c *State) Ready(now time.Time) (flights Ready) {
 	in := c.inRooms()
 	for _, f := range waiting {
 		why := c.unready(f, f.job.Submitter())
+		c.noteUnasked(f, why)
 		if why == "" {
 			why = c.letIn(f, in)
 		}
@@ -209,7 +213,7 @@ func (c *State) unready(f *flight, submitter string) string {
 	case known.Barred() != "":
 		return known.Barred() + " of its submitter " + submitter
 	case gang && (!advertised || known.Idle == 0):
-		return "its schedd does not ask for a gang's slots now"
+		return notAsked
 	case !advertised:
 		return "its schedd has not advertised the submitter " + submitter
 	case gang:

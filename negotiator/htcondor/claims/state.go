@@ -57,6 +57,7 @@ type State struct {
 
 	vacating  map[backfill.JobID]*vacating // scavengers that have to leave
 	unwilling map[string]time.Time         // until when schedds are not asked to vacate any
+	recounted map[string]time.Time         // when each schedd was last told to count its queue
 
 	lease   time.Duration            // for how long claims take up more jobs at most; 0: none does
 	hidden  bool                     // queues have jobs that no look shows
@@ -109,6 +110,7 @@ func New(s Settings, belief *track.Belief) *State {
 		settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{}, limited: map[backfill.JobID]bool{},
 		single: map[string]time.Time{}, deaf: map[string]bool{},
 		vacating: map[backfill.JobID]*vacating{}, unwilling: map[string]time.Time{},
+		recounted: map[string]time.Time{},
 	}
 }
 
@@ -143,6 +145,7 @@ func (c *State) judge(s *observe.Snapshot) track.Dispatched {
 	maps.DeleteFunc(c.used, func(_ string, u use) bool { return s.Began.Sub(u.at) > 2*c.s.Patience })
 	maps.DeleteFunc(c.started, func(name string, _ backfill.Time) bool { return s.Schedds[name] == nil })
 	maps.DeleteFunc(c.telling, func(name string, _ []Grant) bool { return s.Schedds[name] == nil })
+	maps.DeleteFunc(c.recounted, func(name string, _ time.Time) bool { return s.Schedds[name] == nil })
 	c.judgeEarly()
 	c.blameSlots()
 	dispatched := track.Dispatched{Flights: c.Flights(), LeftOut: map[string]track.LeftOut{}, Refused: c.waiting()}

@@ -17,18 +17,21 @@ import (
 // as by preemption: then the startd ends them, without a signal if they are on dynamic slots.
 
 const (
-	// vacatedAgain is how long after the time for leaving a scavenger is vacated once more that runs on.
-	vacatedAgain = 20 * time.Second
-	// unwillingFor is for how long a schedd is not asked again that does not let us vacate jobs.
+	// vacatedAgain is how soon a scavenger is vacated once more that runs on: its schedd may have lost what it was
+	// told, as in a restart. One that is already leaving gets no second signal, and no more time.
+	vacatedAgain = 30 * time.Second
+	// unwillingFor is for how long claims of a schedd's scavengers are taken over, since it last said that it does
+	// not let us vacate jobs. It is asked every vacatedAgain.
 	unwillingFor = 10 * time.Minute
-	// askedAgain is how soon a schedd is asked again that did not answer.
+	// askedAgain is how soon a schedd is asked again that did not answer: twice as late each time, up to vacatedAgain.
 	askedAgain = 3 * time.Second
 )
 
 // vacating is what was done so that a scavenger leaves.
 type vacating struct {
-	telling bool
-	again   time.Time // when its schedd is told again
+	again  time.Time     // when its schedd is told again
+	pause  time.Duration // before it is asked again, if it did not answer
+	leaves time.Time     // when the scavenger has left at the latest, as it was told; zero: it was not
 }
 
 // Vacate is which scavengers a schedd is to vacate.
@@ -38,7 +41,8 @@ type Vacate struct {
 }
 
 // Vacates returns, by schedd, the running scavengers that have to leave and that their schedds were not told
-// of, or run on although they were. All of them count as being told until [NoteVacated].
+// of, or run on although they were. All of them count as being told until [NoteVacated], or for twice as long as
+// that may take.
 func Vacates(c *State, now time.Time) map[string]Vacate {
 	c.now = now
 	leaving := track.Leaving(c.belief)
@@ -54,18 +58,18 @@ func Vacates(c *State, now time.Time) map[string]Vacate {
 			delete(c.vacating, j.ID)
 			continue
 		}
-		if s.Failed != nil || s.Late || !j.Group.Runs() || c.isUnwilling(s.Name) {
+		if s.Failed != nil || s.Late || !j.Group.Runs() {
 			continue
 		}
 		v := c.vacating[j.ID]
 		if v == nil {
-			v = &vacating{}
+			v = &vacating{pause: askedAgain}
 			c.vacating[j.ID] = v
 		}
-		if v.telling || now.Before(v.again) {
+		if now.Before(v.again) {
 			continue
 		}
-		v.telling = true
+		v.again = now.Add(2 * c.s.Patience) // whatever becomes of the answer
 		told := all[s.Name]
 		all[s.Name] = Vacate{append(told.Jobs, j.ID), append(told.Names, j.Key.String())}
 	}
@@ -78,29 +82,43 @@ func Vacates(c *State, now time.Time) map[string]Vacate {
 }
 
 // NoteVacated takes in that a schedd was told to vacate scavengers; the error says why it does not. Unwilling says
-// that it does not let us do that. Who waits for them has to wait for as long as they may take to leave.
-func NoteVacated(c *State, now time.Time, schedd string, told Vacate, unwilling bool, err error) {
+// that it does not let us do that. Who waits for them has to wait for as long as they may take to leave. The
+// result says whether that is news: they were not told before, or the schedd was not known to be unwilling.
+func NoteVacated(c *State, now time.Time, schedd string, told Vacate, unwilling bool, err error) (news bool) {
 	c.now = now
-	if unwilling {
+	switch {
+	case unwilling:
+		news = !c.isUnwilling(schedd)
 		c.unwilling[schedd] = now.Add(unwillingFor)
+	case err == nil:
+		delete(c.unwilling, schedd)
 	}
 	for _, id := range told.Jobs {
 		v, j := c.vacating[id], c.belief.Job(id)
 		if v == nil {
 			continue
 		}
-		v.telling = false
-		if v.again = now.Add(askedAgain); err != nil || j == nil {
+		v.again = now.Add(vacatedAgain)
+		if err != nil && !unwilling {
+			v.again = now.Add(v.pause)
+			v.pause = min(2*v.pause, vacatedAgain)
+		}
+		if err != nil || j == nil {
 			continue
 		}
+		v.pause = askedAgain
+		news = news || v.leaves.IsZero()
+		if now.Before(v.leaves) {
+			continue // it is told again, in case that it was not told
+		}
 		longest, _ := track.VacateTime(c.belief, j)
-		leaves := now.Add(time.Duration(longest) * time.Second)
-		v.again = leaves.Add(vacatedAgain)
+		v.leaves = now.Add(time.Duration(longest) * time.Second)
 		c.counts.Vacated++
 		if f := c.flights[track.Heir(c.belief, id)]; f != nil {
-			f.until = later(f.until, leaves)
+			f.until = later(f.until, v.leaves)
 		}
 	}
+	return news
 }
 
 // isUnwilling tells whether a schedd does not let us vacate its jobs.

@@ -71,11 +71,16 @@ func TestScavengersAreToldToLeave(t *testing.T) {
 	NoteVacated(d.State, d.now, "s", told["s"], false, nil)
 	leaves := d.now.Add(100 * time.Second)
 	require.WithinDuration(t, leaves, f.due(), 0)
-	d.now = leaves.Add(vacatedAgain - time.Second)
+	d.now = d.now.Add(vacatedAgain - time.Second)
 	require.Empty(t, Vacates(d.State, d.now))
-	d.now = leaves.Add(vacatedAgain)
+	d.now = d.now.Add(time.Second)
+	require.Len(t, Vacates(d.State, d.now), 1, "it may not have been told")
+	require.False(t, NoteVacated(d.State, d.now, "s", told["s"], false, nil))
+	require.WithinDuration(t, leaves, f.due(), 0, "nor is it given more time")
+	d.now = leaves.Add(time.Second)
 	require.Len(t, Vacates(d.State, d.now), 1, "it runs on")
 	NoteVacated(d.State, d.now, "s", told["s"], false, nil)
+	require.WithinDuration(t, d.now.Add(100*time.Second), f.due(), 0)
 
 	d.edit(1, func(g *observe.Group) { g.Status, g.Hosts = observe.Idle, nil })
 	out := d.look()
@@ -86,6 +91,66 @@ func TestScavengersAreToldToLeave(t *testing.T) {
 	require.Empty(t, d.look().Failed)
 	d.now = d.now.Add(time.Second)
 	require.Equal(t, []backfill.JobID{heir}, d.look().Failed)
+}
+
+// TestScavengersAreToldUntilTheyLeave: however its schedd loses what it is told, one that runs on is told again within
+// half a minute of when the schedd is there, and not all the time.
+func TestScavengersAreToldUntilTheyLeave(t *testing.T) {
+	failed := errors.New("nobody was there")
+	for name, c := range map[string]struct {
+		err       error
+		unwilling bool
+		lost      bool // no answer is heard
+		down      bool // the schedd does not answer at all for ten minutes
+		most      int  // it is told in ten minutes
+	}{
+		"accepted, and lost": {most: 20},
+		"not reached":        {err: failed, most: 24},
+		"refused":            {err: failed, unwilling: true, most: 20},
+		"no answer":          {lost: true, most: 10},
+		"down":               {down: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, "a")
+			victim := d.submit(1, scavenger(t))
+			d.handed(d.start(victim, "a"))
+			d.runs(1, "a")
+			d.look()
+			d.startOver(d.submit(2, specOf(t, 1, "true")), "a", 0, victim)
+			if c.down {
+				d.schedd.Failed = failed
+				d.look()
+			}
+			told := 0
+			var last, longest time.Duration
+			for at := range 600 * time.Second / time.Second {
+				d.now = d.now.Add(time.Second)
+				for schedd, jobs := range Vacates(d.State, d.now) {
+					told, last, longest = told+1, at, max(longest, at-last)
+					if !c.lost {
+						NoteVacated(d.State, d.now, schedd, jobs, c.unwilling, c.err)
+					}
+				}
+			}
+			require.LessOrEqual(t, told, c.most)
+			if c.down {
+				d.schedd.Failed = nil
+				d.look()
+				require.Len(t, Vacates(d.State, d.now), 1)
+				return
+			}
+			require.LessOrEqual(t, longest, 60*time.Second/time.Second)
+			if !c.lost {
+				require.LessOrEqual(t, longest, vacatedAgain/time.Second)
+			}
+			require.GreaterOrEqual(t, last, 540*time.Second/time.Second, "to the end")
+			if c.unwilling {
+				require.True(t, d.isUnwilling("s"))
+				NoteVacated(d.State, d.now, "s", Vacate{Jobs: []backfill.JobID{victim}}, false, nil)
+				require.False(t, d.isUnwilling("s"), "it lets us now")
+			}
+		})
+	}
 }
 
 // TestWaitingForOthersThatLeave: a job displaces nobody, as those who leave its slot were told before.

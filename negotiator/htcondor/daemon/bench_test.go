@@ -80,3 +80,46 @@ func BenchmarkFirstSave(b *testing.B) {
 		require.NoError(b, state.Close())
 	}
 }
+
+// BenchmarkScavengersWait measures a cycle with 25,000 scavengers that wait, of which one ends and another one
+// starts; it includes saving the state and what a forecast says of them.
+func BenchmarkScavengersWait(b *testing.B) {
+	w := newWorld()
+	o := w.options("easy")
+	state, err := OpenState(b.Context(), b.TempDir(), hclog.NewNullLogger())
+	require.NoError(b, err)
+	defer state.Close() //nolint:errcheck // a test's
+	o.State = state
+	d := New(o)
+	d.n, err = negotiator.New(d.o.Negotiator)
+	require.NoError(b, err)
+	c := &cycles{d: d, pool: w, soft: b.Context()}
+	d.pool.Store(&c.pool)
+	now := backfill.Time(1000)
+	cycle := func(delta negotiator.Delta) {
+		w.deltas <- delta
+		delta, err := c.fetch()
+		require.NoError(b, err)
+		require.NoError(b, c.step(b.Context(), delta))
+	}
+	scavenger := func(id int) *negotiator.Job {
+		j := w.job(backfill.JobID(id), 4, 100)
+		j.Scavenger = true
+		return j
+	}
+	first := negotiator.Delta{Now: now, SlotsUp: []*negotiator.Slot{w.slot}}
+	for id := range 25_000 {
+		first.Submitted = append(first.Submitted, scavenger(id+1))
+	}
+	cycle(first)
+	running := 1
+	b.ReportAllocs()
+	for b.Loop() {
+		now++
+		cycle(negotiator.Delta{
+			Now: now, Completed: []backfill.JobID{backfill.JobID(running)},
+			Submitted: []*negotiator.Job{scavenger(running + 25_000)},
+		})
+		running++
+	}
+}

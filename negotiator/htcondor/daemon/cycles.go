@@ -40,8 +40,10 @@ type cycles struct {
 type decided struct {
 	*negotiator.Report
 	plan negotiator.Checkpoint
-	// scavengers are those of the pool, which are in no plan.
+	// scavengers are those of the pool that run, and some of those that wait, of which there are so many idle.
+	// They are in no plan.
 	scavengers []negotiator.JobCheckpoint
+	idle       int
 	lost       []track.Broken
 	// roused are the jobs that would start on slots of machines that sleep.
 	roused []negotiator.Match
@@ -156,7 +158,8 @@ func (c *cycles) decide(ctx context.Context, delta negotiator.Delta) (r decided,
 	c.d.failures = 0
 	before := time.Now()
 	c.now.PlanCPU = CPU() - c.cpu
-	r.plan, r.scavengers = c.d.n.Settled(), negotiator.Scavengers(c.d.n)
+	r.plan = c.d.n.Settled()
+	r.scavengers, r.idle = negotiator.Scavengers(c.d.n, mostScavengers)
 	r.lost = c.pool.TakePlan(r.plan)
 	c.now.Publish += time.Since(before)
 	return r, nil
@@ -251,7 +254,7 @@ func (c *cycles) publish(r decided) error {
 		s.kept, s.leftOut, s.contested = facts.Kept, facts.LeftOut, facts.Contested
 		s.found, s.asked = facts.Found, facts.AskCPU
 		s.beyond = r.State.BeyondDepth()
-		s.scavenged.follow(r.Report, r.scavengers)
+		s.scavenged.follow(r.Report, r.scavengers, r.idle)
 		for _, b := range r.Decision.Broken {
 			s.broken[b.Cause.String()]++
 		}

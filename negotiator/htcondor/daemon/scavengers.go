@@ -26,13 +26,7 @@ type foreseenScavenger struct {
 
 // foreseeScavengers notes what a forecast says of scavengers.
 func (p *forecaster) foreseeScavengers(all []negotiator.JobCheckpoint, now backfill.Time) {
-	waiting := 0
 	for _, c := range all {
-		if !c.Running {
-			if waiting++; waiting > mostScavengers {
-				continue
-			}
-		}
 		one := foreseenScavenger{job: c.Job, runs: c.Running, why: p.d.whyScavenger(c.Job.ID, now)}
 		if c.Running {
 			one.at, one.on = seconds(c.Start), c.Placement.Places().Short()
@@ -53,8 +47,9 @@ func (d *Daemon) whyScavenger(id backfill.JobID, now backfill.Time) string {
 
 // scavengerRuns tells whether a scavenger runs. The caller has the lock of cycles.
 func (d *Daemon) scavengerRuns(id backfill.JobID) bool {
-	return slices.ContainsFunc(negotiator.Scavengers(d.n), func(c negotiator.JobCheckpoint) bool {
-		return c.Job.ID == id && c.Running
+	running, _ := negotiator.Scavengers(d.n, 0)
+	return slices.ContainsFunc(running, func(c negotiator.JobCheckpoint) bool {
+		return c.Job.ID == id
 	})
 }
 
@@ -124,8 +119,8 @@ type scavengerRun struct {
 	cpus  int64
 }
 
-// follow takes in what a cycle shows, and which scavengers there are after it.
-func (s *scavenged) follow(r *negotiator.Report, after []negotiator.JobCheckpoint) {
+// follow takes in what a cycle shows, which scavengers run after it, and how many wait.
+func (s *scavenged) follow(r *negotiator.Report, after []negotiator.JobCheckpoint, waiting int) {
 	if s.runs == nil {
 		s.runs = map[backfill.JobID]scavengerRun{}
 	}
@@ -146,11 +141,10 @@ func (s *scavenged) follow(r *negotiator.Report, after []negotiator.JobCheckpoin
 			s.Lost += s.ran(id, r.Delta.Now)
 		}
 	}
-	s.Running, s.Waiting, s.CPUs = 0, 0, 0
+	s.Running, s.Waiting, s.CPUs = 0, waiting, 0
 	now := make(map[backfill.JobID]scavengerRun, len(s.runs))
 	for _, c := range after {
 		if !c.Running {
-			s.Waiting++
 			continue
 		}
 		cpus, _ := c.Job.Ad.Literal("RequestCpus").Int()

@@ -57,19 +57,19 @@ func TestScavengedCounts(t *testing.T) {
 		return &negotiator.Report{Delta: negotiator.Delta{Now: now}, Scavengers: &told}
 	}
 	var s scavenged
-	s.follow(report(1000, negotiator.Scavenged{}), runs)
-	s.follow(report(1010, negotiator.Scavenged{Began: []negotiator.Began{{Job: 1, At: 1005}}}), runs)
+	s.follow(report(1000, negotiator.Scavenged{}), runs, 0)
+	s.follow(report(1010, negotiator.Scavenged{Began: []negotiator.Began{{Job: 1, At: 1005}}}), runs, 0)
 	require.Equal(t, 1, s.Running)
 	require.Zero(t, s.Ran)
 	s.follow(report(1105, negotiator.Scavenged{Back: []backfill.JobID{1}, Displaced: []backfill.JobID{1}}),
-		[]negotiator.JobCheckpoint{{Job: job}})
+		[]negotiator.JobCheckpoint{{Job: job}}, 1)
 	require.EqualValues(t, 300, s.Ran)
 	require.EqualValues(t, 300, s.Lost)
 	require.Equal(t, 1, s.Displaced)
 	require.Equal(t, 1, s.Waiting)
 	runs[0].Start = 2000
-	s.follow(report(2000, negotiator.Scavenged{}), runs)
-	s.follow(report(2010, negotiator.Scavenged{Completed: []backfill.JobID{1}}), nil)
+	s.follow(report(2000, negotiator.Scavenged{}), runs, 0)
+	s.follow(report(2010, negotiator.Scavenged{Completed: []backfill.JobID{1}}), nil, 0)
 	require.EqualValues(t, 330, s.Ran)
 	require.EqualValues(t, 300, s.Lost)
 	require.Zero(t, s.Waiting+s.Running)

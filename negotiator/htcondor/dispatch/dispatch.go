@@ -72,6 +72,9 @@ type line struct {
 	releasing chan released
 	// vacating receive the results once the schedd has been told to vacate scavengers.
 	vacating []chan vacated
+	// recounting receives the result once the schedd has been told to count its queue; nil if it is
+	// not being told.
+	recounting chan error
 	// mute is the time until which the schedd is told no reasons why its jobs wait, since telling
 	// it failed or took too long.
 	mute time.Time
@@ -148,6 +151,7 @@ func (d *Dispatcher) HandOver(ctx context.Context) {
 	d.vacate(ctx)
 	d.hearMatched(nil)
 	ready := d.claims.Ready(d.now())
+	d.recount(ctx)
 	if len(ready) == 0 {
 		return
 	}

@@ -7,6 +7,6 @@
 //
 // Files, in the order of handing over: dispatch.go the [Dispatcher]; release.go which claims of
 // gangs have ended; offers.go what slots have to give; negotiate.go telling the schedds, vacate.go which
-// scavengers have to leave; startds.go
+// scavengers have to leave, recount.go which schedds are to ask for gangs' slots; startds.go
 // what became of claims; explain.go reasons for users; rouse.go machines that sleep and are wanted; notes.go lines about matches and reasons.
 package dispatch

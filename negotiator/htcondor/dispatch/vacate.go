@@ -66,13 +66,17 @@ func (d *Dispatcher) hearVacated(up <-chan struct{}) {
 func (d *Dispatcher) noteVacated(schedd string, r vacated) {
 	_, denied := errors.AsType[*security.DeniedError](r.err)
 	unwilling := denied || errors.Is(r.err, client.ErrMayNotVacate)
-	claims.NoteVacated(d.claims, d.now(), schedd, r.told, unwilling, r.err)
+	news := claims.NoteVacated(d.claims, d.now(), schedd, r.told, unwilling, r.err)
 	switch {
+	case unwilling && !news:
+		d.log.Debug("scavengers still cannot be vacated", "schedd", schedd, "error", r.err)
 	case unwilling:
 		d.log.Warn("scavengers cannot be vacated: jobs take over their claims instead, which ends them without a signal",
 			"schedd", schedd, "error", r.err)
 	case r.err != nil:
 		d.log.Warn("a schedd could not be told to vacate scavengers; this is tried again", "schedd", schedd, "error", r.err)
+	case !news:
+		d.log.Debug("scavengers that run on are told again to make way", "schedd", schedd, "jobs", r.told.Names)
 	default:
 		d.log.Info("scavengers make way", "schedd", schedd, "jobs", r.told.Names)
 	}

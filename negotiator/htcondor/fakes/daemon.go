@@ -38,7 +38,7 @@ func (d *Daemon) start(tb testing.TB, name string, serve map[int]server.Handler)
 	for command, h := range serve {
 		d.serve[command] = server.Handler{
 			Name: h.Name, Needs: []security.Permission{security.Read},
-			Serve: d.first(command, h),
+			Proof: h.Proof, Serve: d.first(command, h),
 		}
 	}
 	d.guard = &security.Server{

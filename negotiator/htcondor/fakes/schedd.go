@@ -20,19 +20,20 @@ type Schedd struct {
 	Daemon
 	Name string
 
-	mu         sync.Mutex
-	jobs       []*classad.ClassAd
-	matches    []Match
-	rejections []Rejection
-	headers    []*classad.ClassAd
-	released   []string
-	taken      func(Match)
-	vacated    []string
-	unwilling  bool
-	groups     []*classad.ClassAd
-	users      []*classad.ClassAd
-	now        int64
-	submitted  int64
+	mu          sync.Mutex
+	jobs        []*classad.ClassAd
+	matches     []Match
+	rejections  []Rejection
+	headers     []*classad.ClassAd
+	released    []string
+	taken       func(Match)
+	vacated     []string
+	unwilling   bool
+	rescheduled int
+	groups      []*classad.ClassAd
+	users       []*classad.ClassAd
+	now         int64
+	submitted   int64
 }
 
 // Match is a slot that the schedd received.
@@ -61,6 +62,7 @@ func NewSchedd(tb testing.TB, name string) *Schedd {
 		540: {Name: "QUERY_USERREC_ADS", Serve: s.records},
 		443: {Name: "RELEASE_CLAIM", Serve: s.release},
 		478: {Name: "ACT_ON_JOBS", Serve: s.act},
+		421: {Name: "RESCHEDULE", Serve: s.reschedule, Proof: security.Unproven},
 	})
 	return s
 }

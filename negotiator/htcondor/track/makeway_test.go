@@ -120,8 +120,8 @@ func TestScavengersOnTheirWay(t *testing.T) {
 		change func(p *pool)
 		want   string
 	}{
-		"not handed over":  {func(p *pool) { delete(p.dispatched.Flights, 1) }, "back #1"},
-		"its start failed": {func(p *pool) { p.dispatched.Flights[1] = Flight{Refused: true} }, "back #1, failed #1, unstarted 1"},
+		"not handed over":  {func(p *pool) { delete(p.dispatched.Flights, 1) }, "back #1, displaced"},
+		"its start failed": {func(p *pool) { p.dispatched.Flights[1] = Flight{Refused: true} }, "back #1, displaced, failed #1, unstarted 1"},
 		"it is gone":       {func(p *pool) { p.leaves(1) }, "completed #1 ran ?, over #1"},
 	} {
 		t.Run(name, func(t *testing.T) {
