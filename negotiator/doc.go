@@ -28,6 +28,7 @@
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
 //	makeway.go     scavengers that make way for what was decided, and start on what is idle (package scavenge)
+//	takeover.go    what jobs that are to take over still need, which is kept from scavengers
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
