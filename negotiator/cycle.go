@@ -55,8 +55,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	n.remeasure()
 	n.findScavengers(news.found)
 	r.Matched = n.since(began)
-	isQuiet := !due && n.isQuiet(d, &news, candidates)
-	if isQuiet {
+	if r.Quiet = !due && n.isQuiet(d, &news, candidates); r.Quiet {
 		n.keepCandidates(candidates)
 		n.release()
 	} else if err = n.plan(ctx, r, n.candidatesAfter(candidates)); err != nil { // 4 and 5
@@ -67,7 +66,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		n.scavengeOn(r, scavenged)
 	}
 	n.matchmaker.Free = n.freeIn(&Delta{})
-	if !isQuiet {
+	if !r.Quiet {
 		n.lookAgainSoon(r)
 	}
 	r.Took = n.since(began)
