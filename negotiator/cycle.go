@@ -356,23 +356,3 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 	}
 	return all
 }
-
-// lacking says of which resource each chunk of a job that never fits requests more than any of its slots has, to
-// stand behind the reason; "": that is not why.
-func (n *Negotiator) lacking(j *backfill.Job) string {
-	s := n.State()
-	sets := s.CandidateSets()
-	if len(n.inventory.bundles) > 0 || j.Candidates >= len(sets) || sets[j.Candidates] == nil {
-		return ""
-	}
-	for k, name := range s.Resources() {
-		most := int64(0)
-		for _, id := range sets[j.Candidates].Slots {
-			most = max(most, s.Slots()[id].Capacity[k])
-		}
-		if j.Request[k] > most && !IsCount(name) {
-			return fmt.Sprintf(": it requests %d %s, and none that it matches has more than %d", j.Request[k], name, most)
-		}
-	}
-	return ""
-}

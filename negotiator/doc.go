@@ -40,6 +40,7 @@
 //	free.go        what is free on slots just before a round
 //	scavengers.go  the scavengers that are known, which no policy sees
 //	scavengernews.go  what a delta says of them, taken out of it
+//	never.go       what a job lacks that fits on no slot
 //	check.go       refuses deltas that cannot be true
 //	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy

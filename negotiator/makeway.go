@@ -42,17 +42,6 @@ func (n *Negotiator) nextOpening(now backfill.Time) backfill.Time {
 	return next
 }
 
-// candidatesOf returns the candidates of an autocluster; nil: there are none, or they are not known.
-func (n *Negotiator) candidatesOf(cluster int) *backfill.Candidates {
-	if set, pending := n.scavengers.pending[cluster]; pending {
-		return &set.Candidates
-	}
-	if sets := n.State().CandidateSets(); cluster < len(sets) {
-		return sets[cluster]
-	}
-	return nil
-}
-
 // others returns what the jobs of the plan leave at an instant.
 func (n *Negotiator) others(now backfill.Time) scavenge.Others {
 	state := n.State()
