@@ -349,6 +349,16 @@ func (s *State) neverFits(j *Job) string {
 	return ReasonNeverFits
 }
 
+// WhyNever returns why not even an empty pool could run a job that the state need not know, on candidates of its
+// own: the reason for which it would be held; "" if one could.
+func (s *State) WhyNever(j *Job, on *Candidates) string {
+	request := profile.Request{Chunk: j.chunk(), Nodes: j.Nodes, Whole: j.Whole, Candidates: on, Takes: j.Takes}
+	if s.profile.EverFits(request) {
+		return ""
+	}
+	return s.neverFits(j)
+}
+
 // NeverFits reports whether a held job's reason is that of the state itself, which holds jobs that not
 // even an empty pool could run: [ReasonNeverFits], or one that names a limit.
 func NeverFits(reason string) bool { return reason == ReasonNeverFits || OverLimit(reason) }

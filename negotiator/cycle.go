@@ -55,8 +55,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	n.remeasure()
 	n.findScavengers(news.found)
 	r.Matched = n.since(began)
-	isQuiet := !due && n.isQuiet(d, &news, candidates)
-	if isQuiet {
+	if r.Quiet = !due && n.isQuiet(d, &news, candidates); r.Quiet {
 		n.keepCandidates(candidates)
 		n.release()
 	} else if err = n.plan(ctx, r, n.candidatesAfter(candidates)); err != nil { // 4 and 5
@@ -67,7 +66,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		n.scavengeOn(r, scavenged)
 	}
 	n.matchmaker.Free = n.freeIn(&Delta{})
-	if !isQuiet {
+	if !r.Quiet {
 		n.lookAgainSoon(r)
 	}
 	r.Took = n.since(began)
@@ -356,24 +355,4 @@ func (n *Negotiator) held(jobs []backfill.HeldJob) (all []Held) {
 		all = append(all, Held{Job: n.jobs.get(h.Job.ID), Reason: reason, Unmatched: unmatched, Closed: closed})
 	}
 	return all
-}
-
-// lacking says of which resource each chunk of a job that never fits requests more than any of its slots has, to
-// stand behind the reason; "": that is not why.
-func (n *Negotiator) lacking(j *backfill.Job) string {
-	s := n.State()
-	sets := s.CandidateSets()
-	if len(n.inventory.bundles) > 0 || j.Candidates >= len(sets) || sets[j.Candidates] == nil {
-		return ""
-	}
-	for k, name := range s.Resources() {
-		most := int64(0)
-		for _, id := range sets[j.Candidates].Slots {
-			most = max(most, s.Slots()[id].Capacity[k])
-		}
-		if j.Request[k] > most && !IsCount(name) {
-			return fmt.Sprintf(": it requests %d %s, and none that it matches has more than %d", j.Request[k], name, most)
-		}
-	}
-	return ""
 }

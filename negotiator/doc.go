@@ -28,6 +28,7 @@
 //	suppose.go     what jobs and slots would be to the plan that are not in the pool
 //	beside.go      jobs on slots that are no part of the plan: of machines that sleep, or overlapping ones
 //	makeway.go     scavengers that make way for what was decided, and start on what is idle (package scavenge)
+//	takeover.go    what jobs that are to take over still need, which is kept from scavengers
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
@@ -39,6 +40,7 @@
 //	free.go        what is free on slots just before a round
 //	scavengers.go  the scavengers that are known, which no policy sees
 //	scavengernews.go  what a delta says of them, taken out of it
+//	never.go       what a job lacks that fits on no slot
 //	check.go       refuses deltas that cannot be true
 //	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy

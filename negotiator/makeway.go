@@ -42,17 +42,6 @@ func (n *Negotiator) nextOpening(now backfill.Time) backfill.Time {
 	return next
 }
 
-// candidatesOf returns the candidates of an autocluster; nil: there are none, or they are not known.
-func (n *Negotiator) candidatesOf(cluster int) *backfill.Candidates {
-	if set, pending := n.scavengers.pending[cluster]; pending {
-		return &set.Candidates
-	}
-	if sets := n.State().CandidateSets(); cluster < len(sets) {
-		return sets[cluster]
-	}
-	return nil
-}
-
 // others returns what the jobs of the plan leave at an instant.
 func (n *Negotiator) others(now backfill.Time) scavenge.Others {
 	state := n.State()
@@ -74,62 +63,6 @@ func (n *Negotiator) others(now backfill.Time) scavenge.Others {
 			return rows
 		},
 	}
-}
-
-// rowsLeft returns what the jobs of the plan leave of rows. Those that are to take over from others get what
-// these have.
-func (n *Negotiator) rowsLeft() backfill.Vector {
-	state := n.State()
-	rows, extra := make(backfill.Vector, len(state.Rows())), make(backfill.Vector, len(state.Rows()))
-	for i, row := range state.Rows() {
-		rows[i] = row.Height
-	}
-	for run := range state.Running() {
-		for _, t := range run.Job.Takes {
-			if run.Pinned {
-				extra[t.Row] += t.Amount
-				continue
-			}
-			rows[t.Row] -= t.Amount
-			if run.Yields {
-				extra[t.Row] -= t.Amount
-			}
-		}
-	}
-	for i, more := range extra {
-		rows[i] -= max(more, 0)
-	}
-	return rows
-}
-
-// yetToTake returns what jobs that are to take over from others will take of slots beyond what these have.
-func (n *Negotiator) yetToTake() map[backfill.SlotID]backfill.Vector {
-	if !n.preemption.busy {
-		return nil
-	}
-	extra := map[backfill.SlotID]backfill.Vector{}
-	for run := range n.State().Running() {
-		if !run.Pinned && !run.Yields {
-			continue
-		}
-		sign := int64(1)
-		if run.Yields {
-			sign = -1
-		}
-		for _, on := range run.Placement {
-			if extra[on.Slot] == nil {
-				extra[on.Slot] = make(backfill.Vector, len(run.Job.Request))
-			}
-			extra[on.Slot].AddScaled(run.Job.Request, sign*int64(on.Count))
-		}
-	}
-	n.preemption.busy = len(extra) > 0
-	for _, more := range extra {
-		for k := range more {
-			more[k] = max(more[k], 0)
-		}
-	}
-	return extra
 }
 
 // makeWay tells scavengers to leave where the cycle started others, or has others take over.

@@ -22,6 +22,9 @@ type Report struct {
 	// Preempted are the jobs that get the place of others, which make way. Their matches come after those
 	// of the jobs that the decision has started, among which they are not.
 	Preempted []preempt.Preemption
+	// Quiet says that the cycle brought nothing but news of scavengers, and the policy was not asked: in a pool
+	// without scavengers there would be no such cycle. Who counts cycles, or acts at them, passes it over.
+	Quiet bool
 	// Scavengers says what happened to scavengers; nil: nothing.
 	Scavengers *Scavenged
 	// Left are the jobs that have made way for others since the last cycle.

@@ -200,6 +200,8 @@ func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) stri
 	} else if n.matchmaker.MatchesNone(known.cluster) {
 		why, _ = n.matchmaker.WhyNone(known.cluster)
 		why = backfill.AsReason(why)
+	} else if never := n.scavengerNeverFits(id); never != "" {
+		why = never
 	} else if waits {
 		why = "it may not start before " + at(known.job.Release)
 	}
@@ -207,6 +209,21 @@ func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) stri
 		return "a scavenger: " + known.displaced.Text() + "; " + why
 	}
 	return "a scavenger: " + why
+}
+
+// scavengerNeverFits says why a scavenger could not run in an empty pool, as other jobs are told; "": it could.
+func (n *Negotiator) scavengerNeverFits(id backfill.JobID) string {
+	j, _ := n.scavengers.book.Job(id)
+	candidates := n.candidatesOf(j.Cluster)
+	if candidates == nil {
+		return ""
+	}
+	asked := &backfill.Job{ID: id, Nodes: j.Nodes, Request: j.Request, Candidates: j.Cluster, Takes: j.Takes}
+	why := n.State().WhyNever(asked, candidates)
+	if why == backfill.ReasonNeverFits {
+		why += n.lacking(asked)
+	}
+	return why
 }
 
 // Scavengers returns a negotiator's scavengers as [Negotiator.Checkpoint] has them, by ID: all that run, and at

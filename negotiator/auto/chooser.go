@@ -168,6 +168,9 @@ func (c *Chooser) Cycle(r *negotiator.Report) error {
 // See takes in what a cycle reports. It returns what there is to choose from if a choice is due,
 // else nil.
 func (c *Chooser) See(r *negotiator.Report) *Future {
+	if r.Quiet {
+		return nil // else scavengers would have a say in when it is chosen
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := r.Delta.Now

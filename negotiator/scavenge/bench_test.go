@@ -2,6 +2,7 @@ package scavenge_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,22 @@ func BenchmarkMakeWay(b *testing.B) {
 		_, waits := book.MakeWay(p.others(), claim)
 		require.True(b, waits)
 		for range book.Leaving(claim) {
+		}
+	}
+}
+
+// BenchmarkOneUserHasManyMore is a cycle in which some of a user's million scavengers start, which are all alike, and
+// come back.
+func BenchmarkOneUserHasManyMore(b *testing.B) {
+	p, book := newPool(slices.Repeat([]int64{8}, 2000)...), &scavenge.Book{}
+	for i := range 1_000_000 {
+		book.Put(job(backfill.JobID(i+1), 8, "ann"))
+	}
+	for b.Loop() {
+		started := book.Fill(p.idle())
+		require.Len(b, started, 2000)
+		for _, r := range started {
+			book.Return(r.Job)
 		}
 	}
 }

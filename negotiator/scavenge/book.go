@@ -75,12 +75,6 @@ func (e *entry) kind() kind {
 	return k
 }
 
-// queue is who waits of a user and a kind, the oldest first.
-type queue struct {
-	kind kind
-	jobs []*entry
-}
-
 // Book is who scavenges. The zero Book has no scavengers. It is not safe for concurrent use.
 type Book struct {
 	all    map[backfill.JobID]*entry
@@ -262,8 +256,7 @@ func (b *Book) join(e *entry) {
 		q = &queue{kind: k}
 		users[e.User] = q
 	}
-	i, _ := slices.BinarySearchFunc(q.jobs, e, compare)
-	q.jobs = slices.Insert(q.jobs, i, e)
+	q.add(e)
 }
 
 func (b *Book) dequeue(e *entry) {
@@ -273,8 +266,7 @@ func (b *Book) dequeue(e *entry) {
 	}
 	k := e.kind()
 	q := b.queues[k][e.User]
-	i, _ := slices.BinarySearchFunc(q.jobs, e, compare)
-	if q.jobs = slices.Delete(q.jobs, i, i+1); len(q.jobs) > 0 {
+	if q.remove(e); q.len() > 0 {
 		return
 	}
 	if delete(b.queues[k], e.User); len(b.queues[k]) == 0 {

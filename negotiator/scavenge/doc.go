@@ -4,7 +4,8 @@
 // Policies never see them. They plan with a pool without scavengers, so a scavenger can delay nobody by more
 // than the time that it takes to leave. The negotiator keeps them in a [Book]:
 //
-//   - book.go: who waits and who runs, and early.go: who may not start yet;
+//   - book.go: who waits and who runs, in queue.go by user and kind, and early.go: who may not start
+//     yet;
 //   - way.go: who must leave so that a job that was started has its place ([Book.MakeWay]);
 //   - fill.go: who may run on what is still idle after that ([Book.Fill]).
 //

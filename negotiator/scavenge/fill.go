@@ -72,7 +72,7 @@ func (b *Book) Fill(in Idle) (started []Run) {
 		switch {
 		case t.follow():
 			heap.Fix(user, 0)
-		case t.passed == len(t.queue.jobs):
+		case t.passed == t.queue.len():
 			heap.Pop(user)
 		default: // others will not find a place, either
 			user.all = slices.DeleteFunc(user.all, func(t *turn) bool { return !t.follow() })
@@ -139,7 +139,7 @@ func (f *filling) turns() *users {
 // mayStart reports whether one of a kind could start, if it took no time.
 func (f *filling) mayStart(queues map[string]*queue) bool {
 	for _, q := range queues {
-		return f.place(q.jobs[0], 0, &outlook{}) != nil
+		return f.place(q.at(0), 0, &outlook{}) != nil
 	}
 	return false
 }
@@ -151,7 +151,7 @@ type turn struct {
 	outlook *outlook // of the kind
 }
 
-func (t *turn) next() *entry { return t.queue.jobs[t.passed] }
+func (t *turn) next() *entry { return t.queue.at(t.passed) }
 
 // user is a user with his queues: a heap, the one with the oldest job first.
 type user struct {
@@ -193,7 +193,7 @@ func (t *turn) follow() bool {
 	if t.outlook.failed && t.outlook.below == 0 {
 		return false
 	}
-	for ; t.passed < len(t.queue.jobs); t.passed++ {
+	for ; t.passed < t.queue.len(); t.passed++ {
 		if t.outlook.allows(t.next().Estimate) {
 			return true
 		}

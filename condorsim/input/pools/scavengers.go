@@ -48,8 +48,7 @@ func (s *Scavengers) Include(user, queue string, ad *classad.ClassAd) bool {
 	if ad == nil {
 		return false
 	}
-	own, _ := ad.Bool(ScavengerOfJobs)
-	return own
+	return ad.Eval(ScavengerOfJobs, nil).IsTrue()
 }
 
 // scavengers is the YAML form of [Scavengers].

@@ -250,7 +250,7 @@ func (c *State) leaseText(last, ends backfill.Time, flights []*flight, scavenge 
 		`(TARGET.ConcurrencyLimits =?= undefined || TARGET.ConcurrencyLimits == "")`,
 	}
 	if scavenge {
-		terms = append(terms, "TARGET.BackfillScavenger =!= true") // it would not make way
+		terms = append(terms, "(TARGET.BackfillScavenger || false) =!= true") // it would not make way
 	}
 	for i, resource := range c.s.Schema.Resources {
 		request, amount := "TARGET.Request"+negotiator.Attribute(resource), spec.Request[i]

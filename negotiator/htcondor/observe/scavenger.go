@@ -69,14 +69,14 @@ func (s *scavengers) has(name string) bool {
 // scavenges tells whether a job is a scavenger: it says so, or its user or submitter is named, or he is
 // nice. The names of the Spec must be read.
 func (o *Observer) scavenges(s *Spec, ad *classad.ClassAd) bool {
-	if says, _ := o.value(ad, scavengerAttribute).Bool(); says || o.scavengers.has(s.user) || o.scavengers.has(s.submitter) {
+	says := o.value(ad, scavengerAttribute).IsTrue() // as HTCondor reads a number where it wants a boolean
+	if says || o.scavengers.has(s.user) || o.scavengers.has(s.submitter) {
 		return true
 	}
 	if !o.scavengers.scope.NiceUsers {
 		return false
 	}
-	nice, _ := o.value(ad, "NiceUser").Bool()
-	return nice || s.account == niceUser || strings.HasPrefix(s.account, niceUser+".")
+	return o.value(ad, "NiceUser").IsTrue() || s.account == niceUser || strings.HasPrefix(s.account, niceUser+".")
 }
 
 // mayRetire tells whether a scavenger would be let run on for a time where slots allow that.
